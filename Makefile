@@ -1,0 +1,36 @@
+# Everything the project needs is built in .venv; a second run needs no network.
+# PYTHON: any Python 3.11 or later.   OUT: where `make compare` writes.
+PYTHON ?= python3
+OUT ?= out/compare
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: help compare test lint check-long bench clean
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --editable '.[dev]'
+	@touch $(READY)
+
+compare: $(READY) ## energy and slowdown of every policy, with pictures, in $(OUT)
+	$(BIN)/lpsm compare --out $(OUT)
+
+test: $(READY) ## the ordinary tests (under ten minutes on two cores)
+	$(BIN)/python -m pytest -n 2
+
+lint: $(READY) ## style, types, and the direction of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+check-long: $(READY) ## the long tests: many trials, kills, full fuzzing
+	$(BIN)/python -m pytest -n 2 -m long
+
+bench: $(READY) ## speed, each figure beside a peer in the same run
+	$(BIN)/python -m tests.bench
+
+clean: ## remove the environment and all that was made
+	rm -rf .venv build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis

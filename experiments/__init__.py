@@ -1,0 +1,1 @@
+"""Studies on the simulator and the learners, their figures, and the command line."""

@@ -1,0 +1,1 @@
+"""Where data sets are found, and how they are loaded."""

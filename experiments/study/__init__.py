@@ -1,0 +1,1 @@
+"""Studies that know no paper: sweeps, runs, stores, comparisons."""

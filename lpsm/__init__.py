@@ -1,0 +1,1 @@
+"""Learning: experts, polling times, selective samplers. Knows no network, no files, no plots."""

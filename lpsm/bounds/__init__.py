@@ -1,0 +1,1 @@
+"""Regret and mistake bounds: one pure function a statement."""

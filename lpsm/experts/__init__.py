@@ -1,0 +1,1 @@
+"""Tracking the best expert: Static-expert, Fixed-share, Markov-share, Learn-alpha."""

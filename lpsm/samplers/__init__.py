@@ -1,0 +1,1 @@
+"""Selective samplers: margin learners, query rules, and the catalogue of both."""

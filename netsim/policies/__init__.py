@@ -1,0 +1,1 @@
+"""Power-saving policies: the protocol and its implementations."""

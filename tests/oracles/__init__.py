@@ -1,0 +1,1 @@
+"""Slow, exact references that share no code with the library."""

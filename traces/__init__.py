@@ -1,0 +1,1 @@
+"""What was browsed: readers of real traces, grouping into pages, and a generator."""
