@@ -1,0 +1,210 @@
+"""The shared core: what a round of online learning is, the run loop, and the ledger of what it cost.
+
+What it models: in each round a learner commits itself, then sees the outcome (the
+losses of all experts) or buys it (the label of an instance), and pays.  A round
+leaves three numbers: its loss, whether the prediction was a mistake, whether the
+outcome was asked for.  The ledger keeps them and compares them with what somebody
+else would have paid.  What it leaves out: how a learner learns, and what its loss
+means (nats for experts, 0 or 1 for classifiers).
+Sources: Monteleoni 2006, section 2.2.1, for rounds with experts; Cesa-Bianchi et al.
+2004, section 2, for rounds in which the label has a price.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "Decision",
+    "ExpertLearner",
+    "Ledger",
+    "Round",
+    "SelectiveLearner",
+    "expert_round",
+    "play",
+    "selective_round",
+]
+
+Item = TypeVar("Item")
+
+
+class Round(NamedTuple):
+    """What one round cost: `loss` (nats, or 0/1), whether it was a `mistake`, whether the outcome was `queried`."""
+
+    loss: float
+    mistake: bool = False
+    queried: bool = True
+
+
+class ExpertLearner(Protocol):
+    """A learner that mixes experts and sees all their losses after every round."""
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Mixture over the experts before the outcome, shape (n,)."""
+
+    def update(self, losses: ArrayLike) -> float:
+        """Take the experts' losses (n,) and return the loss of the mixture in this round, nats."""
+
+
+class Decision(Protocol):
+    """What a selective learner commits to on one instance."""
+
+    @property
+    def prediction(self) -> int:
+        """The predicted label, -1 or +1."""
+
+    @property
+    def query(self) -> bool:
+        """Whether the label is asked for."""
+
+
+class SelectiveLearner(Protocol):
+    """A learner that predicts a label and may buy it."""
+
+    def decide(self, x: Any) -> Decision:
+        """Predict the label of the instance `x`, and say whether to ask for it."""
+
+    def learn(self, x: Any, y: int) -> object:
+        """Take the label that was asked for."""
+
+
+class Ledger:
+    """Per-round losses, mistakes and queries, with their totals and the regret.
+
+    >>> ledger = Ledger()
+    >>> ledger.record(Round(0.7, mistake=True))
+    >>> ledger.extend([0.2, 0.1], queried=[True, False])
+    >>> ledger.rounds, ledger.mistakes, ledger.queries
+    (3, 1, 2)
+    >>> ledger.regret([0.1, 0.1, 0.1]).round(6).tolist()
+    [0.6, 0.7, 0.7]
+    """
+
+    __slots__ = ("_loss", "_mistake", "_queried")
+
+    def __init__(self) -> None:
+        self._loss = array("d")
+        self._mistake = array("b")
+        self._queried = array("b")
+
+    def record(self, outcome: Round) -> None:
+        """Enter one round."""
+        self._loss.append(outcome.loss)
+        self._mistake.append(outcome.mistake)
+        self._queried.append(outcome.queried)
+
+    def extend(self, loss: ArrayLike, mistake: ArrayLike = False, queried: ArrayLike = True) -> None:
+        """Enter many rounds at once: arrays of shape (T,), or one flag for all of them.
+
+        Raises
+        ------
+        ValueError
+            If the shapes do not agree.
+        """
+        losses = np.asarray(loss, dtype=np.float64)
+        if losses.ndim != 1:
+            raise ValueError(f"loss must have shape (T,), got {losses.shape}")
+        for name, flags in (("mistake", mistake), ("queried", queried)):
+            shape = np.shape(flags)
+            if shape not in ((), losses.shape):
+                raise ValueError(f"{name} must have shape {losses.shape}, got {shape}")
+        self._loss.frombytes(losses.tobytes())
+        for column, flags in ((self._mistake, mistake), (self._queried, queried)):
+            column.frombytes(np.broadcast_to(np.asarray(flags, dtype=np.bool_), losses.shape).tobytes())
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds entered."""
+        return len(self._loss)
+
+    @property
+    def losses(self) -> NDArray[np.float64]:
+        """Loss of every round, shape (T,)."""
+        return np.array(self._loss, dtype=np.float64)
+
+    @property
+    def mistaken(self) -> NDArray[np.bool_]:
+        """Whether each round was a mistake, shape (T,)."""
+        return np.array(self._mistake, dtype=np.bool_)
+
+    @property
+    def queried(self) -> NDArray[np.bool_]:
+        """Whether each round's outcome was asked for, shape (T,)."""
+        return np.array(self._queried, dtype=np.bool_)
+
+    @property
+    def loss(self) -> float:
+        """Cumulative loss."""
+        return float(np.sum(self.losses))
+
+    @property
+    def mistakes(self) -> int:
+        """Number of mistakes."""
+        return sum(self._mistake)
+
+    @property
+    def queries(self) -> int:
+        """Number of outcomes asked for."""
+        return sum(self._queried)
+
+    def regret(self, comparator: ArrayLike) -> NDArray[np.float64]:
+        """Cumulative loss minus that of a comparator after every round, shape (T,).
+
+        A round in which both losses are infinite adds nothing.
+
+        Parameters
+        ----------
+        comparator
+            The comparator's loss in every round, shape (T,).
+
+        Raises
+        ------
+        ValueError
+            If `comparator` is not one loss a round.
+        """
+        other = np.asarray(comparator, dtype=np.float64)
+        mine = self.losses
+        if other.shape != mine.shape:
+            raise ValueError(f"comparator must have shape {mine.shape}, got {other.shape}")
+        both = np.isposinf(mine) & np.isposinf(other)
+        return np.cumsum(np.where(both, 0.0, mine) - np.where(both, 0.0, other))
+
+
+def expert_round(learner: ExpertLearner, losses: ArrayLike) -> Round:
+    """One round with experts: the learner has committed to its weights; it sees all losses and pays the mixture's."""
+    return Round(learner.update(losses))
+
+
+def selective_round(learner: SelectiveLearner, example: tuple[Any, int]) -> Round:
+    """One round with a priced label: decide on x, buy y or leave it, pay 1 for a wrong prediction, bought or not."""
+    x, y = example
+    decision = learner.decide(x)
+    mistake = decision.prediction != y
+    if decision.query:
+        learner.learn(x, y)
+    return Round(float(mistake), bool(mistake), bool(decision.query))
+
+
+def play(step: Callable[[Item], Round], stream: Iterable[Item], ledger: Ledger | None = None) -> Ledger:
+    """Test, then train, over a stream: call `step` on every item in order and enter what it cost.
+
+    Parameters
+    ----------
+    step
+        One round, usually ``functools.partial(expert_round, learner)`` or
+        ``functools.partial(selective_round, sampler)``.
+    stream
+        What the world shows, one item a round; it is consumed lazily.
+    ledger
+        Where to enter the rounds; a new one if not given.
+    """
+    ledger = Ledger() if ledger is None else ledger
+    for item in stream:
+        ledger.record(step(item))
+    return ledger

@@ -1,0 +1,91 @@
+"""The shared core: rounds, the run loop and the ledger."""
+
+from functools import partial
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lpsm.online import Ledger, Round, expert_round, play, selective_round
+
+rounds = st.lists(st.tuples(st.floats(0, 100), st.booleans(), st.booleans()))
+
+
+@given(rounds)
+def test_many_rounds_at_once_leave_the_same_ledger_as_one_by_one(rows):
+    one, many = Ledger(), Ledger()
+    for row in rows:
+        one.record(Round(*row))
+    columns = np.array(rows, dtype=float).reshape(-1, 3).T
+    many.extend(columns[0], columns[1], columns[2])
+    for name in ("losses", "mistaken", "queried"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(many, name))
+    assert (many.rounds, many.mistakes, many.queries) == (len(rows), sum(r[1] for r in rows), sum(r[2] for r in rows))
+
+
+@given(rounds)
+def test_regret_against_oneself_is_zero_and_against_nothing_is_the_loss(rows):
+    ledger = Ledger()
+    ledger.extend([row[0] for row in rows])
+    assert not ledger.regret(ledger.losses).any()
+    np.testing.assert_allclose(ledger.regret(np.zeros(len(rows)))[-1:], [ledger.loss][: len(rows)])
+
+
+def test_a_round_infinite_for_both_leaves_the_regret_unchanged():
+    ledger = Ledger()
+    ledger.extend([1.0, np.inf, 2.0])
+    assert ledger.regret([0.5, np.inf, 0.5]).tolist() == [0.5, 0.5, 2.0]
+    assert ledger.regret([0.5, 0.0, 0.5])[-1] == np.inf
+
+
+class Asker:
+    """Predicts +1, asks every other time, and remembers what it was told."""
+
+    def __init__(self):
+        self.seen, self.told = 0, []
+
+    def decide(self, x):
+        self.seen += 1
+        return SimpleNamespace(prediction=1, query=self.seen % 2 == 1)
+
+    def learn(self, x, y):
+        self.told.append((x, y))
+
+
+def test_a_selective_learner_is_told_only_the_labels_it_asked_for_and_pays_for_all_mistakes():
+    asker = Asker()
+    ledger = play(partial(selective_round, asker), [("a", 1), ("b", -1), ("c", -1), ("d", 1)])
+    assert asker.told == [("a", 1), ("c", -1)]
+    assert (ledger.mistakes, ledger.queries, ledger.loss) == (2, 2, 2.0)
+    assert ledger.mistaken.tolist() == [False, True, True, False]
+
+
+def test_an_expert_learner_pays_what_its_update_returns_on_a_lazy_stream():
+    learner = SimpleNamespace(weights=np.ones(1), update=lambda losses: 2 * losses[0])
+    ledger = play(partial(expert_round, learner), ([float(t)] for t in range(4)))
+    assert ledger.losses.tolist() == [0.0, 2.0, 4.0, 6.0]
+    assert (ledger.mistakes, ledger.queries) == (0, 4)
+
+
+def test_a_ledger_can_be_continued():
+    first = play(lambda item: Round(item), [1.0])
+    assert play(lambda item: Round(item), [2.0], first) is first
+    assert first.losses.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda ledger: ledger.extend([[1.0]]), r"loss must have shape \(T,\), got \(1, 1\)"),
+        (lambda ledger: ledger.extend([1.0], mistake=[True, False]), r"mistake must have shape \(1,\), got \(2,\)"),
+        (lambda ledger: ledger.extend([1.0], queried=[]), r"queried must have shape \(1,\), got \(0,\)"),
+        (lambda ledger: ledger.regret([1.0]), r"comparator must have shape \(0,\), got \(1,\)"),
+    ],
+)
+def test_a_wrong_shape_is_named_and_changes_nothing(call, message):
+    ledger = Ledger()
+    with pytest.raises(ValueError, match=message):
+        call(ledger)
+    assert ledger.rounds == 0
