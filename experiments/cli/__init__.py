@@ -1,1 +1,119 @@
-"""The command line: one module a command, importing its work inside the command."""
+"""The command line: one module a command, importing its work inside the command.
+
+`lpsm --help` reads the table below and imports nothing of it, so that it answers
+at once.  Every error a user can cause ends here: one line on stderr, exit status 2.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+__all__ = ["COMMANDS", "main"]
+
+# name -> (module, attribute, one line of help); a new command is one more line, added once its module exists
+COMMANDS: dict[str, tuple[str, str, str]] = {
+    "compare": ("experiments.cli.compare", "compare", "Energy and slowdown of power-saving policies, with pictures."),
+    "simulate": ("experiments.cli.simulate", "simulate", "One workload under one policy, page by page."),
+}
+
+BAD_INPUT = 2
+INTERRUPTED = 130  # 128 + SIGINT, what a shell expects
+
+
+class _Program(click.Group):
+    """A group whose commands are imported when they are called, and whose errors are one line."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute, _ = COMMANDS[cmd_name]
+        command = getattr(importlib.import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            raise click.UsageError(f"there is no command {name!r}{_suggestion(name, COMMANDS)}; see lpsm --help")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][2]) for name in sorted(COMMANDS)])
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the program; with `standalone_mode` (the default) end the process with the right status."""
+        if not standalone_mode:
+            return super().main(args, prog_name or "lpsm", complete_var, False, windows_expand_args, **extra)
+        try:
+            status = super().main(args, "lpsm", complete_var, False, windows_expand_args, **extra)
+            sys.stdout.flush()
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.ctx.get_help() if error.ctx else "")
+            status = BAD_INPUT
+        except click.exceptions.Exit as error:
+            status = error.exit_code
+        except click.ClickException as error:
+            status = _complain(error.format_message())
+        except (KeyboardInterrupt, click.Abort) as error:
+            _complain(str(error) or "interrupted, nothing was written")
+            status = INTERRUPTED
+        except BrokenPipeError:  # the reader of our output has gone: nobody is left to tell
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            status = 1
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename is not None else ""
+            status = _complain(f"{where}{error.strerror or error}")
+        except (ValueError, EOFError) as error:
+            status = _complain(str(error))
+        sys.exit(status if isinstance(status, int) else 0)
+
+
+def _complain(message: str) -> int:
+    click.echo("lpsm: " + " ".join(message.split()), err=True)
+    return BAD_INPUT
+
+
+def _suggestion(word: str, words: Sequence[str] | dict[str, Any]) -> str:
+    near = difflib.get_close_matches(word, list(words), n=1)
+    return f", did you mean {near[0]!r}?" if near else ""
+
+
+def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from importlib.metadata import version
+
+        click.echo(f"lpsm {version('lpsm')}")
+        ctx.exit()
+
+
+@click.group(cls=_Program, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Print the version."
+)
+def main() -> None:
+    """Save power in wireless clients by learning online when to sleep.
+
+    Simulate an 802.11 client that browses the Web, compare power-saving policies on
+    generated or real traffic, and hold the learners against their bounds.
+    """
