@@ -18,7 +18,7 @@ class Page(NamedTuple):
     Attributes
     ----------
     page : str
-        Its name, unique within a workload.
+        Its name; the same page may be browsed several times.
     request_bytes, reply_bytes : int
         Size of the request for the HTML and of the reply, payload only, both at least 1.
     objects : tuple of (int, int)

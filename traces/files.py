@@ -1,0 +1,236 @@
+"""Bytes in and out: plain, gzip and xz input in constant memory, and output that is whole or absent.
+
+The decompressors are driven piece by piece with a bound on what one call may
+give back, on the memory of the xz dictionary, and on the total size unpacked,
+so that a few kilobytes of crafted input cannot fill memory or disk.  A gzip
+file may hold several members; one that stops in its middle is an error, never
+a shorter file.
+"""
+
+from __future__ import annotations
+
+import io
+import lzma
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, BinaryIO, Protocol
+
+from traces.errors import TraceError
+
+__all__ = ["MAX_UNPACKED_BYTES", "decompressed", "open_trace", "read_line", "replacing"]
+
+MAX_UNPACKED_BYTES = 1 << 36
+"""Largest size of an unpacked file, 64 GiB: seventy times the longest trace we know of."""
+
+_XZ_MEMORY_BYTES = 1 << 27
+_PIECE_BYTES = 1 << 18
+_GZIP_MAGIC = b"\x1f\x8b"
+_XZ_MAGIC = b"\xfd7zXZ\x00"
+
+
+@contextmanager
+def open_trace(path: str | os.PathLike[str], *, max_unpacked_bytes: int = MAX_UNPACKED_BYTES) -> Iterator[BinaryIO]:
+    """Open a file for reading bytes, unpacking gzip or xz by its content, not its name.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    max_unpacked_bytes : int
+        Reading past this many unpacked bytes is an error.
+
+    Raises
+    ------
+    TraceError
+        While reading: packed data that are damaged, end too early, or unpack to more than the limit.
+    OSError
+        If the file cannot be opened.
+    """
+    with Path(path).open("rb") as file, decompressed(file, path, max_unpacked_bytes=max_unpacked_bytes) as stream:
+        yield stream
+
+
+@contextmanager
+def decompressed(
+    file: IO[bytes], path: str | os.PathLike[str], *, max_unpacked_bytes: int = MAX_UNPACKED_BYTES
+) -> Iterator[BinaryIO]:
+    """Unpack an open file by its content; see `open_trace`. `path` is for messages."""
+    head = _read_up_to(file, len(_XZ_MAGIC))
+    source = _Joined(head, file)
+    maker: Callable[[], _Decompressor]
+    if head.startswith(_GZIP_MAGIC):
+        kind, maker = "gzip", lambda: _Gzip()
+    elif head == _XZ_MAGIC:
+        kind, maker = "xz", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY_BYTES)
+    else:
+        with io.BufferedReader(source, _PIECE_BYTES) as stream:
+            yield stream
+        return
+    with io.BufferedReader(_Unpacked(source, maker, kind, os.fspath(path), max_unpacked_bytes), _PIECE_BYTES) as stream:
+        yield stream
+
+
+def read_line(stream: BinaryIO, longest: int, path: str | os.PathLike[str], number: int) -> bytes:
+    """Read one line with its end; empty only at the end of the file.
+
+    Raises
+    ------
+    TraceError
+        If the line is longer than `longest` bytes.
+    """
+    line = stream.readline(longest + 1)
+    if len(line) > longest:
+        raise TraceError(path, f"line {number}", f"a line must not be longer than {longest} bytes", "a longer one")
+    return line
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Write a file under a temporary name beside it; on success flush it to the disk and rename it.
+
+    If the body raises, nothing is left behind and a previous file stays as it was.
+    """
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        file = temporary.open("xb")
+    except OSError as error:
+        error.filename = str(target)  # the name the caller knows
+        raise
+    try:
+        with file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+class _Decompressor(Protocol):
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
+
+
+class _Gzip:
+    """zlib's decompressor with the interface of lzma's: input it could not use yet is kept inside."""
+
+    def __init__(self) -> None:
+        self._inflate = zlib.decompressobj(wbits=31)
+        self.needs_input = True
+
+    @property
+    def eof(self) -> bool:
+        return self._inflate.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inflate.unused_data
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        out = self._inflate.decompress(self._inflate.unconsumed_tail + data, max_length)
+        self.needs_input = len(out) < max_length and not self._inflate.unconsumed_tail
+        return out
+
+
+class _Joined(io.RawIOBase):
+    """The bytes already looked at, then the rest of the file."""
+
+    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
+        self._head = head
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        piece = self._head[: len(view)] if self._head else self._rest.read(len(view))
+        self._head = self._head[len(piece) :]
+        view[: len(piece)] = piece
+        return len(piece)
+
+
+class _Unpacked(io.RawIOBase):
+    """A packed file as a stream of its unpacked bytes, member after member."""
+
+    def __init__(self, source: _Joined, maker: Callable[[], _Decompressor], kind: str, path: str, limit: int) -> None:
+        self._source = source
+        self._maker = maker
+        self._kind = kind
+        self._path = path
+        self._limit = limit
+        self._member = maker()
+        self._given = 0
+        self._taken = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        if not len(view):
+            return 0
+        while True:
+            data = b""
+            if self._member.eof:
+                data = self._next_member()
+                if not data:
+                    return 0
+            elif self._member.needs_input:
+                data = self._take()
+                if not data:
+                    raise TraceError(
+                        self._path, f"packed byte {self._taken}", f"a {self._kind} member must be complete", "its end"
+                    )
+            out = self._decompress(data, len(view))
+            if out:
+                self._given += len(out)
+                if self._given > self._limit:
+                    rule = f"the unpacked file must not exceed {self._limit} bytes"
+                    raise TraceError(self._path, f"packed byte {self._taken}", rule, f"more from {self._kind}")
+                view[: len(out)] = out
+                return len(out)
+
+    def _decompress(self, data: bytes, room: int) -> bytes:
+        try:
+            return self._member.decompress(data, room)
+        except (zlib.error, lzma.LZMAError, EOFError) as error:
+            raise TraceError(
+                self._path, f"packed byte {self._taken}", f"{self._kind} data must be intact", str(error)
+            ) from None
+
+    def _next_member(self) -> bytes:
+        """Start the member behind the one that ended; zero bytes between members are padding."""
+        data = self._member.unused_data.lstrip(b"\0")
+        while not data:
+            piece = self._take()
+            if not piece:
+                return b""
+            data = piece.lstrip(b"\0")
+        self._member = self._maker()
+        return data
+
+    def _take(self) -> bytes:
+        piece = self._source.read(_PIECE_BYTES) or b""
+        self._taken += len(piece)
+        return piece
+
+
+def _read_up_to(file: IO[bytes], count: int) -> bytes:
+    data = b""
+    while len(data) < count:
+        piece = file.read(count - len(data))
+        if not piece:
+            break
+        data += piece
+    return data
