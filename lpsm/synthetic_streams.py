@@ -1,0 +1,267 @@
+"""Labelled streams with properties known exactly, for checking what theorems say of the samplers.
+
+What it models: the sources the papers assume. Instances lie on the unit sphere of R^d;
+the target `u` is a unit vector drawn uniformly unless given; labels are -1.0 or +1.0.
+The property is built in, not estimated: `separable` keeps every margin at or above the
+one asked for, `linear_noise` has P(|u.x| < eps) = eps^exponent to the letter, `drifting`
+moves its target by exactly the squared path length asked for, and the density of
+`similar_to_uniform` takes both of its extreme values.
+
+What it leaves out: instances off the sphere, dependence between rounds, label noise that
+is not linear in the margin.
+
+Source: separable and drifting streams, Cesa-Bianchi et al. 2004 section 2 and Moroshko and
+Crammer 2014 section 2; linear noise with the low-noise condition, Cavallanti et al. 2010
+section 4; uniform and lambda-similar inputs, Monteleoni 2006 section 3.3 and Definition 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import asin, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+__all__ = [
+    "DriftingStream",
+    "NoisyStream",
+    "Stream",
+    "drifting",
+    "linear_noise",
+    "separable",
+    "similar_to_uniform",
+    "uniform_sphere",
+]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Stream:
+    """Instances `X` (T, d), labels `y` (T,) in {-1.0, +1.0}, and the unit `target` (d,) that gave them."""
+
+    X: Array
+    y: Array
+    target: Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NoisyStream:
+    """A stream with linear label noise and what is known of it.
+
+    `exponent` and `constant` are alpha and c of P(|u.x| < eps) <= c eps^alpha, and
+    `correlation_eigenvalues` (d,) are those of E[x x'], the target's own direction first.
+    """
+
+    X: Array
+    y: Array
+    target: Array
+    exponent: float
+    constant: float
+    correlation_eigenvalues: Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DriftingStream:
+    """A stream whose unit target moves: `targets` (T, d), `drift` = sum of |u_t - u_{t-1}|^2."""
+
+    X: Array
+    y: Array
+    targets: Array
+    drift: float
+
+
+def uniform_sphere(n_rounds: int, n_features: int, rng: np.random.Generator, target: Array | None = None) -> Stream:
+    """Uniform instances, labelled without error by a half-space through the origin.
+
+    >>> stream = uniform_sphere(3, 5, np.random.default_rng(0))
+    >>> stream.X.shape, bool(np.all(stream.y == np.where(stream.X @ stream.target >= 0, 1, -1)))
+    ((3, 5), True)
+    """
+    return separable(n_rounds, n_features, 0.0, rng, target)
+
+
+def separable(
+    n_rounds: int, n_features: int, margin: float, rng: np.random.Generator, target: Array | None = None
+) -> Stream:
+    """Uniform instances given that |u.x| >= margin, labelled by the sign of u.x.
+
+    Parameters
+    ----------
+    n_rounds, n_features
+        T at least 1 and d at least 2.
+    margin
+        In [0, 1): every y_t u.x_t is at least this.
+    target
+        A vector of shape (d,), normalised here; drawn uniformly when absent.
+
+    Raises
+    ------
+    ValueError
+        A size or the margin is out of range, or the target has the wrong shape or no direction.
+    """
+    _check_sizes(n_rounds, n_features)
+    if not 0.0 <= margin < 1.0:
+        raise ValueError(f"margin must lie in [0, 1), got {margin}")
+    u = _unit_target(target, n_features, rng)
+    projections = _band_projections(n_rounds, n_features, margin, 1.0, rng)
+    X = _around(np.broadcast_to(u, (n_rounds, n_features)), projections, rng)
+    return Stream(X=X, y=_sign(projections), target=u)
+
+
+def linear_noise(
+    n_rounds: int, n_features: int, exponent: float, rng: np.random.Generator, target: Array | None = None
+) -> NoisyStream:
+    """Labels with E[y | x] = u.x, and |u.x| distributed so that P(|u.x| < eps) = eps^exponent on [0, 1].
+
+    Parameters
+    ----------
+    exponent
+        alpha > 0 of the low-noise condition, which then holds with c = 1, the least c there is.
+        `exponent` = 1 and d = 2 is not the uniform circle, whose law is (2/pi) arcsin(eps).
+
+    Raises
+    ------
+    ValueError
+        A size or the exponent is out of range, or the target has the wrong shape or no direction.
+    """
+    _check_sizes(n_rounds, n_features)
+    if not 0.0 < exponent < np.inf:
+        raise ValueError(f"exponent must be positive and finite, got {exponent}")
+    u = _unit_target(target, n_features, rng)
+    sizes = rng.random(n_rounds) ** (1.0 / exponent)  # P(U^(1/alpha) < eps) = eps^alpha
+    projections = sizes * _coins(n_rounds, rng)
+    X = _around(np.broadcast_to(u, (n_rounds, n_features)), projections, rng)
+    y = np.where(rng.random(n_rounds) < (1.0 + projections) / 2.0, 1.0, -1.0)
+    along = exponent / (exponent + 2.0)  # E (u.x)^2
+    eigenvalues = np.full(n_features, (1.0 - along) / (n_features - 1))
+    eigenvalues[0] = along
+    return NoisyStream(X=X, y=y, target=u, exponent=float(exponent), constant=1.0, correlation_eigenvalues=eigenvalues)
+
+
+def drifting(
+    n_rounds: int,
+    n_features: int,
+    drift: float,
+    rng: np.random.Generator,
+    margin: float = 0.0,
+    n_shifts: int | None = None,
+) -> DriftingStream:
+    """A target that turns in a random plane, with total squared path length `drift`, V of the paper.
+
+    Parameters
+    ----------
+    drift
+        V = sum over t of |u_t - u_{t-1}|^2; at most 4 a move, as unit vectors are never further apart than 2.
+    margin
+        In [0, 1): every y_t u_t.x_t is at least this.
+    n_shifts
+        Number of equal moves, evenly spaced; `None` moves a little in every round.
+
+    Raises
+    ------
+    ValueError
+        A parameter is out of range, or the drift is more than `n_shifts` moves can make.
+    """
+    _check_sizes(n_rounds, n_features)
+    if not 0.0 <= margin < 1.0:
+        raise ValueError(f"margin must lie in [0, 1), got {margin}")
+    moves = n_rounds - 1 if n_shifts is None else n_shifts
+    if not 0 <= moves < n_rounds:
+        raise ValueError(f"n_shifts must lie in [0, n_rounds - 1], got {n_shifts} with n_rounds {n_rounds}")
+    if not 0.0 <= drift <= 4.0 * moves:
+        raise ValueError(f"drift must lie in [0, 4 n_shifts] = [0, {4.0 * moves}], got {drift}")
+    angle = 2.0 * asin(sqrt(drift / (4.0 * moves))) if moves else 0.0
+    done = (np.arange(n_rounds) * (moves + 1)) // n_rounds  # moves made before round t, spread evenly
+    plane = np.linalg.qr(rng.standard_normal((n_features, 2)))[0]
+    targets = np.cos(done * angle)[:, None] * plane[:, 0] + np.sin(done * angle)[:, None] * plane[:, 1]
+    projections = _band_projections(n_rounds, n_features, margin, 1.0, rng)
+    return DriftingStream(X=_around(targets, projections, rng), y=_sign(projections), targets=targets, drift=drift)
+
+
+def similar_to_uniform(
+    n_rounds: int,
+    n_features: int,
+    similarity: float,
+    rng: np.random.Generator,
+    axis: Array | None = None,
+    target: Array | None = None,
+) -> Stream:
+    """Instances whose law D is lambda-similar to uniform, and no more than that.
+
+    The density with respect to uniform is 1/lambda in the band |a.x| <= tau about the
+    equator of `axis` a, and lambda outside; tau gives the band the uniform measure
+    lambda/(1 + lambda), the only one with which the density integrates to 1.
+
+    Parameters
+    ----------
+    similarity
+        lambda in (0, 1]; 1 is the uniform distribution.
+    axis
+        Direction a (d,), drawn uniformly when absent. Along the target it crowds the
+        instances about the target's own boundary.
+
+    Raises
+    ------
+    ValueError
+        A size or the similarity is out of range, or a vector has the wrong shape or no direction.
+    """
+    _check_sizes(n_rounds, n_features)
+    if not 0.0 < similarity <= 1.0:
+        raise ValueError(f"similarity must lie in (0, 1], got {similarity}")
+    u = _unit_target(target, n_features, rng)
+    a = _unit_target(axis, n_features, rng)
+    share = similarity / (1.0 + similarity)
+    half_width = sqrt(float(special.betaincinv(0.5, (n_features - 1) / 2.0, share)))
+    inside = rng.random(n_rounds) < 1.0 / (1.0 + similarity)
+    projections = np.where(
+        inside,
+        _band_projections(n_rounds, n_features, 0.0, half_width, rng),
+        _band_projections(n_rounds, n_features, half_width, 1.0, rng),
+    )
+    X = _around(np.broadcast_to(a, (n_rounds, n_features)), projections, rng)
+    return Stream(X=X, y=_sign(X @ u), target=u)
+
+
+def _band_projections(n: int, d: int, low: float, high: float, rng: np.random.Generator) -> Array:
+    """a.x for x uniform on the sphere given low <= |a.x| <= high: (a.x)^2 is Beta(1/2, (d-1)/2)."""
+    shape = (d - 1) / 2.0
+    below, upto = special.betainc(0.5, shape, low * low), special.betainc(0.5, shape, high * high)
+    quantiles = below + (upto - below) * rng.random(n)
+    sizes = np.clip(np.sqrt(special.betaincinv(0.5, shape, quantiles)), low, high)
+    return np.asarray(sizes * _coins(n, rng), dtype=np.float64)
+
+
+def _around(axes: Array, projections: Array, rng: np.random.Generator) -> Array:
+    """Unit vectors with the given projections on their own unit axis (n, d), uniform otherwise."""
+    across = rng.standard_normal(axes.shape)
+    across -= np.sum(across * axes, axis=1, keepdims=True) * axes
+    across /= np.linalg.norm(across, axis=1, keepdims=True)
+    return np.asarray(projections[:, None] * axes + np.sqrt(1.0 - projections**2)[:, None] * across)
+
+
+def _unit_target(target: Array | None, n_features: int, rng: np.random.Generator) -> Array:
+    vector = rng.standard_normal(n_features) if target is None else np.asarray(target, dtype=np.float64)
+    if vector.shape != (n_features,):
+        raise ValueError(f"target and axis must have shape ({n_features},), got {vector.shape}")
+    norm = float(np.linalg.norm(vector))
+    if not (norm > 0.0 and np.isfinite(norm)):
+        raise ValueError(f"target and axis must have a direction, got norm {norm}")
+    return np.asarray(vector / norm)
+
+
+def _coins(n: int, rng: np.random.Generator) -> Array:
+    return np.where(rng.random(n) < 0.5, 1.0, -1.0)
+
+
+def _sign(values: Array) -> Array:
+    return np.where(values >= 0.0, 1.0, -1.0)  # SGN(0) = +1
+
+
+def _check_sizes(n_rounds: int, n_features: int) -> None:
+    if n_rounds < 1:
+        raise ValueError(f"n_rounds must be at least 1, got {n_rounds}")
+    if n_features < 2:
+        raise ValueError(f"n_features must be at least 2, got {n_features}")
