@@ -1,1 +1,23 @@
 """A packet-level model of a power-saving 802.11 client, its access point and a Web server."""
+
+from netsim.access_point import LinkConfig
+from netsim.policies import Plan, Policy, View, canonical
+from netsim.radio import Energy, RadioConfig
+from netsim.server import ServerDelay
+from netsim.simulation import SimulationConfig, SimulationResult, simulate
+from netsim.tcp import TcpConfig
+
+__all__ = [
+    "Energy",
+    "LinkConfig",
+    "Plan",
+    "Policy",
+    "RadioConfig",
+    "ServerDelay",
+    "SimulationConfig",
+    "SimulationResult",
+    "TcpConfig",
+    "View",
+    "canonical",
+    "simulate",
+]

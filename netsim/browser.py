@@ -1,0 +1,175 @@
+"""The browser: a page over its connections, one page after another.
+
+A page is issued, its HTML fetched on a first connection, and its objects then on
+up to `max_connections` connections, in order, one outstanding request each.
+Persistent connections go on with the next object; otherwise every object has a
+connection of its own (HTTP/1.0).  A connection with no further object vanishes.
+The loop is closed: the next page is issued when the previous one is complete and
+has been thought about.  Left out: caches, name look-ups, pipelining, aborts.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Generator, Sequence
+
+from simpy import Event, Timeout
+
+from netsim.clock import Clock
+from netsim.server import Server
+from netsim.station import Station
+from netsim.tcp import Endpoint, TcpConfig
+from traces.records import Page
+
+__all__ = ["Browser"]
+
+_NS_PER_S = 1_000_000_000
+
+
+class Browser:
+    """Loads pages through a station.
+
+    Parameters
+    ----------
+    env : Clock
+        Tells and keeps the time.
+    station : Station
+        Sends and receives.
+    server : Server
+        Answers.
+    tcp : TcpConfig
+        Parameters of every connection.
+    persistent : bool
+        Whether a connection goes on with the next object.
+    max_connections : int
+        Connections at a time.
+
+    Attributes
+    ----------
+    loads : array of int64
+        Groups of four, one a page: issue, last byte (instants), time awake and beacons between the two.
+    """
+
+    def __init__(
+        self,
+        env: Clock,
+        station: Station,
+        server: Server,
+        tcp: TcpConfig,
+        *,
+        persistent: bool = True,
+        max_connections: int = 4,
+    ) -> None:
+        self.env = env
+        self.station = station
+        self.server = server
+        self.tcp = tcp
+        self.loads = array("q")
+        self._persistent = persistent
+        self._max_connections = max_connections
+        self._page: Page
+        self._delays: list[int] = []
+        self._taken = 0
+        self._missing = 0
+        self._complete: Event
+
+    def browse(self, pages: Sequence[Page], delays_ns: Sequence[list[int]]) -> Generator[Event, None, None]:
+        """Issue the pages one after another; a SimPy process."""
+        env, station = self.env, self.station
+        for page, delays in zip(pages, delays_ns, strict=True):
+            if page.issue_s is not None:
+                wait = round(page.issue_s * _NS_PER_S) - env.now
+                if wait > 0:
+                    yield Timeout(env, wait)
+            issued = env.now
+            station.advance(issued)
+            awake, beacons = station.awake_ns(issued), station.beacons
+            self._page, self._delays = page, delays
+            self._taken, self._missing = 0, len(page.objects)
+            self._complete = Event(env)
+            self._fetch(Connection(self), -1)
+            yield self._complete
+            done = env.now
+            station.advance(done)
+            self.loads.extend((issued, done, station.awake_ns(done) - awake, station.beacons - beacons))
+            if page.think_s:
+                yield Timeout(env, round(page.think_s * _NS_PER_S))
+
+    def arrived(self, connection: Connection) -> None:
+        """Go on when the last byte of what `connection` was fetching has come."""
+        self.station.outstanding -= 1
+        if connection.index < 0:
+            n = min(self._max_connections, len(self._page.objects))
+            if self._persistent and n:
+                self._fetch_next(connection)
+                n -= 1
+            else:
+                connection.close()
+            for _ in range(n):
+                self._fetch_next(Connection(self))
+        else:
+            self._missing -= 1
+            if self._taken == len(self._page.objects):
+                connection.close()
+            elif self._persistent:
+                self._fetch_next(connection)
+            else:
+                connection.close()
+                self._fetch_next(Connection(self))
+        if not self._missing:
+            self._complete.succeed()
+
+    def _fetch_next(self, connection: Connection) -> None:
+        self._taken += 1
+        self._fetch(connection, self._taken - 1)
+
+    def _fetch(self, connection: Connection, index: int) -> None:
+        page = self._page
+        request, reply = (page.request_bytes, page.reply_bytes) if index < 0 else page.objects[index]
+        connection.fetch(index, request, reply, self._delays[index + 1])
+
+
+class Connection:
+    """Two endpoints and what is being fetched over them."""
+
+    __slots__ = ("_browser", "_client", "_delay_ns", "_open", "_reply", "_request", "_server", "index")
+
+    def __init__(self, browser: Browser) -> None:
+        env, station = browser.env, browser.station
+        self._browser = browser
+        self._client = Endpoint(env, browser.tcp, station.send, self._on_reply, self._on_open)
+        self._server = Endpoint(env, browser.tcp, station.send_down, self._on_request)
+        self._client.peer, self._server.peer = self._server, self._client
+        self._open = False
+        self.index = -1
+        self._request = self._reply = self._delay_ns = 0
+
+    def fetch(self, index: int, request_bytes: int, reply_bytes: int, delay_ns: int) -> None:
+        """Ask for object `index` (-1: the HTML), opening the connection first if it is new."""
+        self.index = index
+        self._request, self._reply, self._delay_ns = request_bytes, reply_bytes, delay_ns
+        self._server.expect(request_bytes)
+        self._client.expect(reply_bytes)
+        if self._open:
+            self._ask()
+        else:
+            self._client.open()
+
+    def close(self) -> None:
+        """Vanish at both ends."""
+        self._client.close()
+        self._server.close()
+
+    def _on_open(self) -> None:
+        self._open = True
+        self._ask()
+
+    def _ask(self) -> None:
+        self._browser.station.outstanding += 1
+        self._client.write(self._request)
+
+    def _on_request(self) -> None:
+        self._browser.server.answer(self._server, self._reply, self._delay_ns)
+
+    def _on_reply(self) -> None:
+        self._browser.arrived(self)

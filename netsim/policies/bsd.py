@@ -1,0 +1,76 @@
+"""Bounded Slowdown: never make a response more than (1 + p) times as slow.
+
+With t the time since the client last sent something: stay awake until
+t = T_bp / p, sleep to the next beacon, and at each wake-up that finds nothing
+sleep for max(1, floor(p t / T_bp)) beacons, up to a cap.  Whatever the response
+time R, waiting then adds at most p R.  Source: Krashinsky and Balakrishnan 2002,
+as described in thesis section 2.5.2; the cap keeps a sleep below the classical
+minimum TCP time-out of one second.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from netsim.policies.protocol import Plan, View
+
+__all__ = ["BoundedSlowdown"]
+
+_NS_PER_MS = 1_000_000
+
+
+class BoundedSlowdown:
+    """The policy `bsd:P`.
+
+    Parameters
+    ----------
+    p : str, float or Fraction
+        The slowdown allowed, positive; exact: 0.1 and "0.1" are one tenth.
+    max_sleep_ms : int
+        Longest sleep, a positive multiple of the beacon interval.
+    beacon_interval_ns : int
+        Time between beacons, T_bp.
+
+    Notes
+    -----
+    Instants are compared in integers: p is a fraction, not a float.  Before anything was sent, t counts as
+    infinite, and the longest sleep is taken.
+    """
+
+    host_aware = False
+
+    def __init__(
+        self, p: str | float | Fraction, *, max_sleep_ms: int = 900, beacon_interval_ns: int = 100_000_000
+    ) -> None:
+        try:
+            slowdown = Fraction(str(p))
+        except (ValueError, ZeroDivisionError):
+            raise ValueError(f"p of bsd must be a number above 0, got {p!r}") from None
+        if slowdown <= 0:
+            raise ValueError(f"p of bsd must be above 0, got {p}")
+        max_sleep_ns = max_sleep_ms * _NS_PER_MS
+        if max_sleep_ns < beacon_interval_ns:
+            raise ValueError(f"max_sleep_ms must be at least one beacon interval, got {max_sleep_ms}")
+        self.spec = f"bsd:{float(slowdown):g}"
+        self._interval_ns = beacon_interval_ns
+        self._max_beacons = max_sleep_ns // beacon_interval_ns
+        self._numerator, self._denominator = slowdown.numerator, slowdown.denominator
+        self._hold_ns = -(-beacon_interval_ns * self._denominator // self._numerator)  # T_bp / p, rounded up
+
+    def plan(self, view: View) -> Plan:
+        """Hold, then sleep in proportion to the silence."""
+        interval, now = self._interval_ns, view.now_ns
+        if view.last_sent_ns is None:
+            return self._sleep(now, self._max_beacons)
+        since = now - view.last_sent_ns
+        if since < self._hold_ns:
+            hold = view.last_sent_ns + self._hold_ns
+            return Plan(hold, (hold // interval + 1) * interval, True)
+        return self._sleep(now, max(1, since * self._numerator // (self._denominator * interval)))
+
+    def _sleep(self, now: int, beacons: int) -> Plan:
+        interval = self._interval_ns
+        if beacons >= self._max_beacons:  # t only grows until the next send: the cap stays
+            longest = self._max_beacons * interval
+            return Plan(now, now // interval * interval + longest, True, longest)
+        return Plan(now, (now // interval + beacons) * interval, True)

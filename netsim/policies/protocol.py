@@ -1,0 +1,101 @@
+"""What a power-saving policy is: from what the client can see to when it sleeps and wakes.
+
+The station asks its policy at two kinds of instant: when it *could sleep*
+(nothing is queued or in flight towards it and its own transmitter is idle) and
+at *each beacon that it listens to*.  The answer says how long to stay awake with
+the gate open, which beacon to listen to next, and whether sending something
+opens the gate.  A policy sees nothing that a real client could not know.
+
+A whole policy in a few lines, listening to every third beacon:
+
+>>> class EveryThird:
+...     spec = "every-third"
+...     host_aware = False
+...
+...     def plan(self, view: View) -> Plan:
+...         period = 300_000_000
+...         return Plan(view.now_ns, (view.now_ns // period + 1) * period)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+__all__ = ["FOREVER_NS", "Plan", "Policy", "View"]
+
+FOREVER_NS = 2**62
+"""Later than any instant of a run (146 years)."""
+
+
+@dataclass(slots=True)
+class View:
+    """What the client knows at the instant of asking; valid during the call only.
+
+    Attributes
+    ----------
+    event : {"idle", "beacon"}
+        "idle": it could sleep now (also asked once at time 0).  "beacon": it listens to a beacon.
+    now_ns : int
+        The instant, nanoseconds since the start of the run.
+    last_sent_ns, last_received_ns : int or None
+        When it last handed a packet to its transmitter, and when a frame last came in; None: never.
+    slept_ns : int
+        At a beacon, the time since it last fell asleep (or since the last beacon it listened to, if that
+        was later); 0 when idle.
+    buffered_bytes : int
+        At a beacon, bytes waiting at the access point, headers included; 0 when idle.
+    arrivals_ns : sequence of int
+        At a beacon, when each waiting frame reached the access point.
+    outstanding : int or None
+        Requests sent whose replies are incomplete; None unless the policy is `host_aware`.
+    """
+
+    event: Literal["idle", "beacon"]
+    now_ns: int
+    last_sent_ns: int | None
+    last_received_ns: int | None
+    slept_ns: int
+    buffered_bytes: int
+    arrivals_ns: Sequence[int]
+    outstanding: int | None
+
+
+class Plan(NamedTuple):
+    """What to do next, until something is sent or received.
+
+    Attributes
+    ----------
+    awake_until_ns : int
+        Stay awake with the gate open until then; an instant not after `view.now_ns` means: sleep now.
+    wake_ns : int
+        The next beacon to listen to: a multiple of the beacon interval, later than falling asleep.
+    open_on_send : bool
+        Whether sending opens the gate at once, which also cancels `wake_ns`.
+    repeat_ns : int
+        If positive: while beacons bring nothing, listen again every so many nanoseconds without asking.
+    """
+
+    awake_until_ns: int
+    wake_ns: int
+    open_on_send: bool = False
+    repeat_ns: int = 0
+
+
+class Policy(Protocol):
+    """Anything with a name and a plan; `spec` is the canonical name that results carry."""
+
+    @property
+    def spec(self) -> str:
+        """The canonical name."""
+        ...
+
+    @property
+    def host_aware(self) -> bool:
+        """Whether `view.outstanding` is filled in: knowledge of the host, not of the link."""
+        ...
+
+    def plan(self, view: View) -> Plan:
+        """Decide; called as the module says."""
+        ...

@@ -1,0 +1,99 @@
+"""The Web server: it answers a request when it has all of it, after some delay.
+
+The delay of every reply is drawn before the run, by page and object, so that it
+does not depend on the order of events: compared policies meet the same server.
+Left out: load, and connections that the server closes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+
+from netsim.clock import Clock
+from netsim.tcp import Endpoint
+from traces.records import Page
+
+__all__ = ["Server", "ServerDelay"]
+
+_NS_PER_S = 1_000_000_000
+_KINDS = ("constant", "exponential", "lognormal")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerDelay:
+    """The time between a complete request and the first byte of its reply.
+
+    Attributes
+    ----------
+    mean_s : float
+        Its mean, seconds; 0 answers at once.
+    kind : {"constant", "exponential", "lognormal"}
+        Its distribution.
+    sigma : float
+        Standard deviation of its logarithm (lognormal only).
+    """
+
+    mean_s: float = 0.0
+    kind: str = "constant"
+    sigma: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in _KINDS:
+            raise ValueError(f"the kind of server delay must be one of {', '.join(_KINDS)}, got {self.kind!r}")
+        if not 0.0 <= self.mean_s <= 1e6:
+            raise ValueError(f"the mean server delay must lie in [0, 1e6] s, got {self.mean_s}")
+        if not 0.0 <= self.sigma <= 10.0:
+            raise ValueError(f"sigma of the server delay must lie in [0, 10], got {self.sigma}")
+        if self.sigma and self.kind != "lognormal":
+            raise ValueError(f"sigma goes with a lognormal server delay only, got {self.sigma} with {self.kind}")
+
+    @classmethod
+    def parse(cls, text: str) -> ServerDelay:
+        """Read "0.5", "exponential:0.5" or "lognormal:0.5:0.8" (mean, then sigma).
+
+        Raises
+        ------
+        ValueError
+            If the text is none of these.
+        """
+        kind, *numbers = text.split(":") if ":" in text else ("constant", text)
+        try:
+            values = [float(number) for number in numbers]
+        except ValueError:
+            values = []
+        if len(values) != (2 if kind == "lognormal" else 1) or kind not in _KINDS:
+            raise ValueError(f"a server delay must be SECONDS, exponential:MEAN or lognormal:MEAN:SIGMA, got {text!r}")
+        return cls(mean_s=values[0], kind=kind, sigma=values[1] if kind == "lognormal" else 0.0)
+
+    def draw(self, pages: Sequence[Page], rng: np.random.Generator) -> list[list[int]]:
+        """Draw the delays of all replies, nanoseconds: one list a page, the HTML first, then its objects."""
+        sizes = [1 + len(page.objects) for page in pages]
+        n = sum(sizes)
+        if self.kind == "exponential":
+            seconds = rng.exponential(self.mean_s, n)
+        elif self.kind == "lognormal" and self.mean_s > 0:
+            seconds = rng.lognormal(log(self.mean_s) - self.sigma**2 / 2, self.sigma, n)
+        else:
+            seconds = np.full(n, self.mean_s)
+        delays = iter(np.rint(seconds * _NS_PER_S).astype(np.int64).tolist())
+        return [[next(delays) for _ in range(size)] for size in sizes]
+
+
+class Server:
+    """Writes replies."""
+
+    __slots__ = ("_env",)
+
+    def __init__(self, env: Clock) -> None:
+        self._env = env
+
+    def answer(self, endpoint: Endpoint, reply_bytes: int, delay_ns: int) -> None:
+        """Write a reply on `endpoint` after `delay_ns`."""
+        if not delay_ns:
+            endpoint.write(reply_bytes)
+            return
+        self._env.at(self._env.now + delay_ns, lambda _: endpoint.write(reply_bytes))

@@ -1,0 +1,256 @@
+"""One run: wire the parts together, browse the pages, keep the record.
+
+The world is one client behind one access point and one server (module
+docstrings say what each part models).  Time is in integer nanoseconds from the
+start of the run to the last completion plus its think time; seconds appear only
+in the frames of the result.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from netsim import policies, streams
+from netsim.access_point import AccessPoint, LinkConfig
+from netsim.browser import Browser
+from netsim.clock import Clock
+from netsim.policies.protocol import Policy
+from netsim.radio import Energy, RadioConfig
+from netsim.server import Server, ServerDelay
+from netsim.station import Station
+from netsim.tcp import TcpConfig
+from traces.records import Page
+
+__all__ = ["SimulationConfig", "SimulationResult", "simulate"]
+
+_NS_PER_S = 1_000_000_000
+_NS_PER_MS = 1_000_000
+_LATEST_S = 4e9  # well inside 63 bits of nanoseconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulationConfig:
+    """Everything about the world that is not the policy or the pages.
+
+    Attributes
+    ----------
+    link : LinkConfig
+        Rates, delays and losses.
+    tcp : TcpConfig
+        Transport parameters.
+    radio : RadioConfig
+        Power and energy figures.
+    server_delay : ServerDelay
+        How long the server thinks.
+    connections : {"persistent", "per-object"}
+        Whether a connection carries one object after another, or one only (HTTP/1.0).
+    max_connections : int
+        Connections at a time.
+    beacon_interval_ns : int
+        Time between beacons, which are at its exact multiples.
+    """
+
+    link: LinkConfig = field(default_factory=LinkConfig)
+    tcp: TcpConfig = field(default_factory=TcpConfig)
+    radio: RadioConfig = field(default_factory=RadioConfig)
+    server_delay: ServerDelay = field(default_factory=ServerDelay)
+    connections: str = "persistent"
+    max_connections: int = 4
+    beacon_interval_ns: int = 100_000_000
+
+    def __post_init__(self) -> None:
+        if self.connections not in ("persistent", "per-object"):
+            raise ValueError(f"connections must be persistent or per-object, got {self.connections!r}")
+        if self.max_connections < 1:
+            raise ValueError(f"max_connections must be at least 1, got {self.max_connections}")
+        if self.beacon_interval_ns < _NS_PER_MS:
+            raise ValueError(f"beacon_interval_ns must be at least 1 ms, got {self.beacon_interval_ns}")
+
+
+@dataclass(frozen=True, eq=False)
+class SimulationResult:
+    """The record of a run.
+
+    Attributes
+    ----------
+    policy : str
+        Canonical name of the policy.
+    energy : Energy
+        Joules of the whole run: awake_j, sleep_j, listen_j, total_j, and per_page_j.
+    elapsed_s, awake_s, asleep_s : float
+        Seconds of the whole run.
+    beacons : int
+        Beacons listened to from sleep, whole run.
+    uplink_air_s, downlink_air_s : float
+        Time that frames spent on the air, each way.
+    frames_lost : int
+        Frames lost on the air.
+    final_policy : Policy
+        The policy as the run left it (what it learned).
+    """
+
+    policy: str
+    energy: Energy
+    elapsed_s: float
+    awake_s: float
+    asleep_s: float
+    beacons: int
+    uplink_air_s: float
+    downlink_air_s: float
+    frames_lost: int
+    final_policy: Policy
+    _names: list[str]
+    _radio: RadioConfig
+    _elapsed_ns: int
+    _loads: array[int]
+    _polls: array[int]
+    _intervals: array[int]
+
+    @cached_property
+    def pages(self) -> pd.DataFrame:
+        """One row a page: policy, page, issue_s, latency_s, awake_s, asleep_s, beacons, energy_j.
+
+        Everything after issue_s is over [issue, last byte].
+        """
+        issue, done, awake, beacons = _columns(self._loads, 4)
+        asleep = done - issue - awake
+        radio = self._radio
+        return pd.DataFrame(
+            {
+                "policy": self.policy,
+                "page": self._names,
+                "issue_s": issue / _NS_PER_S,
+                "latency_s": (done - issue) / _NS_PER_S,
+                "awake_s": awake / _NS_PER_S,
+                "asleep_s": asleep / _NS_PER_S,
+                "beacons": beacons,
+                "energy_j": (radio.awake_mw * awake + radio.asleep_mw * asleep) * 1e-12
+                + radio.beacon_mj * beacons * 1e-3,
+            }
+        )
+
+    @cached_property
+    def polls(self) -> pd.DataFrame:
+        """One row a beacon listened to on schedule: time_s, slept_ms, buffered_bytes, next_sleep_ms.
+
+        A beacon that passed while the client was awake to send is a row too, though it cost nothing.
+        """
+        first, slept, waiting, following, more, spacing = _columns(self._polls, 6)
+        count = more + 1
+        row = np.repeat(np.arange(len(first)), count)
+        nth = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
+        return pd.DataFrame(
+            {
+                "time_s": (first[row] + nth * spacing[row]) / _NS_PER_S,
+                "slept_ms": np.where(nth == 0, slept[row], spacing[row]) / _NS_PER_MS,
+                "buffered_bytes": waiting[row],
+                "next_sleep_ms": following[row] / _NS_PER_MS,
+            }
+        )
+
+    @cached_property
+    def radio(self) -> pd.DataFrame:
+        """The intervals of the radio, in order and without gaps: start_s, end_s, state ("awake" or "asleep")."""
+        awake = np.array(self._intervals, dtype=np.int64)
+        edges = np.concatenate(([0], awake, [self._elapsed_ns]))
+        start, end = edges[:-1], edges[1:]
+        state = np.where(np.arange(len(start)) % 2, "awake", "asleep")
+        kept = end > start
+        return pd.DataFrame({"start_s": start[kept] / _NS_PER_S, "end_s": end[kept] / _NS_PER_S, "state": state[kept]})
+
+
+def simulate(
+    pages: Iterable[Page],
+    policy: str | Policy = "none",
+    *,
+    config: SimulationConfig | None = None,
+    seed: int = 0,
+) -> SimulationResult:
+    """Browse `pages` under `policy` and return the record.
+
+    Parameters
+    ----------
+    pages : iterable of Page
+        Browsed in order; at least one.
+    policy : str or Policy
+        A name such as "psm:100", or an object with the protocol of `netsim.policies`, of which a copy is
+        used: the object given stays as it is.
+    config : SimulationConfig, optional
+        The world.
+    seed : int
+        Of the server delays and of the losses.
+
+    Raises
+    ------
+    ValueError
+        If there is no page, a page breaks a rule (sizes at least 1, times not negative), or the policy is
+        unknown or plans a wake-up that is no beacon.
+    """
+    config = SimulationConfig() if config is None else config
+    workload = list(pages)
+    _check(workload)
+    if isinstance(policy, str):
+        policy = policies.make(policy, beacon_interval_ns=config.beacon_interval_ns)
+    else:
+        policy = deepcopy(policy)
+    env = Clock()
+    access_point = AccessPoint(env, config.link, streams.generator(seed, streams.LOSS))
+    station = Station(env, access_point, policy, config.beacon_interval_ns)
+    browser = Browser(
+        env,
+        station,
+        Server(env),
+        config.tcp,
+        persistent=config.connections == "persistent",
+        max_connections=config.max_connections,
+    )
+    delays = config.server_delay.draw(workload, streams.generator(seed, streams.SERVER))
+    env.run(until=env.process(browser.browse(workload, delays)))
+    end = env.now
+    station.finish(end)
+    awake = station.awake_ns(end)
+    return SimulationResult(
+        policy=policy.spec,
+        energy=config.radio.energy(awake, end - awake, station.beacons, len(workload)),
+        elapsed_s=end / _NS_PER_S,
+        awake_s=awake / _NS_PER_S,
+        asleep_s=(end - awake) / _NS_PER_S,
+        beacons=station.beacons,
+        uplink_air_s=access_point.air_up.busy_ns / _NS_PER_S,
+        downlink_air_s=access_point.air_down.busy_ns / _NS_PER_S,
+        frames_lost=access_point.lost,
+        final_policy=policy,
+        _names=[page.page for page in workload],
+        _radio=config.radio,
+        _elapsed_ns=end,
+        _loads=browser.loads,
+        _polls=station.polls,
+        _intervals=station.intervals,
+    )
+
+
+def _check(workload: Sequence[Page]) -> None:
+    if not workload:
+        raise ValueError("a workload must have at least one page, got none")
+    total = 0.0
+    for page in workload:
+        for request, reply in ((page.request_bytes, page.reply_bytes), *page.objects):
+            if request < 1 or reply < 1:
+                raise ValueError(f"page {page.page!r}: sizes must be at least 1 byte, got {min(request, reply)}")
+        for name, value in (("think_s", page.think_s), ("issue_s", page.issue_s or 0.0)):
+            if not 0.0 <= value <= _LATEST_S:
+                raise ValueError(f"page {page.page!r}: {name} must lie in [0, {_LATEST_S:g}] s, got {value}")
+        total += page.think_s
+    if total > _LATEST_S:
+        raise ValueError(f"think times must add up to at most {_LATEST_S:g} s, got {total:g}")
+
+
+def _columns(flat: array[int], width: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    return np.array(flat, dtype=np.int64).reshape(-1, width).T

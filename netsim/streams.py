@@ -1,0 +1,21 @@
+"""Random streams by purpose, so that compared runs meet the same world.
+
+Every draw belongs to a stream (what it is for) and an index (which replication
+or part).  Two policies run with one seed see the same pages and the same server
+delays, however differently they order their events.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["LOSS", "POLICY", "SERVER", "SPLIT", "WORKLOAD", "generator"]
+
+WORKLOAD, SERVER, LOSS, POLICY, SPLIT = range(5)
+
+
+def generator(seed: int, stream: int, index: int = 0) -> np.random.Generator:
+    """Return the generator of `stream` (one of this module's constants) and `index` under `seed`."""
+    if seed < 0:
+        raise ValueError(f"seed must be at least 0, got {seed}")
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stream, index)))
