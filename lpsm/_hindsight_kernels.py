@@ -1,0 +1,297 @@
+"""Compiled recursions behind `lpsm.hindsight` and the bounds: plain arrays in, plain arrays out.
+
+`likelihoods` is exp(-losses) after each round's least loss was taken off, so its rows have
+maximum 1; the caller adds the taken-off losses back.  Left out: checks, which are the caller's.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpsm._compile import compiled
+
+__all__ = [
+    "add_segment",
+    "baum_welch",
+    "no_segment",
+    "share_loss_log",
+    "share_slopes",
+    "stationary_rate",
+    "switch_coefficients",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def no_segment(rounds: int) -> tuple[Floats, Ints, Ints]:
+    """The layer before the first segment, as `add_segment` wants it."""
+    return np.full((rounds, 2), np.inf), np.full((rounds, 2), -1), np.zeros((rounds, 2), np.int64)
+
+
+@compiled
+def add_segment(
+    losses: Floats, values: Floats, experts: Ints, starts: Ints, first: bool, differ: bool
+) -> tuple[Floats, Ints, Ints]:
+    """One more segment: best and second-best (loss, expert, start of its segment) at every round's end."""
+    rounds, n = losses.shape
+    new_values = np.full((rounds, 2), np.inf)
+    new_experts = np.full((rounds, 2), -1)
+    new_starts = np.zeros((rounds, 2), np.int64)
+    running = np.full(n, np.inf)
+    since = np.zeros(n, np.int64)
+    for t in range(rounds):
+        for i in range(n):
+            enter = np.inf
+            if t == 0:
+                if first:
+                    enter = 0.0
+            elif not first:
+                enter = values[t - 1, 1] if differ and experts[t - 1, 0] == i else values[t - 1, 0]
+            if enter < running[i]:
+                running[i] = enter
+                since[i] = t
+            value = running[i] + losses[t, i]
+            running[i] = value
+            if value < new_values[t, 0]:
+                new_values[t, 1] = new_values[t, 0]
+                new_experts[t, 1] = new_experts[t, 0]
+                new_starts[t, 1] = new_starts[t, 0]
+                new_values[t, 0] = value
+                new_experts[t, 0] = i
+                new_starts[t, 0] = since[i]
+            elif value < new_values[t, 1]:
+                new_values[t, 1] = value
+                new_experts[t, 1] = i
+                new_starts[t, 1] = since[i]
+    return new_values, new_experts, new_starts
+
+
+@compiled
+def _share_slopes_at(likelihoods: Floats, prior: Floats, alpha: float, result: Floats) -> None:
+    """Loss, slope and curvature of Fixed-share at one rate in (0, 1), by carrying both derivatives."""
+    rounds, n = likelihoods.shape
+    weights = np.zeros((3, n))  # the weights and their first and second derivative, one common scale
+    weights[0] = prior
+    sums = np.empty(3)
+    others = np.empty(3)
+    log_scale = 0.0
+    for t in range(rounds):
+        top = 0
+        for i in range(n):
+            for order in range(3):
+                weights[order, i] *= likelihoods[t, i]
+            if weights[0, i] > weights[0, top]:
+                top = i
+        for order in range(3):
+            others[order] = 0.0  # all but the heaviest: total minus own would cancel for that one
+            for i in range(n):
+                if i != top:
+                    others[order] += weights[order, i]
+            sums[order] = others[order] + weights[order, top]
+        scale = sums[0]
+        if scale <= 0.0:
+            result[:] = np.inf
+            return
+        log_scale += np.log(scale)
+        if t == rounds - 1:
+            first = sums[1] / scale
+            result[0] = -log_scale
+            result[1] = -first
+            result[2] = first * first - sums[2] / scale
+            return
+        for i in range(n):
+            own = weights[0, i] / scale
+            slope = weights[1, i] / scale
+            curve = weights[2, i] / scale
+            if i == top:
+                rest, rest_slope, rest_curve = others[0], others[1], others[2]
+            else:
+                rest, rest_slope, rest_curve = sums[0] - weights[0, i], sums[1] - weights[1, i], sums[2] - weights[2, i]
+            rest /= scale * (n - 1)
+            rest_slope /= scale * (n - 1)
+            rest_curve /= scale * (n - 1)
+            weights[0, i] = (1.0 - alpha) * own + alpha * rest
+            weights[1, i] = (1.0 - alpha) * slope + alpha * rest_slope + (rest - own)
+            weights[2, i] = (1.0 - alpha) * curve + alpha * rest_curve + 2.0 * (rest_slope - slope)
+
+
+@compiled
+def share_slopes(likelihoods: Floats, prior: Floats, alphas: Floats) -> Floats:
+    """(m, 3) rows of loss, slope and curvature at rates in (0, 1), n >= 2."""
+    table = np.empty((alphas.size, 3))
+    for j in range(alphas.size):
+        _share_slopes_at(likelihoods, prior, alphas[j], table[j])
+    return table
+
+
+@compiled
+def _log_others(logs: Floats, out: Floats) -> float:
+    """Fill out[i] with ln sum over j != i of exp(logs[j]); return ln of the whole sum."""
+    n = logs.size
+    top = 0
+    for i in range(n):
+        if logs[i] > logs[top]:
+            top = i
+    peak = logs[top]
+    if peak == -np.inf:
+        out[:] = -np.inf
+        return -np.inf
+    second = -np.inf
+    for i in range(n):
+        if i != top and logs[i] > second:
+            second = logs[i]
+    rest = 0.0
+    if second > -np.inf:
+        for i in range(n):
+            if i != top:
+                rest += np.exp(logs[i] - second)
+        out[top] = second + np.log(rest)
+        rest *= np.exp(second - peak)
+    else:
+        out[top] = -np.inf
+    for i in range(n):
+        if i != top:  # what remains is at least 1, so nothing cancels
+            out[i] = peak + np.log(max(1.0, 1.0 + rest - np.exp(logs[i] - peak)))
+    return float(peak + np.log1p(rest))
+
+
+@compiled
+def _log_add(a: float, b: float) -> float:
+    if a < b:
+        a, b = b, a
+    return a if b == -np.inf else float(a + np.log1p(np.exp(b - a)))
+
+
+@compiled
+def share_loss_log(losses: Floats, log_prior: Floats, alpha: float) -> float:
+    """Loss of Fixed-share at any rate in [0, 1], in the log domain throughout; n >= 2."""
+    rounds, n = losses.shape
+    stay = np.log(1.0 - alpha)
+    move = np.log(alpha) - np.log(n - 1.0)
+    logs = log_prior.copy()
+    others = np.empty(n)
+    total = -np.inf
+    for t in range(rounds):
+        for i in range(n):
+            logs[i] -= losses[t, i]
+        total = _log_others(logs, others)
+        if t < rounds - 1:
+            for i in range(n):
+                logs[i] = _log_add(logs[i] + stay, others[i] + move)
+    return -total
+
+
+@compiled
+def switch_coefficients(losses: Floats, log_prior: Floats) -> Floats:
+    """Logarithm of the summed prior(s_1) exp(-loss of s) / (n-1)^k over the sequences with k switches, k = 0 .. T-1."""
+    rounds, n = losses.shape
+    logs = np.full((rounds, n), -np.inf)
+    logs[0] = log_prior
+    others = np.empty(n)
+    into = np.empty(n)
+    spread = np.log(n - 1.0)
+    for t in range(rounds):
+        if t > 0:
+            into[:] = -np.inf
+            for k in range(t + 1):
+                _log_others(logs[k], others)
+                for i in range(n):
+                    logs[k, i] = _log_add(logs[k, i], into[i])
+                    into[i] = others[i] - spread
+        for k in range(t + 1):
+            for i in range(n):
+                logs[k, i] -= losses[t, i]
+    result = np.empty(rounds)
+    for k in range(rounds):
+        result[k] = _log_others(logs[k], others)
+    return result
+
+
+@compiled
+def stationary_rate(likelihoods: Floats, prior: Floats, rates: Floats, values: Floats) -> float:
+    """A rate of zero slope inside (rates[0], rates[2]), given that rates[1] has the least of the three losses.
+
+    Bisection that keeps, on the side towards which the loss falls, an end that is no lower: a
+    minimum stays enclosed whatever other stationary points there are.
+    """
+    row = np.empty(3)
+    near = float(rates[1])
+    _share_slopes_at(likelihoods, prior, near, row)
+    mirrored = row[1] < 0.0  # then a minimum is to the right; `near` is the end that slopes inwards
+    far, far_value = (float(rates[2]), values[2]) if mirrored else (float(rates[0]), values[0])
+    for _ in range(200):
+        middle = 0.5 * (near + far)
+        if row[1] == 0.0 or middle in (near, far):
+            break
+        _share_slopes_at(likelihoods, prior, middle, row)
+        inwards = row[1] <= 0.0 if mirrored else row[1] >= 0.0
+        if inwards and row[0] <= far_value:
+            near = middle
+        else:  # an end that slopes inwards itself need not be the higher one
+            far, far_value = middle, (row[0] if inwards else np.inf)
+    return near
+
+
+@compiled
+def _moves(likelihoods: Floats, prior: Floats, matrix: Floats, ahead: Floats, counts: Floats) -> float:
+    """Expected moves given the losses into `counts`; the log-likelihood is returned."""
+    rounds, n = likelihoods.shape
+    scales = np.empty(rounds)
+    log_scale = 0.0
+    for t in range(rounds):
+        for i in range(n):
+            weight = prior[i] if t == 0 else 0.0
+            if t > 0:
+                for j in range(n):
+                    weight += ahead[t - 1, j] * matrix[j, i]
+            ahead[t, i] = weight * likelihoods[t, i]
+        scales[t] = ahead[t].sum()
+        if scales[t] <= 0.0:
+            return -np.inf
+        log_scale += np.log(scales[t])
+        for i in range(n):
+            ahead[t, i] /= scales[t]
+    counts[:] = 0.0
+    behind = np.ones(n)
+    pulled = np.empty(n)
+    for t in range(rounds - 1, 0, -1):
+        for i in range(n):
+            pulled[i] = likelihoods[t, i] * behind[i] / scales[t]
+        for j in range(n):
+            behind[j] = 0.0
+            for i in range(n):
+                share = matrix[j, i] * pulled[i]
+                behind[j] += share
+                counts[j, i] += ahead[t - 1, j] * share
+    return log_scale
+
+
+@compiled
+def baum_welch(
+    likelihoods: Floats, prior: Floats, start: Floats, tolerance: float, max_iterations: int
+) -> tuple[Floats, Floats, float, float, int]:
+    """(matrix, counts, log-likelihood, residual, iterations) of the re-estimation of a transition matrix."""
+    rounds, n = likelihoods.shape
+    matrix = start.copy()
+    counts = np.empty((n, n))
+    ahead = np.empty((rounds, n))
+    log_scale = _moves(likelihoods, prior, matrix, ahead, counts)
+    done = 0
+    while True:
+        residual = 0.0
+        if log_scale > -np.inf:
+            for j in range(n):
+                visits = counts[j].sum()
+                for i in range(n):
+                    residual = max(residual, abs(counts[j, i] - visits * matrix[j, i]))
+        if residual <= tolerance or done == max_iterations:
+            return matrix, counts, log_scale, residual, done
+        for j in range(n):
+            visits = counts[j].sum()
+            if visits > 0.0:
+                for i in range(n):
+                    matrix[j, i] = counts[j, i] / visits
+        log_scale = _moves(likelihoods, prior, matrix, ahead, counts)
+        done += 1

@@ -1,0 +1,234 @@
+"""Hindsight comparators against enumeration, against their own theorems, and at extremes."""
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from lpsm import hindsight
+from tests.oracles import hindsight as oracle
+
+values = st.one_of(st.floats(0, 5), st.sampled_from([0.0, 1.0, 30.0, 1e6]))
+
+
+def matrices(max_rounds=5, max_experts=3, elements=values):
+    shapes = st.tuples(st.integers(1, max_rounds), st.integers(1, max_experts))
+    return shapes.flatmap(lambda shape: arrays(np.float64, shape, elements=elements))
+
+
+def shifting(rounds=120, n_experts=4, segments=6, seed=0):
+    rng = np.random.default_rng(seed)
+    losses = rng.exponential(1.0, (rounds, n_experts))
+    for s, part in enumerate(np.array_split(np.arange(rounds), segments)):
+        losses[part, s % n_experts] *= 0.1
+    return losses
+
+
+@settings(deadline=None)
+@given(matrices(), st.randoms(use_true_random=False))
+def test_renaming_the_experts_changes_no_comparators_loss(losses, random):  # invariant
+    order = list(range(losses.shape[1]))
+    random.shuffle(order)
+    renamed = losses[:, order]
+    k = len(losses)
+    np.testing.assert_allclose(hindsight.partition_curve(renamed, k), hindsight.partition_curve(losses, k), rtol=1e-15)
+    np.testing.assert_allclose(
+        hindsight.alpha_losses(renamed, [0.0, 0.3, 1.0]), hindsight.alpha_losses(losses, [0.0, 0.3, 1.0]), rtol=1e-12
+    )
+
+
+@settings(deadline=None)
+@given(matrices())
+def test_partition_curves_are_those_of_enumeration(losses):  # oracle
+    rounds = len(losses)
+    free = hindsight.partition_curve(losses, rounds)
+    strict = hindsight.partition_curve(losses, rounds, neighbours_differ=True)
+    for k in range(1, rounds + 1):
+        assert free[k - 1] == pytest.approx(oracle.best_with_switches(losses, k, at_most=True), rel=1e-12, abs=1e-12)
+        assert strict[k - 1] == pytest.approx(oracle.best_with_switches(losses, k, at_most=False), rel=1e-12, abs=1e-12)
+
+
+@settings(deadline=None)
+@given(matrices(max_rounds=12, max_experts=4), st.booleans(), st.data())
+def test_the_best_partition_pays_what_its_curve_says_and_has_k_segments(losses, differ, data):
+    k = data.draw(st.integers(1, len(losses)))
+    curve = hindsight.partition_curve(losses, k, neighbours_differ=differ)
+    if not np.isfinite(curve[-1]):
+        with pytest.raises(ValueError, match="k must allow"):
+            hindsight.best_partition(losses, k, neighbours_differ=differ)
+        return
+    found = hindsight.best_partition(losses, k, neighbours_differ=differ)
+    assert found.starts[0] == 0
+    assert found.starts.shape == found.experts.shape == (k,)
+    assert (np.diff(found.starts) > 0).all()
+    if differ:
+        assert (np.diff(found.experts) != 0).all()
+    experts = np.repeat(found.experts, np.diff(np.append(found.starts, len(losses))))
+    assert losses[np.arange(len(losses)), experts].sum() == pytest.approx(found.loss, rel=1e-12, abs=1e-12)
+    assert found.loss == curve[-1]
+
+
+def test_the_curve_starts_at_the_best_expert_ends_at_the_best_of_every_round_and_never_rises():
+    losses = shifting()
+    curve = hindsight.partition_curve(losses, len(losses))
+    assert curve[0] == pytest.approx(hindsight.best_expert(losses).loss, rel=1e-13)
+    assert curve[-1] == pytest.approx(losses.min(axis=1).sum(), rel=1e-13)
+    assert (np.diff(curve) <= 0).all()
+
+
+def test_planted_segments_are_found():
+    losses = np.ones((40, 3))
+    for start, end, expert in [(0, 13, 2), (13, 14, 0), (14, 40, 1)]:
+        losses[start:end, expert] = 0.0
+    found = hindsight.best_partition(losses, 3)
+    assert found.starts.tolist() == [0, 13, 14]
+    assert found.experts.tolist() == [2, 0, 1]
+    assert found.loss == 0.0
+
+
+def test_the_best_expert_of_each_epoch_is_the_partition_with_the_epochs_boundaries():
+    losses = shifting()
+    found = hindsight.best_per_epoch(losses, [0, 50, 51])
+    parts = [losses[:50], losses[50:51], losses[51:]]
+    assert found.experts.tolist() == [hindsight.best_expert(p).expert for p in parts]
+    assert found.loss == pytest.approx(sum(hindsight.best_expert(p).loss for p in parts))
+
+
+@settings(max_examples=40, deadline=None)
+@given(matrices(), st.sampled_from([0.0, 1e-200, 1e-9, 0.2, 0.5, 0.9, 1 - 1e-9, 1.0]))
+def test_loss_at_a_rate_is_the_sum_over_all_expert_sequences(losses, alpha):  # oracle
+    n = losses.shape[1]
+    expected = oracle.markov_loss(losses, oracle.share_matrix(n, alpha if n > 1 else 0.0))
+    assert hindsight.alpha_losses(losses, [alpha])[0] == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [1e-6, 0.03, 0.5, 0.97])
+def test_slope_and_curvature_are_those_of_fifty_digit_differences(alpha):  # oracle
+    losses = shifting(40)
+    with mpmath.workdps(60):
+        expected = [mpmath.diff(lambda a: oracle.share_loss(losses, a), mpmath.mpf(alpha), k) for k in (0, 1, 2)]
+    np.testing.assert_allclose(
+        hindsight.alpha_slopes(losses, [alpha])[0], [float(x) for x in expected], rtol=1e-10, atol=1e-10
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(matrices(max_rounds=30, max_experts=4))
+def test_no_rate_on_a_dense_grid_beats_the_best_rate_by_more_than_its_gap(losses):  # theorem: the lower bound
+    best = hindsight.best_alpha(losses, max_evaluations=3_000)
+    dense = np.concatenate(([0.0, 1e-9, 1e-6], np.linspace(0.0005, 1.0, 1_999)))
+    at = hindsight.alpha_losses(losses, dense)
+    scale = 1e-12 * (1 + abs(best.loss))
+    assert at.min() >= best.loss - best.gap - scale
+    assert best.loss == pytest.approx(hindsight.alpha_losses(losses, [best.alpha])[0], rel=1e-14)
+
+
+def test_the_global_minimum_is_found_among_two_local_ones():
+    # a constant expert and an alternating pair: rates near 0 and rates near 1 are both good, between them not
+    n, rounds = 2, 40
+    losses = np.zeros((rounds, n))
+    losses[: rounds // 2, 1] = 2.0
+    losses[rounds // 2 :, 0] = np.where(np.arange(rounds // 2) % 2, 2.0, 0.0)
+    losses[rounds // 2 :, 1] = 2.0 - losses[rounds // 2 :, 0]
+    for lengthened in (0, 8, 12):  # rounds that favour staying, one side or the other
+        more = np.vstack([np.tile([0.0, 2.0], (lengthened, 1)), losses])
+        best = hindsight.best_alpha(more)
+        grid = np.linspace(1e-4, 1 - 1e-4, 20_001)
+        at = hindsight.alpha_losses(more, grid)
+        assert best.loss <= at.min() + 1e-12
+        assert best.alpha == pytest.approx(grid[at.argmin()], abs=1e-4)
+        assert best.gap <= 1e-6
+
+
+def test_an_interior_best_rate_is_stationary():
+    losses = shifting()
+    best = hindsight.best_alpha(losses)
+    assert 0.0 < best.alpha < 1.0
+    _, slope, curvature = hindsight.alpha_slopes(losses, [best.alpha])[0]
+    assert abs(slope) * best.alpha * (1 - best.alpha) < 1e-10
+    assert curvature > 0.0
+
+
+@pytest.mark.parametrize(
+    ("losses", "alpha"),
+    [
+        (np.tile([0.0, 9.0], (50, 1)), 0.0),
+        (np.where(np.add.outer(np.arange(50), np.arange(2)) % 2, 9.0, 0.0), 1.0),
+        (np.array([[3.0, 1.0]]), 0.0),
+        (np.ones((20, 1)), 0.0),
+        (np.ones((200, 3)), 0.0),
+    ],
+)
+def test_the_best_rate_reaches_the_ends(losses, alpha):  # extremes
+    assert hindsight.best_alpha(losses).alpha == alpha
+
+
+@settings(max_examples=25, deadline=None)
+@given(matrices(max_rounds=5, elements=st.floats(0, 5)))
+def test_the_best_transitions_reproduce_the_posterior_moves_they_induce(losses):  # oracle
+    found = hindsight.best_transitions(losses, max_iterations=200)
+    expected = oracle.transition_counts(losses, found.matrix)
+    np.testing.assert_allclose(found.counts, expected, atol=1e-9)
+    visits = found.counts.sum(axis=1, keepdims=True)
+    assert found.residual == pytest.approx(np.abs(found.counts - visits * found.matrix).max(), abs=1e-12)
+    assert found.loss == pytest.approx(oracle.markov_loss(losses, found.matrix), rel=1e-10, abs=1e-10)
+
+
+def test_re_estimation_never_raises_the_loss_and_beats_every_fixed_share():
+    losses = shifting()
+    n = losses.shape[1]
+    best = hindsight.best_alpha(losses)
+    start = np.array(oracle.share_matrix(n, best.alpha))
+    path = [hindsight.best_transitions(losses, start=start, max_iterations=i).loss for i in range(0, 40, 3)]
+    assert path[0] == pytest.approx(best.loss, rel=1e-12)
+    assert (np.diff(path) <= 1e-10).all()
+
+
+def test_expected_departures_sum_to_the_number_of_moves():
+    losses = shifting()
+    found = hindsight.best_transitions(losses, max_iterations=10)
+    assert found.visits.sum() == pytest.approx(len(losses) - 1, rel=1e-12)
+    np.testing.assert_allclose(found.matrix.sum(axis=1), 1.0, rtol=1e-12)
+
+
+def test_one_infinite_loss_is_legal_and_a_round_of_them_costs_infinity():
+    losses = shifting(30)
+    losses[7, 2] = np.inf
+    assert np.isfinite(hindsight.alpha_losses(losses, [0.0, 0.2, 1.0])).all()
+    assert np.isfinite(hindsight.best_alpha(losses).loss)
+    assert np.isfinite(hindsight.best_transitions(losses).loss)
+    assert np.isfinite(hindsight.partition_curve(losses, 5)).all()
+    losses[7] = np.inf
+    assert hindsight.best_alpha(losses).loss == np.inf
+    assert np.isinf(hindsight.partition_curve(losses, 5)).all()
+    with pytest.raises(ValueError, match="finite"):
+        hindsight.best_transitions(losses)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1e-8, 0.5, 1.0])
+def test_losses_of_a_million_lose_no_digits(alpha):  # extremes
+    rng = np.random.default_rng(3)
+    losses = 1e6 * rng.random((30, 2))
+    assert hindsight.alpha_losses(losses, [alpha])[0] == pytest.approx(
+        float(oracle.share_loss(losses, alpha)), rel=1e-13
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: hindsight.best_expert([1.0, 2.0]), "losses must have shape"),
+        (lambda: hindsight.best_expert([[1.0, np.nan]]), "NaN"),
+        (lambda: hindsight.alpha_losses([[1.0, -np.inf]], [0.1]), "-inf"),
+        (lambda: hindsight.alpha_losses([[1.0, 2.0]], [1.5]), "alpha must lie in"),
+        (lambda: hindsight.alpha_losses([[1.0, 2.0]], [0.5], prior=[0.3, 0.3]), "prior must hold"),
+        (lambda: hindsight.partition_curve([[1.0]], 2), r"k must lie in \[1, 1\], got 2"),
+        (lambda: hindsight.best_per_epoch([[1.0], [1.0]], [0, 2]), "starts must increase"),
+        (lambda: hindsight.best_transitions([[1.0, 2.0]], start=[[1.0, 0.5], [0.0, 1.0]]), "start must hold"),
+    ],
+)
+def test_a_bad_argument_is_named_with_its_rule(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
