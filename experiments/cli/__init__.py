@@ -53,20 +53,14 @@ class _Program(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name][2]) for name in sorted(COMMANDS)])
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        windows_expand_args: bool = True,
-        **extra: Any,
-    ) -> Any:
-        """Run the program; with `standalone_mode` (the default) end the process with the right status."""
-        if not standalone_mode:
-            return super().main(args, prog_name or "lpsm", complete_var, False, windows_expand_args, **extra)
+    def main(self, args: Sequence[str] | None = None, **extra: Any) -> Any:  # type: ignore[override]
+        """Run the program and end the process with the right status, unless `standalone_mode=False`."""
+        standalone = extra.pop("standalone_mode", True)
+        extra["prog_name"] = "lpsm"
+        if not standalone:
+            return super().main(args, standalone_mode=False, **extra)
         try:
-            status = super().main(args, "lpsm", complete_var, False, windows_expand_args, **extra)
+            status = super().main(args, standalone_mode=False, **extra)
             sys.stdout.flush()
         except click.exceptions.NoArgsIsHelpError as error:
             click.echo(error.ctx.get_help() if error.ctx else "")

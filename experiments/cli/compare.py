@@ -1,13 +1,180 @@
-"""`lpsm compare`: one workload under one policy, page by page."""
+"""`lpsm compare`: what policies cost and delay, on generated traffic or on somebody's browsing."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 import click
+
+from experiments.cli.model import configuration, model_options
+
+if TYPE_CHECKING:
+    from experiments.study.compare import Comparison
+    from experiments.study.store import Store
+    from experiments.study.sweep import Frames, Generated, Recorded
 
 __all__ = ["compare"]
 
+POLICIES = "none,psm,bsd:1,bsd:0.5,bsd:0.2,bsd:0.1,lpsm,lpsm:log"
+WINDOW_S = 240.0  # of the picture of sleep times; four pages or so
+WINDOW_PAGE = 20  # where it starts, so that the learner has seen some traffic
+
 
 @click.command()
-def compare() -> None:
-    """Simulate a workload under one policy, page by page."""
-    raise click.UsageError("compare is not written yet")
+@click.option("--pages", type=int, default=100, show_default=True, help="Pages drawn for each seed.")
+@click.option("--seed", type=int, default=0, show_default=True, help="First seed.")
+@click.option("--seeds", type=int, default=10, show_default=True, help="Number of seeds: SEED, SEED+1, ...")
+@click.option("--policies", default=POLICIES, show_default=True, help="What is compared, separated by commas.")
+@click.option("--trace", type=click.Path(path_type=Path), help="Recorded browsing instead: a session is a replication.")
+@click.option("--member", metavar="GLOB", help="Only these members of the trace (an archive or a folder).")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("out/compare"), show_default=True, help="Folder.")
+@click.option("--preset", type=click.Choice(["thesis"]), help="Settings of a paper, with what it printed beside ours.")
+@click.option("--jobs", type=int, help="Processes [one a processor].")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+@model_options
+def compare(
+    pages: int,
+    seed: int,
+    seeds: int,
+    policies: str,
+    trace: Path | None,
+    member: str | None,
+    out: Path,
+    preset: str | None,
+    jobs: int | None,
+    as_json: bool,
+    **model: Any,
+) -> None:
+    """Compare the energy and the slowdown of power-saving policies.
+
+    All policies meet the same pages, think times and server delays.  Tables (CSV) and pictures (PNG
+    and SVG) go to the folder OUT, which is replaced only if an earlier comparison made it.
+    """
+    from experiments.papers.thesis.energy import SETTINGS
+    from experiments.report.comparison import plain
+    from experiments.study import sweep
+    from experiments.study.compare import compare as aggregate
+    from experiments.study.run import Interrupted, default_jobs, run
+    from experiments.study.store import Store
+
+    config = configuration(model, SETTINGS if preset == "thesis" else None)
+    jobs = default_jobs() if jobs is None else jobs
+    if jobs < 1:
+        raise ValueError(f"jobs must be at least 1, got {jobs}")
+    if trace is None:
+        if member is not None:
+            raise ValueError("member chooses from a trace, but no --trace is given")
+        workloads, traffic = _generated(pages, seed, seeds)
+    else:
+        workloads, traffic = _recorded(trace, member, seed)
+    tasks = sweep.tasks(workloads, [name for name in policies.split(",") if name.strip()], config)
+    wanted = list(dict.fromkeys(task.policy for task in tasks.values()))
+    settings = {"traffic": traffic, "policies": wanted, "model": asdict(config), "preset": preset}
+    store = Store(out, "compare", settings)
+    try:
+        results = run(
+            sweep.simulate, tasks, jobs=jobs, finished=store.finished, keep=store.keep, title="runs of a policy"
+        )
+        frames = sweep.frames(results)
+        comparison = aggregate(frames, wanted, awake_mw=config.radio.awake_mw, asleep_mw=config.radio.asleep_mw)
+        text, beside = _words(comparison, preset, traffic)
+        _write_tables(store, frames, comparison, text)
+        if beside is not None:
+            store.write_frame("published.csv", beside)
+        _write_pictures(store, frames, comparison)
+        store.publish()
+    except KeyboardInterrupt as interruption:
+        store.abandon()
+        kept = f"; they are kept in {store.partial}, and the same command goes on from there" if store.finished else ""
+        raise Interrupted((str(interruption) or "interrupted") + (kept or ", nothing is kept")) from None
+    except BaseException:
+        store.abandon()
+        raise
+    if as_json:
+        data = {**settings, "replications": len(workloads), "summary": plain(comparison.summary)}
+        if beside is not None:
+            data["published"] = plain(beside)
+        click.echo(json.dumps(data))
+    else:
+        click.echo(text)
+        click.echo(f"\nTables and pictures are in {out}.")
+
+
+def _generated(pages: int, seed: int, seeds: int) -> tuple[list[Generated | Recorded], dict[str, Any]]:
+    from experiments.study.sweep import Generated
+
+    if seeds < 1:
+        raise ValueError(f"seeds must be at least 1, got {seeds}")
+    workloads: list[Generated | Recorded] = [
+        Generated(n_pages=pages, seed=number) for number in range(seed, seed + seeds)
+    ]
+    return workloads, {"kind": "generated", "pages": pages, "seed": seed, "seeds": seeds}
+
+
+def _recorded(trace: Path, member: str | None, seed: int) -> tuple[list[Generated | Recorded], dict[str, Any]]:
+    import traces
+    from experiments.study.store import content_digest
+    from experiments.study.sweep import Recorded
+
+    if seed < 0:
+        raise ValueError(f"seed must be at least 0, got {seed}")
+    workloads: list[Generated | Recorded] = [
+        Recorded(name=session.name, seed=seed + number, recorded=tuple(session.pages))
+        for number, session in enumerate(traces.sessions(trace, member=member))
+        if session.pages
+    ]
+    if not workloads:
+        raise ValueError(f"{trace}: there is no page in it" + (f" under {member}" if member else ""))
+    digest = content_digest(trace)
+    return workloads, {"kind": "trace", "sha256": digest, "member": member, "seed": seed, "sessions": len(workloads)}
+
+
+def _words(comparison: Comparison, preset: str | None, traffic: Mapping[str, Any]) -> tuple[str, Any]:
+    from experiments.papers.thesis.energy import beside
+    from experiments.report.comparison import comparison_text, published_text
+
+    if traffic["kind"] == "generated":
+        what = f"{traffic['seeds']} seeds of {traffic['pages']} pages"
+    else:
+        what = f"{traffic['sessions']} sessions"
+    text = comparison_text(comparison.summary, what)
+    if preset is None:
+        return text, None
+    table = beside(comparison.summary)
+    return text + "\n\n" + published_text(table), table
+
+
+def _write_tables(store: Store, frames: Frames, comparison: Comparison, text: str) -> None:
+    store.write("comparison.txt", text + "\n")
+    store.write_frame("summary.csv", comparison.summary)
+    store.write_frame("replications.csv", comparison.replications)
+    store.write_frame("runs.csv", frames.runs)
+    store.write_frame("pages.csv", frames.pages)
+    store.write_frame("slowdown-by-page.csv", comparison.slowdowns)
+
+
+def _write_pictures(store: Store, frames: Frames, comparison: Comparison) -> None:
+    from experiments.figures.comparison import energy, slowdown, slowdown_by_page
+    from experiments.figures.evolution import evolution
+    from experiments.figures.style import pictures
+    from experiments.study.evolution import window
+
+    drawn = {
+        "energy": energy(comparison.summary),
+        "slowdown": slowdown(comparison.summary),
+        "slowdown-by-page": slowdown_by_page(comparison.slowdowns),
+    }
+    if len(frames.polls):
+        first = frames.polls["replication"].iloc[0]
+        pages = frames.pages[frames.pages["replication"] == first]
+        polls, loads = window(pages, frames.polls, start_page=WINDOW_PAGE, window_s=WINDOW_S)
+        store.write_frame("sleep-times.csv", polls)
+        store.write_frame("sleep-times-pages.csv", loads)
+        drawn["sleep-times"] = evolution(polls, loads, window_s=WINDOW_S)
+    for name, figure in drawn.items():
+        for file, content in pictures(name, figure).items():
+            store.write(file, content)

@@ -1,0 +1,194 @@
+"""Energy and slowdown of policies: the thesis' figures 2-6, 2-7 and 2-8, over as many replications as there are.
+
+Energy a page is stacked from its three parts, with the two reference energies as lines;
+the slowdown of pages is shown as mean, median and 95th percentile, and page by page against the
+time the page takes without power saving.  Source of the form: Monteleoni 2006, section 2.5.4.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+from experiments.figures.style import DARK, DPI, LIGHT, MIDDLE, clean, label, styled
+
+__all__ = ["energy", "slowdown", "slowdown_by_page"]
+
+REFERENCES = ("page-awake", "limit")
+BASELINE = "none"
+MANY_POINTS = 3000  # beyond this many in a panel, points are drawn as pixels in the SVG as well
+_PARTS: tuple[tuple[str, str, str, str], ...] = (
+    ("sleep_j_per_page", "asleep", LIGHT, ""),
+    ("awake_j_per_page", "awake", "white", "/////"),
+    ("listen_j_per_page", "listening to beacons", "0.4", ""),
+)
+
+
+def energy(summary: pd.DataFrame) -> Figure:
+    """Draw the energy a page by its parts (figure 2-6).
+
+    Parameters
+    ----------
+    summary : DataFrame
+        One row a policy: `policy`, `replications`, and `sleep_j_per_page`, `awake_j_per_page`, `listen_j_per_page`,
+        `total_j_per_page`, `total_j_per_page_half_width`; rows named ``limit`` and ``page-awake`` become lines.
+
+    Returns
+    -------
+    Figure
+        Without power saving the bar is far higher than all others: the axis is cut, and its value printed.
+    """
+    bars = summary[~summary["policy"].isin(REFERENCES)].reset_index(drop=True)
+    lines = summary[summary["policy"].isin(REFERENCES)]
+    saving = bars.loc[bars["policy"] != BASELINE]
+    tops = (saving if len(saving) else bars)["total_j_per_page"] + (saving if len(saving) else bars)[
+        "total_j_per_page_half_width"
+    ].fillna(0)
+    ceiling = 1.24 * float(tops.max())
+    with styled():
+        figure = Figure(figsize=(1.6 + 0.75 * max(len(bars), 4), 3.7), dpi=DPI, layout="constrained")
+        axes = figure.add_subplot()
+        places = np.arange(len(bars))
+        bottom = np.zeros(len(bars))
+        for column, name, colour, hatch in _PARTS:
+            height = bars[column].to_numpy()
+            axes.bar(places, height, 0.62, bottom, color=colour, hatch=hatch, edgecolor=DARK, linewidth=0.7, label=name)
+            bottom = bottom + height
+        for place, (total, half) in enumerate(
+            zip(bars["total_j_per_page"], bars["total_j_per_page_half_width"], strict=True)
+        ):
+            _whisker_and_total(axes, place, total, half, ceiling)
+        for row, style in zip(lines.to_dict("records"), ("--", ":"), strict=False):
+            axes.axhline(
+                row["total_j_per_page"], color="black", linewidth=1.1, linestyle=style, label=label(row["policy"])
+            )
+        axes.set_ylim(0, ceiling)
+        axes.set_xlim(-0.6, len(bars) - 0.4)
+        axes.set_xticks(places, [label(policy).replace(" ", "\n", 1) for policy in bars["policy"]])
+        axes.set_ylabel("energy per page [J]")
+        clean(axes)
+        axes.tick_params(axis="x", length=0)
+        figure.legend(loc="outside upper left", ncols=5, columnspacing=1.2, handlelength=1.8)
+    return figure
+
+
+def _whisker_and_total(axes: Axes, place: float, total: float, half: float, ceiling: float) -> None:
+    if total > ceiling:  # the bar leaves the picture
+        axes.text(place, 0.93 * ceiling, f"↑ {total:.1f}", ha="center", va="center", fontsize=8, bbox=_BOX)
+        return
+    top = total
+    if np.isfinite(half):
+        axes.errorbar(place, total, half, color="black", capsize=3, linewidth=1.0)
+        top += half
+    axes.text(place, top + 0.015 * ceiling, f"{total:.2f}", ha="center", va="bottom", fontsize=8, bbox=_BOX)
+
+
+_BOX = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+
+
+def slowdown(summary: pd.DataFrame) -> Figure:
+    """Draw mean (with its interval), median and 95th percentile of the slowdown of pages (figure 2-7).
+
+    Parameters
+    ----------
+    summary : DataFrame
+        One row a policy: `policy`, `slowdown_mean`, `slowdown_mean_half_width`, `slowdown_median`, `slowdown_p95`.
+    """
+    rows = summary[~summary["policy"].isin((*REFERENCES, BASELINE))].reset_index(drop=True)
+    with styled():
+        figure = Figure(figsize=(6.4, 1.3 + 0.34 * max(len(rows), 2)), dpi=DPI, layout="constrained")
+        axes = figure.add_subplot()
+        places = np.arange(len(rows))
+        mean, half = rows["slowdown_mean"].to_numpy(), rows["slowdown_mean_half_width"].fillna(0).to_numpy()
+        axes.hlines(places, rows["slowdown_median"], rows["slowdown_p95"], color=MIDDLE, linewidth=1.0, zorder=1)
+        axes.plot(
+            rows["slowdown_median"], places, "|", color="black", markersize=9, markeredgewidth=1.3, label="median"
+        )
+        axes.plot(rows["slowdown_p95"], places, "D", color="black", mfc="white", markersize=5, label="95th percentile")
+        axes.errorbar(
+            mean, places, xerr=half, fmt="o", color="black", markersize=5, capsize=3, linewidth=1.2,
+            label="mean and its 95 % interval",
+        )  # fmt: skip
+        for place, value in zip(places, mean, strict=True):
+            axes.annotate(
+                f"{value:.2f}", (1.0, float(place)), xycoords=("axes fraction", "data"), xytext=(4, 0),
+                textcoords="offset points", va="center", fontsize=8,
+            )  # fmt: skip
+        axes.annotate(
+            "mean", (1.0, 1.0), xycoords="axes fraction", xytext=(4, 2), textcoords="offset points", fontsize=8
+        )
+        axes.axvline(1.0, color="black", linewidth=0.8, linestyle="--")
+        _ratio_axis(axes, "x", float(rows["slowdown_p95"].max()) if len(rows) else 2.0)
+        axes.set_yticks(places, [label(policy) for policy in rows["policy"]])
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.set_xlabel("slowdown: latency of a page / its latency without power saving")
+        clean(axes, "x")
+        axes.tick_params(axis="y", length=0)
+        figure.legend(loc="outside upper left", ncols=3, columnspacing=1.4)
+    return figure
+
+
+def slowdown_by_page(pages: pd.DataFrame) -> Figure:
+    """Draw the slowdown of every page against its download time without power saving (figure 2-8).
+
+    Parameters
+    ----------
+    pages : DataFrame
+        One row a page: `policy`, `base_latency_s`, `slowdown`.  One panel a policy; the dashed line is the mean.
+    """
+    policies = [policy for policy in pages["policy"].unique() if policy != BASELINE]
+    columns = min(4, max(len(policies), 1))
+    lines = max(ceil(len(policies) / columns), 1)
+    shown = pages[pages["policy"].isin(policies)]
+    with styled():
+        figure = Figure(figsize=(0.6 + 1.95 * columns, 0.7 + 1.9 * lines), dpi=DPI, layout="constrained")
+        grid = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
+        for axes in grid.flat[len(policies) :]:
+            axes.set_axis_off()
+        for axes, policy in zip(grid.flat, policies, strict=False):
+            own = pages[pages["policy"] == policy]
+            axes.plot(
+                own["base_latency_s"], own["slowdown"], "o", color="black", alpha=0.28, markersize=2.6,
+                markeredgewidth=0, rasterized=len(own) > MANY_POINTS,
+            )  # fmt: skip
+            mean = float(own["slowdown"].mean())
+            axes.axhline(mean, color="black", linewidth=1.1, linestyle="--")
+            axes.set_title(label(policy))
+            axes.annotate(
+                f"mean {mean:.2f}", (1.0, 1.0), xycoords="axes fraction", xytext=(0, 3), textcoords="offset points",
+                ha="right", fontsize=8,
+            )  # fmt: skip
+            axes.set_xscale("log")
+            _ratio_axis(axes, "y", float(shown["slowdown"].max()))
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            axes.xaxis.set_minor_locator(NullLocator())
+            clean(axes, "both")
+            axes.tick_params(labelbottom=axes in _lowest(grid, len(policies)))
+        figure.supxlabel("download time of the page without power saving [s]", fontsize=9)
+        figure.supylabel("slowdown", fontsize=9)
+    return figure
+
+
+def _lowest(grid: Any, n_panels: int) -> list[Any]:
+    columns = grid.shape[1]
+    return [axes for index, axes in enumerate(grid.flat) if index < n_panels <= index + columns]
+
+
+def _ratio_axis(axes: Any, which: str, largest: float) -> None:
+    """Make a logarithmic axis from a little under 1, with plain numbers on it."""
+    top = max(1.1 * largest, 2.0)
+    ticks = [1, 1.5, 2, 3, 4, 5] if top <= 6 else [1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000]
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    getattr(axes, f"set_{which}scale")("log")
+    getattr(axes, f"set_{which}lim")(0.93, top)
+    axis.set_major_locator(LogLocator(subs=(1.0,)))
+    axis.set_ticks([tick for tick in ticks if tick <= top])
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_locator(NullLocator())
+    axis.set_minor_formatter(NullFormatter())

@@ -1,0 +1,1 @@
+"""Monteleoni 2006, "Learning with Online Constraints": settings and printed results of chapter 2."""

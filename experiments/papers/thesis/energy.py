@@ -1,0 +1,72 @@
+"""Energy and slowdown as printed in Monteleoni 2006, section 2.5.4 (text, figures 2-6 to 2-8).
+
+The thesis' traffic came from ns-2's Web generator: HTTP/1.0, a connection per object, a
+server that answers after some delay, and the stock segment size and Nagle's algorithm
+of ns-2's FullTcp.  Its traffic and seeds are not published, so signs and sizes can be
+compared, and single figures cannot.  It states the slowdown against static PSM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+__all__ = ["PUBLISHED", "SETTINGS", "Published", "beside"]
+
+SETTINGS: Mapping[str, Any] = {"connections": "per-object", "mss": 536, "nagle": True, "server_delay": 0.5}
+
+
+class Published(NamedTuple):
+    """A printed row; `beacon_j` is the part of `j_per_page` for beacons, slowdowns are against static PSM."""
+
+    run: str
+    policy: str
+    j_per_page: float
+    beacon_j: float
+    slowdown: float
+    slowdown_max: float | None
+
+
+PUBLISHED = (
+    Published("100 pages", "psm:100", 3.62, 0.83, 1.0, None),
+    Published("100 pages", "lpsm", 3.38, 0.59, 1.02, 1.2),
+    Published("100 pages", "lpsm:log", 2.95, 0.16, 1.19, 2.0),
+    Published("4 x 500 pages", "psm:100", 4.12, 0.94, 1.0, None),
+    Published("4 x 500 pages", "lpsm:log", 3.36, 0.17, 1.2, None),
+)
+
+
+def beside(summary: pd.DataFrame) -> pd.DataFrame:
+    """Put the printed figures beside ours (the summary of a comparison, one row a policy).
+
+    Percentages are against static PSM of the same run; slowdowns are ratios of mean slowdowns, maxima those of single
+    pages against the same page under static PSM.
+    """
+    rows: Any = summary.to_dict("records")
+    ours: dict[str, dict[str, Any]] = {row["policy"]: row for row in rows}
+    psm = {entry.run: entry for entry in PUBLISHED if entry.policy == "psm:100"}
+    records: list[dict[str, Any]] = []
+    for entry in PUBLISHED:
+        own = ours.get(entry.policy, {})
+        base = psm[entry.run]
+        records.append(
+            {
+                "run": entry.run,
+                "policy": entry.policy,
+                "printed_j_per_page": entry.j_per_page,
+                "ours_j_per_page": own.get("total_j_per_page", float("nan")),
+                "printed_energy_vs_psm_percent": 100 * (entry.j_per_page / base.j_per_page - 1),
+                "ours_energy_vs_psm_percent": own.get("energy_vs_psm_percent", float("nan")),
+                "printed_beacon_j_per_page": entry.beacon_j,
+                "ours_beacon_j_per_page": own.get("listen_j_per_page", float("nan")),
+                "printed_beacon_vs_psm_percent": 100 * (entry.beacon_j / base.beacon_j - 1),
+                "ours_beacon_vs_psm_percent": own.get("beacon_energy_vs_psm_percent", float("nan")),
+                "printed_slowdown_ratio_psm": entry.slowdown,
+                "ours_slowdown_ratio_psm": own.get("slowdown_ratio_psm", float("nan")),
+                "printed_slowdown_vs_psm_max": float("nan") if entry.slowdown_max is None else entry.slowdown_max,
+                "ours_slowdown_vs_psm_max": own.get("slowdown_vs_psm_max", float("nan")),
+            }
+        )
+    return pd.DataFrame(records)

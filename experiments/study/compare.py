@@ -1,0 +1,209 @@
+"""What the policies cost and what they delay: the aggregation of a sweep.
+
+Every quantity is computed within a replication (a seed, or a recorded session) first;
+what is reported is the mean over replications with a 95 % Student interval, so
+that an interval says how far other traffic of the same kind may lie.  Replications
+weigh the same, whatever their length.  Differences between policies are paired: they
+are taken within a replication, where both policies met the same world.
+
+Slowdown of a page = its latency / its latency without power saving.  Two reference
+energies come from the run without power saving: `limit`, sleep power throughout plus the extra
+power of being awake for the busier direction's air time, which no policy can beat; and
+`page-awake`, awake exactly while a page loads and asleep otherwise: a clairvoyant that
+never delays a page, and never sleeps inside one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.special import stdtrit
+
+from experiments.study.sweep import BASELINE, Frames
+
+__all__ = ["PSM", "Comparison", "Estimate", "compare", "estimate", "page_slowdowns", "reference_energies"]
+
+PSM = "psm:100"  # static power saving, what the literature compares with
+LEVEL = 0.95
+LIMIT, PAGE_AWAKE = "limit", "page-awake"
+
+
+class Estimate(NamedTuple):
+    """A mean over replications and the half width of its 95 % interval (NaN with one replication)."""
+
+    mean: float
+    half_width: float
+
+
+class Comparison(NamedTuple):
+    """The result of a study.
+
+    Attributes
+    ----------
+    replications : DataFrame
+        One row for each replication and policy (references included): energies a page, beacons a page,
+        slowdowns, and paired differences.
+    summary : DataFrame
+        One row a policy; each quantity `q` as `q` and `q_half_width` (95 %).
+    slowdowns : DataFrame
+        One row a page: its latency without power saving, its latency, its slowdown.
+    """
+
+    replications: pd.DataFrame
+    summary: pd.DataFrame
+    slowdowns: pd.DataFrame
+
+
+def estimate(values: ArrayLike) -> Estimate:
+    """Return the mean of independent replications with its 95 % Student t-interval.
+
+    >>> estimate([1.0, 2.0, 3.0])
+    Estimate(mean=2.0, half_width=2.484137711719546)
+    """
+    sample = np.asarray(values, dtype=float)
+    sample = sample[~np.isnan(sample)]
+    n = sample.size
+    if n == 0:
+        return Estimate(float("nan"), float("nan"))
+    mean = float(sample.mean())
+    if n == 1:
+        return Estimate(mean, float("nan"))
+    spread = float(stdtrit(n - 1, 0.5 + LEVEL / 2)) * float(sample.std(ddof=1)) / sqrt(n)
+    return Estimate(mean, spread)
+
+
+def page_slowdowns(pages: pd.DataFrame) -> pd.DataFrame:
+    """Pair every page with itself without power saving.
+
+    Parameters
+    ----------
+    pages : DataFrame
+        Rows of the runs: `replication`, `policy`, `page`, `latency_s`; pages of a run in the order browsed.
+
+    Returns
+    -------
+    DataFrame
+        replication, policy, page, base_latency_s, latency_s, slowdown.
+    """
+    table = pages[["replication", "policy", "page", "latency_s"]].copy()
+    table["number"] = table.groupby(["replication", "policy"], sort=False).cumcount()
+    base = table.loc[table["policy"] == BASELINE, ["replication", "number", "latency_s"]]
+    base = base.rename(columns={"latency_s": "base_latency_s"})
+    paired = table.merge(base, on=["replication", "number"], how="left", sort=False, validate="many_to_one")
+    paired["slowdown"] = paired["latency_s"] / paired["base_latency_s"]
+    return paired[["replication", "policy", "page", "base_latency_s", "latency_s", "slowdown"]]
+
+
+def reference_energies(frames: Frames, *, awake_mw: float, asleep_mw: float) -> pd.DataFrame:
+    """Return the two reference energies of every replication, as rows like those of `frames.runs`."""
+    rows = []
+    latency = frames.pages[frames.pages["policy"] == BASELINE].groupby("replication", sort=False)["latency_s"].sum()
+    runs: Any = frames.runs[frames.runs["policy"] == BASELINE].to_dict("records")
+    for run in runs:
+        busy_s = {
+            LIMIT: max(run["uplink_air_s"], run["downlink_air_s"]),
+            PAGE_AWAKE: float(latency[run["replication"]]),
+        }
+        for name, awake_s in busy_s.items():
+            # `limit` charges only the difference for being awake, over a sleep that lasts throughout: the same sum
+            awake_j = awake_s * awake_mw / 1000
+            sleep_j = (run["elapsed_s"] - awake_s) * asleep_mw / 1000
+            energies = {"awake_j": awake_j, "sleep_j": sleep_j, "listen_j": 0.0, "total_j": awake_j + sleep_j}
+            rows.append({**run, "policy": name, "beacons": 0, **energies})
+    return pd.DataFrame(rows)
+
+
+def compare(frames: Frames, policies: Sequence[str], *, awake_mw: float, asleep_mw: float) -> Comparison:
+    """Aggregate a sweep.
+
+    Parameters
+    ----------
+    frames : Frames
+        What `sweep.frames` gathered.
+    policies : sequence of str
+        Canonical policies to report, in this order; the references follow.
+    awake_mw, asleep_mw : float
+        Power of the radio, for the reference energies.
+
+    Returns
+    -------
+    Comparison
+        Differences against static PSM are NaN where ``psm:100`` was not run.
+    """
+    slowdowns = page_slowdowns(frames.pages)
+    slowdowns = slowdowns[slowdowns["policy"].isin(policies)].reset_index(drop=True)
+    references = reference_energies(frames, awake_mw=awake_mw, asleep_mw=asleep_mw)
+    runs = pd.concat([frames.runs, references], ignore_index=True)
+    table = _per_page(runs).merge(_slowdown_statistics(slowdowns), on=["replication", "policy"], how="left", sort=False)
+    table = _paired(table)
+    order = [*policies, LIMIT, PAGE_AWAKE]
+    table = table[table["policy"].isin(order)].reset_index(drop=True)
+    return Comparison(table, _summary(table, order), slowdowns)
+
+
+def _per_page(runs: pd.DataFrame) -> pd.DataFrame:
+    table = runs[["replication", "policy", "pages"]].copy()
+    for part in ("awake_j", "sleep_j", "listen_j", "total_j", "beacons"):
+        table[f"{part}_per_page"] = runs[part] / runs["pages"]
+    return table
+
+
+def _slowdown_statistics(slowdowns: pd.DataFrame) -> pd.DataFrame:
+    against_psm = slowdowns.copy()
+    psm = slowdowns.loc[slowdowns["policy"] == PSM, "latency_s"].to_numpy()
+    n_policies = slowdowns["policy"].nunique()
+    against_psm["vs_psm"] = np.nan
+    if psm.size * n_policies == len(slowdowns):
+        for _, rows in against_psm.groupby("policy", sort=False):
+            against_psm.loc[rows.index, "vs_psm"] = rows["latency_s"].to_numpy() / psm
+    groups = against_psm.groupby(["replication", "policy"], sort=False)
+    statistics = pd.DataFrame(
+        {
+            "slowdown_mean": groups["slowdown"].mean(),
+            "slowdown_median": groups["slowdown"].median(),
+            "slowdown_p95": groups["slowdown"].quantile(0.95),
+            "slowdown_max": groups["slowdown"].max(),
+            "slowdown_vs_psm_mean": groups["vs_psm"].mean(),
+            "slowdown_vs_psm_max": groups["vs_psm"].max(),
+        }
+    )
+    return statistics.reset_index()
+
+
+def _paired(table: pd.DataFrame) -> pd.DataFrame:
+    def against(policy: str, column: str) -> pd.Series[float]:
+        other = table.loc[table["policy"] == policy].set_index("replication")[column]
+        return table["replication"].map(other).astype(float)
+
+    paired = table.copy()
+    total, listen, slow = table["total_j_per_page"], table["listen_j_per_page"], table["slowdown_mean"]
+    paired["energy_minus_none_j_per_page"] = total - against(BASELINE, "total_j_per_page")
+    paired["energy_minus_psm_j_per_page"] = total - against(PSM, "total_j_per_page")
+    paired["energy_vs_psm_percent"] = 100 * (total / against(PSM, "total_j_per_page") - 1)
+    paired["beacon_energy_vs_psm_percent"] = 100 * (listen / against(PSM, "listen_j_per_page") - 1)
+    paired["slowdown_minus_psm"] = slow - against(PSM, "slowdown_mean")
+    paired["slowdown_ratio_psm"] = slow / against(PSM, "slowdown_mean")
+    paired["energy_above_limit_percent"] = 100 * (total / against(LIMIT, "total_j_per_page") - 1)
+    paired["energy_above_page_awake_percent"] = 100 * (total / against(PAGE_AWAKE, "total_j_per_page") - 1)
+    return paired
+
+
+def _summary(table: pd.DataFrame, order: Sequence[str]) -> pd.DataFrame:
+    quantities = [name for name in table.columns if name not in ("replication", "policy", "pages")]
+    rows = []
+    for policy in order:
+        own = table[table["policy"] == policy]
+        row: dict[str, object] = {"policy": policy, "replications": len(own), "pages": int(own["pages"].sum())}
+        for name in quantities:
+            found = estimate(own[name])
+            extreme = name.endswith("_max")  # a maximum is taken over everything, and has no interval
+            row[name] = float(own[name].max()) if extreme else found.mean
+            if not extreme:
+                row[f"{name}_half_width"] = found.half_width
+        rows.append(row)
+    return pd.DataFrame(rows)

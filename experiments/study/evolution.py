@@ -1,0 +1,48 @@
+"""A window into how sleep times evolve: the polls and page loads from the issue of one page on.
+
+In a closed loop a page is issued at different times under different policies, so every
+policy's window starts when it issued the same page.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+__all__ = ["window"]
+
+
+def window(
+    pages: pd.DataFrame, polls: pd.DataFrame, *, start_page: int, window_s: float
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Cut the same window out of every policy's run.
+
+    Parameters
+    ----------
+    pages, polls : DataFrame
+        Rows of one replication: `policy`, `issue_s`, `latency_s`, and `policy`, `time_s`, `slept_ms`,
+        `buffered_bytes`, `next_sleep_ms`.
+    start_page : int
+        Number of the page at whose issue the window starts; a shorter run starts at its last page.
+    window_s : float
+        Length of the window, seconds.
+
+    Returns
+    -------
+    polls, loads : DataFrame
+        Polls with `time_s` since the start of the window, and `policy`, `start_s`, `end_s` of page loads.
+    """
+    kept_polls, kept_loads = [], []
+    for policy, own in polls.groupby("policy", sort=False):
+        loads = pages[pages["policy"] == policy]
+        origin = float(loads["issue_s"].iloc[min(start_page, len(loads) - 1)])
+        inside = own[(own["time_s"] >= origin) & (own["time_s"] < origin + window_s)]
+        kept_polls.append(
+            inside.assign(time_s=inside["time_s"] - origin)[
+                ["policy", "time_s", "slept_ms", "buffered_bytes", "next_sleep_ms"]
+            ]
+        )
+        start = loads["issue_s"] - origin
+        end = start + loads["latency_s"]
+        seen = (end >= 0) & (start < window_s)
+        kept_loads.append(pd.DataFrame({"policy": policy, "start_s": start[seen], "end_s": end[seen]}))
+    return pd.concat(kept_polls, ignore_index=True), pd.concat(kept_loads, ignore_index=True)

@@ -1,0 +1,212 @@
+"""Where results go: a folder that is either whole or not there.
+
+A study writes into `NAME.partial` beside the folder it was asked for.  Finished parts
+are lines of a journal there, so that an interrupted study goes on where it stopped;
+when everything is written the folder takes its name in one step.  A folder carries a
+manifest that says which command made it, with which configuration, program and
+libraries, and the digest of every file.  Nothing in a folder depends on when, where or
+by how many processes it was made.
+
+A folder is replaced only if its manifest is of the same command and lists all it holds:
+what somebody else put there is never deleted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+__all__ = ["Store", "content_digest", "csv_text", "source_digest", "write_file"]
+
+MANIFEST = "manifest.json"
+JOURNAL = "finished.jsonl"
+LIBRARIES = ("lpsm", "matplotlib", "numba", "numpy", "pandas", "scipy", "simpy")
+PACKAGES = ("experiments", "lpsm", "netsim", "traces")
+
+
+def write_file(path: Path, content: str | bytes) -> None:
+    """Write a file so that a reader sees all of it or none: temporary name, fsync, rename.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; nothing is left behind.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    if path.is_dir():
+        raise IsADirectoryError(21, "is a folder, a file name is needed", str(path))
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        _remove_file(temporary)
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    except BaseException:
+        _remove_file(temporary)
+        raise
+
+
+def csv_text(frame: pd.DataFrame) -> str:
+    """Return the frame as CSV: times (`.._s`) to the nanosecond, other floats so that they read back exactly."""
+    printed = frame.copy()
+    for name in printed.columns:
+        if name.endswith("_s") and pd.api.types.is_float_dtype(printed[name]):
+            printed[name] = [f"{value:.9f}" if value == value else "" for value in printed[name]]
+    return str(printed.to_csv(index=False, lineterminator="\n"))
+
+
+def source_digest() -> str:
+    """Return the SHA-256 of the program's own Python files: results of different programs are never mixed."""
+    root = Path(__file__).resolve().parents[2]
+    digest = hashlib.sha256()
+    for package in PACKAGES:
+        for path in sorted((root / package).rglob("*.py")):
+            digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def content_digest(path: Path) -> str:
+    """Return the SHA-256 of a file, or of the names and contents of a folder's files: what a result was made from."""
+    digest = hashlib.sha256()
+    for file in [path] if path.is_file() else sorted(found for found in path.rglob("*") if found.is_file()):
+        if file != path:
+            digest.update(file.relative_to(path).as_posix().encode() + b"\0")
+        with file.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+class Store:
+    """The folder of one study while it is being made.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the results are wanted.
+    command : str
+        The command that makes them, such as ``"compare"``.
+    configuration : mapping
+        Everything that decides the results, as plain JSON data.
+
+    Raises
+    ------
+    ValueError
+        If `folder` holds something this command did not make.
+    OSError
+        If it cannot be written.
+    """
+
+    def __init__(self, folder: Path, command: str, configuration: Mapping[str, Any]) -> None:
+        self.folder = Path(os.path.abspath(folder))
+        self.partial = self.folder.with_name(self.folder.name + ".partial")
+        self.manifest: dict[str, Any] = {
+            "command": command,
+            "configuration": json.loads(json.dumps(configuration)),
+            "versions": {name: version(name) for name in LIBRARIES},
+            "source_sha256": source_digest(),
+        }
+        self._check_replaceable(self.folder)
+        self._check_replaceable(self.partial)
+        self.finished: dict[str, Any] = {}
+        if self.partial.exists():
+            self._resume()
+        if not self.partial.exists():
+            self.partial.mkdir(parents=True)
+            write_file(self.partial / MANIFEST, _json(self.manifest))
+        self._journal = (self.partial / JOURNAL).open("a")
+
+    def keep(self, key: str, part: Any) -> None:
+        """Keep one finished part (JSON data) at once, so that an interruption does not lose it."""
+        self._journal.write(json.dumps([key, part]) + "\n")
+        self._journal.flush()
+        self.finished[key] = part
+
+    def write(self, name: str, content: str | bytes) -> None:
+        """Add a result file."""
+        write_file(self.partial / name, content)
+
+    def write_frame(self, name: str, frame: pd.DataFrame) -> None:
+        """Add a result table as CSV."""
+        self.write(name, csv_text(frame))
+
+    def publish(self) -> None:
+        """Finish: list the files in the manifest, and give the folder its name, replacing an older result."""
+        self._journal.close()
+        (self.partial / JOURNAL).unlink()
+        digests = {
+            path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(self.partial.iterdir())
+            if path.name != MANIFEST
+        }
+        write_file(self.partial / MANIFEST, _json({**self.manifest, "files": digests}))
+        self._check_replaceable(self.folder)  # somebody may have written there meanwhile
+        old = self.folder.with_name(self.folder.name + ".old")
+        if self.folder.exists():
+            shutil.rmtree(old, ignore_errors=True)
+            self.folder.rename(old)
+        self.partial.rename(self.folder)
+        shutil.rmtree(old, ignore_errors=True)
+
+    def abandon(self) -> None:
+        """Give up: remove what is unfinished, unless parts are finished and can be used again."""
+        self._journal.close()
+        if not self.finished:
+            shutil.rmtree(self.partial, ignore_errors=True)
+
+    def _resume(self) -> None:
+        manifest = json.loads((self.partial / MANIFEST).read_text())
+        if manifest != self.manifest:  # of another configuration or program
+            shutil.rmtree(self.partial)
+            return
+        journal = self.partial / JOURNAL
+        text = journal.read_text() if journal.exists() else ""
+        whole = text[: text.rfind("\n") + 1]  # the last line may have been cut off
+        self.finished = dict(json.loads(line) for line in whole.splitlines())
+        write_file(journal, whole)
+
+    def _check_replaceable(self, folder: Path) -> None:
+        command = self.manifest["command"]
+        if not folder.exists():
+            return
+        if not folder.is_dir():
+            raise ValueError(f"the output must be a folder, {folder} is a file")
+        present = {path.name for path in folder.iterdir()}
+        if not present:
+            folder.rmdir()
+            return
+        try:
+            manifest = json.loads((folder / MANIFEST).read_text())
+            same = manifest["command"] == command
+            files = set(manifest.get("files", present)) | {MANIFEST}
+        except (OSError, ValueError, KeyError, TypeError):
+            same, files = False, set()
+        if not same:
+            raise ValueError(f"the output folder must be new or hold results of lpsm {command}, {folder} does not")
+        if not present <= files:
+            extra = sorted(present - files)[0]
+            raise ValueError(f"the output folder {folder} holds {extra}, which lpsm {command} did not write")
+
+
+def _json(data: Any) -> str:
+    return json.dumps(data, indent=2, sort_keys=True) + "\n"
+
+
+def _remove_file(path: Path) -> None:
+    try:
+        path.unlink()
+    except OSError:
+        return

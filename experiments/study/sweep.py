@@ -1,0 +1,164 @@
+"""A sweep as plain data: every policy on every replication of the traffic, in one configuration.
+
+A replication is a seed of the traffic model, or a recorded browsing session.  All
+policies of a replication meet the same world: the same pages, think times and server
+delays (common random numbers), which is what makes their differences comparable.
+A task is a value, and `simulate` a pure function of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+import netsim
+import traces
+from netsim.streams import generator
+
+__all__ = ["BASELINE", "Frames", "Generated", "Recorded", "Task", "frames", "simulate", "tasks"]
+
+BASELINE = "none"  # what slowdowns and the two reference energies are measured against
+WORKLOAD_STREAM = 0  # the stream of random numbers that draws the traffic
+LISTENING = ("lpsm",)  # whose sleep times are worth recording
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generated:
+    """Pages drawn from the traffic model."""
+
+    n_pages: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        if self.n_pages < 1:
+            raise ValueError(f"pages must be at least 1, got {self.n_pages}")
+        if self.seed < 0:
+            raise ValueError(f"seed must be at least 0, got {self.seed}")
+
+    @property
+    def name(self) -> str:
+        """How the replication is called in results."""
+        return f"seed-{self.seed}"
+
+    def pages(self) -> Sequence[traces.Page]:
+        """Draw the pages."""
+        return list(traces.generate(self.n_pages, generator(self.seed, WORKLOAD_STREAM)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """Pages somebody browsed; `seed` decides what was not recorded (server delays, losses)."""
+
+    name: str
+    seed: int
+    recorded: tuple[traces.Page, ...]
+
+    def __post_init__(self) -> None:
+        if not self.recorded:
+            raise ValueError(f"a session needs at least one page, {self.name} has none")
+
+    def pages(self) -> Sequence[traces.Page]:
+        """Return the pages."""
+        return self.recorded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One run: a policy on a replication."""
+
+    workload: Generated | Recorded
+    policy: str
+    config: netsim.SimulationConfig
+    record_polls: bool = False
+
+    @property
+    def key(self) -> str:
+        """A name unique within the sweep."""
+        return f"{self.workload.name} {self.policy}"
+
+
+class Frames(NamedTuple):
+    """What a sweep found, a row each for a run, for a page of a run, and for a recorded poll."""
+
+    runs: pd.DataFrame
+    pages: pd.DataFrame
+    polls: pd.DataFrame
+
+
+def tasks(
+    workloads: Sequence[Generated | Recorded], policies: Sequence[str], config: netsim.SimulationConfig
+) -> dict[str, Task]:
+    """List the runs of a sweep, keyed; the run without power saving is always among them.
+
+    Polls are recorded in the first replication only.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to run, or a policy or a replication is named twice.
+    """
+    if not workloads:
+        raise ValueError("there is no traffic to simulate: no page and no session")
+    wanted = [netsim.canonical(policy) for policy in policies]
+    if not wanted:
+        raise ValueError("policies must name at least one policy, got none")
+    if len(set(wanted)) < len(wanted):
+        raise ValueError(f"policies must differ, got {','.join(wanted)}")
+    names = wanted if BASELINE in wanted else [BASELINE, *wanted]
+    listed = {
+        task.key: task
+        for index, workload in enumerate(workloads)
+        for policy in names
+        for task in [
+            Task(
+                workload=workload,
+                policy=policy,
+                config=config,
+                record_polls=index == 0 and policy.startswith(LISTENING),
+            )
+        ]
+    }
+    if len(listed) < len(workloads) * len(names):
+        raise ValueError("replications must have different names")
+    return listed
+
+
+def simulate(task: Task) -> dict[str, Any]:
+    """Run one task; the result is plain JSON data."""
+    result = netsim.simulate(list(task.workload.pages()), task.policy, config=task.config, seed=task.workload.seed)
+    energy = result.energy
+    run = {
+        "replication": task.workload.name,
+        "policy": result.policy,
+        "pages": len(result.pages),
+        "elapsed_s": float(result.elapsed_s),
+        "beacons": int(result.beacons),
+        "awake_j": float(energy.awake_j),
+        "sleep_j": float(energy.sleep_j),
+        "listen_j": float(energy.listen_j),
+        "total_j": float(energy.total_j),
+        "uplink_air_s": float(result.uplink_air_s),
+        "downlink_air_s": float(result.downlink_air_s),
+    }
+    polls = result.polls if task.record_polls else result.polls.iloc[:0]
+    return {"run": run, "pages": result.pages.to_dict("list"), "polls": polls.to_dict("list")}
+
+
+def frames(results: dict[str, dict[str, Any]]) -> Frames:
+    """Gather results, in their order, into three frames."""
+    runs = pd.DataFrame([result["run"] for result in results.values()])
+
+    def gather(part: str) -> pd.DataFrame:
+        pieces = []
+        for result in results.values():
+            piece = pd.DataFrame(result[part])
+            piece["policy"] = result["run"]["policy"]
+            piece.insert(0, "replication", result["run"]["replication"])
+            pieces.append(piece)
+        filled = [piece for piece in pieces if len(piece)] or pieces[:1]
+        return pd.concat(filled, ignore_index=True)
+
+    return Frames(runs, gather("pages"), gather("polls"))
