@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from experiments.cli import main
+
+
+@pytest.fixture
+def lpsm() -> Callable[..., Result]:
+    """Run the program in this process."""
+
+    def run(*arguments: str | Path) -> Result:
+        return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+    return run
+
+
+@pytest.fixture
+def complaint(lpsm: Callable[..., Result]) -> Callable[..., str]:
+    """Run the program on bad input; hold it to one line on standard error and exit status 2; return the line."""
+
+    def run(*arguments: str | Path) -> str:
+        result = lpsm(*arguments)
+        assert result.exit_code == 2, result.output
+        assert result.stdout == ""
+        assert result.stderr.startswith("lpsm: ")
+        assert result.stderr.count("\n") == 1
+        return result.stderr
+
+    return run
+
+
+@pytest.fixture
+def workload(tmp_path: Path) -> Path:
+    """Write three small pages."""
+    path = tmp_path / "work.jsonl"
+    path.write_text(
+        '{"page": "a", "request_bytes": 300, "reply_bytes": 5000, "objects": [[200, 700]], "think_s": 2.0}\n'
+        '{"page": "b", "request_bytes": 300, "reply_bytes": 500, "think_s": 1.5}\n'
+        '{"page": "c", "request_bytes": 300, "reply_bytes": 40000, "think_s": 1.0, "issue_s": 9.0}\n'
+    )
+    return path

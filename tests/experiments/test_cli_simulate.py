@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+import netsim
+import traces
+
+Run = Callable[..., Result]
+COLUMNS = ["policy", "page", "issue_s", "latency_s", "awake_s", "asleep_s", "beacons", "energy_j"]
+
+
+def test_the_file_has_the_pages_in_order_and_times_to_the_nanosecond(lpsm: Run, workload: Path, tmp_path: Path) -> None:
+    out = tmp_path / "pages.csv"
+    result = lpsm("simulate", workload, "--policy", "psm", "--out", out)
+    assert result.exit_code == 0
+    assert result.stdout == ""
+    with out.open() as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == COLUMNS
+    assert [row["page"] for row in rows] == ["a", "b", "c"]
+    assert {row["policy"] for row in rows} == {"psm:100"}
+    assert all(len(row["latency_s"].partition(".")[2]) == 9 for row in rows)
+    expected = netsim.simulate(traces.read_workload(workload), "psm").pages
+    assert [float(row["latency_s"]) for row in rows] == pytest.approx(expected["latency_s"].tolist(), abs=1e-9)
+
+
+def test_without_a_file_the_pages_go_to_standard_output_and_nothing_else_does(lpsm: Run, workload: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO(lpsm("simulate", workload, "--policy", "bsd:0.50").stdout)))
+    assert list(rows[0]) == COLUMNS
+    assert {row["policy"] for row in rows} == {"bsd:0.5"}
+
+
+def test_json_is_one_object_with_the_totals_of_the_whole_run(lpsm: Run, workload: Path) -> None:
+    totals = json.loads(lpsm("simulate", workload, "--policy", "psm", "--json").stdout)
+    assert totals["policy"] == "psm:100"
+    assert totals["pages"] == 3
+    assert totals["energy_j_per_page"] == pytest.approx(
+        (totals["awake_j"] + totals["sleep_j"] + totals["listen_j"]) / 3, rel=1e-12
+    )
+    assert totals["listen_j"] == pytest.approx(1.5e-3 * totals["beacons"])
+
+
+def test_polls_and_radio_intervals_are_written_where_asked(lpsm: Run, workload: Path, tmp_path: Path) -> None:
+    polls, radio = tmp_path / "polls.csv", tmp_path / "radio.csv"
+    assert lpsm("simulate", workload, "--policy", "psm", "--polls", polls, "--radio", radio).exit_code == 0
+    assert polls.read_text().splitlines()[0] == "time_s,slept_ms,buffered_bytes,next_sleep_ms"
+    intervals = list(csv.DictReader(radio.open()))
+    assert all(before["end_s"] == after["start_s"] for before, after in zip(intervals[:-1], intervals[1:], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "slower"),
+    [
+        ("--rtt", "0.4", True), ("--server-delay", "0.3", True), ("--server-delay", "exponential:0.5", True),
+        ("--connections", "per-object", True), ("--wireless-mbps", "1", True), ("--wired-mbps", "1", True),
+        ("--initial-window", "20", False), ("--nagle", None, True), ("--mss", "200", True),
+    ],
+)  # fmt: skip
+def test_options_of_the_model_change_the_latency_as_they_should(
+    lpsm: Run, workload: Path, option: str, value: str | None, slower: bool
+) -> None:
+    def total(*extra: str) -> float:
+        text = lpsm("simulate", workload, *extra).stdout
+        return sum(float(row["latency_s"]) for row in csv.DictReader(io.StringIO(text)))
+
+    changed = total(option) if value is None else total(option, value)
+    assert changed > total() if slower else changed < total()
+
+
+def test_the_default_round_trip_given_explicitly_changes_nothing(lpsm: Run, workload: Path) -> None:
+    assert lpsm("simulate", workload, "--rtt", "0.0402").stdout == lpsm("simulate", workload).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rule"),
+    [
+        (["--policy", "pms"], "did you mean psm?"),
+        (["--policy", "bsd:0"], "got '0'|got 0"),
+        (["--policy", "bsd:-1"], "-1"),
+        (["--policy", "psm:150"], "150"),
+        (["--policy", "psm:0"], "0"),
+        (["--policy", "lpsm:linear"], "lpsm:linear"),
+        (["--loss", "1.5"], "1.5"),
+        (["--loss", "nan"], "nan"),
+        (["--mss", "0"], "mss_bytes must be at least 1, got 0"),
+        (["--mss", "many"], "'many' is not a valid int"),
+        (["--rtt", "0"], "rtt must be at least 0.0002"),
+        (["--server-delay", "soon"], "soon"),
+        (["--min-rto", "0"], "min_rto_s"),
+        (["--beacon-interval", "0"], "beacon-interval must lie in [1, 1e6] ms, got 0"),
+        (["--connections", "pipelined"], "pipelined"),
+        (["--seed", "-1"], "seed must be at least 0, got -1"),
+        (["--awake-mw", "10"], "awake_mw"),
+    ],
+)
+def test_a_bad_value_is_one_line_with_rule_and_value(
+    complaint: Callable[..., str], workload: Path, tmp_path: Path, arguments: list[str], rule: str
+) -> None:
+    line = complaint("simulate", workload, "--out", tmp_path / "pages.csv", *arguments)
+    assert any(part in line for part in rule.split("|")), line
+    assert not (tmp_path / "pages.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "rule"),
+    [
+        ("", "at least one page"),
+        ('{"page": "a", "request_bytes": 300, "reply_bytes": 5000}\n{"page": "b", "requ', "line 2"),
+        ('{"page": "a", "request_bytes": -3, "reply_bytes": 5000}\n', "request_bytes"),
+        ('{"page": "a", "request_bytes": 3, "reply_bytes": 5, "think_s": -1}\n', "think_s"),
+    ],
+)
+def test_a_defective_workload_is_one_line_that_says_where(
+    complaint: Callable[..., str], tmp_path: Path, content: str, rule: str
+) -> None:
+    path = tmp_path / "work.jsonl"
+    path.write_text(content)
+    line = complaint("simulate", path)
+    assert rule in line
+    assert "work.jsonl" in line
+
+
+def test_a_workload_that_is_not_there_and_an_output_that_cannot_be_written_are_named(
+    complaint: Callable[..., str], workload: Path, tmp_path: Path
+) -> None:
+    assert "absent.jsonl" in complaint("simulate", tmp_path / "absent.jsonl")
+    assert "work.jsonl" in complaint("simulate", workload, "--out", workload / "pages.csv")
+    assert "is a folder" in complaint("simulate", workload, "--out", tmp_path)
