@@ -1,0 +1,136 @@
+"""Which switching rates Learn-alpha should try.
+
+What it models: finite sets of alphas in place of the whole interval [0, 1].
+
+``kind="kl"`` is the smallest set in which every alpha* has a neighbour with relative
+entropy D(alpha* || alpha_j) <= delta (section 2.3); with delta = 1/(2T) Learn-alpha's
+regret against the best alpha in hindsight is at most ln m + (T-1) delta, about
+(1/2) ln T + 0.95.  It needs about (pi/2) sqrt(T) alphas.
+
+``kind="chebyshev"`` are the nodes sin^2((2j-1) pi / (4m)), equally weighted.  Since
+exp(-L_T(alpha)) is a polynomial of degree T-1 in alpha, m >= T/2 of them give exactly
+the Bayes mixture over alpha with the Krichevsky-Trofimov prior 1/(pi sqrt(alpha(1-alpha))).
+This goes beyond the thesis.
+
+Which to take: "kl" when the horizon is known and a guarantee is wanted; "chebyshev" when
+the number of alphas is given, or exact Bayes is wanted for a short horizon.  Their regrets
+on the same losses are measured in docs/experts.md; the difference is hundredths of a nat.
+
+What it leaves out: grids over transition matrices.
+Source: Monteleoni 2006, section 2.3, equations (2.12)-(2.14); mirrored through 1/2, which
+is included (mirroring without it can leave a gap of several delta in the middle).
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["alpha_grid", "bernoulli_divergence", "worst_divergence"]
+
+
+def alpha_grid(
+    delta: float | None = None,
+    horizon: int | None = None,
+    kind: str = "kl",
+    size: int | None = None,
+) -> NDArray[np.float64]:
+    """Return the alphas in increasing order, shape (m,).
+
+    Parameters
+    ----------
+    delta
+        Largest allowed divergence of any alpha* from the grid, nats (kind "kl").
+    horizon
+        Number of rounds T; short for ``delta=1 / (2 * T)`` (kind "kl").
+    kind
+        "kl" or "chebyshev".
+    size
+        Number m of alphas (kind "chebyshev").
+
+    Raises
+    ------
+    ValueError
+        If the parameters of the chosen kind are missing, out of range or mixed.
+
+    >>> len(alpha_grid(horizon=1000))
+    51
+    >>> alpha_grid(kind="chebyshev", size=2).round(4).tolist()
+    [0.1464, 0.8536]
+    """
+    if kind == "chebyshev":
+        if size is None or delta is not None or horizon is not None:
+            raise ValueError(f'kind "chebyshev" takes size alone, got {size=}, {delta=}, {horizon=}')
+        if size < 1:
+            raise ValueError(f"size must be at least 1, got {size}")
+        return np.array([math.sin((2 * j - 1) * math.pi / (4 * size)) ** 2 for j in range(1, size + 1)])
+    if kind != "kl":
+        raise ValueError(f'kind must be "kl" or "chebyshev", got {kind!r}')
+    if size is not None or (delta is None) == (horizon is None):
+        raise ValueError(f'kind "kl" takes either delta or horizon, got {delta=}, {horizon=}, {size=}')
+    if horizon is not None:
+        if not horizon >= 1:
+            raise ValueError(f"horizon must be at least 1, got {horizon}")
+        delta = 0.5 / horizon
+    assert delta is not None
+    if not 0.0 < delta < math.inf:
+        raise ValueError(f"delta must be positive and finite, got {delta}")
+    lower = _lower_half(delta)
+    return np.array([*lower, 0.5, *(1.0 - alpha for alpha in reversed(lower))])
+
+
+def bernoulli_divergence(p: float, q: float) -> float:
+    """Relative entropy D(p || q) between coins with biases p and q, nats; infinite if q excludes what p allows."""
+    total = 0.0
+    for a, b in ((p, q), (1.0 - p, 1.0 - q)):
+        if a > 0.0:
+            total += a * math.log(a / b) if b > 0.0 else math.inf
+    return max(total, 0.0)
+
+
+def worst_divergence(alphas: ArrayLike) -> float:
+    """Largest divergence of any alpha* in [0, 1] from its nearest grid point, equation (2.12), nats."""
+    grid = sorted(float(alpha) for alpha in np.asarray(alphas, dtype=np.float64).ravel())
+    worst = max(bernoulli_divergence(0.0, grid[0]), bernoulli_divergence(1.0, grid[-1]))
+    for left, right in pairwise(grid):
+        if left < right:
+            worst = max(worst, _gap(left, right))
+    return worst
+
+
+def _gap(left: float, right: float) -> float:
+    """Largest divergence between two neighbours: where both are equally far, equations (2.13) and (2.14)."""
+    if left == 0.0:
+        return bernoulli_divergence(0.0, right)  # the supremum, as alpha* falls to 0
+    if right == 1.0:
+        return bernoulli_divergence(1.0, left)
+    fall = math.log1p(-left) - math.log1p(-right)
+    between = fall / (math.log(right / left) + fall)
+    return bernoulli_divergence(between, left)
+
+
+def _lower_half(delta: float) -> list[float]:
+    """The grid points below 1/2, by bisection on the angle theta, alpha = sin^2(theta)."""
+    points: list[float] = []
+    alpha = -math.expm1(-delta)
+    step = math.sqrt(2.0 * delta)  # the distance in theta for small delta
+    while alpha < 0.5:
+        points.append(alpha)
+        low = math.asin(math.sqrt(alpha))
+        high = min(low + 2.0 * step, math.pi / 2)
+        if high == math.pi / 2 or _gap(alpha, math.sin(high) ** 2) <= delta:
+            high = math.pi / 2
+        while True:
+            middle = 0.5 * (low + high)
+            if not low < middle < high:
+                break
+            trial = math.sin(middle) ** 2
+            if trial < 1.0 and _gap(alpha, trial) <= delta:
+                low = middle
+            else:
+                high = middle
+        alpha = math.sin(low) ** 2
+    return points

@@ -1,0 +1,141 @@
+"""The state of Learn-alpha on plain arrays, and its rounds through the compiled kernels.
+
+What it models: m + s Fixed-share columns and a Static-expert over them, laid out for
+`kernels`; Static-expert and Fixed-share are a hierarchy of one column.  What it leaves
+out: checks of the losses (see `learner`) and the choice of the alphas (see `grids`).
+Source: Monteleoni 2006, section 2.2.3, equations (2.6)-(2.8).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpsm.experts import kernels
+from lpsm.experts.learner import ExpertRun, Floats
+
+__all__ = ["Hierarchy", "packed"]
+
+KernelArrays = tuple[Floats, Floats, Floats, Floats, Floats]
+
+SAFE_FLOOR = 1e-100  # smallest share per round that keeps weights within floats
+SAFE_MASS = 1e-140  # how far a column's mass may fall between two folds
+SAFE_STAY = 1e-6  # smallest 1 - alpha of which 1 - alpha - alpha/(n-1) keeps ten digits
+MOST_ROUNDS = 16  # between folds
+
+
+def packed(
+    n_experts: int, alphas: Floats, prior: Floats, alpha_prior: Floats, lower: float
+) -> tuple[KernelArrays, NDArray[np.intp]]:
+    """Lay out the arrays of `kernels` (weights, columns, slow, head, work), and tell the order of the columns.
+
+    The order says which of `alphas` each column is: the slow ones come last.
+    """
+    others = max(n_experts - 1, 1)
+    floor = np.minimum(alphas / others, 1.0 - alphas)
+    is_slow = ((floor < SAFE_FLOOR) | (1.0 - alphas < SAFE_STAY)) & (n_experts > 1)
+    order = np.concatenate([np.flatnonzero(~is_slow), np.flatnonzero(is_slow)])
+    m, s = int((~is_slow).sum()), int(is_slow.sum())
+
+    columns = np.zeros((8, m + s))
+    rates = alphas[order]
+    columns[kernels.ALPHA] = rates
+    columns[kernels.SPREAD] = rates / others if n_experts > 1 else 0.0
+    columns[kernels.KEEP] = 1.0 - rates - rates / others if n_experts > 1 else 1.0
+    columns[kernels.MANTISSA], columns[kernels.EXPONENT] = np.frexp(alpha_prior[order])
+    columns[kernels.TOP] = alpha_prior[order]
+    columns[kernels.MASS] = 1.0
+
+    slow = np.empty((2, n_experts, s))
+    for part, values in zip(slow, np.frexp(prior), strict=True):
+        part[:] = values[:, None]
+
+    head = np.zeros(kernels.N_HEAD)
+    head[kernels.TOTAL] = 1.0
+    head[kernels.SINCE] = -1.0
+    least = float(floor[~is_slow].min()) if m and n_experts > 1 else 1.0
+    rounds = MOST_ROUNDS if least == 1.0 else min(MOST_ROUNDS, int(math.log(SAFE_MASS) / math.log(least)))
+    head[kernels.EVERY] = rounds
+    head[kernels.LOWER] = lower
+    return (np.repeat(prior[:, None], m, axis=1), columns, slow, head, np.zeros((3, n_experts))), order
+
+
+class Hierarchy:
+    """A set of alphas with their weights over experts and their own weights."""
+
+    __slots__ = ("_order", "alphas", "arrays")
+
+    arrays: KernelArrays
+
+    def __init__(self, n_experts: int, alphas: Floats, prior: Floats, alpha_prior: Floats, lower: float) -> None:
+        self.alphas = alphas
+        self.arrays, order = packed(n_experts, alphas, prior, alpha_prior, lower)
+        self._order = order
+
+    def mixture(self) -> Floats:
+        """Weights over the experts for the next round, shape (n,)."""
+        weights, columns, slow, head, work = self.arrays
+        out = np.empty(work.shape[1])
+        kernels.mixture(weights, columns, slow, head, out)
+        return out
+
+    def posterior(self) -> Floats:
+        """Weights of the alphas for the next round, shape (m,), in the order given."""
+        _, columns, _, head, _ = self.arrays
+        by_column = np.empty(self.alphas.size)
+        kernels.alpha_posterior(columns, head, by_column)
+        return self._in_order(by_column)
+
+    def round(self, losses: Floats, awake: NDArray[np.bool_] | None) -> float:
+        """One round; return the mixture loss, NaN for an illegal one."""
+        if awake is None:
+            return kernels.learn_alpha_round(losses, *self.arrays)
+        return kernels.masked_round(losses, awake, *self.arrays)
+
+    def run(self, losses: Floats, awake: NDArray[np.bool_] | None, weights: bool, alpha_weights: bool) -> ExpertRun:
+        """Many rounds, shape (T, n)."""
+        n_rounds, n_experts = losses.shape
+        loss = np.empty(n_rounds)
+        record = np.empty((n_rounds if weights else 0, n_experts))
+        alpha_record = np.empty((n_rounds if alpha_weights else 0, self.alphas.size))
+        if awake is None:
+            kernels.learn_alpha_run(losses, *self.arrays, loss, record, alpha_record)
+        else:
+            kernels.masked_run(losses, awake, *self.arrays, loss, record, alpha_record)
+        return ExpertRun(
+            loss=loss,
+            weights=record if weights else None,
+            alpha_weights=self._in_order(alpha_record) if alpha_weights else None,
+        )
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """The state by name."""
+        names = ("weights", "columns", "slow", "head")
+        return {**dict(zip(names, self.arrays, strict=False)), "alphas": self.alphas, "order": self._order}
+
+    @classmethod
+    def from_arrays(cls, n_experts: int, state: Mapping[str, NDArray[Any]]) -> Hierarchy:
+        """The inverse of `to_arrays`; raises ValueError if the shapes do not belong together."""
+        hierarchy = cls.__new__(cls)
+        hierarchy.alphas = np.array(state["alphas"], dtype=np.float64)
+        hierarchy._order = np.array(state["order"], dtype=np.intp)
+        names = ("weights", "columns", "slow", "head")
+        arrays = [np.array(state[name], dtype=np.float64, order="C") for name in names]
+        m, s = arrays[0].shape[-1], arrays[2].shape[-1]
+        expected = [(n_experts, m), (8, m + s), (2, n_experts, s), (kernels.N_HEAD,)]
+        got = [array.shape for array in arrays]
+        order = np.sort(hierarchy._order)
+        if got != expected or hierarchy.alphas.shape != (m + s,) or not np.array_equal(order, np.arange(m + s)):
+            raise ValueError(f"state must hold arrays of shapes {expected} and {m + s} alphas, got {got}")
+        weights, columns, slow, head = arrays
+        hierarchy.arrays = (weights, columns, slow, head, np.zeros((3, n_experts)))
+        return hierarchy
+
+    def _in_order(self, by_column: Floats) -> Floats:
+        out = np.empty_like(by_column)
+        out[..., self._order] = by_column
+        return out

@@ -1,0 +1,362 @@
+"""The compiled round of Learn-alpha, and of Fixed-share as Learn-alpha with a single alpha.
+
+What it models: equations (2.2), (2.7) and (2.8) of the thesis on plain arrays, so that
+other compiled code can call it.  The weights of the alpha-experts are one matrix
+(experts as rows, alphas contiguous); per round it is read and written once:
+
+    weights[i, j] <- exp(-loss_i) * (keep_j * weights[i, j] + spread_j * mass_j)
+
+which is the share step of the round before followed by this round's evidence.  `mass`
+is a column's sum, so the top level needs no logarithm: its weights are mantissas and
+exponents (`scaled`), into which the masses are folded every few rounds.
+
+The share step of `alpha` leaves every expert at least min(alpha/(n-1), 1-alpha) of a
+column, which bounds how far masses can fall between folds.  Alphas for which that is
+too little (0, 1 and their close neighbours) live in `slow`, as scaled numbers.
+What it leaves out: checks of shapes.  Source: Monteleoni 2006, sections 2.2.1-2.2.3.
+
+Arrays: weights (n, m); columns (8, m + s), rows named below, the s slow alphas last;
+slow (2, n, s) mantissas and exponents; head (6,), named below; work (3, n) scratch.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpsm._compile import compiled
+from lpsm.experts.scaled import decay, decay_scaled, power_of_two, scaled_column_round, scaled_share
+
+__all__ = ["alpha_posterior", "learn_alpha_round", "learn_alpha_run", "masked_round", "masked_run", "mixture"]
+
+Floats = NDArray[np.float64]
+
+# rows of `columns`
+ALPHA, KEEP, SPREAD, MANTISSA, EXPONENT, TOP, MASS, WORK = 0, 1, 2, 3, 4, 5, 6, 7
+# entries of `head`: sum of TOP * MASS; exponent TOP is relative to; rounds since the last fold (-1: none
+# played); rounds between folds; lowest legal loss; a place for the last mixture loss
+TOTAL, PEAK, SINCE, EVERY, LOWER, LOSS, N_HEAD = 0, 1, 2, 3, 4, 5, 6
+
+TOO_SMALL = 1e-150
+LN2 = 0.6931471805599453
+
+
+@compiled
+def lowest_loss(losses: Floats, lower: float) -> float:
+    """Smallest loss; NaN if one is NaN or below `lower`."""
+    lowest = np.inf
+    legal = True
+    for i in range(losses.size):
+        legal &= losses[i] >= lower
+        lowest = min(lowest, losses[i])
+    return lowest if legal else np.nan
+
+
+@compiled
+def dot(a: Floats, b: Floats) -> float:
+    """Scalar product in eight interleaved sums."""
+    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+    whole = a.size // 8
+    for q in range(whole):
+        j = 8 * q
+        s0 += a[j] * b[j]
+        s1 += a[j + 1] * b[j + 1]
+        s2 += a[j + 2] * b[j + 2]
+        s3 += a[j + 3] * b[j + 3]
+        s4 += a[j + 4] * b[j + 4]
+        s5 += a[j + 5] * b[j + 5]
+        s6 += a[j + 6] * b[j + 6]
+        s7 += a[j + 7] * b[j + 7]
+    rest = 0.0
+    for j in range(8 * whole, a.size):
+        rest += a[j] * b[j]
+    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7)) + rest
+
+
+@compiled
+def _one_row(row: Floats, keep: Floats, share: Floats, mass: Floats, factor: float) -> None:
+    for j in range(row.size):
+        value = factor * (keep[j] * row[j] + share[j])
+        row[j] = value
+        mass[j] += value
+
+
+@compiled
+def _two_rows(
+    row: Floats, next_row: Floats, keep: Floats, share: Floats, mass: Floats, factor: float, next_factor: float
+) -> None:
+    for j in range(row.size):
+        k, s = keep[j], share[j]
+        value = factor * (k * row[j] + s)
+        next_value = next_factor * (k * next_row[j] + s)
+        row[j] = value
+        next_row[j] = next_value
+        mass[j] += value + next_value
+
+
+@compiled
+def _single_column(weights: Floats, keep: float, share: float, factor: Floats) -> float:
+    """The sweep for one alpha: along the experts, whose weights are contiguous then."""
+    for i in range(weights.size):
+        weights[i] = factor[i] * (keep * weights[i] + share)
+    even = odd = 0.0
+    for q in range(weights.size // 2):
+        even += weights[2 * q]
+        odd += weights[2 * q + 1]
+    return even + odd + (weights[-1] if weights.size % 2 else 0.0)
+
+
+@compiled
+def _sweep(weights: Floats, columns: Floats, factor: Floats) -> float:
+    """Share step of the last round, then this round's evidence; return the new sum of TOP * MASS."""
+    n, m = weights.shape
+    keep, share, mass, top = columns[KEEP, :m], columns[WORK, :m], columns[MASS, :m], columns[TOP, :m]
+    if m == 1:
+        mass[0] = _single_column(weights.reshape(n), keep[0], columns[SPREAD, 0] * mass[0], factor)
+        return float(top[0] * mass[0])
+    spread = columns[SPREAD, :m]
+    for j in range(m):
+        share[j] = spread[j] * mass[j]
+        mass[j] = 0.0
+    for q in range(n // 2):
+        i = 2 * q
+        _two_rows(weights[i], weights[i + 1], keep, share, mass, factor[i], factor[i + 1])
+    if n % 2:
+        _one_row(weights[n - 1], keep, share, mass, factor[n - 1])
+    return dot(top, mass)
+
+
+@compiled
+def _fold(weights: Floats, columns: Floats, head: Floats) -> None:
+    """Move the column masses into the top level's mantissas and exponents, and rescale."""
+    n, m = weights.shape
+    scale = columns[WORK, :m]
+    for j in range(m):
+        part, shift = math.frexp(columns[MANTISSA, j] * columns[MASS, j])
+        columns[MANTISSA, j] = part
+        columns[EXPONENT, j] += shift
+        scale[j] = 1.0 / columns[MASS, j]
+        columns[MASS, j] = 1.0
+    for i in range(n):
+        row = weights[i]
+        for j in range(m):
+            row[j] *= scale[j]
+    peak = -np.inf
+    for j in range(columns.shape[1]):
+        if columns[MANTISSA, j] > 0.0:
+            peak = max(peak, columns[EXPONENT, j])
+    total = 0.0
+    for j in range(columns.shape[1]):
+        columns[TOP, j] = columns[MANTISSA, j] * power_of_two(columns[EXPONENT, j] - peak)
+        total += columns[TOP, j]
+    head[TOTAL] = total
+    head[PEAK] = peak
+    head[SINCE] = 0.0
+
+
+@compiled
+def _survives(
+    losses: Floats, awake: NDArray[np.bool_], weights: Floats, columns: Floats, slow: Floats, head: Floats
+) -> bool:
+    """Whether some alpha-expert gives the outcome a positive probability, or has nobody awake to ask."""
+    n, m = weights.shape
+    if m > 0 and head[SINCE] >= 0.0:
+        return True  # after a share step each expert has weight there, and the caller saw a finite loss
+    for j in range(columns.shape[1]):
+        if columns[MANTISSA, j] > 0.0:
+            abstains = True
+            for i in range(n):
+                weight = weights[i, j] if j < m else slow[0, i, j - m]
+                if awake[i] and weight > 0.0:
+                    abstains = False
+                    if losses[i] < np.inf:
+                        return True
+            if abstains:
+                return True
+    return False
+
+
+@compiled
+def _slow_columns(columns: Floats, slow: Floats, head: Floats, work: Floats, m: int, awake: NDArray[np.bool_]) -> float:
+    """The round of the alphas kept as scaled numbers; return their part of the sum of TOP * MASS."""
+    total = 0.0
+    for q in range(slow.shape[2]):
+        j = m + q
+        mantissa, exponent = slow[0, :, q].copy(), slow[1, :, q].copy()
+        ratio, ratio_exponent = scaled_column_round(mantissa, exponent, work[1], work[2], awake)
+        part, shift = math.frexp(columns[MANTISSA, j] * ratio)
+        columns[MANTISSA, j] = part
+        columns[EXPONENT, j] += ratio_exponent + shift
+        if part > 0.0:
+            scaled_share(mantissa, exponent, columns[ALPHA, j])
+            slow[0, :, q] = mantissa
+            slow[1, :, q] = exponent
+        columns[TOP, j] = part * power_of_two(columns[EXPONENT, j] - head[PEAK])
+        total += columns[TOP, j]
+    return total
+
+
+@compiled
+def _close(weights: Floats, columns: Floats, head: Floats, lowest: float, total: float, fold: bool) -> float:
+    """Enter the new total, fold if it is time, and return the mixture loss (2.8)."""
+    before: float = head[TOTAL]
+    peak: float = head[PEAK]
+    if fold or total < TOO_SMALL:
+        _fold(weights, columns, head)
+        gained: float = (head[PEAK] - peak) * LN2
+        return lowest + (math.log(before / head[TOTAL]) - gained)
+    head[TOTAL] = total
+    head[SINCE] += 1.0
+    if head[SINCE] >= head[EVERY]:
+        _fold(weights, columns, head)
+    return lowest + math.log(before / total)
+
+
+@compiled
+def masked_round(
+    losses: Floats,
+    awake: NDArray[np.bool_],
+    weights: Floats,
+    columns: Floats,
+    slow: Floats,
+    head: Floats,
+    work: Floats,
+) -> float:
+    """One round in which some experts may sleep, and the first round, whose weights are a prior of any shape.
+
+    In each column the sleepers keep their part: they are multiplied by the column's own
+    exp(-loss).  Returns the mixture loss; NaN, and nothing changed, for an illegal loss;
+    infinity, and nothing changed, if nothing could have happened.
+    """
+    n, m = weights.shape
+    lowest, asleep = np.inf, True
+    for i in range(n):
+        if awake[i]:
+            asleep = False
+            if not losses[i] >= head[LOWER]:
+                return np.nan
+            lowest = min(lowest, losses[i])
+    if asleep:
+        lowest = 0.0
+    if lowest == np.inf or not _survives(losses, awake, weights, columns, slow, head):
+        return np.inf
+    decay_scaled(losses, lowest, work[1], work[2])
+    started = head[SINCE] >= 0.0
+    mantissa, exponent = np.empty(n), np.empty(n)
+    for j in range(m):
+        for i in range(n):
+            weight = weights[i, j]
+            if started:
+                weight = columns[KEEP, j] * weight + columns[SPREAD, j] * columns[MASS, j]
+            part, shift = math.frexp(weight)
+            mantissa[i] = part
+            exponent[i] = shift
+        ratio, ratio_exponent = scaled_column_round(mantissa, exponent, work[1], work[2], awake)
+        mass = 0.0
+        for i in range(n):
+            weights[i, j] = mantissa[i] * power_of_two(exponent[i])
+            mass += weights[i, j]
+        part, shift = math.frexp(columns[MANTISSA, j] * ratio)
+        columns[MANTISSA, j] = part
+        columns[EXPONENT, j] += ratio_exponent + shift
+        columns[MASS, j] = mass
+    total = _slow_columns(columns, slow, head, work, m, awake)
+    return _close(weights, columns, head, lowest, total, True)
+
+
+@compiled
+def learn_alpha_round(
+    losses: Floats, weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats
+) -> float:
+    """One round: equations (2.2), (2.7); return the mixture loss (2.8), nats.
+
+    NaN, and nothing changed, if a loss is NaN or below the lowest legal one;
+    infinity, and nothing changed, if no expert with weight has a finite loss.
+    """
+    if head[SINCE] < 0.0:
+        return masked_round(losses, np.ones(losses.size, dtype=np.bool_), weights, columns, slow, head, work)
+    lowest = lowest_loss(losses, head[LOWER])
+    if not lowest < np.inf:
+        return lowest
+    total = 0.0
+    if slow.shape[2] > 0:
+        awake = np.ones(losses.size, dtype=np.bool_)
+        if not _survives(losses, awake, weights, columns, slow, head):
+            return np.inf
+        decay_scaled(losses, lowest, work[1], work[2])
+        total = _slow_columns(columns, slow, head, work, weights.shape[1], awake)
+    if weights.shape[1] > 0:
+        decay(losses, lowest, work[0])
+        total += _sweep(weights, columns, work[0])
+    return _close(weights, columns, head, lowest, total, False)
+
+
+@compiled
+def mixture(weights: Floats, columns: Floats, slow: Floats, head: Floats, out: Floats) -> None:
+    """Weights over the experts for the next round: out_i = sum_j p_top(j) p_j(i), shape (n,)."""
+    n, m = weights.shape
+    started = head[SINCE] >= 0.0
+    weight = columns[WORK, :m]
+    level = 0.0
+    for j in range(m):
+        top = columns[TOP, j]
+        weight[j] = top * columns[KEEP, j] if started else top
+        if started:
+            level += top * columns[SPREAD, j] * columns[MASS, j]
+    for i in range(n):
+        value = level + dot(weights[i], weight)
+        for q in range(slow.shape[2]):
+            value += columns[TOP, m + q] * slow[0, i, q] * power_of_two(slow[1, i, q])
+        out[i] = value / head[TOTAL]
+
+
+@compiled
+def alpha_posterior(columns: Floats, head: Floats, out: Floats) -> None:
+    """Weights of the alphas, in the order of `columns`: equation (2.6), shape (m + s,)."""
+    for j in range(out.size):
+        out[j] = columns[TOP, j] * columns[MASS, j] / head[TOTAL]
+
+
+@compiled
+def learn_alpha_run(
+    losses: Floats,
+    weights: Floats,
+    columns: Floats,
+    slow: Floats,
+    head: Floats,
+    work: Floats,
+    loss: Floats,
+    record: Floats,
+    alpha_record: Floats,
+) -> None:
+    """Round after round over `losses` (T, n) into `loss` (T,); `record` and `alpha_record` have T or 0 rows."""
+    for t in range(losses.shape[0]):
+        if record.shape[0] > 0:
+            mixture(weights, columns, slow, head, record[t])
+        if alpha_record.shape[0] > 0:
+            alpha_posterior(columns, head, alpha_record[t])
+        loss[t] = learn_alpha_round(losses[t], weights, columns, slow, head, work)
+
+
+@compiled
+def masked_run(
+    losses: Floats,
+    awake: NDArray[np.bool_],
+    weights: Floats,
+    columns: Floats,
+    slow: Floats,
+    head: Floats,
+    work: Floats,
+    loss: Floats,
+    record: Floats,
+    alpha_record: Floats,
+) -> None:
+    """As `learn_alpha_run`, with the experts that take part in each round, `awake` (T, n)."""
+    for t in range(losses.shape[0]):
+        if record.shape[0] > 0:
+            mixture(weights, columns, slow, head, record[t])
+        if alpha_record.shape[0] > 0:
+            alpha_posterior(columns, head, alpha_record[t])
+        loss[t] = masked_round(losses[t], awake[t], weights, columns, slow, head, work)

@@ -1,0 +1,217 @@
+"""LPSM: learn how long a wireless client should sleep, one decision a poll.
+
+What it models: experts that each propose a polling time T_i; after sleeping T_t ms and
+finding I_t bytes buffered, expert i is charged
+
+    gamma * I_t * T_i**2 / (2 T_t) + energy(T_i),
+
+the waiting of the bytes had it slept T_i, and the cost of waking so often; Learn-alpha
+mixes the experts, and the next polling time is the mean of theirs.  What it leaves out:
+beacons, apart from the rounding to them, and everything about radios and queues.
+Source: Monteleoni 2006, section 2.5.3, equations (2.32)-(2.35) and figure 2-4.  Deviation:
+figure 2-4 prints T_t**2 in the loss of expert i; (2.35) has T_i**2, which is meant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpsm._compile import compiled
+from lpsm.experts import kernels
+from lpsm.experts.grids import alpha_grid
+from lpsm.experts.hierarchy import Hierarchy
+
+__all__ = ["PollingConfig", "PollingLearner", "beacons", "polling_round"]
+
+Floats = NDArray[np.float64]
+
+BEACON_MS = 100.0
+HORIZON = 27_000  # 45 minutes of 100 ms polls, netsim.md's choice for the thesis' grid
+ENERGY_TERMS: dict[str, Callable[[float], float]] = {
+    "1/T": lambda time_ms: 1.0 / time_ms,
+    "1/log T": lambda time_ms: 1.0 / math.log(time_ms),
+}
+GAMMAS = {"1/T": 1.0 / 1.2e5, "1/log T": 1.0 / 1.2e3}  # thesis, section 2.5.4
+
+# rows of `experts`
+LATENCY, ENERGY, TIME, LOSS = 0, 1, 2, 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PollingConfig:
+    """Parameters of LPSM; the defaults are those of thesis section 2.5.4.
+
+    Attributes
+    ----------
+    times_ms
+        Polling times of the experts, ms, each at least 1.
+    energy
+        Energy term of the loss: "1/T", "1/log T", or a function of T in ms.
+    gamma
+        Price of a byte's waiting, per byte and ms; by default 1/(1.2e5) for "1/T" and
+        1/(1.2e3) for "1/log T".
+    alphas
+        Switching rates; by default the grid for a horizon of 27,000 polls (259 values).
+    """
+
+    times_ms: tuple[float, ...] = tuple(100.0 * k for k in range(1, 13))
+    energy: str | Callable[[float], float] = "1/T"
+    gamma: float | None = None
+    alphas: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.times_ms:
+            raise ValueError("times_ms must name at least one polling time, got none")
+        for time_ms in self.times_ms:
+            if not 1.0 <= time_ms < math.inf:
+                raise ValueError(f"times_ms must be finite and at least 1 ms, got {time_ms}")
+        if isinstance(self.energy, str) and self.energy not in ENERGY_TERMS:
+            raise ValueError(f"energy must be one of {sorted(ENERGY_TERMS)} or a function, got {self.energy!r}")
+        if self.gamma is None and not isinstance(self.energy, str):
+            raise ValueError("gamma must be given when energy is a function, got None")
+        if self.gamma is not None and not 0.0 <= self.gamma < math.inf:
+            raise ValueError(f"gamma must be finite and not negative, got {self.gamma}")
+        if self.alphas is not None:
+            if not self.alphas:
+                raise ValueError("alphas must name at least one switching rate, got none")
+            for alpha in self.alphas:
+                if not 0.0 <= alpha <= 1.0:
+                    raise ValueError(f"alphas must lie in [0, 1], got {alpha}")
+        for time_ms, cost in zip(self.times_ms, self.energy_costs(), strict=True):
+            if not 0.0 <= cost < math.inf:
+                raise ValueError(f"energy must be finite and not negative, got {cost} at {time_ms} ms")
+
+    @classmethod
+    def thesis(cls, energy: str = "1/T") -> PollingConfig:
+        """Return the parameters of thesis section 2.5.4 for one of its two energy terms."""
+        return cls(energy=energy)
+
+    def energy_costs(self) -> tuple[float, ...]:
+        """Energy term of every expert."""
+        term = ENERGY_TERMS[self.energy] if isinstance(self.energy, str) else self.energy
+        return tuple(float(term(time_ms)) for time_ms in self.times_ms)
+
+    def price(self) -> float:
+        """The gamma in force."""
+        if self.gamma is None:
+            assert isinstance(self.energy, str)
+            return GAMMAS[self.energy]
+        return self.gamma
+
+
+class PollingLearner:
+    """Learn-alpha over polling times.
+
+    >>> learner = PollingLearner()
+    >>> learner.mean_ms, beacons(learner.mean_ms)
+    (650.0, 7)
+    >>> learner.poll(slept_ms=700.0, buffered_bytes=20_000) < 650.0
+    True
+    """
+
+    __slots__ = ("_arrays", "_experts", "_head", "_hierarchy", "config", "mean_ms")
+
+    def __init__(self, config: PollingConfig | None = None) -> None:
+        self.config = PollingConfig() if config is None else config
+        times = np.array(self.config.times_ms)
+        alphas = self.config.alphas
+        rates = alpha_grid(horizon=HORIZON) if alphas is None else np.array(alphas)
+        uniform = np.full(rates.size, 1.0 / rates.size)
+        self._hierarchy = Hierarchy(times.size, rates, np.full(times.size, 1.0 / times.size), uniform, 0.0)
+        self._experts = np.zeros((4, times.size))
+        self._experts[LATENCY] = 0.5 * self.config.price() * times**2
+        self._experts[ENERGY] = self.config.energy_costs()
+        self._experts[TIME] = times
+        self._arrays = (*self._hierarchy.arrays, self._experts)
+        self._head = self._hierarchy.arrays[3]
+        self.mean_ms = float(times.mean())
+
+    def poll(self, slept_ms: float, buffered_bytes: float) -> float:
+        """Learn from one poll and return the next mean polling time, ms: equations (2.35), (2.2)-(2.8), (2.32).
+
+        Parameters
+        ----------
+        slept_ms
+            Nominal time slept before this poll, positive.
+        buffered_bytes
+            Bytes found waiting, not negative.
+
+        Raises
+        ------
+        ValueError
+            If an argument is outside its range; the learner is unchanged then.
+        """
+        mean_ms = polling_round(slept_ms, buffered_bytes, *self._arrays)
+        if not mean_ms > 0.0:
+            raise ValueError(
+                "slept_ms must be positive and buffered_bytes not negative, both finite, "
+                f"got {slept_ms} and {buffered_bytes}"
+            )
+        self.mean_ms = mean_ms
+        return mean_ms
+
+    @property
+    def loss(self) -> float:
+        """Mixture loss (2.8) of the last poll, nats; 0 before any."""
+        return float(self._head[kernels.LOSS])
+
+    @property
+    def losses(self) -> Floats:
+        """Losses of the experts in the last poll, equation (2.35), shape (n,)."""
+        return np.array(self._experts[LOSS])
+
+    @property
+    def weights(self) -> Floats:
+        """Weights over the polling times for the next sleep, shape (n,)."""
+        return self._hierarchy.mixture()
+
+    @property
+    def alphas(self) -> Floats:
+        """The switching rates, shape (m,)."""
+        return np.array(self._hierarchy.alphas)
+
+    @property
+    def alpha_weights(self) -> Floats:
+        """Weights of the switching rates, shape (m,)."""
+        return self._hierarchy.posterior()
+
+    def arrays(self) -> tuple[Floats, ...]:
+        """The live state, in the order `polling_round` takes it after its two scalars."""
+        return self._arrays
+
+
+def beacons(time_ms: float, interval_ms: float = BEACON_MS) -> int:
+    """Nearest whole number of beacon intervals, halves up, at least one."""
+    return max(1, math.floor(time_ms / interval_ms + 0.5 + 1e-9))
+
+
+@compiled
+def polling_round(
+    slept_ms: float,
+    buffered_bytes: float,
+    weights: Floats,
+    columns: Floats,
+    slow: Floats,
+    head: Floats,
+    work: Floats,
+    experts: Floats,
+) -> float:
+    """One poll on the arrays of `kernels` and `experts` (4, n): latency price, energy term, time, loss.
+
+    Returns the mean polling time for the next sleep, ms; the mixture loss is left in
+    ``head[kernels.LOSS]``.  Illegal arguments give NaN and change nothing.
+    """
+    if not (slept_ms > 0.0 and slept_ms < np.inf and buffered_bytes >= 0.0 and buffered_bytes < np.inf):
+        return np.nan
+    pressure = buffered_bytes / slept_ms
+    losses = experts[LOSS]
+    for i in range(losses.size):
+        losses[i] = experts[LATENCY, i] * pressure + experts[ENERGY, i]
+    head[kernels.LOSS] = kernels.learn_alpha_round(losses, weights, columns, slow, head, work)
+    kernels.mixture(weights, columns, slow, head, work[0])
+    return kernels.dot(experts[TIME], work[0])
