@@ -1,0 +1,114 @@
+"""The linear algebra of a round: products, rank-one updates, the growing factor.
+
+What it models: y = x'z, g = M x for symmetric M, M - h h', triangular solves with a
+factor that gains a row a time.  Every loop runs over contiguous memory and sums in
+an order fixed by the source, so that one round and a whole stream round alike.
+What it leaves out: blocking; each operation is bound by reading its matrix once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from lpsm._compile import compiled
+
+__all__ = ["append_row", "dot", "downdate", "gather_dot", "product", "solve_lower", "solve_upper"]
+
+Array = NDArray[Any]
+
+
+@compiled
+def dot(a: Array, b: Array, n: int) -> float:
+    """Return a[:n]'b[:n] in eight interleaved sums (a single one would wait for each addition)."""
+    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+    whole = n - n % 8
+    for i in range(0, whole, 8):
+        s0 += a[i] * b[i]
+        s1 += a[i + 1] * b[i + 1]
+        s2 += a[i + 2] * b[i + 2]
+        s3 += a[i + 3] * b[i + 3]
+        s4 += a[i + 4] * b[i + 4]
+        s5 += a[i + 5] * b[i + 5]
+        s6 += a[i + 6] * b[i + 6]
+        s7 += a[i + 7] * b[i + 7]
+    for i in range(whole, n):
+        s0 += a[i] * b[i]
+    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
+
+
+@compiled
+def gather_dot(values: Array, columns: Array, n: int, dense: Array) -> float:
+    """Return the sum of values[i] dense[columns[i]] over i < n."""
+    s0 = s1 = s2 = s3 = 0.0
+    whole = n - n % 4
+    for i in range(0, whole, 4):
+        s0 += values[i] * dense[columns[i]]
+        s1 += values[i + 1] * dense[columns[i + 1]]
+        s2 += values[i + 2] * dense[columns[i + 2]]
+        s3 += values[i + 3] * dense[columns[i + 3]]
+    for i in range(whole, n):
+        s0 += values[i] * dense[columns[i]]
+    return (s0 + s1) + (s2 + s3)
+
+
+@compiled
+def product(matrix: Array, x: Array, columns: Array, n: int, sparse: bool, g: Array) -> None:
+    """Write g = matrix x for a symmetric matrix, four rows a pass; only rows of non-zeros if sparse."""
+    d = matrix.shape[0]
+    g[:] = 0.0
+    whole = n - n % 4
+    for i in range(0, whole, 4):
+        if sparse:
+            i0, i1, i2, i3 = columns[i], columns[i + 1], columns[i + 2], columns[i + 3]
+        else:
+            i0, i1, i2, i3 = i, i + 1, i + 2, i + 3
+        x0, x1, x2, x3 = x[i], x[i + 1], x[i + 2], x[i + 3]
+        m0, m1, m2, m3 = matrix[i0], matrix[i1], matrix[i2], matrix[i3]
+        for j in range(d):
+            g[j] += (x0 * m0[j] + x1 * m1[j]) + (x2 * m2[j] + x3 * m3[j])
+    for i in range(whole, n):
+        row = matrix[columns[i]] if sparse else matrix[i]
+        xi = x[i]
+        for j in range(d):
+            g[j] += xi * row[j]
+
+
+@compiled
+def downdate(matrix: Array, h: Array, drift: float) -> None:
+    """Matrix -= h h' (exactly symmetric), then `drift` added to the diagonal."""
+    d = matrix.shape[0]
+    for i in range(d):
+        row = matrix[i]
+        hi = h[i]
+        for j in range(d):
+            row[j] -= hi * h[j]
+        row[i] += drift
+
+
+@compiled
+def solve_lower(upper: Array, n: int, v: Array) -> None:
+    """Solve U'v = v in place for the leading n x n part of an upper triangular U."""
+    for i in range(n):
+        row = upper[i]
+        vi = v[i] / row[i]
+        v[i] = vi
+        for j in range(i + 1, n):
+            v[j] -= vi * row[j]
+
+
+@compiled
+def solve_upper(upper: Array, n: int, z: Array, out: Array) -> None:
+    """Solve U out = z for the leading n x n part of an upper triangular U."""
+    for i in range(n - 1, -1, -1):
+        row = upper[i]
+        out[i] = (z[i] - dot(row[i + 1 : n], out[i + 1 : n], n - i - 1)) / row[i]
+
+
+@compiled
+def append_row(upper: Array, n: int, v: Array, corner: float) -> None:
+    """Grow U by the column (v, corner)."""
+    for i in range(n):
+        upper[i, n] = v[i]
+    upper[n, n] = corner

@@ -1,0 +1,99 @@
+"""The catalogue: samplers by the papers' keys.
+
+What it models: `make` turns a key and the algorithm's parameters by symbol into a
+sampler; `describe` says where it is from.  What it leaves out: the algorithms
+(`entries`), and combinations no paper has: build those from a learner and a rule with
+`Sampler`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from lpsm.samplers.dual import as_kernel
+from lpsm.samplers.entries import CATALOGUE, Entry
+from lpsm.samplers.sampler import Sampler
+
+__all__ = ["describe", "keys", "make"]
+
+_KERNEL_PARAMETERS = ("gamma", "degree", "coef0")
+
+
+def keys() -> tuple[str, ...]:
+    """Return the keys of the catalogue, aliases included."""
+    return tuple(CATALOGUE)
+
+
+def describe(key: str) -> str:
+    """Return what is known about `key`: paper, figure, parameters by symbol with their defaults."""
+    entry = _entry(key)
+    parameters = ", ".join(str(p.replace(annotation=p.empty)) for p in inspect.signature(entry).parameters.values())
+    return f"{key}({parameters}): {inspect.getdoc(entry)}"
+
+
+def make(
+    key: str,
+    n_features: int,
+    *,
+    rng: np.random.Generator | None = None,
+    normalize: bool | None = None,
+    kernel: Any = None,
+    dtype: Any = np.float64,
+    **params: Any,
+) -> Sampler:
+    """Return the sampler named `key`.
+
+    Parameters
+    ----------
+    key
+        One of `keys()`; `describe(key)` gives paper, figure and parameters.
+    n_features
+        Dimension d of the instances.
+    rng
+        Draws one uniform a round if the rule is randomised; None for a generator of seed 0.
+    normalize
+        Whether instances are divided by their norm; None for what the key's paper does.
+    kernel
+        None for the primal form; "linear", "rbf" (gamma), "poly" (degree, gamma, coef0) or a
+        function of two vectors for the dual form.
+    dtype
+        float64 or float32.
+    **params
+        The algorithm's parameters by symbol; ``lambda_`` or ``lambda`` for lambda.
+
+    Raises
+    ------
+    ValueError
+        If the key or a parameter is unknown, or a parameter is out of its range.
+
+    >>> make("perceptron-ss", 2, b=0.5, rng=np.random.default_rng(0)).decide([3.0, 4.0]).probability
+    1.0
+    """
+    entry = _entry(key)
+    if "lambda" in params:
+        params["lambda_"] = params.pop("lambda")
+    of_kernel = {name: params.pop(name) for name in _KERNEL_PARAMETERS if name in params}
+    known = list(inspect.signature(entry).parameters)
+    if unknown := sorted(set(params) - set(known) | (set(of_kernel) if kernel is None else set())):
+        raise ValueError(f"{key!r} takes the parameters {known}, got {unknown}")
+    recipe = entry(**params)
+    return Sampler(
+        recipe.learner,
+        recipe.rule,
+        n_features=n_features,
+        stores=recipe.stores,
+        normalize=recipe.normalize if normalize is None else normalize,
+        kernel=as_kernel(kernel, **of_kernel),
+        rng=rng,
+        dtype=dtype,
+        key=key,
+    )
+
+
+def _entry(key: str) -> Entry:
+    if key not in CATALOGUE:
+        raise ValueError(f"key must be one of {', '.join(CATALOGUE)}; got {key!r}")
+    return CATALOGUE[key]

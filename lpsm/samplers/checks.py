@@ -1,0 +1,119 @@
+"""What may enter a sampler: parameters in their ranges, finite instances of one dimension, labels -1 and +1."""
+
+from __future__ import annotations
+
+from math import isfinite, isnan
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+__all__ = [
+    "as_instance",
+    "as_instances",
+    "as_labels",
+    "at_least",
+    "between",
+    "non_negative",
+    "positive",
+]
+
+
+def positive(name: str, value: float, finite: bool = True) -> None:
+    """Raise unless value > 0 (and finite, unless the limit is allowed)."""
+    if isnan(value) or not value > 0.0 or (finite and not isfinite(value)):
+        raise ValueError(f"{name} must be positive{' and finite' if finite else ''}, got {value}")
+
+
+def non_negative(name: str, value: float) -> None:
+    """Raise unless 0 <= value < inf."""
+    if not (value >= 0.0 and isfinite(value)):
+        raise ValueError(f"{name} must be non-negative and finite, got {value}")
+
+
+def between(name: str, value: float, low: float, high: float, open_low: bool = False) -> None:
+    """Raise unless value lies in [low, high], or in (low, high]."""
+    if not ((low < value if open_low else low <= value) and value <= high):
+        raise ValueError(f"{name} must lie in {'(' if open_low else '['}{low:g}, {high:g}], got {value}")
+
+
+def at_least(name: str, value: int, low: int) -> None:
+    """Raise unless value is an integer >= low."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
+        raise ValueError(f"{name} must be an integer of at least {low}, got {value!r}")
+
+
+def as_instance(x: Any, n_features: int, dtype: Any) -> tuple[NDArray[Any], NDArray[np.int32] | None]:
+    """Return one instance as (values, None), or as (values, columns) if it came as a sparse row.
+
+    Raises
+    ------
+    ValueError
+        If it has not `n_features` features or one of them is not finite.
+    """
+    if sparse.issparse(x):
+        row = as_instances(x.reshape(1, -1), n_features, dtype)
+        return row.data, row.indices.astype(np.int32, copy=False)
+    values = np.ascontiguousarray(x, dtype=dtype)
+    if values.shape != (n_features,):
+        raise ValueError(f"x must have shape ({n_features},), got {values.shape}")
+    if not np.isfinite(values).all():
+        raise ValueError(f"x must be finite, got {values[~np.isfinite(values)][0]} in feature {_first_bad(values)}")
+    return values, None
+
+
+def as_instances(X: Any, n_features: int, dtype: Any) -> Any:
+    """Return instances as a contiguous array (T, n_features) or as canonical CSR.
+
+    Raises
+    ------
+    ValueError
+        If the number of features differs or a value is not finite.
+    """
+    if sparse.issparse(X):
+        table = sparse.csr_matrix(X, dtype=dtype)
+        if not table.has_canonical_format:
+            table = table.copy() if table is X else table
+            table.sum_duplicates()
+        values = table.data
+    else:
+        table = np.ascontiguousarray(X, dtype=dtype)
+        if table.size == 0 and table.ndim == 1:
+            table = table.reshape(0, n_features)
+        values = table
+    if table.ndim != 2 or table.shape[1] != n_features:
+        raise ValueError(f"X must have shape (T, {n_features}), got {table.shape}")
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = float(np.sum(values))
+    if not isfinite(total) and not np.isfinite(values).all():
+        if sparse.issparse(table):
+            at = _first_bad(values)
+            place = f"row {int(np.searchsorted(table.indptr, at, side='right')) - 1}, feature {table.indices[at]}"
+        else:
+            row, column = np.argwhere(~np.isfinite(table))[0]
+            place = f"row {row}, feature {column}"
+        raise ValueError(f"X must be finite, got {values.ravel()[_first_bad(values.ravel())]} in {place}")
+    return table
+
+
+def as_labels(y: ArrayLike, rounds: int) -> NDArray[np.float64]:
+    """Return labels as floats.
+
+    Raises
+    ------
+    ValueError
+        If there are not `rounds` of them, or one is neither -1 nor +1.
+    """
+    labels = np.asarray(y)
+    if labels.shape != (rounds,):
+        raise ValueError(f"y must have shape ({rounds},), got {labels.shape}")
+    good = (labels == 1) | (labels == -1)
+    if not np.all(good):
+        at = int(np.argmin(good))
+        raise ValueError(f"y must hold only -1 and +1, got {labels[at]!s} in round {at}")
+    return labels.astype(np.float64)
+
+
+def _first_bad(values: NDArray[Any]) -> int:
+    return int(np.argmin(np.isfinite(values)))

@@ -1,0 +1,135 @@
+"""Margin learners: what is predicted, and what a stored example changes.
+
+What it models: the first-order learners (one vector) and the second-order ones (a
+regularised least-squares estimate); each is a record of its parameters.  What it
+leaves out: which examples are stored (`rules`), the arithmetic (`rounds`).
+Sources: Cesa-Bianchi et al. 2004 (W) figures 1, 2; Cesa-Bianchi 2007 (R) section 2;
+Moroshko and Crammer 2014 (D) figure 1 and section 5; Monteleoni 2006 (T) figure 3-2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isnan
+
+from lpsm.samplers import layout
+from lpsm.samplers.checks import at_least, between, non_negative, positive
+
+__all__ = [
+    "BudgetPerceptron",
+    "Lasec",
+    "LeastSquares",
+    "MarginLearner",
+    "ModifiedPerceptron",
+    "Perceptron",
+    "ShiftingPerceptron",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Perceptron:
+    """Margin v.x; v += eta y x (W figure 1, T section 3.4).  Only the ratio of eta to the rule's b matters."""
+
+    eta: float = 1.0
+
+    def __post_init__(self) -> None:
+        positive("eta", self.eta)
+
+    def plan(self) -> dict[str, float]:
+        """Fields of the plan."""
+        return {"learner": layout.PERCEPTRON, "step": self.eta}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModifiedPerceptron:
+    """Margin v.x; v -= factor (v.x) x, started from v = x y (T figure 3-2 with factor 2; D section 5 with factor 1).
+
+    On unit vectors factor 2 is a reflection: the norm of v stays 1.
+    """
+
+    factor: float = 2.0
+
+    def __post_init__(self) -> None:
+        between("factor", self.factor, 0.0, 2.0)
+
+    def plan(self) -> dict[str, float]:
+        """Fields of the plan."""
+        return {"learner": layout.MODIFIED, "step": self.factor}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShiftingPerceptron:
+    """Margin v.x; after k updates v = (1 - lambda_k) v + y x, lambda_k = lambda/(lambda + k) (D section 5)."""
+
+    lambda_: float = 0.01
+
+    def __post_init__(self) -> None:
+        non_negative("lambda", self.lambda_)
+
+    def plan(self) -> dict[str, float]:
+        """Fields of the plan."""
+        return {"learner": layout.SHIFTING, "step": self.lambda_}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetPerceptron:
+    """A Perceptron on at most B stored examples: when full, one drawn uniformly goes first (D section 5)."""
+
+    B: int = 500
+    eta: float = 1.0
+
+    def __post_init__(self) -> None:
+        at_least("B", self.B, 1)
+        positive("eta", self.eta)
+
+    def plan(self) -> dict[str, float]:
+        """Fields of the plan."""
+        return {"learner": layout.BUDGET, "step": self.eta}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeastSquares:
+    """Regularised least squares with a > 0: margin p/(1+r) if the current instance is in the inverse, else p.
+
+    R (1) and (7), W figure 2, A equation (1).  As a grows, a p approaches the
+    Perceptron's margin.
+    """
+
+    a: float = 1.0
+    includes_instance: bool = True
+
+    def __post_init__(self) -> None:
+        positive("a", self.a)
+
+    def plan(self) -> dict[str, float]:
+        """Fields of the plan."""
+        return {
+            "learner": layout.SECOND_ORDER,
+            "ridge": 1.0 / self.a,
+            "includes_instance": self.includes_instance,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lasec:
+    """Last-step minimax under drift, 0 < b < c (D figure 1); c = inf is `LeastSquares` with a = b."""
+
+    b: float = 1.0
+    c: float = 100.0
+
+    def __post_init__(self) -> None:
+        positive("b", self.b)
+        if isnan(self.c) or not self.b < self.c:
+            raise ValueError(f"c must be larger than b = {self.b}, got {self.c}")
+
+    def plan(self) -> dict[str, float]:
+        """Fields of the plan."""
+        return {
+            "learner": layout.SECOND_ORDER,
+            "ridge": 1.0 / self.b,
+            "drift": 1.0 / self.c,
+            "includes_instance": True,
+        }
+
+
+MarginLearner = Perceptron | ModifiedPerceptron | ShiftingPerceptron | BudgetPerceptron | LeastSquares | Lasec
