@@ -1,8 +1,29 @@
 """What was browsed: readers of real traces, grouping into pages, and a generator."""
 
+from traces.detect import detect
 from traces.errors import TraceError
-from traces.records import Page
+from traces.grouping import GroupingRule, iter_pages, pages
+from traces.reading import Requests, batches, read, sessions
+from traces.records import Batch, Page, Report, Request, Session
 from traces.web_model import generate
 from traces.workload import read_workload, write_workload
 
-__all__ = ["Page", "TraceError", "generate", "read_workload", "write_workload"]
+__all__ = [
+    "Batch",
+    "GroupingRule",
+    "Page",
+    "Report",
+    "Request",
+    "Requests",
+    "Session",
+    "TraceError",
+    "batches",
+    "detect",
+    "generate",
+    "iter_pages",
+    "pages",
+    "read",
+    "read_workload",
+    "sessions",
+    "write_workload",
+]

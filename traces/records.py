@@ -1,15 +1,66 @@
-"""The two records everything else is made of: a request on the wire, and a page to replay.
+"""The records everything else is made of: a request on the wire, a batch of them as columns, a page to replay.
 
-A page is what a person asked for: one HTML document and its embedded objects.
-It is deliberately free of times inside the page, because those are what the
-simulator computes.
+Readers yield `Batch`es, structured arrays with one row a request; a row becomes
+a light `Request` only where somebody asks for it.  A `Page` is what a person
+asked for: one HTML document and its embedded objects.  It is deliberately free
+of times inside the page, because those are what the simulator computes.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
-__all__ = ["Page"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "BY_SUFFIX",
+    "DOCUMENT",
+    "EMBEDDED",
+    "PART",
+    "REQUEST_DTYPE",
+    "UNKNOWN_REQUEST_BYTES",
+    "Batch",
+    "Page",
+    "Report",
+    "Request",
+    "Session",
+]
+
+UNKNOWN_REQUEST_BYTES = 300
+"""Size taken for a request whose trace does not tell it."""
+
+BY_SUFFIX, DOCUMENT, EMBEDDED, PART = range(4)
+"""What a trace says of a request: nothing, it opens a page, its kind is embedded, it is part of the open page."""
+
+REQUEST_DTYPE = np.dtype(
+    [
+        ("start_us", np.int64),  # request sent, microseconds since 1970 (or since the start of the trace)
+        ("end_us", np.int64),  # last byte of the reply
+        ("request_bytes", np.int64),
+        ("reply_bytes", np.int64),
+        ("client", np.uint64),  # keys: equal within a batch if and only if the names are
+        ("server", np.uint64),
+        ("kind", np.uint8),
+        ("url_at", np.int64),  # place in the text of the batch
+        ("url_bytes", np.int64),
+    ]
+)
+
+
+class Request(NamedTuple):
+    """One request and its reply as the trace has them; times in whole microseconds, sizes in bytes."""
+
+    client: str
+    server: str
+    start_us: int
+    end_us: int
+    request_bytes: int
+    reply_bytes: int
+    url: str = ""
+    kind: int = BY_SUFFIX
 
 
 class Page(NamedTuple):
@@ -36,3 +87,94 @@ class Page(NamedTuple):
     objects: tuple[tuple[int, int], ...] = ()
     think_s: float = 0.0
     issue_s: float | None = None
+
+
+class Session(NamedTuple):
+    """What one person did in one sitting (or, where the trace knows no sittings, one client did)."""
+
+    name: str
+    user: str
+    requests: tuple[Request, ...]
+
+
+@dataclass(slots=True)
+class Report:
+    """What was read, and what was left out or mended on the way: nothing is dropped without a count here.
+
+    Attributes
+    ----------
+    format : str
+        The format that was found.
+    counts : dict of str to int
+        Number of occurrences by name, in the order in which they first occurred.
+    """
+
+    format: str = ""
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def count(self, name: str, occurrences: int = 1) -> None:
+        """Add occurrences of something; zero leaves no trace."""
+        if occurrences:
+            self.counts[name] = self.counts.get(name, 0) + occurrences
+
+    def __getitem__(self, name: str) -> int:
+        return self.counts.get(name, 0)
+
+    def __str__(self) -> str:
+        return f"{self.format}: " + ", ".join(
+            f"{value} {name.replace('_', ' ')}" for name, value in self.counts.items()
+        )
+
+
+class Batch:
+    """Some consecutive requests of a trace as columns.
+
+    Attributes
+    ----------
+    columns : structured array, dtype `REQUEST_DTYPE`, shape (n,)
+        ``batch["reply_bytes"]`` is short for ``batch.columns["reply_bytes"]``.
+    text : bytes
+        Where the URLs stand.
+    client_name, server_name : callable
+        From the keys in the columns to names.
+    """
+
+    __slots__ = ("client_name", "columns", "server_name", "text")
+
+    def __init__(
+        self,
+        columns: NDArray[np.void],
+        text: bytes,
+        client_name: Callable[[int], str],
+        server_name: Callable[[int], str],
+    ) -> None:
+        self.columns = columns
+        self.text = text
+        self.client_name = client_name
+        self.server_name = server_name
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        column: NDArray[Any] = self.columns[name]
+        return column
+
+    def requests(self) -> Iterator[Request]:
+        """Yield the rows as light tuples, in the order of the trace."""
+        text, client_name, server_name = self.text, self.client_name, self.server_name
+        names = (
+            "client",
+            "server",
+            "start_us",
+            "end_us",
+            "request_bytes",
+            "reply_bytes",
+            "url_at",
+            "url_bytes",
+            "kind",
+        )
+        lists = [self.columns[name].tolist() for name in names]
+        for client, server, start, end, request, reply, at, size, kind in zip(*lists, strict=True):
+            url = text[at : at + size].decode("latin-1")
+            yield Request(client_name(client), server_name(server), start, end, request, reply, url, kind)

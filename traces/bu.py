@@ -1,0 +1,241 @@
+"""Boston University Web client traces (1994-95): one file a session of the Mosaic browser.
+
+A line is ``machine sec usec "url" size delay``.  The third field is
+microseconds (not the user number that the original description calls it), not
+padded; size counts bytes with protocol overhead, delay seconds.  Size 0 with
+delay 0.0 was served from the browser's own cache: such rows are counted and
+left out.  The user is in the name of the file, ``con<user>.<machine>.<start>``.
+
+Defects that the collection is known to have are counted: a URL that holds a
+line end (the request is left out), a machine name unlike that of the file, a
+start more than 600 s off the one in the name, a network request of size 0, an
+empty session.  Anything else is damage.
+
+Source: C. Cunha, A. Bestavros, M. Crovella, Characteristics of WWW client-based traces, BUCS-95-010.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from fnmatch import fnmatchcase
+from os import PathLike
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+
+from traces.errors import TraceError
+from traces.files import decompressed, open_trace, read_line
+from traces.records import REQUEST_DTYPE, UNKNOWN_REQUEST_BYTES, Batch, Report
+from traces.tape import is_tar, members
+
+__all__ = ["SessionFile", "looks_like", "session_batches", "session_files", "user_of"]
+
+_LONGEST_LINE_BYTES = 1 << 16
+_ROWS_A_BATCH = 1 << 15
+_MAX_REPLY_BYTES = 1 << 40
+_NAME_SLACK_S = 600
+_NAME = re.compile(r"con(\d+)\.([^.]+)\.(\d{1,12})(?:\.(?:gz|xz))?")
+_LINE = re.compile(rb'(\S+) (\d{1,10}) (\d{1,6}) "([^"]*)" (\d{1,13}) (\d{1,7}(?:\.\d{1,12})?(?:e-\d{1,3})?)\n')
+_OPEN = re.compile(rb'\S+ \d{1,10} \d{1,6} "[^"]*')
+_LOOSE = re.compile(rb'(\S+) (\S+) (\S+) "([^"]*)" (\S+) (\S+)\n?')
+
+
+class SessionFile(NamedTuple):
+    """One session's file and an open stream of it, valid until the next is asked for."""
+
+    name: str
+    where: str  # for messages: the path, with the member of an archive behind it
+    stream: BinaryIO
+
+
+def looks_like(line: bytes) -> bool:
+    """Tell a session file by its first line."""
+    return _OPEN.match(line) is not None
+
+
+def user_of(name: str) -> str:
+    """Return the user in a file's name; a name of another form is its own user.
+
+    >>> user_of("con396.huey.792945489")
+    '396'
+    """
+    match = _NAME.fullmatch(name)
+    return match[1] if match else name
+
+
+def session_files(path: str | PathLike[str], report: Report, member: str | None = None) -> Iterator[SessionFile]:
+    """Yield the session files of a file, a folder (in the order of names) or a tar archive, packed or not.
+
+    Parameters
+    ----------
+    member : str, optional
+        A glob; only sessions whose path, or the end of it, matches are read.
+
+    Raises
+    ------
+    TraceError
+        If there is no session file, or none that matches.
+    """
+    source = Path(path)
+    seen = chosen = 0
+    for where, name, opened in _folder(source) if source.is_dir() else _file(source):
+        with opened as stream:
+            if source.is_dir() and not (_NAME.fullmatch(PurePosixPath(name).name)):
+                report.count("other_files")
+                continue
+            if is_tar(stream.peek(512)[:512]):  # type: ignore[attr-defined]
+                for item in members(stream, where):
+                    base = PurePosixPath(item.path).name
+                    if not _NAME.fullmatch(base):
+                        report.count("other_files")
+                        continue
+                    seen += 1
+                    if _chosen(item.path, member):
+                        chosen += 1
+                        with decompressed(item.stream, f"{where}:{item.path}") as inner:
+                            yield SessionFile(base, f"{where}:{item.path}", inner)
+            else:
+                seen += 1
+                if _chosen(name, member):
+                    chosen += 1
+                    yield SessionFile(PurePosixPath(name).name, where, stream)
+    if not seen:
+        raise TraceError(source, "", "sessions must be in files named con<user>.<machine>.<start>", "no such file")
+    if not chosen:
+        raise TraceError(source, "", f"--member must match at least one of {seen} sessions", member)
+
+
+def session_batches(session: SessionFile, report: Report, *, skip_damaged: bool = False) -> Iterator[Batch]:
+    """Read one session as batches (of one client, named as the file is).
+
+    Raises
+    ------
+    TraceError
+        For a line that is no record and no known defect, a time that runs backwards, a cut last line; with
+        `skip_damaged` they are counted and left out.
+    """
+    name = session.name
+    match = _NAME.fullmatch(name)
+    machine, named_start = (match[2].encode(), int(match[3])) if match else (None, None)
+    rows: list[tuple[int, ...]] = []
+    urls: list[bytes] = []
+    servers: dict[str, int] = {}
+    at = 0
+    previous = -1
+    for number, line in _records(session, report, skip_damaged):
+        try:
+            found = _parse(line, session.where, number)
+            if found is None:
+                report.count("requests_with_a_line_end_in_the_url")
+                continue
+            who, moment, url, size, delay = found
+            if moment < previous:
+                rule = "times must not run backwards in a session"
+                raise TraceError(session.where, f"line {number}", rule, f"{moment - previous} us")
+        except TraceError:
+            if not skip_damaged:
+                raise
+            report.count("damaged")
+            continue
+        if previous < 0 and named_start is not None and abs(moment // 1_000_000 - named_start) > _NAME_SLACK_S:
+            report.count("sessions_off_the_time_in_their_name")
+        previous = moment
+        if machine is not None and who != machine:
+            report.count("rows_of_another_machine")
+        report.count("records")
+        if not size and not delay:
+            report.count("cache_hits")
+            continue
+        if not size:
+            report.count("network_requests_of_size_0")
+        server = servers.setdefault(_host(url), len(servers))
+        rows.append((moment, moment + delay, UNKNOWN_REQUEST_BYTES, size, 0, server, 0, at, len(url)))
+        urls.append(url)
+        at += len(url)
+        if len(rows) == _ROWS_A_BATCH:
+            yield _batch(name, rows, urls, servers, report)
+            rows, urls, servers, at = [], [], {}, 0
+    if rows:
+        yield _batch(name, rows, urls, servers, report)
+
+
+def _batch(name: str, rows: list[tuple[int, ...]], urls: list[bytes], servers: dict[str, int], report: Report) -> Batch:
+    report.count("requests", len(rows))
+    names = list(servers)
+    return Batch(np.array(rows, dtype=REQUEST_DTYPE), b"".join(urls), lambda _: name, names.__getitem__)
+
+
+def _records(session: SessionFile, report: Report, skip_damaged: bool) -> Iterator[tuple[int, bytes]]:
+    """Yield (number of its first line, record): a record goes on while the quote of its URL is open."""
+    number = first = 0
+    pending = b""
+    while line := read_line(session.stream, _LONGEST_LINE_BYTES, session.where, number + 1):
+        number += 1
+        if not pending and line.count(b'"') == 1 and line.endswith(b"\n") and _OPEN.match(line):
+            pending, first = line, number
+            continue
+        if pending:
+            whole, pending = pending + line, b""
+            if _LINE.fullmatch(whole):
+                yield first, whole
+                continue
+            yield first, whole[: -len(line)]
+        yield number, line
+    if pending:
+        yield first, pending
+    if not number:
+        report.count("empty_sessions")
+
+
+def _parse(line: bytes, where: str, number: int) -> tuple[bytes, int, bytes, int, int] | None:
+    """Return machine, time (us), URL, size and delay (us); None for a URL that holds a line end."""
+    match = _LINE.fullmatch(line)
+    if match is None:
+        raise _complaint(line, where, number)
+    machine, second, micro, url, size_text, delay_text = match.groups()
+    size, delay = int(size_text), round(float(delay_text) * 1e6)
+    if size > _MAX_REPLY_BYTES:
+        raise TraceError(where, f"line {number}", f"size must be at most {_MAX_REPLY_BYTES}", size)
+    if b"\n" in url or b"\r" in url:
+        return None
+    return machine, int(second) * 1_000_000 + int(micro), url, size, delay
+
+
+def _complaint(line: bytes, where: str, number: int) -> TraceError:
+    """Say which rule a line breaks."""
+    place = f"line {number}"
+    text = line.decode("latin-1")
+    match = _LOOSE.fullmatch(line)
+    if match is None or not line.endswith(b"\n"):
+        return TraceError(where, place, 'a line must be whole: machine sec usec "url" size delay', text.rstrip("\n"))
+    fields = zip(("sec", "usec", "size", "delay"), (match[2], match[3], match[5], match[6]), strict=True)
+    for name, value in fields:
+        pattern = {"usec": rb"\d{1,6}", "delay": rb"\d{1,7}(\.\d{1,12})?(e-\d{1,3})?"}.get(name, rb"\d{1,13}")
+        if not re.fullmatch(pattern, value):
+            wanted = {"usec": "a whole number below 1000000", "delay": "a number of seconds of at least 0"}
+            rule = f"{name} must be {wanted.get(name, 'a whole number of at least 0')}"
+            return TraceError(where, place, rule, value.decode("latin-1"))
+    return TraceError(where, place, "sec must have at most ten digits", match[2].decode("latin-1"))
+
+
+def _host(url: bytes) -> str:
+    """Return the server of a URL, with its port if it has one."""
+    _, mark, rest = url.partition(b"://")
+    host = (rest if mark else url).split(b"/", 1)[0].lower().removesuffix(b":80")
+    return host.decode("latin-1")
+
+
+def _chosen(path: str, member: str | None) -> bool:
+    return member is None or fnmatchcase(path, member) or PurePosixPath(path).match(member)
+
+
+def _file(path: Path) -> Iterator[tuple[str, str, AbstractContextManager[BinaryIO]]]:
+    yield str(path), path.name, open_trace(path)
+
+
+def _folder(folder: Path) -> Iterator[tuple[str, str, AbstractContextManager[BinaryIO]]]:
+    for path in sorted(item for item in folder.rglob("*") if item.is_file()):
+        yield str(path), path.relative_to(folder).as_posix(), open_trace(path)

@@ -1,0 +1,222 @@
+"""From requests to pages: which requests were one page, and how long the person then thought.
+
+The rule, per client, in the order in which requests were sent:
+
+* A request **joins the open page** if it is of an embedded kind (by the suffix of its URL, or because the
+  trace says so) and was sent not more than `same_server_gap_s` after the page's last byte so far, or
+  `other_server_gap_s` if it goes to another server than the page's first request.
+* Any other request **opens a page**: documents, listings, queries, archives to save; and an image that
+  nothing before it can have embedded.
+* A trace that knows its pages (HAR) is believed instead.
+* **Think time** is the time from the page's last byte in the trace to the next page's request, never
+  below 0; that of a client's last page is 0.  Values are those of the trace.  With `max_think_s`, a longer
+  pause is taken for an absence and cut out (its think time is 0), and counted.
+
+A reply of no bytes cannot be replayed: it is left out and counted.  Left out of the rule: frames and
+redirections, which count as pages of their own, and documents fetched while another page still loads.
+
+Traces may be sorted by completion.  Requests are put in order of sending with a window: one is
+released when a request is seen that ended `reorder_s` after it was sent, or when more than
+`MAX_PENDING` wait.  Times that run backwards, a request that ended more than `reorder_s` before
+one of its client that stands before it in the trace, are an error.  A request that took longer than
+the window comes too late for its place; it is left out and counted.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from traces.errors import TraceError
+from traces.records import DOCUMENT, EMBEDDED, PART, Page, Report, Request
+
+__all__ = ["MAX_PENDING", "GroupingRule", "in_order", "is_embedded", "iter_pages", "pages"]
+
+MAX_PENDING = 1 << 16
+"""Most requests that wait in the re-ordering window."""
+
+_EMBEDDED_SUFFIXES = frozenset(
+    (
+        *("gif", "jpg", "jpeg", "jpe", "jfif", "xbm", "xpm", "png", "bmp", "ico", "pcx", "art", "svg", "webp", "avif"),
+        *("css", "js", "class", "jar", "mid", "au", "wav", "aif", "woff", "woff2", "ttf", "swf"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupingRule:
+    """Parameters of the rule; the defaults are our own choice (docs/traces.md shows what they do to real traces).
+
+    Attributes
+    ----------
+    same_server_gap_s, other_server_gap_s : float
+        Longest pause before an embedded object, to the page's own server and to another, at least 0.
+    reorder_s : float
+        The re-ordering window, at least 0.
+    max_think_s : float or None
+        Pauses longer than this are absences; None keeps all.
+    """
+
+    same_server_gap_s: float = 5.0
+    other_server_gap_s: float = 2.0
+    reorder_s: float = 600.0
+    max_think_s: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("same_server_gap_s", "other_server_gap_s", "reorder_s"):
+            if not 0.0 <= getattr(self, name) <= 1e9:
+                raise ValueError(f"{name} must lie in [0, 1e9], got {getattr(self, name)}")
+        if self.max_think_s is not None and not self.max_think_s > 0.0:
+            raise ValueError(f"max_think_s must be above 0, got {self.max_think_s}")
+
+
+def pages(requests: Iterable[Request], *, rule: GroupingRule | None = None, report: Report | None = None) -> list[Page]:
+    """Group requests into pages; see the module for the rule.
+
+    Parameters
+    ----------
+    requests : iterable of Request
+        Of one client or of several, in the order of the trace.
+    rule : GroupingRule, optional
+        Its parameters.
+    report : Report, optional
+        Receives the counts.
+
+    Returns
+    -------
+    list of Page
+        Client after client in the order in which they first appear, named ``<client>/<number>``.
+
+    Raises
+    ------
+    TraceError
+        If times run backwards by more than the window.
+    """
+    by_client: dict[str, list[Page]] = {}
+    for client, page in iter_pages(requests, rule=rule, report=report):
+        by_client.setdefault(client, []).append(page)
+    return [page for of_client in by_client.values() for page in of_client]
+
+
+def iter_pages(
+    requests: Iterable[Request], *, rule: GroupingRule | None = None, report: Report | None = None
+) -> Iterator[tuple[str, Page]]:
+    """Yield (client, page) as pages are finished; memory holds the window and one page a client. See `pages`."""
+    rule = rule or GroupingRule()
+    report = report if report is not None else Report()
+    open_pages: dict[str, _OpenPage] = {}
+    for request in in_order(requests, reorder_s=rule.reorder_s, report=report):
+        if request.reply_bytes < 1:
+            report.count("empty_replies")
+            continue
+        current = open_pages.get(request.client)
+        if current is not None and current.takes(request, rule):
+            current.add(request)
+            continue
+        number = 0
+        if current is not None:
+            number = current.number + 1
+            think_us = max(0, request.start_us - current.end_us)
+            if rule.max_think_s is not None and think_us > rule.max_think_s * 1e6:
+                report.count("absences")
+                think_us = 0
+            report.count("pages")
+            yield request.client, current.page(think_us)
+        open_pages[request.client] = _OpenPage(request, number)
+    for client, current in open_pages.items():
+        report.count("pages")
+        yield client, current.page(0)
+
+
+def in_order(
+    requests: Iterable[Request], *, reorder_s: float = 600.0, report: Report | None = None
+) -> Iterator[Request]:
+    """Yield requests in the order in which each client sent them; see the module for the window.
+
+    Raises
+    ------
+    TraceError
+        If a request ended more than `reorder_s` before another of its client that stands before it.
+    """
+    report = report if report is not None else Report()
+    window_us = int(reorder_s * 1e6)
+    waiting: list[tuple[int, int, Request]] = []
+    ended: dict[str, int] = {}
+    released: dict[str, int] = {}
+
+    def checked(request: Request) -> bool:
+        if request.start_us < released.get(request.client, request.start_us):
+            assert report is not None
+            report.count("requests_too_late_for_their_place")
+            return False
+        released[request.client] = request.start_us
+        return True
+
+    for number, request in enumerate(requests):
+        client, end = request.client, request.end_us
+        behind = ended.get(client, end) - end
+        if behind > window_us:
+            rule = (
+                f"a request must not end more than {reorder_s:g} s before one of the same client that stands before it"
+            )
+            raise TraceError(f"client {client}", f"request {number + 1}", rule, f"{behind / 1e6:.6f} s")
+        if behind <= 0:
+            ended[client] = end
+        heapq.heappush(waiting, (request.start_us, number, request))
+        while waiting and (waiting[0][0] < end - window_us or len(waiting) > MAX_PENDING):
+            oldest = heapq.heappop(waiting)[2]
+            if checked(oldest):
+                yield oldest
+    while waiting:
+        oldest = heapq.heappop(waiting)[2]
+        if checked(oldest):
+            yield oldest
+
+
+def is_embedded(url: str) -> bool:
+    """Tell by its suffix whether a URL (or a request line) is of a kind that pages embed.
+
+    >>> is_embedded("http://cs-www.bu.edu/lib/pics/bu-logo.gif"), is_embedded("GET 21068..html HTTP/1.0")
+    (True, False)
+    """
+    return _suffix(url) in _EMBEDDED_SUFFIXES
+
+
+@lru_cache(maxsize=1 << 12)
+def _suffix(url: str) -> str:
+    parts = url.split(" ")
+    if len(parts) > 2 and parts[-1].startswith("HTTP/"):
+        url = parts[1]
+    last = url.split("?", 1)[0].split("#", 1)[0].rsplit("/", 1)[-1]
+    return last.rsplit(".", 1)[-1].strip().lower() if "." in last else ""
+
+
+class _OpenPage:
+    """A page that may still grow."""
+
+    __slots__ = ("end_us", "first", "number", "objects")
+
+    def __init__(self, first: Request, number: int) -> None:
+        self.first = first
+        self.number = number
+        self.end_us = first.end_us
+        self.objects: list[tuple[int, int]] = []
+
+    def takes(self, request: Request, rule: GroupingRule) -> bool:
+        if request.kind == PART:
+            return True
+        if request.kind == DOCUMENT or not (request.kind == EMBEDDED or is_embedded(request.url)):
+            return False
+        gap_s = rule.same_server_gap_s if request.server == self.first.server else rule.other_server_gap_s
+        return request.start_us - self.end_us <= gap_s * 1e6
+
+    def add(self, request: Request) -> None:
+        self.objects.append((request.request_bytes, request.reply_bytes))
+        self.end_us = max(self.end_us, request.end_us)
+
+    def page(self, think_us: int) -> Page:
+        first = self.first
+        name = f"{first.client}/{self.number}"
+        return Page(name, first.request_bytes, first.reply_bytes, tuple(self.objects), think_us / 1e6)

@@ -1,0 +1,160 @@
+"""The front door to traces: any supported file as requests, as columns, or session by session.
+
+Everything streams: batches of some ten thousand rows, light tuples on demand.
+Sessions of a format that keeps its clients apart in time (Boston University)
+are read one after another; the clients of a Home IP trace are interleaved, so
+it is split over temporary files by client first, and each part is read alone.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from itertools import chain
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from traces import bu, ucb
+from traces.detect import detect
+from traces.errors import TraceError
+from traces.files import open_trace
+from traces.records import Batch, Report, Request, Session
+
+__all__ = ["Requests", "batches", "read", "sessions"]
+
+_PARTS = 64
+
+
+class Requests:
+    """The requests of a trace; each iteration reads the file anew, in constant memory.
+
+    Attributes
+    ----------
+    path : path-like
+        The trace.
+    format : str
+        What it was found to be, a key of `traces.detect.FORMATS`.
+    report : Report
+        Counts of the latest iteration, complete when it is.
+    """
+
+    def __init__(self, path: str | PathLike[str], member: str | None, skip_damaged: bool) -> None:
+        self.path = path
+        self.format = detect(path)
+        self.report = Report(self.format)
+        self._member = member
+        self._skip_damaged = skip_damaged
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield the requests as columns."""
+        self.report = Report(self.format)
+        return batches(self.path, member=self._member, skip_damaged=self._skip_damaged, report=self.report)
+
+    def __iter__(self) -> Iterator[Request]:
+        return chain.from_iterable(batch.requests() for batch in self.batches())
+
+
+def read(path: str | PathLike[str], *, member: str | None = None, skip_damaged: bool = False) -> Requests:
+    """Open a trace of any supported format, detected by its content.
+
+    Parameters
+    ----------
+    path : path-like
+        A file, plain or packed with gzip or xz, or a folder or tar archive of sessions.
+    member : str, optional
+        Glob that chooses sessions of a folder or archive.
+    skip_damaged : bool
+        Count and leave out damaged records instead of raising.
+
+    Returns
+    -------
+    Requests
+        Iterable of `Request`, as often as wanted.
+
+    Raises
+    ------
+    TraceError
+        If the format is not known; while iterating, at the first damaged record, with its place.
+    """
+    return Requests(path, member, skip_damaged)
+
+
+def batches(
+    path: str | PathLike[str],
+    *,
+    member: str | None = None,
+    skip_damaged: bool = False,
+    report: Report | None = None,
+) -> Iterator[Batch]:
+    """Yield the requests of a trace as columns, batch after batch; arguments as for `read`.
+
+    Parameters
+    ----------
+    report : Report, optional
+        Receives the counts.
+    """
+    report = report if report is not None else Report()
+    report.format = found = detect(path)
+    if member is not None and found != "bu":
+        raise TraceError(path, "", "--member is for folders and archives of sessions", found)
+    if found == "bu":
+        for session in bu.session_files(path, report, member):
+            report.count("sessions")
+            yield from bu.session_batches(session, report, skip_damaged=skip_damaged)
+    elif found == "workload":
+        raise TraceError(path, "", "a trace must hold requests", "a workload, which holds pages")
+    else:
+        with open_trace(path) as stream:
+            reader = ucb.binary if found == "ucb" else ucb.lines
+            yield from ucb.batches(reader(stream, path, report, skip_damaged=skip_damaged), report)
+
+
+def sessions(
+    path: str | PathLike[str],
+    *,
+    member: str | None = None,
+    skip_damaged: bool = False,
+    report: Report | None = None,
+) -> Iterator[Session]:
+    """Yield the sessions of a trace; arguments as for `batches`.
+
+    A session is a file of the Boston University traces, and a client of any other trace.  Memory holds one
+    session; for Home IP traces one sixty-fourth of the trace.  Sessions without a request are not yielded.
+    """
+    report = report if report is not None else Report()
+    report.format = found = detect(path)
+    if found == "bu":
+        for item in bu.session_files(path, report, member):
+            report.count("sessions")
+            of_item = bu.session_batches(item, report, skip_damaged=skip_damaged)
+            requests = tuple(request for batch in of_item for request in batch.requests())
+            if requests:
+                yield Session(item.name, bu.user_of(item.name), requests)
+        return
+    of_trace = batches(path, member=member, skip_damaged=skip_damaged, report=report)
+    all_requests = (request for batch in of_trace for request in batch.requests())
+    for session in _split(all_requests) if found in ("ucb", "showtrace") else _by_client(all_requests):
+        report.count("sessions")
+        yield session
+
+
+def _by_client(requests: Iterable[Request]) -> Iterator[Session]:
+    clients: dict[str, list[Request]] = {}
+    for request in requests:
+        clients.setdefault(request.client, []).append(request)
+    for name, of_client in clients.items():
+        yield Session(name, name, tuple(of_client))
+
+
+def _split(requests: Iterable[Request]) -> Iterator[Session]:
+    """Split requests by client over temporary files, then yield the sessions of each file."""
+    with TemporaryDirectory(prefix="traces-") as folder, ExitStack() as stack:
+        parts = [stack.enter_context(Path(folder, str(part)).open("w+", encoding="utf-8")) for part in range(_PARTS)]
+        for request in requests:
+            parts[zlib.crc32(request.client.encode()) % _PARTS].write(json.dumps(request) + "\n")
+        for part in parts:
+            part.seek(0)
+            yield from _by_client(Request(*json.loads(line)) for line in part)
