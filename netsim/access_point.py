@@ -91,18 +91,18 @@ class AccessPoint:
         if self._is_lost():
             return
         arrival = self.wire_up.transmit(at_access_point, packet.size_bytes)
-        self._env.at(arrival, deliver, packet)
+        Occurrence(self._env, arrival, deliver, packet)
 
     def from_server(self, packet: Packet, arrive: Callable[[Occurrence], None]) -> None:
         """Carry a packet from the server to the access point, where `arrive` meets it."""
-        self._env.at(self.wire_down.transmit(self._env.now, packet.size_bytes), arrive, packet)
+        Occurrence(self._env, self.wire_down.transmit(self._env.now, packet.size_bytes), arrive, packet)
 
     def downlink(self, now_ns: int, packet: Packet, receive: Callable[[Occurrence], None]) -> int:
         """Put a packet that is at the access point at `now_ns` onto the air; return when it has left it."""
         arrival = self.air_down.transmit(now_ns, packet.size_bytes)
         if not self._is_lost():
             self.delivered += 1
-            self._env.at(arrival, receive, packet)
+            Occurrence(self._env, arrival, receive, packet)
         return arrival
 
     def straight_down(self, packet: Packet, receive: Callable[[Occurrence], None]) -> None:

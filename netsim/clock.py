@@ -3,22 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from heapq import heappush
 from typing import Any
 
 from simpy import Environment, Event
+from simpy.events import NORMAL
 
 __all__ = ["Clock", "Occurrence"]
 
 
 class Occurrence(Event):
-    """Something that happens at an instant known beforehand, with a value for whoever is called."""
+    """Something that happens at an instant known beforehand, with a value for whoever is called.
 
-    def __init__(self, clock: Clock, at_ns: int, callback: Callable[[Occurrence], None], value: Any) -> None:
+    It is SimPy's `Timeout` with an absolute instant and its one callback given at once; nearly all events of a
+    run are of this kind, so it enters itself into the schedule without further calls.
+
+    Parameters
+    ----------
+    clock : Clock
+        Where it is scheduled.
+    at_ns : int
+        When; must not be in the past.
+    callback : callable
+        Called with this event.
+    value : object, optional
+        What the event carries.
+    """
+
+    def __init__(self, clock: Clock, at_ns: int, callback: Callable[[Occurrence], None], value: Any = None) -> None:
+        if at_ns < clock._now:
+            raise ValueError(f"at_ns must not lie before now ({clock._now}), got {at_ns}")
         self.env = clock
         self.callbacks = [callback]
         self._value = value
         self._ok = True
-        clock.schedule(self, delay=at_ns - clock.now)
+        heappush(clock._queue, (at_ns, NORMAL, next(clock._eid), self))
 
 
 class Clock(Environment):
@@ -31,9 +50,3 @@ class Clock(Environment):
     def now(self) -> int:
         """The instant, nanoseconds since the start of the run."""
         return self._now  # type: ignore[return-value]  # integers in, integers out
-
-    def at(self, at_ns: int, callback: Callable[[Occurrence], None], value: Any = None) -> None:
-        """Call `callback` with an event that carries `value` at `at_ns`, which must not be in the past."""
-        if at_ns < self._now:
-            raise ValueError(f"at_ns must not lie before now ({self._now}), got {at_ns}")
-        Occurrence(self, at_ns, callback, value)

@@ -13,7 +13,7 @@ from math import log
 
 import numpy as np
 
-from netsim.clock import Clock
+from netsim.clock import Clock, Occurrence
 from netsim.tcp import Endpoint
 from traces.records import Page
 
@@ -96,4 +96,4 @@ class Server:
         if not delay_ns:
             endpoint.write(reply_bytes)
             return
-        self._env.at(self._env.now + delay_ns, lambda _: endpoint.write(reply_bytes))
+        Occurrence(self._env, self._env.now + delay_ns, lambda _: endpoint.write(reply_bytes))

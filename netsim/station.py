@@ -123,7 +123,7 @@ class Station:
             self._busy_until_ns = max(self._busy_until_ns, self._access_point.downlink(now, packet, self._deliver))
             return
         if not self._buffer:
-            self._env.at(self._wake_ns, self._at_beacon)
+            Occurrence(self._env, self._wake_ns, self._at_beacon)
         self._buffer.append(packet)
         self._arrivals.append(now)
         self._buffered_bytes += packet.size_bytes

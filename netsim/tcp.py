@@ -352,7 +352,7 @@ class Endpoint:
 
     def _schedule(self, at_ns: int) -> None:
         self._timer_ns = at_ns
-        self._env.at(at_ns, self._on_timer)
+        Occurrence(self._env, at_ns, self._on_timer)
 
     def _on_timer(self, _: Occurrence) -> None:
         now = self._env.now

@@ -1,0 +1,83 @@
+"""Bounded Slowdown: its sleep sequences, and the bound that gives it its name, reached but never exceeded."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import netsim
+from netsim.policies.bsd import BoundedSlowdown
+from netsim.policies.protocol import View
+from traces.records import Page
+
+BEACON = 100_000_000
+WORST_RATIO = {"1": 1.99875, "0.5": 1.5, "0.2": 1.1996, "0.1": 1.1}
+
+
+def gate(policy, sent_ns, until_ns):
+    """Walk the plans of a client that hears nothing: (open until, beacons listened to afterwards)."""
+    view = View("idle", sent_ns, sent_ns, None, 0, 0, (), None)
+    plan = policy.plan(view)
+    open_until, wakes, wake = plan.awake_until_ns, [], plan.wake_ns
+    while wake <= until_ns:
+        wakes.append(wake)
+        if plan.repeat_ns and len(wakes) > 1:
+            wake += plan.repeat_ns
+            continue
+        view.event, view.now_ns = "beacon", wake
+        plan = policy.plan(view)
+        wake = plan.wake_ns
+    return open_until, np.array([*wakes, wake])
+
+
+@pytest.mark.parametrize("p", WORST_RATIO)
+def test_waiting_never_makes_a_response_more_than_one_plus_p_times_as_slow(p):
+    policy, worst = BoundedSlowdown(p), 0.0
+    responses = np.arange(1, 4001) * 1_500_000
+    for phase in range(0, BEACON, 1_500_000):
+        sent = 10 * BEACON + phase
+        open_until, wakes = gate(policy, sent, sent + 8_000_000_000)
+        arrival = sent + responses
+        heard = np.where(arrival <= open_until, arrival, wakes[np.searchsorted(wakes, arrival, side="right")])
+        worst = max(worst, ((heard - sent) / responses).max())
+    assert worst <= 1 + float(p)
+    assert worst == pytest.approx(WORST_RATIO[p], abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("p", "held_ms", "beacons"),
+    [
+        ("1", 100, [1, 2, 4, 8, 9, 9]),
+        ("0.5", 200, [1, 1, 2, 3, 4, 6, 9, 9]),
+        ("0.2", 500, [1] * 5 + [2, 2, 2, 3, 3, 4, 5]),
+        ("0.1", 1000, [1] * 10 + [2, 2]),
+    ],
+)
+def test_sleeps_grow_with_the_silence(p, held_ms, beacons):
+    sent = 7 * BEACON
+    open_until, wakes = gate(BoundedSlowdown(p), sent, sent + 20_000_000_000)
+    assert open_until - sent == held_ms * 1_000_000
+    assert (np.diff([open_until, *wakes])[: len(beacons)] // BEACON).tolist() == beacons
+
+
+def test_a_decimal_p_is_exact():
+    assert BoundedSlowdown(0.1)._hold_ns == BoundedSlowdown(Fraction(1, 10))._hold_ns == 1_000_000_000
+
+
+@pytest.mark.parametrize("p", ["1", "0.1"])
+def test_the_bound_holds_in_a_whole_run_on_a_network_without_delays(p):
+    rng = np.random.default_rng(5)
+    instant = netsim.LinkConfig(wireless_mbps=1e6, wired_mbps=1e6, wireless_delay_ms=0.0, wired_delay_ms=0.0)
+    responses = rng.uniform(0.001, 6.0, 60)
+    for response in responses:
+        config = netsim.SimulationConfig(link=instant, server_delay=netsim.ServerDelay(mean_s=response))
+        pages = [Page(f"p{i}", 300, 1000, (), 20.0 + rng.random()) for i in range(5)]
+        saving = netsim.simulate(pages, f"bsd:{p}", config=config).pages.latency_s
+        assert (saving <= (1 + float(p)) * response + 1e-6).all()
+        assert (saving >= response).all()
+
+
+@pytest.mark.parametrize("p", ["0", "-1", "nan", "x", 0.0])
+def test_a_p_that_is_no_positive_number_is_refused(p):
+    with pytest.raises(ValueError, match="p of bsd must be"):
+        BoundedSlowdown(p)

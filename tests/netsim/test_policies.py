@@ -1,0 +1,116 @@
+"""Policies by name, and LPSM's rule against the thesis' arithmetic."""
+
+import doctest
+
+import numpy as np
+import pytest
+
+import netsim
+from netsim.policies import canonical, make, protocol
+from netsim.policies.protocol import View
+from traces.records import Page
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        ("none", "none"),
+        ("psm", "psm:100"),
+        ("psm:200", "psm:200"),
+        ("psm:200.0", "psm:200"),
+        ("bsd", "bsd:1"),
+        ("bsd:1.0", "bsd:1"),
+        ("bsd:.5", "bsd:0.5"),
+        ("lpsm", "lpsm"),
+        ("lpsm:log", "lpsm:log"),
+        (" psm:300 ", "psm:300"),
+    ],
+)
+def test_a_policy_has_one_canonical_name(spec, name):
+    assert canonical(spec) == name
+    assert canonical(canonical(spec)) == name
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("pms", "did you mean psm"),
+        ("", "a policy must be one of none, psm, bsd, lpsm, got ''"),
+        ("psm:150", "positive multiple of 100 ms, got 150 ms"),
+        ("psm:0", "positive multiple of 100 ms"),
+        ("psm:-100", "positive multiple of 100 ms"),
+        ("psm:fast", "whole number of milliseconds, got 'fast'"),
+        ("psm:", "nothing follows the colon"),
+        ("bsd:0", "p of bsd must be above 0"),
+        ("bsd:-0.5", "p of bsd must be above 0"),
+        ("bsd:nan", "p of bsd must be a number"),
+        ("none:1", "none takes no parameter"),
+        ("lpsm:exp", "no parameter or log"),
+    ],
+)
+def test_a_bad_name_is_answered_with_the_rule_and_the_value(spec, message):
+    with pytest.raises(ValueError, match=message):
+        make(spec)
+
+
+def test_the_example_in_the_protocol_runs_as_a_policy():
+    [example] = [test for test in doctest.DocTestFinder().find(protocol) if test.examples]
+    scope = dict(vars(protocol))
+    for step in example.examples:
+        exec(step.source, scope)
+    pages = [Page(f"p{i}", 300, 4000, ((300, 2500),) * i, 2.7) for i in range(6)]
+    ours, known = netsim.simulate(pages, scope["EveryThird"]()), netsim.simulate(pages, "psm:300")
+    assert ours.policy == "every-third"
+    assert ours.energy == known.energy
+    assert ours.pages.latency_s.equals(known.pages.latency_s)
+
+
+def idle(now_ns=0):
+    return View("idle", now_ns, None, None, 0, 0, (), None)
+
+
+def beacon(now_ns, waiting):
+    return View("beacon", now_ns, None, None, 0, waiting, (), None)
+
+
+def test_lpsm_first_sleeps_for_the_mean_of_its_experts_rounded_up_to_seven_beacons():
+    assert make("lpsm").plan(idle()).wake_ns == 700_000_000
+
+
+@pytest.mark.parametrize(
+    ("spec", "gamma", "term"), [("lpsm", 1 / 1.2e5, lambda t: 1 / t), ("lpsm:log", 1 / 1.2e3, lambda t: 1 / np.log(t))]
+)
+def test_lpsm_follows_the_printed_algorithm_poll_by_poll(spec, gamma, term):
+    from lpsm import LearnAlpha, alpha_grid
+
+    times = np.arange(100.0, 1300.0, 100.0)
+    oracle = LearnAlpha(n_experts=12, alphas=alpha_grid(horizon=27_000))
+    policy, rng = make(spec), np.random.default_rng(8)
+    now, beacons = 0, 7
+    for _ in range(300):
+        now += beacons * 100_000_000
+        waiting = int(rng.integers(0, 40_000)) if rng.random() < 0.3 else 0
+        slept = beacons * 100
+        oracle.update(gamma * waiting * times**2 / (2 * slept) + term(times))
+        beacons = max(1, int(oracle.weights @ times / 100 + 0.5 + 1e-9))
+        assert policy.plan(beacon(now, waiting)).wake_ns == now + beacons * 100_000_000
+    # falling asleep between beacons, the count starts at the last beacon passed
+    assert policy.plan(idle(now + 37_000_001)).wake_ns == now + beacons * 100_000_000
+
+
+def test_lpsm_backs_off_in_silence_and_comes_back_to_one_beacon_after_traffic():
+    policy, now, sleeps = make("lpsm:log"), 700_000_000, []
+    for waiting in [0] * 200 + [30_000] * 6:
+        wake = policy.plan(beacon(now, waiting)).wake_ns
+        sleeps.append((wake - now) // 100_000_000)
+        now = wake
+    assert sleeps[:200] == sorted(sleeps[:200])
+    assert sleeps[199] > sleeps[0]
+    assert sleeps[-1] <= 2
+
+
+def test_waking_up_to_send_moves_no_poll_of_lpsm():
+    pages = [Page("a", 300, 3000, (), 3.0)]
+    later = [Page("a", 300, 3000, (), 3.0, 0.25)]
+    first, second = netsim.simulate(pages, "lpsm").polls, netsim.simulate(later, "lpsm").polls
+    assert first.time_s[0] == second.time_s[0] == 0.7

@@ -1,0 +1,137 @@
+"""The front door: what it refuses, what its record holds, and what a shared world means."""
+
+import numpy as np
+import pytest
+
+import netsim
+from netsim import streams
+from netsim.server import ServerDelay
+from tests.netsim.worlds import World
+from traces.records import Page
+
+PAGES = [Page(f"p{i}", 300, 5000 + 100 * i, ((300, 2000), (250, 9000)), 4.0) for i in range(8)]
+
+
+def test_the_frames_have_the_columns_that_the_documentation_promises():
+    result = netsim.simulate(PAGES, "psm")
+    assert list(result.pages) == "policy page issue_s latency_s awake_s asleep_s beacons energy_j".split()  # noqa: SIM905
+    assert list(result.polls) == ["time_s", "slept_ms", "buffered_bytes", "next_sleep_ms"]
+    assert list(result.radio) == ["start_s", "end_s", "state"]
+    assert set(result.pages.policy) == {"psm:100"}
+    assert list(result.pages.page) == [page.page for page in PAGES]
+
+
+def test_energy_is_power_times_time_plus_beacons():
+    result = netsim.simulate(PAGES, "psm")
+    assert result.energy.awake_j == pytest.approx(0.75 * result.awake_s)
+    assert result.energy.sleep_j == pytest.approx(0.05 * result.asleep_s)
+    assert result.energy.listen_j == pytest.approx(0.0015 * result.beacons)
+
+
+def test_static_psm_idles_at_sixty_five_milliwatts():
+    page = Page("p", 300, 500, (), 1000.0)
+    short, long = (netsim.simulate([page._replace(think_s=think)], "psm") for think in (1000.0, 2000.0))
+    assert (long.energy.total_j - short.energy.total_j) / 1000 == pytest.approx(0.065)
+
+
+def test_without_power_saving_the_radio_is_awake_throughout():
+    result = netsim.simulate(PAGES)
+    assert result.asleep_s == 0
+    assert result.beacons == 0
+    assert len(result.polls) == 0
+    assert result.radio.state.tolist() == ["awake"]
+
+
+def test_before_the_first_page_and_while_thinking_the_client_sleeps():
+    radio = netsim.simulate([Page("p", 300, 500, (), 50.0, 10.0)], "psm:1000").radio
+    assert radio.state.iloc[0] == "asleep"
+    assert radio.end_s.iloc[0] == 10.0  # empty beacons cost energy, not time awake
+
+
+def test_a_page_is_issued_at_its_time_or_when_the_one_before_is_done_and_thought_about():
+    early = [Page("a", 300, 500, (), 5.0, 1.0), Page("b", 300, 500, (), 0.0, 2.0), Page("c", 300, 500, (), 0.0, 60.0)]
+    result = netsim.simulate(early).pages
+    assert result.issue_s.tolist() == [1.0, pytest.approx(1.0 + result.latency_s[0] + 5.0), 60.0]
+
+
+def test_compared_policies_meet_the_same_server():
+    config = netsim.SimulationConfig(server_delay=ServerDelay(mean_s=0.5, kind="lognormal", sigma=0.8))
+    single = [page._replace(objects=(), issue_s=100.0 * i) for i, page in enumerate(PAGES)]
+    plain = netsim.simulate(single)
+    base = plain.pages.latency_s
+    drawn = np.array(config.server_delay.draw(single, streams.generator(7, streams.SERVER)))[:, 0] / 1e9
+    slow = netsim.simulate(single, config=config, seed=7).pages.latency_s
+    assert np.allclose(slow - base, drawn, atol=1e-9)
+    bounded = netsim.simulate(single, "bsd:0.1", config=config, seed=7).pages.latency_s
+    assert (bounded >= slow - 1e-9).all()
+    assert (bounded <= 1.1 * slow + 1e-9).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "mean"), [("0.5", 0.5), ("exponential:0.5", 0.5), ("lognormal:0.5:0.8", 0.5), ("0", 0.0)]
+)
+def test_a_server_delay_has_the_mean_it_is_named_for(text, mean):
+    pages = [Page("p", 1, 1, ((1, 1),) * 9)] * 4000
+    drawn = np.array(ServerDelay.parse(text).draw(pages, np.random.default_rng(0))) / 1e9
+    assert drawn.shape == (4000, 10)
+    assert drawn.mean() == pytest.approx(mean, rel=0.03)
+
+
+@pytest.mark.parametrize("text", ["fast", "lognormal:0.5", "exponential:x", "0.5:1", "-1", "lognormal:1:99", "nan"])
+def test_a_server_delay_that_cannot_be_read_is_refused(text):
+    with pytest.raises(ValueError, match="server delay"):
+        ServerDelay.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("pages", "message"),
+    [
+        ([], "at least one page"),
+        ([Page("x", 0, 5)], "page 'x': sizes must be at least 1 byte, got 0"),
+        ([Page("x", 5, 5, ((5, -3),))], "page 'x': sizes must be at least 1 byte, got -3"),
+        ([Page("x", 5, 5, (), -1.0)], "page 'x': think_s must lie in"),
+        ([Page("x", 5, 5, (), float("nan"))], "page 'x': think_s must lie in"),
+        ([Page("x", 5, 5, (), 0.0, -2.0)], "page 'x': issue_s must lie in"),
+    ],
+)
+def test_a_bad_page_is_named_with_the_rule_and_the_value(pages, message):
+    with pytest.raises(ValueError, match=message):
+        netsim.simulate(pages)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: netsim.SimulationConfig(connections="many"), "connections must be persistent or per-object"),
+        (lambda: netsim.SimulationConfig(max_connections=0), "max_connections must be at least 1, got 0"),
+        (lambda: netsim.LinkConfig(loss_rate=1.0), r"loss_rate must lie in \[0, 1\), got 1.0"),
+        (lambda: netsim.LinkConfig(wired_mbps=0), "wired_mbps must be above 0"),
+        (lambda: netsim.RadioConfig(asleep_mw=-1), "asleep_mw must be at least 0"),
+        (lambda: netsim.RadioConfig(awake_mw=1, asleep_mw=2), "awake_mw must be at least asleep_mw"),
+        (lambda: streams.generator(-1, streams.LOSS), "seed must be at least 0"),
+    ],
+)
+def test_a_bad_parameter_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_at_most_so_many_connections_are_open_at_a_time_and_each_object_may_have_its_own():
+    page = Page("p", 300, 3000, ((300, 3000),) * 10)
+    [one] = World(max_connections=1).load(page)
+    [four] = World(max_connections=4).load(page)
+    [separate] = World(max_connections=4, persistent=False).load(page)
+    assert four < separate < one
+
+
+def test_an_exception_in_a_users_policy_comes_out_as_itself():
+    class Broken:
+        spec, host_aware = "broken", False
+
+        def plan(self, view):
+            if view.now_ns:
+                raise KeyError("mine")
+            return netsim.Plan(0, 100_000_000)
+
+    with pytest.raises(KeyError, match="mine"):
+        netsim.simulate(PAGES, Broken())
