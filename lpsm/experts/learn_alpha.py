@@ -90,6 +90,17 @@ class LearnAlpha(Learner):
         )
 
     @property
+    def doubling(self) -> bool:
+        """Whether the alphas are chosen for a horizon that doubles."""
+        return self._epoch > 0
+
+    @property
+    def untouched(self) -> bool:
+        """Whether no round has been played."""
+        head = self._hierarchy.arrays[3]
+        return bool(head[kernels.SINCE] < 0.0) and self._epoch in (0, FIRST_EPOCH)
+
+    @property
     def alphas(self) -> Floats:
         """The switching rates, shape (m,); those of the current epoch under doubling."""
         return self._hierarchy.alphas.copy()

@@ -8,7 +8,7 @@ Source: Monteleoni 2006, section 2.2.1.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,11 +22,18 @@ LARGEST = float(np.finfo(np.float64).max)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ExpertRun:
-    """Record of a run: `loss` (T,) nats; `weights` (T, n) and `alpha_weights` (T, m) before each round, if kept."""
+    """Record of a run: `loss` (T,) nats; `weights` (T, n) and `alpha_weights` (T, m) before each round, if kept.
+
+    What it was a run of is in `losses` (T, n) and `awake`, as given and not copied, and `start`, a copy of
+    the learner as it was before: enough to hold the run against hindsight.
+    """
 
     loss: Floats
     weights: Floats | None = None
     alpha_weights: Floats | None = None
+    losses: Floats | None = None
+    awake: NDArray[np.bool_] | None = None
+    start: Learner | None = None
 
     @property
     def total_loss(self) -> float:
@@ -114,7 +121,9 @@ class Learner:
             raise ValueError(f"losses must have shape (T, {self.n_experts}), got {table.shape}")
         mask = None if awake is None else self._mask(awake, table.shape)
         self._check(table, mask)
-        return self._run(table, mask, weights, alpha_weights)
+        start = type(self).from_state(self.state())
+        record = self._run(table, mask, weights, alpha_weights)
+        return replace(record, losses=table, awake=mask, start=start)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything needed to go on, as a versioned dict of arrays; ``numpy.savez(path, **state)`` writes it."""

@@ -1,0 +1,334 @@
+"""What the thesis proves about tracking the best expert, one pure function a statement.
+
+T rounds, n experts, losses in nats, L_T(alpha) the loss of Fixed-share at switching rate alpha,
+alpha* a rate of least L_T.  The hat-alpha of a sequence of experts is the fraction of its T-1
+transitions that switch; Q is the law of hat-alpha under the posterior over sequences at alpha*.
+Functions return the right-hand side; infinity where a statement promises nothing.
+
+Left out: running the learners (`lpsm.experts`) and comparing (`lpsm.bounds.report`).
+Source: Monteleoni 2006 (T), sections 2.2-2.4 and appendix A; Herbster and Warmuth 1998 (HW)
+for the bounds against one expert and against k-partitions.
+"""
+
+from __future__ import annotations
+
+from math import expm1, inf, log, log1p, pi
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp, rel_entr, xlog1py, xlogy
+
+from lpsm._hindsight_kernels import switch_coefficients
+from lpsm._losses import checked_losses, checked_prior
+from lpsm.bounds._rules import at_least, between, probability
+
+__all__ = [
+    "curvature",
+    "divergence",
+    "fixed_share_partition_loss",
+    "fixed_share_regret",
+    "fixed_share_regret_lower",
+    "learn_alpha_asymptotic_regret",
+    "learn_alpha_optimised_regret",
+    "learn_alpha_regret",
+    "markov_share_regret",
+    "markov_share_visited_regret",
+    "regret_identity",
+    "relative_curvature",
+    "static_expert_loss",
+    "switch_distribution",
+    "switch_moments",
+]
+
+Floats = NDArray[np.float64]
+
+
+def divergence(p: ArrayLike, q: ArrayLike) -> Floats:
+    """D(p || q) of Bernoulli distributions, elementwise, nats; 0 ln 0 is 0.
+
+    >>> float(divergence(0.0, 0.5)) == log(2)
+    True
+    """
+    p, q = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
+    if not (((p >= 0.0) & (p <= 1.0)).all() and ((q >= 0.0) & (q <= 1.0)).all()):
+        raise ValueError(f"p and q must lie in [0, 1], got {p} and {q}")
+    # p ln(p/q) + (1-p) ln((1-p)/(1-q)); grouped so that nothing is lost near 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        near = xlog1py(1.0 - p, (q - p) / (1.0 - q))
+    far = np.where(q == 1.0, np.where(p == 1.0, 0.0, inf), near)
+    return np.asarray(np.maximum(rel_entr(p, q) + far, 0.0))
+
+
+def static_expert_loss(expert_losses: ArrayLike, prior: ArrayLike | None = None) -> float:
+    """HW, T 2.2.3: Static-expert loses at most min_i (L_i + ln(1/prior_i)), so L_i + ln n if uniform.
+
+    Parameters
+    ----------
+    expert_losses
+        Total losses (n,).
+    prior
+        First weights (n,); uniform when left out.
+    """
+    losses = np.asarray(expert_losses, dtype=np.float64)
+    if losses.ndim != 1 or losses.size == 0:
+        raise ValueError(f"expert_losses must have shape (n,), got {losses.shape}")
+    with np.errstate(divide="ignore"):
+        return float((losses - np.log(checked_prior(prior, losses.size))).min())
+
+
+def fixed_share_partition_loss(
+    partition_loss: float, k: int, horizon: int, n_experts: int, alpha: float, *, prior: float | None = None
+) -> float:
+    """HW: Fixed-share loses at most L_k + ln n + (k-1) ln((n-1)/alpha) + (T-k) ln(1/(1-alpha)).
+
+    Parameters
+    ----------
+    partition_loss
+        Loss L_k of a sequence of experts with exactly k - 1 changes.
+    k, horizon, n_experts
+        Segments, rounds T >= k, experts n.
+    alpha
+        In [0, 1]; the bound is infinite at 0 unless k = 1, at 1 unless k = T.
+    prior
+        First weight of the first segment's expert; 1/n when left out.
+    """
+    at_least(1, n_experts=n_experts, horizon=horizon)
+    between(1, horizon, k=k)
+    between(0.0, 1.0, alpha=alpha)
+    if k > 1 and n_experts == 1:
+        raise ValueError(f"k must be 1 when there is one expert, got {k}")
+    start = log(n_experts) if prior is None else float(-np.log(prior))
+    switching = (k - 1) * (log(n_experts - 1) - _log(alpha)) if k > 1 else 0.0
+    staying = -(horizon - k) * _log1m(alpha) if horizon > k and n_experts > 1 else 0.0
+    return partition_loss + start + switching + staying
+
+
+def fixed_share_regret(horizon: int, best_alpha: float, alpha: float) -> float:
+    """T Theorem 1: L_T(alpha) - L_T(alpha*) <= (T-1) D(alpha* || alpha).
+
+    `best_alpha` must minimise L_T over [0, 1]; of an interior one the proof uses only that it is
+    stationary.  Infinite where alpha rules out what alpha* needs (alpha = 0 < alpha*).
+    """
+    at_least(1, horizon=horizon)
+    between(0.0, 1.0, best_alpha=best_alpha, alpha=alpha)
+    return (horizon - 1) * float(divergence(best_alpha, alpha)) if horizon > 1 else 0.0
+
+
+def markov_share_regret(horizon: int, best: ArrayLike, matrix: ArrayLike, visits: ArrayLike | None = None) -> float:
+    """T Theorem 1, general form: L_T(P) - L_T(P*) <= (T-1) max_j D(P*_j || P_j) over rows j.
+
+    `best` (n, n) must be stationary for L_T.  With `visits` (n,), the expected departures from
+    each expert at `best`, rows that are never left do not count: they change no loss.
+    """
+    at_least(1, horizon=horizon)
+    rows = _row_divergences(best, matrix)
+    if visits is not None:
+        rows = rows[_visits(visits, rows.size) > 0.0]
+    return (horizon - 1) * float(rows.max(initial=0.0)) if horizon > 1 else 0.0
+
+
+def markov_share_visited_regret(visits: ArrayLike, best: ArrayLike, matrix: ArrayLike) -> float:
+    """The step before the maximum is taken: L_T(P) - L_T(P*) <= sum_j E[n_j] D(P*_j || P_j).
+
+    `visits` (n,) are the expected departures E[n_j] at the stationary `best`; they sum to T-1.
+    """
+    rows = _row_divergences(best, matrix)
+    counts = _visits(visits, rows.size)
+    left = counts > 0.0
+    return float(counts[left] @ rows[left])
+
+
+def learn_alpha_regret(horizon: int, best_alpha: float, alphas: ArrayLike, prior: ArrayLike | None = None) -> float:
+    """T Corollary 1 (2.9): L_top - L_T(alpha*) <= ln m + (T-1) min_j D(alpha* || alpha_j).
+
+    With a prior over the alphas, ln m + ... becomes min_j (ln(1/prior_j) + ...).
+    """
+    at_least(1, horizon=horizon)
+    between(0.0, 1.0, best_alpha=best_alpha)
+    rates = _alphas(alphas)
+    with np.errstate(divide="ignore"):
+        start = -np.log(checked_prior(prior, rates.size))
+    apart = (horizon - 1) * divergence(best_alpha, rates) if horizon > 1 else np.zeros(rates.size)
+    return float((start + apart).min())
+
+
+def learn_alpha_optimised_regret(horizon: int, n_alphas: int) -> float:
+    """T 2.3: the regret is at most ln m + (T-1) delta at delta = 1/(2T), whatever the losses.
+
+    `n_alphas` is the size m of a grid whose worst divergence (2.12) is at most 1/(2T).
+    """
+    at_least(1, horizon=horizon, n_alphas=n_alphas)
+    return log(n_alphas) + (horizon - 1) / (2 * horizon)
+
+
+def learn_alpha_asymptotic_regret(horizon: int) -> float:
+    """T 2.3, with its constant: (1/2) ln T + ln(pi/2) + 1/2, that is (1/2) ln T + 0.95.
+
+    The limit of `learn_alpha_optimised_regret`, not a bound: the smallest grid of worst
+    divergence 1/(2T) has (pi/2) sqrt(T) points in the limit, and slightly more at any T.
+    (Deviation: the thesis prints sqrt(2T), which leaves a factor pi / (2 sqrt 2) = 1.11 out.)
+    """
+    at_least(1, horizon=horizon)
+    return 0.5 * log(horizon) + log(pi / 2) + 0.5
+
+
+def switch_distribution(losses: ArrayLike, alpha: float, *, prior: ArrayLike | None = None) -> Floats:
+    """Logarithm of Q(k), the posterior of k switches at rate `alpha` in (0, 1), k = 0 .. T-1 (T 2.2.2).
+
+    Exact, by a dynamic programme over rounds and number of switches: O(T^2 n) time, O(T n)
+    memory, in the log domain since Lemma 1 multiplies the far tails by huge factors.
+    """
+    probability(alpha=alpha)
+    matrix = checked_losses(losses)
+    rounds, n = matrix.shape
+    weights = checked_prior(prior, n)
+    least = matrix.min(axis=1, keepdims=True)
+    if not np.isfinite(least).all():
+        raise ValueError("losses must hold a finite value in every round, got a round of infinities")
+    if n == 1 and rounds > 1:
+        raise ValueError("losses must come from at least 2 experts, got 1")
+    switches = np.arange(rounds)
+    if rounds == 1:
+        return np.zeros(1)
+    with np.errstate(divide="ignore"):
+        logs = switch_coefficients(matrix - least, np.log(weights))
+    logs += switches * log(alpha) + (rounds - 1 - switches) * log1p(-alpha)
+    return np.asarray(logs - logsumexp(logs))
+
+
+def switch_moments(log_q: ArrayLike) -> tuple[float, float]:
+    """Mean and variance of hat-alpha = k/(T-1) when ln Q(k) is `log_q` (T,)."""
+    weights = np.exp(_log_q(log_q))
+    rates = np.arange(weights.size) / (weights.size - 1)
+    mean = float(weights @ rates)
+    return mean, float(weights @ (rates - mean) ** 2)
+
+
+def regret_identity(log_q: ArrayLike, reference: float, alpha: float) -> float:
+    """T Lemma 1 (2.4): L_T(alpha) - L_T(reference) = -ln E_Q exp((T-1)(D(hat || reference) - D(hat || alpha))).
+
+    Parameters
+    ----------
+    log_q
+        `switch_distribution` at `reference`, (T,).
+    reference
+        In (0, 1); it need not minimise the loss.
+    alpha
+        In [0, 1].
+    """
+    probability(reference=reference)
+    between(0.0, 1.0, alpha=alpha)
+    logs = _log_q(log_q)
+    k = np.arange(logs.size)
+    return float(-logsumexp(logs + _log_ratio(k, logs.size - 1 - k, reference, alpha)))
+
+
+def curvature(horizon: int, best_alpha: float, variance: float) -> float:
+    """T Claim 1 (2.20): the second derivative of L_T at a stationary alpha* in (0, 1).
+
+    `variance` is that of hat-alpha under Q.
+    """
+    at_least(2, horizon=horizon)
+    probability(best_alpha=best_alpha)
+    between(0.0, 0.25, variance=variance)
+    moves, spread = horizon - 1, best_alpha * (1.0 - best_alpha)
+    return (moves / spread) ** 2 * (spread / moves - variance)
+
+
+def relative_curvature(horizon: int, best_alpha: float, second_derivative: float) -> float:
+    """T (2.15): beta* = alpha*(1-alpha*)/(T-1) L_T''(alpha*), in [0, 1] at a minimum in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        If alpha* is not interior, or the result leaves [0, 1] by more than rounding (then alpha*
+        is no minimum of this L_T).
+    """
+    at_least(2, horizon=horizon)
+    probability(best_alpha=best_alpha)
+    beta = best_alpha * (1.0 - best_alpha) / (horizon - 1) * second_derivative
+    if not -1e-6 <= beta <= 1.0 + 1e-6:
+        raise ValueError(f"second_derivative must give a beta in [0, 1] at a minimum, got beta {beta}")
+    return min(max(beta, 0.0), 1.0)
+
+
+def fixed_share_regret_lower(horizon: int, best_alpha: float, beta: float, alpha: float) -> float:
+    """T Theorem 2 (2.16): a lower bound of L_T(alpha) - L_T(alpha*), from the two-point law of hat-alpha.
+
+    Of all laws on [0, 1] with mean alpha* and the variance that beta* fixes (2.21), the one that
+    puts mass on the end towards alpha makes the regret least.  The bound may be negative, that is
+    vacuous; at beta* = 1 the law is a point and the bound equals Theorem 1's.
+
+    Parameters
+    ----------
+    horizon
+        T >= 2.
+    best_alpha
+        A minimum in (0, 1).
+    beta
+        Its `relative_curvature`, in [0, 1].
+    alpha
+        In [0, 1].
+    """
+    at_least(2, horizon=horizon)
+    probability(best_alpha=best_alpha)
+    between(0.0, 1.0, beta=beta, alpha=alpha)
+    moves = horizon - 1
+    towards = 1.0 if alpha >= best_alpha else 0.0
+    odds = best_alpha / (1.0 - best_alpha) if towards else (1.0 - best_alpha) / best_alpha
+    odds *= (1.0 - beta) / moves  # q / (1 - q) for q = q_1 or q_0; 0 at beta = 1
+    log_rest = -log1p(odds)
+    rest = best_alpha - odds * (1.0 - best_alpha) if towards else best_alpha * (1.0 + odds)
+    rest = min(max(rest, 0.0), 1.0)  # (alpha* - q_1)/(1 - q_1), or alpha*/(1 - q_0)
+    points = np.array([towards, rest])
+    logs = np.array([_log(odds) + log_rest, log_rest])
+    return float(-logsumexp(logs + _log_ratio(moves * points, moves * (1.0 - points), best_alpha, alpha)))
+
+
+def _log_ratio(switched: ArrayLike, stayed: ArrayLike, reference: float, alpha: float) -> Floats:
+    """Logarithm of p(s; alpha) / p(s; reference) for `switched` and `stayed` transitions."""
+    switches, stays = np.asarray(switched, dtype=np.float64), np.asarray(stayed, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        return np.asarray(
+            xlogy(switches, alpha) - switches * log(reference) + xlog1py(stays, -alpha) - stays * log1p(-reference)
+        )
+
+
+def _log(x: float) -> float:
+    return log(x) if x > 0.0 else -inf
+
+
+def _log1m(x: float) -> float:
+    return log1p(-x) if x < 1.0 else -inf
+
+
+def _alphas(alphas: ArrayLike) -> Floats:
+    rates = np.asarray(alphas, dtype=np.float64)
+    if rates.ndim != 1 or rates.size == 0 or not ((rates >= 0.0) & (rates <= 1.0)).all():
+        raise ValueError(f"alphas must be a vector in [0, 1], got {alphas!r}")
+    return rates
+
+
+def _log_q(log_q: ArrayLike) -> Floats:
+    logs = np.asarray(log_q, dtype=np.float64)
+    if logs.ndim != 1 or logs.size < 2 or abs(expm1(float(logsumexp(logs)))) > 1e-6:
+        raise ValueError(f"log_q must hold the logarithms of probabilities (T,), T >= 2, got shape {logs.shape}")
+    return logs
+
+
+def _row_divergences(best: ArrayLike, matrix: ArrayLike) -> Floats:
+    """D(P*_j || P_j) for every row j, (n,)."""
+    target, used = np.asarray(best, dtype=np.float64), np.asarray(matrix, dtype=np.float64)
+    for name, rows in (("best", target), ("matrix", used)):
+        if rows.ndim != 2 or rows.shape[0] != rows.shape[1] or rows.shape != target.shape:
+            raise ValueError(f"{name} must have shape {target.shape} with equal sides, got {rows.shape}")
+        if not ((rows >= 0.0).all() and np.allclose(rows.sum(axis=1), 1.0, rtol=0.0, atol=1e-9)):
+            raise ValueError(f"{name} must hold probabilities in rows that sum to 1, got {rows.tolist()}")
+    return np.asarray(np.maximum(rel_entr(target, used).sum(axis=1), 0.0))
+
+
+def _visits(visits: ArrayLike, n: int) -> Floats:
+    counts = np.asarray(visits, dtype=np.float64)
+    if counts.shape != (n,) or not (counts >= 0.0).all():
+        raise ValueError(f"visits must hold {n} numbers of at least 0, got {visits!r}")
+    return counts
