@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from fnmatch import fnmatchcase
 from os import PathLike
 from pathlib import Path, PurePosixPath
@@ -27,9 +26,9 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 
 from traces.errors import TraceError
-from traces.files import decompressed, open_trace, read_line
+from traces.files import OnDamage, decompressed, open_trace, read_line
 from traces.records import REQUEST_DTYPE, UNKNOWN_REQUEST_BYTES, Batch, Report
-from traces.tape import is_tar, members
+from traces.tape import Member, is_tar, members
 
 __all__ = ["SessionFile", "looks_like", "session_batches", "session_files", "user_of"]
 
@@ -66,7 +65,9 @@ def user_of(name: str) -> str:
     return match[1] if match else name
 
 
-def session_files(path: str | PathLike[str], report: Report, member: str | None = None) -> Iterator[SessionFile]:
+def session_files(
+    path: str | PathLike[str], report: Report, member: str | None = None, *, skip_damaged: bool = False
+) -> Iterator[SessionFile]:
     """Yield the session files of a file, a folder (in the order of names) or a tar archive, packed or not.
 
     Parameters
@@ -81,13 +82,14 @@ def session_files(path: str | PathLike[str], report: Report, member: str | None 
     """
     source = Path(path)
     seen = chosen = 0
-    for where, name, opened in _folder(source) if source.is_dir() else _file(source):
-        with opened as stream:
+    on_damage = report.on_damage if skip_damaged else None
+    for where, name in _folder(source) if source.is_dir() else [(source, source.name)]:
+        with open_trace(where, on_damage=on_damage) as stream:
             if source.is_dir() and not (_NAME.fullmatch(PurePosixPath(name).name)):
                 report.count("other_files")
                 continue
             if is_tar(stream.peek(512)[:512]):  # type: ignore[attr-defined]
-                for item in members(stream, where):
+                for item in _members(stream, where, on_damage):
                     base = PurePosixPath(item.path).name
                     if not _NAME.fullmatch(base):
                         report.count("other_files")
@@ -95,13 +97,13 @@ def session_files(path: str | PathLike[str], report: Report, member: str | None 
                     seen += 1
                     if _chosen(item.path, member):
                         chosen += 1
-                        with decompressed(item.stream, f"{where}:{item.path}") as inner:
+                        with decompressed(item.stream, f"{where}:{item.path}", on_damage=on_damage) as inner:
                             yield SessionFile(base, f"{where}:{item.path}", inner)
             else:
                 seen += 1
                 if _chosen(name, member):
                     chosen += 1
-                    yield SessionFile(PurePosixPath(name).name, where, stream)
+                    yield SessionFile(PurePosixPath(name).name, str(where), stream)
     if not seen:
         raise TraceError(source, "", "sessions must be in files named con<user>.<machine>.<start>", "no such file")
     if not chosen:
@@ -228,14 +230,19 @@ def _host(url: bytes) -> str:
     return host.decode("latin-1")
 
 
+def _members(stream: BinaryIO, where: Path, on_damage: OnDamage | None) -> Iterator[Member]:
+    try:
+        yield from members(stream, where)
+    except TraceError as error:
+        if on_damage is None:
+            raise
+        on_damage(error)
+
+
 def _chosen(path: str, member: str | None) -> bool:
     return member is None or fnmatchcase(path, member) or PurePosixPath(path).match(member)
 
 
-def _file(path: Path) -> Iterator[tuple[str, str, AbstractContextManager[BinaryIO]]]:
-    yield str(path), path.name, open_trace(path)
-
-
-def _folder(folder: Path) -> Iterator[tuple[str, str, AbstractContextManager[BinaryIO]]]:
+def _folder(folder: Path) -> Iterator[tuple[Path, str]]:
     for path in sorted(item for item in folder.rglob("*") if item.is_file()):
-        yield str(path), path.relative_to(folder).as_posix(), open_trace(path)
+        yield path, path.relative_to(folder).as_posix()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from os import PathLike
 from pathlib import Path
-from typing import BinaryIO
 
 from traces import bu
 from traces.errors import TraceError
@@ -47,9 +46,12 @@ def detect(path: str | PathLike[str]) -> str:
     """
     if Path(path).is_dir():
         return "bu"
-    with open_trace(path) as stream:
-        head = _head(stream)
+    damage: list[TraceError] = []  # of the packing: what comes before it still tells the format
+    with open_trace(path, on_damage=damage.append) as stream:
+        head = stream.read(_HEAD_BYTES)
     if not head:
+        if damage:
+            raise damage[0]
         raise TraceError(path, "", "a trace must not be empty", "0 bytes")
     if is_tar(head):
         return "bu"
@@ -79,7 +81,3 @@ def _is_ucb(head: bytes) -> bool:
     times = [int.from_bytes(head[at : at + 4], "big") for at in range(0, 24, 4)]
     likely = all(micro < 1_000_000 or micro == 0xFFFF_FFFF for micro in times[1::2])
     return len(head) >= 24 and likely and times[0] > 631_152_000
-
-
-def _head(stream: BinaryIO) -> bytes:
-    return stream.read(_HEAD_BYTES)

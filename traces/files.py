@@ -20,10 +20,12 @@ from typing import IO, BinaryIO, Protocol
 
 from traces.errors import TraceError
 
-__all__ = ["MAX_UNPACKED_BYTES", "decompressed", "open_trace", "read_line", "replacing"]
+__all__ = ["MAX_UNPACKED_BYTES", "OnDamage", "decompressed", "open_trace", "read_line", "replacing"]
 
 MAX_UNPACKED_BYTES = 1 << 36
 """Largest size of an unpacked file, 64 GiB: seventy times the longest trace we know of."""
+
+OnDamage = Callable[[TraceError], None]
 
 _XZ_MEMORY_BYTES = 1 << 27
 _PIECE_BYTES = 1 << 18
@@ -32,7 +34,12 @@ _XZ_MAGIC = b"\xfd7zXZ\x00"
 
 
 @contextmanager
-def open_trace(path: str | os.PathLike[str], *, max_unpacked_bytes: int = MAX_UNPACKED_BYTES) -> Iterator[BinaryIO]:
+def open_trace(
+    path: str | os.PathLike[str],
+    *,
+    max_unpacked_bytes: int = MAX_UNPACKED_BYTES,
+    on_damage: OnDamage | None = None,
+) -> Iterator[BinaryIO]:
     """Open a file for reading bytes, unpacking gzip or xz by its content, not its name.
 
     Parameters
@@ -41,6 +48,8 @@ def open_trace(path: str | os.PathLike[str], *, max_unpacked_bytes: int = MAX_UN
         The file.
     max_unpacked_bytes : int
         Reading past this many unpacked bytes is an error.
+    on_damage : callable, optional
+        Called with the error of damaged packed data, after which the stream ends; without it the error is raised.
 
     Raises
     ------
@@ -49,13 +58,19 @@ def open_trace(path: str | os.PathLike[str], *, max_unpacked_bytes: int = MAX_UN
     OSError
         If the file cannot be opened.
     """
-    with Path(path).open("rb") as file, decompressed(file, path, max_unpacked_bytes=max_unpacked_bytes) as stream:
-        yield stream
+    with Path(path).open("rb") as file:
+        inner = decompressed(file, path, max_unpacked_bytes=max_unpacked_bytes, on_damage=on_damage)
+        with inner as stream:
+            yield stream
 
 
 @contextmanager
 def decompressed(
-    file: IO[bytes], path: str | os.PathLike[str], *, max_unpacked_bytes: int = MAX_UNPACKED_BYTES
+    file: IO[bytes],
+    path: str | os.PathLike[str],
+    *,
+    max_unpacked_bytes: int = MAX_UNPACKED_BYTES,
+    on_damage: OnDamage | None = None,
 ) -> Iterator[BinaryIO]:
     """Unpack an open file by its content; see `open_trace`. `path` is for messages."""
     head = _read_up_to(file, len(_XZ_MAGIC))
@@ -69,7 +84,8 @@ def decompressed(
         with io.BufferedReader(source, _PIECE_BYTES) as stream:
             yield stream
         return
-    with io.BufferedReader(_Unpacked(source, maker, kind, os.fspath(path), max_unpacked_bytes), _PIECE_BYTES) as stream:
+    unpacked = _Unpacked(source, maker, kind, os.fspath(path), max_unpacked_bytes, on_damage)
+    with io.BufferedReader(unpacked, _PIECE_BYTES) as stream:
         yield stream
 
 
@@ -154,8 +170,10 @@ class _Joined(io.RawIOBase):
 
     def readinto(self, buffer: object) -> int:
         view = memoryview(buffer)  # type: ignore[arg-type]
-        piece = self._head[: len(view)] if self._head else self._rest.read(len(view))
+        piece = self._head[: len(view)]
         self._head = self._head[len(piece) :]
+        if len(piece) < len(view):
+            piece += self._rest.read(len(view) - len(piece))
         view[: len(piece)] = piece
         return len(piece)
 
@@ -163,13 +181,23 @@ class _Joined(io.RawIOBase):
 class _Unpacked(io.RawIOBase):
     """A packed file as a stream of its unpacked bytes, member after member."""
 
-    def __init__(self, source: _Joined, maker: Callable[[], _Decompressor], kind: str, path: str, limit: int) -> None:
+    def __init__(
+        self,
+        source: _Joined,
+        maker: Callable[[], _Decompressor],
+        kind: str,
+        path: str,
+        limit: int,
+        on_damage: OnDamage | None,
+    ) -> None:
         self._source = source
         self._maker = maker
         self._kind = kind
         self._path = path
         self._limit = limit
+        self._on_damage = on_damage
         self._member = maker()
+        self._ended = False
         self._given = 0
         self._taken = 0
 
@@ -178,28 +206,40 @@ class _Unpacked(io.RawIOBase):
 
     def readinto(self, buffer: object) -> int:
         view = memoryview(buffer)  # type: ignore[arg-type]
-        if not len(view):
-            return 0
+        filled = 0
+        while filled < len(view) and not self._ended:
+            try:
+                piece = self._piece(len(view) - filled)
+            except TraceError as error:
+                if self._on_damage is None:
+                    raise
+                self._on_damage(error)
+                piece = b""
+            self._ended = not piece
+            view[filled : filled + len(piece)] = piece
+            filled += len(piece)
+        return filled
+
+    def _piece(self, room: int) -> bytes:
+        """Return at least one unpacked byte, none only at the end."""
         while True:
             data = b""
             if self._member.eof:
                 data = self._next_member()
                 if not data:
-                    return 0
+                    return b""
             elif self._member.needs_input:
                 data = self._take()
                 if not data:
-                    raise TraceError(
-                        self._path, f"packed byte {self._taken}", f"a {self._kind} member must be complete", "its end"
-                    )
-            out = self._decompress(data, len(view))
+                    place = f"packed byte {self._taken}"
+                    raise TraceError(self._path, place, f"a {self._kind} member must be complete", "its end")
+            out = self._decompress(data, room)
+            self._given += len(out)
+            if self._given > self._limit:
+                rule = f"the unpacked file must not exceed {self._limit} bytes"
+                raise TraceError(self._path, f"packed byte {self._taken}", rule, f"more from {self._kind}")
             if out:
-                self._given += len(out)
-                if self._given > self._limit:
-                    rule = f"the unpacked file must not exceed {self._limit} bytes"
-                    raise TraceError(self._path, f"packed byte {self._taken}", rule, f"more from {self._kind}")
-                view[: len(out)] = out
-                return len(out)
+                return out
 
     def _decompress(self, data: bytes, room: int) -> bytes:
         try:

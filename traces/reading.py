@@ -101,13 +101,13 @@ def batches(
     if member is not None and found != "bu":
         raise TraceError(path, "", "--member is for folders and archives of sessions", found)
     if found == "bu":
-        for session in bu.session_files(path, report, member):
+        for session in bu.session_files(path, report, member, skip_damaged=skip_damaged):
             report.count("sessions")
             yield from bu.session_batches(session, report, skip_damaged=skip_damaged)
     elif found == "workload":
         raise TraceError(path, "", "a trace must hold requests", "a workload, which holds pages")
     else:
-        with open_trace(path) as stream:
+        with open_trace(path, on_damage=report.on_damage if skip_damaged else None) as stream:
             reader = ucb.binary if found == "ucb" else ucb.lines
             yield from ucb.batches(reader(stream, path, report, skip_damaged=skip_damaged), report)
 
@@ -127,7 +127,7 @@ def sessions(
     report = report if report is not None else Report()
     report.format = found = detect(path)
     if found == "bu":
-        for item in bu.session_files(path, report, member):
+        for item in bu.session_files(path, report, member, skip_damaged=skip_damaged):
             report.count("sessions")
             of_item = bu.session_batches(item, report, skip_damaged=skip_damaged)
             requests = tuple(request for batch in of_item for request in batch.requests())

@@ -117,6 +117,11 @@ class Report:
         if occurrences:
             self.counts[name] = self.counts.get(name, 0) + occurrences
 
+    def on_damage(self, error: Exception) -> None:
+        """Count damage after which nothing more could be read of a file."""
+        self.count("damaged")
+        self.count("files_cut_short_by_damage")
+
     def __getitem__(self, name: str) -> int:
         return self.counts.get(name, 0)
 

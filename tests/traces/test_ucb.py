@@ -181,3 +181,6 @@ def test_a_gzip_member_that_is_cut_is_an_error(records, tmp_path):
     (tmp_path / "t").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(TraceError, match="gzip member must be complete"):
         list(traces.read(tmp_path / "t"))
+    requests, report = read(tmp_path, whole[: len(whole) // 2], skip_damaged=True)
+    assert 1000 < len(requests) < 4000
+    assert report["files_cut_short_by_damage"] == 1

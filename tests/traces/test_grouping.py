@@ -1,0 +1,149 @@
+"""Grouping: the rule by hand, nothing lost, order of the trace irrelevant within the window."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import traces
+from traces import GroupingRule, Page, Report, Request, TraceError
+from traces.grouping import in_order, is_embedded
+from traces.records import DOCUMENT, EMBEDDED, PART
+
+
+def request(start_s, url="x.html", duration_s=1.0, size=1000, server="a", client="c", kind=0):
+    start, end = round(start_s * 1e6), round((start_s + duration_s) * 1e6)
+    return Request(client, server, start, end, 300, size, url, kind)
+
+
+def test_a_page_is_its_document_and_the_images_that_follow_and_the_pause_is_thought():
+    browsed = [
+        request(0, "http://a/", size=10),
+        request(1.5, "http://a/1.gif", size=20),
+        request(2.75, "http://a/2.JPG?x=1", size=30),  # ends at 3.75
+        request(10, "http://a/next.html", size=40),
+    ]
+    first = Page("c/0", 300, 10, ((300, 20), (300, 30)), 6.25)
+    assert traces.pages(browsed) == [first, Page("c/1", 300, 40)]
+
+
+@pytest.mark.parametrize(
+    ("gap_s", "server", "pages"), [(5.0, "a", 1), (5.001, "a", 2), (2.0, "b", 1), (2.001, "b", 2), (-0.5, "b", 1)]
+)
+def test_an_image_joins_after_a_short_pause_and_shorter_yet_from_another_server(gap_s, server, pages):
+    assert len(traces.pages([request(0), request(1 + gap_s, "i.gif", server=server)])) == pages
+
+
+def test_what_the_trace_says_goes_before_the_suffix():
+    assert len(traces.pages([request(0), request(1, "i.gif", kind=DOCUMENT)])) == 2
+    assert len(traces.pages([request(0), request(1, "x.cgi", kind=EMBEDDED)])) == 1
+    assert len(traces.pages([request(0), request(99, "x.html", server="z", kind=PART)])) == 1
+    assert len(traces.pages([request(0), request(99, "x.html", kind=EMBEDDED)])) == 2
+
+
+@pytest.mark.parametrize("url", ["http://a/b.gif", "b.GIF", "GET 12..gif HTTP/1.0", "//a/b.xbm#x", "/c.jpeg?a=b.html"])
+def test_images_are_embedded(url):
+    assert is_embedded(url)
+
+
+@pytest.mark.parametrize("url", ["http://a.gif/", "//a/", "b", "GET 12..html HTTP/1.0", "", "x.ps", "b.cgi?c.gif"])
+def test_documents_and_saved_files_are_not(url):
+    assert not is_embedded(url)
+
+
+def test_two_clients_are_two_people():
+    browsed = [request(0), request(0.5, client="d"), request(1, "1.gif"), request(1.5, "2.gif", client="d", size=7)]
+    assert [(page.page, page.objects) for page in traces.pages(browsed)] == [
+        ("c/0", ((300, 1000),)),
+        ("d/0", ((300, 7),)),
+    ]
+
+
+def test_a_longer_pause_than_the_limit_is_an_absence_that_is_cut_out_and_counted():
+    report = Report()
+    browsed = [request(0), request(1001.5), request(2002.5)]  # pauses of 1000.5 s and 1000 s
+    limited = traces.pages(browsed, rule=GroupingRule(max_think_s=1000), report=report)
+    assert [page.think_s for page in limited] == [0.0, 1000.0, 0.0]
+    assert report["absences"] == 1
+    assert [page.think_s for page in traces.pages(browsed)] == [1000.5, 1000.0, 0.0]
+
+
+def test_an_empty_reply_is_left_out_and_counted():
+    report = Report()
+    assert len(traces.pages([request(0), request(5, size=0)], report=report)) == 1
+    assert report.counts == {"empty_replies": 1, "pages": 1}
+
+
+browsing = st.lists(
+    st.tuples(
+        st.floats(0, 30),
+        st.sampled_from(["x.html", "i.gif", "/"]),
+        st.floats(0, 500),
+        st.sampled_from("cd"),
+        st.booleans(),
+    ),
+    max_size=40,
+)
+
+
+def build(steps):
+    now, requests = 0.0, []
+    for index, (pause, url, duration, client, other) in enumerate(steps):
+        now += pause + 1e-3
+        server = "b" if other else "a"
+        requests.append(request(now, url, duration, size=index + 1, client=client, server=server))
+    return requests
+
+
+@given(browsing)
+def test_every_byte_of_the_trace_is_in_exactly_one_page(steps):
+    requests = build(steps)
+    pages = traces.pages(requests)
+    sizes = [size for page in pages for size in (page.reply_bytes, *(reply for _, reply in page.objects))]
+    assert sorted(sizes) == list(range(1, len(requests) + 1))
+    assert all(page.think_s >= 0 for page in pages)
+
+
+@given(browsing)
+def test_a_trace_sorted_by_completion_gives_the_pages_of_one_sorted_by_sending(steps):
+    requests = build(steps)
+    by_completion = sorted(requests, key=lambda item: item.end_us)
+    assert {page.page: page for page in traces.pages(by_completion)} == {
+        page.page: page for page in traces.pages(requests)
+    }
+
+
+@given(browsing, st.integers(0, 9))
+def test_slightly_out_of_order_is_mended(steps, seed):
+    chance = random.Random(seed)
+    requests = sorted(build(steps), key=lambda item: item.end_us + chance.uniform(0, 50e6))
+    ordered = list(in_order(requests, reorder_s=600))
+    for client in "cd":
+        starts = [item.start_us for item in ordered if item.client == client]
+        assert starts == sorted(item.start_us for item in requests if item.client == client)
+
+
+def test_a_request_longer_than_the_window_is_left_out_and_counted():
+    report = Report()
+    requests = [request(10 * n, duration_s=1) for n in range(1, 100)] + [request(5, duration_s=1200)]
+    kept = list(in_order(requests, reorder_s=100, report=report))
+    assert len(kept) == 99
+    assert report.counts == {"requests_too_late_for_their_place": 1}
+
+
+def test_times_that_run_backwards_are_an_error():
+    with pytest.raises(
+        TraceError, match=r"client c, request 2: a request must not end more than 600 s .*got 601.000000 s"
+    ):
+        traces.pages([request(1000), request(399)])
+    assert len(traces.pages([request(1000), request(401)])) == 2
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("same_server_gap_s", -1), ("other_server_gap_s", float("nan")), ("reorder_s", -1), ("max_think_s", 0)],
+)
+def test_a_bad_parameter_is_named(field, value):
+    with pytest.raises(ValueError, match=f"{field} must .*got {value}"):
+        GroupingRule(**{field: value})
