@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["compare"]
 
 POLICIES = "none,psm,bsd:1,bsd:0.5,bsd:0.2,bsd:0.1,lpsm,lpsm:log"
-WINDOW_S = 240.0  # of the picture of sleep times; four pages or so
-WINDOW_PAGE = 20  # where it starts, so that the learner has seen some traffic
+WINDOW_S = 150.0  # of the picture of sleep times
 
 
 @click.command()
@@ -31,6 +30,7 @@ WINDOW_PAGE = 20  # where it starts, so that the learner has seen some traffic
 @click.option("--policies", default=POLICIES, show_default=True, help="What is compared, separated by commas.")
 @click.option("--trace", type=click.Path(path_type=Path), help="Recorded browsing instead: a session is a replication.")
 @click.option("--member", metavar="GLOB", help="Only these members of the trace (an archive or a folder).")
+@click.option("--skip-damaged", is_flag=True, help="Count damaged parts of a trace and go on, instead of giving up.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("out/compare"), show_default=True, help="Folder.")
 @click.option("--preset", type=click.Choice(["thesis"]), help="Settings of a paper, with what it printed beside ours.")
 @click.option("--jobs", type=int, help="Processes [one a processor].")
@@ -43,6 +43,7 @@ def compare(
     policies: str,
     trace: Path | None,
     member: str | None,
+    skip_damaged: bool,
     out: Path,
     preset: str | None,
     jobs: int | None,
@@ -70,7 +71,7 @@ def compare(
             raise ValueError("member chooses from a trace, but no --trace is given")
         workloads, traffic = _generated(pages, seed, seeds)
     else:
-        workloads, traffic = _recorded(trace, member, seed)
+        workloads, traffic = _recorded(trace, member, seed, skip_damaged)
     tasks = sweep.tasks(workloads, [name for name in policies.split(",") if name.strip()], config)
     wanted = list(dict.fromkeys(task.policy for task in tasks.values()))
     settings = {"traffic": traffic, "policies": wanted, "model": asdict(config), "preset": preset}
@@ -115,18 +116,21 @@ def _generated(pages: int, seed: int, seeds: int) -> tuple[list[Generated | Reco
     return workloads, {"kind": "generated", "pages": pages, "seed": seed, "seeds": seeds}
 
 
-def _recorded(trace: Path, member: str | None, seed: int) -> tuple[list[Generated | Recorded], dict[str, Any]]:
+def _recorded(
+    trace: Path, member: str | None, seed: int, skip_damaged: bool
+) -> tuple[list[Generated | Recorded], dict[str, Any]]:
     import traces
     from experiments.study.store import content_digest
     from experiments.study.sweep import Recorded
 
     if seed < 0:
         raise ValueError(f"seed must be at least 0, got {seed}")
-    workloads: list[Generated | Recorded] = [
-        Recorded(name=session.name, seed=seed + number, recorded=tuple(session.pages))
-        for number, session in enumerate(traces.sessions(trace, member=member))
-        if session.pages
-    ]
+    report = traces.Report()
+    workloads: list[Generated | Recorded] = []
+    for session in traces.sessions(trace, member=member, skip_damaged=skip_damaged, report=report):
+        if pages := tuple(traces.pages(session.requests, report=report)):
+            workloads.append(Recorded(name=session.name, seed=seed + len(workloads), recorded=pages))
+    click.echo(str(report), err=True)
     if not workloads:
         raise ValueError(f"{trace}: there is no page in it" + (f" under {member}" if member else ""))
     digest = content_digest(trace)
@@ -161,7 +165,8 @@ def _write_pictures(store: Store, frames: Frames, comparison: Comparison) -> Non
     from experiments.figures.comparison import energy, slowdown, slowdown_by_page
     from experiments.figures.evolution import evolution
     from experiments.figures.style import pictures
-    from experiments.study.evolution import window
+    from experiments.study.evolution import busy_page, window
+    from experiments.study.sweep import BASELINE
 
     drawn = {
         "energy": energy(comparison.summary),
@@ -171,7 +176,8 @@ def _write_pictures(store: Store, frames: Frames, comparison: Comparison) -> Non
     if len(frames.polls):
         first = frames.polls["replication"].iloc[0]
         pages = frames.pages[frames.pages["replication"] == first]
-        polls, loads = window(pages, frames.polls, start_page=WINDOW_PAGE, window_s=WINDOW_S)
+        start_page = busy_page(pages.loc[pages["policy"] == BASELINE, "issue_s"], WINDOW_S)
+        polls, loads = window(pages, frames.polls, start_page=start_page, window_s=WINDOW_S)
         store.write_frame("sleep-times.csv", polls)
         store.write_frame("sleep-times-pages.csv", loads)
         drawn["sleep-times"] = evolution(polls, loads, window_s=WINDOW_S)

@@ -8,13 +8,13 @@ time the page takes without power saving.  Source of the form: Monteleoni 2006, 
 from __future__ import annotations
 
 from math import ceil
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from experiments.figures.style import DARK, DPI, LIGHT, MIDDLE, clean, label, styled
 
@@ -37,20 +37,19 @@ def energy(summary: pd.DataFrame) -> Figure:
     ----------
     summary : DataFrame
         One row a policy: `policy`, `replications`, and `sleep_j_per_page`, `awake_j_per_page`, `listen_j_per_page`,
-        `total_j_per_page`, `total_j_per_page_half_width`; rows named ``limit`` and ``page-awake`` become lines.
+        `total_j_per_page` `total_j_per_page_half_width`, `energy_vs_psm_percent`; rows named ``limit`` and
+        ``page-awake`` become lines.
 
     Returns
     -------
     Figure
-        Without power saving the bar is far higher than all others: the axis is cut, and its value printed.
+        Over each bar its height and the paired difference from static PSM; the whisker beside it is the 95 %
+        interval over replications.  The bar without power saving leaves the picture, its height is printed.
     """
     bars = summary[~summary["policy"].isin(REFERENCES)].reset_index(drop=True)
     lines = summary[summary["policy"].isin(REFERENCES)]
-    saving = bars.loc[bars["policy"] != BASELINE]
-    tops = (saving if len(saving) else bars)["total_j_per_page"] + (saving if len(saving) else bars)[
-        "total_j_per_page_half_width"
-    ].fillna(0)
-    ceiling = 1.24 * float(tops.max())
+    saving = bars[bars["policy"] != BASELINE] if len(bars) > 1 else bars
+    ceiling = 1.14 * float((saving["total_j_per_page"] + saving["total_j_per_page_half_width"].fillna(0)).max())
     with styled():
         figure = Figure(figsize=(1.6 + 0.75 * max(len(bars), 4), 3.7), dpi=DPI, layout="constrained")
         axes = figure.add_subplot()
@@ -60,14 +59,11 @@ def energy(summary: pd.DataFrame) -> Figure:
             height = bars[column].to_numpy()
             axes.bar(places, height, 0.62, bottom, color=colour, hatch=hatch, edgecolor=DARK, linewidth=0.7, label=name)
             bottom = bottom + height
-        for place, (total, half) in enumerate(
-            zip(bars["total_j_per_page"], bars["total_j_per_page_half_width"], strict=True)
-        ):
-            _whisker_and_total(axes, place, total, half, ceiling)
-        for row, style in zip(lines.to_dict("records"), ("--", ":"), strict=False):
-            axes.axhline(
-                row["total_j_per_page"], color="black", linewidth=1.1, linestyle=style, label=label(row["policy"])
-            )
+        rows: Any = bars.to_dict("records")
+        for place, row in enumerate(rows):
+            _whisker_and_total(axes, place, row, ceiling)
+        for level, policy, style in zip(lines["total_j_per_page"], lines["policy"], ("--", ":"), strict=False):
+            axes.axhline(level, color="black", linewidth=1.1, linestyle=style, label=label(policy), zorder=1.5)
         axes.set_ylim(0, ceiling)
         axes.set_xlim(-0.6, len(bars) - 0.4)
         axes.set_xticks(places, [label(policy).replace(" ", "\n", 1) for policy in bars["policy"]])
@@ -78,15 +74,18 @@ def energy(summary: pd.DataFrame) -> Figure:
     return figure
 
 
-def _whisker_and_total(axes: Axes, place: float, total: float, half: float, ceiling: float) -> None:
+def _whisker_and_total(axes: Axes, place: float, row: dict[str, Any], ceiling: float) -> None:
+    total, half = row["total_j_per_page"], row["total_j_per_page_half_width"]
     if total > ceiling:  # the bar leaves the picture
         axes.text(place, 0.93 * ceiling, f"↑ {total:.1f}", ha="center", va="center", fontsize=8, bbox=_BOX)
         return
-    top = total
+    text = f"{total:.2f}"
+    saving = row["energy_vs_psm_percent"]
+    if np.isfinite(saving) and saving != 0:
+        text += f"\n{saving:+.1f} %".replace("-", "−")
+    axes.text(place, total + 0.015 * ceiling, text, ha="center", va="bottom", fontsize=8, linespacing=1.2)
     if np.isfinite(half):
-        axes.errorbar(place, total, half, color="black", capsize=3, linewidth=1.0)
-        top += half
-    axes.text(place, top + 0.015 * ceiling, f"{total:.2f}", ha="center", va="bottom", fontsize=8, bbox=_BOX)
+        axes.errorbar(place + 0.39, total, half, color="0.45", capsize=2, linewidth=0.8)
 
 
 _BOX = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
@@ -124,7 +123,7 @@ def slowdown(summary: pd.DataFrame) -> Figure:
             "mean", (1.0, 1.0), xycoords="axes fraction", xytext=(4, 2), textcoords="offset points", fontsize=8
         )
         axes.axvline(1.0, color="black", linewidth=0.8, linestyle="--")
-        _ratio_axis(axes, "x", float(rows["slowdown_p95"].max()) if len(rows) else 2.0)
+        _log_axis(axes, "x", pd.concat([rows["slowdown_p95"], rows["slowdown_median"], pd.Series([1.0, 2.0])]))
         axes.set_yticks(places, [label(policy) for policy in rows["policy"]])
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set_xlabel("slowdown: latency of a page / its latency without power saving")
@@ -164,10 +163,8 @@ def slowdown_by_page(pages: pd.DataFrame) -> Figure:
                 f"mean {mean:.2f}", (1.0, 1.0), xycoords="axes fraction", xytext=(0, 3), textcoords="offset points",
                 ha="right", fontsize=8,
             )  # fmt: skip
-            axes.set_xscale("log")
-            _ratio_axis(axes, "y", float(shown["slowdown"].max()))
-            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-            axes.xaxis.set_minor_locator(NullLocator())
+            _log_axis(axes, "x", shown["base_latency_s"])
+            _log_axis(axes, "y", pd.concat([shown["slowdown"], pd.Series([1.0])]))
             clean(axes, "both")
             axes.tick_params(labelbottom=axes in _lowest(grid, len(policies)))
         figure.supxlabel("download time of the page without power saving [s]", fontsize=9)
@@ -180,15 +177,13 @@ def _lowest(grid: Any, n_panels: int) -> list[Any]:
     return [axes for index, axes in enumerate(grid.flat) if index < n_panels <= index + columns]
 
 
-def _ratio_axis(axes: Any, which: str, largest: float) -> None:
-    """Make a logarithmic axis from a little under 1, with plain numbers on it."""
-    top = max(1.1 * largest, 2.0)
-    ticks = [1, 1.5, 2, 3, 4, 5] if top <= 6 else [1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000]
+def _log_axis(axes: Axes, which: Literal["x", "y"], shown: pd.Series[float]) -> None:
+    """Make a logarithmic axis a little wider than what is shown, with plain numbers at 1, 2, 5 (3) of every decade."""
+    low, high = 0.93 * float(shown.min()), 1.1 * float(shown.max())
+    steps = (1, 2, 5) if high > 12 * low else (1, 1.5, 2, 3, 4, 5, 7)
+    ticks = [step * 10.0**power for power in range(-4, 6) for step in steps]
     axis = axes.xaxis if which == "x" else axes.yaxis
-    getattr(axes, f"set_{which}scale")("log")
-    getattr(axes, f"set_{which}lim")(0.93, top)
-    axis.set_major_locator(LogLocator(subs=(1.0,)))
-    axis.set_ticks([tick for tick in ticks if tick <= top])
+    axes.set(**{f"{which}scale": "log", f"{which}lim": (low, high)})
+    axis.set_major_locator(FixedLocator([tick for tick in ticks if low <= tick <= high]))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_locator(NullLocator())
-    axis.set_minor_formatter(NullFormatter())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import MultipleLocator
 
 from experiments.figures.style import DARK, DPI, LIGHT, clean, label, styled
 
@@ -41,7 +42,7 @@ def evolution(polls: pd.DataFrame, loads: pd.DataFrame, *, window_s: float) -> F
             empty, full = own[own["buffered_bytes"] == 0], own[own["buffered_bytes"] > 0]
             first = axes is grid.flat[0]
             axes.plot(
-                empty["time_s"], empty["next_sleep_ms"], "o", color=DARK, markersize=2.0,
+                empty["time_s"], empty["next_sleep_ms"], "o", color=DARK, markersize=1.8,
                 label="poll that finds nothing" if first else None,
             )  # fmt: skip
             axes.plot(
@@ -53,6 +54,7 @@ def evolution(polls: pd.DataFrame, loads: pd.DataFrame, *, window_s: float) -> F
             clean(axes)
         last = grid.flat[-1]
         last.set_xlim(0, window_s)
+        last.yaxis.set_major_locator(MultipleLocator(300))
         last.set_ylim(0, max(1200.0, float(polls["next_sleep_ms"].max()) if len(polls) else 0.0) * 1.04)
         last.set_xlabel("time since a page was asked for [s]")
         figure.legend(loc="outside upper right", ncols=3, columnspacing=1.4)

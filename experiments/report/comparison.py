@@ -13,7 +13,7 @@ __all__ = ["comparison_text", "plain", "published_text"]
 
 EXPLANATION = (
     "J/page: mean over {what}, ± 95 % Student interval; awake, sleep and listen are its parts.\n"
-    "energy, beacons: paired differences against psm:100 of the whole and of the listening energy.\n"
+    "energy vs psm, beacons: paired differences from psm:100 of the whole and of the listening energy.\n"
     "slowdown: latency of a page / its latency without power saving.\n"
     "limit: a bound for every policy.  page-awake: awake exactly while a page loads, never late."
 )
@@ -21,7 +21,7 @@ EXPLANATION = (
 
 def comparison_text(summary: pd.DataFrame, what: str) -> str:
     """Return the table of a comparison (one row a policy, references last) and how to read it."""
-    header = ["policy", "J/page", "awake", "sleep", "listen", "energy", "beacons", "slowdown", "median", "p95"]
+    header = ["policy", "J/page", "awake", "sleep", "listen", "energy vs psm", "beacons", "slowdown", "median", "p95"]
     rows = [
         [
             row["policy"],
@@ -29,7 +29,7 @@ def comparison_text(summary: pd.DataFrame, what: str) -> str:
             number(row["awake_j_per_page"]),
             number(row["sleep_j_per_page"]),
             number(row["listen_j_per_page"]),
-            number(row["energy_vs_psm_percent"], 1, sign=True, unit=" %"),
+            plus_minus(row["energy_vs_psm_percent"], row["energy_vs_psm_percent_half_width"], 1, sign=True, unit=" %"),
             number(row["beacon_energy_vs_psm_percent"], 1, sign=True, unit=" %")
             if row["listen_j_per_page"] > 0
             else "",

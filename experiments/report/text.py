@@ -15,11 +15,11 @@ def number(value: float, digits: int = 2, *, sign: bool = False, unit: str = "")
     return f"{value:{'+' if sign else ''}.{digits}f}{unit}"
 
 
-def plus_minus(mean: float, half_width: float, digits: int = 2) -> str:
+def plus_minus(mean: float, half_width: float, digits: int = 2, *, sign: bool = False, unit: str = "") -> str:
     """Return mean and half width of an interval, or the mean alone where there is no interval."""
-    if not isfinite(half_width):
-        return number(mean, digits)
-    return f"{number(mean, digits)} ± {number(half_width, digits)}"
+    if not isfinite(half_width) or half_width == 0:
+        return number(mean, digits, sign=sign, unit=unit)
+    return f"{number(mean, digits, sign=sign)} ± {number(half_width, digits, unit=unit)}"
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

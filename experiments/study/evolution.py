@@ -6,9 +6,31 @@ policy's window starts when it issued the same page.
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
-__all__ = ["window"]
+__all__ = ["busy_page", "window"]
+
+
+def busy_page(issue_s: ArrayLike, window_s: float, *, n_pages: int = 5, skip: int = 5) -> int:
+    """Return the first page from whose issue on at least `n_pages` are issued within the window.
+
+    Parameters
+    ----------
+    issue_s : array_like
+        When pages were issued, seconds, in order.
+    window_s : float
+        Length of the window.
+    n_pages : int
+        How many are wanted; where no window has as many, the busiest is taken.
+    skip : int
+        Pages passed over first (if there are more), so that a learner has seen some traffic.
+    """
+    times = np.asarray(issue_s, dtype=float)
+    start = min(skip, max(len(times) - n_pages, 0))
+    counts = np.searchsorted(times, times + window_s, side="left") - np.arange(len(times))
+    return start + int(np.argmax(np.minimum(counts[start:], n_pages)))
 
 
 def window(

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,7 @@ def test_polls_and_radio_intervals_are_written_where_asked(lpsm: Run, workload: 
     assert lpsm("simulate", workload, "--policy", "psm", "--polls", polls, "--radio", radio).exit_code == 0
     assert polls.read_text().splitlines()[0] == "time_s,slept_ms,buffered_bytes,next_sleep_ms"
     intervals = list(csv.DictReader(radio.open()))
-    assert all(before["end_s"] == after["start_s"] for before, after in zip(intervals[:-1], intervals[1:], strict=True))
+    assert all(before["end_s"] == after["start_s"] for before, after in pairwise(intervals))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -89,7 +90,7 @@ def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
     write_file(tmp_path / "new" / "a.txt", b"two")
     assert (tmp_path / "new" / "a.txt").read_text() == "two"
     (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match="a directory|exists"):
+    with pytest.raises(OSError, match=r"a directory|exists"):
         write_file(tmp_path / "file" / "a.txt", "x")
     with pytest.raises(OSError, match="is a folder"):
         write_file(tmp_path / "new", "x")
@@ -100,7 +101,7 @@ def test_csv_keeps_nanoseconds_of_times_and_all_of_other_numbers() -> None:
     frame = pd.DataFrame({"latency_s": [0.1234567894, np.nan], "energy_j": [1 / 3, 2e-17], "beacons": [3, 0]})
     text = csv_text(frame)
     assert text.splitlines()[1] == f"0.123456789,{1 / 3!r},3"
-    back = pd.read_csv(__import__("io").StringIO(text))
+    back = pd.read_csv(io.StringIO(text))
     assert back["energy_j"].tolist() == frame["energy_j"].tolist()
 
 
