@@ -6,7 +6,7 @@ from traces.grouping import GroupingRule, iter_pages, pages
 from traces.reading import Requests, batches, read, sessions
 from traces.records import Batch, Page, Report, Request, Session
 from traces.web_model import generate
-from traces.workload import read_workload, write_workload
+from traces.workload import read_workload, workload_line, write_workload
 
 __all__ = [
     "Batch",
@@ -25,5 +25,6 @@ __all__ = [
     "read",
     "read_workload",
     "sessions",
+    "workload_line",
     "write_workload",
 ]

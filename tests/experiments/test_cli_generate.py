@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+import traces
+from experiments.study import sweep
+
+Run = Callable[..., Result]
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(lpsm: Run, tmp_path: Path) -> None:
+    for name, seed in (("a", 3), ("b", 3), ("c", 4)):
+        assert lpsm("generate", "--pages", "7", "--seed", str(seed), "--out", tmp_path / name).exit_code == 0
+    first, second, third = ((tmp_path / name).read_bytes() for name in "abc")
+    assert first == second != third
+    assert len(first.splitlines()) == 7
+
+
+def test_the_pages_are_those_that_compare_draws_for_the_seed(lpsm: Run, tmp_path: Path) -> None:
+    lpsm("generate", "--pages", "5", "--seed", "2", "--out", tmp_path / "w")
+    drawn = sweep.generator(2, sweep.WORKLOAD_STREAM)
+    assert traces.read_workload(tmp_path / "w") == traces.generate(5, drawn)
+
+
+def test_without_a_file_the_lines_go_to_standard_output(lpsm: Run, tmp_path: Path) -> None:
+    lpsm("generate", "--pages", "3", "--out", tmp_path / "w")
+    assert lpsm("generate", "--pages", "3").stdout == (tmp_path / "w").read_text()
+
+
+def test_json_is_one_object_that_adds_up(lpsm: Run, tmp_path: Path) -> None:
+    result = lpsm("generate", "--pages", "20", "--out", tmp_path / "w", "--json")
+    totals = json.loads(result.stdout)
+    pages = traces.read_workload(tmp_path / "w")
+    assert totals["pages"] == 20
+    assert totals["objects"] == sum(len(page.objects) for page in pages)
+    assert totals["think_s"] == sum(page.think_s for page in pages)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--pages", "0"), "--pages must be at least 1, got 0"),
+        (("--seed", "-1"), "--seed must be at least 0, got -1"),
+        (("--json",), "--json needs --out"),
+        (("--pages", "x"), "not a valid integer"),
+        (("--out", "no/such/folder/w"), "no/such/folder/w: No such file"),
+    ],
+)
+def test_bad_input_is_one_line(
+    complaint: Callable[..., str], tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    assert message in complaint("generate", *arguments)

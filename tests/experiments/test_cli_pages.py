@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+import traces
+
+Run = Callable[..., Result]
+LINES = (
+    'cs18 1005 0 "http://a.edu/" 2000 0.5\n'
+    'cs18 1005 600000 "http://a.edu/i.gif" 700 0.4\n'
+    'cs18 1005 700000 "http://a.edu/i.gif" 0 0.0\n'
+    'cs18 2100 0 "http://a.edu/next.html" 900 1.0\n'
+)
+
+
+@pytest.fixture
+def sessions(tmp_path: Path) -> Path:
+    """Write a folder of two sessions."""
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    (folder / "con1.cs18.1000").write_text(LINES)
+    (folder / "con2.cs18.1000").write_text(LINES)
+    return folder
+
+
+def test_a_trace_becomes_a_workload_with_its_think_times(lpsm: Run, sessions: Path, tmp_path: Path) -> None:
+    result = lpsm("pages", sessions, "--out", tmp_path / "w", "--json")
+    assert result.exit_code == 0
+    pages = traces.read_workload(tmp_path / "w")
+    assert pages[:2] == [
+        traces.Page("con1.cs18.1000/0", 300, 2000, ((300, 700),), 1094.0),
+        traces.Page("con1.cs18.1000/1", 300, 900),
+    ]
+    counts = json.loads(result.stdout)
+    assert counts["format"] == "bu"
+    assert counts["pages"] == len(pages) == 4
+    assert counts["counts"]["cache_hits"] == 2
+    assert "2 cache hits" in result.stderr
+
+
+def test_members_limits_and_gaps_are_obeyed(lpsm: Run, sessions: Path, tmp_path: Path) -> None:
+    lpsm("pages", sessions, "--out", tmp_path / "w", "--member", "con2.*", "--max-think", "1000")
+    pages = traces.read_workload(tmp_path / "w")
+    assert [(page.page, page.think_s) for page in pages] == [("con2.cs18.1000/0", 0.0), ("con2.cs18.1000/1", 0.0)]
+    lpsm("pages", sessions / "con1.cs18.1000", "--out", tmp_path / "w", "--same-server-gap", "0.05")
+    assert len(traces.read_workload(tmp_path / "w")) == 3
+
+
+def test_damage_writes_nothing_unless_it_is_to_be_skipped(
+    lpsm: Run, complaint: Callable[..., str], sessions: Path, tmp_path: Path
+) -> None:
+    with (sessions / "con2.cs18.1000").open("a") as file:
+        file.write("cs18 2200 0 cut")
+    before = sorted(tmp_path.rglob("*"))
+    message = complaint("pages", sessions, "--out", tmp_path / "w")
+    assert "con2.cs18.1000, line 5: a line must be whole" in message
+    assert sorted(tmp_path.rglob("*")) == before
+    result = lpsm("pages", sessions, "--out", tmp_path / "w", "--skip-damaged", "--json")
+    assert json.loads(result.stdout)["counts"]["damaged"] == 1
+    assert len(traces.read_workload(tmp_path / "w")) == 4
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "a trace must not be empty"),
+        (b"what is this\n", "the content must be of a known format"),
+        (b'{"page": "a"}\n', "a trace must hold requests, got a workload"),
+        (LINES.encode()[:-3], "line 4: a line must be whole"),
+        (b'cs18 1 0 "http://a/" 0 0.0\n', "a workload must hold at least one page"),
+    ],
+)
+def test_bad_input_is_one_line(complaint: Callable[..., str], tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "t").write_bytes(content)
+    assert message in complaint("pages", tmp_path / "t", "--out", tmp_path / "w")
+    assert [path.name for path in tmp_path.iterdir()] == ["t"]
+
+
+def test_a_missing_trace_is_one_line(complaint: Callable[..., str], tmp_path: Path) -> None:
+    assert "No such file" in complaint("pages", tmp_path / "none", "--out", tmp_path / "w")
