@@ -76,15 +76,17 @@ def product(matrix: Array, x: Array, columns: Array, n: int, sparse: bool, g: Ar
 
 
 @compiled
-def downdate(matrix: Array, h: Array, drift: float) -> None:
-    """Matrix -= h h' (exactly symmetric), then `drift` added to the diagonal."""
+def downdate(matrix: Array, waiting: Array, shift: float) -> None:
+    """Subtract h h' for all rows h of `waiting`, four a pass, exactly symmetric; add `shift` to the diagonal."""
     d = matrix.shape[0]
     for i in range(d):
         row = matrix[i]
-        hi = h[i]
-        for j in range(d):
-            row[j] -= hi * h[j]
-        row[i] += drift
+        for k in range(0, waiting.shape[0], 4):
+            h0, h1, h2, h3 = waiting[k], waiting[k + 1], waiting[k + 2], waiting[k + 3]
+            c0, c1, c2, c3 = h0[i], h1[i], h2[i], h3[i]
+            for j in range(d):
+                row[j] -= (c0 * h0[j] + c1 * h1[j]) + (c2 * h2[j] + c3 * h3[j])
+        row[i] += shift
 
 
 @compiled

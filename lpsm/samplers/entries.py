@@ -252,13 +252,13 @@ def _adaptive_sampler(
 
 
 @_key("bbq")
-def _bbq(*, kappa: float = 0.5, a: float = 1.0) -> Recipe:
+def _bbq(*, kappa: float = 0.3, a: float = 1.0) -> Recipe:
     """BBQ; D section 5.  Asks iff r/(1+r) > t^-kappa, kappa > 0; margin p/(1+r); stores every queried.  Normalised."""
     return Recipe(learner=LeastSquares(a=a), rule=Variance(kappa=kappa), stores="queried", normalize=True)
 
 
 @_key("bbq-i")
-def _bbq_i(*, kappa: float = 0.5, a: float = 1.0) -> Recipe:
+def _bbq_i(*, kappa: float = 0.3, a: float = 1.0) -> Recipe:
     """BBQ-I; D section 5: `bbq` that stores only queried mistakes.  Normalised."""
     return Recipe(learner=LeastSquares(a=a), rule=Variance(kappa=kappa), normalize=True)
 

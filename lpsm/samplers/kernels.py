@@ -13,8 +13,22 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-from lpsm.samplers.layout import BUDGET, EVICTED, PRIMAL, ROUND, SECOND_ORDER, SIZE, Plan, State, Work
-from lpsm.samplers.questions import examine, grant, margin, prediction, settle
+from lpsm.samplers.algebra import dot, gather_dot
+from lpsm.samplers.layout import (
+    BUDGET,
+    EVICTED,
+    FILTER,
+    NEXT_LABEL,
+    PRIMAL,
+    ROUND,
+    SECOND_ORDER,
+    SIZE,
+    SMALL_MARGIN,
+    Plan,
+    State,
+    Work,
+)
+from lpsm.samplers.questions import NO, OPEN, YES, examine, grant, margin, prediction, probability, settle
 from lpsm.samplers.rounds import load_dense, load_sparse, numerator, self_similarity, store, variance
 
 __all__ = ["Outcome", "Stream", "close_round", "margins", "open_round", "stream"]
@@ -46,12 +60,12 @@ class Outcome(NamedTuple):
 
 
 @compiled
-def load(plan: Plan, work: Work, world: Stream, sparse: bool, t: int) -> tuple[int, float]:
-    """Bring instance t into the work space; return its number of values and its squared norm."""
+def load(plan: Plan, work: Work, world: Stream, sparse: bool, t: int) -> float:
+    """Bring instance t into the work space; return its squared norm there."""
     if sparse:
         first, last = world.starts[t], world.starts[t + 1]
-        return last - first, load_sparse(plan, work, world.values[first:last], world.columns[first:last])
-    return world.dense.shape[1], load_dense(plan, work, world.dense[t])
+        return load_sparse(plan.normalize, work.x, work.columns, world.values[first:last], world.columns[first:last])
+    return load_dense(plan.normalize, work.x, world.dense[t])
 
 
 @compiled
@@ -67,12 +81,22 @@ def open_round(
     bias: float,
 ) -> tuple[float, float, float, float, float, int, bool, float]:
     """The first half of one round: square, norm2, p, r, margin, prediction, query, its probability."""
-    square = load_sparse(plan, work, values, columns) if sparse else load_dense(plan, work, values)
+    counts, scalars = state.counts, state.scalars
+    if sparse:
+        square = load_sparse(plan.normalize, work.x, work.columns, values, columns)
+    else:
+        square = load_dense(plan.normalize, work.x, values)
     norm2 = self_similarity(plan, state, square)
-    state.counts[ROUND] += 1
-    n = values.shape[0]
-    p, r, chance, signal = examine(plan, state, work, n, sparse, square, norm2, u, bias, False)
-    query, chance = grant(plan, state, chance, signal, floor)
+    n = len(values)
+    counts[ROUND] += 1
+    p = numerator(plan, state, work, n, sparse, square)
+    r = 0.0 if plan.learner != SECOND_ORDER else -1.0
+    verdict, chance = examine(plan, counts, scalars, p, norm2, u, bias, False)
+    if verdict == OPEN:
+        r = variance(plan, state, work, n, sparse, norm2)
+        chance = probability(plan, counts, scalars, p, r, norm2, bias)
+        verdict = YES if u < chance else NO
+    query, chance = grant(plan, counts, chance, verdict == YES, floor)
     return square, norm2, p, r, margin(plan, p, max(r, 0.0)), prediction(plan, p, query), query, chance
 
 
@@ -91,7 +115,7 @@ def close_round(
     eviction: float,
 ) -> bool:
     """The second half, with the label: returns whether the example was stored."""
-    if not settle(plan, state, p, y):
+    if not settle(plan, state.counts, state.scalars, p, y):
         return False
     store(plan, state, work, n, sparse, square, norm2, p, r, y, eviction)
     return True
@@ -100,8 +124,6 @@ def close_round(
 @compiled
 def has_room(plan: Plan, state: State, n: int) -> bool:
     """Whether one more instance of n values can be stored."""
-    if plan.form == PRIMAL and plan.learner != BUDGET:
-        return True
     if n > state.rows.shape[1]:
         return False
     return plan.learner == BUDGET or state.counts[SIZE] < state.labels.shape[0]
@@ -124,44 +146,72 @@ def stream(
     A margin that was not needed is written as p; with ``lazy=False`` every margin is exact.
     `evicted` is the number of evictions before the first of ``world.evictions``.
     """
-    total = len(world.labels)
-    bias, floor = 0.0, 0.0
+    counts, scalars, weights = state.counts, state.scalars, state.weights
+    starts, labels, uniforms = world.starts, world.labels, world.uniforms
+    primal, remembers = plan.form == PRIMAL, plan.form != PRIMAL or plan.learner == BUDGET
+    direct = primal and not plan.normalize  # p needs no copy of the instance
+    measured = plan.includes_instance or plan.adaptive or plan.rule in (SMALL_MARGIN, NEXT_LABEL, FILTER)
+    unknown = -1.0 if plan.learner == SECOND_ORDER else 0.0
+    scheduled, bias, floor, square, norm2 = len(world.floors) > 0, 0.0, 0.0, 0.0, 0.0
+    begin, n = 0, world.dense.shape[1]
+    total = len(labels)
     for t in range(first, total):
-        width = world.starts[t + 1] - world.starts[t] if sparse else world.dense.shape[1]
-        if not has_room(plan, state, width):
+        if sparse:
+            begin = starts[t]
+            n = starts[t + 1] - begin
+        if remembers and not has_room(plan, state, n):
             return int(t)
-        n, square = load(plan, work, world, sparse, t)
-        norm2 = self_similarity(plan, state, square)
-        if world.biases.shape[0] > 0:
-            bias = world.biases[t]
-        if world.floors.shape[0] > 0:
-            floor = world.floors[t]
-        state.counts[ROUND] += 1
-        u = world.uniforms[t]
-        p, r, chance, signal = examine(plan, state, work, n, sparse, square, norm2, u, bias, lazy)
-        query, _ = grant(plan, state, chance, signal, floor)
+        if direct:
+            if sparse:
+                values = world.values[begin : begin + n]
+                p = gather_dot(values, world.columns[begin : begin + n], n, weights)
+            else:
+                values = world.dense[t]
+                p = dot(values, weights, n)
+            if measured:
+                norm2 = dot(values, values, n)
+        else:
+            square = load(plan, work, world, sparse, t)
+            norm2 = self_similarity(plan, state, square)
+            p = numerator(plan, state, work, n, sparse, square)
+        if scheduled:
+            bias, floor = world.biases[t], world.floors[t]
+        counts[ROUND] += 1
+        u, r = uniforms[t], unknown
+        verdict, chance = examine(plan, counts, scalars, p, norm2, u, bias, lazy)
+        loaded = not direct
+        if verdict == OPEN:
+            if direct:
+                norm2, loaded = load(plan, work, world, sparse, t), True
+            r = variance(plan, state, work, n, sparse, norm2)
+            chance = probability(plan, counts, scalars, p, r, norm2, bias)
+            verdict = YES if u < chance else NO
+        query, _ = grant(plan, counts, chance, verdict == YES, floor)
         out.margin[t] = margin(plan, p, max(r, 0.0))
         out.prediction[t] = prediction(plan, p, query)
         out.queried[t] = query
-        out.stored[t] = False
-        if query:
-            y = world.labels[t]
-            if settle(plan, state, p, y):
-                eviction = 0.0
-                if world.evictions.shape[0] > 0:
-                    eviction = world.evictions[state.counts[EVICTED] - evicted]
-                store(plan, state, work, n, sparse, square, norm2, p, r, y, eviction)
-                out.stored[t] = True
+        stored = query and settle(plan, counts, scalars, p, labels[t])
+        out.stored[t] = stored
+        if stored:
+            if not loaded:
+                norm2 = load(plan, work, world, sparse, t)
+            if direct:
+                square = norm2
+            eviction = world.evictions[counts[EVICTED] - evicted] if len(world.evictions) > 0 else 0.0
+            store(plan, state, work, n, sparse, square, norm2, p, r, labels[t], eviction)
     return total
 
 
 @compiled
 def margins(plan: Plan, state: State, work: Work, world: Stream, sparse: bool, out: Array) -> None:
     """Margins of all rows under the present state, which stays as it is."""
-    for t in range(out.shape[0]):
-        n, square = load(plan, work, world, sparse, t)
+    n = world.dense.shape[1]
+    for t in range(len(out)):
+        if sparse:
+            n = world.starts[t + 1] - world.starts[t]
+        square = load(plan, work, world, sparse, t)
         p = numerator(plan, state, work, n, sparse, square)
         r = 0.0
-        if plan.learner == SECOND_ORDER and plan.includes_instance:
+        if plan.includes_instance:
             r = variance(plan, state, work, n, sparse, self_similarity(plan, state, square))
         out[t] = margin(plan, p, r)

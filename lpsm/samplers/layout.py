@@ -29,8 +29,11 @@ ADAPTIVE_SAMPLER, ADAPTIVE_COIN, VARIANCE, HALVING, FILTER, APPLE_TASTING, LABEL
 PRIMAL, LINEAR, RBF, POLYNOMIAL, GIVEN = range(5)
 
 # Counters, `State.counts` (int64).
-ROUND, STORED, SIZE, STREAK, FALSE_POSITIVES, SCHEDULED, READY, DUE, EVICTED, ASKED = range(10)
-N_COUNTS = 10
+ROUND, STORED, SIZE, STREAK, FALSE_POSITIVES, SCHEDULED, READY, DUE, EVICTED, ASKED, PENDING = range(11)
+N_COUNTS = 11
+
+# Rank-one updates of a primal inverse that wait to be applied in one pass over it.
+BLOCK = 8
 
 # `State.scalars` (float64): the threshold s of the halving rule, the largest squared norm at an update,
 # and, for a kernel given by a callable, k(x, x) of the round in progress.
@@ -65,6 +68,7 @@ class State(NamedTuple):
     scalars: NDArray[Any]  # (N_SCALARS,)
     weights: NDArray[Any]  # (d,) v or w; dual: (capacity,) coefficient of each stored instance
     matrix: NDArray[Any]  # primal: (d, d) A^-1 or M; dual: (capacity, capacity) upper factor U, U'U = I + K
+    waiting: NDArray[Any]  # primal: (BLOCK, d) the h of the updates A^-1 -= h h' not yet applied to the matrix
     target: NDArray[Any]  # dual: (capacity,) U'^-1 y
     rows: NDArray[Any]  # stored instances: (capacity, d), or (capacity, width) values when sparse
     columns: NDArray[Any]  # (capacity, width) their columns when sparse

@@ -14,6 +14,9 @@ Sources: Cesa-Bianchi et al. 2004 (W) figures 1, 2; Cavallanti et al. 2010 (A) f
 from __future__ import annotations
 
 from math import inf, isinf, log, sqrt
+from typing import Any
+
+from numpy.typing import NDArray
 
 from lpsm._compile import compiled
 from lpsm.samplers.layout import (
@@ -35,7 +38,6 @@ from lpsm.samplers.layout import (
     READY,
     ROUND,
     SCHEDULED,
-    SECOND_ORDER,
     SECOND_ORDER_COIN,
     SMALL_MARGIN,
     STORED,
@@ -43,13 +45,13 @@ from lpsm.samplers.layout import (
     THRESHOLD,
     VARIANCE,
     Plan,
-    State,
-    Work,
 )
-from lpsm.samplers.rounds import numerator, variance
 
 __all__ = ["examine", "grant", "margin", "prediction", "probability", "settle"]
 
+Array = NDArray[Any]
+
+NO, YES, OPEN = range(3)
 SLACK = 1.0 + 1e-9  # above the rounding of r, so that the upper end of its range is safe
 
 
@@ -66,19 +68,19 @@ def coin(parameter: float, q: float) -> float:
 
 
 @compiled
-def squared_width(plan: Plan, state: State) -> float:
+def squared_width(plan: Plan, counts: Array) -> float:
     """K ln t / N, or 128 ln t / (lambda N) of A figure 12; infinite as long as nothing is stored."""
-    stored = state.counts[STORED]
+    stored = counts[STORED]
     if stored == 0 or isinf(plan.theta):
         return inf
-    log_t = log(float(state.counts[ROUND]))
+    log_t = log(float(counts[ROUND]))
     if plan.rule == ADAPTIVE_SAMPLER:
         return float(128.0 * log_t / (plan.theta * stored))
     return float(plan.theta * log_t / stored)
 
 
 @compiled
-def probability(plan: Plan, state: State, p: float, r: float, norm2: float, bias: float) -> float:
+def probability(plan: Plan, counts: Array, scalars: Array, p: float, r: float, norm2: float, bias: float) -> float:
     """Probability that the coin of this round asks; `bias` is that of the adaptive sampler's coin."""
     rule = plan.rule
     m = margin(plan, p, r)
@@ -89,7 +91,7 @@ def probability(plan: Plan, state: State, p: float, r: float, norm2: float, bias
     if rule in (COIN, SECOND_ORDER_COIN):
         parameter = plan.theta
         if plan.adaptive:  # W's journal version: b_t = beta X_t^2 sqrt(1 + K_t)
-            parameter *= max(norm2, state.scalars[LARGEST_SQUARE]) * sqrt(1.0 + state.counts[STORED])
+            parameter *= max(norm2, scalars[LARGEST_SQUARE]) * sqrt(1.0 + counts[STORED])
             if parameter == 0.0:
                 return 1.0  # only zero instances so far: the margin is 0 as well
         if rule == COIN:
@@ -97,73 +99,56 @@ def probability(plan: Plan, state: State, p: float, r: float, norm2: float, bias
         # |m| + m^2 (1 + r)/2 with m = p/(1+r)
         return coin(parameter, (abs(p) + 0.5 * p * p) / (1.0 + r))
     if rule in (SMALL_MARGIN, NEXT_LABEL):
-        width = squared_width(plan, state)
+        width = squared_width(plan, counts)
         return 1.0 if isinf(width) or m * m <= norm2 * width else 0.0
     if rule == ADAPTIVE_SAMPLER:
-        return 1.0 if m * m <= squared_width(plan, state) else 0.0
+        return 1.0 if m * m <= squared_width(plan, counts) else 0.0
     if rule == ADAPTIVE_COIN:
         return bias
     if rule == VARIANCE:  # x'(A + x x')^-1 x > t^-kappa
-        return 1.0 if r / (1.0 + r) > float(state.counts[ROUND]) ** -plan.theta else 0.0
+        return 1.0 if r / (1.0 + r) > float(counts[ROUND]) ** -plan.theta else 0.0
     if rule == HALVING:
-        return 1.0 if abs(m) <= state.scalars[THRESHOLD] else 0.0
+        return 1.0 if abs(m) <= scalars[THRESHOLD] else 0.0
     if rule == FILTER:
-        width = squared_width(plan, state)
+        width = squared_width(plan, counts)
         return 1.0 if isinf(width) or m + sqrt(norm2) * sqrt(width) >= 0.0 else 0.0
     if p >= 0.0:  # the filters that forward whatever looks positive
         return 1.0
     if rule == APPLE_TASTING:
-        return min(1.0, sqrt((1.0 + state.counts[FALSE_POSITIVES]) / state.counts[ROUND]))
+        return min(1.0, sqrt((1.0 + counts[FALSE_POSITIVES]) / counts[ROUND]))
     return coin(plan.theta, abs(m))  # LABEL_EFFICIENT_FILTER
 
 
 @compiled
 def examine(
-    plan: Plan,
-    state: State,
-    work: Work,
-    n: int,
-    sparse: bool,
-    square: float,
-    norm2: float,
-    u: float,
-    bias: float,
-    lazy: bool,
-) -> tuple[float, float, float, bool]:
-    """Return p, r (-1 if it was not needed), the probability that the coin asks, and whether it does.
+    plan: Plan, counts: Array, scalars: Array, p: float, norm2: float, u: float, bias: float, lazy: bool
+) -> tuple[int, float]:
+    """Say from p alone whether the coin asks: NO, YES, or OPEN if that, or an exact margin, needs r.
 
-    If `lazy`, the probability is a bound on the same side of u as the true one.
+    Also returns the probability; if `lazy`, a bound on the same side of u as the true one.
     """
-    p = numerator(plan, state, work, n, sparse, square)
-    if plan.learner == MODIFIED and state.counts[READY] == 0:
-        return p, 0.0, 1.0, True  # v = 0 would never move: the first example is bought
-    if plan.learner != SECOND_ORDER:
-        chance = probability(plan, state, p, 0.0, norm2, bias)
-        return p, 0.0, chance, u < chance
+    if plan.learner == MODIFIED and counts[READY] == 0:
+        return YES, 1.0  # v = 0 would never move: the first example is bought
+    chance = probability(plan, counts, scalars, p, 0.0, norm2, bias)
+    asks = YES if u < chance else NO
     if not plan.includes_instance:
-        chance = probability(plan, state, p, 0.0, norm2, bias)
-        return p, -1.0, chance, u < chance
-    if lazy:
-        low = probability(plan, state, p, 0.0, norm2, bias)
-        if u < low:
-            return p, -1.0, low, True
-        bound = norm2 * (plan.ridge + state.counts[STORED] * plan.drift) * SLACK
-        high = probability(plan, state, p, bound, norm2, bias)
-        if u >= high:
-            return p, -1.0, high, False
-    r = variance(plan, state, work, n, sparse, norm2)
-    chance = probability(plan, state, p, r, norm2, bias)
-    return p, r, chance, u < chance
+        return asks, chance
+    if not lazy:
+        return OPEN, chance
+    if asks == YES:
+        return YES, chance
+    bound = norm2 * (plan.ridge + counts[STORED] * plan.drift) * SLACK
+    chance = probability(plan, counts, scalars, p, bound, norm2, bias)
+    return (NO if u >= chance else OPEN), chance
 
 
 @compiled
-def grant(plan: Plan, state: State, chance: float, signal: bool, floor: float) -> tuple[bool, float]:
+def grant(plan: Plan, counts: Array, chance: float, signal: bool, floor: float) -> tuple[bool, float]:
     """Turn the coin of this round into a question now or about the next label.
 
     `floor` is rho_t of the adaptive sampler.  Returns whether this label is asked for
     and with which probability it was going to be.
     """
-    counts = state.counts
     if plan.rule == NEXT_LABEL:
         query = counts[SCHEDULED] == 1
         counts[SCHEDULED] = 1 if signal else 0
@@ -195,9 +180,8 @@ def prediction(plan: Plan, p: float, query: bool) -> int:
 
 
 @compiled
-def settle(plan: Plan, state: State, p: float, y: float) -> bool:
+def settle(plan: Plan, counts: Array, scalars: Array, p: float, y: float) -> bool:
     """Take the label that was asked for into the rule's counters; return whether the example is stored."""
-    counts = state.counts
     wrong = (p >= 0.0) != (y > 0.0)
     if plan.learner == MODIFIED and counts[READY] == 0:
         return True  # the example that initialises v; no prediction of v is judged by it
@@ -205,7 +189,7 @@ def settle(plan: Plan, state: State, p: float, y: float) -> bool:
         counts[STREAK] = 0 if wrong else counts[STREAK] + 1
         # Deviation: T figure 3-4, read literally, halves at every correct label past the R-th; 4-3 resets
         if counts[STREAK] >= plan.theta:
-            state.scalars[THRESHOLD] *= 0.5
+            scalars[THRESHOLD] *= 0.5
             counts[STREAK] = 0
     elif plan.rule == APPLE_TASTING:
         if y < 0.0:

@@ -9,7 +9,8 @@ inverse (Vovk, Azoury and Warmuth) and p where it is not; storing (x, y) is
 LASEC (Moroshko and Crammer 2014, figure 1) is the same recursion on M = D^-1 + I/c,
 whose diagonal gains 1/c after each stored example: from S = M^-1 + x x' and
 w = D^-1 e follow x'S^-1 (I + D/c)^-1 e = p/(1+r) and D_new^-1 e_new = w + g (y-p)/(1+r),
-so that no d x d system is ever solved.  In kernel form both are ridge regression on
+so that no d x d system is ever solved.  Updates h h' wait until there are eight, and then
+go into the matrix in one pass; until then g = M x - sum of h (h.x).  In kernel form both are ridge regression on
 f_min(i,j) k(x_i, x_j), f_i = 1/b + (i-1)/c (1/a without drift), kept as a triangular factor
 that grows by a column with each stored example.
 First-order learners have r = 0 and one vector.
@@ -26,11 +27,13 @@ from numpy.typing import NDArray
 from lpsm._compile import compiled
 from lpsm.samplers.algebra import append_row, dot, downdate, gather_dot, product, solve_lower, solve_upper
 from lpsm.samplers.layout import (
+    BLOCK,
     BUDGET,
     EVICTED,
     GIVEN,
     LARGEST_SQUARE,
     MODIFIED,
+    PENDING,
     POLYNOMIAL,
     PRIMAL,
     RBF,
@@ -51,30 +54,29 @@ Array = NDArray[Any]
 
 
 @compiled
-def load_dense(plan: Plan, work: Work, source: Array) -> float:
-    """Copy one instance into the work space, normalised if the plan says so; return its squared norm."""
-    x = work.x
+def load_dense(normalize: bool, x: Array, source: Array) -> float:
+    """Copy one instance into the work space, normalised if so wanted; return its squared norm."""
     n = source.shape[0]
     for j in range(n):
         x[j] = source[j]
-    return scale(plan, x, n)
+    return scale(normalize, x, n)
 
 
 @compiled
-def load_sparse(plan: Plan, work: Work, values: Array, columns: Array) -> float:
+def load_sparse(normalize: bool, x: Array, at: Array, values: Array, columns: Array) -> float:
     """As `load_dense`, for the non-zeros of one instance."""
     n = values.shape[0]
     for j in range(n):
-        work.x[j] = values[j]
-        work.columns[j] = columns[j]
-    return scale(plan, work.x, n)
+        x[j] = values[j]
+        at[j] = columns[j]
+    return scale(normalize, x, n)
 
 
 @compiled
-def scale(plan: Plan, x: Array, n: int) -> float:
-    """Divide x[:n] by its norm if the plan normalises; return the squared norm after that."""
+def scale(normalize: bool, x: Array, n: int) -> float:
+    """Divide x[:n] by its norm if so wanted; return the squared norm after that."""
     square = dot(x, x, n)
-    if plan.normalize:
+    if normalize:
         inverse = 1.0 / sqrt(square)
         for j in range(n):
             x[j] *= inverse
@@ -149,6 +151,14 @@ def variance(plan: Plan, state: State, work: Work, n: int, sparse: bool, norm2: 
         r = plan.ridge * norm2
     elif plan.form == PRIMAL:
         product(state.matrix, work.x, work.columns, n, sparse, g)
+        waiting = state.counts[PENDING]
+        for k in range(waiting):
+            h = state.waiting[k]
+            overlap = gather_dot(work.x, work.columns, n, h) if sparse else dot(work.x, h, n)
+            for j in range(g.shape[0]):
+                g[j] -= overlap * h[j]
+        if plan.drift > 0.0 and waiting > 0:
+            add(g, waiting * plan.drift, work.x, work.columns, n, sparse)
         r = gather_dot(work.x, work.columns, n, g) if sparse else dot(work.x, g, n)
     else:
         size = state.counts[SIZE]
@@ -221,10 +231,15 @@ def store_second_order(
     if plan.form == PRIMAL:
         step = (y - p) / (1.0 + r)
         inverse = 1.0 / sqrt(1.0 + r)
+        waiting = state.counts[PENDING]
+        h = state.waiting[waiting]
         for j in range(weights.shape[0]):
             weights[j] += g[j] * step
-            g[j] *= inverse
-        downdate(state.matrix, g, plan.drift)
+            h[j] = g[j] * inverse
+        state.counts[PENDING] = waiting + 1
+        if waiting + 1 == BLOCK:
+            downdate(state.matrix, state.waiting, BLOCK * plan.drift)
+            state.counts[PENDING] = 0
         return
     size = state.counts[SIZE]
     corner = sqrt(1.0 + r)

@@ -165,7 +165,7 @@ class AdaptiveSampler:
 class Variance:
     """Ask if x'(A + x x')^-1 x > t^-kappa, that is r/(1+r) (D section 5: BBQ)."""
 
-    kappa: float = 0.5
+    kappa: float = 0.3
 
     def __post_init__(self) -> None:
         positive("kappa", self.kappa)
