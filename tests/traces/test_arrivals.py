@@ -1,0 +1,80 @@
+"""Arrivals: bytes are conserved, spread evenly, and equal to an honest dictionary."""
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from traces import Request, TraceError, arrivals
+from traces.arrivals import binned, spread
+
+
+def request(start_us, end_us, size):
+    return Request("c", "s", start_us, end_us, 300, size)
+
+
+@given(st.integers(0, 10**7), st.integers(0, 10**6), st.integers(0, 1 << 40), st.sampled_from([1_000, 10_000, 77_777]))
+def test_bytes_are_conserved_and_even_to_one_byte(start_us, length_us, size, bin_us):
+    first, sizes = spread(start_us, start_us + length_us, size, bin_us=bin_us)
+    assert sizes.sum() == size
+    assert sizes.max() - sizes.min() <= 1
+    assert first * bin_us <= start_us < (first + 1) * bin_us
+    last = first + len(sizes)
+    assert (last - 1) * bin_us <= start_us + length_us <= last * bin_us
+
+
+def test_ten_bytes_over_three_hundredths_of_a_second_by_hand():
+    first, sizes = spread(120_000, 150_000, 10)
+    assert first == 12
+    assert sizes.tolist() == [3, 3, 4]
+    assert spread(120_000, 120_000, 5)[1].tolist() == [5]
+
+
+connections = st.lists(st.tuples(st.integers(0, 300_000), st.integers(0, 900_000), st.integers(0, 5000)), max_size=30)
+
+
+@given(connections, st.sampled_from([1, 7, 1 << 18]))
+def test_chunks_join_to_what_a_dictionary_adds_up(steps, chunk):
+    start, requests, expected = 0, [], Counter()
+    for pause, length, size in steps:
+        start += pause
+        requests.append(request(start, start + length, size))
+        first = start // 10_000
+        last = max(first, -(-(start + length) // 10_000) - 1)
+        shares = [Fraction(size * k, last - first + 1) for k in range(last - first + 2)]
+        for k in range(last - first + 1):
+            expected[first + k] += shares[k + 1].__floor__() - shares[k].__floor__()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arrivals, "_CHUNK_BINS", chunk)
+        parts = list(binned(requests))
+    got = {int(b): int(s) for bins, sizes in parts for b, s in zip(bins, sizes, strict=True)}
+    assert sum(len(bins) for bins, _ in parts) == len(got)
+    assert sum(got.values()) == sum(size for _, _, size in steps)
+    assert got == {b: s for b, s in expected.items() if s}
+    everything = np.concatenate([bins for bins, _ in parts]) if parts else np.empty(0)
+    assert (np.diff(everything) > 0).all()
+
+
+def test_a_million_short_connections_are_held_a_chunk_at_a_time(monkeypatch):
+    monkeypatch.setattr(arrivals, "_CHUNK_BINS", 100)
+    sizes = [len(bins) for bins, _ in binned(request(k * 10_000, k * 10_000 + 5_000, 3) for k in range(5_000))]
+    assert sum(sizes) == 5_000
+    assert max(sizes) <= 100
+
+
+def test_an_absurdly_long_connection_is_an_error_and_not_an_allocation():
+    with pytest.raises(TraceError, match="at most 16777216 bins, got 400000000000"):
+        list(binned([request(0, 4_000_000_000_000_000, 1)]))
+
+
+def test_disorder_and_bad_parameters_are_named():
+    with pytest.raises(ValueError, match="in the order of sending, got a step of -1 us"):
+        list(binned([request(5, 6, 1), request(4, 6, 1)]))
+    for arguments, message in (((5, 4, 1), "end_us"), ((0, 1, -1), "size_bytes")):
+        with pytest.raises(ValueError, match=message):
+            spread(*arguments)
+    with pytest.raises(ValueError, match="bin_us must be at least 1, got 0"):
+        spread(0, 1, 1, bin_us=0)
