@@ -3,8 +3,8 @@
 Every quantity is computed within a replication (a seed, or a recorded session) first;
 what is reported is the mean over replications with a 95 % Student interval, so
 that an interval says how far other traffic of the same kind may lie.  Replications
-weigh the same, whatever their length.  Differences between policies are paired: they
-are taken within a replication, where both policies met the same world.
+weigh the same, whatever their length.  Differences and ratios between policies are
+paired: both policies met the same world in every replication.
 
 Slowdown of a page = its latency / its latency without power saving.  Two reference
 energies come from the run without power saving: `limit`, sleep power throughout plus the extra
@@ -26,11 +26,18 @@ from scipy.special import stdtrit
 
 from experiments.study.sweep import BASELINE, Frames
 
-__all__ = ["PSM", "Comparison", "Estimate", "compare", "estimate", "page_slowdowns", "reference_energies"]
+__all__ = ["PSM", "Comparison", "Estimate", "compare", "estimate", "page_slowdowns", "ratio", "reference_energies"]
 
 PSM = "psm:100"  # static power saving, what the literature compares with
 LEVEL = 0.95
 LIMIT, PAGE_AWAKE = "limit", "page-awake"
+_RATIOS = {  # name -> (column, the policy it is divided by, whether the difference in percent is reported)
+    "energy_vs_psm_percent": ("total_j_per_page", PSM, True),
+    "beacon_energy_vs_psm_percent": ("listen_j_per_page", PSM, True),
+    "slowdown_ratio_psm": ("slowdown_mean", PSM, False),
+    "energy_above_limit_percent": ("total_j_per_page", LIMIT, True),
+    "energy_above_page_awake_percent": ("total_j_per_page", PAGE_AWAKE, True),
+}
 
 
 class Estimate(NamedTuple):
@@ -47,7 +54,7 @@ class Comparison(NamedTuple):
     ----------
     replications : DataFrame
         One row for each replication and policy (references included): energies a page, beacons a page,
-        slowdowns, and paired differences.
+        slowdowns, and differences from other policies.
     summary : DataFrame
         One row a policy; each quantity `q` as `q` and `q_half_width` (95 %).
     slowdowns : DataFrame
@@ -75,6 +82,19 @@ def estimate(values: ArrayLike) -> Estimate:
         return Estimate(mean, float("nan"))
     spread = float(stdtrit(n - 1, 0.5 + LEVEL / 2)) * float(sample.std(ddof=1)) / sqrt(n)
     return Estimate(mean, spread)
+
+
+def ratio(numerators: ArrayLike, denominators: ArrayLike) -> Estimate:
+    """Return the ratio of the means of paired replications, with a 95 % interval.
+
+    The interval is Student's for the linearised ratio, with residuals (x - r y) / mean(y).  A mean of ratios would let
+    the shortest sessions, in which either energy is next to nothing, decide.
+    """
+    x, y = np.asarray(numerators, dtype=float), np.asarray(denominators, dtype=float)
+    if not y.size or not y.mean() > 0:
+        return Estimate(float("nan"), float("nan"))
+    value = float(x.mean() / y.mean())
+    return Estimate(value, estimate((x - value * y) / y.mean()).half_width)
 
 
 def page_slowdowns(pages: pd.DataFrame) -> pd.DataFrame:
@@ -181,15 +201,10 @@ def _paired(table: pd.DataFrame) -> pd.DataFrame:
         return table["replication"].map(other).astype(float)
 
     paired = table.copy()
-    total, listen, slow = table["total_j_per_page"], table["listen_j_per_page"], table["slowdown_mean"]
+    total, slow = table["total_j_per_page"], table["slowdown_mean"]
     paired["energy_minus_none_j_per_page"] = total - against(BASELINE, "total_j_per_page")
     paired["energy_minus_psm_j_per_page"] = total - against(PSM, "total_j_per_page")
-    paired["energy_vs_psm_percent"] = 100 * (total / against(PSM, "total_j_per_page") - 1)
-    paired["beacon_energy_vs_psm_percent"] = 100 * (listen / against(PSM, "listen_j_per_page") - 1)
     paired["slowdown_minus_psm"] = slow - against(PSM, "slowdown_mean")
-    paired["slowdown_ratio_psm"] = slow / against(PSM, "slowdown_mean")
-    paired["energy_above_limit_percent"] = 100 * (total / against(LIMIT, "total_j_per_page") - 1)
-    paired["energy_above_page_awake_percent"] = 100 * (total / against(PAGE_AWAKE, "total_j_per_page") - 1)
     return paired
 
 
@@ -200,10 +215,14 @@ def _summary(table: pd.DataFrame, order: Sequence[str]) -> pd.DataFrame:
         own = table[table["policy"] == policy]
         row: dict[str, object] = {"policy": policy, "replications": len(own), "pages": int(own["pages"].sum())}
         for name in quantities:
-            found = estimate(own[name])
-            extreme = name.endswith("_max")  # a maximum is taken over everything, and has no interval
-            row[name] = float(own[name].max()) if extreme else found.mean
-            if not extreme:
-                row[f"{name}_half_width"] = found.half_width
+            if name.endswith("_max"):  # a maximum is taken over everything, and has no interval
+                row[name] = float(own[name].max())
+            else:
+                row[name], row[f"{name}_half_width"] = estimate(own[name])
+        for name, (column, other, percent) in _RATIOS.items():
+            base = table[table["policy"] == other]
+            found = ratio(own[column], base[column]) if len(base) == len(own) else Estimate(float("nan"), float("nan"))
+            row[name] = 100 * (found.mean - 1) if percent else found.mean
+            row[f"{name}_half_width"] = (100 if percent else 1) * found.half_width
         rows.append(row)
     return pd.DataFrame(rows)
