@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from experiments.study import bounds_trials
+from lpsm.bounds import expert_report
+
+
+def test_one_trial_prints_every_statement_about_every_learner(lpsm):
+    shown = lpsm("bounds", "--rounds", "30", "--experts", "3", "--process", "piecewise")
+    assert shown.exit_code == 0
+    for word in (
+        "Theorem 1",
+        "Theorem 2",
+        "Lemma 1",
+        "Claim 1",
+        "Corollary 1",
+        "markov-share",
+        "T = 30, n = 3",
+        "slack",
+    ):
+        assert word in shown.stdout
+    assert " 0 violated." in shown.stdout
+
+
+@pytest.mark.parametrize("process", ["iid", "piecewise", "fast-switching", "drifting", "adversarial", "random"])
+def test_json_is_one_object_whatever_the_process(lpsm, process):
+    shown = lpsm("bounds", "--json", "--trials", "2", "--process", process)
+    found = json.loads(shown.stdout, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    assert found["violated"] == 0
+    assert {row["learner"] for row in found["statements"]} == set(bounds_trials.LEARNERS)
+    one = json.loads(lpsm("bounds", "--json", "--process", process, "--rounds", "12").stdout)
+    assert {row["rounds"] for row in one["statements"]} == {12}
+
+
+def test_the_same_seed_prints_the_same_and_another_does_not(lpsm):
+    first, again, other = (lpsm("bounds", "--seed", seed, "--trials", "2").stdout for seed in ("4", "4", "5"))
+    assert first == again != other
+
+
+def test_losses_of_ones_own_are_taken_from_text_and_from_npy(lpsm, tmp_path):
+    text, binary = tmp_path / "losses.csv", tmp_path / "losses.npy"
+    text.write_text("# two experts\n0,1\n1 0.5\n\ninf, 0\n")
+    np.save(binary, np.array([[0, 1], [1, 0.5], [np.inf, 0]]))
+    assert "process given, T = 3, n = 2" in lpsm("bounds", "--losses", text).stdout
+    of_text, of_binary = (
+        lpsm("bounds", "--losses", path, "--learner", "fixed-share", "--alpha", "0.25").stdout
+        for path in (text, binary)
+    )
+    assert of_text == of_binary
+    assert "fixed-share" in of_text
+    assert "markov-share" not in of_text
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("0 1\n1 x\n", "line 2: losses must be numbers, got '1 x'"),
+        ("0 1\n1\n", "line 2: every round must have 2 losses, got 1"),
+        ("0 1\n1 -2\n", "losses must be at least 0, got -2.0"),
+        ("nan 1\n", "NaN"),
+        ("", "losses must have shape"),
+    ],
+)
+def test_bad_losses_are_one_line_that_names_the_file(complaint, tmp_path, content, message):
+    path = tmp_path / "losses.txt"
+    path.write_text(content)
+    line = complaint("bounds", "--losses", path)
+    assert str(path) in line
+    assert message in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--process", "walk"], "process must be one of"),
+        (["--learner", "oracle"], "learner must be one of"),
+        (["--rounds", "0"], "rounds must be at least 1, got 0"),
+        (["--scale", "-1"], "scale must be positive and finite, got -1.0"),
+        (["--alpha", "2"], "alpha must lie in [0, 1], got 2.0"),
+        (["--trials", "0"], "trials must be at least 1, got 0"),
+        (["--losses", "x.npy", "--rounds", "3"], "leave no choice"),
+    ],
+)
+def test_bad_arguments_are_one_line(complaint, arguments, message):
+    assert message in complaint("bounds", *arguments)
+
+
+def test_a_violated_statement_ends_with_status_one(lpsm, monkeypatch):
+    row = expert_report.Row("Theorem 1", "upper", 2.0, 1.0, -1.0, False, "violated")
+    monkeypatch.setattr(expert_report, "rows", lambda *_, **__: [row])
+    shown = lpsm("bounds", "--rounds", "5")
+    assert shown.exit_code == 1
+    assert "4 violated" in shown.stdout
+
+
+def test_a_trial_depends_on_its_index_and_seed_alone():
+    alone = bounds_trials.play(bounds_trials.Trial(index=3, seed=1))
+    bounds_trials.play(bounds_trials.Trial(index=2, seed=1))
+    assert alone.equals(bounds_trials.play(bounds_trials.Trial(index=3, seed=1)))
+
+
+def test_the_summary_counts_every_report_once():
+    reports = bounds_trials.table([bounds_trials.play(bounds_trials.Trial(index=i)) for i in range(12)])
+    found = bounds_trials.summary(reports)
+    assert (found["void"] + found["vacuous"] + found["firm"] == found["checked"]).all()
+    assert (found["checked"] == 12).all()
