@@ -272,13 +272,19 @@ def _moves(likelihoods: Floats, prior: Floats, matrix: Floats, ahead: Floats, co
 def baum_welch(
     likelihoods: Floats, prior: Floats, start: Floats, tolerance: float, max_iterations: int
 ) -> tuple[Floats, Floats, float, float, int]:
-    """(matrix, counts, log-likelihood, residual, iterations) of the re-estimation of a transition matrix."""
+    """(matrix, counts, log-likelihood, residual, iterations) of the re-estimation of a transition matrix.
+
+    Steps are stretched while that does not lower the likelihood, since plain ones crawl towards zero entries.
+    """
     rounds, n = likelihoods.shape
     matrix = start.copy()
     counts = np.empty((n, n))
+    trial = np.empty((n, n))
+    trial_counts = np.empty((n, n))
     ahead = np.empty((rounds, n))
     log_scale = _moves(likelihoods, prior, matrix, ahead, counts)
     done = 0
+    stretch = 1.0
     while True:
         residual = 0.0
         if log_scale > -np.inf:
@@ -286,12 +292,34 @@ def baum_welch(
                 visits = counts[j].sum()
                 for i in range(n):
                     residual = max(residual, abs(counts[j, i] - visits * matrix[j, i]))
-        if residual <= tolerance or done == max_iterations:
+        if residual <= tolerance or done >= max_iterations:
             return matrix, counts, log_scale, residual, done
-        for j in range(n):
-            visits = counts[j].sum()
+        # a plain step multiplies an entry by counts / (visits entry); a stretched one by a power of that
+        while True:
+            _stretched(matrix, counts, stretch, trial)
+            gained = _moves(likelihoods, prior, trial, ahead, trial_counts)
+            done += 1
+            if gained >= log_scale or stretch == 1.0:
+                break
+            stretch = 1.0
+        stretch *= 1.5
+        log_scale = gained
+        matrix[:] = trial
+        counts[:] = trial_counts
+
+
+@compiled
+def _stretched(matrix: Floats, counts: Floats, power: float, result: Floats) -> None:
+    """`matrix` with each entry times (counts / (visits entry)) ** power, rows normalised."""
+    n = len(matrix)
+    for j in range(n):
+        visits = counts[j].sum()
+        total = 0.0
+        for i in range(n):
+            result[j, i] = matrix[j, i]
             if visits > 0.0:
-                for i in range(n):
-                    matrix[j, i] = counts[j, i] / visits
-        log_scale = _moves(likelihoods, prior, matrix, ahead, counts)
-        done += 1
+                known = counts[j, i] > 0.0 and matrix[j, i] > 0.0
+                result[j, i] = matrix[j, i] * (counts[j, i] / (visits * matrix[j, i])) ** power if known else 0.0
+            total += result[j, i]
+        for i in range(n):
+            result[j, i] /= total

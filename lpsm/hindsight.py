@@ -350,10 +350,13 @@ def _lower_bounds(rates: Floats, values: Floats, moves: int) -> Floats:
     alpha, loss = rates[1:-1], values[1:-1]
     theta, remainder = np.log(alpha) - np.log1p(-alpha), -moves * np.log1p(-alpha)
     h = remainder - loss
-    slope = np.diff(h) / np.diff(theta)
+    wide = np.diff(theta)
+    apart = wide > 0.0  # neighbouring floats have one theta, and nothing between them
+    slope = np.diff(h) / np.where(apart, wide, 1.0)
     at = np.clip(slope / moves, alpha[:-1], alpha[1:])
     chord = h[:-1] + slope * (np.log(at) - np.log1p(-at) - theta[:-1])
-    bounds[1:-1] = -moves * np.log1p(-at) - chord
+    least = np.minimum(loss[:-1], loss[1:])
+    bounds[1:-1] = np.where(apart, np.minimum(-moves * np.log1p(-at) - chord, least), least)
     return bounds
 
 

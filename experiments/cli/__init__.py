@@ -19,6 +19,7 @@ __all__ = ["COMMANDS", "main"]
 
 # name -> (module, attribute, one line of help); a new command is one more line, added once its module exists
 COMMANDS: dict[str, tuple[str, str, str]] = {
+    "bounds": ("experiments.cli.bounds", "bounds", "Regret bounds of the experts' learners against measured regret."),
     "compare": ("experiments.cli.compare", "compare", "Energy and slowdown of power-saving policies, with pictures."),
     "generate": ("experiments.cli.generate", "generate", "A workload drawn from the measured Web model."),
     "pages": ("experiments.cli.pages", "pages", "A trace of any supported format, grouped into pages."),

@@ -42,7 +42,7 @@ class Row(NamedTuple):
     """One statement held against a run; `holds` is False only for a violation under its hypotheses.
 
     `slack` is bound - measured for an "upper" bound, measured - bound for a "lower" one and the
-    absolute difference for an "identity"; `verdict` is "holds", "violated", "vacuous: why" or "void: why".
+    absolute difference for an "identity"; `verdict` begins with "holds", "violated", "vacuous: why" or "void: why".
     """
 
     statement: str

@@ -1,0 +1,168 @@
+"""`lpsm bounds`: what is proved about the learners over experts, held against what they do."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+__all__ = ["bounds"]
+
+
+@click.command()
+@click.option(
+    "--process",
+    default="random",
+    show_default=True,
+    help="iid, piecewise, fast-switching, drifting or adversarial; random draws one of them in each trial.",
+)
+@click.option(
+    "--losses",
+    "file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Losses of your own: a .npy matrix, or text with one round a line, separated by commas or blanks.",
+)
+@click.option(
+    "--learner",
+    "learners",
+    multiple=True,
+    help="static-expert, fixed-share, markov-share or learn-alpha; may be repeated [all].",
+)
+@click.option("--alpha", type=float, help="Switching rate of fixed-share [drawn].")
+@click.option("--rounds", type=int, help="Rounds T [drawn, up to 200].")
+@click.option("--experts", type=int, help="Experts n [drawn, up to 6].")
+@click.option("--scale", type=float, help="Loss of a bad expert, nats [drawn, 0.05 to 20].")
+@click.option("--trials", type=int, default=1, show_default=True, help="Trials, each with new losses.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of all trials.")
+@click.option("--jobs", type=int, default=1, show_default=True, help="Processes.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+@click.pass_context
+def bounds(
+    context: click.Context,
+    process: str,
+    file: Path | None,
+    learners: tuple[str, ...],
+    alpha: float | None,
+    rounds: int | None,
+    experts: int | None,
+    scale: float | None,
+    trials: int,
+    seed: int,
+    jobs: int,
+    as_json: bool,
+) -> None:
+    """Hold regret bounds against the regret measured on losses drawn or given.
+
+    Static-expert, Fixed-share, Markov-share and Learn-alpha run over the losses.  One trial prints
+    every statement with the measured side, the bound and the slack; several print how often each
+    statement spoke and its slack over those times.  A statement whose hypothesis fails is void, one
+    that promises nothing is vacuous.  The exit status is 1 if a statement is violated.
+    """
+    from experiments.study import bounds_trials
+    from experiments.study.run import run
+
+    if trials < 1:
+        raise ValueError(f"trials must be at least 1, got {trials}")
+    losses = None
+    if file is not None:
+        if trials != 1 or process != "random" or rounds is not None or experts is not None or scale is not None:
+            raise ValueError("losses of your own leave no choice of process, rounds, experts, scale or trials")
+        losses = _read(file)
+    tasks = {
+        str(index): bounds_trials.Trial(
+            index=index,
+            seed=seed,
+            process=None if process == "random" else process,
+            learners=learners or bounds_trials.LEARNERS,
+            rounds=rounds,
+            n_experts=experts,
+            scale=scale,
+            alpha=alpha,
+        )
+        for index in range(trials)
+    }
+    played = run(partial(bounds_trials.play, losses=losses), tasks, jobs=jobs, title="trials")
+    reports = bounds_trials.table(list(played.values()))
+    summary = bounds_trials.summary(reports)
+    violated = int(summary["violated"].sum())
+    shown = reports if trials == 1 else summary
+    if as_json:
+        settings = {"process": process if losses is None else "given", "seed": seed, "trials": trials}
+        click.echo(json.dumps({**settings, "violated": violated, "statements": _plain(shown)}))
+    else:
+        click.echo(_one(reports) if trials == 1 else _many(summary))
+        checked, firm = int(summary["checked"].sum()), int(summary["firm"].sum())
+        click.echo(f"\n{checked} statements checked, {firm} of them neither void nor vacuous, {violated} violated.")
+    context.exit(1 if violated else 0)
+
+
+def _read(path: Path) -> NDArray[np.float64]:
+    """A matrix of losses from a file, with errors that name it."""
+    import numpy as np
+
+    from lpsm.hindsight import best_expert
+
+    try:
+        if path.suffix == ".npy":
+            losses = np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
+        else:
+            losses = np.array(_numbers(path.read_text(encoding="utf-8")))
+        best_expert(losses)  # for its checks of shape and values
+        if (losses < 0.0).any():
+            raise ValueError(f"losses must be at least 0, got {losses.min()}")
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{path}: {error}") from None
+    return losses
+
+
+def _numbers(text: str) -> list[list[float]]:
+    """Rows of numbers, all of one length; empty lines and those that begin with # are left out."""
+    rows: list[list[float]] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.replace(",", " ").split()
+        if not words or words[0].startswith("#"):
+            continue
+        try:
+            rows.append([float(word) for word in words])
+        except ValueError:
+            raise ValueError(f"line {number}: losses must be numbers, got {line!r}") from None
+        if len(rows[-1]) != len(rows[0]):
+            raise ValueError(f"line {number}: every round must have {len(rows[0])} losses, got {len(words)}")
+    return rows
+
+
+def _plain(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows as JSON data; infinities are words, what is not a number is null."""
+    rows: Any = frame.to_dict("records")
+    return [{name: _plain_value(value) for name, value in row.items()} for row in rows]
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, float) and value != value:
+        return None
+    if value in (float("inf"), float("-inf")):
+        return "inf" if value > 0 else "-inf"
+    return value
+
+
+def _one(reports: pd.DataFrame) -> str:
+    first = reports.iloc[0]
+    head = f"process {first['process']}, T = {first['rounds']}, n = {first['n_experts']}\n"
+    columns = ["learner", "statement", "kind", "measured", "bound", "slack", "verdict"]
+    return head + _text(reports[columns])
+
+
+def _many(summary: pd.DataFrame) -> str:
+    return _text(summary.rename(columns=lambda name: str(name).replace("_", " ")))
+
+
+def _text(frame: pd.DataFrame) -> str:
+    return str(frame.to_string(index=False, float_format=lambda value: f"{value:.6g}", na_rep="-"))

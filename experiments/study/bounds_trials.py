@@ -1,0 +1,161 @@
+"""Random loss processes, learners on them, and every statement about each held against the run.
+
+One trial is one process at one size: Static-expert, Fixed-share, Markov-share and Learn-alpha run
+over it (an adversary plays each of them anew) and are reported on.  A trial is a function of
+(settings, seed, index) alone.  What it leaves out: processes that come from anywhere but `lpsm.synthetic`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp, log
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid, synthetic
+from lpsm.bounds import expert_report
+from lpsm.experts import Learner
+
+__all__ = ["LEARNERS", "Trial", "play", "summary", "table"]
+
+LEARNERS = ("static-expert", "fixed-share", "markov-share", "learn-alpha")
+MOST_ROUNDS, MOST_EXPERTS = 200, 6  # of sizes drawn
+_STREAM = 5  # of the seed's children: loss processes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What is drawn in trial `index`; None leaves the choice to chance.
+
+    `process` is one of `synthetic.PROCESSES`, `scale` the loss of a bad expert in nats, `alpha`
+    the switching rate of Fixed-share.
+    """
+
+    index: int
+    seed: int = 0
+    process: str | None = None
+    learners: tuple[str, ...] = LEARNERS
+    rounds: int | None = None
+    n_experts: int | None = None
+    scale: float | None = None
+    alpha: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.process is not None and self.process not in synthetic.PROCESSES:
+            raise ValueError(f"process must be one of {', '.join(synthetic.PROCESSES)}, got {self.process}")
+        for name in self.learners:
+            if name not in LEARNERS:
+                raise ValueError(f"learner must be one of {', '.join(LEARNERS)}, got {name}")
+        for field, least in (("seed", 0), ("index", 0), ("rounds", 1), ("n_experts", 1)):
+            value = getattr(self, field)
+            if value is not None and value < least:
+                raise ValueError(f"{field} must be at least {least}, got {value}")
+        if self.scale is not None and not 0.0 < self.scale < np.inf:
+            raise ValueError(f"scale must be positive and finite, got {self.scale}")
+        if self.alpha is not None and not 0.0 <= self.alpha <= 1.0:
+            raise ValueError(f"alpha must lie in [0, 1], got {self.alpha}")
+
+
+def play(trial: Trial, losses: NDArray[np.float64] | None = None) -> pd.DataFrame:
+    """The reports of one trial, below each other; `losses` (T, n) take the place of a drawn process.
+
+    Columns: trial, process, rounds, n_experts, learner, then those of `lpsm.bounds.report`.
+    """
+    rng = np.random.default_rng(np.random.SeedSequence(trial.seed, spawn_key=(_STREAM, trial.index)))
+    name = trial.process or synthetic.PROCESSES[int(rng.integers(len(synthetic.PROCESSES)))]
+    rounds = trial.rounds or round(MOST_ROUNDS ** float(np.sqrt(rng.random())))  # 42 in the middle, 1 now and then
+    n = trial.n_experts or int(
+        rng.integers(1 if trial.n_experts is None and rng.random() < 0.02 else 2, MOST_EXPERTS + 1)
+    )
+    scale = trial.scale or exp(rng.uniform(log(0.05), log(20.0)))
+    if losses is not None:
+        name, (rounds, n) = "given", losses.shape
+    elif name != "adversarial":
+        losses = _draw(name, rng, rounds, n, scale)
+    parts = []
+    for kind in trial.learners:
+        learner = _learner(kind, rng, rounds, n, trial.alpha)
+        played = losses
+        if played is None:
+            played = synthetic.adversarial(type(learner).from_state(learner.state()), rounds, scale=scale).losses
+        part = pd.DataFrame(expert_report.rows(learner, played), columns=list(expert_report.Row._fields))
+        part.insert(0, "learner", kind)
+        parts.append(part)
+    joined = pd.concat(parts, ignore_index=True)
+    about: list[tuple[str, int | str]] = [
+        ("trial", trial.index),
+        ("process", name),
+        ("rounds", rounds),
+        ("n_experts", n),
+    ]
+    for at, (column, value) in enumerate(about):
+        joined.insert(at, column, value)
+    return joined
+
+
+def table(reports: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """All trials' reports below each other."""
+    return pd.concat(list(reports), ignore_index=True)
+
+
+def summary(reports: pd.DataFrame) -> pd.DataFrame:
+    """One row a statement and learner: how often it spoke, and with what slack.
+
+    Columns: learner, statement, kind, checked (reports), void (a hypothesis failed), vacuous, firm (neither),
+    violated, and the least, median and greatest slack over the firm ones.
+    """
+    rows = []
+    for (learner, statement), group in reports.groupby(["learner", "statement"], sort=False):
+        verdicts = group["verdict"].str.split(r"[ :(]", n=1, regex=True).str[0]
+        firm = group.loc[verdicts.isin(["holds", "violated"]), "slack"]
+        rows.append(
+            {
+                "learner": learner,
+                "statement": statement,
+                "kind": group["kind"].iloc[0],
+                "checked": len(group),
+                "void": int((verdicts == "void").sum()),
+                "vacuous": int((verdicts == "vacuous").sum()),
+                "firm": len(firm),
+                "violated": int((~group["holds"]).sum()),
+                "least_slack": firm.min() if len(firm) else np.nan,
+                "median_slack": firm.median() if len(firm) else np.nan,
+                "greatest_slack": firm.max() if len(firm) else np.nan,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _draw(name: str, rng: np.random.Generator, rounds: int, n: int, scale: float) -> NDArray[np.float64]:
+    if name == "iid":
+        return synthetic.iid(rng, rounds, n, scale=scale).losses
+    if name == "piecewise":
+        most = min(rounds, 10) if n > 1 else 1
+        return synthetic.piecewise(rng, rounds, n, segments=int(rng.integers(1, most + 1)), scale=scale).losses
+    if name == "fast-switching":
+        return synthetic.fast_switching(rng, rounds, n, rate=rng.uniform(0.3, 1.0), scale=scale).losses
+    return synthetic.drifting(rng, rounds, n, step=rng.uniform(0.01, 0.3), scale=scale).losses
+
+
+def _learner(kind: str, rng: np.random.Generator, rounds: int, n: int, alpha: float | None) -> Learner:
+    if kind == "static-expert":
+        return StaticExpert(n)
+    if kind == "fixed-share":
+        return FixedShare(n, _rate(rng) if alpha is None else alpha)
+    if kind == "markov-share":
+        return MarkovShare(rng.dirichlet(np.full(n, 0.7), size=n))
+    return LearnAlpha(n, alpha_grid(horizon=rounds))
+
+
+def _rate(rng: np.random.Generator) -> float:
+    """A switching rate: mostly anywhere, sometimes near an end, now and then at one."""
+    where = rng.random()
+    if where < 0.05:
+        return 0.0
+    if where < 0.1:
+        return 1.0
+    small = exp(rng.uniform(log(1e-9), log(0.1)))
+    return small if where < 0.3 else 1.0 - small if where < 0.5 else rng.random()
