@@ -30,6 +30,10 @@ BAD_INPUT = 2
 INTERRUPTED = 130  # 128 + SIGINT, what a shell expects
 
 
+class _Interruption(click.ClickException):
+    """Ctrl-C, with what is kept as its message."""
+
+
 class _Program(click.Group):
     """A group whose commands are imported when they are called, and whose errors are one line."""
 
@@ -56,6 +60,14 @@ class _Program(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name][2]) for name in sorted(COMMANDS)])
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:  # here, because click would forget what it says
+            raise _Interruption(str(error) or "interrupted, nothing was written") from None
+        except EOFError as error:
+            raise click.ClickException(str(error)) from None
+
     def main(self, args: Sequence[str] | None = None, **extra: Any) -> Any:  # type: ignore[override]
         """Run the program and end the process with the right status, unless `standalone_mode=False`."""
         standalone = extra.pop("standalone_mode", True)
@@ -71,9 +83,9 @@ class _Program(click.Group):
         except click.exceptions.Exit as error:
             status = error.exit_code
         except click.ClickException as error:
-            status = _complain(error.format_message())
-        except (KeyboardInterrupt, click.Abort) as error:
-            _complain(str(error) or "interrupted, nothing was written")
+            _complain(error.format_message())
+            status = INTERRUPTED if isinstance(error, _Interruption) else BAD_INPUT
+        except click.Abort:
             status = INTERRUPTED
         except BrokenPipeError:  # the reader of our output has gone: nobody is left to tell
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -81,7 +93,7 @@ class _Program(click.Group):
         except OSError as error:
             where = f"{error.filename}: " if error.filename is not None else ""
             status = _complain(f"{where}{error.strerror or error}")
-        except (ValueError, EOFError) as error:
+        except ValueError as error:
             status = _complain(str(error))
         sys.exit(status if isinstance(status, int) else 0)
 
