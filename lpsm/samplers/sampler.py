@@ -11,7 +11,6 @@ Source: Cesa-Bianchi et al. 2004, section 2; Cavallanti et al. 2010, section 2.
 
 from __future__ import annotations
 
-from math import log
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,13 @@ from scipy import sparse
 
 from lpsm.samplers import layout
 from lpsm.samplers.checks import as_instance, as_instances, as_labels, at_least
+from lpsm.samplers.composition import bias_at, floor_at, plan_of
 from lpsm.samplers.dual import CallableKernel, Kernel, grow, new_state, new_work
 from lpsm.samplers.kernels import Outcome, Stream, close_round, margins, open_round, stream
 from lpsm.samplers.layout import Plan, State
-from lpsm.samplers.learners import BudgetPerceptron, LeastSquares, MarginLearner
+from lpsm.samplers.learners import BudgetPerceptron, MarginLearner
 from lpsm.samplers.record import Decision, RunLog
-from lpsm.samplers.rules import RANDOMIZED, AdaptiveSampler, Halving, QueryRule, SecondOrderCoin, Variance
+from lpsm.samplers.rules import RANDOMIZED, AdaptiveSampler, Halving, QueryRule
 
 __all__ = ["Sampler"]
 
@@ -84,7 +84,7 @@ class Sampler:
             raise ValueError(f"dtype must be float64 or float32, got {self.dtype}")
         self.learner, self.rule, self.kernel = learner, rule, kernel
         self.n_features, self.stores, self.normalize, self.key = int(n_features), stores, bool(normalize), key
-        self._plan = _plan_of(learner, rule, kernel, stores, bool(normalize))
+        self._plan = plan_of(learner, rule, kernel, stores, bool(normalize))
         self.randomized = self._plan.rule in RANDOMIZED
         self._rng = rng if rng is not None or not self.randomized else np.random.default_rng(0)
         self._evictions: np.random.Generator | None = None
@@ -124,8 +124,8 @@ class Sampler:
             _NOTHING if columns is None else columns,
             is_sparse,
             u,
-            self._floor(t),
-            self._bias(t),
+            floor_at(self.rule, self.n_features, t),
+            bias_at(self.rule, t),
         )
         self._pending = (values, columns, square, norm2, p, r) if query else None
         return Decision(float(margin), int(prediction), bool(query), float(chance))
@@ -205,20 +205,20 @@ class Sampler:
             resume = self._evictions.bit_generator.state
             world = world._replace(evictions=self._evictions.random(rounds))
             self._evictions.bit_generator.state = resume
-        out = self._drive(world, is_sparse, lazy=True)
+        self._state, out = _drive(self._plan, self._state, self.n_features, world, is_sparse, lazy=True)
+        self._work = new_work(self._plan, self._state, self.n_features, self.dtype)
         if self._evictions is not None:
             self._evictions.random(int(self._state.counts[layout.EVICTED]) - evicted)
 
+        if before is None:
+            return RunLog(out.prediction, out.queried, out.stored, out.margin)
+        plan, n_features, start = self._plan, self.n_features, before
+
         def replay() -> NDArray[np.float64]:
-            twin = Sampler.__new__(Sampler)
-            twin._plan, twin.n_features, twin.dtype = self._plan, self.n_features, self.dtype
-            assert before is not None
-            twin._state = before
-            twin._work = new_work(twin._plan, before, twin.n_features, twin.dtype)
-            margin: NDArray[np.float64] = twin._drive(world, is_sparse, lazy=False).margin
+            margin: NDArray[np.float64] = _drive(plan, start, n_features, world, is_sparse, lazy=False)[1].margin
             return margin
 
-        return RunLog(out.prediction, out.queried, out.stored, out.margin, None if before is None else replay)
+        return RunLog(out.prediction, out.queried, out.stored, out.margin, replay)
 
     def margins(self, X: Any) -> NDArray[np.float64]:
         """Return the margins of the rows of X under the present state: no round, no question."""
@@ -256,6 +256,29 @@ class Sampler:
     def stored(self) -> int:
         """Examples stored so far (evicted ones included), N."""
         return int(self._state.counts[layout.STORED])
+
+    @property
+    def weights(self) -> NDArray[Any]:
+        """V or w, shape (d,): p = weights.x (primal); the coefficients of the stored instances (dual)."""
+        n = self.n_features if self._plan.form == layout.PRIMAL else int(self._state.counts[layout.SIZE])
+        return self._state.weights[:n].copy()
+
+    @property
+    def inverse(self) -> NDArray[Any]:
+        """A^-1, shape (d, d), of a second-order learner in primal form; D^-1 + I/c for lasec.
+
+        Raises
+        ------
+        AttributeError
+            If there is no such matrix.
+        """
+        if self._plan.learner != layout.SECOND_ORDER or self._plan.form != layout.PRIMAL:
+            raise AttributeError("inverse belongs to second-order learners in primal form")
+        waiting = int(self._state.counts[layout.PENDING])
+        rows = self._state.waiting[:waiting]
+        shift = waiting * self._plan.drift * np.eye(self.n_features, dtype=self.dtype)
+        full: NDArray[Any] = self._state.matrix - rows.T @ rows + shift
+        return full
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return everything that determines the future, as a versioned dict of arrays."""
@@ -311,28 +334,14 @@ class Sampler:
             self._state = grow(self._plan, self._state, width, is_sparse)
             self._work = new_work(self._plan, self._state, self.n_features, self.dtype)
 
-    def _floor(self, t: int) -> float:
-        if not isinstance(self.rule, AdaptiveSampler):
-            return 0.0
-        rho = self.rule.rho
-        if rho is None:  # A Theorem 2
-            return 16.0 / self.rule.lambda_**2 * max(self.n_features, log(t))
-        return float(rho(t)) if callable(rho) else float(rho)
-
-    def _bias(self, t: int) -> float:
-        if not isinstance(self.rule, AdaptiveSampler) or self.rule.bias is None:
-            return 0.0
-        bias = self.rule.bias
-        return float(bias(t)) if callable(bias) else float(bias)
-
     def _world(self, table: Any, labels: NDArray[np.float64], is_sparse: bool, draw: bool = True) -> Stream:
         rounds = len(labels)
         nothing = np.zeros(0)
         floors, biases = nothing, nothing
         if draw and isinstance(self.rule, AdaptiveSampler):
             at = range(self.rounds + 1, self.rounds + rounds + 1)
-            floors = np.array([self._floor(t) for t in at])
-            biases = np.array([self._bias(t) for t in at])
+            floors = np.array([floor_at(self.rule, self.n_features, t) for t in at])
+            biases = np.array([bias_at(self.rule, t) for t in at])
         coins = draw and self.randomized and self._rng is not None
         uniforms = self._rng.random(rounds) if coins and self._rng is not None else np.zeros(rounds if draw else 0)
         return Stream(
@@ -347,21 +356,6 @@ class Sampler:
             biases=biases,
         )
 
-    def _drive(self, world: Stream, is_sparse: bool, lazy: bool) -> Outcome:
-        rounds = len(world.labels)
-        out = Outcome(
-            np.zeros(rounds), np.zeros(rounds, dtype=np.int8), np.zeros(rounds, np.bool_), np.zeros(rounds, np.bool_)
-        )
-        evicted = int(self._state.counts[layout.EVICTED])
-        at = 0
-        while at < rounds:
-            at = stream(self._plan, self._state, self._work, world, is_sparse, lazy, out, at, evicted)
-            if at < rounds:
-                width = int(world.starts[at + 1] - world.starts[at]) if is_sparse else self.n_features
-                self._state = grow(self._plan, self._state, width, is_sparse)
-                self._work = new_work(self._plan, self._state, self.n_features, self.dtype)
-        return out
-
     def _run_one_by_one(self, table: Any, labels: NDArray[np.float64]) -> RunLog:
         rounds = len(labels)
         margin, prediction = np.zeros(rounds), np.zeros(rounds, dtype=np.int8)
@@ -374,27 +368,19 @@ class Sampler:
         return RunLog(prediction, queried, stored, margin)
 
 
-def _plan_of(learner: MarginLearner, rule: QueryRule, kernel: Kernel | None, stores: str, normalize: bool) -> Plan:
-    fields = {**learner.plan(), **rule.plan(), **(kernel.plan() if kernel is not None else {})}
-    second = fields["learner"] == layout.SECOND_ORDER
-    if isinstance(rule, Variance) and not (second and fields["includes_instance"]):
-        raise ValueError(f"{type(rule).__name__} needs a second-order learner with the current instance, got {learner}")
-    if isinstance(rule, SecondOrderCoin) and isinstance(learner, LeastSquares) and not learner.includes_instance:
-        raise ValueError(f"SecondOrderCoin needs a learner that includes the current instance, got {learner}")
-    return Plan(
-        learner=int(fields["learner"]),
-        rule=int(fields["rule"]),
-        form=int(fields.get("form", layout.PRIMAL)),
-        includes_instance=bool(fields.get("includes_instance", False)),
-        stores_all=stores == "queried",
-        normalize=normalize,
-        mistake_driven=bool(fields.get("mistake_driven", False)),
-        adaptive=bool(fields.get("adaptive", False)),
-        step=float(fields.get("step", 0.0)),
-        ridge=float(fields.get("ridge", 0.0)),
-        drift=float(fields.get("drift", 0.0)),
-        theta=float(fields.get("theta", 0.0)),
-        gamma=float(fields.get("gamma", 0.0)),
-        offset=float(fields.get("offset", 0.0)),
-        degree=float(fields.get("degree", 0.0)),
-    )
+def _drive(
+    plan: Plan, state: State, n_features: int, world: Stream, is_sparse: bool, lazy: bool
+) -> tuple[State, Outcome]:
+    """Run a stream from `state`, growing the arrays of stored instances where it stops for want of room."""
+    rounds = len(world.labels)
+    flags = np.zeros((2, rounds), dtype=np.bool_)
+    out = Outcome(np.zeros(rounds), np.zeros(rounds, dtype=np.int8), flags[0], flags[1])
+    evicted = int(state.counts[layout.EVICTED])
+    at = 0
+    while True:
+        work = new_work(plan, state, n_features, state.weights.dtype)
+        at = stream(plan, state, work, world, is_sparse, lazy, out, at, evicted)
+        if at == rounds:
+            return state, out
+        width = int(world.starts[at + 1] - world.starts[at]) if is_sparse else n_features
+        state = grow(plan, state, width, is_sparse)

@@ -1,0 +1,175 @@
+"""Identities between samplers at the limits of their parameters, theorems, and what rounding leaves."""
+
+from __future__ import annotations
+
+from math import inf, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lpsm import samplers, synthetic_streams
+from tests.lpsm.test_samplers_oracles import a_stream, of
+
+D = 7
+KEYS = samplers.keys()
+
+
+def logs(X, y, *recipes):
+    for key, parameters in recipes:
+        made = samplers.make(key, n_features=X.shape[1], rng=np.random.default_rng(3), **parameters)
+        yield of(made.run(X, y))
+
+
+def assert_identical(X, y, first, second, tolerance=1e-12):
+    one, other = logs(X, y, first, second)
+    for a, b in zip(one[1:], other[1:], strict=True):
+        assert np.array_equal(a, b)
+    np.testing.assert_allclose(one[0], other[0], atol=tolerance, rtol=0)
+
+
+SAME = {"normalize": False}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (("lasec", {"b": 0.7, "c": inf}), ("sop", {"a": 0.7})),
+        (("lasec-ss", {"a": 0.4, "b": 0.7, "c": inf}), ("sop-label-efficient", {"C": 0.4, "a": 0.7})),
+        (("lasec-ss", {"a": inf, "b": 0.7, "c": 9.0}), ("lasec", {"b": 0.7, "c": 9.0})),
+        (("sop-ss", {"b": inf, **SAME}), ("sop", {})),
+        (("sop-ss", {"b": inf}), ("sop", {"normalize": True})),
+        (("sop-label-efficient", {"C": inf}), ("sop", {})),
+        (("perceptron-ss", {"b": inf, **SAME}), ("perceptron", {})),
+        (("ssmd", {"K": inf}), ("sop", {})),
+        (("ss", {"K": inf}), ("rls", {})),
+        (("ssnci", {"K": inf}), ("ridge", {})),
+        (("sop-fixed-bias", {"rate": 1.0, **SAME}), ("sop", {})),
+        (("random-perceptron", {"rate": 1.0, **SAME}), ("perceptron", {})),
+        (("random-dkm", {"rate": 1.0}), ("modified-perceptron", {})),
+        (("cbgz-dkm", {"b": inf}), ("modified-perceptron", {})),
+        (("adaptive-sampler", {"rho": inf, **SAME}), ("rls-all", {})),
+        (("shifting-perceptron", {"lambda_": 0.0}), ("perceptron", {})),
+        (("randomized-budget-perceptron", {"B": 1000}), ("perceptron", {})),
+        (("rls", {}), ("rls-all", {})),
+        (("sole", {"C": 0.2}), ("sop-label-efficient", {"C": 0.2})),
+        (("dkm", {"R": 10_000, "s_1": 1.0 + 1e-9}), ("modified-perceptron", {})),
+    ],
+)
+def test_a_limit_of_one_sampler_is_another(first, second):
+    assert_identical(*a_stream(11), first, second)
+
+
+def test_a_filter_of_infinite_width_forwards_everything_and_is_rls():
+    X, y = a_stream(12)
+    filtered, rls = logs(X, y, ("filter", {"K": inf}), ("rls", {}))
+    assert filtered[2].all()
+    assert (filtered[1] == 1).all()
+    np.testing.assert_array_equal(filtered[0], rls[0])
+
+
+def test_the_second_order_perceptron_approaches_the_perceptron_as_a_grows():
+    X, y = a_stream(13)
+    perceptron, *orders = logs(X, y, ("perceptron", {}), *[("sop", {"a": a}) for a in (1e6, 1e8, 1e10)])
+    gaps = []
+    for a, sop in zip((1e6, 1e8, 1e10), orders, strict=True):
+        assert np.array_equal(sop[1], perceptron[1])
+        gaps.append(np.abs(a * sop[0] - perceptron[0]).max())
+    assert gaps[1] < 0.011 * gaps[0]
+    assert gaps[2] < 0.011 * gaps[1]
+
+
+def test_lasec_errs_less_than_the_second_order_perceptron_when_the_target_switches():
+    mistakes = np.zeros(2)
+    for seed in range(3):  # D section 5: Gaussian instances, d = 50, a new Gaussian target every 500
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(5000, 50))
+        y = np.where(np.einsum("td,td->t", X, np.repeat(rng.normal(size=(10, 50)), 500, axis=0)) >= 0.0, 1, -1)
+        lasec, sop = logs(X, y, ("lasec", {"b": 1.0, "c": 1000.0}), ("sop", {}))
+        mistakes += [np.mean(lasec[1] != y), np.mean(sop[1] != y)]
+    assert mistakes[0] < 0.92 * mistakes[1]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from(["sop", "lasec", "ssmd", "ss", "bbq", "modified-perceptron", "dkm"]))
+def test_turning_the_space_turns_no_decision(seed, key):
+    rng = np.random.default_rng(seed)
+    X, y = a_stream(seed, rounds=60, d=4)
+    turn, _ = np.linalg.qr(rng.normal(size=(4, 4)))
+    one, other = (of(samplers.make(key, n_features=4).run(Z, y)) for Z in (X, X @ turn))
+    np.testing.assert_allclose(one[0], other[0], atol=1e-9)
+    settled = np.minimum(np.abs(one[0]), 1.0) > 1e-9
+    assert np.array_equal(one[1][settled], other[1][settled])
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from(sorted(KEYS)))
+def test_labels_that_were_not_asked_for_change_nothing(seed, key):
+    X, y = a_stream(seed, rounds=80, d=4)
+    run = of(samplers.make(key, n_features=4, rng=np.random.default_rng(seed)).run(X, y))
+    swapped = np.where(run[2], y, -y)
+    again = of(samplers.make(key, n_features=4, rng=np.random.default_rng(seed)).run(X, swapped))
+    for a, b in zip(run, again, strict=True):
+        assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_mistakes_on_separable_streams_stay_below_the_theorems(seed):
+    margin = 0.1
+    stream = synthetic_streams.separable(2000, 6, margin, np.random.default_rng(seed))
+    perceptron = samplers.make("perceptron", n_features=6).run(stream.X, stream.y)
+    assert np.sum(perceptron.prediction != stream.y) <= 1.0 / margin**2
+    sop = samplers.make("sop", n_features=6).run(stream.X, stream.y)
+    S = stream.X[sop.stored]  # R theorem 1 at a = 1: m <= (1/gamma) sqrt((1 + u'S S'u) ln det(I + S S'))
+    bound = sqrt((1.0 + np.sum((S @ stream.target) ** 2)) * np.linalg.slogdet(np.eye(6) + S.T @ S)[1]) / margin
+    assert np.sum(sop.prediction != stream.y) <= bound
+
+
+def test_the_norm_of_the_modified_perceptron_stays_one_and_its_angle_never_grows():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(3000, 12))
+    u = rng.normal(size=12)
+    y = np.where(X @ u >= 0.0, 1, -1)
+    sampler, before = samplers.make("modified-perceptron", n_features=12), -inf
+    for first in range(0, 3000, 100):
+        sampler.run(X[first : first + 100], y[first : first + 100])
+        assert np.linalg.norm(sampler.weights) == pytest.approx(1.0, abs=1e-12)
+        overlap = sampler.weights @ u
+        assert overlap >= before - 1e-12
+        before = overlap
+
+
+def test_after_twenty_thousand_updates_the_inverse_is_a_fresh_one_to_1e_6():
+    rng = np.random.default_rng(5)
+    d, rounds = 256, 20_000
+    spread = np.logspace(0, -3, d)  # condition number 1e6
+    X = rng.normal(size=(rounds, d)) * spread
+    y = np.where(X @ rng.normal(size=d) >= 0.0, 1, -1)
+    sampler = samplers.make("rls", n_features=d)
+    assert sampler.run(X, y).stored.all()
+    fresh = np.linalg.inv(np.eye(d) + X.T @ X)
+    assert np.abs(sampler.inverse - fresh).max() <= 1e-6 * np.abs(fresh).max()
+    assert np.array_equal(sampler.inverse, sampler.inverse.T)
+    np.testing.assert_allclose(sampler.weights, fresh @ (X.T @ y), atol=1e-6)
+
+
+def test_after_twenty_thousand_updates_lasec_still_has_its_matrix_to_1e_6():
+    rng = np.random.default_rng(6)
+    d, rounds, b, c = 12, 20_000, 1.0, 50.0
+    X = rng.normal(size=(rounds, d))
+    y = np.where(X @ rng.normal(size=d) >= 0.0, 1, -1)
+    learner = samplers.Sampler(samplers.Lasec(b=b, c=c), samplers.Always(), n_features=d, stores="queried")
+    learner.run(X, y)
+    M = np.eye(d) / b
+    for x in X:
+        M = np.linalg.inv(np.linalg.inv(M) + np.outer(x, x)) + np.eye(d) / c
+    assert np.abs(learner.inverse - M).max() <= 1e-6 * np.abs(M).max()
+
+
+def test_huge_and_tiny_instances_keep_every_margin_finite():
+    X, y = a_stream(14)
+    scales = np.where(np.arange(len(y)) % 2 == 0, 1e6, 1e-6)[:, None]
+    for key in KEYS:
+        margin = samplers.make(key, n_features=D, rng=np.random.default_rng(0)).run(X * scales, y).margin
+        assert np.isfinite(margin).all(), key

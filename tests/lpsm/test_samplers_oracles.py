@@ -1,0 +1,193 @@
+"""Every key against its literal formula: decisions equal on 400 rounds, margins to 1e-8; every form of each."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from lpsm import samplers
+from tests.oracles.samplers import margins_by_recursion, play
+
+T, D = 400, 7
+
+# Parameters at which each rule both asks and passes on these streams.
+PARAMETERS = {
+    "perceptron": {"eta": 0.5},
+    "modified-perceptron": {"factor": 2.0},
+    "sop": {"a": 0.7},
+    "ridge": {"a": 1.5},
+    "rls": {"a": 1.0},
+    "rls-all": {"a": 2.0},
+    "lasec": {"b": 1.3, "c": 20.0},
+    "shifting-perceptron": {"lambda_": 0.4},
+    "perceptron-ss": {"b": 0.6, "eta": 1.0},
+    "perceptron-ss-adaptive": {"beta": 0.05},
+    "sop-ss": {"b": 0.2, "a": 1.0},
+    "sop-ss-adaptive": {"beta": 0.02},
+    "sop-label-efficient": {"C": 0.3, "a": 2.0},
+    "sole": {"C": 0.1},
+    "sop-fixed-bias": {"rate": 0.35},
+    "lasec-ss": {"a": 0.2, "b": 0.8, "c": 15.0},
+    "ss": {"K": 0.4},
+    "ssnci": {"K": 0.4, "a": 3.0},
+    "ssmd": {"K": 0.05},
+    "ssnl": {"K": 0.4},
+    "adaptive-sampler": {"lambda_": 40.0, "rho": 12.0},
+    "bbq": {"kappa": 0.27},
+    "bbq-i": {"kappa": 0.27},
+    "dkm": {"R": 6, "s_1": 0.9},
+    "dkm-perceptron": {"R": 6, "s_1": 0.9},
+    "cbgz-dkm": {"b": 0.2},
+    "random-perceptron": {"rate": 0.35},
+    "random-dkm": {"rate": 0.35},
+    "filter": {"K": 0.4},
+    "ffoat": {},
+    "fsoat": {},
+    "ffole": {"C": 0.3},
+    "fsole": {"C": 0.1},
+}
+NORMALIZED = {
+    "perceptron-ss", "sop-ss", "sop-fixed-bias", "modified-perceptron", "adaptive-sampler", "bbq", "bbq-i",
+    "dkm", "dkm-perceptron", "cbgz-dkm", "random-perceptron", "random-dkm",
+}  # fmt: skip
+EVERY_ROUND = {"perceptron", "modified-perceptron", "sop", "ridge", "rls", "rls-all", "lasec", "shifting-perceptron"}
+CASES = [*PARAMETERS.items(), ("adaptive-sampler", {"lambda_": 40.0, "rho": 12.0, "mistake_driven": True}),
+         ("adaptive-sampler", {"lambda_": 1.0, "rho": 12.0, "bias": 0.2})]  # fmt: skip
+
+
+def a_stream(seed, rounds=T, d=D, noise=0.6):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rounds, d)) * rng.uniform(0.3, 2.0, size=(rounds, 1))
+    X[rng.random(X.shape) < 0.3] = 0.0
+    X[:, 0] += 0.01  # no zero row
+    u = rng.normal(size=d)
+    return X, np.where(X @ u + noise * rng.normal(size=rounds) >= 0.0, 1, -1)
+
+
+def by_rounds(sampler, X, y):
+    rows = []
+    for x, label in zip(X, y, strict=True):
+        decision = sampler.decide(x)
+        stored = bool(decision.query) and sampler.learn(x, int(label))
+        rows.append((decision.margin, decision.prediction, decision.query, stored))
+    return tuple(np.array(column) for column in zip(*rows, strict=True))
+
+
+def assert_same(got, expected, margin_tolerance=1e-8):
+    for name, a, b in zip(("prediction", "queried", "stored"), got[1:], expected[1:], strict=True):
+        assert np.array_equal(a, b), f"{name} differs first in round {int(np.argmin(np.equal(a, b)))}"
+    np.testing.assert_allclose(got[0], expected[0], atol=margin_tolerance, rtol=0)
+
+
+def of(log):
+    return log.margin, log.prediction, log.queried, log.stored
+
+
+def test_every_key_of_the_catalogue_has_an_oracle():
+    assert set(PARAMETERS) | {"randomized-budget-perceptron"} == set(samplers.keys())
+
+
+@pytest.mark.parametrize(("key", "parameters"), CASES)
+def test_decisions_are_those_of_the_literal_formula(key, parameters):
+    for seed in (0, 1):
+        X, y = a_stream(seed)
+        expected = play(key, X, y, np.random.default_rng(seed), key in NORMALIZED, **parameters)
+        sampler = samplers.make(key, n_features=D, rng=np.random.default_rng(seed), **parameters)
+        assert_same(by_rounds(sampler, X, y), expected)
+        asked = expected[2].mean()
+        assert asked == 1.0 if key in EVERY_ROUND else 0.0 < asked < 1.0  # the stream tries both answers
+
+
+@pytest.mark.parametrize(("key", "parameters"), [*CASES, ("randomized-budget-perceptron", {"B": 9})])
+def test_a_run_is_the_loop_to_the_last_bit_and_to_the_last_draw(key, parameters):
+    X, y = a_stream(2)
+    loop_rng, run_rng = np.random.default_rng(3), np.random.default_rng(3)
+    loop = samplers.make(key, n_features=D, rng=loop_rng, **parameters)
+    run = samplers.make(key, n_features=D, rng=run_rng, **parameters)
+    expected = by_rounds(loop, X, y)
+    halves = [of(run.run(X[:150], y[:150])), of(run.run(X[150:], y[150:]))]
+    assert_same([np.concatenate(pair) for pair in zip(*halves, strict=True)], expected, margin_tolerance=0.0)
+    assert loop_rng.random() == run_rng.random()
+    assert (loop.rounds, loop.queries, loop.stored) == (run.rounds, run.queries, run.stored) == (
+        T, expected[2].sum(), expected[3].sum())  # fmt: skip
+
+
+@pytest.mark.parametrize(("key", "parameters"), [*CASES, ("randomized-budget-perceptron", {"B": 9})])
+def test_sparse_and_dual_forms_decide_as_the_primal_one(key, parameters):
+    X, y = a_stream(4)
+
+    def fresh(kernel=None):
+        return samplers.make(key, n_features=D, rng=np.random.default_rng(5), kernel=kernel, **parameters)
+
+    expected = of(fresh().run(X, y))
+    rows = sparse.csr_matrix(X)
+    assert_same(of(fresh().run(rows, y)), expected)
+    assert_same(by_rounds(fresh(), rows, y), expected)
+    assert_same(of(fresh("linear").run(X, y)), expected)
+    assert_same(of(fresh("linear").run(rows, y)), expected)
+    assert_same(by_rounds(fresh("linear"), X, y), expected)
+    assert_same(of(fresh(lambda x, z: float(x @ z)).run(X[:120], y[:120])), [column[:120] for column in expected])
+
+
+@pytest.mark.parametrize("key", ["perceptron-ss", "sop-ss", "lasec", "ssmd", "ssnci", "randomized-budget-perceptron"])
+@pytest.mark.parametrize(
+    ("kernel", "parameters", "features"),
+    [
+        ("poly", {"degree": 2, "coef0": 0.0}, lambda X: (X[:, :, None] * X[:, None, :]).reshape(len(X), -1)),
+        ("rbf", {"gamma": 0.4}, None),
+    ],
+)  # fmt: skip
+def test_a_kernel_is_a_linear_sampler_on_its_features(key, kernel, parameters, features):
+    X, y = a_stream(6, rounds=150, d=4)
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    y = y * np.sign(X[:, 1] + 0.1).astype(int)
+    if features is None:  # features of these instances: the rows of a root of their Gram matrix
+        gram = np.exp(-parameters["gamma"] * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+        values, vectors = np.linalg.eigh(gram)
+        Z = vectors * np.sqrt(np.maximum(values, 0.0))
+    else:
+        Z = features(X)
+    own = {"randomized-budget-perceptron": {"B": 12}, "ssmd": {"K": 0.05}, "lasec": {"c": 9.0}}.get(key, {})
+    expected = of(samplers.make(key, n_features=Z.shape[1], rng=np.random.default_rng(1), **own).run(Z, y))
+    settings = {"n_features": 4, "kernel": kernel, "normalize": False, **parameters, **own}  # X is of unit norm
+    for rows in (X, sparse.csr_matrix(X)):
+        dual = samplers.make(key, rng=np.random.default_rng(1), **settings)
+        assert_same(of(dual.run(rows, y)), expected, margin_tolerance=1e-7)
+
+
+def test_lasec_is_ridge_on_the_kernel_that_weighs_the_past_by_its_age():
+    X, y = a_stream(7, rounds=120)
+    learner = samplers.Lasec(b=1.3, c=8.0)
+    primal = samplers.Sampler(learner, samplers.Always(), n_features=D, stores="queried")
+    dual = samplers.Sampler(learner, samplers.Always(), n_features=D, stores="queried", kernel=samplers.Linear())
+    expected = margins_by_recursion(X, y, 1.3, 8.0)
+    np.testing.assert_allclose(primal.run(X, y).margin, expected, atol=1e-9)
+    np.testing.assert_allclose(dual.run(X, y).margin, expected, atol=1e-9)
+
+
+def test_the_budget_perceptron_is_the_sum_of_what_it_stores_and_never_of_more():
+    X, y = a_stream(8)
+    sampler = samplers.make("randomized-budget-perceptron", n_features=D, B=5, rng=np.random.default_rng(2))
+    twin = np.random.default_rng(2).spawn(1)[0]
+    kept: list[np.ndarray] = []
+    for x, label in zip(X, y, strict=True):
+        decision = sampler.decide(x)
+        assert decision.margin == pytest.approx(sum(float(z @ x) for z in kept), abs=1e-9)
+        if sampler.learn(x, int(label)):
+            if len(kept) == 5:
+                kept[int(twin.random() * 5)] = label * x
+            else:
+                kept.append(label * x)
+    assert len(kept) == 5 < sampler.stored
+
+
+@pytest.mark.parametrize("C", [0.05, inf])
+def test_float32_decides_as_float64_away_from_ties(C):
+    X, y = a_stream(9, rounds=200)
+    double = samplers.make("sole", n_features=D, C=C, rng=np.random.default_rng(1)).run(X, y)
+    single = samplers.make("sole", n_features=D, C=C, rng=np.random.default_rng(1), dtype="float32").run(X, y)
+    assert np.mean(double.queried == single.queried) > 0.98
+    np.testing.assert_allclose(double.margin[:30], single.margin[:30], atol=1e-4)
