@@ -251,6 +251,8 @@ def best_alpha(
     rates = np.sin(np.linspace(0.0, np.pi / 2.0, size + 1)) ** 2
     rates[-1] = 1.0
     table = _slopes(prepared, rates)
+    if not np.isfinite(table[1, 0]):  # the prior rules every sequence of finite loss out, at any rate
+        return BestAlpha(alpha=0.0, loss=float(np.inf), gap=0.0, evaluations=rates.size)
     while True:
         rates, table = _with_polished_best(prepared, rates, table)
         best = int(table[:, 0].argmin())

@@ -200,6 +200,7 @@ def test_one_infinite_loss_is_legal_and_a_round_of_them_costs_infinity():
     assert np.isfinite(hindsight.best_alpha(losses).loss)
     assert np.isfinite(hindsight.best_transitions(losses).loss)
     assert np.isfinite(hindsight.partition_curve(losses, 5)).all()
+    assert hindsight.best_alpha([[np.inf, 0.0], [0.0, 0.0]], prior=[1.0, 0.0]).loss == np.inf
     losses[7] = np.inf
     assert hindsight.best_alpha(losses).loss == np.inf
     assert np.isinf(hindsight.partition_curve(losses, 5)).all()

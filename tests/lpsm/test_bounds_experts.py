@@ -1,0 +1,365 @@
+"""Statements about learners over experts: both sides by enumeration, at their ends, and over random runs."""
+
+from math import inf, log
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.optimize import linprog
+
+from experiments.study import bounds_trials
+from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid, bounds, hindsight, synthetic
+from lpsm.bounds import expert_report
+from lpsm.bounds import experts as statements
+from tests.oracles import hindsight as oracle
+
+interior = st.floats(0.01, 0.99)
+small_losses = st.tuples(st.integers(2, 5), st.integers(2, 3)).flatmap(
+    lambda shape: arrays(np.float64, shape, elements=st.floats(0, 4))
+)
+
+
+def shifting(rounds=120, n_experts=4, segments=6, seed=0):
+    rng = np.random.default_rng(seed)
+    losses = rng.exponential(1.0, (rounds, n_experts))
+    for s, part in enumerate(np.array_split(np.arange(rounds), segments)):
+        losses[part, s % n_experts] *= 0.1
+    return losses
+
+
+def switching_fast():
+    """Losses whose best rate is well inside (0, 1), so that Theorem 2 says something."""
+    return synthetic.fast_switching(np.random.default_rng(1), 120, 4, rate=0.4, scale=1000.0).losses
+
+
+def verdicts(run, **options):
+    table = bounds.report(run, **options)
+    return dict(zip(table["statement"], table["verdict"], strict=True))
+
+
+# --- each function against enumeration or high precision
+
+
+@settings(max_examples=30, deadline=None)
+@given(small_losses, interior)
+def test_the_law_of_the_switches_is_that_of_enumeration(losses, alpha):
+    found = np.exp(statements.switch_distribution(losses, alpha))
+    np.testing.assert_allclose(found, [float(q) for q in oracle.switch_distribution(losses, alpha)], rtol=1e-11)
+
+
+@settings(max_examples=30, deadline=None)
+@given(small_losses, interior, st.one_of(interior, st.sampled_from([0.0, 1e-12, 1.0])))
+def test_lemma_1_is_an_identity_at_any_two_rates(losses, reference, alpha):
+    log_q = statements.switch_distribution(losses, reference)
+    n = losses.shape[1]
+    regret = oracle.markov_loss(losses, oracle.share_matrix(n, alpha)) - oracle.markov_loss(
+        losses, oracle.share_matrix(n, reference)
+    )
+    assert statements.regret_identity(log_q, reference, alpha) == pytest.approx(regret, rel=1e-11, abs=1e-11)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_lemma_1_holds_to_a_billionth_at_the_best_rate_of_long_runs(seed):
+    losses = shifting(seed=seed, rounds=400)
+    best = hindsight.best_alpha(losses)
+    assert 0.0 < best.alpha < 1.0
+    log_q = statements.switch_distribution(losses, best.alpha)
+    for alpha in (1e-9, 0.01, 0.3, 0.9, 1 - 1e-9):
+        regret = FixedShare(losses.shape[1], alpha).run(losses).total_loss - best.loss
+        assert abs(statements.regret_identity(log_q, best.alpha, alpha) - regret) <= 1e-9
+
+
+def test_claim_1_is_the_fifty_digit_second_derivative_at_the_best_rate():
+    losses = shifting(40)
+    best = hindsight.best_alpha(losses)
+    mean, variance = statements.switch_moments(statements.switch_distribution(losses, best.alpha))
+    assert mean == pytest.approx(best.alpha, abs=1e-12)  # what stationarity means, thesis (C1)
+    with mpmath.workdps(60):
+        second = mpmath.diff(lambda a: oracle.share_loss(losses, a), mpmath.mpf(best.alpha), 2)
+    assert statements.curvature(40, best.alpha, variance) == pytest.approx(float(second), rel=1e-9)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(2, 60), st.floats(0.05, 0.95), st.floats(0.0, 0.9), st.floats(0.02, 0.98))
+def test_theorem_2_is_the_least_regret_of_any_law_with_that_mean_and_variance(horizon, best, beta, alpha):
+    """By a linear programme over the laws on a fine grid."""
+    variance = (1 - beta) * best * (1 - best) / (horizon - 1)
+    bound = statements.fixed_share_regret_lower(horizon, best, beta, alpha)
+    points = np.linspace(0.0, 1.0, 1201)
+    ratio = (horizon - 1) * (points * log(alpha / best) + (1 - points) * log((1 - alpha) / (1 - best)))
+    scale = max(ratio.max() - 600.0, -bound)  # so that the objective stays within floats
+    objective = np.exp(ratio - scale)
+    found = linprog(
+        -objective / objective.max(),
+        A_eq=[np.ones_like(points), points - best, (points - best) ** 2 / variance],
+        b_eq=[1.0, 0.0, 1.0],
+        method="highs",
+    )
+    assume(found.status == 0 and found.fun < -1e-6)  # the grid allows the variance, and the solver's digits suffice
+    least = -(log(-found.fun) + log(objective.max()) + scale)
+    assert least >= bound - 1e-6 * max(1.0, abs(bound))
+    assert least <= bound + 0.02 * max(1.0, abs(bound))
+
+
+@given(st.integers(2, 500), st.floats(0.01, 0.99), st.floats(0.0, 1.0), st.floats(0.0, 1.0))
+def test_theorem_2_never_exceeds_theorem_1_and_meets_it_at_beta_one(horizon, best, beta, alpha):
+    upper = statements.fixed_share_regret(horizon, best, alpha)
+    assert statements.fixed_share_regret_lower(horizon, best, beta, alpha) <= upper + 1e-9 * max(1.0, min(upper, 1e6))
+    assert statements.fixed_share_regret_lower(horizon, best, 1.0, alpha) == pytest.approx(upper, rel=1e-9, abs=1e-9)
+
+
+@given(st.integers(2, 6), interior, interior, st.integers(1, 100))
+def test_the_matrix_form_is_the_scalar_form_on_fixed_share_matrices(n, best, alpha, horizon):
+    target, used = np.array(oracle.share_matrix(n, best)), np.array(oracle.share_matrix(n, alpha))
+    scalar = statements.fixed_share_regret(horizon, best, alpha)
+    assert statements.markov_share_regret(horizon, target, used) == pytest.approx(scalar, rel=1e-9, abs=1e-12)
+    visits = np.full(n, (horizon - 1) / n)
+    assert statements.markov_share_visited_regret(visits, target, used) == pytest.approx(scalar, rel=1e-9, abs=1e-12)
+
+
+def test_rows_never_left_do_not_count_in_the_matrix_form():
+    best, used = np.eye(2), np.array([[0.9, 0.1], [1.0, 0.0]])
+    assert statements.markov_share_regret(11, best, used) == inf
+    assert statements.markov_share_regret(11, best, used, visits=[10.0, 0.0]) == pytest.approx(10 * log(1 / 0.9))
+
+
+def test_the_optimised_regret_tends_to_half_the_logarithm_plus_0_95():
+    gaps = []
+    for horizon in (1_000, 10_000, 100_000, 1_000_000):
+        size = alpha_grid(horizon=horizon).size
+        exact = statements.learn_alpha_optimised_regret(horizon, size)
+        gaps.append(exact - statements.learn_alpha_asymptotic_regret(horizon))
+    assert statements.learn_alpha_asymptotic_regret(10_000) - 0.5 * log(10_000) == pytest.approx(0.95, abs=0.005)
+    assert abs(gaps[0]) < 0.03
+    assert max(map(abs, gaps[1:])) < 0.002
+
+
+def test_the_bound_against_k_segments_is_the_price_of_one_sequence():
+    """With one sequence of experts carrying all the likelihood, Fixed-share pays exactly the bound."""
+    losses = np.full((9, 3), inf)
+    for t, expert in enumerate([0, 0, 2, 2, 2, 1, 1, 1, 1]):
+        losses[t, expert] = 0.25
+    loss = FixedShare(3, 0.2).run(losses).total_loss
+    assert statements.fixed_share_partition_loss(9 * 0.25, 3, 9, 3, 0.2) == pytest.approx(loss, rel=1e-12)
+
+
+# --- the report
+
+
+def test_every_statement_is_firm_on_a_run_that_is_long_enough():
+    losses = switching_fast()
+    found = verdicts(FixedShare(4, hindsight.best_alpha(losses).alpha + 0.02).run(losses))
+    assert set(found) == {
+        "Fixed-share against k segments",
+        "Theorem 1",
+        "Lemma 1",
+        "Claim 1",
+        "Theorem 2",
+        "Theorem 1 for matrices",
+        "Theorem 1 for matrices, by visits",
+    }
+    assert all(v.startswith("holds") for v in found.values())
+    found = verdicts(LearnAlpha(4, alpha_grid(horizon=len(losses))).run(losses))
+    assert len(found) == 6
+    assert all(v.startswith("holds") for v in found.values())
+
+
+def test_a_learner_is_reported_on_without_being_changed():
+    losses, learner = shifting(), LearnAlpha(4, [0.1, 0.3])
+    before = learner.weights
+    of_learner = bounds.report(learner, losses)
+    assert (learner.weights == before).all()
+    assert of_learner.equals(bounds.report(learner.run(losses)))
+
+
+def test_priors_enter_the_bounds():
+    losses = shifting()
+    prior = np.array([0.7, 0.1, 0.1, 0.1])
+    for learner in (
+        StaticExpert(4, prior=prior),
+        FixedShare(4, 0.05, prior=prior),
+        MarkovShare(np.full((4, 4), 0.25), prior=prior),
+        LearnAlpha(4, [0.01, 0.05, 0.4], prior=prior, alpha_prior=[0.2, 0.3, 0.5]),
+    ):
+        table = bounds.report(learner.run(losses))
+        assert table.holds.all()
+        assert (table.verdict.str.startswith("holds")).any()
+    assert verdicts(learner.run(losses))["Corollary 1, optimised"].startswith("void")  # neither fine enough nor uniform
+
+
+@pytest.mark.parametrize("kind", ["StaticExpert", "FixedShare", "MarkovShare", "LearnAlpha"])
+def test_a_run_that_lost_too_much_is_caught(kind):
+    losses = shifting()
+    learner = {
+        "StaticExpert": StaticExpert(4),
+        "FixedShare": FixedShare(4, 0.05),
+        "MarkovShare": MarkovShare(np.full((4, 4), 0.05) + 0.8 * np.eye(4)),
+        "LearnAlpha": LearnAlpha(4, alpha_grid(horizon=120)),
+    }[kind]
+    run = learner.run(losses)
+    run.loss[:] += 0.5
+    table = bounds.report(run)
+    assert not table.holds.all()
+    assert (table.loc[~table.holds, "verdict"].str.startswith("violated")).all()
+
+
+def test_a_run_that_lost_too_little_is_caught_by_the_identity_and_the_lower_bound():
+    losses = switching_fast()
+    best = hindsight.best_alpha(losses)
+    run = FixedShare(4, best.alpha + 0.02).run(losses)
+    run.loss[:] *= best.loss / run.total_loss
+    table = bounds.report(run).set_index("statement")
+    assert not table.loc["Lemma 1", "holds"]
+    assert not table.loc["Theorem 2", "holds"]
+    assert table.loc["Theorem 1", "holds"]
+
+
+def test_statements_that_need_an_interior_best_rate_are_void_at_an_end():
+    losses = np.tile([0.0, 9.0], (40, 1))
+    found = verdicts(FixedShare(2, 0.1).run(losses))
+    for name in ("Lemma 1", "Claim 1", "Theorem 2"):
+        assert found[name] == "void: alpha* = 0 is not inside (0, 1)"
+    assert found["Theorem 1"] == "holds"
+
+
+def test_infinite_and_useless_bounds_are_vacuous_not_violated():
+    losses = shifting()
+    table = bounds.report(StaticExpert(4).run(losses)).set_index("statement")
+    assert table.loc["Theorem 1", "bound"] == inf
+    assert table.loc["Theorem 1", "verdict"].startswith("vacuous")
+    assert table.loc["Theorem 1", "holds"]
+    assert verdicts(FixedShare(4, 0.9).run(losses))["Theorem 2"].startswith("vacuous")
+    assert verdicts(StaticExpert(2).run([[0.0, 0.1]]))["Static-expert against the best expert"].startswith("vacuous")
+
+
+def test_runs_the_statements_do_not_speak_of_are_void():
+    losses = shifting()
+    awake = np.ones(losses.shape, dtype=bool)
+    awake[3, 1] = False
+    hopeless = losses.copy()
+    hopeless[5] = inf
+    learner = LearnAlpha(4, alpha_grid(horizon=120))
+    for run in (
+        FixedShare(4, 0.1).run(losses, awake),
+        MarkovShare(np.full((4, 4), 0.25)).run(losses, awake),
+        StaticExpert(4).run(hopeless),
+        FixedShare(4, 0.1).run(hopeless),
+        learner.run(hopeless),
+        learner.run(losses),  # goes on from there
+        LearnAlpha(4, doubling=True).run(hopeless),
+    ):
+        table = bounds.report(run)
+        assert table.holds.all()
+        assert (table.verdict.str.startswith("void")).all()
+
+
+def test_a_fixed_share_that_goes_on_is_held_against_the_weights_it_went_on_from():
+    losses, learner = shifting(), FixedShare(4, 0.05)
+    learner.run(losses[:50])
+    table = bounds.report(learner.run(losses[50:])).set_index("statement")
+    assert table.holds.all()
+    assert table.loc["Lemma 1", "verdict"] == "holds"
+
+
+@pytest.mark.parametrize(("rounds", "n"), [(1, 1), (1, 3), (2, 1), (2, 2), (30, 1)])
+def test_the_smallest_runs_are_reported(rounds, n):
+    losses = np.random.default_rng(0).exponential(1.0, (rounds, n))
+    for learner in (
+        StaticExpert(n),
+        FixedShare(n, 0.3),
+        MarkovShare(np.full((n, n), 1 / n)),
+        LearnAlpha(n, alpha_grid(horizon=rounds)),
+        LearnAlpha(n, doubling=True),
+    ):
+        assert bounds.report(learner.run(losses)).holds.all()
+
+
+def test_losses_of_a_million_and_single_infinities_violate_nothing():
+    rng = np.random.default_rng(5)
+    losses = 1e6 * rng.random((80, 3))
+    losses[rng.random(80) < 0.2, 1] = inf
+    for learner in (
+        FixedShare(3, 0.2),
+        FixedShare(3, 1.0),
+        MarkovShare(np.full((3, 3), 1 / 3)),
+        LearnAlpha(3, [0.0, 0.5]),
+    ):
+        assert bounds.report(learner.run(losses)).holds.all()
+
+
+def test_the_doubling_bound_holds_on_shifting_losses():
+    losses = shifting(rounds=700, segments=20)
+    table = bounds.report(LearnAlpha(4, doubling=True).run(losses))
+    assert table.verdict.tolist() == ["holds"]
+
+
+def test_beyond_the_given_rounds_the_costly_statements_are_void():
+    found = verdicts(FixedShare(4, 0.1).run(shifting()), exact_rounds=100)
+    assert found["Lemma 1"].startswith("void: not computed")
+    assert found["Theorem 1"] == "holds"
+
+
+def test_an_empty_run_has_an_empty_report():
+    assert len(bounds.report(FixedShare(2, 0.1).run(np.empty((0, 2))))) == 0
+
+
+def check_trials(count):
+    reports = bounds_trials.table([bounds_trials.play(bounds_trials.Trial(index=i)) for i in range(count)])
+    assert reports.loc[~reports["holds"]].empty, reports.loc[~reports["holds"]].head().to_string()
+    lemma = reports["statement"].str.startswith("Lemma 1") & (reports["verdict"] == "holds")
+    assert reports.loc[lemma, "slack"].max() <= 1e-9
+    found = bounds_trials.summary(reports)
+    assert (found["firm"] > 0).all(), found[found["firm"] == 0].to_string()
+    return found
+
+
+def test_two_hundred_random_trials_violate_nothing_and_every_statement_speaks():  # theorem
+    check_trials(200)
+
+
+@pytest.mark.long
+def test_ten_thousand_random_trials_violate_nothing():
+    found = check_trials(10_000)
+    assert (found["firm"] >= 100).all()
+
+
+# --- errors
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: statements.fixed_share_regret(10, 1.5, 0.1), r"best_alpha must lie in \[0, 1\], got 1.5"),
+        (lambda: statements.fixed_share_regret_lower(10, 0.0, 0.5, 0.1), r"best_alpha must lie in \(0, 1\), got 0.0"),
+        (lambda: statements.fixed_share_regret_lower(10, 0.5, 1.5, 0.1), r"beta must lie in \[0, 1\], got 1.5"),
+        (lambda: statements.fixed_share_regret_lower(1, 0.5, 0.5, 0.1), "horizon must be at least 2"),
+        (lambda: statements.regret_identity(np.log([0.5, 0.5]), 1.0, 0.2), r"reference must lie in \(0, 1\)"),
+        (lambda: statements.regret_identity([0.5, 0.5], 0.5, 0.2), "log_q must hold"),
+        (lambda: statements.relative_curvature(10, 0.5, -40.0), "must give a beta in"),
+        (lambda: statements.switch_distribution([[0.0, 1.0]], 0.0), "alpha must lie in"),
+        (lambda: statements.switch_distribution([[0.0], [1.0]], 0.5), "at least 2 experts"),
+        (lambda: statements.learn_alpha_regret(10, 0.2, [0.1, 1.2]), "alphas must be a vector"),
+        (lambda: statements.learn_alpha_regret(10, 0.2, [0.1, 0.2], prior=[1.0]), "prior must have shape"),
+        (lambda: statements.markov_share_regret(10, np.eye(2), np.eye(3)), "matrix must have shape"),
+        (lambda: statements.markov_share_regret(10, np.eye(2), np.ones((2, 2))), "rows that sum to 1"),
+        (lambda: statements.fixed_share_partition_loss(1.0, 12, 10, 3, 0.1), r"k must lie in \[1, 10\], got 12"),
+        (lambda: statements.fixed_share_partition_loss(1.0, 2, 10, 1, 0.1), "k must be 1"),
+        (lambda: statements.static_expert_loss([]), "expert_losses must have shape"),
+        (lambda: statements.divergence(0.5, -0.1), "must lie in"),
+        (lambda: bounds.report(FixedShare(2, 0.1)), "losses must be given with a learner"),
+        (lambda: bounds.report(FixedShare(2, 0.1).run([[0.0, 1.0]]), [[0.0, 1.0]]), "a run carries its own"),
+    ],
+)
+def test_a_hypothesis_that_fails_is_named_with_its_value(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_a_record_without_its_losses_cannot_be_reported():
+    run = FixedShare(2, 0.1).run([[0.0, 1.0]])
+    bare = type(run)(loss=run.loss)
+    with pytest.raises(ValueError, match="run must carry its losses"):
+        expert_report.rows(bare)
