@@ -186,7 +186,7 @@ def markov_round(losses: Floats, awake: NDArray[np.bool_], matrix: Floats, weigh
         return np.inf
     factor = np.empty((2, n))
     decay_scaled(losses, lowest, factor[0], factor[1])
-    ratio, exponent = scaled_column_round(weights[0], weights[1], factor[0], factor[1], awake)
+    ratio, exponent = scaled_column_round(weights[0], weights[1], factor[0], factor[1], awake, lowest)
     before = weights.copy()
     for i in range(n):
         total, total_exponent = 0.0, 0.0

@@ -24,7 +24,9 @@ KernelArrays = tuple[Floats, Floats, Floats, Floats, Floats]
 
 SAFE_FLOOR = 1e-100  # smallest share per round that keeps weights within floats
 SAFE_MASS = 1e-140  # how far a column's mass may fall between two folds
-SAFE_STAY = 1e-6  # smallest 1 - alpha of which 1 - alpha - alpha/(n-1) keeps ten digits
+SAFE_STAY = 1e-6  # smallest 1 - alpha of which 1 - alpha - alpha/(n-1) keeps ten digits ..
+SAFE_STAY_OF_FEW = 1e-2  # .. and fourteen, where there are so few alphas that exactness costs little
+FEW = 8
 MOST_ROUNDS = 16  # between folds
 
 
@@ -37,7 +39,8 @@ def packed(
     """
     others = max(n_experts - 1, 1)
     floor = np.minimum(alphas / others, 1.0 - alphas)
-    is_slow = ((floor < SAFE_FLOOR) | (1.0 - alphas < SAFE_STAY)) & (n_experts > 1)
+    stay = SAFE_STAY if alphas.size > FEW else SAFE_STAY_OF_FEW
+    is_slow = ((floor < SAFE_FLOOR) | (1.0 - alphas < stay)) & (n_experts > 1)
     order = np.concatenate([np.flatnonzero(~is_slow), np.flatnonzero(is_slow)])
     m, s = int((~is_slow).sum()), int(is_slow.sum())
 

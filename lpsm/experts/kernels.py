@@ -46,12 +46,18 @@ LN2 = 0.6931471805599453
 @compiled
 def lowest_loss(losses: Floats, lower: float) -> float:
     """Smallest loss; NaN if one is NaN or below `lower`."""
-    lowest = np.inf
-    legal = True
-    for i in range(losses.size):
-        legal &= losses[i] >= lower
-        lowest = min(lowest, losses[i])
-    return lowest if legal else np.nan
+    even = odd = np.inf
+    illegal = 0
+    for q in range(losses.size // 2):
+        a, b = losses[2 * q], losses[2 * q + 1]
+        illegal += not (a >= lower and b >= lower)
+        even = a if a < even else even
+        odd = b if b < odd else odd
+    if losses.size % 2:
+        a = losses[losses.size - 1]
+        illegal += not a >= lower
+        even = a if a < even else even
+    return np.nan if illegal else min(even, odd)
 
 
 @compiled
@@ -73,6 +79,36 @@ def dot(a: Floats, b: Floats) -> float:
     for j in range(8 * whole, a.size):
         rest += a[j] * b[j]
     return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7)) + rest
+
+
+@compiled
+def row_products(matrix: Floats, vector: Floats, out: Floats) -> None:
+    """Write matrix @ vector to `out`, four rows at a time, in an order of additions that no machine changes."""
+    n, m = matrix.shape
+    for q in range(n // 4):
+        i = 4 * q
+        a, b, c, d = matrix[i], matrix[i + 1], matrix[i + 2], matrix[i + 3]
+        a0 = b0 = c0 = d0 = a1 = b1 = c1 = d1 = 0.0
+        for p in range(m // 2):
+            j = 2 * p
+            x, y = vector[j], vector[j + 1]
+            a0 += a[j] * x
+            b0 += b[j] * x
+            c0 += c[j] * x
+            d0 += d[j] * x
+            a1 += a[j + 1] * y
+            b1 += b[j + 1] * y
+            c1 += c[j + 1] * y
+            d1 += d[j + 1] * y
+        if m % 2:
+            x = vector[m - 1]
+            a0 += a[m - 1] * x
+            b0 += b[m - 1] * x
+            c0 += c[m - 1] * x
+            d0 += d[m - 1] * x
+        out[i], out[i + 1], out[i + 2], out[i + 3] = a0 + a1, b0 + b1, c0 + c1, d0 + d1
+    for i in range(n - n % 4, n):
+        out[i] = dot(matrix[i], vector)
 
 
 @compiled
@@ -158,18 +194,19 @@ def _fold(weights: Floats, columns: Floats, head: Floats) -> None:
 
 @compiled
 def _survives(
-    losses: Floats, awake: NDArray[np.bool_], weights: Floats, columns: Floats, slow: Floats, head: Floats
+    losses: Floats, awake: NDArray[np.bool_], weights: Floats, columns: Floats, slow: Floats, shared: bool
 ) -> bool:
-    """Whether some alpha-expert gives the outcome a positive probability, or has nobody awake to ask."""
+    """Whether some alpha-expert gives the outcome a positive probability, or has no weight awake.
+
+    Once `shared`, everybody has weight in the columns that are not slow.
+    """
     n, m = weights.shape
-    if m > 0 and head[SINCE] >= 0.0:
-        return True  # after a share step each expert has weight there, and the caller saw a finite loss
     for j in range(columns.shape[1]):
         if columns[MANTISSA, j] > 0.0:
             abstains = True
             for i in range(n):
-                weight = weights[i, j] if j < m else slow[0, i, j - m]
-                if awake[i] and weight > 0.0:
+                weight = slow[0, i, j - m] if j >= m else weights[i, j]
+                if awake[i] and (weight > 0.0 or (shared and j < m)):
                     abstains = False
                     if losses[i] < np.inf:
                         return True
@@ -179,13 +216,16 @@ def _survives(
 
 
 @compiled
-def _slow_columns(columns: Floats, slow: Floats, head: Floats, work: Floats, m: int, awake: NDArray[np.bool_]) -> float:
+def _slow_columns(
+    columns: Floats, slow: Floats, head: Floats, work: Floats, awake: NDArray[np.bool_], lowest: float
+) -> float:
     """The round of the alphas kept as scaled numbers; return their part of the sum of TOP * MASS."""
     total = 0.0
+    m = columns.shape[1] - slow.shape[2]
     for q in range(slow.shape[2]):
         j = m + q
         mantissa, exponent = slow[0, :, q].copy(), slow[1, :, q].copy()
-        ratio, ratio_exponent = scaled_column_round(mantissa, exponent, work[1], work[2], awake)
+        ratio, ratio_exponent = scaled_column_round(mantissa, exponent, work[1], work[2], awake, lowest)
         part, shift = math.frexp(columns[MANTISSA, j] * ratio)
         columns[MANTISSA, j] = part
         columns[EXPONENT, j] += ratio_exponent + shift
@@ -231,19 +271,18 @@ def masked_round(
     infinity, and nothing changed, if nothing could have happened.
     """
     n, m = weights.shape
-    lowest, asleep = np.inf, True
+    started = head[SINCE] >= 0.0
+    lowest = np.inf
     for i in range(n):
         if awake[i]:
-            asleep = False
             if not losses[i] >= head[LOWER]:
                 return np.nan
             lowest = min(lowest, losses[i])
-    if asleep:
-        lowest = 0.0
-    if lowest == np.inf or not _survives(losses, awake, weights, columns, slow, head):
+    if not _survives(losses, awake, weights, columns, slow, started):
         return np.inf
+    if lowest == np.inf:
+        lowest = 0.0  # columns without weight awake stay as they are
     decay_scaled(losses, lowest, work[1], work[2])
-    started = head[SINCE] >= 0.0
     mantissa, exponent = np.empty(n), np.empty(n)
     for j in range(m):
         for i in range(n):
@@ -253,7 +292,7 @@ def masked_round(
             part, shift = math.frexp(weight)
             mantissa[i] = part
             exponent[i] = shift
-        ratio, ratio_exponent = scaled_column_round(mantissa, exponent, work[1], work[2], awake)
+        ratio, ratio_exponent = scaled_column_round(mantissa, exponent, work[1], work[2], awake, lowest)
         mass = 0.0
         for i in range(n):
             weights[i, j] = mantissa[i] * power_of_two(exponent[i])
@@ -262,7 +301,7 @@ def masked_round(
         columns[MANTISSA, j] = part
         columns[EXPONENT, j] += ratio_exponent + shift
         columns[MASS, j] = mass
-    total = _slow_columns(columns, slow, head, work, m, awake)
+    total = _slow_columns(columns, slow, head, work, awake, lowest)
     return _close(weights, columns, head, lowest, total, True)
 
 
@@ -283,10 +322,10 @@ def learn_alpha_round(
     total = 0.0
     if slow.shape[2] > 0:
         awake = np.ones(losses.size, dtype=np.bool_)
-        if not _survives(losses, awake, weights, columns, slow, head):
-            return np.inf
+        if weights.shape[1] == 0 and not _survives(losses, awake, weights, columns, slow, True):
+            return np.inf  # otherwise a share step has given weight to everybody, the one with a finite loss too
         decay_scaled(losses, lowest, work[1], work[2])
-        total = _slow_columns(columns, slow, head, work, weights.shape[1], awake)
+        total = _slow_columns(columns, slow, head, work, awake, lowest)
     if weights.shape[1] > 0:
         decay(losses, lowest, work[0])
         total += _sweep(weights, columns, work[0])
@@ -298,15 +337,20 @@ def mixture(weights: Floats, columns: Floats, slow: Floats, head: Floats, out: F
     """Weights over the experts for the next round: out_i = sum_j p_top(j) p_j(i), shape (n,)."""
     n, m = weights.shape
     started = head[SINCE] >= 0.0
-    weight = columns[WORK, :m]
+    top, weight = columns[TOP, :m], columns[WORK, :m]
     level = 0.0
-    for j in range(m):
-        top = columns[TOP, j]
-        weight[j] = top * columns[KEEP, j] if started else top
-        if started:
-            level += top * columns[SPREAD, j] * columns[MASS, j]
+    if started:
+        keep, spread, mass = columns[KEEP, :m], columns[SPREAD, :m], columns[MASS, :m]
+        for j in range(m):
+            weight[j] = spread[j] * mass[j]
+        level = dot(top, weight)
+        for j in range(m):
+            weight[j] = top[j] * keep[j]
+    else:
+        weight[:] = top
+    row_products(weights, weight, out)
     for i in range(n):
-        value = level + dot(weights[i], weight)
+        value = level + out[i]
         for q in range(slow.shape[2]):
             value += columns[TOP, m + q] * slow[0, i, q] * power_of_two(slow[1, i, q])
         out[i] = value / head[TOTAL]
@@ -317,6 +361,38 @@ def alpha_posterior(columns: Floats, head: Floats, out: Floats) -> None:
     """Weights of the alphas, in the order of `columns`: equation (2.6), shape (m + s,)."""
     for j in range(out.size):
         out[j] = columns[TOP, j] * columns[MASS, j] / head[TOTAL]
+
+
+@compiled
+def _single_alpha_run(
+    losses: Floats, weights: Floats, columns: Floats, head: Floats, factor: Floats, loss: Floats, record: Floats
+) -> None:
+    """The rounds of `learn_alpha_run` for one alpha, with everything but the weights in registers."""
+    n = factor.size
+    column = weights.reshape(n)
+    keep, spread, top = columns[KEEP, 0], columns[SPREAD, 0], columns[TOP, 0]
+    mass, total, since = columns[MASS, 0], head[TOTAL], head[SINCE]
+    every, lower = head[EVERY], head[LOWER]
+    for t in range(losses.shape[0]):
+        share = spread * mass
+        if record.shape[0] > 0:
+            row = record[t]
+            for i in range(n):
+                row[i] = (top * keep * column[i] + top * share) / total
+        lowest = lowest_loss(losses[t], lower)
+        if not lowest < np.inf:
+            loss[t] = lowest
+            continue
+        decay(losses[t], lowest, factor)
+        mass = _single_column(column, keep, share, factor)
+        before, total = total, top * mass
+        loss[t] = lowest + math.log(before / total)
+        since += 1.0
+        if since >= every:
+            columns[MASS, 0], head[TOTAL] = mass, total
+            _fold(weights, columns, head)
+            top, mass, total, since = columns[TOP, 0], columns[MASS, 0], head[TOTAL], head[SINCE]
+    columns[MASS, 0], head[TOTAL], head[SINCE] = mass, total, since
 
 
 @compiled
@@ -332,7 +408,11 @@ def learn_alpha_run(
     alpha_record: Floats,
 ) -> None:
     """Round after round over `losses` (T, n) into `loss` (T,); `record` and `alpha_record` have T or 0 rows."""
+    single = weights.shape[1] == 1 and slow.shape[2] == 0 and alpha_record.shape[0] == 0
     for t in range(losses.shape[0]):
+        if single and head[SINCE] >= 0.0:
+            _single_alpha_run(losses[t:], weights, columns, head, work[0], loss[t:], record[t:])
+            return
         if record.shape[0] > 0:
             mixture(weights, columns, slow, head, record[t])
         if alpha_record.shape[0] > 0:

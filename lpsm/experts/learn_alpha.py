@@ -57,6 +57,8 @@ class LearnAlpha(Learner):
     True
     """
 
+    HAS_ALPHAS = True
+
     def __init__(
         self,
         n_experts: int,

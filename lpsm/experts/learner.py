@@ -49,6 +49,7 @@ class Learner:
     """
 
     VERSION: ClassVar[int] = 1
+    HAS_ALPHAS: ClassVar[bool] = False
 
     def __init__(self, n_experts: int, *, signed: bool = False) -> None:
         if not (isinstance(n_experts, int | np.integer) and n_experts >= 1):
@@ -121,6 +122,8 @@ class Learner:
             raise ValueError(f"losses must have shape (T, {self.n_experts}), got {table.shape}")
         mask = None if awake is None else self._mask(awake, table.shape)
         self._check(table, mask)
+        if alpha_weights and not self.HAS_ALPHAS:
+            raise ValueError(f"alpha_weights must be False for {type(self).__name__}, which has no alphas, got True")
         start = type(self).from_state(self.state())
         record = self._run(table, mask, weights, alpha_weights)
         return replace(record, losses=table, awake=mask, start=start)
@@ -144,6 +147,13 @@ class Learner:
         ValueError
             If the state is of another kind or version, or incomplete.
         """
+        try:
+            return cls._from(state)
+        except KeyError as error:
+            raise ValueError(f"state must hold {error.args[0]}, got only {sorted(state)}") from None
+
+    @classmethod
+    def _from(cls, state: Mapping[str, NDArray[Any]]) -> Self:
         kind, version = str(state["kind"]), int(state["version"])
         if kind != cls.__name__:
             raise ValueError(f"state must be of kind {cls.__name__}, got {kind}")
@@ -168,8 +178,6 @@ class Learner:
 
     def _run(self, losses: Floats, awake: NDArray[np.bool_] | None, weights: bool, alpha_weights: bool) -> ExpertRun:
         """Run over checked losses, a round at a time."""
-        if alpha_weights:
-            raise ValueError(f"alpha_weights must be False for {type(self).__name__}, which has no alphas, got True")
         loss = np.empty(len(losses))
         record = np.empty_like(losses) if weights else None
         for t, row in enumerate(losses):

@@ -134,13 +134,18 @@ def scaled_share(mantissa: Floats, exponent: Floats, alpha: float) -> None:
 
 @compiled
 def scaled_column_round(
-    mantissa: Floats, exponent: Floats, factor: Floats, factor_exponent: Floats, awake: NDArray[np.bool_]
+    mantissa: Floats,
+    exponent: Floats,
+    factor: Floats,
+    factor_exponent: Floats,
+    awake: NDArray[np.bool_],
+    lowest: float,
 ) -> tuple[float, float]:
     """Multiply the awake weights by their factors, the sleeping ones by the common ratio; return that ratio.
 
-    The column is normalised to total one again, but not shared.  If no weight is
-    awake nothing happens (ratio 1); if every awake weight dies the column is
-    left alone and the ratio is zero.
+    Factors are relative to exp(-lowest).  The column's total stays, and it is not shared.
+    If no weight is awake nothing happens (the ratio is 1, that is exp(lowest)); if every
+    awake weight dies the column is left alone and the ratio is zero.
     """
     n = mantissa.size
     new = np.zeros((2, n))
@@ -153,7 +158,9 @@ def scaled_column_round(
             new[1, i] = exponent[i] + factor_exponent[i]
     base, base_exponent = scaled_total(old[0], old[1])
     if base == 0.0:
-        return 1.0, 0.0
+        idle = np.empty((2, 1))
+        decay_scaled(np.zeros(1), lowest, idle[0], idle[1])
+        return idle[0, 0], idle[1, 0]
     total, total_exponent = scaled_total(new[0], new[1])
     if total == 0.0:
         return 0.0, 0.0

@@ -1,0 +1,315 @@
+"""Static-expert, Fixed-share and Markov-share: invariants, oracles, theorems, extremes."""
+
+from itertools import pairwise
+from math import copysign, exp, log
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert
+from tests.oracles.experts import by_enumeration, by_logarithms, by_mpmath, share_matrix
+
+RATES = [0.0, 1e-300, 1e-9, 0.02, 0.5, 2 / 3, 0.97, 1 - 1e-4, 1 - 1e-12, 1.0]
+
+
+def matrix_of(rng, n):
+    matrix = rng.random((n, n)) * (rng.random((n, n)) < 0.7) + 0.01 * np.eye(n)
+    return matrix / matrix.sum(axis=1, keepdims=True)
+
+
+def learners(n, seed=0):
+    """Every learner of one transition law, with the law."""
+    matrix = matrix_of(np.random.default_rng(seed), n)
+    yield StaticExpert(n), np.eye(n)
+    yield MarkovShare(matrix), matrix
+    for alpha in RATES:
+        yield FixedShare(n, alpha), share_matrix(n, alpha)
+
+
+def played(learner, losses, awake=None):
+    """Losses and weights by repeated update; weights also after the last round."""
+    loss, weights = [], [learner.weights]
+    for t, row in enumerate(losses):
+        loss.append(learner.update(row) if awake is None else learner.update(row, awake[t]))
+        weights.append(learner.weights)
+    return np.array(loss), np.array(weights)
+
+
+loss_tables = st.integers(1, 3).flatmap(
+    lambda n: st.lists(st.lists(st.floats(0, 20), min_size=n, max_size=n), min_size=1, max_size=6)
+)
+
+
+@settings(max_examples=8, deadline=None)
+@given(loss_tables)
+def test_every_learner_equals_the_sum_over_all_sequences_of_experts(table):
+    losses = np.array(table)
+    n = losses.shape[1]
+    for learner, matrix in learners(n):
+        loss, weights = played(learner, losses)
+        expected_loss, expected_weights, _ = by_enumeration(losses, [matrix], [1 / n] * n, [1.0])
+        np.testing.assert_allclose(loss, expected_loss, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(weights, expected_weights, rtol=0, atol=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 5), st.integers(1, 60), st.integers(0, 2**32 - 1))
+def test_weights_are_a_distribution_and_the_loss_is_theirs(n, rounds, seed):
+    rng = np.random.default_rng(seed)
+    losses = rng.exponential(rng.choice([0.1, 1.0, 10.0]), size=(rounds, n))
+    for learner, _ in learners(n, seed):
+        loss, weights = played(learner, losses)
+        assert (weights >= 0).all()
+        np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=1e-12)
+        with np.errstate(divide="ignore"):
+            expected = -np.logaddexp.reduce(np.log(weights[:-1]) - losses, axis=1)
+        np.testing.assert_allclose(loss, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8])
+def test_renaming_the_experts_renames_the_weights(n):
+    losses = np.random.default_rng(n).exponential(size=(50, n))
+    for alpha in RATES:
+        forward = FixedShare(n, alpha).run(losses)
+        backward = FixedShare(n, alpha).run(losses[:, ::-1])
+        np.testing.assert_allclose(forward.weights, backward.weights[:, ::-1], atol=1e-12)
+
+
+@pytest.mark.parametrize("shift", [1.0, 1e4])
+def test_a_loss_common_to_all_experts_is_paid_and_changes_no_weight(shift):
+    losses = np.random.default_rng(3).exponential(size=(40, 3))
+    for (plain, _), (shifted, _) in zip(learners(3), learners(3), strict=True):
+        a, b = plain.run(losses), shifted.run(losses + shift)
+        np.testing.assert_allclose(a.weights, b.weights, atol=1e-9)
+        np.testing.assert_allclose(a.loss + shift, b.loss, rtol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1.0, 50.0, 1e6])
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_short_runs_with_huge_and_infinite_losses_equal_sixty_digit_arithmetic(n, scale):
+    rng = np.random.default_rng(n)
+    losses = rng.exponential(size=(40, n)) * scale
+    losses[rng.random(losses.shape) < 0.3] = 0.0
+    losses[9] = np.inf
+    if n > 1:
+        losses[rng.random(losses.shape) < 0.03] = np.inf
+    for learner, matrix in learners(n):
+        law = learner.alpha if isinstance(learner, FixedShare) else matrix
+        loss, weights = played(learner, losses)
+        expected_loss, expected_weights, _ = by_mpmath(losses, [law], [1 / n] * n, [1.0])
+        np.testing.assert_allclose(loss, expected_loss, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(weights, expected_weights, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_sleeping_experts_keep_their_part_as_in_sixty_digit_arithmetic(n):
+    rng = np.random.default_rng(10 + n)
+    losses = rng.exponential(size=(30, n)) * rng.choice([1.0, 1e3], size=(30, n))
+    awake = rng.random((30, n)) < 0.6
+    prior = rng.random(n) ** 8 + 1e-200
+    law = matrix_of(rng, n)
+    cases = [(FixedShare(n, alpha, prior=prior), alpha) for alpha in RATES]
+    cases += [(MarkovShare(law, prior=prior), law), (StaticExpert(n, prior=prior), 0.0)]
+    for learner, law in cases:
+        loss, weights = played(learner, np.where(awake, losses, np.nan), awake)
+        expected_loss, expected_weights, _ = by_mpmath(losses, [law], prior, [1.0], awake)
+        np.testing.assert_allclose(loss, expected_loss, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(weights, expected_weights, rtol=0, atol=1e-9)
+
+
+def test_a_sleepers_loss_is_not_looked_at_and_its_share_of_a_static_mixture_stays():
+    learner = StaticExpert(3, prior=[0.2, 0.3, 0.5])
+    learner.update([0.0, 2.0, np.nan], [True, True, False])
+    assert learner.weights[2] == pytest.approx(0.5, abs=1e-15)
+    assert learner.update([np.nan] * 3, [False] * 3) == 0.0
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.01, 1.0])
+def test_a_long_run_equals_long_double_logarithms(alpha):
+    losses = np.random.default_rng(5).exponential(size=(5000, 3)) * 5
+    run = FixedShare(3, alpha).run(losses)
+    expected, _, cumulative = by_logarithms(losses, [alpha])
+    np.testing.assert_allclose(run.loss, expected, rtol=1e-9, atol=1e-9)
+    assert run.total_loss == pytest.approx(cumulative[0], abs=1e-8)
+
+
+def test_symmetric_regimes_leave_a_static_mixture_even():
+    losses = np.zeros((4000, 2))
+    losses[:2000, 1] = losses[2000:, 0] = 1.7
+    learner = StaticExpert(2)
+    learner.run(losses)
+    np.testing.assert_allclose(learner.weights, [0.5, 0.5], atol=1e-9)
+
+
+def test_alpha_goes_to_the_other_experts_only():
+    learner = FixedShare(4, 0.3)
+    learner.update([0.0, np.inf, np.inf, np.inf])
+    np.testing.assert_allclose(learner.weights, [0.7, 0.1, 0.1, 0.1], atol=1e-15)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_alpha_one_between_two_experts_is_static_expert_on_swapped_losses(seed):
+    losses = np.random.default_rng(seed).exponential(size=(300, 2)) * 20
+    swapped = losses.copy()
+    swapped[1::2] = losses[1::2, ::-1]
+    static = StaticExpert(2).run(swapped)
+    np.testing.assert_allclose(FixedShare(2, 1.0).run(losses).loss, static.loss, rtol=1e-12, atol=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(2, 4), st.integers(2, 60), st.floats(1e-4, 0.5), st.integers(0, 2**32 - 1))
+def test_fixed_share_stays_within_its_bound_of_the_best_partition(n, rounds, alpha, seed):
+    losses = np.random.default_rng(seed).exponential(size=(rounds, n))
+    total = FixedShare(n, alpha).run(losses).total_loss
+    assert StaticExpert(n).run(losses).total_loss <= losses.sum(axis=0).min() + log(n) + 1e-9
+    for segments in range(1, 4):
+        cuts = np.linspace(0, rounds, segments + 1).astype(int)
+        parts = [losses[a:b] for a, b in pairwise(cuts) if b > a]
+        partition = sum(part.sum(axis=0).min() for part in parts)
+        k = len(parts)
+        bound = partition + log(n) + (k - 1) * log((n - 1) / alpha) + (rounds - k) * log(1 / (1 - alpha))
+        assert total <= bound + 1e-9  # counting a repeated expert as a switch only loosens it up to alpha = 1 - 1/n
+
+
+def test_a_round_that_nobody_foresaw_costs_infinity_and_teaches_nothing():
+    for learner, _ in learners(3):
+        learner.update([0.1, 0.5, 0.2])
+        before = learner.weights
+        assert learner.update([np.inf] * 3) == np.inf
+        np.testing.assert_array_equal(learner.weights, before)
+    learner = StaticExpert(2)
+    learner.update([0.0, np.inf])
+    assert learner.update([np.inf, 0.0]) == np.inf
+    np.testing.assert_array_equal(learner.weights, [1.0, 0.0])
+    assert learner.update([2.0, 0.0]) == 2.0
+
+
+@pytest.mark.parametrize("splits", [[0, 1, 2, 300], [0, 17, 100, 101, 300], [0, 150, 300]])
+def test_chunks_repeated_updates_and_one_run_agree(splits):
+    losses = np.random.default_rng(8).exponential(size=(300, 4)) * 3
+    losses[50, 1] = np.inf
+    awake = np.random.default_rng(9).random((300, 4)) < 0.8
+    for mask in (None, awake):
+        for (whole, _), (parts, _), (single, _) in zip(learners(4), learners(4), learners(4), strict=True):
+            run = whole.run(losses, mask)
+            pieces = [parts.run(losses[a:b], None if mask is None else mask[a:b]) for a, b in pairwise(splits)]
+            loss, weights = played(single, losses, mask)
+            for got in (np.concatenate([piece.loss for piece in pieces]), loss):
+                np.testing.assert_allclose(got, run.loss, rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(np.concatenate([p.weights for p in pieces]), run.weights, atol=1e-12)
+            np.testing.assert_allclose(weights[:-1], run.weights, atol=1e-12)
+            assert whole.run(losses[:3], weights=False).weights is None
+
+
+@pytest.mark.parametrize("file_form", [False, True])
+def test_a_restored_learner_goes_on_as_if_nothing_had_happened(tmp_path, file_form):
+    losses = np.random.default_rng(4).exponential(size=(90, 3))
+    for learner, _ in learners(3):
+        learner.run(losses[:50])
+        state = learner.state()
+        if file_form:
+            np.savez(tmp_path / "state.npz", **state)
+            with np.load(tmp_path / "state.npz") as state:
+                restored = type(learner).from_state(state)
+        else:
+            restored = type(learner).from_state(state)
+        np.testing.assert_array_equal(learner.run(losses[50:]).loss, restored.run(losses[50:]).loss)
+        np.testing.assert_array_equal(learner.weights, restored.weights)
+
+
+def test_a_state_is_a_copy_and_of_one_kind_and_version():
+    learner = FixedShare(2, 0.1)
+    state = learner.state()
+    learner.update([0.0, 1.0])
+    np.testing.assert_array_equal(FixedShare.from_state(state).weights, [0.5, 0.5])
+    with pytest.raises(ValueError, match="kind StaticExpert, got FixedShare"):
+        StaticExpert.from_state(state)
+    with pytest.raises(ValueError, match="version 1, got 2"):
+        FixedShare.from_state({**state, "version": np.array(2)})
+    with pytest.raises(ValueError, match="state must hold"):
+        FixedShare.from_state({**state, "weights": np.ones((3, 1))})
+    with pytest.raises(ValueError, match="state must hold"):
+        FixedShare.from_state({name: value for name, value in state.items() if name != "head"})
+
+
+def test_negative_losses_need_to_be_announced():
+    losses = np.random.default_rng(0).normal(size=(30, 3))
+    signed = FixedShare(3, 0.1, signed=True).run(losses)
+    shifted = FixedShare(3, 0.1).run(losses - losses.min())
+    np.testing.assert_allclose(signed.loss, shifted.loss + losses.min(), atol=1e-12)
+    with pytest.raises(ValueError, match="signed=True"):
+        FixedShare(3, 0.1).run(losses)
+
+
+BAD = [
+    ([0.1, np.nan], "losses must lie in \\[0, inf\\].*got nan in round 0, expert 1"),
+    ([-np.inf, 0.1], "got -inf in round 0, expert 0"),
+    ([-0.1, 0.1], "got -0.1"),
+    ([0.1], r"losses must have shape \(2,\), got \(1,\)"),
+    ([[0.1, 0.2]], r"losses must have shape \(2,\), got \(1, 2\)"),
+]
+
+
+@pytest.mark.parametrize(("losses", "message"), BAD)
+def test_a_bad_loss_is_named_and_changes_nothing(losses, message):
+    for learner, _ in [*learners(2), (LearnAlpha(2, [0.1, 0.2]), None)]:
+        learner.update([0.5, 0.1])
+        before = learner.weights
+        with pytest.raises(ValueError, match=message):
+            learner.update(losses)
+        np.testing.assert_array_equal(learner.weights, before)
+
+
+def test_a_bad_table_is_named_and_changes_nothing():
+    for learner, _ in learners(2):
+        before = learner.weights
+        with pytest.raises(ValueError, match="got nan in round 2, expert 1"):
+            learner.run([[0.1, 0.2], [0.1, 0.2], [0.3, np.nan]])
+        with pytest.raises(ValueError, match=r"\(T, 2\), got \(2,\)"):
+            learner.run([0.1, 0.2])
+        with pytest.raises(ValueError, match=r"awake must be boolean of shape \(2,\)"):
+            learner.update([0.1, 0.2], [1, 0])
+        with pytest.raises(ValueError, match="must not be NaN or -inf, got -inf"):
+            FixedShare(2, 0.1, signed=True).update([-np.inf, 0.0])
+        np.testing.assert_array_equal(learner.weights, before)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: FixedShare(0, 0.1), "n_experts must be an integer of at least 1, got 0"),
+        (lambda: FixedShare(2, 1.5), r"alpha must lie in \[0, 1\], got 1.5"),
+        (lambda: FixedShare(2, float("nan")), r"alpha must lie in \[0, 1\], got nan"),
+        (lambda: StaticExpert(2, prior=[1.0]), r"prior must have shape \(2,\), got \(1,\)"),
+        (lambda: StaticExpert(2, prior=[0.0, 0.0]), "prior must have a positive finite sum"),
+        (lambda: StaticExpert(2, prior=[-1.0, 2.0]), "prior must be non-negative"),
+        (lambda: MarkovShare([[0.5, 0.4], [0.5, 0.5]]), "rows of P must sum to 1, got 0.9"),
+        (lambda: MarkovShare([[1.5, -0.5], [0.5, 0.5]]), "P must be non-negative, got -0.5"),
+        (lambda: MarkovShare([[0.5, 0.5]]), r"P must have shape \(n, n\)"),
+        (lambda: FixedShare(2, 0.1).run([[0.0, 1.0]], alpha_weights=True), "alpha_weights must be False"),
+    ],
+)
+def test_a_bad_parameter_is_named_with_its_rule_and_value(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("alpha", [0.0, 0.05, 1.0])
+def test_a_million_rounds_with_losses_of_a_million_stay_exact(alpha):
+    rng = np.random.default_rng(1)
+    losses = np.where(rng.random((1_000_000, 2)) < 0.5, 1e6, 0.0)
+    loss = FixedShare(2, alpha).run(losses, weights=False).loss
+    expected = np.empty(len(losses))
+    gap = 0.0  # log odds of expert 0 against 1: exact where they are large
+    for t, (a, b) in enumerate(losses):
+        expected[t] = -np.logaddexp(-np.logaddexp(0, -gap) - a, -np.logaddexp(0, gap) - b)
+        gap += b - a
+        if alpha == 1.0:
+            gap = -gap
+        elif alpha:  # odds after the share, symmetric in the experts
+            odds = exp(-abs(gap))
+            gap = copysign(log((1 - alpha + alpha * odds) / (alpha + (1 - alpha) * odds)), gap)
+    np.testing.assert_allclose(loss, expected, rtol=1e-9, atol=1e-9)

@@ -1,0 +1,186 @@
+"""Slow exact references for the learners over experts; they share no code with the fast path.
+
+Three of them: enumeration of every sequence of experts, forward recursion in mpmath (any
+loss, any alpha, sleeping experts), and forward recursion on long-double logarithms for long runs.
+"""
+
+from itertools import pairwise, product
+from math import exp, fsum, log
+
+import mpmath
+import numpy as np
+
+
+def share_matrix(n, alpha):
+    """Equation (2.3): alpha/(n-1) goes to each other expert."""
+    if n == 1:
+        return np.ones((1, 1))
+    matrix = np.full((n, n), alpha / (n - 1))
+    np.fill_diagonal(matrix, 1 - alpha)
+    return matrix
+
+
+def enumerate_sequences(losses, matrix, prior):
+    """Joint probability of each prefix of outcomes and of the next expert, summed over all sequences.
+
+    Returns, for t = 0..T, the vector over experts of P(outcomes before t, expert i at t).
+    """
+    losses = np.asarray(losses, dtype=float)
+    rounds, n = losses.shape
+    joint = []
+    for t in range(rounds + 1):
+        parts = [[] for _ in range(n)]
+        for sequence in product(range(n), repeat=t + 1):
+            probability = prior[sequence[0]]
+            for a, b in pairwise(sequence):
+                probability *= matrix[a][b]
+            for s in range(t):
+                probability *= exp(-losses[s, sequence[s]])
+            parts[sequence[-1]].append(probability)
+        joint.append([fsum(part) for part in parts])
+    return np.array(joint)
+
+
+def by_enumeration(losses, matrices, prior, alpha_prior):
+    """Mixture of Markov learners: loss (T,), weights (T+1, n), weights of the matrices (T+1, m)."""
+    joints = np.array(
+        [a * enumerate_sequences(losses, matrix, prior) for a, matrix in zip(alpha_prior, matrices, strict=True)]
+    )
+    total = joints.sum(axis=(0, 2))
+    weights = joints.sum(axis=0) / total[:, None]
+    alphas = (joints.sum(axis=2) / total).T
+    return -np.diff(np.log(total)), weights, alphas
+
+
+def by_mpmath(losses, matrices, prior, alpha_prior, awake=None, digits=60):
+    """The same by forward recursion with `digits` digits; matrices may be numbers alpha.
+
+    A sleeping expert is multiplied by its column's own likelihood.  A round nobody
+    foresaw costs infinity and changes nothing.
+    """
+    mp = mpmath.mp.clone()
+    mp.dps = digits
+    losses = np.asarray(losses, dtype=float)
+    rounds, n = losses.shape
+    exact = []
+    for matrix in matrices:
+        if np.ndim(matrix) == 0:
+            alpha = mp.mpf(float(matrix))
+            stay = (
+                [[1 - alpha if i == j else alpha / (n - 1) for i in range(n)] for j in range(n)]
+                if n > 1
+                else [[mp.mpf(1)]]
+            )
+        else:
+            stay = [[mp.mpf(float(value)) for value in row] for row in matrix]
+        exact.append(stay)
+    rows = [[mp.mpf(float(p)) for p in prior] for _ in exact]
+    rows = [[p / sum(row) for p in row] for row in rows]
+    top = [mp.mpf(float(a)) for a in alpha_prior]
+    top = [a / sum(top) for a in top]
+    out_loss, out_weights, out_alphas = [], [], []
+
+    def note():
+        out_weights.append([float(sum(a * row[i] for a, row in zip(top, rows, strict=True))) for i in range(n)])
+        out_alphas.append([float(a) for a in top])
+
+    for t in range(rounds):
+        note()
+        mask = [True] * n if awake is None else [bool(v) for v in awake[t]]
+        likelihood = [mp.exp(-mp.mpf(float(v))) if m else None for v, m in zip(losses[t], mask, strict=True)]
+        ratios = []
+        for row in rows:
+            base = sum(p for p, m in zip(row, mask, strict=True) if m)
+            seen = sum(p * f for p, f in zip(row, likelihood, strict=True) if f is not None)
+            ratios.append(mp.mpf(1) if base == 0 else seen / base)
+        total = sum(a * r for a, r in zip(top, ratios, strict=True))
+        if total == 0:
+            out_loss.append(np.inf)
+            continue
+        out_loss.append(float(-mp.log(total)))
+        top = [a * r / total for a, r in zip(top, ratios, strict=True)]
+        for k, (row, ratio) in enumerate(zip(rows, ratios, strict=True)):
+            if ratio == 0:
+                continue
+            new = [p * (f if f is not None else ratio) / ratio for p, f in zip(row, likelihood, strict=True)]
+            rows[k] = [sum(new[j] * exact[k][j][i] for j in range(n)) for i in range(n)]
+    note()
+    return np.array(out_loss), np.array(out_weights), np.array(out_alphas)
+
+
+def by_logarithms(losses, alphas):
+    """Learn-alpha on long-double logarithms, uniform priors: loss (T,), final weights (n,), cumulative losses (m,)."""
+    losses = np.asarray(losses, dtype=np.longdouble)
+    alphas = np.asarray(alphas, dtype=np.longdouble)
+    rounds, n = losses.shape
+    rows = np.full((len(alphas), n), -np.log(np.longdouble(n)))
+    cumulative = np.zeros(len(alphas), dtype=np.longdouble)
+    out = np.empty(rounds)
+    before = np.log(np.longdouble(len(alphas)))
+    with np.errstate(divide="ignore"):
+        stay, move = np.log1p(-alphas)[:, None], np.log(alphas / (n - 1))[:, None]
+    for t in range(rounds):
+        seen = rows - losses[t]
+        likelihood = np.logaddexp.reduce(seen, axis=1)
+        cumulative -= likelihood
+        after = np.logaddexp.reduce(-cumulative)
+        out[t] = float(before - after)
+        before = after
+        seen -= likelihood[:, None]
+        others = np.array([np.logaddexp.reduce(np.delete(seen, i, axis=1), axis=1) for i in range(n)]).T
+        rows = np.logaddexp(stay + seen, move + others)
+    top = np.exp(-cumulative - np.logaddexp.reduce(-cumulative))
+    return out, (top[:, None] * np.exp(rows)).sum(axis=0).astype(float), cumulative.astype(float)
+
+
+def krichevsky_trofimov_loss(losses, digits=30):
+    """-ln of the integral of exp(-L_T(alpha)) against 1/(pi sqrt(alpha(1-alpha))), by its polynomial's coefficients.
+
+    exp(-L_T) = sum_k c_k alpha^k (1-alpha)^(T-1-k), c_k the weight of the sequences with k changes; the integral
+    of each term is a Beta function.
+    """
+    mp = mpmath.mp.clone()
+    mp.dps = digits
+    losses = np.asarray(losses, dtype=float)
+    rounds, n = losses.shape
+    by_changes = [[mp.exp(-mp.mpf(float(v))) / n for v in losses[0]]]
+    for t in range(1, rounds):
+        factor = [mp.exp(-mp.mpf(float(v))) for v in losses[t]]
+        new = []
+        for k in range(t + 1):
+            stay = by_changes[k] if k < t else [mp.mpf(0)] * n
+            come = by_changes[k - 1] if k else [mp.mpf(0)] * n
+            mass = sum(come)
+            new.append([factor[i] * (stay[i] + (mass - come[i]) / (n - 1)) for i in range(n)])
+        by_changes = new
+    total = sum(
+        sum(row) * mp.beta(k + mp.mpf(1) / 2, rounds - 1 - k + mp.mpf(1) / 2) / mp.pi
+        for k, row in enumerate(by_changes)
+    )
+    return float(-mp.log(total))
+
+
+def polling_reference(polls, times_ms, energy, gamma, alphas):
+    """LPSM by the formulas, plain floats and logarithms: mean times (len(polls) + 1,) and mixture losses."""
+    times = [float(t) for t in times_ms]
+    n, m = len(times), len(alphas)
+    rows = [[1.0 / n] * n for _ in range(m)]
+    cumulative = [0.0] * m
+    means, out = [fsum(times) / n], []
+    for slept, arrived in polls:
+        charged = [gamma * arrived * t * t / (2 * slept) + energy(t) for t in times]
+        low = min(cumulative)
+        top = [exp(low - c) for c in cumulative]
+        seen = [fsum(p * exp(-v) for p, v in zip(row, charged, strict=True)) for row in rows]
+        out.append(-log(fsum(a * s for a, s in zip(top, seen, strict=True)) / fsum(top)))
+        cumulative = [c - log(s) for c, s in zip(cumulative, seen, strict=True)]
+        for j, alpha in enumerate(alphas):
+            post = [p * exp(-v) / seen[j] for p, v in zip(rows[j], charged, strict=True)]
+            rows[j] = [(1 - alpha) * q + alpha / (n - 1) * fsum(post[:i] + post[i + 1 :]) for i, q in enumerate(post)]
+        low = min(cumulative)
+        top = [exp(low - c) for c in cumulative]
+        means.append(
+            fsum(a * fsum(p * t for p, t in zip(row, times, strict=True)) for a, row in zip(top, rows, strict=True))
+            / fsum(top)
+        )
+    return np.array(means), np.array(out)
