@@ -17,7 +17,6 @@ from math import log1p, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import optimize
 
 from lpsm.bounds import _rules
 
@@ -152,6 +151,7 @@ def separable_second_order_step(mistakes: float, *, n_features: int, gamma: floa
 def separable_second_order_mistakes(*, n_features: int, gamma: float, lambda_0: float) -> float:
     """R (5) solved: the largest m that satisfies it, hence a bound that knows lambda_0 but not m."""
     _check_separable(n_features, gamma, lambda_0)
+    from scipy import optimize  # slow to import, and needed here alone
 
     def excess(m: float) -> float:
         return separable_second_order_step(m, n_features=n_features, gamma=gamma, lambda_0=lambda_0) - m

@@ -20,7 +20,6 @@ from math import sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize
 
 from lpsm.bounds import _rules
 
@@ -111,6 +110,8 @@ def label_is_forced(X: ArrayLike, y: ArrayLike, x: ArrayLike, tolerance: float =
     tolerance
         Largest distance from the cone, relative to norm(x), that counts as inside it.
     """
+    from scipy import optimize  # slow to import, and needed here alone
+
     _rules.positive(tolerance=tolerance)
     cone = np.asarray(y, dtype=np.float64)[:, None] * np.asarray(X, dtype=np.float64)
     point = np.asarray(x, dtype=np.float64)

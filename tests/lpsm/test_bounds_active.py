@@ -83,7 +83,7 @@ def test_the_threshold_stays_above_its_floor_as_often_as_lemma_14_says(n_runs):
 @pytest.mark.parametrize("n_runs", [20, pytest.param(200, marks=pytest.mark.long)])
 def test_figure_3_4_read_to_the_letter_breaks_lemma_5_where_the_reset_keeps_it(n_runs):
     assert active.threshold_confidence(500, 30) > 0.9
-    assert failures(n_runs, 500, 30, reset=False) > 0.5  # Lemma 5 allows less than 0.1
+    assert failures(n_runs, 500, 30, reset=False) > 0.25  # Lemma 5 allows less than 0.1
     assert failures(n_runs, 500, 30, reset=True) == 0.0
 
 

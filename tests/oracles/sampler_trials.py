@@ -466,13 +466,13 @@ def good_updates(rng):
 def band_errors(rng):
     """T Lemma 6"""
     d, theta = sphere(rng)
-    width = np.sin(theta) / np.sqrt(4 * d) * (1.0 - 1e-9 if rng.random() < 0.3 else rng.random())
+    width = 2 * active.threshold_floor(np.cos(theta), d) * (1.0 if rng.random() < 0.3 else rng.random())
     floor = active.band_error_floor(width, np.cos(theta), d)
     return at_least(oracle.error_given_band(width, theta, d), floor)
 
 
 def threshold_for(rng, d, theta):
-    floor = np.sin(theta) / np.sqrt(16 * d) * (1 + 1e-9)
+    floor = active.threshold_floor(np.cos(theta), d)
     return floor if rng.random() < 0.3 else floor * 10 ** rng.uniform(0, 1.5)
 
 
@@ -499,7 +499,7 @@ def least_similar(probability, similarity):
 def similar_band_errors(rng):
     """T Lemma 13"""
     d, theta = sphere(rng)
-    width, lam = np.sin(theta) / np.sqrt(4 * d) * (1 - 1e-9), rng.uniform(0.05, 1)
+    width, lam = 2 * active.threshold_floor(np.cos(theta), d), rng.uniform(0.05, 1)
     value = least_similar(oracle.error_given_band(width, theta, d), lam)
     return at_least(value, active.band_error_floor(width, np.cos(theta), d, lam))
 
