@@ -1,4 +1,4 @@
-"""Checks of a loss matrix, and its form for the compiled recursions.
+"""The check of a loss matrix, and its form for the compiled recursions.
 
 Losses are nats, one row a round; +inf is a legal loss (a likelihood of zero).
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Likelihoods", "checked_losses", "checked_prior"]
+__all__ = ["Likelihoods", "checked_losses"]
 
 Floats = NDArray[np.float64]
 
@@ -27,24 +27,6 @@ def checked_losses(losses: ArrayLike) -> Floats:
     if np.isnan(matrix).any() or np.isneginf(matrix).any():
         raise ValueError("losses must be numbers above -inf, got NaN or -inf")
     return matrix
-
-
-def checked_prior(prior: ArrayLike | None, n_experts: int) -> Floats:
-    """`prior` as (n,) probabilities, uniform for None.
-
-    Raises
-    ------
-    ValueError
-        If the shape is not (n,), an entry is negative, or the sum is not 1 to 1e-9.
-    """
-    if prior is None:
-        return np.full(n_experts, 1.0 / n_experts)
-    weights = np.ascontiguousarray(prior, dtype=np.float64)
-    if weights.shape != (n_experts,):
-        raise ValueError(f"prior must have shape ({n_experts},), got {weights.shape}")
-    if not ((weights >= 0.0).all() and abs(weights.sum() - 1.0) <= 1e-9):
-        raise ValueError(f"prior must hold probabilities that sum to 1, got {prior!r}")
-    return weights
 
 
 class Likelihoods:

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lpsm import _hindsight_kernels as kernels
-from lpsm._losses import Likelihoods, checked_losses, checked_prior
+from lpsm._losses import Likelihoods, checked_losses
+from lpsm.experts.learner import checked_prior
 
 __all__ = [
     "BestAlpha",
@@ -213,7 +214,7 @@ def alpha_slopes(losses: ArrayLike, alphas: ArrayLike, *, prior: ArrayLike | Non
     rates = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
     if not ((rates >= 0.0) & (rates <= 1.0)).all():
         raise ValueError(f"alpha must lie in [0, 1], got {alphas!r}")
-    return _slopes(Likelihoods(matrix, checked_prior(prior, matrix.shape[1])), rates)
+    return _slopes(Likelihoods(matrix, checked_prior("prior", prior, matrix.shape[1])), rates)
 
 
 def best_alpha(
@@ -242,7 +243,7 @@ def best_alpha(
         (one expert or one round) the rate is 0.
     """
     matrix = checked_losses(losses)
-    prepared = Likelihoods(matrix, checked_prior(prior, matrix.shape[1]))
+    prepared = Likelihoods(matrix, checked_prior("prior", prior, matrix.shape[1]))
     moves = len(matrix) - 1
     if moves == 0 or matrix.shape[1] == 1 or not prepared.finite:
         loss = float(_slopes(prepared, np.zeros(1))[0, 0])
@@ -301,7 +302,7 @@ def best_transitions(
         On a round without a finite loss, or a `start` that rules all sequences of finite loss out.
     """
     matrix = checked_losses(losses)
-    prepared = Likelihoods(matrix, checked_prior(prior, matrix.shape[1]))
+    prepared = Likelihoods(matrix, checked_prior("prior", prior, matrix.shape[1]))
     if not prepared.finite:
         raise ValueError("losses must hold a finite value in every round, got a round of infinities")
     n = matrix.shape[1]

@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp, rel_entr, xlog1py, xlogy
 
 from lpsm._hindsight_kernels import switch_coefficients
-from lpsm._losses import checked_losses, checked_prior
+from lpsm._losses import checked_losses
 from lpsm.bounds._rules import at_least, between, probability
+from lpsm.experts.learner import checked_prior
 
 __all__ = [
     "curvature",
@@ -73,7 +74,7 @@ def static_expert_loss(expert_losses: ArrayLike, prior: ArrayLike | None = None)
     if losses.ndim != 1 or losses.size == 0:
         raise ValueError(f"expert_losses must have shape (n,), got {losses.shape}")
     with np.errstate(divide="ignore"):
-        return float((losses - np.log(checked_prior(prior, losses.size))).min())
+        return float((losses - np.log(checked_prior("prior", prior, losses.size))).min())
 
 
 def fixed_share_partition_loss(
@@ -147,7 +148,7 @@ def learn_alpha_regret(horizon: int, best_alpha: float, alphas: ArrayLike, prior
     between(0.0, 1.0, best_alpha=best_alpha)
     rates = _alphas(alphas)
     with np.errstate(divide="ignore"):
-        start = -np.log(checked_prior(prior, rates.size))
+        start = -np.log(checked_prior("prior", prior, rates.size))
     apart = (horizon - 1) * divergence(best_alpha, rates) if horizon > 1 else np.zeros(rates.size)
     return float((start + apart).min())
 
@@ -181,7 +182,7 @@ def switch_distribution(losses: ArrayLike, alpha: float, *, prior: ArrayLike | N
     probability(alpha=alpha)
     matrix = checked_losses(losses)
     rounds, n = matrix.shape
-    weights = checked_prior(prior, n)
+    weights = checked_prior("prior", prior, n)
     least = matrix.min(axis=1, keepdims=True)
     if not np.isfinite(least).all():
         raise ValueError("losses must hold a finite value in every round, got a round of infinities")

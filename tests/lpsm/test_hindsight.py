@@ -224,7 +224,7 @@ def test_losses_of_a_million_lose_no_digits(alpha):  # extremes
         (lambda: hindsight.best_expert([[1.0, np.nan]]), "NaN"),
         (lambda: hindsight.alpha_losses([[1.0, -np.inf]], [0.1]), "-inf"),
         (lambda: hindsight.alpha_losses([[1.0, 2.0]], [1.5]), "alpha must lie in"),
-        (lambda: hindsight.alpha_losses([[1.0, 2.0]], [0.5], prior=[0.3, 0.3]), "prior must hold"),
+        (lambda: hindsight.alpha_losses([[1.0, 2.0]], [0.5], prior=[0.3, -0.3]), "prior must be non-negative"),
         (lambda: hindsight.partition_curve([[1.0]], 2), r"k must lie in \[1, 1\], got 2"),
         (lambda: hindsight.best_per_epoch([[1.0], [1.0]], [0, 2]), "starts must increase"),
         (lambda: hindsight.best_transitions([[1.0, 2.0]], start=[[1.0, 0.5], [0.0, 1.0]]), "start must hold"),
