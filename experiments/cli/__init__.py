@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "compare": ("experiments.cli.compare", "compare", "Energy and slowdown of power-saving policies, with pictures."),
     "generate": ("experiments.cli.generate", "generate", "A workload drawn from the measured Web model."),
     "pages": ("experiments.cli.pages", "pages", "A trace of any supported format, grouped into pages."),
+    "replay": ("experiments.cli.replay", "replay", "LPSM's learner on real arrivals, against hindsight."),
     "simulate": ("experiments.cli.simulate", "simulate", "One workload under one policy, page by page."),
 }
 

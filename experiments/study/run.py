@@ -139,7 +139,7 @@ def _interrupts_ignored() -> Iterator[None]:
 
 
 @contextmanager
-def progress(title: str, total: int, *, done: int = 0) -> Iterator[Callable[[], None]]:
+def progress(title: str, total: int | None, *, done: int = 0) -> Iterator[Callable[[], None]]:
     """Show a progress bar on standard error, once the work has taken two seconds; yield the function to advance it."""
     lock = threading.Lock()
     state: dict[str, Any] = {"done": done, "bar": None}

@@ -1,0 +1,196 @@
+"""`lpsm replay`: LPSM's learner on the arrivals of a real trace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from experiments.study.replay import Details, ReplayConfig
+    from experiments.study.store import Store
+    from traces import Report, Request
+
+__all__ = ["replay"]
+
+
+@click.command()
+@click.argument("trace", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), default=Path("out/replay"), show_default=True, help="Folder.")
+@click.option("--member", metavar="GLOB", help="Only these members of the trace (an archive or a folder).")
+@click.option(
+    "--by", type=click.Choice(["session", "user"]), default="session", show_default=True,
+    help="What is replayed at a time; sessions of a user follow one another.",
+)  # fmt: skip
+@click.option("--show", metavar="NAME", help="The session or user whose pictures are drawn [most requests].")
+@click.option(
+    "--times", default="100:1000:100", show_default=True, help="Polling times, ms: FIRST:LAST:STEP or a list."
+)
+@click.option(
+    "--gamma", type=float, default=1e-7, show_default=True, help="Price of a byte's waiting, per byte and ms."
+)
+@click.option("--energy", type=click.Choice(["1/T", "1/log T"]), default="1/T", show_default=True, help="Energy term.")
+@click.option("--rounding", type=int, default=100, show_default=True, help="Sleeps are multiples of this, ms.")
+@click.option("--horizon", type=int, default=27_000, show_default=True, help="Polls the switching rates are made for.")
+@click.option(
+    "--max-idle", type=float, default=1000.0, show_default=True, help="Longer pauses are shortened to this, s."
+)
+@click.option("--skip-damaged", is_flag=True, help="Count damaged parts of a trace and go on, instead of giving up.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+def replay(
+    trace: Path,
+    out: Path,
+    member: str | None,
+    by: str,
+    show: str | None,
+    times: str,
+    gamma: float,
+    energy: str,
+    rounding: int,
+    horizon: int,
+    max_idle: float,
+    skip_damaged: bool,
+    as_json: bool,
+) -> None:
+    """Replay the arrivals of TRACE under LPSM's learner, and hold its losses against hindsight.
+
+    Writes a row for every session (or user), and for one of them the losses and weights of all
+    experts, the competitive analysis, the switching rate and the bounds, with pictures.
+    """
+    import traces
+    from experiments.report.comparison import plain
+    from experiments.study.replay import ReplayConfig, details
+    from experiments.study.run import Interrupted
+    from experiments.study.store import Store, content_digest
+
+    config = ReplayConfig(
+        times_ms=_times(times), gamma=gamma, energy=energy, rounding_ms=rounding, horizon=horizon, max_idle_s=max_idle
+    )
+    report = traces.Report()
+    units = _units(trace, member, by, skip_damaged, report)
+    first = next(units, None)
+    if first is None:
+        raise ValueError(f"{trace}: there is no request in it" + (f" under {member}" if member else ""))
+    settings = {
+        "trace_sha256": content_digest(trace), "member": member, "by": by, "show": show, "skip_damaged": skip_damaged,
+        "times_ms": config.times_ms, "gamma": gamma, "energy": energy, "rounding_ms": rounding, "horizon": horizon,
+        "max_idle_s": max_idle,
+    }  # fmt: skip
+    store = Store(out, "replay", settings)
+    try:
+        rows, chosen = _replay_all(store, first, units, config, show)
+        found = details(chosen[1], config)
+        shown = chosen[0]
+        text = _words(rows, shown, found)
+        _write(store, rows, found, text, str(report))
+        store.publish()
+    except KeyboardInterrupt:
+        store.abandon()
+        kept = f"; {len(store.finished)} replays are kept in {store.partial}, and the same command goes on from there"
+        raise Interrupted("interrupted" + (kept if store.finished else ", nothing is kept")) from None
+    except BaseException:
+        store.abandon()
+        raise
+    click.echo(str(report), err=True)
+    if as_json:
+        import pandas as pd
+
+        data = {**settings, "replays": plain(pd.DataFrame(rows)), "shown": shown, "bounds": plain(found.bounds)}
+        click.echo(json.dumps(data))
+    else:
+        click.echo(text)
+        click.echo(f"\nTables and pictures are in {out}.")
+
+
+def _times(text: str) -> tuple[float, ...]:
+    try:
+        if ":" in text:
+            first, last, step = (int(part) for part in text.split(":"))
+            return tuple(float(time) for time in range(first, last + 1, step))
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise ValueError(f"times must be FIRST:LAST:STEP or numbers with commas between them, got {text!r}") from None
+
+
+def _units(
+    trace: Path, member: str | None, by: str, skip_damaged: bool, report: Report
+) -> Iterator[tuple[str, list[Request]]]:
+    """Yield name and requests; by user the chosen sessions are held in memory, by session only one is."""
+    import traces
+
+    sessions = traces.sessions(trace, member=member, skip_damaged=skip_damaged, report=report)
+    if by == "session":
+        for session in sessions:
+            yield session.name, list(session.requests)
+        return
+    users: dict[str, list[Request]] = {}
+    for session in sessions:
+        users.setdefault(session.user, []).extend(session.requests)
+    for user, requests in users.items():
+        yield user, sorted(requests, key=lambda request: request.start_us)
+
+
+def _replay_all(
+    store: Store,
+    first: tuple[str, list[Request]],
+    rest: Iterator[tuple[str, list[Request]]],
+    config: ReplayConfig,
+    show: str | None,
+) -> tuple[list[dict[str, Any]], tuple[str, list[Request]]]:
+    from itertools import chain
+
+    from experiments.study.replay import rounds, totals
+    from experiments.study.run import progress
+
+    rows: list[dict[str, Any]] = []
+    chosen: tuple[str, list[Request]] | None = None
+    with progress("replays", None) as advance:
+        for name, requests in chain([first], rest):
+            if name not in store.finished:
+                store.keep(name, totals(rounds(requests, config), config))
+            if store.finished[name]:  # otherwise no byte arrived
+                rows.append({"replay": name, "requests": len(requests), **store.finished[name]})
+                larger = chosen is None or len(requests) > len(chosen[1])
+                if name == show if show is not None else larger:
+                    chosen = (name, requests)
+            advance()
+    if chosen is None:
+        raise ValueError(f"show must name a replay in which bytes arrive, got {show}" if show else "no byte arrives")
+    return rows, chosen
+
+
+def _words(rows: list[dict[str, Any]], shown: str, found: Details) -> str:
+    from experiments.report.replay import replay_text
+
+    return replay_text(rows, shown, found.bounds)
+
+
+def _write(store: Store, rows: list[dict[str, Any]], found: Details, text: str, read: str) -> None:
+    import pandas as pd
+
+    from experiments.figures import replay as figures
+    from experiments.figures.style import pictures
+
+    summary = pd.DataFrame(rows)
+    store.write("replay.txt", text + "\n\n" + read + "\n")
+    store.write_frame("summary.csv", summary)
+    store.write_frame("polls.csv", found.polls)
+    store.write_frame("cumulative.csv", found.regrets)
+    store.write_frame("partitions.csv", found.partitions)
+    store.write_frame("alpha-quantiles.csv", found.alphas)
+    store.write_frame("alpha-posterior.csv", found.posterior)
+    store.write_frame("bounds.csv", found.bounds)
+    drawn = {
+        "losses": figures.losses(found.polls),
+        "weights": figures.weights(found.polls),
+        "competition": figures.competition(found.regrets, found.partitions),
+        "alphas": figures.alphas(found.alphas, found.posterior),
+    }
+    if len(summary) > 1:
+        drawn["regret"] = figures.regret_distribution(summary)
+    for name, figure in drawn.items():
+        for file, content in pictures(name, figure).items():
+            store.write(file, content)

@@ -1,0 +1,291 @@
+"""LPSM replayed on real arrivals: how the learner and its experts would have lost.
+
+The bytes of every reply are spread evenly over the 10 ms bins between its start and its end
+(`traces.arrivals`).  A client polls at its own times: it sleeps T_t, finds the I_t bytes that
+arrived meanwhile, charges every expert (2.35), and sleeps for the mean of the experts'
+times, rounded to the protocol's.  Two losses are told apart: the mixture loss (2.8), which the
+bounds speak of and whose regret in a round is never negative against the best expert of that round, and
+the polling loss (2.34) at the time actually slept, which is what the thesis plots.
+What it leaves out: the reaction of the traffic to the delays, which the simulator models.
+Pauses longer than `max_idle_s` are shortened to it: the client was switched off.
+
+Source: Monteleoni 2006, section 2.5.4, "Trace-based evaluation framework", figures 2-9 to 2-11.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lpsm import LearnAlpha, alpha_grid, bounds, hindsight
+from lpsm.polling import ENERGY_TERMS, PollingConfig, PollingLearner, beacons
+from traces.arrivals import BIN_US, binned
+from traces.grouping import in_order
+from traces.records import Request
+
+__all__ = ["Details", "ReplayConfig", "Rounds", "arrivals", "details", "rounds", "totals"]
+
+Floats = NDArray[np.float64]
+BIN_MS = BIN_US / 1000
+CHUNK = 1 << 13  # polls held at a time
+EXACT_WORK = 2_000_000_000  # elementary steps that the curve over k may take
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayConfig:
+    """Parameters; the defaults are those of thesis section 2.5.4 for its trace analysis.
+
+    Attributes
+    ----------
+    times_ms : tuple of float
+        Polling times of the experts.
+    gamma : float
+        Price of a byte's waiting, per byte and ms.
+    energy : {"1/T", "1/log T"}
+        Energy term of the loss.
+    rounding_ms : int
+        Sleeps are multiples of this, itself a multiple of 10.
+    horizon : int
+        Polls for which the grid of switching rates is made.
+    max_idle_s : float
+        Longer pauses are shortened to this.
+    """
+
+    times_ms: tuple[float, ...] = tuple(100.0 * k for k in range(1, 11))
+    gamma: float = 1e-7
+    energy: str = "1/T"
+    rounding_ms: int = 100
+    horizon: int = 27_000
+    max_idle_s: float = 1000.0
+
+    def __post_init__(self) -> None:
+        PollingConfig(times_ms=self.times_ms, gamma=self.gamma, energy=self.energy)  # checks them
+        if self.rounding_ms < BIN_MS or self.rounding_ms % BIN_MS:
+            raise ValueError(f"rounding_ms must be a multiple of {BIN_MS:g}, got {self.rounding_ms}")
+        if self.horizon < 1:
+            raise ValueError(f"horizon must be at least 1, got {self.horizon}")
+        if not self.max_idle_s > 0.0:
+            raise ValueError(f"max_idle_s must be above 0, got {self.max_idle_s}")
+
+    def polling(self) -> PollingConfig:
+        """The learner's configuration."""
+        alphas = tuple(float(alpha) for alpha in alpha_grid(horizon=self.horizon))
+        return PollingConfig(times_ms=self.times_ms, gamma=self.gamma, energy=self.energy, alphas=alphas)
+
+
+class Rounds(NamedTuple):
+    """Consecutive polls; T of them, n experts, m switching rates.
+
+    `time_s` (T,) since the first byte; `slept_ms`, `buffered_bytes` (T,); `expert_losses` (T, n), equation (2.35);
+    `mixture_loss` (T,), equation (2.8); `polling_loss` (T,), equation (2.34); `weights` (T, n) and
+    `alpha_weights` (T, m) before each poll, if recorded.
+    """
+
+    time_s: Floats
+    slept_ms: Floats
+    buffered_bytes: Floats
+    expert_losses: Floats
+    mixture_loss: Floats
+    polling_loss: Floats
+    weights: Floats | None
+    alpha_weights: Floats | None
+
+
+class Details(NamedTuple):
+    """One replay in full, as frames that figures draw: see `details`."""
+
+    polls: pd.DataFrame
+    regrets: pd.DataFrame
+    partitions: pd.DataFrame
+    alphas: pd.DataFrame
+    posterior: pd.DataFrame
+    bounds: pd.DataFrame
+
+
+def arrivals(requests: Iterable[Request], config: ReplayConfig) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return numbers of the bins in which bytes arrive, from 0, and the bytes; long pauses shortened."""
+    chunks = list(binned(in_order(requests)))
+    if not chunks:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    bins = np.concatenate([chunk[0] for chunk in chunks])
+    sizes = np.concatenate([chunk[1] for chunk in chunks])
+    longest = max(1, round(config.max_idle_s * 1000 / BIN_MS))
+    gaps = np.minimum(np.diff(bins, prepend=bins[0]), longest)
+    return np.cumsum(gaps), sizes
+
+
+def rounds(requests: Iterable[Request], config: ReplayConfig, *, record: bool = False) -> Iterator[Rounds]:
+    """Replay the arrivals of `requests` from the first byte to the poll that finds the last.
+
+    Parameters
+    ----------
+    requests : iterable of Request
+        One client's, about in the order of sending.
+    config : ReplayConfig
+    record : bool
+        Whether to keep the weights over experts and over switching rates.
+
+    Yields
+    ------
+    Rounds
+        At most 8192 polls at a time, so that memory does not grow with the length of the replay.
+    """
+    bins, sizes = arrivals(requests, config)
+    polling = config.polling()
+    learner = PollingLearner(polling)
+    mixture = LearnAlpha(len(config.times_ms), learner.alphas)
+    energy = ENERGY_TERMS[config.energy]
+    for times, slept, found in _polls(learner, bins.tolist(), np.cumsum(sizes).tolist(), config.rounding_ms):
+        losses = _expert_losses(slept, found, config, np.array(polling.energy_costs()))
+        run = mixture.run(losses, weights=record, alpha_weights=record)
+        own = 0.5 * config.gamma * slept * found + np.array([energy(time_ms) for time_ms in slept.tolist()])
+        yield Rounds(times, slept, found, losses, run.loss, own, run.weights, run.alpha_weights)
+
+
+def _polls(
+    learner: PollingLearner, bins: Sequence[int], arrived: Sequence[int], rounding_ms: int
+) -> Iterator[tuple[Floats, Floats, Floats]]:
+    """Yield times (s), sleeps (ms) and bytes found, in chunks; a poll finds the bytes of all bins that are over."""
+    total = arrived[-1] if arrived else 0
+    now_ms = seen = place = 0
+    while seen < total:
+        times: list[float] = []
+        slept: list[float] = []
+        found: list[float] = []
+        while seen < total and len(times) < CHUNK:
+            sleep_ms = rounding_ms * beacons(learner.mean_ms, rounding_ms)
+            now_ms += sleep_ms
+            place = bisect_left(bins, now_ms // round(BIN_MS), place)
+            count = (arrived[place - 1] if place else 0) - seen
+            seen += count
+            times.append(now_ms / 1000)
+            slept.append(float(sleep_ms))
+            found.append(float(count))
+            learner.poll(sleep_ms, count)
+        yield np.array(times), np.array(slept), np.array(found)
+
+
+def _expert_losses(slept: Floats, found: Floats, config: ReplayConfig, costs: Floats) -> Floats:
+    times = np.array(config.times_ms)
+    return (found / slept)[:, None] * (0.5 * config.gamma * times**2) + costs
+
+
+def totals(parts: Iterable[Rounds], config: ReplayConfig) -> dict[str, Any]:
+    """Add up a replay; losses in nats, regrets in nats a poll.
+
+    Returns
+    -------
+    dict
+        polls, duration_s, bytes, mean_sleep_ms, mixture_loss, polling_loss, best_expert_ms and best_expert_loss
+        (the best fixed expert in hindsight), best_per_poll_loss (the best expert of every poll),
+        switches (of that expert), and `.._regret` of both losses against the best fixed expert.  Empty
+        if there was no poll.
+    """
+    sums = np.zeros(len(config.times_ms))
+    found = dict.fromkeys(("polls", "bytes", "slept_ms", "mixture_loss", "polling_loss", "best_per_poll_loss"), 0.0)
+    switches, previous = 0, None
+    for part in parts:
+        sums += part.expert_losses.sum(axis=0)
+        best = part.expert_losses.argmin(axis=1)
+        switches += int(np.count_nonzero(np.diff(best))) + (previous is not None and previous != int(best[0]))
+        previous = int(best[-1])
+        found["polls"] += len(best)
+        found["bytes"] += float(part.buffered_bytes.sum())
+        found["slept_ms"] += float(part.slept_ms.sum())
+        found["mixture_loss"] += float(part.mixture_loss.sum())
+        found["polling_loss"] += float(part.polling_loss.sum())
+        found["best_per_poll_loss"] += float(part.expert_losses.min(axis=1).sum())
+    polls = int(found["polls"])
+    if not polls:
+        return {}
+    best_expert = int(sums.argmin())
+    best_loss = float(sums[best_expert])
+    return {
+        "polls": polls,
+        "duration_s": found["slept_ms"] / 1000,
+        "bytes": int(found["bytes"]),
+        "mean_sleep_ms": found["slept_ms"] / polls,
+        "mixture_loss": found["mixture_loss"],
+        "polling_loss": found["polling_loss"],
+        "best_expert_ms": config.times_ms[best_expert],
+        "best_expert_loss": best_loss,
+        "best_per_poll_loss": found["best_per_poll_loss"],
+        "switches": switches,
+        "mixture_regret": (found["mixture_loss"] - best_loss) / polls,
+        "polling_regret": (found["polling_loss"] - best_loss) / polls,
+    }
+
+
+def details(requests: Iterable[Request], config: ReplayConfig, *, max_polls: int = 20_000, k_max: int = 200) -> Details:
+    """Replay once more and keep everything, for at most the first `max_polls` polls.
+
+    Returns
+    -------
+    Details
+        polls: a row a poll, with `loss_T` and `weight_T` of every expert T; regrets: cumulative losses of the algorithm
+        (both kinds), of the best fixed expert and of the best expert of every poll; partitions: least
+        loss of k segments, k up to `k_max`; alphas: quantiles of the switching rate's posterior over
+        time; posterior: that posterior at the end; bounds: the statements of the thesis against this run.
+    """
+    kept: list[Rounds] = []
+    for part in rounds(requests, config, record=True):
+        kept.append(part)
+        if sum(len(chunk.time_s) for chunk in kept) >= max_polls:
+            break
+    if not kept:
+        raise ValueError("a replay needs at least one byte that arrives, got none")
+    whole = Rounds(*(np.concatenate(column)[:max_polls] for column in zip(*kept, strict=True)))
+    assert whole.weights is not None
+    assert whole.alpha_weights is not None
+    names = [f"{time_ms:g}" for time_ms in config.times_ms]
+    polls = pd.DataFrame(
+        {
+            "time_s": whole.time_s,
+            "slept_ms": whole.slept_ms,
+            "buffered_bytes": whole.buffered_bytes.astype(np.int64),
+            "mixture_loss": whole.mixture_loss,
+            "polling_loss": whole.polling_loss,
+            "best_expert_ms": np.array(config.times_ms)[whole.expert_losses.argmin(axis=1)],
+            **{f"loss_{name}": whole.expert_losses[:, i] for i, name in enumerate(names)},
+            **{f"weight_{name}": whole.weights[:, i] for i, name in enumerate(names)},
+        }
+    )
+    fixed = hindsight.best_expert(whole.expert_losses).expert
+    regrets = pd.DataFrame(
+        {
+            "time_s": whole.time_s,
+            "mixture_loss": np.cumsum(whole.mixture_loss),
+            "polling_loss": np.cumsum(whole.polling_loss),
+            "best_expert_loss": np.cumsum(whole.expert_losses[:, fixed]),
+            "best_per_poll_loss": np.cumsum(whole.expert_losses.min(axis=1)),
+        }
+    )
+    n_polls, n_experts = whole.expert_losses.shape
+    segments = 1 + int(np.count_nonzero(np.diff(whole.expert_losses.argmin(axis=1))))
+    largest = max(1, min(segments, k_max, EXACT_WORK // (n_polls * n_experts)))
+    curve = hindsight.partition_curve(whole.expert_losses, largest)
+    partitions = pd.DataFrame({"k": np.arange(1, largest + 1), "loss": curve})
+    alphas = alpha_grid(horizon=config.horizon)
+    learner = LearnAlpha(n_experts, alphas)
+    return Details(
+        polls,
+        regrets,
+        partitions,
+        _quantiles(whole.time_s, alphas, whole.alpha_weights),
+        pd.DataFrame({"alpha": alphas, "weight": whole.alpha_weights[-1]}),
+        bounds.report(learner, whole.expert_losses),
+    )
+
+
+def _quantiles(time_s: Floats, alphas: Floats, weights: Floats, levels: Sequence[float] = (0.05, 0.5, 0.95)) -> Any:
+    cumulative = np.cumsum(weights, axis=1)
+    columns = {
+        f"quantile_{level:g}": alphas[np.minimum((cumulative < level).sum(axis=1), len(alphas) - 1)] for level in levels
+    }
+    return pd.DataFrame({"time_s": time_s, "mean": weights @ alphas, **columns})
