@@ -25,6 +25,7 @@ from lpsm._compile import compiled
 from lpsm.experts import kernels
 from lpsm.experts.grids import alpha_grid
 from lpsm.experts.hierarchy import Hierarchy
+from lpsm.experts.vectors import dot
 
 __all__ = ["PollingConfig", "PollingLearner", "beacons", "polling_round"]
 
@@ -49,7 +50,7 @@ class PollingConfig:
     Attributes
     ----------
     times_ms
-        Polling times of the experts, ms, each at least 1.
+        Polling times of the experts, ms, each above 1.
     energy
         Energy term of the loss: "1/T", "1/log T", or a function of T in ms.
     gamma
@@ -68,8 +69,8 @@ class PollingConfig:
         if not self.times_ms:
             raise ValueError("times_ms must name at least one polling time, got none")
         for time_ms in self.times_ms:
-            if not 1.0 <= time_ms < math.inf:
-                raise ValueError(f"times_ms must be finite and at least 1 ms, got {time_ms}")
+            if not 1.0 < time_ms < math.inf:
+                raise ValueError(f"times_ms must be finite and above 1 ms, got {time_ms}")
         if isinstance(self.energy, str) and self.energy not in ENERGY_TERMS:
             raise ValueError(f"energy must be one of {sorted(ENERGY_TERMS)} or a function, got {self.energy!r}")
         if self.gamma is None and not isinstance(self.energy, str):
@@ -214,4 +215,4 @@ def polling_round(
         losses[i] = experts[LATENCY, i] * pressure + experts[ENERGY, i]
     head[kernels.LOSS] = kernels.learn_alpha_round(losses, weights, columns, slow, head, work)
     kernels.mixture(weights, columns, slow, head, work[0])
-    return kernels.dot(experts[TIME], work[0])
+    return dot(experts[TIME], work[0])

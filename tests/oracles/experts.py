@@ -161,7 +161,7 @@ def krichevsky_trofimov_loss(losses, digits=30):
 
 
 def polling_reference(polls, times_ms, energy, gamma, alphas):
-    """LPSM by the formulas, plain floats and logarithms: mean times (len(polls) + 1,) and mixture losses."""
+    """LPSM by the formulas, plain floats: mean times (len(polls) + 1,) and mixture losses."""
     times = [float(t) for t in times_ms]
     n, m = len(times), len(alphas)
     rows = [[1.0 / n] * n for _ in range(m)]
@@ -169,10 +169,12 @@ def polling_reference(polls, times_ms, energy, gamma, alphas):
     means, out = [fsum(times) / n], []
     for slept, arrived in polls:
         charged = [gamma * arrived * t * t / (2 * slept) + energy(t) for t in times]
+        lowest = min(charged)
+        charged = [v - lowest for v in charged]
         low = min(cumulative)
         top = [exp(low - c) for c in cumulative]
         seen = [fsum(p * exp(-v) for p, v in zip(row, charged, strict=True)) for row in rows]
-        out.append(-log(fsum(a * s for a, s in zip(top, seen, strict=True)) / fsum(top)))
+        out.append(lowest - log(fsum(a * s for a, s in zip(top, seen, strict=True)) / fsum(top)))
         cumulative = [c - log(s) for c, s in zip(cumulative, seen, strict=True)]
         for j, alpha in enumerate(alphas):
             post = [p * exp(-v) / seen[j] for p, v in zip(rows[j], charged, strict=True)]

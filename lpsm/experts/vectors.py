@@ -1,0 +1,85 @@
+"""Reductions over vectors that compile to several independent sums.
+
+What it models: nothing; floating-point addition is not associative, so a compiler that
+may not reorder it (see `lpsm._compile`) needs the order written out.  What it leaves
+out: everything a loop over independent elements already does well.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpsm._compile import compiled
+
+__all__ = ["dot", "lowest_loss", "row_products"]
+
+Floats = NDArray[np.float64]
+
+
+@compiled
+def lowest_loss(losses: Floats, lower: float) -> float:
+    """Smallest loss; NaN if one is NaN or below `lower`."""
+    even = odd = np.inf
+    illegal = 0
+    for q in range(losses.size // 2):
+        a, b = losses[2 * q], losses[2 * q + 1]
+        illegal += not (a >= lower and b >= lower)
+        even = a if a < even else even
+        odd = b if b < odd else odd
+    if losses.size % 2:
+        a = losses[losses.size - 1]
+        illegal += not a >= lower
+        even = a if a < even else even
+    return np.nan if illegal else min(even, odd)
+
+
+@compiled
+def dot(a: Floats, b: Floats) -> float:
+    """Scalar product in eight interleaved sums."""
+    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+    whole = a.size // 8
+    for q in range(whole):
+        j = 8 * q
+        s0 += a[j] * b[j]
+        s1 += a[j + 1] * b[j + 1]
+        s2 += a[j + 2] * b[j + 2]
+        s3 += a[j + 3] * b[j + 3]
+        s4 += a[j + 4] * b[j + 4]
+        s5 += a[j + 5] * b[j + 5]
+        s6 += a[j + 6] * b[j + 6]
+        s7 += a[j + 7] * b[j + 7]
+    rest = 0.0
+    for j in range(8 * whole, a.size):
+        rest += a[j] * b[j]
+    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7)) + rest
+
+
+@compiled
+def row_products(matrix: Floats, vector: Floats, out: Floats) -> None:
+    """Write matrix @ vector to `out`, four rows at a time, in an order of additions that no machine changes."""
+    n, m = matrix.shape
+    for q in range(n // 4):
+        i = 4 * q
+        a, b, c, d = matrix[i], matrix[i + 1], matrix[i + 2], matrix[i + 3]
+        a0 = b0 = c0 = d0 = a1 = b1 = c1 = d1 = 0.0
+        for p in range(m // 2):
+            j = 2 * p
+            x, y = vector[j], vector[j + 1]
+            a0 += a[j] * x
+            b0 += b[j] * x
+            c0 += c[j] * x
+            d0 += d[j] * x
+            a1 += a[j + 1] * y
+            b1 += b[j + 1] * y
+            c1 += c[j + 1] * y
+            d1 += d[j + 1] * y
+        if m % 2:
+            x = vector[m - 1]
+            a0 += a[m - 1] * x
+            b0 += b[m - 1] * x
+            c0 += c[m - 1] * x
+            d0 += d[m - 1] * x
+        out[i], out[i + 1], out[i + 2], out[i + 3] = a0 + a1, b0 + b1, c0 + c1, d0 + d1
+    for i in range(n - n % 4, n):
+        out[i] = dot(matrix[i], vector)

@@ -1,0 +1,268 @@
+"""Learn-alpha: invariants, oracles, theorems, extremes."""
+
+from itertools import pairwise
+from math import log
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lpsm import FixedShare, LearnAlpha, StaticExpert, alpha_grid
+from lpsm.experts import doubling_regret
+from tests.oracles.experts import by_enumeration, by_logarithms, by_mpmath, share_matrix
+
+MIXED = [0.3, 0.0, 1.0, 1e-300, 0.01, 1 - 1e-10, 0.9, 1e-7, 0.5, 0.25]
+
+
+def played(learner, losses, awake=None):
+    loss, weights, alphas = [], [learner.weights], [learner.alpha_weights]
+    for t, row in enumerate(losses):
+        loss.append(learner.update(row) if awake is None else learner.update(row, awake[t]))
+        weights.append(learner.weights)
+        alphas.append(learner.alpha_weights)
+    return np.array(loss), np.array(weights), np.array(alphas)
+
+
+loss_tables = st.integers(1, 3).flatmap(
+    lambda n: st.lists(st.lists(st.floats(0, 20), min_size=n, max_size=n), min_size=1, max_size=6)
+)
+
+
+@settings(max_examples=8, deadline=None)
+@given(loss_tables, st.lists(st.floats(0, 1), min_size=1, max_size=3), st.integers(0, 2**32 - 1))
+def test_learn_alpha_equals_the_sum_over_all_sequences_of_experts(table, alphas, seed):
+    losses = np.array(table)
+    n = losses.shape[1]
+    rng = np.random.default_rng(seed)
+    alpha_prior, prior = rng.dirichlet(np.ones(len(alphas))) + 1e-6, rng.dirichlet(np.ones(n))
+    alpha_prior /= alpha_prior.sum()
+    learner = LearnAlpha(n, alphas, prior=prior, alpha_prior=alpha_prior)
+    expected = by_enumeration(losses, [share_matrix(n, alpha) for alpha in alphas], prior, alpha_prior)
+    for got, want in zip(played(learner, losses), expected, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("grid", [alpha_grid(horizon=100), np.linspace(0, 1, 12)])
+def test_a_whole_grid_on_six_rounds_of_three_experts_equals_the_sum_over_all_sequences(grid):
+    losses = np.random.default_rng(6).exponential(size=(6, 3)) * 4
+    m = len(grid)
+    expected = by_enumeration(losses, [share_matrix(3, alpha) for alpha in grid], [1 / 3] * 3, [1 / m] * m)
+    for got, want in zip(played(LearnAlpha(3, grid), losses), expected, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1.0, 50.0, 1e6])
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+@pytest.mark.parametrize("sleepy", [False, True])
+def test_short_runs_with_huge_and_infinite_losses_equal_sixty_digit_arithmetic(n, scale, sleepy):
+    rng = np.random.default_rng(n)
+    losses = rng.exponential(size=(40, n)) * scale
+    losses[rng.random(losses.shape) < 0.3] = 0.0
+    losses[rng.random(losses.shape) < 0.02] = np.inf
+    losses[9] = np.inf
+    awake = rng.random(losses.shape) < 0.7 if sleepy else None
+    prior = rng.random(n) ** 8 + 1e-200
+    alpha_prior = rng.random(len(MIXED)) + 0.01
+    learner = LearnAlpha(n, MIXED, prior=prior, alpha_prior=alpha_prior)
+    got = played(learner, losses if awake is None else np.where(awake, losses, np.nan), awake)
+    expected = by_mpmath(losses, MIXED, prior, alpha_prior, awake)
+    np.testing.assert_allclose(got[0], expected[0], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(got[1], expected[1], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(got[2], expected[2], rtol=0, atol=1e-9)
+
+
+def test_a_long_run_equals_long_double_logarithms_over_a_whole_grid():
+    rng = np.random.default_rng(5)
+    losses = rng.exponential(size=(3000, 3)) * 5
+    losses[1000:2000, 0] = 0.01
+    grid = np.concatenate([[0.0], alpha_grid(horizon=300), [1.0]])
+    learner = LearnAlpha(3, grid)
+    run = learner.run(losses)
+    expected, weights, cumulative = by_logarithms(losses, grid)
+    np.testing.assert_allclose(run.loss, expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(learner.weights, weights, atol=1e-9)
+    posterior = np.exp(cumulative.min() - cumulative)
+    np.testing.assert_allclose(learner.alpha_weights, posterior / posterior.sum(), atol=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 9), st.integers(1, 30), st.integers(1, 80), st.integers(0, 2**32 - 1))
+def test_learn_alpha_is_the_bayes_mixture_of_its_fixed_shares(n, m, rounds, seed):
+    rng = np.random.default_rng(seed)
+    losses = rng.exponential(rng.choice([0.1, 3.0, 100.0]), size=(rounds, n))
+    alphas = rng.random(m) ** rng.choice([1, 6])
+    learner = LearnAlpha(n, alphas)
+    run = learner.run(losses, alpha_weights=True)
+    members = [FixedShare(n, alpha).run(losses) for alpha in alphas]
+    cumulative = np.cumsum([np.zeros(m), *np.array([member.loss for member in members]).T], axis=0)
+    top = np.exp(cumulative.min(axis=1, keepdims=True) - cumulative)
+    top /= top.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(run.alpha_weights, top[:-1], atol=1e-10)
+    np.testing.assert_allclose(learner.alpha_weights, top[-1], atol=1e-10)
+    mixed = np.einsum("tj,jti->ti", top[:-1], np.array([member.weights for member in members]))
+    np.testing.assert_allclose(run.weights, mixed, atol=1e-10)
+    np.testing.assert_allclose(run.weights.sum(axis=1), 1.0, atol=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.permutations(range(len(MIXED))), st.integers(0, 2**32 - 1))
+def test_the_order_of_the_alphas_is_the_order_of_their_weights(order, seed):
+    losses = np.random.default_rng(seed).exponential(size=(20, 3))
+    straight, permuted = LearnAlpha(3, MIXED), LearnAlpha(3, np.array(MIXED)[list(order)])
+    a, b = straight.run(losses, alpha_weights=True), permuted.run(losses, alpha_weights=True)
+    np.testing.assert_allclose(a.alpha_weights[:, list(order)], b.alpha_weights, atol=1e-12)
+    np.testing.assert_allclose(a.loss, b.loss, atol=1e-12)
+
+
+def switching_then_stationary(rounds, seed):
+    """Stationary, then switching: the second half makes the static alpha worse by thousands of nats."""
+    rng = np.random.default_rng(seed)
+    best = np.concatenate([np.zeros(rounds // 2, int), rng.integers(0, 4, rounds // 2)])
+    losses = rng.exponential(0.3, size=(rounds, 4)) + 1.5
+    losses[np.arange(rounds), best] = 0.1
+    return losses
+
+
+def test_the_loss_stays_within_ln_m_of_the_best_fixed_share_over_forty_thousand_rounds():
+    losses = switching_then_stationary(40_000, 0)
+    grid = alpha_grid(horizon=40_000)
+    total = LearnAlpha(4, grid).run(losses, weights=False).total_loss
+    best = min(FixedShare(4, alpha).run(losses, weights=False).total_loss for alpha in grid)
+    assert total <= best + log(grid.size)
+    assert total >= best - 1e-6
+
+
+def test_an_alpha_hopelessly_behind_comes_back_when_the_world_changes():
+    rounds = 20_000
+    losses = np.zeros((2 * rounds, 2))
+    losses[:rounds:2, 0] = losses[1:rounds:2, 1] = 2.0  # the best expert alternates ..
+    losses[rounds:, 1] = 2.0  # .. then never changes again
+    learner = LearnAlpha(2, [1e-4, 1 - 1e-4])
+    first = learner.run(losses[:rounds])
+    assert learner.alpha_weights[0] < 1e-300
+    learner.run(losses[rounds:])
+    cumulative = [FixedShare(2, alpha).run(losses).total_loss for alpha in (1e-4, 1 - 1e-4)]
+    odds = np.exp(cumulative[1] - cumulative[0])
+    assert learner.alpha_weights[0] == pytest.approx(odds / (1 + odds), rel=1e-6)
+    assert len(first.loss) == rounds
+
+
+def test_two_symmetric_regimes_of_two_thousand_rounds_leave_even_weights():
+    losses = np.zeros((4000, 2))
+    losses[:2000, 1] = losses[2000:, 0] = 1.3
+    learner = LearnAlpha(2, [0.0])
+    learner.run(losses)
+    np.testing.assert_allclose(learner.weights, [0.5, 0.5], atol=1e-9)
+
+
+@pytest.mark.parametrize("splits", [[0, 1, 2, 15, 16, 17, 300], [0, 150, 300]])
+@pytest.mark.parametrize("alphas", [MIXED, alpha_grid(horizon=300), [0.0, 1.0]])
+def test_chunks_repeated_updates_and_one_run_agree(splits, alphas):
+    losses = np.random.default_rng(8).exponential(size=(300, 4)) * 3
+    losses[50, 1] = np.inf
+    awake = np.random.default_rng(9).random((300, 4)) < 0.8
+    for mask in (None, awake):
+        whole, parts, single = (LearnAlpha(4, alphas) for _ in range(3))
+        run = whole.run(losses, mask, alpha_weights=True)
+        pieces = [
+            parts.run(losses[a:b], None if mask is None else mask[a:b], alpha_weights=True) for a, b in pairwise(splits)
+        ]
+        loss, weights, posterior = played(single, losses, mask)
+        np.testing.assert_allclose(loss, run.loss, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(weights[:-1], run.weights, atol=1e-12)
+        np.testing.assert_allclose(posterior[:-1], run.alpha_weights, atol=1e-12)
+        for name in ("loss", "weights", "alpha_weights"):
+            joined = np.concatenate([getattr(piece, name) for piece in pieces])
+            np.testing.assert_allclose(joined, getattr(run, name), rtol=1e-12, atol=1e-12)
+
+
+def test_an_update_does_not_keep_or_change_the_losses_it_was_given():
+    losses = np.array([1.0, 2.0])
+    learner = LearnAlpha(2, [0.1, 0.2])
+    learner.update(losses)
+    losses[:] = 7
+    learner.update(losses)
+    assert losses.tolist() == [7, 7]
+    assert learner.run([[1, 0], [0, 1]]).weights.shape == (2, 2)
+    assert learner.run(np.empty((0, 2))).loss.shape == (0,)
+    assert learner.run(np.asfortranarray(np.ones((5, 2)))).loss.tolist() == pytest.approx([1.0] * 5)
+
+
+@pytest.mark.parametrize("kwargs", [{"alphas": MIXED}, {"doubling": True}])
+def test_a_restored_learner_goes_on_as_if_nothing_had_happened(tmp_path, kwargs):
+    losses = np.random.default_rng(4).exponential(size=(400, 3))
+    for done in (0, 1, 63, 64, 100):
+        learner = LearnAlpha(3, **kwargs)
+        learner.run(losses[:done])
+        np.savez(tmp_path / "state.npz", **learner.state())
+        with np.load(tmp_path / "state.npz", allow_pickle=False) as state:
+            restored = LearnAlpha.from_state(state)
+        np.testing.assert_array_equal(learner.run(losses[done:]).loss, restored.run(losses[done:]).loss)
+        np.testing.assert_array_equal(learner.alpha_weights, restored.alpha_weights)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 700), st.integers(2, 4), st.integers(0, 2**32 - 1))
+def test_doubling_loses_no_more_than_its_bound_to_any_alpha(rounds, n, seed):
+    rng = np.random.default_rng(seed)
+    best = np.cumsum(rng.random(rounds) < rng.choice([0.0, 0.02, 0.5])) % n
+    losses = rng.exponential(1.0, size=(rounds, n)) + 1
+    losses[np.arange(rounds), best] = 0.0
+    total = LearnAlpha(n, doubling=True).run(losses).total_loss
+    alphas = np.concatenate([[0.0, 1.0], alpha_grid(delta=1e-3)])
+    assert total <= min(FixedShare(n, alpha).run(losses).total_loss for alpha in alphas) + doubling_regret(rounds)
+
+
+def test_doubling_agrees_with_learn_alpha_inside_the_first_epoch_and_then_refines_its_grid():
+    losses = np.random.default_rng(0).exponential(size=(200, 3))
+    doubling, fixed = LearnAlpha(3, doubling=True), LearnAlpha(3, alpha_grid(horizon=64))
+    run = doubling.run(losses)
+    np.testing.assert_allclose(run.loss[:64], fixed.run(losses[:64]).loss, rtol=1e-14)
+    assert doubling.alphas.size == alpha_grid(horizon=256).size  # rounds 192.. are the epoch of 256
+    second = LearnAlpha(3, alpha_grid(horizon=128), prior=fixed.weights)
+    np.testing.assert_allclose(run.loss[64:192], second.run(losses[64:192]).loss, rtol=1e-12)
+    single = LearnAlpha(3, doubling=True)
+    np.testing.assert_allclose([single.update(row) for row in losses], run.loss, rtol=1e-12)
+
+
+def test_a_single_alpha_is_fixed_share_and_alpha_zero_is_static_expert():
+    losses = np.random.default_rng(2).exponential(size=(100, 5))
+    for alpha in MIXED:
+        np.testing.assert_allclose(
+            LearnAlpha(5, [alpha]).run(losses).loss, FixedShare(5, alpha).run(losses).loss, rtol=1e-14
+        )
+    np.testing.assert_allclose(LearnAlpha(5, [0.0]).run(losses).loss, StaticExpert(5).run(losses).loss, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: LearnAlpha(2), "alphas must be given, or doubling=True"),
+        (lambda: LearnAlpha(2, []), r"alphas must have shape \(m,\) with m >= 1, got \(0,\)"),
+        (lambda: LearnAlpha(2, [0.1, 1.5]), r"alphas must lie in \[0, 1\], got 1.5"),
+        (lambda: LearnAlpha(2, [float("nan")]), r"alphas must lie in \[0, 1\], got nan"),
+        (lambda: LearnAlpha(2, [0.1], alpha_prior=[0.0]), "alpha_prior must be positive"),
+        (lambda: LearnAlpha(2, [0.1], alpha_prior=[0.5, 0.5]), r"alpha_prior must have shape \(1,\)"),
+        (lambda: LearnAlpha(2, [0.1], doubling=True), "must not be given with doubling"),
+        (lambda: LearnAlpha(2.5, [0.1]), "n_experts must be an integer"),
+        (lambda: LearnAlpha(2, doubling=True).run([[0.0, 0.0]], alpha_weights=True), "alpha_weights must be False"),
+        (lambda: doubling_regret(0), "n_rounds must be at least 1"),
+    ],
+)
+def test_a_bad_parameter_is_named_with_its_rule_and_value(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.long
+def test_a_million_rounds_keep_the_inequality_and_the_distribution():
+    losses = switching_then_stationary(1_000_000, 1)
+    losses[::1000] *= 1e6
+    grid = np.concatenate([[0.0], alpha_grid(horizon=100), [1.0]])
+    learner = LearnAlpha(4, grid)
+    total = learner.run(losses, weights=False).total_loss
+    best = min(FixedShare(4, alpha).run(losses, weights=False).total_loss for alpha in grid)
+    assert total - best <= log(grid.size) + 1e-9 * best
+    assert learner.weights.sum() == pytest.approx(1.0, abs=1e-12)
+    assert learner.alpha_weights.sum() == pytest.approx(1.0, abs=1e-12)
