@@ -70,7 +70,7 @@ def detect(path: str | PathLike[str]) -> str:
     if b"\0" in head:
         if _is_ucb(head):
             return "ucb"
-    elif _TABLE.match(text):
+    elif _TABLE.match(re.sub(rb"(?m)^\s*(#.*)?\n", b"", text)):
         return "csv"
     known = "; ".join(FORMATS.values())
     raise TraceError(path, "", f"the content must be of a known format ({known})", line[:60].decode("latin-1"))

@@ -108,8 +108,21 @@ def batches(
         raise TraceError(path, "", "a trace must hold requests", "a workload, which holds pages")
     else:
         with open_trace(path, on_damage=report.on_damage if skip_damaged else None) as stream:
-            reader = ucb.binary if found == "ucb" else ucb.lines
-            yield from ucb.batches(reader(stream, path, report, skip_damaged=skip_damaged), report)
+            if found in ("ucb", "showtrace"):
+                reader = ucb.binary if found == "ucb" else ucb.lines
+                yield from ucb.batches(reader(stream, path, report, skip_damaged=skip_damaged), report)
+            elif found == "har":
+                from traces import har
+
+                yield from har.batches(stream, path, report, skip_damaged=skip_damaged)
+            elif found == "pcap":
+                from traces import pcap
+
+                yield from pcap.batches(stream, path, report, skip_damaged=skip_damaged)
+            else:
+                from traces import table
+
+                yield from table.batches(stream, path, report, skip_damaged=skip_damaged)
 
 
 def sessions(

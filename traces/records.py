@@ -8,7 +8,7 @@ of times inside the page, because those are what the simulator computes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ __all__ = [
     "Report",
     "Request",
     "Session",
+    "batch_of",
 ]
 
 UNKNOWN_REQUEST_BYTES = 300
@@ -183,3 +184,19 @@ class Batch:
         for client, server, start, end, request, reply, at, size, kind in zip(*lists, strict=True):
             url = text[at : at + size].decode("latin-1")
             yield Request(client_name(client), server_name(server), start, end, request, reply, url, kind)
+
+
+def batch_of(requests: Sequence[Request]) -> Batch:
+    """Return some requests as a batch: the way of readers that make one request at a time."""
+    clients: dict[str, int] = {}
+    servers: dict[str, int] = {}
+    urls = [request.url.encode("latin-1", "replace") for request in requests]
+    rows = []
+    at = 0
+    for request, url in zip(requests, urls, strict=True):
+        client = clients.setdefault(request.client, len(clients))
+        server = servers.setdefault(request.server, len(servers))
+        rows.append((*request[2:6], client, server, request.kind, at, len(url)))
+        at += len(url)
+    columns = np.array(rows, dtype=REQUEST_DTYPE)
+    return Batch(columns, b"".join(urls), list(clients).__getitem__, list(servers).__getitem__)

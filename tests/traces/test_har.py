@@ -1,0 +1,144 @@
+"""HTTP Archives: the sizes by hand, the samples against a count of their JSON, and damage named."""
+
+import json
+
+import pytest
+
+import traces
+from traces import TraceError, har
+
+ENTRY = {
+    "startedDateTime": "2020-01-01T00:00:00.250Z",
+    "time": 12.5,
+    "request": {"url": "http://a.edu/x", "headersSize": 400, "bodySize": 20},
+    "response": {
+        "status": 200,
+        "headersSize": 100,
+        "bodySize": 900,
+        "content": {"size": 5000, "mimeType": "text/html"},
+    },
+}
+
+
+def entry(response=None, request=None, **fields):
+    changed = ENTRY | fields
+    changed["response"] = ENTRY["response"] | (response or {})
+    changed["request"] = ENTRY["request"] | (request or {})
+    return changed
+
+
+def read(tmp_path, *entries, **options):
+    (tmp_path / "h").write_text(json.dumps({"log": {"version": "1.2", "entries": list(entries)}}))
+    requests = traces.read(tmp_path / "h", **options)
+    return list(requests), requests.report
+
+
+def test_an_entry_is_a_request_to_the_microsecond(tmp_path):
+    (request,), _ = read(tmp_path, ENTRY)
+    start = 1_577_836_800_250_000
+    assert request[:7] == ("browser", "a.edu", start, start + 12_500, 420, 1000, "http://a.edu/x")
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        ({"_transferSize": 777}, 777),
+        ({"_transferSize": None}, 1000),
+        ({"_transferSize": -1, "headersSize": -1}, 900),
+        ({"headersSize": -1, "bodySize": -1}, 5000),
+        ({"headersSize": 100, "bodySize": -1}, 5100),
+        ({"headersSize": None, "bodySize": None}, 5000),
+        ({"headersSize": None, "bodySize": None, "content": None}, None),
+    ],
+)
+def test_the_size_is_the_best_that_is_known(tmp_path, response, expected):
+    requests, report = read(tmp_path, ENTRY, entry(response))
+    assert [request.reply_bytes for request in requests[1:]] == ([] if expected is None else [expected])
+    assert report["entries_without_size"] == (expected is None)
+
+
+@pytest.mark.parametrize(
+    ("made", "count"),
+    [
+        (entry({"_transferSize": 0}), "cache_hits"),
+        (entry({"headersSize": 0, "bodySize": 0}), "cache_hits"),
+        (entry(_fromCache="memory"), "cache_hits"),
+        (entry({"status": 0}), "entries_without_answer"),
+        (entry() | {"response": None}, "entries_without_answer"),
+        (entry(request={"url": "data:image/gif;base64,R0"}), "entries_of_other_schemes"),
+    ],
+)
+def test_what_did_not_use_the_network_is_left_out_and_counted(tmp_path, made, count):
+    requests, report = read(tmp_path, ENTRY, made)
+    assert len(requests) == 1
+    assert report[count] == 1
+
+
+def test_without_any_usable_request_the_error_says_what_was_held(tmp_path):
+    with pytest.raises(TraceError, match="must hold a request that used the network, got 2 records, 2 cache hits"):
+        read(tmp_path, *[entry({"_transferSize": 0})] * 2)
+    with pytest.raises(TraceError, match="got no entries"):
+        read(tmp_path)
+
+
+def test_pages_that_the_archive_names_are_believed(tmp_path):
+    made = [
+        entry(pageref=page, startedDateTime=f"2020-01-01T00:00:{second:02}Z", request={"url": f"http://b{second}/"})
+        for second, page in enumerate(["p1", "p1", "p1", "p2", "p2"])
+    ]
+    requests, _ = read(tmp_path, *made)
+    assert [len(page.objects) for page in traces.pages(requests)] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (entry(startedDateTime="yesterday"), "entry 2: startedDateTime must be an ISO 8601 time, got yesterday"),
+        (entry(startedDateTime=7), "entry 2: startedDateTime must be an ISO 8601 time, got 7"),
+    ],
+)
+def test_a_bad_entry_is_named_or_counted(tmp_path, made, message):
+    with pytest.raises(TraceError, match=message):
+        read(tmp_path, ENTRY, made)
+    requests, report = read(tmp_path, ENTRY, made, skip_damaged=True)
+    assert len(requests) == report["damaged"] == 1
+
+
+@pytest.mark.parametrize("nothing", [None, 7, "x", [], {}])
+def test_null_and_nonsense_in_any_place_are_survived(tmp_path, nothing):
+    for key in ("request", "response", "time", "pageref", "cache"):
+        read(tmp_path, ENTRY, ENTRY | {key: nothing})
+    for key in ("headersSize", "bodySize", "content", "_transferSize"):
+        read(tmp_path, ENTRY, entry({key: nothing}), entry(request={key: nothing}))
+    read(tmp_path, ENTRY, nothing)
+
+
+@pytest.mark.parametrize("keep", [20, 100, 200, -1])
+def test_a_cut_archive_is_an_error(tmp_path, keep):
+    text = json.dumps({"log": {"entries": [ENTRY]}})
+    (tmp_path / "h").write_text(text[:keep])
+    with pytest.raises(TraceError, match="must be whole JSON"):
+        list(traces.read(tmp_path / "h"))
+
+
+def test_an_archive_beyond_the_limit_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(har, "MAX_HAR_BYTES", 1000)
+    with pytest.raises(TraceError, match="a HAR must not exceed 1000 bytes"):
+        read(tmp_path, *[ENTRY] * 10)
+
+
+def test_every_sample_has_the_requests_and_bytes_that_its_json_says(data):
+    for path in sorted((data / "har").glob("*.har")):
+        entries = json.loads(path.read_text("utf-8-sig"))["log"]["entries"]
+        requests = traces.read(path)
+        sizes = [request.reply_bytes for request in requests]
+        answers = [item["response"] for item in entries]
+        cached = [
+            item for item in answers if (item.get("_transferSize", item["bodySize"] + max(item["headersSize"], 0)) == 0)
+        ]
+        assert len(sizes) == len(entries) - len(cached), path.name
+        assert requests.report["cache_hits"] == len(cached)
+        if any("_transferSize" in item for item in answers):
+            assert sum(sizes) == sum(item["_transferSize"] for item in answers), path.name
+        else:
+            assert sum(sizes) == sum(item["bodySize"] + max(item["headersSize"], 0) for item in answers), path.name

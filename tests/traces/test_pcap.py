@@ -1,0 +1,193 @@
+"""Captures: connections made by hand in any disorder, the samples against a plain count, damage named."""
+
+import io
+import random
+import struct
+
+import dpkt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import traces
+from traces import TraceError
+
+CLIENT, SERVER = b"\x0a\x00\x00\x02", b"\xc0\xa8\x00\x01"
+SYN, FIN, ACK = dpkt.tcp.TH_SYN, dpkt.tcp.TH_FIN, dpkt.tcp.TH_ACK
+GET = b"GET /%d.gif HTTP/1.1\r\nHost: a.edu\r\n\r\n"
+
+
+def reply(size, kind=b"image/gif"):
+    return b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n" % (kind, size) + b"x" * size
+
+
+def segment(to_server, seq, data=b"", flags=ACK, ack=0, port=4000):
+    sport, dport = (port, 80) if to_server else (80, port)
+    tcp = dpkt.tcp.TCP(sport=sport, dport=dport, seq=seq % (1 << 32), ack=ack % (1 << 32), flags=flags, data=data)
+    source, target = (CLIENT, SERVER) if to_server else (SERVER, CLIENT)
+    packet = dpkt.ip.IP(src=source, dst=target, p=6, data=tcp)
+    packet.len = len(packet)
+    return bytes(dpkt.ethernet.Ethernet(type=0x0800, data=packet))
+
+
+def pieces(to_server, start, data, size):
+    return [segment(to_server, start + at, data[at : at + size]) for at in range(0, len(data), size)]
+
+
+def capture(frames, step_s=0.001):
+    stream = io.BytesIO()
+    writer = dpkt.pcap.Writer(stream)
+    for number, frame in enumerate(frames):
+        writer.writepkt(frame, ts=1000 + number * step_s)
+    return stream.getvalue()
+
+
+def read(tmp_path, data, **options):
+    (tmp_path / "c").write_bytes(data)
+    requests = traces.read(tmp_path / "c", **options)
+    return list(requests), requests.report
+
+
+OPENING = [segment(True, 99, flags=SYN), segment(False, 499, flags=SYN | ACK, ack=100)]
+
+
+def test_one_exchange_is_timed_by_its_first_and_last_packets(tmp_path):
+    asked, answer = GET % 1, reply(3000)
+    frames = [*OPENING, segment(True, 100, asked), *pieces(False, 500, answer, 1000), segment(True, 140, b"")]
+    (request,), report = read(tmp_path, capture(frames))
+    assert request == traces.Request(
+        "10.0.0.2",
+        "192.168.0.1:80",
+        1_000_002_000,
+        1_000_002_000 + 1000 * -(-len(answer) // 1000),
+        len(asked),
+        len(answer),
+        "http://a.edu/1.gif",
+        2,
+    )
+    assert report.counts == {"connections": 1, "packets": len(frames), "requests": 1} | report.counts
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.integers(0, 5000), min_size=1, max_size=5),
+    st.integers(7, 1460),
+    st.integers(0, 99),
+    st.sampled_from([500, (1 << 32) - 700]),
+    st.booleans(),
+)
+def test_disorder_repetition_pipelining_and_wrapping_numbers_change_nothing(
+    tmp_path_factory, sizes, mss, seed, first, pipelined
+):
+    chance = random.Random(seed)
+    opening = [segment(True, 99, flags=SYN), segment(False, first - 1, flags=SYN | ACK, ack=100)]
+    asked = [GET % number for number in range(len(sizes))]
+    answers = [reply(size) for size in sizes]
+    frames = list(opening)
+    if pipelined:
+        frames += pieces(True, 100, b"".join(asked), mss)
+        later = pieces(False, first, b"".join(answers), mss)
+        later += chance.sample(later, len(later) // 2)
+        chance.shuffle(later)
+        frames += later
+    else:
+        up, down = 100, first
+        for question, answer in zip(asked, answers, strict=True):
+            frames += pieces(True, up, question, mss)
+            part = pieces(False, down, answer, mss)
+            chance.shuffle(part)
+            frames += part + part[:3]
+            up, down = up + len(question), down + len(answer)
+    requests, report = read(tmp_path_factory.mktemp("c"), capture(frames))
+    assert [request.url for request in requests] == [f"http://a.edu/{number}.gif" for number in range(len(sizes))]
+    assert [request.reply_bytes for request in requests] == [len(answer) for answer in answers]
+    assert [request.request_bytes for request in requests] == [len(question) for question in asked]
+    assert report["bytes_lost_in_the_capture"] == 0
+
+
+def test_bodies_in_chunks_without_length_and_without_body_end_where_they_do(tmp_path):
+    chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
+    none = b"HTTP/1.1 304 Not Modified\r\nContent-Length: 77\r\n\r\n"
+    early = b"HTTP/1.1 100 Continue\r\n\r\n" + reply(10, b"text/html; charset=x")
+    until_close = b"HTTP/1.0 200 OK\r\n\r\n" + b"y" * 2500
+    answers = [chunked, none, early, until_close]
+    stream = b"".join(answers)
+    frames = [*OPENING, segment(True, 100, b"".join(GET % n for n in range(4))), *pieces(False, 500, stream, 700)]
+    frames.append(segment(False, 500 + len(stream), flags=FIN | ACK))
+    requests, report = read(tmp_path, capture(frames))
+    assert [request.reply_bytes for request in requests] == [len(answer) for answer in answers]
+    assert requests[2].kind == 1
+    assert report["requests_without_reply"] == report["replies_cut"] == 0
+
+
+def test_a_packet_that_only_the_capture_lost_counts_with_its_bytes(tmp_path):
+    asked, answer = GET % 1, reply(5000)
+    parts = pieces(False, 500, answer, 1000)
+    frames = [*OPENING, segment(True, 100, asked), parts[0], *parts[2:]]
+    frames.append(segment(True, 100 + len(asked), ack=500 + len(answer)))
+    (request,), report = read(tmp_path, capture(frames))
+    assert request.reply_bytes == len(answer)
+    assert report["bytes_lost_in_the_capture"] == 1000
+    (request,), report = read(tmp_path, capture(frames[:-1]))  # nobody says that it arrived
+    assert request.reply_bytes == 1000
+    assert report["replies_cut"] == report["connections_cut_at_a_gap"] == 1
+
+
+def test_encrypted_connections_are_counted_and_a_capture_of_nothing_else_is_an_error(tmp_path):
+    tls = [*OPENING, segment(True, 100, b"\x16\x03\x01\x02\x00")]
+    with pytest.raises(TraceError, match=r"exchange of plain HTTP/1, got .*1 connections not of http"):
+        read(tmp_path, capture(tls))
+
+
+@pytest.mark.parametrize("cut", [1, 8, 20, 40])
+def test_a_cut_capture_is_an_error_or_counted(tmp_path, cut):
+    frames = [*OPENING, segment(True, 100, GET % 1), segment(False, 500, reply(50)), segment(True, 200)]
+    whole = capture(frames)
+    with pytest.raises(TraceError, match="a packet must be complete"):
+        read(tmp_path, whole[:-cut])
+    requests, report = read(tmp_path, whole[:-cut], skip_damaged=True)
+    assert len(requests) == 1
+    assert report["files_cut_short_by_damage"] == 1
+
+
+def test_a_capture_cut_between_the_header_and_the_body_of_a_packet_is_an_error(tmp_path):
+    frames = [*OPENING, segment(True, 100, GET % 1), segment(False, 500, reply(50)), segment(True, 200)]
+    with pytest.raises(TraceError, match="a packet must be complete"):
+        read(tmp_path, capture(frames)[: -len(frames[-1])])
+
+
+def test_an_absurd_length_is_an_error_and_not_an_allocation(tmp_path):
+    data = capture(OPENING) + struct.pack("<IIII", 1000, 0, 0xFFFF_FFF0, 0xFFFF_FFF0) + b"x" * 100
+    with pytest.raises(TraceError, match=r"at most 1048576 bytes long, got 4294967280"):
+        read(tmp_path, data)
+
+
+@pytest.mark.parametrize(
+    ("name", "requests", "connections"),
+    [
+        ("bro.org.pcap", 31, 8),
+        ("http_espn.pcapng", 61, 25),
+        ("pipelined-requests.pcap", None, 1),
+        ("wikipedia.pcap", None, 9),
+    ],
+)
+def test_samples_have_the_requests_that_a_search_of_the_packets_finds(data, name, requests, connections):
+    starts = set()
+    speaking = set()
+    with (data / "pcap" / name).open("rb") as file:
+        reader = (dpkt.pcapng if name.endswith("ng") else dpkt.pcap).Reader(file)
+        for _, frame in reader:
+            packet = dpkt.ethernet.Ethernet(frame).data
+            if not isinstance(packet, dpkt.ip.IP) or not isinstance(packet.data, dpkt.tcp.TCP):
+                continue
+            tcp = packet.data
+            for at in range(len(tcp.data)):
+                begins = at == 0 or tcp.data[at - 2 : at] == b"\r\n"
+                verb = tcp.data.startswith((b"GET /", b"POST /"), at)
+                if begins and verb and b" HTTP/1." in tcp.data[at : at + 2000]:
+                    starts.add((packet.src, tcp.sport, tcp.seq + at))
+                    speaking.add((packet.src, tcp.sport))
+    found = list(traces.read(data / "pcap" / name))
+    assert len(found) == len(starts)
+    assert len(speaking) == connections
+    assert requests is None or len(found) == requests

@@ -1,0 +1,58 @@
+"""Plain tables of replies."""
+
+import pytest
+
+import traces
+from traces import Request, TraceError
+
+
+def read(tmp_path, text, **options):
+    (tmp_path / "t").write_text(text)
+    requests = traces.read(tmp_path / "t", **options)
+    return list(requests), requests.report
+
+
+def test_two_columns_without_names_are_time_and_bytes(tmp_path):
+    requests, report = read(tmp_path, "# seconds, bytes\n0.5,100\n\n1.25,200\n")
+    assert requests == [
+        Request("client", "", 500_000, 500_000, 300, 100),
+        Request("client", "", 1_250_000, 1_250_000, 300, 200),
+    ]
+    assert report["requests"] == 2
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_named_columns_stand_in_any_order(tmp_path, mark):
+    head = mark.join(("bytes", "what", "time_s", "end_s", "client", "request_bytes", "url"))
+    row = mark.join(("100", "x", "0.5", "0.75", "me", "42", '"http://a/b.gif"'))
+    requests, _ = read(tmp_path, f"{head}\n{row}\n")
+    assert requests == [Request("me", "", 500_000, 750_000, 42, 100, "http://a/b.gif")]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("0.9,5", "times must not run backwards, got -100000 us"),
+        ("2,-5", "bytes must be a whole number .*got -5"),
+        ("2,1.5", "bytes must be a whole number .*got 1.5"),
+        ("2,99999999999999", "bytes must be .*got 99999999999999"),
+        ("nan,5", "time must be a number of seconds .*got nan"),
+        ("-1,5", "time must be .*got -1"),
+        ("2", "a row must have bytes, got 1 cells"),
+        ('2,"5', "a row must be separated by ','"),
+    ],
+)
+def test_a_bad_row_is_named_or_counted(tmp_path, row, message):
+    with pytest.raises(TraceError, match=message) as caught:
+        read(tmp_path, f"1,1\n{row}\n")
+    assert ", line 2: " in str(caught.value)
+    requests, report = read(tmp_path, f"1,1\n{row}\n3,1\n", skip_damaged=True)
+    assert len(requests) == 2
+    assert report["damaged"] == 1
+
+
+def test_names_without_time_or_bytes_and_empty_tables_are_errors(tmp_path):
+    with pytest.raises(TraceError, match="must include bytes, got time, size of it"):
+        read(tmp_path, "time,size of it\n1,2\n")
+    with pytest.raises(TraceError, match="at least one reply"):
+        read(tmp_path, "time,bytes\n")

@@ -1,0 +1,175 @@
+"""HTTP Archives: what a browser saves of a page load ("save all as HAR").
+
+A reply is as large as `_transferSize` says; else its body and headers, as far
+as each is known; else its content unpacked.  -1, null and absence mean unknown.
+Left out and counted: entries served from a cache, without an answer (status 0),
+of other schemes than http(s), or without any size.  An entry without a time
+was sent when the one before it was.  Entries with a `pageref` belong to
+that page, whatever they are; in the others an HTML reply opens a page.
+
+An archive is one JSON value, so it is held in memory, up to `MAX_HAR_BYTES`.
+Left out: bodies, timings inside an entry.  Source: HAR 1.2 specification, W3C Web Performance draft.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from math import isfinite
+from os import PathLike
+from typing import Any, BinaryIO
+from urllib.parse import urlsplit
+
+from traces.errors import TraceError
+from traces.records import DOCUMENT, EMBEDDED, PART, UNKNOWN_REQUEST_BYTES, Batch, Report, Request, batch_of
+
+__all__ = ["MAX_HAR_BYTES", "batches"]
+
+MAX_HAR_BYTES = 1 << 27
+"""Largest archive that is read, 128 MiB."""
+
+_MAX_BYTES = 1 << 40
+_MAX_MS = 1e9
+
+
+def batches(
+    stream: BinaryIO, path: str | PathLike[str], report: Report, *, skip_damaged: bool = False
+) -> Iterator[Batch]:
+    """Read the requests of an archive as one batch, in the order in which they were sent.
+
+    Raises
+    ------
+    TraceError
+        If it is no whole JSON, no HAR, or holds no request that used the network; an entry without a time
+        is counted instead with `skip_damaged`.
+    """
+    entries, since_us = _entries(stream, path)
+    found: list[tuple[str | None, Request]] = []
+    for number, entry in enumerate(entries):
+        report.count("records")
+        try:
+            item = _request(entry, since_us, path, f"entry {number + 1}", report)
+        except TraceError:
+            if not skip_damaged:
+                raise
+            report.count("damaged")
+            continue
+        if item is not None:
+            found.append(item)
+            since_us = item[1].start_us
+    if not found:
+        held = ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in report.counts.items()) or "no entries"
+        raise TraceError(path, "", "a HAR must hold a request that used the network", held)
+    found.sort(key=lambda item: item[1].start_us)
+    opened: set[str] = set()
+    requests = []
+    for page, request in found:
+        kind = request.kind
+        if page is not None:
+            kind = PART if page in opened else DOCUMENT
+            opened.add(page)
+        requests.append(request._replace(kind=kind))
+    report.count("requests", len(requests))
+    yield batch_of(requests)
+
+
+def _entries(stream: BinaryIO, path: str | PathLike[str]) -> tuple[list[Any], int]:
+    """Return the entries, and when the first page began."""
+    data = stream.read(MAX_HAR_BYTES + 1)
+    if len(data) > MAX_HAR_BYTES:
+        raise TraceError(path, "", f"a HAR must not exceed {MAX_HAR_BYTES} bytes", "a larger one")
+    try:
+        archive = json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        place = f"byte {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
+        raise TraceError(path, place, "a HAR must be whole JSON in UTF-8", str(error)) from None
+    log = archive.get("log") if isinstance(archive, dict) else None
+    entries = log.get("entries") if isinstance(log, dict) else None
+    if not isinstance(entries, list):
+        raise TraceError(path, "", "a HAR must have a list log.entries", type(entries).__name__)
+    pages = log.get("pages") if isinstance(log, dict) else None
+    begun = _part(pages[0]).get("startedDateTime") if isinstance(pages, list) and pages else None
+    return entries, 0 if begun is None else _moment(begun, path, "page 1")
+
+
+def _request(
+    entry: object, since_us: int, path: str | PathLike[str], where: str, report: Report
+) -> tuple[str | None, Request] | None:
+    """Turn an entry into its page's name and a request; None if it did not use the network."""
+    fields = _part(entry)
+    asked, answer = _part(fields.get("request")), _part(fields.get("response"))
+    url = asked.get("url")
+    if not isinstance(url, str):
+        url = ""
+    if url and not url[:8].lower().startswith(("http://", "https://")):
+        report.count("entries_of_other_schemes")
+        return None
+    if not answer or not answer.get("status"):
+        report.count("entries_without_answer")
+        return None
+    transfer, header, body = (_size(answer.get(name)) for name in ("_transferSize", "headersSize", "bodySize"))
+    content = _part(answer.get("content"))
+    cached = any(part.get(name) for part in (fields, answer) for name in ("_fromCache", "fromCache", "_fromDiskCache"))
+    if cached or transfer == 0 or (transfer is None and header == 0 and body == 0):
+        report.count("cache_hits")
+        return None
+    reply = transfer
+    if reply is None and (body is not None or header is not None):
+        reply = (body or 0) + (header or 0)
+        if body is None:
+            reply += _size(content.get("size")) or 0
+    if reply is None:
+        reply = _size(content.get("size"))
+    if reply is None:
+        report.count("entries_without_size")
+        return None
+    sent = [_size(asked.get(name)) for name in ("headersSize", "bodySize")]
+    request_bytes = sum(size or 0 for size in sent) if sent[0] else UNKNOWN_REQUEST_BYTES
+    begun = fields.get("startedDateTime")
+    report.count("entries_without_time", begun is None)
+    start_us = since_us if begun is None else _moment(begun, path, where)
+    end_us = start_us + _duration(fields.get("time"), report)
+    page = fields.get("pageref")
+    kind = DOCUMENT if str(content.get("mimeType") or "").startswith("text/html") else EMBEDDED
+    server = _host(url)
+    request = Request("browser", server, start_us, end_us, request_bytes, reply, url, kind)
+    return (page if isinstance(page, str) and page else None), request
+
+
+def _part(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _size(value: object) -> int | None:
+    """Return a size, None if it is unknown (-1, null, absent, nonsense)."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MAX_BYTES:
+        return None
+    return int(value)
+
+
+def _moment(value: object, path: str | PathLike[str], where: str) -> int:
+    try:
+        moment = datetime.fromisoformat(value)  # type: ignore[arg-type]
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        since = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    except (TypeError, ValueError, OverflowError):
+        raise TraceError(path, where, "startedDateTime must be an ISO 8601 time", value) from None
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
+def _duration(value: object, report: Report) -> int:
+    """Return the time of an entry in microseconds; 0, counted, if it is unknown."""
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    if not known or not isfinite(value) or not 0 <= value <= _MAX_MS:  # type: ignore[arg-type, operator]
+        report.count("entries_without_duration")
+        return 0
+    return round(value * 1000)  # type: ignore[operator]
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).netloc.rsplit("@", 1)[-1].lower()
+    except ValueError:
+        return ""

@@ -1,0 +1,159 @@
+"""The requests and replies of one HTTP/1 connection, from its two streams of bytes.
+
+h11 does the parsing, twice as a bystander: as a server that hears the requests,
+and, once a request is known, as a client that hears its reply.  A fresh parser
+for every message makes pipelining and kept-alive connections the same thing.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import h11
+
+from traces.records import BY_SUFFIX, DOCUMENT, EMBEDDED, Report, Request
+
+__all__ = ["Exchanges"]
+
+_EMBEDDED_TYPES = (b"image/", b"font/", b"audio/", b"text/css", b"text/javascript", b"application/javascript")
+_EMBEDDED_MORE = (b"application/x-javascript", b"application/font", b"application/x-shockwave-flash")
+_MOST_UNANSWERED = 1 << 10
+_NOT_HTTP = (h11.RemoteProtocolError, h11.LocalProtocolError)
+
+
+class Exchanges:
+    """Requests, and the replies that answer them in turn."""
+
+    def __init__(self, client: str, server: str) -> None:
+        self._client = client
+        self._server = server
+        self._asked: list[_Asked] = []
+        self._done: list[Request] = []
+        self._broken = False
+        self._request = _Message(h11.Connection(h11.SERVER))
+        self._reply: _Message | None = None
+
+    def sent(self, data: bytes, moment_us: int) -> None:
+        """Take bytes that the client sent."""
+        while data and not self._broken:
+            message = self._request
+            data = self._feed(message, data, moment_us)
+            if message.complete and not self._broken:
+                event = message.head
+                url = ""
+                method = b"GET"
+                if isinstance(event, h11.Request):
+                    method = event.method
+                    host = dict(event.headers).get(b"host", b"")
+                    target = event.target
+                    url = (b"http://" + host + target if target.startswith(b"/") else target).decode("latin-1")
+                self._asked.append(_Asked(method, url, message.start_us, message.size))
+                self._broken = len(self._asked) > _MOST_UNANSWERED
+                self._request = _Message(h11.Connection(h11.SERVER))
+
+    def received(self, data: bytes, moment_us: int) -> None:
+        """Take bytes that the server sent."""
+        while data and not self._broken:
+            if self._reply is None:
+                if not self._asked:
+                    return  # an answer to something before the capture
+                try:
+                    self._reply = _Message(_listening(self._asked[0].method))
+                except _NOT_HTTP:
+                    self._broken = True
+                    return
+            data = self._feed(self._reply, data, moment_us)
+            if self._reply.complete:
+                self._finish(self._reply)
+
+    def server_closed(self, moment_us: int) -> None:
+        """Note that the server has sent its last byte: a reply without a length ends here."""
+        if self._reply is not None and not self._broken:
+            end_us = self._reply.end_us
+            self._feed(self._reply, b"", moment_us)
+            self._reply.end_us = end_us  # when its last byte came
+            if self._reply.complete:
+                self._finish(self._reply)
+
+    def finished(self) -> list[Request]:
+        """Return the exchanges that were completed since the last call."""
+        done, self._done = self._done, []
+        return done
+
+    def close(self, report: Report) -> list[Request]:
+        """Return what is left, with a reply that was cut; count what has no reply."""
+        if self._reply is not None and self._reply.size and self._asked:
+            report.count("replies_cut")
+            self._finish(self._reply)
+        report.count("requests_without_reply", len(self._asked))
+        report.count("connections_that_left_http", self._broken)
+        return self.finished()
+
+    def _finish(self, reply: _Message) -> None:
+        asked = self._asked.pop(0)
+        kind = BY_SUFFIX
+        if isinstance(reply.head, h11.Response):
+            content_type = dict(reply.head.headers).get(b"content-type", b"").lower()
+            if content_type.startswith((*_EMBEDDED_TYPES, *_EMBEDDED_MORE)):
+                kind = EMBEDDED
+            elif content_type.startswith(b"text/html"):
+                kind = DOCUMENT
+        end_us = max(reply.end_us, asked.start_us)
+        self._done.append(
+            Request(self._client, self._server, asked.start_us, end_us, asked.size, reply.size, asked.url, kind)
+        )
+        self._reply = None
+
+    def _feed(self, message: _Message, data: bytes, moment_us: int) -> bytes:
+        """Feed bytes to a message; return those behind its end."""
+        try:
+            return message.feed(data, moment_us)
+        except _NOT_HTTP:
+            self._broken = True
+            return b""
+
+
+class _Asked(NamedTuple):
+    """A request that waits for its reply."""
+
+    method: bytes
+    url: str
+    start_us: int
+    size: int
+
+
+class _Message:
+    """One request or reply as it comes in."""
+
+    def __init__(self, parser: h11.Connection) -> None:
+        self._parser = parser
+        self.start_us = self.end_us = -1
+        self.size = 0
+        self.head: h11.Event | None = None
+        self.complete = False
+
+    def feed(self, data: bytes, moment_us: int) -> bytes:
+        if self.start_us < 0:
+            self.start_us = moment_us
+        self.end_us = moment_us
+        self._parser.receive_data(data)
+        while True:
+            event = self._parser.next_event()
+            if isinstance(event, h11.Request | h11.Response):
+                self.head = event
+            elif event is h11.NEED_DATA:
+                self.size += len(data)
+                return b""
+            elif event is h11.PAUSED or isinstance(event, h11.EndOfMessage | h11.ConnectionClosed):
+                self.complete = True
+                rest = self._parser.trailing_data[0]
+                self.size += len(data) - len(rest)
+                return rest
+
+
+def _listening(method: bytes) -> h11.Connection:
+    """Return a parser that expects the reply to a request of this method."""
+    parser = h11.Connection(h11.CLIENT)
+    parser.send(h11.Request(method=method, target="/", headers=[("Host", "-")]))
+    parser.send(h11.EndOfMessage())
+    return parser

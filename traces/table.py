@@ -1,0 +1,136 @@
+"""A plain table of replies, for any traffic that has no reader of its own: time, bytes.
+
+One reply a line, `time` in seconds and `bytes`, separated by a comma, a
+semicolon or a tab.  A first line may name the columns, in any order: ``time``
+(or ``time_s``) and ``bytes`` are needed, ``end`` (``end_s``), ``request_bytes``,
+``client``, ``server`` and ``url`` may follow; without names the first two columns
+are taken.  Lines are in the order of time, for each client.  Empty lines and
+lines that begin with ``#`` are passed over.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from math import isfinite
+from os import PathLike
+from typing import BinaryIO
+
+from traces.errors import TraceError
+from traces.files import read_line
+from traces.records import UNKNOWN_REQUEST_BYTES, Batch, Report, Request, batch_of
+
+__all__ = ["batches"]
+
+_LONGEST_LINE_BYTES = 1 << 16
+_ROWS_A_BATCH = 1 << 13
+_MAX_BYTES = 1 << 40
+_MAX_S = 1e11
+_NAMES = {"time_s": "time", "start": "time", "start_s": "time", "end_s": "end", "size": "bytes", "reply_bytes": "bytes"}
+_KNOWN = ("time", "end", "bytes", "request_bytes", "client", "server", "url")
+
+
+def batches(
+    stream: BinaryIO, path: str | PathLike[str], report: Report, *, skip_damaged: bool = False
+) -> Iterator[Batch]:
+    """Read a table some thousands of rows at a time, in constant memory (and one time a client).
+
+    Raises
+    ------
+    TraceError
+        For a row that is no row, a size below 0, a time that runs backwards; counted with `skip_damaged`.
+    """
+    columns: dict[str, int] | None = None
+    delimiter = ","
+    requests: list[Request] = []
+    newest: dict[str, int] = {}
+    number = 0
+    while line := read_line(stream, _LONGEST_LINE_BYTES, path, number + 1):
+        number += 1
+        text = line.decode("utf-8", "replace").removeprefix("\ufeff").strip()
+        if not text or text.startswith("#"):
+            continue
+        where = f"line {number}"
+        if columns is None:
+            delimiter = next((mark for mark in "\t;" if mark in text), ",")
+            names = [name.strip().lower() for name in _cells(text, delimiter, path, where)]
+            columns = _named(names, path, where)
+            if columns is not None:
+                continue
+            columns = {"time": 0, "bytes": 1}
+        report.count("records")
+        try:
+            request = _request(_cells(text, delimiter, path, where), columns, path, where)
+            if request.start_us < newest.get(request.client, request.start_us):
+                rule = "times must not run backwards"
+                raise TraceError(path, where, rule, f"{request.start_us - newest[request.client]} us")
+        except TraceError:
+            if not skip_damaged:
+                raise
+            report.count("damaged")
+            continue
+        newest[request.client] = request.start_us
+        requests.append(request)
+        if len(requests) == _ROWS_A_BATCH:
+            report.count("requests", len(requests))
+            yield batch_of(requests)
+            requests = []
+    if requests:
+        report.count("requests", len(requests))
+        yield batch_of(requests)
+    elif not report["requests"]:
+        raise TraceError(path, "", "a table must hold at least one reply", f"{number} lines")
+
+
+def _named(names: list[str], path: str | PathLike[str], where: str) -> dict[str, int] | None:
+    """Return the place of each column by its name; None if the first line is a row already."""
+    try:
+        float(names[0])
+    except ValueError:
+        places = {_NAMES.get(name, name): place for place, name in reversed(list(enumerate(names)))}
+    else:
+        return None
+    for needed in ("time", "bytes"):
+        if needed not in places:
+            raise TraceError(path, where, f"the names of the columns must include {needed}", ", ".join(names)) from None
+    return {name: place for name, place in places.items() if name in _KNOWN}
+
+
+def _cells(text: str, delimiter: str, path: str | PathLike[str], where: str) -> list[str]:
+    try:
+        return next(csv.reader(io.StringIO(text), delimiter=delimiter, strict=True), [""])
+    except csv.Error as error:
+        raise TraceError(path, where, f"a row must be separated by {delimiter!r} ({error})", text) from None
+
+
+def _request(cells: list[str], columns: dict[str, int], path: str | PathLike[str], where: str) -> Request:
+    values = {name: cells[place].strip() for name, place in columns.items() if place < len(cells)}
+    for needed in ("time", "bytes"):
+        if needed not in values:
+            raise TraceError(path, where, f"a row must have {needed}", f"{len(cells)} cells")
+    start_us = _microseconds(values["time"], "time", path, where)
+    end_us = _microseconds(values["end"], "end", path, where) if values.get("end") else start_us
+    if end_us < start_us:
+        raise TraceError(path, where, "end must not be before time", values["end"])
+    size = _bytes(values["bytes"], "bytes", path, where)
+    asked = values.get("request_bytes")
+    request_bytes = _bytes(asked, "request_bytes", path, where) if asked else UNKNOWN_REQUEST_BYTES
+    client, server = values.get("client") or "client", values.get("server", "")
+    return Request(client, server, start_us, end_us, request_bytes, size, values.get("url", ""))
+
+
+def _microseconds(text: str, name: str, path: str | PathLike[str], where: str) -> int:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not isfinite(value) or not 0 <= value <= _MAX_S:
+        raise TraceError(path, where, f"{name} must be a number of seconds in [0, 1e11]", text)
+    return round(value * 1e6)
+
+
+def _bytes(text: str, name: str, path: str | PathLike[str], where: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 15 and int(text) <= _MAX_BYTES):
+        raise TraceError(path, where, f"{name} must be a whole number in [0, {_MAX_BYTES}]", text)
+    return int(text)
