@@ -12,7 +12,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Generator, Sequence
+from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from simpy import Event, Timeout
 
 from netsim.clock import Clock
@@ -21,9 +24,38 @@ from netsim.station import Station
 from netsim.tcp import Endpoint, TcpConfig
 from traces.records import Page
 
-__all__ = ["Browser"]
+__all__ = ["Browser", "Trip"]
 
 _NS_PER_S = 1_000_000_000
+
+
+class Trip(NamedTuple):
+    """What browsing a workload leaves behind, whichever engine did it.
+
+    Attributes
+    ----------
+    end_ns, awake_ns, beacons, air_up_ns, air_down_ns, frames_lost : int
+        Totals of the run.
+    loads : array of int64, shape (pages, 4)
+        Issue, last byte, and between them time awake and beacons.
+    polls : array of int64, shape (entries, 6)
+        As in `Station`.
+    intervals : array of int64
+        Start and end of every interval awake.
+    pages_handed_over : int
+        Pages that the compiled twin left to the packet model.
+    """
+
+    end_ns: int
+    awake_ns: int
+    beacons: int
+    air_up_ns: int
+    air_down_ns: int
+    frames_lost: int
+    loads: NDArray[np.int64]
+    polls: NDArray[np.int64]
+    intervals: NDArray[np.int64]
+    pages_handed_over: int
 
 
 class Browser:
@@ -65,13 +97,19 @@ class Browser:
         self.server = server
         self.tcp = tcp
         self.loads = array("q")
-        self._persistent = persistent
-        self._max_connections = max_connections
+        self.persistent = persistent
+        self.max_connections = max_connections
         self._page: Page
         self._delays: list[int] = []
         self._taken = 0
         self._missing = 0
         self._complete: Event
+
+    def again(self, env: Clock, station: Station) -> Browser:
+        """Return a browser set like this one, on another clock and station."""
+        return Browser(
+            env, station, Server(env), self.tcp, persistent=self.persistent, max_connections=self.max_connections
+        )
 
     def browse(self, pages: Sequence[Page], delays_ns: Sequence[list[int]]) -> Generator[Event, None, None]:
         """Issue the pages one after another; a SimPy process."""
@@ -99,8 +137,8 @@ class Browser:
         """Go on when the last byte of what `connection` was fetching has come."""
         self.station.outstanding -= 1
         if connection.index < 0:
-            n = min(self._max_connections, len(self._page.objects))
-            if self._persistent and n:
+            n = min(self.max_connections, len(self._page.objects))
+            if self.persistent and n:
                 self._fetch_next(connection)
                 n -= 1
             else:
@@ -111,7 +149,7 @@ class Browser:
             self._missing -= 1
             if self._taken == len(self._page.objects):
                 connection.close()
-            elif self._persistent:
+            elif self.persistent:
                 self._fetch_next(connection)
             else:
                 connection.close()

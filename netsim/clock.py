@@ -41,10 +41,10 @@ class Occurrence(Event):
 
 
 class Clock(Environment):
-    """A SimPy environment whose time is an integer number of nanoseconds, from 0."""
+    """A SimPy environment whose time is an integer number of nanoseconds, from `start_ns` on."""
 
-    def __init__(self) -> None:
-        super().__init__(initial_time=0)
+    def __init__(self, start_ns: int = 0) -> None:
+        super().__init__(initial_time=start_ns)
 
     @property
     def now(self) -> int:

@@ -39,6 +39,11 @@ class Link:
 
     __slots__ = ("_denominator", "_numerator", "busy_ns", "delay_ns", "free_ns")
 
+    @property
+    def ns_per_byte(self) -> tuple[int, int]:
+        """Numerator and denominator of the time that a byte takes."""
+        return self._numerator, self._denominator
+
     def __init__(self, rate_bps: int, delay_ns: int) -> None:
         common = gcd(_NS_PER_BYTE_AT_1_BIT_PER_S, rate_bps)
         self._numerator = _NS_PER_BYTE_AT_1_BIT_PER_S // common

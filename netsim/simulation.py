@@ -8,7 +8,6 @@ in the frames of the result.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -17,9 +16,9 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from netsim import policies, streams
+from netsim import express, policies, streams
 from netsim.access_point import AccessPoint, LinkConfig
-from netsim.browser import Browser
+from netsim.browser import Browser, Trip
 from netsim.clock import Clock
 from netsim.policies.protocol import Policy
 from netsim.radio import Energy, RadioConfig
@@ -32,6 +31,7 @@ __all__ = ["SimulationConfig", "SimulationResult", "simulate"]
 
 _NS_PER_S = 1_000_000_000
 _NS_PER_MS = 1_000_000
+_ENGINES = ("auto", "packet", "express")
 _LATEST_S = 4e9  # well inside 63 bits of nanoseconds
 
 
@@ -94,6 +94,8 @@ class SimulationResult:
         Frames lost on the air.
     final_policy : Policy
         The policy as the run left it (what it learned).
+    pages_handed_over : int
+        Pages that the compiled twin left to the packet model.
     """
 
     policy: str
@@ -106,12 +108,10 @@ class SimulationResult:
     downlink_air_s: float
     frames_lost: int
     final_policy: Policy
+    pages_handed_over: int
     _names: list[str]
     _radio: RadioConfig
-    _elapsed_ns: int
-    _loads: array[int]
-    _polls: array[int]
-    _intervals: array[int]
+    _trip: Trip
 
     @cached_property
     def pages(self) -> pd.DataFrame:
@@ -119,7 +119,7 @@ class SimulationResult:
 
         Everything after issue_s is over [issue, last byte].
         """
-        issue, done, awake, beacons = _columns(self._loads, 4)
+        issue, done, awake, beacons = self._trip.loads.T
         asleep = done - issue - awake
         radio = self._radio
         return pd.DataFrame(
@@ -142,7 +142,7 @@ class SimulationResult:
 
         A beacon that passed while the client was awake to send is a row too, though it cost nothing.
         """
-        first, slept, waiting, following, more, spacing = _columns(self._polls, 6)
+        first, slept, waiting, following, more, spacing = self._trip.polls.T
         count = more + 1
         row = np.repeat(np.arange(len(first)), count)
         nth = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
@@ -158,8 +158,7 @@ class SimulationResult:
     @cached_property
     def radio(self) -> pd.DataFrame:
         """The intervals of the radio, in order and without gaps: start_s, end_s, state ("awake" or "asleep")."""
-        awake = np.array(self._intervals, dtype=np.int64)
-        edges = np.concatenate(([0], awake, [self._elapsed_ns]))
+        edges = np.concatenate(([0], self._trip.intervals, [self._trip.end_ns]))
         start, end = edges[:-1], edges[1:]
         state = np.where(np.arange(len(start)) % 2, "awake", "asleep")
         kept = end > start
@@ -172,6 +171,7 @@ def simulate(
     *,
     config: SimulationConfig | None = None,
     seed: int = 0,
+    engine: str = "auto",
 ) -> SimulationResult:
     """Browse `pages` under `policy` and return the record.
 
@@ -186,6 +186,9 @@ def simulate(
         The world.
     seed : int
         Of the server delays and of the losses.
+    engine : {"auto", "packet", "express"}
+        "packet" is the model on SimPy; "express" its compiled twin, which raises where it does not apply;
+        "auto" takes the twin where it applies, page by page.  The record is the same to the nanosecond.
 
     Raises
     ------
@@ -193,6 +196,8 @@ def simulate(
         If there is no page, a page breaks a rule (sizes at least 1, times not negative), or the policy is
         unknown or plans a wake-up that is no beacon.
     """
+    if engine not in _ENGINES:
+        raise ValueError(f"engine must be one of {', '.join(_ENGINES)}, got {engine!r}")
     config = SimulationConfig() if config is None else config
     workload = list(pages)
     _check(workload)
@@ -200,39 +205,67 @@ def simulate(
         policy = policies.make(policy, beacon_interval_ns=config.beacon_interval_ns)
     else:
         policy = deepcopy(policy)
-    env = Clock()
-    access_point = AccessPoint(env, config.link, streams.generator(seed, streams.LOSS))
-    station = Station(env, access_point, policy, config.beacon_interval_ns)
+    reason = None if engine == "packet" else express.why_not(policy, config.link.loss_rate)
+    if reason and engine == "express":
+        raise express.NotCovered(f"engine express does not cover this run: {reason}")
+    clock = Clock()
+    access_point = AccessPoint(clock, config.link, streams.generator(seed, streams.LOSS))
+    station = Station(clock, access_point, policy, config.beacon_interval_ns)
     browser = Browser(
-        env,
+        clock,
         station,
-        Server(env),
+        Server(clock),
         config.tcp,
         persistent=config.connections == "persistent",
         max_connections=config.max_connections,
     )
     delays = config.server_delay.draw(workload, streams.generator(seed, streams.SERVER))
-    env.run(until=env.process(browser.browse(workload, delays)))
-    end = env.now
-    station.finish(end)
-    awake = station.awake_ns(end)
+    if engine == "packet" or reason:
+        clock.run(until=clock.process(browser.browse(workload, delays)))
+        trip = _packet_trip(clock.now, browser, access_point)
+    else:
+        trip = express.browse(
+            workload,
+            delays,
+            policy,
+            browser,
+            access_point,
+            beacon_interval_ns=config.beacon_interval_ns,
+            hand_over=engine == "auto",
+        )
+    end, awake = trip.end_ns, trip.awake_ns
     return SimulationResult(
         policy=policy.spec,
-        energy=config.radio.energy(awake, end - awake, station.beacons, len(workload)),
+        energy=config.radio.energy(awake, end - awake, trip.beacons, len(workload)),
         elapsed_s=end / _NS_PER_S,
         awake_s=awake / _NS_PER_S,
         asleep_s=(end - awake) / _NS_PER_S,
-        beacons=station.beacons,
-        uplink_air_s=access_point.air_up.busy_ns / _NS_PER_S,
-        downlink_air_s=access_point.air_down.busy_ns / _NS_PER_S,
-        frames_lost=access_point.lost,
+        beacons=trip.beacons,
+        uplink_air_s=trip.air_up_ns / _NS_PER_S,
+        downlink_air_s=trip.air_down_ns / _NS_PER_S,
+        frames_lost=trip.frames_lost,
         final_policy=policy,
+        pages_handed_over=trip.pages_handed_over,
         _names=[page.page for page in workload],
         _radio=config.radio,
-        _elapsed_ns=end,
-        _loads=browser.loads,
-        _polls=station.polls,
-        _intervals=station.intervals,
+        _trip=trip,
+    )
+
+
+def _packet_trip(end_ns: int, browser: Browser, access_point: AccessPoint) -> Trip:
+    station = browser.station
+    station.finish(end_ns)
+    return Trip(
+        end_ns=end_ns,
+        awake_ns=station.awake_ns(end_ns),
+        beacons=station.beacons,
+        air_up_ns=access_point.air_up.busy_ns,
+        air_down_ns=access_point.air_down.busy_ns,
+        frames_lost=access_point.lost,
+        loads=np.array(browser.loads, dtype=np.int64).reshape(-1, 4),
+        polls=np.array(station.polls, dtype=np.int64).reshape(-1, 6),
+        intervals=np.array(station.intervals, dtype=np.int64),
+        pages_handed_over=0,
     )
 
 
@@ -250,7 +283,3 @@ def _check(workload: Sequence[Page]) -> None:
         total += page.think_s
     if total > _LATEST_S:
         raise ValueError(f"think times must add up to at most {_LATEST_S:g} s, got {total:g}")
-
-
-def _columns(flat: array[int], width: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-    return np.array(flat, dtype=np.int64).reshape(-1, width).T

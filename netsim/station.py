@@ -14,6 +14,7 @@ time and energy to wake up, the poll frame itself.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 
 from netsim.access_point import AccessPoint, deliver
 from netsim.clock import Clock, Occurrence
@@ -21,7 +22,10 @@ from netsim.policies.protocol import Plan, Policy, View
 from netsim.policies.static import AlwaysAwake
 from netsim.tcp import Packet
 
-__all__ = ["Station"]
+__all__ = ["LONG_AGO_NS", "Station"]
+
+LONG_AGO_NS = -(2**61)
+"""In a state: never."""
 
 
 class Station:
@@ -171,6 +175,37 @@ class Station:
             self.intervals.extend((self._awake_since_ns, until))
             self._awake_before_ns += until - self._awake_since_ns
         self._awake_since_ns = now_ns
+
+    def quiet(self, now_ns: int) -> bool:
+        """Return whether nothing waits or is on its way towards the client at `now_ns`."""
+        point = self._access_point
+        last = max(link.free_ns + link.delay_ns for link in (point.wire_down, point.air_down))
+        return not self._buffer and last < now_ns
+
+    def state(self) -> tuple[int, ...]:
+        """Return what decides about the future while the station is quiet, in the order of `resume`."""
+        plan = self._plan or Plan(0, 0)
+        view = self._view
+        return (
+            *(int(self._gate_open), self._busy_until_ns, int(self._plan is not None), self._sleep_ns),
+            *(plan.wake_ns, plan.repeat_ns, int(plan.open_on_send)),
+            *(self._wake_ns, self._repeat_ns, int(self._open_on_send)),
+            *(self._awake_since_ns, self._awake_until_ns, self._awake_before_ns, self._slept_from_ns, self.beacons),
+            LONG_AGO_NS if view.last_sent_ns is None else view.last_sent_ns,
+            LONG_AGO_NS if view.last_received_ns is None else view.last_received_ns,
+        )
+
+    def resume(self, state: Sequence[int]) -> None:
+        """Take over what `state` returned."""
+        gate, self._busy_until_ns, planned, self._sleep_ns, wake, repeat, opens, *rest = state
+        self._gate_open = bool(gate)
+        self._plan = Plan(self._sleep_ns, wake, bool(opens), repeat) if planned else None
+        self._wake_ns, self._repeat_ns, open_on_send, *rest = rest
+        self._open_on_send = bool(open_on_send)
+        self._awake_since_ns, self._awake_until_ns, self._awake_before_ns, self._slept_from_ns, self.beacons, *rest = (
+            rest
+        )
+        self._view.last_sent_ns, self._view.last_received_ns = (None if at == LONG_AGO_NS else at for at in rest)
 
     def _wake(self, at_ns: int) -> None:
         """Be awake from `at_ns` on: either still, or anew."""

@@ -68,6 +68,11 @@ class BoundedSlowdown:
             return Plan(hold, (hold // interval + 1) * interval, True)
         return self._sleep(now, max(1, since * self._numerator // (self._denominator * interval)))
 
+    @property
+    def integers(self) -> tuple[int, int, int, int]:
+        """Numerator and denominator of p, time awake after a send (ns), and longest sleep (beacons)."""
+        return self._numerator, self._denominator, self._hold_ns, self._max_beacons
+
     def _sleep(self, now: int, beacons: int) -> Plan:
         interval = self._interval_ns
         if beacons >= self._max_beacons:  # t only grows until the next send: the cap stays

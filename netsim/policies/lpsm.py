@@ -9,7 +9,6 @@ teaches the learner nor moves the poll already scheduled.
 from __future__ import annotations
 
 from lpsm.polling import PollingLearner
-
 from netsim.policies.protocol import Plan, View
 
 __all__ = ["Lpsm"]
@@ -48,6 +47,15 @@ class Lpsm:
         interval = self._interval_ns
         return Plan(view.now_ns, (view.now_ns // interval + self._beacons) * interval)
 
+    @property
+    def beacons(self) -> int:
+        """How many beacon intervals the next sleep lasts."""
+        return self._beacons
+
+    def resume(self, beacons: int) -> None:
+        """Go on after polls that were not asked of `plan` but learned from elsewhere."""
+        self._beacons = beacons
+        self._nominal_ms = beacons * self._interval_ms
+
     def _sleep_for(self, mean_ms: float) -> None:
-        self._beacons = max(1, int(mean_ms / self._interval_ms + (0.5 + 1e-9)))
-        self._nominal_ms = self._beacons * self._interval_ms
+        self.resume(max(1, int(mean_ms / self._interval_ms + (0.5 + 1e-9))))

@@ -54,6 +54,11 @@ class StaticPsm:
         self._period_ns = period_ns
         self._timeout_ns = inactivity_timeout_ms * _NS_PER_MS
 
+    @property
+    def integers(self) -> tuple[int, int]:
+        """Period and inactivity time-out, ns."""
+        return self._period_ns, self._timeout_ns
+
     def plan(self, view: View) -> Plan:
         """Sleep to the next multiple of the period, after the time-out if there is one."""
         sleep_ns = view.now_ns

@@ -1,0 +1,263 @@
+"""Runs on the compiled twin of the packet model, equal to it to the nanosecond.
+
+`netsim.express_kernel` holds the recurrence; here it is fed, and the pages that it
+leaves over (where a retransmission timer would have run out) are browsed by the
+packet model from the state that the kernel stopped in, until nothing of them is on
+its way any more.  Not covered at all: losses, and policies of one's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim import express_kernel as kernel
+from netsim.access_point import AccessPoint
+from netsim.browser import Browser, Trip
+from netsim.clock import Clock
+from netsim.policies.bsd import BoundedSlowdown
+from netsim.policies.lpsm import Lpsm
+from netsim.policies.protocol import Policy
+from netsim.policies.static import AlwaysAwake, StaticPsm
+from netsim.station import Station
+from traces.records import Page
+
+__all__ = ["NotCovered", "browse", "why_not"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_NS_PER_S = 1_000_000_000
+_MAX_BYTES = 2**40
+_NOTHING: tuple[Floats, ...] = (*(np.empty((0, 0)) for _ in range(2)), np.empty((0, 0, 0)), np.empty(0))
+_NO_LEARNER = (*_NOTHING, np.empty((0, 0)), np.empty((0, 0)))
+
+
+class NotCovered(ValueError):
+    """The compiled twin does not cover this run, or a page of it."""
+
+
+def why_not(policy: Policy, loss_rate: float) -> str | None:
+    """Say why runs like this are not covered, or None if they are."""
+    if loss_rate:
+        return f"loss_rate is {loss_rate}, and only lossless links are covered"
+    if type(policy) not in (AlwaysAwake, StaticPsm, BoundedSlowdown, Lpsm):
+        return f"policy {policy.spec} is not one of the package's own"
+    return None
+
+
+class _Run:
+    """The arrays of one run, and the steps on them."""
+
+    def __init__(
+        self,
+        workload: Sequence[Page],
+        delays_ns: Sequence[list[int]],
+        policy: Policy,
+        browser: Browser,
+        access_point: AccessPoint,
+        beacon_interval_ns: int,
+    ) -> None:
+        n = len(workload)
+        self.workload, self.delays_ns, self.policy = workload, delays_ns, policy
+        self.browser, self.access_point, self.interval_ns = browser, access_point, beacon_interval_ns
+        sizes = [size for page in workload for size in ((page.request_bytes, page.reply_bytes), *page.objects)]
+        flat = np.array(sizes, dtype=np.int64).reshape(-1, 2)
+        if flat.max() > _MAX_BYTES:
+            raise NotCovered(f"sizes must be at most {_MAX_BYTES} bytes, got {flat.max()}")
+        self.requests, self.replies = flat[:, 0].copy(), flat[:, 1].copy()
+        counts = [1 + len(page.objects) for page in workload]
+        self.offsets = np.concatenate(([0], np.cumsum(counts)))
+        self.delays = np.array([delay for page in delays_ns for delay in page], dtype=np.int64)
+        self.issue = np.array(
+            [-1 if page.issue_s is None else round(page.issue_s * _NS_PER_S) for page in workload], dtype=np.int64
+        )
+        self.think = np.array([round(page.think_s * _NS_PER_S) for page in workload], dtype=np.int64)
+        self.parameters = _parameters(policy, browser, access_point, beacon_interval_ns)
+        room = int(self.parameters[kernel.RING_MASK]) + 1
+        self.scratch = (
+            np.empty(3 * room, dtype=np.int64),
+            np.empty(4 * room, dtype=np.int64),
+            np.empty((max(counts), kernel.N_CONNECTION), dtype=np.int64),
+        )
+        self.state = np.zeros(kernel.N_STATE, dtype=np.int64)
+        self.kept = np.zeros_like(self.state)
+        self.learner = policy.learner.arrays() if isinstance(policy, Lpsm) else _NO_LEARNER
+        self.kept_learner = tuple(np.empty_like(part) for part in self.learner[:4])
+        self.loads = np.zeros((n, 4), dtype=np.int64)
+        self.polls = np.empty(6 * (64 * n + 256), dtype=np.int64)
+        self.intervals = np.empty(2 * (64 * n + 256), dtype=np.int64)
+        self.left_over = 0
+
+    def express(self, first: int) -> int:
+        """Browse from page `first` on; return the first page left over, the number of pages if there is none."""
+        state = self.state
+        while True:
+            state[kernel.BAIL] = 0
+            first = kernel.run_pages(
+                *(first, self.issue, self.think, self.offsets, self.requests, self.replies, self.delays),
+                *(self.parameters, state, self.kept, self.loads, self.polls, self.intervals, *self.scratch),
+                *(*self.learner, *self.kept_learner),
+            )
+            if state[kernel.BAIL] != kernel.FULL:
+                return first
+            self._grow()
+
+    def finish(self) -> None:
+        """Bring the station up to the end of the run."""
+        state = self.state
+        while True:
+            state[kernel.BAIL] = 0
+            kernel.finish(
+                *(self.parameters, state, self.kept, self.polls, self.intervals),
+                *(*self.learner, *self.kept_learner),
+            )
+            if state[kernel.BAIL] != kernel.FULL:
+                break
+            self._grow()
+        if isinstance(self.policy, Lpsm):
+            self.policy.resume(int(state[kernel.LPSM_BEACONS]))
+
+    def packet(self, first: int) -> int:
+        """Browse from page `first` on by the packet model until all is quiet between two pages; return the next."""
+        state = self.state
+        clock = Clock(int(state[kernel.NOW]))
+        browser = self.browser.again(clock, self._load_station(clock))
+        station = browser.station
+        page = first
+        while page < len(self.workload):
+            rest = slice(page, page + 1)
+            clock.run(until=clock.process(browser.browse(self.workload[rest], self.delays_ns[rest])))
+            page += 1
+            if station.quiet(clock.now):
+                break
+        else:
+            station.advance(clock.now)
+        self.left_over += page - first
+        self.loads[first:page] = np.array(browser.loads, dtype=np.int64).reshape(-1, 4)
+        state[kernel.NOW] = clock.now
+        self.save_station(station)
+        self._append(np.array(station.polls, dtype=np.int64), np.array(station.intervals, dtype=np.int64))
+        return page
+
+    def save_station(self, station: Station) -> None:
+        """Enter the station, the links and the policy into the state."""
+        state, point = self.state, self.access_point
+        state[kernel.GATE : kernel.RECEIVED + 1] = station.state()
+        links = (point.air_up, point.wire_up, point.wire_down, point.air_down)
+        state[kernel.AIR_UP : kernel.AIR_DOWN + 1] = [link.free_ns for link in links]
+        state[kernel.AIR_UP_BUSY], state[kernel.AIR_DOWN_BUSY] = point.air_up.busy_ns, point.air_down.busy_ns
+        if station.never_sleeps:
+            state[kernel.BUSY] = kernel.NEVER
+        if isinstance(self.policy, Lpsm):
+            state[kernel.LPSM_BEACONS] = self.policy.beacons
+
+    def _load_station(self, clock: Clock) -> Station:
+        state, point = self.state, self.access_point
+        links = (point.air_up, point.wire_up, point.wire_down, point.air_down)
+        for link, free in zip(links, state[kernel.AIR_UP : kernel.AIR_DOWN + 1].tolist(), strict=True):
+            link.free_ns = free
+        point.air_up.busy_ns, point.air_down.busy_ns = int(state[kernel.AIR_UP_BUSY]), int(state[kernel.AIR_DOWN_BUSY])
+        if isinstance(self.policy, Lpsm):
+            self.policy.resume(int(state[kernel.LPSM_BEACONS]))
+        station = Station(clock, point.again(clock), self.policy, self.interval_ns)
+        station.resume(state[kernel.GATE : kernel.RECEIVED + 1].tolist())
+        return station
+
+    def _grow(self) -> None:
+        self.polls = np.concatenate([self.polls, np.empty_like(self.polls)])
+        self.intervals = np.concatenate([self.intervals, np.empty_like(self.intervals)])
+
+    def _append(self, polls: Ints, intervals: Ints) -> None:
+        state = self.state
+        n_polls, n_intervals = int(state[kernel.N_POLLS]), int(state[kernel.N_INTERVALS])
+        self.polls = np.concatenate([self.polls[: 6 * n_polls], polls, np.empty_like(self.polls)])
+        self.intervals = np.concatenate([self.intervals[: 2 * n_intervals], intervals, np.empty_like(self.intervals)])
+        state[kernel.N_POLLS] += len(polls) // 6
+        state[kernel.N_INTERVALS] += len(intervals) // 2
+
+
+def browse(
+    workload: Sequence[Page],
+    delays_ns: Sequence[list[int]],
+    policy: Policy,
+    browser: Browser,
+    access_point: AccessPoint,
+    *,
+    beacon_interval_ns: int,
+    hand_over: bool,
+) -> Trip:
+    """Browse the pages on links without loss, as the packet model would.
+
+    Parameters
+    ----------
+    workload, delays_ns : sequences, one entry a page
+        Pages, and the server's delays of their replies.
+    policy : Policy
+        One of the package's own; advanced by the run.
+    browser, access_point : Browser, AccessPoint
+        Fresh ones of the packet model: what they are set to counts here too.
+    beacon_interval_ns : int
+        Time between beacons.
+    hand_over : bool
+        Whether pages that are not covered go to the packet model; otherwise they raise.
+
+    Raises
+    ------
+    NotCovered
+        If a page is left over and may not be handed over, or a size exceeds 2**40 bytes.
+    """
+    run = _Run(workload, delays_ns, policy, browser, access_point, beacon_interval_ns)
+    run.save_station(browser.station)
+    page = 0
+    while (page := run.express(page)) < len(workload):
+        if not hand_over:
+            raise NotCovered(f"page {workload[page].page!r}: a retransmission timer would run out")
+        page = run.packet(page)
+    run.finish()
+    state = run.state
+    end, since = int(state[kernel.NOW]), int(state[kernel.SINCE])
+    until = end if state[kernel.GATE] else min(end, int(state[kernel.UNTIL]))
+    last = np.array([since, until] if until > since else [], dtype=np.int64)
+    return Trip(
+        end_ns=end,
+        awake_ns=int(state[kernel.BEFORE]) + max(0, until - since),
+        beacons=int(state[kernel.BEACONS]),
+        air_up_ns=int(state[kernel.AIR_UP_BUSY]),
+        air_down_ns=int(state[kernel.AIR_DOWN_BUSY]),
+        frames_lost=0,
+        loads=run.loads,
+        polls=run.polls[: 6 * int(state[kernel.N_POLLS])].reshape(-1, 6),
+        intervals=np.concatenate([run.intervals[: 2 * int(state[kernel.N_INTERVALS])], last]),
+        pages_handed_over=run.left_over,
+    )
+
+
+def _parameters(policy: Policy, browser: Browser, point: AccessPoint, interval_ns: int) -> Ints:
+    tcp = browser.tcp
+    p = np.zeros(kernel.N_PARAMETERS, dtype=np.int64)
+    (p[kernel.AIR_NUM], p[kernel.AIR_DEN]), p[kernel.AIR_DELAY] = point.air_up.ns_per_byte, point.air_up.delay_ns
+    (p[kernel.WIRE_NUM], p[kernel.WIRE_DEN]), p[kernel.WIRE_DELAY] = point.wire_up.ns_per_byte, point.wire_up.delay_ns
+    p[kernel.MSS], p[kernel.HEADER] = tcp.mss_bytes, tcp.header_bytes
+    p[kernel.FIRST_WINDOW], p[kernel.WINDOW], p[kernel.NAGLE] = tcp.initial_window, tcp.window, tcp.nagle
+    p[kernel.MIN_RTO], p[kernel.FIRST_RTO] = round(tcp.min_rto_s * _NS_PER_S), round(tcp.initial_rto_s * _NS_PER_S)
+    p[kernel.PERSISTENT], p[kernel.MAX_CONNECTIONS] = browser.persistent, browser.max_connections
+    p[kernel.INTERVAL] = interval_ns
+    full, bare = tcp.mss_bytes + tcp.header_bytes, tcp.header_bytes
+    p[kernel.AIR_FULL] = full * p[kernel.AIR_NUM] // p[kernel.AIR_DEN]
+    p[kernel.AIR_BARE] = bare * p[kernel.AIR_NUM] // p[kernel.AIR_DEN]
+    p[kernel.WIRE_FULL] = full * p[kernel.WIRE_NUM] // p[kernel.WIRE_DEN]
+    p[kernel.WIRE_BARE] = bare * p[kernel.WIRE_NUM] // p[kernel.WIRE_DEN]
+    in_flight = (tcp.window + 4) * (browser.max_connections + 1)
+    p[kernel.RING_MASK] = (1 << (2 * in_flight).bit_length()) - 1
+    if isinstance(policy, StaticPsm):
+        p[kernel.KIND] = kernel.PSM
+        p[kernel.PERIOD], p[kernel.TIMEOUT] = policy.integers
+    elif isinstance(policy, BoundedSlowdown):
+        p[kernel.KIND] = kernel.BSD
+        p[kernel.NUMERATOR], p[kernel.DENOMINATOR], p[kernel.HOLD], p[kernel.MAX_BEACONS] = policy.integers
+    elif isinstance(policy, Lpsm):
+        p[kernel.KIND] = kernel.LPSM
+    return p
