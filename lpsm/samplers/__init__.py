@@ -1,5 +1,7 @@
 """Selective samplers: margin learners, query rules, and the catalogue of both."""
 
+from typing import TYPE_CHECKING, Any
+
 from lpsm.samplers.catalogue import describe, keys, make
 from lpsm.samplers.dual import Linear, Polynomial, Radial
 from lpsm.samplers.learners import (
@@ -27,6 +29,9 @@ from lpsm.samplers.rules import (
 )
 from lpsm.samplers.sampler import Sampler
 
+if TYPE_CHECKING:
+    from lpsm.samplers.estimator import SelectiveClassifier
+
 __all__ = [
     "AdaptiveSampler",
     "Always",
@@ -49,6 +54,7 @@ __all__ = [
     "RunLog",
     "Sampler",
     "SecondOrderCoin",
+    "SelectiveClassifier",
     "ShiftingPerceptron",
     "SmallMargin",
     "Variance",
@@ -56,3 +62,12 @@ __all__ = [
     "keys",
     "make",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the scikit-learn estimator when it is first asked for."""
+    if name == "SelectiveClassifier":
+        from lpsm.samplers.estimator import SelectiveClassifier
+
+        return SelectiveClassifier
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,179 @@
+"""The scikit-learn classifier: scikit-learn's own checks, the sampler underneath, and labels that stay sealed."""
+
+import pickle
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from lpsm import samplers
+from lpsm import synthetic_streams as streams
+from lpsm.samplers import SelectiveClassifier
+
+SOME = ["ssmd", "sop-ss", "lasec-ss", "filter", "dkm"]
+CHECKED = [pytest.param(key, marks=[] if key in SOME else pytest.mark.long) for key in tuple(samplers.keys())]
+
+
+def example(n=300, d=4, seed=0):
+    stream = streams.separable(n, d, 0.1, np.random.default_rng(seed))
+    return stream.X, np.where(stream.y > 0, "yes", "no")
+
+
+@pytest.mark.parametrize("key", CHECKED)
+def test_every_check_of_scikit_learn_passes(key):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its checks provoke warnings of their own
+        results = check_estimator(SelectiveClassifier(key), on_skip=None, on_fail=None)
+    assert [r["check_name"] for r in results if r["status"] not in ("passed", "skipped")] == []
+    assert sum(r["status"] == "passed" for r in results) > 50
+
+
+@pytest.mark.parametrize("key", ["ssmd", "sop-ss", "perceptron-ss", "adaptive-sampler", "ssnl"])
+def test_fit_is_the_run_of_the_sampler(key):
+    X, y = example()
+    model = SelectiveClassifier(key, random_state=7).fit(X, y)
+    log = samplers.make(key, 4, rng=np.random.default_rng(7)).run(X, np.where(y == "yes", 1, -1))
+    assert np.array_equal(model.queried_, log.queried)
+    assert np.array_equal(model.predicted_ == "yes", log.prediction > 0)
+    assert model.n_queries_ == log.queried.sum()
+    assert model.classes_.tolist() == ["no", "yes"]
+
+
+def test_labels_that_were_not_asked_for_have_no_influence():
+    X, y = example(1000)
+    model = SelectiveClassifier("ssmd", K=0.02).fit(X, y)
+    assert 0 < model.n_queries_ < 700
+    swapped = np.where(model.queried_, y, np.where(y == "yes", "no", "yes"))
+    assert len(set(swapped[~model.queried_])) == 2
+    again = SelectiveClassifier("ssmd", K=0.02).fit(X, swapped)
+    assert np.array_equal(again.queried_, model.queried_)
+    assert np.array_equal(again.decision_function(X), model.decision_function(X))
+
+
+@pytest.mark.parametrize("key", ["ssmd", "sop-label-efficient", "dkm"])
+def test_an_oracle_is_called_for_the_queried_rows_alone_and_gives_the_same_model(key):
+    X, y = example()
+    asked = []
+
+    def oracle(i, x):
+        assert np.array_equal(x, X[i])
+        asked.append(i)
+        return y[i]
+
+    live = SelectiveClassifier(key, random_state=3, oracle=oracle).fit(X, classes=["yes", "no"])
+    simulated = SelectiveClassifier(key, random_state=3).fit(X, y)
+    assert asked == np.flatnonzero(simulated.queried_).tolist()
+    assert np.array_equal(live.predicted_, simulated.predicted_)
+    assert live.decision_function(X) == pytest.approx(simulated.decision_function(X), abs=1e-9)
+
+
+@pytest.mark.parametrize("key", ["ssmd", "sop-ss", "randomized-budget-perceptron"])
+def test_partial_fits_add_up_to_one_fit(key):
+    X, y = example()
+    whole = SelectiveClassifier(key, random_state=1).fit(X, y)
+    parts = SelectiveClassifier(key, random_state=1)
+    queried = []
+    for start in range(0, 300, 50):
+        parts.partial_fit(X[start : start + 50], y[start : start + 50], classes=["no", "yes"])
+        queried.append(parts.queried_)
+    assert np.array_equal(np.concatenate(queried), whole.queried_)
+    assert parts.n_rounds_ == 300
+    assert parts.decision_function(X) == pytest.approx(whole.decision_function(X), abs=1e-9)
+
+
+def test_sparse_rows_give_the_margins_of_dense_ones():
+    X, y = example()
+    X = np.where(np.abs(X) > 0.3, X, 0.0)
+    for key in ("ssmd", "perceptron-ss", "dkm"):
+        dense = SelectiveClassifier(key, fit_intercept=True, random_state=0).fit(X, y)
+        rows = SelectiveClassifier(key, fit_intercept=True, random_state=0).fit(sparse.csr_matrix(X), y)
+        assert np.array_equal(dense.queried_, rows.queried_)
+        assert rows.decision_function(sparse.csr_matrix(X)) == pytest.approx(dense.decision_function(X), abs=1e-9)
+
+
+def test_an_intercept_separates_what_no_hyperplane_through_the_origin_does():
+    X = np.random.default_rng(0).uniform(1, 3, (500, 1))
+    y = X[:, 0] > 2
+    assert SelectiveClassifier("sop").fit(X, y).score(X, y) < 0.6
+    assert SelectiveClassifier("sop", fit_intercept=True).fit(X, y).score(X, y) > 0.95
+
+
+def test_rows_of_zeros_are_no_rounds_where_rows_are_normalised():
+    X, y = example(50)
+    padded, labels = np.insert(X, 10, 0.0, axis=0), np.insert(y, 10, "no")
+    with_zero = SelectiveClassifier("dkm").fit(padded, labels)
+    without = SelectiveClassifier("dkm").fit(X, y)
+    assert not with_zero.queried_[10]
+    assert with_zero.predicted_[10] == "yes"  # SGN(0) = +1
+    assert np.array_equal(np.delete(with_zero.queried_, 10), without.queried_)
+    assert with_zero.n_rounds_ == 50
+    assert with_zero.decision_function(np.zeros((1, 4))).tolist() == [0.0]
+
+
+def test_a_single_class_is_predicted_for_everything():
+    X, _ = example(40)
+    model = SelectiveClassifier("sop").fit(X, np.full(40, "only"))
+    assert set(model.predict(X)) == {"only"}
+    assert model.classes_.tolist() == ["only"]
+
+
+def test_it_works_inside_pipelines_searches_and_one_against_the_rest():
+    X, y = example()
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), SelectiveClassifier("ssmd")), {"selectiveclassifier__K": [0.1, 1.0]}
+    )
+    assert search.fit(X, y).best_score_ > 0.9
+    topics = np.column_stack([X[:, 0] > 0, X[:, 1] > 0, X[:, 2] > 0]).astype(int)
+    many = OneVsRestClassifier(SelectiveClassifier("ssmd", K=2.0)).fit(X, topics)
+    assert np.mean(many.predict(X) == topics) > 0.9
+    copy = clone(SelectiveClassifier("sop-ss", b=0.3, lambda_=None))
+    assert copy.get_params()["b"] == 0.3
+
+
+def test_a_pickled_model_goes_on_as_the_original():
+    X, y = example()
+    model = SelectiveClassifier("sop-ss", random_state=5).fit(X[:150], y[:150])
+    restored = pickle.loads(pickle.dumps(model))
+    for one in (model, restored):
+        one.partial_fit(X[150:], y[150:])
+    assert np.array_equal(model.queried_, restored.queried_)
+    assert np.array_equal(model.decision_function(X), restored.decision_function(X))
+
+
+def test_scikit_learn_is_imported_only_when_asked_for():
+    before = "import sys, lpsm.samplers; assert 'sklearn' not in sys.modules; "
+    code = before + "lpsm.samplers.SelectiveClassifier; assert 'sklearn' in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        samplers.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda X, y: SelectiveClassifier("nope").fit(X, y), "key must be one of"),
+        (lambda X, y: SelectiveClassifier("ssmd", b=1.0).fit(X, y), r"'ssmd' takes the parameters .* got \['b'\]"),
+        (lambda X, y: SelectiveClassifier("ssmd", K=-1.0).fit(X, y), "K must be .* got -1.0"),
+        (lambda X, y: SelectiveClassifier().fit(X, np.arange(len(y)) % 3), "Only binary classification is supported"),
+        (lambda X, y: SelectiveClassifier().fit(X, y, classes=["a", "b", "c"]), "classes must be one or two, got 3"),
+        (lambda X, y: SelectiveClassifier().fit(X, y, classes=["no", "maybe"]), "y must hold only the classes"),
+        (lambda X, y: SelectiveClassifier(oracle=lambda i, x: 1).fit(X), "classes must be given with an oracle"),
+        (
+            lambda X, y: SelectiveClassifier().fit(X, y).partial_fit(X, y, classes=["a", "b"]),
+            "classes must stay those of the first call",
+        ),
+        (lambda X, y: SelectiveClassifier().fit(X, y).predict(X[:, :2]), "X has 2 features"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(*example(30))
