@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 
 from lpsm._compile import compiled
 
-__all__ = ["add_scaled", "decay", "decay_scaled", "power_of_two", "scaled_column_round", "scaled_share", "scaled_total"]
+__all__ = [
+    "add_scaled",
+    "decay",
+    "decay_scaled",
+    "power_of_two",
+    "scaled_column_round",
+    "scaled_share",
+    "scaled_share_of_each",
+    "scaled_total",
+]
 
 Floats = NDArray[np.float64]
 
@@ -110,23 +119,32 @@ def scaled_total(mantissa: Floats, exponent: Floats) -> tuple[float, float]:
 
 @compiled
 def scaled_share(mantissa: Floats, exponent: Floats, alpha: float) -> None:
-    """Apply equation (2.3) in place: 1 - alpha stays, alpha / (n - 1) goes to each other expert.
+    """Apply equation (2.3) in place: 1 - alpha stays, alpha / (n - 1) goes to each other expert."""
+    n = mantissa.size
+    if alpha > 0.0:
+        scaled_share_of_each(mantissa, exponent, np.full(n, 1.0 - alpha), np.full(n, alpha))
 
-    The others' sum is added up, never obtained by subtracting one's own weight,
-    so that alpha = 1 keeps all digits.
+
+@compiled
+def scaled_share_of_each(mantissa: Floats, exponent: Floats, stay: Floats, leave: Floats) -> None:
+    """Let expert i keep `stay[i]` of its weight and give `leave[i]` of it to the others in equal parts.
+
+    What the others give is added up, never obtained by subtracting one's own, so that
+    leaving completely keeps all digits.
     """
     n = mantissa.size
-    if alpha == 0.0 or n == 1:
+    if n == 1:
         return
-    after = np.zeros((2, n))  # sums over the experts behind i
+    after = np.zeros((2, n))  # given by the experts behind i
     for i in range(n - 2, -1, -1):
-        after[0, i], after[1, i] = add_scaled(after[0, i + 1], after[1, i + 1], mantissa[i + 1], exponent[i + 1])
+        given = leave[i + 1] * mantissa[i + 1]
+        after[0, i], after[1, i] = add_scaled(after[0, i + 1], after[1, i + 1], given, exponent[i + 1])
     before, before_exponent = 0.0, 0.0
     for i in range(n):
         own, own_exponent = mantissa[i], exponent[i]
         others, others_exponent = add_scaled(before, before_exponent, after[0, i], after[1, i])
-        before, before_exponent = add_scaled(before, before_exponent, own, own_exponent)
-        new, new_exponent = add_scaled((1.0 - alpha) * own, own_exponent, alpha / (n - 1) * others, others_exponent)
+        before, before_exponent = add_scaled(before, before_exponent, leave[i] * own, own_exponent)
+        new, new_exponent = add_scaled(stay[i] * own, own_exponent, others / (n - 1), others_exponent)
         part, shift = math.frexp(new)
         mantissa[i] = part
         exponent[i] = new_exponent + shift

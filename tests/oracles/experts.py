@@ -186,3 +186,106 @@ def polling_reference(polls, times_ms, energy, gamma, alphas):
             / fsum(top)
         )
     return np.array(means), np.array(out)
+
+
+def variable_share_matrices(losses, alpha):
+    """The transition law of Variable-share after each round, which depends on the losses."""
+    losses = np.asarray(losses, dtype=float)
+    _rounds, n = losses.shape
+    laws = []
+    for row in losses:
+        stay = [(1 - alpha) ** v for v in row]
+        laws.append([[stay[j] if i == j else (1 - stay[j]) / max(n - 1, 1) for i in range(n)] for j in range(n)])
+        if n == 1:
+            laws[-1] = [[1.0]]
+    return laws
+
+
+def by_enumeration_of_laws(losses, laws, prior):
+    """As `by_enumeration` for one law that changes from round to round: loss (T,), weights (T+1, n)."""
+    losses = np.asarray(losses, dtype=float)
+    rounds, n = losses.shape
+    joint = []
+    for t in range(rounds + 1):
+        parts = [[] for _ in range(n)]
+        for sequence in product(range(n), repeat=t + 1):
+            probability = prior[sequence[0]]
+            for s in range(t):
+                probability *= exp(-losses[s, sequence[s]]) * laws[s][sequence[s]][sequence[s + 1]]
+            parts[sequence[-1]].append(probability)
+        joint.append([fsum(part) for part in parts])
+    joint = np.array(joint)
+    total = joint.sum(axis=1)
+    return -np.diff(np.log(total)), joint / total[:, None]
+
+
+def ada_hedge_reference(losses, digits=50):
+    """Weights of AdaHedge, (T+1, n), by its definition in mpmath."""
+    mp = mpmath.mp.clone()
+    mp.dps = digits
+    n = len(losses[0])
+    cumulative, gap, out = [mp.mpf(0)] * n, mp.mpf(0), []
+    for row in [*losses, None]:
+        low = min(cumulative)
+        if gap == 0:
+            values = [mp.mpf(c == low) for c in cumulative]
+        else:
+            eta = mp.log(n) / gap
+            values = [mp.exp(-eta * (c - low)) for c in cumulative]
+        weights = [v / sum(values) for v in values]
+        out.append([float(w) for w in weights])
+        if row is None:
+            return np.array(out)
+        row = [mp.mpf(float(v)) for v in row]
+        hedge = sum(w * v for w, v in zip(weights, row, strict=True))
+        if gap == 0:
+            mixed = min(v for w, v in zip(weights, row, strict=True) if w > 0)
+        else:
+            mixed = -mp.log(sum(w * mp.exp(-eta * v) for w, v in zip(weights, row, strict=True))) / eta
+        gap += hedge - mixed
+        if abs(gap) < mp.mpf(10) ** (8 - digits):
+            gap = mp.mpf(0)
+        cumulative = [c + v for c, v in zip(cumulative, row, strict=True)]
+    return None
+
+
+def regrets_by(weights_of, losses):
+    """Weights (T+1, n) of a learner that sees regrets and their squares only."""
+    n = len(losses[0])
+    regret, variance, out = [0.0] * n, [0.0] * n, []
+    for row in [*losses, None]:
+        weights = weights_of(regret, variance)
+        out.append(weights)
+        if row is None:
+            return np.array(out)
+        own = fsum(w * v for w, v in zip(weights, row, strict=True))
+        regret = [r + own - v for r, v in zip(regret, row, strict=True)]
+        variance = [s + (own - v) ** 2 for s, v in zip(variance, row, strict=True)]
+    return None
+
+
+def squint_weights(regret, variance):
+    """Squint's weights by numerical integration over the learning rate."""
+    mp = mpmath.mp.clone()
+    mp.dps = 25
+    values = []
+    for R, V in zip(regret, variance, strict=True):
+        peak = min(max(R / (2 * V), 0.0), 0.5) if V else 0.25
+        ends = sorted({0.0, peak, 0.5})
+        values.append(mp.quad(lambda eta, R=R, V=V: mp.exp(eta * R - eta * eta * V), ends))
+    return [float(v / sum(values)) for v in values]
+
+
+def normal_hedge_weights(regret, variance):
+    """NormalHedge's weights, c by bisection."""
+    del variance
+    n = len(regret)
+    ahead = [max(r, 0.0) for r in regret]
+    if max(ahead) == 0.0:
+        return [1 / n] * n
+    low, high = max(ahead) ** 2 / (2 * (1 + log(n))) * (1 - 1e-12), max(ahead) ** 2 / 2 * (1 + 1e-12)
+    for _ in range(200):
+        c = (low + high) / 2
+        low, high = (c, high) if fsum(exp(r * r / (2 * c)) for r in ahead) / n > exp(1) else (low, c)
+    values = [r / c * exp(r * r / (2 * c)) for r in ahead]
+    return [v / fsum(values) for v in values]
