@@ -1,6 +1,6 @@
 """What was browsed: readers of real traces, grouping into pages, and a generator."""
 
-from traces.detect import detect
+from traces.detect import FORMATS, detect
 from traces.errors import TraceError
 from traces.grouping import GroupingRule, iter_pages, pages
 from traces.reading import Requests, batches, read, sessions
@@ -9,6 +9,7 @@ from traces.web_model import generate
 from traces.workload import read_workload, workload_line, write_workload
 
 __all__ = [
+    "FORMATS",
     "Batch",
     "GroupingRule",
     "Page",

@@ -32,10 +32,13 @@ from functools import lru_cache
 from traces.errors import TraceError
 from traces.records import DOCUMENT, EMBEDDED, PART, Page, Report, Request
 
-__all__ = ["MAX_PENDING", "GroupingRule", "in_order", "is_embedded", "iter_pages", "pages"]
+__all__ = ["MAX_OBJECTS", "MAX_PENDING", "GroupingRule", "in_order", "is_embedded", "iter_pages", "pages"]
 
 MAX_PENDING = 1 << 16
 """Most requests that wait in the re-ordering window."""
+
+MAX_OBJECTS = 1 << 12
+"""Most embedded objects of a page; the next opens another."""
 
 _EMBEDDED_SUFFIXES = frozenset(
     (
@@ -205,6 +208,8 @@ class _OpenPage:
         self.objects: list[tuple[int, int]] = []
 
     def takes(self, request: Request, rule: GroupingRule) -> bool:
+        if len(self.objects) >= MAX_OBJECTS:
+            return False
         if request.kind == PART:
             return True
         if request.kind == DOCUMENT or not (request.kind == EMBEDDED or is_embedded(request.url)):

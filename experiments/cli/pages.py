@@ -41,7 +41,8 @@ def pages(
     """Group the requests of TRACE into pages, session after session.
 
     The format is found by content: Boston University sessions (a file, a folder, a tar
-    archive), UC Berkeley Home IP (binary or showtrace), plain or packed.
+    archive), UC Berkeley Home IP (binary or showtrace), HAR, pcap or pcapng of plain
+    HTTP, or a table of time and bytes; plain or packed with gzip or xz.
     """
     import traces
 

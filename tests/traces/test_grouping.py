@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import traces
-from traces import GroupingRule, Page, Report, Request, TraceError
+from traces import GroupingRule, Page, Report, Request, TraceError, grouping
 from traces.grouping import in_order, is_embedded
 from traces.records import DOCUMENT, EMBEDDED, PART
 
@@ -50,6 +50,12 @@ def test_images_are_embedded(url):
 @pytest.mark.parametrize("url", ["http://a.gif/", "//a/", "b", "GET 12..html HTTP/1.0", "", "x.ps", "b.cgi?c.gif"])
 def test_documents_and_saved_files_are_not(url):
     assert not is_embedded(url)
+
+
+def test_a_page_that_never_ends_is_ended(monkeypatch):
+    monkeypatch.setattr(grouping, "MAX_OBJECTS", 10)
+    browsed = [request(number, "i.gif", 0.5) for number in range(34)]
+    assert [len(page.objects) for page in traces.pages(browsed)] == [10, 10, 10, 0]
 
 
 def test_two_clients_are_two_people():

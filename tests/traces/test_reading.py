@@ -1,0 +1,131 @@
+"""The front door: formats by content, requests as often as wanted, sessions whole, memory flat."""
+
+import gzip
+import lzma
+import sys
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import traces
+from tests.traces.fuzzing import seeds
+from traces import TraceError, ucb
+
+FORMATS = {
+    "ucb": "ucb",
+    "ucb.gz": "ucb",
+    "showtrace": "showtrace",
+    "bu": "bu",
+    "bu.tar": "bu",
+    "bu.tar.xz": "bu",
+    "workload": "workload",
+    "har": "har",
+    "pcap": "pcap",
+    "pcapng": "pcap",
+    "csv": "csv",
+}
+
+
+@pytest.mark.parametrize(("name", "found"), FORMATS.items())
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress])
+def test_the_format_is_told_by_content_plain_or_packed(tmp_path, name, found, pack):
+    path = tmp_path / "anything.at.all"
+    path.write_bytes(pack(seeds()[name]) if name not in ("ucb.gz", "bu.tar.xz") else seeds()[name])
+    assert traces.detect(path) == found
+
+
+def test_every_format_has_its_seed():
+    assert set(FORMATS.values()) == set(traces.FORMATS)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\n", b"hello world\n", bytes(1000), b"\x89PNG\r\n\x1a\n\0\0", b"%PDF-1.4\n"]
+)
+def test_other_content_is_refused_with_what_is_known(tmp_path, content):
+    (tmp_path / "t").write_bytes(content)
+    with pytest.raises(TraceError, match=r"must not be empty|known format .*Home IP"):
+        traces.read(tmp_path / "t")
+
+
+def test_requests_can_be_read_again_and_are_the_rows_of_the_batches(tmp_path, records):
+    (tmp_path / "t").write_bytes(ucb.pack(records(5_000)))
+    requests = traces.read(tmp_path / "t")
+    first, report = list(requests), requests.report
+    assert list(requests) == first
+    assert requests.report == report
+    sizes = np.concatenate([batch["reply_bytes"] for batch in traces.batches(tmp_path / "t")])
+    assert sizes.tolist() == [request.reply_bytes for request in first]
+    assert sum(len(batch) for batch in requests.batches()) == 5_000
+    assert isinstance(first[0], traces.Request)
+
+
+def test_clients_that_are_interleaved_become_whole_sessions(tmp_path, records):
+    (tmp_path / "t").write_bytes(ucb.pack(records(3_000, clients=37)))
+    expected = {}
+    for request in traces.read(tmp_path / "t"):
+        expected.setdefault(request.client, []).append(request)
+    report = traces.Report()
+    sessions = list(traces.sessions(tmp_path / "t", report=report))
+    assert {session.name: list(session.requests) for session in sessions} == expected
+    assert report["sessions"] == len(sessions) == 37
+    assert [session.name for session in traces.sessions(tmp_path / "t")] == [session.name for session in sessions]
+
+
+def test_members_are_only_for_sessions(tmp_path):
+    (tmp_path / "t").write_bytes(seeds()["csv"])
+    with pytest.raises(TraceError, match="--member is for folders and archives of sessions, got csv"):
+        list(traces.read(tmp_path / "t", member="*"))
+
+
+def test_an_empty_folder_is_an_error(tmp_path):
+    with pytest.raises(TraceError, match="no such file"):
+        list(traces.read(tmp_path))
+
+
+def test_a_missing_file_is_an_os_error(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        traces.read(tmp_path / "none")
+
+
+def peak_bytes(work):
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda path: sum(len(batch) for batch in traces.batches(path)),
+        lambda path: sum(1 for _ in traces.read(path)),
+        lambda path: sum(1 for _ in traces.iter_pages(traces.read(path))),
+    ],
+    ids=["columns", "tuples", "pages"],
+)
+def test_memory_does_not_grow_with_the_trace(tmp_path, records, work, monkeypatch):
+    monkeypatch.setattr(ucb, "_PIECE_BYTES", 1 << 17)
+    peaks = []
+    for n in (10_000, 40_000):
+        path = tmp_path / str(n)
+        path.write_bytes(ucb.pack(records(n, url=b"GET 1.html HTTP/1.0")))
+        peaks.append(peak_bytes(lambda path=path: work(path)))
+    assert peaks[1] < 1.1 * peaks[0]
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from /proc")
+def test_a_million_records_are_read_fast_in_the_memory_that_four_million_need(tmp_path):
+    from tests.bench.traces import make, peak_mb, seconds
+
+    small, large = tmp_path / "small", tmp_path / "large"
+    make(small, 1_000_000)
+    make(large, 4_000_000)
+    taken = seconds(lambda: sum(len(batch) for batch in traces.batches(Path(small))))
+    assert 1_000_000 / taken > 200_000
+    for what in ("columns", "tuples", "pages"):
+        assert peak_mb(large, what) < 1.1 * peak_mb(small, what) + 5
