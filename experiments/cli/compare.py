@@ -92,8 +92,8 @@ def compare(
         store.abandon()
         kept = f"; they are kept in {store.partial}, and the same command goes on from there" if store.finished else ""
         raise Interrupted((str(interruption) or "interrupted") + (kept or ", nothing is kept")) from None
-    except BaseException:
-        store.abandon()
+    except BaseException as error:
+        store.abandon(keep=not isinstance(error, ValueError))  # what is wrong with the input stays wrong
         raise
     if as_json:
         data = {**settings, "replications": len(workloads), "summary": plain(comparison.summary)}

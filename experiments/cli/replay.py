@@ -91,8 +91,8 @@ def replay(
         store.abandon()
         kept = f"; {len(store.finished)} replays are kept in {store.partial}, and the same command goes on from there"
         raise Interrupted("interrupted" + (kept if store.finished else ", nothing is kept")) from None
-    except BaseException:
-        store.abandon()
+    except BaseException as error:
+        store.abandon(keep=not isinstance(error, ValueError))  # what is wrong with the input stays wrong
         raise
     click.echo(str(report), err=True)
     if as_json:
@@ -148,11 +148,12 @@ def _replay_all(
     rows: list[dict[str, Any]] = []
     chosen: tuple[str, list[Request]] | None = None
     with progress("replays", None) as advance:
-        for name, requests in chain([first], rest):
-            if name not in store.finished:
-                store.keep(name, totals(rounds(requests, config), config))
-            if store.finished[name]:  # otherwise no byte arrived
-                rows.append({"replay": name, "requests": len(requests), **store.finished[name]})
+        for number, (name, requests) in enumerate(chain([first], rest)):
+            key = f"{number} {name}"
+            if key not in store.finished:
+                store.keep(key, totals(rounds(requests, config), config))
+            if store.finished[key]:  # otherwise no byte arrived
+                rows.append({"replay": name, "requests": len(requests), **store.finished[key]})
                 larger = chosen is None or len(requests) > len(chosen[1])
                 if name == show if show is not None else larger:
                     chosen = (name, requests)
@@ -165,7 +166,7 @@ def _replay_all(
 def _words(rows: list[dict[str, Any]], shown: str, found: Details) -> str:
     from experiments.report.replay import replay_text
 
-    return replay_text(rows, shown, found.bounds)
+    return replay_text(rows, shown, len(found.polls), found.bounds)
 
 
 def _write(store: Store, rows: list[dict[str, Any]], found: Details, text: str, read: str) -> None:

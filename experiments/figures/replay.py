@@ -67,7 +67,7 @@ def losses(polls: pd.DataFrame) -> Figure:
             clean(axes, "both")
         whole.set_ylabel("loss a poll [nats]")
         size = -(-len(polls) // STRETCHES)
-        whole.set_title("whole replay" + (f", means of {size} polls" if size > 1 else ""))
+        whole.set_title(f"{len(polls)} polls" + (f", means of {size}" if size > 1 else ""))
         early.set_title(f"first {min(EARLY, len(polls))} polls")
         figure.legend(loc="outside lower center", ncols=6, columnspacing=1.2, handlelength=2.4)
     return figure
@@ -89,13 +89,17 @@ def weights(polls: pd.DataFrame) -> Figure:
         figure = Figure(figsize=(7.4, 3.2), dpi=DPI, layout="constrained")
         map_axes, line_axes = figure.subplots(1, 2)
         top = max(float(polls[columns].to_numpy().max()), 1e-9)
-        image = map_axes.imshow(
-            rows[columns].to_numpy().T, aspect="auto", origin="lower", cmap="Greys", vmin=0, vmax=top,
-            interpolation="nearest", extent=(0, float(polls["time_s"].iloc[-1]), -0.5, len(experts) - 0.5),
+        size = -(-len(polls) // STRETCHES)
+        edges = np.concatenate(
+            [[0.0], polls["time_s"].to_numpy()[size - 1 : -1 : size], polls["time_s"].to_numpy()[-1:]]
+        )
+        image = map_axes.pcolormesh(
+            edges, np.arange(len(experts) + 1) - 0.5, rows[columns].to_numpy().T, cmap="Greys", vmin=0, vmax=top,
+            rasterized=True,
         )  # fmt: skip
         map_axes.set_yticks(range(len(experts)), experts)
         map_axes.set(xlabel="time [s]", ylabel="polling time of the expert [ms]")
-        map_axes.set_title("weights, whole replay")
+        map_axes.set_title(f"weights, {len(polls)} polls")
         figure.colorbar(image, ax=map_axes, shrink=0.8, label="weight")
         for index, (column, grey) in enumerate(zip(columns, _greys(len(columns)), strict=False)):
             line_axes.plot(
@@ -167,7 +171,6 @@ def competition(regrets: pd.DataFrame, partitions: pd.DataFrame) -> Figure:
             last["best_per_poll_loss"], color="black", linewidth=1.0, linestyle=":", label="best expert of each poll"
         )
         curve.set_xscale("log")
-        curve.set_ylim(bottom=0)
         curve.set_title("total loss against k segments", fontsize=8)
         curve.set_xlabel("segments k")
         clean(curve)

@@ -15,7 +15,7 @@ __all__ = ["replay_text"]
 LISTED = 20  # replays in the printed table
 
 
-def replay_text(rows: Sequence[dict[str, Any]], shown: str, bounds: pd.DataFrame) -> str:
+def replay_text(rows: Sequence[dict[str, Any]], shown: str, n_polls: int, bounds: pd.DataFrame) -> str:
     """Return the tables of `lpsm replay`; losses in nats, regrets in nats a poll against the best fixed expert."""
     header = [
         "replay",
@@ -49,7 +49,11 @@ def replay_text(rows: Sequence[dict[str, Any]], shown: str, bounds: pd.DataFrame
     checked = [
         [row["statement"], f"{row['measured']:.4g}", f"{row['bound']:.4g}", str(row["verdict"])] for row in statements
     ]
-    return text + f"\n\nThe statements on {shown}:\n" + table(["statement", "measured", "bound", "verdict"], checked)
+    return (
+        text
+        + f"\n\nThe statements on {shown}, {n_polls} polls:\n"
+        + table(["statement", "measured", "bound", "verdict"], checked)
+    )
 
 
 def _distribution(rows: Sequence[dict[str, Any]]) -> str:

@@ -3,8 +3,8 @@
 A study writes into `NAME.partial` beside the folder it was asked for.  Finished parts
 are lines of a journal there, so that an interrupted study goes on where it stopped;
 when everything is written the folder takes its name in one step.  A folder carries a
-manifest that says which command made it, with which configuration, program and
-libraries, and the digest of every file.  Nothing in a folder depends on when, where or
+manifest that says which command made it, with which configuration and libraries, and
+the digest of every file.  Nothing in a folder depends on when, where or
 by how many processes it was made.
 
 A folder is replaced only if its manifest is of the same command and lists all it holds:
@@ -69,7 +69,7 @@ def csv_text(frame: pd.DataFrame) -> str:
 
 
 def source_digest() -> str:
-    """Return the SHA-256 of the program's own Python files: results of different programs are never mixed."""
+    """Return the SHA-256 of the program's own Python files: parts made by different programs are never mixed."""
     root = Path(__file__).resolve().parents[2]
     digest = hashlib.sha256()
     for package in PACKAGES:
@@ -117,8 +117,8 @@ class Store:
             "command": command,
             "configuration": json.loads(json.dumps(configuration)),
             "versions": {name: version(name) for name in LIBRARIES},
-            "source_sha256": source_digest(),
         }
+        self._unfinished = {**self.manifest, "source_sha256": source_digest()}
         self._check_replaceable(self.folder)
         self._check_replaceable(self.partial)
         self.finished: dict[str, Any] = {}
@@ -126,7 +126,7 @@ class Store:
             self._resume()
         if not self.partial.exists():
             self.partial.mkdir(parents=True)
-            write_file(self.partial / MANIFEST, _json(self.manifest))
+            write_file(self.partial / MANIFEST, _json(self._unfinished))
         self._journal = (self.partial / JOURNAL).open("a")
 
     def keep(self, key: str, part: Any) -> None:
@@ -161,15 +161,15 @@ class Store:
         self.partial.rename(self.folder)
         shutil.rmtree(old, ignore_errors=True)
 
-    def abandon(self) -> None:
-        """Give up: remove what is unfinished, unless parts are finished and can be used again."""
+    def abandon(self, *, keep: bool = True) -> None:
+        """Give up: remove what is unfinished, unless parts are finished and (with `keep`) can be used again."""
         self._journal.close()
-        if not self.finished:
+        if not (keep and self.finished):
             shutil.rmtree(self.partial, ignore_errors=True)
 
     def _resume(self) -> None:
         manifest = json.loads((self.partial / MANIFEST).read_text())
-        if manifest != self.manifest:  # of another configuration or program
+        if manifest != self._unfinished:  # of another configuration or program
             shutil.rmtree(self.partial)
             return
         journal = self.partial / JOURNAL

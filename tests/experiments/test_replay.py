@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from experiments.study import replay as study
+from experiments.study.replay import ReplayConfig, arrivals, details, rounds, totals
+from lpsm import LearnAlpha, alpha_grid, hindsight
+from lpsm.polling import PollingConfig, PollingLearner
+from traces import Request
+
+SMALL = ReplayConfig(horizon=100)
+
+
+def request(start_ms: int, end_ms: int, size: int) -> Request:
+    return Request("c", "s", start_ms * 1000, end_ms * 1000, 300, size)
+
+
+BROWSING = [request(0, 900, 9000), request(2000, 2400, 50_000), request(2100, 6000, 700), request(9000, 9010, 1)]
+requests_lists = st.lists(
+    st.tuples(st.integers(0, 20_000), st.integers(0, 3_000), st.integers(1, 100_000)), min_size=1, max_size=8
+).map(lambda rows: [request(start, start + length, size) for start, length, size in sorted(rows)])
+
+
+def whole(requests: list[Request], config: ReplayConfig = SMALL) -> study.Rounds:
+    parts = list(rounds(requests, config, record=True))
+    return study.Rounds(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def naive_polls(requests: list[Request], config: ReplayConfig) -> list[tuple[int, int, int]]:
+    """Go through the 10 ms bins one by one; return (time, slept, bytes) of every poll, ms."""
+    bins, sizes = arrivals(requests, config)
+    waiting = dict(zip(bins.tolist(), sizes.tolist(), strict=True))
+    learner = PollingLearner(config.polling())
+    left, found, now_ms, polls = sum(waiting.values()), 0, 0, []
+    next_ms = slept_ms = max(1, math.floor(learner.mean_ms / config.rounding_ms + 0.5)) * config.rounding_ms
+    while left:
+        found += waiting.get(now_ms // 10, 0)
+        now_ms += 10
+        if now_ms == next_ms:
+            polls.append((now_ms, slept_ms, found))
+            left -= found
+            mean_ms = learner.poll(slept_ms, found)
+            found = 0
+            slept_ms = max(1, math.floor(mean_ms / config.rounding_ms + 0.5)) * config.rounding_ms
+            next_ms += slept_ms
+    return polls
+
+
+@settings(max_examples=25, deadline=None)
+@given(requests_lists)
+def test_polls_are_those_of_a_walk_through_the_bins(requests: list[Request]) -> None:
+    run = whole(requests)
+    found = [(round(1000 * time), int(slept), int(size)) for time, slept, size in zip(*run[:3], strict=True)]
+    assert found == naive_polls(requests, SMALL)
+
+
+@settings(max_examples=25, deadline=None)
+@given(requests_lists)
+def test_every_byte_is_found_once_and_sleeps_fill_the_time(requests: list[Request]) -> None:
+    run = whole(requests)
+    assert run.buffered_bytes.sum() == sum(one.reply_bytes for one in requests)
+    assert run.buffered_bytes[-1] > 0
+    assert np.cumsum(run.slept_ms) / 1000 == pytest.approx(run.time_s)
+
+
+def test_losses_are_those_of_the_equations() -> None:
+    run = whole(BROWSING)
+    for row in range(len(run.time_s)):
+        found, slept = run.buffered_bytes[row], run.slept_ms[row]
+        for column, time_ms in enumerate(SMALL.times_ms):
+            loss = 1e-7 * found * time_ms**2 / (2 * slept) + 1 / time_ms  # (2.35)
+            assert run.expert_losses[row, column] == pytest.approx(loss, rel=1e-12)
+        assert run.polling_loss[row] == pytest.approx(1e-7 * slept * found / 2 + 1 / slept, rel=1e-12)  # (2.34)
+
+
+def test_the_mixture_loss_is_that_of_the_polling_learner_and_of_learn_alpha() -> None:
+    run = whole(BROWSING)
+    learner = PollingLearner(SMALL.polling())
+    for slept, found, loss in zip(run.slept_ms, run.buffered_bytes, run.mixture_loss, strict=True):
+        learner.poll(slept, found)
+        assert learner.loss == pytest.approx(loss, rel=1e-9)
+    again = LearnAlpha(10, alpha_grid(horizon=100)).run(run.expert_losses)
+    assert again.loss == pytest.approx(run.mixture_loss, rel=1e-12)
+
+
+def test_the_mixture_loss_never_beats_the_best_expert_of_its_poll() -> None:
+    run = whole(BROWSING)
+    assert (run.mixture_loss >= run.expert_losses.min(axis=1) - 1e-12).all()
+
+
+def test_the_length_of_chunks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = whole(BROWSING)
+    expected_totals = totals(rounds(BROWSING, SMALL), SMALL)
+    monkeypatch.setattr(study, "CHUNK", 3)
+    assert len(list(rounds(BROWSING, SMALL))) > 2
+    for one, other in zip(whole(BROWSING), expected, strict=True):
+        assert one == pytest.approx(other, rel=1e-12)
+    assert totals(rounds(BROWSING, SMALL), SMALL) == pytest.approx(expected_totals, rel=1e-12)
+
+
+def test_totals_are_sums_over_the_polls() -> None:
+    run = whole(BROWSING)
+    found = totals(rounds(BROWSING, SMALL), SMALL)
+    best = hindsight.best_expert(run.expert_losses)
+    assert found["best_expert_loss"] == pytest.approx(best.loss)
+    assert found["best_expert_ms"] == SMALL.times_ms[best.expert]
+    assert found["best_per_poll_loss"] == pytest.approx(run.expert_losses.min(axis=1).sum())
+    assert found["switches"] == np.count_nonzero(np.diff(run.expert_losses.argmin(axis=1)))
+    assert found["mixture_regret"] * found["polls"] == pytest.approx(run.mixture_loss.sum() - best.loss)
+
+
+def test_with_one_polling_time_everybody_loses_the_same() -> None:
+    config = ReplayConfig(times_ms=(300.0,), horizon=100)
+    found = totals(rounds(BROWSING, config), config)
+    assert found["mean_sleep_ms"] == 300.0
+    for name in ("mixture_loss", "polling_loss", "best_per_poll_loss"):
+        assert found[name] == pytest.approx(found["best_expert_loss"], rel=1e-9)
+
+
+def test_without_a_price_of_waiting_sleeps_grow_and_the_longest_weighs_most() -> None:
+    config = ReplayConfig(gamma=0.0, horizon=100)
+    run = whole([request(0, 10, 1), request(900_000, 900_010, 1)], config)
+    assert (np.diff(run.slept_ms) >= 0).all()
+    assert run.weights is not None
+    assert (np.diff(run.weights[-1]) > 0).all()
+
+
+def test_long_pauses_are_shortened_and_short_ones_kept() -> None:
+    config = ReplayConfig(max_idle_s=5.0)
+    bins, sizes = arrivals([request(0, 10, 7), request(1000, 1010, 8), request(90_000, 90_010, 9)], config)
+    assert bins.tolist() == [0, 100, 600]
+    assert sizes.tolist() == [7, 8, 9]
+
+
+def test_nothing_that_arrives_is_no_replay() -> None:
+    assert totals(rounds([], SMALL), SMALL) == {}
+    with pytest.raises(ValueError, match="at least one byte"):
+        details([], SMALL)
+
+
+def test_details_agree_with_the_totals_and_the_curve_ends_at_the_best_of_every_poll() -> None:
+    found = details(BROWSING, SMALL)
+    summed = totals(rounds(BROWSING, SMALL), SMALL)
+    last = found.regrets.iloc[-1]
+    for name in ("mixture_loss", "polling_loss", "best_expert_loss", "best_per_poll_loss"):
+        assert last[name] == pytest.approx(summed[name])
+    assert found.partitions["loss"].iloc[0] == pytest.approx(summed["best_expert_loss"])
+    assert found.partitions["k"].iloc[-1] == summed["switches"] + 1
+    assert found.partitions["loss"].iloc[-1] == pytest.approx(summed["best_per_poll_loss"])
+    assert found.bounds["holds"].all()
+    weights = found.polls[[name for name in found.polls.columns if name.startswith("weight_")]]
+    assert weights.sum(axis=1).to_numpy() == pytest.approx(1.0)
+    quantiles = found.alphas[["quantile_0.05", "quantile_0.5", "quantile_0.95"]].to_numpy()
+    assert (np.diff(quantiles, axis=1) >= 0).all()
+    assert len(details(BROWSING, SMALL, max_polls=4).polls) == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rule"),
+    [
+        ({"rounding_ms": 15}, "multiple of 10, got 15"),
+        ({"rounding_ms": 0}, "multiple of 10, got 0"),
+        ({"horizon": 0}, "horizon must be at least 1, got 0"),
+        ({"max_idle_s": 0.0}, r"max_idle_s must be above 0, got 0\.0"),
+        ({"gamma": -1.0}, r"gamma .* got -1\.0"),
+        ({"times_ms": ()}, "times_ms"),
+    ],
+)
+def test_bad_parameters_are_errors(arguments: dict[str, object], rule: str) -> None:
+    with pytest.raises(ValueError, match=rule):
+        ReplayConfig(**arguments)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def sessions(tmp_path: Path) -> Path:
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    for user, start in ((1, 790000000), (1, 790000500), (2, 790000000)):
+        lines = [f'cs20 {start + 7 * k} {9000 * user} "http://a.b/{k}.html" {4000 * user} 0.8\n' for k in range(9)]
+        (folder / f"con{user}.cs20.{start}").write_text("".join(lines))
+    return folder
+
+
+def test_the_command_writes_a_row_a_session_and_the_same_bytes_twice(
+    lpsm: Callable[..., Result], sessions: Path, tmp_path: Path
+) -> None:
+    for name in ("a", "b"):
+        result = lpsm("replay", sessions, "--out", tmp_path / name)
+        assert result.exit_code == 0, result.output
+    one, two = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("a", "b"))
+    assert one == two
+    drawn = ("losses", "weights", "competition", "alphas", "regret")
+    assert {f"{name}.{kind}" for name in drawn for kind in ("png", "svg")} <= set(one)
+    assert len(one["summary.csv"].splitlines()) == 4
+
+
+def test_by_user_sessions_follow_one_another_and_json_is_one_object(
+    lpsm: Callable[..., Result], sessions: Path, tmp_path: Path
+) -> None:
+    result = lpsm("replay", sessions, "--by", "user", "--show", "2", "--json", "--out", tmp_path / "out")
+    data = json.loads(result.stdout)
+    assert [(row["replay"], row["requests"]) for row in data["replays"]] == [("1", 18), ("2", 9)]
+    assert data["shown"] == "2"
+    assert all(row["holds"] for row in data["bounds"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rule"),
+    [
+        (["--times", "100:oops"], "times must be"), (["--times", "0:0:0"], "times must be"),
+        (["--gamma", "-1"], "gamma"), (["--show", "nobody"], "nobody"), (["--member", "x*"], "x*"),
+    ],
+)  # fmt: skip
+def test_bad_arguments_are_one_line_and_leave_nothing(
+    complaint: Callable[..., str], sessions: Path, tmp_path: Path, arguments: list[str], rule: str
+) -> None:
+    assert rule in complaint("replay", sessions, "--out", tmp_path / "out", *arguments)
+    assert [path.name for path in tmp_path.iterdir()] == ["sessions"]
+
+
+def test_the_defaults_are_those_of_the_thesis() -> None:
+    config = ReplayConfig()
+    assert config.times_ms == tuple(range(100, 1001, 100))
+    assert config.gamma == 1e-7
+    assert PollingLearner(config.polling()).alphas.size == 259
+    assert isinstance(config.polling(), PollingConfig)
