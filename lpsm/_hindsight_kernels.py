@@ -101,17 +101,22 @@ def _share_slopes_at(likelihoods: Floats, prior: Floats, alpha: float, result: F
             result[1] = -first
             result[2] = first * first - sums[2] / scale
             return
+        for order in range(3):
+            others[order] /= scale
+            sums[order] /= scale
+        rescale = 1.0 / scale
+        spread = 1.0 / (n - 1)
         for i in range(n):
-            own = weights[0, i] / scale
-            slope = weights[1, i] / scale
-            curve = weights[2, i] / scale
+            own = weights[0, i] * rescale
+            slope = weights[1, i] * rescale
+            curve = weights[2, i] * rescale
             if i == top:
                 rest, rest_slope, rest_curve = others[0], others[1], others[2]
             else:
-                rest, rest_slope, rest_curve = sums[0] - weights[0, i], sums[1] - weights[1, i], sums[2] - weights[2, i]
-            rest /= scale * (n - 1)
-            rest_slope /= scale * (n - 1)
-            rest_curve /= scale * (n - 1)
+                rest, rest_slope, rest_curve = sums[0] - own, sums[1] - slope, sums[2] - curve
+            rest *= spread
+            rest_slope *= spread
+            rest_curve *= spread
             weights[0, i] = (1.0 - alpha) * own + alpha * rest
             weights[1, i] = (1.0 - alpha) * slope + alpha * rest_slope + (rest - own)
             weights[2, i] = (1.0 - alpha) * curve + alpha * rest_curve + 2.0 * (rest_slope - slope)
@@ -213,7 +218,8 @@ def switch_coefficients(losses: Floats, log_prior: Floats) -> Floats:
 def stationary_rate(likelihoods: Floats, prior: Floats, rates: Floats, values: Floats) -> float:
     """A rate of zero slope inside (rates[0], rates[2]), given that rates[1] has the least of the three losses.
 
-    Bisection that keeps, on the side towards which the loss falls, an end that is no lower: a
+    Newton's steps where they stay inside a bracket and gain, else its middle.  The bracket keeps, on
+    the side towards which the loss falls, an end that is no lower or slopes inwards itself: a
     minimum stays enclosed whatever other stationary points there are.
     """
     row = np.empty(3)
@@ -221,17 +227,23 @@ def stationary_rate(likelihoods: Floats, prior: Floats, rates: Floats, values: F
     _share_slopes_at(likelihoods, prior, near, row)
     mirrored = row[1] < 0.0  # then a minimum is to the right; `near` is the end that slopes inwards
     far, far_value = (float(rates[2]), values[2]) if mirrored else (float(rates[0]), values[0])
+    last, steepness = near, np.inf
     for _ in range(200):
         middle = 0.5 * (near + far)
-        if row[1] == 0.0 or middle in (near, far):
+        step = row[1] / row[2] if row[2] > 0.0 else np.inf
+        if row[1] == 0.0 or abs(step) <= 2e-16 * last or middle in (near, far):
             break
-        _share_slopes_at(likelihoods, prior, middle, row)
+        if min(near, far) < last - step < max(near, far) and abs(row[1]) < 0.5 * steepness:
+            middle = last - step
+        steepness = abs(row[1])
+        last = middle
+        _share_slopes_at(likelihoods, prior, last, row)
         inwards = row[1] <= 0.0 if mirrored else row[1] >= 0.0
         if inwards and row[0] <= far_value:
-            near = middle
+            near = last
         else:  # an end that slopes inwards itself need not be the higher one
-            far, far_value = middle, (row[0] if inwards else np.inf)
-    return near
+            far, far_value = last, (row[0] if inwards else np.inf)
+    return last
 
 
 @compiled

@@ -248,15 +248,18 @@ def best_alpha(
     if moves == 0 or matrix.shape[1] == 1 or not prepared.finite:
         loss = float(_slopes(prepared, np.zeros(1))[0, 0])
         return BestAlpha(alpha=0.0, loss=loss, gap=0.0, evaluations=1)
-    size = int(np.ceil(2.0 * np.sqrt(moves))) + 8
-    rates = np.sin(np.linspace(0.0, np.pi / 2.0, size + 1)) ** 2
+    rates = np.sin(np.linspace(0.0, np.pi / 2.0, 33)) ** 2
     rates[-1] = 1.0
     table = _slopes(prepared, rates)
     if not np.isfinite(table[1, 0]):  # the prior rules every sequence of finite loss out, at any rate
         return BestAlpha(alpha=0.0, loss=float(np.inf), gap=0.0, evaluations=rates.size)
+    polished = -1.0
     while True:
-        rates, table = _with_polished_best(prepared, rates, table)
         best = int(table[:, 0].argmin())
+        if rates[best] != polished:
+            rates, table = _with_polished_best(prepared, rates, table)
+            best = int(table[:, 0].argmin())
+            polished = rates[best]
         gaps = table[best, 0] - _lower_bounds(rates, table[:, 0], moves)
         wide = np.flatnonzero((gaps > tolerance) & (np.diff(rates) > 4e-16 * rates[1:]))
         if wide.size == 0 or rates.size + wide.size > max_evaluations:

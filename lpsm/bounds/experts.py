@@ -12,7 +12,7 @@ for the bounds against one expert and against k-partitions.
 
 from __future__ import annotations
 
-from math import expm1, inf, log, log1p, pi
+from math import exp, expm1, inf, log, log1p, pi
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,6 +32,7 @@ __all__ = [
     "learn_alpha_asymptotic_regret",
     "learn_alpha_optimised_regret",
     "learn_alpha_regret",
+    "log_switch_variance",
     "markov_share_regret",
     "markov_share_visited_regret",
     "regret_identity",
@@ -39,6 +40,7 @@ __all__ = [
     "static_expert_loss",
     "switch_distribution",
     "switch_moments",
+    "two_point_regret",
 ]
 
 Floats = NDArray[np.float64]
@@ -205,6 +207,14 @@ def switch_moments(log_q: ArrayLike) -> tuple[float, float]:
     return mean, float(weights @ (rates - mean) ** 2)
 
 
+def log_switch_variance(log_q: ArrayLike) -> float:
+    """Logarithm of the variance of hat-alpha, also where the variance itself underflows."""
+    logs = _log_q(log_q)
+    mean, _ = switch_moments(logs)
+    with np.errstate(divide="ignore"):
+        return float(logsumexp(logs + 2.0 * np.log(np.abs(np.arange(logs.size) / (logs.size - 1) - mean))))
+
+
 def regret_identity(log_q: ArrayLike, reference: float, alpha: float) -> float:
     """T Lemma 1 (2.4): L_T(alpha) - L_T(reference) = -ln E_Q exp((T-1)(D(hat || reference) - D(hat || alpha))).
 
@@ -274,15 +284,26 @@ def fixed_share_regret_lower(horizon: int, best_alpha: float, beta: float, alpha
     at_least(2, horizon=horizon)
     probability(best_alpha=best_alpha)
     between(0.0, 1.0, beta=beta, alpha=alpha)
-    moves = horizon - 1
+    variance = (1.0 - beta) * best_alpha * (1.0 - best_alpha) / (horizon - 1)  # (2.21)
+    return two_point_regret(horizon, best_alpha, _log(variance), alpha)
+
+
+def two_point_regret(horizon: int, best_alpha: float, log_variance: float, alpha: float) -> float:
+    """Theorem 2 from the logarithm of the variance of hat-alpha (2.21) in place of beta*.
+
+    Where the losses all but dictate the sequence of experts beta* rounds to 1 while the variance
+    still decides the bound; see `log_switch_variance`.
+    """
     towards = 1.0 if alpha >= best_alpha else 0.0
-    odds = best_alpha / (1.0 - best_alpha) if towards else (1.0 - best_alpha) / best_alpha
-    odds *= (1.0 - beta) / moves  # q / (1 - q) for q = q_1 or q_0; 0 at beta = 1
+    # q / (1 - q) = variance / (distance of alpha* to the end)^2 for q = q_1 or q_0
+    log_odds = min(log_variance - 2.0 * log(abs(towards - best_alpha)), 700.0)
+    odds = exp(log_odds)
     log_rest = -log1p(odds)
     rest = best_alpha - odds * (1.0 - best_alpha) if towards else best_alpha * (1.0 + odds)
     rest = min(max(rest, 0.0), 1.0)  # (alpha* - q_1)/(1 - q_1), or alpha*/(1 - q_0)
     points = np.array([towards, rest])
-    logs = np.array([_log(odds) + log_rest, log_rest])
+    logs = np.array([log_odds + log_rest, log_rest])
+    moves = horizon - 1
     return float(-logsumexp(logs + _log_ratio(moves * points, moves * (1.0 - points), best_alpha, alpha)))
 
 
