@@ -3,13 +3,15 @@
 What it models: y = x'z, g = M x for symmetric M, M - h h', triangular solves with a
 factor that gains a row a time.  Every loop runs over contiguous memory and sums in
 an order fixed by the source, so that one round and a whole stream round alike.
-What it leaves out: blocking; each operation is bound by reading its matrix once.
+From `WIDE` columns on only the upper triangle of a symmetric matrix is kept: it is memory
+that costs then, and half of it suffices.  What it leaves out: blocking for the caches.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
@@ -17,6 +19,8 @@ from lpsm._compile import compiled
 __all__ = ["append_row", "dot", "downdate", "gather_dot", "product", "solve_lower", "solve_upper"]
 
 Array = NDArray[Any]
+
+WIDE = 512  # measured: below it reading the whole matrix row by row is faster
 
 
 @compiled
@@ -58,6 +62,9 @@ def product(matrix: Array, x: Array, columns: Array, n: int, sparse: bool, g: Ar
     """Write g = matrix x for a symmetric matrix, four rows a pass; only rows of non-zeros if sparse."""
     d = matrix.shape[0]
     g[:] = 0.0
+    if d >= WIDE:
+        product_upper(matrix, x, columns, n, sparse, g)
+        return
     whole = n - n % 4
     for i in range(0, whole, 4):
         if sparse:
@@ -76,17 +83,36 @@ def product(matrix: Array, x: Array, columns: Array, n: int, sparse: bool, g: Ar
 
 
 @compiled
+def product_upper(matrix: Array, x: Array, columns: Array, n: int, sparse: bool, g: Array) -> None:
+    """Add matrix x to g, reading the upper triangle: each row serves itself and, by symmetry, its column."""
+    d = matrix.shape[0]
+    for i in range(n):
+        at = columns[i] if sparse else i
+        row, rest = matrix[at, at + 1 : d], g[at + 1 : d]
+        xi = x[i]
+        for j in range(row.shape[0]):
+            rest[j] += xi * row[j]
+        if sparse:
+            for j in range(at + 1):
+                g[j] += xi * matrix[j, at]
+        else:
+            g[at] += xi * matrix[at, at] + np.dot(row, x[at + 1 : d])
+
+
+@compiled
 def downdate(matrix: Array, waiting: Array, shift: float) -> None:
     """Subtract h h' for all rows h of `waiting`, four a pass, exactly symmetric; add `shift` to the diagonal."""
     d = matrix.shape[0]
     for i in range(d):
-        row = matrix[i]
+        first = i if d >= WIDE else 0
+        row = matrix[i, first:d]
         for k in range(0, waiting.shape[0], 4):
-            h0, h1, h2, h3 = waiting[k], waiting[k + 1], waiting[k + 2], waiting[k + 3]
-            c0, c1, c2, c3 = h0[i], h1[i], h2[i], h3[i]
-            for j in range(d):
+            h0, h1 = waiting[k, first:d], waiting[k + 1, first:d]
+            h2, h3 = waiting[k + 2, first:d], waiting[k + 3, first:d]
+            c0, c1, c2, c3 = waiting[k, i], waiting[k + 1, i], waiting[k + 2, i], waiting[k + 3, i]
+            for j in range(d - first):
                 row[j] -= (c0 * h0[j] + c1 * h1[j]) + (c2 * h2[j] + c3 * h3[j])
-        row[i] += shift
+        matrix[i, i] += shift
 
 
 @compiled

@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 from lpsm._compile import compiled
 from lpsm.samplers.algebra import dot, gather_dot
 from lpsm.samplers.layout import (
+    ALWAYS,
+    ASKED,
     BUDGET,
     EVICTED,
     FILTER,
     NEXT_LABEL,
+    PERCEPTRON,
     PRIMAL,
     ROUND,
     SECOND_ORDER,
@@ -29,7 +32,7 @@ from lpsm.samplers.layout import (
     Work,
 )
 from lpsm.samplers.questions import NO, OPEN, YES, examine, grant, margin, prediction, probability, settle
-from lpsm.samplers.rounds import load_dense, load_sparse, numerator, self_similarity, store, variance
+from lpsm.samplers.rounds import add, load_dense, load_sparse, note_stored, numerator, self_similarity, store, variance
 
 __all__ = ["Outcome", "Stream", "close_round", "margins", "open_round", "stream"]
 
@@ -150,9 +153,14 @@ def stream(
     starts, labels, uniforms = world.starts, world.labels, world.uniforms
     primal, remembers = plan.form == PRIMAL, plan.form != PRIMAL or plan.learner == BUDGET
     direct = primal and not plan.normalize  # p needs no copy of the instance
-    measured = plan.includes_instance or plan.adaptive or plan.rule in (SMALL_MARGIN, NEXT_LABEL, FILTER)
+    simple = direct and plan.learner == PERCEPTRON
+    always = plan.rule == ALWAYS and (lazy or not plan.includes_instance)
+    measured = not always and (
+        plan.includes_instance or plan.adaptive or plan.rule in (SMALL_MARGIN, NEXT_LABEL, FILTER)
+    )
     unknown = -1.0 if plan.learner == SECOND_ORDER else 0.0
     scheduled, bias, floor, square, norm2 = len(world.floors) > 0, 0.0, 0.0, 0.0, 0.0
+    values = work.x
     begin, n = 0, world.dense.shape[1]
     total = len(labels)
     for t in range(first, total):
@@ -178,21 +186,28 @@ def stream(
             bias, floor = world.biases[t], world.floors[t]
         counts[ROUND] += 1
         u, r = uniforms[t], unknown
-        verdict, chance = examine(plan, counts, scalars, p, norm2, u, bias, lazy)
         loaded = not direct
-        if verdict == OPEN:
-            if direct:
-                norm2, loaded = load(plan, work, world, sparse, t), True
-            r = variance(plan, state, work, n, sparse, norm2)
-            chance = probability(plan, counts, scalars, p, r, norm2, bias)
-            verdict = YES if u < chance else NO
-        query, _ = grant(plan, counts, chance, verdict == YES, floor)
+        if always:
+            query = True
+            counts[ASKED] += 1
+        else:
+            verdict, chance = examine(plan, counts, scalars, p, norm2, u, bias, lazy)
+            if verdict == OPEN:
+                if direct:
+                    norm2, loaded = load(plan, work, world, sparse, t), True
+                r = variance(plan, state, work, n, sparse, norm2)
+                chance = probability(plan, counts, scalars, p, r, norm2, bias)
+                verdict = YES if u < chance else NO
+            query, _ = grant(plan, counts, chance, verdict == YES, floor)
         out.margin[t] = margin(plan, p, max(r, 0.0))
         out.prediction[t] = prediction(plan, p, query)
         out.queried[t] = query
         stored = query and settle(plan, counts, scalars, p, labels[t])
         out.stored[t] = stored
-        if stored:
+        if stored and simple:  # the same arithmetic as `store`, without its copy
+            add(weights, plan.step * labels[t], values, world.columns[begin : begin + n], n, sparse)
+            note_stored(counts, scalars, dot(values, values, n))
+        elif stored:
             if not loaded:
                 norm2 = load(plan, work, world, sparse, t)
             if direct:

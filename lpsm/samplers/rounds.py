@@ -48,7 +48,17 @@ from lpsm.samplers.layout import (
     Work,
 )
 
-__all__ = ["load_dense", "load_sparse", "numerator", "scale", "self_similarity", "store", "variance"]
+__all__ = [
+    "add",
+    "load_dense",
+    "load_sparse",
+    "note_stored",
+    "numerator",
+    "scale",
+    "self_similarity",
+    "store",
+    "variance",
+]
 
 Array = NDArray[Any]
 
@@ -253,6 +263,15 @@ def store_second_order(
 
 
 @compiled
+def note_stored(counts: Array, scalars: Array, norm2: float) -> None:
+    """Count a stored example of squared norm norm2."""
+    counts[STORED] += 1
+    if norm2 > 0.0:  # a zero vector initialises nothing
+        counts[READY] = 1
+    scalars[LARGEST_SQUARE] = max(scalars[LARGEST_SQUARE], norm2)
+
+
+@compiled
 def store(
     plan: Plan,
     state: State,
@@ -273,7 +292,4 @@ def store(
         store_second_order(plan, state, work, n, sparse, square, p, r, y)
     else:
         store_first_order(plan, state, work, n, sparse, square, p, y, eviction)
-    state.counts[STORED] += 1
-    if norm2 > 0.0:  # a zero vector initialises nothing
-        state.counts[READY] = 1
-    state.scalars[LARGEST_SQUARE] = max(state.scalars[LARGEST_SQUARE], norm2)
+    note_stored(state.counts, state.scalars, norm2)

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from lpsm.samplers import layout
+from lpsm.samplers.algebra import WIDE
 from lpsm.samplers.checks import as_instance, as_instances, as_labels, at_least
 from lpsm.samplers.composition import bias_at, floor_at, plan_of
 from lpsm.samplers.dual import CallableKernel, Kernel, grow, new_state, new_work
@@ -278,7 +279,7 @@ class Sampler:
         rows = self._state.waiting[:waiting]
         shift = waiting * self._plan.drift * np.eye(self.n_features, dtype=self.dtype)
         full: NDArray[Any] = self._state.matrix - rows.T @ rows + shift
-        return full
+        return np.triu(full) + np.triu(full, 1).T if self.n_features >= WIDE else full
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return everything that determines the future, as a versioned dict of arrays."""

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 from lpsm import samplers, synthetic_streams
 from tests.lpsm.test_samplers_oracles import a_stream, of
+from tests.oracles.samplers import margins_by_recursion
 
 D = 7
 KEYS = samplers.keys()
@@ -152,6 +154,21 @@ def test_after_twenty_thousand_updates_the_inverse_is_a_fresh_one_to_1e_6():
     assert np.abs(sampler.inverse - fresh).max() <= 1e-6 * np.abs(fresh).max()
     assert np.array_equal(sampler.inverse, sampler.inverse.T)
     np.testing.assert_allclose(sampler.weights, fresh @ (X.T @ y), atol=1e-6)
+
+
+@pytest.mark.parametrize("make_rows", [np.asarray, sparse.csr_matrix])
+def test_wide_matrices_of_which_half_is_kept_give_the_same_margins_and_the_same_inverse(make_rows):
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(90, 530)) * (rng.random((90, 530)) < 0.4)
+    y = np.where(X @ rng.normal(size=530) >= 0.0, 1, -1)
+    rows = make_rows(X)
+    primal, dual = (samplers.make("rls", n_features=530, a=3.0, kernel=kernel) for kernel in (None, "linear"))
+    np.testing.assert_allclose(primal.run(rows, y).margin, dual.run(X, y).margin, atol=1e-9)
+    fresh = np.linalg.inv(3.0 * np.eye(530) + X.T @ X)
+    np.testing.assert_allclose(primal.inverse, fresh, atol=1e-10)
+    drifting = samplers.Sampler(samplers.Lasec(b=1.0, c=7.0), samplers.Always(), n_features=530, stores="queried")
+    literal = margins_by_recursion(X[:40], y[:40], 1.0, 7.0)
+    np.testing.assert_allclose(drifting.run(rows[:40], y[:40]).margin, literal, atol=1e-9)
 
 
 def test_after_twenty_thousand_updates_lasec_still_has_its_matrix_to_1e_6():
