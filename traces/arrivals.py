@@ -25,8 +25,8 @@ __all__ = ["BIN_US", "MAX_BINS", "binned", "spread"]
 BIN_US = 10_000
 """Width of a bin, thesis section 2.5.4: 10 ms."""
 
-MAX_BINS = 1 << 24
-"""Most bins one connection may span: 46 hours at 10 ms."""
+MAX_BINS = 1 << 22
+"""Most bins one connection may span: 11.6 hours at 10 ms."""
 
 _CHUNK_BINS = 1 << 18
 

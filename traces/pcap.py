@@ -35,6 +35,7 @@ _MOST_WAITING = 1 << 12
 _MOST_CONNECTIONS = 1 << 14
 _REQUESTS_A_BATCH = 1 << 12
 _HALF = 1 << 31
+_LATEST_S = 1e11
 
 _IP_AFTER = {0: 4, 12: 0, 14: 0, 101: 0, 228: 0, 229: 0, 108: 4}  # link types whose header ends at a fixed place
 _FRAMES = {1: "ethernet.Ethernet", 113: "sll.SLL", 276: "sll2.SLL2"}
@@ -220,6 +221,9 @@ def _segments(
             for moment, frame in reader:
                 if source.ended:
                     raise TraceError(path, f"byte {source.at}", "a packet must be complete", "its end")
+                if not 0 <= moment <= _LATEST_S:
+                    rule = f"the time of a packet must lie in [0, {_LATEST_S:.0e}] s"
+                    raise TraceError(path, f"byte {source.at}", rule, moment)
                 report.count("packets")
                 segment, here, there = _tcp(link, frame)
                 if segment is not None:

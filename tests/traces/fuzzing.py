@@ -12,6 +12,7 @@ import io
 import json
 import lzma
 import random
+import sys
 import tarfile
 import tempfile
 import time
@@ -198,7 +199,9 @@ def fuzz(n_inputs: int, seed: int = 0) -> dict[str, object]:
             try:
                 happened[outcome(path, skip_damaged=chance.random() < 0.5)] += 1
             except Exception:
-                Path("fuzz-crash").write_bytes(data)
+                crash = Path(tempfile.gettempdir(), "trace-that-crashed")
+                crash.write_bytes(data)
+                print(f"{name}: see {crash}", file=sys.stderr)
                 raise
             slowest = max(slowest, time.perf_counter() - start)
     status = Path("/proc/self/status").read_text()

@@ -162,6 +162,17 @@ def test_an_absurd_length_is_an_error_and_not_an_allocation(tmp_path):
         read(tmp_path, data)
 
 
+def test_an_absurd_time_is_an_error(tmp_path):
+    stream = io.BytesIO()
+    writer = dpkt.pcapng.Writer(stream)
+    writer.writepkt(segment(True, 99, flags=SYN), ts=1000.0)
+    data = bytearray(stream.getvalue())
+    at = data.index(struct.pack("<II", 0, 1_000_000_000))  # time in microseconds, upper half first
+    data[at : at + 4] = b"\xff\xff\xff\xff"
+    with pytest.raises(TraceError, match=r"the time of a packet must lie in \[0, 1e\+11\] s, got 18446744070"):
+        read(tmp_path, bytes(data))
+
+
 @pytest.mark.parametrize(
     ("name", "requests", "connections"),
     [
