@@ -17,8 +17,9 @@ redirections, which count as pages of their own, and documents fetched while ano
 
 Traces may be sorted by completion.  Requests are put in order of sending with a window: one is
 released when a request is seen that ended `reorder_s` after it was sent, or when more than
-`MAX_PENDING` wait.  Times that run backwards, a request that ended more than `reorder_s` before
-one of its client that stands before it in the trace, are an error.  A request that took longer than
+`MAX_PENDING` wait.  Times that run backwards are an error: a request that was sent before, and
+ended more than `reorder_s` before, others of its client that stand before it in the trace (so
+traces sorted by either time are in order).  A request that took longer than
 the window comes too late for its place; it is left out and counted.
 """
 
@@ -141,12 +142,13 @@ def in_order(
     Raises
     ------
     TraceError
-        If a request ended more than `reorder_s` before another of its client that stands before it.
+        If times run backwards.
     """
     report = report if report is not None else Report()
     window_us = int(reorder_s * 1e6)
     waiting: list[tuple[int, int, Request]] = []
     ended: dict[str, int] = {}
+    begun: dict[str, int] = {}
     released: dict[str, int] = {}
 
     def checked(request: Request) -> bool:

@@ -146,6 +146,11 @@ def test_times_that_run_backwards_are_an_error():
     assert len(traces.pages([request(1000), request(401)])) == 2
 
 
+def test_a_long_reply_first_is_no_disorder_in_a_trace_sorted_by_sending():
+    browsed = [request(0, duration_s=5000), *(request(10 * number, size=number) for number in range(1, 9))]
+    assert [page.reply_bytes for page in traces.pages(browsed)] == [1000, *range(1, 9)]
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [("same_server_gap_s", -1), ("other_server_gap_s", float("nan")), ("reorder_s", -1), ("max_think_s", 0)],
