@@ -162,10 +162,9 @@ def in_order(
     for number, request in enumerate(requests):
         client, end = request.client, request.end_us
         behind = ended.get(client, end) - end
-        if behind > window_us:
-            rule = (
-                f"a request must not end more than {reorder_s:g} s before one of the same client that stands before it"
-            )
+        latest_start = begun[client] = max(request.start_us, begun.get(client, request.start_us))
+        if behind > window_us and request.start_us < latest_start:
+            rule = f"a request must not end more than {reorder_s:g} s before an earlier one of its client in the trace"
             raise TraceError(f"client {client}", f"request {number + 1}", rule, f"{behind / 1e6:.6f} s")
         if behind <= 0:
             ended[client] = end
