@@ -67,23 +67,16 @@ class _Run:
         flat = np.array(sizes, dtype=np.int64).reshape(-1, 2)
         if flat.max() > _MAX_BYTES:
             raise NotCovered(f"sizes must be at most {_MAX_BYTES} bytes, got {flat.max()}")
-        self.requests, self.replies = flat[:, 0].copy(), flat[:, 1].copy()
-        counts = [1 + len(page.objects) for page in workload]
-        self.offsets = np.concatenate(([0], np.cumsum(counts)))
-        self.delays = np.array([delay for page in delays_ns for delay in page], dtype=np.int64)
-        self.issue = np.array(
-            [-1 if page.issue_s is None else round(page.issue_s * _NS_PER_S) for page in workload], dtype=np.int64
-        )
-        self.think = np.array([round(page.think_s * _NS_PER_S) for page in workload], dtype=np.int64)
-        self.parameters = _parameters(policy, browser, access_point, beacon_interval_ns)
-        room = int(self.parameters[kernel.RING_MASK]) + 1
-        self.scratch = (
-            np.empty(3 * room, dtype=np.int64),
-            np.empty(4 * room, dtype=np.int64),
-            np.empty((max(counts), kernel.N_CONNECTION), dtype=np.int64),
-        )
-        self.state = np.zeros(kernel.N_STATE, dtype=np.int64)
-        self.kept = np.zeros_like(self.state)
+        delays = np.array([delay for page in delays_ns for delay in page], dtype=np.int64)
+        self.sizes = np.column_stack([flat, delays]).ravel()
+        counts = np.array([1 + len(page.objects) for page in workload])
+        self.pages = np.full((n + 1, 4), -1, dtype=np.int64)
+        self.pages[:-1, 0] = [-1 if page.issue_s is None else round(page.issue_s * _NS_PER_S) for page in workload]
+        self.pages[:-1, 1] = [round(page.think_s * _NS_PER_S) for page in workload]
+        self.pages[:-1, 2] = np.cumsum(counts) - counts
+        self.pages[:-1, 3] = counts - 1
+        self.world = _world(policy, browser, access_point, beacon_interval_ns, int(counts.max()) - 1)
+        self.kept = np.empty(kernel.RING - kernel.FIRST_STATE, dtype=np.int64)
         self.learner = policy.learner.arrays() if isinstance(policy, Lpsm) else _NO_LEARNER
         self.kept_learner = tuple(np.empty_like(part) for part in self.learner[:4])
         self.loads = np.zeros((n, 4), dtype=np.int64)
@@ -92,37 +85,21 @@ class _Run:
         self.left_over = 0
 
     def express(self, first: int) -> int:
-        """Browse from page `first` on; return the first page left over, the number of pages if there is none."""
-        state = self.state
+        """Browse from page `first` on to the end; return the first page left over, or one beyond the end."""
         while True:
-            state[kernel.BAIL] = 0
+            self.world[kernel.BAIL] = 0
             first = kernel.run_pages(
-                *(first, self.issue, self.think, self.offsets, self.requests, self.replies, self.delays),
-                *(self.parameters, state, self.kept, self.loads, self.polls, self.intervals, *self.scratch),
+                *(first, self.pages, self.sizes, self.world, self.kept, self.loads, self.polls, self.intervals),
                 *(*self.learner, *self.kept_learner),
             )
-            if state[kernel.BAIL] != kernel.FULL:
+            if self.world[kernel.BAIL] != kernel.FULL:
                 return first
-            self._grow()
-
-    def finish(self) -> None:
-        """Bring the station up to the end of the run."""
-        state = self.state
-        while True:
-            state[kernel.BAIL] = 0
-            kernel.finish(
-                *(self.parameters, state, self.kept, self.polls, self.intervals),
-                *(*self.learner, *self.kept_learner),
-            )
-            if state[kernel.BAIL] != kernel.FULL:
-                break
-            self._grow()
-        if isinstance(self.policy, Lpsm):
-            self.policy.resume(int(state[kernel.LPSM_BEACONS]))
+            self.polls = np.concatenate([self.polls, np.empty_like(self.polls)])
+            self.intervals = np.concatenate([self.intervals, np.empty_like(self.intervals)])
 
     def packet(self, first: int) -> int:
         """Browse from page `first` on by the packet model until all is quiet between two pages; return the next."""
-        state = self.state
+        state = self.world
         clock = Clock(int(state[kernel.NOW]))
         browser = self.browser.again(clock, self._load_station(clock))
         station = browser.station
@@ -133,8 +110,6 @@ class _Run:
             page += 1
             if station.quiet(clock.now):
                 break
-        else:
-            station.advance(clock.now)
         self.left_over += page - first
         self.loads[first:page] = np.array(browser.loads, dtype=np.int64).reshape(-1, 4)
         state[kernel.NOW] = clock.now
@@ -144,7 +119,7 @@ class _Run:
 
     def save_station(self, station: Station) -> None:
         """Enter the station, the links and the policy into the state."""
-        state, point = self.state, self.access_point
+        state, point = self.world, self.access_point
         state[kernel.GATE : kernel.RECEIVED + 1] = station.state()
         links = (point.air_up, point.wire_up, point.wire_down, point.air_down)
         state[kernel.AIR_UP : kernel.AIR_DOWN + 1] = [link.free_ns for link in links]
@@ -152,26 +127,22 @@ class _Run:
         if station.never_sleeps:
             state[kernel.BUSY] = kernel.NEVER
         if isinstance(self.policy, Lpsm):
-            state[kernel.LPSM_BEACONS] = self.policy.beacons
+            state[kernel.BEACONS_TO_SLEEP] = self.policy.beacons
 
     def _load_station(self, clock: Clock) -> Station:
-        state, point = self.state, self.access_point
+        state, point = self.world, self.access_point
         links = (point.air_up, point.wire_up, point.wire_down, point.air_down)
         for link, free in zip(links, state[kernel.AIR_UP : kernel.AIR_DOWN + 1].tolist(), strict=True):
             link.free_ns = free
         point.air_up.busy_ns, point.air_down.busy_ns = int(state[kernel.AIR_UP_BUSY]), int(state[kernel.AIR_DOWN_BUSY])
         if isinstance(self.policy, Lpsm):
-            self.policy.resume(int(state[kernel.LPSM_BEACONS]))
+            self.policy.resume(int(state[kernel.BEACONS_TO_SLEEP]))
         station = Station(clock, point.again(clock), self.policy, self.interval_ns)
         station.resume(state[kernel.GATE : kernel.RECEIVED + 1].tolist())
         return station
 
-    def _grow(self) -> None:
-        self.polls = np.concatenate([self.polls, np.empty_like(self.polls)])
-        self.intervals = np.concatenate([self.intervals, np.empty_like(self.intervals)])
-
     def _append(self, polls: Ints, intervals: Ints) -> None:
-        state = self.state
+        state = self.world
         n_polls, n_intervals = int(state[kernel.N_POLLS]), int(state[kernel.N_INTERVALS])
         self.polls = np.concatenate([self.polls[: 6 * n_polls], polls, np.empty_like(self.polls)])
         self.intervals = np.concatenate([self.intervals[: 2 * n_intervals], intervals, np.empty_like(self.intervals)])
@@ -212,12 +183,13 @@ def browse(
     run = _Run(workload, delays_ns, policy, browser, access_point, beacon_interval_ns)
     run.save_station(browser.station)
     page = 0
-    while (page := run.express(page)) < len(workload):
+    while (page := run.express(page)) <= len(workload):
         if not hand_over:
             raise NotCovered(f"page {workload[page].page!r}: a retransmission timer would run out")
         page = run.packet(page)
-    run.finish()
-    state = run.state
+    state = run.world
+    if isinstance(policy, Lpsm):
+        policy.resume(int(state[kernel.BEACONS_TO_SLEEP]))
     end, since = int(state[kernel.NOW]), int(state[kernel.SINCE])
     until = end if state[kernel.GATE] else min(end, int(state[kernel.UNTIL]))
     last = np.array([since, until] if until > since else [], dtype=np.int64)
@@ -235,9 +207,10 @@ def browse(
     )
 
 
-def _parameters(policy: Policy, browser: Browser, point: AccessPoint, interval_ns: int) -> Ints:
+def _world(policy: Policy, browser: Browser, point: AccessPoint, interval_ns: int, most_objects: int) -> Ints:
     tcp = browser.tcp
-    p = np.zeros(kernel.N_PARAMETERS, dtype=np.int64)
+    in_flight = (tcp.window + 4) * (browser.max_connections + 1)
+    p = kernel.new_world(1 << (2 * in_flight).bit_length(), most_objects)
     (p[kernel.AIR_NUM], p[kernel.AIR_DEN]), p[kernel.AIR_DELAY] = point.air_up.ns_per_byte, point.air_up.delay_ns
     (p[kernel.WIRE_NUM], p[kernel.WIRE_DEN]), p[kernel.WIRE_DELAY] = point.wire_up.ns_per_byte, point.wire_up.delay_ns
     p[kernel.MSS], p[kernel.HEADER] = tcp.mss_bytes, tcp.header_bytes
@@ -250,8 +223,6 @@ def _parameters(policy: Policy, browser: Browser, point: AccessPoint, interval_n
     p[kernel.AIR_BARE] = bare * p[kernel.AIR_NUM] // p[kernel.AIR_DEN]
     p[kernel.WIRE_FULL] = full * p[kernel.WIRE_NUM] // p[kernel.WIRE_DEN]
     p[kernel.WIRE_BARE] = bare * p[kernel.WIRE_NUM] // p[kernel.WIRE_DEN]
-    in_flight = (tcp.window + 4) * (browser.max_connections + 1)
-    p[kernel.RING_MASK] = (1 << (2 * in_flight).bit_length()) - 1
     if isinstance(policy, StaticPsm):
         p[kernel.KIND] = kernel.PSM
         p[kernel.PERIOD], p[kernel.TIMEOUT] = policy.integers

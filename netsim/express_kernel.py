@@ -11,6 +11,9 @@ It covers runs without loss.  Instead of retransmitting it notices that a timer
 would have run out (never too late, and sometimes though it would not have) and
 stops at the beginning of that page, for the packet model to take it.  Names and
 rules are those of `netsim.tcp`, `netsim.station`, `netsim.browser`.
+
+Everything but the learner and the logs is one array of integers, `w`: parameters,
+state, queues, connections, at the places named below.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from numpy.typing import NDArray
 from lpsm._compile import compiled
 from lpsm.polling import polling_round
 
-__all__ = ["finish", "run_pages"]
+__all__ = ["new_world", "run_pages"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -29,31 +32,27 @@ Floats = NDArray[np.float64]
 NEVER = 2**62
 MAX_RTO = 60_000_000_000
 
-# parameters: of the links (a numerator and a denominator of ns a byte each), TCP, the browser, the policy
+# parameters: of the links (numerator and denominator of ns a byte), TCP, browser, policy; then the state of the run,
+# of the links and the station (in the order of `Station.state`), of the page
+# fmt: off
 (
-    AIR_NUM, AIR_DEN, AIR_DELAY, WIRE_NUM, WIRE_DEN, WIRE_DELAY,
+    AIR_NUM, AIR_DEN, AIR_DELAY, WIRE_NUM, WIRE_DEN, WIRE_DELAY, AIR_FULL, AIR_BARE, WIRE_FULL, WIRE_BARE,
     MSS, HEADER, FIRST_WINDOW, WINDOW, MIN_RTO, FIRST_RTO, NAGLE,
     PERSISTENT, MAX_CONNECTIONS, INTERVAL,
     KIND, PERIOD, TIMEOUT, NUMERATOR, DENOMINATOR, HOLD, MAX_BEACONS,
-    RING_MASK,
-    AIR_FULL, AIR_BARE, WIRE_FULL, WIRE_BARE,
-    N_PARAMETERS,
-) = range(29)  # fmt: skip
-NONE, PSM, BSD, LPSM = range(4)
-
-# state: of the run, the links, the station
-(
+    ROOM, MASK, DOWN, HELD, CONNECTIONS,
     NOW, BAIL,
     AIR_UP, WIRE_UP, WIRE_DOWN, AIR_DOWN, AIR_UP_BUSY, AIR_DOWN_BUSY,
     GATE, BUSY, PLANNED, SLEEP, PLAN_WAKE, PLAN_REPEAT, PLAN_OPENS,
     WAKE, REPEAT, OPENS, SINCE, UNTIL, BEFORE, SLEPT, BEACONS, SENT, RECEIVED,
-    WAITING, WAITING_BYTES, LPSM_BEACONS,
+    BEACONS_TO_SLEEP, LEARNED,
     N_POLLS, N_INTERVALS, PAGE_POLLS,
-    HEAD, TAIL, PENDING, TAKEN, MISSING, DONE,
-    N_STATE,
-) = range(38)  # fmt: skip
-
-# a connection: the server's sender, its receiver, the client's sender, its receiver, what is fetched
+    FIRST_OBJECT, N_OBJECTS, UP_HEAD, UP_TAIL, DOWN_HEAD, DOWN_TAIL, WAITING, WAITING_BYTES, OUT, OUT_TAIL, OUT_AT,
+    PENDING, TAKEN, MISSING, DONE,
+    RING,
+) = range(78)
+FIRST_STATE = NOW
+# a connection: the server's sender and receiver, the client's sender and receiver, what is fetched
 (
     S_UNACKED, S_NEXT, S_END, S_CWND, S_DEADLINE, S_RTO, S_SRTT, S_RTTVAR, S_TIMED, S_TIMED_AT, S_ALL,
     S_RECEIVED, S_EXPECTED,
@@ -61,148 +60,173 @@ NONE, PSM, BSD, LPSM = range(4)
     C_RECEIVED, C_EXPECTED,
     OBJECT, CLOSED, REPLY_AT, REPLY_SINCE,
     N_CONNECTION,
-) = range(31)  # fmt: skip
-
+) = range(31)
+# fmt: on
+NONE, PSM, BSD, LPSM = range(4)
 TIMER, FULL = 1, 2
-SYN, ACK, REQUEST = 0, 1, 2
-SYN_ACK, BARE_ACK, DATA = 0, 1, 2
+SYN, BARE, DATA = 0, 1, 2  # a packet: a SYN or SYN-ACK, an ACK alone, or payload
+DONE_ALREADY, LETS_OUT, LEARN = 0, 1, 2
 
-_LENGTH_BITS = 24
-_LENGTH_MASK = 2**_LENGTH_BITS - 1
+LENGTH_BITS = 24
+LENGTH_MASK = 2**LENGTH_BITS - 1
+
+
+def new_world(room: int, most_objects: int) -> Ints:
+    """Make `w`, all zero but for its own layout; queues hold `room` packets, a power of two."""
+    base = RING + 3 * room
+    w = np.zeros(base + 6 * room + (most_objects + 1) * N_CONNECTION, dtype=np.int64)
+    w[ROOM], w[MASK] = room, room - 1
+    w[DOWN], w[HELD], w[CONNECTIONS] = base, base + 3 * room, base + 6 * room
+    return w
 
 
 # -- links
 
 
 @compiled
-def _air(p: Ints, length: int) -> int:
+def _air(w: Ints, length: int) -> int:
     """Time on the air of a packet with `length` bytes of payload."""
-    if length == p[MSS]:
-        return p[AIR_FULL]
+    if length == w[MSS]:
+        return w[AIR_FULL]  # type: ignore[no-any-return]
     if length == 0:
-        return p[AIR_BARE]
-    return (length + p[HEADER]) * p[AIR_NUM] // p[AIR_DEN]
+        return w[AIR_BARE]  # type: ignore[no-any-return]
+    return (length + w[HEADER]) * w[AIR_NUM] // w[AIR_DEN]  # type: ignore[no-any-return]
 
 
 @compiled
-def _wire(p: Ints, length: int) -> int:
-    if length == p[MSS]:
-        return p[WIRE_FULL]
+def _wire(w: Ints, length: int) -> int:
+    """Time on the wire of a packet with `length` bytes of payload."""
+    if length == w[MSS]:
+        return w[WIRE_FULL]  # type: ignore[no-any-return]
     if length == 0:
-        return p[WIRE_BARE]
-    return (length + p[HEADER]) * p[WIRE_NUM] // p[WIRE_DEN]
+        return w[WIRE_BARE]  # type: ignore[no-any-return]
+    return (length + w[HEADER]) * w[WIRE_NUM] // w[WIRE_DEN]  # type: ignore[no-any-return]
 
 
 @compiled
-def _up(p: Ints, s: Ints, now: int, length: int) -> int:
-    """Carry a packet from the client to the server; return when it is there."""
-    s[SENT] = now
-    duration = _air(p, length)
-    s[AIR_UP_BUSY] += duration
-    free = max(s[AIR_UP], now) + duration
-    s[AIR_UP] = free
-    if s[GATE] and p[KIND] != NONE:
-        s[PLANNED] = 0
-        s[BUSY] = max(s[BUSY], free)
-    free = max(s[WIRE_UP], free + p[AIR_DELAY]) + _wire(p, length)
-    s[WIRE_UP] = free
-    return free + p[WIRE_DELAY]
+def _up(w: Ints, word: int, ack: int, now: int, queued: bool) -> int:
+    """Send a packet from the client; return when it is at the server, where it is met only if `queued`."""
+    length = (word >> 2) & LENGTH_MASK
+    w[SENT] = now
+    duration = _air(w, length)
+    w[AIR_UP_BUSY] += duration
+    free = max(w[AIR_UP], now) + duration
+    w[AIR_UP] = free
+    if w[GATE]:
+        w[PLANNED] = 0
+        w[BUSY] = max(w[BUSY], free)
+    free = max(w[WIRE_UP], free + w[AIR_DELAY]) + _wire(w, length)
+    w[WIRE_UP] = free
+    arrival = free + w[WIRE_DELAY]
+    if queued:
+        if w[UP_TAIL] - w[UP_HEAD] > w[MASK]:
+            w[BAIL] = TIMER
+            return arrival
+        place = RING + (w[UP_TAIL] & w[MASK]) * 3
+        w[place] = arrival
+        w[place + 1] = word
+        w[place + 2] = ack
+        w[UP_TAIL] += 1
+    return arrival
 
 
 @compiled
-def _queue(p: Ints, s: Ints, ring: Ints, arrival: int, kind: int, connection: int, length: int, ack: int) -> None:
-    """Enter a packet that will reach the server at `arrival`."""
-    if s[TAIL] - s[HEAD] > p[RING_MASK]:
-        s[BAIL] = TIMER
+def _down(w: Ints, word: int, ack: int, now: int) -> None:
+    """Send a packet from the server; it waits in the queue of what reaches the access point."""
+    free = max(w[WIRE_DOWN], now) + _wire(w, (word >> 2) & LENGTH_MASK)
+    w[WIRE_DOWN] = free
+    if w[DOWN_TAIL] >= w[ROOM]:
+        w[BAIL] = TIMER
         return
-    place = (s[TAIL] & p[RING_MASK]) * 3
-    ring[place] = arrival
-    ring[place + 1] = ack
-    ring[place + 2] = (connection << _LENGTH_BITS | length) << 2 | kind
-    s[TAIL] += 1
-
-
-# -- the policy: what the station asks
+    place = w[DOWN] + 3 * w[DOWN_TAIL]
+    w[place] = free + w[WIRE_DELAY]
+    w[place + 1] = word
+    w[place + 2] = ack
+    w[DOWN_TAIL] += 1
 
 
 @compiled
-def _plan_idle(p: Ints, s: Ints, now: int) -> None:
-    """What holds from `now` on, when the client could sleep: SLEEP, PLAN_WAKE, PLAN_REPEAT, PLAN_OPENS."""
-    kind, interval = p[KIND], p[INTERVAL]
+def _word(connection: int, length: int, kind: int) -> int:
+    return (connection << LENGTH_BITS | length) << 2 | kind
+
+
+# -- the policy
+
+
+@compiled
+def _plan(w: Ints, now: int) -> None:
+    """What holds from `now` on: SLEEP, PLAN_WAKE, PLAN_REPEAT, PLAN_OPENS."""
+    kind, interval = w[KIND], w[INTERVAL]
     asleep = now
+    w[PLAN_REPEAT] = w[PLAN_OPENS] = 0
     if kind == PSM:
-        if p[TIMEOUT]:
-            asleep = max(now, max(s[SENT], s[RECEIVED]) + p[TIMEOUT])
-        s[PLAN_WAKE] = (asleep // p[PERIOD] + 1) * p[PERIOD]
-        s[PLAN_REPEAT] = p[PERIOD]
-        s[PLAN_OPENS] = 1 if p[TIMEOUT] else 0
+        if w[TIMEOUT]:
+            asleep = max(now, max(w[SENT], w[RECEIVED]) + w[TIMEOUT])
+            w[PLAN_OPENS] = 1
+        w[PLAN_WAKE] = (asleep // w[PERIOD] + 1) * w[PERIOD]
+        w[PLAN_REPEAT] = w[PERIOD]
     elif kind == BSD:
-        since = now - s[SENT]
-        s[PLAN_OPENS] = 1
-        s[PLAN_REPEAT] = 0
-        if s[SENT] < 0:
-            s[PLAN_REPEAT] = p[MAX_BEACONS] * interval
-            s[PLAN_WAKE] = (now // interval + p[MAX_BEACONS]) * interval
-        elif since < p[HOLD]:
-            asleep = s[SENT] + p[HOLD]
-            s[PLAN_WAKE] = (asleep // interval + 1) * interval
-        else:
-            beacons = max(1, since * p[NUMERATOR] // (p[DENOMINATOR] * interval))
-            if beacons >= p[MAX_BEACONS]:
-                beacons = p[MAX_BEACONS]
-                s[PLAN_REPEAT] = beacons * interval
-            s[PLAN_WAKE] = (now // interval + beacons) * interval
+        w[PLAN_OPENS] = 1
+        beacons = w[MAX_BEACONS]
+        if w[SENT] >= 0:
+            since = now - w[SENT]
+            if since < w[HOLD]:
+                asleep = w[SENT] + w[HOLD]
+                beacons = 1
+            else:
+                beacons = min(beacons, max(1, since * w[NUMERATOR] // (w[DENOMINATOR] * interval)))
+        w[PLAN_WAKE] = (asleep // interval + beacons) * interval
+        if beacons == w[MAX_BEACONS] and asleep == now:
+            w[PLAN_REPEAT] = beacons * interval
     else:
-        s[PLAN_WAKE] = (now // interval + s[LPSM_BEACONS]) * interval
-        s[PLAN_REPEAT] = 0
-        s[PLAN_OPENS] = 0
-    s[SLEEP] = max(asleep, s[BUSY])
-    s[PLANNED] = 1
+        w[PLAN_WAKE] = (now // interval + w[BEACONS_TO_SLEEP]) * interval
+    w[SLEEP] = max(asleep, w[BUSY])
+    w[PLANNED] = 1
 
 
 @compiled
-def _learn(
-    p: Ints, s: Ints, weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats, experts: Floats
-) -> None:
-    interval_ms = p[INTERVAL] / 1e6
-    mean = polling_round(
-        s[LPSM_BEACONS] * interval_ms, float(s[WAITING_BYTES]), weights, columns, slow, head, work, experts
-    )
-    s[LPSM_BEACONS] = max(1, int(mean / interval_ms + (0.5 + 1e-9)))
+def _follow(w: Ints) -> None:
+    w[WAKE], w[REPEAT], w[OPENS] = w[PLAN_WAKE], w[PLAN_REPEAT], w[PLAN_OPENS]
 
 
 # -- the station
 
 
 @compiled
-def _wake(s: Ints, intervals: Ints, at: int) -> None:
-    if s[GATE] or at <= s[UNTIL]:
+def _wake(w: Ints, intervals: Ints, at: int) -> None:
+    """Be awake from `at` on: either still, or anew."""
+    if w[GATE] or at <= w[UNTIL]:
         return
-    if s[UNTIL] > s[SINCE]:
-        place = 2 * s[N_INTERVALS]
+    if w[UNTIL] > w[SINCE]:
+        place = 2 * w[N_INTERVALS]
         if place + 1 < intervals.size:
-            intervals[place] = s[SINCE]
-            intervals[place + 1] = s[UNTIL]
-        s[N_INTERVALS] += 1
-        s[BEFORE] += s[UNTIL] - s[SINCE]
-    s[SINCE] = at
-    s[UNTIL] = at
+            intervals[place] = w[SINCE]
+            intervals[place + 1] = w[UNTIL]
+        w[N_INTERVALS] += 1
+        w[BEFORE] += w[UNTIL] - w[SINCE]
+    w[SINCE] = w[UNTIL] = at
 
 
 @compiled
-def _note_poll(s: Ints, polls: Ints, at: int, slept: int, waiting: int, following: int, more: int, gap: int) -> None:
-    """Enter a poll, or extend the last entry by it where it repeats that."""
-    place = 6 * (s[N_POLLS] - 1)
+def _open_gate(w: Ints, at: int) -> None:
+    w[GATE] = 1
+    w[PLANNED] = 0
+    w[BUSY] = max(at, w[AIR_UP])
+
+
+@compiled
+def _note_poll(w: Ints, polls: Ints, at: int, waiting: int, following: int, more: int) -> None:
+    """Enter a poll and so many more like it, or extend the last entry by it where it repeats that."""
+    slept = at - w[SLEPT]
+    place = 6 * (w[N_POLLS] - 1)
     if (
-        s[N_POLLS] > s[PAGE_POLLS]
+        w[N_POLLS] > w[PAGE_POLLS]
         and place < polls.size - 5
         and waiting == 0
-        and polls[place + 2] == 0
         and more == 0
-        and slept == polls[place + 3] == following
+        and polls[place + 2] == 0
+        and slept == polls[place + 1] == polls[place + 3] == following
         and (polls[place + 4] == 0 or polls[place + 5] == following)
-        and polls[place] + (polls[place + 4] + 1) * following == at
-        and polls[place + 1] == following
     ):
         polls[place + 4] += 1
         polls[place + 5] = following
@@ -214,411 +238,294 @@ def _note_poll(s: Ints, polls: Ints, at: int, slept: int, waiting: int, followin
         polls[place + 2] = waiting
         polls[place + 3] = following
         polls[place + 4] = more
-        polls[place + 5] = gap
-    s[N_POLLS] += 1
+        polls[place + 5] = following if more else 0
+    w[N_POLLS] += 1
 
 
 @compiled
-def _skip_beacons(s: Ints, polls: Ints, now: int) -> None:
-    first, period = s[WAKE], s[REPEAT]
+def _skip_beacons(w: Ints, polls: Ints, now: int) -> None:
+    """Listen to all the beacons up to `now` that bring nothing and need no decision."""
+    first, period = w[WAKE], w[REPEAT]
     n = (now - first) // period + 1
     last = first + (n - 1) * period
-    s[BEACONS] += n
-    if s[SINCE] < last and first <= s[UNTIL]:
-        heard = (min(last, s[UNTIL]) - first) // period + 1
-        before = (s[SINCE] - first) // period + 1 if first <= s[SINCE] else 0
-        s[BEACONS] -= heard - before
-    _note_poll(s, polls, first, first - s[SLEPT], 0, period, n - 1, period)
-    s[SLEPT] = last
-    s[WAKE] = last + period
+    w[BEACONS] += n
+    if w[SINCE] < last and first <= w[UNTIL]:  # heard while awake to send
+        heard = (min(last, w[UNTIL]) - first) // period + 1
+        before = (w[SINCE] - first) // period + 1 if first <= w[SINCE] else 0
+        w[BEACONS] -= heard - before
+    _note_poll(w, polls, first, 0 * n, period, n - 1)
+    w[SLEPT] = last
+    w[WAKE] = last + period
 
 
 @compiled
-def _advance(
-    now: int,
-    p: Ints,
-    s: Ints,
-    polls: Ints,
-    intervals: Ints,
-    weights: Floats,
-    columns: Floats,
-    slow: Floats,
-    head: Floats,
-    work: Floats,
-    experts: Floats,
-) -> bool:
-    """Bring the station up to `now`; stop and return True at a beacon that lets waiting frames out."""
+def _advance(w: Ints, polls: Ints, intervals: Ints, now: int) -> int:
+    """Bring the station up to `now`, or to a beacon where it must learn, or that lets waiting frames out."""
     while True:
-        if s[GATE]:
-            if now <= s[BUSY]:
-                return False
-            if not s[PLANNED]:
-                _plan_idle(p, s, s[BUSY])
-            asleep = s[SLEEP]
+        if w[GATE]:
+            if now <= w[BUSY]:
+                return DONE_ALREADY
+            if not w[PLANNED]:
+                _plan(w, w[BUSY])
+            asleep = w[SLEEP]
             if now <= asleep:
-                return False
-            s[GATE] = 0
-            s[UNTIL] = s[SLEPT] = asleep
-            s[WAKE], s[REPEAT], s[OPENS] = s[PLAN_WAKE], s[PLAN_REPEAT], s[PLAN_OPENS]
-        at = s[WAKE]
+                return DONE_ALREADY
+            w[GATE] = 0
+            w[UNTIL] = w[SLEPT] = asleep
+            _follow(w)
+        at = w[WAKE]
         if at > now:
-            return False
-        if s[REPEAT] and s[WAITING] == 0:
-            _skip_beacons(s, polls, now)
+            return DONE_ALREADY
+        if w[REPEAT] and w[WAITING] == 0:
+            _skip_beacons(w, polls, now)
             continue
-        if not s[SINCE] < at <= s[UNTIL]:
-            s[BEACONS] += 1
-        waiting = s[WAITING_BYTES]
-        if p[KIND] == LPSM:
-            _learn(p, s, weights, columns, slow, head, work, experts)
-        _plan_idle(p, s, at)
-        _note_poll(s, polls, at, at - s[SLEPT], waiting, s[PLAN_WAKE] - at, 0, 0)
-        if s[WAITING]:
-            _wake(s, intervals, at)
-            _open_gate(s, at)
-            return True
-        if s[SLEEP] > at:
-            _wake(s, intervals, at)
-            s[GATE] = 1
-            s[BUSY] = max(at, s[AIR_UP])
-            s[SLEEP] = max(s[SLEEP], s[BUSY])
+        if w[KIND] == LPSM and not w[LEARNED]:
+            return LEARN
+        w[LEARNED] = 0
+        if not w[SINCE] < at <= w[UNTIL]:
+            w[BEACONS] += 1
+        _plan(w, at)
+        _note_poll(w, polls, at, w[WAITING_BYTES], w[PLAN_WAKE] - at, 0 * at)
+        if w[WAITING]:
+            _wake(w, intervals, at)
+            _open_gate(w, at)
+            w[OUT], w[OUT_TAIL], w[OUT_AT] = 0, w[WAITING], at
+            w[WAITING] = w[WAITING_BYTES] = 0
+            return LETS_OUT
+        if w[SLEEP] > at:
+            _wake(w, intervals, at)
+            w[GATE] = 1
+            w[BUSY] = max(at, w[AIR_UP])
+            w[SLEEP] = max(w[SLEEP], w[BUSY])
         else:
-            s[SLEPT] = at
-            s[WAKE], s[REPEAT], s[OPENS] = s[PLAN_WAKE], s[PLAN_REPEAT], s[PLAN_OPENS]
+            w[SLEPT] = at
+            _follow(w)
 
 
 @compiled
-def _open_gate(s: Ints, at: int) -> None:
-    s[GATE] = 1
-    s[PLANNED] = 0
-    s[BUSY] = max(at, s[AIR_UP])
+def _reach(
+    w: Ints, polls: Ints, intervals: Ints, now: int,
+    weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats, experts: Floats,
+) -> bool:  # fmt: skip
+    """Bring the station up to `now`, learning on the way; stop and return True where waiting frames are let out."""
+    while True:
+        what = _advance(w, polls, intervals, now)
+        if what != LEARN:
+            return what == LETS_OUT
+        interval_ms = w[INTERVAL] / 1e6
+        slept_ms, waiting = w[BEACONS_TO_SLEEP] * interval_ms, w[WAITING_BYTES]
+        mean = polling_round(slept_ms, waiting, weights, columns, slow, head, work, experts)
+        w[BEACONS_TO_SLEEP] = max(1, int(mean / interval_ms + (0.5 + 1e-9)))
+        w[LEARNED] = 1
 
 
 # -- TCP
 
 
 @compiled
-def _sample(c: Ints, rto: int, minimum: int, rtt: int) -> None:
+def _sample(w: Ints, rto: int, rtt: int) -> None:
     """RFC 6298 on the fields RTO, SRTT, RTTVAR that begin at `rto`."""
-    if c[rto + 1] < 0:
-        c[rto + 1] = rtt
-        c[rto + 2] = rtt // 2
+    if w[rto + 1] < 0:
+        w[rto + 1] = rtt
+        w[rto + 2] = rtt // 2
     else:
-        c[rto + 2] += (abs(c[rto + 1] - rtt) - c[rto + 2]) // 4
-        c[rto + 1] += (rtt - c[rto + 1]) // 8
-    c[rto] = min(max(c[rto + 1] + 4 * c[rto + 2], minimum), MAX_RTO)
+        w[rto + 2] += (abs(w[rto + 1] - rtt) - w[rto + 2]) // 4
+        w[rto + 1] += (rtt - w[rto + 1]) // 8
+    w[rto] = min(max(w[rto + 1] + 4 * w[rto + 2], w[MIN_RTO]), MAX_RTO)
 
 
 @compiled
-def _client_push(p: Ints, s: Ints, ring: Ints, c: Ints, connection: int, now: int) -> None:
-    mss = p[MSS]
-    limit = c[C_UNACKED] + min(c[C_CWND], p[WINDOW]) * mss
-    while c[C_NEXT] < c[C_END]:
-        length = min(mss, c[C_END] - c[C_NEXT])
-        if (length < mss and p[NAGLE] and c[C_NEXT] > c[C_UNACKED]) or c[C_NEXT] + length > limit:
+def _new_ack(w: Ints, sender: int, ack: int, now: int) -> bool:
+    """Take in an ACK at the sender whose fields begin at `sender`; return whether it has more to send."""
+    if now >= w[sender + S_DEADLINE]:
+        w[BAIL] = TIMER
+    if 0 <= w[sender + S_TIMED] <= ack:
+        _sample(w, sender + S_RTO, now - w[sender + S_TIMED_AT])
+        w[sender + S_TIMED] = -1
+    w[sender] = ack
+    w[sender + S_CWND] = min(w[sender + S_CWND] + 1, w[WINDOW])
+    w[sender + S_DEADLINE] = NEVER if w[sender + S_NEXT] == ack or w[sender + S_ALL] else now + w[sender + S_RTO]
+    return w[sender + S_NEXT] < w[sender + S_END]  # type: ignore[no-any-return]
+
+
+@compiled
+def _push(w: Ints, sender: int, connection: int, ack: int, now: int) -> None:
+    """Send what the window, and Nagle if asked for, allow; the client's sender sends up, the server's down."""
+    mss, unacked, end = w[MSS], w[sender], w[sender + S_END]
+    upwards = sender != w[CONNECTIONS] + connection * N_CONNECTION
+    limit = unacked + min(w[sender + S_CWND], w[WINDOW]) * mss
+    following = w[sender + S_NEXT]
+    while following < end:
+        length = min(mss, end - following)
+        if (length < mss and w[NAGLE] and following > unacked) or following + length > limit:
             break
-        if c[C_TIMED] < 0:
-            c[C_TIMED] = c[C_NEXT] + length
-            c[C_TIMED_AT] = now
-        c[C_NEXT] += length
-        if c[C_DEADLINE] == NEVER:
-            c[C_DEADLINE] = now + c[C_RTO]
-        arrival = _up(p, s, now, length)
-        _queue(p, s, ring, arrival, REQUEST, connection, length, c[C_RECEIVED])
+        following += length
+        if w[sender + S_TIMED] < 0:
+            w[sender + S_TIMED] = following
+            w[sender + S_TIMED_AT] = now
+        if w[sender + S_DEADLINE] == NEVER:
+            w[sender + S_DEADLINE] = now + w[sender + S_RTO]
+        word = _word(connection, length, DATA)
+        if upwards:
+            _up(w, word, ack, now, True)
+        else:
+            _down(w, word, ack, now)
+    w[sender + S_NEXT] = following
 
 
 @compiled
-def _client_ack(p: Ints, s: Ints, ring: Ints, c: Ints, connection: int, ack: int, now: int) -> None:
-    if now >= c[C_DEADLINE]:
-        s[BAIL] = TIMER
-    if 0 <= c[C_TIMED] <= ack:
-        _sample(c, C_RTO, p[MIN_RTO], now - c[C_TIMED_AT])
-        c[C_TIMED] = -1
-    c[C_UNACKED] = ack
-    c[C_CWND] = min(c[C_CWND] + 1, p[WINDOW])
-    c[C_DEADLINE] = NEVER if c[C_NEXT] == ack or c[C_ALL] else now + c[C_RTO]
-    if c[C_NEXT] < c[C_END]:
-        _client_push(p, s, ring, c, connection, now)
+def _has_all(w: Ints, sender: int, now: int) -> None:
+    """The last, partial segment of a message has arrived: no ACK packet is needed."""
+    if now >= w[sender + S_DEADLINE]:
+        w[BAIL] = TIMER
+    w[sender + S_ALL] = 1
+    w[sender + S_DEADLINE] = NEVER
 
 
 # -- the browser
 
 
 @compiled
-def _fetch(
-    p: Ints, s: Ints, ring: Ints, connections: Ints, requests: Ints, replies: Ints, first: int, connection: int,
-    index: int, now: int, is_open: bool,
-) -> None:  # fmt: skip
-    """Ask for object `index` (0: the HTML) on `connection`, opening it first if it is new."""
-    c = connections[connection]
+def _fetch(w: Ints, sizes: Ints, connection: int, now: int, is_open: bool) -> None:
+    """Ask for the object taken last (0: the HTML) on `connection`, opening it first if it is new."""
+    c = w[CONNECTIONS] + connection * N_CONNECTION
     if not is_open:
-        c[:] = 0
-        c[S_CWND] = c[C_CWND] = p[FIRST_WINDOW]
-        c[S_RTO] = c[C_RTO] = p[FIRST_RTO]
-        c[S_SRTT] = c[C_SRTT] = c[S_TIMED] = c[C_TIMED] = -1
-        c[S_DEADLINE] = c[C_DEADLINE] = NEVER
-        c[REPLY_AT] = NEVER
-    c[OBJECT] = index
-    c[S_EXPECTED] += requests[first + index]
-    c[C_EXPECTED] += replies[first + index]
+        for i in range(c, c + N_CONNECTION):
+            w[i] = 0
+        w[c + S_CWND] = w[c + C_CWND] = w[FIRST_WINDOW]
+        w[c + S_RTO] = w[c + C_RTO] = w[FIRST_RTO]
+        w[c + S_SRTT] = w[c + C_SRTT] = w[c + S_TIMED] = w[c + C_TIMED] = -1
+        w[c + S_DEADLINE] = w[c + C_DEADLINE] = w[c + REPLY_AT] = NEVER
+    index = w[TAKEN]
+    w[c + OBJECT] = place = 3 * (w[FIRST_OBJECT] + index)
+    w[c + S_EXPECTED] += sizes[place]
+    w[c + C_EXPECTED] += sizes[place + 1]
     if is_open:
-        c[C_END] += requests[first + index]
-        c[C_ALL] = 0
-        _client_push(p, s, ring, c, connection, now)
+        w[c + C_END] += sizes[place]
+        w[c + C_ALL] = 0
+        _push(w, c + C_UNACKED, connection, w[c + C_RECEIVED], now)
     else:
-        c[C_DEADLINE] = now + c[C_RTO]
-        c[C_TIMED_AT] = now
-        _queue(p, s, ring, _up(p, s, now, 0), SYN, connection, 0, 0)
+        w[c + C_DEADLINE] = now + w[c + C_RTO]
+        w[c + C_TIMED_AT] = now
+        _up(w, _word(connection, 0 * now, SYN), 0 * now, now, True)
 
 
 @compiled
-def _arrived(
-    p: Ints, s: Ints, ring: Ints, connections: Ints, requests: Ints, replies: Ints, first: int, n_objects: int,
-    connection: int, now: int,
-) -> bool:  # fmt: skip
+def _arrived(w: Ints, sizes: Ints, connection: int, now: int) -> bool:
     """Go on when a reply is complete; return whether `connection` vanished."""
-    c = connections[connection]
-    persistent = p[PERSISTENT]
-    stays = False
-    if c[OBJECT] == 0:
-        n = min(p[MAX_CONNECTIONS], n_objects)
-        if persistent and n:
-            stays = True
-            s[TAKEN] += 1
-            _fetch(p, s, ring, connections, requests, replies, first, connection, s[TAKEN], now, True)
-            n -= 1
-        for _ in range(n):
-            s[TAKEN] += 1
-            _fetch(p, s, ring, connections, requests, replies, first, s[TAKEN], s[TAKEN], now, False)
+    c = w[CONNECTIONS] + connection * N_CONNECTION
+    n = 1  # objects to begin now
+    if w[c + OBJECT] == 3 * w[FIRST_OBJECT]:
+        n = min(w[MAX_CONNECTIONS], w[N_OBJECTS])
     else:
-        s[MISSING] -= 1
-        if s[TAKEN] < n_objects:
-            s[TAKEN] += 1
-            stays = persistent != 0
-            slot = connection if stays else s[TAKEN]
-            _fetch(p, s, ring, connections, requests, replies, first, slot, s[TAKEN], now, stays)
+        w[MISSING] -= 1
+        n = min(1, w[N_OBJECTS] - w[TAKEN])
+    stays = w[PERSISTENT] != 0 and n > 0
+    for i in range(n):
+        w[TAKEN] += 1
+        here = stays and i == 0
+        _fetch(w, sizes, connection if here else w[TAKEN], now, here)
     if not stays:
-        if now >= min(c[S_DEADLINE], c[C_DEADLINE]):
-            s[BAIL] = TIMER
-        c[CLOSED] = 1
-    if s[MISSING] == 0:
-        s[DONE] = now
+        if now >= min(w[c + S_DEADLINE], w[c + C_DEADLINE]):
+            w[BAIL] = TIMER
+        w[c + CLOSED] = 1
+    if w[MISSING] == 0:
+        w[DONE] = now
     return not stays
 
 
 @compiled
-def _at_client(
-    p: Ints, s: Ints, ring: Ints, connections: Ints, requests: Ints, replies: Ints, first: int, n_objects: int,
-    connection: int, kind: int, length: int, ack: int, now: int,
-) -> None:  # fmt: skip
+def _at_client(w: Ints, sizes: Ints, word: int, ack: int, now: int) -> None:
     """A packet has arrived at the client, which reacts."""
-    c = connections[connection]
-    s[RECEIVED] = now
-    if kind == SYN_ACK:
-        if now >= c[C_DEADLINE]:
-            s[BAIL] = TIMER
-        c[C_DEADLINE] = NEVER
-        _sample(c, C_RTO, p[MIN_RTO], now - c[C_TIMED_AT])
+    length, connection, kind = (word >> 2) & LENGTH_MASK, word >> (2 + LENGTH_BITS), word & 3
+    c = w[CONNECTIONS] + connection * N_CONNECTION
+    w[RECEIVED] = now
+    if kind == SYN:
+        if now >= w[c + C_DEADLINE]:
+            w[BAIL] = TIMER
+        w[c + C_DEADLINE] = NEVER
+        _sample(w, c + C_RTO, now - w[c + C_TIMED_AT])
         # the handshake ACK: all it does at the server is to end the wait for it
-        arrival = _up(p, s, now, 0)
-        if arrival >= c[S_DEADLINE]:
-            s[BAIL] = TIMER
-        c[S_DEADLINE] = NEVER
-        _sample(c, S_RTO, p[MIN_RTO], arrival - c[S_TIMED_AT])
-        c[C_END] += requests[first + c[OBJECT]]
-        _client_push(p, s, ring, c, connection, now)
+        arrival = _up(w, _word(connection, length, BARE), ack, now, False)
+        if arrival >= w[c + S_DEADLINE]:
+            w[BAIL] = TIMER
+        w[c + S_DEADLINE] = NEVER
+        _sample(w, c + S_RTO, arrival - w[c + S_TIMED_AT])
+        w[c + C_END] += sizes[w[c + OBJECT]]
+        _push(w, c + C_UNACKED, connection, ack, now)
         return
-    if ack > c[C_UNACKED]:
-        _client_ack(p, s, ring, c, connection, ack, now)
-    if kind == BARE_ACK:
+    if ack > w[c + C_UNACKED] and _new_ack(w, c + C_UNACKED, ack, now):
+        _push(w, c + C_UNACKED, connection, w[c + C_RECEIVED], now)
+    if kind == BARE:
         return
-    c[C_RECEIVED] += length
+    received = w[c + C_RECEIVED] + length
+    w[c + C_RECEIVED] = received
     vanished = False
-    if c[C_RECEIVED] == c[C_EXPECTED]:
-        if length < p[MSS]:
-            if now >= c[S_DEADLINE]:
-                s[BAIL] = TIMER
-            c[S_ALL] = 1
-            c[S_DEADLINE] = NEVER
-        vanished = _arrived(p, s, ring, connections, requests, replies, first, n_objects, connection, now)
-        if not vanished or length < p[MSS]:
+    if received == w[c + C_EXPECTED]:
+        if length < w[MSS]:
+            _has_all(w, c, now)
+        vanished = _arrived(w, sizes, connection, now)
+        if not vanished:  # the next request carries the ACK
             return
-    if length == p[MSS]:
-        arrival = _up(p, s, now, 0)
-        if not vanished:
-            _queue(p, s, ring, arrival, ACK, connection, 0, c[C_RECEIVED])
-
-
-# -- the access point
-
-
-@compiled
-def _flush(
-    p: Ints, s: Ints, ring: Ints, held: Ints, connections: Ints, requests: Ints, replies: Ints, first: int,
-    n_objects: int,
-) -> None:  # fmt: skip
-    """Let out what waits, at the beacon just listened to."""
-    at, n = s[WAKE], s[WAITING]
-    s[WAITING] = s[WAITING_BYTES] = 0
-    for i in range(n):
-        length = held[4 * i + 2]
-        _down_the_air(
-            p, s, ring, connections, requests, replies, first, n_objects,
-            held[4 * i], held[4 * i + 1], length, held[4 * i + 3], at,
-        )  # fmt: skip
-
-
-@compiled
-def _down_the_air(
-    p: Ints, s: Ints, ring: Ints, connections: Ints, requests: Ints, replies: Ints, first: int, n_objects: int,
-    connection: int, kind: int, length: int, ack: int, at: int,
-) -> None:  # fmt: skip
-    duration = _air(p, length)
-    s[AIR_DOWN_BUSY] += duration
-    free = max(s[AIR_DOWN], at) + duration
-    s[AIR_DOWN] = free
-    arrival = free + p[AIR_DELAY]
-    s[PLANNED] = 0
-    s[BUSY] = max(s[BUSY], arrival)
-    _at_client(p, s, ring, connections, requests, replies, first, n_objects, connection, kind, length, ack, arrival)
-
-
-@compiled
-def _down(
-    p: Ints, s: Ints, ring: Ints, held: Ints, connections: Ints, requests: Ints, replies: Ints, first: int,
-    n_objects: int, polls: Ints, intervals: Ints, weights: Floats, columns: Floats, slow: Floats, head: Floats,
-    work: Floats, experts: Floats, connection: int, kind: int, length: int, ack: int, now: int,
-) -> None:  # fmt: skip
-    """Carry a packet from the server to the client, or into the buffer."""
-    free = max(s[WIRE_DOWN], now) + _wire(p, length)
-    s[WIRE_DOWN] = free
-    at = free + p[WIRE_DELAY]
-    if p[KIND] != NONE:
-        while _advance(at, p, s, polls, intervals, weights, columns, slow, head, work, experts):
-            _flush(p, s, ring, held, connections, requests, replies, first, n_objects)
-        if not s[GATE]:
-            place = 4 * s[WAITING]
-            if place >= held.size:
-                s[BAIL] = TIMER
-                return
-            held[place] = connection
-            held[place + 1] = kind
-            held[place + 2] = length
-            held[place + 3] = ack
-            s[WAITING] += 1
-            s[WAITING_BYTES] += length + p[HEADER]
-            return
-    _down_the_air(
-        p, s, ring, connections, requests, replies, first, n_objects, connection, kind, length, ack, at
-    )  # fmt: skip
+    if length == w[MSS]:
+        _up(w, _word(connection, 0 * now, BARE), received, now, not vanished)
 
 
 # -- the server
 
 
 @compiled
-def _server_push(
-    p: Ints, s: Ints, ring: Ints, held: Ints, connections: Ints, requests: Ints, replies: Ints, first: int,
-    n_objects: int, polls: Ints, intervals: Ints, weights: Floats, columns: Floats, slow: Floats, head: Floats,
-    work: Floats, experts: Floats, connection: int, now: int,
-) -> None:  # fmt: skip
-    c = connections[connection]
-    mss, end, received = p[MSS], c[S_END], c[S_RECEIVED]
-    limit = c[S_UNACKED] + min(c[S_CWND], p[WINDOW]) * mss
-    while c[S_NEXT] < end:
-        length = min(mss, end - c[S_NEXT])
-        if (length < mss and p[NAGLE] and c[S_NEXT] > c[S_UNACKED]) or c[S_NEXT] + length > limit:
-            break
-        if c[S_TIMED] < 0:
-            c[S_TIMED] = c[S_NEXT] + length
-            c[S_TIMED_AT] = now
-        c[S_NEXT] += length
-        if c[S_DEADLINE] == NEVER:
-            c[S_DEADLINE] = now + c[S_RTO]
-        _down(
-            p, s, ring, held, connections, requests, replies, first, n_objects, polls, intervals,
-            weights, columns, slow, head, work, experts, connection, DATA, length, received, now,
-        )  # fmt: skip
+def _reply(w: Ints, sizes: Ints, connection: int, now: int) -> None:
+    c = w[CONNECTIONS] + connection * N_CONNECTION
+    w[c + S_END] += sizes[w[c + OBJECT] + 1]
+    w[c + S_ALL] = 0
+    _push(w, c, connection, w[c + S_RECEIVED], now)
 
 
 @compiled
-def _at_server(
-    p: Ints, s: Ints, ring: Ints, held: Ints, connections: Ints, requests: Ints, replies: Ints, delays: Ints,
-    first: int, n_objects: int, polls: Ints, intervals: Ints, weights: Floats, columns: Floats, slow: Floats,
-    head: Floats, work: Floats, experts: Floats, place: int,
-) -> None:  # fmt: skip
-    """The packet at `place` of the ring has arrived at the server."""
-    now, ack, word = ring[place], ring[place + 1], ring[place + 2]
-    kind, word = word & 3, word >> 2
-    connection, length = word >> _LENGTH_BITS, word & _LENGTH_MASK
-    c = connections[connection]
-    if c[CLOSED]:
+def _at_server(w: Ints, sizes: Ints, now: int, word: int, ack: int) -> None:
+    """A packet has arrived at the server, which reacts."""
+    length, connection, kind = (word >> 2) & LENGTH_MASK, word >> (2 + LENGTH_BITS), word & 3
+    c = w[CONNECTIONS] + connection * N_CONNECTION
+    if w[c + CLOSED]:
         return
-    mss = p[MSS]
     if kind == SYN:
-        c[S_TIMED_AT] = now
-        c[S_DEADLINE] = now + c[S_RTO]
-        _down(
-            p, s, ring, held, connections, requests, replies, first, n_objects, polls, intervals,
-            weights, columns, slow, head, work, experts, connection, SYN_ACK, 0, 0, now,
-        )  # fmt: skip
+        w[c + S_TIMED_AT] = now
+        w[c + S_DEADLINE] = now + w[c + S_RTO]
+        _down(w, word, ack, now)
         return
-    push = False
-    if ack > c[S_UNACKED]:
-        if now >= c[S_DEADLINE]:
-            s[BAIL] = TIMER
-        if 0 <= c[S_TIMED] <= ack:
-            _sample(c, S_RTO, p[MIN_RTO], now - c[S_TIMED_AT])
-            c[S_TIMED] = -1
-        c[S_UNACKED] = ack
-        c[S_CWND] = min(c[S_CWND] + 1, p[WINDOW])
-        c[S_DEADLINE] = NEVER if c[S_NEXT] == ack or c[S_ALL] else now + c[S_RTO]
-        push = c[S_NEXT] < c[S_END]
-    if kind == REQUEST:
-        c[S_RECEIVED] += length
-        answered = False
-        if c[S_RECEIVED] == c[S_EXPECTED]:
-            if length < mss:
-                if now >= c[C_DEADLINE]:
-                    s[BAIL] = TIMER
-                c[C_ALL] = 1
-                c[C_DEADLINE] = NEVER
-            delay = delays[first + c[OBJECT]]
-            if delay:
-                c[REPLY_AT] = now + delay
-                c[REPLY_SINCE] = now
-                s[PENDING] += 1
-            else:
-                c[S_END] += replies[first + c[OBJECT]]
-                c[S_ALL] = 0
-                answered = push = True
-        if length == mss and not answered:
-            _down(
-                p, s, ring, held, connections, requests, replies, first, n_objects, polls, intervals,
-                weights, columns, slow, head, work, experts, connection, BARE_ACK, 0, c[S_RECEIVED], now,
-            )  # fmt: skip
-    if push:
-        _server_push(
-            p, s, ring, held, connections, requests, replies, first, n_objects, polls, intervals,
-            weights, columns, slow, head, work, experts, connection, now,
-        )  # fmt: skip
+    if ack > w[c + S_UNACKED] and _new_ack(w, c, ack, now):
+        _push(w, c, connection, w[c + S_RECEIVED], now)
+    if kind == BARE:
+        return
+    w[c + S_RECEIVED] += length
+    if w[c + S_RECEIVED] == w[c + S_EXPECTED]:
+        if length < w[MSS]:
+            _has_all(w, c + C_UNACKED, now)
+        delay = sizes[w[c + OBJECT] + 2]
+        if delay == 0:  # the reply carries the ACK
+            _reply(w, sizes, connection, now)
+            return
+        w[c + REPLY_AT] = now + delay
+        w[c + REPLY_SINCE] = now
+        w[PENDING] += 1
+    if length == w[MSS]:
+        _down(w, _word(connection, 0 * now, BARE), w[c + S_RECEIVED], now)
 
 
 @compiled
-def _next_reply(s: Ints, connections: Ints) -> int:
+def _next_reply(w: Ints) -> int:
     """Connection whose delayed reply comes first; -1 if none is pending, -2 if two are in one instant."""
-    if s[PENDING] == 0:
+    if w[PENDING] == 0:
         return -1
-    found, at = -1, NEVER
-    for i in range(s[TAKEN] + 1):
-        due = connections[i, REPLY_AT]
-        if due == at and found >= 0 and due < NEVER:
-            if connections[i, REPLY_SINCE] == connections[found, REPLY_SINCE]:
-                return -2
-            if connections[i, REPLY_SINCE] < connections[found, REPLY_SINCE]:
-                found = i
-        elif due < at:
-            found, at = i, due
+    found, at, since = -1, NEVER, NEVER
+    for i in range(w[TAKEN] + 1):
+        c = w[CONNECTIONS] + i * N_CONNECTION
+        due = w[c + REPLY_AT]
+        if due == at and due < NEVER and w[c + REPLY_SINCE] == since:
+            return -2
+        if due < at or (due == at and w[c + REPLY_SINCE] < since):
+            found, at, since = i, due, w[c + REPLY_SINCE]
     return found
 
 
@@ -627,107 +534,114 @@ def _next_reply(s: Ints, connections: Ints) -> int:
 
 @compiled
 def _load(
-    p: Ints, s: Ints, ring: Ints, held: Ints, connections: Ints, requests: Ints, replies: Ints, delays: Ints,
-    first: int, n_objects: int, polls: Ints, intervals: Ints, weights: Floats, columns: Floats, slow: Floats,
-    head: Floats, work: Floats, experts: Floats, issued: int,
+    w: Ints, sizes: Ints, polls: Ints, intervals: Ints, issued: int,
+    weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats, experts: Floats,
 ) -> None:  # fmt: skip
     """Load one page: from its issue until DONE is set, or BAIL."""
-    s[HEAD] = s[TAIL] = s[PENDING] = s[TAKEN] = 0
-    s[MISSING], s[DONE] = n_objects, -1
-    _wake(s, intervals, issued)
-    _fetch(p, s, ring, connections, requests, replies, first, 0, 0, issued, False)
-    if p[KIND] != NONE and not s[GATE]:
-        if s[OPENS]:
-            _open_gate(s, issued)
+    for i in range(UP_HEAD, MISSING):
+        w[i] = 0
+    w[MISSING], w[DONE] = w[N_OBJECTS], -1
+    _wake(w, intervals, issued)
+    _fetch(w, sizes, 0 * issued, issued, False)
+    if not w[GATE]:
+        if w[OPENS]:
+            _open_gate(w, issued)
         else:
-            s[UNTIL] = s[AIR_UP]
-    while s[DONE] < 0 and not s[BAIL]:
-        packet = ring[(s[HEAD] & p[RING_MASK]) * 3] if s[HEAD] < s[TAIL] else NEVER
-        replier = _next_reply(s, connections)
-        reply = connections[replier, REPLY_AT] if replier >= 0 else NEVER
-        if s[WAITING] and s[WAKE] <= min(packet, reply):
-            at = s[WAKE]
-            while _advance(at, p, s, polls, intervals, weights, columns, slow, head, work, experts):
-                _flush(p, s, ring, held, connections, requests, replies, first, n_objects)
-        elif replier == -2 or packet == reply:  # the order of events decides, which only the packet model has
-            s[BAIL] = TIMER
-        elif reply < packet:
-            c = connections[replier]
-            c[REPLY_AT] = NEVER
-            s[PENDING] -= 1
-            c[S_END] += replies[first + c[OBJECT]]
-            c[S_ALL] = 0
-            _server_push(
-                p, s, ring, held, connections, requests, replies, first, n_objects, polls, intervals,
-                weights, columns, slow, head, work, experts, replier, reply,
-            )  # fmt: skip
+            w[UNTIL] = w[AIR_UP]
+    none = w[KIND] == NONE
+    while w[DONE] < 0 and not w[BAIL]:
+        if w[OUT] < w[OUT_TAIL]:  # the gate has been opened: what waited goes onto the air
+            place = w[HELD] + 2 * w[OUT]
+            at, word, ack = w[OUT_AT], w[place], w[place + 1]
+            w[OUT] += 1
+        elif w[DOWN_HEAD] < w[DOWN_TAIL]:  # a packet reaches the access point
+            place = w[DOWN] + 3 * w[DOWN_HEAD]
+            at, word, ack = w[place], w[place + 1], w[place + 2]
+            if not none:
+                if _reach(w, polls, intervals, at, weights, columns, slow, head, work, experts):
+                    continue
+                if not w[GATE]:
+                    if w[WAITING] >= w[ROOM]:
+                        w[BAIL] = TIMER
+                        break
+                    place = w[HELD] + 2 * w[WAITING]
+                    w[place], w[place + 1] = word, ack
+                    w[WAITING] += 1
+                    w[WAITING_BYTES] += ((word >> 2) & LENGTH_MASK) + w[HEADER]
+            w[DOWN_HEAD] += 1
+            if w[DOWN_HEAD] == w[DOWN_TAIL]:
+                w[DOWN_HEAD] = w[DOWN_TAIL] = 0
+            if not w[GATE]:
+                continue
         else:
-            place = (s[HEAD] & p[RING_MASK]) * 3
-            s[HEAD] += 1
-            _at_server(
-                p, s, ring, held, connections, requests, replies, delays, first, n_objects, polls, intervals,
-                weights, columns, slow, head, work, experts, place,
-            )  # fmt: skip
+            place = RING + (w[UP_HEAD] & w[MASK]) * 3
+            packet = w[place] if w[UP_HEAD] < w[UP_TAIL] else NEVER
+            replier = _next_reply(w)
+            reply = w[w[CONNECTIONS] + replier * N_CONNECTION + REPLY_AT] if replier >= 0 else NEVER
+            if w[WAITING] and w[WAKE] <= min(packet, reply):
+                _reach(w, polls, intervals, w[WAKE], weights, columns, slow, head, work, experts)
+            elif replier == -2 or packet == reply:  # the order of events decides, which only the packet model has
+                w[BAIL] = TIMER
+            elif reply < packet:
+                w[w[CONNECTIONS] + replier * N_CONNECTION + REPLY_AT] = NEVER
+                w[PENDING] -= 1
+                _reply(w, sizes, replier, reply)
+            else:
+                w[UP_HEAD] += 1
+                _at_server(w, sizes, packet, w[place + 1], w[place + 2])
+            continue
+        duration = _air(w, (word >> 2) & LENGTH_MASK)
+        w[AIR_DOWN_BUSY] += duration
+        free = max(w[AIR_DOWN], at) + duration
+        w[AIR_DOWN] = free
+        w[PLANNED] = 0
+        w[BUSY] = max(w[BUSY], free + w[AIR_DELAY])
+        _at_client(w, sizes, word, ack, free + w[AIR_DELAY])
 
 
 @compiled
 def run_pages(
-    begin: int, issue: Ints, think: Ints, offsets: Ints, requests: Ints, replies: Ints, delays: Ints,
-    p: Ints, s: Ints, kept: Ints, loads: Ints, polls: Ints, intervals: Ints, ring: Ints, held: Ints, connections: Ints,
+    begin: int, pages: Ints, sizes: Ints, w: Ints, kept: Ints, loads: Ints, polls: Ints, intervals: Ints,
     weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats, experts: Floats,
     kept_weights: Floats, kept_columns: Floats, kept_slow: Floats, kept_head: Floats,
 ) -> int:  # fmt: skip
     """Browse the pages from `begin` on; return the first one left over.
 
     If that is not the number of pages, the state is that before its issue, and BAIL says why:
-    TIMER, it is one for the packet model; FULL, there must be more room for polls or intervals.  `issue` is -1 where a page has no instant of its own.
+    TIMER, it is one for the packet model; FULL, there must be more room for polls or intervals.
+
+    `pages` has a row a page: instant of its own or -1, think time, first object, number of objects.
+    The last row, with -1 for the number of objects, is the end of the run.  `sizes` has three numbers
+    an object: request, reply, server delay.
     """
-    for page in range(begin, issue.size):
-        s[PAGE_POLLS] = s[N_POLLS]
-        kept[:] = s
-        if p[KIND] == LPSM:
+    for page in range(begin, pages.shape[0]):
+        w[PAGE_POLLS] = w[N_POLLS]
+        kept[:] = w[FIRST_STATE:RING]
+        if w[KIND] == LPSM:
             kept_weights[:], kept_columns[:], kept_slow[:], kept_head[:] = weights, columns, slow, head
-        issued = max(s[NOW], issue[page])
-        while _advance(issued, p, s, polls, intervals, weights, columns, slow, head, work, experts):
-            s[BAIL] = TIMER  # nothing waits between pages
-        awake = s[BEFORE] + max(0, (issued if s[GATE] else min(issued, s[UNTIL])) - s[SINCE])
-        beacons = s[BEACONS]
-        first = offsets[page]
-        _load(
-            p, s, ring, held, connections, requests, replies, delays, first, offsets[page + 1] - first - 1, polls,
-            intervals, weights, columns, slow, head, work, experts, issued,
-        )  # fmt: skip
-        if 6 * s[N_POLLS] > polls.size or 2 * s[N_INTERVALS] > intervals.size:
-            s[BAIL] = FULL
-        if s[BAIL]:
-            reason = s[BAIL]
-            s[:] = kept
-            s[BAIL] = reason
-            if p[KIND] == LPSM:
+        issued = max(w[NOW], pages[page, 0])
+        if _reach(w, polls, intervals, issued, weights, columns, slow, head, work, experts):
+            w[BAIL] = TIMER  # nothing waits between pages
+        awake = w[BEFORE] + max(0, (issued if w[GATE] else min(issued, w[UNTIL])) - w[SINCE])
+        beacons = w[BEACONS]
+        w[FIRST_OBJECT], w[N_OBJECTS] = pages[page, 2], pages[page, 3]
+        last = pages[page, 3] < 0
+        if not last and not w[BAIL]:
+            _load(w, sizes, polls, intervals, issued, weights, columns, slow, head, work, experts)
+        if 6 * w[N_POLLS] > polls.size or 2 * w[N_INTERVALS] > intervals.size:
+            w[BAIL] = FULL
+        if w[BAIL]:
+            reason = w[BAIL]
+            w[FIRST_STATE:RING] = kept
+            w[BAIL] = reason
+            if w[KIND] == LPSM:
                 weights[:], columns[:], slow[:], head[:] = kept_weights, kept_columns, kept_slow, kept_head
             return page
-        done = s[DONE]
-        loads[page, 0] = issued
-        loads[page, 1] = done
-        loads[page, 2] = s[BEFORE] + max(0, done - s[SINCE]) - awake
-        loads[page, 3] = s[BEACONS] - beacons
-        s[NOW] = done + think[page]
-    return issue.size
-
-
-@compiled
-def finish(
-    p: Ints, s: Ints, kept: Ints, polls: Ints, intervals: Ints, weights: Floats, columns: Floats, slow: Floats,
-    head: Floats, work: Floats, experts: Floats,
-    kept_weights: Floats, kept_columns: Floats, kept_slow: Floats, kept_head: Floats,
-) -> None:  # fmt: skip
-    """Bring the station up to NOW, the end of the run; BAIL is FULL, and nothing changed, if room was lacking."""
-    kept[:] = s
-    if p[KIND] == LPSM:
-        kept_weights[:], kept_columns[:], kept_slow[:], kept_head[:] = weights, columns, slow, head
-    _advance(s[NOW], p, s, polls, intervals, weights, columns, slow, head, work, experts)
-    if 6 * s[N_POLLS] > polls.size:
-        s[:] = kept
-        s[BAIL] = FULL
-        if p[KIND] == LPSM:
-            weights[:], columns[:], slow[:], head[:] = kept_weights, kept_columns, kept_slow, kept_head
+        if not last:
+            done = w[DONE]
+            loads[page, 0] = issued
+            loads[page, 1] = done
+            loads[page, 2] = w[BEFORE] + max(0, done - w[SINCE]) - awake
+            loads[page, 3] = w[BEACONS] - beacons
+            w[NOW] = done + pages[page, 1]
+    return pages.shape[0]
