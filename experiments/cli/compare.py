@@ -120,6 +120,7 @@ def _recorded(
     trace: Path, member: str | None, seed: int, skip_damaged: bool
 ) -> tuple[list[Generated | Recorded], dict[str, Any]]:
     import traces
+    from experiments.study.run import progress
     from experiments.study.store import content_digest
     from experiments.study.sweep import Recorded
 
@@ -127,9 +128,11 @@ def _recorded(
         raise ValueError(f"seed must be at least 0, got {seed}")
     report = traces.Report()
     workloads: list[Generated | Recorded] = []
-    for session in traces.sessions(trace, member=member, skip_damaged=skip_damaged, report=report):
-        if pages := tuple(traces.pages(session.requests, report=report)):
-            workloads.append(Recorded(name=session.name, seed=seed + len(workloads), recorded=pages))
+    with progress("sessions read", None) as advance:
+        for session in traces.sessions(trace, member=member, skip_damaged=skip_damaged, report=report):
+            if pages := tuple(traces.pages(session.requests, report=report)):
+                workloads.append(Recorded(name=session.name, seed=seed + len(workloads), recorded=pages))
+            advance()
     click.echo(str(report), err=True)
     if not workloads:
         raise ValueError(f"{trace}: there is no page in it" + (f" under {member}" if member else ""))
