@@ -28,6 +28,7 @@ from lpsm.samplers.rules import (
     Variance,
 )
 from lpsm.samplers.sampler import Sampler
+from lpsm.samplers.tuned import TunedSampler
 
 if TYPE_CHECKING:
     from lpsm.samplers.estimator import SelectiveClassifier
@@ -57,6 +58,7 @@ __all__ = [
     "SelectiveClassifier",
     "ShiftingPerceptron",
     "SmallMargin",
+    "TunedSampler",
     "Variance",
     "describe",
     "keys",

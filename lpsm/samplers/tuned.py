@@ -1,0 +1,213 @@
+"""A sampler that finds its own parameter: a grid of one parameter as experts under Learn-alpha.
+
+What it models: m copies of one sampler that differ in one parameter (b, C, K, ...), each with a
+state of its own.  In every round all of them see the instance and the same uniform u.  With weights
+w over the grid, q_j the probability with which copy j would ask, and exploration e,
+
+    prediction = SGN(sum_j w_j prediction_j),   pi = (1 - e) sum_j w_j q_j + e,   ask iff u < pi;
+
+a copy whose own coin asked (u < q_j) learns from a label that is bought.  What copy j costs in a
+round is 1{prediction_j wrong} + label_price q_j, estimated without bias from bought labels alone by
+1{asked, prediction_j wrong}/pi + label_price q_j, and handed as a loss to Static-expert or Learn-alpha,
+times a rate that falls as sqrt(ln m/(1 + the weighted squares so far)).  With one parameter in the
+grid it is that sampler, draw for draw.
+
+What it leaves out: a bound (copies depend on labels that the others' weights bought, so that a copy's
+loss is not what it would have cost alone), filters, whole-stream compilation.
+
+Source: ours, for the question left open by Cesa-Bianchi et al. 2004, section 5 (1), and Cavallanti
+et al. 2010; experts as in Monteleoni 2006, section 2.4; importance weights as in label-efficient
+prediction (Cesa-Bianchi, Lugosi, Stoltz 2005).  The papers' own answer is the keys
+"perceptron-ss-adaptive" and "sop-ss-adaptive", b_t = beta X_t^2 sqrt(1 + K_t).
+"""
+
+from __future__ import annotations
+
+from math import inf, log, sqrt
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from lpsm.experts import LearnAlpha, StaticExpert, alpha_grid
+from lpsm.samplers.catalogue import make
+from lpsm.samplers.checks import as_instances, as_labels, between, non_negative
+from lpsm.samplers.record import Decision, RunLog
+from lpsm.samplers.rules import Filter
+from lpsm.samplers.sampler import Sampler
+
+__all__ = ["TunedSampler"]
+
+
+class TunedSampler:
+    """A sampler whose parameter is chosen on the way.
+
+    Parameters
+    ----------
+    key
+        A key of the catalogue that has the parameter.
+    n_features
+        Dimension d of the instances.
+    parameter, grid
+        The parameter's symbol and its candidates.
+    label_price
+        What a label costs, in mistakes: the exchange rate of what is to be small.  At least 0.
+    exploration
+        Least probability e of asking, in [0, 1]; None for 0.01, or 0 with a single candidate.
+    mixture
+        "learn-alpha", which follows a best candidate that changes, or "static-expert".
+    rng
+        One uniform a round; None for a generator of seed 0.
+    **params
+        The sampler's other parameters, and `normalize`, `kernel`, `dtype` as in `make`.
+
+    Raises
+    ------
+    ValueError
+        If the grid is empty, the key a filter, or a parameter out of its range.
+
+    >>> s = TunedSampler("perceptron-ss", 2, "b", [0.1, 1.0], rng=np.random.default_rng(0))
+    >>> s.decide([3.0, 4.0]).query, s.weights.tolist()
+    (True, [0.5, 0.5])
+    """
+
+    def __init__(
+        self,
+        key: str,
+        n_features: int,
+        parameter: str,
+        grid: ArrayLike,
+        *,
+        label_price: float = 0.1,
+        exploration: float | None = None,
+        mixture: str = "learn-alpha",
+        rng: np.random.Generator | None = None,
+        **params: Any,
+    ) -> None:
+        candidates = np.asarray(grid, dtype=np.float64)
+        if candidates.ndim != 1 or not len(candidates):
+            raise ValueError(f"grid must hold at least one candidate, got {grid!r}")
+        if mixture not in ("learn-alpha", "static-expert"):
+            raise ValueError(f"mixture must be 'learn-alpha' or 'static-expert', got {mixture!r}")
+        m = len(candidates)
+        exploration = (0.01 if m > 1 else 0.0) if exploration is None else exploration
+        non_negative("label_price", label_price)
+        between("exploration", exploration, 0.0, 1.0)
+        self.key, self.n_features, self.parameter, self.grid = key, int(n_features), parameter, candidates
+        self.label_price, self.exploration = float(label_price), float(exploration)
+        self._coin = _SharedCoin(np.random.default_rng(0) if rng is None else rng)
+        shared = cast(np.random.Generator, self._coin)  # the copies toss it; they use no other method
+        self.samplers: tuple[Sampler, ...] = tuple(
+            make(key, n_features, rng=shared, **{**params, parameter: _plain(value)}) for value in candidates
+        )
+        if isinstance(self.samplers[0].rule, Filter) or key in ("ffoat", "fsoat", "ffole", "fsole"):
+            raise ValueError(f"key must be a sampler, not a filter, got {key!r}")
+        self._mixture = StaticExpert(m) if mixture == "static-expert" else LearnAlpha(m, _ALPHAS)
+        self._squares = 0.0
+        self._pending: tuple[list[Decision], float] | None = None
+        self.rounds = self.queries = self.stored = 0
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Weights over the grid (m,), before the next round."""
+        return np.asarray(self._mixture.weights, dtype=np.float64)
+
+    @property
+    def tuned(self) -> float:
+        """The candidate of the greatest weight."""
+        return float(self.grid[int(np.argmax(self.weights))])
+
+    def decide(self, x: Any) -> Decision:
+        """Predict the label of `x`, and say whether to ask for it; `margin` is the weighted vote, in [-1, 1]."""
+        self._coin.toss()
+        decisions = [sampler.decide(x) for sampler in self.samplers]
+        weights = self.weights
+        votes = np.array([decision.prediction for decision in decisions], dtype=np.float64)
+        chances = np.array([decision.probability for decision in decisions])
+        wanted = float(np.clip(weights @ chances, chances.min(), chances.max()))
+        chance = (1.0 - self.exploration) * wanted + self.exploration
+        query = self._coin.value < chance
+        self.rounds += 1
+        self.queries += query
+        self._pending = (decisions, chance) if query else None
+        if not query:
+            self._pay(self.label_price * chances)
+        margin = float(np.clip(weights @ votes, -1.0, 1.0))
+        if len(decisions) == 1:
+            margin = decisions[0].margin
+        return Decision(margin, 1 if margin >= 0.0 else -1, query, chance)
+
+    def learn(self, x: Any, y: int) -> bool:
+        """Take the label that was asked for; return whether any copy stored the example.
+
+        Raises
+        ------
+        RuntimeError
+            If the last `decide` did not ask.
+        ValueError
+            If `y` is neither -1 nor +1, or `x` is not the instance asked about.
+        """
+        if self._pending is None:
+            raise RuntimeError("learn needs a label that decide asked for: the last decision was not a query")
+        if y not in (-1, 1):
+            raise ValueError(f"y must be -1 or +1, got {y}")
+        decisions, chance = self._pending
+        asked = [pair for pair in zip(self.samplers, decisions, strict=True) if pair[1].query]
+        changes = [sampler.learn(x, y) for sampler, _ in asked]  # every copy learns
+        stored = any(changes)
+        self._pending = None
+        self.stored += stored
+        wrong = np.array([decision.prediction != y for decision in decisions], dtype=np.float64)
+        chances = np.array([decision.probability for decision in decisions])
+        self._pay(wrong / chance + self.label_price * chances)
+        return stored
+
+    def run(self, X: Any, y: ArrayLike) -> RunLog:
+        """Decide on the rows of X in turn, reading y only where it is asked for."""
+        table = as_instances(X, self.n_features, np.float64)
+        n = table.shape[0]
+        labels = as_labels(y, n)
+        prediction, margin = np.zeros(n, dtype=np.int8), np.zeros(n)
+        queried, stored = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+        is_sparse = sparse.issparse(table)
+        for t in range(n):
+            row = table[t : t + 1] if is_sparse else table[t]
+            decision = self.decide(row)
+            prediction[t], margin[t], queried[t] = decision.prediction, decision.margin, decision.query
+            if decision.query:
+                stored[t] = self.learn(row, int(labels[t]))
+        return RunLog(prediction, queried, stored, margin)
+
+    def _pay(self, losses: NDArray[np.float64]) -> None:
+        """Hand the estimated costs of a round to the mixture, at the present rate."""
+        m = len(losses)
+        if m == 1:
+            return
+        rate = min(1.0, sqrt(log(m) / (1.0 + self._squares)))
+        self._squares += float(self.weights @ (losses - losses.min()) ** 2)
+        self._mixture.update(rate * losses)
+
+
+_ALPHAS = alpha_grid(kind="chebyshev", size=8)
+
+
+class _SharedCoin:
+    """One uniform a round, shown alike to every copy."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng, self.value = rng, inf
+
+    def toss(self) -> None:
+        self.value = float(self._rng.random())
+
+    def random(self) -> float:
+        return self.value
+
+    def spawn(self, n: int) -> list[np.random.Generator]:
+        return self._rng.spawn(n)
+
+
+def _plain(value: float) -> float | int:
+    """A whole candidate as an integer: B and R must be."""
+    return int(value) if np.isfinite(value) and value == int(value) else float(value)

@@ -1,0 +1,179 @@
+"""A parameter found on the way: the sampler itself when there is no choice, fair estimates, and what it costs."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from lpsm import samplers
+from lpsm import synthetic_streams as streams
+from lpsm.samplers import TunedSampler
+from tests.bench import tuned as bench
+
+
+def stream(seed=0, n=200, d=4):
+    made = streams.separable(n, d, 0.1, np.random.default_rng(seed))
+    return made.X, made.y
+
+
+# Invariants and identities
+
+
+@pytest.mark.parametrize(
+    ("key", "parameter", "value"),
+    [("perceptron-ss", "b", 0.4), ("sop-ss", "b", 0.4), ("ssmd", "K", 0.3), ("dkm", "R", 4), ("lasec-ss", "a", 0.7)],
+)
+def test_a_grid_of_one_is_the_sampler_itself_draw_for_draw(key, parameter, value):
+    X, y = stream()
+    tuned = TunedSampler(key, 4, parameter, [value], rng=np.random.default_rng(3)).run(X, y)
+    plain = samplers.make(key, 4, rng=np.random.default_rng(3), **{parameter: value}).run(X, y)
+    assert np.array_equal(tuned.prediction, plain.prediction)
+    assert np.array_equal(tuned.queried, plain.queried)
+    assert np.array_equal(tuned.stored, plain.stored)
+    assert tuned.margin == pytest.approx(plain.margin, abs=1e-9)
+
+
+def test_equal_candidates_keep_equal_weights_and_order_is_immaterial():
+    X, y = stream()
+    same = TunedSampler("perceptron-ss", 4, "b", [0.5, 0.5, 0.5], exploration=0.0, rng=np.random.default_rng(1))
+    log = same.run(X, y)
+    assert same.weights == pytest.approx(np.full(3, 1 / 3))
+    plain = samplers.make("perceptron-ss", 4, rng=np.random.default_rng(1), b=0.5).run(X, y)
+    assert np.array_equal(log.queried, plain.queried)
+    grid = np.array([0.05, 0.5, 5.0])
+    one, two = (TunedSampler("perceptron-ss", 4, "b", g, rng=np.random.default_rng(2)) for g in (grid, grid[::-1]))
+    assert np.array_equal(one.run(X, y).queried, two.run(X, y).queried)
+    assert one.weights == pytest.approx(two.weights[::-1])
+
+
+def test_one_uniform_is_drawn_a_round_whatever_the_grid():
+    X, y = stream(n=50)
+    for key, parameter in (("perceptron-ss", "b"), ("ssmd", "K")):
+        rng, peer = np.random.default_rng(9), np.random.default_rng(9)
+        TunedSampler(key, 4, parameter, [0.1, 1.0, 3.0], rng=rng).run(X, y)
+        peer.random(50)
+        assert rng.random() == peer.random()
+
+
+def test_labels_that_were_not_bought_have_no_influence():
+    X, y = stream()
+    log = TunedSampler("perceptron-ss", 4, "b", [0.05, 0.5], rng=np.random.default_rng(1)).run(X, y)
+    assert 0 < log.queried.sum() < 150
+    hidden = np.where(log.queried, y, -y)
+    again = TunedSampler("perceptron-ss", 4, "b", [0.05, 0.5], rng=np.random.default_rng(1)).run(X, hidden)
+    assert np.array_equal(again.prediction, log.prediction)
+
+
+# Oracle: the losses handed over, averaged over the coin, are the costs
+
+
+def test_the_estimated_costs_are_unbiased():
+    X, y = stream(1, n=60)
+    grid, price = [0.05, 0.3, 2.0], 0.25
+    warm = TunedSampler("sop-label-efficient", 4, "C", grid, label_price=price, rng=np.random.default_rng(4))
+    warm.run(X[:-1], y[:-1])
+    x, label = X[-1], int(-y[-1])  # so that some copy is wrong
+    coins = (np.arange(2000) + 0.5) / 2000
+    handed = []
+    for u in coins:
+        s = pickle.loads(pickle.dumps(warm))
+        s._coin._rng = Always(u)
+        s._pay = handed.append  # instead of the mixture
+        if s.decide(x).query:
+            s.learn(x, label)
+    predictions = np.array([sampler.predict(x[None])[0] for sampler in warm.samplers])
+    margins = np.array([sampler.margins(x[None])[0] for sampler in warm.samplers])
+    chances = np.array(grid) / (np.array(grid) + np.abs(margins))
+    expected = (predictions != label) + price * chances
+    assert (predictions != label).any()
+    assert np.mean(handed, axis=0) == pytest.approx(expected, abs=2e-3)
+
+
+class Always:
+    def __init__(self, u):
+        self.u = u
+
+    def random(self):
+        return self.u
+
+
+# Theorem: at a constant rate the mixture is Static-expert's, and within ln m of the best
+
+
+def test_the_mixture_of_estimated_costs_is_within_ln_m_of_the_best_candidate():
+    X, y = stream(2, n=300)
+    s = TunedSampler(
+        "perceptron-ss", 4, "b", [0.01, 0.1, 1.0, 10.0], mixture="static-expert", rng=np.random.default_rng(0)
+    )
+    totals, mixed, pay = np.zeros(4), [0.0], s._mixture.update
+
+    def recorded(losses):
+        totals[:] += losses
+        mixed[0] += pay(losses)
+
+    s._mixture.update = recorded
+    s.run(X, y)
+    assert totals.min() > 0
+    assert totals.min() - 1e-9 <= mixed[0] <= totals.min() + np.log(4) + 1e-9
+
+
+# What it is for
+
+
+@pytest.mark.parametrize("n_seeds", [2, pytest.param(10, marks=pytest.mark.long)])
+def test_the_tuned_cost_is_near_the_best_in_hindsight_and_below_the_median_of_the_grid(n_seeds):
+    for row in bench.rows(n_seeds=n_seeds, streams=("flipped", "drift"), keys=("sop-label-efficient",)):
+        assert row["tuned"] < row["median of grid"]
+        assert row["tuned"] < 1.3 * row["best in hindsight"]
+
+
+def test_a_high_price_buys_few_labels_and_no_price_buys_more():
+    X, y = stream(3, n=800)
+    y = np.where(np.random.default_rng(0).random(800) < 0.1, -y, y)
+    grid = [0.01, 0.1, 1.0, 10.0]
+    dear, free = (
+        TunedSampler("perceptron-ss", 4, "b", grid, label_price=price, rng=np.random.default_rng(0)).run(X, y).queried
+        for price in (2.0, 0.0)
+    )
+    assert dear.sum() < 0.6 * free.sum()
+
+
+# Extremes and bad input
+
+
+def test_an_empty_stream_and_a_pickled_copy():
+    s = TunedSampler("perceptron-ss", 4, "b", [0.1, 1.0], rng=np.random.default_rng(0))
+    assert len(s.run(np.zeros((0, 4)), [])) == 0
+    X, y = stream()
+    s.run(X[:100], y[:100])
+    copy = pickle.loads(pickle.dumps(s))
+    assert np.array_equal(s.run(X[100:], y[100:]).queried, copy.run(X[100:], y[100:]).queried)
+    assert s.queries > 0
+    assert s.rounds == 200
+    assert s.tuned in (0.1, 1.0)
+
+
+def test_learning_without_a_query_is_an_error():
+    s = TunedSampler("sop-fixed-bias", 2, "rate", [0.0, 0.0], exploration=0.0)
+    assert not s.decide([1.0, 0.0]).query
+    with pytest.raises(RuntimeError, match="was not a query"):
+        s.learn([1.0, 0.0], 1)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: TunedSampler("perceptron-ss", 2, "b", []), "grid must hold at least one candidate"),
+        (lambda: TunedSampler("perceptron-ss", 2, "b", [0.1, -1.0]), "b must be positive.* got -1"),
+        (lambda: TunedSampler("perceptron-ss", 2, "K", [0.1]), r"takes the parameters .* got \['K'\]"),
+        (lambda: TunedSampler("filter", 2, "K", [0.1]), "key must be a sampler, not a filter, got 'filter'"),
+        (lambda: TunedSampler("ssmd", 2, "K", [0.1], mixture="none"), "mixture must be .* got 'none'"),
+        (lambda: TunedSampler("ssmd", 2, "K", [0.1], label_price=-1.0), "label_price must be .* got -1.0"),
+        (lambda: TunedSampler("ssmd", 2, "K", [0.1], exploration=1.5), r"exploration must lie in \[0, 1\], got 1.5"),
+        (lambda: TunedSampler("ssmd", 2, "K", [0.1]).run([[1.0, np.nan]], [1]), "X must be finite"),
+        (lambda: TunedSampler("ssmd", 2, "K", [0.1]).run([[1.0, 0.0]], [0]), "y must hold only -1 and"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
