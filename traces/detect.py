@@ -44,8 +44,11 @@ def detect(path: str | PathLike[str]) -> str:
     OSError
         If the file cannot be opened.
     """
-    if Path(path).is_dir():
+    source = Path(path)
+    if source.is_dir():
         return "bu"
+    if source.exists() and not source.is_file():
+        raise TraceError(path, "", "a trace must be a file or a folder, because it is opened twice", "a pipe or device")
     damage: list[TraceError] = []  # of the packing: what comes before it still tells the format
     with open_trace(path, on_damage=damage.append) as stream:
         head = stream.read(_HEAD_BYTES)

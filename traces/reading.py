@@ -135,7 +135,8 @@ def sessions(
     """Yield the sessions of a trace; arguments as for `batches`.
 
     A session is a file of the Boston University traces, and a client of any other trace.  Memory holds one
-    session; for Home IP traces one sixty-fourth of the trace.  Sessions without a request are not yielded.
+    session; for Home IP traces one sixty-fourth of the trace, and temporary files the requests of all of it.
+    Sessions without a request are not yielded.
     """
     report = report if report is not None else Report()
     report.format = found = detect(path)

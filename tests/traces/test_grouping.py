@@ -111,6 +111,31 @@ def test_every_byte_of_the_trace_is_in_exactly_one_page(steps):
     assert all(page.think_s >= 0 for page in pages)
 
 
+@given(browsing, st.sampled_from([(5.0, 2.0), (0.0, 0.0), (30.0, 1.0)]))
+def test_pages_are_those_of_the_rule_read_aloud(steps, gaps):
+    requests = build(steps)
+    expected = []
+    for client in "cd":
+        groups = []
+        for item in (item for item in requests if item.client == client):
+            joins = False
+            if groups and item.url == "i.gif":
+                gap_s = gaps[0] if item.server == groups[-1][0].server else gaps[1]
+                joins = item.start_us - max(earlier.end_us for earlier in groups[-1]) <= gap_s * 1e6
+            if joins:
+                groups[-1].append(item)
+            else:
+                groups.append([item])
+        for number, group in enumerate(groups):
+            think = 0
+            if number + 1 < len(groups):
+                think = max(0, groups[number + 1][0].start_us - max(item.end_us for item in group))
+            sizes = [(item.request_bytes, item.reply_bytes) for item in group]
+            expected.append(Page(f"{client}/{number}", *sizes[0], tuple(sizes[1:]), think / 1e6))
+    rule = GroupingRule(same_server_gap_s=gaps[0], other_server_gap_s=gaps[1])
+    assert sorted(traces.pages(requests, rule=rule)) == sorted(expected)
+
+
 @given(browsing)
 def test_a_trace_sorted_by_completion_gives_the_pages_of_one_sorted_by_sending(steps):
     requests = build(steps)

@@ -2,6 +2,7 @@
 
 import gzip
 import lzma
+import os
 import sys
 import tracemalloc
 from pathlib import Path
@@ -87,6 +88,29 @@ def test_an_empty_folder_is_an_error(tmp_path):
 def test_a_missing_file_is_an_os_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         traces.read(tmp_path / "none")
+
+
+def test_a_pipe_is_refused_and_not_half_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(TraceError, match="a trace must be a file or a folder"):
+        traces.read(tmp_path / "pipe")
+
+
+@pytest.mark.parametrize("pack", [lambda data: gzip.compress(data, mtime=0), lzma.compress], ids=["gzip", "xz"])
+def test_a_flipped_bit_anywhere_in_packed_data_never_gives_other_requests(tmp_path, records, pack):
+    packed = pack(ucb.pack(records(30)))
+    (tmp_path / "t").write_bytes(packed)
+    expected = list(traces.read(tmp_path / "t"))
+    refused = 0
+    for at in range(len(packed)):
+        changed = bytearray(packed)
+        changed[at] ^= 1 << at % 8
+        (tmp_path / "t").write_bytes(changed)
+        try:
+            assert list(traces.read(tmp_path / "t")) == expected
+        except TraceError:
+            refused += 1
+    assert refused > 0.9 * len(packed)
 
 
 def peak_bytes(work):
