@@ -314,6 +314,8 @@ def baum_welch(
             if gained >= log_scale or stretch == 1.0:
                 break
             stretch = 1.0
+        if gained == -np.inf:  # an entry fell below the smallest float while the losses still need it
+            return matrix, counts, log_scale, residual, done
         stretch *= 1.5
         log_scale = gained
         matrix[:] = trial

@@ -30,16 +30,30 @@ def checked_losses(losses: ArrayLike) -> Floats:
 
 
 class Likelihoods:
-    """Losses as likelihoods relative to each round's least loss.
+    """Losses as likelihoods relative to each round's least loss, for a mixture that starts at `prior`.
 
-    `shifted` and `likelihoods` (T, n) have row minimum 0 and row maximum 1, `offset` is the sum of
-    what was taken off; `finite` is False where a round holds only infinities, and then nothing is.
+    `shifted` and `likelihoods` (T, n) have row minimum 0 and row maximum 1, `offset` is the sum of what
+    was taken off; experts without prior weight count as infinitely bad in the first round.  `finite` is
+    False where a round then holds only infinities, and nothing is taken off.
     """
 
     def __init__(self, losses: Floats, prior: Floats) -> None:
+        if not prior.all():
+            losses = losses.copy()
+            losses[0, prior == 0.0] = np.inf
         least = losses.min(axis=1)
         self.finite = bool(np.isfinite(least).all())
         self.prior = prior
         self.offset = float(least.sum())
         self.shifted = losses - least[:, None] if self.finite else losses
         self.likelihoods = np.exp(-self.shifted)
+
+    @property
+    def log_prior(self) -> Floats:
+        """Logarithm of the prior, (n,)."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.prior))
+
+    def rounding(self, loss: float) -> float:
+        """How far a total loss computed to be `loss` can be off."""
+        return 2e-15 * max(1.0, abs(self.offset), abs(loss))

@@ -192,8 +192,7 @@ def alpha_losses(losses: ArrayLike, alphas: ArrayLike, *, prior: ArrayLike | Non
     Parameters
     ----------
     losses : array_like, shape (T, n)
-    alphas : array_like, shape (m,)
-        In [0, 1].
+    alphas : array_like, shape (m,), in [0, 1]
     prior : array_like, shape (n,), optional
         First weights; uniform when left out.
 
@@ -251,8 +250,6 @@ def best_alpha(
     rates = np.sin(np.linspace(0.0, np.pi / 2.0, 33)) ** 2
     rates[-1] = 1.0
     table = _slopes(prepared, rates)
-    if not np.isfinite(table[1, 0]):  # the prior rules every sequence of finite loss out, at any rate
-        return BestAlpha(alpha=0.0, loss=float(np.inf), gap=0.0, evaluations=rates.size)
     polished = -1.0
     while True:
         best = int(table[:, 0].argmin())
@@ -269,7 +266,7 @@ def best_alpha(
         rates, first = np.unique(np.concatenate((rates, middles)), return_index=True)
         table = table[first]
     for end in (rates.size - 1, 0):  # an end that ties to rounding is the answer, 0 before 1
-        if table[end, 0] <= table[best, 0] + 2e-15 * max(1.0, abs(prepared.offset), abs(table[best, 0])):
+        if table[end, 0] <= table[best, 0] + prepared.rounding(table[best, 0]):
             best = end
     gap = max(0.0, float(gaps.max()))
     return BestAlpha(alpha=float(rates[best]), loss=float(table[best, 0]), gap=gap, evaluations=rates.size)
@@ -307,7 +304,7 @@ def best_transitions(
     matrix = checked_losses(losses)
     prepared = Likelihoods(matrix, checked_prior("prior", prior, matrix.shape[1]))
     if not prepared.finite:
-        raise ValueError("losses must hold a finite value in every round, got a round of infinities")
+        raise ValueError("losses must allow a finite value in every round, got a round of infinities")
     n = matrix.shape[1]
     if start is None:
         begin = np.full((n, n), 0.5 / max(n - 1, 1))
@@ -321,8 +318,8 @@ def best_transitions(
     found, counts, log_scale, residual, iterations = kernels.baum_welch(
         prepared.likelihoods, prepared.prior, begin, tolerance, max_iterations
     )
-    if not np.isfinite(log_scale):
-        raise ValueError(f"start must allow a sequence of finite loss, got {start!r}")
+    if not (np.isfinite(log_scale) and np.isfinite(counts).all()):
+        raise ValueError(f"start must allow a sequence of finite loss, within the range of floats, got {start!r}")
     return BestTransitions(
         matrix=found, loss=prepared.offset - log_scale, counts=counts, residual=residual, iterations=iterations
     )
@@ -340,9 +337,7 @@ def _slopes(prepared: Likelihoods, rates: Floats) -> Floats:
     linear = (rates >= _LINEAR_FROM) & (rates < 1.0)
     table[linear] = kernels.share_slopes(prepared.likelihoods, prepared.prior, rates[linear])
     for at in np.flatnonzero(~linear):
-        with np.errstate(divide="ignore"):
-            log_prior = np.log(prepared.prior)
-        table[at, 0] = kernels.share_loss_log(prepared.shifted, log_prior, rates[at])
+        table[at, 0] = kernels.share_loss_log(prepared.shifted, prepared.log_prior, rates[at])
     table[:, 0] += prepared.offset
     return table
 
@@ -375,7 +370,7 @@ def _middles(low: Floats, high: Floats) -> Floats:
 
 
 def _with_polished_best(prepared: Likelihoods, rates: Floats, table: Floats) -> tuple[Floats, Floats]:
-    """Add the stationary point beside the best rate so far, if that rate is interior."""
+    """Add the stationary rate beside the best one so far, if that is interior, or put it in its place."""
     best = int(table[:, 0].argmin())
     if best in (0, rates.size - 1):
         return rates, table
@@ -386,10 +381,13 @@ def _with_polished_best(prepared: Likelihoods, rates: Floats, table: Floats) -> 
         table[best - 1 : best + 2, 0] - prepared.offset,
     )
     row = _slopes(prepared, np.array([alpha]))
-    if alpha in rates or row[0, 0] > table[best, 0]:
-        return rates, table
-    at = int(np.searchsorted(rates, alpha))
-    return np.insert(rates, at, alpha), np.insert(table, at, row[0], axis=0)
+    if row[0, 0] < table[best, 0]:
+        at = int(np.searchsorted(rates, alpha))
+        return np.insert(rates, at, alpha), np.insert(table, at, row[0], axis=0)
+    if row[0, 0] <= table[best, 0] + prepared.rounding(table[best, 0]):  # the same loss: the stationary rate stands
+        rates, table = rates.copy(), table.copy()
+        rates[best], table[best] = alpha, (table[best, 0], *row[0, 1:])
+    return rates, table
 
 
 def _check_k(k: int, rounds: int) -> None:

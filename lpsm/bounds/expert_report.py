@@ -180,7 +180,11 @@ class _Facts:
         why_void = why_void or self.reason
         if why_void:
             return Row(statement, kind, measured, bound, np.nan, True, f"void: {why_void}")
-        slack = {"upper": bound - measured, "lower": measured - bound, "identity": abs(measured - bound)}[kind]
+        slack = (
+            0.0
+            if measured == bound
+            else {"upper": bound - measured, "lower": measured - bound}.get(kind, abs(measured - bound))
+        )
         holds = slack <= self.tolerance if kind == "identity" else slack >= -self.tolerance
         return Row(statement, kind, measured, bound, slack, holds, "holds" if holds else "violated")
 
@@ -273,7 +277,7 @@ def _markov(facts: _Facts, dynamics: float | Floats) -> list[Row]:
         matrix = dynamics
     iterations = max(20, min(2_000, 200_000_000 // (facts.rounds * facts.n**2)))
     found = hindsight.best_transitions(
-        facts.losses, start=matrix if matrix.all() else None, prior=facts.prior, max_iterations=iterations
+        facts.losses, start=matrix if matrix.min() > 1e-9 else None, prior=facts.prior, max_iterations=iterations
     )
     # what Jensen's inequality gives at any matrix, less what it gives at a stationary one
     moved = (found.counts > 0.0) & (matrix > 0.0)

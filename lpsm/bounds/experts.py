@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp, rel_entr, xlog1py, xlogy
 
 from lpsm._hindsight_kernels import switch_coefficients
-from lpsm._losses import checked_losses
+from lpsm._losses import Likelihoods, checked_losses
 from lpsm.bounds._rules import at_least, between, probability
 from lpsm.experts.learner import checked_prior
 
@@ -185,16 +185,15 @@ def switch_distribution(losses: ArrayLike, alpha: float, *, prior: ArrayLike | N
     matrix = checked_losses(losses)
     rounds, n = matrix.shape
     weights = checked_prior("prior", prior, n)
-    least = matrix.min(axis=1, keepdims=True)
-    if not np.isfinite(least).all():
-        raise ValueError("losses must hold a finite value in every round, got a round of infinities")
+    prepared = Likelihoods(matrix, weights)
+    if not prepared.finite:
+        raise ValueError("losses must allow a finite value in every round, got a round of infinities")
     if n == 1 and rounds > 1:
         raise ValueError("losses must come from at least 2 experts, got 1")
-    switches = np.arange(rounds)
     if rounds == 1:
         return np.zeros(1)
-    with np.errstate(divide="ignore"):
-        logs = switch_coefficients(matrix - least, np.log(weights))
+    switches = np.arange(rounds)
+    logs = switch_coefficients(prepared.shifted, prepared.log_prior)
     logs += switches * log(alpha) + (rounds - 1 - switches) * log1p(-alpha)
     return np.asarray(logs - logsumexp(logs))
 

@@ -290,6 +290,32 @@ def test_losses_of_a_million_and_single_infinities_violate_nothing():
         assert bounds.report(learner.run(losses)).holds.all()
 
 
+@settings(max_examples=150, deadline=None)
+@given(
+    st.tuples(st.integers(1, 12), st.integers(1, 4)).flatmap(
+        lambda shape: arrays(np.float64, shape, elements=st.sampled_from([0.0, 1e-12, 0.5, 1.0, 40.0, 1e6, inf]))
+    ),
+    st.sampled_from([0.0, 1e-300, 1e-15, 0.3, 0.5, 1 - 1e-16, 1.0]),
+    st.integers(0, 2**32),
+)
+def test_losses_and_rates_at_the_extremes_violate_nothing(losses, alpha, seed):
+    n = losses.shape[1]
+    rng = np.random.default_rng(seed)
+    prior = rng.dirichlet(np.ones(n))
+    prior[: rng.integers(n)] = 0.0
+    matrix = rng.dirichlet(np.full(n, 0.3), size=n)
+    matrix = np.where(matrix < 0.2, 0.0, matrix)
+    for learner in (
+        StaticExpert(n, prior=prior),
+        FixedShare(n, alpha, prior=prior),
+        MarkovShare(matrix / matrix.sum(axis=1, keepdims=True), prior=prior),
+        LearnAlpha(n, [0.0, alpha, 1.0], prior=prior),
+        LearnAlpha(n, alpha_grid(horizon=len(losses))),
+    ):
+        table = bounds.report(learner.run(losses))
+        assert table.holds.all(), table.loc[~table.holds].to_string()
+
+
 def test_the_doubling_bound_holds_on_shifting_losses():
     losses = shifting(rounds=700, segments=20)
     table = bounds.report(LearnAlpha(4, doubling=True).run(losses))

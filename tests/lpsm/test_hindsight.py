@@ -151,6 +151,23 @@ def test_an_interior_best_rate_is_stationary():
     assert curvature > 0.0
 
 
+def test_a_best_rate_beside_a_trial_rate_is_stationary_all_the_same():
+    # the minimum lies 5e-9 above 1/2, where the search looks: the losses there are equal, the slopes are not
+    losses = np.array([[1.0, 3.0], [-3.6, 2.9], [-15.3, 3.1]])
+    best = hindsight.best_alpha(losses, prior=[0.0, 1.0])
+    assert best.alpha == pytest.approx(0.5, abs=1e-7)
+    assert abs(hindsight.alpha_slopes(losses, [best.alpha], prior=[0.0, 1.0])[0, 1]) < 1e-12
+
+
+def test_an_expert_without_prior_weight_does_not_hide_the_losses_of_the_others():
+    losses = np.array([[0.0, 1e7, 2e7], [3.0, 1.0, 0.0], [0.0, 1.0, 5.0]])
+    prior = [0.0, 0.25, 0.75]
+    for alpha in (1e-9, 0.3, 1.0):
+        expected = float(oracle.share_loss(losses, alpha, prior=prior))
+        assert hindsight.alpha_losses(losses, [alpha], prior=prior)[0] == pytest.approx(expected, rel=1e-14)
+    assert np.isfinite(hindsight.best_transitions(losses, prior=prior).loss)
+
+
 @pytest.mark.parametrize(
     ("losses", "alpha"),
     [
