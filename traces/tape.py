@@ -19,6 +19,7 @@ __all__ = ["Member", "is_tar", "members"]
 
 _BLOCK = 512
 _LONGEST_NAME = 1 << 16
+_LARGEST_MEMBER_BYTES = 1 << 30  # a session is a few megabytes
 _FILE, _FOLDER, _SPECIAL = (b"0", b"\0", b"7"), b"5", (b"1", b"2", b"3", b"4", b"6")
 _LONG_NAME, _LONG_LINK, _PAX, _PAX_GLOBAL = b"L", b"K", b"x", b"g"
 
@@ -59,6 +60,8 @@ def members(stream: BinaryIO, path: str | PathLike[str]) -> Iterator[Member]:
                 path, where, "the checksum of a member's header must be right", header[:40].decode("latin-1")
             )
         kind, size = header[156:157], _number(header[124:136], path, where)
+        if size > _LARGEST_MEMBER_BYTES:
+            raise TraceError(path, where, f"a member must not exceed {_LARGEST_MEMBER_BYTES} bytes", size)
         padded = -(-size // _BLOCK) * _BLOCK
         if kind in (_LONG_NAME, _LONG_LINK, _PAX, _PAX_GLOBAL):
             if size > _LONGEST_NAME:
