@@ -24,7 +24,7 @@ from netsim.policies.static import AlwaysAwake, StaticPsm
 from netsim.station import Station
 from traces.records import Page
 
-__all__ = ["NotCovered", "browse", "why_not"]
+__all__ = ["NotCoveredError", "browse", "why_not"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -35,7 +35,7 @@ _NOTHING: tuple[Floats, ...] = (*(np.empty((0, 0)) for _ in range(2)), np.empty(
 _NO_LEARNER = (*_NOTHING, np.empty((0, 0)), np.empty((0, 0)))
 
 
-class NotCovered(ValueError):
+class NotCoveredError(ValueError):
     """The compiled twin does not cover this run, or a page of it."""
 
 
@@ -66,7 +66,7 @@ class _Run:
         sizes = [size for page in workload for size in ((page.request_bytes, page.reply_bytes), *page.objects)]
         flat = np.array(sizes, dtype=np.int64).reshape(-1, 2)
         if flat.max() > _MAX_BYTES:
-            raise NotCovered(f"sizes must be at most {_MAX_BYTES} bytes, got {flat.max()}")
+            raise NotCoveredError(f"sizes must be at most {_MAX_BYTES} bytes, got {flat.max()}")
         delays = np.array([delay for page in delays_ns for delay in page], dtype=np.int64)
         self.sizes = np.column_stack([flat, delays]).ravel()
         counts = np.array([1 + len(page.objects) for page in workload])
@@ -177,7 +177,7 @@ def browse(
 
     Raises
     ------
-    NotCovered
+    NotCoveredError
         If a page is left over and may not be handed over, or a size exceeds 2**40 bytes.
     """
     run = _Run(workload, delays_ns, policy, browser, access_point, beacon_interval_ns)
@@ -185,7 +185,7 @@ def browse(
     page = 0
     while (page := run.express(page)) <= len(workload):
         if not hand_over:
-            raise NotCovered(f"page {workload[page].page!r}: a retransmission timer would run out")
+            raise NotCoveredError(f"page {workload[page].page!r}: a retransmission timer would run out")
         page = run.packet(page)
     state = run.world
     if isinstance(policy, Lpsm):

@@ -541,6 +541,8 @@ def _load(
     for i in range(UP_HEAD, MISSING):
         w[i] = 0
     w[MISSING], w[DONE] = w[N_OBJECTS], -1
+    for i in range(w[N_OBJECTS] + 1):
+        w[w[CONNECTIONS] + i * N_CONNECTION + REPLY_AT] = NEVER
     _wake(w, intervals, issued)
     _fetch(w, sizes, 0 * issued, issued, False)
     if not w[GATE]:

@@ -207,7 +207,7 @@ def simulate(
         policy = deepcopy(policy)
     reason = None if engine == "packet" else express.why_not(policy, config.link.loss_rate)
     if reason and engine == "express":
-        raise express.NotCovered(f"engine express does not cover this run: {reason}")
+        raise express.NotCoveredError(f"engine express does not cover this run: {reason}")
     clock = Clock()
     access_point = AccessPoint(clock, config.link, streams.generator(seed, streams.LOSS))
     station = Station(clock, access_point, policy, config.beacon_interval_ns)

@@ -1,0 +1,136 @@
+"""The compiled twin equals the packet model to the nanosecond: polls, beacons, radio and what was learned."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import netsim
+from netsim.express import NotCoveredError
+from traces.records import Page
+
+POLICIES = ["none", "psm:100", "psm:300", "psm:900", "bsd:1", "bsd:0.3", "bsd:0.05", "lpsm", "lpsm:log"]
+
+
+def case(rng, policy):
+    """Draw a world and a workload: topology, TCP parameters, pages, pauses that overlap with issue times."""
+    mss = int(rng.choice([1460, 536, 1000]))
+
+    def size():
+        kind = rng.integers(4)
+        if kind == 0:
+            return int(rng.integers(1, 3000))
+        if kind == 1:
+            return mss * int(rng.integers(1, 30))
+        return int(rng.lognormal(8, 1.6)) + 1
+
+    def page(i):
+        objects = tuple((int(rng.integers(1, 900)), size()) for _ in range(int(rng.choice([0, 0, 1, 2, 5, 12]))))
+        request = int(rng.integers(1, 900)) if rng.random() < 0.9 else size()
+        think = float(rng.choice([0.0, 0.013, 0.4, 3.0, 20.0])) * rng.random()
+        issue = float(rng.random() * 30) if rng.random() < 0.2 else None
+        return Page(f"p{i}", request, size(), objects, think, issue)
+
+    window = int(rng.choice([1, 2, 8, 20, 40]))
+    delay = [netsim.ServerDelay(), netsim.ServerDelay(mean_s=0.05), netsim.ServerDelay(mean_s=0.3, kind="exponential")]
+    config = netsim.SimulationConfig(
+        link=netsim.LinkConfig(
+            wireless_mbps=float(rng.choice([1.0, 5.0, 11.0, 54.0])),
+            wired_mbps=float(rng.choice([1.0, 10.0, 100.0])),
+            wireless_delay_ms=float(rng.choice([0.0, 0.1, 2.0])),
+            wired_delay_ms=float(rng.choice([0.0, 5.0, 20.0, 100.0])),
+        ),
+        tcp=netsim.TcpConfig(
+            mss_bytes=mss,
+            initial_window=int(rng.integers(1, window + 1)),
+            window=window,
+            nagle=bool(rng.random() < 0.3),
+            min_rto_s=float(rng.choice([1.0, 1.0, 3.0])),
+        ),
+        server_delay=delay[rng.integers(3)],
+        connections=str(rng.choice(["persistent", "per-object"])),
+        max_connections=int(rng.integers(1, 6)),
+    )
+    return [page(i) for i in range(int(rng.integers(1, 6)))], policy, config
+
+
+def record(result):
+    frames = (result.pages, result.polls, result.radio)
+    totals = (result.elapsed_s, result.awake_s, result.asleep_s, result.beacons, result.uplink_air_s)
+    learner = getattr(result.final_policy, "learner", None)
+    learned = [] if learner is None else [learner.weights, learner.alpha_weights]
+    return frames, (*totals, result.downlink_air_s, result.energy), learned
+
+
+def assert_equal(ours, theirs):
+    for mine, reference in zip(record(ours)[0], record(theirs)[0], strict=True):
+        assert mine.equals(reference)
+    assert record(ours)[1] == record(theirs)[1]
+    for mine, reference in zip(record(ours)[2], record(theirs)[2], strict=True):
+        assert np.array_equal(mine, reference)
+
+
+def check(seeds):
+    """Compare the engines on one case a seed; return how many cases of each policy there were, and were covered."""
+    cases, covered = Counter(), Counter()
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        pages, policy, config = case(rng, POLICIES[seed % len(POLICIES)])
+        packet = netsim.simulate(pages, policy, config=config, seed=seed, engine="packet")
+        assert_equal(netsim.simulate(pages, policy, config=config, seed=seed), packet)
+        cases[policy] += 1
+        try:
+            assert_equal(netsim.simulate(pages, policy, config=config, seed=seed, engine="express"), packet)
+        except NotCoveredError:
+            continue
+        covered[policy] += 1
+    return cases, covered
+
+
+def test_both_engines_agree_exactly_and_the_twin_covers_most_cases_of_every_policy():
+    cases, covered = check(range(450))
+    assert all(covered[policy] >= 0.8 * cases[policy] for policy in POLICIES), (cases, covered)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(20))
+def test_both_engines_agree_exactly_in_a_hundred_thousand_cases(part):
+    cases, covered = check(range(1_000_000 + 5_000 * part, 1_005_000 + 5_000 * part))
+    print(f"covered {dict(covered)} of {dict(cases)}")
+    assert all(covered[policy] >= 0.8 * cases[policy] for policy in POLICIES), (cases, covered)
+
+
+def test_a_page_whose_timer_runs_out_is_handed_over_and_the_others_are_not():
+    # the SYN-ACK just catches the beacon at 2 s, so that the server measures a short round trip; the reply then waits
+    late = Page("late", 300, 40_000, ((300, 20_000),), 5.0, issue_s=1.95)
+    pages = [late, *(Page(f"p{i}", 300, 9_000, (), 7.123) for i in range(6))]
+    ours = netsim.simulate(pages, "psm:2000")
+    assert 1 <= ours.pages_handed_over < len(pages)
+    assert_equal(ours, netsim.simulate(pages, "psm:2000", engine="packet"))
+    with pytest.raises(NotCoveredError, match="page 'late': a retransmission timer would run out"):
+        netsim.simulate(pages, "psm:2000", engine="express")
+
+
+def test_the_twin_says_why_it_does_not_apply():
+    pages = [Page("p", 300, 500)]
+
+    class Mine:
+        spec, host_aware = "mine", False
+
+        def plan(self, view):
+            return netsim.Plan(view.now_ns, (view.now_ns // 100_000_000 + 1) * 100_000_000)
+
+    lossy = netsim.SimulationConfig(link=netsim.LinkConfig(loss_rate=0.1))
+    with pytest.raises(NotCoveredError, match=r"loss_rate is 0\.1"):
+        netsim.simulate(pages, config=lossy, engine="express")
+    with pytest.raises(NotCoveredError, match="policy mine is not one of the package's own"):
+        netsim.simulate(pages, Mine(), engine="express")
+    with pytest.raises(ValueError, match="engine must be one of auto, packet, express, got 'ns2'"):
+        netsim.simulate(pages, engine="ns2")
+    assert len(netsim.simulate(pages, Mine()).pages) == len(netsim.simulate(pages, config=lossy).pages) == 1
+
+
+def test_a_long_silence_needs_more_room_than_there_was_and_loses_nothing():
+    pages = [Page("a", 300, 500, (), 20_000.0), Page("b", 300, 500)]
+    for policy in ("lpsm", "bsd:0.0005"):
+        assert_equal(netsim.simulate(pages, policy, engine="express"), netsim.simulate(pages, policy, engine="packet"))
