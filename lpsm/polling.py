@@ -25,7 +25,6 @@ from lpsm._compile import compiled
 from lpsm.experts import kernels
 from lpsm.experts.grids import alpha_grid
 from lpsm.experts.hierarchy import Hierarchy
-from lpsm.experts.vectors import dot
 
 __all__ = ["PollingConfig", "PollingLearner", "beacons", "polling_round"]
 
@@ -214,5 +213,4 @@ def polling_round(
     for i in range(losses.size):
         losses[i] = experts[LATENCY, i] * pressure + experts[ENERGY, i]
     head[kernels.LOSS] = kernels.learn_alpha_round(losses, weights, columns, slow, head, work)
-    kernels.mixture(weights, columns, slow, head, work[0])
-    return dot(experts[TIME], work[0])
+    return kernels.mixture_mean(experts[TIME], weights, columns, slow, head, work)

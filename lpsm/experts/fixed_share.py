@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from lpsm._compile import compiled
 from lpsm.experts import kernels
 from lpsm.experts.hierarchy import Hierarchy
-from lpsm.experts.learner import ExpertRun, Floats, Learner, checked_prior, checked_rate
+from lpsm.experts.learner import Floats, Learner, Rounds, checked_prior, checked_rate
 from lpsm.experts.scaled import add_scaled, decay_scaled, scaled_column_round
 
 __all__ = ["FixedShare", "MarkovShare", "StaticExpert"]
@@ -67,7 +67,7 @@ class FixedShare(Learner):
     def _round(self, losses: Floats, awake: NDArray[np.bool_] | None) -> float:
         return self._hierarchy.round(losses, awake)
 
-    def _run(self, losses: Floats, awake: NDArray[np.bool_] | None, weights: bool, alpha_weights: bool) -> ExpertRun:
+    def _run(self, losses: Floats, awake: NDArray[np.bool_] | None, weights: bool, alpha_weights: bool) -> Rounds:
         return self._hierarchy.run(losses, awake, weights, alpha_weights)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
@@ -105,7 +105,7 @@ class StaticExpert(Learner):
     def _round(self, losses: Floats, awake: NDArray[np.bool_] | None) -> float:
         return self._hierarchy.round(losses, awake)
 
-    def _run(self, losses: Floats, awake: NDArray[np.bool_] | None, weights: bool, alpha_weights: bool) -> ExpertRun:
+    def _run(self, losses: Floats, awake: NDArray[np.bool_] | None, weights: bool, alpha_weights: bool) -> Rounds:
         return self._hierarchy.run(losses, awake, weights, alpha_weights)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm.experts import kernels
-from lpsm.experts.learner import ExpertRun, Floats
+from lpsm.experts.learner import Floats, Rounds
 
 __all__ = ["Hierarchy", "packed"]
 
@@ -99,7 +99,7 @@ class Hierarchy:
             return kernels.learn_alpha_round(losses, *self.arrays)
         return kernels.masked_round(losses, awake, *self.arrays)
 
-    def run(self, losses: Floats, awake: NDArray[np.bool_] | None, weights: bool, alpha_weights: bool) -> ExpertRun:
+    def run(self, losses: Floats, awake: NDArray[np.bool_] | None, weights: bool, alpha_weights: bool) -> Rounds:
         """Many rounds, shape (T, n)."""
         n_rounds, n_experts = losses.shape
         loss = np.empty(n_rounds)
@@ -109,7 +109,7 @@ class Hierarchy:
             kernels.learn_alpha_run(losses, *self.arrays, loss, record, alpha_record)
         else:
             kernels.masked_run(losses, awake, *self.arrays, loss, record, alpha_record)
-        return ExpertRun(
+        return Rounds(
             loss=loss,
             weights=record if weights else None,
             alpha_weights=self._in_order(alpha_record) if alpha_weights else None,

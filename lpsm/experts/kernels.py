@@ -28,9 +28,17 @@ from numpy.typing import NDArray
 
 from lpsm._compile import compiled
 from lpsm.experts.scaled import decay, decay_scaled, power_of_two, scaled_column_round, scaled_share
-from lpsm.experts.vectors import dot, lowest_loss, row_products
+from lpsm.experts.vectors import add_two_rows, dot, lowest_loss, row_products, share_row, share_two_rows
 
-__all__ = ["alpha_posterior", "learn_alpha_round", "learn_alpha_run", "masked_round", "masked_run", "mixture"]
+__all__ = [
+    "alpha_posterior",
+    "learn_alpha_round",
+    "learn_alpha_run",
+    "masked_round",
+    "masked_run",
+    "mixture",
+    "mixture_mean",
+]
 
 Floats = NDArray[np.float64]
 
@@ -41,28 +49,9 @@ ALPHA, KEEP, SPREAD, MANTISSA, EXPONENT, TOP, MASS, WORK = 0, 1, 2, 3, 4, 5, 6, 
 TOTAL, PEAK, SINCE, EVERY, LOWER, LOSS, N_HEAD = 0, 1, 2, 3, 4, 5, 6
 
 TOO_SMALL = 1e-150
+FRACTION = np.int64(0x000FFFFFFFFFFFFF)  # of the bits of a float
+HALF = np.int64(0x3FE0000000000000)  # sign and exponent of [1/2, 1)
 LN2 = 0.6931471805599453
-
-
-@compiled
-def _one_row(row: Floats, keep: Floats, share: Floats, mass: Floats, factor: float) -> None:
-    for j in range(row.size):
-        value = factor * (keep[j] * row[j] + share[j])
-        row[j] = value
-        mass[j] += value
-
-
-@compiled
-def _two_rows(
-    row: Floats, next_row: Floats, keep: Floats, share: Floats, mass: Floats, factor: float, next_factor: float
-) -> None:
-    for j in range(row.size):
-        k, s = keep[j], share[j]
-        value = factor * (k * row[j] + s)
-        next_value = next_factor * (k * next_row[j] + s)
-        row[j] = value
-        next_row[j] = next_value
-        mass[j] += value + next_value
 
 
 @compiled
@@ -91,9 +80,9 @@ def _sweep(weights: Floats, columns: Floats, factor: Floats) -> float:
         mass[j] = 0.0
     for q in range(n // 2):
         i = 2 * q
-        _two_rows(weights[i], weights[i + 1], keep, share, mass, factor[i], factor[i + 1])
+        share_two_rows(weights[i], weights[i + 1], keep, share, mass, factor[i], factor[i + 1])
     if n % 2:
-        _one_row(weights[n - 1], keep, share, mass, factor[n - 1])
+        share_row(weights[n - 1], keep, share, mass, factor[n - 1])
     return dot(top, mass)
 
 
@@ -101,13 +90,15 @@ def _sweep(weights: Floats, columns: Floats, factor: Floats) -> float:
 def _fold(weights: Floats, columns: Floats, head: Floats) -> None:
     """Move the column masses into the top level's mantissas and exponents, and rescale."""
     n, m = weights.shape
-    scale = columns[WORK, :m]
+    scale, mass = columns[WORK, :m], columns[MASS, :m]
+    mantissa, exponent = columns[MANTISSA, :m], columns[EXPONENT, :m]
     for j in range(m):
-        part, shift = math.frexp(columns[MANTISSA, j] * columns[MASS, j])
-        columns[MANTISSA, j] = part
-        columns[EXPONENT, j] += shift
-        scale[j] = 1.0 / columns[MASS, j]
-        columns[MASS, j] = 1.0
+        bits = np.float64(mantissa[j] * mass[j]).view(np.int64)  # frexp on the bits: never subnormal here
+        part = np.int64((bits & FRACTION) | HALF).view(np.float64)
+        mantissa[j] = part if bits != 0 else 0.0
+        exponent[j] += np.float64((bits >> 52) - 1022) if bits != 0 else 0.0
+        scale[j] = 1.0 / mass[j]
+        mass[j] = 1.0
     for i in range(n):
         row = weights[i]
         for j in range(m):
@@ -287,6 +278,25 @@ def mixture(weights: Floats, columns: Floats, slow: Floats, head: Floats, out: F
         for q in range(slow.shape[2]):
             value += columns[TOP, m + q] * slow[0, i, q] * power_of_two(slow[1, i, q])
         out[i] = value / head[TOTAL]
+
+
+@compiled
+def mixture_mean(values: Floats, weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats) -> float:
+    """Mean of the experts' `values` (n,) under the weights for the next round, without finding those."""
+    n, m = weights.shape
+    if slow.shape[2] > 0 or head[SINCE] < 0.0 or m == 1:
+        mixture(weights, columns, slow, head, work[0, :n])
+        return dot(values, work[0, :n])
+    mean = columns[WORK, :m]
+    keep, spread, mass = columns[KEEP, :m], columns[SPREAD, :m], columns[MASS, :m]
+    level = values.sum()
+    for j in range(m):
+        mean[j] = spread[j] * mass[j] * level
+    for q in range(n // 2):
+        add_two_rows(mean, keep, weights[2 * q], weights[2 * q + 1], values[2 * q], values[2 * q + 1])
+    if n % 2:
+        add_two_rows(mean, keep, weights[n - 1], weights[n - 1], values[n - 1], 0.0)
+    return dot(columns[TOP, :m], mean) / float(head[TOTAL])
 
 
 @compiled

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from lpsm.experts import kernels
 from lpsm.experts.grids import alpha_grid
 from lpsm.experts.hierarchy import Hierarchy
-from lpsm.experts.learner import ExpertRun, Floats, Learner, checked_prior, checked_rate
+from lpsm.experts.learner import Floats, Learner, Rounds, checked_prior, checked_rate
 
 __all__ = ["LearnAlpha", "doubling_regret"]
 
@@ -56,8 +56,6 @@ class LearnAlpha(Learner):
     >>> bool(learner.weights[0] > learner.weights[1])
     True
     """
-
-    HAS_ALPHAS = True
 
     def __init__(
         self,
@@ -127,16 +125,17 @@ class LearnAlpha(Learner):
                     return loss
         return super().update(losses, awake)
 
+    def _no_alpha_weights(self) -> str:
+        return "whose alphas change with doubling=True" if self._epoch else ""
+
     def _round(self, losses: Floats, awake: NDArray[np.bool_] | None) -> float:
         loss = self._hierarchy.round(losses, awake)
         self._count(1)
         return loss
 
-    def _run(self, losses: Floats, awake: NDArray[np.bool_] | None, weights: bool, alpha_weights: bool) -> ExpertRun:
+    def _run(self, losses: Floats, awake: NDArray[np.bool_] | None, weights: bool, alpha_weights: bool) -> Rounds:
         if not self._epoch:
             return self._hierarchy.run(losses, awake, weights, alpha_weights)
-        if alpha_weights:
-            raise ValueError("alpha_weights must be False with doubling=True, whose alphas change, got True")
         loss = np.empty(len(losses))
         record = np.empty_like(losses) if weights else None
         done = 0
@@ -148,7 +147,7 @@ class LearnAlpha(Learner):
                 record[part] = run.weights
             self._count(len(run.loss))
             done = part.stop
-        return ExpertRun(loss=loss, weights=record)
+        return Rounds(loss, record)
 
     def _count(self, rounds: int) -> None:
         """Under doubling, begin the next epoch when this one is over."""

@@ -8,37 +8,81 @@ Source: Monteleoni 2006, section 2.2.1.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from copy import deepcopy
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["ExpertRun", "Learner", "checked_prior", "checked_rate"]
+__all__ = ["ExpertRun", "Learner", "Rounds", "checked_prior", "checked_rate"]
 
 Floats = NDArray[np.float64]
 LARGEST = float(np.finfo(np.float64).max)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ExpertRun:
-    """Record of a run: `loss` (T,) nats; `weights` (T, n) and `alpha_weights` (T, m) before each round, if kept.
-
-    What it was a run of is in `losses` (T, n) and `awake`, as given and not copied, and `start`, a copy of
-    the learner as it was before: enough to hold the run against hindsight.
-    """
+class Rounds(NamedTuple):
+    """What many rounds left: `loss` (T,), and if asked for `weights` (T, n) and `alpha_weights` (T, m) before each."""
 
     loss: Floats
     weights: Floats | None = None
     alpha_weights: Floats | None = None
-    losses: Floats | None = None
-    awake: NDArray[np.bool_] | None = None
-    start: Learner | None = None
+
+
+class ExpertRun:
+    """Record of a run.
+
+    The weights are found again from the losses when they are first asked for, since most
+    runs are made for their loss.
+
+    Attributes
+    ----------
+    loss
+        Mixture loss of every round, nats, shape (T,).
+    losses, awake
+        What it was a run of, shape (T, n); a copy if weights are kept, else as given.
+    start
+        A copy of the learner as it was before.
+    """
+
+    __slots__ = ("_keep", "_rounds", "awake", "loss", "losses", "start")
+
+    def __init__(
+        self,
+        loss: Floats,
+        losses: Floats,
+        awake: NDArray[np.bool_] | None,
+        start: Learner,
+        keep: tuple[bool, bool],
+    ) -> None:
+        self.loss = loss
+        self.losses = losses
+        self.awake = awake
+        self.start = start
+        self._keep = keep
+        self._rounds: Rounds | None = None
+
+    @property
+    def weights(self) -> Floats | None:
+        """Mixture over the experts before each round, shape (T, n); None if not kept."""
+        return self._replayed().weights
+
+    @property
+    def alpha_weights(self) -> Floats | None:
+        """Weights of the alphas before each round, shape (T, m); None if not kept."""
+        return self._replayed().alpha_weights
 
     @property
     def total_loss(self) -> float:
         """Cumulative mixture loss, nats."""
         return float(self.loss.sum())
+
+    def _replayed(self) -> Rounds:
+        if self._rounds is None:
+            if any(self._keep):
+                self._rounds = self.start.copy()._run(self.losses, self.awake, *self._keep)
+            else:
+                self._rounds = Rounds(self.loss)
+        return self._rounds
 
 
 class Learner:
@@ -49,7 +93,6 @@ class Learner:
     """
 
     VERSION: ClassVar[int] = 1
-    HAS_ALPHAS: ClassVar[bool] = False
 
     def __init__(self, n_experts: int, *, signed: bool = False) -> None:
         if not (isinstance(n_experts, int | np.integer) and n_experts >= 1):
@@ -122,11 +165,17 @@ class Learner:
             raise ValueError(f"losses must have shape (T, {self.n_experts}), got {table.shape}")
         mask = None if awake is None else self._mask(awake, table.shape)
         self._check(table, mask)
-        if alpha_weights and not self.HAS_ALPHAS:
-            raise ValueError(f"alpha_weights must be False for {type(self).__name__}, which has no alphas, got True")
-        start = type(self).from_state(self.state())
-        record = self._run(table, mask, weights, alpha_weights)
-        return replace(record, losses=table, awake=mask, start=start)
+        if alpha_weights and (reason := self._no_alpha_weights()):
+            raise ValueError(f"alpha_weights must be False for {type(self).__name__}, {reason}, got True")
+        start = self.copy()
+        loss = self._run(table, mask, False, False).loss
+        if weights or alpha_weights:  # to be found again later, whatever happens to the caller's arrays
+            table, mask = table.copy(), None if mask is None else mask.copy()
+        return ExpertRun(loss, table, mask, start, (weights, alpha_weights))
+
+    def copy(self) -> Self:
+        """Return an independent learner in the same state."""
+        return deepcopy(self)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything needed to go on, as a versioned dict of arrays; ``numpy.savez(path, **state)`` writes it."""
@@ -164,6 +213,10 @@ class Learner:
         learner._restore(state)
         return learner
 
+    def _no_alpha_weights(self) -> str:
+        """Why a run cannot keep weights of alphas; empty if it can."""
+        return "which has no alphas"
+
     def _round(self, losses: Floats, awake: NDArray[np.bool_] | None) -> float:
         """One checked round."""
         raise NotImplementedError
@@ -176,7 +229,7 @@ class Learner:
         """The inverse of `_arrays`."""
         raise NotImplementedError
 
-    def _run(self, losses: Floats, awake: NDArray[np.bool_] | None, weights: bool, alpha_weights: bool) -> ExpertRun:
+    def _run(self, losses: Floats, awake: NDArray[np.bool_] | None, weights: bool, alpha_weights: bool) -> Rounds:
         """Run over checked losses, a round at a time."""
         loss = np.empty(len(losses))
         record = np.empty_like(losses) if weights else None
@@ -184,7 +237,7 @@ class Learner:
             if record is not None:
                 record[t] = self.weights
             loss[t] = self._round(row, None if awake is None else awake[t])
-        return ExpertRun(loss=loss, weights=record)
+        return Rounds(loss, record)
 
     def _mask(self, awake: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
         mask = np.ascontiguousarray(awake)

@@ -1,8 +1,8 @@
-"""Reductions over vectors that compile to several independent sums.
+"""Inner loops of `kernels` over contiguous vectors.
 
 What it models: nothing; floating-point addition is not associative, so a compiler that
-may not reorder it (see `lpsm._compile`) needs the order written out.  What it leaves
-out: everything a loop over independent elements already does well.
+may not reorder it (see `lpsm._compile`) needs independent sums written out, and it
+vectorises loops only over whole one-dimensional arrays.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lpsm._compile import compiled
 
-__all__ = ["dot", "lowest_loss", "row_products"]
+__all__ = ["add_two_rows", "dot", "lowest_loss", "row_products", "share_row", "share_two_rows"]
 
 Floats = NDArray[np.float64]
 
@@ -83,3 +83,33 @@ def row_products(matrix: Floats, vector: Floats, out: Floats) -> None:
         out[i], out[i + 1], out[i + 2], out[i + 3] = a0 + a1, b0 + b1, c0 + c1, d0 + d1
     for i in range(n - n % 4, n):
         out[i] = dot(matrix[i], vector)
+
+
+@compiled
+def share_row(row: Floats, keep: Floats, share: Floats, mass: Floats, factor: float) -> None:
+    """One expert's row of Learn-alpha: row <- factor * (keep * row + share), added to mass."""
+    for j in range(row.size):
+        value = factor * (keep[j] * row[j] + share[j])
+        row[j] = value
+        mass[j] += value
+
+
+@compiled
+def share_two_rows(
+    row: Floats, next_row: Floats, keep: Floats, share: Floats, mass: Floats, factor: float, next_factor: float
+) -> None:
+    """Two experts' rows at once: keep, share and mass are read for both."""
+    for j in range(row.size):
+        k, s = keep[j], share[j]
+        value = factor * (k * row[j] + s)
+        next_value = next_factor * (k * next_row[j] + s)
+        row[j] = value
+        next_row[j] = next_value
+        mass[j] += value + next_value
+
+
+@compiled
+def add_two_rows(out: Floats, keep: Floats, row: Floats, next_row: Floats, factor: float, next_factor: float) -> None:
+    """Add keep * (factor * row + next_factor * next_row) to out."""
+    for j in range(out.size):
+        out[j] += keep[j] * (factor * row[j] + next_factor * next_row[j])

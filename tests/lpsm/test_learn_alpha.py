@@ -226,6 +226,24 @@ def test_doubling_agrees_with_learn_alpha_inside_the_first_epoch_and_then_refine
     np.testing.assert_allclose([single.update(row) for row in losses], run.loss, rtol=1e-12)
 
 
+def test_a_record_finds_its_weights_again_whatever_happened_since():
+    losses = np.random.default_rng(7).exponential(size=(60, 3))
+    learner, twin = LearnAlpha(3, MIXED), LearnAlpha(3, MIXED)
+    learner.run(losses[:20])
+    given = losses[20:].copy()
+    run = learner.run(given, alpha_weights=True)
+    given[:] = 1e3
+    learner.run(given)
+    loss, weights, alphas = played(twin, losses)
+    np.testing.assert_allclose(run.loss, loss[20:], rtol=1e-12)
+    np.testing.assert_allclose(run.weights, weights[20:-1], atol=1e-12)
+    np.testing.assert_allclose(run.alpha_weights, alphas[20:-1], atol=1e-12)
+    assert run.weights is run.weights
+    plain = learner.run(given, weights=False)
+    assert plain.weights is None
+    assert plain.alpha_weights is None
+
+
 def test_a_single_alpha_is_fixed_share_and_alpha_zero_is_static_expert():
     losses = np.random.default_rng(2).exponential(size=(100, 5))
     for alpha in MIXED:

@@ -1,0 +1,154 @@
+"""Speed of the learners over experts, beside what the machine and plain numpy can do, in one run.
+
+Every figure is the least of many short repetitions, so that other work on the machine
+shows as little as possible.  ``python -m tests.bench.experts`` prints the table.
+"""
+
+from time import perf_counter
+
+import numpy as np
+
+from lpsm import FixedShare, LearnAlpha, StaticExpert, alpha_grid
+from lpsm.experts.comparators import AdaHedge
+from lpsm.experts.scaled import decay
+from lpsm.polling import PollingLearner
+
+
+def least(function, calls, seconds=0.6):
+    """Least time of one of `calls` units of work that `function` does, over repetitions for `seconds`."""
+    function()
+    best, end = float("inf"), perf_counter() + seconds
+    while perf_counter() < end:
+        start = perf_counter()
+        function()
+        best = min(best, perf_counter() - start)
+    return best / calls
+
+
+class NumpyLearnAlpha:
+    """The textbook vectorised form: every round normalised, logarithms at the top."""
+
+    def __init__(self, n, alphas):
+        self.alphas = alphas
+        self.inner = np.full((alphas.size, n), 1.0 / n)
+        self.log_top = np.full(alphas.size, -np.log(alphas.size))
+
+    def update(self, losses):
+        n = losses.size
+        seen = self.inner * np.exp(losses.min() - losses)
+        likelihood = seen.sum(axis=1)
+        top = np.exp(self.log_top - self.log_top.max())
+        loss = losses.min() - np.log(top @ likelihood / top.sum())
+        self.log_top += np.log(likelihood)
+        self.log_top -= self.log_top.max()
+        seen /= likelihood[:, None]
+        a = self.alphas[:, None]
+        self.inner = (1 - a) * seen + a / (n - 1) * (1 - seen)
+        return loss
+
+
+class NumpyWeights:
+    """Exponential weights a round at a time, as a library written in Python does them."""
+
+    def __init__(self, n):
+        self.weights = np.full(n, 1.0 / n)
+
+    def update(self, losses):
+        self.weights = self.weights * np.exp(-losses)
+        self.weights /= self.weights.sum()
+
+
+def machine_rows():
+    """Copy bandwidth within the caches and beyond, and the rate of the exponential."""
+    rows = []
+    for name, doubles in (("copy, 25 kB", 12 * 259), ("copy, 400 kB", 100 * 497), ("copy, 8 MB", 1000 * 1000)):
+        source, target = np.random.default_rng(0).random(doubles), np.empty(doubles)
+        repeats = max(1, 400_000 // doubles)
+
+        def copy(source=source, target=target, repeats=repeats):
+            for _ in range(repeats):
+                np.copyto(target, source)
+
+        rows.append({"what": name, "value": 16 * doubles / least(copy, repeats) / 1e9, "unit": "GB/s read + written"})
+    x, out = np.random.default_rng(0).random(10_000) * 30, np.empty(10_000)
+    rows.append({"what": "exp, this package", "value": least(lambda: decay(x, 0.0, out), 10_000) * 1e9, "unit": "ns"})
+    rows.append({"what": "exp, numpy", "value": least(lambda: np.exp(-x, out=out), 10_000) * 1e9, "unit": "ns"})
+    return rows
+
+
+def learner_rows():
+    """Microseconds a round, and nanoseconds an element of the m x n weights."""
+    rng = np.random.default_rng(0)
+    rows = []
+
+    def add(what, seconds, elements, target=None):
+        rows.append(
+            {"what": what, "us": seconds * 1e6, "ns_per_element": seconds * 1e9 / elements, "target_us": target}
+        )
+
+    for n, m, rounds, target in ((12, 259, 2000, 1.0), (100, 497, 200, 13.0), (1000, 1000, 60, 300.0)):
+        alphas = np.linspace(0.001, 0.999, m) if m != 259 else alpha_grid(horizon=27_000)
+        losses = rng.exponential(size=(rounds, n))
+        size = f"LearnAlpha {n} x {m}"
+        learner = LearnAlpha(n, alphas)
+        add(f"{size}, run", least(lambda a=learner, b=losses: a.run(b, weights=False), rounds), n * m, target)
+        add(f"{size}, run with weights", least(lambda a=learner, b=losses: a.run(b), rounds), n * m)
+        singles = list(losses[:200])
+
+        def single(learner=learner, singles=singles):
+            for row in singles:
+                learner.update(row)
+
+        add(f"{size}, single updates", least(single, len(singles)), n * m, 3.0 if m == 259 else None)
+        peer = NumpyLearnAlpha(n, alphas)
+
+        def plain(peer=peer, singles=singles[:50]):
+            for row in singles:
+                peer.update(row)
+
+        add(f"{size}, plain numpy", least(plain, min(50, len(singles))), n * m)
+
+    polling = PollingLearner()
+
+    def polls():
+        for k in range(200):
+            polling.poll(700.0, 500.0 * (k % 3))
+
+    add("PollingLearner 12 x 259, poll", least(polls, 200), 12 * 259, 5.0)
+
+    losses = rng.exponential(size=(20_000, 12))
+    for name, learner, target in (
+        ("FixedShare 12, run", FixedShare(12, 0.01), 0.1),
+        ("StaticExpert 12, run", StaticExpert(12), None),
+        ("FixedShare 12 at alpha = 1, run", FixedShare(12, 1.0), None),
+    ):
+        part = losses if target else losses[:2000]
+        add(name, least(lambda a=learner, b=part: a.run(b, weights=False), len(part)), 12, target)
+    for name, learner in (("exponential weights 12, plain numpy", NumpyWeights(12)), ("AdaHedge 12", AdaHedge(12))):
+
+        def loop(learner=learner):
+            for row in losses[:300]:
+                learner.update(row)
+
+        add(name, least(loop, 300), 12)
+    return rows
+
+
+def rows():
+    """All figures as data."""
+    return [*machine_rows(), *learner_rows()]
+
+
+def main():
+    """Print the two tables in Markdown."""
+    print("| machine | |\n|---|---|")
+    for row in machine_rows():
+        print(f"| {row['what']} | {row['value']:.2f} {row['unit']} |")
+    print("\n| per round | us | ns per element | target us |\n|---|---|---|---|")
+    for row in learner_rows():
+        target = "" if row["target_us"] is None else f"{row['target_us']:g}"
+        print(f"| {row['what']} | {row['us']:.3g} | {row['ns_per_element']:.2f} | {target} |")
+
+
+if __name__ == "__main__":
+    main()
