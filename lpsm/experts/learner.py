@@ -42,6 +42,8 @@ class ExpertRun:
         What it was a run of, shape (T, n); a copy if weights are kept, else as given.
     start
         A copy of the learner as it was before.
+
+    A record made from losses alone has neither.
     """
 
     __slots__ = ("_keep", "_rounds", "awake", "loss", "losses", "start")
@@ -49,10 +51,10 @@ class ExpertRun:
     def __init__(
         self,
         loss: Floats,
-        losses: Floats,
-        awake: NDArray[np.bool_] | None,
-        start: Learner,
-        keep: tuple[bool, bool],
+        losses: Floats | None = None,
+        awake: NDArray[np.bool_] | None = None,
+        start: Learner | None = None,
+        keep: tuple[bool, bool] = (False, False),
     ) -> None:
         self.loss = loss
         self.losses = losses
@@ -78,7 +80,7 @@ class ExpertRun:
 
     def _replayed(self) -> Rounds:
         if self._rounds is None:
-            if any(self._keep):
+            if any(self._keep) and self.start is not None and self.losses is not None:
                 self._rounds = self.start.copy()._run(self.losses, self.awake, *self._keep)
             else:
                 self._rounds = Rounds(self.loss)
