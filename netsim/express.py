@@ -1,6 +1,6 @@
 """Runs on the compiled twin of the packet model, equal to it to the nanosecond.
 
-`netsim.express_kernel` holds the recurrence; here it is fed, and the pages that it
+`netsim.twin` holds the recurrence; here it is fed, and the pages that it
 leaves over (where a retransmission timer would have run out) are browsed by the
 packet model from the state that the kernel stopped in, until nothing of them is on
 its way any more.  Not covered at all: losses, and policies of one's own.
@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim import express_kernel as kernel
 from netsim.access_point import AccessPoint
 from netsim.browser import Browser, Trip
 from netsim.clock import Clock
@@ -22,6 +21,8 @@ from netsim.policies.lpsm import Lpsm
 from netsim.policies.protocol import Policy
 from netsim.policies.static import AlwaysAwake, StaticPsm
 from netsim.station import Station
+from netsim.twin import layout as slot
+from netsim.twin.run import run_pages
 from traces.records import Page
 
 __all__ = ["NotCoveredError", "browse", "why_not"]
@@ -76,7 +77,7 @@ class _Run:
         self.pages[:-1, 2] = np.cumsum(counts) - counts
         self.pages[:-1, 3] = counts - 1
         self.world = _world(policy, browser, access_point, beacon_interval_ns, int(counts.max()) - 1)
-        self.kept = np.empty(kernel.RING - kernel.FIRST_STATE, dtype=np.int64)
+        self.kept = np.empty(slot.RING - slot.FIRST_STATE, dtype=np.int64)
         self.learner = policy.learner.arrays() if isinstance(policy, Lpsm) else _NO_LEARNER
         self.kept_learner = tuple(np.empty_like(part) for part in self.learner[:4])
         self.loads = np.zeros((n, 4), dtype=np.int64)
@@ -87,12 +88,12 @@ class _Run:
     def express(self, first: int) -> int:
         """Browse from page `first` on to the end; return the first page left over, or one beyond the end."""
         while True:
-            self.world[kernel.BAIL] = 0
-            first = kernel.run_pages(
+            self.world[slot.BAIL] = 0
+            first = run_pages(
                 *(first, self.pages, self.sizes, self.world, self.kept, self.loads, self.polls, self.intervals),
                 *(*self.learner, *self.kept_learner),
             )
-            if self.world[kernel.BAIL] != kernel.FULL:
+            if self.world[slot.BAIL] != slot.FULL:
                 return first
             self.polls = np.concatenate([self.polls, np.empty_like(self.polls)])
             self.intervals = np.concatenate([self.intervals, np.empty_like(self.intervals)])
@@ -100,7 +101,7 @@ class _Run:
     def packet(self, first: int) -> int:
         """Browse from page `first` on by the packet model until all is quiet between two pages; return the next."""
         state = self.world
-        clock = Clock(int(state[kernel.NOW]))
+        clock = Clock(int(state[slot.NOW]))
         browser = self.browser.again(clock, self._load_station(clock))
         station = browser.station
         page = first
@@ -112,7 +113,7 @@ class _Run:
                 break
         self.left_over += page - first
         self.loads[first:page] = np.array(browser.loads, dtype=np.int64).reshape(-1, 4)
-        state[kernel.NOW] = clock.now
+        state[slot.NOW] = clock.now
         self.save_station(station)
         self._append(np.array(station.polls, dtype=np.int64), np.array(station.intervals, dtype=np.int64))
         return page
@@ -120,34 +121,34 @@ class _Run:
     def save_station(self, station: Station) -> None:
         """Enter the station, the links and the policy into the state."""
         state, point = self.world, self.access_point
-        state[kernel.GATE : kernel.RECEIVED + 1] = station.state()
+        state[slot.GATE : slot.RECEIVED + 1] = station.state()
         links = (point.air_up, point.wire_up, point.wire_down, point.air_down)
-        state[kernel.AIR_UP : kernel.AIR_DOWN + 1] = [link.free_ns for link in links]
-        state[kernel.AIR_UP_BUSY], state[kernel.AIR_DOWN_BUSY] = point.air_up.busy_ns, point.air_down.busy_ns
+        state[slot.AIR_UP : slot.AIR_DOWN + 1] = [link.free_ns for link in links]
+        state[slot.AIR_UP_BUSY], state[slot.AIR_DOWN_BUSY] = point.air_up.busy_ns, point.air_down.busy_ns
         if station.never_sleeps:
-            state[kernel.BUSY] = kernel.NEVER
+            state[slot.BUSY] = slot.NEVER
         if isinstance(self.policy, Lpsm):
-            state[kernel.BEACONS_TO_SLEEP] = self.policy.beacons
+            state[slot.BEACONS_TO_SLEEP] = self.policy.beacons
 
     def _load_station(self, clock: Clock) -> Station:
         state, point = self.world, self.access_point
         links = (point.air_up, point.wire_up, point.wire_down, point.air_down)
-        for link, free in zip(links, state[kernel.AIR_UP : kernel.AIR_DOWN + 1].tolist(), strict=True):
+        for link, free in zip(links, state[slot.AIR_UP : slot.AIR_DOWN + 1].tolist(), strict=True):
             link.free_ns = free
-        point.air_up.busy_ns, point.air_down.busy_ns = int(state[kernel.AIR_UP_BUSY]), int(state[kernel.AIR_DOWN_BUSY])
+        point.air_up.busy_ns, point.air_down.busy_ns = int(state[slot.AIR_UP_BUSY]), int(state[slot.AIR_DOWN_BUSY])
         if isinstance(self.policy, Lpsm):
-            self.policy.resume(int(state[kernel.BEACONS_TO_SLEEP]))
+            self.policy.resume(int(state[slot.BEACONS_TO_SLEEP]))
         station = Station(clock, point.again(clock), self.policy, self.interval_ns)
-        station.resume(state[kernel.GATE : kernel.RECEIVED + 1].tolist())
+        station.resume(state[slot.GATE : slot.RECEIVED + 1].tolist())
         return station
 
     def _append(self, polls: Ints, intervals: Ints) -> None:
         state = self.world
-        n_polls, n_intervals = int(state[kernel.N_POLLS]), int(state[kernel.N_INTERVALS])
+        n_polls, n_intervals = int(state[slot.N_POLLS]), int(state[slot.N_INTERVALS])
         self.polls = np.concatenate([self.polls[: 6 * n_polls], polls, np.empty_like(self.polls)])
         self.intervals = np.concatenate([self.intervals[: 2 * n_intervals], intervals, np.empty_like(self.intervals)])
-        state[kernel.N_POLLS] += len(polls) // 6
-        state[kernel.N_INTERVALS] += len(intervals) // 2
+        state[slot.N_POLLS] += len(polls) // 6
+        state[slot.N_INTERVALS] += len(intervals) // 2
 
 
 def browse(
@@ -189,20 +190,20 @@ def browse(
         page = run.packet(page)
     state = run.world
     if isinstance(policy, Lpsm):
-        policy.resume(int(state[kernel.BEACONS_TO_SLEEP]))
-    end, since = int(state[kernel.NOW]), int(state[kernel.SINCE])
-    until = end if state[kernel.GATE] else min(end, int(state[kernel.UNTIL]))
+        policy.resume(int(state[slot.BEACONS_TO_SLEEP]))
+    end, since = int(state[slot.NOW]), int(state[slot.SINCE])
+    until = end if state[slot.GATE] else min(end, int(state[slot.UNTIL]))
     last = np.array([since, until] if until > since else [], dtype=np.int64)
     return Trip(
         end_ns=end,
-        awake_ns=int(state[kernel.BEFORE]) + max(0, until - since),
-        beacons=int(state[kernel.BEACONS]),
-        air_up_ns=int(state[kernel.AIR_UP_BUSY]),
-        air_down_ns=int(state[kernel.AIR_DOWN_BUSY]),
+        awake_ns=int(state[slot.BEFORE]) + max(0, until - since),
+        beacons=int(state[slot.BEACONS]),
+        air_up_ns=int(state[slot.AIR_UP_BUSY]),
+        air_down_ns=int(state[slot.AIR_DOWN_BUSY]),
         frames_lost=0,
         loads=run.loads,
-        polls=run.polls[: 6 * int(state[kernel.N_POLLS])].reshape(-1, 6),
-        intervals=np.concatenate([run.intervals[: 2 * int(state[kernel.N_INTERVALS])], last]),
+        polls=run.polls[: 6 * int(state[slot.N_POLLS])].reshape(-1, 6),
+        intervals=np.concatenate([run.intervals[: 2 * int(state[slot.N_INTERVALS])], last]),
         pages_handed_over=run.left_over,
     )
 
@@ -210,25 +211,25 @@ def browse(
 def _world(policy: Policy, browser: Browser, point: AccessPoint, interval_ns: int, most_objects: int) -> Ints:
     tcp = browser.tcp
     in_flight = (tcp.window + 4) * (browser.max_connections + 1)
-    p = kernel.new_world(1 << (2 * in_flight).bit_length(), most_objects)
-    (p[kernel.AIR_NUM], p[kernel.AIR_DEN]), p[kernel.AIR_DELAY] = point.air_up.ns_per_byte, point.air_up.delay_ns
-    (p[kernel.WIRE_NUM], p[kernel.WIRE_DEN]), p[kernel.WIRE_DELAY] = point.wire_up.ns_per_byte, point.wire_up.delay_ns
-    p[kernel.MSS], p[kernel.HEADER] = tcp.mss_bytes, tcp.header_bytes
-    p[kernel.FIRST_WINDOW], p[kernel.WINDOW], p[kernel.NAGLE] = tcp.initial_window, tcp.window, tcp.nagle
-    p[kernel.MIN_RTO], p[kernel.FIRST_RTO] = round(tcp.min_rto_s * _NS_PER_S), round(tcp.initial_rto_s * _NS_PER_S)
-    p[kernel.PERSISTENT], p[kernel.MAX_CONNECTIONS] = browser.persistent, browser.max_connections
-    p[kernel.INTERVAL] = interval_ns
+    p = slot.new_world(1 << (2 * in_flight).bit_length(), most_objects)
+    (p[slot.AIR_NUM], p[slot.AIR_DEN]), p[slot.AIR_DELAY] = point.air_up.ns_per_byte, point.air_up.delay_ns
+    (p[slot.WIRE_NUM], p[slot.WIRE_DEN]), p[slot.WIRE_DELAY] = point.wire_up.ns_per_byte, point.wire_up.delay_ns
+    p[slot.MSS], p[slot.HEADER] = tcp.mss_bytes, tcp.header_bytes
+    p[slot.FIRST_WINDOW], p[slot.WINDOW], p[slot.NAGLE] = tcp.initial_window, tcp.window, tcp.nagle
+    p[slot.MIN_RTO], p[slot.FIRST_RTO] = round(tcp.min_rto_s * _NS_PER_S), round(tcp.initial_rto_s * _NS_PER_S)
+    p[slot.PERSISTENT], p[slot.MAX_CONNECTIONS] = browser.persistent, browser.max_connections
+    p[slot.INTERVAL] = interval_ns
     full, bare = tcp.mss_bytes + tcp.header_bytes, tcp.header_bytes
-    p[kernel.AIR_FULL] = full * p[kernel.AIR_NUM] // p[kernel.AIR_DEN]
-    p[kernel.AIR_BARE] = bare * p[kernel.AIR_NUM] // p[kernel.AIR_DEN]
-    p[kernel.WIRE_FULL] = full * p[kernel.WIRE_NUM] // p[kernel.WIRE_DEN]
-    p[kernel.WIRE_BARE] = bare * p[kernel.WIRE_NUM] // p[kernel.WIRE_DEN]
+    p[slot.AIR_FULL] = full * p[slot.AIR_NUM] // p[slot.AIR_DEN]
+    p[slot.AIR_BARE] = bare * p[slot.AIR_NUM] // p[slot.AIR_DEN]
+    p[slot.WIRE_FULL] = full * p[slot.WIRE_NUM] // p[slot.WIRE_DEN]
+    p[slot.WIRE_BARE] = bare * p[slot.WIRE_NUM] // p[slot.WIRE_DEN]
     if isinstance(policy, StaticPsm):
-        p[kernel.KIND] = kernel.PSM
-        p[kernel.PERIOD], p[kernel.TIMEOUT] = policy.integers
+        p[slot.KIND] = slot.PSM
+        p[slot.PERIOD], p[slot.TIMEOUT] = policy.integers
     elif isinstance(policy, BoundedSlowdown):
-        p[kernel.KIND] = kernel.BSD
-        p[kernel.NUMERATOR], p[kernel.DENOMINATOR], p[kernel.HOLD], p[kernel.MAX_BEACONS] = policy.integers
+        p[slot.KIND] = slot.BSD
+        p[slot.NUMERATOR], p[slot.DENOMINATOR], p[slot.HOLD], p[slot.MAX_BEACONS] = policy.integers
     elif isinstance(policy, Lpsm):
-        p[kernel.KIND] = kernel.LPSM
+        p[slot.KIND] = slot.LPSM
     return p
