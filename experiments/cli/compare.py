@@ -59,7 +59,7 @@ def compare(
     from experiments.report.comparison import plain
     from experiments.study import sweep
     from experiments.study.compare import compare as aggregate
-    from experiments.study.run import Interrupted, default_jobs, run
+    from experiments.study.run import Interrupted, default_jobs, progress, run
     from experiments.study.store import Store
 
     config = configuration(model, SETTINGS if preset == "thesis" else None)
@@ -77,6 +77,9 @@ def compare(
     settings = {"traffic": traffic, "policies": wanted, "model": asdict(config), "preset": preset}
     store = Store(out, "compare", settings)
     try:
+        if jobs > 1:
+            with progress("compiling", None):
+                sweep.warm_up(tasks.values())
         results = run(
             sweep.simulate, tasks, jobs=jobs, finished=store.finished, keep=store.keep, title="runs of a policy"
         )

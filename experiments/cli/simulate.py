@@ -23,7 +23,11 @@ COLUMNS = ("policy", "page", "issue_s", "latency_s", "awake_s", "asleep_s", "bea
 @click.option("--radio", type=click.Path(path_type=Path), help="CSV file for the intervals awake and asleep.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of server delays and losses.")
 @click.option(
-    "--engine", type=click.Choice(["auto", "packet"]), default="auto", show_default=True, help="How it is computed."
+    "--engine",
+    type=click.Choice(["auto", "packet", "express"]),
+    default="auto",
+    show_default=True,
+    help="How it is computed.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the totals of the whole run as one JSON object.")
 @model_options
@@ -52,7 +56,7 @@ def simulate(
     name = netsim.canonical(policy)
     pages = traces.read_workload(workload)
     with progress(f"{len(pages)} pages", 1) as advance:
-        result = netsim.simulate(pages, name, config=config, seed=seed)
+        result = netsim.simulate(pages, name, config=config, seed=seed, engine=engine)
         advance()
     text = csv_text(result.pages[list(COLUMNS)])
     if polls is not None:

@@ -8,7 +8,7 @@ A task is a value, and `simulate` a pure function of it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ import netsim
 import traces
 from netsim.streams import generator
 
-__all__ = ["BASELINE", "Frames", "Generated", "Recorded", "Task", "frames", "simulate", "tasks"]
+__all__ = ["BASELINE", "Frames", "Generated", "Recorded", "Task", "frames", "simulate", "tasks", "warm_up"]
 
 BASELINE = "none"  # what slowdowns and the two reference energies are measured against
 WORKLOAD_STREAM = 0  # the stream of random numbers that draws the traffic
@@ -124,6 +124,13 @@ def tasks(
     if len(listed) < len(workloads) * len(names):
         raise ValueError("replications must have different names")
     return listed
+
+
+def warm_up(listed: Iterable[Task]) -> None:
+    """Run one small page under every policy, so that what must be compiled is compiled once, before processes start."""
+    page = traces.Page("", 1, 1)
+    for policy, config in dict.fromkeys((task.policy, task.config) for task in listed):
+        netsim.simulate([page], policy, config=config)
 
 
 def simulate(task: Task) -> dict[str, Any]:

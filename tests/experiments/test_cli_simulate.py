@@ -134,3 +134,10 @@ def test_a_workload_that_is_not_there_and_an_output_that_cannot_be_written_are_n
     assert "absent.jsonl" in complaint("simulate", tmp_path / "absent.jsonl")
     assert "work.jsonl" in complaint("simulate", workload, "--out", workload / "pages.csv")
     assert "is a folder" in complaint("simulate", workload, "--out", tmp_path)
+
+
+@pytest.mark.parametrize("policy", ["none", "psm:200", "bsd:0.5", "lpsm:log"])
+def test_engines_write_the_same_bytes(lpsm: Run, workload: Path, policy: str) -> None:
+    one, two = (lpsm("simulate", workload, "--policy", policy, "--engine", engine) for engine in ("packet", "express"))
+    assert one.exit_code == two.exit_code == 0
+    assert one.stdout == two.stdout

@@ -62,3 +62,12 @@ def test_empty_traffic_is_an_error() -> None:
     session = sweep.Recorded(name="s", seed=0, recorded=(PAGE,))
     with pytest.raises(ValueError, match="different names"):
         sweep.tasks([session, session], ["none"], CONFIG)
+
+
+def test_warming_up_runs_every_policy_and_leaves_no_trace() -> None:
+    listed = sweep.tasks([sweep.Generated(n_pages=2, seed=0)], ["psm", "lpsm"], CONFIG)
+    before = {key: sweep.simulate(task) for key, task in listed.items()}
+    sweep.warm_up(listed.values())
+    assert {key: sweep.simulate(task) for key, task in listed.items()} == before
+    with pytest.raises(ValueError, match="multiple"):
+        sweep.warm_up([sweep.Task(workload=sweep.Generated(n_pages=1, seed=0), policy="psm:150", config=CONFIG)])
