@@ -9,14 +9,14 @@ from scipy import integrate, special, stats
 from lpsm import samplers
 from lpsm import synthetic_streams as streams
 from lpsm.bounds import active
+from tests.oracles import law_trials, trials
 from tests.oracles import sampler_bounds as oracle
-from tests.oracles import sampler_trials as trials
 
 MANY = [100, pytest.param(1000, marks=pytest.mark.long)]
 
 
 @pytest.mark.parametrize("n_trials", MANY)
-@pytest.mark.parametrize("trial", trials.SPHERE, ids=lambda trial: trial.__name__)
+@pytest.mark.parametrize("trial", law_trials.SPHERE, ids=lambda trial: trial.__name__)
 def test_exact_probabilities_keep_what_the_lemma_promises(trial, n_trials):
     result = trials.tally(trial, n_trials)
     assert not result.violated

@@ -6,8 +6,9 @@ import pytest
 from lpsm import samplers
 from lpsm import synthetic_streams as streams
 from lpsm.bounds import drift, second_order
+from tests.oracles import mean_trials as means
+from tests.oracles import path_trials, trials
 from tests.oracles import sampler_bounds as oracle
-from tests.oracles import sampler_trials as trials
 
 MANY = [200, pytest.param(1000, marks=pytest.mark.long)]
 
@@ -73,7 +74,7 @@ def test_without_drift_the_matrices_are_those_of_ridge_regression():
 
 
 @pytest.mark.parametrize("n_trials", MANY)
-@pytest.mark.parametrize("trial", trials.DRIFT, ids=lambda trial: trial.__name__)
+@pytest.mark.parametrize("trial", path_trials.DRIFT, ids=lambda trial: trial.__name__)
 def test_no_run_violates_the_bound_and_most_bounds_say_something(trial, n_trials):
     result = trials.tally(trial, n_trials)
     assert not result.violated
@@ -82,7 +83,7 @@ def test_no_run_violates_the_bound_and_most_bounds_say_something(trial, n_trials
 
 
 @pytest.mark.parametrize("n_streams", [2, pytest.param(12, marks=pytest.mark.long)])
-@pytest.mark.parametrize("expected", [trials.expected_selective_drift, trials.expected_tuned_drift])
+@pytest.mark.parametrize("expected", [means.expected_selective_drift, means.expected_tuned_drift])
 def test_mean_mistakes_of_selective_lasec_stay_below_the_bound(expected, n_streams):
     for seed in range(n_streams):
         sides = expected(seed, 200)

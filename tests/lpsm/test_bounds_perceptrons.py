@@ -5,14 +5,15 @@ import pytest
 
 from lpsm import samplers
 from lpsm.bounds import perceptrons as bounds
+from tests.oracles import mean_trials as means
+from tests.oracles import path_trials, trials
 from tests.oracles import sampler_bounds as oracle
-from tests.oracles import sampler_trials as trials
 
 MANY = [200, pytest.param(1000, marks=pytest.mark.long)]
 
 
 @pytest.mark.parametrize("n_trials", MANY)
-@pytest.mark.parametrize("trial", trials.PERCEPTRONS, ids=lambda trial: trial.__name__)
+@pytest.mark.parametrize("trial", path_trials.PERCEPTRONS, ids=lambda trial: trial.__name__)
 def test_no_run_violates_the_bound_and_most_bounds_say_something(trial, n_trials):
     result = trials.tally(trial, n_trials)
     assert not result.violated
@@ -23,7 +24,7 @@ def test_no_run_violates_the_bound_and_most_bounds_say_something(trial, n_trials
 @pytest.mark.parametrize("n_streams", [2, pytest.param(20, marks=pytest.mark.long)])
 def test_mean_mistakes_of_the_selective_perceptron_stay_below_theorem_1(n_streams):
     for seed in range(n_streams):
-        sides = trials.expected_selective_perceptron(seed, 200 if n_streams == 2 else 400)
+        sides = means.expected_selective_perceptron(seed, 200 if n_streams == 2 else 400)
         low, mean, high = trials.interval(sides.lhs - sides.rhs)
         assert low <= 1e-9  # with the best comparator the two sides all but agree: see the next line
         assert max(mean, high) < 0.05 * sides.rhs.mean() + 1.0
@@ -35,9 +36,9 @@ def test_mean_mistakes_of_the_selective_perceptron_stay_below_theorem_1(n_stream
     [("perceptron-ss", {"b": 0.3}), ("sop-label-efficient", {"C": 0.3}), ("lasec-ss", {"a": 0.3, "b": 1.0, "c": 9.0})],
 )
 def test_the_number_of_labels_is_the_sum_of_the_coins_in_expectation(key, params):
-    X, y = trials.noisy_separable(1)
+    X, y = means.noisy_separable(1)
     parameter = next(iter(params.values()))
-    logs = trials.repeated(key, X, y, 200, 3, **params)
+    logs = means.repeated(key, X, y, 200, 3, **params)
     surplus = np.array([log.queried.sum() - np.sum(parameter / (parameter + np.abs(log.margin))) for log in logs])
     low, _, high = trials.interval(surplus, level=0.999)
     assert low <= 0.0 <= high

@@ -7,13 +7,14 @@ from scipy import stats
 from lpsm import samplers
 from lpsm import synthetic_streams as streams
 from lpsm.bounds import low_noise, risk, second_order
-from tests.oracles import sampler_trials as trials
+from tests.oracles import law_trials, path_trials, trials
+from tests.oracles import mean_trials as means
 
 MANY = [200, pytest.param(1000, marks=pytest.mark.long)]
 
 
 @pytest.mark.parametrize("n_trials", MANY)
-@pytest.mark.parametrize("trial", trials.SECOND_ORDER, ids=lambda trial: trial.__name__)
+@pytest.mark.parametrize("trial", [*path_trials.SECOND_ORDER, *law_trials.LOW_NOISE], ids=lambda trial: trial.__name__)
 def test_no_run_violates_the_bound_and_most_bounds_say_something(trial, n_trials):
     result = trials.tally(trial, n_trials)
     assert not result.violated
@@ -22,7 +23,7 @@ def test_no_run_violates_the_bound_and_most_bounds_say_something(trial, n_trials
 
 
 @pytest.mark.parametrize("n_trials", [20, pytest.param(1000, marks=pytest.mark.long)])
-@pytest.mark.parametrize("trial", trials.PROBABLE, ids=lambda trial: trial.__name__)
+@pytest.mark.parametrize("trial", law_trials.PROBABLE, ids=lambda trial: trial.__name__)
 def test_bounds_with_high_probability_fail_no_oftener_than_they_may(trial, n_trials):
     result = trials.tally(trial, n_trials)
     assert len(result.violated) <= stats.binom.ppf(0.999, n_trials, 0.05)
@@ -33,10 +34,10 @@ def test_bounds_with_high_probability_fail_no_oftener_than_they_may(trial, n_tri
 @pytest.mark.parametrize(
     "expected",
     [
-        trials.expected_selective_second_order,
-        trials.expected_label_efficient,
-        trials.expected_linear_source,
-        trials.expected_supervised,
+        means.expected_selective_second_order,
+        means.expected_label_efficient,
+        means.expected_linear_source,
+        means.expected_supervised,
     ],
 )
 def test_means_over_runs_stay_below_the_bound_in_expectation(expected, n_streams):
@@ -50,16 +51,16 @@ def test_means_over_runs_stay_below_the_bound_in_expectation(expected, n_streams
 
 @pytest.mark.parametrize("n_runs", [3, pytest.param(200, marks=pytest.mark.long)])
 def test_the_adaptive_sampler_keeps_its_regret_and_its_labels(n_runs):
-    for sides in trials.expected_adaptive(0, n_runs):
+    for sides in means.expected_adaptive(0, n_runs):
         assert trials.interval(sides.lhs - sides.rhs)[2] <= 0.0
         assert sides.rhs.mean() < 0.3 * sides.trivial
 
 
 def test_the_sop_ss_coins_add_up_to_its_labels_in_expectation():
-    X, y = trials.noisy_separable(1)
+    X, y = means.noisy_separable(1)
     surplus = []
-    for log in trials.repeated("sop-ss", X, y, 200, 4, b=0.3):
-        m, r = np.abs(log.margin), trials.second_order_path(X, log.stored, 1.0)
+    for log in means.repeated("sop-ss", X, y, 200, 4, b=0.3):
+        m, r = np.abs(log.margin), path_trials.second_order_path(X, log.stored, 1.0)
         surplus.append(log.queried.sum() - np.sum(0.3 / (0.3 + m + m * m * (1 + r) / 2)))
     low, _, high = trials.interval(np.array(surplus), level=0.999)
     assert low <= 0.0 <= high
@@ -99,7 +100,7 @@ def test_the_log_determinant_is_that_of_its_eigenvalues_and_capped_by_equal_ones
 def test_the_penalised_hypothesis_is_that_of_the_definition_evaluated_at_every_round():
     for seed in range(12):
         rng = np.random.default_rng(seed)
-        X, y, _, weights, starts, _ = trials.flipped_run(rng, 60)
+        X, y, _, weights, starts, _ = law_trials.flipped_run(rng, 60)
         used = starts < 60
         costs = []
         for t in range(60):
