@@ -66,7 +66,7 @@ def test_time_energy_bytes_and_frames_are_conserved(workload, policy, config, se
     workload = [page._replace(page=f"p{i}") for i, page in enumerate(workload)]
     with pytest.MonkeyPatch.context() as patch:
         tap = Tap(patch)
-        result = netsim.simulate(workload, policy, config=config, seed=seed)
+        result = netsim.simulate(workload, policy, config=config, seed=seed, engine="packet")
 
     # time
     assert result.awake_s + result.asleep_s == pytest.approx(result.elapsed_s, abs=1e-9)
