@@ -28,7 +28,15 @@ from numpy.typing import NDArray
 
 from lpsm._compile import compiled
 from lpsm.experts.scaled import decay, decay_scaled, power_of_two, scaled_column_round, scaled_share
-from lpsm.experts.vectors import add_two_rows, dot, lowest_loss, row_products, share_row, share_two_rows
+from lpsm.experts.vectors import (
+    add_two_rows,
+    dot,
+    lowest_loss,
+    row_products,
+    share_first_rows,
+    share_row,
+    share_two_rows,
+)
 
 __all__ = [
     "alpha_posterior",
@@ -75,10 +83,13 @@ def _sweep(weights: Floats, columns: Floats, factor: Floats) -> float:
         mass[0] = _single_column(weights.reshape(n), keep[0], columns[SPREAD, 0] * mass[0], factor)
         return float(top[0] * mass[0])
     spread = columns[SPREAD, :m]
-    for j in range(m):
-        share[j] = spread[j] * mass[j]
-        mass[j] = 0.0
-    for q in range(n // 2):
+    if n == 1:
+        for j in range(m):  # a single expert: spread is zero
+            weights[0, j] *= factor[0]
+            mass[j] = weights[0, j]
+        return dot(top, mass)
+    share_first_rows(weights[0], weights[1], keep, spread, share, mass, factor[0], factor[1])
+    for q in range(1, n // 2):
         i = 2 * q
         share_two_rows(weights[i], weights[i + 1], keep, share, mass, factor[i], factor[i + 1])
     if n % 2:

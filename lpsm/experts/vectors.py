@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lpsm._compile import compiled
 
-__all__ = ["add_two_rows", "dot", "lowest_loss", "row_products", "share_row", "share_two_rows"]
+__all__ = ["add_two_rows", "dot", "lowest_loss", "row_products", "share_first_rows", "share_row", "share_two_rows"]
 
 Floats = NDArray[np.float64]
 
@@ -92,6 +92,28 @@ def share_row(row: Floats, keep: Floats, share: Floats, mass: Floats, factor: fl
         value = factor * (keep[j] * row[j] + share[j])
         row[j] = value
         mass[j] += value
+
+
+@compiled
+def share_first_rows(
+    row: Floats,
+    next_row: Floats,
+    keep: Floats,
+    spread: Floats,
+    share: Floats,
+    mass: Floats,
+    factor: float,
+    next_factor: float,
+) -> None:
+    """As `share_two_rows`, for the first two experts: share <- spread * mass, and mass starts anew."""
+    for j in range(row.size):
+        k, s = keep[j], spread[j] * mass[j]
+        value = factor * (k * row[j] + s)
+        next_value = next_factor * (k * next_row[j] + s)
+        share[j] = s
+        row[j] = value
+        next_row[j] = next_value
+        mass[j] = value + next_value
 
 
 @compiled
