@@ -140,6 +140,7 @@ def new_state(plan: Plan, n_features: int, budget: int, threshold: float, dtype:
         weights=np.zeros(n_features if primal else capacity, dtype=dtype),
         matrix=matrix,
         waiting=np.zeros((layout.BLOCK if second and primal else 0, n_features if primal else 0), dtype=dtype),
+        anchors=np.zeros((layout.ANCHORS if second and primal else 0, n_features if primal else 0), dtype=dtype),
         target=np.zeros(capacity if second and not primal else 0, dtype=dtype),
         rows=np.zeros((capacity, 0), dtype=dtype),
         columns=np.zeros((capacity, 0), dtype=np.int32),

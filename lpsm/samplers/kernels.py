@@ -27,11 +27,12 @@ from lpsm.samplers.layout import (
     SECOND_ORDER,
     SIZE,
     SMALL_MARGIN,
+    STORED,
     Plan,
     State,
     Work,
 )
-from lpsm.samplers.questions import NO, OPEN, YES, examine, grant, margin, prediction, probability, settle
+from lpsm.samplers.questions import NO, OPEN, SLACK, YES, examine, grant, margin, prediction, probability, settle
 from lpsm.samplers.rounds import add, load_dense, load_sparse, note_stored, numerator, self_similarity, store, variance
 
 __all__ = ["Outcome", "Stream", "close_round", "margins", "open_round", "stream"]
@@ -125,6 +126,27 @@ def close_round(
 
 
 @compiled
+def ruled_out(
+    plan: Plan, state: State, work: Work, n: int, sparse: bool, norm2: float, p: float, u: float, bias: float
+) -> bool:
+    """Whether the coin cannot ask, by a bound on r better than k(x,x) (1/b + N/c).
+
+    M is that multiple of I minus h h' of every update; leaving out all but the first
+    updates only enlarges x'M x.
+    """
+    counts = state.counts
+    bound = norm2 * (plan.ridge + counts[STORED] * plan.drift)
+    slack = bound * (SLACK - 1.0)
+    for k in range(min(counts[STORED], state.anchors.shape[0])):
+        h = state.anchors[k]
+        overlap = gather_dot(work.x, work.columns, n, h) if sparse else dot(work.x, h, n)
+        bound -= overlap * overlap
+        if u >= probability(plan, counts, state.scalars, p, max(bound, 0.0) + slack, norm2, bias):
+            return True
+    return False
+
+
+@compiled
 def has_room(plan: Plan, state: State, n: int) -> bool:
     """Whether one more instance of n values can be stored."""
     if n > state.rows.shape[1]:
@@ -195,9 +217,12 @@ def stream(
             if verdict == OPEN:
                 if direct:
                     norm2, loaded = load(plan, work, world, sparse, t), True
-                r = variance(plan, state, work, n, sparse, norm2)
-                chance = probability(plan, counts, scalars, p, r, norm2, bias)
-                verdict = YES if u < chance else NO
+                if lazy and primal and ruled_out(plan, state, work, n, sparse, norm2, p, u, bias):
+                    verdict = NO
+                else:
+                    r = variance(plan, state, work, n, sparse, norm2)
+                    chance = probability(plan, counts, scalars, p, r, norm2, bias)
+                    verdict = YES if u < chance else NO
             query, _ = grant(plan, counts, chance, verdict == YES, floor)
         out.margin[t] = margin(plan, p, max(r, 0.0))
         out.prediction[t] = prediction(plan, p, query)

@@ -34,6 +34,8 @@ N_COUNTS = 11
 
 # Rank-one updates of a primal inverse that wait to be applied in one pass over it.
 BLOCK = 8
+# Updates remembered for good, to bound r without the matrix.
+ANCHORS = 32
 
 # `State.scalars` (float64): the threshold s of the halving rule, the largest squared norm at an update,
 # and, for a kernel given by a callable, k(x, x) of the round in progress.
@@ -69,6 +71,7 @@ class State(NamedTuple):
     weights: NDArray[Any]  # (d,) v or w; dual: (capacity,) coefficient of each stored instance
     matrix: NDArray[Any]  # primal: (d, d) A^-1 or M; dual: (capacity, capacity) upper factor U, U'U = I + K
     waiting: NDArray[Any]  # primal: (BLOCK, d) the h of the updates A^-1 -= h h' not yet applied to the matrix
+    anchors: NDArray[Any]  # primal: (ANCHORS, d) the h of the first updates
     target: NDArray[Any]  # dual: (capacity,) U'^-1 y
     rows: NDArray[Any]  # stored instances: (capacity, d), or (capacity, width) values when sparse
     columns: NDArray[Any]  # (capacity, width) their columns when sparse

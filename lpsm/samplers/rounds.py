@@ -246,6 +246,8 @@ def store_second_order(
         for j in range(weights.shape[0]):
             weights[j] += g[j] * step
             h[j] = g[j] * inverse
+        if state.counts[STORED] < state.anchors.shape[0]:
+            state.anchors[state.counts[STORED]] = h
         state.counts[PENDING] = waiting + 1
         if waiting + 1 == BLOCK:
             downdate(state.matrix, state.waiting, BLOCK * plan.drift)
