@@ -28,7 +28,7 @@ WINDOW_S = 150.0  # of the picture of sleep times
 @click.option("--seed", type=int, default=0, show_default=True, help="First seed.")
 @click.option("--seeds", type=int, default=10, show_default=True, help="Number of seeds: SEED, SEED+1, ...")
 @click.option("--policies", default=POLICIES, show_default=True, help="What is compared, separated by commas.")
-@click.option("--trace", type=click.Path(path_type=Path), help="Recorded browsing instead: a session is a replication.")
+@click.option("--trace", type=click.Path(path_type=Path), help="Browsing instead: each session a replication.")
 @click.option("--member", metavar="GLOB", help="Only these members of the trace (an archive or a folder).")
 @click.option("--skip-damaged", is_flag=True, help="Count damaged parts of a trace and go on, instead of giving up.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("out/compare"), show_default=True, help="Folder.")
@@ -131,6 +131,12 @@ def _recorded(
         raise ValueError(f"seed must be at least 0, got {seed}")
     report = traces.Report()
     workloads: list[Generated | Recorded] = []
+    if traces.detect(trace) == "workload":  # pages already, one session
+        if member is not None:
+            raise ValueError(f"member chooses sessions of a trace, {trace} is a workload")
+        workloads = [Recorded(name="workload", seed=seed, recorded=tuple(traces.read_workload(trace)))]
+        digest = content_digest(trace)
+        return workloads, {"kind": "trace", "sha256": digest, "member": None, "seed": seed, "sessions": 1}
     with progress("sessions read", None) as advance:
         for session in traces.sessions(trace, member=member, skip_damaged=skip_damaged, report=report):
             if pages := tuple(traces.pages(session.requests, report=report)):

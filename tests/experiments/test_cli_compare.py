@@ -183,3 +183,11 @@ def test_an_interrupted_comparison_says_what_it_keeps_and_goes_on_from_there(tmp
     subprocess.run([*program, *arguments, "--out", str(tmp_path / "whole")], check=True, capture_output=True)
     assert contents(tmp_path / "out") == contents(tmp_path / "whole")
     assert not (tmp_path / "out.partial").exists()
+
+
+def test_a_workload_file_is_one_session(lpsm: Run, workload: Path, tmp_path: Path) -> None:
+    arguments = ["compare", "--trace", workload, "--policies", "psm", "--jobs", "1", "--out", tmp_path / "out"]
+    data = json.loads(lpsm(*arguments, "--json").stdout)
+    assert data["replications"] == 1
+    assert {row["pages"] for row in data["summary"]} == {3}
+    assert lpsm(*arguments, "--member", "x").exit_code == 2
