@@ -92,7 +92,7 @@ def learner_rows():
         size = f"LearnAlpha {n} x {m}"
         learner = LearnAlpha(n, alphas)
         add(f"{size}, run", least(lambda a=learner, b=losses: a.run(b, weights=False), rounds), n * m, target)
-        add(f"{size}, run with weights", least(lambda a=learner, b=losses: a.run(b), rounds), n * m)
+        add(f"{size}, run, weights read", least(lambda a=learner, b=losses: a.run(b).weights, rounds), n * m)
         singles = list(losses[:200])
 
         def single(learner=learner, singles=singles):
