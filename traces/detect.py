@@ -31,7 +31,9 @@ FORMATS = {
 _HEAD_BYTES = 1 << 16
 _PCAP_MAGIC = tuple(bytes.fromhex(magic) for magic in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "0a0d0d0a"))
 _SHOWTRACE = re.compile(rb"\d+:\d+ \d+:\d+ \d+:\d+ ")
-_TABLE = re.compile(rb'[ \t]*"?(-?[0-9.]+(e[+-]?\d+)?"?[ \t]*[,;\t]|[A-Za-z_ ]+"?[ \t]*[,;\t])', re.IGNORECASE)
+_ROW = rb'[ \t]*"?-?[0-9.]+(e[+-]?\d+)?"?[ \t]*[,;\t]'
+_NAMES = rb'([^\n]*[,;\t])?[ \t]*"?(time|start)(_s)?"?[ \t\r]*([,;\t\n]|$)'
+_TABLE = re.compile(rb"(%s|%s)" % (_ROW, _NAMES), re.IGNORECASE)
 
 
 def detect(path: str | PathLike[str]) -> str:

@@ -42,7 +42,8 @@ def test_every_format_has_its_seed():
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\n", b"hello world\n", bytes(1000), b"\x89PNG\r\n\x1a\n\0\0", b"%PDF-1.4\n"]
+    "content",
+    [b"", b"hello world\n", b"a, list, of words\n", bytes(1000), b"\x89PNG\r\n\x1a\n\0\0", b"%PDF-1.4\n"],
 )
 def test_other_content_is_refused_with_what_is_known(tmp_path, content):
     (tmp_path / "t").write_bytes(content)
