@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments.figures import replay as figures
+from experiments.figures.style import pictures
+from experiments.study.replay import Details, ReplayConfig, details
+from traces import Request
+
+CONFIG = ReplayConfig(horizon=100)
+
+
+@pytest.fixture(scope="module")
+def found() -> Details:
+    starts = range(0, 400_000_000, 9_000_000)
+    return details([Request("c", "s", start, start + 2_000_000, 300, start % 50_000 + 1) for start in starts], CONFIG)
+
+
+def test_thinning_keeps_the_mean_of_equal_stretches_and_short_frames_as_they_are() -> None:
+    frame = pd.DataFrame({"x": np.arange(600.0)})
+    thin = figures.thinned(frame, 200)
+    assert thin["x"].tolist() == [3.0 * k + 1 for k in range(200)]
+    assert figures.thinned(frame.head(10), 200)["x"].tolist() == list(range(10))
+    assert len(figures.thinned(frame.head(401), 200)) <= 200
+
+
+def test_every_picture_is_grey_and_the_same_twice(found: Details) -> None:
+    summary = pd.DataFrame({"mixture_regret": [1e-3, -1e-5], "polling_regret": [-1e-3, 2e-3]})
+    drawn = {
+        "losses": lambda: figures.losses(found.polls),
+        "weights": lambda: figures.weights(found.polls),
+        "competition": lambda: figures.competition(found.regrets, found.partitions),
+        "alphas": lambda: figures.alphas(found.alphas, found.posterior),
+        "regret": lambda: figures.regret_distribution(summary),
+    }
+    for name, draw in drawn.items():
+        first = pictures(name, draw())
+        assert first == pictures(name, draw()), name
+        colours = set(re.findall(r"#([0-9a-f]{6})\b", first[f"{name}.svg"].decode()))
+        assert all(colour[:2] == colour[2:4] == colour[4:] for colour in colours), name
+
+
+def test_the_map_of_weights_spans_the_replay_and_has_a_row_an_expert(found: Details) -> None:
+    axes = figures.weights(found.polls).axes[0]
+    (mesh,) = axes.collections
+    edges = mesh.get_coordinates()[0, :, 0]
+    assert edges[0] == 0.0
+    assert edges[-1] == found.polls["time_s"].iloc[-1]
+    assert (np.diff(edges) > 0).all()
+    assert mesh.get_array().shape[0] == len(CONFIG.times_ms)
+
+
+def test_the_competition_ends_at_the_regrets_of_the_frame(found: Details) -> None:
+    fixed = figures.competition(found.regrets, found.partitions).axes[0]
+    step = max(1, len(found.regrets) // figures.STRETCHES)
+    row = found.regrets.iloc[::step].iloc[-1]
+    assert fixed.lines[0].get_ydata()[-1] == pytest.approx(row["polling_loss"] - row["best_expert_loss"])
