@@ -4,7 +4,7 @@ from netsim.access_point import LinkConfig
 from netsim.policies import Plan, Policy, View, canonical
 from netsim.radio import Energy, RadioConfig
 from netsim.server import ServerDelay
-from netsim.simulation import SimulationConfig, SimulationResult, simulate
+from netsim.simulation import SimulationConfig, SimulationResult, simulate, simulate_cell
 from netsim.tcp import TcpConfig
 
 __all__ = [
@@ -20,4 +20,5 @@ __all__ = [
     "View",
     "canonical",
     "simulate",
+    "simulate_cell",
 ]

@@ -133,6 +133,23 @@ class Browser:
             if page.think_s:
                 yield Timeout(env, round(page.think_s * _NS_PER_S))
 
+    def trip(self, end_ns: int, air_up_ns: int, air_down_ns: int, frames_lost: int) -> Trip:
+        """End the run at `end_ns`, and return what it leaves behind."""
+        station = self.station
+        station.finish(end_ns)
+        return Trip(
+            end_ns=end_ns,
+            awake_ns=station.awake_ns(end_ns),
+            beacons=station.beacons,
+            air_up_ns=air_up_ns,
+            air_down_ns=air_down_ns,
+            frames_lost=frames_lost,
+            loads=np.array(self.loads, dtype=np.int64).reshape(-1, 4),
+            polls=np.array(station.polls, dtype=np.int64).reshape(-1, 6),
+            intervals=np.array(station.intervals, dtype=np.int64),
+            pages_handed_over=0,
+        )
+
     def arrived(self, connection: Connection) -> None:
         """Go on when the last byte of what `connection` was fetching has come."""
         self.station.outstanding -= 1

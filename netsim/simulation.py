@@ -8,13 +8,14 @@ in the frames of the result.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from simpy import Event
 
 from netsim import express, policies, streams
 from netsim.access_point import AccessPoint, LinkConfig
@@ -27,7 +28,7 @@ from netsim.station import Station
 from netsim.tcp import TcpConfig
 from traces.records import Page
 
-__all__ = ["SimulationConfig", "SimulationResult", "simulate"]
+__all__ = ["SimulationConfig", "SimulationResult", "simulate", "simulate_cell"]
 
 _NS_PER_S = 1_000_000_000
 _NS_PER_MS = 1_000_000
@@ -201,28 +202,17 @@ def simulate(
     config = SimulationConfig() if config is None else config
     workload = list(pages)
     _check(workload)
-    if isinstance(policy, str):
-        policy = policies.make(policy, beacon_interval_ns=config.beacon_interval_ns)
-    else:
-        policy = deepcopy(policy)
+    policy = _own(policy, config)
     reason = None if engine == "packet" else express.why_not(policy, config.link.loss_rate)
     if reason and engine == "express":
         raise express.NotCoveredError(f"engine express does not cover this run: {reason}")
     clock = Clock()
     access_point = AccessPoint(clock, config.link, streams.generator(seed, streams.LOSS))
-    station = Station(clock, access_point, policy, config.beacon_interval_ns)
-    browser = Browser(
-        clock,
-        station,
-        Server(clock),
-        config.tcp,
-        persistent=config.connections == "persistent",
-        max_connections=config.max_connections,
-    )
+    browser = _browser(clock, access_point, policy, config, alone=True)
     delays = config.server_delay.draw(workload, streams.generator(seed, streams.SERVER))
     if engine == "packet" or reason:
         clock.run(until=clock.process(browser.browse(workload, delays)))
-        trip = _packet_trip(clock.now, browser, access_point)
+        trip = browser.trip(clock.now, access_point.air_up.busy_ns, access_point.air_down.busy_ns, access_point.lost)
     else:
         trip = express.browse(
             workload,
@@ -233,10 +223,83 @@ def simulate(
             beacon_interval_ns=config.beacon_interval_ns,
             hand_over=engine == "auto",
         )
+    return _result(workload, policy, config.radio, trip)
+
+
+def simulate_cell(
+    clients: Iterable[tuple[Iterable[Page], str | Policy]],
+    *,
+    config: SimulationConfig | None = None,
+    seed: int = 0,
+) -> list[SimulationResult]:
+    """Browse with several clients behind one access point; one record a client, in the order given.
+
+    The clients share all four links (each of them first in, first out) and have buffers and gates of their own.
+    A client leaves when its pages are done.  With one client this is `simulate` on the packet model.
+
+    Parameters
+    ----------
+    clients : iterable of (pages, policy)
+        As for `simulate`.
+    config : SimulationConfig, optional
+        The world.
+    seed : int
+        Of the server delays (stream index: the place of the client) and of the losses.
+
+    Raises
+    ------
+    ValueError
+        If there is no client, or as `simulate` does.
+    """
+    config = SimulationConfig() if config is None else config
+    given = [(list(pages), policy) for pages, policy in clients]
+    if not given:
+        raise ValueError("a cell must have at least one client, got none")
+    clock = Clock()
+    access_point = AccessPoint(clock, config.link, streams.generator(seed, streams.LOSS))
+    members: list[tuple[list[Page], Policy]] = []
+    trips: dict[int, Trip] = {}
+    visits = []
+
+    def visit(place: int, browser: Browser, delays: Sequence[list[int]]) -> Generator[Event, None, None]:
+        yield from browser.browse(members[place][0], delays)
+        station = browser.station
+        trips[place] = browser.trip(clock.now, station.air_up_ns, station.air_down_ns, station.lost)
+
+    for place, (workload, policy) in enumerate(given):
+        _check(workload)
+        members.append((workload, _own(policy, config)))
+        browser = _browser(clock, access_point, members[-1][1], config, alone=False)
+        delays = config.server_delay.draw(workload, streams.generator(seed, streams.SERVER, place))
+        visits.append(clock.process(visit(place, browser, delays)))
+    clock.run(until=clock.all_of(visits))
+    return [_result(*member, config.radio, trips[place]) for place, member in enumerate(members)]
+
+
+def _own(policy: str | Policy, config: SimulationConfig) -> Policy:
+    if isinstance(policy, str):
+        return policies.make(policy, beacon_interval_ns=config.beacon_interval_ns)
+    return deepcopy(policy)
+
+
+def _browser(
+    clock: Clock, access_point: AccessPoint, policy: Policy, config: SimulationConfig, *, alone: bool
+) -> Browser:
+    return Browser(
+        clock,
+        Station(clock, access_point, policy, config.beacon_interval_ns, alone=alone),
+        Server(clock),
+        config.tcp,
+        persistent=config.connections == "persistent",
+        max_connections=config.max_connections,
+    )
+
+
+def _result(workload: Sequence[Page], policy: Policy, radio: RadioConfig, trip: Trip) -> SimulationResult:
     end, awake = trip.end_ns, trip.awake_ns
     return SimulationResult(
         policy=policy.spec,
-        energy=config.radio.energy(awake, end - awake, trip.beacons, len(workload)),
+        energy=radio.energy(awake, end - awake, trip.beacons, len(workload)),
         elapsed_s=end / _NS_PER_S,
         awake_s=awake / _NS_PER_S,
         asleep_s=(end - awake) / _NS_PER_S,
@@ -247,25 +310,8 @@ def simulate(
         final_policy=policy,
         pages_handed_over=trip.pages_handed_over,
         _names=[page.page for page in workload],
-        _radio=config.radio,
+        _radio=radio,
         _trip=trip,
-    )
-
-
-def _packet_trip(end_ns: int, browser: Browser, access_point: AccessPoint) -> Trip:
-    station = browser.station
-    station.finish(end_ns)
-    return Trip(
-        end_ns=end_ns,
-        awake_ns=station.awake_ns(end_ns),
-        beacons=station.beacons,
-        air_up_ns=access_point.air_up.busy_ns,
-        air_down_ns=access_point.air_down.busy_ns,
-        frames_lost=access_point.lost,
-        loads=np.array(browser.loads, dtype=np.int64).reshape(-1, 4),
-        polls=np.array(station.polls, dtype=np.int64).reshape(-1, 6),
-        intervals=np.array(station.intervals, dtype=np.int64),
-        pages_handed_over=0,
     )
 
 

@@ -41,6 +41,8 @@ class Station:
         Decides; asked in the order of time.
     beacon_interval_ns : int
         Time between beacons.
+    alone : bool
+        Whether no other client shares the links.
 
     Attributes
     ----------
@@ -56,13 +58,22 @@ class Station:
     """
 
     def __init__(
-        self, env: Clock, access_point: AccessPoint, policy: Policy, beacon_interval_ns: int = 100_000_000
+        self,
+        env: Clock,
+        access_point: AccessPoint,
+        policy: Policy,
+        beacon_interval_ns: int = 100_000_000,
+        *,
+        alone: bool = True,
     ) -> None:
         self._env = env
         self._access_point = access_point
         self._policy = policy
         self._interval_ns = beacon_interval_ns
         self._view = View("idle", 0, None, None, 0, 0, (), None)
+        self._alone = alone
+        self._transmitted_ns = 0  # when its own transmitter is idle
+        self.air_up_ns = self.air_down_ns = self.lost = 0  # kept only where the links are shared
         self.outstanding = 0
         self.beacons = 0
         self.intervals = array("q")
@@ -86,7 +97,7 @@ class Station:
     def _start(self) -> None:
         self._plan = plan = self._ask("idle", 0, 0)
         self._sleep_ns = plan.awake_until_ns
-        self.never_sleeps = isinstance(self._policy, AlwaysAwake)
+        self.never_sleeps = self._alone and isinstance(self._policy, AlwaysAwake)
         if self._sleep_ns <= 0:
             self._fall_asleep(0, plan)
 
@@ -101,8 +112,7 @@ class Station:
         self.advance(now)
         self._view.last_sent_ns = now
         self._wake(now)
-        self._access_point.uplink(packet)
-        transmitted = self._access_point.air_up.free_ns
+        self._transmitted_ns = transmitted = self._put_up(packet)
         if self._gate_open:
             self._plan = None
             self._busy_until_ns = max(self._busy_until_ns, transmitted)
@@ -124,13 +134,36 @@ class Station:
         self.advance(now)
         if self._gate_open:
             self._plan = None
-            self._busy_until_ns = max(self._busy_until_ns, self._access_point.downlink(now, packet, self._deliver))
+            self._busy_until_ns = max(self._busy_until_ns, self._put_down(now, packet))
             return
         if not self._buffer:
             Occurrence(self._env, self._wake_ns, self._at_beacon)
         self._buffer.append(packet)
         self._arrivals.append(now)
         self._buffered_bytes += packet.size_bytes
+
+    def _put_up(self, packet: Packet) -> int:
+        """Transmit; return when the transmitter is idle."""
+        point = self._access_point
+        if self._alone:
+            point.uplink(packet)
+        else:
+            before, lost = point.air_up.busy_ns, point.lost
+            point.uplink(packet)
+            self.air_up_ns += point.air_up.busy_ns - before
+            self.lost += point.lost - lost
+        return point.air_up.free_ns
+
+    def _put_down(self, at_ns: int, packet: Packet) -> int:
+        """Put a frame for this client onto the air; return when it has left it."""
+        point = self._access_point
+        if self._alone:
+            return point.downlink(at_ns, packet, self._deliver)
+        before, lost = point.air_down.busy_ns, point.lost
+        arrival = point.downlink(at_ns, packet, self._deliver)
+        self.air_down_ns += point.air_down.busy_ns - before
+        self.lost += point.lost - lost
+        return arrival
 
     def _at_beacon(self, _: Occurrence) -> None:
         self.advance(self._env.now)
@@ -196,7 +229,8 @@ class Station:
         )
 
     def resume(self, state: Sequence[int]) -> None:
-        """Take over what `state` returned."""
+        """Take over what `state` returned; the links are as they were then."""
+        self._transmitted_ns = self._access_point.air_up.free_ns
         gate, self._busy_until_ns, planned, self._sleep_ns, wake, repeat, opens, *rest = state
         self._gate_open = bool(gate)
         self._plan = Plan(self._sleep_ns, wake, bool(opens), repeat) if planned else None
@@ -260,7 +294,7 @@ class Station:
         elif plan.awake_until_ns > at_ns:
             self._wake(at_ns)
             self._gate_open = True
-            self._busy_until_ns = max(at_ns, self._access_point.air_up.free_ns)
+            self._busy_until_ns = max(at_ns, self._transmitted_ns)
             self._plan = plan
             self._sleep_ns = max(plan.awake_until_ns, self._busy_until_ns)
         else:
@@ -270,10 +304,10 @@ class Station:
     def _open_gate(self, at_ns: int) -> None:
         self._gate_open = True
         self._plan = None
-        busy = max(at_ns, self._access_point.air_up.free_ns)
+        busy = at_ns
         for packet in self._buffer:
-            busy = self._access_point.downlink(at_ns, packet, self._deliver)
-        self._busy_until_ns = max(busy, self._access_point.air_up.free_ns)
+            busy = self._put_down(at_ns, packet)
+        self._busy_until_ns = max(busy, self._transmitted_ns)
         self._buffer.clear()
         self._arrivals.clear()
         self._buffered_bytes = 0

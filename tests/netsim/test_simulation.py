@@ -124,6 +124,37 @@ def test_at_most_so_many_connections_are_open_at_a_time_and_each_object_may_have
     assert four < separate < one
 
 
+def test_a_cell_of_one_client_is_the_single_client():
+    alone = netsim.simulate(PAGES, "psm", seed=3, engine="packet")
+    [shared] = netsim.simulate_cell([(PAGES, "psm")], seed=3)
+    assert shared.pages.equals(alone.pages)
+    assert shared.polls.equals(alone.polls)
+    assert shared.radio.equals(alone.radio)
+    assert (shared.energy, shared.uplink_air_s, shared.downlink_air_s) == (
+        alone.energy,
+        alone.uplink_air_s,
+        alone.downlink_air_s,
+    )
+    [awake] = netsim.simulate_cell([(PAGES, "none")], seed=3)
+    assert awake.pages.equals(netsim.simulate(PAGES, seed=3, engine="packet").pages)
+
+
+def test_clients_that_share_an_access_point_slow_each_other_down_and_keep_their_own_energy():
+    heavy = [Page(f"h{i}", 300, 400_000, (), 0.0) for i in range(6)]
+    alone = netsim.simulate(heavy, "none", engine="packet")
+    cell = netsim.simulate_cell([(heavy, "none"), (heavy, "none"), (PAGES, "psm"), (PAGES, "lpsm")])
+    assert [result.policy for result in cell] == ["none", "none", "psm:100", "lpsm"]
+    assert cell[0].pages.latency_s.mean() > 1.5 * alone.pages.latency_s.mean()
+    assert cell[0].downlink_air_s == pytest.approx(alone.downlink_air_s)
+    for result in cell:
+        assert result.awake_s + result.asleep_s == pytest.approx(result.elapsed_s)
+    quiet = netsim.simulate(PAGES, "psm", engine="packet")
+    assert cell[2].downlink_air_s == pytest.approx(quiet.downlink_air_s)
+    assert cell[2].pages.latency_s.sum() > quiet.pages.latency_s.sum()
+    with pytest.raises(ValueError, match="at least one client"):
+        netsim.simulate_cell([])
+
+
 def test_an_exception_in_a_users_policy_comes_out_as_itself():
     class Broken:
         spec, host_aware = "broken", False
