@@ -75,7 +75,7 @@ def detect(path: str | PathLike[str]) -> str:
     if b"\0" in head:
         if _is_ucb(head):
             return "ucb"
-    elif _TABLE.match(re.sub(rb"(?m)^\s*(#.*)?\n", b"", text)):
+    elif _TABLE.match(_first_row(text)):
         return "csv"
     known = "; ".join(FORMATS.values())
     raise TraceError(path, "", f"the content must be of a known format ({known})", line[:60].decode("latin-1"))
@@ -86,3 +86,9 @@ def _is_ucb(head: bytes) -> bool:
     times = [int.from_bytes(head[at : at + 4], "big") for at in range(0, 24, 4)]
     likely = all(micro < 1_000_000 or micro == 0xFFFF_FFFF for micro in times[1::2])
     return len(head) >= 24 and likely and times[0] > 631_152_000
+
+
+def _first_row(text: bytes) -> bytes:
+    """Return the beginning of the first line that is neither empty nor a comment."""
+    rows = (line.strip() for line in text.split(b"\n"))
+    return next((row[:1024] for row in rows if row and not row.startswith(b"#")), b"")

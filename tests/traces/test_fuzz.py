@@ -44,6 +44,14 @@ def test_noise_is_read_or_refused(tmp_path, data):
     outcome(tmp_path / "t")
 
 
+@pytest.mark.parametrize("filler", [b"\t", b",", b" ", b"\n", b"#", b'"', b"[", b"{", b"1", b"1:1 ", b"a 1 1 "])
+def test_long_runs_of_one_thing_do_not_hold_detection_up(tmp_path, filler):
+    (tmp_path / "t").write_bytes(filler * (1 << 16))
+    start = time.process_time()
+    outcome(tmp_path / "t")
+    assert time.process_time() - start < SECONDS
+
+
 def test_a_bomb_of_zeros_is_refused_at_its_first_bytes(tmp_path):
     bomb = gzip.compress(bytes(1 << 26), 1) * 20  # 1.3 GB
     (tmp_path / "t").write_bytes(bomb)
