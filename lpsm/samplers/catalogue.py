@@ -15,11 +15,13 @@ import numpy as np
 
 from lpsm.samplers.dual import as_kernel
 from lpsm.samplers.entries import CATALOGUE, Entry
+from lpsm.samplers.learners import Lasec, LeastSquares
 from lpsm.samplers.sampler import Sampler
 
 __all__ = ["describe", "keys", "make"]
 
 _KERNEL_PARAMETERS = ("gamma", "degree", "coef0")
+LARGEST_MATRIX = 16_384  # rows: 2 GiB of float64
 
 
 def keys() -> tuple[str, ...]:
@@ -57,8 +59,9 @@ def make(
     normalize
         Whether instances are divided by their norm; None for what the key's paper does.
     kernel
-        None for the primal form; "linear", "rbf" (gamma), "poly" (degree, gamma, coef0) or a
-        function of two vectors for the dual form.
+        None for the primal form (beyond 16,384 features, where a second-order learner's matrix
+        no longer fits, for the linear dual one: the same margins); "linear", "rbf" (gamma),
+        "poly" (degree, gamma, coef0) or a function of two vectors for the dual form.
     dtype
         float64 or float32.
     **params
@@ -80,6 +83,8 @@ def make(
     if unknown := sorted(set(params) - set(known) | (set(of_kernel) if kernel is None else set())):
         raise ValueError(f"{key!r} takes the parameters {known}, got {unknown}")
     recipe = entry(**params)
+    if kernel is None and n_features > LARGEST_MATRIX and isinstance(recipe.learner, LeastSquares | Lasec):
+        kernel = "linear"
     return Sampler(
         recipe.learner,
         recipe.rule,

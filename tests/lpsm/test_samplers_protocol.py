@@ -7,6 +7,7 @@ import pickle
 import re
 from functools import partial
 from math import inf, nan
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -200,6 +201,20 @@ def test_every_key_says_paper_figure_and_its_parameters_by_symbol():
         text = samplers.describe(key)
         assert place.search(text), text
         assert symbols.get(key, "") in text
+
+
+def test_every_key_is_in_the_table_of_the_documentation():
+    page = (Path(__file__).parents[2] / "docs" / "samplers.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `([a-z-]+)`", page, re.MULTILINE)) == set(KEYS)
+
+
+def test_more_features_than_a_matrix_can_hold_switch_to_the_dual_form():
+    d = 60_000
+    rows = sparse.csr_matrix(X)
+    wide = sparse.csr_matrix((rows.data, rows.indices * 8_000, rows.indptr), shape=(len(Y), d))
+    for key in ("ssmd", "lasec", "perceptron"):
+        small, large = samplers.make(key, n_features=D), samplers.make(key, n_features=d)
+        np.testing.assert_allclose(large.run(wide, Y).margin, small.run(rows, Y).margin, atol=1e-9)
 
 
 # -- bad input ---------------------------------------------------------------------------------------
