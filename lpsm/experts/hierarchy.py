@@ -105,10 +105,8 @@ class Hierarchy:
         loss = np.empty(n_rounds)
         record = np.empty((n_rounds if weights else 0, n_experts))
         alpha_record = np.empty((n_rounds if alpha_weights else 0, self.alphas.size))
-        if awake is None:
-            kernels.learn_alpha_run(losses, *self.arrays, loss, record, alpha_record)
-        else:
-            kernels.masked_run(losses, awake, *self.arrays, loss, record, alpha_record)
+        mask = np.empty((0, n_experts), dtype=np.bool_) if awake is None else awake
+        kernels.learn_alpha_run(losses, mask, *self.arrays, loss, record, alpha_record)
         return Rounds(
             loss=loss,
             weights=record if weights else None,

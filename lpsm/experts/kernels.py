@@ -43,7 +43,6 @@ __all__ = [
     "learn_alpha_round",
     "learn_alpha_run",
     "masked_round",
-    "masked_run",
     "mixture",
     "mixture_mean",
 ]
@@ -352,31 +351,6 @@ def _single_alpha_run(
 @compiled
 def learn_alpha_run(
     losses: Floats,
-    weights: Floats,
-    columns: Floats,
-    slow: Floats,
-    head: Floats,
-    work: Floats,
-    loss: Floats,
-    record: Floats,
-    alpha_record: Floats,
-) -> None:
-    """Round after round over `losses` (T, n) into `loss` (T,); `record` and `alpha_record` have T or 0 rows."""
-    single = weights.shape[1] == 1 and slow.shape[2] == 0 and alpha_record.shape[0] == 0
-    for t in range(losses.shape[0]):
-        if single and head[SINCE] >= 0.0:
-            _single_alpha_run(losses[t:], weights, columns, head, work[0], loss[t:], record[t:])
-            return
-        if record.shape[0] > 0:
-            mixture(weights, columns, slow, head, record[t])
-        if alpha_record.shape[0] > 0:
-            alpha_posterior(columns, head, alpha_record[t])
-        loss[t] = learn_alpha_round(losses[t], weights, columns, slow, head, work)
-
-
-@compiled
-def masked_run(
-    losses: Floats,
     awake: NDArray[np.bool_],
     weights: Floats,
     columns: Floats,
@@ -387,10 +361,18 @@ def masked_run(
     record: Floats,
     alpha_record: Floats,
 ) -> None:
-    """As `learn_alpha_run`, with the experts that take part in each round, `awake` (T, n)."""
+    """Round after round over `losses` (T, n) into `loss` (T,); `awake` and the two records have T or 0 rows."""
+    masked = awake.shape[0] > 0
+    single = not masked and weights.shape[1] == 1 and slow.shape[2] == 0 and alpha_record.shape[0] == 0
     for t in range(losses.shape[0]):
+        if single and head[SINCE] >= 0.0:
+            _single_alpha_run(losses[t:], weights, columns, head, work[0], loss[t:], record[t:])
+            return
         if record.shape[0] > 0:
             mixture(weights, columns, slow, head, record[t])
         if alpha_record.shape[0] > 0:
             alpha_posterior(columns, head, alpha_record[t])
-        loss[t] = masked_round(losses[t], awake[t], weights, columns, slow, head, work)
+        if masked:
+            loss[t] = masked_round(losses[t], awake[t], weights, columns, slow, head, work)
+        else:
+            loss[t] = learn_alpha_round(losses[t], weights, columns, slow, head, work)
