@@ -8,7 +8,7 @@ One class alone is predicted for everything; the sampler then sees one sign only
 normalised, one of zeros has no direction: it is no round, is never asked about, and has margin 0.
 
 What it leaves out: more than two classes (wrap it in `OneVsRestClassifier`, which also makes it
-multi-label), probabilities, samplers in kernel form over functions (`make` has them).
+multi-label), probabilities.
 scikit-learn takes a second to import, so this module is imported when first asked for.
 """
 
@@ -31,7 +31,10 @@ from lpsm.samplers.sampler import Sampler
 
 __all__ = ["SelectiveClassifier"]
 
-_SYMBOLS = tuple(dict.fromkeys(name for entry in CATALOGUE.values() for name in inspect.signature(entry).parameters))
+_SYMBOLS = (
+    *dict.fromkeys(name for entry in CATALOGUE.values() for name in inspect.signature(entry).parameters),
+    *("gamma", "degree", "coef0"),  # of a kernel
+)
 _NO_PROMISE = frozenset({"modified-perceptron", "sop-fixed-bias", "cbgz-dkm", "random-perceptron", "random-dkm"})
 """Keys that need separable examples through the origin, or buy too few of a short stream, to be accurate on it."""
 
@@ -46,6 +49,8 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     a, b, c, beta, bias, eta, factor, kappa, lambda_, mistake_driven, rate, rho, s_1, B, C, K, R
         The sampler's parameters by the papers' symbols; None, the default, is the key's own
         default.  One that the key does not have is an error when fitting.
+    kernel, gamma, degree, coef0
+        None for weights over features, or the kernel form as in `lpsm.samplers.make`.
     normalize
         Whether rows are divided by their norm; None for what the key's paper does.
     fit_intercept
@@ -104,6 +109,10 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         C: float | None = None,
         K: float | None = None,
         R: int | None = None,
+        kernel: Any = None,
+        gamma: float | None = None,
+        degree: float | None = None,
+        coef0: float | None = None,
         normalize: bool | None = None,
         fit_intercept: bool = False,
         random_state: Any = None,
@@ -127,6 +136,10 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.C = C
         self.K = K
         self.R = R
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
         self.normalize = normalize
         self.fit_intercept = fit_intercept
         self.random_state = random_state
@@ -202,6 +215,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 table.shape[1],
                 rng=_generator(self.random_state),
                 normalize=self.normalize,
+                kernel=self.kernel,
                 **{name: getattr(self, name) for name in _SYMBOLS if getattr(self, name) is not None},
             )
         rounds = self._rounds(table)

@@ -107,6 +107,17 @@ def test_an_intercept_separates_what_no_hyperplane_through_the_origin_does():
     assert SelectiveClassifier("sop", fit_intercept=True).fit(X, y).score(X, y) > 0.95
 
 
+def test_a_kernel_separates_what_no_hyperplane_does():
+    X = np.random.default_rng(1).standard_normal((600, 2))
+    y = np.hypot(X[:, 0], X[:, 1]) > 1.2
+    flat = SelectiveClassifier("sop", fit_intercept=True).fit(X, y)
+    round_ = SelectiveClassifier("sop", kernel="rbf", gamma=1.0).fit(X, y)
+    assert flat.score(X, y) < 0.75 < 0.93 < round_.score(X, y)
+    log = samplers.make("sop", 2, kernel="rbf", gamma=1.0).run(X, np.where(y, 1, -1))
+    assert np.array_equal(round_.queried_, log.queried)
+    assert np.array_equal(round_.predicted_, log.prediction > 0)
+
+
 def test_rows_of_zeros_are_no_rounds_where_rows_are_normalised():
     X, y = example(50)
     padded, labels = np.insert(X, 10, 0.0, axis=0), np.insert(y, 10, "no")
@@ -162,6 +173,7 @@ def test_scikit_learn_is_imported_only_when_asked_for():
     [
         (lambda X, y: SelectiveClassifier("nope").fit(X, y), "key must be one of"),
         (lambda X, y: SelectiveClassifier("ssmd", b=1.0).fit(X, y), r"'ssmd' takes the parameters .* got \['b'\]"),
+        (lambda X, y: SelectiveClassifier("ssmd", gamma=1.0).fit(X, y), r"got \['gamma'\]"),
         (lambda X, y: SelectiveClassifier("ssmd", K=-1.0).fit(X, y), "K must be .* got -1.0"),
         (lambda X, y: SelectiveClassifier().fit(X, np.arange(len(y)) % 3), "Only binary classification is supported"),
         (lambda X, y: SelectiveClassifier().fit(X, y, classes=["a", "b", "c"]), "classes must be one or two, got 3"),
