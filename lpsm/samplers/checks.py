@@ -74,7 +74,7 @@ def as_instances(X: Any, n_features: int, dtype: Any) -> Any:
     if sparse.issparse(X):
         table = sparse.csr_matrix(X, dtype=dtype)
         if not table.has_canonical_format:
-            table = table.copy() if table is X else table
+            table = table.copy()  # the arrays may be the caller's
             table.sum_duplicates()
         values = table.data
     else:

@@ -145,7 +145,7 @@ def test_the_norm_of_the_modified_perceptron_stays_one_and_its_angle_never_grows
 def test_after_twenty_thousand_updates_the_inverse_is_a_fresh_one_to_1e_6():
     rng = np.random.default_rng(5)
     d, rounds = 256, 20_000
-    spread = np.logspace(0, -3, d)  # condition number 1e6
+    spread = np.logspace(0, -3, d)
     X = rng.normal(size=(rounds, d)) * spread
     y = np.where(X @ rng.normal(size=d) >= 0.0, 1, -1)
     sampler = samplers.make("rls", n_features=d)

@@ -217,6 +217,35 @@ def test_more_features_than_a_matrix_can_hold_switch_to_the_dual_form():
         np.testing.assert_allclose(large.run(wide, Y).margin, small.run(rows, Y).margin, atol=1e-9)
 
 
+def test_sparse_rows_may_be_unsorted_and_hold_duplicates_and_stay_as_they_were():
+    messy = sparse.csr_matrix(
+        (np.array([1.0, 2.0, 3.0, 0.5]), np.array([3, 1, 3, 0]), np.array([0, 3, 4])), shape=(2, D)
+    )
+    before = [array.copy() for array in (messy.data, messy.indices, messy.indptr)]
+    sampler, dense = samplers.make("rls", n_features=D), samplers.make("rls", n_features=D)
+    np.testing.assert_allclose(
+        sampler.run(messy, [1, -1]).margin, dense.run(messy.toarray(), [1, -1]).margin, atol=1e-15)  # fmt: skip
+    np.testing.assert_allclose(sampler.weights, dense.weights, atol=1e-15)
+    for array, old in zip((messy.data, messy.indices, messy.indptr), before, strict=True):
+        np.testing.assert_array_equal(array, old)
+
+
+def test_learning_reuses_what_deciding_computed():
+    calls = []
+
+    def kernel(x, z):
+        calls.append(1)
+        return float(x @ z)
+
+    sampler = samplers.make("rls", n_features=D, kernel=kernel)
+    for t in range(6):
+        sampler.decide(X[t])
+        assert len(calls) == t + 1  # k(x, x) and k(x_i, x) once each
+        sampler.learn(X[t], int(Y[t]))
+        assert len(calls) == t + 1
+        calls.clear()
+
+
 # -- bad input ---------------------------------------------------------------------------------------
 
 
