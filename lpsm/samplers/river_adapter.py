@@ -33,7 +33,7 @@ except ImportError as error:  # pragma: no cover
 __all__ = ["ActiveRiverSampler", "RiverSampler"]
 
 
-class RiverSampler(base.Classifier):  # type: ignore[misc]
+class RiverSampler(base.Classifier):
     """A sampler as a river classifier.
 
     Parameters
@@ -81,11 +81,11 @@ class RiverSampler(base.Classifier):  # type: ignore[misc]
         """Whether the label of `x` is wanted."""
         return self._decide(x)[1].query
 
-    def predict_one(self, x: Mapping[Any, float], **kwargs: Any) -> Hashable:
+    def predict_one(self, x: Mapping[Any, float], **kwargs: Any) -> Any:
         """Return the predicted class of `x`."""
         return self.classes[int(self._decide(x)[1].prediction > 0)]
 
-    def predict_proba_one(self, x: Mapping[Any, float], **kwargs: Any) -> dict[Hashable, float]:
+    def predict_proba_one(self, x: Mapping[Any, float], **kwargs: Any) -> dict[Any, float]:
         """Return 1 for the predicted class and 0 for the other: samplers have margins, not probabilities."""
         positive = float(self._decide(x)[1].prediction > 0)
         return {self.classes[0]: 1.0 - positive, self.classes[1]: positive}
@@ -130,11 +130,12 @@ class RiverSampler(base.Classifier):  # type: ignore[misc]
         return row
 
 
-class ActiveRiverSampler(ActiveLearningClassifier):  # type: ignore[misc]
+class ActiveRiverSampler(ActiveLearningClassifier):
     """A `RiverSampler` in river's active-learning form: predictions are (label, whether its label is wanted)."""
 
     def __init__(self, classifier: RiverSampler, seed: int | None = None) -> None:
         super().__init__(classifier=classifier, seed=seed)
+        self._sampler = classifier
 
     def _ask_for_label(self, x: Mapping[Any, float], y_pred: Any) -> bool:
-        return bool(self.classifier.ask(x))
+        return self._sampler.ask(x)

@@ -1,0 +1,9 @@
+"""Run every bench, one after another; each prints a table of its own."""
+
+import runpy
+
+MODULES = ("compare", "simulator", "traces", "experts", "expert_comparison", "samplers", "tuned")
+
+for name in MODULES:
+    print(f"\n## {name}\n", flush=True)
+    runpy.run_module(f"tests.bench.{name}", run_name="__main__")
