@@ -16,7 +16,17 @@ from numpy.typing import NDArray
 
 from lpsm._compile import compiled
 
-__all__ = ["append_row", "dot", "downdate", "gather_dot", "product", "solve_lower", "solve_upper"]
+__all__ = [
+    "WIDE",
+    "add",
+    "append_row",
+    "dot",
+    "downdate",
+    "gather_dot",
+    "product",
+    "solve_lower",
+    "solve_upper",
+]
 
 Array = NDArray[Any]
 
@@ -55,6 +65,17 @@ def gather_dot(values: Array, columns: Array, n: int, dense: Array) -> float:
     for i in range(whole, n):
         s0 += values[i] * dense[columns[i]]
     return (s0 + s1) + (s2 + s3)
+
+
+@compiled
+def add(weights: Array, factor: float, x: Array, columns: Array, n: int, sparse: bool) -> None:
+    """Weights += factor x."""
+    if sparse:
+        for j in range(n):
+            weights[columns[j]] += factor * x[j]
+    else:
+        for j in range(n):
+            weights[j] += factor * x[j]
 
 
 @compiled

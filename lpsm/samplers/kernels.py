@@ -13,27 +13,25 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-from lpsm.samplers.algebra import dot, gather_dot
+from lpsm.samplers.algebra import add, dot, gather_dot
+from lpsm.samplers.inverse import absorb, spread
 from lpsm.samplers.layout import (
     ALWAYS,
     ASKED,
     BUDGET,
     EVICTED,
-    FILTER,
-    NEXT_LABEL,
     PERCEPTRON,
     PRIMAL,
     ROUND,
     SECOND_ORDER,
     SIZE,
-    SMALL_MARGIN,
     STORED,
     Plan,
     State,
     Work,
 )
 from lpsm.samplers.questions import NO, OPEN, SLACK, YES, examine, grant, margin, prediction, probability, settle
-from lpsm.samplers.rounds import add, load_dense, load_sparse, note_stored, numerator, self_similarity, store, variance
+from lpsm.samplers.rounds import load_dense, load_sparse, note_stored, numerator, self_similarity, store, variance
 
 __all__ = ["Outcome", "Stream", "close_round", "margins", "open_round", "stream"]
 
@@ -127,21 +125,30 @@ def close_round(
 
 @compiled
 def ruled_out(
-    plan: Plan, state: State, work: Work, n: int, sparse: bool, norm2: float, p: float, u: float, bias: float
+    plan: Plan,
+    counts: Array,
+    scalars: Array,
+    anchors: Array,
+    x: Array,
+    columns: Array,
+    n: int,
+    sparse: bool,
+    norm2: float,
+    p: float,
+    u: float,
+    bias: float,
 ) -> bool:
     """Whether the coin cannot ask, by a bound on r better than k(x,x) (1/b + N/c).
 
     M is that multiple of I minus h h' of every update; leaving out all but the first
     updates only enlarges x'M x.
     """
-    counts = state.counts
     bound = norm2 * (plan.ridge + counts[STORED] * plan.drift)
     slack = bound * (SLACK - 1.0)
-    for k in range(min(counts[STORED], state.anchors.shape[0])):
-        h = state.anchors[k]
-        overlap = gather_dot(work.x, work.columns, n, h) if sparse else dot(work.x, h, n)
+    for k in range(min(counts[STORED], anchors.shape[0])):
+        overlap = gather_dot(x, columns, n, anchors[k]) if sparse else dot(x, anchors[k], n)
         bound -= overlap * overlap
-        if u >= probability(plan, counts, state.scalars, p, max(bound, 0.0) + slack, norm2, bias):
+        if u >= probability(plan, counts, scalars, p, max(bound, 0.0) + slack, norm2, bias):
             return True
     return False
 
@@ -171,19 +178,15 @@ def stream(
     A margin that was not needed is written as p; with ``lazy=False`` every margin is exact.
     `evicted` is the number of evictions before the first of ``world.evictions``.
     """
-    counts, scalars, weights = state.counts, state.scalars, state.weights
+    counts, scalars, weights, matrix, g = state.counts, state.scalars, state.weights, state.matrix, work.g
     starts, labels, uniforms = world.starts, world.labels, world.uniforms
     primal, remembers = plan.form == PRIMAL, plan.form != PRIMAL or plan.learner == BUDGET
-    direct = primal and not plan.normalize  # p needs no copy of the instance
-    simple = direct and plan.learner == PERCEPTRON
+    direct = primal and not plan.normalize  # the instance needs no copy
+    perceptron, second = primal and plan.learner == PERCEPTRON, primal and plan.learner == SECOND_ORDER
     always = plan.rule == ALWAYS and (lazy or not plan.includes_instance)
-    measured = not always and (
-        plan.includes_instance or plan.adaptive or plan.rule in (SMALL_MARGIN, NEXT_LABEL, FILTER)
-    )
     unknown = -1.0 if plan.learner == SECOND_ORDER else 0.0
     scheduled, bias, floor, square, norm2 = len(world.floors) > 0, 0.0, 0.0, 0.0, 0.0
-    values = work.x
-    begin, n = 0, world.dense.shape[1]
+    begin, n, values, columns = 0, world.dense.shape[1], work.x, work.columns
     total = len(labels)
     for t in range(first, total):
         if sparse:
@@ -191,54 +194,70 @@ def stream(
             n = starts[t + 1] - begin
         if remembers and not has_room(plan, state, n):
             return int(t)
-        if direct:
-            if sparse:
-                values = world.values[begin : begin + n]
-                p = gather_dot(values, world.columns[begin : begin + n], n, weights)
-            else:
-                values = world.dense[t]
-                p = dot(values, weights, n)
-            if measured:
-                norm2 = dot(values, values, n)
+        if direct and sparse:
+            values, columns = world.values[begin : begin + n], world.columns[begin : begin + n]
+        elif direct:
+            values = world.dense[t]
         else:
             square = load(plan, work, world, sparse, t)
-            norm2 = self_similarity(plan, state, square)
+            norm2 = square if primal else self_similarity(plan, state, square)
+        if not primal:
             p = numerator(plan, state, work, n, sparse, square)
+        elif sparse:
+            p = gather_dot(values, columns, n, weights)
+        else:
+            p = dot(values, weights, n)
+        if direct and not always:
+            norm2 = dot(values, values, n)
         if scheduled:
             bias, floor = world.biases[t], world.floors[t]
         counts[ROUND] += 1
         u, r = uniforms[t], unknown
-        loaded = not direct
         if always:
             query = True
             counts[ASKED] += 1
         else:
             verdict, chance = examine(plan, counts, scalars, p, norm2, u, bias, lazy)
+            if (
+                verdict == OPEN
+                and lazy
+                and second
+                and ruled_out(plan, counts, scalars, state.anchors, values, columns, n, sparse, norm2, p, u, bias)
+            ):
+                verdict = NO
             if verdict == OPEN:
-                if direct:
-                    norm2, loaded = load(plan, work, world, sparse, t), True
-                if lazy and primal and ruled_out(plan, state, work, n, sparse, norm2, p, u, bias):
-                    verdict = NO
+                if second:
+                    r = spread(
+                        plan.ridge, plan.drift, counts, matrix, state.waiting, values, columns, n, sparse, norm2, g
+                    )
                 else:
                     r = variance(plan, state, work, n, sparse, norm2)
-                    chance = probability(plan, counts, scalars, p, r, norm2, bias)
-                    verdict = YES if u < chance else NO
+                chance = probability(plan, counts, scalars, p, r, norm2, bias)
+                verdict = YES if u < chance else NO
             query, _ = grant(plan, counts, chance, verdict == YES, floor)
+        y = labels[t]
         out.margin[t] = margin(plan, p, max(r, 0.0))
         out.prediction[t] = prediction(plan, p, query)
         out.queried[t] = query
-        stored = query and settle(plan, counts, scalars, p, labels[t])
+        stored = query and settle(plan, counts, scalars, p, y)
         out.stored[t] = stored
-        if stored and simple:  # the same arithmetic as `store`, without its copy
-            add(weights, plan.step * labels[t], values, world.columns[begin : begin + n], n, sparse)
-            note_stored(counts, scalars, dot(values, values, n))
-        elif stored:
-            if not loaded:
-                norm2 = load(plan, work, world, sparse, t)
+        if not stored:
+            continue
+        if direct and always:
+            norm2 = dot(values, values, n)
+        if perceptron:  # the arithmetic of `store`, without its many arguments
+            add(weights, plan.step * y, values, columns, n, sparse)
+            note_stored(counts, scalars, norm2)
+        elif second:
+            if r < 0.0:
+                r = spread(plan.ridge, plan.drift, counts, matrix, state.waiting, values, columns, n, sparse, norm2, g)
+            absorb(plan.drift, counts, weights, matrix, state.waiting, state.anchors, g, p, r, y)
+            note_stored(counts, scalars, norm2)
+        else:
             if direct:
-                square = norm2
+                square = load(plan, work, world, sparse, t)
             eviction = world.evictions[counts[EVICTED] - evicted] if len(world.evictions) > 0 else 0.0
-            store(plan, state, work, n, sparse, square, norm2, p, r, labels[t], eviction)
+            store(plan, state, work, n, sparse, square, norm2, p, r, y, eviction)
     return total
 
 

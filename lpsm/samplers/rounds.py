@@ -25,15 +25,14 @@ from typing import Any
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-from lpsm.samplers.algebra import append_row, dot, downdate, gather_dot, product, solve_lower, solve_upper
+from lpsm.samplers.algebra import add, append_row, dot, gather_dot, solve_lower, solve_upper
+from lpsm.samplers.inverse import absorb, spread
 from lpsm.samplers.layout import (
-    BLOCK,
     BUDGET,
     EVICTED,
     GIVEN,
     LARGEST_SQUARE,
     MODIFIED,
-    PENDING,
     POLYNOMIAL,
     PRIMAL,
     RBF,
@@ -49,7 +48,6 @@ from lpsm.samplers.layout import (
 )
 
 __all__ = [
-    "add",
     "load_dense",
     "load_sparse",
     "note_stored",
@@ -141,42 +139,19 @@ def numerator(plan: Plan, state: State, work: Work, n: int, sparse: bool, square
 
 
 @compiled
-def add(weights: Array, factor: float, x: Array, columns: Array, n: int, sparse: bool) -> None:
-    """Weights += factor x."""
-    if sparse:
-        for j in range(n):
-            weights[columns[j]] += factor * x[j]
-    else:
-        for j in range(n):
-            weights[j] += factor * x[j]
-
-
-@compiled
 def variance(plan: Plan, state: State, work: Work, n: int, sparse: bool, norm2: float) -> float:
-    """R = x'g with g = A^-1 x left in the work space for `store`; dual: U'^-1 k is left there."""
+    """Return r = x'g with g = A^-1 x left in the work space for `store`; dual: U'^-1 k is left there."""
     g = work.g
-    if plan.form == PRIMAL and state.counts[STORED] == 0:  # A = a I: no rounding, so that ties stay ties
-        g[:] = 0.0
-        add(g, plan.ridge, work.x, work.columns, n, sparse)
-        r = plan.ridge * norm2
-    elif plan.form == PRIMAL:
-        product(state.matrix, work.x, work.columns, n, sparse, g)
-        waiting = state.counts[PENDING]
-        for k in range(waiting):
-            h = state.waiting[k]
-            overlap = gather_dot(work.x, work.columns, n, h) if sparse else dot(work.x, h, n)
-            for j in range(g.shape[0]):
-                g[j] -= overlap * h[j]
-        if plan.drift > 0.0 and waiting > 0:
-            add(g, waiting * plan.drift, work.x, work.columns, n, sparse)
-        r = gather_dot(work.x, work.columns, n, g) if sparse else dot(work.x, g, n)
-    else:
-        size = state.counts[SIZE]
-        for i in range(size):
-            g[i] = (plan.ridge + i * plan.drift) * work.similarities[i]
-        solve_lower(state.matrix, size, g)
-        r = (plan.ridge + size * plan.drift) * norm2 - dot(g, g, size)
-    return max(r, 0.0)
+    if plan.form == PRIMAL:
+        return spread(
+            plan.ridge, plan.drift, state.counts, state.matrix, state.waiting, work.x, work.columns, n, sparse, norm2, g
+        )
+    size = state.counts[SIZE]
+    for i in range(size):
+        g[i] = (plan.ridge + i * plan.drift) * work.similarities[i]
+    solve_lower(state.matrix, size, g)
+    r = (plan.ridge + size * plan.drift) * norm2 - dot(g, g, size)
+    return float(max(r, 0.0))
 
 
 @compiled
@@ -239,19 +214,7 @@ def store_second_order(
     """The rank-one update of the inverse, or a column more of the factor."""
     g, weights = work.g, state.weights
     if plan.form == PRIMAL:
-        step = (y - p) / (1.0 + r)
-        inverse = 1.0 / sqrt(1.0 + r)
-        waiting = state.counts[PENDING]
-        h = state.waiting[waiting]
-        for j in range(weights.shape[0]):
-            weights[j] += g[j] * step
-            h[j] = g[j] * inverse
-        if state.counts[STORED] < state.anchors.shape[0]:
-            state.anchors[state.counts[STORED]] = h
-        state.counts[PENDING] = waiting + 1
-        if waiting + 1 == BLOCK:
-            downdate(state.matrix, state.waiting, BLOCK * plan.drift)
-            state.counts[PENDING] = 0
+        absorb(plan.drift, state.counts, weights, state.matrix, state.waiting, state.anchors, g, p, r, y)
         return
     size = state.counts[SIZE]
     corner = sqrt(1.0 + r)
