@@ -206,6 +206,7 @@ def measure() -> Iterator[Row]:
     yield ours("sop, all labels, d=50", "sop", *small, 0.25)
     yield ours("sop, all labels, d=256", "sop", *medium, 3.5)
     yield ours("sop, all labels, d=784", "sop", *large, 45.0)
+    yield ours("sop-label-efficient C=0.02, d=784", "sop-label-efficient", *large, 15.0, C=0.02)
     yield ours("sop-label-efficient C=0.1, d=784", "sop-label-efficient", *large, 15.0, C=0.1)
     yield ours("sop-ss b=0.1, d=784", "sop-ss", *large, None, b=0.1)
     yield ours("ssmd K=0.1, d=256", "ssmd", *medium, 2.0, K=0.1)
