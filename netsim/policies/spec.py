@@ -51,7 +51,6 @@ def make(spec: str, *, beacon_interval_ns: int = _BEACON_INTERVAL_NS) -> Policy:
     if parameter not in ("", "log"):
         raise ValueError(f"policy lpsm takes no parameter or log, got {spec!r}")
     from lpsm.polling import PollingConfig, PollingLearner
-
     from netsim.policies.lpsm import Lpsm
 
     energy_term = "1/log T" if parameter else "1/T"
