@@ -21,6 +21,7 @@ from lpsm.samplers.sampler import Sampler
 __all__ = ["describe", "keys", "make"]
 
 _KERNEL_PARAMETERS = ("gamma", "degree", "coef0")
+_SPELLINGS = {"lambda": "lambda_", "rho_t": "rho"}
 LARGEST_MATRIX = 16_384  # rows: 2 GiB of float64
 
 
@@ -65,7 +66,8 @@ def make(
     dtype
         float64 or float32.
     **params
-        The algorithm's parameters by symbol; ``lambda_`` or ``lambda`` for lambda.
+        The algorithm's parameters by symbol; ``lambda_`` or ``lambda`` for lambda, ``rho`` or
+        ``rho_t`` for rho_t.
 
     Raises
     ------
@@ -76,8 +78,7 @@ def make(
     1.0
     """
     entry = _entry(key)
-    if "lambda" in params:
-        params["lambda_"] = params.pop("lambda")
+    params = {_SPELLINGS.get(name, name): value for name, value in params.items()}
     of_kernel = {name: params.pop(name) for name in _KERNEL_PARAMETERS if name in params}
     known = list(inspect.signature(entry).parameters)
     if unknown := sorted(set(params) - set(known) | (set(of_kernel) if kernel is None else set())):

@@ -3,7 +3,8 @@
 What it models: the parameters (as JSON text), the learned arrays, and the positions of
 the random generators, so that a restored sampler goes on as the original would have.
 What it leaves out: parameters that are functions (a callable kernel, a callable rho_t),
-which cannot be written down; asking for their state raises.
+which cannot be written down; asking for their state raises.  Nor is a question still open
+between `decide` and `learn` part of the state: save between rounds.
 """
 
 from __future__ import annotations

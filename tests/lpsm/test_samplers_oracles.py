@@ -191,3 +191,27 @@ def test_float32_decides_as_float64_away_from_ties(C):
     single = samplers.make("sole", n_features=D, C=C, rng=np.random.default_rng(1), dtype="float32").run(X, y)
     assert np.mean(double.queried == single.queried) > 0.98
     np.testing.assert_allclose(double.margin[:30], single.margin[:30], atol=1e-4)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("key", "parameters"), [*CASES, ("randomized-budget-perceptron", {"B": 4})])
+def test_runs_loops_and_forms_agree_over_dimensions_lengths_and_seeds(key, parameters):
+    for seed in range(40):
+        pick = np.random.default_rng(seed)
+        d, rounds = int(pick.integers(1, 80)), int(pick.integers(1, 300))
+        X, y = a_stream(seed, rounds=rounds, d=d, noise=float(pick.uniform(0.0, 3.0)))
+        if seed % 3 == 0:  # few distinct instances: ties, and directions that are exhausted
+            X = X[pick.integers(0, min(rounds, 5), size=rounds)]
+            y = y[pick.permutation(rounds)]
+
+        def fresh(kernel=None, d=d, seed=seed):
+            return samplers.make(key, n_features=d, rng=np.random.default_rng(seed), kernel=kernel, **parameters)
+
+        expected = by_rounds(fresh(), X, y)
+        cut = rounds // 3
+        run = fresh()
+        halves = [of(run.run(X[:cut], y[:cut])), of(run.run(X[cut:], y[cut:]))]
+        assert_same([np.concatenate(pair) for pair in zip(*halves, strict=True)], expected, margin_tolerance=0.0)
+        if seed % 3:
+            assert_same(of(fresh().run(sparse.csr_matrix(X), y)), expected)
+            assert_same(of(fresh("linear").run(X, y)), expected)

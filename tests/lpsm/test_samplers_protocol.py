@@ -185,7 +185,7 @@ def test_a_state_is_a_copy_and_a_wrong_one_is_refused():
 
 def test_schedules_may_be_functions_of_t():
     number = samplers.make("adaptive-sampler", n_features=D, rho=30.0, lambda_=50.0).run(X, Y)
-    function = samplers.make("adaptive-sampler", n_features=D, rho=lambda t: 30.0, **{"lambda": 50.0}).run(X, Y)
+    function = samplers.make("adaptive-sampler", n_features=D, rho_t=lambda t: 30.0, **{"lambda": 50.0}).run(X, Y)
     assert np.array_equal(number.queried, function.queried)
     coin = samplers.make("adaptive-sampler", n_features=D, rho=0.0, bias=lambda t: float(t % 2), lambda_=1.0).run(X, Y)
     t = np.arange(1, len(Y) + 1)  # heads at odd t, from t = 2 on (N = 0 at t = 1), buys the label of t + 1
