@@ -9,10 +9,9 @@ inverse (Vovk, Azoury and Warmuth) and p where it is not; storing (x, y) is
 LASEC (Moroshko and Crammer 2014, figure 1) is the same recursion on M = D^-1 + I/c,
 whose diagonal gains 1/c after each stored example: from S = M^-1 + x x' and
 w = D^-1 e follow x'S^-1 (I + D/c)^-1 e = p/(1+r) and D_new^-1 e_new = w + g (y-p)/(1+r),
-so that no d x d system is ever solved.  Updates h h' wait until there are eight, and then
-go into the matrix in one pass; until then g = M x - sum of h (h.x).  In kernel form both are ridge regression on
-f_min(i,j) k(x_i, x_j), f_i = 1/b + (i-1)/c (1/a without drift), kept as a triangular factor
-that grows by a column with each stored example.
+so that no d x d system is ever solved (`inverse`).  In kernel form both are ridge
+regression on f_min(i,j) k(x_i, x_j), f_i = 1/b + (i-1)/c (1/a without drift), kept as a
+triangular factor that grows by a column with each stored example.
 First-order learners have r = 0 and one vector.
 What it leaves out: parameters' ranges and input checks, made before a kernel is entered.
 """
