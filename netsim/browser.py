@@ -111,10 +111,11 @@ class Browser:
             env, station, Server(env), self.tcp, persistent=self.persistent, max_connections=self.max_connections
         )
 
-    def browse(self, pages: Sequence[Page], delays_ns: Sequence[list[int]]) -> Generator[Event, None, None]:
+    def browse(self, pages: Sequence[Page], delays_ns: NDArray[np.int64]) -> Generator[Event, None, None]:
         """Issue the pages one after another; a SimPy process."""
         env, station = self.env, self.station
-        for page, delays in zip(pages, delays_ns, strict=True):
+        delays, first = delays_ns.tolist(), 0
+        for page in pages:
             if page.issue_s is not None:
                 wait = round(page.issue_s * _NS_PER_S) - env.now
                 if wait > 0:
@@ -122,7 +123,8 @@ class Browser:
             issued = env.now
             station.advance(issued)
             awake, beacons = station.awake_ns(issued), station.beacons
-            self._page, self._delays = page, delays
+            self._page, self._delays = page, delays[first : first + 1 + len(page.objects)]
+            first += 1 + len(page.objects)
             self._taken, self._missing = 0, len(page.objects)
             self._complete = Event(env)
             self._fetch(Connection(self), -1)

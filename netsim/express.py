@@ -9,6 +9,7 @@ its way any more.  Not covered at all: losses, and policies of one's own.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +56,7 @@ class _Run:
     def __init__(
         self,
         workload: Sequence[Page],
-        delays_ns: Sequence[list[int]],
+        delays_ns: Ints,
         policy: Policy,
         browser: Browser,
         access_point: AccessPoint,
@@ -64,12 +65,14 @@ class _Run:
         n = len(workload)
         self.workload, self.delays_ns, self.policy = workload, delays_ns, policy
         self.browser, self.access_point, self.interval_ns = browser, access_point, beacon_interval_ns
-        sizes = [size for page in workload for size in ((page.request_bytes, page.reply_bytes), *page.objects)]
-        flat = np.array(sizes, dtype=np.int64).reshape(-1, 2)
+        flat = np.fromiter(
+            chain.from_iterable(chain((page[1:3],), page.objects) for page in workload),
+            dtype=np.dtype((np.int64, 2)),
+            count=len(delays_ns),
+        )
         if flat.max() > _MAX_BYTES:
             raise NotCoveredError(f"sizes must be at most {_MAX_BYTES} bytes, got {flat.max()}")
-        delays = np.array([delay for page in delays_ns for delay in page], dtype=np.int64)
-        self.sizes = np.column_stack([flat, delays]).ravel()
+        self.sizes = np.column_stack([flat, delays_ns]).ravel()
         counts = np.array([1 + len(page.objects) for page in workload])
         self.pages = np.full((n + 1, 4), -1, dtype=np.int64)
         self.pages[:-1, 0] = [-1 if page.issue_s is None else round(page.issue_s * _NS_PER_S) for page in workload]
@@ -106,8 +109,9 @@ class _Run:
         station = browser.station
         page = first
         while page < len(self.workload):
-            rest = slice(page, page + 1)
-            clock.run(until=clock.process(browser.browse(self.workload[rest], self.delays_ns[rest])))
+            first_object, n_objects = self.pages[page, 2], self.pages[page, 3] + 1
+            delays = self.delays_ns[first_object : first_object + n_objects]
+            clock.run(until=clock.process(browser.browse(self.workload[page : page + 1], delays)))
             page += 1
             if station.quiet(clock.now):
                 break
@@ -153,7 +157,7 @@ class _Run:
 
 def browse(
     workload: Sequence[Page],
-    delays_ns: Sequence[list[int]],
+    delays_ns: Ints,
     policy: Policy,
     browser: Browser,
     access_point: AccessPoint,
@@ -165,8 +169,10 @@ def browse(
 
     Parameters
     ----------
-    workload, delays_ns : sequences, one entry a page
-        Pages, and the server's delays of their replies.
+    workload : sequence of Page
+        What to browse.
+    delays_ns : array of int64
+        The server's delays, one a reply in the order of the pages.
     policy : Policy
         One of the package's own; advanced by the run.
     browser, access_point : Browser, AccessPoint

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import log
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netsim.clock import Clock, Occurrence
 from netsim.tcp import Endpoint
@@ -69,18 +70,16 @@ class ServerDelay:
             raise ValueError(f"a server delay must be SECONDS, exponential:MEAN or lognormal:MEAN:SIGMA, got {text!r}")
         return cls(mean_s=values[0], kind=kind, sigma=values[1] if kind == "lognormal" else 0.0)
 
-    def draw(self, pages: Sequence[Page], rng: np.random.Generator) -> list[list[int]]:
-        """Draw the delays of all replies, nanoseconds: one list a page, the HTML first, then its objects."""
-        sizes = [1 + len(page.objects) for page in pages]
-        n = sum(sizes)
+    def draw(self, pages: Sequence[Page], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Draw the delays of all replies, nanoseconds: page after page, the HTML first, then its objects."""
+        n = sum(1 + len(page.objects) for page in pages)
         if self.kind == "exponential":
             seconds = rng.exponential(self.mean_s, n)
         elif self.kind == "lognormal" and self.mean_s > 0:
             seconds = rng.lognormal(log(self.mean_s) - self.sigma**2 / 2, self.sigma, n)
         else:
             seconds = np.full(n, self.mean_s)
-        delays = iter(np.rint(seconds * _NS_PER_S).astype(np.int64).tolist())
-        return [[next(delays) for _ in range(size)] for size in sizes]
+        return np.rint(seconds * _NS_PER_S).astype(np.int64)
 
 
 class Server:

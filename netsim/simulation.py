@@ -15,6 +15,7 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from simpy import Event
 
 from netsim import express, policies, streams
@@ -261,7 +262,7 @@ def simulate_cell(
     trips: dict[int, Trip] = {}
     visits = []
 
-    def visit(place: int, browser: Browser, delays: Sequence[list[int]]) -> Generator[Event, None, None]:
+    def visit(place: int, browser: Browser, delays: NDArray[np.int64]) -> Generator[Event, None, None]:
         yield from browser.browse(members[place][0], delays)
         station = browser.station
         trips[place] = browser.trip(clock.now, station.air_up_ns, station.air_down_ns, station.lost)

@@ -20,7 +20,8 @@ def air(w: Ints, length: int) -> int:
         return w[slot.AIR_FULL]
     if length == 0:
         return w[slot.AIR_BARE]
-    return (length + w[slot.HEADER]) * w[slot.AIR_NUM] // w[slot.AIR_DEN]
+    scaled = (length + w[slot.HEADER]) * w[slot.AIR_NUM]
+    return scaled if w[slot.AIR_DEN] == 1 else scaled // w[slot.AIR_DEN]
 
 
 @compiled
@@ -30,7 +31,8 @@ def wire(w: Ints, length: int) -> int:
         return w[slot.WIRE_FULL]
     if length == 0:
         return w[slot.WIRE_BARE]
-    return (length + w[slot.HEADER]) * w[slot.WIRE_NUM] // w[slot.WIRE_DEN]
+    scaled = (length + w[slot.HEADER]) * w[slot.WIRE_NUM]
+    return scaled if w[slot.WIRE_DEN] == 1 else scaled // w[slot.WIRE_DEN]
 
 
 @compiled

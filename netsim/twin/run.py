@@ -63,7 +63,7 @@ def _load(
         else:
             place = slot.RING + (w[slot.UP_HEAD] & w[slot.MASK]) * 3
             packet = w[place] if w[slot.UP_HEAD] < w[slot.UP_TAIL] else slot.NEVER
-            replier = next_reply(w)
+            replier = next_reply(w) if w[slot.PENDING] else -1
             due = w[w[slot.CONNECTIONS] + replier * slot.N_CONNECTION + slot.REPLY_AT] if replier >= 0 else slot.NEVER
             if w[slot.WAITING] and w[slot.WAKE] <= min(packet, due):
                 reach(w, polls, intervals, w[slot.WAKE], weights, columns, slow, head, work, experts)

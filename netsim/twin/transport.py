@@ -204,9 +204,7 @@ def at_server(w: Ints, sizes: Ints, now: int, word: int, ack: int) -> None:
 
 @compiled
 def next_reply(w: Ints) -> int:
-    """Connection whose delayed reply comes first; -1 if none is pending, -2 if two are in one instant."""
-    if w[slot.PENDING] == 0:
-        return -1
+    """Connection whose delayed reply comes first, of those pending; -2 if two are in one instant."""
     found, at, since = -1, slot.NEVER, slot.NEVER
     for i in range(w[slot.TAKEN] + 1):
         c = w[slot.CONNECTIONS] + i * slot.N_CONNECTION

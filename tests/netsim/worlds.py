@@ -1,5 +1,7 @@
 """Small worlds for tests: the parts of a run wired by hand, and a tap on what passes the access point."""
 
+import numpy as np
+
 from netsim import policies
 from netsim.access_point import AccessPoint, LinkConfig
 from netsim.browser import Browser
@@ -41,7 +43,7 @@ class World:
         )
 
     def load(self, *pages):
-        delays = [[0] * (1 + len(page.objects)) for page in pages]
+        delays = np.zeros(sum(1 + len(page.objects) for page in pages), dtype=np.int64)
         self.clock.run(until=self.clock.process(self.browser.browse(pages, delays)))
         self.station.finish(self.clock.now)
         loads = self.browser.loads
