@@ -5,7 +5,7 @@ OUT ?= out/compare
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help compare test lint check-long bench clean
+.PHONY: help compare test lint check-long bench fresh clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
@@ -32,5 +32,8 @@ check-long: $(READY) ## the long tests: many trials, kills, full fuzzing
 bench: $(READY) ## speed, each figure beside a peer in the same run
 	$(BIN)/python -m tests.bench
 
-clean: ## remove the environment and all that was made
+fresh: ## forget compiled kernels: their cache does not notice a change in another module that they call
+	find lpsm netsim -name '*.nb[ic]' -delete
+
+clean: fresh ## remove the environment and all that was made
 	rm -rf .venv build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis
