@@ -1,0 +1,199 @@
+"""`lpsm population`: every user or session of a trace through every policy, on this machine or on a cluster."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from experiments.cli.model import configuration, model_options
+
+if TYPE_CHECKING:
+    import netsim
+    from experiments.study.parts import Parts
+
+__all__ = ["population"]
+
+POLICIES = "none,psm:100,bsd:1,lpsm:log"
+PICTURES = ("saving", "slowdown", "users")
+FILES = ("population.txt", "summary.csv", "by-activity.csv", *(f"{name}.{kind}" for name in PICTURES for kind in ("png", "svg")))  # fmt: skip  # noqa: E501
+TERMINATED = 143  # 128 + SIGTERM, what a shell expects
+
+
+@click.command()
+@click.argument("trace", type=click.Path(path_type=Path))
+@click.option("--policies", default=POLICIES, show_default=True, help="What is compared, separated by commas.")
+@click.option("--by", type=click.Choice(["user", "session"]), default="user", show_default=True, help="What is a run.")
+@click.option("--member", metavar="GLOB", help="Only these members of the trace (an archive or a folder).")
+@click.option("--skip-damaged", is_flag=True, help="Count damaged parts of a trace and go on, instead of giving up.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the first user; each has the next.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("out/population"), show_default=True, help="Folder.")  # noqa: E501  # fmt: skip
+@click.option("--resume", is_flag=True, help="Go on with what is in OUT already.")
+@click.option("--scheduler", default="processes", show_default=True, help="processes, threads, or the address tcp://HOST:PORT of a Dask scheduler.")  # noqa: E501  # fmt: skip
+@click.option("--jobs", type=int, help="Processes or threads [one a processor].")
+@click.option("--pages-per-task", type=int, default=1000, show_default=True, help="About how much one task, and one file, holds.")  # noqa: E501  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object.")
+@model_options
+def population(
+    trace: Path,
+    policies: str,
+    by: str,
+    member: str | None,
+    skip_damaged: bool,
+    seed: int,
+    out: Path,
+    resume: bool,
+    scheduler: str,
+    jobs: int | None,
+    pages_per_task: int,
+    as_json: bool,
+    **model: Any,
+) -> None:
+    """Run every user (or session) of TRACE under every policy.
+
+    OUT receives a Parquet file for each task, a row for each user and policy; when all are there,
+    distributions of saving and slowdown (CSV) and pictures (PNG and SVG).  A run that was stopped, by whatever,
+    goes on with --resume.
+    """
+    from experiments.study import population as study
+    from experiments.study.cluster import is_cluster
+    from experiments.study.parts import Parts
+    from experiments.study.run import Interrupted, default_jobs
+    from experiments.study.store import content_digest
+
+    config = configuration(model)
+    names = study.policy_names([name for name in policies.split(",") if name.strip()])
+    on_cluster = is_cluster(scheduler)
+    if on_cluster and jobs is not None:
+        raise ValueError(f"jobs are for this machine, {scheduler} has workers of its own")
+    jobs = default_jobs() if jobs is None else jobs
+    for name, value, least in (("jobs", jobs, 1), ("seed", seed, 0), ("pages-per-task", pages_per_task, 1)):
+        if value < least:
+            raise ValueError(f"{name} must be at least {least}, got {value}")
+    study.warm_up(names, config)  # finds what is wrong with the options, too, before anything is written
+    traffic = {"sha256": content_digest(trace), "by": by, "member": member, "seed": seed, "skip_damaged": skip_damaged}
+    settings = {"traffic": traffic, "policies": names, "model": asdict(config), "pages_per_task": pages_per_task}
+    with _terminations() as terminated:
+        parts = Parts(out, "population", settings, FILES, resume=resume)
+        kept = len(parts.whole)
+        try:
+            program = parts.manifest["source_sha256"] if on_cluster else None
+            wanted = _run(parts, trace, traffic, names, config, pages_per_task, program, scheduler, jobs)
+            text, data = _write(parts, names, by)
+            parts.finish(wanted)
+        except KeyboardInterrupt:
+            parts.close()
+            what = "terminated" if terminated else "interrupted"
+            message = f"{what}; {len(parts.whole)} finished tasks are kept in {out}, and --resume goes on from there"
+            if terminated:
+                click.echo(f"lpsm: {message}", err=True)
+                click.get_current_context().exit(TERMINATED)
+            raise Interrupted(message) from None
+        except ValueError:
+            parts.close()
+            if not kept:  # what is wrong with the input stays wrong
+                parts.remove()
+            raise
+        except OSError as error:
+            parts.close()
+            where = f"{error.filename}: " if error.filename is not None else ""
+            safe = f"{len(parts.whole)} finished tasks are kept in {out}, and --resume goes on from there"
+            raise OSError(f"{where}{error.strerror or error}; {safe}") from None
+    if as_json:
+        click.echo(json.dumps({**settings, **data}))
+    else:
+        click.echo(text)
+        click.echo(f"\nA row for each user and policy is in {out / 'users'}, tables and pictures are in {out}.")
+
+
+def _run(
+    parts: Parts,
+    trace: Path,
+    traffic: dict[str, Any],
+    policies: tuple[str, ...],
+    config: netsim.SimulationConfig,
+    pages_per_task: int,
+    program: str | None,
+    scheduler: str,
+    jobs: int,
+) -> list[str]:
+    """Compute what is missing; return the names of all parts."""
+    import traces
+    from experiments.study import population as study
+    from experiments.study.cluster import stream, workers
+    from experiments.study.run import progress
+
+    report = traces.Report()
+    chosen = {name: traffic[name] for name in ("by", "member", "skip_damaged", "seed")}
+    users = study.users(trace, **chosen, report=report)
+    cut = study.tasks(users, policies, config, pages_per_task=pages_per_task, program=program)
+    names: list[str] = []
+
+    with progress("tasks", None) as advance, workers(scheduler, jobs) as pool:
+
+        def missing() -> Iterator[tuple[str, study.Task]]:
+            for number, task in enumerate(cut):
+                names.append(f"part-{number:06d}.parquet")
+                if parts.has(names[-1]):
+                    advance()
+                else:
+                    yield names[-1], task
+
+        def accept(name: str, content: bytes) -> None:
+            parts.keep(name, content)
+            advance()
+
+        stream(study.compute, missing(), pool, accept)
+    click.echo(str(report), err=True)
+    if not names:
+        raise ValueError(f"{trace}: there is no page in it")
+    return names
+
+
+def _write(parts: Parts, policies: tuple[str, ...], by: str) -> tuple[str, dict[str, Any]]:
+    from experiments.figures.population import by_user, saving, slowdown
+    from experiments.figures.style import pictures
+    from experiments.report.comparison import plain
+    from experiments.report.population import population_text
+    from experiments.study.population_summary import by_activity, read, summary
+    from experiments.study.store import csv_text
+
+    table = read(parts.files())
+    whole, quarters = summary(table, policies), by_activity(table, policies)
+    text = population_text(whole, quarters, f"{whole['users'].iloc[0]} {by}s, {whole['pages'].iloc[0]} pages")
+    parts.write("summary.csv", csv_text(whole))
+    parts.write("by-activity.csv", csv_text(quarters))
+    listed = list(policies)
+    drawn = (saving(table, listed), slowdown(table, listed), by_user(table, listed))
+    for name, figure in zip(PICTURES, drawn, strict=True):
+        for file, content in pictures(name, figure).items():
+            parts.write(file, content)
+    parts.write("population.txt", text + "\n")
+    return text, {"users": int(whole["users"].iloc[0]), "summary": plain(whole), "by_activity": plain(quarters)}
+
+
+@contextmanager
+def _terminations() -> Iterator[list[int]]:
+    """Let SIGTERM end the program as Ctrl-C does; the list says whether it came."""
+    came: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield came
+        return
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGTERM, handle)
+    try:
+        yield came
+    finally:
+        signal.signal(signal.SIGTERM, previous)

@@ -1,0 +1,135 @@
+"""A population in pictures: how savings and slowdowns are distributed over users, and how they go together."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from experiments.figures.style import DPI, clean, label, styled
+
+__all__ = ["by_user", "saving", "slowdown"]
+
+BASELINE, PSM = "none", "psm:100"
+LEVELS = np.linspace(0.0, 1.0, 501)  # a curve is drawn through so many quantiles, however many users there are
+MANY_POINTS = 3000  # beyond this many in a panel, points are pixels in the SVG as well
+_LINES: tuple[tuple[str, Any, float], ...] = (
+    ("0.55", "-", 1.8), ("black", "-", 1.1), ("black", "--", 1.1), ("black", ":", 1.4), ("black", "-.", 1.1),
+    ("0.55", "--", 1.8), ("0.55", ":", 2.0),
+)  # fmt: skip
+
+
+def saving(table: pd.DataFrame, policies: list[str]) -> Figure:
+    """Draw the share of users who save at most so much against static PSM (against none where that was not run).
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row a user and policy: `policy`, `saving_percent`, `saving_vs_psm_percent`.
+    policies : list of str
+        Curves, in this order; the one that everything is measured against has none.
+    """
+    against_psm = PSM in policies and len(policies) > 2
+    column, reference = ("saving_vs_psm_percent", PSM) if against_psm else ("saving_percent", BASELINE)
+    shown = [policy for policy in policies if policy not in (BASELINE, reference)]
+    with styled():
+        figure = Figure(figsize=(5.6, 3.2), dpi=DPI, layout="constrained")
+        axes = figure.add_subplot()
+        low = _curves(axes, table, shown, column)
+        axes.axvline(0.0, color="black", linewidth=0.8)
+        axes.set_xlim(max(low, -100.0) - 2.0, None)
+        axes.set_xlabel(f"energy saved against {label(reference)} [%]".replace("\n", " "))
+        axes.set_ylabel("share of users")
+        axes.set_ylim(0, 1)
+        clean(axes, "both")
+        if shown:
+            figure.legend(loc="outside upper left", ncols=4, columnspacing=1.4)
+    return figure
+
+
+def slowdown(table: pd.DataFrame, policies: list[str]) -> Figure:
+    """Draw the share of users whose pages are slowed down at most so much in the mean.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row a user and policy: `policy`, `slowdown_mean`.
+    policies : list of str
+        Curves, in this order.
+    """
+    shown = [policy for policy in policies if policy != BASELINE]
+    with styled():
+        figure = Figure(figsize=(5.6, 3.2), dpi=DPI, layout="constrained")
+        axes = figure.add_subplot()
+        _curves(axes, table, shown, "slowdown_mean")
+        _log_axis(axes, "x", 0.97, 1.05 * float(table["slowdown_mean"].max()))
+        axes.set_xlabel("mean slowdown of a user's pages")
+        axes.set_ylabel("share of users")
+        axes.set_ylim(0, 1)
+        clean(axes, "both")
+        if shown:
+            figure.legend(loc="outside upper left", ncols=4, columnspacing=1.4)
+    return figure
+
+
+def by_user(table: pd.DataFrame, policies: list[str]) -> Figure:
+    """Draw every user as a point: what a policy saves them against what it slows them down, a panel a policy.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row a user and policy: `policy`, `saving_percent`, `slowdown_mean`.
+    policies : list of str
+        Panels, in this order; the cross is the median of both.
+    """
+    shown = [policy for policy in policies if policy != BASELINE]
+    columns = min(4, max(len(shown), 1))
+    lines = max(ceil(len(shown) / columns), 1)
+    with styled():
+        figure = Figure(figsize=(0.6 + 2.0 * columns, 0.7 + 2.0 * lines), dpi=DPI, layout="constrained")
+        grid = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
+        for axes in grid.flat[len(shown) :]:
+            axes.set_axis_off()
+        for axes, policy in zip(grid.flat, shown, strict=False):
+            own = table[table["policy"] == policy]
+            axes.plot(
+                own["slowdown_mean"], own["saving_percent"], "o", color="black", alpha=0.15, markersize=2.0,
+                markeredgewidth=0, rasterized=len(own) > MANY_POINTS,
+            )  # fmt: skip
+            axes.plot(
+                own["slowdown_mean"].median(), own["saving_percent"].median(), "P", color="white", markersize=8,
+                markeredgecolor="black", markeredgewidth=1.0,
+            )  # fmt: skip
+            axes.set_title(label(policy))
+            _log_axis(axes, "x", 0.97, 1.05 * float(table["slowdown_mean"].max()))
+            clean(axes, "both")
+        figure.supxlabel("mean slowdown of a user's pages", fontsize=9)
+        figure.supylabel("energy saved against no power saving [%]", fontsize=9)
+    return figure
+
+
+def _curves(axes: Axes, table: pd.DataFrame, policies: list[str], column: str) -> float:
+    """Draw a distribution for each policy, and return the lowest first percentile."""
+    low = 0.0
+    for number, policy in enumerate(policies):
+        values = table.loc[table["policy"] == policy, column].to_numpy(dtype=float)
+        colour, style, width = _LINES[number % len(_LINES)]
+        axes.plot(
+            np.quantile(values, LEVELS), LEVELS, color=colour, linestyle=style, linewidth=width, label=label(policy)
+        )
+        low = min(low, float(np.quantile(values, 0.01)))
+    return low
+
+
+def _log_axis(axes: Axes, which: str, low: float, high: float) -> None:
+    ticks = [step * 10.0**power for power in range(6) for step in ((1, 1.5, 2, 3, 5) if high < 20 else (1, 2, 5))]
+    axes.set(**{f"{which}scale": "log", f"{which}lim": (low, max(high, 1.5))})
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_major_locator(FixedLocator([tick for tick in ticks if low <= tick <= high]))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_locator(NullLocator())

@@ -1,0 +1,287 @@
+"""A population as plain data: every user, or every session, of a trace through every policy.
+
+The trace is read once, as a stream, and cut into *tasks* of about as many pages each.  A task is
+a value that holds all it needs (pages, policies, configuration, seeds), and `compute` a pure function of
+it whose result is the content of one file: it does not matter which process, or which machine, computes it,
+or how often.
+
+All policies of a user meet the same world (common random numbers), as in `sweep`.  A *user* browses all of
+their sessions as one workload, one session after another, so that what a policy learned carries over; a
+*session* is browsed by itself.  Memory holds the tasks under way; for users whose sessions are scattered over
+a trace, one sixty-fourth of its pages, and a temporary file the pages of all.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import netsim
+import traces
+from experiments.study.compare import PSM
+from experiments.study.store import source_digest
+from experiments.study.sweep import BASELINE
+from netsim.policies import make
+
+__all__ = ["SCHEMA", "OtherProgramError", "Task", "User", "compute", "policy_names", "tasks", "users", "warm_up"]
+
+_SPOOLS = 64
+
+SCHEMA = pa.schema(
+    [
+        ("user", pa.string()),
+        ("policy", pa.string()),
+        ("sessions", pa.int64()),
+        ("pages", pa.int64()),
+        ("objects", pa.int64()),
+        ("reply_bytes", pa.int64()),
+        ("elapsed_s", pa.float64()),
+        ("awake_j", pa.float64()),
+        ("sleep_j", pa.float64()),
+        ("listen_j", pa.float64()),
+        ("total_j", pa.float64()),
+        ("beacons", pa.int64()),
+        ("saving_percent", pa.float64()),
+        ("saving_vs_psm_percent", pa.float64()),
+        ("latency_s", pa.float64()),
+        ("slowdown_mean", pa.float64()),
+        ("slowdown_median", pa.float64()),
+        ("slowdown_p95", pa.float64()),
+        ("slowdown_max", pa.float64()),
+        ("slowdown_vs_psm", pa.float64()),
+    ]
+)
+"""A row is a user under a policy: energies of the whole run, savings of whole energies against ``none`` and
+``psm:100`` (null where that was not run), latency as a sum over pages, slowdowns of pages against ``none``, and the
+mean slowdown over that of ``psm:100``."""
+
+
+class OtherProgramError(OSError):
+    """A worker runs another version of this program than the one that asks."""
+
+
+class User(NamedTuple):
+    """Whose browsing it is, and what decides what the trace does not tell (server delays, losses)."""
+
+    name: str
+    seed: int
+    sessions: int
+    pages: tuple[traces.Page, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """Some users through all policies.
+
+    Attributes
+    ----------
+    members : tuple of User
+        At least one.
+    policies : tuple of str
+        Canonical names, the one without power saving first (`policy_names`).
+    config : SimulationConfig
+        The world.
+    program : str or None
+        If given, the digest of the program that must compute it.
+    """
+
+    members: tuple[User, ...]
+    policies: tuple[str, ...]
+    config: netsim.SimulationConfig
+    program: str | None = None
+
+
+def policy_names(policies: Iterable[str]) -> tuple[str, ...]:
+    """Return the canonical names of policies, with the one without power saving first, whether named or not.
+
+    >>> policy_names(["psm", "lpsm:log"])
+    ('none', 'psm:100', 'lpsm:log')
+
+    Raises
+    ------
+    ValueError
+        If a policy is unknown, named twice, or none is named.
+    """
+    names = [netsim.canonical(policy) for policy in policies]
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"policies must be at least one, and differ, got {','.join(names) or 'none at all'}")
+    return (BASELINE, *(name for name in names if name != BASELINE))
+
+
+def users(
+    trace: Path,
+    *,
+    by: str = "user",
+    member: str | None = None,
+    skip_damaged: bool = False,
+    seed: int = 0,
+    report: traces.Report | None = None,
+) -> Iterator[User]:
+    """Yield the users, or the sessions, of a trace that have pages.
+
+    Parameters
+    ----------
+    trace : Path
+        Of any format, a workload included (which is one user's).
+    by : {"user", "session"}
+        What is one run.  Only Boston University traces tell them apart; elsewhere a client is both.
+    member, skip_damaged, report
+        As for `traces.sessions`.
+    seed : int
+        Of the first; each has the next.
+    """
+    if by not in ("user", "session"):
+        raise ValueError(f"by must be user or session, got {by!r}")
+    found = traces.detect(trace)
+    if found == "workload":
+        if member is not None:
+            raise ValueError(f"member chooses sessions of a trace, {trace} is a workload")
+        browsed: Iterable[tuple[str, int, tuple[traces.Page, ...]]] = [
+            ("workload", 1, tuple(traces.read_workload(trace)))
+        ]
+    else:
+        report = report if report is not None else traces.Report()
+        read = traces.sessions(trace, member=member, skip_damaged=skip_damaged, report=report)
+        of_sessions = (
+            (session.user if by == "user" else session.name, tuple(traces.pages(session.requests, report=report)))
+            for session in read
+        )
+        if by == "user" and found == "bu":
+            browsed = _gathered(of_sessions)
+        else:
+            browsed = ((name, 1, pages) for name, pages in of_sessions)
+    number = 0
+    for name, sessions, pages in browsed:
+        if pages:
+            yield User(name, seed + number, sessions, pages)
+            number += 1
+
+
+def _gathered(
+    sessions: Iterable[tuple[str, tuple[traces.Page, ...]]],
+) -> Iterator[tuple[str, int, tuple[traces.Page, ...]]]:
+    """Bring together what is a user's, by way of temporary files that hold a part of the users each."""
+    with TemporaryDirectory(prefix="lpsm-") as folder, ExitStack() as stack:
+        spools = [stack.enter_context(Path(folder, str(part)).open("w+", encoding="utf-8")) for part in range(_SPOOLS)]
+        for name, pages in sessions:
+            if pages:
+                spools[zlib.crc32(name.encode()) % _SPOOLS].write(json.dumps([name, pages]) + "\n")
+        for spool in spools:
+            spool.seek(0)
+            of_user: dict[str, list[list[Any]]] = {}
+            for name, rows in map(json.loads, spool):
+                of_user.setdefault(name, []).append(rows)
+            for name, browsed in of_user.items():
+                yield name, len(browsed), tuple(_page(*row) for rows in browsed for row in rows)
+
+
+def _page(page: str, request: int, reply: int, objects: list[list[int]], *times: Any) -> traces.Page:
+    return traces.Page(page, request, reply, tuple((wanted, given) for wanted, given in objects), *times)
+
+
+def tasks(
+    members: Iterable[User],
+    policies: Sequence[str],
+    config: netsim.SimulationConfig,
+    *,
+    pages_per_task: int = 1000,
+    program: str | None = None,
+) -> Iterator[Task]:
+    """Cut a stream of users into tasks that reach so many pages (a user is never cut)."""
+    if pages_per_task < 1:
+        raise ValueError(f"pages-per-task must be at least 1, got {pages_per_task}")
+    waiting: list[User] = []
+    n_pages = 0
+    for user in members:
+        waiting.append(user)
+        n_pages += len(user.pages)
+        if n_pages >= pages_per_task:
+            yield Task(members=tuple(waiting), policies=tuple(policies), config=config, program=program)
+            waiting, n_pages = [], 0
+    if waiting:
+        yield Task(members=tuple(waiting), policies=tuple(policies), config=config, program=program)
+
+
+def warm_up(policies: Sequence[str], config: netsim.SimulationConfig) -> None:
+    """Run one small page under every policy, so that what must be compiled is compiled once, before workers start."""
+    compute(Task(members=(User("", 0, 1, (traces.Page("", 1, 1),)),), policies=tuple(policies), config=config))
+
+
+def compute(task: Task) -> bytes:
+    """Run a task; the result is the content of a Parquet file with `SCHEMA`, users in order, policies within.
+
+    Raises
+    ------
+    OtherProgramError
+        If another version of the program is wanted.
+    """
+    if task.program is not None and task.program != _this_program():
+        raise OtherProgramError("a worker has another version of lpsm, or of its source, than the one that asks")
+    # made once and copied by every run: building LPSM's grid of switching rates takes longer than a short session
+    policies = [make(name, beacon_interval_ns=task.config.beacon_interval_ns) for name in task.policies]
+    columns: dict[str, list[Any]] = {name: [] for name in SCHEMA.names}
+    for user in task.members:
+        for row in _rows(user, policies, task.config):
+            for name, value in row.items():
+                columns[name].append(value)
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table(columns, schema=SCHEMA), sink, compression="zstd")
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+@lru_cache(maxsize=1)
+def _this_program() -> str:
+    return source_digest()
+
+
+def _rows(user: User, policies: Sequence[Any], config: netsim.SimulationConfig) -> list[dict[str, Any]]:
+    replies = [size for page in user.pages for size in (page.reply_bytes, *(reply for _, reply in page.objects))]
+    rows: list[dict[str, Any]] = []
+    undelayed_s = np.empty(0)
+    for policy in policies:
+        result = netsim.simulate(user.pages, policy, config=config, seed=user.seed)
+        latency_s = result.pages["latency_s"].to_numpy()
+        if not rows:
+            undelayed_s = latency_s
+        slowdown = latency_s / undelayed_s
+        median, p95 = np.quantile(slowdown, (0.5, 0.95))
+        energy = result.energy
+        rows.append(
+            {
+                "user": user.name,
+                "policy": result.policy,
+                "sessions": user.sessions,
+                "pages": len(user.pages),
+                "objects": len(replies) - len(user.pages),
+                "reply_bytes": sum(replies),
+                "elapsed_s": float(result.elapsed_s),
+                "awake_j": float(energy.awake_j),
+                "sleep_j": float(energy.sleep_j),
+                "listen_j": float(energy.listen_j),
+                "total_j": float(energy.total_j),
+                "beacons": int(result.beacons),
+                "latency_s": float(latency_s.sum()),
+                "slowdown_mean": float(slowdown.mean()),
+                "slowdown_median": float(median),
+                "slowdown_p95": float(p95),
+                "slowdown_max": float(slowdown.max()),
+            }
+        )
+    psm = next((row for row in rows if row["policy"] == PSM), None)
+    for row in rows:
+        row["saving_percent"] = 100.0 * (1.0 - row["total_j"] / rows[0]["total_j"])
+        row["saving_vs_psm_percent"] = None if psm is None else 100.0 * (1.0 - row["total_j"] / psm["total_j"])
+        row["slowdown_vs_psm"] = None if psm is None else row["slowdown_mean"] / psm["slowdown_mean"]
+    return rows

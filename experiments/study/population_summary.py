@@ -1,0 +1,126 @@
+"""What a population gains and who loses: distributions over users, every user weighing the same.
+
+A user's *saving* is the relative difference of the energy of all of their browsing, their *slowdown* the mean over
+their pages.  Quantiles are over users.  A user *loses* by a policy against static PSM if it costs them more energy,
+or more time, or both.  What it leaves out: intervals, because a trace is not a sample of something larger
+unless somebody argues that it is.
+
+Parts are read one after another, and of each the columns that are needed: memory holds about a hundred bytes a
+user and policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+
+__all__ = ["COLUMNS", "QUANTILES", "SLOW", "by_activity", "read", "summary"]
+
+COLUMNS = (
+    "policy", "pages", "elapsed_s", "total_j", "saving_percent", "saving_vs_psm_percent", "latency_s", "slowdown_mean",
+    "slowdown_vs_psm",
+)  # fmt: skip
+QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+SLOW = 2.0  # a mean slowdown that is reported as such
+_GROUPS = ("least active quarter", "second quarter", "third quarter", "most active quarter")
+_HOUR_S = 3600.0
+
+
+def read(parts: Sequence[Path]) -> pd.DataFrame:
+    """Read the columns that summaries need from all parts, in their order."""
+    frames = []
+    for part in parts:
+        frame: pd.DataFrame = pq.read_table(part, columns=list(COLUMNS)).to_pandas()
+        frame["policy"] = frame["policy"].astype("category")
+        frames.append(frame)
+    table: pd.DataFrame = pd.concat(frames, ignore_index=True)
+    table["policy"] = table["policy"].astype("category")
+    return table
+
+
+def summary(table: pd.DataFrame, policies: Sequence[str]) -> pd.DataFrame:
+    """Return one row a policy.
+
+    Returns
+    -------
+    DataFrame
+        policy, users, pages, total_j; `saving_percent` (against none), `saving_vs_psm_percent` and `slowdown` each as
+        ``.._mean`` and ``.._p00`` to ``.._p100`` over users; ``saving_of_all_percent``, of the energy of all
+        users together; and the percentages of users ``costlier_than_none_percent``, ``costlier_than_psm_percent``,
+        ``slower_than_psm_percent``, ``losing_both_percent``, ``slowed_over_2_percent``.
+    """
+    rows = []
+    base_j = float(_of(table, policies[0])["total_j"].sum())
+    for policy in policies:
+        own = _of(table, policy)
+        dear, late = own["saving_vs_psm_percent"] < 0, own["slowdown_vs_psm"] > 1
+        against_psm = bool(own["slowdown_vs_psm"].notna().all())
+        row: dict[str, Any] = {"policy": policy, "users": len(own), "pages": int(own["pages"].sum())}
+        row["total_j"] = float(own["total_j"].sum())
+        row["saving_of_all_percent"] = 100.0 * (1.0 - row["total_j"] / base_j)
+        for name, column in (
+            ("saving_percent", "saving_percent"),
+            ("saving_vs_psm_percent", "saving_vs_psm_percent"),
+            ("slowdown", "slowdown_mean"),
+        ):
+            values = own[column].to_numpy(dtype=float)
+            row[f"{name}_mean"] = float(values.mean())
+            for level, value in zip(QUANTILES, np.quantile(values, QUANTILES), strict=True):
+                row[f"{name}_p{round(100 * level):02d}"] = float(value)
+        row["costlier_than_none_percent"] = _share(own["saving_percent"] < 0)
+        row["costlier_than_psm_percent"] = _share(dear) if against_psm else float("nan")
+        row["slower_than_psm_percent"] = _share(late) if against_psm else float("nan")
+        row["losing_both_percent"] = _share(dear & late) if against_psm else float("nan")
+        row["slowed_over_2_percent"] = _share(own["slowdown_mean"] > SLOW)
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def by_activity(table: pd.DataFrame, policies: Sequence[str]) -> pd.DataFrame:
+    """Return who gains and who loses, by how much they browse: quarters of users by pages an hour without power saving.
+
+    Returns
+    -------
+    DataFrame
+        policy, users_are (which quarter), users, pages_per_hour_from, pages_per_hour_to, medians of savings and
+        slowdown, and the percentages costlier and slower than static PSM.
+    """
+    base = _of(table, policies[0])
+    activity = base["pages"].to_numpy() / np.maximum(base["elapsed_s"].to_numpy(), 1e-9) * _HOUR_S
+    order = np.argsort(activity, kind="stable")
+    rows = []
+    for policy in policies:
+        own = _of(table, policy)
+        for name, places in zip(_GROUPS, np.array_split(order, len(_GROUPS)), strict=True):
+            if not len(places):
+                continue
+            group = own.iloc[places]
+            against_psm = bool(group["slowdown_vs_psm"].notna().all())
+            rows.append(
+                {
+                    "policy": policy,
+                    "users_are": name,
+                    "users": len(group),
+                    "pages_per_hour_from": float(activity[places].min()),
+                    "pages_per_hour_to": float(activity[places].max()),
+                    "saving_percent_median": float(group["saving_percent"].median()),
+                    "saving_vs_psm_percent_median": float(group["saving_vs_psm_percent"].median()),
+                    "slowdown_median": float(group["slowdown_mean"].median()),
+                    "costlier_than_psm_percent": _share(group["saving_vs_psm_percent"] < 0) if against_psm else None,
+                    "slower_than_psm_percent": _share(group["slowdown_vs_psm"] > 1) if against_psm else None,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _of(table: pd.DataFrame, policy: str) -> pd.DataFrame:
+    return table[table["policy"] == policy].reset_index(drop=True)
+
+
+def _share(chosen: pd.Series[bool]) -> float:
+    return 100.0 * float(chosen.mean())
