@@ -2,7 +2,7 @@
 
 from netsim.access_point import LinkConfig
 from netsim.policies import Plan, Policy, View, canonical
-from netsim.radio import Energy, RadioConfig
+from netsim.radio import Energy, RadioConfig, profiles
 from netsim.server import ServerDelay
 from netsim.simulation import SimulationConfig, SimulationResult, simulate, simulate_cell
 from netsim.tcp import TcpConfig
@@ -19,6 +19,7 @@ __all__ = [
     "TcpConfig",
     "View",
     "canonical",
+    "profiles",
     "simulate",
     "simulate_cell",
 ]

@@ -85,7 +85,7 @@ class SimulationResult:
     policy : str
         Canonical name of the policy.
     energy : Energy
-        Joules of the whole run: awake_j, sleep_j, listen_j, total_j, and per_page_j.
+        Joules of the whole run: awake_j, sleep_j, listen_j, wakeup_j, total_j, and per_page_j.
     elapsed_s, awake_s, asleep_s : float
         Seconds of the whole run.
     beacons : int
@@ -94,6 +94,8 @@ class SimulationResult:
         Time that frames spent on the air, each way.
     frames_lost : int
         Frames lost on the air.
+    wakeups : int
+        Passages from asleep to awake, whole run.
     final_policy : Policy
         The policy as the run left it (what it learned).
     pages_handed_over : int
@@ -109,6 +111,7 @@ class SimulationResult:
     uplink_air_s: float
     downlink_air_s: float
     frames_lost: int
+    wakeups: int
     final_policy: Policy
     pages_handed_over: int
     _names: list[str]
@@ -124,6 +127,7 @@ class SimulationResult:
         issue, done, awake, beacons = self._trip.loads.T
         asleep = done - issue - awake
         radio = self._radio
+        wakeups = np.searchsorted(_wakeups(self._trip), [issue, done])
         return pd.DataFrame(
             {
                 "policy": self.policy,
@@ -134,7 +138,8 @@ class SimulationResult:
                 "asleep_s": asleep / _NS_PER_S,
                 "beacons": beacons,
                 "energy_j": (radio.awake_mw * awake + radio.asleep_mw * asleep) * 1e-12
-                + radio.beacon_mj * beacons * 1e-3,
+                + radio.beacon_mj * beacons * 1e-3
+                + radio.wakeup_j * (wakeups[1] - wakeups[0]),
             }
         )
 
@@ -298,9 +303,10 @@ def _browser(
 
 def _result(workload: Sequence[Page], policy: Policy, radio: RadioConfig, trip: Trip) -> SimulationResult:
     end, awake = trip.end_ns, trip.awake_ns
+    wakeups = len(_wakeups(trip))
     return SimulationResult(
         policy=policy.spec,
-        energy=radio.energy(awake, end - awake, trip.beacons, len(workload)),
+        energy=radio.energy(awake, end - awake, trip.beacons, len(workload), wakeups=wakeups),
         elapsed_s=end / _NS_PER_S,
         awake_s=awake / _NS_PER_S,
         asleep_s=(end - awake) / _NS_PER_S,
@@ -308,12 +314,19 @@ def _result(workload: Sequence[Page], policy: Policy, radio: RadioConfig, trip: 
         uplink_air_s=trip.air_up_ns / _NS_PER_S,
         downlink_air_s=trip.air_down_ns / _NS_PER_S,
         frames_lost=trip.frames_lost,
+        wakeups=wakeups,
         final_policy=policy,
         pages_handed_over=trip.pages_handed_over,
         _names=[page.page for page in workload],
         _radio=radio,
         _trip=trip,
     )
+
+
+def _wakeups(trip: Trip) -> NDArray[np.int64]:
+    """Return the instants of waking up; how the client is at time 0 is no passage and costs nothing."""
+    starts = trip.intervals[::2]
+    return starts[starts > 0]
 
 
 def _check(workload: Sequence[Page]) -> None:

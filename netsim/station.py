@@ -92,6 +92,7 @@ class Station:
         self._wake_ns = 0
         self._repeat_ns = 0
         self._open_on_send = False
+        self._agreed = False
         self._start()
 
     def _start(self) -> None:
@@ -256,7 +257,8 @@ class Station:
         self._follow(plan, at_ns)
 
     def _follow(self, plan: Plan, asleep_ns: int) -> None:
-        if plan.wake_ns <= asleep_ns or plan.wake_ns % self._interval_ns or plan.repeat_ns % self._interval_ns:
+        off_beacon = not plan.agreed and (plan.wake_ns % self._interval_ns or plan.repeat_ns % self._interval_ns)
+        if plan.wake_ns <= asleep_ns or off_beacon:
             raise ValueError(
                 f"policy {self._policy.spec}: wake_ns must be a multiple of {self._interval_ns} ns after falling "
                 f"asleep at {asleep_ns} ns, got wake_ns={plan.wake_ns}, repeat_ns={plan.repeat_ns}"
@@ -264,6 +266,7 @@ class Station:
         self._wake_ns = plan.wake_ns
         self._repeat_ns = plan.repeat_ns
         self._open_on_send = plan.open_on_send
+        self._agreed = plan.agreed
 
     # -- beacons
 
@@ -283,7 +286,7 @@ class Station:
 
     def _listen(self, at_ns: int) -> None:
         """Listen to one beacon: ask the policy, and let out what waits."""
-        if not self._awake_since_ns < at_ns <= self._awake_until_ns:
+        if not self._agreed and not self._awake_since_ns < at_ns <= self._awake_until_ns:
             self.beacons += 1
         waiting = self._buffered_bytes
         plan = self._ask("beacon", at_ns, waiting)

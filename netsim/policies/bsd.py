@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from netsim.policies.protocol import Plan, View
 
-__all__ = ["BoundedSlowdown"]
+__all__ = ["BoundedSlowdown", "positive_fraction", "whole_beacons"]
 
 _NS_PER_MS = 1_000_000
 
@@ -27,7 +27,7 @@ class BoundedSlowdown:
     p : str, float or Fraction
         The slowdown allowed, positive; exact: 0.1 and "0.1" are one tenth.
     max_sleep_ms : int
-        Longest sleep, a positive multiple of the beacon interval.
+        Longest sleep, at least a beacon interval; rounded down to whole ones.
     beacon_interval_ns : int
         Time between beacons, T_bp.
 
@@ -42,18 +42,10 @@ class BoundedSlowdown:
     def __init__(
         self, p: str | float | Fraction, *, max_sleep_ms: int = 900, beacon_interval_ns: int = 100_000_000
     ) -> None:
-        try:
-            slowdown = Fraction(str(p))
-        except (ValueError, ZeroDivisionError):
-            raise ValueError(f"p of bsd must be a number above 0, got {p!r}") from None
-        if slowdown <= 0:
-            raise ValueError(f"p of bsd must be above 0, got {p}")
-        max_sleep_ns = max_sleep_ms * _NS_PER_MS
-        if max_sleep_ns < beacon_interval_ns:
-            raise ValueError(f"max_sleep_ms must be at least one beacon interval, got {max_sleep_ms}")
+        slowdown = positive_fraction("bsd", p)
         self.spec = f"bsd:{float(slowdown):g}"
         self._interval_ns = beacon_interval_ns
-        self._max_beacons = max_sleep_ns // beacon_interval_ns
+        self._max_beacons = whole_beacons(max_sleep_ms, beacon_interval_ns)
         self._numerator, self._denominator = slowdown.numerator, slowdown.denominator
         self._hold_ns = -(-beacon_interval_ns * self._denominator // self._numerator)  # T_bp / p, rounded up
 
@@ -79,3 +71,34 @@ class BoundedSlowdown:
             longest = self._max_beacons * interval
             return Plan(now, now // interval * interval + longest, True, longest)
         return Plan(now, (now // interval + beacons) * interval, True)
+
+
+def positive_fraction(policy: str, p: str | float | Fraction) -> Fraction:
+    """Return p as an exact fraction above 0.
+
+    Raises
+    ------
+    ValueError
+        If it is no number above 0.
+    """
+    try:
+        exact = Fraction(str(p))
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"p of {policy} must be a number above 0, got {p!r}") from None
+    if exact <= 0:
+        raise ValueError(f"p of {policy} must be above 0, got {p}")
+    return exact
+
+
+def whole_beacons(max_sleep_ms: int, beacon_interval_ns: int) -> int:
+    """Return how many beacon intervals the longest sleep lasts.
+
+    Raises
+    ------
+    ValueError
+        If it lasts none.
+    """
+    beacons = max_sleep_ms * _NS_PER_MS // beacon_interval_ns
+    if beacons < 1:
+        raise ValueError(f"max_sleep_ms must be at least one beacon interval, got {max_sleep_ms}")
+    return beacons

@@ -75,12 +75,16 @@ class Plan(NamedTuple):
         Whether sending opens the gate at once, which also cancels `wake_ns`.
     repeat_ns : int
         If positive: while beacons bring nothing, listen again every so many nanoseconds without asking.
+    agreed : bool
+        Whether `wake_ns` is an instant agreed with the access point, at which it lets out what waits, instead of a
+        beacon: any instant then, and nothing is paid for listening.
     """
 
     awake_until_ns: int
     wake_ns: int
     open_on_send: bool = False
     repeat_ns: int = 0
+    agreed: bool = False
 
 
 class Policy(Protocol):

@@ -1,8 +1,9 @@
-"""Policies by name: "none", "psm:200", "bsd:0.5", "lpsm", "lpsm:log"."""
+"""Policies by name: "none", "psm:200", "bsd:0.5", "twt:500:20", "lpsm"."""
 
 from __future__ import annotations
 
 from difflib import get_close_matches
+from fractions import Fraction
 
 from netsim.policies.protocol import Policy
 
@@ -10,13 +11,19 @@ __all__ = ["KINDS", "canonical", "make"]
 
 KINDS = {
     "none": "no power saving: always awake",
-    "psm": "psm[:MS] static PSM, listening every MS ms (default 100)",
+    "psm": "psm[:MS] static PSM, listening every MS ms (default: every beacon)",
+    "listen": "listen:N static PSM, listening to every Nth beacon",
+    "dynamic": "dynamic[:MS] awake until nothing was sent or received for MS ms (default 100), then static PSM",
+    "uapsd": "uapsd[:MS] static PSM whose sends let out what waits, as with U-APSD",
+    "twt": "twt:INTERVAL_MS[:SERVICE_MS] awake in fixed service periods (default 10 ms), asleep between them",
     "bsd": "bsd[:P] Bounded Slowdown: a response is at most 1 + P times as slow (default 1)",
+    "bsd-phase": "bsd-phase[:P] the same bound, kept beacon by beacon with less time awake (default 1)",
     "lpsm": "lpsm[:log] polling times learned by Learn-alpha, energy term 1/T or 1/log T",
 }
 """Every kind of policy, and how it is written."""
 
 _BEACON_INTERVAL_NS = 100_000_000
+_NS_PER_MS = 1_000_000
 
 
 def make(spec: str, *, beacon_interval_ns: int = _BEACON_INTERVAL_NS) -> Policy:
@@ -40,25 +47,27 @@ def make(spec: str, *, beacon_interval_ns: int = _BEACON_INTERVAL_NS) -> Policy:
         from netsim.policies.static import AlwaysAwake
 
         return AlwaysAwake()
-    if kind == "psm":
-        from netsim.policies.static import StaticPsm
-
-        return StaticPsm(_whole_ms(spec, parameter or "100"), beacon_interval_ns=beacon_interval_ns)
+    if kind == "lpsm":
+        return _lpsm(spec, parameter, beacon_interval_ns)
     if kind == "bsd":
         from netsim.policies.bsd import BoundedSlowdown
 
         return BoundedSlowdown(parameter or "1", beacon_interval_ns=beacon_interval_ns)
-    if parameter not in ("", "log"):
-        raise ValueError(f"policy lpsm takes no parameter or log, got {spec!r}")
-    from lpsm.polling import PollingConfig, PollingLearner
-    from netsim.policies.lpsm import Lpsm
+    if kind == "bsd-phase":
+        from netsim.policies.bsd_phase import PhaseBoundedSlowdown
 
-    energy_term = "1/log T" if parameter else "1/T"
-    learner = PollingLearner(PollingConfig.thesis(energy_term))
-    return Lpsm(learner, "lpsm:log" if parameter else "lpsm", beacon_interval_ns=beacon_interval_ns)
+        return PhaseBoundedSlowdown(parameter or "1", beacon_interval_ns=beacon_interval_ns)
+    if kind == "twt":
+        from netsim.policies.twt import TargetWakeTime
+
+        if not parameter:
+            raise ValueError(f"policy {spec!r}: an interval is needed; write {KINDS[kind].split()[0]}")
+        interval, _, service = parameter.partition(":")
+        return TargetWakeTime(interval, service) if service else TargetWakeTime(interval)
+    return _static(spec, kind, parameter, beacon_interval_ns)
 
 
-def canonical(spec: str) -> str:
+def canonical(spec: str, *, beacon_interval_ns: int = _BEACON_INTERVAL_NS) -> str:
     """Return the name that results carry: `psm` is `psm:100`, `bsd:1.0` is `bsd:1`.
 
     Raises
@@ -66,14 +75,43 @@ def canonical(spec: str) -> str:
     ValueError
         As `make` does.
     """
-    return make(spec).spec
+    return make(spec, beacon_interval_ns=beacon_interval_ns).spec
 
 
-def _whole_ms(spec: str, text: str) -> int:
+def _static(spec: str, kind: str, parameter: str, interval_ns: int) -> Policy:
+    """Make psm, listen, dynamic or uapsd; without a period, every beacon is listened to."""
+    from netsim.policies.static import StaticPsm, TriggeredPsm
+
+    every_beacon = Fraction(interval_ns, _NS_PER_MS)
+    if kind == "uapsd":
+        return TriggeredPsm(parameter or every_beacon, beacon_interval_ns=interval_ns)
+    if kind == "listen":
+        n = _whole(spec, parameter or "1", "the number of beacons", 1)
+        return StaticPsm(n * every_beacon, beacon_interval_ns=interval_ns, spec=f"listen:{n}")
+    if kind == "dynamic":
+        timeout = _whole(spec, parameter or "100", "the inactivity timeout", 1, unit=" of milliseconds")
+        return StaticPsm(
+            every_beacon, inactivity_timeout_ms=timeout, beacon_interval_ns=interval_ns, spec=f"dynamic:{timeout}"
+        )
+    return StaticPsm(parameter or every_beacon, beacon_interval_ns=interval_ns)
+
+
+def _lpsm(spec: str, parameter: str, interval_ns: int) -> Policy:
+    if parameter not in ("", "log"):
+        raise ValueError(f"policy lpsm takes no parameter or log, got {spec!r}")
+    from lpsm.polling import PollingConfig, PollingLearner
+    from netsim.policies.lpsm import Lpsm
+
+    energy_term = "1/log T" if parameter else "1/T"
+    learner = PollingLearner(PollingConfig.thesis(energy_term))
+    return Lpsm(learner, "lpsm:log" if parameter else "lpsm", beacon_interval_ns=interval_ns)
+
+
+def _whole(spec: str, text: str, what: str, least: int, *, unit: str = "") -> int:
     try:
         value = float(text)
     except ValueError:
         value = float("nan")
-    if not value.is_integer():
-        raise ValueError(f"policy {spec!r}: the period must be a whole number of milliseconds, got {text!r}")
+    if not value.is_integer() or not least <= value <= 1e9:
+        raise ValueError(f"policy {spec!r}: {what} must be a whole number{unit}, at least {least}, got {text!r}")
     return int(value)
