@@ -7,7 +7,8 @@ import pytest
 
 import netsim
 from netsim.policies.bsd import BoundedSlowdown
-from netsim.policies.protocol import View
+from netsim.policies.bsd_phase import PhaseBoundedSlowdown
+from netsim.policies.protocol import Plan, View
 from traces.records import Page
 
 BEACON = 100_000_000
@@ -81,3 +82,74 @@ def test_the_bound_holds_in_a_whole_run_on_a_network_without_delays(p):
 def test_a_p_that_is_no_positive_number_is_refused(p):
     with pytest.raises(ValueError, match="p of bsd must be"):
         BoundedSlowdown(p)
+
+
+def gates(policy, sent_ns, until_ns):
+    """Walk the plans of a client that hears nothing: when its gate is open from and to, first from the send on."""
+    view, opened, closed = View("idle", sent_ns, sent_ns, None, 0, 0, (), None), [sent_ns], []
+    plan = policy.plan(view)
+    while True:
+        closed.append(max(view.now_ns, plan.awake_until_ns))
+        view.event, view.now_ns = "beacon", plan.wake_ns
+        opened.append(plan.wake_ns)
+        if view.now_ns > until_ns:
+            return np.array(opened), np.array(closed)
+        plan = policy.plan(view)
+
+
+def worst_ratio_and_time_awake(policy):
+    """Return the worst (wait + R) / R on the grid of phases and responses, and the time awake after a send."""
+    worst, awake = 0.0, 0
+    responses = np.arange(1, 4001) * 1_500_000
+    for phase in range(0, BEACON, 1_500_000):
+        sent = 10 * BEACON + phase
+        opened, closed = gates(policy, sent, sent + 8_000_000_000)
+        arrival = sent + responses
+        nth = np.searchsorted(opened, arrival, side="left") - 1  # what arrives at a beacon has missed it..
+        nth += (opened[1:][nth] == arrival) & (closed[1:][np.minimum(nth, len(closed) - 2)] > arrival)  # ..asleep
+        heard = np.where(arrival <= closed[nth], arrival, opened[nth + 1])
+        worst = max(worst, ((heard - sent) / responses).max())
+        awake += (closed - opened[:-1]).sum()
+    return worst, awake
+
+
+class Naive(PhaseBoundedSlowdown):
+    """Holds for half of T / p, and at an empty wake-up follows the rule, but sleeps one beacon at least."""
+
+    def plan(self, view):
+        if view.event == "beacon":
+            return Plan(view.now_ns, super().plan(view).wake_ns, True)
+        hold = view.last_sent_ns + 10 * BEACON
+        return Plan(hold, (hold // BEACON + 1) * BEACON, True)
+
+
+@pytest.mark.parametrize("p", ["1", "0.5", "0.2", "0.1", "0.05"])
+def test_knowing_the_phase_keeps_the_bound_with_about_half_the_time_awake(p):
+    worst, awake = worst_ratio_and_time_awake(PhaseBoundedSlowdown(p))
+    assert 1 + 0.9 * float(p) < worst <= 1 + float(p)
+    original, longer = worst_ratio_and_time_awake(BoundedSlowdown(p))
+    assert original <= 1 + float(p)
+    assert 0.3 < awake / longer < 0.6
+
+
+def test_sleeping_on_without_asking_again_breaks_the_bound():
+    worst, _ = worst_ratio_and_time_awake(Naive("0.05"))
+    assert worst > 1.09
+
+
+@pytest.mark.parametrize("p", ["1", "0.1", "0.05"])
+def test_the_bound_of_the_phase_aware_form_holds_in_a_whole_run(p):
+    rng = np.random.default_rng(6)
+    instant = netsim.LinkConfig(wireless_mbps=1e6, wired_mbps=1e6, wireless_delay_ms=0.0, wired_delay_ms=0.0)
+    for response in rng.uniform(0.001, 6.0, 60):
+        config = netsim.SimulationConfig(link=instant, server_delay=netsim.ServerDelay(mean_s=response))
+        pages = [Page(f"p{i}", 300, 1000, (), 20.0 + rng.random()) for i in range(5)]
+        saving = netsim.simulate(pages, f"bsd-phase:{p}", config=config).pages.latency_s
+        assert (saving <= (1 + float(p)) * response + 1e-6).all()
+        assert (saving >= response).all()
+
+
+def test_a_tiny_p_of_the_phase_aware_form_stays_awake_for_long():
+    sent = 3 * BEACON + 1
+    plan = PhaseBoundedSlowdown("1e-9").plan(View("idle", sent, sent, None, 0, 0, (), None))
+    assert plan.wake_ns > plan.awake_until_ns > sent + 1_000_000_000 - BEACON

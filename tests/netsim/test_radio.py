@@ -1,0 +1,132 @@
+"""Radios as data: what is charged for what, and files that are checked."""
+
+from itertools import pairwise
+
+import pytest
+
+import netsim
+from traces.records import Page
+
+PAGES = [Page(f"p{i}", 300, 9_000, ((300, 4_000),), 1.234) for i in range(5)]
+
+
+def test_every_profile_of_the_package_names_its_source_and_loads():
+    for name, figures in netsim.profiles().items():
+        assert len(figures["source"]) > 20
+        assert netsim.RadioConfig.profile(name).awake_mw == figures["awake_mw"]
+
+
+def test_the_thesis_profile_is_the_default_and_charges_nothing_for_a_wake_up():
+    assert netsim.RadioConfig.profile("thesis") == netsim.RadioConfig()
+    assert netsim.RadioConfig().wakeup_j == 0
+
+
+def test_the_fitted_profiles_give_back_the_averages_they_were_fitted_to():
+    averages = {"esp32": (3.34, 2.33, 2.19), "esp32-c3": (1.40, 0.62, 0.31)}
+    for name, printed_ma in averages.items():
+        radio = netsim.RadioConfig.profile(name)
+        for every, printed in zip((1, 3, 10), printed_ma, strict=True):
+            ma = (radio.asleep_mw + radio.beacon_mj / (0.1024 * every)) / 3.3
+            assert ma == pytest.approx(printed, abs=0.15)
+
+
+@pytest.mark.parametrize("policy", ["psm", "bsd:0.5", "twt:130:20", "lpsm"])
+@pytest.mark.parametrize("engine", ["auto", "packet"])
+def test_wake_ups_are_the_passages_from_asleep_to_awake_and_each_is_charged(policy, engine):
+    radio = netsim.RadioConfig(wakeup_mj=2.0, wakeup_ms=3.0)
+    free = netsim.simulate(PAGES, policy, engine=engine)
+    config = netsim.SimulationConfig(radio=radio)
+    charged = netsim.simulate(PAGES, policy, config=config, engine=engine)
+    states = charged.radio.state.tolist()
+    assert charged.wakeups == sum(a == "asleep" and b == "awake" for a, b in pairwise(states))
+    assert charged.wakeups > 0
+    each = 2.0e-3 + 0.7 * 3e-3
+    assert charged.energy.wakeup_j == pytest.approx(each * charged.wakeups)
+    assert charged.energy.total_j - free.energy.total_j == pytest.approx(charged.energy.wakeup_j)
+    inside = (charged.pages.energy_j - free.pages.energy_j).sum() / each
+    assert inside == pytest.approx(round(inside))
+    assert 0 < round(inside) <= charged.wakeups
+    assert charged.pages.latency_s.equals(free.pages.latency_s)  # nothing waits for a ramp
+
+
+def test_never_sleeping_wakes_up_never():
+    assert netsim.simulate(PAGES, "none").wakeups == 0
+
+
+def test_a_radio_of_ones_own_is_read(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text('name = "mine"\nawake_mw = 300\nasleep_mw = 1.5\nbeacon_mj = 0.4\nwakeup_ms = 0.25\n')
+    expected = netsim.RadioConfig(awake_mw=300, asleep_mw=1.5, beacon_mj=0.4, wakeup_ms=0.25)
+    assert netsim.RadioConfig.load(path) == netsim.RadioConfig.named(str(path)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("awake_mw = ", "a radio must be TOML"),
+        ("awake_mw = 3\nasleep_mw = 1", "beacon_mj must be given, it is missing"),
+        ("awake_mw = 3\nasleep_mw = 1\nbeacon_mj = 1\nbeacn_mj = 2", "got 'beacn_mj', did you mean beacon_mj?"),
+        ("awake_mw = 3\nasleep_mw = 1\nbeacon_mj = '1'", "beacon_mj must be a number, got '1'"),
+        ("awake_mw = true\nasleep_mw = 1\nbeacon_mj = 1", "awake_mw must be a number, got True"),
+        ("awake_mw = 3\nasleep_mw = 4\nbeacon_mj = 1", "awake_mw must be at least asleep_mw"),
+        ("awake_mw = 3\nasleep_mw = -1\nbeacon_mj = 1", "asleep_mw must be at least 0"),
+        ("awake_mw = 3\nasleep_mw = 1\nbeacon_mj = nan", "beacon_mj must be at least 0 and finite"),
+        ("awake_mw = 3\nasleep_mw = 1\nbeacon_mj = 1\nsource = 3", "source must be text, got 3"),
+    ],
+)
+def test_a_wrong_radio_file_is_answered_with_its_path_the_rule_and_the_value(tmp_path, text, message):
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=rf"mine\.toml.*{message.replace('?', '.')}"):
+        netsim.RadioConfig.load(path)
+
+
+def test_an_unknown_radio_is_answered_with_the_nearest():
+    with pytest.raises(ValueError, match=r"one of thesis, .* or a TOML file, got 'esp23', did you mean esp32\?"):
+        netsim.RadioConfig.named("esp23")
+    with pytest.raises(FileNotFoundError):
+        netsim.RadioConfig.named("nowhere.toml")
+
+
+def test_service_periods_need_no_beacon_and_pay_for_none():
+    result = netsim.simulate(PAGES, "twt:130.5:20")
+    assert result.beacons == 0
+    starts = result.radio.start_s[result.radio.state == "awake"].to_numpy()
+    on_schedule = abs(starts / 0.1305 - (starts / 0.1305).round()) < 1e-6
+    assert on_schedule.sum() > 20  # the others are sends
+    assert netsim.simulate(PAGES, "twt:130.5:20").pages.equals(result.pages)
+
+
+def test_a_trigger_lets_out_what_waits_and_dynamic_psm_stays_awake_for_its_timeout():
+    pages = [Page("p", 300, 9_000, ((300, 30_000),) * 6, 5.0)] * 3
+    base = netsim.simulate(pages, "none").pages.latency_s
+    found = {name: netsim.simulate(pages, name) for name in ("psm:300", "listen:3", "uapsd:300", "dynamic:100")}
+    assert found["psm:300"].pages.latency_s.equals(found["listen:3"].pages.latency_s)
+    assert found["psm:300"].energy == found["listen:3"].energy
+    assert (found["uapsd:300"].pages.latency_s <= found["psm:300"].pages.latency_s).all()
+    assert (found["dynamic:100"].pages.latency_s == base).all()
+    assert found["dynamic:100"].awake_s >= 3 * 0.1
+
+
+@pytest.mark.parametrize("policy", ["psm", "listen:3", "dynamic", "uapsd:204.8", "bsd:0.2", "bsd-phase:0.2", "lpsm"])
+def test_beacons_may_be_102_4_ms_apart(policy):
+    config = netsim.SimulationConfig(beacon_interval_ns=102_400_000)
+    result = netsim.simulate(PAGES, policy, config=config)
+    steps = result.polls.time_s / 0.1024
+    assert len(steps)
+    assert abs(steps - steps.round()).max() < 1e-6
+    assert netsim.canonical(result.policy, beacon_interval_ns=102_400_000) == result.policy
+
+
+def test_a_period_that_is_no_multiple_of_the_beacon_interval_is_refused_with_a_way_out():
+    with pytest.raises(ValueError, match=r"positive multiple of 102\.4 ms, got 100 ms; psm alone is every beacon"):
+        netsim.canonical("psm:100", beacon_interval_ns=102_400_000)
+
+
+@pytest.mark.parametrize("policy", ["dynamic:30", "dynamic:100", "listen:4"])
+def test_the_compiled_twin_covers_the_kinds_of_static_psm(policy):
+    pages = PAGES * 4
+    packet = netsim.simulate(pages, policy, engine="packet")
+    express = netsim.simulate(pages, policy, engine="express")
+    assert packet.pages.equals(express.pages)
+    assert packet.energy == express.energy
