@@ -22,9 +22,12 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "bounds": ("experiments.cli.bounds", "bounds", "Regret bounds of the experts' learners against measured regret."),
     "compare": ("experiments.cli.compare", "compare", "Energy and slowdown of power-saving policies, with pictures."),
     "generate": ("experiments.cli.generate", "generate", "A workload drawn from the measured Web model."),
+    "label": ("experiments.cli.label", "label", "A selective sampler over a stream: how good, how many labels."),
     "pages": ("experiments.cli.pages", "pages", "A trace of any supported format, grouped into pages."),
+    "population": ("experiments.cli.population", "population", "All users of a trace through every policy."),
     "replay": ("experiments.cli.replay", "replay", "LPSM's learner on real arrivals, against hindsight."),
     "simulate": ("experiments.cli.simulate", "simulate", "One workload under one policy, page by page."),
+    "verify": ("experiments.cli.verify", "verify", "Whether a folder of results is as it was written."),
 }
 
 BAD_INPUT = 2

@@ -1,1 +1,55 @@
-"""Where data sets are found, and how they are loaded."""
+"""Where data sets are found, and how they are loaded.
+
+What it models: `load` gives a named data set, `read` a file, both as a `Stream`: instances in
+their order, the label of each, and the names of the classes.  What it leaves out: any
+download; no data belongs to the project.  Named data sets are looked for in a folder
+given, or in the one the environment's LPSM_DATA names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from experiments.datasets import digits, streams, texts
+from experiments.datasets.files import read
+from experiments.datasets.finding import data_folder
+from experiments.datasets.stream import Stream
+
+__all__ = ["Stream", "data_folder", "load", "names", "read"]
+
+_LOADERS: dict[str, Callable[[Path], Stream]] = {
+    "elec2": streams.elec2,
+    "mnist": digits.mnist,
+    "reuters": texts.reuters,
+    "sms-spam": texts.sms_spam,
+    "spam-drift": streams.spam_drift,
+    "usps": digits.usps,
+}
+
+
+def names() -> tuple[str, ...]:
+    """Return the names `load` knows."""
+    return tuple(_LOADERS)
+
+
+def load(name: str, folder: Path | str | None = None) -> Stream:
+    """Return the data set of this name.
+
+    Parameters
+    ----------
+    name
+        One of `names()`.
+    folder
+        Where data sets lie, each in a folder of its own; None for what LPSM_DATA says.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown or no folder is known.
+    FileNotFoundError
+        If the data set's files are not there.
+    """
+    if name not in _LOADERS:
+        raise ValueError(f"a data set must be one of {', '.join(_LOADERS)}, got {name!r}")
+    return _LOADERS[name](data_folder(folder))

@@ -1,0 +1,153 @@
+"""`lpsm label`: a selective sampler over a stream."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from experiments.datasets import Stream
+    from experiments.study.label import LabelConfig, Outcome
+
+__all__ = ["label"]
+
+
+@click.command()
+@click.argument("source", metavar="DATA")
+@click.option("--algorithm", required=True, metavar="KEY", help="A sampler's key, such as ssmd; see docs/samplers.md.")
+@click.option("--param", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter of it; may be repeated.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of its coins.")
+@click.option("--window", type=int, default=2000, show_default=True, help="Rounds in a sliding window.")
+@click.option("--normalize/--no-normalize", default=None, help="Divide instances by their norm [as its paper does].")
+@click.option("--intercept", is_flag=True, help="Append a constant feature of 1.")
+@click.option("--label", "column", metavar="COLUMN", help="Column of labels in a table, name or number from 0 [last].")
+@click.option("--drop", multiple=True, metavar="COLUMN", help="A column of a table to leave out; may be repeated.")
+@click.option("--positive", metavar="CLASS", help="This class is +1, all others -1 [of two classes the second].")
+@click.option("--one-vs-rest", is_flag=True, help="Any number of classes, a sampler for each against the rest.")
+@click.option("--rows", type=int, metavar="N", help="Only the first N instances.")
+@click.option("--data", "folder", type=click.Path(path_type=Path), help="Folder of named data sets [LPSM_DATA].")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for tables, pictures and a manifest [none].")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+def label(
+    source: str,
+    algorithm: str,
+    parameters: tuple[str, ...],
+    seed: int,
+    window: int,
+    normalize: bool | None,
+    intercept: bool,
+    column: str | None,
+    drop: tuple[str, ...],
+    positive: str | None,
+    one_vs_rest: bool,
+    rows: int | None,
+    folder: Path | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Run a selective sampler over the stream in DATA; say how well it predicts and what it asks for.
+
+    DATA is a file, by its content a table (CSV, one column the label), svmlight or npz (X and y), plain or
+    packed; or the name of a data set: elec2, mnist, reuters, sms-spam, spam-drift, usps. The sampler sees only the
+    labels it asks for; accuracy and F-measure are counted afterwards against all.
+    """
+    import pandas as pd
+
+    from experiments.report.comparison import plain
+    from experiments.report.label import label_text, mapping_text
+    from experiments.study import label as study
+    from experiments.study.run import progress
+
+    config = study.LabelConfig(
+        algorithm=algorithm, parameters=study.parse_parameters(parameters), seed=seed, window=window,
+        normalize=normalize,
+    )  # fmt: skip
+    config.sampler(1)  # a parameter out of its range is known before anything is read
+    stream, digest = _stream(source, folder, column, drop, rows)
+    if intercept:
+        stream = stream.with_intercept()
+    asked = study.problems(
+        stream.y, stream.classes, one_vs_rest=one_vs_rest, positive=positive, place=stream.place
+    )  # fmt: skip
+    _refuse_zeros(stream, config)
+    with progress("classes", len(asked)) as advance:
+        outcome = study.label(stream.X, asked, config, advance)
+    settings = {
+        "data": stream.name, "data_sha256": digest, "label": column, "drop": list(drop), "rows": rows,
+        "intercept": intercept, "positive": positive, "one_vs_rest": one_vs_rest, "algorithm": algorithm,
+        "parameters": dict(pair.split("=", 1) for pair in parameters), "normalize": normalize, "seed": seed,
+        "window": window,
+    }  # fmt: skip
+    spelt = " ".join((algorithm, *parameters))
+    text = label_text(outcome.classes, outcome.summary, asked, f"{spelt} on {stream.name}")
+    if out is not None:
+        _write(out, settings, outcome, text, f"{spelt} on {stream.name}")
+    if as_json:
+        (summary,) = plain(pd.DataFrame([outcome.summary]))
+        tables = {"classes": plain(outcome.classes), "windows": plain(outcome.windows)}
+        click.echo(json.dumps({**settings, **summary, "mapping": mapping_text(asked), **tables}))
+    else:
+        click.echo(text)
+        if out is not None:
+            click.echo(f"\nTables and pictures are in {out}.")
+
+
+def _stream(
+    source: str, folder: Path | None, column: str | None, drop: tuple[str, ...], rows: int | None
+) -> tuple[Stream, str]:
+    """Return the stream, and the digest of what it was read from."""
+    from experiments import datasets
+    from experiments.study.store import content_digest
+
+    if rows is not None and rows < 1:
+        raise ValueError(f"rows must be at least 1, got {rows}")
+    if source in datasets.names():
+        if column is not None or drop:
+            raise ValueError(f"--label and --drop are for tables, {source} is a data set")
+        stream = datasets.load(source, folder)
+        digest = stream.digest()
+    else:
+        path = Path(source)
+        if not path.exists() and path.suffix == "" and len(path.parts) == 1:
+            raise ValueError(f"DATA must be a file or one of {', '.join(datasets.names())}, got {source!r}")
+        stream, digest = datasets.read(path, label=column, drop=drop), content_digest(path)
+    return (stream if rows is None else stream.head(rows)), digest
+
+
+def _refuse_zeros(stream: Stream, config: LabelConfig) -> None:
+    if not config.sampler(1).normalize:
+        return
+    row = stream.first_zero()
+    if row is not None:
+        raise ValueError(
+            f"{stream.place(row)}: an instance must not be zero where instances are normalised: "
+            "--no-normalize takes it as it is"
+        )
+
+
+def _write(out: Path, settings: dict[str, Any], outcome: Outcome, text: str, name: str) -> None:
+    from experiments.figures import label as figures
+    from experiments.figures.style import pictures
+    from experiments.study.store import Store
+
+    store = Store(out, "label", settings)
+    try:
+        store.write("label.txt", text + "\n")
+        store.write_frame("classes.csv", outcome.classes)
+        store.write_frame("windows.csv", outcome.windows)
+        if len(outcome.rounds):
+            store.write_frame("rounds.csv", outcome.rounds)
+        window = min(settings["window"], outcome.summary["rounds"])
+        drawn = {"label": figures.over_time(outcome.windows, window, name)}
+        if len(outcome.classes) > 1:
+            drawn["classes"] = figures.by_class(outcome.classes, name)
+        for picture, figure in drawn.items():
+            for file, content in pictures(picture, figure).items():
+                store.write(file, content)
+        store.publish()
+    except BaseException:
+        store.abandon(keep=False)
+        raise

@@ -1,0 +1,287 @@
+"""Streams in files: tables (CSV), svmlight and npz, told apart by what is in them.
+
+What it models: a table is numbers with commas, semicolons or tabs between them, a line
+an instance, one column its label, with or without a line of names; svmlight is
+``label index:value ...``; npz holds X (or the data, indices, indptr and shape of a CSR matrix)
+and y, a vector, or a matrix of 0 and 1 with a column a class.  Tables and svmlight may be packed
+with gzip or xz.  Files are parsed by fast readers; only when one of them refuses is the
+file read again, line by line, to say where the fault is.
+What it leaves out: values that are missing; they are errors.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import zipfile
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from experiments.datasets.stream import Stream
+from traces.files import open_trace
+
+__all__ = ["read"]
+
+LARGEST_N_CLASSES = 100  # more distinct labels are taken for a column of numbers
+_SVMLIGHT = re.compile(r"^\S+(\s+qid:\S+)?(\s+\d+:\S+)+\s*(#.*)?$")
+
+
+def read(path: Path, *, label: str | None = None, drop: tuple[str, ...] = ()) -> Stream:
+    """Return the stream in a file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    label
+        Name or number (from 0, negative from the end) of a table's column of labels; None for the last.
+    drop
+        Names or numbers of a table's columns that are left out.
+
+    Raises
+    ------
+    ValueError
+        If it is no such file, or something in it is no finite number, has no label or another
+        number of features than the line before; the message says where.
+    """
+    with path.open("rb") as file:
+        packed = file.read(4) == b"PK\x03\x04"
+    if packed:
+        return _npz(path)
+    with open_trace(path) as unpacked:
+        content = unpacked.read()
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise ValueError(
+            f"{path}: line {line}: a stream must be UTF-8 text or npz, got {error.object[error.start]:#x}"
+        ) from None
+    lines = [line for line in text.split("\n", 50)[:50] if line.strip() and not line.startswith("#")]
+    if not lines:
+        raise ValueError(f"{path}: a stream must hold an example, got none")
+    if _SVMLIGHT.match(lines[0].rstrip("\r")) or path.suffix in (".svm", ".svmlight", ".libsvm"):
+        return _svmlight(path, text)
+    return _table(path, text, lines[0].rstrip("\r"), label, drop)
+
+
+def named(labels: list[str] | NDArray[Any], places: Any, path: Path) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Return each label's class number, and the names: by value if all are numbers (1, 1.0 and +1 are one)."""
+    codes, found = pd.factorize(np.asarray(labels, dtype=object))
+    values = [_number(name) for name in found]
+    if all(isfinite(value) for value in values):
+        keys: list[Any] = values
+        spelt = [f"{value:g}" if float(f"{value:g}") == value else repr(value) for value in values]
+    else:
+        keys = spelt = [str(name) for name in found]
+        for at, value in enumerate(values):
+            if keys[at].strip() == "" or keys[at].lower() == "nan" or value in (float("inf"), -float("inf")):
+                row = int(np.argmax(codes == at))
+                raise ValueError(f"{path}: {places(row)}: a label must name a class, got {keys[at]!r}")
+    order = sorted(set(zip(keys, spelt, strict=True)))
+    if len(order) > LARGEST_N_CLASSES:
+        raise ValueError(f"{path}: labels must name at most {LARGEST_N_CLASSES} classes, got {len(order)}")
+    rank = {key: position for position, (key, _) in enumerate(order)}
+    return np.array([rank[key] for key in keys], dtype=np.int64)[codes], tuple(name for _, name in order)
+
+
+# -- tables ------------------------------------------------------------------------------------------
+
+
+def _table(path: Path, text: str, first: str, label: str | None, drop: tuple[str, ...]) -> Stream:
+    delimiter = max(",;\t", key=first.count)
+    head = [field.strip() for field in next(csv.reader([first], delimiter=delimiter))]
+    at = _column(path, "label", label, head)
+    dropped = {_column(path, "drop", name, head) for name in drop}
+    used = [column for column in range(len(head)) if column != at and column not in dropped]
+    if not used:
+        raise ValueError(f"{path}: a table must have a column beside the label, got {first!r}")
+    has_names = all(np.isnan(_number(head[column])) and head[column].lower() != "nan" for column in used)
+    if not has_names and any(name in head for name in (label, *drop) if name is not None and not _is_index(name)):
+        raise ValueError(f"{path}: columns have no names, got {first!r} in the first line")
+    start = _lines_before(text, first) + int(has_names)
+    good = _is_even(text, delimiter, start, len(head))
+    if good:
+        try:
+            frame = pd.read_csv(
+                io.StringIO(text), sep=delimiter, header=None, skiprows=start, dtype={at: str}, names=range(len(head)),
+                keep_default_na=False, float_precision="round_trip", index_col=False, low_memory=False,
+            )  # fmt: skip
+        except ValueError:
+            good = False
+    if good:
+        good = all(frame[column].dtype.kind in "fiu" for column in used) or len(frame) == 0
+        X = frame[used].to_numpy(dtype=np.float64) if good else np.zeros((0, 0))
+        good = good and bool(np.isfinite(X).all())
+    if not good:
+        raise ValueError(f"{path}: {_fault(text, delimiter, head, has_names, start, used)}")
+    if len(frame) == 0:
+        raise ValueError(f"{path}: a stream must hold an example, got names of columns only")
+    numbers = [number for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    lines = np.array(numbers[len(numbers) - len(frame) :], dtype=np.int64)
+    labels = frame[at].str.strip().to_numpy()
+    y, classes = named(labels, lambda row: f"line {lines[row]}", path)
+    return Stream(name=path.name, X=X, y=y, classes=classes, lines=lines)
+
+
+def _is_even(text: str, delimiter: str, start: int, width: int) -> bool:
+    """Whether every line from `start` on has so many columns."""
+    lines = text.split("\n")[start:]
+    if '"' not in text:
+        return all(line.count(delimiter) == width - 1 for line in lines if line.strip())
+    return all(len(row) == width for row in csv.reader(lines, delimiter=delimiter) if any(row))
+
+
+def _fault(text: str, delimiter: str, head: list[str], has_names: bool, start: int, used: list[int]) -> str:
+    """Return what is wrong with a table, and where."""
+    rows = csv.reader(text.split("\n")[start:], delimiter=delimiter)
+    for row in rows:
+        if not any(field.strip() for field in row):
+            continue
+        line = f"line {start + rows.line_num}"
+        if len(row) != len(head):
+            return f"{line}: every line must have {len(head)} columns, as the first has, got {len(row)}"
+        for column in used:
+            if not isfinite(_number(row[column])):
+                name = f" ({head[column]})" if has_names else ""
+                return f"{line}, column {column}{name}: a feature must be a finite number, got {row[column]!r}"
+    return "a table must hold finite numbers, and one column of labels"
+
+
+def _column(path: Path, what: str, name: str | None, head: list[str]) -> int:
+    if name is None:
+        return len(head) - 1
+    if name in head and not _is_index(name):
+        return head.index(name)
+    if _is_index(name) and -len(head) <= int(name) < len(head):
+        return int(name) % len(head)
+    raise ValueError(f"{path}: {what} must name one of the columns {', '.join(head[:12])}, got {name!r}")
+
+
+def _is_index(name: str) -> bool:
+    return re.fullmatch(r"-?\d+", name) is not None
+
+
+def _lines_before(text: str, first: str) -> int:
+    for number, line in enumerate(text.split("\n")):
+        if line.rstrip("\r") == first:
+            return number
+    return 0
+
+
+def _number(text: Any) -> float:
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return float("nan")
+
+
+# -- svmlight ------------------------------------------------------------------------------------------
+
+
+def _svmlight(path: Path, text: str) -> Stream:
+    """Indices are those of the file if one is 0, else one less; a line's must grow."""
+    labels: list[str] = []
+    numbers: list[int] = []
+    columns: list[int] = []
+    values: list[float] = []
+    starts = [0]
+    for number, line in enumerate(text.split("\n"), 1):
+        fields = line.partition("#")[0].split()
+        if not fields:
+            continue
+        label, pairs = fields[0], fields[1:]
+        if ":" in label or "," in label:
+            raise ValueError(f"{path}: line {number}: a line must begin with the label of one class, got {label!r}")
+        labels.append(label)
+        numbers.append(number)
+        last = -1
+        for pair in pairs:
+            index, colon, value = pair.partition(":")
+            if index == "qid" and last < 0:
+                continue
+            if not colon or not index.isdecimal():
+                raise ValueError(f"{path}: line {number}: a feature must be index:value, got {pair!r}")
+            column, feature = int(index), _number(value)
+            if column <= last or column >= 1 << 31:
+                raise ValueError(f"{path}: line {number}: indices must grow, got {pair!r} after {last}")
+            if not isfinite(feature):
+                raise ValueError(f"{path}: line {number}: a feature must be a finite number, got {pair!r}")
+            last = column
+            columns.append(column)
+            values.append(feature)
+        starts.append(len(columns))
+    if not columns:
+        raise ValueError(f"{path}: a stream must hold an example with a feature, got none")
+    lines = np.array(numbers, dtype=np.int64)
+    y, classes = named(labels, lambda row: f"line {lines[row]}", path)
+    indices = np.array(columns, dtype=np.int32)
+    indices -= int(indices.min() > 0)
+    parts = (np.array(values), indices, np.array(starts, dtype=np.int64))
+    X = sparse.csr_matrix(parts, shape=(len(labels), int(indices.max()) + 1))
+    X.eliminate_zeros()
+    return Stream(name=path.name, X=X, y=y, classes=classes, lines=lines)
+
+
+# -- npz -----------------------------------------------------------------------------------------------
+
+
+def _npz(path: Path) -> Stream:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files if name in _ARRAYS}
+            found = ", ".join(file.files)
+    except (ValueError, zipfile.BadZipFile, OSError, EOFError, KeyError) as error:
+        raise ValueError(f"{path}: an npz must hold plain arrays, and be whole: {error}") from None
+    if "y" not in arrays or not ("X" in arrays or set(arrays) >= _CSR):
+        raise ValueError(f"{path}: an npz must hold y, and X or data, indices, indptr and shape, got {found}")
+    try:
+        X: Any = _instances(arrays)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path}: X must be a matrix of numbers: {error}") from None
+    if X.ndim != 2 or X.shape[0] != len(arrays["y"]):
+        raise ValueError(f"{path}: X must have a row for each of {len(arrays['y'])} labels, got shape {X.shape}")
+    if X.shape[0] == 0 or X.shape[1] == 0:
+        raise ValueError(f"{path}: a stream must hold an example with a feature, got shape {X.shape}")
+    held = X.data if sparse.issparse(X) else X.ravel()
+    if not np.isfinite(held).all():
+        at = int(np.argmin(np.isfinite(held)))
+        row, column = divmod(at, X.shape[1])
+        if sparse.issparse(X):
+            row, column = int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at])
+        raise ValueError(f"{path}: row {row}, feature {column}: a feature must be a finite number, got {held[at]}")
+    y, classes = _labels(path, arrays["y"])
+    return Stream(name=path.name, X=X, y=y, classes=classes, lines=np.zeros(0, dtype=np.int64))
+
+
+_CSR = {"data", "indices", "indptr", "shape"}
+_ARRAYS = _CSR | {"X", "y"}
+
+
+def _instances(arrays: dict[str, NDArray[Any]]) -> Any:
+    if "X" in arrays:
+        if arrays["X"].dtype.kind not in "fiub":
+            raise ValueError(f"its type is {arrays['X'].dtype}")
+        return np.ascontiguousarray(arrays["X"], dtype=np.float64)
+    parts = (arrays["data"].astype(np.float64), arrays["indices"], arrays["indptr"])
+    X = sparse.csr_matrix(parts, shape=tuple(int(size) for size in arrays["shape"]))
+    X.check_format(full_check=True)
+    X.sum_duplicates()
+    return X
+
+
+def _labels(path: Path, y: NDArray[Any]) -> tuple[NDArray[Any], tuple[str, ...]]:
+    if y.ndim == 2:
+        if y.shape[1] == 0 or not np.isin(y, (0, 1)).all():
+            raise ValueError(f"{path}: y must hold 0 and 1 where it has a column a class, got shape {y.shape}")
+        return y.astype(np.bool_), tuple(str(column) for column in range(y.shape[1]))
+    if y.ndim != 1:
+        raise ValueError(f"{path}: y must be a vector, or a matrix with a column a class, got shape {y.shape}")
+    return named([str(label) for label in y.tolist()], lambda row: f"row {row}", path)

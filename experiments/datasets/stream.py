@@ -1,0 +1,88 @@
+"""A stream of labelled instances, whatever it was read from."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+__all__ = ["Stream"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Stream:
+    """Instances in their order, with the class or the classes of each.
+
+    Attributes
+    ----------
+    name
+        What it is called in results.
+    X
+        (T, d) array or CSR matrix of finite float64.
+    y
+        (T,) numbers of the classes, or (T, k) bool where an instance has any number of them.
+    classes
+        Names of the classes, (k,).
+    lines
+        Line of the file each instance stands in, (T,); empty where there are no lines.
+    in_time_order
+        Whether the order of the rows is that of their making.
+    """
+
+    name: str
+    X: Any
+    y: NDArray[Any]
+    classes: tuple[str, ...]
+    lines: NDArray[np.int64]
+    in_time_order: bool = False
+
+    def __post_init__(self) -> None:
+        """Hold instances and labels to each other."""
+        if self.X.ndim != 2 or self.X.shape[0] != len(self.y):
+            raise ValueError(f"{self.name}: X must have a row for each of {len(self.y)} labels, got {self.X.shape}")
+        if self.X.shape[0] == 0 or self.X.shape[1] == 0:
+            raise ValueError(f"{self.name}: a stream must hold an example with a feature, got none")
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether an instance may have several classes, or none."""
+        return self.y.ndim == 2
+
+    def place(self, row: int) -> str:
+        """Return where an instance stands, for messages."""
+        return f"{self.name}: line {self.lines[row]}" if len(self.lines) else f"{self.name}: row {row}"
+
+    def first_zero(self) -> int | None:
+        """Return the first row of zeros, if there is one."""
+        if sparse.issparse(self.X):
+            zero = np.asarray(abs(self.X).max(axis=1).toarray()).ravel() == 0.0
+        else:
+            zero = ~self.X.any(axis=1)
+        return int(np.argmax(zero)) if zero.any() else None
+
+    def digest(self) -> str:
+        """Return the SHA-256 of instances and classes."""
+        arrays = (self.X.data, self.X.indices, self.X.indptr) if sparse.issparse(self.X) else (self.X,)
+        digest = hashlib.sha256(repr((self.X.shape, self.classes)).encode())
+        for array in (*arrays, self.y):
+            digest.update(np.ascontiguousarray(array).data)
+        return digest.hexdigest()
+
+    def head(self, rows: int) -> Stream:
+        """Return the first `rows` instances."""
+        return self.take(np.arange(min(rows, len(self.y))))
+
+    def take(self, rows: NDArray[np.intp]) -> Stream:
+        """Return the instances of these row numbers, in this order."""
+        lines = self.lines[rows] if len(self.lines) else self.lines
+        return replace(self, X=self.X[rows], y=self.y[rows], lines=lines)
+
+    def with_intercept(self) -> Stream:
+        """Return the stream with a constant feature of 1 appended."""
+        ones = np.ones((self.X.shape[0], 1))
+        wider = sparse.hstack([self.X, ones], format="csr") if sparse.issparse(self.X) else np.hstack([self.X, ones])
+        return replace(self, X=wider)

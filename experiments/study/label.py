@@ -1,0 +1,333 @@
+"""A selective sampler over a stream: what it asked for, and how well it predicted.
+
+What it models: one sampler decides on every instance in turn and sees only the labels it
+asks for; the labels it did not ask for are used afterwards, to count.  More than two classes go
+one against the rest: a sampler a class, each asking for its own yes or no; where an
+instance has exactly one class the largest margin names it.  Accuracy, F-measure
+2PR/(P+R) of the class +1, and the share of labels asked for are given for the stream
+and for windows sliding over it.
+With no true positive F is 0 if anything was positive or predicted so, and otherwise
+undefined: such a class is left out of the mean over classes.
+What it leaves out: reading streams and drawing.
+Source: Cavallanti et al. 2010, section 3.3, for F-measure and windows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from lpsm import samplers
+
+__all__ = ["LabelConfig", "Outcome", "Problem", "first_touch", "label", "parse_parameters", "problems"]
+
+POLICY_STREAM = 3  # of the seed's generators; class number k draws from its child k
+MOST_WINDOWS = 400  # drawn and written
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelConfig:
+    """Which sampler, and how it is judged; `window` rounds, `normalize` None for what the key's paper does."""
+
+    algorithm: str
+    parameters: Mapping[str, Any]
+    seed: int = 0
+    window: int = 2000  # the papers'
+    normalize: bool | None = None
+
+    def __post_init__(self) -> None:
+        """Hold the numbers to their ranges; the parameters are the sampler's own business."""
+        samplers.describe(self.algorithm)
+        if self.seed < 0:
+            raise ValueError(f"seed must be at least 0, got {self.seed}")
+        if self.window < 1:
+            raise ValueError(f"window must be at least 1, got {self.window}")
+
+    def sampler(self, n_features: int, index: int = 0) -> samplers.Sampler:
+        """Return the sampler of class number `index`, its coins its own."""
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(POLICY_STREAM, index)))
+        return samplers.make(self.algorithm, n_features, rng=rng, normalize=self.normalize, **self.parameters)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Problem:
+    """One question of yes and no: `y` holds -1 and +1, (T,); +1 is the class `positive`."""
+
+    positive: str
+    negative: str
+    y: NDArray[np.int8]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Outcome:
+    """What came of it.
+
+    Attributes
+    ----------
+    classes
+        A row a problem: labels asked for and stored, mistakes, accuracy, precision, recall, F.
+    windows
+        A row a window: its last round, and label rate, accuracy and F in it and from the start.
+    summary
+        The whole stream in a few numbers.
+    rounds
+        A row a round of a single problem: margin, prediction, label, queried, stored; else empty.
+    """
+
+    classes: pd.DataFrame
+    windows: pd.DataFrame
+    summary: dict[str, Any]
+    rounds: pd.DataFrame
+
+
+def parse_parameters(pairs: Sequence[str]) -> dict[str, Any]:
+    """Return ``NAME=VALUE`` pairs as a sampler's parameters: integers, numbers, inf, true, false, or words.
+
+    >>> parse_parameters(["K=0.1", "R=8", "mistake_driven=true"])
+    {'K': 0.1, 'R': 8, 'mistake_driven': True}
+    """
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not name or not equals or not value:
+            raise ValueError(f"a parameter must be NAME=VALUE, got {pair!r}")
+        if name in found:
+            raise ValueError(f"a parameter must be given once, got {name} twice")
+        found[name] = _value(value)
+    return found
+
+
+def problems(
+    y: NDArray[Any],
+    classes: Sequence[str],
+    *,
+    one_vs_rest: bool = False,
+    positive: str | None = None,
+    place: Callable[[int], str] = "row {}".format,
+) -> list[Problem]:
+    """Return the questions of yes and no in a stream's labels.
+
+    Parameters
+    ----------
+    y
+        Numbers of the classes, (T,), or (T, k) bool where an instance has any number of them.
+    classes
+        Their names.  Of two the second is +1.
+    one_vs_rest
+        Whether there may be more than two, each then against the rest.
+    positive
+        A class that alone is asked about.
+    place
+        Says where an instance stands, for messages.
+
+    Raises
+    ------
+    ValueError
+        If a class is missing, or there are too many or too few of them.
+    """
+    multilabel = y.ndim == 2
+    if positive is not None:
+        if positive not in classes:
+            raise ValueError(f"the positive class must be one of {', '.join(classes)}, got {positive!r}")
+        chosen = [classes.index(positive)]
+    elif one_vs_rest:
+        chosen = list(range(len(classes)))
+    elif multilabel:
+        raise ValueError(
+            f"an instance must have one of two classes, here it may have several of {len(classes)}: "
+            "--one-vs-rest takes them, or name one with --positive"
+        )
+    elif len(classes) > 2:
+        places, counts = np.unique(y, return_index=True, return_counts=True)[1:]
+        strange = int(np.lexsort((-places, counts))[0])  # the rarest, and of those the last to come
+        others = ", ".join(repr(name) for name in classes if name != classes[strange])
+        raise ValueError(
+            f"{place(int(np.argmax(y == strange)))}: a label must be one of two, got {classes[strange]!r} beside "
+            f"{others}: --one-vs-rest takes more, or name one with --positive"
+        )
+    else:
+        chosen = [len(classes) - 1]
+    found = []
+    for at in chosen:
+        is_it = y[:, at] if multilabel else y == at
+        if is_it.all() or not is_it.any():
+            only = classes[at] if is_it.all() else f"something else than {classes[at]}"
+            raise ValueError(f"labels must name two classes, all {len(y)} name {only}")
+        others = classes[1 - at] if len(classes) == 2 and not multilabel else "the rest"
+        found.append(Problem(positive=classes[at], negative=others, y=np.where(is_it, 1, -1).astype(np.int8)))
+    return found
+
+
+def label(X: Any, asked: Sequence[Problem], config: LabelConfig, advance: Callable[[], None] | None = None) -> Outcome:
+    """Run a sampler over every problem.
+
+    Parameters
+    ----------
+    X
+        Instances, (T, d), array or CSR.
+    asked
+        The problems, with T labels each.
+    config
+        The sampler.
+    advance
+        Called after each problem.
+
+    Raises
+    ------
+    ValueError
+        On an unknown parameter, or an instance the sampler cannot take.
+    """
+    rounds, count = X.shape[0], len(asked)
+    answers = np.array([problem.y > 0 for problem in asked])  # (k, T)
+    exclusive = count > 1 and bool((answers.sum(axis=0) == 1).all())
+    hits = np.zeros((4, count, rounds), dtype=np.bool_)  # true positive, predicted, positive, queried
+    best, named = np.full(rounds, -np.inf), np.zeros(rounds, dtype=np.int64)
+    rows, table = [], pd.DataFrame()
+    for index, problem in enumerate(asked):
+        log = config.sampler(X.shape[1], index).run(X, problem.y)
+        predicted, positive = log.prediction > 0, answers[index]
+        hits[:, index] = predicted & positive, predicted, positive, log.queried
+        rows.append(_scores(problem, predicted, log.queried, log.stored))
+        if exclusive:
+            named[log.margin > best] = index
+            best = np.maximum(best, log.margin)
+        if count == 1:
+            table = pd.DataFrame(
+                {"t": np.arange(1, rounds + 1), "margin": log.margin, "prediction": log.prediction, "label": problem.y,
+                 "queried": log.queried.astype(np.int8), "stored": log.stored.astype(np.int8)}
+            )  # fmt: skip
+        if advance is not None:
+            advance()
+    classes = pd.DataFrame(rows)
+    wrong = (hits[1] != hits[2]).mean(axis=0)  # share of the problems answered wrongly, (T,)
+    if exclusive:
+        wrong = 1.0 - answers[named, np.arange(rounds)]
+    summary: dict[str, Any] = {
+        "rounds": rounds,
+        "features": X.shape[1],
+        "problems": count,
+        "accuracy": float(1.0 - wrong.mean()),
+        "f_measure": _mean(classes["f_measure"].to_numpy()),
+        "label_rate": float(hits[3].mean()),
+        "rounds_asked": float(hits[3].any(axis=0).mean()),
+        "queries": int(hits[3].sum()),
+        "exclusive": exclusive,
+    }
+    return Outcome(classes=classes, windows=_windows(hits, wrong, config.window), summary=summary, rounds=table)
+
+
+def first_touch(
+    make: Callable[[], samplers.Sampler], X: Any, y: NDArray[Any], test: Any, truth: NDArray[Any], error: float,
+    stays: int = 1,
+) -> tuple[int | None, int]:  # fmt: skip
+    """Return how many labels were asked for when the test error first was at most `error`, and in all.
+
+    Parameters
+    ----------
+    make
+        Returns the sampler, the same each time.
+    X, y
+        The stream, (T, d), and its labels.
+    test, truth
+        Instances that are only predicted, and their labels -1 and +1.
+    error
+        Share of wrong predictions to be reached.
+    stays
+        For how many labels in a row it has to stay there, or else to the end of the stream; the
+        first of them counts.
+
+    Returns
+    -------
+    labels, spent
+        `labels` is None if it was never reached; `spent` are those asked for over the whole stream.
+    """
+    log = make().run(X, y)
+    queried, stored = np.cumsum(log.queried), np.flatnonzero(log.stored)
+    spent = int(queried[-1])
+    sampler, at, since = make(), 0, None
+    for position, update in enumerate(stored):
+        sampler.run(X[at : update + 1], y[at : update + 1])
+        at = int(update) + 1
+        now = int(queried[update])
+        if float(np.mean(sampler.predict(test) != truth)) > error:
+            since = None
+            continue
+        since = now if since is None else since
+        last = position + 1 == len(stored)
+        if last or int(queried[stored[position + 1]]) - since >= stays:
+            return since, spent
+    return None, spent
+
+
+# -- inside --------------------------------------------------------------------------------------------
+
+
+def _value(text: str) -> Any:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _mean(values: NDArray[np.float64]) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
+def _scores(
+    problem: Problem, predicted: NDArray[np.bool_], queried: NDArray[np.bool_], stored: NDArray[np.bool_]
+) -> dict[str, Any]:
+    positive = problem.y > 0
+    hit = int((predicted & positive).sum())
+    return {
+        "class": problem.positive,
+        "against": problem.negative,
+        "positive": int(positive.sum()),
+        "queries": int(queried.sum()),
+        "label_rate": float(queried.mean()),
+        "stored": int(stored.sum()),
+        "mistakes": int((predicted != positive).sum()),
+        "accuracy": float((predicted == positive).mean()),
+        "precision": hit / int(predicted.sum()) if predicted.any() else float("nan"),
+        "recall": hit / int(positive.sum()),
+        "f_measure": _f_measure(hit, int(predicted.sum()), int(positive.sum())),
+    }
+
+
+def _f_measure(hit: Any, predicted: Any, positive: Any) -> Any:
+    """2PR/(P+R) = 2 hit/(predicted + positive); NaN where nothing is positive or predicted so."""
+    total = np.asarray(predicted + positive, dtype=np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        f = np.where(total > 0, 2.0 * np.asarray(hit) / total, np.nan)
+    return f if f.ndim else float(f)
+
+
+def _windows(hits: NDArray[np.bool_], wrong: NDArray[Any], window: int) -> pd.DataFrame:
+    """Rows of windows that slide by a step, the last one ending with the stream."""
+    rounds = len(wrong)
+    width = min(window, rounds)
+    step = max(1, width // 20, -(-(rounds - width) // MOST_WINDOWS))
+    ends = np.arange(rounds, width - 1, -step)[::-1]
+    sums = np.zeros((4, hits.shape[1], rounds + 1), dtype=np.int64)
+    np.cumsum(hits, axis=2, out=sums[:, :, 1:])
+    errors = np.concatenate([[0.0], np.cumsum(wrong)])
+    columns: dict[str, Any] = {"t": ends}
+    for suffix, starts in (("", ends - width), ("_so_far", np.zeros_like(ends))):
+        inside = sums[:, :, ends] - sums[:, :, starts]
+        lengths = ends - starts
+        columns[f"label_rate{suffix}"] = inside[3].mean(axis=0) / lengths
+        columns[f"accuracy{suffix}"] = 1.0 - (errors[ends] - errors[starts]) / lengths
+        f = _f_measure(inside[0], inside[1], inside[2])
+        known = np.isfinite(f)
+        mean = np.where(known, f, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        columns[f"f_measure{suffix}"] = np.where(known.any(axis=0), mean, np.nan)
+    return pd.DataFrame(columns)

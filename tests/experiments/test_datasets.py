@@ -1,0 +1,236 @@
+"""What is read is what was written; what cannot be read is said with its place."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from math import log
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from experiments import datasets
+from experiments.datasets import texts
+
+SHARED = Path(os.environ.get("LPSM_DATA", Path(__file__).parents[3] / "shared" / "data"))
+NUMBERS = st.floats(-1e6, 1e6, allow_subnormal=False)
+
+
+@pytest.fixture
+def folder(monkeypatch: pytest.MonkeyPatch) -> Path:
+    if not SHARED.is_dir():
+        pytest.skip("no real data here: set LPSM_DATA")
+    monkeypatch.setenv("LPSM_DATA", str(SHARED))
+    return SHARED
+
+
+# -- files -------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    rows=st.lists(st.tuples(NUMBERS, NUMBERS, st.sampled_from(["ham", "spam"])), min_size=1, max_size=8),
+    delimiter=st.sampled_from(",;\t"),
+    names=st.booleans(),
+    end=st.sampled_from(["\n", "\r\n"]),
+)
+def test_a_table_reads_back_exactly_whatever_its_delimiter_and_names(tmp_path_factory, rows, delimiter, names, end):
+    lines = [delimiter.join(("first", "second", "class"))] if names else []
+    lines += [delimiter.join((repr(a), repr(b), name)) for a, b, name in rows]
+    path = tmp_path_factory.mktemp("table") / "t.csv"
+    path.write_bytes(end.join([*lines, ""]).encode())
+    stream = datasets.read(path)
+    np.testing.assert_array_equal(stream.X, [[a, b] for a, b, _ in rows])
+    assert [stream.classes[code] for code in stream.y] == [name for *_, name in rows]
+    assert list(stream.lines) == list(range(1 + names, len(rows) + 1 + names))
+
+
+def test_svmlight_npz_and_a_table_of_the_same_examples_are_the_same_stream(tmp_path):
+    X, y = np.array([[0.5, 0.0, 2.0], [0.0, -1.25, 0.0], [1e-9, 3.0, 7.0]]), np.array([1, -1, 1])
+    (tmp_path / "t.csv").write_text(
+        "".join(f"{a!r},{b!r},{c!r},{k:+d}\n" for (a, b, c), k in zip(X.tolist(), y, strict=True))
+    )
+    svmlight = "".join(
+        f"{k:+d} " + " ".join(f"{j + 1}:{v!r}" for j, v in enumerate(row) if v) + "  # said\n"
+        for row, k in zip(X.tolist(), y, strict=True)
+    )
+    with gzip.open(tmp_path / "t.svm.gz", "wt") as file:
+        file.write(svmlight)
+    np.savez(tmp_path / "dense.npz", X=X, y=y)
+    rows = sparse.csr_matrix(X)
+    parts = {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr, "shape": rows.shape}
+    np.savez_compressed(tmp_path / "csr.npz", y=y, **parts)
+    for name in ("t.csv", "t.svm.gz", "dense.npz", "csr.npz"):
+        stream = datasets.read(tmp_path / name)
+        dense = stream.X.toarray() if sparse.issparse(stream.X) else stream.X
+        np.testing.assert_array_equal(dense, X, err_msg=name)
+        assert (stream.classes, list(stream.y)) == (("-1", "1"), [1, 0, 1]), name
+
+
+def test_one_number_is_one_class_however_it_is_spelt_and_classes_are_in_order_of_value(tmp_path):
+    (tmp_path / "t.csv").write_text("1,+1\n2,10\n3,1.0\n4,2\n5,1\n")
+    stream = datasets.read(tmp_path / "t.csv")
+    assert stream.classes == ("1", "2", "10")
+    assert list(stream.y) == [0, 2, 0, 1, 0]
+
+
+def test_columns_are_chosen_and_left_out_by_name_or_number(tmp_path):
+    (tmp_path / "t.csv").write_text("day,class,price\n1,up,3\n2,down,4\n")
+    for label, drop in (("class", ("day",)), ("1", ("0",)), ("-2", ("-3",))):
+        stream = datasets.read(tmp_path / "t.csv", label=label, drop=drop)
+        np.testing.assert_array_equal(stream.X, [[3.0], [4.0]])
+        assert stream.classes == ("down", "up")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("a,b,y\n1,2,x\n1,nan,z\n", "line 3, column 1 (b): a feature must be a finite number, got 'nan'"),
+        ("1,2,x\n1,inf,z\n", "line 2, column 1: a feature must be a finite number, got 'inf'"),
+        ("1,2,x\n\n1,,z\n", "line 3, column 1: a feature must be a finite number, got ''"),
+        ("1,2,x\n1,two,z\n", "line 2, column 1: a feature must be a finite number, got 'two'"),
+        ("1,2,x\n1,2,3,z\n", "line 2: every line must have 3 columns, as the first has, got 4"),
+        ("a,b,y\n1,2,x\n1,z\n", "line 3: every line must have 3 columns, as the first has, got 2"),
+        ('1,"2",x\n1,2,"3,4",z\n', "line 2: every line must have 3 columns, as the first has, got 4"),
+        ("1,2,x\n1,2,\n", "line 2: a label must name a class, got ''"),
+        ("1,2,x\n1,2,NaN\n", "line 2: a label must name a class, got 'NaN'"),
+        ("1,2,1\n1,2,inf\n", "line 2: a label must name a class, got 'inf'"),
+        ("", "a stream must hold an example, got none"),
+        ("a,b,y\n", "a stream must hold an example, got names of columns only"),
+        ("1\n2\n", "a table must have a column beside the label, got '1'"),
+        ("".join(f"1,{k}\n" for k in range(101)), "labels must name at most 100 classes, got 101"),
+        ("+1 1:2\n-1 1:2 3:nan\n", "line 2: a feature must be a finite number, got '3:nan'"),
+        ("+1 1:2\n-1 3:2 3:3\n", "line 2: indices must grow, got '3:3' after 3"),
+        ("+1 1:2\n-1 3\n", "line 2: a feature must be index:value, got '3'"),
+        ("+1 1:2\n1,2 3:1\n", "line 2: a line must begin with the label of one class, got '1,2'"),
+    ],
+)
+def test_what_is_wrong_with_a_text_file_is_said_with_its_line(tmp_path, content, said):
+    (tmp_path / "t").write_text(content)
+    with pytest.raises(ValueError) as error:  # noqa: PT011 - the whole message is compared
+        datasets.read(tmp_path / "t")
+    assert str(error.value) == f"{tmp_path / 't'}: {said}"
+
+
+@pytest.mark.parametrize(
+    ("arrays", "said"),
+    [
+        ({"X": np.array([[1.0], [np.nan]]), "y": np.array([0, 1])}, "row 1, feature 0: a feature must be a fin"),
+        ({"X": np.ones((3, 2)), "y": np.array([0, 1])}, "X must have a row for each of 2 labels"),
+        ({"X": np.ones((0, 2)), "y": np.zeros(0)}, "a stream must hold an example"),
+        ({"X": np.ones((2, 2))}, "an npz must hold y, and X or data, indices, indptr and shape, got X"),
+        ({"X": np.array([["a"], ["b"]]), "y": np.array([0, 1])}, "X must be a matrix of numbers"),
+        ({"X": np.ones((2, 1)), "y": np.array([0.0, np.nan])}, "row 1: a label must name a class, got 'nan'"),
+        ({"X": np.ones((2, 1)), "y": np.array([[0, 1], [1, 2]])}, "y must hold 0 and 1"),
+        ({"data": np.ones(1), "indices": np.array([5]), "indptr": np.array([0, 1]), "shape": np.array([1, 2]),
+          "y": np.ones(1)}, "X must be a matrix of numbers"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_an_npz_is_said(tmp_path, arrays, said):
+    np.savez(tmp_path / "t.npz", **arrays)
+    with pytest.raises(ValueError, match="t.npz: " + said):
+        datasets.read(tmp_path / "t.npz")
+
+
+def test_a_broken_npz_and_bytes_that_are_no_text_are_errors(tmp_path):
+    (tmp_path / "t.npz").write_bytes(b"PK\x03\x04 cut off")
+    (tmp_path / "t.csv").write_bytes(b"1,2,x\n1,\xff,y\n")
+    with pytest.raises(ValueError, match="an npz must hold plain arrays, and be whole"):
+        datasets.read(tmp_path / "t.npz")
+    with pytest.raises(ValueError, match="line 2: a stream must be UTF-8 text or npz, got 0xff"):
+        datasets.read(tmp_path / "t.csv")
+
+
+# -- texts ---------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.text("ab ", max_size=12), min_size=1, max_size=6), st.lists(st.text("ab ", max_size=12), max_size=3))
+def test_what_comes_later_changes_no_earlier_row(past, future):
+    alone, longer = texts.past_tfidf(past), texts.past_tfidf(past + future)
+    width = alone.shape[1] if alone.nnz else 0
+    np.testing.assert_array_equal(alone.toarray()[:, :width], longer.toarray()[: len(past), :width])
+    assert not longer[: len(past), width:].nnz
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.lists(st.sampled_from(["oil", "gas", "corn", "Oil"]), max_size=6), min_size=1, max_size=6))
+def test_weights_are_those_of_the_formula_computed_document_by_document(documents):
+    rows = texts.past_tfidf(" ".join(words) for words in documents)
+    lowered = [[word.lower() for word in words] for words in documents]
+    order = list(dict.fromkeys(word for words in lowered for word in sorted(set(words), key=words.index)))
+    for n, words in enumerate(lowered):
+        expected = np.zeros(max(1, len(order)))
+        for word in set(words):
+            before = sum(word in earlier for earlier in lowered[:n])
+            expected[order.index(word)] = (1 + log(words.count(word))) * (1 + log((1 + n) / (1 + before)))
+        norm = np.linalg.norm(expected)
+        np.testing.assert_allclose(rows[n].toarray().ravel(), expected / norm if norm else expected, rtol=1e-12)
+
+
+def test_reuters_is_in_order_of_time_with_the_topics_of_each_document(tmp_path):
+    made = [
+        ("1987-03-02", 1, ["earn"], "YES", "net profit"), ("1987-03-01", 3, ["earn", "corn"], "YES", "corn profit"),
+        ("1987-03-01", 2, [], "YES", "first words"), ("1987-02-01", 4, ["corn"], "NO", "never indexed"),
+    ]  # fmt: skip
+    (tmp_path / "reuters21578").mkdir()
+    with gzip.open(tmp_path / "reuters21578" / "reuters21578.jsonl.gz", "wt") as file:
+        for iso, number, topics, indexed, title in made:
+            row = {"iso": iso, "newid": number, "topics": topics, "topics_attr": indexed, "title": title, "body": ""}
+            file.write(json.dumps(row) + "\n")
+    stream = texts.reuters(tmp_path, n_topics=2)
+    assert stream.classes == ("earn", "corn")
+    assert stream.y.tolist() == [[False, False], [True, True], [True, False]]
+    assert texts.reuters(tmp_path, n_topics=1, all_documents=True).y.shape == (4, 1)
+
+
+# -- named data sets -----------------------------------------------------------------------------------------
+
+
+def test_a_name_without_a_folder_or_files_is_an_error_that_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.delenv("LPSM_DATA", raising=False)
+    with pytest.raises(ValueError, match="give --data or set LPSM_DATA"):
+        datasets.load("usps")
+    with pytest.raises(ValueError, match="a data set must be one of elec2, mnist"):
+        datasets.load("iris", tmp_path)
+    with pytest.raises(FileNotFoundError, match="no such folder of data sets"):
+        datasets.load("usps", tmp_path / "absent")
+    for name in datasets.names():
+        with pytest.raises(FileNotFoundError, match="is not there"):
+            datasets.load(name, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "positives"),
+    [
+        ("usps", (9298, 256), {"0": 1553, "9": 821}),
+        ("spam-drift", (9324, 39916), {"spam": 2387}),
+        ("elec2", (45312, 7), {"up": 19237, "down": 26075}),
+        ("sms-spam", (5569, 7760), {"spam": 747}),  # of 5,574, five hold no word
+    ],
+)
+def test_a_named_data_set_has_its_published_size_and_classes(folder, name, shape, positives):
+    stream = datasets.load(name)
+    assert stream.X.shape == shape
+    for positive, count in positives.items():
+        assert int((stream.y == stream.classes.index(positive)).sum()) == count
+    held = stream.X.data if sparse.issparse(stream.X) else stream.X
+    assert np.isfinite(held).all()
+    if name == "usps":
+        assert held.min() == 0.0
+        assert held.max() == 1.0
+
+
+@pytest.mark.long
+def test_mnist_and_reuters_have_their_published_sizes(folder):
+    digits = datasets.load("mnist")
+    assert digits.X.shape == (70_000, 784)
+    assert np.bincount(digits.y[:60_000]).tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
+    news = datasets.load("reuters")
+    assert news.classes[:4] == ("earn", "acq", "money-fx", "crude")
+    assert int(texts.reuters(folder, all_documents=True).y[:, 0].sum()) == 3987

@@ -1,0 +1,257 @@
+"""What `lpsm label` counts is what a person would count, and what it cannot take it says with its place."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from experiments.study.label import LabelConfig, first_touch, label, parse_parameters, problems
+from lpsm import samplers
+
+Run = Callable[..., Result]
+
+
+def drawn(rounds: int = 300, d: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rounds, d))
+    return X, np.where(X @ rng.normal(size=d) + 0.3 * rng.normal(size=rounds) >= 0, 1, -1)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    X, y = drawn()
+    path = tmp_path / "stream.csv"
+    lines = ["a,b,c,d,kind"]
+    lines += [",".join([*map(repr, row), "spam" if k > 0 else "ham"]) for row, k in zip(X.tolist(), y, strict=True)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def by_hand(predicted: list[bool], positive: list[bool]) -> float:
+    """2PR/(P+R) as printed, by precision and recall."""
+    hit = sum(p and k for p, k in zip(predicted, positive, strict=True))
+    if not sum(predicted) and not sum(positive):
+        return float("nan")
+    if not hit:
+        return 0.0
+    precision, recall = hit / sum(predicted), hit / sum(positive)
+    return 2 * precision * recall / (precision + recall)
+
+
+# -- the study -------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 999), window=st.integers(1, 90), key=st.sampled_from(["ssmd", "perceptron-ss", "ss"]))
+def test_every_window_is_what_counting_its_rounds_gives(seed, window, key):
+    X, y = drawn(rounds=60, seed=seed)
+    config = LabelConfig(algorithm=key, parameters={}, window=window, seed=seed)
+    outcome = label(X, problems((y > 0).astype(int), ("no", "yes")), config)
+    rows = outcome.rounds
+    assert outcome.windows["t"].iloc[-1] == 60
+    for window_row in outcome.windows.to_dict("records"):
+        for suffix, start in (("", window_row["t"] - min(window, 60)), ("_so_far", 0)):
+            inside = rows[(rows["t"] > start) & (rows["t"] <= window_row["t"])]
+            f = by_hand(list(inside["prediction"] > 0), list(inside["label"] > 0))
+            assert window_row[f"accuracy{suffix}"] == pytest.approx((inside["prediction"] == inside["label"]).mean())
+            assert window_row[f"label_rate{suffix}"] == pytest.approx(inside["queried"].mean())
+            assert window_row[f"f_measure{suffix}"] == pytest.approx(f, nan_ok=True)
+
+
+def test_the_run_is_the_samplers_own_and_a_label_not_asked_for_changes_nothing():
+    X, y = drawn()
+    config = LabelConfig(algorithm="perceptron-ss", parameters={"b": 0.05}, seed=7)
+    rows = label(X, problems((y > 0).astype(int), ("no", "yes")), config).rounds
+    rng = np.random.default_rng(np.random.SeedSequence(7, spawn_key=(3, 0)))
+    log = samplers.make("perceptron-ss", 4, b=0.05, rng=rng).run(X, y)
+    np.testing.assert_array_equal(rows["margin"], log.margin)
+    np.testing.assert_array_equal(rows["queried"], log.queried)
+    lies = np.where(log.queried, y, -y)
+    again = label(X, problems((lies > 0).astype(int), ("no", "yes")), config).rounds
+    np.testing.assert_array_equal(rows["prediction"], again["prediction"])
+
+
+def test_one_against_the_rest_answers_with_the_largest_margin():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, size=400)
+    X = np.eye(3)[y] + 0.4 * rng.normal(size=(400, 3))
+    config = LabelConfig(algorithm="ssmd", parameters={"K": 0.5})
+    outcome = label(X, problems(y, ("a", "b", "c"), one_vs_rest=True), config)
+    margins = [samplers.make("ssmd", 3, K=0.5).run(X, np.where(y == k, 1, -1)).margin for k in range(3)]
+    assert outcome.summary["accuracy"] == pytest.approx(np.mean(np.argmax(margins, axis=0) == y))
+    assert outcome.summary["exclusive"]
+    assert outcome.summary["label_rate"] < outcome.summary["rounds_asked"] <= 1
+    assert outcome.summary["f_measure"] == pytest.approx(outcome.classes["f_measure"].mean())
+
+
+def test_several_classes_an_instance_are_counted_a_yes_or_no_at_a_time():
+    X, y = drawn()
+    both = np.stack([y > 0, X[:, 0] > 0.5], axis=1)
+    outcome = label(X, problems(both, ("p", "q"), one_vs_rest=True), LabelConfig(algorithm="sop", parameters={}))
+    assert not outcome.summary["exclusive"]
+    assert outcome.summary["accuracy"] == pytest.approx(outcome.classes["accuracy"].mean())
+
+
+@pytest.mark.parametrize(
+    ("y", "classes", "options", "said"),
+    [
+        ([0, 1, 2, 0, 1], ("-1", "1", "7"), {}, "row 2: a label must be one of two, got '7' beside '-1', '1'"),
+        ([0, 2, 1], ("-1", "1", "7"), {}, "row 2: a label must be one of two, got '1' beside '-1', '7'"),
+        ([0, 0], ("ham",), {}, "labels must name two classes, all 2 name ham"),
+        ([0, 0], ("ham", "spam"), {}, "labels must name two classes, all 2 name something else than spam"),
+        ([0, 1], ("a", "b"), {"positive": "c"}, "the positive class must be one of a, b, got 'c'"),
+        ([[True, False], [False, False]], ("a", "b"), {}, "an instance must have one of two classes"),
+    ],
+)
+def test_labels_that_are_no_question_of_yes_and_no_are_errors(y, classes, options, said):
+    with pytest.raises(ValueError) as error:  # noqa: PT011 - the beginning of the message is compared
+        problems(np.array(y), classes, **options)
+    assert str(error.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("3", 3), ("0.5", 0.5), ("inf", float("inf")), ("True", True), ("1e-3", 0.001), ("x", "x")]
+)  # fmt: skip
+def test_a_parameter_is_read_as_what_it_looks_like(text, value):
+    found = parse_parameters([f"x={text}"])["x"]
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_first_touch_is_where_a_loop_of_decide_and_learn_first_sees_the_error():
+    X, y = drawn(rounds=400, seed=3)
+    make = lambda: samplers.make("perceptron-ss", 4, b=0.3, rng=np.random.default_rng(5))  # noqa: E731
+    sampler, errors, asked = make(), [], 0
+    for x, k in zip(X[:300], y[:300], strict=True):
+        if sampler.decide(x).query:
+            sampler.learn(x, k)
+            asked += 1
+            errors.append(np.mean(sampler.predict(X[300:]) != y[300:]))
+    for error in (0.3, 0.2, 0.15):
+        touched = [number for number, found in enumerate(errors, 1) if found <= error]
+        assert first_touch(make, X[:300], y[:300], X[300:], y[300:], error) == (touched[0], asked)
+        stays = [n for n in touched if all(found <= error for found in errors[n - 1 : n + 4])]
+        assert first_touch(make, X[:300], y[:300], X[300:], y[300:], error, stays=5)[0] == (stays or [None])[0]
+    assert first_touch(make, X[:300], y[:300], X[300:], y[300:], -1.0) == (None, asked)
+
+
+# -- the command -----------------------------------------------------------------------------------------------
+
+
+def test_a_folder_holds_what_was_drawn_and_the_same_seed_gives_the_same_bytes(lpsm: Run, table: Path, tmp_path: Path):
+    arguments = ["label", table, "--algorithm", "sop-ss", "--param", "b=0.1", "--window", "50", "--seed", "4"]
+    for name in ("one", "two"):
+        result = lpsm(*arguments, "--out", tmp_path / name)
+        assert result.exit_code == 0, result.output
+    first, second = ({p.name: p.read_bytes() for p in (tmp_path / name).iterdir()} for name in ("one", "two"))
+    assert first == second
+    assert set(first) == {
+        "label.txt",
+        "classes.csv",
+        "windows.csv",
+        "rounds.csv",
+        "label.png",
+        "label.svg",
+        "manifest.json",
+    }
+    assert b"label +1 is spam, label -1 is ham" in first["label.txt"]
+    assert not any(str(tmp_path).encode() in content for content in first.values())
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["one", "stream.csv", "two"]
+    assert lpsm(*arguments, "--out", tmp_path / "one").exit_code == 0
+    (tmp_path / "one" / "mine").write_text("")
+    assert "which lpsm label did not write" in lpsm(*arguments, "--out", tmp_path / "one").stderr
+
+
+def test_json_is_one_object_and_agrees_with_the_files(lpsm: Run, table: Path, tmp_path: Path):
+    result = lpsm(
+        "label", table, "--algorithm", "ssmd", "--param", "K=0.1", "--window", "60", "--json", "--out", tmp_path / "o"
+    )
+    found = json.loads(result.stdout)
+    with (tmp_path / "o" / "rounds.csv").open() as file:
+        rounds = list(csv.DictReader(file))
+    assert found["label_rate"] == pytest.approx(sum(int(row["queried"]) for row in rounds) / 300)
+    assert found["accuracy"] == pytest.approx(sum(row["prediction"] == row["label"] for row in rounds) / 300)
+    assert found["windows"][-1]["t"] == found["rounds"] == 300
+    assert found["parameters"] == {"K": "0.1"}
+
+
+def test_more_than_two_classes_need_a_word_and_get_a_picture_by_class(lpsm: Run, complaint, tmp_path: Path):
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 3, size=200)
+    np.savez(tmp_path / "t.npz", X=np.eye(3)[y] + 0.1 * rng.normal(size=(200, 3)), y=y)
+    assert "t.npz: row " in complaint("label", tmp_path / "t.npz", "--algorithm", "ssmd")
+    result = lpsm("label", tmp_path / "t.npz", "--algorithm", "ssmd", "--one-vs-rest", "--out", tmp_path / "o")
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "o" / "classes.svg").is_file()
+    assert "3 classes, label +1 is each of them in turn" in result.stdout
+    one = lpsm("label", tmp_path / "t.npz", "--algorithm", "ssmd", "--positive", "2", "--json")
+    assert json.loads(one.stdout)["mapping"] == "label +1 is 2, label -1 is the rest"
+
+
+def test_options_change_what_they_say(lpsm: Run, table: Path):
+    def found(*more: str) -> dict[str, object]:
+        result = lpsm("label", table, "--algorithm", "perceptron", "--json", *more)
+        assert result.exit_code == 0, result.output
+        data: dict[str, object] = json.loads(result.stdout)
+        return data
+
+    plain = found()
+    assert found("--intercept")["features"] == 5
+    assert found("--drop", "a", "--drop", "1")["features"] == 2
+    assert found("--rows", "100")["rounds"] == 100
+    assert found("--normalize")["classes"] != plain["classes"]
+    assert found("--positive", "ham")["mapping"] == "label +1 is ham, label -1 is spam"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--algorithm", "ssmx"), "key must be one of perceptron"),
+        (("--algorithm", "ssmd", "--param", "b=1"), "'ssmd' takes the parameters ['K', 'a'], got ['b']"),
+        (("--algorithm", "ssmd", "--param", "K=-1"), "K must be positive, got -1"),
+        (("--algorithm", "ssmd", "--param", "K"), "a parameter must be NAME=VALUE, got 'K'"),
+        (("--algorithm", "ssmd", "--param", "K=1", "--param", "K=2"), "a parameter must be given once, got K twice"),
+        (("--algorithm", "ssmd", "--window", "0"), "window must be at least 1, got 0"),
+        (("--algorithm", "ssmd", "--seed", "-1"), "seed must be at least 0, got -1"),
+        (("--algorithm", "ssmd", "--rows", "0"), "rows must be at least 1, got 0"),
+        (("--algorithm", "ssmd", "--label", "e"), "label must name one of the columns a, b, c, d, kind, got 'e'"),
+        (("--algorithm", "ssmd", "--label", "a", "--drop", "kind"), "labels must name at most 100 classes"),
+        (("--algorithm", "ssmd", "--positive", "eggs"), "the positive class must be one of ham, spam, got 'eggs'"),
+    ],
+)  # fmt: skip
+def test_a_wrong_option_is_one_line(complaint, table: Path, tmp_path: Path, arguments, said):
+    assert said in complaint("label", table, *arguments, "--out", tmp_path / "o")
+    assert not (tmp_path / "o").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("1,2,x\n1,nan,z\n", "line 2, column 1: a feature must be a finite number, got 'nan'"),
+        ("1,2,-1\n1,3,1\n2,3,-1\n2,4,1\n1,2,0\n", "line 5: a label must be one of two, got '0' beside '-1', '1'"),
+        ("1,2,x\n1,2,3,z\n", "line 2: every line must have 3 columns"),
+        ("", "a stream must hold an example, got none"),
+        ("1,2,x\n1,3,x\n", "labels must name two classes, all 2 name x"),
+        ("1,2,x\n0,0,z\n", "line 2: an instance must not be zero where instances are normalised"),
+    ],
+)
+def test_bad_input_is_one_line_with_its_place_and_nothing_is_written(complaint, tmp_path: Path, content, said):
+    (tmp_path / "t.csv").write_text(content)
+    assert said in complaint("label", tmp_path / "t.csv", "--algorithm", "sop-ss", "--out", tmp_path / "o")
+    assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_what_is_neither_a_file_nor_a_name_says_the_names(complaint, monkeypatch, tmp_path: Path):
+    monkeypatch.delenv("LPSM_DATA", raising=False)
+    assert "one of elec2, mnist, reuters" in complaint("label", "iris", "--algorithm", "ssmd")
+    assert "absent.csv" in complaint("label", tmp_path / "absent.csv", "--algorithm", "ssmd")
+    assert "give --data or set LPSM_DATA" in complaint("label", "usps", "--algorithm", "ssmd")
+    assert "is not there" in complaint("label", "usps", "--algorithm", "ssmd", "--data", tmp_path)
