@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,18 +25,15 @@ from netsim.policies.protocol import Policy
 from netsim.policies.static import AlwaysAwake, StaticPsm
 from netsim.station import Station
 from netsim.twin import layout as slot
-from netsim.twin.run import run_pages
+from netsim.twin.run import run_pages, run_pages_learning
 from traces.records import Page
 
-__all__ = ["NotCoveredError", "browse", "why_not"]
+__all__ = ["NotCoveredError", "browse", "is_ready", "why_not"]
 
 Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 _NS_PER_S = 1_000_000_000
 _MAX_BYTES = 2**40
-_NOTHING: tuple[Floats, ...] = (*(np.empty((0, 0)) for _ in range(2)), np.empty((0, 0, 0)), np.empty(0))
-_NO_LEARNER = (*_NOTHING, np.empty((0, 0)), np.empty((0, 0)))
 
 
 class NotCoveredError(ValueError):
@@ -48,6 +47,12 @@ def why_not(policy: Policy, loss_rate: float) -> str | None:
     if type(policy) not in (AlwaysAwake, StaticPsm, BoundedSlowdown, Lpsm):
         return f"policy {policy.spec} is not one of the package's own"
     return None
+
+
+def is_ready(policy: Policy) -> bool:
+    """Whether what runs under `policy` need is compiled, in this process or on disk."""
+    entry: Any = run_pages_learning if isinstance(policy, Lpsm) else run_pages
+    return bool(entry.signatures) or any(Path(entry.stats.cache_path).glob(f"*.{entry.__name__}-*.nbi"))
 
 
 class _Run:
@@ -81,7 +86,7 @@ class _Run:
         self.pages[:-1, 3] = counts - 1
         self.world = _world(policy, browser, access_point, beacon_interval_ns, int(counts.max()) - 1)
         self.kept = np.empty(slot.RING - slot.FIRST_STATE, dtype=np.int64)
-        self.learner = policy.learner.arrays() if isinstance(policy, Lpsm) else _NO_LEARNER
+        self.learner = policy.learner.arrays() if isinstance(policy, Lpsm) else ()
         self.kept_learner = tuple(np.empty_like(part) for part in self.learner[:4])
         self.loads = np.zeros((n, 4), dtype=np.int64)
         self.polls = np.empty(6 * (64 * n + 256), dtype=np.int64)
@@ -92,10 +97,8 @@ class _Run:
         """Browse from page `first` on to the end; return the first page left over, or one beyond the end."""
         while True:
             self.world[slot.BAIL] = 0
-            first = run_pages(
-                *(first, self.pages, self.sizes, self.world, self.kept, self.loads, self.polls, self.intervals),
-                *(*self.learner, *self.kept_learner),
-            )
+            work = (first, self.pages, self.sizes, self.world, self.kept, self.loads, self.polls, self.intervals)
+            first = run_pages_learning(*work, *self.learner, *self.kept_learner) if self.learner else run_pages(*work)
             if self.world[slot.BAIL] != slot.FULL:
                 return first
             self.polls = np.concatenate([self.polls, np.empty_like(self.polls)])

@@ -121,6 +121,14 @@ class RadioConfig:
             per_page_j=total_j / pages,
         )
 
+    def least_j(self, elapsed_s: float, awake_s: float) -> float:
+        """Return the joules of being awake for so long out of `elapsed_s`, and asleep for the rest, at no other cost.
+
+        With the larger of the two air times of the run without power saving this is `limit`, with the
+        latencies of its pages `page-awake`.
+        """
+        return (self.asleep_mw * elapsed_s + (self.awake_mw - self.asleep_mw) * awake_s) * 1e-3
+
     @property
     def wakeup_j(self) -> float:
         """Joules of one wake-up beyond what the two states draw."""

@@ -34,6 +34,7 @@ __all__ = ["SimulationConfig", "SimulationResult", "simulate", "simulate_cell"]
 _NS_PER_S = 1_000_000_000
 _NS_PER_MS = 1_000_000
 _ENGINES = ("auto", "packet", "express")
+_SMALL_PAGES, _SMALL_S = 10_000, 500_000.0
 _LATEST_S = 4e9  # well inside 63 bits of nanoseconds
 
 
@@ -195,7 +196,8 @@ def simulate(
         Of the server delays and of the losses.
     engine : {"auto", "packet", "express"}
         "packet" is the model on SimPy; "express" its compiled twin, which raises where it does not apply;
-        "auto" takes the twin where it applies, page by page.  The record is the same to the nanosecond.
+        "auto" takes the twin where it applies, page by page, unless it would have to be compiled for a small
+        workload.  The record is the same to the nanosecond.
 
     Raises
     ------
@@ -212,6 +214,8 @@ def simulate(
     reason = None if engine == "packet" else express.why_not(policy, config.link.loss_rate)
     if reason and engine == "express":
         raise express.NotCoveredError(f"engine express does not cover this run: {reason}")
+    if not reason and engine == "auto" and _is_small(workload) and not express.is_ready(policy):
+        reason = "done before the twin would be compiled"
     clock = Clock()
     access_point = AccessPoint(clock, config.link, streams.generator(seed, streams.LOSS))
     browser = _browser(clock, access_point, policy, config, alone=True)
@@ -327,6 +331,11 @@ def _wakeups(trip: Trip) -> NDArray[np.int64]:
     """Return the instants of waking up; how the client is at time 0 is no passage and costs nothing."""
     starts = trip.intervals[::2]
     return starts[starts > 0]
+
+
+def _is_small(workload: Sequence[Page]) -> bool:
+    """Whether the packet model needs some seconds at most."""
+    return len(workload) <= _SMALL_PAGES and sum(page.think_s for page in workload) <= _SMALL_S
 
 
 def _check(workload: Sequence[Page]) -> None:

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from lpsm._compile import compiled
 from netsim.twin import layout as slot
 from netsim.twin.links import air
-from netsim.twin.station import open_gate, reach, stay_awake
+from netsim.twin.station import Learner, open_gate, reach, stay_awake
 from netsim.twin.transport import at_client, at_server, fetch, next_reply, reply
 
-__all__ = ["run_pages"]
+__all__ = ["run_pages", "run_pages_learning"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -39,8 +39,7 @@ def _bare(array: Any) -> Any:
 
 @compiled
 def _load(
-    w: Ints, sizes: Ints, polls: Ints, intervals: Ints, issued: int,
-    weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats, experts: Floats,
+    w: Ints, sizes: Ints, polls: Ints, intervals: Ints, issued: int, learner: Learner
 ) -> None:  # fmt: skip
     """Load one page: from its issue until DONE is set, or BAIL."""
     for i in range(slot.UP_HEAD, slot.MISSING):
@@ -65,7 +64,7 @@ def _load(
             place = w[slot.DOWN] + 3 * w[slot.DOWN_HEAD]
             at, word, ack = w[place], w[place + 1], w[place + 2]
             if not none:
-                if reach(w, polls, intervals, at, weights, columns, slow, head, work, experts):
+                if reach(w, polls, intervals, at, learner):
                     continue
                 if not w[slot.GATE]:
                     if w[slot.WAITING] >= w[slot.ROOM]:
@@ -86,7 +85,7 @@ def _load(
             replier = next_reply(w) if w[slot.PENDING] else -1
             due = w[w[slot.CONNECTIONS] + replier * slot.N_CONNECTION + slot.REPLY_AT] if replier >= 0 else slot.NEVER
             if w[slot.WAITING] and w[slot.WAKE] <= min(packet, due):
-                reach(w, polls, intervals, w[slot.WAKE], weights, columns, slow, head, work, experts)
+                reach(w, polls, intervals, w[slot.WAKE], learner)
             elif replier == -2 or packet == due:  # the order of events decides, which only the packet model has
                 w[slot.BAIL] = slot.TIMER
             elif due < packet:
@@ -108,11 +107,9 @@ def _load(
 
 @compiled
 def run_pages(
-    begin: int, pages: Ints, sizes: Ints, w: Ints, kept: Ints, loads: Ints, polls: Ints, intervals: Ints,
-    weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats, experts: Floats,
-    kept_weights: Floats, kept_columns: Floats, kept_slow: Floats, kept_head: Floats,
+    begin: int, pages: Ints, sizes: Ints, w: Ints, kept: Ints, loads: Ints, polls: Ints, intervals: Ints
 ) -> int:  # fmt: skip
-    """Browse the pages from `begin` on; return the first one left over.
+    """Browse the pages from `begin` on, under a policy that does not learn; return the first one left over.
 
     If that is not the number of pages, the state is that before its issue, and BAIL says why:
     TIMER, it is one for the packet model; FULL, there must be more room for polls or intervals.
@@ -122,36 +119,63 @@ def run_pages(
     an object: request, reply, server delay.
     """
     w, sizes, polls, intervals = _bare(w), _bare(sizes), _bare(polls), _bare(intervals)
-    weights, columns, slow = _bare(weights), _bare(columns), _bare(slow)
-    head, work, experts = _bare(head), _bare(work), _bare(experts)
     for page in range(begin, pages.shape[0]):
-        w[slot.PAGE_POLLS] = w[slot.N_POLLS]
         kept[:] = w[slot.FIRST_STATE : slot.RING]
-        if w[slot.KIND] == slot.LPSM:
-            kept_weights[:], kept_columns[:], kept_slow[:], kept_head[:] = weights, columns, slow, head
-        issued = max(w[slot.NOW], pages[page, 0])
-        if reach(w, polls, intervals, issued, weights, columns, slow, head, work, experts):
-            w[slot.BAIL] = slot.TIMER  # nothing waits between pages
-        awake = w[slot.BEFORE] + max(0, (issued if w[slot.GATE] else min(issued, w[slot.UNTIL])) - w[slot.SINCE])
-        beacons = w[slot.BEACONS]
-        w[slot.FIRST_OBJECT], w[slot.N_OBJECTS] = pages[page, 2], pages[page, 3]
-        last = pages[page, 3] < 0
-        if not last and not w[slot.BAIL]:
-            _load(w, sizes, polls, intervals, issued, weights, columns, slow, head, work, experts)
-        if 6 * w[slot.N_POLLS] > polls.size or 2 * w[slot.N_INTERVALS] > intervals.size:
-            w[slot.BAIL] = slot.FULL
+        _page(page, pages, sizes, w, loads, polls, intervals, None)
         if w[slot.BAIL]:
-            reason = w[slot.BAIL]
-            w[slot.FIRST_STATE : slot.RING] = kept
-            w[slot.BAIL] = reason
-            if w[slot.KIND] == slot.LPSM:
-                weights[:], columns[:], slow[:], head[:] = kept_weights, kept_columns, kept_slow, kept_head
+            _restore(w, kept)
             return page
-        if not last:
-            done = w[slot.DONE]
-            loads[page, 0] = issued
-            loads[page, 1] = done
-            loads[page, 2] = w[slot.BEFORE] + max(0, done - w[slot.SINCE]) - awake
-            loads[page, 3] = w[slot.BEACONS] - beacons
-            w[slot.NOW] = done + pages[page, 1]
     return pages.shape[0]
+
+
+@compiled
+def run_pages_learning(
+    begin: int, pages: Ints, sizes: Ints, w: Ints, kept: Ints, loads: Ints, polls: Ints, intervals: Ints,
+    weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats, experts: Floats,
+    kept_weights: Floats, kept_columns: Floats, kept_slow: Floats, kept_head: Floats,
+) -> int:  # fmt: skip
+    """Do what `run_pages` does under LPSM; the learner is advanced, or left as it was before the page left over."""
+    w, sizes, polls, intervals = _bare(w), _bare(sizes), _bare(polls), _bare(intervals)
+    learner = (_bare(weights), _bare(columns), _bare(slow), _bare(head), _bare(work), _bare(experts))
+    for page in range(begin, pages.shape[0]):
+        kept[:] = w[slot.FIRST_STATE : slot.RING]
+        kept_weights[:], kept_columns[:], kept_slow[:], kept_head[:] = weights, columns, slow, head
+        _page(page, pages, sizes, w, loads, polls, intervals, learner)
+        if w[slot.BAIL]:
+            _restore(w, kept)
+            weights[:], columns[:], slow[:], head[:] = kept_weights, kept_columns, kept_slow, kept_head
+            return page
+    return pages.shape[0]
+
+
+@compiled
+def _restore(w: Ints, kept: Ints) -> None:
+    reason = w[slot.BAIL]
+    w[slot.FIRST_STATE : slot.RING] = kept
+    w[slot.BAIL] = reason
+
+
+@compiled
+def _page(
+    page: int, pages: Ints, sizes: Ints, w: Ints, loads: Ints, polls: Ints, intervals: Ints, learner: Learner
+) -> None:  # fmt: skip
+    """Browse one page and think about it, or end the run; BAIL is set if it must be done otherwise."""
+    w[slot.PAGE_POLLS] = w[slot.N_POLLS]
+    issued = max(w[slot.NOW], pages[page, 0])
+    if reach(w, polls, intervals, issued, learner):
+        w[slot.BAIL] = slot.TIMER  # nothing waits between pages
+    awake = w[slot.BEFORE] + max(0, (issued if w[slot.GATE] else min(issued, w[slot.UNTIL])) - w[slot.SINCE])
+    beacons = w[slot.BEACONS]
+    w[slot.FIRST_OBJECT], w[slot.N_OBJECTS] = pages[page, 2], pages[page, 3]
+    last = pages[page, 3] < 0
+    if not last and not w[slot.BAIL]:
+        _load(w, sizes, polls, intervals, issued, learner)
+    if 6 * w[slot.N_POLLS] > polls.size or 2 * w[slot.N_INTERVALS] > intervals.size:
+        w[slot.BAIL] = slot.FULL
+    if not last and not w[slot.BAIL]:
+        done = w[slot.DONE]
+        loads[page, 0] = issued
+        loads[page, 1] = done
+        loads[page, 2] = w[slot.BEFORE] + max(0, done - w[slot.SINCE]) - awake
+        loads[page, 3] = w[slot.BEACONS] - beacons
+        w[slot.NOW] = done + pages[page, 1]

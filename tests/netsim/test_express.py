@@ -1,5 +1,8 @@
 """The compiled twin equals the packet model to the nanosecond: polls, beacons, radio and what was learned."""
 
+import os
+import subprocess
+import sys
 from collections import Counter
 
 import numpy as np
@@ -134,3 +137,20 @@ def test_a_long_silence_needs_more_room_than_there_was_and_loses_nothing():
     pages = [Page("a", 300, 500, (), 20_000.0), Page("b", 300, 500)]
     for policy in ("lpsm", "bsd:0.0005"):
         assert_equal(netsim.simulate(pages, policy, engine="express"), netsim.simulate(pages, policy, engine="packet"))
+
+
+def test_a_small_workload_does_not_wait_for_the_twin_to_be_compiled(tmp_path):
+    code = """
+import netsim
+from netsim.twin.run import run_pages
+from traces.records import Page
+pages = [Page("p", 300, 500, (), 1.0)]
+netsim.simulate(pages, "psm")
+print(len(run_pages.signatures))
+netsim.simulate(pages, "psm", engine="express")
+netsim.simulate(pages, "psm")
+print(len(run_pages.signatures))
+"""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0", "1"]
