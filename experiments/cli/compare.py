@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from experiments.cli.model import configuration, model_options
+from experiments.cli.model import battery_option, configuration, model_options
+from experiments.cli.reporting import check_report, command_line, deliver, report_option
 
 if TYPE_CHECKING:
     from experiments.study.compare import Comparison
@@ -32,9 +33,11 @@ WINDOW_S = 150.0  # of the picture of sleep times
 @click.option("--member", metavar="GLOB", help="Only these members of the trace (an archive or a folder).")
 @click.option("--skip-damaged", is_flag=True, help="Count damaged parts of a trace and go on, instead of giving up.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("out/compare"), show_default=True, help="Folder.")
+@report_option
 @click.option("--preset", type=click.Choice(["thesis"]), help="Settings of a paper, with what it printed beside ours.")
 @click.option("--jobs", type=int, help="Processes [one a processor].")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+@battery_option
 @model_options
 def compare(
     pages: int,
@@ -45,9 +48,11 @@ def compare(
     member: str | None,
     skip_damaged: bool,
     out: Path,
+    report: Path | None,
     preset: str | None,
     jobs: int | None,
     as_json: bool,
+    battery_mwh: float | None,
     **model: Any,
 ) -> None:
     """Compare the energy and the slowdown of power-saving policies.
@@ -55,6 +60,7 @@ def compare(
     All policies meet the same pages, think times and server delays.  Tables (CSV) and pictures (PNG
     and SVG) go to the folder OUT, which is replaced only if an earlier comparison made it.
     """
+    import netsim
     from experiments.papers.thesis.energy import SETTINGS
     from experiments.report.comparison import plain
     from experiments.study import sweep
@@ -66,6 +72,7 @@ def compare(
     jobs = default_jobs() if jobs is None else jobs
     if jobs < 1:
         raise ValueError(f"jobs must be at least 1, got {jobs}")
+    check_report(report, out)
     if trace is None:
         if member is not None:
             raise ValueError("member chooses from a trace, but no --trace is given")
@@ -75,6 +82,8 @@ def compare(
     tasks = sweep.tasks(workloads, [name for name in policies.split(",") if name.strip()], config)
     wanted = list(dict.fromkeys(task.policy for task in tasks.values()))
     settings = {"traffic": traffic, "policies": wanted, "model": asdict(config), "preset": preset}
+    if battery_mwh is not None:
+        settings["battery_mwh"] = battery_mwh
     store = Store(out, "compare", settings)
     try:
         if jobs > 1:
@@ -84,13 +93,20 @@ def compare(
             sweep.simulate, tasks, jobs=jobs, finished=store.finished, keep=store.keep, title="runs of a policy"
         )
         frames = sweep.frames(results)
-        comparison = aggregate(frames, wanted, awake_mw=config.radio.awake_mw, asleep_mw=config.radio.asleep_mw)
+        comparison = aggregate(
+            frames,
+            wanted,
+            awake_mw=config.radio.awake_mw,
+            asleep_mw=config.radio.asleep_mw,
+            psm=netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns),
+            battery_mwh=battery_mwh,
+        )
         text, beside = _words(comparison, preset, traffic)
         _write_tables(store, frames, comparison, text)
         if beside is not None:
             store.write_frame("published.csv", beside)
-        _write_pictures(store, frames, comparison)
-        store.publish()
+        polls = _write_pictures(store, frames, comparison)
+        deliver(store, report, lambda: _page(store, comparison, polls, beside))
     except KeyboardInterrupt as interruption:
         store.abandon()
         kept = f"; they are kept in {store.partial}, and the same command goes on from there" if store.finished else ""
@@ -153,15 +169,27 @@ def _words(comparison: Comparison, preset: str | None, traffic: Mapping[str, Any
     from experiments.papers.thesis.energy import beside
     from experiments.report.comparison import comparison_text, published_text
 
-    if traffic["kind"] == "generated":
-        what = f"{traffic['seeds']} seeds of {traffic['pages']} pages"
-    else:
-        what = f"{traffic['sessions']} sessions"
-    text = comparison_text(comparison.summary, what)
+    text = comparison_text(comparison.summary, _over(traffic))
     if preset is None:
         return text, None
     table = beside(comparison.summary)
     return text + "\n\n" + published_text(table), table
+
+
+def _over(traffic: Mapping[str, Any]) -> str:
+    if traffic["kind"] == "generated":
+        return f"{traffic['seeds']} seeds of {traffic['pages']} pages"
+    return f"{traffic['sessions']} sessions"
+
+
+def _page(store: Store, comparison: Comparison, polls: Any, beside: Any) -> str:
+    from experiments.report.html import render
+    from experiments.report.html_compare import comparison_page
+
+    what = _over(store.manifest["configuration"]["traffic"])
+    return render(
+        comparison_page(comparison, polls, what=what, command=command_line(), manifest=store.manifest, published=beside)
+    )
 
 
 def _write_tables(store: Store, frames: Frames, comparison: Comparison, text: str) -> None:
@@ -173,7 +201,8 @@ def _write_tables(store: Store, frames: Frames, comparison: Comparison, text: st
     store.write_frame("slowdown-by-page.csv", comparison.slowdowns)
 
 
-def _write_pictures(store: Store, frames: Frames, comparison: Comparison) -> None:
+def _write_pictures(store: Store, frames: Frames, comparison: Comparison) -> Any:
+    """Write the pictures, and return the polls of the window that is drawn, or None."""
     from experiments.figures.comparison import energy, slowdown, slowdown_by_page
     from experiments.figures.evolution import evolution
     from experiments.figures.style import pictures
@@ -185,6 +214,7 @@ def _write_pictures(store: Store, frames: Frames, comparison: Comparison) -> Non
         "slowdown": slowdown(comparison.summary),
         "slowdown-by-page": slowdown_by_page(comparison.slowdowns),
     }
+    polls = None
     if len(frames.polls):
         first = frames.polls["replication"].iloc[0]
         pages = frames.pages[frames.pages["replication"] == first]
@@ -196,3 +226,4 @@ def _write_pictures(store: Store, frames: Frames, comparison: Comparison) -> Non
     for name, figure in drawn.items():
         for file, content in pictures(name, figure).items():
             store.write(file, content)
+    return polls

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from experiments.cli.reporting import check_report, command_line, deliver, report_option
+
 if TYPE_CHECKING:
     from experiments.study.replay import Details, ReplayConfig
     from experiments.study.store import Store
@@ -20,6 +22,7 @@ __all__ = ["replay"]
 @click.command()
 @click.argument("trace", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), default=Path("out/replay"), show_default=True, help="Folder.")
+@report_option
 @click.option("--member", metavar="GLOB", help="Only these members of the trace (an archive or a folder).")
 @click.option(
     "--by", type=click.Choice(["session", "user"]), default="session", show_default=True,
@@ -43,6 +46,7 @@ __all__ = ["replay"]
 def replay(
     trace: Path,
     out: Path,
+    report: Path | None,
     member: str | None,
     by: str,
     show: str | None,
@@ -69,8 +73,9 @@ def replay(
     config = ReplayConfig(
         times_ms=_times(times), gamma=gamma, energy=energy, rounding_ms=rounding, horizon=horizon, max_idle_s=max_idle
     )
-    report = traces.Report()
-    units = _units(trace, member, by, skip_damaged, report)
+    check_report(report, out)
+    read = traces.Report()
+    units = _units(trace, member, by, skip_damaged, read)
     first = next(units, None)
     if first is None:
         raise ValueError(f"{trace}: there is no request in it" + (f" under {member}" if member else ""))
@@ -85,8 +90,8 @@ def replay(
         found = details(chosen[1], config)
         shown = chosen[0]
         text = _words(rows, shown, found)
-        _write(store, rows, found, text, str(report))
-        store.publish()
+        _write(store, rows, found, text, str(read))
+        deliver(store, report, lambda: _page(store, rows, shown, found))
     except KeyboardInterrupt:
         store.abandon()
         kept = f"; {len(store.finished)} replays are kept in {store.partial}, and the same command goes on from there"
@@ -94,7 +99,7 @@ def replay(
     except BaseException as error:
         store.abandon(keep=not isinstance(error, ValueError))  # what is wrong with the input stays wrong
         raise
-    click.echo(str(report), err=True)
+    click.echo(str(read), err=True)
     if as_json:
         import pandas as pd
 
@@ -167,6 +172,13 @@ def _words(rows: list[dict[str, Any]], shown: str, found: Details) -> str:
     from experiments.report.replay import replay_text
 
     return replay_text(rows, shown, len(found.polls), found.bounds)
+
+
+def _page(store: Store, rows: list[dict[str, Any]], shown: str, found: Details) -> str:
+    from experiments.report.html import render
+    from experiments.report.html_replay import replay_page
+
+    return render(replay_page(rows, shown, found, command=command_line(), manifest=store.manifest))
 
 
 def _write(store: Store, rows: list[dict[str, Any]], found: Details, text: str, read: str) -> None:
