@@ -33,8 +33,8 @@ __all__ = ["alpha_grid", "bernoulli_divergence", "worst_divergence"]
 
 
 def alpha_grid(
-    delta: float | None = None,
     horizon: int | None = None,
+    delta: float | None = None,
     kind: str = "kl",
     size: int | None = None,
 ) -> NDArray[np.float64]:
@@ -42,10 +42,10 @@ def alpha_grid(
 
     Parameters
     ----------
-    delta
-        Largest allowed divergence of any alpha* from the grid, nats (kind "kl").
     horizon
         Number of rounds T; short for ``delta=1 / (2 * T)`` (kind "kl").
+    delta
+        Largest allowed divergence of any alpha* from the grid, nats (kind "kl").
     kind
         "kl" or "chebyshev".
     size

@@ -27,7 +27,7 @@ def test_the_grid_for_a_horizon_has_the_known_size_and_keeps_its_promise(horizon
     assert grid.shape == (size,)
     assert worst_divergence(grid) * 2 * horizon <= 1 + 1e-9
     assert worst_divergence(grid) * 2 * horizon >= 1 - 1e-9  # and is not finer than needed at its ends
-    np.testing.assert_array_equal(grid, alpha_grid(0.5 / horizon))
+    np.testing.assert_array_equal(grid, alpha_grid(delta=0.5 / horizon))
 
 
 @settings(max_examples=60, deadline=None)
