@@ -168,7 +168,7 @@ def _write(parts: Parts, policies: tuple[str, ...], by: str) -> tuple[str, dict[
 
     table = read(parts.files())
     whole, quarters = summary(table, policies), by_activity(table, policies)
-    text = population_text(whole, quarters, f"{whole['users'].iloc[0]} {by}s, {whole['pages'].iloc[0]} pages")
+    text = population_text(whole, quarters, f"{whole['users'].iloc[0]} {by}s, {whole['pages'].iloc[0]} pages", by)
     parts.write("summary.csv", csv_text(whole))
     parts.write("by-activity.csv", csv_text(quarters))
     listed = list(policies)

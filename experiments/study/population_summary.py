@@ -19,6 +19,8 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
+from experiments.study.compare import PSM
+
 __all__ = ["COLUMNS", "QUANTILES", "SLOW", "by_activity", "read", "summary"]
 
 COLUMNS = (
@@ -49,13 +51,15 @@ def summary(table: pd.DataFrame, policies: Sequence[str]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        policy, users, pages, total_j; `saving_percent` (against none), `saving_vs_psm_percent` and `slowdown` each as
-        ``.._mean`` and ``.._p00`` to ``.._p100`` over users; ``saving_of_all_percent``, of the energy of all
-        users together; and the percentages of users ``costlier_than_none_percent``, ``costlier_than_psm_percent``,
-        ``slower_than_psm_percent``, ``losing_both_percent``, ``slowed_over_2_percent``.
+        policy, users, pages, total_j; ``saving_of_all_percent`` and ``saving_of_all_vs_psm_percent``, of the energy of
+        all users together; over users `saving_percent` (against none), `saving_vs_psm_percent` and `slowdown`, each
+        as ``.._mean`` and ``.._p00`` to ``.._p100``; and the percentages of users ``costlier_than_none_percent``,
+        ``costlier_than_psm_percent``, ``slower_than_psm_percent``, ``losing_both_percent``,
+        ``slowed_over_2_percent``.
     """
     rows = []
     base_j = float(_of(table, policies[0])["total_j"].sum())
+    psm_j = float(_of(table, PSM)["total_j"].sum()) if PSM in policies else float("nan")
     for policy in policies:
         own = _of(table, policy)
         dear, late = own["saving_vs_psm_percent"] < 0, own["slowdown_vs_psm"] > 1
@@ -63,6 +67,7 @@ def summary(table: pd.DataFrame, policies: Sequence[str]) -> pd.DataFrame:
         row: dict[str, Any] = {"policy": policy, "users": len(own), "pages": int(own["pages"].sum())}
         row["total_j"] = float(own["total_j"].sum())
         row["saving_of_all_percent"] = 100.0 * (1.0 - row["total_j"] / base_j)
+        row["saving_of_all_vs_psm_percent"] = 100.0 * (1.0 - row["total_j"] / psm_j)
         for name, column in (
             ("saving_percent", "saving_percent"),
             ("saving_vs_psm_percent", "saving_vs_psm_percent"),

@@ -1,0 +1,153 @@
+"""A real Dask scheduler and real workers on this machine: the same bytes, also when a worker is killed."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from experiments.study import cluster
+from tests.experiments.browsing import contents, make
+
+Run = Callable[..., Result]
+pytest.importorskip("distributed")
+PROGRAM = [sys.executable, "-c", "from experiments.cli import main; main()"]
+DASK = [sys.executable, "-m", "dask"]
+QUIET = {**os.environ, "DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "error"}
+
+
+class Loopback:
+    """A scheduler and two workers of one thread each, started with Dask's own commands."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.processes: list[subprocess.Popen[bytes]] = []
+        file = folder / "scheduler.json"
+        self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
+        deadline = time.monotonic() + 60
+        while not (file.exists() and file.read_text().strip().endswith("}")):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        self.address = json.loads(file.read_text())["address"]
+        self.workers = [self.add_worker(), self.add_worker()]
+
+    def add_worker(self) -> subprocess.Popen[bytes]:
+        return self._start(
+            "worker", self.address, "--host", "127.0.0.1", "--nthreads", "1", "--no-nanny", "--no-dashboard",
+            "--local-directory", str(self.folder),
+        )  # fmt: skip
+
+    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            [*DASK, *arguments], env=QUIET, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.folder
+        )
+        self.processes.append(process)
+        return process
+
+    def wait_for_workers(self, n_workers: int) -> None:
+        from distributed import Client
+
+        with Client(self.address, set_as_default=False) as client:
+            client.wait_for_workers(n_workers, timeout=60)
+
+    def stop(self) -> None:
+        for process in reversed(self.processes):
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+
+
+@pytest.fixture(scope="module")
+def loopback(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loopback]:
+    started = Loopback(tmp_path_factory.mktemp("dask"))
+    try:
+        started.wait_for_workers(2)
+        yield started
+    finally:
+        started.stop()
+
+
+def command(trace: Path, out: Path, *more: str) -> list[str]:
+    return [*PROGRAM, "population", str(trace), "--pages-per-task", "5", "--by", "session", "--out", str(out), *more]
+
+
+def run_with_a_kill(loopback: Loopback, trace: Path, folder: Path, parts: int) -> None:
+    """Run on the cluster, kill a worker after some parts, and hold the result to that of one process."""
+    local, out = folder / "local", folder / "out"
+    subprocess.run(command(trace, local, "--jobs", "1"), check=True, capture_output=True)
+    loopback.wait_for_workers(2)
+    process = subprocess.Popen(
+        command(trace, out, "--scheduler", loopback.address), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 120
+    while len(list(out.glob("users/*.parquet"))) < parts:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    victim = loopback.workers.pop(0)
+    victim.send_signal(signal.SIGKILL)
+    assert process.poll() is None, "the run was over before the worker was killed"
+    _, stderr = process.communicate(timeout=300)
+    assert process.returncode == 0, stderr
+    assert "Traceback" not in stderr
+    loopback.workers.append(loopback.add_worker())
+    assert contents(out) == contents(local)
+
+
+def test_a_worker_killed_in_mid_run_changes_no_byte(loopback: Loopback, tmp_path: Path) -> None:
+    run_with_a_kill(loopback, make(tmp_path / "sessions", 200), tmp_path, 5)
+
+
+@pytest.mark.long
+def test_workers_killed_in_mid_run_again_and_again_change_no_byte(loopback: Loopback, tmp_path: Path) -> None:
+    trace = make(tmp_path / "sessions", 1000)
+    for number, parts in enumerate((1, 50, 150, 250, 400)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        run_with_a_kill(loopback, trace, folder, parts)
+
+
+def test_nobody_at_an_address_is_one_clear_line(
+    complaint: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "CONNECT_S", 0.5)
+    trace = make(tmp_path / "sessions", 2)
+    line = complaint(
+        "population", trace, "--scheduler", "tcp://127.0.0.1:1", "--policies", "none", "--out", tmp_path / "out"
+    )
+    assert "no Dask scheduler answers at tcp://127.0.0.1:1" in line
+
+
+def test_no_more_tasks_are_under_way_than_keep_the_workers_busy() -> None:
+    handed_out = done = most = 0
+
+    def tasks() -> Iterator[tuple[str, int]]:
+        nonlocal handed_out, most
+        for number in range(50):
+            handed_out += 1
+            most = max(most, handed_out - done)
+            yield str(number), number
+
+    def accept(_key: str, _result: int) -> None:
+        nonlocal done
+        done += 1
+
+    with cluster.workers("threads", 3) as pool:
+        cluster.stream(abs, tasks(), pool, accept)
+    assert done == handed_out == 50
+    assert most <= cluster.UNDER_WAY * 3
+
+
+def test_what_a_task_raises_is_raised_here_and_the_rest_is_dropped() -> None:
+    numbers = ((str(number), float(number)) for number in (1, -1, 4))
+    with cluster.workers("threads", 2) as pool, pytest.raises(ValueError, match="domain"):
+        cluster.stream(math.sqrt, numbers, pool, lambda *_: None)

@@ -1,0 +1,331 @@
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from click.testing import Result
+
+import netsim
+import traces
+from experiments.report.population import population_text
+from experiments.study import parts as parts_module
+from experiments.study import population as study
+from experiments.study import store
+from experiments.study.population_summary import by_activity, summary
+from tests.experiments.browsing import contents, make
+
+Run = Callable[..., Result]
+POLICIES = "none,psm:100,bsd:1,lpsm:log"
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make(tmp_path_factory.mktemp("browsing") / "sessions", 12)
+
+
+def arguments(trace: Path, out: Path, *more: str) -> list[str]:
+    return ["population", str(trace), "--pages-per-task", "6", "--out", str(out), "--jobs", "1", *more]
+
+
+@pytest.fixture(scope="module")
+def folder(trace: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from click.testing import CliRunner
+
+    from experiments.cli import main
+
+    out = tmp_path_factory.mktemp("population") / "out"
+    result = CliRunner().invoke(main, arguments(trace, out, "--by", "session"))
+    assert result.exit_code == 0, result.output
+    return out
+
+
+def rows_of(folder: Path) -> pd.DataFrame:
+    parts = sorted((folder / "users").iterdir())
+    return pd.concat([pq.read_table(part).to_pandas() for part in parts], ignore_index=True)
+
+
+def test_every_row_is_what_the_simulator_says_of_that_session(folder: Path, trace: Path) -> None:
+    rows = rows_of(folder).set_index(["user", "policy"])
+    assert len(rows) == 12 * 4
+    for number, session in enumerate(traces.sessions(trace)):
+        pages = traces.pages(session.requests)
+        base = netsim.simulate(pages, "none", seed=number)
+        for policy in POLICIES.split(","):
+            result = netsim.simulate(pages, policy, seed=number)
+            row = rows.loc[(session.name, policy)]
+            slowdown = (result.pages["latency_s"] / base.pages["latency_s"]).to_numpy()
+            assert row["total_j"] == result.energy.total_j
+            assert row["beacons"] == result.beacons
+            assert row["pages"] == len(pages)
+            assert row["slowdown_mean"] == slowdown.mean()
+            assert row["slowdown_max"] == slowdown.max()
+            assert row["saving_percent"] == 100 * (1 - result.energy.total_j / base.energy.total_j)
+
+
+def test_a_user_browses_all_of_their_sessions_as_one_workload(trace: Path) -> None:
+    found = {user.name: user for user in study.users(trace, by="user")}
+    browsed: dict[str, list[traces.Page]] = {}
+    for session in traces.sessions(trace):
+        browsed.setdefault(session.user, []).extend(traces.pages(session.requests))
+    assert {name: list(user.pages) for name, user in found.items()} == browsed
+    assert sum(user.sessions for user in found.values()) == 12
+    assert len({user.seed for user in found.values()}) == len(found) == 5
+
+
+@pytest.mark.parametrize("pages_per_task", [1, 4, 1000])
+def test_cutting_into_tasks_loses_nobody_and_changes_no_result(trace: Path, pages_per_task: int) -> None:
+    config = netsim.SimulationConfig()
+    users = list(study.users(trace, by="session"))
+    cut = list(study.tasks(iter(users), ("none", "psm:100"), config, pages_per_task=pages_per_task))
+    assert [user for task in cut for user in task.members] == users
+    assert all(sum(len(user.pages) for user in task.members) >= pages_per_task for task in cut[:-1])
+    whole = pq.read_table(
+        _file(study.compute(study.Task(members=tuple(users), policies=("none", "psm:100"), config=config)))
+    )
+    pieces = [pq.read_table(_file(study.compute(task))) for task in cut]
+    assert whole.to_pylist() == [row for piece in pieces for row in piece.to_pylist()]
+
+
+def _file(content: bytes):
+    import pyarrow as pa
+
+    return pa.BufferReader(content)
+
+
+def test_tasks_are_cut_from_a_stream_one_at_a_time(trace: Path) -> None:
+    taken = 0
+
+    def users():
+        nonlocal taken
+        for user in study.users(trace, by="session"):
+            taken += 1
+            yield user
+
+    cut = study.tasks(users(), ("none",), netsim.SimulationConfig(), pages_per_task=6)
+    next(cut)
+    assert taken == 2
+
+
+def test_a_task_for_another_program_is_refused(trace: Path) -> None:
+    task = next(study.tasks(study.users(trace), ("none",), netsim.SimulationConfig(), program="0" * 64))
+    with pytest.raises(study.OtherProgramError, match="another version"):
+        study.compute(task)
+
+
+def test_the_same_seed_gives_the_same_bytes_with_one_process_with_two_and_in_threads(
+    lpsm: Run, folder: Path, trace: Path, tmp_path: Path
+) -> None:
+    for name, more in (("two", ("--jobs", "2")), ("threads", ("--jobs", "2", "--scheduler", "threads"))):
+        result = lpsm(*arguments(trace, tmp_path / name, "--by", "session", *more))
+        assert result.exit_code == 0, result.output
+        assert contents(tmp_path / name) == contents(folder)
+
+
+def test_files_hold_no_paths_or_job_counts_and_the_manifest_lists_them_all(folder: Path) -> None:
+    found = contents(folder)
+    manifest = json.loads(found.pop("manifest.json"))
+    assert set(manifest["files"]) == set(found)
+    assert "jobs" not in json.dumps(manifest)
+    for name, data in found.items():
+        assert str(folder.parent).encode() not in data, name
+
+
+def test_the_summary_is_of_the_users_each_weighing_the_same(folder: Path, lpsm: Run) -> None:
+    rows = rows_of(folder)
+    table = pd.read_csv(folder / "summary.csv").set_index("policy")
+    for policy, own in rows.groupby("policy", sort=False):
+        row = table.loc[policy]
+        assert row["users"] == 12
+        assert row["saving_percent_p50"] == pytest.approx(np.median(own["saving_percent"]))
+        assert row["slowdown_mean"] == pytest.approx(own["slowdown_mean"].mean())
+        assert row["slower_than_psm_percent"] == pytest.approx(100 * (own["slowdown_vs_psm"] > 1).mean())
+    total = rows.groupby("policy")["total_j"].sum()
+    assert table.loc["bsd:1", "saving_of_all_percent"] == pytest.approx(100 * (1 - total["bsd:1"] / total["none"]))
+    activity = pd.read_csv(folder / "by-activity.csv")
+    assert set(activity.groupby("policy")["users"].sum()) == {12}
+
+
+def users_with(savings: list[float], slower: list[float]) -> pd.DataFrame:
+    rows = [
+        {
+            "policy": policy, "pages": user + 1, "elapsed_s": 3600.0, "latency_s": 1.0,
+            "total_j": {"none": 10.0, "psm:100": 2.0, "x": 2.0 * (1 - savings[user] / 100)}[policy],
+            "saving_percent": 80.0, "saving_vs_psm_percent": savings[user] if policy == "x" else 0.0,
+            "slowdown_mean": 3.0 * slower[user] if policy == "x" else 3.0,
+            "slowdown_vs_psm": slower[user] if policy == "x" else 1.0,
+        }
+        for policy in ("none", "psm:100", "x")
+        for user in range(len(savings))
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_who_loses_is_counted_by_hand() -> None:
+    table = users_with([10.0, -10.0, -10.0, 30.0], [0.5, 0.5, 2.0, 2.0])
+    row = summary(table, ["none", "psm:100", "x"]).set_index("policy").loc["x"]
+    assert (row["costlier_than_psm_percent"], row["slower_than_psm_percent"], row["losing_both_percent"]) == (
+        50,
+        50,
+        25,
+    )
+    assert row["slowed_over_2_percent"] == 50
+    assert row["saving_of_all_vs_psm_percent"] == pytest.approx(5.0)
+    quarters = by_activity(table, ["none", "psm:100", "x"])
+    own = quarters[quarters["policy"] == "x"]
+    assert own["saving_vs_psm_percent_median"].tolist() == [10.0, -10.0, -10.0, 30.0]
+    assert own["pages_per_hour_from"].tolist() == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_without_static_psm_the_words_are_of_savings_against_none_alone(lpsm: Run, trace: Path, tmp_path: Path) -> None:
+    result = lpsm(*arguments(trace, tmp_path / "out", "--policies", "bsd:1"))
+    assert result.exit_code == 0, result.output
+    assert "psm" not in result.stdout
+    assert "dearer" not in result.stdout
+    text = population_text(
+        summary(t := users_with([1.0], [1.0]), ["none", "psm:100", "x"]), by_activity(t, ["none"]), "", "user"
+    )
+    assert "dearer" in text
+
+
+def test_json_is_one_object_and_agrees_with_the_files(lpsm: Run, trace: Path, tmp_path: Path) -> None:
+    data = json.loads(lpsm(*arguments(trace, tmp_path / "out", "--policies", "none,psm", "--json")).stdout)
+    assert data["users"] == 5
+    assert [row["policy"] for row in data["summary"]] == ["none", "psm:100"]
+    printed = pd.read_csv(tmp_path / "out" / "summary.csv")
+    assert [row["total_j"] for row in data["summary"]] == printed["total_j"].tolist()
+
+
+def test_resuming_repeats_what_is_not_whole_and_nothing_else(
+    lpsm: Run, folder: Path, trace: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    options = ("--by", "session", "--resume")
+    assert lpsm(*arguments(trace, out, *options)).exit_code == 0
+    assert contents(out) == contents(folder)
+    names = sorted(path.name for path in (out / "users").iterdir())
+    (out / "users" / names[0]).unlink()
+    (out / "users" / names[1]).write_bytes((out / "users" / names[1]).read_bytes()[:-7])
+    damaged = bytearray((out / "users" / names[2]).read_bytes())
+    damaged[40] ^= 1
+    (out / "users" / names[2]).write_bytes(damaged)
+    kept = os.stat(out / "users" / names[3])
+    assert lpsm(*arguments(trace, out, *options)).exit_code == 0
+    assert contents(out) == contents(folder)
+    again = os.stat(out / "users" / names[3])
+    assert (again.st_ino, again.st_mtime_ns) == (kept.st_ino, kept.st_mtime_ns)
+
+
+@pytest.mark.parametrize(
+    ("changed", "what"),
+    [(("--seed", "7"), "traffic"), (("--policies", "none,bsd:1"), "policies"), (("--mss", "1000"), "model"),
+     (("--by", "user"), "traffic"), (("--pages-per-task", "7"), "pages_per_task")],
+)  # fmt: skip
+def test_resuming_another_configuration_is_refused_and_touches_nothing(
+    lpsm: Run, complaint: Callable[..., str], folder: Path, trace: Path, changed: tuple[str, ...], what: str
+) -> None:
+    before = contents(folder)
+    line = complaint(*arguments(trace, folder, "--by", "session", "--resume", *changed))
+    assert "configuration" in line
+    assert what in line
+    assert contents(folder) == before
+
+
+def test_a_full_disk_is_one_clear_line_and_what_was_finished_stays(
+    lpsm: Run, folder: Path, trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = 0
+    really = store.write_file
+
+    def full(path: Path, content: str | bytes) -> None:
+        nonlocal written
+        written += path.suffix == ".parquet"
+        if written > 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        really(path, content)
+
+    monkeypatch.setattr(parts_module, "write_file", full)
+    out = tmp_path / "out"
+    result = lpsm(*arguments(trace, out, "--by", "session"))
+    assert result.exit_code == 2
+    errors = [line for line in result.stderr.splitlines() if line.startswith("lpsm: ")]
+    assert len(errors) == 1
+    assert "No space left on device" in errors[0]
+    assert "2 finished tasks are kept" in errors[0]
+    monkeypatch.undo()
+    assert not list(out.rglob("*.tmp"))
+    assert lpsm(*arguments(trace, out, "--by", "session", "--resume")).exit_code == 0
+    assert contents(out) == contents(folder)
+
+
+def test_an_unfinished_folder_is_not_replaced_but_a_finished_one_is(
+    lpsm: Run, complaint: Callable[..., str], trace: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    assert lpsm(*arguments(trace, out, "--policies", "none,psm")).exit_code == 0
+    assert lpsm(*arguments(trace, out, "--policies", "none")).exit_code == 0
+    manifest = json.loads((out / "manifest.json").read_text())
+    del manifest["files"]
+    (out / "manifest.json").write_text(json.dumps(manifest))
+    assert "--resume" in complaint(*arguments(trace, out, "--policies", "none"))
+
+
+def test_a_folder_with_somebody_elses_file_is_left_alone(
+    lpsm: Run, complaint: Callable[..., str], trace: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    assert lpsm(*arguments(trace, out, "--policies", "none")).exit_code == 0
+    (out / "users" / "letter.txt").write_text("dear")
+    assert "letter.txt" in complaint(*arguments(trace, out, "--policies", "none"))
+    assert "letter.txt" in complaint(*arguments(trace, out, "--policies", "none", "--resume"))
+    assert (out / "users" / "letter.txt").read_text() == "dear"
+
+
+@pytest.mark.parametrize(
+    ("more", "rule"),
+    [
+        (("--policies", "none,pms"), "did you mean psm?"),
+        (("--policies", "psm,psm:100"), "differ"),
+        (("--policies", ","), "at least one"),
+        (("--jobs", "0"), "jobs must be at least 1, got 0"),
+        (("--seed", "-1"), "seed must be at least 0, got -1"),
+        (("--pages-per-task", "0"), "pages-per-task must be at least 1, got 0"),
+        (("--scheduler", "slurm"), "'slurm'"),
+        (("--scheduler", "tcp://127.0.0.1:1"), "jobs are for this machine"),
+        (("--beacon-interval", "70"), "70"),
+    ],
+)
+def test_a_bad_value_is_one_line_and_leaves_nothing(
+    complaint: Callable[..., str], trace: Path, tmp_path: Path, more: tuple[str, ...], rule: str
+) -> None:
+    assert rule in complaint(*arguments(trace, tmp_path / "out", *more))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_trace_is_one_line_and_leaves_nothing(
+    complaint: Callable[..., str], lpsm: Run, tmp_path: Path
+) -> None:
+    trace = make(tmp_path / "sessions", 6)
+    last = max(trace.iterdir())
+    last.write_text(last.read_text() + "cs20 7900")
+    out = tmp_path / "out"
+    line = complaint(*arguments(trace, out, "--by", "session", "--policies", "none"))
+    assert last.name in line
+    assert not out.exists()
+    assert lpsm(*arguments(trace, out, "--policies", "none", "--skip-damaged")).exit_code == 0
+
+
+def test_members_choose_sessions_and_a_workload_is_one_user(
+    lpsm: Run, trace: Path, workload: Path, tmp_path: Path
+) -> None:
+    few = lpsm(*arguments(trace, tmp_path / "few", "--member", "con[12].*", "--policies", "none", "--json"))
+    assert json.loads(few.stdout)["users"] == 2
+    one = lpsm(*arguments(workload, tmp_path / "one", "--policies", "none,psm", "--json"))
+    assert json.loads(one.stdout)["users"] == 1
+    assert rows_of(tmp_path / "one")["pages"].tolist() == [3, 3]
