@@ -14,6 +14,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lpsm.online import Ledger
+
 __all__ = ["ExpertRun", "Learner", "Rounds", "checked_prior", "checked_rate"]
 
 Floats = NDArray[np.float64]
@@ -77,6 +79,12 @@ class ExpertRun:
     def total_loss(self) -> float:
         """Cumulative mixture loss, nats."""
         return float(self.loss.sum())
+
+    def ledger(self) -> Ledger:
+        """Return the rounds as a ledger, whose `regret` compares them with anybody's losses."""
+        ledger = Ledger()
+        ledger.extend(self.loss)
+        return ledger
 
     def _replayed(self) -> Rounds:
         if self._rounds is None:
