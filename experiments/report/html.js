@@ -51,10 +51,12 @@
       draw();
     });
   }
-  const resize = (sizeOf) => figures.forEach((figure) => Plotly.relayout(figure.name, sizeOf(figure)));
-  window.addEventListener("beforeprint", () => resize(() => ({ ...paper, autosize: false })));
-  window.addEventListener("afterprint", () => resize(
-    (figure) => ({ width: null, height: figure.layout.height, autosize: true }),
-  ));
+  const resize = (width, heightOf) => figures.forEach((figure) => {
+    const height = heightOf(figure);
+    document.getElementById(figure.name).style.height = `${height}px`;
+    Plotly.relayout(figure.name, { width, height, autosize: !width });
+  });
+  window.addEventListener("beforeprint", () => resize(paper.width, () => paper.height));
+  window.addEventListener("afterprint", () => resize(null, (figure) => figure.layout.height));
   draw().then(() => { document.documentElement.dataset.drawn = "yes"; });
 })();

@@ -225,9 +225,11 @@ def _shown(column: Column, row: Mapping[str, Any]) -> str:
 
 
 def _chart(chart: Chart) -> str:
+    height = int(chart.figure["layout"]["height"])
     return (
         f'<figure class="chart">\n<h2>{escape(chart.title)}</h2>\n'
-        f'<div id="{escape(chart.name)}" class="plot" role="img" aria-label="{escape(chart.title)}"></div>\n'
+        f'<div id="{escape(chart.name)}" class="plot" style="height: {height}px" role="img" '
+        f'aria-label="{escape(chart.title)}"></div>\n'
         f"<figcaption>{escape(chart.caption)}</figcaption>\n</figure>"
     )
 
