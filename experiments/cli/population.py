@@ -70,7 +70,7 @@ def population(
     from experiments.study.store import content_digest
 
     config = configuration(model)
-    names = study.policy_names([name for name in policies.split(",") if name.strip()])
+    names = study.policy_names([name for name in policies.split(",") if name.strip()], config.beacon_interval_ns)
     on_cluster = is_cluster(scheduler)
     if on_cluster and jobs is not None:
         raise ValueError(f"jobs are for this machine, {scheduler} has workers of its own")
@@ -172,7 +172,7 @@ def _write(parts: Parts, policies: tuple[str, ...], by: str) -> tuple[str, dict[
     parts.write("summary.csv", csv_text(whole))
     parts.write("by-activity.csv", csv_text(quarters))
     listed = list(policies)
-    drawn = (saving(table, listed), slowdown(table, listed), by_user(table, listed))
+    drawn = (saving(table, listed, by), slowdown(table, listed, by), by_user(table, listed, by))
     for name, figure in zip(PICTURES, drawn, strict=True):
         for file, content in pictures(name, figure).items():
             parts.write(file, content)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from math import ceil
 from typing import Any
 
@@ -19,12 +20,12 @@ BASELINE, PSM = "none", "psm:100"
 LEVELS = np.linspace(0.0, 1.0, 501)  # a curve is drawn through so many quantiles, however many users there are
 MANY_POINTS = 3000  # beyond this many in a panel, points are pixels in the SVG as well
 _LINES: tuple[tuple[str, Any, float], ...] = (
-    ("0.55", "-", 1.8), ("black", "-", 1.1), ("black", "--", 1.1), ("black", ":", 1.4), ("black", "-.", 1.1),
-    ("0.55", "--", 1.8), ("0.55", ":", 2.0),
+    ("black", "-", 1.1), ("black", "--", 1.1), ("black", ":", 1.4), ("black", "-.", 1.1), ("0.55", "--", 1.8),
+    ("0.55", ":", 2.0), ("0.55", "-.", 1.8),
 )  # fmt: skip
 
 
-def saving(table: pd.DataFrame, policies: list[str]) -> Figure:
+def saving(table: pd.DataFrame, policies: list[str], by: str = "user") -> Figure:
     """Draw the share of users who save at most so much against static PSM (against none where that was not run).
 
     Parameters
@@ -33,6 +34,8 @@ def saving(table: pd.DataFrame, policies: list[str]) -> Figure:
         One row a user and policy: `policy`, `saving_percent`, `saving_vs_psm_percent`.
     policies : list of str
         Curves, in this order; the one that everything is measured against has none.
+    by : str
+        What a row is called: user or session.
     """
     against_psm = PSM in policies and len(policies) > 2
     column, reference = ("saving_vs_psm_percent", PSM) if against_psm else ("saving_percent", BASELINE)
@@ -40,11 +43,11 @@ def saving(table: pd.DataFrame, policies: list[str]) -> Figure:
     with styled():
         figure = Figure(figsize=(5.6, 3.2), dpi=DPI, layout="constrained")
         axes = figure.add_subplot()
-        low = _curves(axes, table, shown, column)
+        low, high = _curves(axes, table, shown, column)
         axes.axvline(0.0, color="black", linewidth=0.8)
-        axes.set_xlim(max(low, -100.0) - 2.0, None)
+        axes.set_xlim(max(low, -100.0) - 2.0, high + 2.0)
         axes.set_xlabel(f"energy saved against {label(reference)} [%]".replace("\n", " "))
-        axes.set_ylabel("share of users")
+        axes.set_ylabel(f"share of {by}s")
         axes.set_ylim(0, 1)
         clean(axes, "both")
         if shown:
@@ -52,7 +55,7 @@ def saving(table: pd.DataFrame, policies: list[str]) -> Figure:
     return figure
 
 
-def slowdown(table: pd.DataFrame, policies: list[str]) -> Figure:
+def slowdown(table: pd.DataFrame, policies: list[str], by: str = "user") -> Figure:
     """Draw the share of users whose pages are slowed down at most so much in the mean.
 
     Parameters
@@ -61,6 +64,8 @@ def slowdown(table: pd.DataFrame, policies: list[str]) -> Figure:
         One row a user and policy: `policy`, `slowdown_mean`.
     policies : list of str
         Curves, in this order.
+    by : str
+        What a row is called.
     """
     shown = [policy for policy in policies if policy != BASELINE]
     with styled():
@@ -68,8 +73,8 @@ def slowdown(table: pd.DataFrame, policies: list[str]) -> Figure:
         axes = figure.add_subplot()
         _curves(axes, table, shown, "slowdown_mean")
         _log_axis(axes, "x", 0.97, 1.05 * float(table["slowdown_mean"].max()))
-        axes.set_xlabel("mean slowdown of a user's pages")
-        axes.set_ylabel("share of users")
+        axes.set_xlabel(f"mean slowdown of a {by}'s pages")
+        axes.set_ylabel(f"share of {by}s")
         axes.set_ylim(0, 1)
         clean(axes, "both")
         if shown:
@@ -77,7 +82,7 @@ def slowdown(table: pd.DataFrame, policies: list[str]) -> Figure:
     return figure
 
 
-def by_user(table: pd.DataFrame, policies: list[str]) -> Figure:
+def by_user(table: pd.DataFrame, policies: list[str], by: str = "user") -> Figure:
     """Draw every user as a point: what a policy saves them against what it slows them down, a panel a policy.
 
     Parameters
@@ -86,6 +91,8 @@ def by_user(table: pd.DataFrame, policies: list[str]) -> Figure:
         One row a user and policy: `policy`, `saving_percent`, `slowdown_mean`.
     policies : list of str
         Panels, in this order; the cross is the median of both.
+    by : str
+        What a row is called.
     """
     shown = [policy for policy in policies if policy != BASELINE]
     columns = min(4, max(len(shown), 1))
@@ -108,22 +115,24 @@ def by_user(table: pd.DataFrame, policies: list[str]) -> Figure:
             axes.set_title(label(policy))
             _log_axis(axes, "x", 0.97, 1.05 * float(table["slowdown_mean"].max()))
             clean(axes, "both")
-        figure.supxlabel("mean slowdown of a user's pages", fontsize=9)
+        figure.supxlabel(f"mean slowdown of a {by}'s pages", fontsize=9)
         figure.supylabel("energy saved against no power saving [%]", fontsize=9)
     return figure
 
 
-def _curves(axes: Axes, table: pd.DataFrame, policies: list[str], column: str) -> float:
-    """Draw a distribution for each policy, and return the lowest first percentile."""
-    low = 0.0
-    for number, policy in enumerate(policies):
+def _curves(axes: Axes, table: pd.DataFrame, policies: list[str], column: str) -> tuple[float, float]:
+    """Draw a distribution for each policy, and return the lowest first percentile and the highest value."""
+    low = high = 0.0
+    others = [policy for policy in policies if policy != PSM]
+    styles = {PSM: ("0.55", "-", 1.8), **dict(zip(others, cycle(_LINES), strict=False))}
+    for policy in policies:
         values = table.loc[table["policy"] == policy, column].to_numpy(dtype=float)
-        colour, style, width = _LINES[number % len(_LINES)]
+        colour, style, width = styles[policy]
         axes.plot(
             np.quantile(values, LEVELS), LEVELS, color=colour, linestyle=style, linewidth=width, label=label(policy)
         )
-        low = min(low, float(np.quantile(values, 0.01)))
-    return low
+        low, high = min(low, float(np.quantile(values, 0.01))), max(high, float(values.max()))
+    return low, high
 
 
 def _log_axis(axes: Axes, which: str, low: float, high: float) -> None:

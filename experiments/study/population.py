@@ -50,8 +50,10 @@ SCHEMA = pa.schema(
         ("awake_j", pa.float64()),
         ("sleep_j", pa.float64()),
         ("listen_j", pa.float64()),
+        ("wakeup_j", pa.float64()),
         ("total_j", pa.float64()),
         ("beacons", pa.int64()),
+        ("wakeups", pa.int64()),
         ("saving_percent", pa.float64()),
         ("saving_vs_psm_percent", pa.float64()),
         ("latency_s", pa.float64()),
@@ -102,7 +104,7 @@ class Task:
     program: str | None = None
 
 
-def policy_names(policies: Iterable[str]) -> tuple[str, ...]:
+def policy_names(policies: Iterable[str], beacon_interval_ns: int = 100_000_000) -> tuple[str, ...]:
     """Return the canonical names of policies, with the one without power saving first, whether named or not.
 
     >>> policy_names(["psm", "lpsm:log"])
@@ -113,7 +115,7 @@ def policy_names(policies: Iterable[str]) -> tuple[str, ...]:
     ValueError
         If a policy is unknown, named twice, or none is named.
     """
-    names = [netsim.canonical(policy) for policy in policies]
+    names = [netsim.canonical(policy, beacon_interval_ns=beacon_interval_ns) for policy in policies]
     if not names or len(set(names)) < len(names):
         raise ValueError(f"policies must be at least one, and differ, got {','.join(names) or 'none at all'}")
     return (BASELINE, *(name for name in names if name != BASELINE))
@@ -270,8 +272,10 @@ def _rows(user: User, policies: Sequence[Any], config: netsim.SimulationConfig) 
                 "awake_j": float(energy.awake_j),
                 "sleep_j": float(energy.sleep_j),
                 "listen_j": float(energy.listen_j),
+                "wakeup_j": float(energy.wakeup_j),
                 "total_j": float(energy.total_j),
                 "beacons": int(result.beacons),
+                "wakeups": int(result.wakeups),
                 "latency_s": float(latency_s.sum()),
                 "slowdown_mean": float(slowdown.mean()),
                 "slowdown_median": float(median),

@@ -54,6 +54,8 @@ def rows_of(folder: Path) -> pd.DataFrame:
 def test_every_row_is_what_the_simulator_says_of_that_session(folder: Path, trace: Path) -> None:
     rows = rows_of(folder).set_index(["user", "policy"])
     assert len(rows) == 12 * 4
+    parts = rows[["awake_j", "sleep_j", "listen_j", "wakeup_j"]].sum(axis=1)
+    assert parts.to_numpy() == pytest.approx(rows["total_j"].to_numpy(), rel=1e-12)
     for number, session in enumerate(traces.sessions(trace)):
         pages = traces.pages(session.requests)
         base = netsim.simulate(pages, "none", seed=number)
@@ -186,12 +188,13 @@ def test_who_loses_is_counted_by_hand() -> None:
 def test_without_static_psm_the_words_are_of_savings_against_none_alone(lpsm: Run, trace: Path, tmp_path: Path) -> None:
     result = lpsm(*arguments(trace, tmp_path / "out", "--policies", "bsd:1"))
     assert result.exit_code == 0, result.output
-    assert "psm" not in result.stdout
-    assert "dearer" not in result.stdout
-    text = population_text(
-        summary(t := users_with([1.0], [1.0]), ["none", "psm:100", "x"]), by_activity(t, ["none"]), "", "user"
-    )
-    assert "dearer" in text
+    words = (tmp_path / "out" / "population.txt").read_text()
+    assert "bsd:1" in words
+    assert "psm" not in words
+    assert "dearer" not in words
+    table = users_with([1.0], [1.0])
+    policies = ["none", "psm:100", "x"]
+    assert "dearer" in population_text(summary(table, policies), by_activity(table, policies), "", "user")
 
 
 def test_json_is_one_object_and_agrees_with_the_files(lpsm: Run, trace: Path, tmp_path: Path) -> None:
@@ -298,7 +301,7 @@ def test_a_folder_with_somebody_elses_file_is_left_alone(
         (("--pages-per-task", "0"), "pages-per-task must be at least 1, got 0"),
         (("--scheduler", "slurm"), "'slurm'"),
         (("--scheduler", "tcp://127.0.0.1:1"), "jobs are for this machine"),
-        (("--beacon-interval", "70"), "70"),
+        (("--mss", "0"), "got 0"),
     ],
 )
 def test_a_bad_value_is_one_line_and_leaves_nothing(
