@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "pages": ("experiments.cli.pages", "pages", "A trace of any supported format, grouped into pages."),
     "population": ("experiments.cli.population", "population", "All users of a trace through every policy."),
     "replay": ("experiments.cli.replay", "replay", "LPSM's learner on real arrivals, against hindsight."),
+    "reproduce": ("experiments.cli.reproduce", "reproduce", "Figures and tables of the papers, claim by claim."),
     "simulate": ("experiments.cli.simulate", "simulate", "One workload under one policy, page by page."),
     "verify": ("experiments.cli.verify", "verify", "Whether a folder of results is as it was written."),
 }

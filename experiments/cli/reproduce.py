@@ -1,0 +1,109 @@
+"""`lpsm reproduce`: figures, tables and theorems of the papers, run again, claim by claim."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import click
+
+__all__ = ["reproduce"]
+
+
+@click.command()
+@click.argument("what", metavar="[NAME | PAPER | all]", required=False)
+@click.option("--list", "listed", is_flag=True, help="List the experiments, one a line, and stop.")
+@click.option(
+    "--size", type=click.Choice(["smoke", "full"]), default="full", show_default=True, help="How much is run."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="First seed.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("out/papers"), show_default=True, help="Folder.")
+@click.option("--data", type=click.Path(path_type=Path), help="Folder of data sets [the one LPSM_DATA names].")
+@click.option("--stand-in", is_flag=True, help="Run on the stand-in instead of the data set, where there is one.")
+@click.option("--redraw", is_flag=True, help="Run nothing: check and draw again from the record that is there.")
+@click.option("--jobs", type=int, help="Processes [one a processor].")
+@click.option("--json", "as_json", is_flag=True, help="Print the results as one JSON object.")
+def reproduce(
+    what: str | None,
+    listed: bool,
+    size: str,
+    seed: int,
+    out: Path,
+    data: Path | None,
+    stand_in: bool,
+    redraw: bool,
+    jobs: int | None,
+    as_json: bool,
+) -> None:
+    """Run an experiment of a paper again, draw it, and say claim by claim whether it holds.
+
+    WHAT is a name from the list, a paper, or all.  Each experiment has a folder OUT/PAPER/PLACE
+    with its record (parquet), claims and pictures; OUT/RESULTS.md sums up all records there.
+    """
+    from experiments.papers.registry import PAPERS, Setup, all_experiments, choose
+
+    if listed:
+        _print_list(all_experiments().values(), as_json)
+        return
+    if what is None:
+        raise ValueError("say what to reproduce: a name of `lpsm reproduce --list`, a paper, or all")
+    from experiments.papers import archive
+    from experiments.report.results import HEADING, results_markdown, results_text
+    from experiments.study.run import default_jobs
+    from experiments.study.store import write_file
+
+    chosen = choose(what)
+    jobs = default_jobs() if jobs is None else jobs
+    if jobs < 1:
+        raise ValueError(f"jobs must be at least 1, got {jobs}")
+    page = out / "RESULTS.md"
+    if page.exists() and not page.read_text(errors="replace").startswith(HEADING):
+        raise ValueError(f"{page} was not written by lpsm reproduce; choose another --out")
+    setup = Setup(size=size, seed=seed, data=_data_folder(data), stand_in=stand_in)
+    missing = []
+    said = []
+    for experiment in chosen:
+        try:
+            result = archive.reproduce(experiment, setup, out, jobs=jobs, redraw=redraw)
+        except FileNotFoundError as error:
+            if len(chosen) == 1:
+                raise
+            missing.append(f"{error.strerror}: {error.filename}")
+            continue
+        said += archive.collect([result])
+        if not as_json:
+            click.echo(results_text(said[-1], computed=result.computed) + "\n")
+    everything = archive.collect(archive.results(out))
+    write_file(page, results_markdown(everything, PAPERS))
+    for line in missing:
+        click.echo(f"left out: {line}", err=True)
+    if as_json:
+        click.echo(json.dumps({"results": said, "left_out": missing}))
+    else:
+        held = sum(claim["holds"] for result in said for claim in result["claims"])
+        count = sum(len(result["claims"]) for result in said)
+        click.echo(f"{held} of {count} claims hold. Records and pictures are in {out}, all claims in {page}.")
+
+
+def _data_folder(given: Path | None) -> Path | None:
+    """Return the folder of data sets that is given or named by the environment, if any."""
+    if given is not None:
+        if not given.is_dir():
+            raise NotADirectoryError(20, "is no folder of data sets", str(given))
+        return given
+    named = os.environ.get("LPSM_DATA")
+    return Path(named) if named and Path(named).is_dir() else None
+
+
+def _print_list(experiments, as_json: bool) -> None:  # type: ignore[no-untyped-def]
+    from experiments.papers.registry import PAPERS
+
+    rows = [(one.name, PAPERS[one.paper], one.claim, one.data or "generated", one.time) for one in experiments]
+    if as_json:
+        names = ("name", "paper", "claim", "data", "time")
+        click.echo(json.dumps({"experiments": [dict(zip(names, row, strict=True)) for row in rows]}))
+        return
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    for row in rows:
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

@@ -1,0 +1,81 @@
+"""Pictures that several papers' experiments share: curves with intervals, in black and white.
+
+A frame of rows (group, x, y, half_width) is drawn as a line a group, told apart by
+marker and dash; reference curves (a bound, a prediction) are thin and grey.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from experiments.figures.style import DARK, DPI, LABELS, MIDDLE, clean, label, styled
+
+__all__ = ["lines", "panels"]
+
+_MARKERS = "osD^vP*Xd<>"
+_DASHES = ("-", "--", ":", "-.")
+Scale = Literal["linear", "log"]
+
+
+def panels(
+    frames: Sequence[tuple[str, pd.DataFrame]], *, x: str, y: str, x_scale: Scale = "linear", y_scale: Scale = "linear"
+) -> Figure:
+    """Draw one panel a frame, side by side.
+
+    Parameters
+    ----------
+    frames : sequence of (title, DataFrame)
+        Rows `group`, `x`, `y`, and if known `half_width` (95 %) and `reference` (bool).
+    x, y : str
+        Names of the axes.
+    x_scale, y_scale : {"linear", "log"}
+    """
+    with styled():
+        figure = Figure(figsize=(0.6 + 3.6 * max(len(frames), 1.4), 3.5), dpi=DPI, layout="constrained")
+        grid = figure.subplots(1, max(len(frames), 1), sharey=True, squeeze=False)[0]
+        for axes, (title, frame) in zip(grid, frames, strict=True):
+            _draw(axes, frame)
+            axes.set_title(title)
+            axes.set_xlabel(x)
+            axes.set_xscale(x_scale)
+            axes.set_yscale(y_scale)
+            clean(axes, "both")
+        grid[0].set_ylabel(y)
+        handles, labels = grid[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper left", ncols=4, columnspacing=1.2, handlelength=2.4)
+    return figure
+
+
+def lines(frame: pd.DataFrame, *, x: str, y: str, x_scale: Scale = "linear", y_scale: Scale = "linear") -> Figure:
+    """Draw one panel: see `panels`."""
+    return panels([("", frame)], x=x, y=y, x_scale=x_scale, y_scale=y_scale)
+
+
+def _draw(axes: Axes, frame: pd.DataFrame) -> None:
+    groups = list(dict.fromkeys(frame["group"]))
+    drawn = 0
+    for group in groups:
+        own = frame[frame["group"] == group].sort_values("x")
+        if "reference" in own and bool(own["reference"].iloc[0]):
+            axes.plot(own["x"], own["y"], color=MIDDLE, linewidth=1.0, linestyle="--", label=group)
+            continue
+        grey = str(0.1 + 0.5 * (drawn % 4) / 3)
+        axes.plot(
+            own["x"], own["y"], color=grey, linewidth=1.1, linestyle=_DASHES[drawn % 4], label=_name(group),
+            marker=_MARKERS[drawn % len(_MARKERS)], markersize=3.5, markevery=max(1, len(own) // 8),
+        )  # fmt: skip
+        if "half_width" in own and np.isfinite(own["half_width"]).any():
+            half = own["half_width"].fillna(0.0)
+            axes.fill_between(own["x"], own["y"] - half, own["y"] + half, color=DARK, alpha=0.12, linewidth=0)
+        drawn += 1
+
+
+def _name(group: str) -> str:
+    """A policy by its name in pictures, anything else as it is."""
+    return label(group).replace("\n", " ") if group in LABELS or group.startswith("bsd:") else group

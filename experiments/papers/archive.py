@@ -1,0 +1,196 @@
+"""Where records lie: a folder an experiment, its tables as parquet, and what was concluded from them.
+
+What it models: `reproduce` runs what is not finished yet (a journal keeps every finished
+task, `study.store`), writes the record, reads it back, and only then checks claims and draws.
+A folder whose record has the same configuration and was made by the same program is not
+computed again.  Every parquet file carries configuration and versions in its own metadata, so
+that it stays what it is when it is moved.  What it leaves out: how results are worded (`report.results`).
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from experiments.figures.style import pictures
+from experiments.papers.registry import Experiment, Record, Setup, all_experiments
+from experiments.study.run import Interrupted, run
+from experiments.study.store import Store, source_digest
+
+__all__ = ["Result", "collect", "folder_of", "reproduce", "results"]
+
+MANIFEST = "manifest.json"
+
+
+class Result(NamedTuple):
+    """A record and what it says: `claims` is a row a claim."""
+
+    experiment: Experiment
+    configuration: dict[str, Any]
+    claims: pd.DataFrame
+    computed: bool
+
+
+def folder_of(out: Path, experiment: Experiment) -> Path:
+    """Return the folder of an experiment's record under `out`."""
+    return out / experiment.paper / experiment.name.partition("/")[2]
+
+
+def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1, redraw: bool = False) -> Result:
+    """Make or find the record of an experiment, and conclude from it.
+
+    Parameters
+    ----------
+    experiment, setup
+        What is run, and how.
+    out : Path
+        The folder of all results; this one's goes to ``out/PAPER/PLACE``.
+    jobs : int
+        Processes.
+    redraw : bool
+        Take the record that is there, whatever program made it, and only check and draw again.
+
+    Raises
+    ------
+    ValueError
+        If the folder holds something else, or `redraw` finds no record.
+    FileNotFoundError
+        If its data set is missing.
+    Interrupted
+        On Ctrl-C; finished tasks are kept.
+    """
+    folder = folder_of(out, experiment)
+    earlier = _manifest(folder)
+    command = f"reproduce {experiment.name}"
+    if redraw:
+        if earlier is None or earlier.get("command") != command:
+            raise ValueError(f"redraw needs a record of {experiment.name}, there is none in {folder}")
+        return _conclude(experiment, Store(folder, command, earlier["configuration"]), _tables(folder), computed=False)
+    setup = experiment.setup(setup)
+    tasks = dict(experiment.sweep(setup))
+    configuration = json.loads(
+        json.dumps(
+            {
+                "experiment": experiment.name, "size": setup.size, "seed": setup.seed,
+                "material": experiment.material(setup), "tasks": _without_paths(tasks),
+                "program_sha256": source_digest(),
+            }
+        )
+    )  # fmt: skip
+    store = Store(folder, command, configuration)
+    if earlier is not None and all(earlier.get(key) == store.manifest[key] for key in ("configuration", "versions")):
+        return _conclude(experiment, store, _tables(folder), computed=False)
+    try:
+        found = run(
+            experiment.run, tasks, jobs=jobs, finished=store.finished, keep=store.keep,
+            title=f"runs of {experiment.name}",
+        )  # fmt: skip
+        frames: dict[str, list[dict[str, Any]]] = {}
+        for key, rows_of in found.items():
+            for table, rows in rows_of.items():
+                frames.setdefault(table, []).extend({"task": key, **row} for row in rows)
+        written = {table: _parquet(pd.DataFrame(rows), store.manifest) for table, rows in frames.items()}
+        record = {table: pd.read_parquet(io.BytesIO(content)) for table, content in written.items()}
+    except KeyboardInterrupt as interruption:
+        store.abandon()
+        kept = f"; they are kept in {store.partial}, and the same command goes on from there" if store.finished else ""
+        raise Interrupted((str(interruption) or "interrupted") + (kept or ", nothing is kept")) from None
+    except BaseException as error:
+        store.abandon(keep=not isinstance(error, ValueError))
+        raise
+    return _conclude(experiment, store, record, computed=True)
+
+
+def results(out: Path) -> list[Result]:
+    """Check the claims of every record under `out`, in the order of the registry, writing nothing."""
+    found = []
+    for experiment in all_experiments().values():
+        folder = folder_of(out, experiment)
+        manifest = _manifest(folder)
+        if manifest is not None and manifest.get("command") == f"reproduce {experiment.name}":
+            found.append(Result(experiment, manifest["configuration"], _claims(experiment, _tables(folder)), False))
+    return found
+
+
+def collect(found: list[Result]) -> list[dict[str, Any]]:
+    """Return results as plain data: a dictionary an experiment, with its claims."""
+    return [
+        {
+            "experiment": result.experiment.name,
+            "about": result.experiment.claim,
+            "size": result.configuration["size"],
+            "seed": result.configuration["seed"],
+            "material": result.configuration["material"],
+            "runs": len(result.configuration["tasks"]),
+            "claims": result.claims.to_dict("records"),
+        }
+        for result in found
+    ]
+
+
+def _conclude(experiment: Experiment, store: Store, record: Record, *, computed: bool) -> Result:
+    """Write record, claims and pictures, and give the folder its name."""
+    try:
+        for table, frame in record.items():
+            store.write(f"{table}.parquet", _parquet(frame, store.manifest))
+        claims = _claims(experiment, record)
+        store.write_frame("claims.csv", claims)
+        for name, figure in experiment.figures(record).items():
+            for file, content in pictures(name, figure).items():
+                store.write(file, content)
+    except BaseException:
+        store.abandon()
+        raise
+    store.publish()
+    return Result(experiment, store.manifest["configuration"], claims, computed)
+
+
+def _claims(experiment: Experiment, record: Record) -> pd.DataFrame:
+    rows = [
+        {
+            "statement": claim.statement,
+            "printed": claim.printed,
+            "ours": verdict.ours,
+            "holds": bool(verdict.holds),
+            "tolerance": claim.tolerance,
+            "why_not": "" if verdict.holds else verdict.why_not,
+        }
+        for claim, verdict in experiment.verdicts(record)
+    ]
+    return pd.DataFrame(rows)
+
+
+def _parquet(frame: pd.DataFrame, manifest: Mapping[str, Any]) -> bytes:
+    """Return the table as parquet; configuration (without the list of tasks) and versions are in its metadata."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    configuration = {key: value for key, value in manifest["configuration"].items() if key != "tasks"}
+    note = json.dumps({"configuration": configuration, "versions": manifest["versions"]}, sort_keys=True)
+    table = table.replace_schema_metadata({**(table.schema.metadata or {}), b"lpsm": note.encode()})
+    sink = io.BytesIO()
+    parquet.write_table(table, sink, compression="zstd")
+    return sink.getvalue()
+
+
+def _tables(folder: Path) -> dict[str, pd.DataFrame]:
+    return {path.stem: pd.read_parquet(path) for path in sorted(folder.glob("*.parquet"))}
+
+
+def _manifest(folder: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads((folder / MANIFEST).read_text())
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) and "files" in found else None
+
+
+def _without_paths(tasks: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return the tasks without where their data lies, which decides no number."""
+    return {key: {name: value for name, value in task.items() if name != "folder"} for key, task in tasks.items()}

@@ -1,0 +1,153 @@
+"""`lpsm reproduce`: records first, then claims; nothing lost, nothing silently replaced."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from experiments.cli import main
+from experiments.papers import archive
+from experiments.papers.registry import PAPERS, Setup, all_experiments, choose
+from experiments.report.results import HEADING, results_markdown
+
+FAMILIES = ("thesis/counterexample-4-3", "thesis/fig-2-5", "thesis/fig-2-11", "thesis/theorem-7")
+
+
+def reproduce(*arguments):
+    return CliRunner().invoke(main, ["reproduce", *arguments], standalone_mode=False)
+
+
+def bytes_of(folder):
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def test_the_list_names_every_experiment_first_on_its_line():
+    lines = reproduce("--list").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == list(all_experiments())
+    assert all(name.partition("/")[0] in PAPERS for name in all_experiments())
+
+
+def test_a_paper_and_all_mean_their_experiments():
+    everything = list(all_experiments().values())
+    assert choose("all") == everything
+    assert choose("thesis") == [one for one in everything if one.paper == "thesis"]
+    with pytest.raises(ValueError, match="thesis/fig-2-6"):
+        choose("thesis/fig-2-66")
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_smoke_run_of_each_family_gives_claims_pictures_and_a_page(name, tmp_path, monkeypatch):
+    monkeypatch.delenv("LPSM_DATA", raising=False)
+    ran = reproduce(name, "--size", "smoke", "--out", str(tmp_path), "--jobs", "1", "--json")
+    assert ran.exception is None
+    (result,) = json.loads(ran.stdout)["results"]
+    folder = tmp_path / name
+    claims = pd.read_csv(folder / "claims.csv", keep_default_na=False)
+    assert len(claims) == len(result["claims"]) == len(all_experiments()[name].claims)
+    assert list(folder.glob("*.png"))
+    page = (tmp_path / "RESULTS.md").read_text()
+    assert page.startswith(HEADING)
+    assert page.count(f"### {name}\n") == 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", list(all_experiments()))
+def test_every_smoke_run_gives_the_same_record_byte_for_byte_again(name, tmp_path):
+    for out in ("first", "second"):
+        ran = reproduce(name, "--size", "smoke", "--out", str(tmp_path / out), "--jobs", "1", "--stand-in", "--json")
+        assert ran.exception is None
+    assert bytes_of(tmp_path / "first" / name) == bytes_of(tmp_path / "second" / name)
+
+
+def test_the_same_record_is_found_again_and_redrawn_but_another_folder_is_left_alone(tmp_path):
+    experiment = all_experiments()["thesis/counterexample-4-3"]
+    setup = Setup(size="smoke")
+    first = archive.reproduce(experiment, setup, tmp_path)
+    before = bytes_of(archive.folder_of(tmp_path, experiment))
+    assert first.computed
+    assert not archive.reproduce(experiment, setup, tmp_path).computed
+    assert not archive.reproduce(experiment, setup, tmp_path, redraw=True).computed
+    assert bytes_of(archive.folder_of(tmp_path, experiment)) == before
+    other = archive.folder_of(tmp_path / "other", experiment)
+    other.mkdir(parents=True)
+    (other / "letter.txt").write_text("mine")
+    with pytest.raises(ValueError, match="must be new or hold results of lpsm reproduce"):
+        archive.reproduce(experiment, setup, tmp_path / "other")
+    assert (other / "letter.txt").read_text() == "mine"
+
+
+def test_redrawing_needs_a_record(tmp_path):
+    with pytest.raises(ValueError, match="redraw needs a record"):
+        archive.reproduce(all_experiments()["thesis/fig-2-5"], Setup(size="smoke"), tmp_path, redraw=True)
+
+
+def test_a_page_somebody_else_wrote_is_not_replaced(tmp_path):
+    (tmp_path / "RESULTS.md").write_text("my results")
+    ran = reproduce("thesis/counterexample-4-3", "--out", str(tmp_path))
+    assert "was not written by lpsm reproduce" in str(ran.exception)
+    assert (tmp_path / "RESULTS.md").read_text() == "my results"
+
+
+def test_an_interrupted_experiment_keeps_its_finished_runs_and_goes_on(tmp_path, monkeypatch):
+    experiment = all_experiments()["thesis/theorem-7"]
+    setup = Setup(size="smoke")
+    whole = archive.reproduce(experiment, setup, tmp_path / "whole")
+    calls = []
+
+    def interrupted(task):
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        calls.append(task)
+        return experiment.run(task)
+
+    broken = replace(experiment, run=interrupted)
+    with pytest.raises(KeyboardInterrupt, match="goes on from there"):
+        archive.reproduce(broken, setup, tmp_path / "broken")
+    ran = []
+
+    def counted(task):
+        ran.append(task)
+        return experiment.run(task)
+
+    archive.reproduce(replace(experiment, run=counted), setup, tmp_path / "broken")
+    assert len(ran) == len(whole.configuration["tasks"]) - 2
+    folder = archive.folder_of(tmp_path, experiment).relative_to(tmp_path)
+    assert bytes_of(tmp_path / "whole" / folder) == bytes_of(tmp_path / "broken" / folder)
+
+
+def test_a_record_carries_its_configuration_and_versions(tmp_path):
+    from pyarrow import parquet
+
+    experiment = all_experiments()["thesis/counterexample-4-3"]
+    archive.reproduce(experiment, Setup(size="smoke", seed=4), tmp_path)
+    note = json.loads(parquet.read_schema(archive.folder_of(tmp_path, experiment) / "points.parquet").metadata[b"lpsm"])
+    assert note["configuration"]["seed"] == 4
+    assert note["versions"]["numpy"] == np.__version__
+
+
+def test_missing_data_says_what_is_wanted_and_what_stands_in(tmp_path):
+    for experiment in all_experiments().values():
+        if experiment.data and not experiment.traffic:
+            with pytest.raises(FileNotFoundError, match=experiment.data):
+                experiment.setup(Setup(data=tmp_path))
+        elif experiment.traffic:
+            assert experiment.material(experiment.setup(Setup(data=tmp_path))) == experiment.stand_in
+
+
+def test_a_claim_that_fails_stays_on_the_page_with_its_reason():
+    claim = {
+        "statement": "all is well",
+        "printed": "1",
+        "ours": "2",
+        "holds": False,
+        "tolerance": "",
+        "why_not": "it is",
+    }
+    result = {"experiment": "thesis/x", "about": "a", "size": "full", "seed": 0, "material": "m", "runs": 1}
+    page = results_markdown([{**result, "claims": [claim]}], PAPERS)
+    assert "1 claims, of which 0 hold and 1 do not" in page
+    assert "**does not hold**" in page
+    assert "*all is well*: it is." in page
