@@ -81,7 +81,7 @@ def compare(
         workloads, traffic = _recorded(trace, member, seed, skip_damaged)
     tasks = sweep.tasks(workloads, [name for name in policies.split(",") if name.strip()], config)
     wanted = list(dict.fromkeys(task.policy for task in tasks.values()))
-    settings = {"traffic": traffic, "policies": wanted, "model": asdict(config), "preset": preset}
+    settings: dict[str, Any] = {"traffic": traffic, "policies": wanted, "model": asdict(config), "preset": preset}
     if battery_mwh is not None:
         settings["battery_mwh"] = battery_mwh
     store = Store(out, "compare", settings)

@@ -7,6 +7,7 @@ an option given beside it wins.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
@@ -14,7 +15,7 @@ import click
 if TYPE_CHECKING:
     import netsim
 
-__all__ = ["configuration", "model_options"]
+__all__ = ["battery_option", "configuration", "model_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -46,11 +47,13 @@ _OPTIONS = {
     "server-delay": _Option(
         str, "", "", "Time a server takes to answer: SECONDS, exponential:MEAN or lognormal:MEAN:SIGMA [0]."
     ),
-    "beacon-interval": _Option(float, "", "", "Time between beacons, ms [100]."),
+    "beacon-ms": _Option(float, "", "", "Time between beacons, ms; that of real access points is 102.4 [100]."),
+    "radio": _Option(str, "", "", "Radio: thesis, esp32, esp32-c3, cc3235sf, ns3, 80211g, or a TOML file [thesis]."),
     "awake-mw": _Option(float, "radio", "awake_mw", "Power of the radio awake, mW [750]."),
     "asleep-mw": _Option(float, "radio", "asleep_mw", "Power of the radio asleep, mW [50]."),
     "beacon-mj": _Option(float, "radio", "beacon_mj", "Energy of listening to one beacon, mJ [1.5]."),
 }
+_OTHER_NAMES = {"beacon-ms": ("--beacon-interval",)}
 
 
 def model_options(function: F) -> F:
@@ -58,8 +61,22 @@ def model_options(function: F) -> F:
     for name, option in reversed(_OPTIONS.items()):
         switch = f"--{name}/--no-{name}" if option.kind is bool else f"--{name}"
         kind = None if option.kind is bool else option.kind
-        function = click.option(switch, name.replace("-", "_"), type=kind, default=None, help=option.help)(function)
+        names = (switch, *_OTHER_NAMES.get(name, ()), name.replace("-", "_"))
+        function = click.option(*names, type=kind, default=None, help=option.help)(function)
     return function
+
+
+def battery_option(function: F) -> F:
+    """Add ``--battery-mwh`` to a command, which receives `battery_mwh`, positive, or None."""
+    return click.option("--battery-mwh", type=float, callback=_positive, help="Say how long a battery lasts, mWh.")(
+        function
+    )
+
+
+def _positive(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not 0.0 < value < float("inf"):
+        raise ValueError(f"battery-mwh must be above 0 and finite, got {value}")
+    return value
 
 
 def configuration(given: Mapping[str, Any], preset: Mapping[str, Any] | None = None) -> netsim.SimulationConfig:
@@ -68,7 +85,9 @@ def configuration(given: Mapping[str, Any], preset: Mapping[str, Any] | None = N
     Raises
     ------
     ValueError
-        If a value breaks a rule of the model.
+        If a value breaks a rule of the model, or the radio is unknown or its file is wrong.
+    OSError
+        If the file of the radio cannot be read.
     """
     import netsim
 
@@ -82,12 +101,13 @@ def configuration(given: Mapping[str, Any], preset: Mapping[str, Any] | None = N
         parts["link"]["wired_delay_ms"] = _wired_delay_ms(values["rtt"], netsim.LinkConfig().wireless_delay_ms)
     if values.get("server_delay") is not None:
         parts[""]["server_delay"] = netsim.ServerDelay.parse(str(values["server_delay"]))
-    if values.get("beacon_interval") is not None:
-        parts[""]["beacon_interval_ns"] = _beacon_interval_ns(values["beacon_interval"])
+    if values.get("beacon_ms") is not None:
+        parts[""]["beacon_interval_ns"] = _beacon_interval_ns(values["beacon_ms"])
+    radio = netsim.RadioConfig.named(values["radio"]) if values.get("radio") is not None else netsim.RadioConfig()
     return netsim.SimulationConfig(
         link=netsim.LinkConfig(**parts["link"]),
         tcp=netsim.TcpConfig(**parts["tcp"]),
-        radio=netsim.RadioConfig(**parts["radio"]),
+        radio=replace(radio, **parts["radio"]),
         **parts[""],
     )
 
@@ -99,7 +119,7 @@ def _wired_delay_ms(rtt_s: float, wireless_delay_ms: float) -> float:
     return round(rtt_s * 1000 / 2 - wireless_delay_ms, 6)  # to the nanosecond
 
 
-def _beacon_interval_ns(beacon_interval_ms: float) -> int:
-    if not 1.0 <= beacon_interval_ms <= 1e6:
-        raise ValueError(f"beacon-interval must lie in [1, 1e6] ms, got {beacon_interval_ms}")
-    return round(beacon_interval_ms * 1e6)
+def _beacon_interval_ns(beacon_ms: float) -> int:
+    if not 1.0 <= beacon_ms <= 1e6:
+        raise ValueError(f"beacon-ms must lie in [1, 1e6] ms, got {beacon_ms}")
+    return round(beacon_ms * 1e6)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from experiments.cli.model import configuration, model_options
+from experiments.cli.model import battery_option, configuration, model_options
 
 __all__ = ["simulate"]
 
@@ -17,10 +17,10 @@ COLUMNS = ("policy", "page", "issue_s", "latency_s", "awake_s", "asleep_s", "bea
 
 @click.command()
 @click.argument("workload", type=click.Path(path_type=Path))
-@click.option("--policy", default="none", show_default=True, help="none, psm[:MS], bsd[:P], lpsm or lpsm:log.")
+@click.option("--policy", default="none", show_default=True, help="A policy, such as none, psm:200 or lpsm.")
 @click.option("--out", type=click.Path(path_type=Path), help="CSV file for the pages [standard output].")
 @click.option("--polls", type=click.Path(path_type=Path), help="CSV file for every beacon listened to on schedule.")
-@click.option("--radio", type=click.Path(path_type=Path), help="CSV file for the intervals awake and asleep.")
+@click.option("--intervals", type=click.Path(path_type=Path), help="CSV file for the intervals awake and asleep.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of server delays and losses.")
 @click.option(
     "--engine",
@@ -30,16 +30,18 @@ COLUMNS = ("policy", "page", "issue_s", "latency_s", "awake_s", "asleep_s", "bea
     help="How it is computed.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the totals of the whole run as one JSON object.")
+@battery_option
 @model_options
 def simulate(
     workload: Path,
     policy: str,
     out: Path | None,
     polls: Path | None,
-    radio: Path | None,
+    intervals: Path | None,
     seed: int,
     engine: str,
     as_json: bool,
+    battery_mwh: float | None,
     **model: Any,
 ) -> None:
     """Simulate the pages of WORKLOAD (JSON lines, see lpsm generate) under one policy.
@@ -53,37 +55,55 @@ def simulate(
     from experiments.study.store import csv_text, write_file
 
     config = configuration(model)
-    name = netsim.canonical(policy)
+    name = netsim.canonical(policy, beacon_interval_ns=config.beacon_interval_ns)
     pages = traces.read_workload(workload)
-    with progress(f"{len(pages)} pages", 1) as advance:
+    with progress("runs", 2) as advance:
         result = netsim.simulate(pages, name, config=config, seed=seed, engine=engine)
+        advance()
+        base = result if name == "none" else netsim.simulate(pages, "none", config=config, seed=seed, engine=engine)
         advance()
     text = csv_text(result.pages[list(COLUMNS)])
     if polls is not None:
         write_file(polls, csv_text(result.polls))
-    if radio is not None:
-        write_file(radio, csv_text(result.radio))
+    if intervals is not None:
+        write_file(intervals, csv_text(result.radio))
     if out is not None:
         write_file(out, text)
     elif not as_json:
         click.echo(text, nl=False)
-    energy = result.energy
+    energy, n = result.energy, len(pages)
+    radio = config.radio
+    slowdown = result.pages["latency_s"] / base.pages["latency_s"]
+    limit_j = radio.least_j(base.elapsed_s, max(base.uplink_air_s, base.downlink_air_s))
+    page_awake_j = radio.least_j(base.elapsed_s, float(base.pages["latency_s"].sum()))
+    mean_mw = 1000 * energy.total_j / result.elapsed_s
     totals = {
         "policy": result.policy,
-        "pages": len(pages),
+        "pages": n,
         "energy_j_per_page": energy.per_page_j,
+        "limit_j_per_page": limit_j / n,
+        "page_awake_j_per_page": page_awake_j / n,
+        "slowdown_mean": float(slowdown.mean()),
+        "slowdown_p95": float(slowdown.quantile(0.95)),
         "awake_j": energy.awake_j,
         "sleep_j": energy.sleep_j,
         "listen_j": energy.listen_j,
+        "wakeup_j": energy.wakeup_j,
         "beacons": result.beacons,
+        "wakeups": result.wakeups,
         "elapsed_s": result.elapsed_s,
+        "mean_mw": mean_mw,
     }
+    if battery_mwh is not None:
+        totals["battery_h"] = battery_mwh / mean_mw if mean_mw else None
     if as_json:
         click.echo(json.dumps(totals))
         return
+    life = "" if battery_mwh is None or not mean_mw else f"; the battery lasts {battery_mwh / mean_mw:.1f} h"
     click.echo(
-        f"{result.policy}: {len(pages)} pages in {result.elapsed_s:.1f} s, {energy.per_page_j:.3f} J a page "
-        f"(whole run: awake {energy.awake_j:.3f}, asleep {energy.sleep_j:.3f}, listening {energy.listen_j:.3f} J), "
-        f"{result.beacons} beacons",
+        f"{result.policy}: {n} pages in {result.elapsed_s:.1f} s, {energy.per_page_j:.3f} J a page "
+        f"(limit {limit_j / n:.3f}, page-awake {page_awake_j / n:.3f}; whole run: awake {energy.awake_j:.3f}, "
+        f"asleep {energy.sleep_j:.3f}, listening {energy.listen_j:.3f}, waking up {energy.wakeup_j:.3f} J), "
+        f"{result.beacons} beacons, {result.wakeups} wake-ups, mean slowdown {slowdown.mean():.2f}{life}",
         err=True,
     )

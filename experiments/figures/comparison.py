@@ -27,6 +27,7 @@ _PARTS: tuple[tuple[str, str, str, str], ...] = (
     ("sleep_j_per_page", "asleep", LIGHT, ""),
     ("awake_j_per_page", "awake", "white", "/////"),
     ("listen_j_per_page", "listening to beacons", "0.4", ""),
+    ("wakeup_j_per_page", "waking up", "white", "...."),
 )
 
 
@@ -37,6 +38,7 @@ def energy(summary: pd.DataFrame) -> Figure:
     ----------
     summary : DataFrame
         One row a policy: `policy`, `replications`, and `sleep_j_per_page`, `awake_j_per_page`, `listen_j_per_page`,
+        `wakeup_j_per_page`,
         `total_j_per_page` `total_j_per_page_half_width`, `energy_vs_psm_percent`; rows named ``limit`` and
         ``page-awake`` become lines.
 
@@ -59,6 +61,8 @@ def energy(summary: pd.DataFrame) -> Figure:
         bottom = np.zeros(len(bars))
         for column, name, colour, hatch in _PARTS:
             height = bars[column].to_numpy()
+            if column == "wakeup_j_per_page" and not height.any():
+                continue  # of a radio that wakes up for nothing
             axes.bar(places, height, 0.62, bottom, color=colour, hatch=hatch, edgecolor=DARK, linewidth=0.7, label=name)
             bottom = bottom + height
         rows: Any = bars.to_dict("records")

@@ -12,8 +12,8 @@ from experiments.report.text import number, plus_minus, table
 __all__ = ["comparison_text", "plain", "published_text"]
 
 EXPLANATION = (
-    "J/page: mean over {what}, ± 95 % Student interval; awake, sleep and listen are its parts.\n"
-    "energy vs psm, beacons: paired differences from psm:100 of the whole and of the listening energy.\n"
+    "J/page: mean over {what}, ± 95 % Student interval; awake, sleep and listen are parts of it.\n"
+    "energy vs psm, beacons: paired differences from static PSM (every beacon), whole and listening energy.\n"
     "slowdown: latency of a page / its latency without power saving.\n"
     "limit: a bound for every policy.  page-awake: awake exactly while a page loads, never late."
 )
@@ -21,7 +21,19 @@ EXPLANATION = (
 
 def comparison_text(summary: pd.DataFrame, what: str) -> str:
     """Return the table of a comparison (one row a policy, references last) and how to read it."""
-    header = ["policy", "J/page", "awake", "sleep", "listen", "energy vs psm", "beacons", "slowdown", "median", "p95"]
+    header = [
+        "policy",
+        "J/page",
+        "awake",
+        "sleep",
+        "listen",
+        "energy vs psm",
+        "beacons",
+        "above limit",
+        "slowdown",
+        "median",
+        "p95",
+    ]
     rows = [
         [
             row["policy"],
@@ -33,13 +45,20 @@ def comparison_text(summary: pd.DataFrame, what: str) -> str:
             number(row["beacon_energy_vs_psm_percent"], 1, sign=True, unit=" %")
             if row["listen_j_per_page"] > 0
             else "",
+            number(row["energy_above_limit_percent"], 1, sign=True, unit=" %"),
             plus_minus(row["slowdown_mean"], row["slowdown_mean_half_width"]),
             number(row["slowdown_median"]),
             number(row["slowdown_p95"]),
         ]
         for row in summary.to_dict("records")
     ]
-    return table(header, rows) + "\n\n" + EXPLANATION.format(what=what)
+    explanation = EXPLANATION.format(what=what)
+    if "battery_h" in summary:
+        header.append("battery")
+        for cells, hours in zip(rows, summary["battery_h"], strict=True):
+            cells.append(number(hours, 1, unit=" h"))
+        explanation += "\nbattery: how long it lasts at the mean power of all the time."
+    return table(header, rows) + "\n\n" + explanation
 
 
 def published_text(beside: pd.DataFrame) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -47,13 +48,17 @@ def replay_text(rows: Sequence[dict[str, Any]], shown: str, n_polls: int, bounds
         text += "\n\n" + _distribution(rows)
     statements: Any = bounds.to_dict("records")
     checked = [
-        [row["statement"], f"{row['measured']:.4g}", f"{row['bound']:.4g}", str(row["verdict"])] for row in statements
+        [row["statement"], _or_dash(row["measured"]), _or_dash(row["bound"]), str(row["verdict"])] for row in statements
     ]
     return (
         text
         + f"\n\nThe statements on {shown}, {n_polls} polls:\n"
         + table(["statement", "measured", "bound", "verdict"], checked)
     )
+
+
+def _or_dash(value: float) -> str:
+    return f"{value:.4g}" if isfinite(value) else "-"
 
 
 def _distribution(rows: Sequence[dict[str, Any]]) -> str:

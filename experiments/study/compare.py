@@ -28,7 +28,7 @@ from experiments.study.sweep import BASELINE, Frames
 
 __all__ = ["PSM", "Comparison", "Estimate", "compare", "estimate", "page_slowdowns", "ratio", "reference_energies"]
 
-PSM = "psm:100"  # static power saving, what the literature compares with
+PSM = "psm:100"  # static power saving at every beacon, what the literature compares with
 LEVEL = 0.95
 LIMIT, PAGE_AWAKE = "limit", "page-awake"
 _RATIOS = {  # name -> (column, the policy it is divided by, whether the difference in percent is reported)
@@ -69,8 +69,9 @@ class Comparison(NamedTuple):
 def estimate(values: ArrayLike) -> Estimate:
     """Return the mean of independent replications with its 95 % Student t-interval.
 
-    >>> estimate([1.0, 2.0, 3.0])
-    Estimate(mean=2.0, half_width=2.484137711719546)
+    >>> mean, half_width = estimate([1.0, 2.0, 3.0])
+    >>> print(f"{mean:g} ± {half_width:.4f}")
+    2 ± 2.4841
     """
     sample = np.asarray(values, dtype=float)
     sample = sample[~np.isnan(sample)]
@@ -133,12 +134,21 @@ def reference_energies(frames: Frames, *, awake_mw: float, asleep_mw: float) -> 
             # `limit` charges only the difference for being awake, over a sleep that lasts throughout: the same sum
             awake_j = awake_s * awake_mw / 1000
             sleep_j = (run["elapsed_s"] - awake_s) * asleep_mw / 1000
-            energies = {"awake_j": awake_j, "sleep_j": sleep_j, "listen_j": 0.0, "total_j": awake_j + sleep_j}
-            rows.append({**run, "policy": name, "beacons": 0, **energies})
+            energies = {"awake_j": awake_j, "sleep_j": sleep_j, "total_j": awake_j + sleep_j}
+            energies |= {"listen_j": 0.0, "wakeup_j": 0.0}
+            rows.append({**run, "policy": name, "beacons": 0, "wakeups": 0, **energies})
     return pd.DataFrame(rows)
 
 
-def compare(frames: Frames, policies: Sequence[str], *, awake_mw: float, asleep_mw: float) -> Comparison:
+def compare(
+    frames: Frames,
+    policies: Sequence[str],
+    *,
+    awake_mw: float,
+    asleep_mw: float,
+    psm: str = PSM,
+    battery_mwh: float | None = None,
+) -> Comparison:
     """Aggregate a sweep.
 
     Parameters
@@ -149,33 +159,46 @@ def compare(frames: Frames, policies: Sequence[str], *, awake_mw: float, asleep_
         Canonical policies to report, in this order; the references follow.
     awake_mw, asleep_mw : float
         Power of the radio, for the reference energies.
+    psm : str
+        The canonical name of static PSM in this sweep.
+    battery_mwh : float, optional
+        Capacity of a battery: the summary then has `battery_h`, how long it lasts at the mean power, with
+        `battery_h_low` and `battery_h_high`, what the interval of the mean power says.
 
     Returns
     -------
     Comparison
-        Differences against static PSM are NaN where ``psm:100`` was not run.
+        Differences against static PSM are NaN where it was not run.
     """
     slowdowns = page_slowdowns(frames.pages)
     slowdowns = slowdowns[slowdowns["policy"].isin(policies)].reset_index(drop=True)
     references = reference_energies(frames, awake_mw=awake_mw, asleep_mw=asleep_mw)
     runs = pd.concat([frames.runs, references], ignore_index=True)
-    table = _per_page(runs).merge(_slowdown_statistics(slowdowns), on=["replication", "policy"], how="left", sort=False)
-    table = _paired(table)
+    table = _per_page(runs).merge(
+        _slowdown_statistics(slowdowns, psm), on=["replication", "policy"], how="left", sort=False
+    )
+    table = _paired(table, psm)
     order = [*policies, LIMIT, PAGE_AWAKE]
     table = table[table["policy"].isin(order)].reset_index(drop=True)
-    return Comparison(table, _summary(table, order), slowdowns)
+    summary = _summary(table, order, psm)
+    if battery_mwh is not None:
+        low, high = (summary["mean_mw"] + side * summary["mean_mw_half_width"] for side in (1, -1))
+        lives = {"battery_h": summary["mean_mw"], "battery_h_low": low, "battery_h_high": high}
+        summary = summary.assign(**{name: battery_mwh / mw.where(mw > 0) for name, mw in lives.items()})
+    return Comparison(table, summary, slowdowns)
 
 
 def _per_page(runs: pd.DataFrame) -> pd.DataFrame:
     table = runs[["replication", "policy", "pages"]].copy()
-    for part in ("awake_j", "sleep_j", "listen_j", "total_j", "beacons"):
+    for part in ("awake_j", "sleep_j", "listen_j", "wakeup_j", "total_j", "beacons", "wakeups", "elapsed_s"):
         table[f"{part}_per_page"] = runs[part] / runs["pages"]
+    table["mean_mw"] = 1000 * runs["total_j"] / runs["elapsed_s"]
     return table
 
 
-def _slowdown_statistics(slowdowns: pd.DataFrame) -> pd.DataFrame:
+def _slowdown_statistics(slowdowns: pd.DataFrame, static: str) -> pd.DataFrame:
     against_psm = slowdowns.copy()
-    psm = slowdowns.loc[slowdowns["policy"] == PSM, "latency_s"].to_numpy()
+    psm = slowdowns.loc[slowdowns["policy"] == static, "latency_s"].to_numpy()
     n_policies = slowdowns["policy"].nunique()
     against_psm["vs_psm"] = np.nan
     if psm.size * n_policies == len(slowdowns):
@@ -195,7 +218,7 @@ def _slowdown_statistics(slowdowns: pd.DataFrame) -> pd.DataFrame:
     return statistics.reset_index()
 
 
-def _paired(table: pd.DataFrame) -> pd.DataFrame:
+def _paired(table: pd.DataFrame, psm: str) -> pd.DataFrame:
     def against(policy: str, column: str) -> pd.Series[float]:
         other = table.loc[table["policy"] == policy].set_index("replication")[column]
         return table["replication"].map(other).astype(float)
@@ -203,12 +226,12 @@ def _paired(table: pd.DataFrame) -> pd.DataFrame:
     paired = table.copy()
     total, slow = table["total_j_per_page"], table["slowdown_mean"]
     paired["energy_minus_none_j_per_page"] = total - against(BASELINE, "total_j_per_page")
-    paired["energy_minus_psm_j_per_page"] = total - against(PSM, "total_j_per_page")
-    paired["slowdown_minus_psm"] = slow - against(PSM, "slowdown_mean")
+    paired["energy_minus_psm_j_per_page"] = total - against(psm, "total_j_per_page")
+    paired["slowdown_minus_psm"] = slow - against(psm, "slowdown_mean")
     return paired
 
 
-def _summary(table: pd.DataFrame, order: Sequence[str]) -> pd.DataFrame:
+def _summary(table: pd.DataFrame, order: Sequence[str], psm: str) -> pd.DataFrame:
     quantities = [name for name in table.columns if name not in ("replication", "policy", "pages")]
     rows = []
     for policy in order:
@@ -217,10 +240,13 @@ def _summary(table: pd.DataFrame, order: Sequence[str]) -> pd.DataFrame:
         for name in quantities:
             if name.endswith("_max"):  # a maximum is taken over everything, and has no interval
                 row[name] = float(own[name].max())
+            elif name == "mean_mw":  # of all the time, not of the mean replication
+                found = ratio(1000 * own["total_j_per_page"], own["elapsed_s_per_page"])
+                row[name], row[f"{name}_half_width"] = found
             else:
                 row[name], row[f"{name}_half_width"] = estimate(own[name])
         for name, (column, other, percent) in _RATIOS.items():
-            base = table[table["policy"] == other]
+            base = table[table["policy"] == (psm if other == PSM else other)]
             found = ratio(own[column], base[column]) if len(base) == len(own) else Estimate(float("nan"), float("nan"))
             row[name] = 100 * (found.mean - 1) if percent else found.mean
             row[f"{name}_half_width"] = (100 if percent else 1) * found.half_width

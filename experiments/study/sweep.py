@@ -102,7 +102,7 @@ def tasks(
     """
     if not workloads:
         raise ValueError("there is no traffic to simulate: no page and no session")
-    wanted = [netsim.canonical(policy) for policy in policies]
+    wanted = [netsim.canonical(policy, beacon_interval_ns=config.beacon_interval_ns) for policy in policies]
     if not wanted:
         raise ValueError("policies must name at least one policy, got none")
     if len(set(wanted)) < len(wanted):
@@ -143,9 +143,11 @@ def simulate(task: Task) -> dict[str, Any]:
         "pages": len(result.pages),
         "elapsed_s": float(result.elapsed_s),
         "beacons": int(result.beacons),
+        "wakeups": int(result.wakeups),
         "awake_j": float(energy.awake_j),
         "sleep_j": float(energy.sleep_j),
         "listen_j": float(energy.listen_j),
+        "wakeup_j": float(energy.wakeup_j),
         "total_j": float(energy.total_j),
         "uplink_air_s": float(result.uplink_air_s),
         "downlink_air_s": float(result.downlink_air_s),

@@ -145,11 +145,26 @@ def test_an_output_folder_that_cannot_be_made_or_is_not_ours_is_named(
     assert (tmp_path / "home" / "letter.txt").read_text() == "dear"
 
 
-def test_an_error_in_the_middle_leaves_nothing(complaint: Callable[..., str], tmp_path: Path) -> None:
-    # the beacon interval is checked by the policies, inside the runs
-    line = complaint("compare", *SMALL, "--beacon-interval", "70", "--out", tmp_path / "out")
-    assert "70" in line or "100" in line
+def test_a_policy_that_does_not_fit_the_beacons_leaves_nothing(complaint: Callable[..., str], tmp_path: Path) -> None:
+    line = complaint("compare", "--policies", "psm:100", "--beacon-interval", "70", "--out", tmp_path / "out")
+    assert "the psm period must be a positive multiple of 70 ms, got 100 ms" in line
     assert not (tmp_path / "out").exists()
+
+
+def test_at_the_beacons_of_real_access_points_psm_is_every_beacon_and_the_differences_are_from_it(
+    lpsm: Run, tmp_path: Path
+) -> None:
+    arguments = ["--policies", "psm,listen:2,lpsm", "--beacon-ms", "102.4", "--radio", "cc3235sf"]
+    result = lpsm("compare", *SMALL, *arguments, "--battery-mwh", "5000", "--out", tmp_path / "out", "--json")
+    rows = {row["policy"]: row for row in json.loads(result.stdout)["summary"]}
+    assert list(rows) == ["none", "psm:102.4", "listen:2", "lpsm", "limit", "page-awake"]
+    assert rows["psm:102.4"]["energy_vs_psm_percent"] == 0
+    assert rows["listen:2"]["energy_vs_psm_percent"] < 0
+    assert rows["lpsm"]["wakeup_j_per_page"] > 0
+    for row in rows.values():
+        assert row["battery_h"] == pytest.approx(5000 / row["mean_mw"])
+        assert row["total_j_per_page"] >= rows["limit"]["total_j_per_page"]
+    assert "battery" in (tmp_path / "out" / "comparison.txt").read_text()
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

@@ -50,7 +50,7 @@ def test_json_is_one_object_with_the_totals_of_the_whole_run(lpsm: Run, workload
 
 def test_polls_and_radio_intervals_are_written_where_asked(lpsm: Run, workload: Path, tmp_path: Path) -> None:
     polls, radio = tmp_path / "polls.csv", tmp_path / "radio.csv"
-    assert lpsm("simulate", workload, "--policy", "psm", "--polls", polls, "--radio", radio).exit_code == 0
+    assert lpsm("simulate", workload, "--policy", "psm", "--polls", polls, "--intervals", radio).exit_code == 0
     assert polls.read_text().splitlines()[0] == "time_s,slept_ms,buffered_bytes,next_sleep_ms"
     intervals = list(csv.DictReader(radio.open()))
     assert all(before["end_s"] == after["start_s"] for before, after in pairwise(intervals))
@@ -95,7 +95,7 @@ def test_the_default_round_trip_given_explicitly_changes_nothing(lpsm: Run, work
         (["--rtt", "0"], "rtt must be at least 0.0002"),
         (["--server-delay", "soon"], "soon"),
         (["--min-rto", "0"], "min_rto_s"),
-        (["--beacon-interval", "0"], "beacon-interval must lie in [1, 1e6] ms, got 0"),
+        (["--beacon-interval", "0"], "beacon-ms must lie in [1, 1e6] ms, got 0"),
         (["--connections", "pipelined"], "pipelined"),
         (["--seed", "-1"], "seed must be at least 0, got -1"),
         (["--awake-mw", "10"], "awake_mw"),

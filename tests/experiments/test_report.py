@@ -17,7 +17,7 @@ def summary() -> pd.DataFrame:
         "sleep_j_per_page": 2.4, "listen_j_per_page": 0.8, "energy_vs_psm_percent": 0.0,
         "energy_vs_psm_percent_half_width": 0.0, "beacon_energy_vs_psm_percent": 0.0, "slowdown_mean": 2.2,
         "slowdown_mean_half_width": 0.04, "slowdown_median": 2.1, "slowdown_p95": 2.6, "slowdown_ratio_psm": 1.0,
-        "slowdown_vs_psm_max": 1.0,
+        "slowdown_vs_psm_max": 1.0, "energy_above_limit_percent": 20.0,
     }  # fmt: skip
     return pd.DataFrame([row])
 
@@ -38,6 +38,7 @@ def test_what_is_no_number_is_left_blank_and_no_interval_is_not_printed() -> Non
 def test_the_table_prints_split_slowdown_and_interval() -> None:
     line = comparison_text(summary(), "1 seed").splitlines()[1].split()
     assert line[:5] == ["psm:100", "3.30", "0.10", "2.40", "0.80"]
+    assert line[-7:-5] == ["+20.0", "%"]
     assert line[-5:] == ["2.20", "±", "0.04", "2.10", "2.60"]
 
 
