@@ -34,6 +34,8 @@ _MODULES = (
     "thesis.browsing",
     "thesis.replayed",
     "thesis.active",
+    "adaptive.exponents",
+    "drift.shifting",
 )
 
 

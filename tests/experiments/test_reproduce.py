@@ -13,7 +13,14 @@ from experiments.papers import archive
 from experiments.papers.registry import PAPERS, Setup, all_experiments, choose
 from experiments.report.results import HEADING, results_markdown
 
-FAMILIES = ("thesis/counterexample-4-3", "thesis/fig-2-5", "thesis/fig-2-11", "thesis/theorem-7")
+FAMILIES = (
+    "adaptive/theorem-1",
+    "drift/fig-2-a",
+    "thesis/counterexample-4-3",
+    "thesis/fig-2-5",
+    "thesis/fig-2-11",
+    "thesis/theorem-7",
+)
 
 
 def reproduce(*arguments):

@@ -1,0 +1,1 @@
+"""Moroshko and Crammer 2014, "Selective Sampling with Drift": figure 2."""
