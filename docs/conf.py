@@ -1,0 +1,59 @@
+"""How Sphinx builds these pages: Markdown as it is, and a reference generated from the docstrings.
+
+``sphinx-build -W -b html docs docs/_build`` needs the extra ``lpsm[docs]`` and no network.
+"""
+
+import re
+from importlib.metadata import version as installed
+
+project = "lpsm"
+author = "The lpsm developers"
+version = release = installed("lpsm")
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon"]
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+html_theme = "furo"
+html_title = "lpsm"
+html_show_copyright = False
+html_show_sphinx = False
+
+myst_heading_anchors = 3
+myst_enable_extensions = ["colon_fence"]
+
+suppress_warnings = ["ref.python"]  # a package shows what its modules define: names have two places
+
+autosummary_generate = True
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_type_aliases = {name: name for name in ("ArrayLike", "Floats", "Path")}
+autodoc_default_options = {"members": True}
+napoleon_google_docstring = False
+napoleon_numpy_docstring = True
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+
+
+def plain(app, what, name, thing, options, lines):
+    """Make a docstring of ours readable to Sphinx: examples under their heading, and |x| an absolute value."""
+    for number, line in enumerate(lines):
+        if not line.lstrip().startswith((">>>", "...")):
+            lines[number] = "".join(
+                part if part.startswith("`") else part.replace("|", r"\|") for part in re.split(r"(`+[^`]*`+)", line)
+            )
+    sections = any(line and set(line) == {"-"} for line in lines)
+    examples = [number for number, line in enumerate(lines) if line.startswith(">>>")]
+    if sections and examples and "Examples" not in lines:  # else they would be taken for text of the last section
+        lines[examples[0] : examples[0]] = ["Examples", "--------"]
+
+
+def without_requests(app, what, name, thing, skip, options):
+    """Leave out what scikit-learn adds to every estimator."""
+    return True if re.fullmatch(r"set_\w+_request", name) else None
+
+
+def setup(app):
+    """Connect the above, before napoleon reads the sections."""
+    app.connect("autodoc-process-docstring", plain, priority=400)
+    app.connect("autodoc-skip-member", without_requests)
