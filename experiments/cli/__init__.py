@@ -21,6 +21,7 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "bounds": ("experiments.cli.bounds", "bounds", "Regret bounds of the experts' learners against measured regret."),
     "compare": ("experiments.cli.compare", "compare", "Energy and slowdown of power-saving policies, with pictures."),
+    "doctor": ("experiments.cli.doctor", "doctor", "What the program runs on: versions, processors, caches, data."),
     "generate": ("experiments.cli.generate", "generate", "A workload drawn from the measured Web model."),
     "label": ("experiments.cli.label", "label", "A selective sampler over a stream: how good, how many labels."),
     "pages": ("experiments.cli.pages", "pages", "A trace of any supported format, grouped into pages."),
@@ -28,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "replay": ("experiments.cli.replay", "replay", "LPSM's learner on real arrivals, against hindsight."),
     "reproduce": ("experiments.cli.reproduce", "reproduce", "Figures and tables of the papers, claim by claim."),
     "simulate": ("experiments.cli.simulate", "simulate", "One workload under one policy, page by page."),
+    "tune": ("experiments.cli.tune", "tune", "The power-save setting to take for somebody's traffic."),
     "verify": ("experiments.cli.verify", "verify", "Whether a folder of results is as it was written."),
 }
 

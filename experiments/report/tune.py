@@ -1,0 +1,74 @@
+"""A recommendation in words: one sentence, and the table behind it."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any
+
+import pandas as pd
+
+from experiments.report.text import number, plus_minus, table
+
+__all__ = ["recommendation_text", "tuning_text"]
+
+REFERENCES = ("limit", "page-awake")
+
+
+def recommendation_text(found: dict[str, Any], units: str) -> str:
+    """Return the recommendation in one sentence, with what speaks against it if something does.
+
+    Parameters
+    ----------
+    found : dict
+        `Tuning.recommendation`.
+    units : str
+        What the traffic was cut into: "sessions", "pages" or "seeds".
+    """
+    held_out = int(found["held_out_units"])
+    life = f"{found['battery_h']:.1f} h"
+    if isfinite(found["battery_h_low"]) and isfinite(found["battery_h_high"]):
+        if found["battery_h_high"] > 0:
+            life += f" (95 % interval {found['battery_h_low']:.1f} to {found['battery_h_high']:.1f} h)"
+        else:
+            life += f" (95 % interval from {found['battery_h_low']:.1f} h, no upper end)"
+    slower = plus_minus(found["slowdown_mean"], found["slowdown_mean_half_width"], 3)
+    energy = plus_minus(found["energy_j_per_page"], found["energy_j_per_page_half_width"])
+    text = (
+        f"Take {found['policy']}: a battery of {found['battery_mwh']:g} mWh lasts {life} at {found['mean_mw']:.1f} mW, "
+        f"pages take {slower} times as long as without power saving (95th percentile "
+        f"{number(found['slowdown_p95'], 2)}), and a page costs {energy} J, {-found['energy_vs_none_percent']:.0f} % "
+        f"less than without power saving and {found['energy_above_limit_percent']:.1f} % above the limit; measured on "
+        f"{held_out} {units if held_out > 1 else units[:-1]} held out from the choice."
+    )
+    if held_out == 1:
+        text += " With a single one there is no interval."
+    if not found["kept_on_held_out"]:
+        text += f" There the mean slowdown is above the {found['max_slowdown']:g} that was asked for."
+    if found["best_on_held_out"] != found["policy"]:
+        text += f" Chosen on those held out themselves, it would have been {found['best_on_held_out']}."
+    return text
+
+
+def tuning_text(held_out: pd.DataFrame, found: dict[str, Any], units: str) -> str:
+    """Return the sentence and the table of all candidates on what was held out, by energy; * is on a front."""
+    header = ["policy", "J/page", "mW", "vs none", "above limit", "above page-awake", "slowdown", "p95", "front"]
+    rows = [
+        [
+            row["policy"],
+            plus_minus(row["energy_j_per_page"], row["energy_j_per_page_half_width"]),
+            number(row["mean_mw"], 1),
+            number(row["energy_vs_none_percent"], 1, sign=True, unit=" %"),
+            number(row["energy_above_limit_percent"], 1, sign=True, unit=" %"),
+            number(row["energy_above_page_awake_percent"], 1, sign=True, unit=" %"),
+            plus_minus(row["slowdown_mean"], row["slowdown_mean_half_width"], 3),
+            number(row["slowdown_p95"], 2),
+            " ".join(name for name in ("mean", "p95") if row[f"on_front_{name}"]),
+        ]
+        for row in held_out.sort_values("energy_j_per_page", kind="stable").to_dict("records")
+    ]
+    note = (
+        f"Chosen on {found['chosen_on_units']} {units}, measured here on {found['held_out_units']} others.  Every page "
+        "weighs the same; ± is a 95 % interval.\nfront: no other needs less energy and is no slower, by mean or by "
+        "95th percentile.  limit, page-awake: as in lpsm compare."
+    )
+    return recommendation_text(found, units) + "\n\n" + table(header, rows) + "\n\n" + note

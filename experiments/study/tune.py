@@ -1,0 +1,219 @@
+"""Which setting to take: all candidates on all traffic, chosen on one half of it, measured on the other.
+
+The traffic is cut into units, its sessions or, where those are few, its pages.  Half of the units, drawn at
+random (stream 4), decide: the candidate of least energy whose mean slowdown is allowed.  What is reported
+about it comes from the other half alone, so that having been chosen cannot flatter it.
+
+Pages weigh the same, whatever unit they are in: energy a page is the sum of joules over the sum of pages, the mean
+slowdown that of all pages.  Intervals are 95 % Student intervals over units, of the linearised ratio.  Left out:
+that the candidates' own parameters could be searched more finely than the list does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+import netsim
+from experiments.study.compare import LIMIT, PAGE_AWAKE, page_slowdowns, ratio, reference_energies
+from experiments.study.sweep import BASELINE, Frames, Generated, Recorded
+from netsim import streams
+
+__all__ = ["CANDIDATES", "Rule", "Tuning", "choose", "front", "measure", "split", "tune", "units"]
+
+CANDIDATES = (
+    "none", "psm", "listen:2", "listen:3", "listen:5", "listen:10", "dynamic:20", "dynamic:50", "dynamic:100",
+    "dynamic:200", "uapsd", "twt:100:20", "twt:500:20", "twt:1000:50", "bsd:1", "bsd:0.5", "bsd:0.2", "bsd:0.1",
+    "bsd:0.05", "bsd-phase:1", "bsd-phase:0.5", "bsd-phase:0.2", "bsd-phase:0.1", "bsd-phase:0.05", "lpsm",
+    "lpsm:log",
+)  # fmt: skip
+FEW_SESSIONS = 4  # fewer than so many are cut into pages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """What is wanted.
+
+    Attributes
+    ----------
+    max_slowdown : float
+        Largest mean slowdown of pages, at least 1.
+    battery_mwh : float
+        Capacity whose life is told, milliwatt-hours.
+    """
+
+    max_slowdown: float = 1.1
+    battery_mwh: float = 10_000.0
+
+    def __post_init__(self) -> None:
+        if not 1.0 <= self.max_slowdown < float("inf"):
+            raise ValueError(f"max-slowdown must be at least 1 and finite, got {self.max_slowdown}")
+        if not 0.0 < self.battery_mwh < float("inf"):
+            raise ValueError(f"battery-mwh must be above 0 and finite, got {self.battery_mwh}")
+
+
+class Tuning(NamedTuple):
+    """The result.
+
+    Attributes
+    ----------
+    policy : str
+        What is recommended.
+    chosen_on, held_out : DataFrame
+        One row a candidate, then the two references, as `measure` gives them, on either half.
+    recommendation : dict
+        The recommended row of `held_out`, with the rule, battery life and the sizes of the halves.
+    """
+
+    policy: str
+    chosen_on: pd.DataFrame
+    held_out: pd.DataFrame
+    recommendation: dict[str, Any]
+
+
+def units(
+    workloads: Sequence[Generated | Recorded],
+    *,
+    visits: int,
+    seed: int,
+    beacon_interval_ns: int,
+    think_s: float | None = None,
+) -> tuple[list[Generated | Recorded], str]:
+    """Return what is split, and what it is called: the sessions, or the pages of few recorded ones.
+
+    A page of its own is visited `visits` times, each time at another phase of the beacons: its think time (or
+    `think_s`) and up to a beacon interval more lie between two visits.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two units.
+    """
+    if visits < 1:
+        raise ValueError(f"visits must be at least 1, got {visits}")
+    if think_s is not None and not 0.0 <= think_s < 1e9:
+        raise ValueError(f"think must lie in [0, 1e9) s, got {think_s}")
+    cut: list[Generated | Recorded] = list(workloads)
+    recorded = [workload for workload in workloads if isinstance(workload, Recorded)]
+    called = "seeds" if len(recorded) < len(workloads) else "sessions"
+    if recorded and len(recorded) < FEW_SESSIONS:
+        called, cut = "pages", []
+        for session in recorded:
+            for page in session.recorded:
+                number = len(cut)
+                rng = streams.generator(seed, streams.SPLIT, 1 + number)
+                phases = rng.uniform(0.0, beacon_interval_ns * 1e-9, visits + 1)
+                pause = page.think_s if think_s is None else think_s
+                first = page._replace(issue_s=float(phases[-1]), think_s=pause + float(phases[0]))
+                others = [page._replace(issue_s=None, think_s=pause + float(x)) for x in phases[1:-1]]
+                name = f"{session.name} page {number + 1}"
+                cut.append(Recorded(name=name, seed=seed + number, recorded=(first, *others)))
+    if len(cut) < 2:
+        raise ValueError(f"tune needs at least two sessions or pages, one of them to be held out, got {len(cut)}")
+    return cut, called
+
+
+def split(names: Sequence[str], seed: int) -> tuple[list[str], list[str]]:
+    """Return the units to choose on (half of them, rounded down) and those held out."""
+    order = streams.generator(seed, streams.SPLIT).permutation(len(names))
+    half = len(names) // 2
+    return [names[i] for i in sorted(order[:half])], [names[i] for i in sorted(order[half:])]
+
+
+def measure(frames: Frames, names: Sequence[str], radio: netsim.RadioConfig) -> pd.DataFrame:
+    """Measure every policy of a sweep, and the two references, on some of its replications.
+
+    Returns
+    -------
+    DataFrame
+        policy, units, pages, then energy_j_per_page, mean_mw, slowdown_mean, energy_vs_none_percent,
+        energy_above_limit_percent and energy_above_page_awake_percent, each with its `.._half_width`, and
+        slowdown_p95, on_front_mean, on_front_p95.
+    """
+    runs = frames.runs[frames.runs["replication"].isin(names)]
+    pages = frames.pages[frames.pages["replication"].isin(names)]
+    references = reference_energies(
+        Frames(runs, pages, frames.polls), awake_mw=radio.awake_mw, asleep_mw=radio.asleep_mw
+    )
+    slowdowns = page_slowdowns(pages)
+    sums = slowdowns.groupby(["policy", "replication"], sort=False)["slowdown"].sum()
+    together = pd.concat([runs, references], ignore_index=True)
+    tables = {
+        str(policy): rows.set_index("replication").loc[list(names)] for policy, rows in together.groupby("policy")
+    }
+    rows = []
+    for policy in tables:
+        own = tables[policy]
+        estimates = {
+            "energy_j_per_page": ratio(own["total_j"], own["pages"]),
+            "mean_mw": ratio(1000 * own["total_j"], own["elapsed_s"]),
+        }
+        row: dict[str, Any] = {"policy": policy, "units": len(own), "pages": int(own["pages"].sum())}
+        p95 = float("nan")
+        if policy in sums.index:
+            estimates["slowdown_mean"] = ratio(sums[policy].loc[list(names)], own["pages"])
+            p95 = float(slowdowns.loc[slowdowns["policy"] == policy, "slowdown"].quantile(0.95))
+        for name, other in (("vs_none", BASELINE), ("above_limit", LIMIT), ("above_page_awake", PAGE_AWAKE)):
+            found = ratio(own["total_j"], tables[other]["total_j"])
+            estimates[f"energy_{name}_percent"] = type(found)(100 * (found.mean - 1), 100 * found.half_width)
+        for name, found in estimates.items():
+            row[name], row[f"{name}_half_width"] = found
+        rows.append({**row, "slowdown_p95": p95})
+    table = pd.DataFrame(rows)
+    return table.assign(on_front_mean=front(table, "slowdown_mean"), on_front_p95=front(table, "slowdown_p95"))
+
+
+def front(table: pd.DataFrame, slowdown: str) -> pd.Series[bool]:
+    """Return which rows no other one beats: less energy and no more slowdown, or no more energy and less slowdown."""
+    energy, slow = table["energy_j_per_page"].to_numpy(dtype=float), table[slowdown].to_numpy(dtype=float)
+    no_more = (energy <= energy[:, None]) & (slow <= slow[:, None])
+    beaten = (no_more & ((energy < energy[:, None]) | (slow < slow[:, None]))).any(axis=1)
+    return pd.Series(~beaten & ~np.isnan(slow), index=table.index)
+
+
+def choose(table: pd.DataFrame, rule: Rule) -> str:
+    """Return the policy of least energy whose mean slowdown is allowed; never sleeping always is.
+
+    The first in the table is taken if several need the same.
+    """
+    allowed = table[(table["slowdown_mean"] <= rule.max_slowdown) | (table["policy"] == BASELINE)]
+    return str(allowed["policy"].iloc[int(allowed["energy_j_per_page"].to_numpy().argmin())])
+
+
+def tune(frames: Frames, names: Sequence[str], rule: Rule, radio: netsim.RadioConfig, *, seed: int) -> Tuning:
+    """Choose on one half of the replications, and measure the choice on the other.
+
+    Parameters
+    ----------
+    frames : Frames
+        Of a sweep over all candidates and replications.
+    names : sequence of str
+        The replications, at least two.
+    rule : Rule
+        What is wanted.
+    radio : RadioConfig
+        That of the sweep.
+    seed : int
+        Of the split.
+    """
+    ours, theirs = split(names, seed)
+    chosen_on, held_out = (measure(frames, half, radio) for half in (ours, theirs))
+    policy = choose(chosen_on, rule)
+    row: Any = held_out[held_out["policy"] == policy].iloc[0].to_dict()
+    slowest, fastest = (row["mean_mw"] + side * row["mean_mw_half_width"] for side in (-1, 1))
+    lives = {"battery_h": row["mean_mw"], "battery_h_low": fastest, "battery_h_high": slowest}
+    recommendation = {
+        **row,
+        **{name: rule.battery_mwh / mw if mw > 0 else float("nan") for name, mw in lives.items()},
+        "battery_mwh": rule.battery_mwh,
+        "max_slowdown": rule.max_slowdown,
+        "kept_on_held_out": bool(row["slowdown_mean"] <= rule.max_slowdown),
+        "best_on_held_out": choose(held_out, rule),
+        "chosen_on_units": len(ours),
+        "held_out_units": len(theirs),
+    }
+    return Tuning(policy, chosen_on, held_out, recommendation)
