@@ -72,7 +72,7 @@ def read(path: Path, *, label: str | None = None, drop: tuple[str, ...] = ()) ->
     return _table(path, text, lines[0].rstrip("\r"), label, drop)
 
 
-def named(labels: list[str] | NDArray[Any], places: Any, path: Path) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+def _named(labels: list[str] | NDArray[Any], places: Any, path: Path) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Return each label's class number, and the names: by value if all are numbers (1, 1.0 and +1 are one)."""
     codes, found = pd.factorize(np.asarray(labels, dtype=object))
     values = [_number(name) for name in found]
@@ -127,7 +127,7 @@ def _table(path: Path, text: str, first: str, label: str | None, drop: tuple[str
     numbers = [number for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     lines = np.array(numbers[len(numbers) - len(frame) :], dtype=np.int64)
     labels = frame[at].str.strip().to_numpy()
-    y, classes = named(labels, lambda row: f"line {lines[row]}", path)
+    y, classes = _named(labels, lambda row: f"line {lines[row]}", path)
     return Stream(name=path.name, X=X, y=y, classes=classes, lines=lines)
 
 
@@ -221,7 +221,7 @@ def _svmlight(path: Path, text: str) -> Stream:
     if not columns:
         raise ValueError(f"{path}: a stream must hold an example with a feature, got none")
     lines = np.array(numbers, dtype=np.int64)
-    y, classes = named(labels, lambda row: f"line {lines[row]}", path)
+    y, classes = _named(labels, lambda row: f"line {lines[row]}", path)
     indices = np.array(columns, dtype=np.int32)
     indices -= int(indices.min() > 0)
     parts = (np.array(values), indices, np.array(starts, dtype=np.int64))
@@ -284,4 +284,4 @@ def _labels(path: Path, y: NDArray[Any]) -> tuple[NDArray[Any], tuple[str, ...]]
         return y.astype(np.bool_), tuple(str(column) for column in range(y.shape[1]))
     if y.ndim != 1:
         raise ValueError(f"{path}: y must be a vector, or a matrix with a column a class, got shape {y.shape}")
-    return named([str(label) for label in y.tolist()], lambda row: f"row {row}", path)
+    return _named([str(label) for label in y.tolist()], lambda row: f"row {row}", path)

@@ -40,7 +40,7 @@ def over_time(windows: pd.DataFrame, window: int, name: str) -> Figure:
             axes.set_title(title)
             axes.set_xlabel("round")
             if column == "label_rate":
-                axes.set_ylim(bottom=0)
+                axes.set_ylim(0, 1.08 * float(windows[[column, f"{column}_so_far"]].max().max()) or 1.0)
             clean(axes)
         figure.legend(loc="outside lower center", ncols=2)
         figure.suptitle(name, fontsize=9)

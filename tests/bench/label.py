@@ -45,17 +45,23 @@ GRIDS: dict[str, list[dict[str, Any]]] = {
 EXAMPLES, HOLDOUT, FOLDS = 10_000, 2_000, 10
 
 
-def reuters_rows(all_documents: bool = False) -> list[dict[str, Any]]:
-    """Mean over the ten topics of F-measure and label rate, and their spread."""
-    stream = reuters(data_folder(), all_documents=all_documents)
-    asked = problems(stream.y, stream.classes, one_vs_rest=True)
+def reuters_cases() -> list[tuple[str, dict[str, float]]]:
+    """Return the samplers of the table."""
     cases: list[tuple[str, dict[str, float]]] = []
     for a in (1.0, 0.1):
         cases.append(("sop", {"a": a}))
         cases += [(key, {"a": a, "K": K}) for key in ("ssmd", "ss") for K in (0.001, 0.003, 0.01, 0.03)]
-    cases += [("perceptron", {}), ("perceptron-ss", {"b": 0.1}), ("sop-label-efficient", {"C": 0.03})]
+    return [*cases, ("perceptron", {}), ("perceptron-ss", {"b": 0.1}), ("sop-label-efficient", {"C": 0.03})]
+
+
+def reuters_rows(
+    all_documents: bool = False, cases: list[tuple[str, dict[str, float]]] | None = None
+) -> list[dict[str, Any]]:
+    """Mean over the ten topics of F-measure and label rate, and their spread."""
+    stream = reuters(data_folder(), all_documents=all_documents)
+    asked = problems(stream.y, stream.classes, one_vs_rest=True)
     rows = []
-    for key, parameters in cases:
+    for key, parameters in cases if cases is not None else reuters_cases():
         classes = label(stream.X, asked, LabelConfig(algorithm=key, parameters=parameters)).classes
         rows.append(
             {"documents": len(stream.y), "sampler": key, **parameters, "f": classes["f_measure"].mean(),
