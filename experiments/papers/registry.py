@@ -34,6 +34,7 @@ _MODULES = (
     "thesis.browsing",
     "thesis.replayed",
     "thesis.active",
+    "thesis.digits",
     "adaptive.exponents",
     "drift.shifting",
 )

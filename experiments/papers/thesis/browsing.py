@@ -224,11 +224,12 @@ def _page_maximum(policy: str, printed: float) -> Claim:
         over = float((against > printed + 1e-9).mean())
         base = _against_psm(record)["none"]
         far = against > printed + 1e-9
-        why = (
-            f"{100 * over:.1f} % of {len(far)} pages exceed it; without power saving they take "
-            f"{base[far].mean():.2f} of what "
-            f"they take under static PSM, the others {base[~far].mean():.2f}"
-        )  # fmt: skip
+        why = ""
+        if far.any():
+            why = (
+                f"{100 * over:.1f} % of {len(far)} pages exceed it; without power saving they take "
+                f"{base[far].mean():.2f} of what they take under static PSM, the others {base[~far].mean():.2f}"
+            )  # fmt: skip
         return Verdict(f"largest {against.max():.2f}, mean {against.mean():.3f}", over == 0.0, why)
 
     return Claim(
