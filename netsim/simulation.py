@@ -144,6 +144,12 @@ class SimulationResult:
             }
         )
 
+    @property
+    def latency_s(self) -> NDArray[np.float64]:
+        """The latencies of the pages, in order: that column of `pages` without the cost of a frame."""
+        seconds: NDArray[np.float64] = (self._trip.loads[:, 1] - self._trip.loads[:, 0]) / _NS_PER_S
+        return seconds
+
     @cached_property
     def polls(self) -> pd.DataFrame:
         """One row a beacon listened to on schedule: time_s, slept_ms, buffered_bytes, next_sleep_ms.

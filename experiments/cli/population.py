@@ -78,7 +78,7 @@ def population(
     for name, value, least in (("jobs", jobs, 1), ("seed", seed, 0), ("pages-per-task", pages_per_task, 1)):
         if value < least:
             raise ValueError(f"{name} must be at least {least}, got {value}")
-    study.warm_up(names, config)  # finds what is wrong with the options, too, before anything is written
+    study.check(names, config)
     traffic = {"sha256": content_digest(trace), "by": by, "member": member, "seed": seed, "skip_damaged": skip_damaged}
     settings = {"traffic": traffic, "policies": names, "model": asdict(config), "pages_per_task": pages_per_task}
     with _terminations() as terminated:
@@ -132,6 +132,7 @@ def _run(
     from experiments.study.run import progress
 
     report = traces.Report()
+    on_cluster = program is not None
     chosen = {name: traffic[name] for name in ("by", "member", "skip_damaged", "seed")}
     users = study.users(trace, **chosen, report=report)
     cut = study.tasks(users, policies, config, pages_per_task=pages_per_task, program=program)
@@ -144,8 +145,10 @@ def _run(
                 names.append(f"part-{number:06d}.parquet")
                 if parts.has(names[-1]):
                     advance()
-                else:
-                    yield names[-1], task
+                    continue
+                if task.twin and not on_cluster:  # once here, rather than in every process
+                    study.compile_twin(task.policies, task.config)
+                yield names[-1], task
 
         def accept(name: str, content: bytes) -> None:
             parts.keep(name, content)

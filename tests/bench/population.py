@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -68,19 +69,19 @@ def command(trace: Path, out: Path, *more: str) -> dict[str, object]:
     return {"sessions": users, "pages": pages, "s": round(seconds, 1), "cpu_s": round(processor, 1), "mb": round(peak)}
 
 
-def parts(trace: Path, n_sessions: int = 1000) -> list[dict[str, object]]:
+def parts(trace: Path, n_sessions: int = 1000) -> Iterator[dict[str, object]]:
     """Reading, and each policy, alone in this process."""
     start = time.process_time()
     n_pages = sum(len(traces.pages(session.requests)) for session in islice(traces.sessions(trace), n_sessions))
     taken = time.process_time() - start
-    found: list[dict[str, object]] = [{"what": "reading and grouping", "pages_per_cpu_s": round(n_pages / taken)}]
+    yield {"what": "reading and grouping", "pages_per_cpu_s": round(n_pages / taken)}
     users = list(islice(study.users(trace, by="session"), n_sessions))
     n_pages = sum(len(user.pages) for user in users)
     config = netsim.SimulationConfig()
     spent = 0.0
     for policy in POLICIES:
         names = study.policy_names(["none", policy] if policy != "none" else ["none"])
-        study.warm_up(names, config)
+        study.compile_twin(names, config)
         cut = list(study.tasks(iter(users), names, config))
         start = time.process_time()
         for task in cut:
@@ -90,24 +91,25 @@ def parts(trace: Path, n_sessions: int = 1000) -> list[dict[str, object]]:
             spent = taken
         else:
             taken -= spent
-        found.append({"what": policy, "pages_per_cpu_s": round(n_pages / taken)})
-    return found
+        yield {"what": policy, "pages_per_cpu_s": round(n_pages / taken)}
+
+
+def measured() -> Iterator[dict[str, object]]:
+    """All figures, as they come; nothing where the archive is not."""
+    trace = data()
+    if trace is None:
+        return
+    yield from parts(trace)
+    with tempfile.TemporaryDirectory() as folder:
+        for number, glob in enumerate(SOME):
+            yield command(trace, Path(folder, str(number)), "--member", glob, "--jobs", "2")
 
 
 def rows() -> list[dict[str, object]]:
-    """All figures as data; nothing where the archive is not."""
-    trace = data()
-    if trace is None:
-        return []
-    with tempfile.TemporaryDirectory() as folder:
-        command(trace, Path(folder, "warm"), "--member", "con10.*")
-        curve = [
-            command(trace, Path(folder, str(number)), "--member", glob, "--jobs", "2")
-            for number, glob in enumerate(SOME)
-        ]
-    return [*curve, *parts(trace)]
+    """All figures as data."""
+    return list(measured())
 
 
 if __name__ == "__main__":
-    for row in rows():
+    for row in measured():
         print(row, flush=True)

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -68,6 +69,7 @@ def test_every_row_is_what_the_simulator_says_of_that_session(folder: Path, trac
             assert row["pages"] == len(pages)
             assert row["slowdown_mean"] == slowdown.mean()
             assert row["slowdown_max"] == slowdown.max()
+            assert [row["slowdown_median"], row["slowdown_p95"]] == pytest.approx(np.quantile(slowdown, [0.5, 0.95]))
             assert row["saving_percent"] == 100 * (1 - result.energy.total_j / base.energy.total_j)
 
 
@@ -99,6 +101,19 @@ def _file(content: bytes):
     import pyarrow as pa
 
     return pa.BufferReader(content)
+
+
+def test_the_compiled_twin_changes_no_byte_and_is_asked_for_when_there_are_many_pages(
+    trace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = netsim.SimulationConfig()
+    cut = list(study.tasks(study.users(trace, by="session"), ("none", "psm:100"), config, pages_per_task=6))
+    assert not any(task.twin for task in cut)
+    plain = [study.compute(task) for task in cut[:2]]
+    monkeypatch.setattr(study, "_MANY_PAGES", 12)
+    again = list(study.tasks(study.users(trace, by="session"), ("none", "psm:100"), config, pages_per_task=6))
+    assert [task.twin for task in again] == [False, False] + [True] * (len(cut) - 2)
+    assert [study.compute(replace(task, twin=True)) for task in cut[:2]] == plain
 
 
 def test_tasks_are_cut_from_a_stream_one_at_a_time(trace: Path) -> None:
