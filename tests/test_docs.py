@@ -1,25 +1,211 @@
-"""What the documentation shows is what happens: every Python block of README and docs runs."""
+"""What the documentation shows is what happens: its Python runs, its commands run, its links lead somewhere.
 
+A page's blocks are run from top to bottom in an empty folder.  Commands of ``lpsm`` run with
+fewer pages and seeds than shown; those that would take minutes, or need data that is not here, are held to the
+command line's own parser: every command, option and value shown must exist.
+"""
+
+import contextlib
+import importlib.util
+import io
+import json
 import re
+import shlex
+import shutil
+import tarfile
 from pathlib import Path
 
+import click
 import pytest
+from click.testing import CliRunner
+
+from experiments.cli import COMMANDS, main
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+INLINE = re.compile(r"(?<!`)`(lpsm [^`<]*|make [a-z-]+|python -m [\w.]+)(?: [^`<]*)?`(?!`)")
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+SHELL = {"", "console", "sh"}
+SMALL = {  # given after what is shown, so that these win
+    "compare": ["--pages", "2", "--seeds", "1", "--jobs", "1"],
+    "generate": ["--pages", "5"],
+    "pages": [],
+    "simulate": [],
+    "replay": [],
+    "bounds": ["--rounds", "20", "--experts", "3"],
+}
+TABLE = "time,bytes\n" + "".join(f"{9 * row}.5,{900 + 700 * row}\n" for row in range(8))
+SESSION = "".join(f'cs20 {790000000 + 9 * row} 0 "http://a.b/{row}.html" {900 + 700 * row} 0.5\n' for row in range(8))
+VISIT = {
+    "log": {
+        "entries": [
+            {
+                "startedDateTime": f"2024-01-01T00:00:{10 + 9 * row}.000Z", "time": 100,
+                "request": {"url": f"http://a.b/{row}", "method": "GET", "headersSize": 200, "bodySize": 0},
+                "response": {"status": 200, "headersSize": 100, "bodySize": 900 + 700 * row, "content": {"size": 900}},
+            }
+            for row in range(4)
+        ]
+    }
+}  # fmt: skip
+
+
+def commands(text):
+    """Return the command lines of a shell block, without prompts, comments and what they print."""
+    joined = text.replace("\\\n", " ").splitlines()
+    prompted = [line[2:] for line in joined if line.startswith("$ ")]
+    lines = prompted or [
+        line for line in joined if re.match(r"(lpsm [a-z-]|make |pip |python -m |sphinx-build )", line)
+    ]
+    return [words for line in lines if (words := shlex.split(line, comments=True)) and not is_table(line)]
+
+
+def is_table(line):
+    """Tell a row of numbers, of a policy called lpsm, from a command."""
+    return bool(re.match(r"lpsm\S*\s+[\d.]+\s", line))
+
+
+def blocks(page):
+    text = page.read_text(encoding="utf-8")
+    shown = [(found[1], found[2]) for found in BLOCK.finditer(text)]
+    return shown, [shlex.split(found[1], comments=True) for found in INLINE.finditer(BLOCK.sub("", text))]
+
+
+def command_of(words):
+    name = words[1]
+    assert name in COMMANDS, " ".join(words)
+    found = main.get_command(click.Context(main), name)
+    assert found is not None
+    return found
+
+
+def check_options(words):
+    """Every option shown must be one of the command."""
+    if words[1].startswith("-") or words[1] == "COMMAND":
+        assert set(words[1:]) <= {"COMMAND", "--help", "-h", "--version"}, words
+        return
+    command = command_of(words)
+    known = {"--help", "-h", *(option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts))}  # fmt: skip  # noqa: E501
+    for word in words[2:]:
+        if word.startswith("--"):
+            assert word.partition("=")[0] in known, f"{' '.join(words)}: no {word}"
+
+
+def check_command(words):
+    """Hold a command line to what exists: the program's parser, the Makefile, the modules."""
+    words = words[: words.index(">")] if ">" in words else words
+    if words[0] == "lpsm" and len(words) > 1:
+        check_options(words)
+        if not words[1].startswith("-"):
+            command_of(words).make_context(words[1], words[2:], resilient_parsing=False)
+    elif words[0] == "make":
+        targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        assert {word for word in words[1:] if "=" not in word} <= set(targets), words
+    elif words[:2] == ["python", "-m"]:
+        assert importlib.util.find_spec(words[2]) is not None, words
+
+
+def provide(words):
+    """Put small files where a command expects to find some, under the names that the page uses."""
+    command = command_of(words)
+    paths = {option for parameter in command.params for option in parameter.opts if option in ("--trace", "--losses")}
+    takes_input = any(isinstance(parameter, click.Argument) for parameter in command.params)
+    for place, word in enumerate(words[2:], 2):
+        is_argument = takes_input and not word.startswith("-") and not words[place - 1].startswith("--")
+        if (words[place - 1] in paths or is_argument) and not Path(word).exists():
+            provide_one(Path(word))
+
+
+def provide_one(path):
+    if path.suffix == ".har":
+        path.write_text(json.dumps(VISIT))
+    elif path.suffix == ".jsonl":
+        path.write_text('{"page": "a", "request_bytes": 300, "reply_bytes": 5000, "think_s": 2.0}\n')
+    elif "LOSSES" in path.name:
+        path.write_text("0.1,0.9,0.3\n0.8,0.2,0.4\n0.5,0.5,0.1\n")
+    elif path.name == "ARCHIVE":
+        with tarfile.open(path, "w") as archive:
+            member = tarfile.TarInfo("Nov94/con17.cs20.790000000")
+            member.size = len(SESSION)
+            archive.addfile(member, io.BytesIO(SESSION.encode()))
+    elif path.name == "SESSIONS":
+        path.mkdir()
+        for name in ("con1.cs20.790000000", "con17.cs20.790000000"):
+            (path / name).write_text(SESSION)
+    else:
+        path.write_text(TABLE)
+
+
+def run_command(words):
+    provide(words)
+    if "--out" in words and (out := Path(words[words.index("--out") + 1])).is_dir():
+        shutil.rmtree(out)  # pages use one name for results of several commands
+    output = words.index(">") if ">" in words else len(words)
+    result = CliRunner().invoke(main, [*words[1:output], *SMALL[words[1]]])
+    assert result.exit_code == 0, f"{' '.join(words)}: {result.output}"
+    if output < len(words):
+        Path(words[output + 1]).write_text(result.stdout)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
+def test_what_a_page_shows_exists_and_its_python_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
+    go_through(page, tmp_path, monkeypatch, run=page.name == "tutorial.md")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_commands_of_a_page_run_from_top_to_bottom(page, tmp_path, monkeypatch):
+    go_through(page, tmp_path, monkeypatch, run=True)
+
+
+def go_through(page, tmp_path, monkeypatch, *, run):
     monkeypatch.chdir(tmp_path)
     scope: dict[str, object] = {"__name__": page.stem}
-    for block in BLOCK.findall(page.read_text(encoding="utf-8")):
-        exec(compile(block, str(page), "exec"), scope)
+    shown, mentioned = blocks(page)
+    for language, text in shown:
+        if language == "python":
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(compile(text, str(page), "exec"), scope)
+        elif language in SHELL:
+            for words in commands(text):
+                check_command(words)
+                if run and words[0] == "lpsm" and words[1] in SMALL:
+                    run_command(words)
+    for words in mentioned:
+        if words[0] == "lpsm":
+            check_options(words)
+        else:
+            check_command(words)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_links_and_pictures_of_a_page_exist(page):
     for target in LINK.findall(page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("lpsm compair --out x", "compair"), ("lpsm compare --oot x", "--oot"), ("lpsm compare --pages many", "many"),
+        ("lpsm simulate", "workload"), ("make nothing", "nothing"), ("python -m tests.nothing", "nothing"),
+    ],
+)  # fmt: skip
+def test_a_command_that_does_not_exist_would_be_noticed(line, wrong):
+    (words,) = commands(f"$ {line}\n")
+    with pytest.raises((AssertionError, click.UsageError), match=wrong):
+        check_command(words)
+
+
+def test_every_page_of_the_documentation_is_in_its_table_of_contents():
+    listed = set(re.findall(r"^[a-z-]+$", (ROOT / "docs" / "index.md").read_text(), re.MULTILINE))
+    assert {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"} <= listed
+
+
+@pytest.mark.long
+def test_the_documentation_builds_without_a_warning(tmp_path):
+    build = pytest.importorskip("sphinx.cmd.build")
+    shutil.copytree(ROOT / "docs", tmp_path / "docs", ignore=shutil.ignore_patterns("_build", "api"))
+    assert build.build_main(["-q", "-W", "-b", "html", str(tmp_path / "docs"), str(tmp_path / "html")]) == 0
+    assert "FixedShare" in (tmp_path / "html" / "api" / "lpsm.experts.fixed_share.html").read_text()
