@@ -14,7 +14,7 @@ __all__ = ["tradeoff"]
 REFERENCES = ("page-awake", "limit")
 BASELINE = "none"
 MARKERS = {
-    "psm": "s", "listen": "s", "dynamic": "^", "uapsd": "v", "twt": "P", "bsd": "o", "bsd-phase": "D", "lpsm": "X",
+    "psm": "s", "listen": "<", "dynamic": "^", "uapsd": "v", "twt": "P", "bsd": "o", "bsd-phase": "D", "lpsm": "X",
 }  # fmt: skip
 FAR = 1.6  # energies beyond so many times the median of those that save leave the picture
 
@@ -47,7 +47,9 @@ def tradeoff(table: pd.DataFrame, recommended: str, max_slowdown: float) -> Figu
             for policy, style in zip(REFERENCES, ("--", ":"), strict=True):
                 axes.axhline(lines[policy], color="black", linewidth=1.0, linestyle=style, label=label(policy))
             axes.set(xscale="log", xlabel=f"slowdown of pages, {name}")
-            ticks = [tick for tick in (1, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200) if tick <= axes.get_xlim()[1]]
+            high = axes.get_xlim()[1]
+            steps = (1, 1.1, 1.2, 1.3, 1.5, 2, 3) if high < 4 else (1, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500)
+            ticks = [tick for tick in steps if tick <= high]
             axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
             axes.set_xticks([], minor=True)
             clean(axes, "both")
