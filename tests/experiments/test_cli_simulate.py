@@ -141,3 +141,33 @@ def test_engines_write_the_same_bytes(lpsm: Run, workload: Path, policy: str) ->
     one, two = (lpsm("simulate", workload, "--policy", policy, "--engine", engine) for engine in ("packet", "express"))
     assert one.exit_code == two.exit_code == 0
     assert one.stdout == two.stdout
+
+
+def test_json_has_the_limit_the_slowdown_and_the_life_of_a_battery(lpsm: Callable[..., Result], workload: Path) -> None:
+    arguments = ["--policy", "bsd-phase:0.5", "--radio", "cc3235sf", "--battery-mwh", "1000", "--json"]
+    found = json.loads(lpsm("simulate", workload, *arguments).stdout)
+    total = sum(found[part] for part in ("awake_j", "sleep_j", "listen_j", "wakeup_j"))
+    assert found["wakeups"] > 0
+    assert found["wakeup_j"] == pytest.approx(2.59e-3 * found["wakeups"])
+    assert total == pytest.approx(3 * found["energy_j_per_page"])
+    assert found["limit_j_per_page"] < found["page_awake_j_per_page"] < found["energy_j_per_page"]
+    assert found["battery_h"] == pytest.approx(1000 / (1000 * total / found["elapsed_s"]))
+    assert 1 <= found["slowdown_mean"] <= found["slowdown_p95"]
+
+
+def test_a_radio_is_a_name_or_a_file_and_single_figures_win(
+    lpsm: Callable[..., Result], complaint: Callable[..., str], workload: Path, tmp_path: Path
+) -> None:
+    mine = tmp_path / "mine.toml"
+    mine.write_text("awake_mw = 750\nasleep_mw = 40\nbeacon_mj = 1.5\n")
+
+    def sleeping(*arguments: str | Path) -> float:
+        found = json.loads(lpsm("simulate", workload, "--policy", "psm", "--json", *arguments).stdout)
+        return float(found["sleep_j"])
+
+    usual = sleeping()
+    assert sleeping("--radio", "thesis") == usual
+    assert sleeping("--radio", mine) == pytest.approx(0.8 * usual)
+    assert sleeping("--radio", mine, "--asleep-mw", "50") == pytest.approx(usual)
+    mine.write_text("awake_mw = 750\n")
+    assert "mine.toml: asleep_mw must be given" in complaint("simulate", workload, "--radio", mine)
