@@ -34,6 +34,7 @@ TERMINATED = 143  # 128 + SIGTERM, what a shell expects
 @click.option("--by", type=click.Choice(["user", "session"]), default="user", show_default=True, help="What is a run.")
 @click.option("--member", metavar="GLOB", help="Only these members of the trace (an archive or a folder).")
 @click.option("--skip-damaged", is_flag=True, help="Count damaged parts of a trace and go on, instead of giving up.")
+@click.option("--max-think", type=float, metavar="SECONDS", help="Leave out longer pauses, as absences.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the first user; each has the next.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("out/population"), show_default=True, help="Folder.")  # noqa: E501  # fmt: skip
 @click.option("--resume", is_flag=True, help="Go on with what is in OUT already.")
@@ -48,6 +49,7 @@ def population(
     by: str,
     member: str | None,
     skip_damaged: bool,
+    max_think: float | None,
     seed: int,
     out: Path,
     resume: bool,
@@ -79,7 +81,10 @@ def population(
         if value < least:
             raise ValueError(f"{name} must be at least {least}, got {value}")
     study.check(names, config)
-    traffic = {"sha256": content_digest(trace), "by": by, "member": member, "seed": seed, "skip_damaged": skip_damaged}
+    traffic = {
+        "sha256": content_digest(trace), "by": by, "member": member, "seed": seed, "skip_damaged": skip_damaged,
+        "max_think_s": max_think,
+    }  # fmt: skip
     settings = {"traffic": traffic, "policies": names, "model": asdict(config), "pages_per_task": pages_per_task}
     with _terminations() as terminated:
         parts = Parts(out, "population", settings, FILES, resume=resume)
@@ -133,7 +138,7 @@ def _run(
 
     report = traces.Report()
     on_cluster = program is not None
-    chosen = {name: traffic[name] for name in ("by", "member", "skip_damaged", "seed")}
+    chosen = {name: traffic[name] for name in ("by", "member", "skip_damaged", "seed", "max_think_s")}
     users = study.users(trace, **chosen, report=report)
     cut = study.tasks(users, policies, config, pages_per_task=pages_per_task, program=program)
     names: list[str] = []

@@ -146,6 +146,7 @@ def users(
     member: str | None = None,
     skip_damaged: bool = False,
     seed: int = 0,
+    max_think_s: float | None = None,
     report: traces.Report | None = None,
 ) -> Iterator[User]:
     """Yield the users, or the sessions, of a trace that have pages.
@@ -160,6 +161,8 @@ def users(
         As for `traces.sessions`.
     seed : int
         Of the first; each has the next.
+    max_think_s : float, optional
+        A longer pause is an absence, and left out (`traces.GroupingRule`).
     """
     if by not in ("user", "session"):
         raise ValueError(f"by must be user or session, got {by!r}")
@@ -172,9 +175,13 @@ def users(
         ]
     else:
         report = report if report is not None else traces.Report()
+        rule = traces.GroupingRule(max_think_s=max_think_s)
         read = traces.sessions(trace, member=member, skip_damaged=skip_damaged, report=report)
         of_sessions = (
-            (session.user if by == "user" else session.name, tuple(traces.pages(session.requests, report=report)))
+            (
+                session.user if by == "user" else session.name,
+                tuple(traces.pages(session.requests, rule=rule, report=report)),
+            )
             for session in read
         )
         if by == "user" and found == "bu":

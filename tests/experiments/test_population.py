@@ -317,6 +317,7 @@ def test_a_folder_with_somebody_elses_file_is_left_alone(
         (("--scheduler", "slurm"), "'slurm'"),
         (("--scheduler", "tcp://127.0.0.1:1"), "jobs are for this machine"),
         (("--mss", "0"), "got 0"),
+        (("--max-think", "-1"), "max_think_s must be above 0, got -1"),
     ],
 )
 def test_a_bad_value_is_one_line_and_leaves_nothing(
@@ -344,6 +345,9 @@ def test_members_choose_sessions_and_a_workload_is_one_user(
 ) -> None:
     few = lpsm(*arguments(trace, tmp_path / "few", "--member", "con[12].*", "--policies", "none", "--json"))
     assert json.loads(few.stdout)["users"] == 2
+    short = lpsm(*arguments(trace, tmp_path / "short", "--by", "session", "--policies", "none", "--max-think", "30"))
+    assert "absences" in short.stderr
+    assert rows_of(tmp_path / "short")["elapsed_s"].max() < 3 * 31
     one = lpsm(*arguments(workload, tmp_path / "one", "--policies", "none,psm", "--json"))
     assert json.loads(one.stdout)["users"] == 1
     assert rows_of(tmp_path / "one")["pages"].tolist() == [3, 3]
