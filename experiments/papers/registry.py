@@ -37,6 +37,7 @@ _MODULES = (
     "thesis.digits",
     "adaptive.exponents",
     "drift.shifting",
+    "ours.traffic",
 )
 
 

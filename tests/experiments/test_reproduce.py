@@ -16,6 +16,7 @@ from experiments.report.results import HEADING, results_markdown
 FAMILIES = (
     "adaptive/theorem-1",
     "drift/fig-2-a",
+    "ours/sensitivity",
     "thesis/counterexample-4-3",
     "thesis/fig-2-5",
     "thesis/fig-2-11",

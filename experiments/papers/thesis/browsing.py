@@ -40,11 +40,18 @@ LEVEL = "within a factor of 2, traffic and seeds of the print being unpublished"
 SIGN = "the whole 95 % interval over seeds has the sign; the world is common to both policies"
 
 
-def settings(server_delay_s: float) -> netsim.SimulationConfig:
-    """Return the thesis' world with a server that takes so long."""
+def settings(
+    server_delay_s: float, *, rtt_s: float | None = None, connections: int | None = None
+) -> netsim.SimulationConfig:
+    """Return the thesis' world with a server that takes so long, and with another round-trip time or parallelism."""
+    link = netsim.LinkConfig()
+    if rtt_s is not None:
+        link = netsim.LinkConfig(wired_delay_ms=round(rtt_s * 500.0 - link.wireless_delay_ms, 6))
     return netsim.SimulationConfig(
+        link=link,
         tcp=netsim.TcpConfig(mss_bytes=SETTINGS["mss"], nagle=SETTINGS["nagle"]),
         connections=SETTINGS["connections"],
+        max_connections=4 if connections is None else connections,
         server_delay=netsim.ServerDelay(mean_s=server_delay_s),
     )
 
