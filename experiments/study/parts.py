@@ -142,9 +142,9 @@ class Parts:
         """Remove everything of ours, and the folder if nothing else is in it."""
         for path in self._ours():
             path.unlink(missing_ok=True)
-        with suppress(OSError):
-            (self.folder / RESULTS).rmdir()
-            self.folder.rmdir()
+        for folder in (self.folder / RESULTS, self.folder):
+            with suppress(OSError):
+                folder.rmdir()
 
     def _ours(self) -> list[Path]:
         """All files of this folder; one that is not ours is an error, and is never removed."""
