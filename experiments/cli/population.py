@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from experiments.cli.model import configuration, model_options
+from experiments.cli.reporting import check_report, command_line, report_option
 
 if TYPE_CHECKING:
     import netsim
@@ -37,6 +38,7 @@ TERMINATED = 143  # 128 + SIGTERM, what a shell expects
 @click.option("--max-think", type=float, metavar="SECONDS", help="Leave out longer pauses, as absences.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the first user; each has the next.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("out/population"), show_default=True, help="Folder.")  # noqa: E501  # fmt: skip
+@report_option
 @click.option("--resume", is_flag=True, help="Go on with what is in OUT already.")
 @click.option("--scheduler", default="processes", show_default=True, help="processes, threads, or the address tcp://HOST:PORT of a Dask scheduler.")  # noqa: E501  # fmt: skip
 @click.option("--jobs", type=int, help="Processes or threads [one a processor].")
@@ -52,6 +54,7 @@ def population(
     max_think: float | None,
     seed: int,
     out: Path,
+    report: Path | None,
     resume: bool,
     scheduler: str,
     jobs: int | None,
@@ -72,6 +75,7 @@ def population(
     from experiments.study.store import content_digest
 
     config = configuration(model)
+    check_report(report, out, inside=False)
     names = study.policy_names([name for name in policies.split(",") if name.strip()], config.beacon_interval_ns)
     on_cluster = is_cluster(scheduler)
     if on_cluster and jobs is not None:
@@ -92,7 +96,7 @@ def population(
         try:
             program = parts.manifest["source_sha256"] if on_cluster else None
             wanted = _run(parts, trace, traffic, names, config, pages_per_task, program, scheduler, jobs)
-            text, data = _write(parts, names, by)
+            text, data = _write(parts, names, by, report)
             parts.finish(wanted)
         except KeyboardInterrupt:
             parts.close()
@@ -166,13 +170,13 @@ def _run(
     return names
 
 
-def _write(parts: Parts, policies: tuple[str, ...], by: str) -> tuple[str, dict[str, Any]]:
+def _write(parts: Parts, policies: tuple[str, ...], by: str, report: Path | None) -> tuple[str, dict[str, Any]]:
     from experiments.figures.population import by_user, saving, slowdown
     from experiments.figures.style import pictures
     from experiments.report.comparison import plain
     from experiments.report.population import population_text
     from experiments.study.population_summary import by_activity, read, summary
-    from experiments.study.store import csv_text
+    from experiments.study.store import csv_text, write_file
 
     table = read(parts.files())
     whole, quarters = summary(table, policies), by_activity(table, policies)
@@ -185,6 +189,12 @@ def _write(parts: Parts, policies: tuple[str, ...], by: str) -> tuple[str, dict[
         for file, content in pictures(name, figure).items():
             parts.write(file, content)
     parts.write("population.txt", text + "\n")
+    if report is not None:
+        from experiments.report.html import render
+        from experiments.report.html_population import population_page
+
+        laid_out = population_page(table, whole, quarters, listed, by, command=command_line(), manifest=parts.manifest)
+        write_file(report, render(laid_out))
     return text, {"users": int(whole["users"].iloc[0]), "summary": plain(whole), "by_activity": plain(quarters)}
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["check_report", "command_line", "deliver", "report_option"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-IDLE = {"jobs", "as_json", "out", "report"}  # parameters that decide no number
+IDLE = {"jobs", "as_json", "out", "report", "resume", "scheduler"}  # parameters that decide no number
 
 
 def report_option(function: F) -> F:
@@ -27,13 +27,14 @@ def report_option(function: F) -> F:
     )(function)  # fmt: skip
 
 
-def check_report(report: Path | None, out: Path) -> None:
+def check_report(report: Path | None, out: Path, *, inside: bool = True) -> None:
     """Refuse a page that could not be written, before anything is computed.
 
     Raises
     ------
     ValueError
-        If Plotly is missing, the name does not end in .html, or the page would lie below the folder of results.
+        If Plotly is missing, the name does not end in .html, or the page would lie below the folder of results
+        (without `inside`, in it).
     """
     if report is None:
         return
@@ -42,6 +43,8 @@ def check_report(report: Path | None, out: Path) -> None:
     if report.suffix != ".html" or report.is_dir():
         raise ValueError(f"report must be the name of a file that ends in .html, got {report}")
     folder, page = (Path(os.path.abspath(path)) for path in (out, report))
+    if not inside and folder in page.parents:
+        raise ValueError(f"report must lie outside the output folder, got {report}")
     if folder in page.parent.parents:
         raise ValueError(f"report must lie in the output folder itself or outside it, got {report}")
     plotly_library()

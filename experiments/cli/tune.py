@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from experiments.cli.model import configuration, model_options
+from experiments.cli.reporting import check_report, command_line, deliver, report_option
 
 if TYPE_CHECKING:
     from experiments.study.store import Store
@@ -32,6 +33,7 @@ __all__ = ["tune"]
 @click.option("--seeds", type=int, default=10, show_default=True, help="Without TRAFFIC: number of seeds.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the split, and of what was not recorded.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("out/tune"), show_default=True, help="Folder.")
+@report_option
 @click.option("--jobs", type=int, help="Processes [one a processor].")
 @click.option("--json", "as_json", is_flag=True, help="Print the recommendation as one JSON object.")
 @model_options
@@ -48,6 +50,7 @@ def tune(
     seeds: int,
     seed: int,
     out: Path,
+    report: Path | None,
     jobs: int | None,
     as_json: bool,
     **model: Any,
@@ -73,6 +76,7 @@ def tune(
 
     rule = Rule(max_slowdown=max_slowdown, battery_mwh=battery_mwh)
     config = configuration(model)
+    check_report(report, out)
     jobs = default_jobs() if jobs is None else jobs
     if jobs < 1:
         raise ValueError(f"jobs must be at least 1, got {jobs}")
@@ -106,7 +110,7 @@ def tune(
         recommendation = plain_row(found, called)
         text = tuning_text(found.held_out, found.recommendation, called)
         _write(store, frames, found, recommendation, text, seed)
-        store.publish()
+        deliver(store, report, lambda: _page(store, found, called))
     except KeyboardInterrupt as interruption:
         store.abandon()
         kept = f"; they are kept in {store.partial}, and the same command goes on from there" if store.finished else ""
@@ -121,6 +125,13 @@ def tune(
     else:
         click.echo(text)
         click.echo(f"\nTables and the picture are in {out}.")
+
+
+def _page(store: Store, found: Tuning, units: str) -> str:
+    from experiments.report.html import render
+    from experiments.report.html_tune import tuning_page
+
+    return render(tuning_page(found, units, command=command_line(), manifest=store.manifest))
 
 
 def plain_row(found: Tuning, units: str) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from importlib import resources
 from math import isfinite
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from experiments.report.text import plus_minus
@@ -216,7 +217,9 @@ def _kinds(columns: Sequence[Column]) -> Iterator[tuple[Column, str, str]]:
 
 def _shown(column: Column, row: Mapping[str, Any]) -> str:
     value = row[column.name]
-    if not isinstance(value, (int, float)) or isinstance(value, bool):
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else ""
+    if not isinstance(value, (int, float)):
         return str(value)
     if column.style == "g":
         return f"{value:.{column.digits}g}{column.unit}" if isfinite(value) else ""

@@ -20,6 +20,7 @@ from tests.experiments.browser import AVAILABLE, browser
 plotly = pytest.importorskip("plotly.graph_objects")
 chromium = pytest.mark.skipif(not AVAILABLE, reason="no Chromium here")
 COMPARE = ["compare", "--pages", "4", "--seeds", "2", "--policies", "psm,bsd:0.5,lpsm:log"]
+MADE = ["compared", "replayed", "tuned", "populated"]
 DRAWN = "document.documentElement.dataset.drawn"
 
 
@@ -68,31 +69,37 @@ class Reader(HTMLParser):
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory):
+    return invoke(tmp_path_factory.mktemp("compared"), *COMPARE, "--jobs", "1")
+
+
+@pytest.fixture(scope="module")
+def replayed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("replayed")
+    write_sessions(folder / "browsing")
+    return invoke(folder, "replay", str(folder / "browsing"))
+
+
+def invoke(folder, *arguments):
     from click.testing import CliRunner
 
     from experiments.cli import main
 
-    folder = tmp_path_factory.mktemp("compared")
-    result = CliRunner().invoke(
-        main, [*COMPARE, "--jobs", "1", "--out", str(folder / "out"), "--report", str(folder / "page.html")]
-    )
+    result = CliRunner().invoke(main, [*arguments, "--out", str(folder / "out"), "--report", str(folder / "page.html")])
     assert result.exit_code == 0, result.output
     return folder
 
 
 @pytest.fixture(scope="module")
-def replayed(tmp_path_factory):
-    from click.testing import CliRunner
+def tuned(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tuned")
+    return invoke(folder, "tune", "--pages", "3", "--seeds", "4", "--policies", "psm,bsd:1,lpsm:log", "--jobs", "1")
 
-    from experiments.cli import main
 
-    folder = tmp_path_factory.mktemp("replayed")
+@pytest.fixture(scope="module")
+def populated(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("populated")
     write_sessions(folder / "browsing")
-    result = CliRunner().invoke(
-        main, ["replay", str(folder / "browsing"), "--out", str(folder / "out"), "--report", str(folder / "page.html")]
-    )
-    assert result.exit_code == 0, result.output
-    return folder
+    return invoke(folder, "population", str(folder / "browsing"), "--jobs", "1", "--pages-per-task", "20")
 
 
 def write_sessions(folder: Path) -> None:
@@ -114,11 +121,11 @@ def small_page(**more) -> Page:
     })  # fmt: skip
 
 
-@pytest.mark.parametrize("made", ["compared", "replayed"])
+@pytest.mark.parametrize("made", MADE)
 def test_every_number_of_the_page_is_that_of_the_csv_file(made, request) -> None:
     folder = request.getfixturevalue(made)
     page = Reader((folder / "page.html").read_text())
-    assert "summary.csv" in page.tables
+    assert {"summary.csv", "held-out.csv"} & set(page.tables)
     numbers = 0
     for name, rows in page.tables.items():
         data = (folder / "out" / name).read_bytes()
@@ -137,18 +144,18 @@ def test_every_number_of_the_page_is_that_of_the_csv_file(made, request) -> None
     assert numbers > 20
 
 
-@pytest.mark.parametrize("made", ["compared", "replayed"])
+@pytest.mark.parametrize("made", MADE)
 def test_the_pictures_follow_plotlys_schema_and_are_drawn_where_the_page_has_room(made, request) -> None:
     page = Reader((request.getfixturevalue(made) / "page.html").read_text())
     figures = json.loads(page.words["figures"])
-    assert len(figures) >= 5
+    assert len(figures) >= 2
     for drawn in figures:
         assert drawn["name"] in page.places
         plotly.Figure(data=drawn["data"], layout=drawn["layout"])  # raises on what Plotly does not know
         assert drawn["data"]
 
 
-@pytest.mark.parametrize("made", ["compared", "replayed"])
+@pytest.mark.parametrize("made", MADE)
 def test_the_page_asks_for_nothing_and_tells_no_path(made, request) -> None:
     folder = request.getfixturevalue(made)
     text = (folder / "page.html").read_text()
@@ -200,6 +207,15 @@ def test_a_page_in_the_folder_of_results_is_one_of_them(lpsm, tmp_path) -> None:
     for _ in range(2):  # the second replaces the first, page and all
         assert lpsm(*arguments, "--report", tmp_path / "out" / "page.html").exit_code == 0
     assert "page.html" in json.loads((tmp_path / "out" / "manifest.json").read_text())["files"]
+
+
+def test_a_populations_page_lies_outside_its_folder(complaint, tmp_path) -> None:
+    write_sessions(tmp_path / "browsing")
+    told = complaint(
+        "population", tmp_path / "browsing", "--out", tmp_path / "out", "--report", tmp_path / "out" / "page.html"
+    )
+    assert "must lie outside the output folder" in told
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
@@ -290,7 +306,7 @@ def test_the_page_opens_without_a_complaint_and_draws_the_numbers_of_the_csv_fil
 
 @chromium
 @pytest.mark.long
-@pytest.mark.parametrize("made", ["compared", "replayed"])
+@pytest.mark.parametrize("made", MADE)
 def test_the_page_fits_a_phone_and_paper(made, request, tmp_path) -> None:
     page = request.getfixturevalue(made) / "page.html"
     with browser(tmp_path / "phone", width=390, height=844, phone=True) as session:
