@@ -1,5 +1,22 @@
-"""Learning: experts, polling times, selective samplers. Knows no network, no files, no plots."""
+"""Learning: experts, polling times, selective samplers. Knows no network, no files, no plots.
+
+The submodules `bounds`, `hindsight`, `polling`, `samplers` and `synthetic` are loaded when first used.
+"""
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
 
 from lpsm.experts import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid
 
 __all__ = ["FixedShare", "LearnAlpha", "MarkovShare", "StaticExpert", "alpha_grid"]
+
+_SUBMODULES = ("bounds", "hindsight", "polling", "samplers", "synthetic")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return import_module(f"lpsm.{name}")
+    if name == "__version__":
+        return version("lpsm")
+    raise AttributeError(f"module 'lpsm' has no attribute {name!r}")

@@ -295,6 +295,11 @@ def simulate_cell(
 def _own(policy: str | Policy, config: SimulationConfig) -> Policy:
     if isinstance(policy, str):
         return policies.make(policy, beacon_interval_ns=config.beacon_interval_ns)
+    if isinstance(policy, type) or not callable(getattr(policy, "plan", None)):
+        raise TypeError(f"policy must be a name or an object with a method plan, got {policy!r}")
+    for name in ("spec", "host_aware"):
+        if not hasattr(policy, name):
+            raise TypeError(f"a policy must have the attribute {name}, which {type(policy).__name__} has not")
     return deepcopy(policy)
 
 

@@ -16,6 +16,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
+import numpy as np
+
 from netsim.access_point import AccessPoint, deliver
 from netsim.clock import Clock, Occurrence
 from netsim.policies.protocol import Plan, Policy, View
@@ -258,6 +260,8 @@ class Station:
 
     def _follow(self, plan: Plan, asleep_ns: int) -> None:
         off_beacon = not plan.agreed and (plan.wake_ns % self._interval_ns or plan.repeat_ns % self._interval_ns)
+        if not all(isinstance(part, int | np.integer) for part in (plan.awake_until_ns, plan.wake_ns, plan.repeat_ns)):
+            raise TypeError(f"policy {self._policy.spec}: a plan must be in whole nanoseconds, got {plan}")
         if plan.wake_ns <= asleep_ns or off_beacon:
             raise ValueError(
                 f"policy {self._policy.spec}: wake_ns must be a multiple of {self._interval_ns} ns after falling "
@@ -324,4 +328,7 @@ class Station:
         view.arrivals_ns = tuple(self._arrivals) if waiting else ()
         if self._policy.host_aware:
             view.outstanding = self.outstanding
-        return self._policy.plan(view)
+        plan = self._policy.plan(view)
+        if type(plan) is not Plan:
+            raise TypeError(f"policy {self._policy.spec}: plan must return a Plan, got {plan!r}")
+        return plan

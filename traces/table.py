@@ -45,7 +45,7 @@ def batches(
     delimiter = ","
     requests: list[Request] = []
     newest: dict[str, int] = {}
-    number = 0
+    number = width = 0
     while line := read_line(stream, _LONGEST_LINE_BYTES, path, number + 1):
         number += 1
         text = line.decode("utf-8", "replace").removeprefix("\ufeff").strip()
@@ -55,13 +55,17 @@ def batches(
         if columns is None:
             delimiter = next((mark for mark in "\t;" if mark in text), ",")
             names = [name.strip().lower() for name in _cells(text, delimiter, path, where)]
+            width = len(names)
             columns = _named(names, path, where)
             if columns is not None:
                 continue
             columns = {"time": 0, "bytes": 1}
         report.count("records")
         try:
-            request = _request(_cells(text, delimiter, path, where), columns, path, where)
+            cells = _cells(text, delimiter, path, where)
+            if len(cells) < width:
+                raise TraceError(path, where, f"a row must have {width} cells, as the first line has", text)
+            request = _request(cells, columns, path, where)
             if request.start_us < newest.get(request.client, request.start_us):
                 rule = "times must not run backwards"
                 raise TraceError(path, where, rule, f"{request.start_us - newest[request.client]} us")

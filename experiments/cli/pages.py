@@ -45,7 +45,9 @@ def pages(
     HTTP, or a table of time and bytes; plain or packed with gzip or xz.
     """
     import traces
+    from experiments.study.store import refuse_overwriting
 
+    refuse_overwriting([trace], [out])
     gaps = {"same_server_gap_s": same_server_gap, "other_server_gap_s": other_server_gap}
     rule = traces.GroupingRule(
         max_think_s=max_think, **{name: value for name, value in gaps.items() if value is not None}

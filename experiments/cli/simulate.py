@@ -52,8 +52,9 @@ def simulate(
     import netsim
     import traces
     from experiments.study.run import progress
-    from experiments.study.store import csv_text, write_file
+    from experiments.study.store import csv_text, refuse_overwriting, write_file
 
+    refuse_overwriting([workload], [out, polls, intervals])
     config = configuration(model)
     name = netsim.canonical(policy, beacon_interval_ns=config.beacon_interval_ns)
     pages = traces.read_workload(workload)

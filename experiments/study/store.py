@@ -17,7 +17,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,25 @@ MANIFEST = "manifest.json"
 JOURNAL = "finished.jsonl"
 LIBRARIES = ("lpsm", "matplotlib", "numba", "numpy", "pandas", "scipy", "simpy")
 PACKAGES = ("experiments", "lpsm", "netsim", "traces")
+
+
+def refuse_overwriting(read: Iterable[Path], written: Iterable[Path | None]) -> None:
+    """Refuse to write over what is read, or two results into one file.
+
+    Raises
+    ------
+    ValueError
+        Naming the file.
+    """
+    taken = {path.resolve() for path in read}
+    for path in written:
+        if path is None:
+            continue
+        if path.resolve() in taken:
+            raise ValueError(
+                f"an output must be a file of its own, got {path}, which is also read or written otherwise"
+            )
+        taken.add(path.resolve())
 
 
 def write_file(path: Path, content: str | bytes) -> None:

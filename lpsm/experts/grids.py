@@ -70,10 +70,12 @@ def alpha_grid(
     if kind != "kl":
         raise ValueError(f'kind must be "kl" or "chebyshev", got {kind!r}')
     if size is not None or (delta is None) == (horizon is None):
-        raise ValueError(f'kind "kl" takes either delta or horizon, got {delta=}, {horizon=}, {size=}')
+        raise ValueError(
+            f"give either horizon or delta (or kind='chebyshev' and size), got {horizon=}, {delta=}, {size=}"
+        )
     if horizon is not None:
-        if not horizon >= 1:
-            raise ValueError(f"horizon must be at least 1, got {horizon}")
+        if not (horizon >= 1 and horizon == int(horizon)):
+            raise ValueError(f"horizon must be a whole number of rounds, at least 1, got {horizon}")
         delta = 0.5 / horizon
     assert delta is not None
     if not 0.0 < delta < math.inf:

@@ -102,11 +102,11 @@ def test_chebyshev_is_nearly_as_close_to_every_alpha_as_the_kl_grid_of_its_size(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, 'kind "kl" takes either delta or horizon'),
-        ({"delta": 0.1, "horizon": 5}, "either delta or horizon"),
+        ({}, 'give either horizon or delta'),
+        ({"delta": 0.1, "horizon": 5}, "either horizon or delta"),
         ({"delta": 0.0}, "delta must be positive and finite, got 0.0"),
         ({"delta": float("nan")}, "delta must be positive and finite, got nan"),
-        ({"horizon": 0}, "horizon must be at least 1, got 0"),
+        ({"horizon": 0}, "horizon must be a whole number of rounds, at least 1, got 0"),
         ({"horizon": 10, "size": 3}, "size=3"),
         ({"kind": "chebyshev"}, 'kind "chebyshev" takes size alone'),
         ({"kind": "chebyshev", "size": 0}, "size must be at least 1, got 0"),

@@ -166,6 +166,35 @@ def test_a_plan_that_wakes_between_beacons_is_refused_by_name():
         netsim.simulate([Page("p", 300, 500)], Off())
 
 
+def policy_that_returns(answer):
+    class Odd:
+        spec, host_aware = "odd", False
+
+        def plan(self, view):
+            return answer
+
+    return Odd()
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (policy_that_returns(None), "policy odd: plan must return a Plan, got None"),
+        (policy_that_returns(Plan(0, 1e8)), "policy odd: a plan must be in whole nanoseconds"),
+        (object(), "policy must be a name or an object with a method plan"),
+        (type(policy_that_returns(None)), "policy must be a name or an object with a method plan"),
+        (None, "policy must be a name or an object with a method plan, got None"),
+        (
+            type("NoName", (), {"plan": print, "host_aware": False})(),
+            "must have the attribute spec, which NoName has not",
+        ),
+    ],
+)
+def test_what_is_no_policy_is_refused_in_words(policy, message):
+    with pytest.raises(TypeError, match=message):
+        netsim.simulate([Page("p", 300, 500)], policy)
+
+
 def test_a_policy_object_is_left_as_it_was_and_may_count_what_it_sees():
     class Counting:
         spec, host_aware = "counting", True

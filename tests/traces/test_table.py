@@ -38,7 +38,7 @@ def test_named_columns_stand_in_any_order(tmp_path, mark):
         ("2,99999999999999", "bytes must be .*got 99999999999999"),
         ("nan,5", "time must be a number of seconds .*got nan"),
         ("-1,5", "time must be .*got -1"),
-        ("2", "a row must have bytes, got 1 cells"),
+        ("2", "a row must have 2 cells, as the first line has"),
         ('2,"5', "a row must be separated by ','"),
     ],
 )
@@ -56,3 +56,10 @@ def test_names_without_time_or_bytes_and_empty_tables_are_errors(tmp_path):
         read(tmp_path, "time,size of it\n1,2\n")
     with pytest.raises(TraceError, match="at least one reply"):
         read(tmp_path, "time,bytes\n")
+
+
+def test_a_row_cut_short_is_an_error_even_if_what_is_left_could_be_read(tmp_path):
+    path = tmp_path / "cut.csv"
+    path.write_text("time,bytes,url\n0.5,200,http://a/\n0.7,2\n")
+    with pytest.raises(traces.TraceError, match="line 3: a row must have 3 cells"):
+        list(traces.read(path))
