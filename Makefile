@@ -5,7 +5,7 @@ OUT ?= out/compare
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help compare test lint check-long bench fresh clean
+.PHONY: help compare test lint docs check-long bench fresh clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
@@ -26,6 +26,9 @@ lint: $(READY) ## style, types, and the direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+docs: $(READY) ## the documentation, in docs/_build
+	$(BIN)/python -m sphinx -W -q -b html docs docs/_build
+
 check-long: $(READY) ## the long tests: many trials, kills, full fuzzing
 	$(BIN)/python -m pytest -n 2 -m long
 
@@ -36,4 +39,4 @@ fresh: ## forget compiled kernels: their cache does not notice a change in anoth
 	find lpsm netsim -name '*.nb[ic]' -delete
 
 clean: fresh ## remove the environment and all that was made
-	rm -rf .venv build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist out docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis
