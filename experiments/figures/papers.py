@@ -48,7 +48,7 @@ def panels(
             clean(axes, "both")
         grid[0].set_ylabel(y)
         handles, labels = grid[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper left", ncols=4, columnspacing=1.2, handlelength=2.4)
+        figure.legend(handles, labels, loc="outside upper left", ncols=3, columnspacing=1.2, handlelength=2.4)
     return figure
 
 

@@ -158,7 +158,7 @@ def _claims(experiment: Experiment, record: Record) -> pd.DataFrame:
             "ours": verdict.ours,
             "holds": bool(verdict.holds),
             "tolerance": claim.tolerance,
-            "why_not": "" if verdict.holds else verdict.why_not,
+            "why_not": "" if verdict.holds else verdict.why_not or f"the record has {verdict.ours}",
         }
         for claim, verdict in experiment.verdicts(record)
     ]
