@@ -163,7 +163,7 @@ def _no_faster(key: str) -> Claim:
         found = estimate(_slopes(record, key, "labels"))
         return Verdict(
             f"exponent {found.mean:.3f} ± {found.half_width:.3f}", found.mean + found.half_width >= -0.5,
-            f"it cannot last: updates x sin(theta)^2 has come down to {_room(record, key):.2f}, and the theorem keeps it "
+            f"updates x sin(theta)^2 is at {_room(record, key):.2f} at the end; the theorem keeps it "
             "above 0.04 wherever an update turns v towards u",
         )  # fmt: skip
 
