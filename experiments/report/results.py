@@ -13,6 +13,10 @@ from typing import Any
 __all__ = ["HEADING", "results_markdown", "results_text"]
 
 HEADING = "# What the papers say, and what comes out here"
+HOW_TO_READ = (
+    "The count is not one of tests stated beforehand: some predicates were revised after first results had been seen. "
+    "Those are listed in docs/reproduce.md, and want runs with a seed of their own before they are quoted."
+)
 _MARK = {True: "holds", False: "**does not hold**"}
 
 
@@ -33,6 +37,7 @@ def results_markdown(results: Sequence[Mapping[str, Any]], papers: Mapping[str, 
         HEADING,
         f"Made by `lpsm reproduce` from its records: {len(results)} experiments, {len(claims)} claims, of which {held} "
         f"hold and {len(claims) - held} do not. ± is a 95 % Student interval over replications.",
+        HOW_TO_READ,
     ]
     for paper, name in papers.items():
         own = [result for result in results if result["experiment"].partition("/")[0] == paper]
