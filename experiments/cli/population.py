@@ -101,7 +101,7 @@ def population(
         except KeyboardInterrupt:
             parts.close()
             what = "terminated" if terminated else "interrupted"
-            message = f"{what}; {len(parts.whole)} finished tasks are kept in {out}, and --resume goes on from there"
+            message = f"{what}; {parts.finished} finished tasks are kept in {out}, and --resume goes on from there"
             if terminated:
                 click.echo(f"lpsm: {message}", err=True)
                 click.get_current_context().exit(TERMINATED)
@@ -114,7 +114,7 @@ def population(
         except OSError as error:
             parts.close()
             where = f"{error.filename}: " if error.filename is not None else ""
-            safe = f"{len(parts.whole)} finished tasks are kept in {out}, and --resume goes on from there"
+            safe = f"{parts.finished} finished tasks are kept in {out}, and --resume goes on from there"
             raise OSError(f"{where}{error.strerror or error}; {safe}") from None
     if as_json:
         click.echo(json.dumps({**settings, **data}))

@@ -115,6 +115,11 @@ class Parts:
         """Say whether the file of a task is there and whole."""
         return f"{RESULTS}/{name}" in self.whole
 
+    @property
+    def finished(self) -> int:
+        """How many tasks are finished and would not be repeated, as the folder says."""
+        return len(journal_of(self.folder))
+
     def write(self, name: str, content: str | bytes) -> None:
         """Write one of the other files."""
         write_file(self.folder / name, content)
