@@ -2,7 +2,7 @@
 
 import runpy
 
-MODULES = ("compare", "simulator", "traces", "experts", "expert_comparison", "samplers", "tuned")
+MODULES = ("compare", "simulator", "traces", "population", "experts", "expert_comparison", "samplers", "label", "tuned")
 
 for name in MODULES:
     print(f"\n## {name}\n", flush=True)

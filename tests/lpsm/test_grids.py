@@ -102,7 +102,7 @@ def test_chebyshev_is_nearly_as_close_to_every_alpha_as_the_kl_grid_of_its_size(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, 'give either horizon or delta'),
+        ({}, "give either horizon or delta"),
         ({"delta": 0.1, "horizon": 5}, "either horizon or delta"),
         ({"delta": 0.0}, "delta must be positive and finite, got 0.0"),
         ({"delta": float("nan")}, "delta must be positive and finite, got nan"),
