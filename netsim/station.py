@@ -16,8 +16,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
-import numpy as np
-
 from netsim.access_point import AccessPoint, deliver
 from netsim.clock import Clock, Occurrence
 from netsim.policies.protocol import Plan, Policy, View
@@ -259,16 +257,16 @@ class Station:
         self._follow(plan, at_ns)
 
     def _follow(self, plan: Plan, asleep_ns: int) -> None:
-        off_beacon = not plan.agreed and (plan.wake_ns % self._interval_ns or plan.repeat_ns % self._interval_ns)
-        if not all(isinstance(part, int | np.integer) for part in (plan.awake_until_ns, plan.wake_ns, plan.repeat_ns)):
-            raise TypeError(f"policy {self._policy.spec}: a plan must be in whole nanoseconds, got {plan}")
-        if plan.wake_ns <= asleep_ns or off_beacon:
+        wake, repeat, interval = plan.wake_ns, plan.repeat_ns, self._interval_ns
+        if type(wake) is not int or type(repeat) is not int or type(plan.awake_until_ns) is not int:
+            raise TypeError(f"policy {self._policy.spec}: a plan must be in whole nanoseconds, of type int, got {plan}")
+        if wake <= asleep_ns or ((wake % interval or repeat % interval) and not plan.agreed):
             raise ValueError(
-                f"policy {self._policy.spec}: wake_ns must be a multiple of {self._interval_ns} ns after falling "
-                f"asleep at {asleep_ns} ns, got wake_ns={plan.wake_ns}, repeat_ns={plan.repeat_ns}"
+                f"policy {self._policy.spec}: wake_ns must be a multiple of {interval} ns after falling "
+                f"asleep at {asleep_ns} ns, got wake_ns={wake}, repeat_ns={repeat}"
             )
-        self._wake_ns = plan.wake_ns
-        self._repeat_ns = plan.repeat_ns
+        self._wake_ns = wake
+        self._repeat_ns = repeat
         self._open_on_send = plan.open_on_send
         self._agreed = plan.agreed
 
