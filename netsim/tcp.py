@@ -115,6 +115,7 @@ class Endpoint:
         "_env",
         "_established",
         "_expected",
+        "_min_rto_ns",
         "_next",
         "_on_message",
         "_on_open",
@@ -162,6 +163,7 @@ class Endpoint:
         # timer
         self._deadline_ns = self._timer_ns = _NEVER_NS
         self._rto_ns = round(config.initial_rto_s * _NS_PER_S)
+        self._min_rto_ns = round(config.min_rto_s * _NS_PER_S)
         self._srtt_ns = -1
         self._rttvar_ns = 0
         self._timed_seq = -1
@@ -347,8 +349,8 @@ class Endpoint:
 
     def _arm(self) -> None:
         self._deadline_ns = deadline = self._env.now + self._rto_ns
-        if deadline < self._timer_ns:
-            self._schedule(deadline)
+        if deadline < self._timer_ns:  # looking early enough for all shorter time-outs to come spares one event each
+            self._schedule(min(deadline, self._env.now + self._min_rto_ns))
 
     def _schedule(self, at_ns: int) -> None:
         self._timer_ns = at_ns
@@ -389,5 +391,4 @@ class Endpoint:
         else:
             self._rttvar_ns += (abs(self._srtt_ns - rtt_ns) - self._rttvar_ns) // 4
             self._srtt_ns += (rtt_ns - self._srtt_ns) // 8
-        minimum = round(self._config.min_rto_s * _NS_PER_S)
-        self._rto_ns = min(max(self._srtt_ns + 4 * self._rttvar_ns, minimum), _MAX_RTO_NS)
+        self._rto_ns = min(max(self._srtt_ns + 4 * self._rttvar_ns, self._min_rto_ns), _MAX_RTO_NS)
