@@ -113,7 +113,11 @@ class Station:
         self.advance(now)
         self._view.last_sent_ns = now
         self._wake(now)
-        self._transmitted_ns = transmitted = self._put_up(packet)
+        if self._alone:
+            self._access_point.uplink(packet)
+        else:
+            self._count_up(packet)
+        self._transmitted_ns = transmitted = self._access_point.air_up.free_ns
         if self._gate_open:
             self._plan = None
             self._busy_until_ns = max(self._busy_until_ns, transmitted)
@@ -135,7 +139,12 @@ class Station:
         self.advance(now)
         if self._gate_open:
             self._plan = None
-            self._busy_until_ns = max(self._busy_until_ns, self._put_down(now, packet))
+            if self._alone:
+                left = self._access_point.downlink(now, packet, self._deliver)
+            else:
+                left = self._count_down(now, packet)
+            if left > self._busy_until_ns:
+                self._busy_until_ns = left
             return
         if not self._buffer:
             Occurrence(self._env, self._wake_ns, self._at_beacon)
@@ -143,23 +152,17 @@ class Station:
         self._arrivals.append(now)
         self._buffered_bytes += packet.size_bytes
 
-    def _put_up(self, packet: Packet) -> int:
-        """Transmit; return when the transmitter is idle."""
+    def _count_up(self, packet: Packet) -> None:
+        """Transmit over links that are shared, keeping one's own account."""
         point = self._access_point
-        if self._alone:
-            point.uplink(packet)
-        else:
-            before, lost = point.air_up.busy_ns, point.lost
-            point.uplink(packet)
-            self.air_up_ns += point.air_up.busy_ns - before
-            self.lost += point.lost - lost
-        return point.air_up.free_ns
+        before, lost = point.air_up.busy_ns, point.lost
+        point.uplink(packet)
+        self.air_up_ns += point.air_up.busy_ns - before
+        self.lost += point.lost - lost
 
-    def _put_down(self, at_ns: int, packet: Packet) -> int:
-        """Put a frame for this client onto the air; return when it has left it."""
+    def _count_down(self, at_ns: int, packet: Packet) -> int:
+        """Put a frame for this client onto air that is shared, keeping its account; return when it has left it."""
         point = self._access_point
-        if self._alone:
-            return point.downlink(at_ns, packet, self._deliver)
         before, lost = point.air_down.busy_ns, point.lost
         arrival = point.downlink(at_ns, packet, self._deliver)
         self.air_down_ns += point.air_down.busy_ns - before
@@ -311,7 +314,10 @@ class Station:
         self._plan = None
         busy = at_ns
         for packet in self._buffer:
-            busy = self._put_down(at_ns, packet)
+            if self._alone:
+                busy = self._access_point.downlink(at_ns, packet, self._deliver)
+            else:
+                busy = self._count_down(at_ns, packet)
         self._busy_until_ns = max(busy, self._transmitted_ns)
         self._buffer.clear()
         self._arrivals.clear()
