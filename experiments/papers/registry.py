@@ -31,9 +31,11 @@ PAPERS: Mapping[str, str] = {
     "ours": "beyond the papers",
 }
 _MODULES = (
+    "thesis.sleep_times",
     "thesis.browsing",
     "thesis.replayed",
     "thesis.active",
+    "thesis.counterexample",
     "thesis.digits",
     "adaptive.exponents",
     "drift.shifting",

@@ -5,7 +5,7 @@ rebuilt from what was stored, so that its angle to the target is exact; on unifo
 instances the error is angle/pi.  Under laws only lambda-similar to uniform
 (Definition 2) it is estimated on 20,000 fresh instances.  The patience R is one that works: the
 proofs' own is for confidence.  What it leaves out: noise.
-Source: Theorem 3 in the true form of Lemma 3, Theorems 4 and 5, Theorem 6, Theorem 7.
+Source: Theorem 3 in the true form of Lemma 3, Theorems 4 and 5, Theorem 7.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ from experiments.study.compare import estimate
 from lpsm import samplers, synthetic_streams
 from lpsm.bounds.active import active_budget, modified_perceptron_mistakes
 from lpsm.bounds.perceptrons import perceptron_lemma_sine
-from lpsm.bounds.version_space import counterexample
 
-__all__ = ["EXPERIMENTS"]
+__all__ = ["EXPERIMENTS", "hypotheses"]
 
 PATIENCE = 32
 DELTA = 0.1
@@ -69,7 +68,7 @@ def track(task: dict[str, Any]) -> Rows:
         test = synthetic_streams.similar_to_uniform(TEST, d, task["similarity"], world, axis, target)
     log_ = samplers.make(key, d, rng=coins, **_parameters(key, d)).run(stream.X, stream.y)
     at = np.flatnonzero(log_.stored)
-    V = _hypotheses(stream.X[at], stream.y[at], key in MODIFIED)
+    V = hypotheses(stream.X[at], stream.y[at], key in MODIFIED)
     norms = np.linalg.norm(V, axis=1)
     cosine = np.clip(V @ stream.target / norms, -1.0, 1.0)
     angles = np.arccos(cosine)
@@ -101,7 +100,7 @@ def track(task: dict[str, Any]) -> Rows:
     return {"curve": rows, "runs": [run], "goals": goals}
 
 
-def _hypotheses(X: Any, y: Any, modified: bool) -> Any:
+def hypotheses(X: Any, y: Any, modified: bool) -> Any:
     """The hypothesis after each stored example; the first of the modified update is y x itself."""
     if not modified:
         return np.cumsum(X * y[:, None], axis=0)
@@ -302,60 +301,6 @@ def _draw_similarity(record: Record) -> Mapping[str, Figure]:
     return {"theorem-7": lines(means, x="labels", y="error", x_scale="log", y_scale="log")}
 
 
-# -- Theorem 6 -----------------------------------------------------------------------------------------------
-
-
-def three_points(task: dict[str, Any]) -> Rows:
-    """Run dkm on the three points of section 4.3."""
-    example = counterexample()
-    sampler = samplers.make("dkm", 2, R=task["R"], s_1=2.0**-0.5)
-    log_ = sampler.run(example.X, example.y)
-    V = _hypotheses(example.X, example.y, True)
-    return {
-        "points": [
-            {
-                "x": float(example.X[i, 0]), "y": float(example.X[i, 1]), "label": float(example.y[i]),
-                "queried": bool(log_.queried[i]), "stored": bool(log_.stored[i]),
-                "v_x": float(V[i, 0]), "v_y": float(V[i, 1]),
-                "final_prediction": int(sampler.predict(example.X[i : i + 1])[0]),
-            }
-            for i in range(3)
-        ]
-    }  # fmt: skip
-
-
-def _last_hypothesis(record: Record) -> Verdict:
-    last = record["points"].iloc[-1]
-    off = float(np.hypot(last["v_x"] + 0.5, last["v_y"] - 3**0.5 / 2))
-    return Verdict(f"({last['v_x']:.6f}, {last['v_y']:.6f}), off by {off:.0e}", off < 1e-12)
-
-
-def _all_bought(record: Record) -> Verdict:
-    points = record["points"]
-    return Verdict(f"queried {int(points['queried'].sum())}, stored {int(points['stored'].sum())} of 3",
-                   bool(points["queried"].all() and points["stored"].all()))  # fmt: skip
-
-
-def _leaves(record: Record) -> Verdict:
-    wrong = record["points"]["final_prediction"] != record["points"]["label"]
-    return Verdict(
-        f"wrong on {', '.join(f'x_{i}' for i in np.flatnonzero(wrong))}", wrong.tolist() == [True, False, False]
-    )
-
-
-def _draw_points(record: Record) -> Mapping[str, Figure]:
-    points = record["points"]
-    rows = [
-        {"group": f"v_{i + 1}", "x": x, "y": y, "reference": i < 2}
-        for i, row in enumerate(points.to_dict("records"))
-        for x, y in ((0.0, 0.0), (row["v_x"], row["v_y"]))
-    ]
-    rows += [
-        {"group": "examples", "x": row["x"], "y": row["y"], "reference": False} for row in points.to_dict("records")
-    ]
-    return {"counterexample": lines(pd.DataFrame(rows), x="first coordinate", y="second coordinate")}
-
-
 def _sphere(place: str, claim: str, sweep: Any, claims: tuple[Claim, ...], figures: Any, time: str) -> Experiment:
     return Experiment(
         name=f"thesis/{place}", claim=claim, time=time, sweep=sweep, run=track, claims=claims, figures=figures
@@ -439,24 +384,5 @@ EXPERIMENTS = (
             ),
         ),
         _draw_similarity, "1 min",
-    ),
-    Experiment(
-        name="thesis/counterexample-4-3", claim="dkm's hypothesis can leave the version space", time="1 s",
-        sweep=lambda setup: {"three points": {"R": 100}}, run=three_points,
-        claims=(
-            Claim(
-                statement="all three points are bought, and the second and third are mistakes", printed="labelled",
-                check=_all_bought, tolerance="none",
-            ),
-            Claim(
-                statement="the last hypothesis", printed="(-1/2, sqrt(3)/2)", check=_last_hypothesis,
-                tolerance="1e-12, rounding",
-            ),
-            Claim(
-                statement="it misclassifies x_0, on which it was trained, and only that", printed="misclassifies x_0",
-                check=_leaves, tolerance="none",
-            ),
-        ),
-        figures=_draw_points,
     ),
 )  # fmt: skip

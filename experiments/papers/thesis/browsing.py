@@ -1,4 +1,4 @@
-"""Figures 2-5 to 2-8 of Monteleoni 2006: simulated browsing under every policy, and what decides it.
+"""Figures 2-6 to 2-8 of Monteleoni 2006: simulated browsing under every policy, and what decides it.
 
 What it models: section 2.5.4's two settings, 100 pages and 4 x 500 pages, drawn from
 the Web model under the settings of `thesis.energy` (HTTP/1.0, 536-byte segments, Nagle, a server
@@ -19,23 +19,19 @@ from matplotlib.figure import Figure
 
 import netsim
 from experiments.figures.comparison import energy, slowdown, slowdown_by_page
-from experiments.figures.evolution import evolution
 from experiments.figures.papers import lines
 from experiments.papers.registry import Claim, Experiment, Record, Rows, Setup, Verdict
 from experiments.papers.thesis.energy import SETTINGS
 from experiments.papers.verdicts import below, pivot, shown, within_factor
 from experiments.study import sweep as study_sweep
 from experiments.study.compare import compare, estimate, page_slowdowns, ratio
-from experiments.study.evolution import busy_page, window
 
-__all__ = ["EXPERIMENTS", "settings"]
+__all__ = ["EXPERIMENTS", "settings", "simulate", "task"]
 
 POLICIES = ("none", "psm:100", "bsd:1", "bsd:0.5", "bsd:0.2", "bsd:0.1", "lpsm", "lpsm:log")
 BSD = tuple(policy for policy in POLICIES if policy.startswith("bsd"))
 SHORT, LONG = "100 pages", "4 x 500 pages"
 DELAYS_S = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0)
-WINDOW_S = 150.0
-CLIMB = 20  # polls that find nothing
 LEVEL = "within a factor of 2, traffic and seeds of the print being unpublished"
 SIGN = "the whole 95 % interval over seeds has the sign; the world is common to both policies"
 
@@ -56,7 +52,8 @@ def settings(
     )
 
 
-def _task(run: str, pages: int, seed: int, policy: str, delay: float, **extra: Any) -> dict[str, Any]:
+def task(run: str, pages: int, seed: int, policy: str, delay: float, **extra: Any) -> dict[str, Any]:
+    """Return one run as plain data."""
     return {"run": run, "pages": pages, "seed": seed, "policy": policy, "server_delay_s": delay, **extra}
 
 
@@ -64,7 +61,7 @@ def _both(setup: Setup) -> dict[str, dict[str, Any]]:
     """The two settings of the thesis: seeds of 100 pages, and 4 of 500."""
     runs = [(SHORT, setup.pick(20, 100), setup.pick(3, 20)), (LONG, setup.pick(40, 500), setup.pick(2, 4))]
     return {
-        f"{run} seed {seed} {policy}": _task(run, pages, seed, policy, SETTINGS["server_delay"])
+        f"{run} seed {seed} {policy}": task(run, pages, seed, policy, SETTINGS["server_delay"])
         for run, pages, seeds in runs
         for seed in range(setup.seed, setup.seed + seeds)
         for policy in POLICIES
@@ -74,17 +71,10 @@ def _both(setup: Setup) -> dict[str, dict[str, Any]]:
 def _delays(setup: Setup) -> dict[str, dict[str, Any]]:
     delays = setup.pick((0.0, 0.5), DELAYS_S)
     return {
-        f"delay {delay:g} seed {seed} {policy}": _task(f"{delay:g}", setup.pick(20, 100), seed, policy, delay)
+        f"delay {delay:g} seed {seed} {policy}": task(f"{delay:g}", setup.pick(20, 100), seed, policy, delay)
         for delay in delays
         for seed in range(setup.seed, setup.seed + setup.pick(2, 20))
         for policy in ("none", "psm:100", "bsd:0.5", "lpsm", "lpsm:log")
-    }
-
-
-def _evolving(setup: Setup) -> dict[str, dict[str, Any]]:
-    return {
-        policy: _task(SHORT, setup.pick(20, 100), setup.seed, policy, SETTINGS["server_delay"], polls=True)
-        for policy in ("none", "lpsm", "lpsm:log")
     }
 
 
@@ -270,99 +260,6 @@ def _against_psm(record: Record) -> dict[str, Any]:
     return {str(policy): values / latency["psm:100"] for policy, values in latency.items()}
 
 
-# -- figure 2-5 -----------------------------------------------------------------------------------------
-
-
-def _quick(policy: str) -> Claim:
-    def check(record: Record) -> Verdict:
-        stretches = _full_stretches(record["polls"][record["polls"]["policy"] == policy])
-        quick = stretches["polls_until_100"] <= 3
-        share, slow = float(quick.mean()), stretches[~quick]
-        why = (
-            f"the others last {slow['polls'].mean():.1f} polls, find {slow['bytes'].mean():.0f} bytes on the mean ("
-            f"against {stretches.loc[quick, 'bytes'].mean():.0f}) and end at {slow['last_ms'].mean():.0f} ms"
-        )  # fmt: skip
-        return Verdict(f"in {100 * share:.0f} % of {len(stretches)} stretches of such polls", share >= 0.9, why)
-
-    return Claim(
-        statement=f"{policy}: when packets are found, the sleep is quickly reduced to 100 ms", printed="quickly",
-        check=check, tolerance="after at most three polls that find packets in a row, in 90 % of such stretches",
-    )  # fmt: skip
-
-
-def _full_stretches(polls: pd.DataFrame) -> pd.DataFrame:
-    """Return the stretches of polls in a row that find packets.
-
-    A row a stretch: how many polls, their bytes, the last sleep chosen, and after how many the sleep was 100 ms (inf:
-    never).
-    """
-    full = (polls["buffered_bytes"] > 0).to_numpy()
-    number = np.cumsum(np.diff(full.astype(np.int8), prepend=0) > 0)
-    rows = []
-    for _, own in polls[full].groupby(number[full]):
-        shortest = np.flatnonzero(own["next_sleep_ms"].to_numpy() <= 100)
-        rows.append(
-            {
-                "polls": len(own),
-                "bytes": float(own["buffered_bytes"].sum()),
-                "last_ms": float(own["next_sleep_ms"].iloc[-1]),
-                "polls_until_100": float(shortest[0] + 1) if len(shortest) else float("inf"),
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def _backs_off(policy: str) -> Claim:
-    def check(record: Record) -> Verdict:
-        polls = record["polls"][record["polls"]["policy"] == policy]
-        empty = polls[polls["buffered_bytes"] == 0]
-        shorter = int((empty["next_sleep_ms"] < empty["slept_ms"]).sum())
-        return Verdict(
-            f"shorter after {shorter} of {len(empty)} polls that find nothing", shorter == 0,
-            "the very first sleep, the mean of all experts, is rounded up",
-        )  # fmt: skip
-
-    return Claim(
-        statement=f"{policy}: after a poll that finds nothing the sleep never becomes shorter",
-        printed="continually increases", check=check, tolerance="none",
-    )  # fmt: skip
-
-
-def _slower_back_off(record: Record) -> Verdict:
-    polls = {policy: record["polls"][record["polls"]["policy"] == policy] for policy in ("lpsm", "lpsm:log")}
-    after = {policy: _sleeps_after(frame) for policy, frame in polls.items()}
-    means = {policy: float(np.mean(sleeps)) if sleeps else float("nan") for policy, sleeps in after.items()}
-    counts = ", ".join(str(len(sleeps)) for sleeps in after.values())
-    gains = {policy: mean - 100.0 for policy, mean in means.items()}
-    return Verdict(
-        f"{CLIMB} empty polls after one of 100 ms the sleep is longer by {gains['lpsm']:.0f} and "
-        f"{gains['lpsm:log']:.0f} ms on the mean ({counts} climbs)",
-        gains["lpsm:log"] >= 2.0 * gains["lpsm"],
-    )
-
-
-def _sleeps_after(polls: pd.DataFrame) -> list[float]:
-    """The sleeps chosen `CLIMB` polls that found nothing after one of 100 ms, of climbs that last as long."""
-    sleeps: list[float] = []
-    count: int | None = None
-    for full, sleep in zip(polls["buffered_bytes"] > 0, polls["next_sleep_ms"], strict=True):
-        if full:
-            count = 0 if sleep <= 100 else None
-        elif count is not None:
-            count += 1
-            if count == CLIMB:
-                sleeps.append(float(sleep))
-                count = None
-    return sleeps
-
-
-def _draw_evolution(record: Record) -> Mapping[str, Figure]:
-    pages, polls = record["pages"], record["polls"]
-    start = busy_page(pages.loc[pages["policy"] == "none", "issue_s"], WINDOW_S)
-    shown_polls, loads = window(pages, polls, start_page=start, window_s=WINDOW_S)
-    return {"fig-2-5": evolution(shown_polls, loads, window_s=WINDOW_S)}
-
-
 # -- the server's delay ------------------------------------------------------------------------------------
 
 
@@ -423,17 +320,6 @@ def _bars(name: str, draw: Any) -> Any:
 
 
 EXPERIMENTS = (
-    Experiment(
-        name="thesis/fig-2-5", claim="how sleep times evolve with LPSM", time="2 s", sweep=_evolving, run=simulate,
-        claims=(
-            _quick("lpsm"), _quick("lpsm:log"), _backs_off("lpsm"), _backs_off("lpsm:log"),
-            Claim(
-                statement="with 1/T the sleep backs off much more slowly than with 1/log T", printed="much more slowly",
-                check=_slower_back_off, tolerance="it gains at most half as much in as many polls, in one run",
-            ),
-        ),
-        figures=_draw_evolution,
-    ),
     Experiment(
         name="thesis/fig-2-6", claim="energy a page of LPSM, static PSM and BSD", time="1 min", sweep=_both,
         run=simulate,

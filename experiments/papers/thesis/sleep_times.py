@@ -1,0 +1,138 @@
+"""Figure 2-5 of Monteleoni 2006: how sleep times evolve with LPSM.
+
+What it models: the settings of `browsing`, under no power saving and both energy terms of LPSM; a stretch of the
+run is drawn, and the claims are counted over all of it.  What it leaves out: the thesis' own traffic.
+Source: section 2.5.4, figure 2-5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from experiments.figures.evolution import evolution
+from experiments.papers.registry import Claim, Experiment, Record, Setup, Verdict
+from experiments.papers.thesis.browsing import SHORT, simulate, task
+from experiments.papers.thesis.energy import SETTINGS
+from experiments.study.evolution import busy_page, window
+
+__all__ = ["EXPERIMENTS"]
+
+WINDOW_S = 150.0
+CLIMB = 20  # polls that find nothing
+
+
+def _evolving(setup: Setup) -> dict[str, dict[str, Any]]:
+    return {
+        policy: task(SHORT, setup.pick(20, 100), setup.seed, policy, SETTINGS["server_delay"], polls=True)
+        for policy in ("none", "lpsm", "lpsm:log")
+    }
+
+
+def _quick(policy: str) -> Claim:
+    def check(record: Record) -> Verdict:
+        stretches = _full_stretches(record["polls"][record["polls"]["policy"] == policy])
+        quick = stretches["polls_until_100"] <= 3
+        share, slow = float(quick.mean()), stretches[~quick]
+        why = (
+            f"the others last {slow['polls'].mean():.1f} polls, find {slow['bytes'].mean():.0f} bytes on the mean ("
+            f"against {stretches.loc[quick, 'bytes'].mean():.0f}) and end at {slow['last_ms'].mean():.0f} ms"
+        )  # fmt: skip
+        return Verdict(f"in {100 * share:.0f} % of {len(stretches)} stretches of such polls", share >= 0.9, why)
+
+    return Claim(
+        statement=f"{policy}: when packets are found, the sleep is quickly reduced to 100 ms", printed="quickly",
+        check=check, tolerance="after at most three polls that find packets in a row, in 90 % of such stretches",
+    )  # fmt: skip
+
+
+def _full_stretches(polls: pd.DataFrame) -> pd.DataFrame:
+    """Return the stretches of polls in a row that find packets.
+
+    A row a stretch: how many polls, their bytes, the last sleep chosen, and after how many the sleep was 100 ms (inf:
+    never).
+    """
+    full = (polls["buffered_bytes"] > 0).to_numpy()
+    number = np.cumsum(np.diff(full.astype(np.int8), prepend=0) > 0)
+    rows = []
+    for _, own in polls[full].groupby(number[full]):
+        shortest = np.flatnonzero(own["next_sleep_ms"].to_numpy() <= 100)
+        rows.append(
+            {
+                "polls": len(own),
+                "bytes": float(own["buffered_bytes"].sum()),
+                "last_ms": float(own["next_sleep_ms"].iloc[-1]),
+                "polls_until_100": float(shortest[0] + 1) if len(shortest) else float("inf"),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _backs_off(policy: str) -> Claim:
+    def check(record: Record) -> Verdict:
+        polls = record["polls"][record["polls"]["policy"] == policy]
+        empty = polls[polls["buffered_bytes"] == 0]
+        shorter = int((empty["next_sleep_ms"] < empty["slept_ms"]).sum())
+        return Verdict(
+            f"shorter after {shorter} of {len(empty)} polls that find nothing", shorter == 0,
+            "the very first sleep, the mean of all experts, is rounded up",
+        )  # fmt: skip
+
+    return Claim(
+        statement=f"{policy}: after a poll that finds nothing the sleep never becomes shorter",
+        printed="continually increases", check=check, tolerance="none",
+    )  # fmt: skip
+
+
+def _slower_back_off(record: Record) -> Verdict:
+    polls = {policy: record["polls"][record["polls"]["policy"] == policy] for policy in ("lpsm", "lpsm:log")}
+    after = {policy: _sleeps_after(frame) for policy, frame in polls.items()}
+    means = {policy: float(np.mean(sleeps)) if sleeps else float("nan") for policy, sleeps in after.items()}
+    counts = ", ".join(str(len(sleeps)) for sleeps in after.values())
+    gains = {policy: mean - 100.0 for policy, mean in means.items()}
+    return Verdict(
+        f"{CLIMB} empty polls after one of 100 ms the sleep is longer by {gains['lpsm']:.0f} and "
+        f"{gains['lpsm:log']:.0f} ms on the mean ({counts} climbs)",
+        gains["lpsm:log"] >= 2.0 * gains["lpsm"],
+    )
+
+
+def _sleeps_after(polls: pd.DataFrame) -> list[float]:
+    """The sleeps chosen `CLIMB` polls that found nothing after one of 100 ms, of climbs that last as long."""
+    sleeps: list[float] = []
+    count: int | None = None
+    for full, sleep in zip(polls["buffered_bytes"] > 0, polls["next_sleep_ms"], strict=True):
+        if full:
+            count = 0 if sleep <= 100 else None
+        elif count is not None:
+            count += 1
+            if count == CLIMB:
+                sleeps.append(float(sleep))
+                count = None
+    return sleeps
+
+
+def _draw_evolution(record: Record) -> Mapping[str, Figure]:
+    pages, polls = record["pages"], record["polls"]
+    start = busy_page(pages.loc[pages["policy"] == "none", "issue_s"], WINDOW_S)
+    shown_polls, loads = window(pages, polls, start_page=start, window_s=WINDOW_S)
+    return {"fig-2-5": evolution(shown_polls, loads, window_s=WINDOW_S)}
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="thesis/fig-2-5", claim="how sleep times evolve with LPSM", time="2 s", sweep=_evolving, run=simulate,
+        claims=(
+            _quick("lpsm"), _quick("lpsm:log"), _backs_off("lpsm"), _backs_off("lpsm:log"),
+            Claim(
+                statement="with 1/T the sleep backs off much more slowly than with 1/log T", printed="much more slowly",
+                check=_slower_back_off, tolerance="it gains at most half as much in as many polls, in one run",
+            ),
+        ),
+        figures=_draw_evolution,
+    ),
+)  # fmt: skip
