@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from experiments.cli.reporting import check_report, command_line, report_option
+
+if TYPE_CHECKING:
+    from experiments.papers.registry import Experiment, Setup
 
 __all__ = ["reproduce"]
 
@@ -24,6 +31,7 @@ __all__ = ["reproduce"]
 @click.option("--redraw", is_flag=True, help="Run nothing: check and draw again from the record that is there.")
 @click.option("--jobs", type=int, help="Processes [one a processor].")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as one JSON object.")
+@report_option
 def reproduce(
     what: str | None,
     listed: bool,
@@ -35,6 +43,7 @@ def reproduce(
     redraw: bool,
     jobs: int | None,
     as_json: bool,
+    report: Path | None,
 ) -> None:
     """Run an experiment of a paper again, draw it, and say claim by claim whether it holds.
 
@@ -54,6 +63,7 @@ def reproduce(
     from experiments.study.store import write_file
 
     chosen = choose(what)
+    check_report(report, out, inside=False)
     jobs = default_jobs() if jobs is None else jobs
     if jobs < 1:
         raise ValueError(f"jobs must be at least 1, got {jobs}")
@@ -76,6 +86,8 @@ def reproduce(
             click.echo(results_text(said[-1], computed=result.computed) + "\n")
     everything = archive.collect(archive.results(out))
     write_file(page, results_markdown(everything, PAPERS))
+    if report is not None and said:
+        write_file(report, _page(said, setup))
     for line in missing:
         click.echo(f"left out: {line}", err=True)
     if as_json:
@@ -84,6 +96,23 @@ def reproduce(
         held = sum(claim["holds"] for result in said for claim in result["claims"])
         count = sum(len(result["claims"]) for result in said)
         click.echo(f"{held} of {count} claims hold. Records and pictures are in {out}, all claims in {page}.")
+
+
+def _page(said: list[dict[str, Any]], setup: Setup) -> str:
+    from importlib.metadata import version
+
+    from experiments.report.html import render
+    from experiments.report.html_reproduce import results_page
+    from experiments.study.store import LIBRARIES
+
+    return render(
+        results_page(
+            said,
+            command=command_line(),
+            configuration={"size": setup.size, "seed": setup.seed, "stand_in": setup.stand_in},
+            versions={name: version(name) for name in LIBRARIES},
+        )
+    )
 
 
 def _data_folder(given: Path | None) -> Path | None:
@@ -96,7 +125,7 @@ def _data_folder(given: Path | None) -> Path | None:
     return Path(named) if named and Path(named).is_dir() else None
 
 
-def _print_list(experiments, as_json: bool) -> None:  # type: ignore[no-untyped-def]
+def _print_list(experiments: Iterable[Experiment], as_json: bool) -> None:
     from experiments.papers.registry import PAPERS
 
     rows = [(one.name, PAPERS[one.paper], one.claim, one.data or "generated", one.time) for one in experiments]

@@ -50,12 +50,13 @@ class Column(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table: the name of its CSV file, what it says, its frame, and the columns shown."""
+    """A table: the name of its CSV file, what it says, its frame, the columns shown, whether cells are sentences."""
 
     file: str
     caption: str
     frame: pd.DataFrame
     columns: Sequence[Column]
+    prose: bool = False
 
 
 class Chart(NamedTuple):
@@ -202,8 +203,9 @@ def _table(table: Table, choices: Sequence[tuple[str, str]]) -> str:
     saved = base64.b64encode(text.encode()).decode()
     more = f" The first {LISTED} of {len(rows)} rows are shown." if len(rows) > LISTED else ""
     lines = "\n".join(body)
+    kind = "table prose" if table.prose else "table"
     return (
-        f'<figure class="table" data-file="{escape(table.file)}">\n<figcaption>{escape(table.caption)}{more} '
+        f'<figure class="{kind}" data-file="{escape(table.file)}">\n<figcaption>{escape(table.caption)}{more} '
         f'<a class="save" download="{escape(table.file)}" href="data:text/csv;base64,{saved}">{escape(table.file)}</a>'
         f'</figcaption>\n<div class="scroll"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{lines}\n</tbody>\n'
         "</table></div>\n</figure>"

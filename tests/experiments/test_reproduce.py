@@ -160,3 +160,13 @@ def test_a_claim_that_fails_stays_on_the_page_with_its_reason():
     assert "1 claims, of which 0 hold and 1 do not" in page
     assert "**does not hold**" in page
     assert "*all is well*: it is." in page
+
+
+def test_the_page_of_the_claims_holds_them_all(tmp_path):
+    out, page = tmp_path / "papers", tmp_path / "page.html"
+    command = ["reproduce", "thesis/counterexample-4-3", "--size", "smoke", "--out", str(out), "--report", str(page)]
+    assert CliRunner().invoke(main, command).exit_code == 0
+    text = page.read_text(encoding="utf-8")
+    assert "1 experiments, 3 claims: 3 hold, 0 do not." in text
+    assert text.count('<th scope="row" data-column="experiment" data-value="thesis/counterexample-4-3">') == 3
+    assert "lpsm reproduce --size smoke thesis/counterexample-4-3 --report report.html" in text
