@@ -74,7 +74,7 @@ class AccessPoint:
         Draws one uniform a frame if the loss rate is positive.
     """
 
-    __slots__ = ("_env", "_loss", "_loss_rate", "air_down", "air_up", "delivered", "lost", "wire_down", "wire_up")
+    __slots__ = ("_env", "_loss", "_loss_rate", "air_down", "air_up", "lost", "wire_down", "wire_up")
 
     def __init__(self, env: Clock, config: LinkConfig, loss: np.random.Generator) -> None:
         self._env = env
@@ -83,7 +83,6 @@ class AccessPoint:
         self.air_up, self.air_down = config.air(), config.air()
         self.wire_up, self.wire_down = config.wire(), config.wire()
         self.lost = 0
-        self.delivered = 0
 
     def again(self, env: Clock) -> AccessPoint:
         """Return this access point, links as they are, on another clock."""
@@ -106,7 +105,6 @@ class AccessPoint:
         """Put a packet that is at the access point at `now_ns` onto the air; return when it has left it."""
         arrival = self.air_down.transmit(now_ns, packet.size_bytes)
         if not self._is_lost():
-            self.delivered += 1
             Occurrence(self._env, arrival, receive, packet)
         return arrival
 

@@ -68,8 +68,9 @@ def population(
     distributions of saving and slowdown (CSV) and pictures (PNG and SVG).  A run that was stopped, by whatever,
     goes on with --resume.
     """
+    import traces
     from experiments.study import population as study
-    from experiments.study.cluster import is_cluster
+    from experiments.study.cluster import is_cluster, workers
     from experiments.study.parts import Parts
     from experiments.study.run import Interrupted, default_jobs
     from experiments.study.store import content_digest
@@ -90,6 +91,12 @@ def population(
         "max_think_s": max_think,
     }  # fmt: skip
     settings = {"traffic": traffic, "policies": names, "model": asdict(config), "pages_per_task": pages_per_task}
+    # whatever can be known to be wrong is known before earlier results are replaced
+    if traces.detect(trace) != "workload":
+        next(iter(traces.batches(trace, member=member, skip_damaged=skip_damaged)), None)
+    if on_cluster:
+        with workers(scheduler, jobs):
+            pass
     with _terminations() as terminated:
         parts = Parts(out, "population", settings, FILES, resume=resume)
         kept = len(parts.whole)

@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from click.testing import Result
+from click.testing import CliRunner, Result
 
 import netsim
 import traces
+from experiments.cli import main
 from experiments.report.population import population_text
 from experiments.study import parts as parts_module
 from experiments.study import population as study
@@ -351,3 +352,18 @@ def test_members_choose_sessions_and_a_workload_is_one_user(
     one = lpsm(*arguments(workload, tmp_path / "one", "--policies", "none,psm", "--json"))
     assert json.loads(one.stdout)["users"] == 1
     assert rows_of(tmp_path / "one")["pages"].tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("wrong", ["scheduler", "trace"])
+def test_what_is_wrong_from_the_start_leaves_earlier_results_as_they_were(tmp_path, wrong):
+    table, empty, out = tmp_path / "t.csv", tmp_path / "empty.csv", tmp_path / "out"
+    table.write_text("time,bytes\n0.5,2000\n9.5,3000\n30,500\n")
+    empty.write_text("")
+    command = ["population", str(table), "--policies", "none,psm", "--jobs", "1", "--out", str(out)]
+    assert CliRunner().invoke(main, command).exit_code == 0
+    before = {path.name: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    other = ["--scheduler", "tcp://127.0.0.1:1"] if wrong == "scheduler" else ["--jobs", "1"]
+    source = str(empty if wrong == "trace" else table)
+    result = CliRunner().invoke(main, ["population", source, "--policies", "none,psm", *other, "--out", str(out)])
+    assert result.exit_code == 2
+    assert {path.name: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
