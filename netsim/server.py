@@ -18,7 +18,7 @@ from netsim.clock import Clock, Occurrence
 from netsim.tcp import Endpoint
 from traces.records import Page
 
-__all__ = ["Server", "ServerDelay"]
+__all__ = ["Server", "ServerDelay", "draw_each"]
 
 _NS_PER_S = 1_000_000_000
 _KINDS = ("constant", "exponential", "lognormal")
@@ -80,6 +80,20 @@ class ServerDelay:
         else:
             seconds = np.full(n, self.mean_s)
         return np.rint(seconds * _NS_PER_S).astype(np.int64)
+
+
+def draw_each(pages: Sequence[Page], delays: Sequence[ServerDelay], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw the delays of all replies, in the order of `ServerDelay.draw`, where every page has a server of its own.
+
+    Raises
+    ------
+    ValueError
+        If there is not one delay a page.
+    """
+    if len(delays) != len(pages):
+        raise ValueError(f"server_delays must be one a page ({len(pages)}), got {len(delays)}")
+    drawn = [delay.draw([page], rng) for page, delay in zip(pages, delays, strict=True)]
+    return np.concatenate([np.empty(0, dtype=np.int64), *drawn])
 
 
 class Server:

@@ -2,8 +2,8 @@
 
 The world is one client behind one access point and one server (module
 docstrings say what each part models).  Time is in integer nanoseconds from the
-start of the run to the last completion plus its think time; seconds appear only
-in the frames of the result.
+start of the run to the last completion plus its think time (or the last delivery of a
+message, if that is later); seconds appear only in the result (`netsim.result`).
 """
 
 from __future__ import annotations
@@ -11,10 +11,8 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from simpy import Event
 
@@ -23,15 +21,17 @@ from netsim.access_point import AccessPoint, LinkConfig
 from netsim.browser import Browser, Trip
 from netsim.clock import Clock
 from netsim.policies.protocol import Policy
-from netsim.radio import Energy, RadioConfig
-from netsim.server import Server, ServerDelay
+from netsim.push import PushChannel
+from netsim.radio import RadioConfig
+from netsim.result import SimulationResult, result_of
+from netsim.server import Server, ServerDelay, draw_each
 from netsim.station import Station
 from netsim.tcp import TcpConfig
 from traces.records import Page
+from traces.traffic import Message
 
 __all__ = ["SimulationConfig", "SimulationResult", "simulate", "simulate_cell"]
 
-_NS_PER_S = 1_000_000_000
 _NS_PER_MS = 1_000_000
 _ENGINES = ("auto", "packet", "express")
 _SMALL_PAGES, _SMALL_S = 10_000, 500_000.0
@@ -77,108 +77,6 @@ class SimulationConfig:
             raise ValueError(f"beacon_interval_ns must be at least 1 ms, got {self.beacon_interval_ns}")
 
 
-@dataclass(frozen=True, eq=False)
-class SimulationResult:
-    """The record of a run.
-
-    Attributes
-    ----------
-    policy : str
-        Canonical name of the policy.
-    energy : Energy
-        Joules of the whole run: awake_j, sleep_j, listen_j, wakeup_j, total_j, and per_page_j.
-    elapsed_s, awake_s, asleep_s : float
-        Seconds of the whole run.
-    beacons : int
-        Beacons listened to from sleep, whole run.
-    uplink_air_s, downlink_air_s : float
-        Time that frames spent on the air, each way.
-    frames_lost : int
-        Frames lost on the air.
-    wakeups : int
-        Passages from asleep to awake, whole run.
-    final_policy : Policy
-        The policy as the run left it (what it learned).
-    pages_handed_over : int
-        Pages that the compiled twin left to the packet model.
-    """
-
-    policy: str
-    energy: Energy
-    elapsed_s: float
-    awake_s: float
-    asleep_s: float
-    beacons: int
-    uplink_air_s: float
-    downlink_air_s: float
-    frames_lost: int
-    wakeups: int
-    final_policy: Policy
-    pages_handed_over: int
-    _names: list[str]
-    _radio: RadioConfig
-    _trip: Trip
-
-    @cached_property
-    def pages(self) -> pd.DataFrame:
-        """One row a page: policy, page, issue_s, latency_s, awake_s, asleep_s, beacons, energy_j.
-
-        Everything after issue_s is over [issue, last byte].
-        """
-        issue, done, awake, beacons = self._trip.loads.T
-        asleep = done - issue - awake
-        radio = self._radio
-        wakeups = np.searchsorted(_wakeups(self._trip), [issue, done])
-        return pd.DataFrame(
-            {
-                "policy": self.policy,
-                "page": self._names,
-                "issue_s": issue / _NS_PER_S,
-                "latency_s": (done - issue) / _NS_PER_S,
-                "awake_s": awake / _NS_PER_S,
-                "asleep_s": asleep / _NS_PER_S,
-                "beacons": beacons,
-                "energy_j": (radio.awake_mw * awake + radio.asleep_mw * asleep) * 1e-12
-                + radio.beacon_mj * beacons * 1e-3
-                + radio.wakeup_j * (wakeups[1] - wakeups[0]),
-            }
-        )
-
-    @property
-    def latency_s(self) -> NDArray[np.float64]:
-        """The latencies of the pages, in order: that column of `pages` without the cost of a frame."""
-        seconds: NDArray[np.float64] = (self._trip.loads[:, 1] - self._trip.loads[:, 0]) / _NS_PER_S
-        return seconds
-
-    @cached_property
-    def polls(self) -> pd.DataFrame:
-        """One row a beacon listened to on schedule: time_s, slept_ms, buffered_bytes, next_sleep_ms.
-
-        A beacon that passed while the client was awake to send is a row too, though it cost nothing.
-        """
-        first, slept, waiting, following, more, spacing = self._trip.polls.T
-        count = more + 1
-        row = np.repeat(np.arange(len(first)), count)
-        nth = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
-        return pd.DataFrame(
-            {
-                "time_s": (first[row] + nth * spacing[row]) / _NS_PER_S,
-                "slept_ms": np.where(nth == 0, slept[row], spacing[row]) / _NS_PER_MS,
-                "buffered_bytes": waiting[row],
-                "next_sleep_ms": following[row] / _NS_PER_MS,
-            }
-        )
-
-    @cached_property
-    def radio(self) -> pd.DataFrame:
-        """The intervals of the radio, in order and without gaps: start_s, end_s, state ("awake" or "asleep")."""
-        edges = np.concatenate(([0], self._trip.intervals, [self._trip.end_ns]))
-        start, end = edges[:-1], edges[1:]
-        state = np.where(np.arange(len(start)) % 2, "awake", "asleep")
-        kept = end > start
-        return pd.DataFrame({"start_s": start[kept] / _NS_PER_S, "end_s": end[kept] / _NS_PER_S, "state": state[kept]})
-
-
 def simulate(
     pages: Iterable[Page],
     policy: str | Policy = "none",
@@ -186,13 +84,15 @@ def simulate(
     config: SimulationConfig | None = None,
     seed: int = 0,
     engine: str = "auto",
+    push: Iterable[Message] = (),
+    server_delays: Sequence[ServerDelay] | None = None,
 ) -> SimulationResult:
     """Browse `pages` under `policy` and return the record.
 
     Parameters
     ----------
     pages : iterable of Page
-        Browsed in order; at least one.
+        Browsed in order; at least one, unless messages are pushed.
     policy : str or Policy
         A name such as "psm:100", or an object with the protocol of `netsim.policies`, of which a copy is
         used: the object given stays as it is.
@@ -204,20 +104,33 @@ def simulate(
         "packet" is the model on SimPy; "express" its compiled twin, which raises where it does not apply;
         "auto" takes the twin where it applies, page by page, unless it would have to be compiled for a small
         workload.  The record is the same to the nanosecond.
+    push : iterable of Message
+        What the server writes of its own accord, in the order of time, beside the pages, on one connection that is
+        open before the run (`netsim.push`).  The run then lasts until the pages are done and the last message is
+        delivered.
+    server_delays : sequence of ServerDelay, optional
+        One a page, in place of that of the world: servers that differ from page to page.
 
     Raises
     ------
     ValueError
-        If there is no page, a page breaks a rule (sizes at least 1, times not negative), or the policy is
-        unknown or plans a wake-up that is no beacon.
+        If there is neither page nor message, a page or a message breaks a rule (sizes at least 1, times not negative,
+        messages in order), server delays are not one a page, or the policy is unknown or plans a wake-up that is no
+        beacon.
+    NotCoveredError
+        If the express engine is asked for what it does not cover.
     """
     if engine not in _ENGINES:
         raise ValueError(f"engine must be one of {', '.join(_ENGINES)}, got {engine!r}")
     config = SimulationConfig() if config is None else config
-    workload = list(pages)
-    _check(workload)
+    workload, messages = list(pages), list(push)
+    if workload or not messages:
+        _check(workload)
+    _check_messages(messages)
     policy = _own(policy, config)
     reason = None if engine == "packet" else express.why_not(policy, config.link.loss_rate)
+    if messages and not reason:
+        reason = "messages are pushed, and only the packet model has them"
     if reason and engine == "express":
         raise express.NotCoveredError(f"engine express does not cover this run: {reason}")
     if not reason and engine == "auto" and _is_small(workload) and not express.is_ready(policy):
@@ -225,9 +138,20 @@ def simulate(
     clock = Clock()
     access_point = AccessPoint(clock, config.link, streams.generator(seed, streams.LOSS))
     browser = _browser(clock, access_point, policy, config, alone=True)
-    delays = config.server_delay.draw(workload, streams.generator(seed, streams.SERVER))
+    server = streams.generator(seed, streams.SERVER)
+    if server_delays is None:
+        delays = config.server_delay.draw(workload, server)
+    else:
+        delays = draw_each(workload, server_delays, server)
+    record = np.empty((0, 3), dtype=np.int64)
     if engine == "packet" or reason:
-        clock.run(until=clock.process(browser.browse(workload, delays)))
+        browsing: Event = clock.process(browser.browse(workload, delays))
+        if messages:
+            channel = PushChannel(clock, browser.station, config.tcp, messages)
+            clock.run(until=clock.all_of([browsing, clock.process(channel.deliver())]))
+            record = channel.record()
+        else:
+            clock.run(until=browsing)
         trip = browser.trip(clock.now, access_point.air_up.busy_ns, access_point.air_down.busy_ns, access_point.lost)
     else:
         trip = express.browse(
@@ -239,7 +163,7 @@ def simulate(
             beacon_interval_ns=config.beacon_interval_ns,
             hand_over=engine == "auto",
         )
-    return _result(workload, policy, config.radio, trip)
+    return result_of(workload, policy, config.radio, trip, record)
 
 
 def simulate_cell(
@@ -289,7 +213,8 @@ def simulate_cell(
         delays = config.server_delay.draw(workload, streams.generator(seed, streams.SERVER, place))
         visits.append(clock.process(visit(place, browser, delays)))
     clock.run(until=clock.all_of(visits))
-    return [_result(*member, config.radio, trips[place]) for place, member in enumerate(members)]
+    nothing = np.empty((0, 3), dtype=np.int64)
+    return [result_of(*member, config.radio, trips[place], nothing) for place, member in enumerate(members)]
 
 
 def _own(policy: str | Policy, config: SimulationConfig) -> Policy:
@@ -316,34 +241,6 @@ def _browser(
     )
 
 
-def _result(workload: Sequence[Page], policy: Policy, radio: RadioConfig, trip: Trip) -> SimulationResult:
-    end, awake = trip.end_ns, trip.awake_ns
-    wakeups = len(_wakeups(trip))
-    return SimulationResult(
-        policy=policy.spec,
-        energy=radio.energy(awake, end - awake, trip.beacons, len(workload), wakeups=wakeups),
-        elapsed_s=end / _NS_PER_S,
-        awake_s=awake / _NS_PER_S,
-        asleep_s=(end - awake) / _NS_PER_S,
-        beacons=trip.beacons,
-        uplink_air_s=trip.air_up_ns / _NS_PER_S,
-        downlink_air_s=trip.air_down_ns / _NS_PER_S,
-        frames_lost=trip.frames_lost,
-        wakeups=wakeups,
-        final_policy=policy,
-        pages_handed_over=trip.pages_handed_over,
-        _names=[page.page for page in workload],
-        _radio=radio,
-        _trip=trip,
-    )
-
-
-def _wakeups(trip: Trip) -> NDArray[np.int64]:
-    """Return the instants of waking up; how the client is at time 0 is no passage and costs nothing."""
-    starts = trip.intervals[::2]
-    return starts[starts > 0]
-
-
 def _is_small(workload: Sequence[Page]) -> bool:
     """Whether the packet model needs some seconds at most."""
     return len(workload) <= _SMALL_PAGES and sum(page.think_s for page in workload) <= _SMALL_S
@@ -363,3 +260,13 @@ def _check(workload: Sequence[Page]) -> None:
         total += page.think_s
     if total > _LATEST_S:
         raise ValueError(f"think times must add up to at most {_LATEST_S:g} s, got {total:g}")
+
+
+def _check_messages(messages: Sequence[Message]) -> None:
+    earlier = 0.0
+    for number, message in enumerate(messages):
+        if message.size_bytes < 1:
+            raise ValueError(f"message {number}: size_bytes must be at least 1, got {message.size_bytes}")
+        if not earlier <= message.at_s <= _LATEST_S:
+            raise ValueError(f"message {number}: at_s must lie in [{earlier:g}, {_LATEST_S:g}] s, got {message.at_s}")
+        earlier = message.at_s

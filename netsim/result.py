@@ -1,0 +1,180 @@
+"""The record of a run: energies, and frames of pages, polls, messages and of the radio.
+
+Inside, everything is in integer nanoseconds; here it becomes seconds and joules.  Frames are made when they are
+first looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from netsim.browser import Trip
+from netsim.policies.protocol import Policy
+from netsim.radio import Energy, RadioConfig
+from traces.records import Page
+
+__all__ = ["SimulationResult", "result_of"]
+
+_NS_PER_S = 1_000_000_000
+_NS_PER_MS = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class SimulationResult:
+    """The record of a run.
+
+    Attributes
+    ----------
+    policy : str
+        Canonical name of the policy.
+    energy : Energy
+        Joules of the whole run: awake_j, sleep_j, listen_j, wakeup_j, total_j, and per_page_j (NaN without pages).
+    elapsed_s, awake_s, asleep_s : float
+        Seconds of the whole run.
+    beacons : int
+        Beacons listened to from sleep, whole run.
+    uplink_air_s, downlink_air_s : float
+        Time that frames spent on the air, each way.
+    frames_lost : int
+        Frames lost on the air.
+    wakeups : int
+        Passages from asleep to awake, whole run.
+    final_policy : Policy
+        The policy as the run left it (what it learned).
+    pages_handed_over : int
+        Pages that the compiled twin left to the packet model.
+    """
+
+    policy: str
+    energy: Energy
+    elapsed_s: float
+    awake_s: float
+    asleep_s: float
+    beacons: int
+    uplink_air_s: float
+    downlink_air_s: float
+    frames_lost: int
+    wakeups: int
+    final_policy: Policy
+    pages_handed_over: int
+    _names: list[str]
+    _radio: RadioConfig
+    _trip: Trip
+    _messages: NDArray[np.int64]
+
+    @cached_property
+    def pages(self) -> pd.DataFrame:
+        """One row a page: policy, page, issue_s, latency_s, awake_s, asleep_s, beacons, energy_j.
+
+        Everything after issue_s is over [issue, last byte].
+        """
+        issue, done, awake, beacons = self._trip.loads.T
+        asleep = done - issue - awake
+        radio = self._radio
+        wakeups = np.searchsorted(_wakeups(self._trip), [issue, done])
+        return pd.DataFrame(
+            {
+                "policy": self.policy,
+                "page": self._names,
+                "issue_s": issue / _NS_PER_S,
+                "latency_s": (done - issue) / _NS_PER_S,
+                "awake_s": awake / _NS_PER_S,
+                "asleep_s": asleep / _NS_PER_S,
+                "beacons": beacons,
+                "energy_j": (radio.awake_mw * awake + radio.asleep_mw * asleep) * 1e-12
+                + radio.beacon_mj * beacons * 1e-3
+                + radio.wakeup_j * (wakeups[1] - wakeups[0]),
+            }
+        )
+
+    @property
+    def latency_s(self) -> NDArray[np.float64]:
+        """The latencies of the pages, in order: that column of `pages` without the cost of a frame."""
+        seconds: NDArray[np.float64] = (self._trip.loads[:, 1] - self._trip.loads[:, 0]) / _NS_PER_S
+        return seconds
+
+    @cached_property
+    def messages(self) -> pd.DataFrame:
+        """One row a pushed message: policy, message (its number), written_s, size_bytes, delivered_s, delay_s.
+
+        The delay runs from the server's writing to the last byte at the client.  How much of it the power saving added
+        is its difference from that of the same message in a run without.
+        """
+        written, size, delivered = self._messages.T
+        return pd.DataFrame(
+            {
+                "policy": self.policy,
+                "message": np.arange(len(written)),
+                "written_s": written / _NS_PER_S,
+                "size_bytes": size,
+                "delivered_s": delivered / _NS_PER_S,
+                "delay_s": (delivered - written) / _NS_PER_S,
+            }
+        )
+
+    @cached_property
+    def polls(self) -> pd.DataFrame:
+        """One row a beacon listened to on schedule: time_s, slept_ms, buffered_bytes, next_sleep_ms.
+
+        A beacon that passed while the client was awake to send is a row too, though it cost nothing.
+        """
+        first, slept, waiting, following, more, spacing = self._trip.polls.T
+        count = more + 1
+        row = np.repeat(np.arange(len(first)), count)
+        nth = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
+        return pd.DataFrame(
+            {
+                "time_s": (first[row] + nth * spacing[row]) / _NS_PER_S,
+                "slept_ms": np.where(nth == 0, slept[row], spacing[row]) / _NS_PER_MS,
+                "buffered_bytes": waiting[row],
+                "next_sleep_ms": following[row] / _NS_PER_MS,
+            }
+        )
+
+    @cached_property
+    def radio(self) -> pd.DataFrame:
+        """The intervals of the radio, in order and without gaps: start_s, end_s, state ("awake" or "asleep")."""
+        edges = np.concatenate(([0], self._trip.intervals, [self._trip.end_ns]))
+        start, end = edges[:-1], edges[1:]
+        state = np.where(np.arange(len(start)) % 2, "awake", "asleep")
+        kept = end > start
+        return pd.DataFrame({"start_s": start[kept] / _NS_PER_S, "end_s": end[kept] / _NS_PER_S, "state": state[kept]})
+
+
+def result_of(
+    workload: Sequence[Page], policy: Policy, radio: RadioConfig, trip: Trip, messages: NDArray[np.int64]
+) -> SimulationResult:
+    """Make the record of a run from what its parts left behind; `messages` as `PushChannel.record` returns them."""
+    end, awake = trip.end_ns, trip.awake_ns
+    wakeups = len(_wakeups(trip))
+    energy = radio.energy(awake, end - awake, trip.beacons, max(1, len(workload)), wakeups=wakeups)
+    return SimulationResult(
+        policy=policy.spec,
+        energy=energy if workload else replace(energy, per_page_j=float("nan")),
+        elapsed_s=end / _NS_PER_S,
+        awake_s=awake / _NS_PER_S,
+        asleep_s=(end - awake) / _NS_PER_S,
+        beacons=trip.beacons,
+        uplink_air_s=trip.air_up_ns / _NS_PER_S,
+        downlink_air_s=trip.air_down_ns / _NS_PER_S,
+        frames_lost=trip.frames_lost,
+        wakeups=wakeups,
+        final_policy=policy,
+        pages_handed_over=trip.pages_handed_over,
+        _names=[page.page for page in workload],
+        _radio=radio,
+        _trip=trip,
+        _messages=messages,
+    )
+
+
+def _wakeups(trip: Trip) -> NDArray[np.int64]:
+    """Return the instants of waking up; how the client is at time 0 is no passage and costs nothing."""
+    starts = trip.intervals[::2]
+    return starts[starts > 0]

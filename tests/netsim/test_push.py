@@ -1,0 +1,162 @@
+"""Messages that the server pushes: delivered once and in order, delayed by sleep alone, paid for in full."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import netsim
+from netsim.express import NotCoveredError
+from tests.netsim.test_conservation import Tap, configs, pages, policies
+from traces.records import Page
+from traces.traffic import Message, draw
+
+messages = st.lists(
+    st.builds(Message, st.one_of(st.floats(0, 3), st.floats(0, 60)), st.one_of(st.integers(1, 2000), st.just(1460))),
+    min_size=1,
+    max_size=25,
+).map(sorted)
+
+
+@settings(max_examples=80, deadline=None)
+@given(messages, st.lists(pages, max_size=2), policies, configs, st.integers(0, 5))
+def test_every_message_is_delivered_once_in_order_and_time_and_energy_add_up(push, workload, policy, config, seed):
+    with pytest.MonkeyPatch.context() as patch:
+        tap = Tap(patch)
+        result = netsim.simulate(workload, policy, config=config, seed=seed, push=push)
+    found = result.messages
+    assert list(found) == ["policy", "message", "written_s", "size_bytes", "delivered_s", "delay_s"]
+    assert found.message.tolist() == list(range(len(push)))
+    assert found.size_bytes.tolist() == [message.size_bytes for message in push]
+    assert np.allclose(found.written_s, [message.at_s for message in push], atol=1e-9)
+    assert found.delivered_s.is_monotonic_increasing
+    link = config.link
+    soonest = (link.wired_delay_ms + link.wireless_delay_ms) / 1e3 + found.size_bytes * 8 / 1e6 / link.wireless_mbps
+    assert (found.delay_s > soonest).all()
+    assert result.elapsed_s >= found.delivered_s.max() - 1e-9
+    wanted = sum(a + b for page in workload for a, b in ((page.request_bytes, page.reply_bytes), *page.objects))
+    assert tap.taken == wanted + sum(message.size_bytes for message in push)
+    assert result.awake_s + result.asleep_s == pytest.approx(result.elapsed_s, abs=1e-9)
+    energy = result.energy
+    assert energy.total_j == pytest.approx(0.75 * result.awake_s + 0.05 * result.asleep_s + 0.0015 * result.beacons)
+    assert np.isnan(energy.per_page_j) if not workload else energy.per_page_j * len(workload) == energy.total_j
+
+
+def test_the_same_seed_gives_the_same_record():
+    drawn = draw("web-and-push", 300.0, np.random.default_rng(3))
+    delays = [netsim.ServerDelay.parse(server) for server in drawn.servers]
+    first, second = (
+        netsim.simulate(drawn.pages, "lpsm", push=drawn.messages, server_delays=delays, seed=1) for _ in range(2)
+    )
+    assert first.messages.equals(second.messages)
+    assert first.pages.equals(second.pages)
+    assert first.polls.equals(second.polls)
+    assert first.energy == second.energy
+
+
+def test_a_message_takes_the_wire_the_air_and_the_rest_of_the_beacon_interval():
+    push = [Message(1.03, 1000), Message(5.0, 1000)]
+    quick = 1040 * 8 / 10e6 + 0.02 + 1040 * 8 / 5e6 + 0.0001
+    awake = netsim.simulate([], "none", push=push).messages
+    assert awake.delay_s.tolist() == pytest.approx([quick, quick], abs=1e-9)
+    asleep = netsim.simulate([], "psm:500", push=push).messages
+    air = 1040 * 8 / 5e6 + 0.0001
+    assert asleep.delivered_s.tolist() == pytest.approx([1.5 + air, 5.5 + air], abs=1e-9)
+
+
+def test_full_segments_are_acknowledged_and_partial_ones_cost_no_packet():
+    partial = netsim.simulate([], "psm", push=[Message(float(t), 1000) for t in range(50)])
+    assert partial.uplink_air_s == 0.0
+    assert partial.downlink_air_s == pytest.approx(50 * 1040 * 8 / 5e6)
+    full = netsim.simulate([], "psm", push=[Message(float(t), 2000) for t in range(50)])
+    assert full.uplink_air_s == pytest.approx(50 * 40 * 8 / 5e6)  # 1460 + 540: one acknowledgement a message
+
+
+def test_more_than_a_window_that_waits_at_the_access_point_gets_through_without_a_time_out():
+    push = [Message(0.5, 200 * 1460)] + [Message(10 + 0.01 * k, 1500) for k in range(40)]
+    result = netsim.simulate([], "psm:300", push=push)
+    air = sum(message.size_bytes for message in push) + 40 * (200 + 80)
+    assert air - 200 <= result.downlink_air_s * 5e6 / 8 <= air  # nothing was sent twice; some ends share a segment
+    assert result.messages.delay_s.max() < 4.5
+
+
+def test_a_long_sleep_makes_the_server_send_again_and_the_client_takes_it_once():
+    push = [Message(4.0 * k + 0.5, 1500) for k in range(8)]
+    result = netsim.simulate([], "psm:3700", push=push)
+    least = sum(message.size_bytes + 80 for message in push) * 8 / 5e6
+    assert result.downlink_air_s > least
+    assert len(result.messages) == 8
+
+
+def test_between_messages_the_client_idles_at_the_power_of_its_beacons():
+    messages = [Message(1.0, 500), Message(1001.0, 500)]
+    result = netsim.simulate([], "psm", push=messages)
+    assert result.energy.total_j / result.elapsed_s == pytest.approx(0.065, rel=1e-4)
+
+
+def test_frames_are_delivered_to_a_client_that_is_awake(monkeypatch):
+    tap = Tap(monkeypatch)
+    drawn = draw("push-bursty", 600.0, np.random.default_rng(0))
+    result = netsim.simulate([], "bsd:0.5", push=drawn.messages)
+    awake = result.radio[result.radio.state == "awake"]
+    starts, ends = awake.start_s.to_numpy() * 1e9, awake.end_s.to_numpy() * 1e9
+    assert len(tap.on_air) >= len(drawn.messages)
+    for begun, arrival, *_ in tap.on_air[:-1]:
+        i = np.searchsorted(starts, begun + 0.5, side="right") - 1
+        assert starts[i] <= begun + 1
+        assert arrival <= ends[i] + 1
+
+
+def test_without_messages_the_record_is_what_it_was():
+    work = [Page(f"p{i}", 300, 5000, ((300, 2000),), 2.0) for i in range(5)]
+    plain, empty = (netsim.simulate(work, "psm", engine="packet", **extra) for extra in ({}, {"push": []}))
+    assert plain.pages.equals(empty.pages)
+    assert plain.energy == empty.energy
+    assert len(plain.messages) == 0
+
+
+def test_the_compiled_twin_says_that_it_does_not_cover_messages():
+    with pytest.raises(NotCoveredError, match="messages are pushed"):
+        netsim.simulate([], "psm", push=[Message(1.0, 500)], engine="express")
+    assert len(netsim.simulate([], "psm", push=[Message(1.0, 500)]).messages) == 1
+
+
+@pytest.mark.parametrize(
+    ("push", "message"),
+    [
+        ([Message(1.0, 0)], "message 0: size_bytes must be at least 1, got 0"),
+        ([Message(-1.0, 5)], r"message 0: at_s must lie in \[0, "),
+        ([Message(2.0, 5), Message(1.0, 5)], r"message 1: at_s must lie in \[2, .* got 1.0"),
+        ([Message(float("nan"), 5)], "at_s must lie in"),
+    ],
+)
+def test_a_bad_message_is_named_with_the_rule_and_the_value(push, message):
+    with pytest.raises(ValueError, match=message):
+        netsim.simulate([], push=push)
+
+
+def test_servers_that_are_alike_are_the_server_of_the_world_and_others_differ_by_page():
+    work = [Page(f"p{i}", 300, 5000, ((300, 2000),), 2.0) for i in range(4)]
+    delay = netsim.ServerDelay.parse("lognormal:0.5:0.8")
+    config = netsim.SimulationConfig(server_delay=delay)
+    world, each = (
+        netsim.simulate(work, "psm", config=config, seed=2),
+        netsim.simulate(work, "psm", server_delays=[delay] * 4, seed=2),
+    )
+    assert world.pages.equals(each.pages)
+    fast, slow = netsim.ServerDelay(), netsim.ServerDelay(mean_s=1.0)
+    mixed = netsim.simulate(work, server_delays=[fast, slow, fast, slow]).latency_s
+    quick = netsim.simulate(work).latency_s
+    assert (mixed - quick).tolist() == pytest.approx([0, 2, 0, 2])  # one second each for the HTML and its object
+    with pytest.raises(ValueError, match=r"server_delays must be one a page \(4\), got 1"):
+        netsim.simulate(work, server_delays=[fast])
+
+
+def test_losses_delay_messages_and_lose_none():
+    drawn = draw("push-memoryless", 900.0, np.random.default_rng(1))
+    config = netsim.SimulationConfig(link=netsim.LinkConfig(loss_rate=0.2))
+    lossy = netsim.simulate([], "psm", push=drawn.messages, config=config, seed=1)
+    clean = netsim.simulate([], "psm", push=drawn.messages, seed=1)
+    assert lossy.frames_lost > 0
+    assert len(lossy.messages) == len(drawn.messages)
+    assert lossy.messages.delay_s.mean() > clean.messages.delay_s.mean()

@@ -1,0 +1,256 @@
+"""Traffic beside the Web model: messages that a server pushes, streaming, and mixtures that shift.
+
+Everything is drawn beforehand from one generator.  A `Traffic` is what a client meets:
+
+* **pages**, browsed one after another, each with the server it is asked of (``0``, ``0.5``,
+  ``lognormal:0.5:0.8``: the delay as `lpsm simulate --server-delay` takes it, drawn by the simulator);
+* **messages** that a server writes unasked: *memoryless*, one after another with exponential gaps, or *bursty*, the
+  same number in bursts;
+* **segments** of a stream: pages of one request each, asked for at fixed instants, one segment ahead of what is
+  being played, and so with a deadline.
+
+A segment is late if it comes after the segment before has been played.  The player then stalls until it is there and
+goes on that much later, so that within a viewing the stall of a segment is by how much its lateness exceeds that of
+all before it (`stalls`).
+
+The figures here are our own choice, not measurements: they span what phones do (notifications, players that fetch
+some seconds at a time).  Left out: replies to messages, players that choose their rate, several streams at a time,
+connections that outlive a segment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from traces.records import Page
+from traces.web_model import generate
+
+__all__ = ["KINDS", "Message", "Traffic", "draw", "push_messages", "stalls", "stream", "web"]
+
+Floats = NDArray[np.float64]
+
+INSTANT, CONSTANT, LOGNORMAL = "0", "0.5", "lognormal:0.5:0.8"  # servers
+MEAN_GAP_S = 20.0  # between messages, whichever way they come
+IN_BURST, GAP_IN_BURST_S = 6.0, 0.3  # mean number of messages of a burst, and mean gap between two of them
+MESSAGE_BYTES = (200, 2000)
+SEGMENT_BYTES, SEGMENT_S = (200_000, 500_000), (2.0, 4.0)
+VIEWING_S, PAUSE_S = (60.0, 180.0), (60.0, 240.0)
+PHASE_S = 300.0
+SECONDS_A_PAGE = 55.0  # of the Web model, to say how many pages fill a time
+
+
+class Message(NamedTuple):
+    """Something a server writes to the client of its own accord: at `at_s` seconds, `size_bytes` of payload."""
+
+    at_s: float
+    size_bytes: int
+
+
+class Traffic(NamedTuple):
+    """What a client meets.
+
+    Attributes
+    ----------
+    pages : list of Page
+        In the order in which they are browsed.
+    servers : list of str
+        One a page: the delay of the server it is asked of.
+    deadlines_s : ndarray, shape (pages,)
+        When the page must be there (segments of a stream); NaN for what has no deadline.
+    viewings : ndarray of int, shape (pages,)
+        Which viewing a segment belongs to; -1 for what is no segment.
+    messages : list of Message
+        In the order of their instants.
+    """
+
+    pages: list[Page]
+    servers: list[str]
+    deadlines_s: Floats
+    viewings: NDArray[np.int64]
+    messages: list[Message]
+
+
+def draw(kind: str, duration_s: float, rng: np.random.Generator) -> Traffic:
+    """Draw traffic of one of `KINDS`, for about so long.
+
+    Parameters
+    ----------
+    kind : str
+        One of `KINDS`.
+    duration_s : float
+        Above 0.  Pages of the Web model fill it on average (one in 55 s), everything else to the second.
+    rng : numpy.random.Generator
+        The only source of chance.
+
+    Raises
+    ------
+    ValueError
+        If the kind is unknown or the duration is not above 0.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"the kind of traffic must be one of {', '.join(KINDS)}, got {kind!r}")
+    if not 0.0 < duration_s < float("inf"):
+        raise ValueError(f"duration_s must be above 0 and finite, got {duration_s}")
+    return KINDS[kind](duration_s, rng)
+
+
+def push_messages(
+    duration_s: float, rng: np.random.Generator, *, bursty: bool = False, start_s: float = 0.0
+) -> list[Message]:
+    """Draw the messages of an interval: one in 20 s on average, 200 to 2000 bytes each.
+
+    Memoryless, gaps are exponential.  Bursty, the beginnings of bursts are memoryless, a burst has a geometric number
+    of messages (6 on average) and exponential gaps (0.3 s on average) between them; what would come after the end is
+    left out.
+    """
+    mean_s = MEAN_GAP_S * (IN_BURST if bursty else 1.0)
+    found = []
+    begin = start_s + rng.exponential(mean_s)
+    while begin < start_s + duration_s:
+        count = int(rng.geometric(1.0 / IN_BURST)) if bursty else 1
+        instants = begin + np.concatenate(([0.0], np.cumsum(rng.exponential(GAP_IN_BURST_S, count - 1))))
+        sizes = rng.integers(MESSAGE_BYTES[0], MESSAGE_BYTES[1], endpoint=True, size=count)
+        found += [Message(round(float(at), 6), int(size)) for at, size in zip(instants, sizes, strict=True)]
+        begin += rng.exponential(mean_s)
+    return sorted(message for message in found if message.at_s < start_s + duration_s)
+
+
+def stream(duration_s: float, rng: np.random.Generator, *, start_s: float = 0.0) -> Traffic:
+    """Draw viewings (1 to 3 minutes) and pauses (1 to 4 minutes), beginning with a viewing.
+
+    A viewing asks for a segment (200 to 500 kB) when the one before begins to be played; a segment lasts 2 to 4 s.
+    """
+    pages: list[Page] = []
+    deadlines: list[float] = []
+    viewings: list[int] = []
+    at, end, viewing = start_s, start_s + duration_s, 0
+    while at < end:
+        until = min(end, at + rng.uniform(*VIEWING_S))
+        while at < until:
+            size = int(rng.integers(SEGMENT_BYTES[0], SEGMENT_BYTES[1], endpoint=True))
+            pages.append(Page(f"s{viewing}.{len(pages)}", 300, size, (), 0.0, round(at, 6)))
+            at += rng.uniform(*SEGMENT_S)
+            deadlines.append(round(at, 6))
+            viewings.append(viewing)
+        at = until + rng.uniform(*PAUSE_S)
+        viewing += 1
+    return Traffic(pages, [INSTANT] * len(pages), np.array(deadlines), np.array(viewings, dtype=np.int64), [])
+
+
+def web(n_pages: int, rng: np.random.Generator, server: str = INSTANT) -> Traffic:
+    """Draw pages of the Web model, asked of servers that answer after `server`."""
+    pages = generate(n_pages, rng)
+    nothing = np.full(n_pages, np.nan), np.full(n_pages, -1, dtype=np.int64)
+    return Traffic(pages, [server] * n_pages, *nothing, [])
+
+
+def stalls(deadlines_s: ArrayLike, viewings: ArrayLike, done_s: ArrayLike) -> Floats:
+    """Return by how many seconds every segment stalls its player; NaN for what is no segment.
+
+    Parameters
+    ----------
+    deadlines_s, viewings : array_like, shape (pages,)
+        Of the traffic.
+    done_s : array_like, shape (pages,)
+        When the pages were complete.
+
+    Examples
+    --------
+    >>> stalls([2.0, 4.0, 6.0], [0, 0, 0], [2.5, 4.25, 7.0]).tolist()
+    [0.5, 0.0, 0.5]
+    """
+    late = np.maximum(np.asarray(done_s, dtype=float) - np.asarray(deadlines_s, dtype=float), 0.0)
+    which = np.asarray(viewings)
+    found = np.full(late.shape, np.nan)
+    for viewing in np.unique(which[which >= 0]):
+        of_viewing = which == viewing
+        found[of_viewing] = np.diff(np.maximum.accumulate(late[of_viewing]), prepend=0.0)
+    return found
+
+
+def _phases(phases: Sequence[Callable[[np.random.Generator, float], Traffic]]) -> Callable[..., Traffic]:
+    """Return what draws phases of `PHASE_S` in turn."""
+
+    def drawn(duration_s: float, rng: np.random.Generator) -> Traffic:
+        parts: list[Traffic] = []
+        viewing = 0
+        for number in range(max(1, round(duration_s / PHASE_S))):
+            part = phases[number % len(phases)](rng, number * PHASE_S)
+            viewings = np.where(part.viewings >= 0, part.viewings + viewing, -1)
+            viewing = max([viewing, *(viewings + 1).tolist()])
+            pages = [page._replace(page=f"{number}/{page.page}") for page in part.pages]
+            parts.append(part._replace(pages=pages, viewings=viewings))
+        return _joined(parts)
+
+    return drawn
+
+
+def _browsing(server: str, *, bursty: bool | None = None) -> Callable[[np.random.Generator, float], Traffic]:
+    """A phase of the Web model, perhaps with messages: its first page is issued when it begins."""
+
+    def drawn(rng: np.random.Generator, start_s: float) -> Traffic:
+        found = web(max(1, round(PHASE_S / SECONDS_A_PAGE)) * 4, rng, server)
+        think = np.cumsum([page.think_s for page in found.pages])
+        kept = min(int(np.searchsorted(think, PHASE_S)), len(found.pages) - 1)  # the page after which it is over
+        last = found.pages[kept]._replace(think_s=0.0)
+        pages = [*found.pages[:kept], last]
+        pages[0] = pages[0]._replace(issue_s=start_s)
+        nothing = np.full(len(pages), np.nan), np.full(len(pages), -1, dtype=np.int64)
+        messages = [] if bursty is None else push_messages(PHASE_S, rng, bursty=bursty, start_s=start_s)
+        return Traffic(pages, [server] * len(pages), *nothing, messages)
+
+    return drawn
+
+
+def _pushing(rng: np.random.Generator, start_s: float) -> Traffic:
+    """A phase of messages in bursts and nothing else."""
+    return _only(push_messages(PHASE_S, rng, bursty=True, start_s=start_s))
+
+
+def _viewing(rng: np.random.Generator, start_s: float) -> Traffic:
+    """A phase of streaming."""
+    return stream(PHASE_S, rng, start_s=start_s)
+
+
+def _only(messages: list[Message]) -> Traffic:
+    return Traffic([], [], np.empty(0), np.empty(0, dtype=np.int64), messages)
+
+
+def _joined(parts: Sequence[Traffic]) -> Traffic:
+    """Put parts one after another; messages in the order of time."""
+    return Traffic(
+        [page for part in parts for page in part.pages],
+        [server for part in parts for server in part.servers],
+        np.concatenate([part.deadlines_s for part in parts]),
+        np.concatenate([part.viewings for part in parts]),
+        sorted(message for part in parts for message in part.messages),
+    )
+
+
+def _web_for(server: str) -> Callable[[float, np.random.Generator], Traffic]:
+    return lambda duration_s, rng: web(max(1, round(duration_s / SECONDS_A_PAGE)), rng, server)
+
+
+def _mixed(duration_s: float, rng: np.random.Generator) -> Traffic:
+    found = _web_for(LOGNORMAL)(duration_s, rng)
+    return found._replace(messages=push_messages(duration_s, rng, bursty=True))
+
+
+KINDS: dict[str, Callable[[float, Any], Traffic]] = {
+    "web-instant": _web_for(INSTANT),
+    "web-constant": _web_for(CONSTANT),
+    "web-lognormal": _web_for(LOGNORMAL),
+    "push-memoryless": lambda duration_s, rng: _only(push_messages(duration_s, rng)),
+    "push-bursty": lambda duration_s, rng: _only(push_messages(duration_s, rng, bursty=True)),
+    "web-and-push": _mixed,
+    "streaming": stream,
+    "shifting": _phases(
+        (_browsing(INSTANT), _browsing(LOGNORMAL), _pushing, _viewing, _browsing(CONSTANT, bursty=False))
+    ),
+}
+"""Every kind of traffic: Web with servers that answer at once, after 0.5 s, and after 0.5 s on average; messages;
+both; a stream; and phases of five minutes of all these in turn."""
