@@ -100,7 +100,33 @@ def _variable_share_round(losses: Floats, awake: NDArray[np.bool_], log_keep: fl
     return lowest - (math.log(ratio) + exponent * LN2)
 
 
-class AdaHedge(Learner):
+class _Hedge(Learner):
+    """What the three made for the loss sum_i p_i loss_i share: finite losses, and sleepers charged that loss."""
+
+    def _check(self, losses: Floats, awake: NDArray[np.bool_] | None) -> None:
+        super()._check(losses, awake)
+        if np.isposinf(losses if awake is None else losses[awake]).any():
+            raise ValueError(f"losses must be finite for {type(self).__name__}, got inf")
+
+    def _round(self, losses: Floats, awake: NDArray[np.bool_] | None) -> float:
+        weights = self.weights
+        if awake is None:
+            self._learn(losses, weights)
+            return _mixed(losses, weights, 1.0)
+        total = float(weights[awake].sum())
+        if total == 0.0:
+            self._learn(np.zeros_like(losses), weights)
+            return 0.0
+        part = weights[awake] / total
+        self._learn(np.where(awake, losses, float(part @ losses[awake])), weights)
+        return _mixed(losses[awake], part, 1.0)
+
+    def _learn(self, losses: Floats, weights: Floats) -> None:
+        """Learn from losses of all experts, given the weights before them."""
+        raise NotImplementedError
+
+
+class AdaHedge(_Hedge):
     """Exponential weights whose learning rate is ln n over the mixability gap so far; needs no range of the losses.
 
     Parameters
@@ -134,16 +160,6 @@ class AdaHedge(Learner):
         values = (behind == 0.0).astype(np.float64) if math.isinf(eta) else np.exp(-eta * behind)
         return np.asarray(values / values.sum())
 
-    def _check(self, losses: Floats, awake: NDArray[np.bool_] | None) -> None:
-        super()._check(losses, awake)
-        _check_finite(self, losses, awake)
-
-    def _round(self, losses: Floats, awake: NDArray[np.bool_] | None) -> float:
-        weights = self.weights
-        loss, charged = _hedge_round(weights, losses, awake)
-        self._learn(charged, weights)
-        return loss
-
     def _learn(self, losses: Floats, weights: Floats) -> None:
         eta = self.learning_rate
         mixed = float(losses[weights > 0.0].min()) if math.isinf(eta) else _mixed(losses, weights, eta)
@@ -159,7 +175,7 @@ class AdaHedge(Learner):
         self._gap = float(state["gap"])
 
 
-class Squint(Learner):
+class Squint(_Hedge):
     """Weights by the evidence for every learning rate at once, from regrets R_i and their squares' sum V_i.
 
     p_i is proportional to the integral over eta in [0, 1/2] of exp(eta R_i - eta^2 V_i).
@@ -187,16 +203,9 @@ class Squint(Learner):
 
     def _check(self, losses: Floats, awake: NDArray[np.bool_] | None) -> None:
         super()._check(losses, awake)
-        _check_finite(self, losses, awake)
         largest = (losses if awake is None else losses[awake]).max(initial=0.0)
         if largest > self.loss_range:
             raise ValueError(f"losses must lie in [0, loss_range = {self.loss_range}], got {largest}")
-
-    def _round(self, losses: Floats, awake: NDArray[np.bool_] | None) -> float:
-        weights = self.weights
-        loss, charged = _hedge_round(weights, losses, awake)
-        self._learn(charged, weights)
-        return loss
 
     def _learn(self, losses: Floats, weights: Floats) -> None:
         regret = (float(weights @ losses) - losses) / self.loss_range
@@ -212,7 +221,7 @@ class Squint(Learner):
         self.loss_range = float(state["loss_range"])
 
 
-class NormalHedge(Learner):
+class NormalHedge(_Hedge):
     """Weights from the regrets alone, without a parameter: p_i ~ [R_i]+ exp([R_i]+^2 / 2c), c kept at potential e.
 
     Parameters
@@ -239,16 +248,6 @@ class NormalHedge(Learner):
         values = ahead / best * np.exp(exponents - exponents.max())
         return np.asarray(values / values.sum())
 
-    def _check(self, losses: Floats, awake: NDArray[np.bool_] | None) -> None:
-        super()._check(losses, awake)
-        _check_finite(self, losses, awake)
-
-    def _round(self, losses: Floats, awake: NDArray[np.bool_] | None) -> float:
-        weights = self.weights
-        loss, charged = _hedge_round(weights, losses, awake)
-        self._learn(charged, weights)
-        return loss
-
     def _learn(self, losses: Floats, weights: Floats) -> None:
         self._regret += float(weights @ losses) - losses
 
@@ -257,23 +256,6 @@ class NormalHedge(Learner):
 
     def _restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         self._regret = _restored(state, "regret", (self.n_experts,))
-
-
-def _check_finite(learner: Learner, losses: Floats, awake: NDArray[np.bool_] | None) -> None:
-    if np.isposinf(losses if awake is None else losses[awake]).any():
-        raise ValueError(f"losses must be finite for {type(learner).__name__}, got inf")
-
-
-def _hedge_round(weights: Floats, losses: Floats, awake: NDArray[np.bool_] | None) -> tuple[float, Floats]:
-    """Loss of the mixture, and the losses to learn from: a sleeper is charged the learner's own sum_i p_i loss_i."""
-    if awake is None:
-        return _mixed(losses, weights, 1.0), losses
-    total = float(weights[awake].sum())
-    if total == 0.0:
-        return 0.0, np.zeros_like(losses)
-    part = weights[awake] / total
-    charged = np.where(awake, losses, float(part @ losses[awake]))
-    return _mixed(losses[awake], part, 1.0), charged
 
 
 def _mixed(losses: Floats, weights: Floats, eta: float) -> float:

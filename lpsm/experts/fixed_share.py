@@ -52,7 +52,8 @@ class FixedShare(Learner):
 
     def __init__(self, n_experts: int, alpha: float, *, prior: ArrayLike | None = None, signed: bool = False) -> None:
         super().__init__(n_experts, signed=signed)
-        self._hierarchy = _one_column(self, checked_rate("alpha", alpha), prior)
+        n, rate = self.n_experts, np.array([checked_rate("alpha", alpha)])
+        self._hierarchy = Hierarchy(n, rate, checked_prior("prior", prior, n), np.ones(1), self._lower)
 
     @property
     def alpha(self) -> float:
@@ -77,8 +78,10 @@ class FixedShare(Learner):
         self._hierarchy = Hierarchy.from_arrays(self.n_experts, state)
 
 
-class StaticExpert(Learner):
+class StaticExpert(FixedShare):
     """Follow the expert that is best over the whole past: p_{t+1}(i) is proportional to p_t(i) exp(-L(i, t)).
+
+    It is Fixed-share with the switching rate 0.
 
     Parameters
     ----------
@@ -94,25 +97,7 @@ class StaticExpert(Learner):
     """
 
     def __init__(self, n_experts: int, *, prior: ArrayLike | None = None, signed: bool = False) -> None:
-        super().__init__(n_experts, signed=signed)
-        self._hierarchy = _one_column(self, 0.0, prior)
-
-    @property
-    def weights(self) -> Floats:
-        """Mixture over the experts before the next outcome, shape (n,)."""
-        return self._hierarchy.mixture()
-
-    def _round(self, losses: Floats, awake: NDArray[np.bool_] | None) -> float:
-        return self._hierarchy.round(losses, awake)
-
-    def _run(self, losses: Floats, awake: NDArray[np.bool_] | None, weights: bool, alpha_weights: bool) -> Rounds:
-        return self._hierarchy.run(losses, awake, weights, alpha_weights)
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        return self._hierarchy.to_arrays()
-
-    def _restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        self._hierarchy = Hierarchy.from_arrays(self.n_experts, state)
+        super().__init__(n_experts, 0.0, prior=prior, signed=signed)
 
 
 class MarkovShare(Learner):
@@ -196,9 +181,3 @@ def markov_round(losses: Floats, awake: NDArray[np.bool_], matrix: Floats, weigh
         weights[0, i] = part
         weights[1, i] = total_exponent + shift
     return lowest - (math.log(ratio) + exponent * kernels.LN2)
-
-
-def _one_column(learner: Learner, alpha: float, prior: ArrayLike | None) -> Hierarchy:
-    """Fixed-share is the hierarchy over a single alpha."""
-    n = learner.n_experts
-    return Hierarchy(n, np.array([alpha]), checked_prior("prior", prior, n), np.ones(1), learner._lower)
