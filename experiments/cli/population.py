@@ -91,7 +91,7 @@ def population(
         "max_think_s": max_think,
     }  # fmt: skip
     settings = {"traffic": traffic, "policies": names, "model": asdict(config), "pages_per_task": pages_per_task}
-    # whatever can be known to be wrong is known before earlier results are replaced
+    # what can be known to be wrong is known before anything is written
     if traces.detect(trace) != "workload":
         next(iter(traces.batches(trace, member=member, skip_damaged=skip_damaged)), None)
     if on_cluster:
@@ -108,7 +108,9 @@ def population(
         except KeyboardInterrupt:
             parts.close()
             what = "terminated" if terminated else "interrupted"
-            message = f"{what}; {parts.finished} finished tasks are kept in {out}, and --resume goes on from there"
+            message = (
+                f"{what}; {parts.finished} finished tasks are kept in {parts.folder}, and --resume goes on from there"
+            )
             if terminated:
                 click.echo(f"lpsm: {message}", err=True)
                 click.get_current_context().exit(TERMINATED)
@@ -121,7 +123,7 @@ def population(
         except OSError as error:
             parts.close()
             where = f"{error.filename}: " if error.filename is not None else ""
-            safe = f"{parts.finished} finished tasks are kept in {out}, and --resume goes on from there"
+            safe = f"{parts.finished} finished tasks are kept in {parts.folder}, and --resume goes on from there"
             raise OSError(f"{where}{error.strerror or error}; {safe}") from None
     if as_json:
         click.echo(json.dumps({**settings, **data}))

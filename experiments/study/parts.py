@@ -6,8 +6,8 @@ them against it, removes everything else, and has the rest computed again.  A ma
 command makes the folder, with which configuration (and its hash), libraries and program, and at the end the digest
 of every file.  Nothing in it depends on when, where or by how many workers it was made.
 
-Unlike `store.Store` it holds files in the place where they are wanted from the beginning, so that there is no
-last step in which much is copied or lost.
+Files grow in the place where they are wanted.  If finished results are there already, the new ones grow in
+`NAME.partial` beside them and take their name when they are whole: until then nothing happens to the earlier ones.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from experiments.study.store import JOURNAL, LIBRARIES, MANIFEST, source_digest, write_file
+from experiments.study.store import JOURNAL, LIBRARIES, MANIFEST, replace_folder, source_digest, write_file
 
 __all__ = ["Parts", "configuration_digest", "journal_of"]
 
@@ -58,10 +58,12 @@ class Parts:
     others : iterable of str
         Names of the files that are written beside the parts.
     resume : bool
-        Go on with what is there; otherwise a finished result of the same command is replaced.
+        Go on with what is there; otherwise a finished result of the same command is replaced, once this one is whole.
 
     Attributes
     ----------
+    folder : Path
+        Where files are written until the end.
     whole : dict of str to str
         Parts that need not be computed again, with their digests.
 
@@ -77,7 +79,9 @@ class Parts:
     def __init__(
         self, folder: Path, command: str, configuration: Mapping[str, Any], others: Iterable[str], *, resume: bool
     ) -> None:
-        self.folder = Path(os.path.abspath(folder))
+        self._wanted = Path(os.path.realpath(folder))
+        partial = self._wanted.with_name(self._wanted.name + ".partial")
+        self.folder = self._wanted
         plain = json.loads(json.dumps(configuration))
         self.manifest: dict[str, Any] = {
             "command": command,
@@ -88,14 +92,22 @@ class Parts:
         }
         self._others = frozenset(others)
         self.whole: dict[str, str] = {}
-        earlier = self._earlier(command)
+        earlier = self._earlier(self._wanted, command)
+        beside = self._earlier(partial, command)
+        if beside is not None and "files" in beside:  # stopped just before it took its name
+            replace_folder(partial, self._wanted)
+            earlier, beside = beside, None
+        if beside is not None:
+            self.folder, earlier = partial, beside
         if earlier is not None and resume:
             self._check_same(earlier)
             self._keep_whole({**earlier.get("files", {}), **journal_of(self.folder)})
         elif earlier is not None:
             if "files" not in earlier:
-                raise ValueError(f"{folder} holds an unfinished run: --resume goes on with it, removing it starts anew")
-            self.remove()
+                raise ValueError(
+                    f"{self.folder} holds an unfinished run: --resume goes on with it, removing it starts anew"
+                )
+            self.folder = partial
         self.folder.mkdir(parents=True, exist_ok=True)
         write_file(self.folder / JOURNAL, "".join(json.dumps(item) + "\n" for item in self.whole.items()))
         write_file(self.folder / MANIFEST, _json(self.manifest))
@@ -129,7 +141,13 @@ class Parts:
         return [self.folder / name for name in sorted(self.whole)]
 
     def finish(self, wanted: Iterable[str]) -> None:
-        """Remove parts that are not wanted, and list all files in the manifest: from here on the folder is complete."""
+        """Remove parts that are not wanted, and list all files in the manifest: from here on the folder is complete.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written, or somebody has put something into the earlier results that it is to replace.
+        """
         for name in set(self.whole) - {f"{RESULTS}/{name}" for name in wanted}:
             (self.folder / name).unlink()
             del self.whole[name]
@@ -137,6 +155,13 @@ class Parts:
         write_file(self.folder / MANIFEST, _json({**self.manifest, "files": {**self.whole, **beside}}))
         self.close()
         (self.folder / JOURNAL).unlink()
+        if self.folder != self._wanted:
+            try:
+                _ours(self._wanted, self._others)
+            except ValueError as error:
+                raise OSError(str(error)) from None
+            replace_folder(self.folder, self._wanted)
+            self.folder = self._wanted
 
     def close(self) -> None:
         """Stop here; what is finished stays."""
@@ -145,34 +170,20 @@ class Parts:
 
     def remove(self) -> None:
         """Remove everything of ours, and the folder if nothing else is in it."""
-        for path in self._ours():
+        for path in _ours(self.folder, self._others):
             path.unlink(missing_ok=True)
         for folder in (self.folder / RESULTS, self.folder):
             with suppress(OSError):
                 folder.rmdir()
 
-    def _ours(self) -> list[Path]:
-        """All files of this folder; one that is not ours is an error, and is never removed."""
-        found = []
-        for path in sorted(self.folder.rglob("*")):
-            name = path.relative_to(self.folder).as_posix()
-            temporary = path.name.startswith(".") and path.name.endswith(".tmp")
-            part = name.startswith(f"{RESULTS}/") and name.endswith(".parquet") and name.count("/") == 1
-            if path.is_dir() and not path.is_symlink() and name == RESULTS:
-                continue
-            if not (temporary or part or name in self._others or name in (MANIFEST, JOURNAL)):
-                raise ValueError(f"the output folder {self.folder} holds {name}, which this command did not write")
-            found.append(path)
-        return sorted(found, key=lambda path: path.name == MANIFEST)  # last, as it is what makes the others ours
-
-    def _earlier(self, command: str) -> dict[str, Any] | None:
-        folder = self.folder
+    def _earlier(self, folder: Path, command: str) -> dict[str, Any] | None:
+        """Return the manifest of what a folder holds, if it is results of the command, or None if there is nothing."""
         if folder.exists() and not folder.is_dir():
             raise ValueError(f"the output must be a folder, {folder} is a file")
         if not folder.exists() or not any(folder.iterdir()):
             return None
         present = {path.name for path in folder.iterdir()}
-        if MANIFEST not in present and not any(path.suffix == ".parquet" for path in self._ours()):
+        if MANIFEST not in present and not any(path.suffix == ".parquet" for path in _ours(folder, self._others)):
             return None  # stopped before anything was made, or after it was removed
         try:
             manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
@@ -181,7 +192,7 @@ class Parts:
             same = False
         if not same:
             raise ValueError(f"the output folder must be new or hold results of lpsm {command}, {folder} does not")
-        self._ours()
+        _ours(folder, self._others)
         return manifest
 
     def _check_same(self, earlier: Mapping[str, Any]) -> None:
@@ -197,12 +208,27 @@ class Parts:
                 raise ValueError(f"--resume needs the {what} that the folder was made with, {self.folder} has another")
 
     def _keep_whole(self, listed: Mapping[str, str]) -> None:
-        for path in self._ours():
+        for path in _ours(self.folder, self._others):
             name = path.relative_to(self.folder).as_posix()
             if name in listed and name.startswith(f"{RESULTS}/") and _digest(path) == listed[name]:
                 self.whole[name] = listed[name]
             elif name not in (MANIFEST, JOURNAL):
                 path.unlink()
+
+
+def _ours(folder: Path, others: Container[str]) -> list[Path]:
+    """All files of a folder; one that is not ours is an error, and is never removed."""
+    found = []
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        temporary = path.name.startswith(".") and path.name.endswith(".tmp")
+        part = name.startswith(f"{RESULTS}/") and name.endswith(".parquet") and name.count("/") == 1
+        if path.is_dir() and not path.is_symlink() and name == RESULTS:
+            continue
+        if not (temporary or part or name in others or name in (MANIFEST, JOURNAL)):
+            raise ValueError(f"the output folder {folder} holds {name}, which this command did not write")
+        found.append(path)
+    return sorted(found, key=lambda path: path.name == MANIFEST)  # last, as it is what makes the others ours
 
 
 def _digest(path: Path) -> str:

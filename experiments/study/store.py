@@ -24,7 +24,7 @@ from typing import Any
 
 import pandas as pd
 
-__all__ = ["Store", "content_digest", "csv_text", "source_digest", "write_file"]
+__all__ = ["Store", "content_digest", "csv_text", "replace_folder", "source_digest", "write_file"]
 
 MANIFEST = "manifest.json"
 JOURNAL = "finished.jsonl"
@@ -76,6 +76,22 @@ def write_file(path: Path, content: str | bytes) -> None:
     except BaseException:
         _remove_file(temporary)
         raise
+
+
+def replace_folder(made: Path, folder: Path) -> None:
+    """Give a finished folder its name; what had that name is removed afterwards.
+
+    Raises
+    ------
+    OSError
+        If one of them cannot be renamed.
+    """
+    old = folder.with_name(f".{folder.name}.replaced")
+    if folder.exists():
+        shutil.rmtree(old, ignore_errors=True)
+        folder.rename(old)
+    made.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def csv_text(frame: pd.DataFrame) -> str:
@@ -130,7 +146,7 @@ class Store:
     """
 
     def __init__(self, folder: Path, command: str, configuration: Mapping[str, Any]) -> None:
-        self.folder = Path(os.path.abspath(folder))
+        self.folder = Path(os.path.realpath(folder))
         self.partial = self.folder.with_name(self.folder.name + ".partial")
         self.manifest: dict[str, Any] = {
             "command": command,
@@ -173,12 +189,7 @@ class Store:
         }
         write_file(self.partial / MANIFEST, _json({**self.manifest, "files": digests}))
         self._check_replaceable(self.folder)  # somebody may have written there meanwhile
-        old = self.folder.with_name(self.folder.name + ".old")
-        if self.folder.exists():
-            shutil.rmtree(old, ignore_errors=True)
-            self.folder.rename(old)
-        self.partial.rename(self.folder)
-        shutil.rmtree(old, ignore_errors=True)
+        replace_folder(self.partial, self.folder)
 
     def abandon(self, *, keep: bool = True) -> None:
         """Give up: remove what is unfinished, unless parts are finished and (with `keep`) can be used again."""

@@ -25,3 +25,15 @@ def make(folder: Path, n_sessions: int, *, n_users: int = 5, pages: int = 3, see
 def contents(folder: Path) -> dict[str, bytes]:
     """Every file of a folder, at any depth."""
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def damaged(folder: Path) -> Path:
+    """Cut the last session of a trace off in the middle of a record."""
+    last = max(folder.iterdir())
+    last.write_text(last.read_text() + "cs20 7900")
+    return folder
+
+
+def population(trace: Path, out: Path, *more: str) -> list[str]:
+    """The command `lpsm population`, in this process and with few pages a task."""
+    return ["population", str(trace), "--pages-per-task", "6", "--out", str(out), "--jobs", "1", *more]

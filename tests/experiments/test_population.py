@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import errno
 import json
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,11 +15,9 @@ import netsim
 import traces
 from experiments.cli import main
 from experiments.report.population import population_text
-from experiments.study import parts as parts_module
 from experiments.study import population as study
-from experiments.study import store
 from experiments.study.population_summary import by_activity, summary
-from tests.experiments.browsing import contents, make
+from tests.experiments.browsing import contents, make, population
 
 Run = Callable[..., Result]
 POLICIES = "none,psm:100,bsd:1,lpsm:log"
@@ -32,18 +28,10 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make(tmp_path_factory.mktemp("browsing") / "sessions", 12)
 
 
-def arguments(trace: Path, out: Path, *more: str) -> list[str]:
-    return ["population", str(trace), "--pages-per-task", "6", "--out", str(out), "--jobs", "1", *more]
-
-
 @pytest.fixture(scope="module")
 def folder(trace: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from click.testing import CliRunner
-
-    from experiments.cli import main
-
     out = tmp_path_factory.mktemp("population") / "out"
-    result = CliRunner().invoke(main, arguments(trace, out, "--by", "session"))
+    result = CliRunner().invoke(main, population(trace, out, "--by", "session"))
     assert result.exit_code == 0, result.output
     return out
 
@@ -141,7 +129,7 @@ def test_the_same_seed_gives_the_same_bytes_with_one_process_with_two_and_in_thr
     lpsm: Run, folder: Path, trace: Path, tmp_path: Path
 ) -> None:
     for name, more in (("two", ("--jobs", "2")), ("threads", ("--jobs", "2", "--scheduler", "threads"))):
-        result = lpsm(*arguments(trace, tmp_path / name, "--by", "session", *more))
+        result = lpsm(*population(trace, tmp_path / name, "--by", "session", *more))
         assert result.exit_code == 0, result.output
         assert contents(tmp_path / name) == contents(folder)
 
@@ -202,7 +190,7 @@ def test_who_loses_is_counted_by_hand() -> None:
 
 
 def test_without_static_psm_the_words_are_of_savings_against_none_alone(lpsm: Run, trace: Path, tmp_path: Path) -> None:
-    result = lpsm(*arguments(trace, tmp_path / "out", "--policies", "bsd:1"))
+    result = lpsm(*population(trace, tmp_path / "out", "--policies", "bsd:1"))
     assert result.exit_code == 0, result.output
     words = (tmp_path / "out" / "population.txt").read_text()
     assert "bsd:1" in words
@@ -214,96 +202,11 @@ def test_without_static_psm_the_words_are_of_savings_against_none_alone(lpsm: Ru
 
 
 def test_json_is_one_object_and_agrees_with_the_files(lpsm: Run, trace: Path, tmp_path: Path) -> None:
-    data = json.loads(lpsm(*arguments(trace, tmp_path / "out", "--policies", "none,psm", "--json")).stdout)
+    data = json.loads(lpsm(*population(trace, tmp_path / "out", "--policies", "none,psm", "--json")).stdout)
     assert data["users"] == 5
     assert [row["policy"] for row in data["summary"]] == ["none", "psm:100"]
     printed = pd.read_csv(tmp_path / "out" / "summary.csv")
     assert [row["total_j"] for row in data["summary"]] == printed["total_j"].tolist()
-
-
-def test_resuming_repeats_what_is_not_whole_and_nothing_else(
-    lpsm: Run, folder: Path, trace: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    options = ("--by", "session", "--resume")
-    assert lpsm(*arguments(trace, out, *options)).exit_code == 0
-    assert contents(out) == contents(folder)
-    names = sorted(path.name for path in (out / "users").iterdir())
-    (out / "users" / names[0]).unlink()
-    (out / "users" / names[1]).write_bytes((out / "users" / names[1]).read_bytes()[:-7])
-    damaged = bytearray((out / "users" / names[2]).read_bytes())
-    damaged[40] ^= 1
-    (out / "users" / names[2]).write_bytes(damaged)
-    kept = os.stat(out / "users" / names[3])
-    assert lpsm(*arguments(trace, out, *options)).exit_code == 0
-    assert contents(out) == contents(folder)
-    again = os.stat(out / "users" / names[3])
-    assert (again.st_ino, again.st_mtime_ns) == (kept.st_ino, kept.st_mtime_ns)
-
-
-@pytest.mark.parametrize(
-    ("changed", "what"),
-    [(("--seed", "7"), "traffic"), (("--policies", "none,bsd:1"), "policies"), (("--mss", "1000"), "model"),
-     (("--by", "user"), "traffic"), (("--pages-per-task", "7"), "pages_per_task")],
-)  # fmt: skip
-def test_resuming_another_configuration_is_refused_and_touches_nothing(
-    lpsm: Run, complaint: Callable[..., str], folder: Path, trace: Path, changed: tuple[str, ...], what: str
-) -> None:
-    before = contents(folder)
-    line = complaint(*arguments(trace, folder, "--by", "session", "--resume", *changed))
-    assert "configuration" in line
-    assert what in line
-    assert contents(folder) == before
-
-
-def test_a_full_disk_is_one_clear_line_and_what_was_finished_stays(
-    lpsm: Run, folder: Path, trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written = 0
-    really = store.write_file
-
-    def full(path: Path, content: str | bytes) -> None:
-        nonlocal written
-        written += path.suffix == ".parquet"
-        if written > 2:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-        really(path, content)
-
-    monkeypatch.setattr(parts_module, "write_file", full)
-    out = tmp_path / "out"
-    result = lpsm(*arguments(trace, out, "--by", "session"))
-    assert result.exit_code == 2
-    errors = [line for line in result.stderr.splitlines() if line.startswith("lpsm: ")]
-    assert len(errors) == 1
-    assert "No space left on device" in errors[0]
-    assert "2 finished tasks are kept" in errors[0]
-    monkeypatch.undo()
-    assert not list(out.rglob("*.tmp"))
-    assert lpsm(*arguments(trace, out, "--by", "session", "--resume")).exit_code == 0
-    assert contents(out) == contents(folder)
-
-
-def test_an_unfinished_folder_is_not_replaced_but_a_finished_one_is(
-    lpsm: Run, complaint: Callable[..., str], trace: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    assert lpsm(*arguments(trace, out, "--policies", "none,psm")).exit_code == 0
-    assert lpsm(*arguments(trace, out, "--policies", "none")).exit_code == 0
-    manifest = json.loads((out / "manifest.json").read_text())
-    del manifest["files"]
-    (out / "manifest.json").write_text(json.dumps(manifest))
-    assert "--resume" in complaint(*arguments(trace, out, "--policies", "none"))
-
-
-def test_a_folder_with_somebody_elses_file_is_left_alone(
-    lpsm: Run, complaint: Callable[..., str], trace: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    assert lpsm(*arguments(trace, out, "--policies", "none")).exit_code == 0
-    (out / "users" / "letter.txt").write_text("dear")
-    assert "letter.txt" in complaint(*arguments(trace, out, "--policies", "none"))
-    assert "letter.txt" in complaint(*arguments(trace, out, "--policies", "none", "--resume"))
-    assert (out / "users" / "letter.txt").read_text() == "dear"
 
 
 @pytest.mark.parametrize(
@@ -324,46 +227,18 @@ def test_a_folder_with_somebody_elses_file_is_left_alone(
 def test_a_bad_value_is_one_line_and_leaves_nothing(
     complaint: Callable[..., str], trace: Path, tmp_path: Path, more: tuple[str, ...], rule: str
 ) -> None:
-    assert rule in complaint(*arguments(trace, tmp_path / "out", *more))
+    assert rule in complaint(*population(trace, tmp_path / "out", *more))
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_damaged_trace_is_one_line_and_leaves_nothing(
-    complaint: Callable[..., str], lpsm: Run, tmp_path: Path
-) -> None:
-    trace = make(tmp_path / "sessions", 6)
-    last = max(trace.iterdir())
-    last.write_text(last.read_text() + "cs20 7900")
-    out = tmp_path / "out"
-    line = complaint(*arguments(trace, out, "--by", "session", "--policies", "none"))
-    assert last.name in line
-    assert not out.exists()
-    assert lpsm(*arguments(trace, out, "--policies", "none", "--skip-damaged")).exit_code == 0
 
 
 def test_members_choose_sessions_and_a_workload_is_one_user(
     lpsm: Run, trace: Path, workload: Path, tmp_path: Path
 ) -> None:
-    few = lpsm(*arguments(trace, tmp_path / "few", "--member", "con[12].*", "--policies", "none", "--json"))
+    few = lpsm(*population(trace, tmp_path / "few", "--member", "con[12].*", "--policies", "none", "--json"))
     assert json.loads(few.stdout)["users"] == 2
-    short = lpsm(*arguments(trace, tmp_path / "short", "--by", "session", "--policies", "none", "--max-think", "30"))
+    short = lpsm(*population(trace, tmp_path / "short", "--by", "session", "--policies", "none", "--max-think", "30"))
     assert "absences" in short.stderr
     assert rows_of(tmp_path / "short")["elapsed_s"].max() < 3 * 31
-    one = lpsm(*arguments(workload, tmp_path / "one", "--policies", "none,psm", "--json"))
+    one = lpsm(*population(workload, tmp_path / "one", "--policies", "none,psm", "--json"))
     assert json.loads(one.stdout)["users"] == 1
     assert rows_of(tmp_path / "one")["pages"].tolist() == [3, 3]
-
-
-@pytest.mark.parametrize("wrong", ["scheduler", "trace"])
-def test_what_is_wrong_from_the_start_leaves_earlier_results_as_they_were(tmp_path, wrong):
-    table, empty, out = tmp_path / "t.csv", tmp_path / "empty.csv", tmp_path / "out"
-    table.write_text("time,bytes\n0.5,2000\n9.5,3000\n30,500\n")
-    empty.write_text("")
-    command = ["population", str(table), "--policies", "none,psm", "--jobs", "1", "--out", str(out)]
-    assert CliRunner().invoke(main, command).exit_code == 0
-    before = {path.name: path.read_bytes() for path in out.rglob("*") if path.is_file()}
-    other = ["--scheduler", "tcp://127.0.0.1:1"] if wrong == "scheduler" else ["--jobs", "1"]
-    source = str(empty if wrong == "trace" else table)
-    result = CliRunner().invoke(main, ["population", source, "--policies", "none,psm", *other, "--out", str(out)])
-    assert result.exit_code == 2
-    assert {path.name: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
