@@ -219,7 +219,7 @@ def simulate_cell(
 
 def _own(policy: str | Policy, config: SimulationConfig) -> Policy:
     if isinstance(policy, str):
-        return policies.make(policy, beacon_interval_ns=config.beacon_interval_ns)
+        return policies.make(policy, beacon_interval_ns=config.beacon_interval_ns, radio=config.radio)
     if isinstance(policy, type) or not callable(getattr(policy, "plan", None)):
         raise TypeError(f"policy must be a name or an object with a method plan, got {policy!r}")
     for name in ("spec", "host_aware"):

@@ -14,13 +14,14 @@ time and energy to wake up, the poll frame itself.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from netsim.access_point import AccessPoint, deliver
 from netsim.clock import Clock, Occurrence
-from netsim.policies.protocol import Plan, Policy, View
+from netsim.policies.protocol import Frame, HostFrame, Observer, Plan, Policy, View
 from netsim.policies.static import AlwaysAwake
-from netsim.tcp import Packet
+from netsim.tcp import Endpoint, Packet
 
 __all__ = ["LONG_AGO_NS", "Station"]
 
@@ -69,6 +70,7 @@ class Station:
         self._env = env
         self._access_point = access_point
         self._policy = policy
+        self._observe = policy.observe if isinstance(policy, Observer) else None
         self._interval_ns = beacon_interval_ns
         self._view = View("idle", 0, None, None, 0, 0, (), None)
         self._alone = alone
@@ -112,6 +114,8 @@ class Station:
             return
         self.advance(now)
         self._view.last_sent_ns = now
+        if self._observe is not None:
+            self._tell(packet, packet.to.peer, now, now, sent=True)
         self._wake(now)
         if self._alone:
             self._access_point.uplink(packet)
@@ -140,9 +144,9 @@ class Station:
         if self._gate_open:
             self._plan = None
             if self._alone:
-                left = self._access_point.downlink(now, packet, self._deliver)
+                left = self._access_point.downlink(now, packet, self._receiver(now))
             else:
-                left = self._count_down(now, packet)
+                left = self._count_down(now, packet, now)
             if left > self._busy_until_ns:
                 self._busy_until_ns = left
             return
@@ -160,11 +164,11 @@ class Station:
         self.air_up_ns += point.air_up.busy_ns - before
         self.lost += point.lost - lost
 
-    def _count_down(self, at_ns: int, packet: Packet) -> int:
+    def _count_down(self, at_ns: int, packet: Packet, reached_ns: int) -> int:
         """Put a frame for this client onto air that is shared, keeping its account; return when it has left it."""
         point = self._access_point
         before, lost = point.air_down.busy_ns, point.lost
-        arrival = point.downlink(at_ns, packet, self._deliver)
+        arrival = point.downlink(at_ns, packet, self._receiver(reached_ns))
         self.air_down_ns += point.air_down.busy_ns - before
         self.lost += point.lost - lost
         return arrival
@@ -176,6 +180,24 @@ class Station:
         self._view.last_received_ns = self._env.now
         packet: Packet = event._value
         packet.to.receive(packet)
+
+    def _receiver(self, reached_ns: int) -> Callable[[Occurrence], None]:
+        """Return who meets a frame that reached the access point at `reached_ns`."""
+        return self._deliver if self._observe is None else partial(self._deliver_stamped, reached_ns)
+
+    def _deliver_stamped(self, reached_ns: int, event: Occurrence) -> None:
+        packet: Packet = event._value
+        self._tell(packet, packet.to, self._env.now, reached_ns, sent=False)
+        self._deliver(event)
+
+    def _tell(self, packet: Packet, endpoint: Endpoint, at_ns: int, reached_ns: int, *, sent: bool) -> None:
+        """Let the policy observe a frame of the client's `endpoint`."""
+        assert self._observe is not None
+        host = None
+        if self._policy.host_aware:
+            wanted, completes = (True, False) if sent else endpoint.foresee(packet)
+            host = HostFrame(endpoint, packet.flag != 0, packet.length, completes, wanted)
+        self._observe(Frame(sent, at_ns, reached_ns, packet.size_bytes, host))
 
     # -- time
 
@@ -313,11 +335,11 @@ class Station:
         self._gate_open = True
         self._plan = None
         busy = at_ns
-        for packet in self._buffer:
+        for packet, reached in zip(self._buffer, self._arrivals, strict=True):
             if self._alone:
-                busy = self._access_point.downlink(at_ns, packet, self._deliver)
+                busy = self._access_point.downlink(at_ns, packet, self._receiver(reached))
             else:
-                busy = self._count_down(at_ns, packet)
+                busy = self._count_down(at_ns, packet, reached)
         self._busy_until_ns = max(busy, self._transmitted_ns)
         self._buffer.clear()
         self._arrivals.clear()

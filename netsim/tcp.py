@@ -233,6 +233,16 @@ class Endpoint:
         if self._ack_sent < self._received and length == config.mss_bytes:
             self.acknowledge()
 
+    def foresee(self, packet: Packet) -> tuple[bool, bool]:
+        """Return whether taking in `packet` now would change anything, and complete the message expected."""
+        received, reached = self._received, packet.seq + packet.length
+        if self._closed or (packet.length and reached <= received):
+            return False, False
+        if packet.seq <= received:
+            for seq in sorted(self._out_of_order):
+                reached = max(reached, self._out_of_order[seq]) if seq <= reached else reached
+        return True, packet.seq <= received < reached == self._expected
+
     def _advance(self) -> bool:
         """Join the segments that are in order by now; return whether there were any."""
         before = self._received

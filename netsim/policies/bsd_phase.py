@@ -30,6 +30,8 @@ class PhaseBoundedSlowdown:
         Longest sleep, at least a beacon interval.
     beacon_interval_ns : int
         Time between beacons.
+    policy : str
+        What it is called in its name.
 
     Notes
     -----
@@ -39,10 +41,15 @@ class PhaseBoundedSlowdown:
     host_aware = False
 
     def __init__(
-        self, p: str | float | Fraction, *, max_sleep_ms: int = 900, beacon_interval_ns: int = 100_000_000
+        self,
+        p: str | float | Fraction,
+        *,
+        max_sleep_ms: int = 900,
+        beacon_interval_ns: int = 100_000_000,
+        policy: str = "bsd-phase",
     ) -> None:
-        slowdown = positive_fraction("bsd-phase", p)
-        self.spec = f"bsd-phase:{float(slowdown):g}"
+        slowdown = positive_fraction(policy, p)
+        self.spec = f"{policy}:{float(slowdown):g}"
         self._interval_ns = beacon_interval_ns
         self._max_beacons = whole_beacons(max_sleep_ms, beacon_interval_ns)
         self._one, self._more = slowdown.denominator, slowdown.denominator + slowdown.numerator  # their ratio is 1 + p

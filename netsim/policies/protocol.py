@@ -6,6 +6,8 @@ at *each beacon that it listens to*.  The answer says how long to stay awake wit
 the gate open, which beacon to listen to next, and whether sending something
 opens the gate.  A policy sees nothing that a real client could not know.
 
+A policy that also has a method `observe(frame)` is told of every frame as it is sent or received.
+
 A whole policy in a few lines, listening to every third beacon:
 
 >>> class EveryThird:
@@ -21,9 +23,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
-__all__ = ["FOREVER_NS", "Plan", "Policy", "View"]
+__all__ = ["FOREVER_NS", "Frame", "HostFrame", "Observer", "Plan", "Policy", "View"]
 
 FOREVER_NS = 2**62
 """Later than any instant of a run (146 years)."""
@@ -102,4 +104,61 @@ class Policy(Protocol):
 
     def plan(self, view: View) -> Plan:
         """Decide; called as the module says."""
+        ...
+
+
+class HostFrame(NamedTuple):
+    """What the host knows of a frame and the link does not.
+
+    Attributes
+    ----------
+    connection : object
+        Which connection it belongs to; to be compared only.
+    opening : bool
+        Whether it is part of opening the connection (a SYN or its answer).
+    payload_bytes : int
+        Without the header.
+    completes : bool
+        Whether, received, it completes the message that was expected.
+    wanted : bool
+        Whether, received, it has anything to say: it is no repetition, and its connection still exists.
+    """
+
+    connection: object
+    opening: bool
+    payload_bytes: int
+    completes: bool
+    wanted: bool
+
+
+class Frame(NamedTuple):
+    """A frame that the client has just handed to its transmitter, or received.
+
+    Attributes
+    ----------
+    sent : bool
+        Sent, or else received.
+    at_ns : int
+        The instant.
+    reached_ns : int
+        Of a frame received, when it reached the access point, as that stamped it; of one sent, `at_ns`.
+    size_bytes : int
+        With its header.
+    host : HostFrame or None
+        None unless the policy is `host_aware`.
+    """
+
+    sent: bool
+    at_ns: int
+    reached_ns: int
+    size_bytes: int
+    host: HostFrame | None
+
+
+@runtime_checkable
+class Observer(Protocol):
+    """A policy that wants to know of every frame, before anything is done about it."""
+
+    def observe(self, frame: Frame) -> None:
+        """Take note; called in the order of time, and between calls of `plan` as things happen."""
         ...

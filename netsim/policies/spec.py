@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from fractions import Fraction
 
 from netsim.policies.protocol import Policy
+from netsim.radio import RadioConfig
 
 __all__ = ["KINDS", "canonical", "make"]
 
@@ -18,7 +19,11 @@ KINDS = {
     "twt": "twt:INTERVAL_MS[:SERVICE_MS] awake in fixed service periods (default 10 ms), asleep between them",
     "bsd": "bsd[:P] Bounded Slowdown: a response is at most 1 + P times as slow (default 1)",
     "bsd-phase": "bsd-phase[:P] the same bound, kept beacon by beacon with less time awake (default 1)",
+    "bsd-host": "bsd-host[:P] host-aware: bsd-phase while anything is outstanding, 5 s naps otherwise (default 1)",
+    "hold": "hold[:MS] host-aware: awake MS ms after a frame (default 50), then each beacon, while waiting; else naps",
     "lpsm": "lpsm[:log] polling times learned by Learn-alpha, energy term 1/T or 1/log T",
+    "lpsm2": "lpsm2[:TARGET[:PUSH_MS]] host-aware: schedules learned from exact losses; slowdown TARGET (default 1.05)",
+    "lpsm2-link": "lpsm2-link[:TARGET[:PUSH_MS]] link-only: the same, inferring from frame sizes what is outstanding",
 }
 """Every kind of policy, and how it is written."""
 
@@ -26,8 +31,8 @@ _BEACON_INTERVAL_NS = 100_000_000
 _NS_PER_MS = 1_000_000
 
 
-def make(spec: str, *, beacon_interval_ns: int = _BEACON_INTERVAL_NS) -> Policy:
-    """Make a fresh policy from its name.
+def make(spec: str, *, beacon_interval_ns: int = _BEACON_INTERVAL_NS, radio: RadioConfig | None = None) -> Policy:
+    """Make a fresh policy from its name; `radio` is for those that weigh energy.
 
     Raises
     ------
@@ -57,6 +62,17 @@ def make(spec: str, *, beacon_interval_ns: int = _BEACON_INTERVAL_NS) -> Policy:
         from netsim.policies.bsd_phase import PhaseBoundedSlowdown
 
         return PhaseBoundedSlowdown(parameter or "1", beacon_interval_ns=beacon_interval_ns)
+    if kind == "bsd-host":
+        from netsim.policies.host import HostBoundedSlowdown
+
+        return HostBoundedSlowdown(parameter or "1", beacon_interval_ns=beacon_interval_ns)
+    if kind == "hold":
+        from netsim.policies.host import HoldThenBeacons
+
+        hold = _whole(spec, parameter or "50", "the time awake", 0, unit=" of milliseconds")
+        return HoldThenBeacons(hold, beacon_interval_ns=beacon_interval_ns)
+    if kind in ("lpsm2", "lpsm2-link"):
+        return _lpsm2(spec, kind, parameter, beacon_interval_ns, radio)
     if kind == "twt":
         from netsim.policies.twt import TargetWakeTime
 
@@ -105,6 +121,20 @@ def _lpsm(spec: str, parameter: str, interval_ns: int) -> Policy:
     energy_term = "1/log T" if parameter else "1/T"
     learner = PollingLearner(PollingConfig.thesis(energy_term))
     return Lpsm(learner, "lpsm:log" if parameter else "lpsm", beacon_interval_ns=interval_ns)
+
+
+def _lpsm2(spec: str, kind: str, parameter: str, interval_ns: int, radio: RadioConfig | None) -> Policy:
+    from netsim.policies.lpsm2 import Lpsm2, Lpsm2Config
+
+    target, colon, push = parameter.partition(":")
+    try:
+        config = Lpsm2Config(
+            max_slowdown=float(target or Lpsm2Config().max_slowdown),
+            max_push_delay_s=float(push) / 1000.0 if colon else None,
+        )
+    except ValueError as error:
+        raise ValueError(f"policy {spec!r}: {error}; write {KINDS[kind].split()[0]}") from None
+    return Lpsm2(config, host_aware=kind == "lpsm2", radio=radio, beacon_interval_ns=interval_ns)
 
 
 def _whole(spec: str, text: str, what: str, least: int, *, unit: str = "") -> int:

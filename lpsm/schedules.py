@@ -1,0 +1,302 @@
+"""Sleep schedules as experts: what each would have cost, exactly, in an episode that is over.
+
+What it models: a client that waits.  Its time is cut into *episodes*: one begins when the
+client could sleep, and ends when the next frame for it reaches the access point, or, if none
+does, when the client itself sends something.  A *schedule* says, for the time since an
+*origin*, when the client is awake and which beacons it listens to when it is not.  Once an
+episode is over, what every schedule would have done in it follows without approximation:
+how long it would have been awake, how many beacons it would have heard, and how much later
+than at the access point the frame would have come through.  So experts get full information,
+whichever was followed.
+
+What it leaves out: what a delay does to the rest of the traffic (a page that waits is a
+longer page), and everything about networks: instants are given, in integer nanoseconds.
+
+The idea of stamping arrivals, so that a loss can be exact, is in Monteleoni 2006, section
+2.5.5; episodes and schedules are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpsm._compile import compiled
+
+__all__ = [
+    "AWAKE",
+    "BEACONS",
+    "DELAY",
+    "Schedule",
+    "charge",
+    "standard_schedules",
+    "step",
+    "table",
+    "typical_costs",
+    "walk",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+NEVER_NS = 2**62
+_NS_PER_MS = 1_000_000
+_J_PER_MW_NS = 1e-12
+
+# columns of a table of schedules
+HOLD_FROM, HOLD_TO, DUTY_FROM, DUTY_TO, DUTY_NS, DENSE_NS, STRIDE, LONGEST, N_COLUMNS = range(9)
+# columns of what `walk` finds
+AWAKE, BEACONS, DELAY = range(3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """When to be awake, and which beacons to listen to, by the time since the origin.
+
+    Awake in [`hold_from_ms`, `hold_to_ms`); inside [`duty_from_ms`, `duty_to_ms`) awake for the first `duty` of
+    every beacon interval.  Otherwise asleep, listening to every `stride`-th beacon after the origin; or, if
+    `stride` is 0, to every beacon until `dense_ms`, and then after 1, 2, 4, .. more, at most `longest` apart.
+    Asleep, the client can become awake at beacons that it listens to, and only there.
+
+    Attributes
+    ----------
+    hold_from_ms, hold_to_ms, duty_from_ms, duty_to_ms, dense_ms : float
+        Times since the origin, milliseconds, not negative.
+    duty : float
+        Part of the beacon interval, in [0, 1).
+    stride, longest : int
+        In beacons.
+    """
+
+    hold_from_ms: float = 0.0
+    hold_to_ms: float = 0.0
+    duty_from_ms: float = 0.0
+    duty_to_ms: float = 0.0
+    duty: float = 0.0
+    dense_ms: float = 0.0
+    stride: int = 0
+    longest: int = 50
+
+    def __post_init__(self) -> None:
+        for name in ("hold_from_ms", "hold_to_ms", "duty_from_ms", "duty_to_ms", "dense_ms"):
+            value = getattr(self, name)
+            if not 0.0 <= value <= 1e9:
+                raise ValueError(f"{name} must lie in [0, 1e9] ms, got {value}")
+        if not 0.0 <= self.duty < 1.0:
+            raise ValueError(f"duty must lie in [0, 1), got {self.duty}")
+        if self.stride < 0 or self.longest < 1:
+            raise ValueError(f"stride must be at least 0 and longest at least 1, got {self.stride} and {self.longest}")
+
+
+def standard_schedules() -> tuple[Schedule, ...]:
+    """Return 45 schedules: held, doubling, periodic, asleep first, and on duty for part of every beacon interval.
+
+    >>> len(standard_schedules()), len(set(standard_schedules()))
+    (45, 45)
+    """
+    held = [Schedule(hold_to_ms=hold, dense_ms=3200) for hold in (0, 50, 100, 200, 400, 800, 1600)]
+    doubling = [Schedule(hold_to_ms=hold, dense_ms=hold) for hold in (0, 50, 200)]
+    periodic = [Schedule(stride=stride) for stride in (1, 2, 4, 9, 50)]
+    asleep_first = [
+        Schedule(hold_from_ms=asleep, hold_to_ms=asleep * times, dense_ms=3200)
+        for asleep in (100, 200, 400, 800)
+        for times in (1.5, 2, 4)
+    ]
+    on_duty = [
+        Schedule(duty_from_ms=start, duty_to_ms=end, duty=duty, dense_ms=3200)
+        for start, end in ((0, 400), (0, 1600), (100, 800), (200, 800), (400, 1600), (800, 3200))
+        for duty in (0.25, 0.5, 0.75)
+    ]
+    return (*held, *doubling, *periodic, *asleep_first, *on_duty)
+
+
+def table(schedules: Sequence[Schedule], beacon_interval_ns: int) -> Ints:
+    """Return the schedules in nanoseconds and beacons, shape (n, 8), as the kernels take them.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    if not schedules:
+        raise ValueError("schedules must name at least one, got none")
+    rows = np.empty((len(schedules), N_COLUMNS), dtype=np.int64)
+    for row, schedule in zip(rows, schedules, strict=True):
+        row[HOLD_FROM] = round(schedule.hold_from_ms * _NS_PER_MS)
+        row[HOLD_TO] = round(schedule.hold_to_ms * _NS_PER_MS)
+        row[DUTY_FROM] = round(schedule.duty_from_ms * _NS_PER_MS)
+        row[DUTY_TO] = round(schedule.duty_to_ms * _NS_PER_MS)
+        row[DUTY_NS] = round(schedule.duty * beacon_interval_ns)
+        row[DENSE_NS] = round(schedule.dense_ms * _NS_PER_MS)
+        row[STRIDE], row[LONGEST] = schedule.stride, schedule.longest
+    return rows
+
+
+@compiled
+def step(row: Ints, interval_ns: int, origin_ns: int, now_ns: int) -> tuple[int, int, int]:
+    """Return what a schedule does at an instant at which it may still be, or become, awake.
+
+    Parameters
+    ----------
+    row : array of int64, shape (8,)
+        A row of `table`.
+    interval_ns : int
+        Time between beacons, which are at its multiples.
+    origin_ns, now_ns : int
+        The origin, and the instant, not before it.
+
+    Returns
+    -------
+    tuple of int
+        Until when it is awake (`now_ns`: asleep at once), the beacon it listens to after that, and, if that beacon and
+        all after it are evenly spaced and find it asleep, their spacing, else 0.
+    """
+    since = now_ns - origin_ns
+    until = now_ns
+    if row[HOLD_FROM] <= since < row[HOLD_TO]:
+        until = origin_ns + row[HOLD_TO]
+    elif row[DUTY_FROM] <= since < row[DUTY_TO] and now_ns % interval_ns < row[DUTY_NS]:
+        until = now_ns // interval_ns * interval_ns + row[DUTY_NS]
+    passed = until // interval_ns
+    if row[STRIDE] > 0:
+        first = origin_ns // interval_ns
+        wake = first + ((passed - first) // row[STRIDE] + 1) * row[STRIDE]
+        spacing = row[STRIDE]
+    else:
+        wake = passed + 1
+        spacing = 0
+        last_dense = (origin_ns + row[DENSE_NS]) // interval_ns
+        if passed >= last_dense:
+            gap, wake = 1, last_dense + 1
+            while wake <= passed:
+                gap = min(2 * gap, row[LONGEST])
+                if gap == row[LONGEST]:
+                    wake += max(0, passed - wake) // gap * gap
+                wake += gap
+            spacing = gap if gap == row[LONGEST] else 0
+    if wake * interval_ns - origin_ns < max(row[HOLD_TO], row[DUTY_TO]):
+        spacing = 0
+    return until, wake * interval_ns, spacing * interval_ns
+
+
+@compiled
+def walk(
+    rows: Ints, interval_ns: int, origin_ns: int, start_ns: int, end_ns: int, arrived: bool, sent_ns: int, out: Ints
+) -> None:
+    """Find what every schedule would have done in an episode.
+
+    Parameters
+    ----------
+    rows : array of int64, shape (n, 8)
+        As `table` returns them.
+    interval_ns : int
+        Time between beacons.
+    origin_ns, start_ns, end_ns : int
+        The origin; the episode, in which the client is awake at first: origin <= start < end.
+    arrived : bool
+        Whether a frame reaching the access point ended it; otherwise the client's sending did.
+    sent_ns : int
+        If a frame has arrived, when the client is known to have sent something after it, which lets the frame out;
+        `NEVER_NS`: not before it was heard of.
+    out : array of int64, shape (n, 3)
+        Receives nanoseconds awake within the episode, beacons listened to (with that which lets the frame out), and
+        nanoseconds of delay.  A frame that arrives exactly at a beacon is not in time for it.
+    """
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        awake = beacons = delay = 0
+        now = start_ns
+        while True:
+            until, wake, spacing = step(row, interval_ns, origin_ns, now)
+            if until > now:
+                awake += min(until, end_ns) - now
+                if end_ns <= until:
+                    break
+            if end_ns < wake:
+                if arrived:
+                    delay = min(wake, sent_ns) - end_ns
+                    beacons += wake <= sent_ns
+                break
+            now = wake
+            beacons += 1
+            if spacing > 0:
+                more = (end_ns - wake) // spacing
+                now += more * spacing
+                beacons += more
+        out[i, AWAKE] = awake
+        out[i, BEACONS] = beacons
+        out[i, DELAY] = delay
+
+
+@compiled
+def charge(found: Ints, awake_mw: float, beacon_mj: float, price_w: float, costs: Floats) -> float:
+    """Turn what `walk` found into joules.
+
+    Parameters
+    ----------
+    found : array of int64, shape (n, 3)
+        From `walk`.
+    awake_mw, beacon_mj : float
+        Power awake above that asleep, milliwatts; energy of a beacon, millijoules.
+    price_w : float
+        What a second of delay is worth, joules: watts.
+    costs : array of float64, shape (n,)
+        Receives the costs, joules.
+
+    Returns
+    -------
+    float
+        The smallest cost.
+    """
+    least = np.inf
+    for i in range(found.shape[0]):
+        energy = awake_mw * found[i, AWAKE] * _J_PER_MW_NS + beacon_mj * found[i, BEACONS] * 1e-3
+        costs[i] = energy + price_w * found[i, DELAY] * 1e-9
+        least = min(least, costs[i])
+    return least
+
+
+def typical_costs(
+    rows: Ints,
+    beacon_interval_ns: int,
+    responses_ms: Sequence[float],
+    awake_mw: float,
+    beacon_mj: float,
+    price_w: float,
+    *,
+    phases: int = 10,
+    arrived: bool = True,
+) -> Floats:
+    """Return every schedule's mean cost over waits of these lengths, begun at evenly spaced phases of the beacon.
+
+    Parameters
+    ----------
+    rows, awake_mw, beacon_mj, price_w
+        As `walk` and `charge` take them.
+    beacon_interval_ns : int
+        Time between beacons.
+    responses_ms : sequence of float
+        Lengths of the episodes, milliseconds; each begins at its origin.
+    phases : int
+        How many phases, 0 among them.
+    arrived : bool
+        Whether a frame ends them.
+
+    Returns
+    -------
+    array of float64, shape (n,)
+        Joules.
+    """
+    found, costs = np.empty((len(rows), 3), dtype=np.int64), np.empty(len(rows))
+    total = np.zeros(len(rows))
+    for response in responses_ms:
+        for phase in range(phases):
+            start = phase * beacon_interval_ns // phases
+            end = start + round(response * _NS_PER_MS)
+            walk(rows, beacon_interval_ns, start, start, end, arrived, NEVER_NS, found)
+            charge(found, awake_mw, beacon_mj, price_w, costs)
+            total += costs
+    return total / (len(responses_ms) * phases)

@@ -1,0 +1,369 @@
+"""LPSM2: learn from exact losses when to be awake while an answer is awaited.
+
+The client's time is cut into episodes (`lpsm.schedules`).  Each belongs to a context, by what
+is outstanding, and each context has a Learn-alpha of its own over sleep schedules:
+
+* S: a connection is being opened; T: a reply is coming in;
+* W1 .. W4: so many requests are waiting and no reply is coming in (4: or more);
+* I: nothing is outstanding.
+
+When an episode is over, every schedule is charged what it would have cost: energy, and the
+delay it would have caused, times a price lambda, over the number of requests waiting.  The
+price is found by dual ascent, so that what the user states is a slowdown.  The schedule of
+largest weight is followed.  In W the schedules' time runs from the oldest request that is
+waiting, so that a frame for something else does not make a long wait look young.
+
+`lpsm2` knows from the host what is outstanding; `lpsm2-link` infers it (`awareness`).
+
+To study what was learned: with `Lpsm2Config(record=True)`, `policy.record` (of a run,
+`result.final_policy.record`) is one `Round` an episode, in order, with the cost of every
+schedule.  Stacking the costs of a context gives losses for `lpsm.hindsight`: the best fixed
+schedule is `costs.sum(axis=0).argmin()`, and `hindsight` finds the best switching sequence.
+Schedules are in the order of `config.schedules`.  They were priced with the lambda of the
+moment; `Round.awake_ns`, `.beacons` and `.delay_ns` let them be priced anew.
+
+The learner is Monteleoni 2006, section 2.2.3; the rest is ours.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpsm import schedules as expert
+from lpsm.experts import LearnAlpha, StaticExpert, alpha_grid
+from lpsm.schedules import Schedule, standard_schedules
+from netsim import streams
+from netsim.policies.awareness import HostAccount, LinkAccount
+from netsim.policies.protocol import Frame, Plan, View
+from netsim.radio import RadioConfig
+
+__all__ = ["CONTEXTS", "Lpsm2", "Lpsm2Config", "Round"]
+
+CONTEXTS = ("S", "T", "W1", "W2", "W3", "W4", "I")
+_S, _T, _W, _I = 0, 1, 2, 6
+_MOST_WAITING = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lpsm2Config:
+    """Every constant of LPSM2, and switches that take its parts away.
+
+    Attributes
+    ----------
+    max_slowdown : float
+        What the user asks for: mean latency over that without power saving, above 1.
+    max_push_delay_s : float or None
+        If given, I has a price of its own, by which what comes unasked is delayed so much on average.
+    schedules : tuple of Schedule
+        The experts.
+    rate_per_j : float
+        Nats a joule: how much faster than its excess cost an expert's logarithmic weight falls.
+    horizon : int
+        Rounds for which the grid of switching rates is made.
+    price_w, least_price_w, most_price_w : float
+        Lambda at first, and its range: watts, joules for a second of delay.
+    price_step : float
+        By how much ln lambda moves for a second too much or too little.
+    longest_response_s : float
+        A longer wait allows no more delay than this one.
+    shortest_s : float
+        Shorter episodes are no rounds: the share steps of many would wash out the weights.
+    prior_ms : tuple of float
+        Every context but I starts with one round: the mean cost over waits so long, at 10 phases of the beacon.
+    idle_prior_s : float
+        I starts with one round of such silence; 0: none.
+    silence_s : float
+        After so long without a frame, `lpsm2-link` takes nothing to be outstanding.
+    contexts, clock, share_delay, prior, dual, learn_alpha : bool
+        The parts: one learner a context, or a single one; the clock of W; delay over the requests waiting; the first
+        rounds; dual ascent, or lambda as it is at first; Learn-alpha, or Static-expert.
+    sample_seed : int or None
+        If given, the schedule is drawn by weight at the start of every episode, in place of the largest.
+    record : bool
+        Whether to keep every round.
+    """
+
+    max_slowdown: float = 1.05
+    max_push_delay_s: float | None = None
+    schedules: tuple[Schedule, ...] = field(default_factory=standard_schedules)
+    rate_per_j: float = 1.0
+    horizon: int = 1000
+    price_w: float = 6.0
+    least_price_w: float = 2.0
+    most_price_w: float = 60.0
+    price_step: float = 3.0
+    longest_response_s: float = 10.0
+    shortest_s: float = 1e-6
+    prior_ms: tuple[float, ...] = (25.0, 50.0, 100.0, 200.0, 400.0, 800.0, 1600.0)
+    idle_prior_s: float = 10.0
+    silence_s: float = 10.0
+    contexts: bool = True
+    clock: bool = True
+    share_delay: bool = True
+    prior: bool = True
+    dual: bool = True
+    learn_alpha: bool = True
+    sample_seed: int | None = None
+    record: bool = False
+
+    def __post_init__(self) -> None:
+        if not 1.0 < self.max_slowdown < math.inf:
+            raise ValueError(f"max_slowdown must be a number above 1, got {self.max_slowdown}")
+        for name in ("rate_per_j", "price_step", "longest_response_s", "silence_s", "least_price_w"):
+            if not 0.0 < getattr(self, name) < math.inf:
+                raise ValueError(f"{name} must be above 0 and finite, got {getattr(self, name)}")
+        if self.max_push_delay_s is not None and not 0.0 < self.max_push_delay_s < math.inf:
+            raise ValueError(f"max_push_delay_s must be above 0 and finite, got {self.max_push_delay_s}")
+        if not self.least_price_w <= self.price_w <= self.most_price_w < math.inf:
+            raise ValueError(
+                f"price_w must lie in [least_price_w, most_price_w], got {self.price_w} "
+                f"and [{self.least_price_w}, {self.most_price_w}]"
+            )
+        for name in ("shortest_s", "idle_prior_s", *(() if self.prior_ms else ("prior_ms",))):
+            if name == "prior_ms" or not 0.0 <= getattr(self, name) < math.inf:
+                raise ValueError(f"{name} must not be empty or negative, got {getattr(self, name)}")
+
+
+class Round(NamedTuple):
+    """An episode that was learned from.
+
+    Attributes
+    ----------
+    context : str
+        One of `CONTEXTS`.
+    start_ns, end_ns : int
+        The episode.
+    arrived : bool
+        Whether a frame ended it.
+    waiting : int
+        What its delay was divided by.
+    price_w : float
+        Lambda, watts.
+    chosen : int
+        The schedule followed.
+    costs : array of float64, shape (n,)
+        What every schedule would have cost, joules.
+    awake_ns, beacons, delay_ns : array of int64, shape (n,)
+        What they are made of.
+    """
+
+    context: str
+    start_ns: int
+    end_ns: int
+    arrived: bool
+    waiting: int
+    price_w: float
+    chosen: int
+    costs: NDArray[np.float64]
+    awake_ns: NDArray[np.int64]
+    beacons: NDArray[np.int64]
+    delay_ns: NDArray[np.int64]
+
+
+class Lpsm2:
+    """The policies `lpsm2` (host-aware) and `lpsm2-link`.
+
+    Parameters
+    ----------
+    config : Lpsm2Config, optional
+        Constants.
+    host_aware : bool
+        Whether the host tells what is outstanding; otherwise it is inferred.
+    radio : RadioConfig, optional
+        What being awake and beacons cost.
+    beacon_interval_ns : int
+        Time between beacons.
+    spec : str, optional
+        The name that results carry, if other than the kind and the slowdown.
+
+    Attributes
+    ----------
+    record : list of Round
+        Empty unless the configuration says to keep it.
+    prices_w : list of float
+        Lambda, outside I and in I; watts.
+    """
+
+    def __init__(
+        self,
+        config: Lpsm2Config | None = None,
+        *,
+        host_aware: bool = True,
+        radio: RadioConfig | None = None,
+        beacon_interval_ns: int = 100_000_000,
+        spec: str | None = None,
+    ) -> None:
+        self.config = config = Lpsm2Config() if config is None else config
+        self.host_aware = host_aware
+        self.spec = spec or _name(config, host_aware)
+        self.record: list[Round] = []
+        self.prices_w = [config.price_w, config.price_w]
+        radio = RadioConfig() if radio is None else radio
+        self._watts = (radio.awake_mw - radio.asleep_mw, radio.beacon_mj)
+        self._interval_ns = beacon_interval_ns
+        self._rows = expert.table(config.schedules, beacon_interval_ns)
+        self._account: HostAccount | LinkAccount = (
+            HostAccount() if host_aware else LinkAccount(silence_s=config.silence_s)
+        )
+        self._found = np.empty((len(self._rows), 3), dtype=np.int64)
+        self._costs = np.empty(len(self._rows))
+        self._learners = self._fresh_learners()
+        self._best: list[int] = [int(learner.weights.argmax()) for learner in self._learners]
+        seed = config.sample_seed
+        self._draw = None if seed is None else streams.generator(seed, streams.POLICY)
+        self._shortest_ns = round(config.shortest_s * 1e9)
+        # the episode
+        self._open = False
+        self._context = _I
+        self._waiting = 1
+        self._origin_ns = self._start_ns = 0
+        self._sent_ns = expert.NEVER_NS  # the client's first frame in it
+        self._chosen = 0
+        self._awake_until_ns = 0
+
+    # -- what the station calls
+
+    def observe(self, frame: Frame) -> None:
+        """Enter a frame into the account, and end the episode if it is one that came."""
+        if frame.sent:
+            if self._open and self._sent_ns == expert.NEVER_NS:
+                self._sent_ns = frame.at_ns
+        elif self._open and (frame.host is None or frame.host.wanted):
+            self._end_at_arrival(frame.reached_ns)
+        self._account.observe(frame, asleep=frame.at_ns > self._awake_until_ns)
+        self._awake_until_ns = expert.NEVER_NS  # until it is asked again
+
+    def plan(self, view: View) -> Plan:
+        """Begin an episode when it could sleep, go on with its schedule at a beacon that brings nothing."""
+        now = view.now_ns
+        if view.event == "idle":
+            if self._open:
+                self._end_at_send(now)
+            self._begin(now)
+        elif view.buffered_bytes:
+            return Plan(now, now + self._interval_ns, True)
+        elif self._context != _I and self._account.forget_after(now):
+            self._end(now, arrived=False, sent_ns=expert.NEVER_NS)
+            self._begin(now)
+        until, wake, spacing = expert.step(self._rows[self._chosen], self._interval_ns, self._origin_ns, now)
+        self._awake_until_ns = until
+        return Plan(until, wake, True, spacing if self._context == _I else 0)
+
+    # -- episodes
+
+    def _begin(self, now_ns: int) -> None:
+        account, config = self._account, self.config
+        self._origin_ns = self._start_ns = now_ns
+        self._waiting = 1
+        if account.opening:
+            self._context = _S
+        elif account.arriving:
+            self._context = _T
+        elif account.waiting:
+            waiting = min(account.waiting, _MOST_WAITING)
+            self._context = _W + waiting - 1
+            if config.share_delay:
+                self._waiting = waiting
+            if config.clock:
+                self._origin_ns = account.oldest_ns
+        else:
+            self._context = _I
+        self._open = True
+        self._sent_ns = expert.NEVER_NS
+        self._chosen = self._choose(self._learner())
+
+    def _end_at_arrival(self, reached_ns: int) -> None:
+        if reached_ns >= self._sent_ns:
+            self._end_at_send(reached_ns)
+        else:
+            self._end(reached_ns, arrived=True, sent_ns=self._sent_ns)
+
+    def _end_at_send(self, now_ns: int) -> None:
+        self._end(min(self._sent_ns, now_ns), arrived=False, sent_ns=expert.NEVER_NS)
+
+    def _end(self, end_ns: int, *, arrived: bool, sent_ns: int) -> None:
+        """Charge every schedule, teach the learner of the context, and move the price."""
+        self._open = False
+        if end_ns - self._start_ns < self._shortest_ns:
+            return
+        found, costs, context = self._found, self._costs, self._context
+        expert.walk(self._rows, self._interval_ns, self._origin_ns, self._start_ns, end_ns, arrived, sent_ns, found)
+        price = self._price(context)
+        least = expert.charge(found, *self._watts, price / self._waiting, costs)
+        self._teach(self._learner(), costs, least)
+        if self.config.record:
+            self._keep(end_ns, arrived, price)
+        if arrived:
+            delay_s = int(found[self._chosen, expert.DELAY]) * 1e-9
+            self._move_price(context, delay_s / self._waiting, (end_ns - self._start_ns) * 1e-9)
+
+    def _keep(self, end_ns: int, arrived: bool, price_w: float) -> None:
+        awake, beacons, delay = self._found.T.copy()
+        name, costs = CONTEXTS[self._context], self._costs.copy()
+        episode = (name, self._start_ns, end_ns, arrived, self._waiting, price_w, self._chosen)
+        self.record.append(Round(*episode, costs, awake, beacons, delay))
+
+    # -- prices
+
+    def _price(self, context: int) -> float:
+        return self.prices_w[context == _I and self.config.max_push_delay_s is not None]
+
+    def _move_price(self, context: int, delay_s: float, response_s: float) -> None:
+        """Dual ascent on ln lambda: up if there was more delay than allowed, down if there was less."""
+        config = self.config
+        if not config.dual:
+            return
+        if context == _I:
+            if config.max_push_delay_s is None:
+                return
+            excess_s = delay_s - config.max_push_delay_s
+        else:
+            excess_s = delay_s - (config.max_slowdown - 1.0) * min(response_s, config.longest_response_s)
+        which = int(context == _I)
+        price = self.prices_w[which] * math.exp(config.price_step * excess_s)
+        self.prices_w[which] = min(max(price, config.least_price_w), config.most_price_w)
+
+    # -- learners
+
+    def _learner(self) -> int:
+        return self._context if self.config.contexts else 0
+
+    def _teach(self, which: int, costs: NDArray[np.float64], least: float) -> None:
+        learner = self._learners[which]
+        learner.update((costs - least) * self.config.rate_per_j)
+        self._best[which] = int(learner.weights.argmax())
+
+    def _choose(self, which: int) -> int:
+        if self._draw is None:
+            return self._best[which]
+        return int(
+            np.searchsorted(self._learners[which].weights.cumsum(), self._draw.random()).clip(0, len(self._rows) - 1)
+        )
+
+    def _fresh_learners(self) -> list[LearnAlpha | StaticExpert]:
+        config, n = self.config, len(self._rows)
+        grid = alpha_grid(horizon=config.horizon)
+        learners: list[LearnAlpha | StaticExpert] = []
+        for context in CONTEXTS if config.contexts else ("all",):
+            learner = LearnAlpha(n, grid) if config.learn_alpha else StaticExpert(n)
+            learners.append(learner)
+            if not config.prior or (context == "I" and not config.idle_prior_s):
+                continue
+            waits = (config.idle_prior_s * 1e3,) if context == "I" else config.prior_ms
+            costs = expert.typical_costs(
+                self._rows, self._interval_ns, waits, *self._watts, config.price_w, arrived=context != "I"
+            )
+            learner.update((costs - costs.min()) * config.rate_per_j)
+        return learners
+
+
+def _name(config: Lpsm2Config, host_aware: bool) -> str:
+    kind = "lpsm2" if host_aware else "lpsm2-link"
+    push = "" if config.max_push_delay_s is None else f":{float(Fraction(str(config.max_push_delay_s)) * 1000):g}"
+    return f"{kind}:{config.max_slowdown:g}{push}"
