@@ -37,6 +37,7 @@ _MODULES = (
     "thesis.active",
     "thesis.counterexample",
     "thesis.digits",
+    "thesis.label_curves",
     "adaptive.exponents",
     "drift.shifting",
     "ours.traffic",
