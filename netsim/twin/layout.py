@@ -1,60 +1,77 @@
-"""Where what stands in the array of integers that the compiled twin works on."""
+"""Where what stands in the array of integers that the compiled twin works on, and how it is reached."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numba import types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-__all__ = ["new_world"]
+__all__ = ["Place", "new_world", "start"]
 
 Ints = NDArray[np.int64]
+Place = Any
+"""In compiled code: the address of an array's first element, indexed like the array but without checks."""
 
 NEVER = 2**62
 MAX_RTO = 60_000_000_000
 
-# parameters: of the links (numerator and denominator of ns a byte), TCP, browser, policy; then the state of the run,
-# of the links and the station (in the order of `Station.state`), of the page
+# parameters: of the links (numerator and denominator of ns a byte), TCP, browser, policy; room of the arrays beside
+# this one; then the state of the run, of the links and the station (in the order of `Station.state`), of the page
 # fmt: off
 (
     AIR_NUM, AIR_DEN, AIR_DELAY, WIRE_NUM, WIRE_DEN, WIRE_DELAY, AIR_FULL, AIR_BARE, WIRE_FULL, WIRE_BARE,
     MSS, HEADER, FIRST_WINDOW, WINDOW, MIN_RTO, FIRST_RTO, NAGLE,
     PERSISTENT, MAX_CONNECTIONS, INTERVAL,
     KIND, PERIOD, TIMEOUT, NUMERATOR, DENOMINATOR, HOLD, MAX_BEACONS,
-    ROOM, MASK, DOWN, HELD, CONNECTIONS,
+    ROOM, MASK, HELD, CONNECTIONS, POLLS_ROOM, INTERVALS_ROOM,
     NOW, BAIL,
     AIR_UP, WIRE_UP, WIRE_DOWN, AIR_DOWN, AIR_UP_BUSY, AIR_DOWN_BUSY,
     GATE, BUSY, PLANNED, SLEEP, PLAN_WAKE, PLAN_REPEAT, PLAN_OPENS,
     WAKE, REPEAT, OPENS, SINCE, UNTIL, BEFORE, SLEPT, BEACONS, SENT, RECEIVED,
     BEACONS_TO_SLEEP, LEARNED,
     N_POLLS, N_INTERVALS, PAGE_POLLS,
-    FIRST_OBJECT, N_OBJECTS, UP_HEAD, UP_TAIL, DOWN_HEAD, DOWN_TAIL, WAITING, WAITING_BYTES, OUT, OUT_TAIL, OUT_AT,
+    FIRST_OBJECT, N_OBJECTS, UP_HEAD, UP_TAIL, WAITING, WAITING_BYTES, OUT, OUT_TAIL, OUT_AT,
     PENDING, TAKEN, MISSING, DONE,
     RING,
-) = range(78)
+) = range(77)
 FIRST_STATE = NOW
-# a connection: the server's sender and receiver, the client's sender and receiver, what is fetched
+# a connection: the server's sender, and what is to come of the request; the client's sender, and what is to come of
+# the reply; what is fetched.  The numbers of bytes that are acknowledged, and of bytes in a packet, need no place in
+# the packets: nothing is lost or overtaken, so they follow from what the receiving end waits for.
 (
     S_UNACKED, S_NEXT, S_END, S_CWND, S_DEADLINE, S_RTO, S_SRTT, S_RTTVAR, S_TIMED, S_TIMED_AT, S_ALL,
-    S_RECEIVED, S_EXPECTED,
+    S_TO_COME,
     C_UNACKED, C_NEXT, C_END, C_CWND, C_DEADLINE, C_RTO, C_SRTT, C_RTTVAR, C_TIMED, C_TIMED_AT, C_ALL,
-    C_RECEIVED, C_EXPECTED,
+    C_TO_COME,
     OBJECT, CLOSED, REPLY_AT, REPLY_SINCE,
     N_CONNECTION,
-) = range(31)
+) = range(29)
 # fmt: on
 NONE, PSM, BSD, LPSM = range(4)
 TIMER, FULL = 1, 2
 SYN, BARE, DATA = 0, 1, 2  # a packet: a SYN or SYN-ACK, an ACK alone, or payload
 DONE_ALREADY, LETS_OUT, LEARN = 0, 1, 2
 
-LENGTH_BITS = 24
-LENGTH_MASK = 2**LENGTH_BITS - 1
-
 
 def new_world(room: int, most_objects: int) -> Ints:
     """Make `w`, all zero but for its own layout; queues hold `room` packets, a power of two."""
-    base = RING + 3 * room
-    w = np.zeros(base + 6 * room + (most_objects + 1) * N_CONNECTION, dtype=np.int64)
+    held = RING + 2 * room
+    w = np.zeros(held + room + (most_objects + 1) * N_CONNECTION, dtype=np.int64)
     w[ROOM], w[MASK] = room, room - 1
-    w[DOWN], w[HELD], w[CONNECTIONS] = base, base + 3 * room, base + 6 * room
+    w[HELD], w[CONNECTIONS] = held, held + room
     return w
+
+
+def _start(_: Any, array: Any) -> Any:
+    """Return the address of an array's first element: no reference is counted, no index checked for its sign."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return context.make_array(signature.args[0])(context, builder, arguments[0]).data
+
+    return types.CPointer(array.dtype)(array), generate  # type: ignore[no-untyped-call]
+
+
+start: Any = intrinsic(_start)

@@ -1,20 +1,16 @@
-"""The links: a packet up is on its way to the server, a packet down on its way to the access point."""
+"""The links: how long a packet takes, and the way up to the server."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from lpsm._compile import compiled
 from netsim.twin import layout as slot
+from netsim.twin.layout import Place
 
-__all__ = ["air", "down", "up", "wire", "word_of"]
-
-Ints = NDArray[np.int64]
+__all__ = ["air", "bare_up", "up", "wire"]
 
 
 @compiled
-def air(w: Ints, length: int) -> int:
+def air(w: Place, length: int) -> int:
     """Time on the air of a packet with `length` bytes of payload."""
     if length == w[slot.MSS]:
         return w[slot.AIR_FULL]
@@ -25,7 +21,7 @@ def air(w: Ints, length: int) -> int:
 
 
 @compiled
-def wire(w: Ints, length: int) -> int:
+def wire(w: Place, length: int) -> int:
     """Time on the wire of a packet with `length` bytes of payload."""
     if length == w[slot.MSS]:
         return w[slot.WIRE_FULL]
@@ -36,48 +32,44 @@ def wire(w: Ints, length: int) -> int:
 
 
 @compiled
-def up(w: Ints, word: int, ack: int, now: int, queued: bool) -> int:
-    """Send a packet from the client; return when it is at the server, where it is met only if `queued`."""
-    length = (word >> 2) & slot.LENGTH_MASK
+def _carry(w: Place, air_time: int, wire_time: int, now: int) -> int:
+    """Send a packet from the client; return when it is at the server."""
     w[slot.SENT] = now
-    duration = air(w, length)
-    w[slot.AIR_UP_BUSY] += duration
-    free = max(w[slot.AIR_UP], now) + duration
+    w[slot.AIR_UP_BUSY] += air_time
+    free = max(w[slot.AIR_UP], now) + air_time
     w[slot.AIR_UP] = free
     if w[slot.GATE]:
-        w[slot.PLANNED] = 0
         w[slot.BUSY] = max(w[slot.BUSY], free)
-    free = max(w[slot.WIRE_UP], free + w[slot.AIR_DELAY]) + wire(w, length)
+    free = max(w[slot.WIRE_UP], free + w[slot.AIR_DELAY]) + wire_time
     w[slot.WIRE_UP] = free
-    arrival = free + w[slot.WIRE_DELAY]
-    if queued:
-        if w[slot.UP_TAIL] - w[slot.UP_HEAD] > w[slot.MASK]:
-            w[slot.BAIL] = slot.TIMER
-            return arrival
-        place = slot.RING + (w[slot.UP_TAIL] & w[slot.MASK]) * 3
-        w[place] = arrival
-        w[place + 1] = word
-        w[place + 2] = ack
-        w[slot.UP_TAIL] += 1
-    return arrival
+    return free + w[slot.WIRE_DELAY]
 
 
 @compiled
-def down(w: Ints, word: int, ack: int, now: int) -> None:
-    """Send a packet from the server; it waits in the queue of what reaches the access point."""
-    free = max(w[slot.WIRE_DOWN], now) + wire(w, (word >> 2) & slot.LENGTH_MASK)
-    w[slot.WIRE_DOWN] = free
-    if w[slot.DOWN_TAIL] >= w[slot.ROOM]:
+def _queue(w: Place, word: int, arrival: int) -> None:
+    """Let the server meet a packet."""
+    tail = w[slot.UP_TAIL]
+    if tail - w[slot.UP_HEAD] > w[slot.MASK]:
         w[slot.BAIL] = slot.TIMER
-        return
-    place = w[slot.DOWN] + 3 * w[slot.DOWN_TAIL]
-    w[place] = free + w[slot.WIRE_DELAY]
+    place = slot.RING + (tail & w[slot.MASK]) * 2
+    w[place] = arrival
     w[place + 1] = word
-    w[place + 2] = ack
-    w[slot.DOWN_TAIL] += 1
+    w[slot.UP_TAIL] = tail + 1
 
 
 @compiled
-def word_of(connection: int, length: int, kind: int) -> int:
-    """Pack what a packet is into one integer."""
-    return (connection << slot.LENGTH_BITS | length) << 2 | kind
+def up(w: Place, word: int, length: int, now: int) -> None:
+    """Send a packet, `word`, with `length` bytes of payload from the client to the server."""
+    _queue(w, word, _carry(w, air(w, length), wire(w, length), now))
+
+
+@compiled
+def bare_up(w: Place, now: int) -> int:
+    """Send an ACK alone that nobody meets; return when it is at the server."""
+    return _carry(w, w[slot.AIR_BARE], w[slot.WIRE_BARE], now)
+
+
+@compiled
+def acknowledge(w: Place, connection: int, now: int) -> None:
+    """Send an ACK alone from the client to the server."""
+    _queue(w, connection << 2 | slot.BARE, _carry(w, w[slot.AIR_BARE], w[slot.WIRE_BARE], now))

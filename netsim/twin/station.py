@@ -8,16 +8,26 @@ from numpy.typing import NDArray
 from lpsm._compile import compiled
 from lpsm.polling import polling_round
 from netsim.twin import layout as slot
+from netsim.twin.layout import Place
 
 __all__ = ["Learner", "open_gate", "reach", "stay_awake"]
 
-Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Learner = tuple[Floats, Floats, Floats, Floats, Floats, Floats] | None
 
 
 @compiled
-def _plan(w: Ints, now: int) -> None:
+def _next_multiple(near: int, period: int, at: int) -> int:
+    """First multiple of the period after `at`, given one that may be near: a division takes longer than most steps."""
+    if near <= at < near + period:
+        return near + period
+    if near - period <= at < near:
+        return near
+    return (at // period + 1) * period
+
+
+@compiled
+def _plan(w: Place, now: int) -> None:
     """What holds from `now` on: SLEEP, PLAN_WAKE, PLAN_REPEAT, PLAN_OPENS."""
     kind, interval = w[slot.KIND], w[slot.INTERVAL]
     asleep = now
@@ -26,7 +36,7 @@ def _plan(w: Ints, now: int) -> None:
         if w[slot.TIMEOUT]:
             asleep = max(now, max(w[slot.SENT], w[slot.RECEIVED]) + w[slot.TIMEOUT])
             w[slot.PLAN_OPENS] = 1
-        w[slot.PLAN_WAKE] = (asleep // w[slot.PERIOD] + 1) * w[slot.PERIOD]
+        w[slot.PLAN_WAKE] = _next_multiple(w[slot.PLAN_WAKE], w[slot.PERIOD], asleep)
         w[slot.PLAN_REPEAT] = w[slot.PERIOD]
     elif kind == slot.BSD:
         w[slot.PLAN_OPENS] = 1
@@ -48,18 +58,18 @@ def _plan(w: Ints, now: int) -> None:
 
 
 @compiled
-def _follow(w: Ints) -> None:
+def _follow(w: Place) -> None:
     w[slot.WAKE], w[slot.REPEAT], w[slot.OPENS] = w[slot.PLAN_WAKE], w[slot.PLAN_REPEAT], w[slot.PLAN_OPENS]
 
 
 @compiled
-def stay_awake(w: Ints, intervals: Ints, at: int) -> None:
+def stay_awake(w: Place, intervals: Place, at: int) -> None:
     """Be awake from `at` on: either still, or anew."""
     if w[slot.GATE] or at <= w[slot.UNTIL]:
         return
     if w[slot.UNTIL] > w[slot.SINCE]:
         place = 2 * w[slot.N_INTERVALS]
-        if place + 1 < intervals.size:
+        if place + 1 < w[slot.INTERVALS_ROOM]:
             intervals[place] = w[slot.SINCE]
             intervals[place + 1] = w[slot.UNTIL]
         w[slot.N_INTERVALS] += 1
@@ -68,7 +78,7 @@ def stay_awake(w: Ints, intervals: Ints, at: int) -> None:
 
 
 @compiled
-def open_gate(w: Ints, at: int) -> None:
+def open_gate(w: Place, at: int) -> None:
     """Deliver from `at` on what reaches the access point."""
     w[slot.GATE] = 1
     w[slot.PLANNED] = 0
@@ -76,13 +86,13 @@ def open_gate(w: Ints, at: int) -> None:
 
 
 @compiled
-def _note_poll(w: Ints, polls: Ints, at: int, waiting: int, following: int, more: int) -> None:
+def _note_poll(w: Place, polls: Place, at: int, waiting: int, following: int, more: int) -> None:
     """Enter a poll and so many more like it, or extend the last entry by it where it repeats that."""
     slept = at - w[slot.SLEPT]
     place = 6 * (w[slot.N_POLLS] - 1)
     if (
         w[slot.N_POLLS] > w[slot.PAGE_POLLS]
-        and place < polls.size - 5
+        and place < w[slot.POLLS_ROOM] - 5
         and waiting == 0
         and more == 0
         and polls[place + 2] == 0
@@ -93,7 +103,7 @@ def _note_poll(w: Ints, polls: Ints, at: int, waiting: int, following: int, more
         polls[place + 5] = following
         return
     place += 6
-    if place < polls.size - 5:
+    if place < w[slot.POLLS_ROOM] - 5:
         polls[place] = at
         polls[place + 1] = slept
         polls[place + 2] = waiting
@@ -104,7 +114,7 @@ def _note_poll(w: Ints, polls: Ints, at: int, waiting: int, following: int, more
 
 
 @compiled
-def _skip_beacons(w: Ints, polls: Ints, now: int) -> None:
+def _skip_beacons(w: Place, polls: Place, now: int) -> None:
     """Listen to all the beacons up to `now` that bring nothing and need no decision."""
     first, period = w[slot.WAKE], w[slot.REPEAT]
     n = (now - first) // period + 1
@@ -120,7 +130,7 @@ def _skip_beacons(w: Ints, polls: Ints, now: int) -> None:
 
 
 @compiled
-def _advance(w: Ints, polls: Ints, intervals: Ints, now: int) -> int:
+def _advance(w: Place, polls: Place, intervals: Place, now: int) -> int:
     """Bring the station up to `now`, or to a beacon where it must learn, or that lets waiting frames out."""
     while True:
         if w[slot.GATE]:
@@ -164,7 +174,7 @@ def _advance(w: Ints, polls: Ints, intervals: Ints, now: int) -> int:
 
 
 @compiled
-def reach(w: Ints, polls: Ints, intervals: Ints, now: int, learner: Learner) -> bool:
+def reach(w: Place, polls: Place, intervals: Place, now: int, learner: Learner) -> bool:
     """Bring the station up to `now`, learning on the way; stop and return True where waiting frames are let out.
 
     Without a learner this is compiled without one too, which takes a fraction of the time.

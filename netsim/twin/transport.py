@@ -1,34 +1,36 @@
-"""TCP, the browser and the server: `netsim.tcp`, `netsim.browser` and `netsim.server` in integers."""
+"""TCP, the browser and the server: `netsim.tcp`, `netsim.browser` and `netsim.server` in integers.
+
+A connection is named by where its fields begin.  That nothing is lost or overtaken
+says what packets need not carry: an ACK alone is of one more full segment; payload
+acknowledges all that the other end has sent; its length is that of a full segment,
+or what is to come of the message.
+"""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from lpsm._compile import compiled
 from netsim.twin import layout as slot
-from netsim.twin.links import down, up, word_of
+from netsim.twin.layout import Place
+from netsim.twin.links import acknowledge, bare_up, up
 
 __all__ = ["at_client", "at_server", "fetch", "next_reply", "reply"]
 
-Ints = NDArray[np.int64]
-
 
 @compiled
-def _sample(w: Ints, rto: int, rtt: int) -> None:
+def _sample(w: Place, rto: int, rtt: int) -> None:
     """RFC 6298 on the fields RTO, SRTT, RTTVAR that begin at `rto`."""
     if w[rto + 1] < 0:
         w[rto + 1] = rtt
-        w[rto + 2] = rtt // 2
+        w[rto + 2] = rtt >> 1
     else:
-        w[rto + 2] += (abs(w[rto + 1] - rtt) - w[rto + 2]) // 4
-        w[rto + 1] += (rtt - w[rto + 1]) // 8
+        w[rto + 2] += (abs(w[rto + 1] - rtt) - w[rto + 2]) >> 2
+        w[rto + 1] += (rtt - w[rto + 1]) >> 3
     w[rto] = min(max(w[rto + 1] + 4 * w[rto + 2], w[slot.MIN_RTO]), slot.MAX_RTO)
 
 
 @compiled
-def _new_ack(w: Ints, sender: int, ack: int, now: int) -> bool:
-    """Take in an ACK at the sender whose fields begin at `sender`; return whether it has more to send."""
+def _new_ack(w: Place, sender: int, ack: int, now: int) -> None:
+    """Take in an ACK at the sender whose fields begin at `sender`."""
     if now >= w[sender + slot.S_DEADLINE]:
         w[slot.BAIL] = slot.TIMER
     if 0 <= w[sender + slot.S_TIMED] <= ack:
@@ -39,36 +41,42 @@ def _new_ack(w: Ints, sender: int, ack: int, now: int) -> bool:
     w[sender + slot.S_DEADLINE] = (
         slot.NEVER if w[sender + slot.S_NEXT] == ack or w[sender + slot.S_ALL] else now + w[sender + slot.S_RTO]
     )
-    return w[sender + slot.S_NEXT] < w[sender + slot.S_END]
 
 
 @compiled
-def _push(w: Ints, sender: int, connection: int, ack: int, now: int) -> None:
-    """Send what the window, and Nagle if asked for, allow; the client's sender sends up, the server's down."""
-    mss, unacked, end = w[slot.MSS], w[sender], w[sender + slot.S_END]
-    upwards = sender != w[slot.CONNECTIONS] + connection * slot.N_CONNECTION
-    limit = unacked + min(w[sender + slot.S_CWND], w[slot.WINDOW]) * mss
-    following = w[sender + slot.S_NEXT]
-    while following < end:
-        length = min(mss, end - following)
-        if (length < mss and w[slot.NAGLE] and following > unacked) or following + length > limit:
-            break
-        following += length
+def _send(w: Place, sender: int, now: int) -> int:
+    """Let out what the window, and Nagle if asked for, allow: from the byte returned to S_NEXT."""
+    begin, end, mss = w[sender + slot.S_NEXT], w[sender + slot.S_END], w[slot.MSS]
+    unacked = w[sender]
+    stop = unacked + w[sender + slot.S_CWND] * mss
+    if stop >= end:
+        stop = end
+        if w[slot.NAGLE]:
+            partial = (end - begin) % mss
+            if partial and end - partial > unacked:
+                stop = end - partial
+    if stop > begin:
         if w[sender + slot.S_TIMED] < 0:
-            w[sender + slot.S_TIMED] = following
+            w[sender + slot.S_TIMED] = min(begin + mss, stop)
             w[sender + slot.S_TIMED_AT] = now
         if w[sender + slot.S_DEADLINE] == slot.NEVER:
             w[sender + slot.S_DEADLINE] = now + w[sender + slot.S_RTO]
-        word = word_of(connection, length, slot.DATA)
-        if upwards:
-            up(w, word, ack, now, True)
-        else:
-            down(w, word, ack, now)
-    w[sender + slot.S_NEXT] = following
+        w[sender + slot.S_NEXT] = stop
+    return begin
 
 
 @compiled
-def _has_all(w: Ints, sender: int, now: int) -> None:
+def _send_up(w: Place, c: int, now: int) -> None:
+    """Do so at the client, and put it onto the air."""
+    at, mss = _send(w, c + slot.C_UNACKED, now), w[slot.MSS]
+    while at < w[c + slot.C_NEXT]:
+        length = min(mss, w[c + slot.C_NEXT] - at)
+        at += length
+        up(w, c << 2 | slot.DATA, length, now)
+
+
+@compiled
+def _has_all(w: Place, sender: int, now: int) -> None:
     """The last, partial segment of a message has arrived: no ACK packet is needed."""
     if now >= w[sender + slot.S_DEADLINE]:
         w[slot.BAIL] = slot.TIMER
@@ -77,34 +85,31 @@ def _has_all(w: Ints, sender: int, now: int) -> None:
 
 
 @compiled
-def fetch(w: Ints, sizes: Ints, connection: int, now: int, is_open: bool) -> None:
-    """Ask for the object taken last (0: the HTML) on `connection`, opening it first if it is new."""
-    c = w[slot.CONNECTIONS] + connection * slot.N_CONNECTION
+def fetch(w: Place, sizes: Place, c: int, now: int, is_open: bool) -> None:
+    """Ask for the object taken last (0: the HTML) on the connection, opening it first if it is new."""
+    place = 3 * (w[slot.FIRST_OBJECT] + w[slot.TAKEN])
     if not is_open:
         for i in range(c, c + slot.N_CONNECTION):
             w[i] = 0
         w[c + slot.S_CWND] = w[c + slot.C_CWND] = w[slot.FIRST_WINDOW]
         w[c + slot.S_RTO] = w[c + slot.C_RTO] = w[slot.FIRST_RTO]
         w[c + slot.S_SRTT] = w[c + slot.C_SRTT] = w[c + slot.S_TIMED] = w[c + slot.C_TIMED] = -1
-        w[c + slot.S_DEADLINE] = w[c + slot.C_DEADLINE] = w[c + slot.REPLY_AT] = slot.NEVER
-    index = w[slot.TAKEN]
-    w[c + slot.OBJECT] = place = 3 * (w[slot.FIRST_OBJECT] + index)
-    w[c + slot.S_EXPECTED] += sizes[place]
-    w[c + slot.C_EXPECTED] += sizes[place + 1]
+        w[c + slot.S_DEADLINE] = w[c + slot.REPLY_AT] = slot.NEVER
+        w[c + slot.C_DEADLINE] = now + w[c + slot.C_RTO]
+        w[c + slot.C_TIMED_AT] = now
+        up(w, c << 2 | slot.SYN, 0 * now, now)
+    w[c + slot.OBJECT] = place
+    w[c + slot.S_TO_COME] = sizes[place]
+    w[c + slot.C_TO_COME] = sizes[place + 1]
     if is_open:
         w[c + slot.C_END] += sizes[place]
         w[c + slot.C_ALL] = 0
-        _push(w, c + slot.C_UNACKED, connection, w[c + slot.C_RECEIVED], now)
-    else:
-        w[c + slot.C_DEADLINE] = now + w[c + slot.C_RTO]
-        w[c + slot.C_TIMED_AT] = now
-        up(w, word_of(connection, 0 * now, slot.SYN), 0 * now, now, True)
+        _send_up(w, c, now)
 
 
 @compiled
-def _arrived(w: Ints, sizes: Ints, connection: int, now: int) -> bool:
-    """Go on when a reply is complete; return whether `connection` vanished."""
-    c = w[slot.CONNECTIONS] + connection * slot.N_CONNECTION
+def _arrived(w: Place, sizes: Place, c: int, now: int) -> bool:
+    """Go on when a reply is complete; return whether the connection vanished."""
     n = 1  # objects to begin now
     if w[c + slot.OBJECT] == 3 * w[slot.FIRST_OBJECT]:
         n = min(w[slot.MAX_CONNECTIONS], w[slot.N_OBJECTS])
@@ -115,7 +120,7 @@ def _arrived(w: Ints, sizes: Ints, connection: int, now: int) -> bool:
     for i in range(n):
         w[slot.TAKEN] += 1
         here = stays and i == 0
-        fetch(w, sizes, connection if here else w[slot.TAKEN], now, here)
+        fetch(w, sizes, c if here else w[slot.CONNECTIONS] + w[slot.TAKEN] * slot.N_CONNECTION, now, here)
     if not stays:
         if now >= min(w[c + slot.S_DEADLINE], w[c + slot.C_DEADLINE]):
             w[slot.BAIL] = slot.TIMER
@@ -126,84 +131,82 @@ def _arrived(w: Ints, sizes: Ints, connection: int, now: int) -> bool:
 
 
 @compiled
-def at_client(w: Ints, sizes: Ints, word: int, ack: int, now: int) -> None:
+def at_client(w: Place, sizes: Place, c: int, kind: int, now: int) -> None:
     """A packet has arrived at the client, which reacts."""
-    length, connection, kind = (word >> 2) & slot.LENGTH_MASK, word >> (2 + slot.LENGTH_BITS), word & 3
-    c = w[slot.CONNECTIONS] + connection * slot.N_CONNECTION
-    w[slot.RECEIVED] = now
+    mss = w[slot.MSS]
     if kind == slot.SYN:
         if now >= w[c + slot.C_DEADLINE]:
             w[slot.BAIL] = slot.TIMER
         w[c + slot.C_DEADLINE] = slot.NEVER
         _sample(w, c + slot.C_RTO, now - w[c + slot.C_TIMED_AT])
         # the handshake ACK: all it does at the server is to end the wait for it
-        arrival = up(w, word_of(connection, length, slot.BARE), ack, now, False)
+        arrival = bare_up(w, now)
         if arrival >= w[c + slot.S_DEADLINE]:
             w[slot.BAIL] = slot.TIMER
         w[c + slot.S_DEADLINE] = slot.NEVER
         _sample(w, c + slot.S_RTO, arrival - w[c + slot.S_TIMED_AT])
         w[c + slot.C_END] += sizes[w[c + slot.OBJECT]]
-        _push(w, c + slot.C_UNACKED, connection, ack, now)
-        return
-    if ack > w[c + slot.C_UNACKED] and _new_ack(w, c + slot.C_UNACKED, ack, now):
-        _push(w, c + slot.C_UNACKED, connection, w[c + slot.C_RECEIVED], now)
-    if kind == slot.BARE:
-        return
-    received = w[c + slot.C_RECEIVED] + length
-    w[c + slot.C_RECEIVED] = received
-    vanished = False
-    if received == w[c + slot.C_EXPECTED]:
-        if length < w[slot.MSS]:
-            _has_all(w, c, now)
-        vanished = _arrived(w, sizes, connection, now)
-        if not vanished:  # the next request carries the ACK
+        _send_up(w, c, now)
+    elif kind == slot.BARE:
+        _new_ack(w, c + slot.C_UNACKED, w[c + slot.C_UNACKED] + mss, now)
+        _send_up(w, c, now)
+    else:
+        if w[c + slot.C_UNACKED] < w[c + slot.C_NEXT]:
+            _new_ack(w, c + slot.C_UNACKED, w[c + slot.C_NEXT], now)
+        length = min(mss, w[c + slot.C_TO_COME])
+        w[c + slot.C_TO_COME] -= length
+        if w[c + slot.C_TO_COME]:
+            acknowledge(w, c, now)
             return
-    if length == w[slot.MSS]:
-        up(w, word_of(connection, 0 * now, slot.BARE), received, now, not vanished)
+        if length < mss:
+            _has_all(w, c, now)
+        vanished = _arrived(w, sizes, c, now)
+        if vanished and length == mss:  # otherwise the next request carries the ACK
+            bare_up(w, now)
 
 
 @compiled
-def reply(w: Ints, sizes: Ints, connection: int, now: int) -> None:
-    """Write the reply to the request that `connection` carries."""
-    c = w[slot.CONNECTIONS] + connection * slot.N_CONNECTION
+def reply(w: Place, sizes: Place, c: int, now: int) -> int:
+    """Write the reply to the request that the connection carries; return the first byte that goes out now."""
     w[c + slot.S_END] += sizes[w[c + slot.OBJECT] + 1]
     w[c + slot.S_ALL] = 0
-    _push(w, c, connection, w[c + slot.S_RECEIVED], now)
+    return _send(w, c, now)
 
 
 @compiled
-def at_server(w: Ints, sizes: Ints, now: int, word: int, ack: int) -> None:
-    """A packet has arrived at the server, which reacts."""
-    length, connection, kind = (word >> 2) & slot.LENGTH_MASK, word >> (2 + slot.LENGTH_BITS), word & 3
-    c = w[slot.CONNECTIONS] + connection * slot.N_CONNECTION
+def at_server(w: Place, sizes: Place, c: int, kind: int, now: int) -> int:
+    """A packet has arrived at the server, which reacts; return the first byte that goes out now, up to S_NEXT.
+
+    A negative number stands for a packet without payload: -1 less its kind.
+    """
+    mss = w[slot.MSS]
     if w[c + slot.CLOSED]:
-        return
+        return w[c + slot.S_NEXT]
+    if kind == slot.BARE:
+        _new_ack(w, c, w[c] + mss, now)
+        return _send(w, c, now)
     if kind == slot.SYN:
         w[c + slot.S_TIMED_AT] = now
         w[c + slot.S_DEADLINE] = now + w[c + slot.S_RTO]
-        down(w, word, ack, now)
-        return
-    if ack > w[c + slot.S_UNACKED] and _new_ack(w, c, ack, now):
-        _push(w, c, connection, w[c + slot.S_RECEIVED], now)
-    if kind == slot.BARE:
-        return
-    w[c + slot.S_RECEIVED] += length
-    if w[c + slot.S_RECEIVED] == w[c + slot.S_EXPECTED]:
-        if length < w[slot.MSS]:
+        return -1 - slot.SYN
+    if w[c] < w[c + slot.S_NEXT]:
+        _new_ack(w, c, w[c + slot.S_NEXT], now)
+    length = min(mss, w[c + slot.S_TO_COME])
+    w[c + slot.S_TO_COME] -= length
+    if w[c + slot.S_TO_COME] == 0:
+        if length < mss:
             _has_all(w, c + slot.C_UNACKED, now)
         delay = sizes[w[c + slot.OBJECT] + 2]
         if delay == 0:  # the reply carries the ACK
-            reply(w, sizes, connection, now)
-            return
+            return reply(w, sizes, c, now)
         w[c + slot.REPLY_AT] = now + delay
         w[c + slot.REPLY_SINCE] = now
         w[slot.PENDING] += 1
-    if length == w[slot.MSS]:
-        down(w, word_of(connection, 0 * now, slot.BARE), w[c + slot.S_RECEIVED], now)
+    return -1 - slot.BARE if length == mss else w[c + slot.S_NEXT]
 
 
 @compiled
-def next_reply(w: Ints) -> int:
+def next_reply(w: Place) -> int:
     """Connection whose delayed reply comes first, of those pending; -2 if two are in one instant."""
     found, at, since = -1, slot.NEVER, slot.NEVER
     for i in range(w[slot.TAKEN] + 1):
@@ -212,5 +215,5 @@ def next_reply(w: Ints) -> int:
         if due == at and due < slot.NEVER and w[c + slot.REPLY_SINCE] == since:
             return -2
         if due < at or (due == at and w[c + slot.REPLY_SINCE] < since):
-            found, at, since = i, due, w[c + slot.REPLY_SINCE]
+            found, at, since = c, due, w[c + slot.REPLY_SINCE]
     return found
