@@ -8,8 +8,6 @@ its way any more.  Not covered at all: losses, and policies of one's own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +24,7 @@ from netsim.policies.static import AlwaysAwake, StaticPsm
 from netsim.station import Station
 from netsim.twin import layout as slot
 from netsim.twin.run import run_pages, run_pages_learning
-from traces.records import Page
+from traces.columns import Workload
 
 __all__ = ["NotCoveredError", "browse", "is_ready", "why_not"]
 
@@ -60,7 +58,7 @@ class _Run:
 
     def __init__(
         self,
-        workload: Sequence[Page],
+        workload: Workload,
         delays_ns: Ints,
         policy: Policy,
         browser: Browser,
@@ -68,23 +66,18 @@ class _Run:
         beacon_interval_ns: int,
     ) -> None:
         n = len(workload)
+        if workload.sizes.max() > _MAX_BYTES:
+            raise NotCoveredError(f"sizes must be at most {_MAX_BYTES} bytes, got {workload.sizes.max()}")
         self.workload, self.delays_ns, self.policy = workload, delays_ns, policy
         self.browser, self.access_point, self.interval_ns = browser, access_point, beacon_interval_ns
-        flat = np.fromiter(
-            chain.from_iterable(chain((page[1:3],), page.objects) for page in workload),
-            dtype=np.dtype((np.int64, 2)),
-            count=len(delays_ns),
-        )
-        if flat.max() > _MAX_BYTES:
-            raise NotCoveredError(f"sizes must be at most {_MAX_BYTES} bytes, got {flat.max()}")
-        self.sizes = np.column_stack([flat, delays_ns]).ravel()
-        counts = np.array([1 + len(page.objects) for page in workload])
+        self.sizes = np.column_stack([workload.sizes, delays_ns]).ravel()
+        objects = workload.objects
         self.pages = np.full((n + 1, 4), -1, dtype=np.int64)
-        self.pages[:-1, 0] = [-1 if page.issue_s is None else round(page.issue_s * _NS_PER_S) for page in workload]
-        self.pages[:-1, 1] = [round(page.think_s * _NS_PER_S) for page in workload]
-        self.pages[:-1, 2] = np.cumsum(counts) - counts
-        self.pages[:-1, 3] = counts - 1
-        self.world = _world(policy, browser, access_point, beacon_interval_ns, int(counts.max()) - 1)
+        self.pages[:-1, 0] = np.where(np.isnan(workload.issue_s), -1, np.rint(workload.issue_s * _NS_PER_S))
+        self.pages[:-1, 1] = np.rint(workload.think_s * _NS_PER_S)
+        self.pages[:-1, 2] = np.cumsum(objects + 1) - objects - 1
+        self.pages[:-1, 3] = objects
+        self.world = _world(policy, browser, access_point, beacon_interval_ns, int(objects.max()))
         self.kept = np.empty(slot.RING - slot.FIRST_STATE, dtype=np.int64)
         self.learner = policy.learner.arrays() if isinstance(policy, Lpsm) else ()
         self.kept_learner = tuple(np.empty_like(part) for part in self.learner[:4])
@@ -159,7 +152,7 @@ class _Run:
 
 
 def browse(
-    workload: Sequence[Page],
+    workload: Workload,
     delays_ns: Ints,
     policy: Policy,
     browser: Browser,
@@ -172,7 +165,7 @@ def browse(
 
     Parameters
     ----------
-    workload : sequence of Page
+    workload : Workload
         What to browse.
     delays_ns : array of int64
         The server's delays, one a reply in the order of the pages.

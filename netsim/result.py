@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from netsim.browser import Trip
 from netsim.policies.protocol import Policy
 from netsim.radio import Energy, RadioConfig
-from traces.records import Page
+from traces.columns import Workload
 
 __all__ = ["SimulationResult", "result_of"]
 
@@ -63,7 +63,7 @@ class SimulationResult:
     wakeups: int
     final_policy: Policy
     pages_handed_over: int
-    _names: list[str]
+    _names: Sequence[str]
     _radio: RadioConfig
     _trip: Trip
     _messages: NDArray[np.int64]
@@ -148,7 +148,7 @@ class SimulationResult:
 
 
 def result_of(
-    workload: Sequence[Page], policy: Policy, radio: RadioConfig, trip: Trip, messages: NDArray[np.int64]
+    workload: Workload, policy: Policy, radio: RadioConfig, trip: Trip, messages: NDArray[np.int64]
 ) -> SimulationResult:
     """Make the record of a run from what its parts left behind; `messages` as `PushChannel.record` returns them."""
     end, awake = trip.end_ns, trip.awake_ns
@@ -167,7 +167,7 @@ def result_of(
         wakeups=wakeups,
         final_policy=policy,
         pages_handed_over=trip.pages_handed_over,
-        _names=[page.page for page in workload],
+        _names=workload.names,
         _radio=radio,
         _trip=trip,
         _messages=messages,

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from netsim.clock import Clock, Occurrence
 from netsim.tcp import Endpoint
+from traces.columns import Workload
 from traces.records import Page
 
 __all__ = ["Server", "ServerDelay", "draw_each"]
@@ -72,7 +73,7 @@ class ServerDelay:
 
     def draw(self, pages: Sequence[Page], rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw the delays of all replies, nanoseconds: page after page, the HTML first, then its objects."""
-        n = sum(1 + len(page.objects) for page in pages)
+        n = len(Workload.of(pages).sizes)
         if self.kind == "exponential":
             seconds = rng.exponential(self.mean_s, n)
         elif self.kind == "lognormal" and self.mean_s > 0:

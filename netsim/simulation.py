@@ -27,6 +27,7 @@ from netsim.result import SimulationResult, result_of
 from netsim.server import Server, ServerDelay, draw_each
 from netsim.station import Station
 from netsim.tcp import TcpConfig
+from traces.columns import Workload
 from traces.records import Page
 from traces.traffic import Message
 
@@ -123,7 +124,7 @@ def simulate(
     if engine not in _ENGINES:
         raise ValueError(f"engine must be one of {', '.join(_ENGINES)}, got {engine!r}")
     config = SimulationConfig() if config is None else config
-    workload, messages = list(pages), list(push)
+    workload, messages = Workload.of(pages), list(push)
     if workload or not messages:
         _check(workload)
     _check_messages(messages)
@@ -192,12 +193,12 @@ def simulate_cell(
         If there is no client, or as `simulate` does.
     """
     config = SimulationConfig() if config is None else config
-    given = [(list(pages), policy) for pages, policy in clients]
+    given = [(Workload.of(pages), policy) for pages, policy in clients]
     if not given:
         raise ValueError("a cell must have at least one client, got none")
     clock = Clock()
     access_point = AccessPoint(clock, config.link, streams.generator(seed, streams.LOSS))
-    members: list[tuple[list[Page], Policy]] = []
+    members: list[tuple[Workload, Policy]] = []
     trips: dict[int, Trip] = {}
     visits = []
 
@@ -241,16 +242,21 @@ def _browser(
     )
 
 
-def _is_small(workload: Sequence[Page]) -> bool:
+def _is_small(workload: Workload) -> bool:
     """Whether the packet model needs some seconds at most."""
-    return len(workload) <= _SMALL_PAGES and sum(page.think_s for page in workload) <= _SMALL_S
+    return len(workload) <= _SMALL_PAGES and workload.think_s.sum() <= _SMALL_S
 
 
-def _check(workload: Sequence[Page]) -> None:
+def _check(workload: Workload) -> None:
     if not workload:
         raise ValueError("a workload must have at least one page, got none")
+    issued = workload.issue_s[~np.isnan(workload.issue_s)]
+    times = np.concatenate([workload.think_s, issued])
+    legal = workload.sizes.min() >= 1 and bool(((times >= 0.0) & (times <= _LATEST_S)).all())
+    if legal and workload.think_s.sum() <= _LATEST_S:
+        return
     total = 0.0
-    for page in workload:
+    for page in workload:  # which rule is broken, and where
         for request, reply in ((page.request_bytes, page.reply_bytes), *page.objects):
             if request < 1 or reply < 1:
                 raise ValueError(f"page {page.page!r}: sizes must be at least 1 byte, got {min(request, reply)}")

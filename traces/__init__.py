@@ -1,5 +1,6 @@
 """What was browsed: readers of real traces, grouping into pages, and a generator."""
 
+from traces.columns import Workload
 from traces.detect import FORMATS, detect
 from traces.errors import TraceError
 from traces.grouping import GroupingRule, iter_pages, pages
@@ -20,6 +21,7 @@ __all__ = [
     "Requests",
     "Session",
     "TraceError",
+    "Workload",
     "batches",
     "detect",
     "generate",
