@@ -25,7 +25,9 @@ Rows = dict[str, list[dict[str, Any]]]  # what a task returns: table -> rows, pl
 Record = Mapping[str, pd.DataFrame]  # table -> all rows
 
 PAPERS: Mapping[str, str] = {
+    "worst-case": "Cesa-Bianchi, Gentile and Zaniboni 2004",
     "thesis": "Monteleoni 2006",
+    "rls": "Cesa-Bianchi 2007",
     "adaptive": "Cavallanti, Cesa-Bianchi and Gentile 2010",
     "drift": "Moroshko and Crammer 2014",
     "ours": "beyond the papers",
@@ -38,9 +40,12 @@ _MODULES = (
     "thesis.counterexample",
     "thesis.digits",
     "thesis.label_curves",
+    "thesis.svm",
+    "worst_case.text",
     "adaptive.exponents",
     "drift.shifting",
     "ours.traffic",
+    "ours.lpsm2",
 )
 
 

@@ -1,0 +1,174 @@
+"""What the study of LPSM2 runs, and what it keeps of a run.
+
+What it models: a task is one seed of one kind of traffic (`traces.traffic`, or a recorded session), browsed under
+every policy; all of them meet the same pages, servers and messages.  Of a run its energies and
+statistics of its delays are kept, not its pages: slowdown against the same page without power saving, the delay
+that power saving added to messages, stalls of a stream, and the two reference energies
+(`experiments.study.compare`).  A learning curve is kept in blocks of ten pages.
+
+Seeds begin at 5000 more than the first one asked for: LPSM2's constants were chosen on small seeds, and these were not
+looked at before.  What it leaves out: what the rows say (`papers.ours.lpsm2`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import netsim
+import traces
+from experiments.papers.registry import Rows, Setup
+from netsim.streams import WORKLOAD, generator
+from traces.traffic import Traffic, draw, stalls
+
+__all__ = [
+    "BSD", "FIRST_SEED", "HOLD", "HOST", "HOST_AWARE", "LINK", "PHASE", "POLICIES", "PSM", "THESIS", "World", "measure",
+    "run", "run_recorded", "seeds_of", "sessions_of", "world_of",
+]  # fmt: skip
+
+FIRST_SEED = 5000
+BLOCK = 10  # pages
+SESSION_PAGES = (20, 200)
+LONGEST_PAUSE_S = 1000.0  # a longer one is an absence, and cut out
+_P_BSD = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4, 0.55, 0.75, 1, 1.4, 2)
+_P_PHASE = (0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4, 0.6, 1, 1.5)
+TARGETS = (1.02, 1.05, 1.08)
+PSM = tuple(f"psm:{period}" for period in (100, 200, 300, 400, 500, 1000))
+BSD = tuple(f"bsd:{p:g}" for p in _P_BSD)
+PHASE = tuple(f"bsd-phase:{p:g}" for p in _P_PHASE)
+HOST = tuple(f"bsd-host:{p:g}" for p in _P_PHASE)
+HOST_AWARE = tuple(f"lpsm2:{target:g}" for target in TARGETS)
+LINK = tuple(f"lpsm2-link:{target:g}" for target in TARGETS)
+HOLD = tuple(f"hold:{ms}" for ms in (0, 25, 50, 100, 200, 400, 800, 1600))
+THESIS = ("lpsm", "lpsm:log")
+POLICIES = (*PSM, *BSD, *PHASE, *HOST, *HOLD, *THESIS, *HOST_AWARE, *LINK)
+
+
+class World(NamedTuple):
+    """Traffic with its servers, ready to be browsed."""
+
+    traffic: Traffic
+    servers: list[netsim.ServerDelay]
+    seed: int
+
+    def browse(self, policy: Any) -> netsim.SimulationResult:
+        """Browse it under a policy."""
+        found = self.traffic
+        return netsim.simulate(found.pages, policy, push=found.messages, server_delays=self.servers, seed=self.seed)
+
+
+def seeds_of(setup: Setup, smoke: int, full: int) -> range:
+    """Return so many seeds, none of which LPSM2 was made on."""
+    first = FIRST_SEED + setup.seed
+    return range(first, first + setup.pick(smoke, full))
+
+
+def world_of(task: dict[str, Any]) -> World:
+    """Draw the traffic of a task: `traffic` is its kind, `seconds` its length, `seed` its seed."""
+    seed = task["seed"]
+    found = draw(task["traffic"], task["seconds"], generator(seed, WORKLOAD))
+    return World(found, [netsim.ServerDelay.parse(server) for server in found.servers], seed)
+
+
+def run(task: dict[str, Any]) -> Rows:
+    """Browse one world under every policy of a task."""
+    world = world_of(task)
+    common = {"traffic": task["traffic"], "replication": f"seed-{task['seed']}"}
+    base = world.browse("none")
+    runs, curves = [], []
+    for policy in task["policies"]:
+        result = base if policy == "none" else world.browse(policy)
+        runs.append({**common, "policy": result.policy, **measure(result, base, world)})
+        if policy in task.get("curves", ()):
+            curves += [{**common, "policy": result.policy, **row} for row in _blocks(result, base)]
+    return {"runs": runs, "curves": curves} if task.get("curves") else {"runs": runs}
+
+
+def measure(result: netsim.SimulationResult, base: netsim.SimulationResult, world: World) -> dict[str, Any]:
+    """Return the figures of a run beside those of the run without power saving; NaN where nothing is measured."""
+    radio, energy = netsim.RadioConfig(), result.energy
+    slowdown = result.latency_s / base.latency_s
+    added_s = (result.messages["delay_s"] - base.messages["delay_s"]).to_numpy()
+    pages = result.pages
+    late_s = stalls(world.traffic.deadlines_s, world.traffic.viewings, pages["issue_s"] + pages["latency_s"])
+    late_s = late_s[~np.isnan(late_s)]
+    air_s = max(base.uplink_air_s, base.downlink_air_s)
+    return {
+        "pages": len(slowdown), "messages": len(added_s), "segments": len(late_s),
+        "elapsed_s": float(result.elapsed_s), "awake_j": float(energy.awake_j), "sleep_j": float(energy.sleep_j),
+        "listen_j": float(energy.listen_j), "total_j": float(energy.total_j),
+        "j_per_page": float(energy.per_page_j), "mean_mw": 1000 * float(energy.total_j / result.elapsed_s),
+        "slowdown_mean": _of(np.mean, slowdown), "slowdown_p95": _of(lambda x: np.quantile(x, 0.95), slowdown),
+        "slowdown_max": _of(np.max, slowdown),
+        "added_s_mean": _of(np.mean, added_s), "added_s_p95": _of(lambda x: np.quantile(x, 0.95), added_s),
+        "stalls": int(np.count_nonzero(late_s)), "stall_s": float(late_s.sum()),
+        "limit_j": radio.least_j(base.elapsed_s, air_s),
+        "page_awake_j": radio.least_j(base.elapsed_s, float("nan") if len(added_s) else float(base.latency_s.sum())),
+    }  # fmt: skip
+
+
+def _of(statistic: Any, values: NDArray[np.float64]) -> float:
+    return float(statistic(values)) if len(values) else float("nan")
+
+
+def _blocks(result: netsim.SimulationResult, base: netsim.SimulationResult) -> list[dict[str, float]]:
+    """Slowdown and energy while loading, by blocks of ten pages."""
+    slowdown = result.latency_s / base.latency_s
+    energy = result.pages["energy_j"].to_numpy()
+    return [
+        {
+            "first_page": first, "slowdown": float(slowdown[first : first + BLOCK].mean()),
+            "load_j": float(energy[first : first + BLOCK].mean()),
+        }
+        for first in range(0, len(slowdown) - BLOCK + 1, BLOCK)
+    ]  # fmt: skip
+
+
+def run_recorded(task: dict[str, Any]) -> Rows:
+    """Browse recorded sessions, each by itself, under every policy of a task and with every server."""
+    rule = traces.GroupingRule(max_think_s=LONGEST_PAUSE_S)
+    sessions = traces.sessions(Path(task["folder"]) / task["trace"]) if "folder" in task else ()
+    wanted = {name: traces.pages(session.requests, rule=rule) for session in sessions
+              if (name := session.name) in task["sessions"]}  # fmt: skip
+    if not wanted:
+        wanted = {
+            f"generated-{seed}": traces.generate(task["pages"], generator(seed, WORKLOAD)) for seed in task["seeds"]
+        }
+    found: list[dict[str, Any]] = []
+    for place, (name, pages) in enumerate(wanted.items()):
+        nothing = np.full(len(pages), np.nan), np.full(len(pages), -1, dtype=np.int64)
+        for traffic, server in task["servers"].items():
+            world = World(
+                Traffic(pages, [server] * len(pages), *nothing, []), [netsim.ServerDelay.parse(server)] * len(pages),
+                task["seed"] + place,
+            )  # fmt: skip
+            base = world.browse("none")
+            for policy in task["policies"]:
+                result = world.browse(policy)
+                common = {"traffic": traffic, "replication": name, "policy": result.policy}
+                found.append({**common, **measure(result, base, world)})
+    return {"runs": found}
+
+
+def sessions_of(trace: Path, n_sessions: int, seed: int) -> list[str]:
+    """Return names of recorded sessions of 20 to 200 pages, drawn without replacement, in the order of the trace.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    rule = traces.GroupingRule(max_think_s=LONGEST_PAUSE_S)
+    found = [
+        session.name for session in traces.sessions(trace)
+        if SESSION_PAGES[0] <= len(traces.pages(session.requests, rule=rule)) <= SESSION_PAGES[1]
+    ]  # fmt: skip
+    if not found:
+        raise ValueError(
+            f"{trace.name} must hold a session of {SESSION_PAGES[0]} to {SESSION_PAGES[1]} pages, it has none"
+        )
+    chosen = np.random.default_rng(seed).permutation(len(found))[:n_sessions]
+    return [found[place] for place in sorted(chosen.tolist())]
