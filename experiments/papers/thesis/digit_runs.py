@@ -183,7 +183,7 @@ def tuned(task: Mapping[str, Any], key: str) -> dict[str, Any]:
     rows, error = holdout(task)[0], PROBLEMS[task["problem"]].error
     coins = _coins(task, KEYS.index(key))[0]
     fifth = len(rows) // 5
-    drawn = [Fold(0, *_cut(X, y, coins.permutation(rows), fifth), coins) for _ in range(task["permutations"])]
+    drawn = [Fold(0, *cut(X, y, coins.permutation(rows), fifth), coins) for _ in range(task["permutations"])]
 
     def labels(parameters: dict[str, Any]) -> float:
         found = [trace(key, parameters, fold, error=error, stays=0).first(error) for fold in drawn]
@@ -192,7 +192,7 @@ def tuned(task: Mapping[str, Any], key: str) -> dict[str, Any]:
     return min(GRIDS[key], key=labels)
 
 
-def _cut(X: Any, y: Any, order: Any, test: int) -> tuple[Any, Any, Any, Any]:
+def cut(X: Any, y: Any, order: Any, test: int) -> tuple[Any, Any, Any, Any]:
     return X[order[test:]], y[order[test:]], X[order[:test]], y[order[:test]]
 
 
