@@ -51,8 +51,8 @@ def label(
     """Run a selective sampler over the stream in DATA; say how well it predicts and what it asks for.
 
     DATA is a file, by its content a table (CSV, one column the label), svmlight or npz (X and y), plain or
-    packed; or the name of a data set: elec2, mnist, reuters, sms-spam, spam-drift, usps. The sampler sees only the
-    labels it asks for; accuracy and F-measure are counted afterwards against all.
+    packed; or the name of a data set: elec2, mnist, reuters, rcv1, sms-spam, spam-drift, usps. The sampler sees
+    only the labels it asks for; accuracy and F-measure are counted afterwards against all.
     """
     import pandas as pd
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from experiments.datasets import digits, streams, texts
+from experiments.datasets import digits, rcv1, streams, texts
 from experiments.datasets.files import read
 from experiments.datasets.finding import data_folder
 from experiments.datasets.stream import Stream
@@ -22,6 +22,7 @@ _LOADERS: dict[str, Callable[[Path], Stream]] = {
     "elec2": streams.elec2,
     "mnist": digits.mnist,
     "reuters": texts.reuters,
+    "rcv1": rcv1.rcv1,
     "sms-spam": texts.sms_spam,
     "spam-drift": streams.spam_drift,
     "usps": digits.usps,

@@ -24,9 +24,15 @@ Scale = Literal["linear", "log"]
 
 
 def panels(
-    frames: Sequence[tuple[str, pd.DataFrame]], *, x: str, y: str, x_scale: Scale = "linear", y_scale: Scale = "linear"
+    frames: Sequence[tuple[str, pd.DataFrame]],
+    *,
+    x: str,
+    y: str,
+    x_scale: Scale = "linear",
+    y_scale: Scale = "linear",
+    share_y: bool = True,
 ) -> Figure:
-    """Draw one panel a frame, side by side.
+    """Draw one panel a frame, side by side; a group looks the same in all of them.
 
     Parameters
     ----------
@@ -35,20 +41,25 @@ def panels(
     x, y : str
         Names of the axes.
     x_scale, y_scale : {"linear", "log"}
+    share_y : bool
+        Whether all panels have the y axis of the first.
     """
+    places = _places([frame for _, frame in frames])
     with styled():
         figure = Figure(figsize=(0.6 + 3.6 * max(len(frames), 1.4), 3.5), dpi=DPI, layout="constrained")
-        grid = figure.subplots(1, max(len(frames), 1), sharey=True, squeeze=False)[0]
+        grid = figure.subplots(1, max(len(frames), 1), sharey=share_y, squeeze=False)[0]
         for axes, (title, frame) in zip(grid, frames, strict=True):
-            _draw(axes, frame)
+            _draw(axes, frame, places)
             axes.set_title(title)
             axes.set_xlabel(x)
             axes.set_xscale(x_scale)
             axes.set_yscale(y_scale)
             clean(axes, "both")
         grid[0].set_ylabel(y)
-        handles, labels = grid[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper left", ncols=3, columnspacing=1.2, handlelength=2.4)
+        named = {name: handle for axes in grid for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}
+        figure.legend(
+            list(named.values()), list(named), loc="outside upper left", ncols=3, columnspacing=1.2, handlelength=2.4
+        )
     return figure
 
 
@@ -57,14 +68,23 @@ def lines(frame: pd.DataFrame, *, x: str, y: str, x_scale: Scale = "linear", y_s
     return panels([("", frame)], x=x, y=y, x_scale=x_scale, y_scale=y_scale)
 
 
-def _draw(axes: Axes, frame: pd.DataFrame) -> None:
-    groups = list(dict.fromkeys(frame["group"]))
-    drawn = 0
-    for group in groups:
+def _places(frames: Sequence[pd.DataFrame]) -> dict[str, int]:
+    """Number the groups that are no references, in the order they turn up."""
+    rows = [
+        group
+        for frame in frames
+        for group in (frame["group"] if "reference" not in frame else frame["group"][~frame["reference"].astype(bool)])
+    ]
+    return {group: place for place, group in enumerate(dict.fromkeys(rows))}
+
+
+def _draw(axes: Axes, frame: pd.DataFrame, places: dict[str, int]) -> None:
+    for group in dict.fromkeys(frame["group"]):
         own = frame[frame["group"] == group].sort_values("x")
         if "reference" in own and bool(own["reference"].iloc[0]):
             axes.plot(own["x"], own["y"], color=MIDDLE, linewidth=1.0, linestyle="--", label=group)
             continue
+        drawn = places[group]
         grey = str(0.1 + 0.5 * (drawn % 4) / 3)
         axes.plot(
             own["x"], own["y"], color=grey, linewidth=1.1, linestyle=_DASHES[drawn % 4], label=_name(group),
@@ -73,7 +93,6 @@ def _draw(axes: Axes, frame: pd.DataFrame) -> None:
         if "half_width" in own and np.isfinite(own["half_width"]).any():
             half = own["half_width"].fillna(0.0)
             axes.fill_between(own["x"], own["y"] - half, own["y"] + half, color=DARK, alpha=0.12, linewidth=0)
-        drawn += 1
 
 
 def _name(group: str) -> str:

@@ -1,0 +1,1 @@
+"""Cesa-Bianchi, Gentile and Zaniboni 2004: label-efficient Perceptrons."""

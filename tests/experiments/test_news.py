@@ -1,0 +1,136 @@
+"""Samplers over news: what a record of counts says, by hand."""
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from experiments import datasets
+from experiments.datasets.generated import generated_news
+from experiments.papers import news, readings
+from experiments.papers.registry import Setup
+from lpsm.samplers import RunLog
+
+COUNTS = ("rounds", "tp", "predicted", "positive", "queried", "stored")
+
+
+def record_of(rows):
+    """Rows of (rank, key, value, *COUNTS)."""
+    named = [
+        {"topic": f"t{rank}", "rank": rank, "key": key, "value": value, "run": 0}
+        | dict(zip(COUNTS, counts, strict=True))
+        for rank, key, value, *counts in rows
+    ]
+    return {"totals": pd.DataFrame(named)}
+
+
+def test_windows_end_with_the_stream_and_count_what_is_in_them():
+    rng = np.random.default_rng(3)
+    prediction = rng.choice([-1, 1], 103).astype(np.int8)
+    queried = rng.random(103) < 0.4
+    stored = queried & (rng.random(103) < 0.5)
+    y = rng.choice([-1, 1], 103).astype(np.int8)
+    total, windows = news.counts(RunLog(prediction, queried, stored, np.zeros(103)), y)
+    assert total == {
+        "rounds": 103, "tp": int(np.sum((prediction > 0) & (y > 0))), "predicted": int(np.sum(prediction > 0)),
+        "positive": int(np.sum(y > 0)), "queried": int(queried.sum()), "stored": int(stored.sum()),
+    }  # fmt: skip
+    assert windows[-1]["t"] == 103
+    assert [row["t"] for row in windows] == list(range(103 - 5 * ((103 - 20) // 5), 104, 5))
+    for row in windows:
+        inside = slice(row["t"] - 20, row["t"])
+        assert row["queried"] == queried[inside].sum()
+        assert row["tp"] == np.sum((prediction[inside] > 0) & (y[inside] > 0))
+
+
+def test_f_without_a_true_positive_is_nought_or_undefined():
+    rows = record_of([(0, "sop", np.nan, 10, 0, 3, 2, 10, 1), (1, "sop", np.nan, 10, 0, 0, 0, 10, 1)])
+    f = readings.of(readings.scored(rows), "sop")["f"]
+    assert f[0] == 0.0
+    assert np.isnan(f[1])
+    assert readings.mean_by_value(readings.scored(rows), "sop")["f"].iloc[0] == 0.0
+
+
+def test_a_value_is_chosen_on_the_other_half_of_the_topics():
+    rows = []
+    for rank in range(4):  # on even topics .1 is the better value, on odd ones .2
+        for value in (0.1, 0.2):
+            good = (value == 0.1) == (rank % 2 == 0)
+            rows.append((rank, "ssmd", value, 100, 8 if good else 2, 10, 10, 20, 5))
+    chosen = readings.chosen(
+        readings.scored(record_of(rows)), "ssmd", lambda table, _: float(table["f"].to_numpy().argmax() * 0.1 + 0.1)
+    )
+    assert chosen["value"].tolist() == [0.2, 0.1, 0.2, 0.1]
+    assert chosen["f"].tolist() == [0.2] * 4
+
+
+def test_at_a_label_rate_between_two_values_f_is_interpolated_in_its_logarithm():
+    rows = [
+        (rank, "ss", value, 1000, tp + rank, 10, 10, queried, 5)
+        for rank in range(3)
+        for value, tp, queried in ((0.1, 2, 10), (0.2, 6, 40))
+    ]
+    scores = readings.scored(record_of(rows))
+    np.testing.assert_allclose(readings.at_rate(scores, "ss", 0.02), [0.4, 0.5, 0.6])
+    assert readings.at_rate(scores, "ss", 0.05) is None
+    assert readings.at_rate(scores, "ss", 0.005) is None
+
+
+@pytest.mark.parametrize(("gain", "holds"), [(0.1, True), (-0.1, False), (0.0, False)])
+def test_a_sampler_is_ahead_only_if_the_whole_interval_is(gain, holds):
+    base = pd.Series([0.5, 0.6, 0.7, 0.8])
+    assert readings.ahead(base + gain + [0.01, -0.01, 0.01, -0.01], base).holds == holds
+
+
+def test_generated_news_has_uneven_topics_whose_words_tell_them():
+    stream = generated_news(3000, 20, np.random.default_rng(0))
+    shares = stream.y.mean(axis=0)
+    assert np.all(np.diff(shares) <= 0)
+    assert shares[0] > 0.2
+    assert 0.005 < shares[-1] < 0.03
+    np.testing.assert_allclose(np.asarray(stream.X.multiply(stream.X).sum(axis=1)).ravel(), 1.0)
+    log = news.make("sop", stream.X, np.random.default_rng(0), {}).run(stream.X, np.where(stream.y[:, 1], 1, -1))
+    later = slice(1500, None)
+    assert np.mean((log.prediction > 0)[later] != stream.y[later, 1]) < 0.5 * shares[1]
+
+
+@pytest.mark.long
+def test_the_topics_of_more_than_one_percent_are_those_the_module_names():
+    from experiments.datasets.texts import reuters
+
+    try:
+        stream = reuters(datasets.data_folder(), 60)
+    except (ValueError, FileNotFoundError):
+        pytest.skip("no Reuters-21578 here")
+    counts = stream.y.sum(axis=0)
+    share = counts / len(stream.y)
+    assert np.flatnonzero(share > 0.01).tolist() == list(news.ABOVE_1)
+    assert np.flatnonzero((share > 0.01) & (share < 0.05)).tolist() == list(news.FROM_1_TO_5)
+    assert np.flatnonzero(counts >= 20).tolist() == list(news.ABOVE_20)
+
+
+def test_rcv1_comes_in_order_of_its_story_numbers_with_the_most_frequent_topics(tmp_path):
+    folder = tmp_path / "RCV1"
+    folder.mkdir()
+    X = sparse.csr_matrix(np.eye(4, 6))
+    topics = sparse.csr_matrix(np.array([[1, 0, 1], [0, 0, 1], [0, 0, 1], [1, 1, 0]], dtype=np.uint8))
+    made = {
+        "samples": X, "sample_id": np.array([30, 10, 40, 20], dtype=np.uint32), "sample_topics": topics,
+        "topics_names": np.array(["C", "E", "M"], dtype=object),
+    }  # fmt: skip
+    for name, what in made.items():
+        joblib.dump(what, folder / f"{name}_py3.pkl", compress=9)
+    stream = datasets.rcv1.rcv1(tmp_path, n_topics=2, documents=3)
+    assert stream.classes == ("C", "M")
+    assert stream.X.toarray().argmax(axis=1).tolist() == [1, 3, 0]
+    assert stream.y.tolist() == [[False, True], [True, False], [True, True]]
+    with pytest.raises(ValueError, match="documents must be at least 1"):
+        datasets.rcv1.rcv1(tmp_path, documents=0)
+
+
+def test_a_sweep_is_a_task_a_topic_and_smaller_when_asked():
+    cases = (("sop", {}, 1), ("ssmd", {"K": 0.1}, 1))
+    full = news.sweep(cases)(Setup())
+    assert [task["rank"] for task in full.values()] == list(news.ABOVE_1)
+    assert len(news.sweep(cases)(Setup(size="smoke"))) == 4
