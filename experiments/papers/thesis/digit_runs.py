@@ -91,13 +91,14 @@ class Fold(NamedTuple):
 class Trace(NamedTuple):
     """A run, update by update: `labels` asked for until then (n,), test `errors` after it (n,).
 
-    `spent` is the number of labels asked for in all, `last` the share of the fold that was over when the last one was;
-    both up to where the run was stopped.
+    `spent` is the number of labels asked for in all, `late` those in the second half of the fold, `last` the share of
+    the fold that was over when the last one was; all up to where the run was stopped.
     """
 
     labels: NDArray[np.int64]
     errors: NDArray[np.float64]
     spent: int
+    late: int
     last: float
 
     def first(self, error: float) -> int:
@@ -216,30 +217,36 @@ def trace(
     margins, v = np.zeros(len(fold.test)), np.zeros(fold.X.shape[1])
     labels: list[int] = []
     errors: list[float] = []
-    since, spent, last, started = -1, 0, 0, False
+    queried = np.zeros(len(fold.X), dtype=np.bool_)
+    since, started = -1, False
     for at in range(0, len(fold.X), CHUNK):
         log = sampler.run(fold.X[at : at + CHUNK], fold.y[at : at + CHUNK])
-        asked = spent + np.cumsum(log.queried)
+        asked = int(queried.sum()) + np.cumsum(log.queried)
+        queried[at : at + CHUNK] = log.queried
         stored = np.flatnonzero(log.stored)
         products = fold.test @ fold.X[at + stored].T
         for column, position in enumerate(stored):
-            now = int(asked[position])
-            x = fold.X[at + position]
+            now, x = int(asked[position]), fold.X[at + position]
+            if error is not None and since >= 0 and now - since >= stays:
+                return _trace(labels, errors, queried, at + int(position))
             modified = key in MODIFIED and started
             step = -2.0 * float(v @ x) if modified else float(fold.y[at + position]) * parameters.get("eta", 1.0)
             started = True
             v += step * x
             margins += step * products[:, column]
             wrong = float(np.mean((margins >= 0.0) != (fold.truth > 0.0)))
-            if error is not None and since >= 0 and now - since >= max(stays, 1):
-                return Trace(np.array(labels, dtype=np.int64), np.array(errors), now, (at + position) / len(fold.X))
             labels.append(now)
             errors.append(wrong)
             if error is not None:
                 since = -1 if wrong > error else now if since < 0 else since
                 if since >= 0 and stays == 0:
-                    return Trace(np.array(labels, dtype=np.int64), np.array(errors), now, (at + position) / len(fold.X))
-        if log.queried.any():
-            last = at + int(np.flatnonzero(log.queried)[-1]) + 1
-        spent = int(asked[-1])
-    return Trace(np.array(labels, dtype=np.int64), np.array(errors), spent, last / len(fold.X))
+                    return _trace(labels, errors, queried, at + int(position) + 1)
+    return _trace(labels, errors, queried, len(fold.X))
+
+
+def _trace(labels: list[int], errors: list[float], queried: NDArray[np.bool_], end: int) -> Trace:
+    places = np.flatnonzero(queried[:end])
+    return Trace(
+        labels=np.array(labels, dtype=np.int64), errors=np.array(errors), spent=len(places),
+        late=int((places >= len(queried) / 2).sum()), last=float(places[-1] + 1) / len(queried) if len(places) else 0.0,
+    )  # fmt: skip

@@ -47,8 +47,8 @@ def whole_folds(task: dict[str, Any]) -> Rows:
             found = trace(key, parameters, fold)
             common = {"problem": task["problem"], "split": task["split"], "fold": fold.number, "key": key}
             runs.append(
-                {**common, "spent": found.spent, "last": found.last, "final": float(found.errors[-1]),
-                 "first": found.first(error)}
+                {**common, "first": found.first(error), "final": float(found.errors[-1]), "spent": found.spent,
+                 "late": found.late, "last": found.last}
             )  # fmt: skip
             touches += [
                 {**common, "error": error * factor, "labels": found.first(error * factor)} for factor in FACTORS
@@ -169,11 +169,18 @@ def _draw_efficiency(record: Record) -> Mapping[str, Figure]:
 # -- figure 4-6 ------------------------------------------------------------------------------------------------
 
 
-def _fastest(record: Record, name: str) -> tuple[bool, str]:
+def _fastest(record: Record, name: str) -> Verdict:
     own = record["runs"][record["runs"]["problem"] == name]
-    means = own[own["first"] >= 0].groupby("key")["first"].mean().reindex(KEYS)
+    reached = own[own["first"] >= 0]
+    means = reached.groupby("key")["first"].mean().reindex(KEYS)
     words = ", ".join(f"{key} {value:.0f}" for key, value in means.items())
-    return bool(means.idxmin() == "dkm-perceptron"), f"{words} labels to it ({_reached(record, name, KEYS)})"
+    best = str(means.idxmin())
+    splits = reached.pivot_table(index="split", columns="key", values="first", aggfunc="mean")
+    by_split = ", ".join(f"{value:.0f}" for value in splits["dkm-perceptron"] - splits[best])
+    return Verdict(
+        f"{words} labels to it ({_reached(record, name, KEYS)})", best == "dkm-perceptron",
+        f"{best} needs fewer; dkm-perceptron's labels beyond it, by split: {by_split}",
+    )  # fmt: skip
 
 
 def _imbalanced(name: str) -> list[Claim]:
@@ -187,8 +194,7 @@ def _imbalanced(name: str) -> list[Claim]:
         return checked
 
     def first(own: pd.DataFrame, record: Record) -> Verdict:
-        holds, words = _fastest(record, name)
-        return Verdict(words, holds, words)
+        return _fastest(record, name)
 
     def silent(own: pd.DataFrame, record: Record) -> Verdict:
         ends = own["last"] <= 0.5
@@ -199,7 +205,9 @@ def _imbalanced(name: str) -> list[Claim]:
             f"{key} in {100 * shares[key]:.0f} % of runs, median {spent[key]:.0f} labels in all"
             for key in ("dkm-perceptron", "dkm", "perceptron-ss")
         )
-        parts = [] if stops else ["dkm-perceptron goes on asking in most runs"]
+        late = own.groupby("key")["late"].mean()
+        few = ", ".join(f"{key} {late[key]:.0f}" for key in ("dkm-perceptron", "dkm", "perceptron-ss"))
+        parts = [] if stops else [f"dkm-perceptron asks for few labels, not for none, in the second half: means {few}"]
         if not goes_on:
             quiet = [key for key in ("dkm", "perceptron-ss") if shares[key] > 0.5]
             parts.append(f"{' and '.join(quiet)} falls silent too")

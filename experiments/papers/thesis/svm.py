@@ -213,10 +213,8 @@ def _separable(record: Record) -> Verdict:
     )
     expected = {name: "147" not in name for name in batch.index}
     wrong = [name for name in batch.index if (batch.loc[name, "train_errors"] == 0) != expected[name]]
-    why = ", ".join(
-        f"{name} ({batch.loc[name, 'train_errors']} errors, {'converged' if batch.loc[name, 'converged'] else 'stopped'})"
-        for name in wrong
-    )
+    ends = batch["converged"].map({0: "stopped", 1: "converged"})
+    why = ", ".join(f"{name} ({batch.loc[name, 'train_errors']} errors, {ends[name]})" for name in wrong)
     return Verdict(f"training errors: {words}", not wrong, f"otherwise on {why}")
 
 
