@@ -30,6 +30,8 @@ __all__ = [
     "AWAKE",
     "BEACONS",
     "DELAY",
+    "NEVER_NS",
+    "WAKEUPS",
     "Schedule",
     "charge",
     "standard_schedules",
@@ -49,7 +51,7 @@ _J_PER_MW_NS = 1e-12
 # columns of a table of schedules
 HOLD_FROM, HOLD_TO, DUTY_FROM, DUTY_TO, DUTY_NS, DENSE_NS, STRIDE, LONGEST, N_COLUMNS = range(9)
 # columns of what `walk` finds
-AWAKE, BEACONS, DELAY = range(3)
+AWAKE, BEACONS, WAKEUPS, DELAY, N_FOUND = range(5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +109,7 @@ def standard_schedules() -> tuple[Schedule, ...]:
     ]
     on_duty = [
         Schedule(duty_from_ms=start, duty_to_ms=end, duty=duty, dense_ms=3200)
-        for start, end in ((0, 400), (0, 1600), (100, 800), (200, 800), (400, 1600), (800, 3200))
+        for start, end in ((0, 400), (0, 1600), (100, 3200), (200, 800), (400, 1600), (800, 3200))
         for duty in (0.25, 0.5, 0.75)
     ]
     return (*held, *doubling, *periodic, *asleep_first, *on_duty)
@@ -201,21 +203,24 @@ def walk(
     sent_ns : int
         If a frame has arrived, when the client is known to have sent something after it, which lets the frame out;
         `NEVER_NS`: not before it was heard of.
-    out : array of int64, shape (n, 3)
-        Receives nanoseconds awake within the episode, beacons listened to (with that which lets the frame out), and
-        nanoseconds of delay.  A frame that arrives exactly at a beacon is not in time for it.
+    out : array of int64, shape (n, 4)
+        Receives nanoseconds awake within the episode, beacons listened to (with that which lets the frame out),
+        passages from asleep to awake (with that for the frame, or for sending), and nanoseconds of delay.  A frame
+        that arrives exactly at a beacon is not in time for it.
     """
     for i in range(rows.shape[0]):
         row = rows[i]
-        awake = beacons = delay = 0
+        awake = beacons = wakeups = delay = 0
         now = start_ns
         while True:
             until, wake, spacing = step(row, interval_ns, origin_ns, now)
             if until > now:
                 awake += min(until, end_ns) - now
+                wakeups += now > start_ns
                 if end_ns <= until:
                     break
             if end_ns < wake:
+                wakeups += 1
                 if arrived:
                     delay = min(wake, sent_ns) - end_ns
                     beacons += wake <= sent_ns
@@ -228,19 +233,20 @@ def walk(
                 beacons += more
         out[i, AWAKE] = awake
         out[i, BEACONS] = beacons
+        out[i, WAKEUPS] = wakeups
         out[i, DELAY] = delay
 
 
 @compiled
-def charge(found: Ints, awake_mw: float, beacon_mj: float, price_w: float, costs: Floats) -> float:
+def charge(found: Ints, awake_mw: float, beacon_mj: float, wakeup_j: float, price_w: float, costs: Floats) -> float:
     """Turn what `walk` found into joules.
 
     Parameters
     ----------
-    found : array of int64, shape (n, 3)
+    found : array of int64, shape (n, 4)
         From `walk`.
-    awake_mw, beacon_mj : float
-        Power awake above that asleep, milliwatts; energy of a beacon, millijoules.
+    awake_mw, beacon_mj, wakeup_j : float
+        Power awake above that asleep, milliwatts; energy of a beacon, millijoules; energy of a wake-up, joules.
     price_w : float
         What a second of delay is worth, joules: watts.
     costs : array of float64, shape (n,)
@@ -254,7 +260,7 @@ def charge(found: Ints, awake_mw: float, beacon_mj: float, price_w: float, costs
     least = np.inf
     for i in range(found.shape[0]):
         energy = awake_mw * found[i, AWAKE] * _J_PER_MW_NS + beacon_mj * found[i, BEACONS] * 1e-3
-        costs[i] = energy + price_w * found[i, DELAY] * 1e-9
+        costs[i] = energy + wakeup_j * found[i, WAKEUPS] + price_w * found[i, DELAY] * 1e-9
         least = min(least, costs[i])
     return least
 
@@ -265,6 +271,7 @@ def typical_costs(
     responses_ms: Sequence[float],
     awake_mw: float,
     beacon_mj: float,
+    wakeup_j: float,
     price_w: float,
     *,
     phases: int = 10,
@@ -274,7 +281,7 @@ def typical_costs(
 
     Parameters
     ----------
-    rows, awake_mw, beacon_mj, price_w
+    rows, awake_mw, beacon_mj, wakeup_j, price_w
         As `walk` and `charge` take them.
     beacon_interval_ns : int
         Time between beacons.
@@ -290,13 +297,13 @@ def typical_costs(
     array of float64, shape (n,)
         Joules.
     """
-    found, costs = np.empty((len(rows), 3), dtype=np.int64), np.empty(len(rows))
+    found, costs = np.empty((len(rows), N_FOUND), dtype=np.int64), np.empty(len(rows))
     total = np.zeros(len(rows))
     for response in responses_ms:
         for phase in range(phases):
             start = phase * beacon_interval_ns // phases
             end = start + round(response * _NS_PER_MS)
             walk(rows, beacon_interval_ns, start, start, end, arrived, NEVER_NS, found)
-            charge(found, awake_mw, beacon_mj, price_w, costs)
+            charge(found, awake_mw, beacon_mj, wakeup_j, price_w, costs)
             total += costs
     return total / (len(responses_ms) * phases)

@@ -20,7 +20,7 @@ To study what was learned: with `Lpsm2Config(record=True)`, `policy.record` (of 
 schedule.  Stacking the costs of a context gives losses for `lpsm.hindsight`: the best fixed
 schedule is `costs.sum(axis=0).argmin()`, and `hindsight` finds the best switching sequence.
 Schedules are in the order of `config.schedules`.  They were priced with the lambda of the
-moment; `Round.awake_ns`, `.beacons` and `.delay_ns` let them be priced anew.
+moment; `Round.awake_ns`, `.beacons`, `.wakeups` and `.delay_ns` let them be priced anew.
 
 The learner is Monteleoni 2006, section 2.2.3; the rest is ours.
 """
@@ -70,6 +70,9 @@ class Lpsm2Config:
         Lambda at first, and its range: watts, joules for a second of delay.
     price_step : float
         By how much ln lambda moves for a second too much or too little.
+    least_push_price_w, push_step : float
+        The least price in I, where it has its own, and by how much its logarithm moves for every `max_push_delay_s`
+        too much or too little.
     longest_response_s : float
         A longer wait allows no more delay than this one.
     shortest_s : float
@@ -98,6 +101,8 @@ class Lpsm2Config:
     least_price_w: float = 2.0
     most_price_w: float = 60.0
     price_step: float = 3.0
+    least_push_price_w: float = 0.001
+    push_step: float = 0.3
     longest_response_s: float = 10.0
     shortest_s: float = 1e-6
     prior_ms: tuple[float, ...] = (25.0, 50.0, 100.0, 200.0, 400.0, 800.0, 1600.0)
@@ -115,19 +120,21 @@ class Lpsm2Config:
     def __post_init__(self) -> None:
         if not 1.0 < self.max_slowdown < math.inf:
             raise ValueError(f"max_slowdown must be a number above 1, got {self.max_slowdown}")
-        for name in ("rate_per_j", "price_step", "longest_response_s", "silence_s", "least_price_w"):
+        positive = ["rate_per_j", "price_step", "longest_response_s", "silence_s", "least_price_w"]
+        positive += ["push_step", "least_push_price_w"]
+        if self.max_push_delay_s is not None:
+            positive.append("max_push_delay_s")
+        for name in positive:
             if not 0.0 < getattr(self, name) < math.inf:
                 raise ValueError(f"{name} must be above 0 and finite, got {getattr(self, name)}")
-        if self.max_push_delay_s is not None and not 0.0 < self.max_push_delay_s < math.inf:
-            raise ValueError(f"max_push_delay_s must be above 0 and finite, got {self.max_push_delay_s}")
+        for name in ("shortest_s", "idle_prior_s"):
+            if not 0.0 <= getattr(self, name) < math.inf:
+                raise ValueError(f"{name} must be at least 0 and finite, got {getattr(self, name)}")
         if not self.least_price_w <= self.price_w <= self.most_price_w < math.inf:
-            raise ValueError(
-                f"price_w must lie in [least_price_w, most_price_w], got {self.price_w} "
-                f"and [{self.least_price_w}, {self.most_price_w}]"
-            )
-        for name in ("shortest_s", "idle_prior_s", *(() if self.prior_ms else ("prior_ms",))):
-            if name == "prior_ms" or not 0.0 <= getattr(self, name) < math.inf:
-                raise ValueError(f"{name} must not be empty or negative, got {getattr(self, name)}")
+            rule = "least_price_w <= price_w <= most_price_w"
+            raise ValueError(f"{rule} must hold, got {self.least_price_w}, {self.price_w}, {self.most_price_w}")
+        if not self.prior_ms or min(self.prior_ms) <= 0.0:
+            raise ValueError(f"prior_ms must name waits above 0, got {self.prior_ms}")
 
 
 class Round(NamedTuple):
@@ -149,7 +156,7 @@ class Round(NamedTuple):
         The schedule followed.
     costs : array of float64, shape (n,)
         What every schedule would have cost, joules.
-    awake_ns, beacons, delay_ns : array of int64, shape (n,)
+    awake_ns, beacons, wakeups, delay_ns : array of int64, shape (n,)
         What they are made of.
     """
 
@@ -163,6 +170,7 @@ class Round(NamedTuple):
     costs: NDArray[np.float64]
     awake_ns: NDArray[np.int64]
     beacons: NDArray[np.int64]
+    wakeups: NDArray[np.int64]
     delay_ns: NDArray[np.int64]
 
 
@@ -205,13 +213,13 @@ class Lpsm2:
         self.record: list[Round] = []
         self.prices_w = [config.price_w, config.price_w]
         radio = RadioConfig() if radio is None else radio
-        self._watts = (radio.awake_mw - radio.asleep_mw, radio.beacon_mj)
+        self._watts = (radio.awake_mw - radio.asleep_mw, radio.beacon_mj, radio.wakeup_j)
         self._interval_ns = beacon_interval_ns
         self._rows = expert.table(config.schedules, beacon_interval_ns)
         self._account: HostAccount | LinkAccount = (
             HostAccount() if host_aware else LinkAccount(silence_s=config.silence_s)
         )
-        self._found = np.empty((len(self._rows), 3), dtype=np.int64)
+        self._found = np.empty((len(self._rows), expert.N_FOUND), dtype=np.int64)
         self._costs = np.empty(len(self._rows))
         self._learners = self._fresh_learners()
         self._best: list[int] = [int(learner.weights.argmax()) for learner in self._learners]
@@ -304,10 +312,8 @@ class Lpsm2:
             self._move_price(context, delay_s / self._waiting, (end_ns - self._start_ns) * 1e-9)
 
     def _keep(self, end_ns: int, arrived: bool, price_w: float) -> None:
-        awake, beacons, delay = self._found.T.copy()
-        name, costs = CONTEXTS[self._context], self._costs.copy()
-        episode = (name, self._start_ns, end_ns, arrived, self._waiting, price_w, self._chosen)
-        self.record.append(Round(*episode, costs, awake, beacons, delay))
+        episode = (CONTEXTS[self._context], self._start_ns, end_ns, arrived, self._waiting, price_w, self._chosen)
+        self.record.append(Round(*episode, self._costs.copy(), *self._found.T.copy()))
 
     # -- prices
 
@@ -319,15 +325,13 @@ class Lpsm2:
         config = self.config
         if not config.dual:
             return
-        if context == _I:
-            if config.max_push_delay_s is None:
-                return
-            excess_s = delay_s - config.max_push_delay_s
-        else:
-            excess_s = delay_s - (config.max_slowdown - 1.0) * min(response_s, config.longest_response_s)
-        which = int(context == _I)
-        price = self.prices_w[which] * math.exp(config.price_step * excess_s)
-        self.prices_w[which] = min(max(price, config.least_price_w), config.most_price_w)
+        if context != _I:
+            allowed_s = (config.max_slowdown - 1.0) * min(response_s, config.longest_response_s)
+            price = self.prices_w[0] * math.exp(config.price_step * (delay_s - allowed_s))
+            self.prices_w[0] = min(max(price, config.least_price_w), config.most_price_w)
+        elif config.max_push_delay_s is not None:
+            price = self.prices_w[1] * math.exp(config.push_step * (delay_s / config.max_push_delay_s - 1.0))
+            self.prices_w[1] = min(max(price, config.least_push_price_w), config.most_price_w)
 
     # -- learners
 
@@ -342,9 +346,7 @@ class Lpsm2:
     def _choose(self, which: int) -> int:
         if self._draw is None:
             return self._best[which]
-        return int(
-            np.searchsorted(self._learners[which].weights.cumsum(), self._draw.random()).clip(0, len(self._rows) - 1)
-        )
+        return int(self._draw.choice(len(self._rows), p=self._learners[which].weights))
 
     def _fresh_learners(self) -> list[LearnAlpha | StaticExpert]:
         config, n = self.config, len(self._rows)
