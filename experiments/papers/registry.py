@@ -46,6 +46,7 @@ _MODULES = (
     "drift.shifting",
     "ours.traffic",
     "ours.lpsm2",
+    "ours.lpsm2_learning",
 )
 
 

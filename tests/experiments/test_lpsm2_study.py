@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import netsim
 from experiments.papers.ours import lpsm2_fronts as fronts
+from experiments.papers.ours import lpsm2_learning as learning
 from experiments.papers.ours.lpsm2_runs import (
     FIRST_SEED,
     POLICIES,
@@ -22,6 +23,7 @@ from experiments.papers.ours.lpsm2_runs import (
     world_of,
 )
 from experiments.papers.registry import Setup, all_experiments
+from netsim.policies.lpsm2 import CONTEXTS, Round
 from tests.experiments.browsing import make
 from traces.records import Page
 from traces.traffic import Message, Traffic
@@ -121,3 +123,49 @@ def test_recorded_sessions_are_drawn_from_those_long_enough_and_browsed_by_name(
 def test_shifting_traffic_is_drawn_alike_for_every_policy():
     task = {"traffic": "shifting", "seconds": 600.0, "seed": 5001}
     assert world_of(task).traffic.pages == world_of(task).traffic.pages
+
+
+def a_round(context, costs, chosen, *, beacons=(0, 0, 0), delay_s=(0.0, 0.0, 0.0), waiting=1):
+    delay = np.round(1e9 * np.array(delay_s)).astype(np.int64)
+    none = np.zeros(3, dtype=np.int64)
+    return Round(
+        context=context, start_ns=0, end_ns=1, arrived=True, waiting=waiting, price_w=6.0, chosen=chosen,
+        costs=np.array(costs), awake_ns=none, beacons=np.array(beacons), wakeups=none, delay_ns=delay,
+    )  # fmt: skip
+
+
+def test_regrets_are_those_of_every_sequence_of_schedules_tried():
+    rng = np.random.default_rng(0)
+    costs = rng.exponential(1.0, (7, 3))
+    [row] = learning.regrets([a_round("T", row, 0) for row in costs])
+    paths = np.array(np.meshgrid(*[range(3)] * 7)).reshape(7, -1).T
+    totals = costs[np.arange(7), paths].sum(axis=1)
+    segments = 1 + (np.diff(paths, axis=1) != 0).sum(axis=1)
+    assert row["own"] == pytest.approx(costs[:, 0].sum())
+    assert row["best_1"] == pytest.approx(costs.sum(axis=0).min())
+    for k in (2, 5):
+        assert row[f"best_{k}"] == pytest.approx(totals[segments <= k].min())
+    assert row["best_20"] == pytest.approx(costs.min(axis=1).sum()) == row["least"]
+    assert row["least"] <= row["mixture"] <= min(row[f"bound_{k}"] for k in learning.SEGMENTS)
+
+
+def test_the_best_fixed_schedule_depends_on_the_price_of_a_second_and_on_who_waits():
+    rounds = [a_round("W1", [0, 0, 0], 0, beacons=(0, 100, 0), delay_s=(0.0, 0.0, 1.0))] * 2
+    rounds += [a_round("W4", [0, 0, 0], 0, beacons=(9, 100, 0), delay_s=(0.0, 0.0, 0.01), waiting=4)]
+    place = {context: k for k, context in enumerate(CONTEXTS)}
+    cheap, dear = learning.best_schedules(rounds, 0.0), learning.best_schedules(rounds, 60.0)
+    assert cheap[place["W1"]] in (0, 2)
+    assert dear[place["W1"]] == 0
+    assert (cheap[place["W4"]], dear[place["W4"]]) == (2, 0)
+    assert learning.best_schedules(rounds, 2.0)[place["W4"]] == 2  # 0.0135 J of beacons against 2 x 0.01 / 4
+    assert cheap[place["I"]] == 2  # no round: what is best over all
+
+
+def test_fixed_schedules_follow_theirs_and_learn_nothing():
+    task = {"traffic": "web-lognormal", "seconds": 300.0, "seed": 5000}
+    world = world_of(task)
+    hold = world.browse(learning.FixedSchedules((6,) * 7, "held"))  # awake for 1.6 s of every wait
+    doze = world.browse(learning.FixedSchedules((0,) * 7, "every beacon"))
+    assert hold.policy == "held"
+    assert hold.latency_s.mean() < doze.latency_s.mean()
+    assert len(set(map(tuple, (learner.weights for learner in hold.final_policy._learners)))) == 1

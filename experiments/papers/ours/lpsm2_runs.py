@@ -25,8 +25,8 @@ from netsim.streams import WORKLOAD, generator
 from traces.traffic import Traffic, draw, stalls
 
 __all__ = [
-    "BSD", "FIRST_SEED", "HOLD", "HOST", "HOST_AWARE", "LINK", "PHASE", "POLICIES", "PSM", "THESIS", "World", "measure",
-    "run", "run_recorded", "seeds_of", "sessions_of", "world_of",
+    "BLOCK", "BSD", "FIRST_SEED", "HOLD", "HOST", "HOST_AWARE", "LINK", "PHASE", "POLICIES", "PSM", "THESIS", "World",
+    "blocks", "measure", "run", "run_recorded", "seeds_of", "sessions_of", "world_of",
 ]  # fmt: skip
 
 FIRST_SEED = 5000
@@ -83,7 +83,7 @@ def run(task: dict[str, Any]) -> Rows:
         result = base if policy == "none" else world.browse(policy)
         runs.append({**common, "policy": result.policy, **measure(result, base, world)})
         if policy in task.get("curves", ()):
-            curves += [{**common, "policy": result.policy, **row} for row in _blocks(result, base)]
+            curves += [{**common, "policy": result.policy, **row} for row in blocks(result, base)]
     return {"runs": runs, "curves": curves} if task.get("curves") else {"runs": runs}
 
 
@@ -114,7 +114,7 @@ def _of(statistic: Any, values: NDArray[np.float64]) -> float:
     return float(statistic(values)) if len(values) else float("nan")
 
 
-def _blocks(result: netsim.SimulationResult, base: netsim.SimulationResult) -> list[dict[str, float]]:
+def blocks(result: netsim.SimulationResult, base: netsim.SimulationResult) -> list[dict[str, float]]:
     """Slowdown and energy while loading, by blocks of ten pages."""
     slowdown = result.latency_s / base.latency_s
     energy = result.pages["energy_j"].to_numpy()

@@ -1,0 +1,327 @@
+"""What of LPSM2 is information and what is learning: regrets, hindsight, learning curves, and parts taken away.
+
+What it models, in `ours/lpsm2-learning`: the rounds of a run of LPSM2 are kept, with what every schedule would have
+cost in them.  From them follow, context by context, the loss of the schedules followed, of the best fixed one,
+of the best k segments, and of the Learn-alpha mixture with its bound (Monteleoni 2006, Corollary 1, after Herbster and
+Warmuth's bound for k segments); at one nat a joule all are joules.  The best fixed schedules of the contexts, for
+several prices of a second, are then *run*: in hindsight (chosen on the same run), and chosen on other seeds of the
+same traffic or of Web pages with instant servers.  These have LPSM2's information and learn nothing.
+
+In `ours/lpsm2-ablations` one part of LPSM2 is taken away at a time, and what remains is held against the whole at equal
+slowdown.  What it leaves out: the bound speaks of the mixture, while LPSM2 follows the schedule of largest weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from experiments.figures.papers import panels
+from experiments.papers.ours.lpsm2_fronts import at_equal, energies, front_frame, saving, upper, values
+from experiments.papers.ours.lpsm2_runs import BLOCK, HOST_AWARE, World, blocks, measure, seeds_of, world_of
+from experiments.papers.registry import Claim, Experiment, Record, Rows, Setup, Verdict
+from experiments.papers.verdicts import shown
+from experiments.study.compare import estimate
+from lpsm import LearnAlpha, alpha_grid, hindsight
+from lpsm.bounds.experts import fixed_share_partition_loss
+from netsim.policies.lpsm2 import CONTEXTS, Lpsm2, Lpsm2Config, Round
+
+__all__ = ["EXPERIMENTS", "FixedSchedules", "browse_parts", "learn", "regrets"]
+
+Floats = NDArray[np.float64]
+
+TRAFFICS = ("web-instant", "web-constant", "web-lognormal", "shifting")
+OWN = "lpsm2:1.05"
+PRICES_W = (2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+SEGMENTS = (1, 2, 5, 10, 20)
+TRAINING_SEEDS = range(4000, 4005)
+AWAKE_W, BEACON_J = 0.7, 0.0015  # of the default radio: awake above asleep, and a beacon
+WIDE = (*HOST_AWARE, "lpsm2:1.12", "lpsm2:1.2")
+PARTS: Mapping[str, Mapping[str, Any]] = {
+    "without contexts": {"contexts": False},
+    "without 1/w": {"share_delay": False},
+    "without the clock": {"clock": False},
+    "without the first round": {"prior": False},
+    "at a fixed price": {"dual": False},
+    "with Static-expert": {"learn_alpha": False},
+    "with schedules drawn by weight": {"sample_seed": 0},
+}
+HINDSIGHT, SAME, ELSEWHERE = KINDS = ("in hindsight", "of other seeds", "of instant servers")
+
+
+def fixed(kind: str) -> tuple[str, ...]:
+    """Return the names of fixed schedules of a kind, one a price."""
+    return tuple(f"fixed {kind} {price:g}" for price in PRICES_W)
+
+
+class FixedSchedules(Lpsm2):
+    """LPSM2 without its learning: one schedule a context, given by number in the order of the contexts."""
+
+    def __init__(self, chosen: Sequence[int], spec: str) -> None:
+        super().__init__(Lpsm2Config(dual=False, prior=False), spec=spec)
+        self._fixed = tuple(chosen)
+
+    def _choose(self, which: int) -> int:
+        return self._fixed[which]
+
+    def _teach(self, which: int, costs: Floats, least: float) -> None:
+        """Learn nothing."""
+
+
+def best_schedules(record: Sequence[Round], price_w: float) -> tuple[int, ...]:
+    """Return the schedule of least cost in every context, a second of delay being worth `price_w` joules.
+
+    A context without a round takes its schedule from all rounds together.
+    """
+    n = len(record[0].costs)
+    totals = {name: np.zeros(n) for name in CONTEXTS}
+    for found in record:
+        energy = AWAKE_W * 1e-9 * found.awake_ns + BEACON_J * found.beacons
+        totals[found.context] += energy + price_w * 1e-9 * found.delay_ns / found.waiting
+    everything = sum(totals.values(), np.zeros(n))
+    return tuple(int((total if total.any() else everything).argmin()) for total in totals.values())
+
+
+def regrets(record: Sequence[Round]) -> list[dict[str, Any]]:
+    """Return, context by context, what was lost and what would have been, joules.
+
+    Returns
+    -------
+    list of dict
+        context, rounds; `own`, the schedules followed; `mixture`, a Learn-alpha that begins uniform; and for k of
+        `SEGMENTS` `best_k`, the best k schedules in turn, and `bound_k`, what the mixture may lose at most given these.
+    """
+    rows = []
+    grid = alpha_grid(horizon=Lpsm2Config().horizon)
+    for context in CONTEXTS:
+        rounds = [found for found in record if found.context == context]
+        if not rounds:
+            continue
+        costs = np.array([found.costs for found in rounds])
+        t, n = costs.shape
+        least = costs.min(axis=1)
+        learner = LearnAlpha(n_experts=n, alphas=grid)
+        mixture = float(learner.run(costs - least[:, None], weights=False).loss.sum() + least.sum())
+        curve = hindsight.partition_curve(costs, min(max(SEGMENTS), t))
+        row = {
+            "context": context, "rounds": t, "mixture": mixture, "least": float(least.sum()),
+            "own": float(costs[np.arange(t), [found.chosen for found in rounds]].sum()),
+        }  # fmt: skip
+        for k in SEGMENTS:
+            best = float(curve[min(k, t) - 1])
+            worst = [fixed_share_partition_loss(best, min(k, t), t, n, alpha) for alpha in grid]
+            row |= {f"best_{k}": best, f"bound_{k}": min(worst) + float(np.log(len(grid)))}
+        rows.append(row)
+    return rows
+
+
+@cache
+def _trained(traffic: str, seconds: float) -> list[Round]:
+    """Rounds of the training seeds, of one kind of traffic."""
+    found: list[Round] = []
+    for seed in TRAINING_SEEDS:
+        found += _recorded(world_of({"traffic": traffic, "seconds": seconds, "seed": seed}))[1]
+    return found
+
+
+def _recorded(world: World) -> tuple[Any, list[Round]]:
+    result = world.browse(Lpsm2(Lpsm2Config(record=True), spec=OWN))
+    policy = result.final_policy
+    assert isinstance(policy, Lpsm2)
+    return result, policy.record
+
+
+def learn(task: dict[str, Any]) -> Rows:
+    """Keep the rounds of LPSM2 on one world; run the fixed schedules that follow from them, and from others."""
+    world = world_of(task)
+    common = {"traffic": task["traffic"], "replication": f"seed-{task['seed']}"}
+    base = world.browse("none")
+    own, record = _recorded(world)
+    results = [own, *(world.browse(policy) for policy in WIDE if policy != OWN), world.browse("lpsm2-link:1.05")]
+    sources = {
+        HINDSIGHT: record, SAME: _trained(task["traffic"], task["seconds"]),
+        ELSEWHERE: _trained("web-instant", task["seconds"]),
+    }  # fmt: skip
+    for kind, rounds in sources.items():
+        for name, price in zip(fixed(kind), PRICES_W, strict=True):
+            results.append(world.browse(FixedSchedules(best_schedules(rounds, price), name)))
+    bare = world.browse(Lpsm2(Lpsm2Config(prior=False), spec="without the first round"))
+    curves = [
+        {**common, "policy": result.policy, **row} for result in (own, bare, results[len(WIDE)])
+        for row in blocks(result, base)
+    ]  # fmt: skip
+    return {
+        "runs": [{**common, "policy": result.policy, **measure(result, base, world)} for result in results],
+        "regrets": [{**common, **row} for row in regrets(record)],
+        "curves": curves,
+    }
+
+
+def browse_parts(task: dict[str, Any]) -> Rows:
+    """Run LPSM2 whole, at several slowdowns, and with one part taken away at a time."""
+    world = world_of(task)
+    base = world.browse("none")
+    found = [world.browse(policy) for policy in WIDE]
+    for name, change in PARTS.items():
+        drawn = {"sample_seed": task["seed"]} if "sample_seed" in change else change
+        found.append(world.browse(Lpsm2(Lpsm2Config(**drawn), spec=name)))
+    common = {"traffic": task["traffic"], "replication": f"seed-{task['seed']}"}
+    return {"runs": [{**common, "policy": result.policy, **measure(result, base, world)} for result in found]}
+
+
+def _sweep(setup: Setup) -> dict[str, dict[str, Any]]:
+    return {
+        f"{traffic} seed {seed}": {"traffic": traffic, "seconds": seconds, "seed": seed}
+        for traffic in TRAFFICS
+        for seconds in [setup.pick(600.0, 3000.0 if traffic == "shifting" else 5500.0)]
+        for seed in seeds_of(setup, 2, 20)
+    }
+
+
+# -- what a record says ---------------------------------------------------------------------------------------------
+
+
+def _against_fixed(traffic: str, kind: str, least_percent: float, statement: str) -> Claim:
+    def check(record: Record) -> Verdict:
+        found = saving(energies(record, traffic, [OWN])[OWN], at_equal(record, traffic, OWN, fixed(kind)))
+        slow = estimate(values(record, traffic, "slowdown_mean", [OWN])[OWN])
+        words = f"{shown(found, 1, ' %')} below at {slow.mean:.3f}"
+        return Verdict(words, upper(found) >= least_percent, words)
+
+    return Claim(
+        statement=f"{traffic}: {statement}", check=check,
+        tolerance="energy at equal slowdown, interpolated between the prices of a second, seed by seed; fails if the "
+        "whole 95 % interval lies beyond",
+    )  # fmt: skip
+
+
+def _regret(record: Record, traffic: str) -> pd.DataFrame:
+    """Sums over contexts, a row a seed."""
+    rows = record["regrets"]
+    numbers = [name for name in rows.columns if rows[name].dtype.kind == "f"]
+    return rows[rows["traffic"] == traffic].groupby("replication", sort=True)[numbers].sum()
+
+
+def _within_bound(record: Record) -> Verdict:
+    rows = record["regrets"]
+    ratios = {k: (rows["mixture"] / rows[f"bound_{k}"]).max() for k in SEGMENTS}
+    pages = {traffic: _regret(record, traffic) for traffic in dict.fromkeys(rows["traffic"])}
+    found = {
+        traffic: [(table[column] - table["best_1"]).mean() for column in ("mixture", "bound_1")]
+        for traffic, table in pages.items()
+    }
+    words = ", ".join(f"{traffic}: {regret:.1f} J of {bound:.1f}" for traffic, (regret, bound) in found.items())
+    return Verdict(f"regret against the best fixed schedules, {words}", max(ratios.values()) <= 1.0 + 1e-9, str(ratios))
+
+
+def _own_regret(traffic: str) -> Claim:
+    def check(record: Record) -> Verdict:
+        table = _regret(record, traffic)
+        found = {k: estimate(100 * (table["own"] / table[f"best_{k}"] - 1)) for k in SEGMENTS}
+        words = ", ".join(f"k = {k}: {shown(one, 1, ' %')}" for k, one in found.items())
+        return Verdict(f"above the best k schedules a context, {words}", upper(found[1]) <= 0.0, words)
+
+    return Claim(
+        statement=f"{traffic}: the schedules followed lose no more than the best fixed one of every context",
+        check=check,
+        tolerance="losses at the prices of the moment, per seed; whole 95 % interval at k = 1; other k for information",
+    )  # fmt: skip
+
+
+def _early(traffic: str) -> Claim:
+    def check(record: Record) -> Verdict:
+        rows = record["curves"]
+        own = rows[(rows["traffic"] == traffic) & (rows["policy"] == OWN)]
+        found = {
+            when: estimate(own[chosen].groupby("replication")["slowdown"].mean())
+            for when, chosen in (("first ten pages", own["first_page"] == 0), ("others", own["first_page"] > 0))
+        }
+        words = ", ".join(f"{when} {shown(one, 3)}" for when, one in found.items())
+        return Verdict(words, found["first ten pages"].mean <= 1.1, words)
+
+    return Claim(
+        statement=f"{traffic}: the first ten pages are slowed down by no more than a tenth", check=check, printed="1.1",
+        tolerance="mean over seeds; ours",
+    )  # fmt: skip
+
+
+def _part(traffic: str, part: str) -> Claim:
+    def check(record: Record) -> Verdict:
+        found = saving(at_equal(record, traffic, part, WIDE), energies(record, traffic, [part])[part])
+        slow = values(record, traffic, "slowdown_mean", [part, OWN])
+        words = f"{shown(found, 1, ' %')} at {slow[part].mean():.3f} (whole: {slow[OWN].mean():.3f} when 1.05 is asked)"
+        return Verdict(words, found.mean - found.half_width > 0, words)
+
+    return Claim(
+        statement=f"{traffic}: the whole uses less energy than LPSM2 {part}, at its slowdown", check=check,
+        tolerance="the whole, at five slowdowns asked for, interpolated seed by seed; whole 95 % interval",
+    )  # fmt: skip
+
+
+def _draw_learning(record: Record) -> Mapping[str, Figure]:
+    curves = []
+    for traffic in TRAFFICS[:3]:
+        rows = record["curves"][record["curves"]["traffic"] == traffic]
+        frame = []
+        for policy in dict.fromkeys(rows["policy"]):
+            for first, own in rows[rows["policy"] == policy].groupby("first_page", sort=True)["slowdown"]:
+                found = estimate(own)
+                middle = float(str(first)) + BLOCK / 2
+                frame.append({"group": policy, "x": middle, "y": found.mean, "half_width": found.half_width})
+        curves.append((traffic, pd.DataFrame(frame)))
+    families = [*((f"fixed, {kind}", fixed(kind)) for kind in KINDS), ("LPSM2", WIDE), ("link", ("lpsm2-link:1.05",))]
+    fronts = [
+        (traffic, front_frame(record, traffic, families, x="slowdown_mean", y="mean_mw", most=1.3))
+        for traffic in TRAFFICS
+    ]
+    return {
+        "lpsm2-curves": panels(curves, x="page", y="mean slowdown of ten pages"),
+        "lpsm2-hindsight": panels(fronts, x="mean slowdown of a page", y="mean power [mW]"),
+    }
+
+
+def _draw_parts(record: Record) -> Mapping[str, Figure]:
+    families = [("LPSM2", WIDE), *((part, (part,)) for part in PARTS)]
+    fronts = [
+        (traffic, front_frame(record, traffic, families, x="slowdown_mean", y="mean_mw", most=1.5))
+        for traffic in TRAFFICS
+    ]
+    return {"lpsm2-parts": panels(fronts, x="mean slowdown of a page", y="mean power [mW]")}
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="ours/lpsm2-learning", claim="what of LPSM2 is information and what is learning", time="3 min",
+        sweep=_sweep, run=learn,
+        claims=(
+            Claim(
+                statement="the mixture's regret is below Learn-alpha's bound in every context", check=_within_bound,
+                tolerance="none: a theorem, for the best 1, 2, 5, 10 and 20 schedules in turn, in every context",
+            ),
+            *(_own_regret(traffic) for traffic in TRAFFICS),
+            *(
+                _against_fixed(traffic, kind, least, f"{OWN} is {words}")
+                for kind, least, words in (
+                    (HINDSIGHT, -2.0, "at most 2 % above the best fixed schedules in hindsight"),
+                    (SAME, 0.0, "not above fixed schedules chosen on other seeds of the same traffic"),
+                    (ELSEWHERE, 0.0, "not above fixed schedules chosen on instant servers"),
+                )
+                for traffic in TRAFFICS[kind == ELSEWHERE :]
+            ),
+            *(_early(traffic) for traffic in TRAFFICS[:3]),
+        ),
+        figures=_draw_learning,
+    ),
+    Experiment(
+        name="ours/lpsm2-ablations", claim="LPSM2 with one part taken away at a time", time="2 min", sweep=_sweep,
+        run=browse_parts,
+        claims=tuple(_part(traffic, part) for part in PARTS for traffic in ("web-lognormal", "shifting")),
+        figures=_draw_parts,
+    ),
+)  # fmt: skip
