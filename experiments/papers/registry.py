@@ -43,8 +43,11 @@ _MODULES = (
     "thesis.svm",
     "worst_case.text",
     "adaptive.exponents",
+    "adaptive.sampling",
+    "adaptive.spending",
     "drift.shifting",
     "ours.traffic",
+    "ours.streams",
     "ours.lpsm2",
     "ours.lpsm2_learning",
 )
