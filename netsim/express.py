@@ -8,12 +8,12 @@ its way any more.  Not covered at all: losses, and policies of one's own.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lpsm._compile import is_compiled
 from netsim.access_point import AccessPoint
 from netsim.browser import Browser, Trip
 from netsim.clock import Clock
@@ -50,7 +50,7 @@ def why_not(policy: Policy, loss_rate: float) -> str | None:
 def is_ready(policy: Policy) -> bool:
     """Whether what runs under `policy` need is compiled, in this process or on disk."""
     entry: Any = run_pages_learning if isinstance(policy, Lpsm) else run_pages
-    return bool(entry.signatures) or any(Path(entry.stats.cache_path).glob(f"*.{entry.__name__}-*.nbi"))
+    return is_compiled(entry)
 
 
 class _Run:
