@@ -5,7 +5,7 @@ far, on splits and folds of table 4.1 (`digit_runs`, five of the ten).  Random q
 order, which is a stream; Simple (Tong and Koller) takes of the whole pool the instance nearest to the plane, and
 a random one until it has seen both classes.  Labels are counted at the first touch of the test error.  C is tuned
 on the split's holdout with random queries, as the online algorithms' parameters are.  The batch SVM has all labels
-of a fold, and a C so large that it separates where it can.
+of a fold; one with a hundred times its C looks for a separating plane.
 What it leaves out: svmLight itself and its settings, which are not printed.
 """
 
@@ -43,6 +43,7 @@ RANDOM, SIMPLE = "svm-random", "svm-simple"
 C_GRID = (1.0, 10.0, 100.0, 1000.0)
 MOST = 800  # labels after which a run has not reached the error
 BATCH_C, BATCH_STEPS = 1000.0, 100_000
+HARD_C, HARD_STEPS = 1e5, 300_000  # separates where a plane is found
 TUNING = 50  # the stream of tuning, beside those of the six pairings
 
 
@@ -64,14 +65,17 @@ def _batch(task: dict[str, Any]) -> Rows:
     from sklearn.svm import SVC
 
     fold = next(folds(task, len(KEYS)))
-    machine = SVC(kernel="linear", C=BATCH_C, max_iter=BATCH_STEPS, cache_size=400)
+    batch = SVC(kernel="linear", C=BATCH_C, max_iter=BATCH_STEPS, cache_size=400)
+    hard = SVC(kernel="linear", C=HARD_C, max_iter=HARD_STEPS, cache_size=400)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # not converging is an outcome here, and recorded
-        machine.fit(fold.X, fold.y)
+        batch.fit(fold.X, fold.y)
+        hard.fit(fold.X, fold.y)
     row = {
-        "problem": task["problem"], "examples": len(fold.y), "converged": int(machine.fit_status_ == 0),
-        "train_errors": int((machine.predict(fold.X) != fold.y).sum()),
-        "test_error": float(np.mean(machine.predict(fold.test) != fold.truth)),
+        "problem": task["problem"], "examples": len(fold.y),
+        "train_errors": int((hard.predict(fold.X) != fold.y).sum()), "converged": int(hard.fit_status_ == 0),
+        "batch_errors": int((batch.predict(fold.X) != fold.y).sum()),
+        "test_error": float(np.mean(batch.predict(fold.test) != fold.truth)),
     }  # fmt: skip
     return {"batch": [row]}
 
@@ -208,7 +212,8 @@ def _gains(record: Record) -> Verdict:
 def _separable(record: Record) -> Verdict:
     batch = record["batch"].set_index("problem")
     words = ", ".join(
-        f"{name} {row['train_errors']} of {row['examples']} (test error {100 * row['test_error']:.2f} %)"
+        f"{name} {row['train_errors']} of {row['examples']} ({row['batch_errors']} at C = {BATCH_C:g}, with test error "
+        f"{100 * row['test_error']:.2f} %)"
         for name, row in batch.iterrows()
     )
     expected = {name: "147" not in name for name in batch.index}
@@ -245,7 +250,7 @@ EXPERIMENTS = (
             Claim(
                 statement="the problems are linearly separable but for 147vAll on MNIST and USPS",
                 printed="all but two", check=_separable,
-                tolerance="a batch SVM with C = 1000 makes no error on nine tenths of one split; within 100,000 steps",
+                tolerance="a batch SVM makes no error on nine tenths of one split, at C = 100,000 within 300,000 steps",
             ),
         ),
         figures=_draw, **DATA,
