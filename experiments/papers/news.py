@@ -55,11 +55,11 @@ Case = tuple[str, dict[str, Any], int]  # key of the sampler, its parameters (on
 def sweep(
     cases: Sequence[Case], *, topics: Sequence[int] = ABOVE_1, smoke: Sequence[Case] = (), smoke_topics: int = 4
 ) -> Callable[[Setup], Mapping[str, dict[str, Any]]]:
-    """Return the sweep of a task a topic; `smoke` cases and the last `smoke_topics` topics at the smaller size."""
+    """Return the sweep of a task a topic; `smoke` cases and the first `smoke_topics` topics at the smaller size."""
 
     def tasks(setup: Setup) -> dict[str, dict[str, Any]]:
         chosen = setup.pick(tuple(smoke) or tuple(cases)[:3], tuple(cases))
-        ranks = setup.pick(range(smoke_topics), topics)
+        ranks = setup.pick(topics[:smoke_topics], topics)
         return {
             f"topic {rank + 1}": {
                 "rank": rank, "cases": [list(case) for case in chosen], "seed": setup.seed,

@@ -45,6 +45,8 @@ _MODULES = (
     "adaptive.exponents",
     "adaptive.sampling",
     "adaptive.spending",
+    "adaptive.topics",
+    "adaptive.filtering",
     "drift.shifting",
     "ours.traffic",
     "ours.streams",
