@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import signal
+import time
 
 import pytest
 
-from experiments.study.run import Interrupted, run
+from experiments.study import run as study_run
+from experiments.study.run import Interrupted, progress, run, time_left_s
 
 
 def test_results_come_in_the_order_of_the_tasks_however_many_processes() -> None:
@@ -50,3 +53,30 @@ def test_a_worker_that_dies_is_an_error_and_not_a_hang() -> None:
 def test_jobs_must_be_positive() -> None:
     with pytest.raises(ValueError, match="jobs must be at least 1, got 0"):
         run(math.sqrt, {"a": 1.0}, jobs=0)
+
+
+def test_the_time_left_is_the_pace_so_far_and_runs_down_until_the_next_is_finished() -> None:
+    assert time_left_s(0, 10, last_s=0.0, now_s=5.0) is None
+    assert time_left_s(2, 8, last_s=10.0, now_s=10.0) == 40.0
+    assert time_left_s(2, 8, last_s=10.0, now_s=13.0) == 37.0
+    assert time_left_s(2, 1, last_s=10.0, now_s=99.0) == 0.0
+    assert time_left_s(10, 0, last_s=50.0, now_s=50.0) == 0.0
+
+
+def test_progress_says_what_is_left_on_stderr_and_nothing_on_stdout(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(study_run, "PATIENCE_S", 0.0)
+    with progress("runs of thesis/table-4-1", 1000, done=400) as advance:
+        time.sleep(0.05)
+        for _ in range(100):
+            advance()
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "500/1000" in err
+    assert re.search(r"\d:\d\d:\d\d left", err)
+
+
+def test_quick_work_shows_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(math.sqrt, {"a": 4.0}, jobs=1) == {"a": 2.0}
+    assert capsys.readouterr() == ("", "")
