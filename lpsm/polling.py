@@ -25,6 +25,7 @@ from lpsm._compile import compiled
 from lpsm.experts import kernels
 from lpsm.experts.grids import alpha_grid
 from lpsm.experts.hierarchy import Hierarchy
+from lpsm.experts.mean_round import learn_alpha_mean_round
 
 __all__ = ["PollingConfig", "PollingLearner", "beacons", "polling_round"]
 
@@ -212,5 +213,4 @@ def polling_round(
     losses = experts[LOSS]
     for i in range(losses.size):
         losses[i] = experts[LATENCY, i] * pressure + experts[ENERGY, i]
-    head[kernels.LOSS] = kernels.learn_alpha_round(losses, weights, columns, slow, head, work)
-    return kernels.mixture_mean(experts[TIME], weights, columns, slow, head, work)
+    return learn_alpha_mean_round(experts[TIME], losses, weights, columns, slow, head, work)

@@ -44,7 +44,7 @@ def packed(
     order = np.concatenate([np.flatnonzero(~is_slow), np.flatnonzero(is_slow)])
     m, s = int((~is_slow).sum()), int(is_slow.sum())
 
-    columns = np.zeros((8, m + s))
+    columns = np.zeros((kernels.N_ROWS, m + s))
     rates = alphas[order]
     columns[kernels.ALPHA] = rates
     columns[kernels.SPREAD] = rates / others if n_experts > 1 else 0.0
@@ -116,7 +116,9 @@ class Hierarchy:
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """The state by name."""
         names = ("weights", "columns", "slow", "head")
-        return {**dict(zip(names, self.arrays, strict=False)), "alphas": self.alphas, "order": self._order}
+        state = dict(zip(names, self.arrays, strict=False))
+        state["columns"] = state["columns"][: kernels.MEAN]
+        return {**state, "alphas": self.alphas, "order": self._order}
 
     @classmethod
     def from_arrays(cls, n_experts: int, state: Mapping[str, NDArray[Any]]) -> Hierarchy:
@@ -127,12 +129,13 @@ class Hierarchy:
         names = ("weights", "columns", "slow", "head")
         arrays = [np.array(state[name], dtype=np.float64, order="C") for name in names]
         m, s = arrays[0].shape[-1], arrays[2].shape[-1]
-        expected = [(n_experts, m), (8, m + s), (2, n_experts, s), (kernels.N_HEAD,)]
+        expected = [(n_experts, m), (kernels.MEAN, m + s), (2, n_experts, s), (kernels.N_HEAD,)]
         got = [array.shape for array in arrays]
         order = np.sort(hierarchy._order)
         if got != expected or hierarchy.alphas.shape != (m + s,) or not np.array_equal(order, np.arange(m + s)):
             raise ValueError(f"state must hold arrays of shapes {expected} and {m + s} alphas, got {got}")
         weights, columns, slow, head = arrays
+        columns = np.vstack([columns, np.zeros((kernels.N_ROWS - kernels.MEAN, m + s))])
         hierarchy.arrays = (weights, columns, slow, head, np.zeros((3, n_experts)))
         return hierarchy
 

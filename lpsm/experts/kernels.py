@@ -15,7 +15,7 @@ column, which bounds how far masses can fall between folds.  Alphas for which th
 too little (0, 1 and their close neighbours) live in `slow`, as scaled numbers.
 What it leaves out: checks of shapes.  Source: Monteleoni 2006, sections 2.2.1-2.2.3.
 
-Arrays: weights (n, m); columns (8, m + s), rows named below, the s slow alphas last;
+Arrays: weights (n, m); columns (9, m + s), rows named below, the s slow alphas last;
 slow (2, n, s) mantissas and exponents; head (6,), named below; work (3, n) scratch.
 """
 
@@ -40,6 +40,7 @@ from lpsm.experts.vectors import (
 
 __all__ = [
     "alpha_posterior",
+    "close_round",
     "learn_alpha_round",
     "learn_alpha_run",
     "masked_round",
@@ -50,7 +51,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 # rows of `columns`
-ALPHA, KEEP, SPREAD, MANTISSA, EXPONENT, TOP, MASS, WORK = 0, 1, 2, 3, 4, 5, 6, 7
+ALPHA, KEEP, SPREAD, MANTISSA, EXPONENT, TOP, MASS, WORK, MEAN, N_ROWS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 # entries of `head`: sum of TOP * MASS; exponent TOP is relative to; rounds since the last fold (-1: none
 # played); rounds between folds; lowest legal loss; a place for the last mixture loss
 TOTAL, PEAK, SINCE, EVERY, LOWER, LOSS, N_HEAD = 0, 1, 2, 3, 4, 5, 6
@@ -173,7 +174,7 @@ def _slow_columns(
 
 
 @compiled
-def _close(weights: Floats, columns: Floats, head: Floats, lowest: float, total: float, fold: bool) -> float:
+def close_round(weights: Floats, columns: Floats, head: Floats, lowest: float, total: float, fold: bool) -> float:
     """Enter the new total, fold if it is time, and return the mixture loss (2.8)."""
     before: float = head[TOTAL]
     peak: float = head[PEAK]
@@ -236,7 +237,7 @@ def masked_round(
         columns[EXPONENT, j] += ratio_exponent + shift
         columns[MASS, j] = mass
     total = _slow_columns(columns, slow, head, work, awake, lowest)
-    return _close(weights, columns, head, lowest, total, True)
+    return close_round(weights, columns, head, lowest, total, True)
 
 
 @compiled
@@ -263,7 +264,7 @@ def learn_alpha_round(
     if weights.shape[1] > 0:
         decay(losses, lowest, work[0])
         total += _sweep(weights, columns, work[0])
-    return _close(weights, columns, head, lowest, total, False)
+    return close_round(weights, columns, head, lowest, total, False)
 
 
 @compiled

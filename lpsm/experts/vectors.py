@@ -12,7 +12,17 @@ from numpy.typing import NDArray
 
 from lpsm._compile import compiled
 
-__all__ = ["add_two_rows", "dot", "lowest_loss", "row_products", "share_first_rows", "share_row", "share_two_rows"]
+__all__ = [
+    "add_two_rows",
+    "dot",
+    "lowest_loss",
+    "row_products",
+    "share_first_rows",
+    "share_row",
+    "share_two_rows",
+    "weigh_first_rows",
+    "weigh_two_rows",
+]
 
 Floats = NDArray[np.float64]
 
@@ -128,6 +138,56 @@ def share_two_rows(
         row[j] = value
         next_row[j] = next_value
         mass[j] += value + next_value
+
+
+@compiled
+def weigh_first_rows(
+    row: Floats,
+    next_row: Floats,
+    keep: Floats,
+    spread: Floats,
+    share: Floats,
+    mass: Floats,
+    mean: Floats,
+    factor: float,
+    next_factor: float,
+    value: float,
+    next_value: float,
+) -> None:
+    """As `share_first_rows`; mean starts anew with the rows times their values."""
+    for j in range(row.size):
+        k, s = keep[j], spread[j] * mass[j]
+        weight = factor * (k * row[j] + s)
+        next_weight = next_factor * (k * next_row[j] + s)
+        share[j] = s
+        row[j] = weight
+        next_row[j] = next_weight
+        mass[j] = weight + next_weight
+        mean[j] = value * weight + next_value * next_weight
+
+
+@compiled
+def weigh_two_rows(
+    row: Floats,
+    next_row: Floats,
+    keep: Floats,
+    share: Floats,
+    mass: Floats,
+    mean: Floats,
+    factor: float,
+    next_factor: float,
+    value: float,
+    next_value: float,
+) -> None:
+    """As `share_two_rows`; the rows times their values are added to mean."""
+    for j in range(row.size):
+        k, s = keep[j], share[j]
+        weight = factor * (k * row[j] + s)
+        next_weight = next_factor * (k * next_row[j] + s)
+        row[j] = weight
+        next_row[j] = next_weight
+        mass[j] += weight + next_weight
+        mean[j] += value * weight + next_value * next_weight
 
 
 @compiled

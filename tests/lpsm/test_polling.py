@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from lpsm import LearnAlpha, alpha_grid
 from lpsm._compile import compiled
-from lpsm.polling import PollingConfig, PollingLearner, beacons, polling_round
+from lpsm.experts import kernels
+from lpsm.polling import TIME, PollingConfig, PollingLearner, beacons, polling_round
 from tests.oracles.experts import polling_reference
 
 polls = st.lists(
@@ -152,3 +153,20 @@ def test_the_mixture_loss_lies_between_the_losses_of_the_experts():
         assert learner.losses.min() - 1e-12 <= learner.loss <= learner.losses.max() + 1e-12
         expected = -log(sum(w * exp(-v) for w, v in zip(weights, learner.losses, strict=True)))
         assert learner.loss == pytest.approx(expected, rel=1e-9)
+
+
+def test_one_sweep_finds_the_round_and_the_mean_that_two_do():
+    rng = np.random.default_rng(3)
+    for n in (2, 5, 12):
+        config = PollingConfig(times_ms=tuple(100.0 * k for k in range(1, n + 1)), gamma=1e-3)
+        learner = PollingLearner(config)
+        weights, columns, slow, head, work, experts = (array.copy() for array in learner.arrays())
+        for _ in range(200):
+            slept, found = 100.0 * rng.integers(1, 13), rng.integers(0, 40_000) * (rng.random() < 0.3)
+            mean = learner.poll(slept, found)
+            loss = kernels.learn_alpha_round(learner.losses, weights, columns, slow, head, work)
+            assert learner.loss == pytest.approx(loss, rel=1e-12)
+            assert mean == pytest.approx(
+                kernels.mixture_mean(experts[TIME], weights, columns, slow, head, work), rel=1e-12
+            )
+            assert np.array_equal(learner.arrays()[0], weights)
