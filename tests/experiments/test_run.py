@@ -4,7 +4,7 @@ import math
 import os
 import re
 import signal
-import time
+import threading
 
 import pytest
 
@@ -68,7 +68,9 @@ def test_progress_says_what_is_left_on_stderr_and_nothing_on_stdout(
 ) -> None:
     monkeypatch.setattr(study_run, "PATIENCE_S", 0.0)
     with progress("runs of thesis/table-4-1", 1000, done=400) as advance:
-        time.sleep(0.05)
+        for thread in threading.enumerate():
+            if isinstance(thread, threading.Timer):
+                thread.join(30.0)  # the bar is up
         for _ in range(100):
             advance()
     out, err = capsys.readouterr()
