@@ -94,10 +94,14 @@ class Schedule:
 
 
 def standard_schedules() -> tuple[Schedule, ...]:
-    """Return 45 schedules: held, doubling, periodic, asleep first, and on duty for part of every beacon interval.
+    """Return 49 schedules: held, doubling, periodic, asleep first, on duty, and watchful.
+
+    In this order: awake for a while and then at every beacon until 3.2 s; the same, but thinning out at once; every
+    n-th beacon; asleep until a beacon some time off and awake from there; awake for the first part of every beacon
+    interval inside a window; every beacon until 3.2 s and then every n-th (for what comes in bursts).
 
     >>> len(standard_schedules()), len(set(standard_schedules()))
-    (45, 45)
+    (49, 49)
     """
     held = [Schedule(hold_to_ms=hold, dense_ms=3200) for hold in (0, 50, 100, 200, 400, 800, 1600)]
     doubling = [Schedule(hold_to_ms=hold, dense_ms=hold) for hold in (0, 50, 200)]
@@ -112,7 +116,8 @@ def standard_schedules() -> tuple[Schedule, ...]:
         for start, end in ((0, 400), (0, 1600), (100, 3200), (200, 800), (400, 1600), (800, 3200))
         for duty in (0.25, 0.5, 0.75)
     ]
-    return (*held, *doubling, *periodic, *asleep_first, *on_duty)
+    watchful = [Schedule(dense_ms=3200, longest=longest) for longest in (2, 4, 9, 18)]
+    return (*held, *doubling, *periodic, *asleep_first, *on_duty, *watchful)
 
 
 def table(schedules: Sequence[Schedule], beacon_interval_ns: int) -> Ints:

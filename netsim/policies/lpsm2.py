@@ -48,6 +48,7 @@ __all__ = ["CONTEXTS", "Lpsm2", "Lpsm2Config", "Round"]
 CONTEXTS = ("S", "T", "W1", "W2", "W3", "W4", "I")
 _S, _T, _W, _I = 0, 1, 2, 6
 _MOST_WAITING = 4
+_REFERENCE_SLOWDOWN = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,20 +68,23 @@ class Lpsm2Config:
     horizon : int
         Rounds for which the grid of switching rates is made.
     price_w, least_price_w, most_price_w : float
-        Lambda at first, and its range: watts, joules for a second of delay.
+        Lambda at first, and its range, for a slowdown of 1.05: watts, joules for a second of delay.  For others they
+        are in inverse proportion to the slowdown allowed.
     price_step : float
         By how much ln lambda moves for a second too much or too little.
-    least_push_price_w, push_step : float
-        The least price in I, where it has its own, and by how much its logarithm moves for every `max_push_delay_s`
-        too much or too little.
+    push_price_w, least_push_price_w, most_push_price_w : float
+        The same in I, where it has a price of its own.
+    push_step, most_push_delays : float
+        By how much ln lambda moves there for every `max_push_delay_s` too much or too little, and how many of these a
+        delay counts for at most.
     longest_response_s : float
         A longer wait allows no more delay than this one.
     shortest_s : float
         Shorter episodes are no rounds: the share steps of many would wash out the weights.
     prior_ms : tuple of float
         Every context but I starts with one round: the mean cost over waits so long, at 10 phases of the beacon.
-    idle_prior_s : float
-        I starts with one round of such silence; 0: none.
+    idle_prior_s, push_prior_s : float
+        I starts with one round of such silence, or, where it has a price of its own, of a wait so long.
     silence_s : float
         After so long without a frame, `lpsm2-link` takes nothing to be outstanding.
     contexts, clock, share_delay, prior, dual, learn_alpha : bool
@@ -101,12 +105,16 @@ class Lpsm2Config:
     least_price_w: float = 2.0
     most_price_w: float = 60.0
     price_step: float = 3.0
+    push_price_w: float = 6.0
     least_push_price_w: float = 0.001
-    push_step: float = 0.3
+    most_push_price_w: float = 60.0
+    push_step: float = 0.1
+    most_push_delays: float = 6.0
     longest_response_s: float = 10.0
     shortest_s: float = 1e-6
     prior_ms: tuple[float, ...] = (25.0, 50.0, 100.0, 200.0, 400.0, 800.0, 1600.0)
     idle_prior_s: float = 10.0
+    push_prior_s: float = 30.0
     silence_s: float = 10.0
     contexts: bool = True
     clock: bool = True
@@ -121,18 +129,18 @@ class Lpsm2Config:
         if not 1.0 < self.max_slowdown < math.inf:
             raise ValueError(f"max_slowdown must be a number above 1, got {self.max_slowdown}")
         positive = ["rate_per_j", "price_step", "longest_response_s", "silence_s", "least_price_w"]
-        positive += ["push_step", "least_push_price_w"]
+        positive += ["push_step", "least_push_price_w", "most_push_delays", "idle_prior_s", "push_prior_s"]
         if self.max_push_delay_s is not None:
             positive.append("max_push_delay_s")
         for name in positive:
             if not 0.0 < getattr(self, name) < math.inf:
                 raise ValueError(f"{name} must be above 0 and finite, got {getattr(self, name)}")
-        for name in ("shortest_s", "idle_prior_s"):
-            if not 0.0 <= getattr(self, name) < math.inf:
-                raise ValueError(f"{name} must be at least 0 and finite, got {getattr(self, name)}")
-        if not self.least_price_w <= self.price_w <= self.most_price_w < math.inf:
-            rule = "least_price_w <= price_w <= most_price_w"
-            raise ValueError(f"{rule} must hold, got {self.least_price_w}, {self.price_w}, {self.most_price_w}")
+        if not 0.0 <= self.shortest_s < math.inf:
+            raise ValueError(f"shortest_s must be at least 0 and finite, got {self.shortest_s}")
+        for kind in ("price_w", "push_price_w"):
+            least, price, most = (getattr(self, name) for name in (f"least_{kind}", kind, f"most_{kind}"))
+            if not least <= price <= most < math.inf:
+                raise ValueError(f"least_{kind} <= {kind} <= most_{kind} must hold, got {least}, {price}, {most}")
         if not self.prior_ms or min(self.prior_ms) <= 0.0:
             raise ValueError(f"prior_ms must name waits above 0, got {self.prior_ms}")
 
@@ -211,7 +219,8 @@ class Lpsm2:
         self.host_aware = host_aware
         self.spec = spec or _name(config, host_aware)
         self.record: list[Round] = []
-        self.prices_w = [config.price_w, config.price_w]
+        self._scale = _REFERENCE_SLOWDOWN / (config.max_slowdown - 1.0)
+        self.prices_w = [config.price_w * self._scale, config.push_price_w]
         radio = RadioConfig() if radio is None else radio
         self._watts = (radio.awake_mw - radio.asleep_mw, radio.beacon_mj, radio.wakeup_j)
         self._interval_ns = beacon_interval_ns
@@ -328,10 +337,12 @@ class Lpsm2:
         if context != _I:
             allowed_s = (config.max_slowdown - 1.0) * min(response_s, config.longest_response_s)
             price = self.prices_w[0] * math.exp(config.price_step * (delay_s - allowed_s))
-            self.prices_w[0] = min(max(price, config.least_price_w), config.most_price_w)
+            scale = self._scale
+            self.prices_w[0] = min(max(price, config.least_price_w * scale), config.most_price_w * scale)
         elif config.max_push_delay_s is not None:
-            price = self.prices_w[1] * math.exp(config.push_step * (delay_s / config.max_push_delay_s - 1.0))
-            self.prices_w[1] = min(max(price, config.least_push_price_w), config.most_price_w)
+            counted = min(delay_s / config.max_push_delay_s, config.most_push_delays)
+            price = self.prices_w[1] * math.exp(config.push_step * (counted - 1.0))
+            self.prices_w[1] = min(max(price, config.least_push_price_w), config.most_push_price_w)
 
     # -- learners
 
@@ -355,14 +366,20 @@ class Lpsm2:
         for context in CONTEXTS if config.contexts else ("all",):
             learner = LearnAlpha(n, grid) if config.learn_alpha else StaticExpert(n)
             learners.append(learner)
-            if not config.prior or (context == "I" and not config.idle_prior_s):
-                continue
-            waits = (config.idle_prior_s * 1e3,) if context == "I" else config.prior_ms
-            costs = expert.typical_costs(
-                self._rows, self._interval_ns, waits, *self._watts, config.price_w, arrived=context != "I"
-            )
-            learner.update((costs - costs.min()) * config.rate_per_j)
+            if config.prior:
+                costs = self._typical_costs(context)
+                learner.update((costs - costs.min()) * config.rate_per_j)
         return learners
+
+    def _typical_costs(self, context: str) -> NDArray[np.float64]:
+        """What every schedule costs in the waits that are to be expected before anything was seen."""
+        config = self.config
+        waits_ms, arrived, price = config.prior_ms, True, self.prices_w[0]
+        if context == "I":
+            arrived = config.max_push_delay_s is not None
+            waits_ms = ((config.push_prior_s if arrived else config.idle_prior_s) * 1e3,)
+            price = self.prices_w[1]
+        return expert.typical_costs(self._rows, self._interval_ns, waits_ms, *self._watts, price, arrived=arrived)
 
 
 def _name(config: Lpsm2Config, host_aware: bool) -> str:

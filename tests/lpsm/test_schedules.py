@@ -140,8 +140,8 @@ def test_costs_are_joules_of_time_beacons_wakeups_and_delay():
 
 
 def test_typical_costs_are_means_over_waits_and_phases():
-    rows, costs = table(STANDARD, INTERVAL), np.empty(45)
-    mean = np.zeros(45)
+    rows, costs = table(STANDARD, INTERVAL), np.empty(49)
+    mean = np.zeros(49)
     for response in (25, 900):
         for phase in range(4):
             start = phase * 25 * MS
@@ -151,9 +151,9 @@ def test_typical_costs_are_means_over_waits_and_phases():
     np.testing.assert_allclose(ours, mean, rtol=1e-13)
 
 
-def test_the_standard_schedules_are_45_that_differ_in_some_episode():
+def test_the_standard_schedules_are_49_that_differ_in_some_episode():
     behaviours = np.hstack([found(STANDARD, 0, 0, end) for end in range(7 * MS, 6000 * MS, 61 * MS)])
-    assert len(np.unique(behaviours, axis=0)) == len(STANDARD) == 45
+    assert len(np.unique(behaviours, axis=0)) == len(STANDARD) == 49
 
 
 def test_a_step_continues_where_the_last_one_ended():
@@ -174,16 +174,16 @@ def test_learning_over_episodes_keeps_the_guarantee_of_learn_alpha():
     """Waits that change their kind: the regret against the best switching sequence obeys the bound of Learn-alpha."""
     rng = np.random.default_rng(3)
     waits = np.concatenate([rng.lognormal(mean, 0.3, 60) for mean in (3.5, 6.5, 3.5, 7.5)])
-    costs = np.empty((len(waits), 45))
+    costs = np.empty((len(waits), 49))
     for t, wait in enumerate(waits):
         start = int(rng.integers(0, INTERVAL))
         charge(found(STANDARD, start, start, start + int(wait * MS)), 700.0, 1.5, 0.0, 6.0, costs[t])
     losses = costs - costs.min(axis=1, keepdims=True)
-    run = LearnAlpha(45, alpha_grid(horizon=len(losses))).run(losses)
+    run = LearnAlpha(49, alpha_grid(horizon=len(losses))).run(losses)
     parts = hindsight.best_partition(losses, 4)
     n_rounds, switches = len(losses), 3
     alpha = switches / (n_rounds - 1)
-    sharing = np.log(45) + switches * np.log(44 / alpha) - (n_rounds - 1 - switches) * np.log1p(-alpha)
+    sharing = np.log(49) + switches * np.log(48 / alpha) - (n_rounds - 1 - switches) * np.log1p(-alpha)
     over_alphas = np.log(alpha_grid(horizon=n_rounds).size) + 0.5
     assert run.total_loss <= parts.loss + sharing + over_alphas
     assert parts.loss < losses.sum(axis=0).min()

@@ -6,7 +6,7 @@ NS_PER_MS = 1_000_000
 
 
 def listened(schedule, interval, origin, until):
-    """The beacons that the schedule listens to when it is asleep, after the origin and up to the first after `until`."""
+    """The beacons that it listens to when asleep, after the origin and up to the first after `until`."""
     first = origin // interval
     beacons = []
     if schedule.stride:
