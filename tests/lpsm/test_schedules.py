@@ -152,7 +152,7 @@ def test_typical_costs_are_means_over_waits_and_phases():
 
 
 def test_the_standard_schedules_are_49_that_differ_in_some_episode():
-    behaviours = np.hstack([found(STANDARD, 0, 0, end) for end in range(7 * MS, 6000 * MS, 61 * MS)])
+    behaviours = np.hstack([found(STANDARD, 0, 0, end) for end in range(7 * MS, 20_000 * MS, 61 * MS)])
     assert len(np.unique(behaviours, axis=0)) == len(STANDARD) == 49
 
 
