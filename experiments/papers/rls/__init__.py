@@ -1,0 +1,1 @@
+"""Cesa-Bianchi 2007: regularised least squares as a classifier."""
