@@ -1,7 +1,7 @@
 """The record of a run: energies, and frames of pages, polls, messages and of the radio.
 
 Inside, everything is in integer nanoseconds; here it becomes seconds and joules.  Frames are made when they are
-first looked at.
+first looked at, and pandas is imported then: it takes longer than thousands of pages do.
 """
 
 from __future__ import annotations
@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from netsim.browser import Trip
 from netsim.policies.protocol import Policy
 from netsim.radio import Energy, RadioConfig
 from traces.columns import Workload
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["SimulationResult", "result_of"]
 
@@ -68,30 +71,35 @@ class SimulationResult:
     _trip: Trip
     _messages: NDArray[np.int64]
 
+    @property
+    def page_columns(self) -> dict[str, Any]:
+        """The columns of `pages` without a frame around them; `policy` is one name for all."""
+        issue, done, awake, beacons = self._trip.loads.T
+        asleep = done - issue - awake
+        radio = self._radio
+        wakeups = np.searchsorted(_wakeups(self._trip), [issue, done])
+        return {
+            "policy": self.policy,
+            "page": self._names,
+            "issue_s": issue / _NS_PER_S,
+            "latency_s": (done - issue) / _NS_PER_S,
+            "awake_s": awake / _NS_PER_S,
+            "asleep_s": asleep / _NS_PER_S,
+            "beacons": beacons,
+            "energy_j": (radio.awake_mw * awake + radio.asleep_mw * asleep) * 1e-12
+            + radio.beacon_mj * beacons * 1e-3
+            + radio.wakeup_j * (wakeups[1] - wakeups[0]),
+        }
+
     @cached_property
     def pages(self) -> pd.DataFrame:
         """One row a page: policy, page, issue_s, latency_s, awake_s, asleep_s, beacons, energy_j.
 
         Everything after issue_s is over [issue, last byte].
         """
-        issue, done, awake, beacons = self._trip.loads.T
-        asleep = done - issue - awake
-        radio = self._radio
-        wakeups = np.searchsorted(_wakeups(self._trip), [issue, done])
-        return pd.DataFrame(
-            {
-                "policy": self.policy,
-                "page": self._names,
-                "issue_s": issue / _NS_PER_S,
-                "latency_s": (done - issue) / _NS_PER_S,
-                "awake_s": awake / _NS_PER_S,
-                "asleep_s": asleep / _NS_PER_S,
-                "beacons": beacons,
-                "energy_j": (radio.awake_mw * awake + radio.asleep_mw * asleep) * 1e-12
-                + radio.beacon_mj * beacons * 1e-3
-                + radio.wakeup_j * (wakeups[1] - wakeups[0]),
-            }
-        )
+        import pandas as pd
+
+        return pd.DataFrame(self.page_columns)
 
     @property
     def latency_s(self) -> NDArray[np.float64]:
@@ -106,6 +114,8 @@ class SimulationResult:
         The delay runs from the server's writing to the last byte at the client.  How much of it the power saving added
         is its difference from that of the same message in a run without.
         """
+        import pandas as pd
+
         written, size, delivered = self._messages.T
         return pd.DataFrame(
             {
@@ -124,6 +134,8 @@ class SimulationResult:
 
         A beacon that passed while the client was awake to send is a row too, though it cost nothing.
         """
+        import pandas as pd
+
         first, slept, waiting, following, more, spacing = self._trip.polls.T
         count = more + 1
         row = np.repeat(np.arange(len(first)), count)
@@ -140,6 +152,8 @@ class SimulationResult:
     @cached_property
     def radio(self) -> pd.DataFrame:
         """The intervals of the radio, in order and without gaps: start_s, end_s, state ("awake" or "asleep")."""
+        import pandas as pd
+
         edges = np.concatenate(([0], self._trip.intervals, [self._trip.end_ns]))
         start, end = edges[:-1], edges[1:]
         state = np.where(np.arange(len(start)) % 2, "awake", "asleep")

@@ -12,8 +12,6 @@ from experiments.cli.model import battery_option, configuration, model_options
 
 __all__ = ["simulate"]
 
-COLUMNS = ("policy", "page", "issue_s", "latency_s", "awake_s", "asleep_s", "beacons", "energy_j")
-
 
 @click.command()
 @click.argument("workload", type=click.Path(path_type=Path))
@@ -49,10 +47,12 @@ def simulate(
     Every page is one row: policy, page, issue_s, latency_s, awake_s, asleep_s, beacons and
     energy_j, each from its issue to its last byte.
     """
+    import numpy as np
+
     import netsim
     import traces
     from experiments.study.run import progress
-    from experiments.study.store import csv_text, refuse_overwriting, write_file
+    from experiments.study.store import columns_text, csv_text, refuse_overwriting, write_file
 
     refuse_overwriting([workload], [out, polls, intervals])
     config = configuration(model)
@@ -63,7 +63,7 @@ def simulate(
         advance()
         base = result if name == "none" else netsim.simulate(pages, "none", config=config, seed=seed, engine=engine)
         advance()
-    text = csv_text(result.pages[list(COLUMNS)])
+    text = columns_text(result.page_columns, len(pages))
     if polls is not None:
         write_file(polls, csv_text(result.polls))
     if intervals is not None:
@@ -74,9 +74,9 @@ def simulate(
         click.echo(text, nl=False)
     energy, n = result.energy, len(pages)
     radio = config.radio
-    slowdown = result.pages["latency_s"] / base.pages["latency_s"]
+    slowdown = result.latency_s / base.latency_s
     limit_j = radio.least_j(base.elapsed_s, max(base.uplink_air_s, base.downlink_air_s))
-    page_awake_j = radio.least_j(base.elapsed_s, float(base.pages["latency_s"].sum()))
+    page_awake_j = radio.least_j(base.elapsed_s, float(base.latency_s.sum()))
     mean_mw = 1000 * energy.total_j / result.elapsed_s
     totals = {
         "policy": result.policy,
@@ -85,7 +85,7 @@ def simulate(
         "limit_j_per_page": limit_j / n,
         "page_awake_j_per_page": page_awake_j / n,
         "slowdown_mean": float(slowdown.mean()),
-        "slowdown_p95": float(slowdown.quantile(0.95)),
+        "slowdown_p95": float(np.quantile(slowdown, 0.95)),
         "awake_j": energy.awake_j,
         "sleep_j": energy.sleep_j,
         "listen_j": energy.listen_j,

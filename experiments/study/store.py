@@ -13,18 +13,22 @@ what somebody else put there is never deleted.
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import os
 import shutil
 from collections.abc import Iterable, Mapping
 from importlib.metadata import version
+from io import StringIO
+from itertools import repeat
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
-__all__ = ["Store", "content_digest", "csv_text", "replace_folder", "source_digest", "write_file"]
+__all__ = ["Store", "columns_text", "content_digest", "csv_text", "replace_folder", "source_digest", "write_file"]
 
 MANIFEST = "manifest.json"
 JOURNAL = "finished.jsonl"
@@ -96,11 +100,26 @@ def replace_folder(made: Path, folder: Path) -> None:
 
 def csv_text(frame: pd.DataFrame) -> str:
     """Return the frame as CSV: times (`.._s`) to the nanosecond, other floats so that they read back exactly."""
+    import pandas as pd
+
     printed = frame.copy()
     for name in printed.columns:
         if name.endswith("_s") and pd.api.types.is_float_dtype(printed[name]):
             printed[name] = [f"{value:.9f}" if value == value else "" for value in printed[name]]
     return str(printed.to_csv(index=False, lineterminator="\n"))
+
+
+def columns_text(columns: Mapping[str, Any], n_rows: int) -> str:
+    """Return `csv_text` of columns without a frame: arrays or lists without gaps, or one text for all rows."""
+    printed = []
+    for name, column in columns.items():
+        values = repeat(column, n_rows) if isinstance(column, str) else getattr(column, "tolist", lambda c=column: c)()
+        printed.append([f"{value:.9f}" for value in values] if name.endswith("_s") else values)
+    text = StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(columns)
+    rows.writerows(zip(*printed, strict=True))
+    return text.getvalue()
 
 
 def source_digest() -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.study.store import Store, content_digest, csv_text, write_file
+from experiments.study.store import Store, columns_text, content_digest, csv_text, write_file
 
 SETTINGS = {"pages": 3, "policies": ["none"]}
 
@@ -112,3 +112,14 @@ def test_a_folders_digest_depends_on_names_and_contents(tmp_path: Path) -> None:
     assert content_digest(tmp_path / "one") == content_digest(tmp_path / "two") != content_digest(tmp_path / "three")
     (tmp_path / "two" / "file").rename(tmp_path / "two" / "other")
     assert content_digest(tmp_path / "one") != content_digest(tmp_path / "two")
+
+
+def test_columns_and_frames_are_the_same_text():
+    columns = {
+        "policy": "psm:100",
+        "page": ["plain", 'with "quotes", a comma', "and\na line"],
+        "latency_s": np.array([0.1, 1e-9, 12345.678901234]),
+        "beacons": np.array([0, 1, 2**40]),
+        "energy_j": np.array([1 / 3, 1e-17, 2.0]),
+    }
+    assert columns_text(columns, 3) == csv_text(pd.DataFrame(columns))
