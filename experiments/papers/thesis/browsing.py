@@ -224,7 +224,7 @@ def _page_maximum(policy: str, printed: float) -> Claim:
             allowed = (printed - 1.0) * float(over["psm"].median())
             why = (
                 f"{100 * far.mean():.1f} % of {len(far)} pages exceed it. {policy} adds {over['extra'].median():.2f} s "
-                f"to static PSM there (median; at most {over['extra'].max():.2f} s), and {rest['extra'].median():.2f} s "
+                f"to static PSM there (median; at most {over['extra'].max():.2f} s), {rest['extra'].median():.2f} s "
                 f"elsewhere; pages of their {over['psm'].median():.2f} s under static PSM would stay within up to "
                 f"{allowed:.2f} s. Without power saving they load in {over['base'].median():.2f} s, the others in "
                 f"{rest['base'].median():.2f} s"
