@@ -245,8 +245,8 @@ def _recovers(record: Record) -> Verdict:
     return Verdict(
         f"{found.mean:+.2f} ± {found.half_width:.2f} points from round {4 * SHIFT} on",
         found.mean - found.half_width > 0.0,
-        f"{100 * early.mean():.1f} % until then, {100 * end.mean():.1f} % at the end; it rises in {(end > early).sum()} of "
-        f"{len(end)} runs",
+        f"{100 * early.mean():.1f} % until then, {100 * end.mean():.1f} % at the end; it rises in "
+        f"{(end > early).sum()} of {len(end)} runs",
     )
 
 
