@@ -59,6 +59,9 @@ FAMILIES = (
     ("static PSM", PSM), ("BSD", BSD), ("BSD, phase", PHASE), ("BSD, host", HOST), ("hold, host", HOLD),
     ("LPSM", THESIS), ("LPSM2", HOST_AWARE), ("LPSM2, link", LINK),
 )  # fmt: skip
+LONG = ("streaming", "shifting")
+THIN = tuple((name, family[::2] if len(family) > 6 else family) for name, family in FAMILIES)
+SLOWDOWN = "mean slowdown of a page"
 SERVERS = {"instant servers": "0", "lognormal servers": "lognormal:0.5:0.8"}
 
 
@@ -73,7 +76,10 @@ def _rest(setup: Setup) -> dict[str, dict[str, Any]]:
     }  # fmt: skip
     tasks = _tasks(setup, lengths, ("none", *POLICIES), 20)
     for task in tasks.values():
-        task["policies"] += WIDE if task["traffic"] in ("streaming", "shifting") else PUSHED
+        if task["traffic"] in LONG:  # streams are packets by the thousand
+            task["policies"] = ["none", *(policy for _, family in THIN for policy in family), *WIDE]
+        else:
+            task["policies"] += PUSHED
     return tasks
 
 
@@ -190,7 +196,8 @@ def _targets(traffic: str, policies: Sequence[str]) -> Claim:
 
 def _below_fixed(traffic: str, policy: str) -> Claim:
     """Below each family of fixed policies at its own slowdown."""
-    fixed = [(name, family) for name, family in FAMILIES if not name.startswith("LPSM")]
+    families = THIN if traffic in LONG else FAMILIES
+    fixed = [(name, family) for name, family in families if not name.startswith("LPSM")]
 
     def check(record: Record) -> Verdict:
         own = energies(record, traffic, [policy])[policy]
@@ -253,34 +260,33 @@ def _push_target(traffic: str) -> Claim:
 
 def _draw_web(record: Record) -> Mapping[str, Figure]:
     frames = [
-        (traffic, front_frame(record, traffic, FAMILIES, x="slowdown_mean", y="j_per_page", most=1.3))
-        for traffic in WEB
+        (traffic, front_frame(record, traffic, FAMILIES, over="page_awake_j", most=(1.3, 1.6))) for traffic in WEB
     ]
-    return {"lpsm2-web": panels(frames, x="mean slowdown of a page", y="energy a page [J]")}
+    return {"lpsm2-web": panels(frames, x=SLOWDOWN, y="energy over page-awake")}
 
 
 def _draw_rest(record: Record) -> Mapping[str, Figure]:
     push = (("static PSM", PSM), ("BSD", BSD), ("LPSM", THESIS), ("LPSM2", PUSHED))
-    wide = [(name, (*family, *WIDE) if family == HOST_AWARE else family) for name, family in FAMILIES]
+    wide = [(name, (*family, *WIDE) if name == "LPSM2" else family) for name, family in THIN]
     mixed = [
-        (traffic, front_frame(record, traffic, families, x="slowdown_mean", y="mean_mw", most=1.5))
+        (traffic, front_frame(record, traffic, families, over="limit_j", most=(1.5, 2.5)))
         for traffic, families in (("web-and-push", FAMILIES), ("streaming", wide), ("shifting", wide))
     ]
     messages = [
-        (traffic, front_frame(record, traffic, push, x="added_s_mean", y="mean_mw", most=0.6)) for traffic in PUSH
+        (traffic, front_frame(record, traffic, push, x="added_s_mean", over="limit_j", most=(0.6, 1.6)))
+        for traffic in PUSH
     ]
     return {
-        "lpsm2-mixed": panels(mixed, x="mean slowdown of a page", y="mean power [mW]"),
-        "lpsm2-push": panels(messages, x="mean added delay of a message [s]", y="mean power [mW]"),
+        "lpsm2-mixed": panels(mixed, x=SLOWDOWN, y="energy over the limit"),
+        "lpsm2-push": panels(messages, x="mean added delay of a message [s]", y="energy over the limit"),
     }
 
 
 def _draw_recorded(record: Record) -> Mapping[str, Figure]:
     frames = [
-        (traffic, front_frame(record, traffic, FAMILIES, x="slowdown_mean", y="j_per_page", most=1.3))
-        for traffic in SERVERS
+        (traffic, front_frame(record, traffic, FAMILIES, over="page_awake_j", most=(1.3, 1.6))) for traffic in SERVERS
     ]
-    return {"lpsm2-browsing": panels(frames, x="mean slowdown of a page", y="energy a page [J]")}
+    return {"lpsm2-browsing": panels(frames, x=SLOWDOWN, y="energy over page-awake")}
 
 
 EXPERIMENTS = (

@@ -120,15 +120,32 @@ def compared(record: Record, traffic: str, policy: str, others: Sequence[str]) -
 
 
 def front_frame(
-    record: Record, traffic: str, families: Sequence[tuple[str, Sequence[str]]], *, x: str, y: str, most: float
+    record: Record,
+    traffic: str,
+    families: Sequence[tuple[str, Sequence[str]]],
+    *,
+    x: str = "slowdown_mean",
+    over: str,
+    most: tuple[float, float],
 ) -> pd.DataFrame:
-    """Return rows (group, x, y, half_width) of the means of families, up to `most` on the axis of x."""
+    """Return rows (group, x, y, half_width): means of families, energy as a multiple of a reference of the same seed.
+
+    Parameters
+    ----------
+    families : sequence of (str, sequence of str)
+        Names and members.
+    x, over : str
+        Column along x, and that of the reference energy.
+    most : (float, float)
+        Largest x and largest y kept.
+    """
     rows = []
     for name, members in families:
-        across, up = values(record, traffic, x, members), values(record, traffic, y, members)
+        across, joules = values(record, traffic, x, members), energies(record, traffic, members)
+        references = values(record, traffic, over, members)
         for member in members:
-            found = estimate(up[member])
-            if (at := float(across[member].mean())) <= most:
+            found, at = estimate(joules[member] / references[member]), float(across[member].mean())
+            if at <= most[0] and found.mean <= most[1]:
                 rows.append({"group": name, "x": at, "y": found.mean, "half_width": found.half_width})
     return pd.DataFrame(rows, columns=["group", "x", "y", "half_width"])
 

@@ -277,22 +277,20 @@ def _draw_learning(record: Record) -> Mapping[str, Figure]:
         curves.append((traffic, pd.DataFrame(frame)))
     families = [*((f"fixed, {kind}", fixed(kind)) for kind in KINDS), ("LPSM2", WIDE), ("link", ("lpsm2-link:1.05",))]
     fronts = [
-        (traffic, front_frame(record, traffic, families, x="slowdown_mean", y="mean_mw", most=1.3))
-        for traffic in TRAFFICS
+        (traffic, front_frame(record, traffic, families, over="limit_j", most=(1.3, 2.5))) for traffic in TRAFFICS
     ]
     return {
         "lpsm2-curves": panels(curves, x="page", y="mean slowdown of ten pages"),
-        "lpsm2-hindsight": panels(fronts, x="mean slowdown of a page", y="mean power [mW]"),
+        "lpsm2-hindsight": panels(fronts, x="mean slowdown of a page", y="energy over the limit"),
     }
 
 
 def _draw_parts(record: Record) -> Mapping[str, Figure]:
     families = [("LPSM2", WIDE), *((part, (part,)) for part in PARTS)]
     fronts = [
-        (traffic, front_frame(record, traffic, families, x="slowdown_mean", y="mean_mw", most=1.5))
-        for traffic in TRAFFICS
+        (traffic, front_frame(record, traffic, families, over="limit_j", most=(1.5, 2.5))) for traffic in TRAFFICS
     ]
-    return {"lpsm2-parts": panels(fronts, x="mean slowdown of a page", y="mean power [mW]")}
+    return {"lpsm2-parts": panels(fronts, x="mean slowdown of a page", y="energy over the limit")}
 
 
 EXPERIMENTS = (
