@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatter
 
 from experiments.figures.style import DARK, DPI, LABELS, MIDDLE, clean, label, styled
 
@@ -54,6 +55,7 @@ def panels(
             axes.set_xlabel(x)
             axes.set_xscale(x_scale)
             axes.set_yscale(y_scale)
+            _plain_numbers(axes)
             clean(axes, "both")
         grid[0].set_ylabel(y)
         named = {name: handle for axes in grid for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}
@@ -66,6 +68,15 @@ def panels(
 def lines(frame: pd.DataFrame, *, x: str, y: str, x_scale: Scale = "linear", y_scale: Scale = "linear") -> Figure:
     """Draw one panel: see `panels`."""
     return panels([("", frame)], x=x, y=y, x_scale=x_scale, y_scale=y_scale)
+
+
+def _plain_numbers(axes: Axes) -> None:
+    """Write 20 rather than 2 x 10^1 along a logarithmic axis of less than three decades from 1 up."""
+    for axis in (axes.xaxis, axes.yaxis):
+        low, high = sorted(axis.get_view_interval())
+        if axis.get_scale() == "log" and low >= 1.0 and high <= 1e4 and high < 1e3 * low:
+            axis.set_major_formatter(LogFormatter())
+            axis.set_minor_formatter(LogFormatter())
 
 
 def _places(frames: Sequence[pd.DataFrame]) -> dict[str, int]:

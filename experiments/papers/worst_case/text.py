@@ -94,15 +94,22 @@ def _range_of_b(record: Record) -> Verdict:
     scores = read.scored(record)
     full = read.of(scores, "sop")["f"]
     means = read.mean_by_value(scores, "sop-ss")
-    good, words = [], []
-    for b in means.index:
-        found = read.paired(read.of(scores, "sop-ss", b)["f"], full)
-        good.append(found.mean >= -read.SAME and means.loc[b, "rate"] <= 0.5)
-        words.append(f"b = {b:g}: {shown(found, 3)} at {100 * means.loc[b, 'rate']:.0f} % of the labels")
-    neighbours = any(one and other for one, other in pairwise(good))
-    return Verdict(
-        "; ".join(words), neighbours, f"{sum(good)} values of b are both near and at most at half of the labels"
+    near = [read.paired(read.of(scores, "sop-ss", b)["f"], full) for b in means.index]
+    is_near = [found.mean >= -read.SAME for found in near]
+    is_sparing = list(means["rate"] <= 0.5)
+    good = [one and other for one, other in zip(is_near, is_sparing, strict=True)]
+    words = "; ".join(
+        f"b = {b:g}: {shown(found, 3)} at {100 * rate:.1f} % of the labels"
+        for b, found, rate in zip(means.index, near, means["rate"], strict=True)
     )
+    first = next((f"from b = {b:g} on" for b, one in zip(means.index, is_near, strict=True) if one), "nowhere")
+    last = next(
+        (f"up to b = {b:g}" for b, one in zip(means.index[::-1], is_sparing[::-1], strict=True) if one), "nowhere"
+    )
+    return Verdict(
+        words, any(one and other for one, other in pairwise(good)),
+        f"near {first}, at most half of the labels {last}: both at {sum(good)} of {len(good)} values",
+    )  # fmt: skip
 
 
 def _displayed(record: Record) -> list[tuple[str, str, float | None]]:
