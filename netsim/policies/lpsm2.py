@@ -15,12 +15,7 @@ waiting, so that a frame for something else does not make a long wait look young
 
 `lpsm2` knows from the host what is outstanding; `lpsm2-link` infers it (`awareness`).
 
-To study what was learned: with `Lpsm2Config(record=True)`, `policy.record` (of a run,
-`result.final_policy.record`) is one `Round` an episode, in order, with the cost of every
-schedule.  Stacking the costs of a context gives losses for `lpsm.hindsight`: the best fixed
-schedule is `costs.sum(axis=0).argmin()`, and `hindsight` finds the best switching sequence.
-Schedules are in the order of `config.schedules`.  They were priced with the lambda of the
-moment; `Round.awake_ns`, `.beacons`, `.wakeups` and `.delay_ns` let them be priced anew.
+What was learned from, and what would have been best in hindsight, is in `lpsm2_record`.
 
 The learner is Monteleoni 2006, section 2.2.3; the rest is ours.
 """
@@ -30,7 +25,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +34,7 @@ from lpsm.experts import LearnAlpha, StaticExpert, alpha_grid
 from lpsm.schedules import Schedule, standard_schedules
 from netsim import streams
 from netsim.policies.awareness import HostAccount, LinkAccount
+from netsim.policies.lpsm2_record import Round
 from netsim.policies.protocol import Frame, Plan, View
 from netsim.radio import RadioConfig
 
@@ -143,43 +138,6 @@ class Lpsm2Config:
                 raise ValueError(f"least_{kind} <= {kind} <= most_{kind} must hold, got {least}, {price}, {most}")
         if not self.prior_ms or min(self.prior_ms) <= 0.0:
             raise ValueError(f"prior_ms must name waits above 0, got {self.prior_ms}")
-
-
-class Round(NamedTuple):
-    """An episode that was learned from.
-
-    Attributes
-    ----------
-    context : str
-        One of `CONTEXTS`.
-    start_ns, end_ns : int
-        The episode.
-    arrived : bool
-        Whether a frame ended it.
-    waiting : int
-        What its delay was divided by.
-    price_w : float
-        Lambda, watts.
-    chosen : int
-        The schedule followed.
-    costs : array of float64, shape (n,)
-        What every schedule would have cost, joules.
-    awake_ns, beacons, wakeups, delay_ns : array of int64, shape (n,)
-        What they are made of.
-    """
-
-    context: str
-    start_ns: int
-    end_ns: int
-    arrived: bool
-    waiting: int
-    price_w: float
-    chosen: int
-    costs: NDArray[np.float64]
-    awake_ns: NDArray[np.int64]
-    beacons: NDArray[np.int64]
-    wakeups: NDArray[np.int64]
-    delay_ns: NDArray[np.int64]
 
 
 class Lpsm2:

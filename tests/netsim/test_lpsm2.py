@@ -13,6 +13,7 @@ from netsim.policies import make
 from netsim.policies.awareness import HostAccount, LinkAccount
 from netsim.policies.host import HoldThenBeacons, HostBoundedSlowdown
 from netsim.policies.lpsm2 import CONTEXTS, Lpsm2, Lpsm2Config
+from netsim.policies.lpsm2_record import by_context
 from netsim.policies.protocol import Frame, HostFrame, View
 from traces.records import Page
 
@@ -397,6 +398,34 @@ def test_there_is_a_context_for_everything():
     assert {r.context for r in netsim.simulate(web(2007), recording(), config=LOGNORMAL).final_policy.record} == set(
         CONTEXTS
     )
+
+
+# -- in hindsight
+
+
+def test_hindsight_pays_no_more_than_the_run_and_switching_no_more_than_staying():
+    run = netsim.simulate(web(2009), recording(), config=LOGNORMAL, seed=2009)
+    rounds = run.final_policy.record
+    past = by_context(rounds)
+    assert set(past) <= set(CONTEXTS)
+    assert sum(len(found.chosen) for found in past.values()) == len(rounds)
+    paid = sum(found.paid_j for found in past.values())
+    assert paid == pytest.approx(sum(r.costs[r.chosen] for r in rounds))
+    for found in past.values():
+        assert found.best_fixed_j == pytest.approx(found.costs[:, found.best_fixed].sum())
+        switching = [found.best_switching_j(parts) for parts in (1, 2, 8)]
+        assert switching[0] == pytest.approx(found.best_fixed_j)
+        assert switching[0] >= switching[1] >= switching[2] >= found.costs.min(axis=1).sum() - 1e-9
+    # what learning costs on top of the best schedule of each context is a small part of what is paid
+    assert paid < 1.15 * sum(found.best_fixed_j for found in past.values())
+
+
+def test_rounds_can_be_priced_anew():
+    rounds = netsim.simulate(web(2010, 10), recording(), config=LOGNORMAL, seed=1).final_policy.record
+    one = next(r for r in rounds if r.context == "W4" and r.arrived)
+    energy = 0.7 * one.awake_ns * 1e-9 + 0.0015 * one.beacons
+    np.testing.assert_allclose(one.costs_at(3.0), energy + 3.0 * one.delay_ns * 1e-9 / 4, rtol=1e-12)
+    np.testing.assert_allclose(by_context([one], 3.0)["W4"].costs, [one.costs_at(3.0)])
 
 
 # -- the rules that learn nothing
