@@ -93,7 +93,8 @@ def simulate(
     Parameters
     ----------
     pages : iterable of Page
-        Browsed in order; at least one, unless messages are pushed.
+        Browsed in order; at least one, unless messages are pushed.  Pages that go through several runs are turned
+        into columns only once as a `traces.Workload`.
     policy : str or Policy
         A name such as "psm:100", or an object with the protocol of `netsim.policies`, of which a copy is
         used: the object given stays as it is.

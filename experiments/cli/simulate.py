@@ -57,7 +57,7 @@ def simulate(
     refuse_overwriting([workload], [out, polls, intervals])
     config = configuration(model)
     name = netsim.canonical(policy, beacon_interval_ns=config.beacon_interval_ns)
-    pages = traces.read_workload(workload)
+    pages = traces.Workload.of(traces.read_workload(workload))
     with progress("runs", 2) as advance:
         result = netsim.simulate(pages, name, config=config, seed=seed, engine=engine)
         advance()
