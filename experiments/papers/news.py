@@ -117,7 +117,8 @@ def make(key: str, X: Any, coins: np.random.Generator, parameters: Mapping[str, 
 def counts(log: Any, y: NDArray[np.int8]) -> tuple[dict[str, int], list[dict[str, int]]]:
     """Return true positives, predicted and true yes, labels and stored: over all rounds, and of every window.
 
-    Windows of 2,000 rounds (a fifth of a shorter stream) slide by a quarter and end with the stream.
+    Windows of 2,000 rounds (a fifth of a shorter stream) slide by a quarter from the first round on; another
+    one ends with the stream.
     """
     width = min(WINDOW, len(y) // 5)
     step = width * STEP // WINDOW
@@ -128,9 +129,9 @@ def counts(log: Any, y: NDArray[np.int8]) -> tuple[dict[str, int], list[dict[str
     }  # fmt: skip
     so_far = {name: np.concatenate([[0], np.cumsum(column)]) for name, column in columns.items()}
     total = {"rounds": len(y), **{name: int(sums[-1]) for name, sums in so_far.items()}}
-    ends = range(len(y), width - 1, -step)
+    ends = sorted({*range(width, len(y) + 1, step), len(y)})
     within = [
         {"t": end, "rounds": width, **{name: int(sums[end] - sums[end - width]) for name, sums in so_far.items()}}
-        for end in reversed(ends)
+        for end in ends
     ]
     return total, within

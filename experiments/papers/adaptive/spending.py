@@ -47,11 +47,11 @@ def _at_equal_f(record: Record) -> dict[str, pd.DataFrame]:
 
 
 def _profile(record: Record, key: str, rows: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return a column of windows that do not overlap: a row a topic, a column a window, oldest first."""
+    """Return a column of windows from the first round on that do not overlap: a row a topic, a column a window."""
     windows = read.scored(record, "windows")
     own = windows[windows["key"] == key].merge(rows["value"].reset_index(), on=["rank", "value"])
     table = own.pivot(index="rank", columns="t", values=column)
-    return table[list(table.columns)[::-4][::-1]]
+    return table[list(table.columns)[::4]]
 
 
 def _five_met(record: Record) -> Verdict:
