@@ -1,0 +1,243 @@
+"""Experiments on bought labels: digits of section 4.6 with its SVMs, and streams that drift."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments.papers.ours import stream_runs, streams
+from experiments.papers.thesis import digit_runs, digits, label_curves, svm
+from experiments.papers.thesis.digit_runs import KEYS, Fold, Trace, trace
+from experiments.study.label import first_touch
+from lpsm import samplers
+
+PARAMETERS = {
+    "dkm": {"R": 4},
+    "dkm-perceptron": {"R": 4, "eta": 0.3},
+    "cbgz-dkm": {"b": 0.1},
+    "perceptron-ss": {"b": 0.1},
+    "random-dkm": {"rate": 0.5},
+    "random-perceptron": {"rate": 0.5},
+}
+
+
+def a_fold(seed=0, rounds=700, noise=0.0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rounds + 100, 6))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    y = np.where(X[:, 0] + 0.3 * X[:, 1] + noise * rng.normal(size=len(X)) >= 0, 1.0, -1.0)
+    return Fold(0, X[100:], y[100:], X[:100], y[:100], np.random.default_rng(seed))
+
+
+# -- digits ------------------------------------------------------------------------------------------------------
+
+
+def test_first_touch_and_staying_as_counted_by_hand():
+    run = Trace(
+        labels=np.array([3, 10, 12, 40, 55]), errors=np.array([0.4, 0.1, 0.2, 0.1, 0.05]), spent=60, late=5, last=0.9
+    )
+    assert run.first(0.1) == 10
+    assert run.first(0.01) == -1
+    assert run.stayed(0.1, 15) == 40  # two labels after 10 it was above again
+    assert run.stayed(0.1, 2) == 10
+    assert run.stayed(0.2, 25) == 10  # from 10 on it is at most 0.2
+    assert run.stayed(0.05, 20) == 55  # to the end of the fold
+    assert run.stayed(0.01, 1) == -1
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("stays", [1, 20])
+def test_a_run_finds_what_predicting_anew_after_every_update_finds(key, stays):
+    fold = a_fold()
+    for error in (0.25, 0.08):
+        run = trace(key, PARAMETERS[key], a_fold())
+        make = lambda: samplers.make(key, 6, rng=np.random.default_rng(0), **PARAMETERS[key])  # noqa: E731
+        labels, spent = first_touch(make, fold.X, fold.y, fold.test, fold.truth, error, stays)
+        assert run.spent == spent
+        assert (run.first(error) if stays == 1 else run.stayed(error, stays)) == (-1 if labels is None else labels)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_run_that_is_stopped_where_its_outcome_is_known_has_the_outcome_of_the_whole(key):
+    for seed in range(3):
+        whole = trace(key, PARAMETERS[key], a_fold(seed, noise=0.2))
+        short = trace(key, PARAMETERS[key], a_fold(seed, noise=0.2), error=0.2)
+        assert (short.first(0.2), short.stayed(0.2)) == (whole.first(0.2), whole.stayed(0.2))
+        assert short.spent <= whole.spent
+
+
+def test_folds_part_the_examples_and_come_again_the_same(monkeypatch):
+    X, y = np.random.default_rng(0).normal(size=(130, 4)), np.resize([1.0, -1.0], 130)
+    X[:, 0] = np.arange(130)
+    monkeypatch.setattr(digit_runs, "tables", lambda *_: (X, y))
+    task = {
+        "problem": "",
+        "folder": "",
+        "stand_in": True,
+        "seed": 3,
+        "split": 1,
+        "holdout": 30,
+        "largest": 90,
+        "folds": 4,
+    }
+    held, rest = digit_runs.holdout(task)
+    first, again = (list(digit_runs.folds(task, 2)) for _ in range(2))
+    assert len(held) == 30
+    assert len(rest) == 90
+    assert not set(held) & set(rest)
+    tests = [int(row) for fold in first for row in fold.test[:, 0]]
+    assert sorted(tests) == sorted(rest.tolist())
+    for fold, same in zip(first, again, strict=True):
+        assert set(fold.X[:, 0]) | set(fold.test[:, 0]) == set(rest.tolist())
+        assert not set(fold.X[:, 0]) & set(fold.test[:, 0])
+        assert np.array_equal(fold.X, same.X)
+        assert fold.coins.random() == same.coins.random()
+
+
+def a_table(values):
+    """One problem and split; `values` are rows (key, first, stayed, spent)."""
+    rows = [
+        {
+            "problem": "USPS 0vAll",
+            "split": 0,
+            "fold": fold,
+            "key": key,
+            "first": first,
+            "stayed": stayed,
+            "spent": spent,
+        }
+        for fold, (key, first, stayed, spent) in enumerate(values)
+    ]
+    return {"runs": pd.DataFrame(rows)}
+
+
+def test_runs_that_never_get_there_are_left_out_or_stand_at_what_they_spent():
+    record = a_table([("dkm", 30, 40, 60), ("dkm", -1, -1, 10), ("dkm", 50, -1, 70)])
+    means = {view: float(digits._means(record, view).loc["USPS 0vAll", "dkm"]) for view in digits.VIEWS}
+    assert means == {"first": 40.0, "first spent": 30.0, "stayed": 40.0, "stayed spent": 40.0}
+
+
+def test_who_stops_asking_is_told_from_the_record():
+    def record(last):
+        rows = [
+            {"problem": "USPS 0vAll", "split": split, "fold": 0, "key": key, "first": 30, "final": 0.04, "spent": 50,
+             "late": 0 if last[key] <= 0.5 else 9, "last": last[key]}
+            for split in range(3)
+            for key in KEYS
+        ]  # fmt: skip
+        return {"runs": pd.DataFrame(rows)}
+
+    (claim,) = (
+        claim
+        for experiment in label_curves.EXPERIMENTS
+        for claim in experiment.claims
+        if claim.statement.startswith("USPS 0vAll: then it does not ask any more")
+    )
+    going_on = dict.fromkeys(KEYS, 0.99)
+    assert claim.check(record({**going_on, "dkm-perceptron": 0.2})).holds
+    everybody = claim.check(record(going_on))
+    assert not everybody.holds
+    assert "dkm-perceptron asks for few labels, not for none" in everybody.why_not
+    assert "dkm falls silent too" in claim.check(record({**going_on, "dkm-perceptron": 0.2, "dkm": 0.1})).why_not
+
+
+def test_accuracies_that_some_run_never_reached_are_not_drawn():
+    rows = [
+        {"problem": "MNIST 0v1", "key": key, "error": error, "labels": labels}
+        for key, error, labels in (("dkm", 0.1, 4), ("dkm", 0.1, 6), ("dkm", 0.05, 9), ("dkm", 0.05, -1))
+    ]
+    table = label_curves._efficiency({"touches": pd.DataFrame(rows)}, "MNIST 0v1")["dkm"]
+    assert table.loc[0.1] == 5.0
+    assert np.isnan(table.loc[0.05])
+
+
+# -- SVMs ------------------------------------------------------------------------------------------------------------
+
+
+def test_an_svm_with_random_queries_is_an_svm_on_so_many_of_the_pool():
+    from sklearn.svm import SVC
+
+    fold = a_fold(4, rounds=150)
+
+    def error_after(count):
+        if len(set(fold.y[:count])) == 1:
+            return float(np.mean(fold.truth != fold.y[0]))
+        machine = SVC(kernel="linear", C=10.0).fit(fold.X[:count], fold.y[:count])
+        return float(np.mean(machine.predict(fold.test) != fold.truth))
+
+    expected = next(count for count in range(1, 151) if error_after(count) <= 0.06)
+    assert svm.labels_needed(fold, 0.06, 10.0, simple=False) == expected
+    assert svm.labels_needed(fold, 0.06, 10.0, simple=False, most=expected - 1) == -1
+
+
+def test_simple_asks_about_what_lies_nearest_to_the_plane():
+    rng = np.random.default_rng(0)
+    far = np.column_stack([np.r_[np.full(40, -9.0), np.full(40, 9.0)] + rng.normal(size=80), np.ones(80)])
+    near = np.column_stack([np.linspace(-1.0, 1.0, 20), np.ones(20)])
+    X = np.vstack([far[[0, 79]], far[1:79], near])
+    y = np.where(X[:, 0] > 0.55, 1.0, -1.0)
+    fold = Fold(0, X, y, near, np.where(near[:, 0] > 0.55, 1.0, -1.0), rng)
+    assert svm.labels_needed(fold, 0.0, 1000.0, simple=True) < 12
+    assert svm.labels_needed(fold, 0.0, 1000.0, simple=False) > 80
+
+
+# -- streams -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def stream_rows():
+    task = {"stream": "elec2", "seed": 1, "run": 0, "rates": [0.1, 0.4], "rounds": 900, "stand_in": True, "folder": ""}
+    return stream_runs.run(task)
+
+
+def test_a_twin_asks_for_as_many_labels_and_nothing_is_counted_before_the_tuning_ends(stream_rows):
+    totals = pd.DataFrame(stream_rows["totals"])
+    for key in stream_runs.SAMPLERS:
+        for wanted in (0.1, 0.4):
+            own, twin = (totals[(totals.key == name) & (totals.wanted == wanted)] for name in (key, f"{key} at random"))
+            share = float(own.rate.iloc[0])
+            assert abs(share - float(twin.rate.iloc[0])) < 5 * np.sqrt(share * (1 - share) / 720) + 1e-9
+    windows = pd.DataFrame(stream_rows["windows"])
+    assert (windows.groupby(["key", "wanted"])["rounds"].sum() == 720).all()
+    full = totals[totals.key == "sop"].iloc[0]
+    own = windows[windows.key == "sop"]
+    assert np.average(own.accuracy, weights=own.rounds) == pytest.approx(full.accuracy)
+
+
+def test_repeating_a_label_repeats_the_last_that_was_there_to_repeat(stream_rows):
+    _, y = stream_runs._stream("elec2", "", True, 1)
+    y = y[:900]
+    totals = pd.DataFrame(stream_rows["totals"]).set_index("key")
+    assert totals.loc["no change", "accuracy"] == np.mean(y[180:] == y[179:-1])
+    coins = stream_runs.generator(1, stream_runs.POLICY, 50)
+    for wanted in (0.1, 0.4):
+        last, right = y[179], 0
+        for label, coin in zip(y[180:], coins.random(720), strict=True):
+            right += label == last
+            last = label if coin < wanted else last
+        found = pd.DataFrame(stream_rows["totals"])
+        found = found[(found.key == "last bought") & (found.wanted == wanted)]
+        assert float(found.accuracy.iloc[0]) == right / 720
+
+
+def test_a_sampler_that_is_no_better_than_chance_does_not_pass_for_better():
+    def record(ahead):
+        rng = np.random.default_rng(0)
+        rows, windows = [], []
+        for run in range(8):
+            for key in stream_runs.SAMPLERS:
+                base = 0.8 + 0.01 * rng.normal()
+                for name, accuracy in ((key, base + ahead), (f"{key} at random", base + 0.001 * rng.normal())):
+                    rows.append(
+                        {"run": run, "key": name, "wanted": 0.1, "rate": 0.1, "accuracy": accuracy, "f_measure": 0.5}
+                    )
+                    windows.append({"run": run, "key": name, "wanted": 0.1, "window": 0, "accuracy": accuracy})
+        return {"totals": pd.DataFrame(rows), "windows": pd.DataFrame(windows)}
+
+    claims = [claim for claim in streams.EXPERIMENTS[0].claims if "asking by chance, with" in claim.statement]
+    assert len(claims) == len(stream_runs.SAMPLERS)
+    for claim in claims:
+        assert claim.check(record(0.01)).holds
+        for ahead in (0.0, -0.01):
+            verdict = claim.check(record(ahead))
+            assert not verdict.holds
+            assert "by chance" in verdict.why_not
