@@ -25,7 +25,7 @@ from experiments.papers.verdicts import shown
 
 __all__ = ["DKMPERC", "EXPERIMENTS", "MIDDLE", "OVER_TIME", "SOLE", "SSMD"]
 
-K = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+K = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 K_MISTAKES = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 C = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 R = (2, 4, 8, 16, 32, 64, 128, 256)
