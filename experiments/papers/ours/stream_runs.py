@@ -81,7 +81,8 @@ def run(task: dict[str, Any]) -> Rows:
         key: _against_twin(task, key, symbol, low, high, fixed, X, y, cut)
         for key, (symbol, low, high) in SAMPLERS.items()
     }
-    rows: Rows = {"totals": [], "windows": [], "tuned": [{"run": task["run"], **fixed}]}
+    positive = {"positive_tuning": float(np.mean(y[:cut] > 0)), "positive_rest": float(np.mean(y[cut:] > 0))}
+    rows: Rows = {"totals": [], "windows": [], "tuned": [{"run": task["run"], **fixed, **positive}]}
     for found in (*parts.values(), _baselines(task, fixed, X, y, cut)):
         for table, more in found.items():
             rows[table] += more
