@@ -1,7 +1,8 @@
 """Pictures that several papers' experiments share: curves with intervals, in black and white.
 
 A frame of rows (group, x, y, half_width) is drawn as a line a group, told apart by
-marker and dash; reference curves (a bound, a prediction) are thin and grey.
+marker and dash; reference curves (a bound, a prediction) are thin and grey, and what has no order (a topic
+a row) is drawn as points.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def panels(
     Parameters
     ----------
     frames : sequence of (title, DataFrame)
-        Rows `group`, `x`, `y`, and if known `half_width` (95 %) and `reference` (bool).
+        Rows `group`, `x`, `y`, and if known `half_width` (95 %), `reference` and `points` (bool).
     x, y : str
         Names of the axes.
     x_scale, y_scale : {"linear", "log"}
@@ -96,6 +97,10 @@ def _draw(axes: Axes, frame: pd.DataFrame, places: dict[str, int]) -> None:
             axes.plot(own["x"], own["y"], color=MIDDLE, linewidth=1.0, linestyle="--", label=group)
             continue
         drawn = places[group]
+        if "points" in own and bool(own["points"].iloc[0]):
+            marker = _MARKERS[drawn % len(_MARKERS)]
+            axes.plot(own["x"], own["y"], color=DARK, linestyle="", label=group, marker=marker, markersize=3.0)
+            continue
         grey = str(0.1 + 0.5 * (drawn % 4) / 3)
         axes.plot(
             own["x"], own["y"], color=grey, linewidth=1.1, linestyle=_DASHES[drawn % 4], label=_name(group),

@@ -114,16 +114,22 @@ def _more_labels_on_rare(record: Record) -> Verdict:
     )  # fmt: skip
 
 
-def _draw(name: str, columns: Mapping[str, str]) -> Any:
-    def figures(record: Record) -> Mapping[str, Figure]:
-        rows = _by_topic(record).sort_values("positive", ascending=False).reset_index()
-        frames = [
-            (title, pd.DataFrame({"group": "topics", "x": np.arange(1, len(rows) + 1), "y": rows[column]}))
-            for column, title in columns.items()
-        ]
-        return {name: panels(frames, x="topics, by frequency", y=f"SSMD, K = {AT:g}", share_y=False)}
+def _points(x: Any, y: Any) -> pd.DataFrame:
+    return pd.DataFrame({"group": f"a topic; SSMD, K = {AT:g}", "x": x, "y": y, "points": True})
 
-    return figures
+
+def _draw_7(record: Record) -> Mapping[str, Figure]:
+    rows = _by_topic(record).sort_values("positive", ascending=False)
+    places = np.arange(1, len(rows) + 1)
+    frames = [("stored examples", _points(places, rows["stored"])), ("norm of the SVM", _points(places, rows["norm"]))]
+    return {"fig-7": panels(frames, x="topics, the most frequent first", y="", share_y=False)}
+
+
+def _draw_8(record: Record) -> Mapping[str, Figure]:
+    rows = _by_topic(record)
+    columns = {"f": "F-measure", "rate": "labels asked for"}
+    frames = [(title, _points(rows["positive"], rows[column])) for column, title in columns.items()]
+    return {"fig-8": panels(frames, x="positive examples", y="", x_scale="log", share_y=False)}
 
 
 EXPERIMENTS = (
@@ -142,7 +148,7 @@ EXPERIMENTS = (
                 tolerance="norms within 10 %, positives twofold apart; median factor between stored at most 1.25",
             ),
         ),
-        figures=_draw("fig-7", {"stored": "stored examples", "norm": "norm of the SVM"}), **NEWS,
+        figures=_draw_7, **NEWS,
     ),
     Experiment(
         name="adaptive/fig-8", claim="F-measure and label rate of each topic against its frequency", time="1 min",
@@ -159,7 +165,6 @@ EXPERIMENTS = (
                 tolerance="negative rank correlation of label rate and positives over topics, p < .01",
             ),
         ),
-        figures=_draw("fig-8", {"positive": "positive examples", "f": "F-measure", "rate": "labels asked for"}),
-        **NEWS,
+        figures=_draw_8, **NEWS,
     ),
 )  # fmt: skip

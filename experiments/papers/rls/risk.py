@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from experiments.figures.papers import lines
+from experiments.figures.papers import panels
 from experiments.papers.registry import Claim, Experiment, Record, Rows, Setup, Verdict
 from experiments.papers.verdicts import below, shown
 from experiments.study.compare import estimate
@@ -123,14 +123,16 @@ def _loose_when_few(record: Record) -> Verdict:
 
 
 def _draw(record: Record) -> Mapping[str, Figure]:
-    rows = []
-    names = {"picked": "picked", "average": "average", "picked_bound": "bound (6)"}
+    names = {"picked": "picked hypothesis", "average": "average of all", "picked_bound": "bound (6)"}
+    frames = []
     for source, by_source in record["risks"].groupby("source", sort=False):
+        rows = []
         for column, name in names.items():
             for n, own in by_source.groupby("n"):
                 found = estimate(own[column])
-                rows.append({"group": f"{name}, {source}", "x": n, "y": found.mean, "half_width": found.half_width})
-    return {"risk-bound": lines(pd.DataFrame(rows), x="examples", y="risk", x_scale="log", y_scale="log")}
+                rows.append({"group": name, "x": n, "y": found.mean, "half_width": found.half_width})
+        frames.append((str(source), pd.DataFrame(rows)))
+    return {"risk-bound": panels(frames, x="examples", y="risk", x_scale="log", y_scale="log")}
 
 
 EXPERIMENTS = (
