@@ -290,14 +290,14 @@ _COMMON = (
 
 EXPERIMENTS = (
     Experiment(
-        name="ours/spam-drift", claim="labels bought of mails that drift, by margin or by chance", time="5 min",
+        name="ours/spam-drift", claim="labels bought of mails that drift, by margin or by chance", time="1 min",
         sweep=partial(sweep, "spam-drift"), run=run, claims=_COMMON, figures=partial(_figures, "spam-drift"),
         data="spam_katakis_stream",
         published="the spam stream of Katakis et al. as spam_stream.npz: a CSR matrix of 0 and 1, and y",
         stand_in="a generated target that drifts",
     ),
     Experiment(
-        name="ours/elec2", claim="labels bought of electricity prices, and the last label repeated", time="5 min",
+        name="ours/elec2", claim="labels bought of electricity prices, and the last label repeated", time="1 min",
         sweep=partial(sweep, "elec2"), run=run,
         claims=(
             *_COMMON,

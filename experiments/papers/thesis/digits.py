@@ -178,7 +178,7 @@ def _draw(record: Record) -> Mapping[str, Figure]:
 
 EXPERIMENTS = (
     Experiment(
-        name="thesis/table-4-1", claim="labels until the test error is low, on digits, six algorithms", time="2 min",
+        name="thesis/table-4-1", claim="labels until the test error is low, on digits, six algorithms", time="1 min",
         sweep=_sweep, run=labels_needed,
         claims=(
             *(_levels(name) for name in PROBLEMS),

@@ -281,7 +281,7 @@ def _draw_curves(record: Record) -> Mapping[str, Figure]:
 
 EXPERIMENTS = (
     Experiment(
-        name="thesis/fig-4-5", claim="labels needed against test accuracy, on digits, six algorithms", time="4 min",
+        name="thesis/fig-4-5", claim="labels needed against test accuracy, on digits, six algorithms", time="1 min",
         sweep=_sweep(EFFICIENCY), run=whole_folds,
         claims=(
             Claim(
@@ -306,7 +306,7 @@ EXPERIMENTS = (
         figures=_draw_efficiency, **DATA,
     ),
     Experiment(
-        name="thesis/fig-4-6", claim="test error against labels, on digits; who stops asking", time="4 min",
+        name="thesis/fig-4-6", claim="test error against labels, on digits; who stops asking", time="1 min",
         sweep=_sweep(CURVES), run=whole_folds,
         claims=(
             Claim(
