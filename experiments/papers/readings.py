@@ -171,6 +171,7 @@ def ends(record: Record, column: str, selection: pd.DataFrame, key: str, *, firs
 def curves(record: Record, groups: Sequence[tuple[str, str, float | None]], columns: Mapping[str, str]) -> Figure:
     """Draw means over topics of the windows: a panel a column, a line a (name, key, value)."""
     windows = scored(record, "windows")
+    width = int(windows["rounds"].max())
     frames = []
     for column, title in columns.items():
         rows = []
@@ -182,7 +183,7 @@ def curves(record: Record, groups: Sequence[tuple[str, str, float | None]], colu
             mean = own.groupby("t")[column].mean()
             rows += [{"group": name, "x": t, "y": y, "half_width": np.nan} for t, y in mean.items()]
         frames.append((title, pd.DataFrame(rows, columns=["group", "x", "y", "half_width"])))
-    return panels(frames, x="stories", y="mean over topics, last 2,000 stories", share_y=False)
+    return panels(frames, x="stories", y=f"mean over topics, last {width:,} stories", share_y=False)
 
 
 def trade_off(scores: pd.DataFrame, keys: Sequence[str], references: Sequence[str] = ()) -> pd.DataFrame:
