@@ -70,7 +70,8 @@ class _Run:
             raise NotCoveredError(f"sizes must be at most {_MAX_BYTES} bytes, got {workload.sizes.max()}")
         self.workload, self.delays_ns, self.policy = workload, delays_ns, policy
         self.browser, self.access_point, self.interval_ns = browser, access_point, beacon_interval_ns
-        self.sizes = np.column_stack([workload.sizes, delays_ns]).ravel()
+        self.sizes = np.empty(3 * len(delays_ns), dtype=np.int64)
+        self.sizes[::3], self.sizes[1::3], self.sizes[2::3] = *workload.sizes.T, delays_ns
         objects = workload.objects
         self.pages = np.full((n + 1, 4), -1, dtype=np.int64)
         self.pages[:-1, 0] = np.where(np.isnan(workload.issue_s), -1, np.rint(workload.issue_s * _NS_PER_S))
