@@ -9,6 +9,7 @@ a shorter file.
 
 from __future__ import annotations
 
+import errno
 import io
 import lzma
 import os
@@ -110,6 +111,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     If the body raises, nothing is left behind and a previous file stays as it was.
     """
     target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "is a folder, a file name is needed", str(target))
     temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         file = temporary.open("xb")
@@ -122,8 +125,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(target)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:  # a full disk, say
+            error.filename = str(target)
         raise
 
 

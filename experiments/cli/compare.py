@@ -65,7 +65,7 @@ def compare(
     from experiments.report.comparison import plain
     from experiments.study import sweep
     from experiments.study.compare import compare as aggregate
-    from experiments.study.run import Interrupted, default_jobs, progress, run
+    from experiments.study.run import default_jobs, progress, run
     from experiments.study.store import Store
 
     config = configuration(model, SETTINGS if preset == "thesis" else None)
@@ -85,7 +85,7 @@ def compare(
     if battery_mwh is not None:
         settings["battery_mwh"] = battery_mwh
     store = Store(out, "compare", settings)
-    try:
+    with store.giving_up():
         if jobs > 1:
             with progress("compiling", None):
                 sweep.warm_up(tasks.values())
@@ -107,13 +107,6 @@ def compare(
             store.write_frame("published.csv", beside)
         polls = _write_pictures(store, frames, comparison)
         deliver(store, report, lambda: _page(store, comparison, polls, beside))
-    except KeyboardInterrupt as interruption:
-        store.abandon()
-        kept = f"; they are kept in {store.partial}, and the same command goes on from there" if store.finished else ""
-        raise Interrupted((str(interruption) or "interrupted") + (kept or ", nothing is kept")) from None
-    except BaseException as error:
-        store.abandon(keep=not isinstance(error, ValueError))  # what is wrong with the input stays wrong
-        raise
     if as_json:
         data = {**settings, "replications": len(workloads), "summary": plain(comparison.summary)}
         if beside is not None:

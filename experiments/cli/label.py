@@ -134,7 +134,7 @@ def _write(out: Path, settings: dict[str, Any], outcome: Outcome, text: str, nam
     from experiments.study.store import Store
 
     store = Store(out, "label", settings)
-    try:
+    with store.giving_up():
         store.write("label.txt", text + "\n")
         store.write_frame("classes.csv", outcome.classes)
         store.write_frame("windows.csv", outcome.windows)
@@ -148,6 +148,3 @@ def _write(out: Path, settings: dict[str, Any], outcome: Outcome, text: str, nam
             for file, content in pictures(picture, figure).items():
                 store.write(file, content)
         store.publish()
-    except BaseException:
-        store.abandon(keep=False)
-        raise

@@ -106,11 +106,7 @@ def population(
             text, data = _write(parts, names, by, report)
             parts.finish(wanted)
         except KeyboardInterrupt:
-            parts.close()
-            what = "terminated" if terminated else "interrupted"
-            message = (
-                f"{what}; {parts.finished} finished tasks are kept in {parts.folder}, and --resume goes on from there"
-            )
+            message = f"{'terminated' if terminated else 'interrupted'}; {parts.give_up()}"
             if terminated:
                 click.echo(f"lpsm: {message}", err=True)
                 click.get_current_context().exit(TERMINATED)
@@ -121,10 +117,8 @@ def population(
                 parts.remove()
             raise
         except OSError as error:
-            parts.close()
             where = f"{error.filename}: " if error.filename is not None else ""
-            safe = f"{parts.finished} finished tasks are kept in {parts.folder}, and --resume goes on from there"
-            raise OSError(f"{where}{error.strerror or error}; {safe}") from None
+            raise OSError(f"{where}{error.strerror or error}; {parts.give_up()}") from None
     if as_json:
         click.echo(json.dumps({**settings, **data}))
     else:

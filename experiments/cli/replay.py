@@ -67,7 +67,6 @@ def replay(
     import traces
     from experiments.report.comparison import plain
     from experiments.study.replay import ReplayConfig, details
-    from experiments.study.run import Interrupted
     from experiments.study.store import Store, content_digest
 
     config = ReplayConfig(
@@ -85,20 +84,13 @@ def replay(
         "max_idle_s": max_idle,
     }  # fmt: skip
     store = Store(out, "replay", settings)
-    try:
+    with store.giving_up():
         rows, chosen = _replay_all(store, first, units, config, show)
         found = details(chosen[1], config)
         shown = chosen[0]
         text = _words(rows, shown, found)
         _write(store, rows, found, text, str(read))
         deliver(store, report, lambda: _page(store, rows, shown, found))
-    except KeyboardInterrupt:
-        store.abandon()
-        kept = f"; {len(store.finished)} replays are kept in {store.partial}, and the same command goes on from there"
-        raise Interrupted("interrupted" + (kept if store.finished else ", nothing is kept")) from None
-    except BaseException as error:
-        store.abandon(keep=not isinstance(error, ValueError))  # what is wrong with the input stays wrong
-        raise
     click.echo(str(read), err=True)
     if as_json:
         import pandas as pd

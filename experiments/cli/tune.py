@@ -69,7 +69,7 @@ def tune(
     from experiments.report.comparison import plain
     from experiments.report.tune import recommendation_text, tuning_text
     from experiments.study import sweep
-    from experiments.study.run import Interrupted, default_jobs, progress, run
+    from experiments.study.run import default_jobs, progress, run
     from experiments.study.store import Store
     from experiments.study.tune import CANDIDATES, Rule, units
     from experiments.study.tune import tune as choose
@@ -100,7 +100,7 @@ def tune(
         "rule": asdict(rule),
     }
     store = Store(out, "tune", settings)
-    try:
+    with store.giving_up():
         if jobs > 1:
             with progress("compiling", None):
                 sweep.warm_up(tasks.values())
@@ -111,13 +111,6 @@ def tune(
         text = tuning_text(found.held_out, found.recommendation, called)
         _write(store, frames, found, recommendation, text, seed)
         deliver(store, report, lambda: _page(store, found, called))
-    except KeyboardInterrupt as interruption:
-        store.abandon()
-        kept = f"; they are kept in {store.partial}, and the same command goes on from there" if store.finished else ""
-        raise Interrupted((str(interruption) or "interrupted") + (kept or ", nothing is kept")) from None
-    except BaseException as error:
-        store.abandon(keep=not isinstance(error, ValueError))  # what is wrong with the input stays wrong
-        raise
     if as_json:
         sentence = recommendation_text(found.recommendation, called)
         data = {**settings, "sentence": sentence, "recommendation": recommendation, "held_out": plain(found.held_out)}

@@ -19,7 +19,7 @@ import pandas as pd
 
 from experiments.figures.style import pictures
 from experiments.papers.registry import Experiment, Record, Setup, all_experiments
-from experiments.study.run import Interrupted, run
+from experiments.study.run import run
 from experiments.study.store import Store, source_digest
 
 __all__ = ["Result", "collect", "folder_of", "reproduce", "results"]
@@ -85,7 +85,7 @@ def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1,
     store = Store(folder, command, configuration)
     if earlier is not None and all(earlier.get(key) == store.manifest[key] for key in ("configuration", "versions")):
         return _conclude(experiment, store, _tables(folder), computed=False)
-    try:
+    with store.giving_up():
         found = run(
             experiment.run, tasks, jobs=jobs, finished=store.finished, keep=store.keep,
             title=f"runs of {experiment.name}",
@@ -96,13 +96,6 @@ def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1,
                 frames.setdefault(table, []).extend({"task": key, **row} for row in rows)
         written = {table: _parquet(pd.DataFrame(rows), store.manifest) for table, rows in frames.items()}
         record = {table: pd.read_parquet(io.BytesIO(content)) for table, content in written.items()}
-    except KeyboardInterrupt as interruption:
-        store.abandon()
-        kept = f"; they are kept in {store.partial}, and the same command goes on from there" if store.finished else ""
-        raise Interrupted((str(interruption) or "interrupted") + (kept or ", nothing is kept")) from None
-    except BaseException as error:
-        store.abandon(keep=not isinstance(error, ValueError))
-        raise
     return _conclude(experiment, store, record, computed=True)
 
 
@@ -135,7 +128,7 @@ def collect(found: list[Result]) -> list[dict[str, Any]]:
 
 def _conclude(experiment: Experiment, store: Store, record: Record, *, computed: bool) -> Result:
     """Write record, claims and pictures, and give the folder its name."""
-    try:
+    with store.giving_up(input_is_right=True):
         for table, frame in record.items():
             store.write(f"{table}.parquet", _parquet(frame, store.manifest))
         claims = _claims(experiment, record)
@@ -143,10 +136,7 @@ def _conclude(experiment: Experiment, store: Store, record: Record, *, computed:
         for name, figure in experiment.figures(record).items():
             for file, content in pictures(name, figure).items():
                 store.write(file, content)
-    except BaseException:
-        store.abandon()
-        raise
-    store.publish()
+        store.publish()
     return Result(experiment, store.manifest["configuration"], claims, computed)
 
 

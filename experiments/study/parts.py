@@ -21,7 +21,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from experiments.study.store import JOURNAL, LIBRARIES, MANIFEST, replace_folder, source_digest, write_file
+from experiments.study.store import JOURNAL, LIBRARIES, MANIFEST, append_line, replace_folder, source_digest, write_file
 
 __all__ = ["Parts", "configuration_digest", "journal_of"]
 
@@ -108,29 +108,27 @@ class Parts:
                     f"{self.folder} holds an unfinished run: --resume goes on with it, removing it starts anew"
                 )
             self.folder = partial
-        self.folder.mkdir(parents=True, exist_ok=True)
-        write_file(self.folder / JOURNAL, "".join(json.dumps(item) + "\n" for item in self.whole.items()))
-        write_file(self.folder / MANIFEST, _json(self.manifest))
-        self._journal = (self.folder / JOURNAL).open("a")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_file(self.folder / JOURNAL, "".join(json.dumps(item) + "\n" for item in self.whole.items()))
+            write_file(self.folder / MANIFEST, _json(self.manifest))
+            self._journal = (self.folder / JOURNAL).open("a")
+        except OSError:
+            if not self.whole:
+                self.remove()
+            raise
 
     def keep(self, name: str, content: bytes) -> None:
         """Keep the file of a finished task: when this returns, it is safe."""
         path = f"{RESULTS}/{name}"
         write_file(self.folder / path, content)
         digest = hashlib.sha256(content).hexdigest()
-        self._journal.write(json.dumps([path, digest]) + "\n")
-        self._journal.flush()
-        os.fsync(self._journal.fileno())
+        append_line(self._journal, json.dumps([path, digest]))
         self.whole[path] = digest
 
     def has(self, name: str) -> bool:
         """Say whether the file of a task is there and whole."""
         return f"{RESULTS}/{name}" in self.whole
-
-    @property
-    def finished(self) -> int:
-        """How many tasks are finished and would not be repeated, as the folder says."""
-        return len(journal_of(self.folder))
 
     def write(self, name: str, content: str | bytes) -> None:
         """Write one of the other files."""
@@ -148,6 +146,11 @@ class Parts:
         OSError
             If it cannot be written, or somebody has put something into the earlier results that it is to replace.
         """
+        if self.folder != self._wanted:
+            try:
+                _ours(self._wanted, self._others)
+            except ValueError as error:
+                raise OSError(str(error)) from None
         for name in set(self.whole) - {f"{RESULTS}/{name}" for name in wanted}:
             (self.folder / name).unlink()
             del self.whole[name]
@@ -156,10 +159,6 @@ class Parts:
         self.close()
         (self.folder / JOURNAL).unlink()
         if self.folder != self._wanted:
-            try:
-                _ours(self._wanted, self._others)
-            except ValueError as error:
-                raise OSError(str(error)) from None
             replace_folder(self.folder, self._wanted)
             self.folder = self._wanted
 
@@ -167,6 +166,15 @@ class Parts:
         """Stop here; what is finished stays."""
         with suppress(OSError):  # on a full disk, what was buffered was not promised
             self._journal.close()
+
+    def give_up(self) -> str:
+        """Stop here, before the end; what is finished stays, and what that is is said."""
+        self.close()
+        finished = len(journal_of(self.folder)) if (self.folder / JOURNAL).exists() else len(self.whole)
+        if not finished:
+            self.remove()
+            return "nothing is kept"
+        return f"{finished} finished tasks are kept in {self.folder}, and --resume goes on from there"
 
     def remove(self) -> None:
         """Remove everything of ours, and the folder if nothing else is in it."""

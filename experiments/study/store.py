@@ -18,17 +18,27 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from io import StringIO
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Store", "columns_text", "content_digest", "csv_text", "replace_folder", "source_digest", "write_file"]
+__all__ = [
+    "Store",
+    "append_line",
+    "columns_text",
+    "content_digest",
+    "csv_text",
+    "replace_folder",
+    "source_digest",
+    "write_file",
+]
 
 MANIFEST = "manifest.json"
 JOURNAL = "finished.jsonl"
@@ -80,6 +90,22 @@ def write_file(path: Path, content: str | bytes) -> None:
     except BaseException:
         _remove_file(temporary)
         raise
+
+
+def append_line(file: IO[str], line: str) -> None:
+    """Append a line to an open file: when this returns, it is on the disk.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; a part of it may be.
+    """
+    try:
+        file.write(line + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, file.name) from None
 
 
 def replace_folder(made: Path, folder: Path) -> None:
@@ -178,15 +204,19 @@ class Store:
         self.finished: dict[str, Any] = {}
         if self.partial.exists():
             self._resume()
-        if not self.partial.exists():
-            self.partial.mkdir(parents=True)
-            write_file(self.partial / MANIFEST, _json(self._unfinished))
-        self._journal = (self.partial / JOURNAL).open("a")
+        try:
+            if not self.partial.exists():
+                self.partial.mkdir(parents=True)
+                write_file(self.partial / MANIFEST, _json(self._unfinished))
+            self._journal = (self.partial / JOURNAL).open("a")
+        except OSError:
+            if not self.finished:
+                shutil.rmtree(self.partial, ignore_errors=True)
+            raise
 
     def keep(self, key: str, part: Any) -> None:
         """Keep one finished part (JSON data) at once, so that an interruption does not lose it."""
-        self._journal.write(json.dumps([key, part]) + "\n")
-        self._journal.flush()
+        append_line(self._journal, json.dumps([key, part]))
         self.finished[key] = part
 
     def write(self, name: str, content: str | bytes) -> None:
@@ -198,23 +228,75 @@ class Store:
         self.write(name, csv_text(frame))
 
     def publish(self) -> None:
-        """Finish: list the files in the manifest, and give the folder its name, replacing an older result."""
+        """Finish: list the files in the manifest, and give the folder its name, replacing an older result.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written, or somebody has meanwhile put something where it is wanted.
+        """
+        try:
+            self._check_replaceable(self.folder)
+        except ValueError as error:
+            raise OSError(str(error)) from None
         self._journal.close()
-        (self.partial / JOURNAL).unlink()
         digests = {
             path.name: hashlib.sha256(path.read_bytes()).hexdigest()
             for path in sorted(self.partial.iterdir())
-            if path.name != MANIFEST
+            if path.name not in (MANIFEST, JOURNAL)
         }
         write_file(self.partial / MANIFEST, _json({**self.manifest, "files": digests}))
-        self._check_replaceable(self.folder)  # somebody may have written there meanwhile
+        (self.partial / JOURNAL).unlink()
         replace_folder(self.partial, self.folder)
 
-    def abandon(self, *, keep: bool = True) -> None:
-        """Give up: remove what is unfinished, unless parts are finished and (with `keep`) can be used again."""
-        self._journal.close()
+    @contextmanager
+    def giving_up(self, *, input_is_right: bool = False) -> Iterator[None]:
+        """Abandon what is unfinished if anything ends the block early, and have an interruption say what is kept.
+
+        Parameters
+        ----------
+        input_is_right : bool
+            Finished parts are kept after a `ValueError` too.
+
+        Raises
+        ------
+        Interrupted
+            On Ctrl-C.
+        OSError
+            If a file cannot be read or written, because the disk is full, say.
+        """
+        from experiments.study.run import Interrupted  # here, as single files are written without running tasks
+
+        try:
+            yield
+        except KeyboardInterrupt as interruption:
+            raise Interrupted(f"{str(interruption) or 'interrupted'}; {self.abandon()}") from None
+        except FileNotFoundError:  # of the input, and its name says which
+            self.abandon()
+            raise
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename is not None else ""
+            raise OSError(f"{where}{error.strerror or error}; {self.abandon()}") from None
+        except ValueError:  # what is wrong with the input stays wrong
+            self.abandon(keep=input_is_right)
+            raise
+        except BaseException:
+            self.abandon()
+            raise
+
+    def abandon(self, *, keep: bool = True) -> str:
+        """Give up: remove what is unfinished, except (with `keep`) parts that can be used again; say what is kept."""
+        with suppress(OSError):  # on a full disk, what was buffered was not promised
+            self._journal.close()
         if not (keep and self.finished):
             shutil.rmtree(self.partial, ignore_errors=True)
+            return "nothing is kept"
+        if not (self.partial / JOURNAL).exists():
+            return f"the results are in {self.partial}"
+        for path in self.partial.iterdir():
+            if path.name not in (MANIFEST, JOURNAL):
+                _remove_file(path)
+        return f"what was finished is kept in {self.partial}, and the same command goes on from there"
 
     def _resume(self) -> None:
         manifest = json.loads((self.partial / MANIFEST).read_text())

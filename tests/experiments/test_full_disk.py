@@ -1,0 +1,120 @@
+"""A disk that is full ends a command in one clear line, leaves nothing half-written, and can be gone on from."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import Result
+
+from tests.experiments.browsing import contents, make
+
+Run = Callable[..., Result]
+FULL = ("No space left on device", "File too large")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[int], Path]]:
+    """A file system with so many kilobytes of room, where one may be mounted."""
+    folder = tmp_path_factory.mktemp("small")
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], capture_output=True).returncode:
+        pytest.skip("no file system may be mounted here")
+
+    def with_room(kilobytes: int) -> Path:
+        subprocess.run(["mount", "-o", f"remount,size={kilobytes}k", folder], check=True)
+        return folder
+
+    yield with_room
+    subprocess.run(["umount", folder], check=True)
+
+
+@contextmanager
+def no_file_over(n_bytes: int) -> Iterator[None]:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """Commands that take a folder `--out`, each small."""
+    folder = tmp_path_factory.mktemp("inputs")
+    sessions = make(folder / "sessions", 40)
+    stream = folder / "stream.csv"
+    drawn = np.random.default_rng(0).normal(size=(200, 3))
+    np.savetxt(stream, np.column_stack([drawn, drawn[:, 0] > 0]), delimiter=",", header="a,b,c,label", comments="")
+    requests = folder / "requests.csv"
+    requests.write_text("time,bytes\n" + "".join(f"{7 * n},{400 + 90 * n}\n" for n in range(30)))
+    return {
+        "compare": ["compare", "--pages", "5", "--seeds", "3", "--policies", "none,psm", "--jobs", "1"],
+        "label": ["label", str(stream), "--algorithm", "ssmd"],
+        "population": ["population", str(sessions), "--by", "session", "--policies", "none,psm", "--jobs", "1",
+                       "--pages-per-task", "6"],
+        "replay": ["replay", str(requests)],
+        "reproduce": ["reproduce", "thesis/counterexample-4-3", "--size", "smoke", "--jobs", "1"],
+    }  # fmt: skip
+
+
+def one_line(result: Result, folder: Path) -> str:
+    """What a command said that ended for want of room: one line, and nothing half-written is there."""
+    assert result.exit_code == 2, result.output
+    (line,) = [line for line in result.stderr.splitlines() if line.startswith("lpsm: ")]
+    assert any(reason in line for reason in FULL)
+    assert str(folder) in line
+    assert not [path for path in folder.rglob("*") if path.name.endswith(".tmp")]
+    return line
+
+
+def again(name: str, line: str) -> list[str]:
+    return ["--resume"] if name == "population" and "--resume" in line else []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["compare", "label", "population", "replay", "reproduce"])
+def test_a_full_disk_at_any_stage_is_one_line_and_the_same_command_goes_on_once_there_is_room(
+    lpsm: Run, small: Callable[[int], Path], commands: dict[str, list[str]], tmp_path: Path, name: str
+) -> None:
+    wanted = tmp_path / "wanted"
+    assert lpsm(*commands[name], "--out", str(wanted)).exit_code == 0
+    needed = sum(-(-path.stat().st_size // 4096) * 4 for path in wanted.rglob("*") if path.is_file())
+    for share in (0.05, 0.3, 0.6, 0.9):
+        folder = small(max(4, int(share * needed)))
+        out = folder / f"out-{share}"
+        line = one_line(lpsm(*commands[name], "--out", str(out)), folder)
+        assert not list(out.rglob("*.png")) or name == "population"
+        if "kept" in line and "nothing is kept" not in line:
+            assert any(folder.iterdir())
+        elif name != "reproduce":  # whose experiments are whole one by one
+            assert not [path for path in folder.rglob("*") if path.is_file()]
+        small(20_000)
+        result = lpsm(*commands[name], "--out", str(out), *again(name, line))
+        assert result.exit_code == 0, result.output
+        assert contents(out) == contents(wanted)
+        for path in sorted(folder.rglob("*"), reverse=True):
+            path.rmdir() if path.is_dir() else path.unlink()
+
+
+@pytest.mark.parametrize("name", ["compare", "population"])
+def test_a_file_that_may_not_grow_is_one_line_too_and_earlier_results_stay(
+    lpsm: Run, commands: dict[str, list[str]], tmp_path: Path, name: str
+) -> None:
+    out = tmp_path / "out"
+    assert lpsm(*commands[name], "--out", str(out)).exit_code == 0
+    before = contents(out)
+    with no_file_over(3000):
+        one_line(lpsm(*commands[name], "--seed", "9", "--out", str(out)), tmp_path)
+    assert contents(out) == before
+
+
+def test_a_workload_that_finds_no_room_is_not_half_written(lpsm: Run, small: Callable[[int], Path]) -> None:
+    folder = small(16)
+    one_line(lpsm("generate", "--pages", "1000", "--out", str(folder / "pages.jsonl")), folder)
+    assert not list(folder.iterdir())
