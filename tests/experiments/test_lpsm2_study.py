@@ -23,7 +23,8 @@ from experiments.papers.ours.lpsm2_runs import (
     world_of,
 )
 from experiments.papers.registry import Setup, all_experiments
-from netsim.policies.lpsm2 import CONTEXTS, Round
+from netsim.policies.lpsm2 import CONTEXTS
+from netsim.policies.lpsm2_record import Round
 from tests.experiments.browsing import make
 from traces.records import Page
 from traces.traffic import Message, Traffic
@@ -125,12 +126,13 @@ def test_shifting_traffic_is_drawn_alike_for_every_policy():
     assert world_of(task).traffic.pages == world_of(task).traffic.pages
 
 
-def a_round(context, costs, chosen, *, beacons=(0, 0, 0), delay_s=(0.0, 0.0, 0.0), waiting=1):
-    delay = np.round(1e9 * np.array(delay_s)).astype(np.int64)
+def a_round(context, costs, chosen, *, delay_s=(0.0, 0.0, 0.0), waiting=1):
+    """What schedules cost without their delay, and the delay; priced at nothing."""
     none = np.zeros(3, dtype=np.int64)
     return Round(
-        context=context, start_ns=0, end_ns=1, arrived=True, waiting=waiting, price_w=6.0, chosen=chosen,
-        costs=np.array(costs), awake_ns=none, beacons=np.array(beacons), wakeups=none, delay_ns=delay,
+        context=context, start_ns=0, end_ns=1, arrived=True, waiting=waiting, price_w=0.0, chosen=chosen,
+        costs=np.array(costs, dtype=float), awake_ns=none, beacons=none, wakeups=none,
+        delay_ns=np.round(1e9 * np.array(delay_s)).astype(np.int64),
     )  # fmt: skip
 
 
@@ -150,15 +152,13 @@ def test_regrets_are_those_of_every_sequence_of_schedules_tried():
 
 
 def test_the_best_fixed_schedule_depends_on_the_price_of_a_second_and_on_who_waits():
-    rounds = [a_round("W1", [0, 0, 0], 0, beacons=(0, 100, 0), delay_s=(0.0, 0.0, 1.0))] * 2
-    rounds += [a_round("W4", [0, 0, 0], 0, beacons=(9, 100, 0), delay_s=(0.0, 0.0, 0.01), waiting=4)]
+    rounds = [a_round("W1", [0.1, 0.2, 0.0], 0, delay_s=(0.0, 0.0, 1.0))] * 2
+    rounds += [a_round("W4", [0.1, 0.2, 0.0], 0, delay_s=(0.0, 0.0, 0.1), waiting=4)]
     place = {context: k for k, context in enumerate(CONTEXTS)}
-    cheap, dear = learning.best_schedules(rounds, 0.0), learning.best_schedules(rounds, 60.0)
-    assert cheap[place["W1"]] in (0, 2)
-    assert dear[place["W1"]] == 0
-    assert (cheap[place["W4"]], dear[place["W4"]]) == (2, 0)
-    assert learning.best_schedules(rounds, 2.0)[place["W4"]] == 2  # 0.0135 J of beacons against 2 x 0.01 / 4
-    assert cheap[place["I"]] == 2  # no round: what is best over all
+    cheap, middle, dear = (learning.best_schedules(rounds, price) for price in (0.0, 2.0, 60.0))
+    assert [found[place["W1"]] for found in (cheap, middle, dear)] == [2, 0, 0]
+    assert [found[place["W4"]] for found in (cheap, middle, dear)] == [2, 2, 0]  # 2 x 0.1 / 4 is less than 0.1
+    assert [found[place["I"]] for found in (cheap, middle, dear)] == [2, 0, 0]  # no round: what is best over all
 
 
 def test_fixed_schedules_follow_theirs_and_learn_nothing():

@@ -30,7 +30,8 @@ from experiments.papers.verdicts import shown
 from experiments.study.compare import estimate
 from lpsm import LearnAlpha, alpha_grid, hindsight
 from lpsm.bounds.experts import fixed_share_partition_loss
-from netsim.policies.lpsm2 import CONTEXTS, Lpsm2, Lpsm2Config, Round
+from netsim.policies.lpsm2 import CONTEXTS, Lpsm2, Lpsm2Config
+from netsim.policies.lpsm2_record import Round, by_context
 
 __all__ = ["EXPERIMENTS", "FixedSchedules", "browse_parts", "learn", "regrets"]
 
@@ -41,7 +42,6 @@ OWN = "lpsm2:1.05"
 PRICES_W = (2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 SEGMENTS = (1, 2, 5, 10, 20)
 TRAINING_SEEDS = range(4000, 4005)
-AWAKE_W, BEACON_J = 0.7, 0.0015  # of the default radio: awake above asleep, and a beacon
 WIDE = (*HOST_AWARE, "lpsm2:1.12", "lpsm2:1.2")
 PARTS: Mapping[str, Mapping[str, Any]] = {
     "without contexts": {"contexts": False},
@@ -77,15 +77,11 @@ class FixedSchedules(Lpsm2):
 def best_schedules(record: Sequence[Round], price_w: float) -> tuple[int, ...]:
     """Return the schedule of least cost in every context, a second of delay being worth `price_w` joules.
 
-    A context without a round takes its schedule from all rounds together.
+    A context without a round takes the schedule that is best in all rounds together.
     """
-    n = len(record[0].costs)
-    totals = {name: np.zeros(n) for name in CONTEXTS}
-    for found in record:
-        energy = AWAKE_W * 1e-9 * found.awake_ns + BEACON_J * found.beacons
-        totals[found.context] += energy + price_w * 1e-9 * found.delay_ns / found.waiting
-    everything = sum(totals.values(), np.zeros(n))
-    return tuple(int((total if total.any() else everything).argmin()) for total in totals.values())
+    everywhere = int(np.sum([found.costs_at(price_w) for found in record], axis=0).argmin())
+    past = by_context(record, price_w)
+    return tuple(past[context].best_fixed if context in past else everywhere for context in CONTEXTS)
 
 
 def regrets(record: Sequence[Round]) -> list[dict[str, Any]]:
@@ -94,27 +90,24 @@ def regrets(record: Sequence[Round]) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        context, rounds; `own`, the schedules followed; `mixture`, a Learn-alpha that begins uniform; and for k of
-        `SEGMENTS` `best_k`, the best k schedules in turn, and `bound_k`, what the mixture may lose at most given these.
+        context, rounds; `own`, the schedules followed; `mixture`, a Learn-alpha that begins uniform; `least`, the best
+        schedule of every round; and for k of `SEGMENTS` `best_k`, the best k schedules in turn, and `bound_k`, what the
+        mixture may lose at most given these.
     """
     rows = []
     grid = alpha_grid(horizon=Lpsm2Config().horizon)
-    for context in CONTEXTS:
-        rounds = [found for found in record if found.context == context]
-        if not rounds:
-            continue
-        costs = np.array([found.costs for found in rounds])
-        t, n = costs.shape
-        least = costs.min(axis=1)
-        learner = LearnAlpha(n_experts=n, alphas=grid)
-        mixture = float(learner.run(costs - least[:, None], weights=False).loss.sum() + least.sum())
-        curve = hindsight.partition_curve(costs, min(max(SEGMENTS), t))
+    for context, past in by_context(record).items():
+        t, n = past.costs.shape
+        least = past.costs.min(axis=1)
+        excess = past.costs - least[:, None]  # what every schedule pays shifts all losses alike
+        mixture = LearnAlpha(n_experts=n, alphas=grid).run(excess, weights=False).loss.sum()
+        curve = hindsight.partition_curve(excess, min(max(SEGMENTS), t))
         row = {
-            "context": context, "rounds": t, "mixture": mixture, "least": float(least.sum()),
-            "own": float(costs[np.arange(t), [found.chosen for found in rounds]].sum()),
+            "context": context, "rounds": t, "own": past.paid_j, "mixture": float(mixture + least.sum()),
+            "least": float(least.sum()),
         }  # fmt: skip
         for k in SEGMENTS:
-            best = float(curve[min(k, t) - 1])
+            best = float(curve[min(k, t) - 1] + least.sum())
             worst = [fixed_share_partition_loss(best, min(k, t), t, n, alpha) for alpha in grid]
             row |= {f"best_{k}": best, f"bound_{k}": min(worst) + float(np.log(len(grid)))}
         rows.append(row)
