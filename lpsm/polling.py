@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,7 +122,7 @@ class PollingLearner:
         self.config = PollingConfig() if config is None else config
         times = np.array(self.config.times_ms)
         alphas = self.config.alphas
-        rates = alpha_grid(horizon=HORIZON) if alphas is None else np.array(alphas)
+        rates = _default_rates() if alphas is None else np.array(alphas)
         uniform = np.full(rates.size, 1.0 / rates.size)
         self._hierarchy = Hierarchy(times.size, rates, np.full(times.size, 1.0 / times.size), uniform, 0.0)
         self._experts = np.zeros((4, times.size))
@@ -184,6 +185,14 @@ class PollingLearner:
     def arrays(self) -> tuple[Floats, ...]:
         """The live state, in the order `polling_round` takes it after its two scalars."""
         return self._arrays
+
+
+@cache
+def _default_rates() -> Floats:
+    """Find the grid of the thesis' horizon: once, for that takes as long as thousands of polls."""
+    rates = alpha_grid(horizon=HORIZON)
+    rates.flags.writeable = False
+    return rates
 
 
 def beacons(time_ms: float, interval_ms: float = BEACON_MS) -> int:
