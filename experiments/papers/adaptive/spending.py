@@ -31,19 +31,39 @@ def _at_five(record: Record) -> dict[str, pd.DataFrame]:
     return {key: read.chosen(scores, key, read.rate_near(MIDDLE)) for key in THREE}
 
 
-def _at_equal_f(record: Record) -> dict[str, pd.DataFrame]:
-    """Values whose last F is nearest to what the worst of the three can reach, on the other half of the topics."""
+def _finals(record: Record) -> pd.DataFrame:
+    """F of the last window beside the label rate of the whole stream."""
     windows = read.scored(record, "windows")
     final = windows[windows["t"] == windows["t"].max()].drop(columns=["queried", "rate"])
     rates = read.scored(record)[["rank", "key", "value", "rate"]]
-    final = final.merge(rates, on=["rank", "key", "value"])
+    found: pd.DataFrame = final.merge(rates, on=["rank", "key", "value"])
+    return found
+
+
+def _reach(scores: pd.DataFrame) -> float:
+    """The largest F that the worst of the three can reach."""
+    return min(float(read.mean_by_value(scores, key)["f"].max()) for key in THREE)
+
+
+def _at_equal_f(record: Record) -> dict[str, pd.DataFrame]:
+    """Values whose last F is nearest to what the worst of the three can reach, on the other half of the topics."""
 
     def pick(table: pd.DataFrame, others: pd.DataFrame) -> float:
-        reach = min(float(read.mean_by_value(others, key)["f"].max()) for key in THREE)
-        nearest: Any = (table["f"] - reach).abs().idxmin()
+        nearest: Any = (table["f"] - _reach(others)).abs().idxmin()
         return float(nearest)
 
-    return {key: read.chosen(final, key, pick) for key in THREE}
+    return {key: read.chosen(_finals(record), key, pick) for key in THREE}
+
+
+def _least_rates(record: Record) -> str:
+    """Say with how few labels each comes within .01 of that F, over all topics."""
+    final = _finals(record)
+    words = []
+    for key in THREE:
+        table = read.mean_by_value(final, key)
+        rate = table.loc[table["f"] >= _reach(final) - 0.01, "rate"].min()
+        words.append(f"{read.NAMES[key]} {100 * rate:.1f} %")
+    return ", ".join(words)
 
 
 def _profile(record: Record, key: str, rows: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -117,7 +137,8 @@ def _fewer_than_dkm(key: str) -> Any:
             f"{shown(found, 1)} points ({ours.mean():.1f} % against {theirs.mean():.1f} %)",
             found.mean + np.nan_to_num(found.half_width) < 0.0,
             f"F in the last window {rows[key]['f'].mean():.3f} against {rows['dkm-perceptron']['f'].mean():.3f}; "
-            f"fewer on {int((ours < theirs).sum())} of {len(ours)} topics",
+            f"fewer on {int((ours < theirs).sum())} of {len(ours)} topics; F is nearly flat in the parameters, and "
+            f"over all topics the fewest labels within .01 of it are {_least_rates(record)}",
         )
 
     return check
