@@ -36,7 +36,7 @@ def _sweep(setup: Setup) -> dict[str, dict[str, Any]]:
     return {
         f"{source} n {n} run {run}": {"source": source, "n": n, "run": run, "seed": setup.seed}
         for source in SOURCES
-        for n in setup.pick((500,), (1250, 5000, 20_000))
+        for n in setup.pick((500,), (1250, 5000, 10_000))
         for run in range(setup.pick(3, 20))
     }
 
