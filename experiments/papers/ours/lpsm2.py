@@ -101,7 +101,7 @@ def _recorded(setup: Setup) -> dict[str, dict[str, Any]]:
             f"seed {seed}": {**common, "seeds": [seed], "pages": setup.pick(20, 60), "seed": seed} for seed in seeds
         }
     trace = "bu-www-client/" + setup.pick("sample", "condensed.tar.xz")
-    names = sessions_of(setup.data / trace, setup.pick(2, 30), seeds.start)
+    names = sessions_of(setup.data / trace, setup.pick(1, 30), seeds.start)
     return {
         f"sessions {first} to {first + len(names[first : first + 10]) - 1}": {
             **common, "folder": str(setup.data), "trace": trace, "sessions": names[first : first + 10],
