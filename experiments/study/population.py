@@ -279,7 +279,8 @@ def compute(task: Task) -> bytes:
     if task.twin:
         compile_twin(task.policies, task.config)
     # made once and copied by every run: building LPSM's grid of switching rates takes longer than a short session
-    policies = [make(name, beacon_interval_ns=task.config.beacon_interval_ns) for name in task.policies]
+    world = task.config
+    policies = [make(name, beacon_interval_ns=world.beacon_interval_ns, radio=world.radio) for name in task.policies]
     columns: dict[str, list[Any]] = {name: [] for name in SCHEMA.names}
     for user in task.members:
         for row in _rows(user, policies, task.config):

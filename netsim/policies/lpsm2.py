@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -319,25 +320,35 @@ class Lpsm2:
 
     def _fresh_learners(self) -> list[LearnAlpha | StaticExpert]:
         config, n = self.config, len(self._rows)
-        grid = alpha_grid(horizon=config.horizon)
+        grid = _switching_rates(config.horizon)
+        waiting, idle = self._typical_losses()
         learners: list[LearnAlpha | StaticExpert] = []
         for context in CONTEXTS if config.contexts else ("all",):
             learner = LearnAlpha(n, grid) if config.learn_alpha else StaticExpert(n)
             learners.append(learner)
             if config.prior:
-                costs = self._typical_costs(context)
-                learner.update((costs - costs.min()) * config.rate_per_j)
+                learner.update(idle if context == "I" else waiting)
         return learners
 
-    def _typical_costs(self, context: str) -> NDArray[np.float64]:
-        """What every schedule costs in the waits that are to be expected before anything was seen."""
-        config = self.config
-        waits_ms, arrived, price = config.prior_ms, True, self.prices_w[0]
-        if context == "I":
-            arrived = config.max_push_delay_s is not None
-            waits_ms = ((config.push_prior_s if arrived else config.idle_prior_s) * 1e3,)
-            price = self.prices_w[1]
-        return expert.typical_costs(self._rows, self._interval_ns, waits_ms, *self._watts, price, arrived=arrived)
+    def _typical_losses(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Losses in the waits to be expected before anything was seen, outside I and in I; nats."""
+        config, (price, push_price) = self.config, self.prices_w
+        pushed = config.max_push_delay_s is not None
+        idle_ms = (config.push_prior_s if pushed else config.idle_prior_s) * 1e3
+        losses = [
+            expert.typical_costs(self._rows, self._interval_ns, waits_ms, *self._watts, price_w, arrived=arrived)
+            for waits_ms, price_w, arrived in ((config.prior_ms, price, True), ((idle_ms,), push_price, pushed))
+        ]
+        waiting, idle = ((costs - costs.min()) * config.rate_per_j for costs in losses)
+        return waiting, idle
+
+
+@cache
+def _switching_rates(horizon: int) -> NDArray[np.float64]:
+    """Find the grid once: that takes as long as hundreds of rounds."""
+    rates = alpha_grid(horizon=horizon)
+    rates.flags.writeable = False
+    return rates
 
 
 def _name(config: Lpsm2Config, host_aware: bool) -> str:
