@@ -6,7 +6,7 @@ from lpsm._compile import compiled
 from netsim.twin import layout as slot
 from netsim.twin.layout import Place
 
-__all__ = ["air", "bare_up", "up", "wire"]
+__all__ = ["acknowledge", "air", "bare_up", "up", "wire"]
 
 
 @compiled
