@@ -134,9 +134,7 @@ def _slower(names: tuple[str, ...], most: float, tolerance: str, statement: str,
             for name, found in growth.items()
         )
         slow = [name for name, found in growth.items() if len(found) == len(RULES) and max(found.values()) <= most]
-        why = "; ".join(
-            f"{name}: {_reached(record, name, ('dkm', 'dkm-perceptron'))} reach the error" for name in present
-        )
+        why = "; ".join(f"{name}: {_ends(record, name)}" for name in present)
         return Verdict(f"labels gained, {words or 'not run at this size'}", bool(slow), why)
 
     return Claim(statement=statement, printed=printed, check=check, tolerance=tolerance)
