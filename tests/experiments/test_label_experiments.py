@@ -140,6 +140,17 @@ def test_who_stops_asking_is_told_from_the_record():
     assert "dkm falls silent too" in claim.check(record({**going_on, "dkm-perceptron": 0.2, "dkm": 0.1})).why_not
 
 
+@pytest.mark.parametrize(("never", "said"), [(("dkm-perceptron",), "needs fewer"), (KEYS, "of 1 runs")])
+def test_an_algorithm_that_never_gets_there_is_not_the_fastest(never, said):
+    rows = [
+        {"problem": "USPS 0vAll", "split": 0, "key": key, "first": -1 if key in never else 40 + place}
+        for place, key in enumerate(KEYS)
+    ]
+    verdict = label_curves._fastest({"runs": pd.DataFrame(rows)}, "USPS 0vAll")
+    assert not verdict.holds
+    assert said in verdict.why_not
+
+
 def test_accuracies_that_some_run_never_reached_are_not_drawn():
     rows = [
         {"problem": "MNIST 0v1", "key": key, "error": error, "labels": labels}

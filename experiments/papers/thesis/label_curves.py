@@ -172,8 +172,10 @@ def _fastest(record: Record, name: str) -> Verdict:
     reached = own[own["first"] >= 0]
     means = reached.groupby("key")["first"].mean().reindex(KEYS)
     words = ", ".join(f"{key} {value:.0f}" for key, value in means.items())
+    if reached.empty:
+        return Verdict("no run gets there", False, _reached(record, name, KEYS))
     best = str(means.idxmin())
-    splits = reached.pivot_table(index="split", columns="key", values="first", aggfunc="mean")
+    splits = reached.pivot_table(index="split", columns="key", values="first", aggfunc="mean").reindex(columns=KEYS)
     by_split = ", ".join(f"{value:.0f}" for value in splits["dkm-perceptron"] - splits[best])
     return Verdict(
         f"{words} labels to it ({_reached(record, name, KEYS)})", best == "dkm-perceptron",
