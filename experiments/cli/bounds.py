@@ -71,6 +71,8 @@ def bounds(
 
     if trials < 1:
         raise ValueError(f"trials must be at least 1, got {trials}")
+    if alpha is not None and learners and "fixed-share" not in learners:
+        raise ValueError(f"--alpha is the switching rate of fixed-share, the learners are {', '.join(learners)}")
     losses = None
     if file is not None:
         if trials != 1 or process != "random" or rounds is not None or experts is not None or scale is not None:
@@ -111,16 +113,32 @@ def _read(path: Path) -> NDArray[np.float64]:
     from lpsm.hindsight import best_expert
 
     try:
-        if path.suffix == ".npy":
-            losses = np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
-        else:
-            losses = np.array(_numbers(path.read_text(encoding="utf-8")))
+        losses = _matrix(path) if path.suffix == ".npy" else np.array(_numbers(_text_of(path)))
         best_expert(losses)  # for its checks of shape and values
         if (losses < 0.0).any():
             raise ValueError(f"losses must be at least 0, got {losses.min()}")
-    except (ValueError, EOFError) as error:
+    except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
     return losses
+
+
+def _matrix(path: Path) -> NDArray[np.float64]:
+    import numpy as np
+
+    try:
+        return np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
+    except (ValueError, TypeError, EOFError):
+        raise ValueError("losses must be a whole .npy matrix of numbers, got something else") from None
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        place = error.start
+        raise ValueError(
+            f"losses must be text, or a matrix in a file .npy, got bytes that are neither at {place}"
+        ) from None
 
 
 def _numbers(text: str) -> list[list[float]]:

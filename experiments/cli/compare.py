@@ -78,6 +78,9 @@ def compare(
             raise ValueError("member chooses from a trace, but no --trace is given")
         workloads, traffic = _generated(pages, seed, seeds)
     else:
+        for name in ("pages", "seeds"):
+            if click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+                raise ValueError(f"--{name} is for traffic that is drawn, and --trace is given")
         workloads, traffic = _recorded(trace, member, seed, skip_damaged)
     tasks = sweep.tasks(workloads, [name for name in policies.split(",") if name.strip()], config)
     wanted = list(dict.fromkeys(task.policy for task in tasks.values()))

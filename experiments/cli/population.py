@@ -159,6 +159,8 @@ def _run(
                     advance()
                     continue
                 if task.twin and not on_cluster:  # once here, rather than in every process
+                    if not study.twin_is_ready(task.policies, task.config):
+                        click.echo("compiling the simulator, once on this machine", err=True)
                     study.compile_twin(task.policies, task.config)
                 yield names[-1], task
 

@@ -23,7 +23,7 @@ def report_option(function: F) -> F:
     """Add ``--report FILE.html`` to a command, which receives `report`, a path or None."""
     return click.option(
         "--report", type=click.Path(path_type=Path), metavar="FILE.html",
-        help="Also one page for a browser, pictures to hover and zoom; needs the extra lpsm[report].",
+        help="Also one page for a browser, with pictures to zoom; its folder is made. Needs the extra lpsm[report].",
     )(function)  # fmt: skip
 
 

@@ -28,7 +28,7 @@ def verify(folder: Path, as_json: bool) -> None:
             click.echo(problem)
     if found.problems:
         more = f", and {len(found.problems) - 1} more" if len(found.problems) > 1 else ""
-        raise ValueError(f"{folder}: {found.problems[0]}{more}")
+        raise ValueError(f"{folder} is not as it was written: {found.problems[0]}{more}")
     if not found.finished:
         raise ValueError(f"{folder}: an unfinished run of lpsm {found.command}; its {found.whole} files are whole")
     if not as_json:

@@ -22,6 +22,7 @@ __all__ = ["energy", "slowdown", "slowdown_by_page"]
 
 REFERENCES = ("page-awake", "limit")
 BASELINE = "none"
+WHISKER = "95 % interval of a total; percentages are paired"
 MANY_POINTS = 3000  # beyond this many in a panel, points are drawn as pixels in the SVG as well
 _PARTS: tuple[tuple[str, str, str, str], ...] = (
     ("sleep_j_per_page", "asleep", LIGHT, ""),
@@ -46,7 +47,8 @@ def energy(summary: pd.DataFrame) -> Figure:
     -------
     Figure
         Over each bar its height and the paired difference from static PSM; the whisker beside it is the 95 %
-        interval over replications.  The bar without power saving leaves the picture, its height is printed.
+        interval of the height over replications, wider than that of the difference.  The bar without power saving
+        leaves the picture, its height is printed.
     """
     bars = summary[~summary["policy"].isin(REFERENCES)].reset_index(drop=True)
     lines = summary[summary["policy"].isin(REFERENCES)]
@@ -76,7 +78,9 @@ def energy(summary: pd.DataFrame) -> Figure:
         axes.set_ylabel("energy per page [J]")
         clean(axes)
         axes.tick_params(axis="x", length=0)
-        figure.legend(loc="outside upper left", ncols=5, columnspacing=1.2, handlelength=1.8)
+        if np.isfinite(bars["total_j_per_page_half_width"]).any():
+            axes.errorbar([], [], [], color="0.45", capsize=2, linewidth=0.8, label=WHISKER)
+        figure.legend(loc="outside upper left", ncols=4, columnspacing=1.2, handlelength=1.8)
     return figure
 
 

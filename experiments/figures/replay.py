@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from experiments.figures.style import DARK, DPI, LIGHT, MIDDLE, clean, styled
 
-__all__ = ["alphas", "competition", "losses", "regret_distribution", "thinned", "weights"]
+__all__ = ["alphas", "apart", "competition", "losses", "regret_distribution", "thinned", "weights"]
 
 STRETCHES = 240  # points a line across a panel
 EARLY = 250  # polls of the panels on the beginning
@@ -113,16 +113,35 @@ def weights(polls: pd.DataFrame) -> Figure:
 
 
 def _name_lines(axes: Axes, ends: list[float], names: list[str]) -> None:
-    """Write each line's name at its end, moved apart where lines end together."""
+    """Write each line's name beside its end, moved apart where lines end together, and lead from one to the other."""
     low, high = axes.get_ylim()
-    step = 0.052 * (high - low)
-    place = -np.inf
-    for index in np.argsort(ends, kind="stable"):
-        place = max(ends[index], place + step)
+    order = np.argsort(ends, kind="stable")
+    for index, place in zip(order, apart(np.asarray(ends)[order], 0.055 * (high - low), low, high), strict=True):
         axes.annotate(
-            names[index], (1.0, place), xycoords=("axes fraction", "data"), xytext=(2, 0),
-            textcoords="offset points", fontsize=7, va="center",
+            names[index], (1.0, ends[index]), xycoords=("axes fraction", "data"), xytext=(1.06, float(place)),
+            textcoords=("axes fraction", "data"), fontsize=7, va="center", annotation_clip=False,
+            arrowprops={
+                "arrowstyle": "-", "color": "0.6", "linewidth": 0.5, "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 0,
+            },
         )  # fmt: skip
+
+
+def apart(places: NDArray[np.float64], step: float, low: float, high: float) -> NDArray[np.float64]:
+    """Move places, in ascending order, at least a step apart and as little as possible (in squares), then into a range.
+
+    >>> apart(np.array([0.0, 0.0, 5.0]), 1.0, -9.0, 9.0)
+    array([-0.5,  0.5,  5. ])
+    """
+    blocks: list[tuple[float, int]] = []  # mean and size, of places less what their rank takes: these may meet
+    for rank, place in enumerate(places):
+        blocks.append((float(place) - rank * step, 1))
+        while len(blocks) > 1 and blocks[-2][0] >= blocks[-1][0]:
+            (mean, size), (before, n_before) = blocks.pop(), blocks.pop()
+            blocks.append(((before * n_before + mean * size) / (n_before + size), n_before + size))
+    ranks = step * np.arange(len(places), dtype=np.float64)
+    means = np.repeat([mean for mean, _ in blocks], [size for _, size in blocks])
+    moved: NDArray[np.float64] = np.clip(means, low, max(low, high - float(ranks[-1]))) + ranks
+    return moved
 
 
 def competition(regrets: pd.DataFrame, partitions: pd.DataFrame) -> Figure:

@@ -33,7 +33,7 @@ import traces
 from experiments.study.compare import PSM
 from experiments.study.store import source_digest
 from experiments.study.sweep import BASELINE
-from netsim.express import NotCoveredError
+from netsim.express import NotCoveredError, is_ready, why_not
 from netsim.policies import make
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "compute",
     "policy_names",
     "tasks",
+    "twin_is_ready",
     "users",
 ]
 
@@ -253,6 +254,12 @@ def compile_twin(policies: Sequence[str], config: netsim.SimulationConfig) -> No
     for policy in policies:
         with suppress(NotCoveredError):
             netsim.simulate(_ONE_PAGE, policy, config=config, engine="express")
+
+
+def twin_is_ready(policies: Sequence[str], config: netsim.SimulationConfig) -> bool:
+    """Whether nothing is left to compile for those of these policies that the twin covers."""
+    made = [make(name, beacon_interval_ns=config.beacon_interval_ns) for name in policies]
+    return all(why_not(policy, config.link.loss_rate) is not None or is_ready(policy) for policy in made)
 
 
 def check(policies: Sequence[str], config: netsim.SimulationConfig) -> None:

@@ -51,8 +51,10 @@ def verify(folder: Path) -> Verdict:
         command, configuration = str(manifest["command"]), manifest["configuration"]
         finished = "files" in manifest
         listed: dict[str, str] = dict(manifest["files"]) if finished else journal_of(folder)
-    except (FileNotFoundError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{folder} must hold a whole {MANIFEST}, got {type(error).__name__}") from None
+    except FileNotFoundError:
+        raise ValueError(f"{folder} must hold a {MANIFEST}, as every folder of results does, got none") from None
+    except (ValueError, KeyError, TypeError):
+        raise ValueError(f"{folder / MANIFEST} must be whole, got one that cannot be read") from None
     problems = []
     digest = manifest.get("configuration_sha256")
     if digest is not None and digest != configuration_digest(configuration):

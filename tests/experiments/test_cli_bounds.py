@@ -108,3 +108,18 @@ def test_the_summary_counts_every_report_once():
     found = bounds_trials.summary(reports)
     assert (found["void"] + found["vacuous"] + found["firm"] == found["checked"]).all()
     assert (found["checked"] == 12).all()
+
+
+def test_a_switching_rate_that_no_learner_takes_is_an_error(complaint):
+    line = complaint("bounds", "--learner", "static-expert", "--alpha", "0.1")
+    assert "--alpha is the switching rate of fixed-share, the learners are static-expert" in line
+
+
+@pytest.mark.parametrize("name", ["losses.csv", "losses.npy"])
+def test_losses_that_are_neither_text_nor_a_matrix_are_said_to_be_so(complaint, tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(bytes(range(1, 256)))
+    line = complaint("bounds", "--losses", path)
+    assert str(path) in line
+    assert "losses must be" in line
+    assert not any(word in line for word in ("codec", "pickle", "magic"))

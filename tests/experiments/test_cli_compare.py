@@ -206,3 +206,12 @@ def test_a_workload_file_is_one_session(lpsm: Run, workload: Path, tmp_path: Pat
     assert data["replications"] == 1
     assert {row["pages"] for row in data["summary"]} == {3}
     assert lpsm(*arguments, "--member", "x").exit_code == 2
+
+
+@pytest.mark.parametrize("option", ["--pages", "--seeds"])
+def test_what_decides_drawn_traffic_is_refused_beside_a_trace(
+    complaint: Callable[..., str], workload: Path, tmp_path: Path, option: str
+) -> None:
+    line = complaint("compare", "--trace", workload, option, "3", "--out", tmp_path / "out")
+    assert f"{option} is for traffic that is drawn, and --trace is given" in line
+    assert not (tmp_path / "out").exists()

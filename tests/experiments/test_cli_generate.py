@@ -55,3 +55,10 @@ def test_bad_input_is_one_line(
     complaint: Callable[..., str], tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     assert message in complaint("generate", *arguments)
+
+
+def test_a_folder_is_no_name_for_a_workload(complaint, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for out in (".", str(tmp_path)):
+        assert "is a folder, a file name is needed" in complaint("generate", "--pages", "2", "--out", out)
+    assert list(tmp_path.iterdir()) == []

@@ -54,6 +54,18 @@ def test_the_map_of_weights_spans_the_replay_and_has_a_row_an_expert(found: Deta
     assert mesh.get_array().shape[0] == len(CONFIG.times_ms)
 
 
+def test_names_of_lines_that_meet_are_apart_inside_the_picture_and_in_order() -> None:
+    drawn = np.random.default_rng(0)
+    for ends in (np.zeros(12), np.r_[np.zeros(6), np.ones(6)], np.sort(drawn.random(12)) ** 3):
+        places = figures.apart(ends, 0.055, 0.0, 1.0)
+        assert (np.diff(places) >= 0.055 - 1e-12).all()
+        assert places[0] >= -1e-12
+        assert places[-1] <= 1.0 + 1e-12
+    far = np.array([0.1, 0.4, 0.9])
+    assert figures.apart(far, 0.055, 0.0, 1.0) == pytest.approx(far)
+    assert figures.apart(np.array([0.5, 0.5]), 0.1, 0.0, 1.0) == pytest.approx([0.45, 0.55])
+
+
 def test_the_competition_ends_at_the_regrets_of_the_frame(found: Details) -> None:
     fixed = figures.competition(found.regrets, found.partitions).axes[0]
     step = max(1, len(found.regrets) // figures.STRETCHES)
