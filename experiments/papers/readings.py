@@ -141,8 +141,8 @@ def ahead(ours: pd.Series, theirs: pd.Series, more: str = "", digits: int = 3) -
     return Verdict(
         f"{shown(found, digits)} ({ours.mean():.3f} against {theirs.mean():.3f}{more})",
         found.mean - np.nan_to_num(found.half_width) > 0.0,
-        f"larger on {int((difference > 0).sum())} topics, smaller on {behind} of {len(difference)}"
-        f"{'' if found.mean < 0 else ', and the interval reaches 0'}",
+        f"larger on {int((difference > 0).sum())} topics, smaller on {behind} of {len(difference)}, "
+        f"from {difference.min():+.3f} over {difference.median():+.3f} in the middle to {difference.max():+.3f}",
     )
 
 
