@@ -45,6 +45,7 @@ CONTEXTS = ("S", "T", "W1", "W2", "W3", "W4", "I")
 _S, _T, _W, _I = 0, 1, 2, 6
 _MOST_WAITING = 4
 _REFERENCE_SLOWDOWN = 0.05
+_REFERENCE_PUSH_DELAY_S = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +70,8 @@ class Lpsm2Config:
     price_step : float
         By how much ln lambda moves for a second too much or too little.
     push_price_w, least_push_price_w, most_push_price_w : float
-        The same in I, where it has a price of its own.
+        Lambda in I, where it has a price of its own: at first, for a delay of 100 ms (for others in inverse proportion
+        to its square, as what arrives without memory wants it), and its range.
     push_step, most_push_delays : float
         By how much ln lambda moves there for every `max_push_delay_s` too much or too little, and how many of these a
         delay counts for at most.
@@ -179,7 +181,11 @@ class Lpsm2:
         self.spec = spec or _name(config, host_aware)
         self.record: list[Round] = []
         self._scale = _REFERENCE_SLOWDOWN / (config.max_slowdown - 1.0)
-        self.prices_w = [config.price_w * self._scale, config.push_price_w]
+        push_price_w = config.push_price_w
+        if config.max_push_delay_s is not None:
+            push_price_w *= (_REFERENCE_PUSH_DELAY_S / config.max_push_delay_s) ** 2
+        push_price_w = min(max(push_price_w, config.least_push_price_w), config.most_push_price_w)
+        self.prices_w = [config.price_w * self._scale, push_price_w]
         radio = RadioConfig() if radio is None else radio
         self._watts = (radio.awake_mw - radio.asleep_mw, radio.beacon_mj, radio.wakeup_j)
         self._interval_ns = beacon_interval_ns

@@ -193,11 +193,32 @@ def test_messages_have_a_price_of_their_own_if_asked_for():
     client.received(4000, "push", size=300, reached_ms=3650)
     assert policy.prices_w == pytest.approx([6.0, 6.0 * math.exp(0.1 * (3.5 - 1.0))])
     assert policy.record[0].price_w == 6.0  # of the moment: it moves afterwards
+    assert recording(max_push_delay_s=0.2).prices_w[1] == pytest.approx(1.5)
+    assert recording(max_push_delay_s=1000.0).prices_w[1] == 0.001
     shared = recording(schedules=(Schedule(stride=4),))
     client = Client(shared)
     client.idle(0)
     client.received(4000, "push", size=300, reached_ms=3650)
     assert shared.prices_w == pytest.approx([6.0, 6.0])
+
+
+def test_the_link_forgets_when_a_connection_is_opened_from_sleep_but_not_from_awake():
+    def count(at_ns, size, *, sent=True, asleep=False):
+        account.observe(Frame(sent, at_ns, at_ns, size, None), asleep=asleep)
+        return account.opening, account.arriving, account.waiting
+
+    account = LinkAccount()
+    assert count(1, 340) == (0, 0, 1)
+    assert count(2, 340) == (0, 0, 2)
+    assert count(3, 40) == (1, 0, 2)  # another connection
+    assert count(4, 40, sent=False) == (0, 0, 2)  # its answer
+    assert count(4, 40) == (0, 0, 2)  # the end of the handshake
+    assert count(5, 1500, sent=False) == (0, 1, 1)
+    assert count(5, 40) == (0, 1, 1)  # an acknowledgement
+    assert count(6, 700, sent=False) == (0, 0, 1)
+    assert count(7, 40, asleep=True) == (1, 0, 0)
+    assert count(8, 340) == (1, 0, 1)
+    assert count(8 + 10_000 * MS, 340, sent=False) == (0, 0, 0)  # too late for any answer
 
 
 def test_the_link_forgets_after_ten_seconds_of_silence():
