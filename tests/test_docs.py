@@ -146,6 +146,8 @@ def run_command(words):
         shutil.rmtree(out)  # pages use one name for results of several commands
     output = words.index(">") if ">" in words else len(words)
     fewer = [] if "--losses" in words else SMALL[words[1]]
+    if "--trace" in words:
+        fewer = ["--jobs", "1"]  # what is drawn is no matter
     result = CliRunner().invoke(main, [*words[1:output], *fewer])
     assert result.exit_code == 0, f"{' '.join(words)}: {result.output}"
     if output < len(words):
