@@ -53,13 +53,14 @@ def _above(found: Estimate, least: float = 0.0) -> bool:
 
 def _beats_chance(key: str) -> Claim:
     def check(record: Record) -> Verdict:
-        table, asked = _table(record), _table(record, "rate")
+        table, asked, f = _table(record), _table(record, "rate"), _table(record, "f_measure")
         words, lost = [], []
         for rate in _rates(record):
             own, twin = table[key, rate], table[f"{key} at random", rate]
             found = _points(own - twin)
             share = 100 * asked[key, rate].mean()
-            words.append(f"{_said(found)} at {share:.1f} %")
+            pair = f"{f[key, rate].mean():.2f} against {f[f'{key} at random', rate].mean():.2f}"
+            words.append(f"{_said(found)} at {share:.1f} % (F {pair})")
             if not _above(found):
                 lost.append(f"at {share:.1f} % {100 * own.mean():.2f} against {100 * twin.mean():.2f} % by chance")
         return Verdict(
