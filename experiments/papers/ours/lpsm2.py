@@ -201,10 +201,15 @@ def _below_fixed(traffic: str, policy: str) -> Claim:
         own = energies(record, traffic, [policy])[policy]
         found = {name: saving(own, at_equal(record, traffic, policy, family)) for name, family in fixed}
         slow = estimate(values(record, traffic, "slowdown_mean", [policy])[policy])
-        words = ", ".join(f"{name} {shown(one, 1, ' %')}" for name, one in found.items())
-        return Verdict(
-            f"at {shown(slow, 3)}: {words} below", all(one.mean - one.half_width > 0 for one in found.values()), words
+        waits = values(record, traffic, "added_s_mean", [policy, *(member for _, family in fixed for member in family)])
+        least = {name: min(waits[member].mean() for member in family) for name, family in fixed}
+        words = ", ".join(
+            f"{name} {shown(one, 1, ' %')} (messages wait {least[name]:.2f} s at least)" for name, one in found.items()
         )
+        return Verdict(
+            f"at {shown(slow, 3)}, messages waiting {waits[policy].mean():.2f} s: {words} below",
+            all(one.mean - one.half_width > 0 for one in found.values()), f"below by {words}",
+        )  # fmt: skip
 
     return Claim(
         statement=f"{traffic}: {policy} uses less energy than every family of fixed policies at its slowdown",
