@@ -238,7 +238,7 @@ def _draw(record: Record) -> Mapping[str, Figure]:
 
 EXPERIMENTS = (
     Experiment(
-        name="thesis/svm", claim="labels that an SVM needs, with and without choosing them, on digits", time="4 min",
+        name="thesis/svm", claim="labels that an SVM needs, with and without choosing them, on digits", time="5 min",
         sweep=_sweep, run=reference,
         claims=(
             _fewest(RANDOM), _fewest(SIMPLE),
