@@ -323,8 +323,8 @@ EXPERIMENTS = (
             _below_fixed("web-and-push", OWN),
             *(_push_target(traffic) for traffic in PUSH),
             *(
-                _not_above(traffic, f"{OWN}:{ms}", PSM, "static PSM", "added_s_mean")
-                for traffic in PUSH for ms in (100, 200)
+                _not_above(traffic, f"{OWN}:{ms}", family, name, "added_s_mean")
+                for name, family in (("static PSM", PSM), ("LPSM", THESIS)) for traffic in PUSH for ms in (100, 200)
             ),
         ),
         figures=_draw_rest,
