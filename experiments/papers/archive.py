@@ -25,6 +25,7 @@ from experiments.study.store import Store, source_digest
 __all__ = ["Result", "collect", "folder_of", "reproduce", "results"]
 
 MANIFEST = "manifest.json"
+CLAIMS = "claims.csv"
 
 
 class Result(NamedTuple):
@@ -58,7 +59,7 @@ def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1,
     Raises
     ------
     ValueError
-        If the folder holds something else, or `redraw` finds no record.
+        If the folder holds something else, or `redraw` finds no record that this program can read.
     FileNotFoundError
         If its data set is missing.
     Interrupted
@@ -70,7 +71,14 @@ def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1,
     if redraw:
         if earlier is None or earlier.get("command") != command:
             raise ValueError(f"redraw needs a record of {experiment.name}, there is none in {folder}")
-        return _conclude(experiment, Store(folder, command, earlier["configuration"]), _tables(folder), computed=False)
+        store = Store(folder, command, earlier["configuration"])
+        try:
+            return _conclude(experiment, store, _tables(folder), computed=False)
+        except KeyError as error:
+            raise ValueError(
+                f"the record in {folder} has no {error.args[0]!r}: another version of the program made it; "
+                "run it again without redraw"
+            ) from None
     setup = experiment.setup(setup)
     tasks = dict(experiment.sweep(setup))
     configuration = json.loads(
@@ -100,13 +108,14 @@ def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1,
 
 
 def results(out: Path) -> list[Result]:
-    """Check the claims of every record under `out`, in the order of the registry, writing nothing."""
+    """Return what was concluded from every record under `out`, in the order of the registry."""
     found = []
     for experiment in all_experiments().values():
         folder = folder_of(out, experiment)
         manifest = _manifest(folder)
         if manifest is not None and manifest.get("command") == f"reproduce {experiment.name}":
-            found.append(Result(experiment, manifest["configuration"], _claims(experiment, _tables(folder)), False))
+            claims = pd.read_csv(folder / CLAIMS, keep_default_na=False, dtype={"printed": str, "ours": str})
+            found.append(Result(experiment, manifest["configuration"], claims, False))
     return found
 
 
@@ -132,7 +141,7 @@ def _conclude(experiment: Experiment, store: Store, record: Record, *, computed:
         for table, frame in record.items():
             store.write(f"{table}.parquet", _parquet(frame, store.manifest))
         claims = _claims(experiment, record)
-        store.write_frame("claims.csv", claims)
+        store.write_frame(CLAIMS, claims)
         for name, figure in experiment.figures(record).items():
             for file, content in pictures(name, figure).items():
                 store.write(file, content)

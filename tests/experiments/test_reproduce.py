@@ -98,6 +98,21 @@ def test_redrawing_needs_a_record(tmp_path):
         archive.reproduce(all_experiments()["thesis/fig-2-5"], Setup(size="smoke"), tmp_path, redraw=True)
 
 
+def test_a_record_of_another_program_is_summed_up_as_it_stands_but_not_drawn_again(tmp_path):
+    old, other = (all_experiments()[f"thesis/{place}"] for place in ("counterexample-4-3", "fig-2-5"))
+    setup = Setup(size="smoke")
+    archive.reproduce(old, setup, tmp_path)
+    for table in archive.folder_of(tmp_path, old).glob("*.parquet"):
+        frame = pd.read_parquet(table)
+        frame.rename(columns={name: f"old {name}" for name in frame}).to_parquet(table)
+    archive.reproduce(other, setup, tmp_path)
+    assert [result.experiment.name for result in archive.results(tmp_path)] == [other.name, old.name]
+    before = bytes_of(archive.folder_of(tmp_path, old))
+    with pytest.raises(ValueError, match="another version of the program made it"):
+        archive.reproduce(old, setup, tmp_path, redraw=True)
+    assert bytes_of(archive.folder_of(tmp_path, old)) == before
+
+
 def test_a_page_somebody_else_wrote_is_not_replaced(tmp_path):
     (tmp_path / "RESULTS.md").write_text("my results")
     ran = reproduce("thesis/counterexample-4-3", "--out", str(tmp_path))
