@@ -43,7 +43,7 @@ def why_not(policy: Policy, loss_rate: float) -> str | None:
     if loss_rate:
         return f"loss_rate is {loss_rate}, and only lossless links are covered"
     if type(policy) not in (AlwaysAwake, StaticPsm, BoundedSlowdown, Lpsm):
-        return f"policy {policy.spec} is not one of the package's own"
+        return f"policy {policy.spec} has no compiled twin"
     return None
 
 

@@ -179,7 +179,7 @@ def test_the_twin_says_why_it_does_not_apply():
     lossy = netsim.SimulationConfig(link=netsim.LinkConfig(loss_rate=0.1))
     with pytest.raises(NotCoveredError, match=r"loss_rate is 0\.1"):
         netsim.simulate(pages, config=lossy, engine="express")
-    with pytest.raises(NotCoveredError, match="policy mine is not one of the package's own"):
+    with pytest.raises(NotCoveredError, match="policy mine has no compiled twin"):
         netsim.simulate(pages, Mine(), engine="express")
     with pytest.raises(ValueError, match="engine must be one of auto, packet, express, got 'ns2'"):
         netsim.simulate(pages, engine="ns2")
