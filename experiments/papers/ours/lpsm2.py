@@ -273,9 +273,14 @@ def _draw_web(record: Record) -> Mapping[str, Figure]:
 def _draw_rest(record: Record) -> Mapping[str, Figure]:
     push = (*(one for one in THIN if one[0] in ("static PSM", "BSD", "LPSM")), ("LPSM2", PUSHED))
     wide = [(name, (*family, *WIDE) if name == "LPSM2" else family) for name, family in THIN]
+    patient = ("LPSM2, messages 0.4 s", (PATIENT,))
     mixed = [
         (traffic, front_frame(record, traffic, families, over="limit_j", most=(1.5, 2.5)))
-        for traffic, families in (("web-and-push", THIN), ("streaming", wide), ("shifting", wide))
+        for traffic, families in (
+            ("web-and-push", [*THIN, patient]),
+            ("streaming", wide),
+            ("shifting", [*wide, patient]),
+        )
     ]
     messages = [
         (traffic, front_frame(record, traffic, push, x="added_s_mean", over="limit_j", most=(0.6, 1.6)))
