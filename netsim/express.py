@@ -3,7 +3,8 @@
 `netsim.twin` holds the recurrence; here it is fed, and the pages that it
 leaves over (where a retransmission timer would have run out) are browsed by the
 packet model from the state that the kernel stopped in, until nothing of them is on
-its way any more.  Not covered at all: losses, and policies of one's own.
+its way any more.  Not covered at all: losses, policies of one's own, and what
+`netsim.twin.lpsm2` names of LPSM2.
 """
 
 from __future__ import annotations
@@ -88,7 +89,9 @@ class _Run:
         self.kept = np.empty(slot.RING - slot.FIRST_STATE, dtype=np.int64)
         self.learner = policy.learner.arrays() if isinstance(policy, Lpsm) else ()
         self.kept_learner = tuple(np.empty_like(part) for part in self.learner[:4])
-        self.carried = Carried(policy, int(self.world[slot.ROOM])) if isinstance(policy, Lpsm2) else None
+        self.carried = None
+        if isinstance(policy, Lpsm2):
+            self.carried = Carried(policy, int(self.world[slot.ROOM]), beacon_interval_ns)
         self.loads = np.zeros((n, 4), dtype=np.int64)
         self.polls = np.empty(6 * (64 * n + 256), dtype=np.int64)
         self.intervals = np.empty(2 * (64 * n + 256), dtype=np.int64)

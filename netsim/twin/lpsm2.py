@@ -22,7 +22,7 @@ def why_not_lpsm2(policy: Lpsm2) -> str | None:
     """Say what about the policy has no compiled twin, or None if all of it has."""
     config = policy.config
     if type(config) is not Lpsm2Config:
-        return f"policy {policy.spec} has a configuration of one's own, {type(config).__name__}"
+        return f"policy {policy.spec} has a configuration of its own, {type(config).__name__}"
     for name, kept in (("record", config.record), ("sample_seed", config.sample_seed is not None)):
         if kept:
             return f"policy {policy.spec} has {name}={getattr(config, name)}, which only the packet model follows"
@@ -40,6 +40,8 @@ class Carried:
         Whose state they hold after `load`, and who gets it back by `unload`.
     room : int
         Frames that can be held back at the access point.
+    beacon_interval_ns : int
+        Time between the beacons that there are.
 
     Attributes
     ----------
@@ -47,12 +49,19 @@ class Carried:
         As `schedules` lays them out.
     kept : tuple of arrays
         Like these, for what was before a page.
+
+    Raises
+    ------
+    ValueError
+        If the policy was made for other beacons.
     """
 
-    def __init__(self, policy: Lpsm2, room: int) -> None:
+    def __init__(self, policy: Lpsm2, room: int, beacon_interval_ns: int) -> None:
         self._policy = policy
         self._learners = [learner for learner in policy.learners if isinstance(learner, LearnAlpha)]
         config, (rows, whole, fractional) = policy.config, policy.constants()
+        if whole[0] % beacon_interval_ns:
+            raise ValueError(f"policy {policy.spec} is for beacons every {whole[0]} ns, got {beacon_interval_ns} ns")
         n, (weights, _, slow, *_) = len(rows), self._learners[0].arrays()
         found = slot.ROWS + rows.size
         reached = found + n * expert.N_FOUND
