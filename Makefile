@@ -5,7 +5,7 @@ OUT ?= out/compare
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help compare test lint docs check-long bench fresh clean
+.PHONY: help compare test lint docs check-long bench clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
@@ -35,8 +35,6 @@ check-long: $(READY) ## the long tests: many trials, kills, full fuzzing
 bench: $(READY) ## speed, each figure beside a peer in the same run
 	$(BIN)/python -m tests.bench
 
-fresh: ## forget compiled kernels: their cache does not notice a change in another module that they call
+clean: ## remove the environment, compiled kernels and all that was made
 	find lpsm netsim -name '*.nb[ic]' -delete
-
-clean: fresh ## remove the environment and all that was made
 	rm -rf .venv build dist out docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis

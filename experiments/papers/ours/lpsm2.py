@@ -63,6 +63,8 @@ LONG = ("streaming", "shifting")  # packets by the thousand
 THIN = tuple((name, family[::2] if len(family) > 6 else family) for name, family in FAMILIES)
 SOME_BSD, SOME_PHASE, SOME_HOST = (family for name, family in THIN if name.startswith("BSD"))
 SOME = ("none", *(policy for _, family in THIN for policy in family))
+PATIENT = f"{OWN}:400"
+MORE = {"streaming": WIDE, "shifting": (*WIDE, f"{OWN}:200", PATIENT)}
 SLOWDOWN = "mean slowdown of a page"
 SERVERS = {"instant servers": "0", "lognormal servers": "lognormal:0.5:0.8"}
 
@@ -78,7 +80,7 @@ def _rest(setup: Setup) -> dict[str, dict[str, Any]]:
     }  # fmt: skip
     tasks = _tasks(setup, lengths, SOME, 20)
     for task in tasks.values():
-        task["policies"] += WIDE if task["traffic"] in LONG else PUSHED
+        task["policies"] += MORE.get(task["traffic"], PUSHED)
     return tasks
 
 
@@ -271,9 +273,14 @@ def _draw_web(record: Record) -> Mapping[str, Figure]:
 def _draw_rest(record: Record) -> Mapping[str, Figure]:
     push = (*(one for one in THIN if one[0] in ("static PSM", "BSD", "LPSM")), ("LPSM2", PUSHED))
     wide = [(name, (*family, *WIDE) if name == "LPSM2" else family) for name, family in THIN]
+    patient = ("LPSM2, messages 0.4 s", (PATIENT,))
     mixed = [
         (traffic, front_frame(record, traffic, families, over="limit_j", most=(1.5, 2.5)))
-        for traffic, families in (("web-and-push", THIN), ("streaming", wide), ("shifting", wide))
+        for traffic, families in (
+            ("web-and-push", [*THIN, patient]),
+            ("streaming", wide),
+            ("shifting", [*wide, patient]),
+        )
     ]
     messages = [
         (traffic, front_frame(record, traffic, push, x="added_s_mean", over="limit_j", most=(0.6, 1.6)))
@@ -294,7 +301,7 @@ def _draw_recorded(record: Record) -> Mapping[str, Figure]:
 
 EXPERIMENTS = (
     Experiment(
-        name="ours/lpsm2", claim="LPSM2 on the Web: energy at equal slowdown", time="5 min", sweep=_web, run=run,
+        name="ours/lpsm2", claim="LPSM2 on the Web: energy at equal slowdown", time="2 min", sweep=_web, run=run,
         claims=(
             at_most(INSTANT, OWN, "slowdown_mean", 1.02, "the mean slowdown"),
             _near_page_awake(INSTANT, OWN, 1.02),
@@ -315,12 +322,13 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="ours/lpsm2-traffic", claim="LPSM2 on messages, a stream, mixtures, and all of them in turn",
-        time="12 min", sweep=_rest, run=run,
+        time="4 min", sweep=_rest, run=run,
         claims=(
             _stalls(OWN), _less_than_psm("streaming", OWN),
             _stalls(WIDE[-1]), _less_than_psm("streaming", WIDE[-1]),
             _below_fixed("shifting", OWN), _below_fixed("shifting", LINKED),
             _below_fixed("web-and-push", OWN),
+            _below_fixed("shifting", PATIENT), _below_fixed("web-and-push", PATIENT),
             *(_push_target(traffic) for traffic in PUSH),
             *(
                 _not_above(traffic, f"{OWN}:{ms}", family, name, "added_s_mean")
@@ -330,7 +338,7 @@ EXPERIMENTS = (
         figures=_draw_rest,
     ),
     Experiment(
-        name="ours/lpsm2-browsing", claim="LPSM2 on recorded browsing", time="3 min", sweep=_recorded,
+        name="ours/lpsm2-browsing", claim="LPSM2 on recorded browsing", time="1 min", sweep=_recorded,
         run=run_recorded,
         claims=tuple(
             claim
