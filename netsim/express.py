@@ -3,7 +3,8 @@
 `netsim.twin` holds the recurrence; here it is fed, and the pages that it
 leaves over (where a retransmission timer would have run out) are browsed by the
 packet model from the state that the kernel stopped in, until nothing of them is on
-its way any more.  Not covered at all: losses, and policies of one's own.
+its way any more.  Not covered at all: losses, policies of one's own, and what
+`netsim.twin.lpsm2` names of LPSM2.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from netsim.browser import Browser, Trip
 from netsim.clock import Clock
 from netsim.policies.bsd import BoundedSlowdown
 from netsim.policies.lpsm import Lpsm
+from netsim.policies.lpsm2 import Lpsm2
 from netsim.policies.protocol import Policy
 from netsim.policies.static import AlwaysAwake, StaticPsm
 from netsim.station import Station
 from netsim.twin import layout as slot
-from netsim.twin.run import run_pages, run_pages_learning
+from netsim.twin.lpsm2 import Carried, why_not_lpsm2
+from netsim.twin.run import run_pages, run_pages_learning, run_pages_on_schedules
 from traces.columns import Workload
 
 __all__ = ["NotCoveredError", "browse", "is_ready", "why_not"]
@@ -42,6 +45,8 @@ def why_not(policy: Policy, loss_rate: float) -> str | None:
     """Say why runs like this are not covered, or None if they are."""
     if loss_rate:
         return f"loss_rate is {loss_rate}, and only lossless links are covered"
+    if type(policy) is Lpsm2:
+        return why_not_lpsm2(policy)
     if type(policy) not in (AlwaysAwake, StaticPsm, BoundedSlowdown, Lpsm):
         return f"policy {policy.spec} has no compiled twin"
     return None
@@ -49,7 +54,9 @@ def why_not(policy: Policy, loss_rate: float) -> str | None:
 
 def is_ready(policy: Policy) -> bool:
     """Whether what runs under `policy` need is compiled, in this process or on disk."""
-    entry: Any = run_pages_learning if isinstance(policy, Lpsm) else run_pages
+    entry: Any = run_pages
+    if isinstance(policy, Lpsm | Lpsm2):
+        entry = run_pages_learning if isinstance(policy, Lpsm) else run_pages_on_schedules
     return is_compiled(entry)
 
 
@@ -82,6 +89,9 @@ class _Run:
         self.kept = np.empty(slot.RING - slot.FIRST_STATE, dtype=np.int64)
         self.learner = policy.learner.arrays() if isinstance(policy, Lpsm) else ()
         self.kept_learner = tuple(np.empty_like(part) for part in self.learner[:4])
+        self.carried = None
+        if isinstance(policy, Lpsm2):
+            self.carried = Carried(policy, int(self.world[slot.ROOM]), beacon_interval_ns)
         self.loads = np.zeros((n, 4), dtype=np.int64)
         self.polls = np.empty(6 * (64 * n + 256), dtype=np.int64)
         self.intervals = np.empty(2 * (64 * n + 256), dtype=np.int64)
@@ -92,11 +102,19 @@ class _Run:
         while True:
             self.world[slot.BAIL] = 0
             work = (first, self.pages, self.sizes, self.world, self.kept, self.loads, self.polls, self.intervals)
-            first = run_pages_learning(*work, *self.learner, *self.kept_learner) if self.learner else run_pages(*work)
+            carried = self.carried
+            if carried is not None:
+                first = run_pages_on_schedules(*work, carried.integers, carried.floats, *carried.kept)
+            elif self.learner:
+                first = run_pages_learning(*work, *self.learner, *self.kept_learner)
+            else:
+                first = run_pages(*work)
             if self.world[slot.BAIL] != slot.FULL:
                 return first
             self.polls = np.concatenate([self.polls, np.empty_like(self.polls)])
             self.intervals = np.concatenate([self.intervals, np.empty_like(self.intervals)])
+            if carried is not None:
+                carried.grow()
 
     def packet(self, first: int) -> int:
         """Browse from page `first` on by the packet model until all is quiet between two pages; return the next."""
@@ -130,6 +148,8 @@ class _Run:
             state[slot.BUSY] = slot.NEVER
         if isinstance(self.policy, Lpsm):
             state[slot.BEACONS_TO_SLEEP] = self.policy.beacons
+        if self.carried is not None:
+            self.carried.load()
 
     def _load_station(self, clock: Clock) -> Station:
         state, point = self.world, self.access_point
@@ -141,6 +161,8 @@ class _Run:
             self.policy.resume(int(state[slot.BEACONS_TO_SLEEP]))
         station = Station(clock, point.again(clock), self.policy, self.interval_ns)
         station.resume(state[slot.GATE : slot.RECEIVED + 1].tolist())
+        if self.carried is not None:
+            self.carried.unload()
         return station
 
     def _append(self, polls: Ints, intervals: Ints) -> None:
@@ -194,6 +216,8 @@ def browse(
     state = run.world
     if isinstance(policy, Lpsm):
         policy.resume(int(state[slot.BEACONS_TO_SLEEP]))
+    if run.carried is not None:
+        run.carried.unload()
     end, since = int(state[slot.NOW]), int(state[slot.SINCE])
     until = end if state[slot.GATE] else min(end, int(state[slot.UNTIL]))
     last = np.array([since, until] if until > since else [], dtype=np.int64)

@@ -115,6 +115,10 @@ class LearnAlpha(Learner):
         """Weights of the alphas before the next outcome, equation (2.6), shape (m,), in the order of `alphas`."""
         return self._hierarchy.posterior()
 
+    def arrays(self) -> tuple[Floats, ...]:
+        """The live state, in the order `kernels.learn_alpha_round` takes it after the losses."""
+        return self._hierarchy.arrays
+
     def update(self, losses: ArrayLike, awake: ArrayLike | None = None) -> float:
         """Learn from one round and return the mixture loss (2.8), nats; see `Learner.update`."""
         if awake is None and not self._epoch:  # straight to the kernel, which rejects illegal values itself

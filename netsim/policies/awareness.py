@@ -11,6 +11,8 @@ its account when something of the size of a SYN is sent from sleep, and after a 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from netsim.policies.protocol import Frame
 
 __all__ = ["HostAccount", "LinkAccount"]
@@ -21,6 +23,8 @@ _SMALLEST_FULL_BYTES = 576
 
 class HostAccount:
     """What is outstanding, as the host knows it."""
+
+    limits = (0, 0)
 
     def __init__(self) -> None:
         self._opening: set[object] = set()
@@ -76,6 +80,16 @@ class HostAccount:
     def forget_after(self, now_ns: int) -> bool:
         """Whether silence until `now_ns` has made the account worthless; the host's never is."""
         return False
+
+    def state(self) -> tuple[tuple[int, ...], list[int]]:
+        """Return what it knows between pages, numbers and when what is waiting was sent, in the order of `resume`."""
+        return (self.opening, self.arriving, 0, 0, 0), list(self._asked_ns.values())
+
+    def resume(self, numbers: Sequence[int], asked_ns: Sequence[int]) -> None:
+        """Take over what `state` returned, of connections that are no more."""
+        opening, arriving, *_ = numbers
+        self._opening, self._arriving = {object() for _ in range(opening)}, {object() for _ in range(arriving)}
+        self._asked_ns = {object(): at for at in asked_ns}
 
 
 class LinkAccount:
@@ -147,6 +161,20 @@ class LinkAccount:
         known = bool(self.opening or self.arriving or self._asked_ns)
         self._forget()
         return known
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """Size of a packet without payload, and the silence after which all is forgotten, nanoseconds."""
+        return self._bare_bytes, self._silence_ns
+
+    def state(self) -> tuple[tuple[int, ...], list[int]]:
+        """Return what it knows, numbers and when what was asked for was sent, in the order of `resume`."""
+        return (self.opening, self.arriving, self._full_bytes, self._last_ns, self._owed_ns), self._asked_ns.copy()
+
+    def resume(self, numbers: Sequence[int], asked_ns: Sequence[int]) -> None:
+        """Take over what `state` returned."""
+        self.opening, self.arriving, self._full_bytes, self._last_ns, self._owed_ns = numbers
+        self._asked_ns = list(asked_ns)
 
     def _forget(self) -> None:
         self._asked_ns.clear()

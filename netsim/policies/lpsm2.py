@@ -23,6 +23,7 @@ The learner is Monteleoni 2006, section 2.2.3; the rest is ours.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
@@ -236,6 +237,45 @@ class Lpsm2:
         until, wake, spacing = expert.step(self._rows[self._chosen], self._interval_ns, self._origin_ns, now)
         self._awake_until_ns = until
         return Plan(until, wake, True, spacing if self._context == _I else 0)
+
+    # -- from one engine to the other
+
+    @property
+    def learners(self) -> list[LearnAlpha | StaticExpert]:
+        """One a context, or a single one."""
+        return self._learners
+
+    def constants(self) -> tuple[NDArray[np.int64], tuple[int, int, int], tuple[float, float, float, float, float]]:
+        """Return what was made of the configuration and the world.
+
+        The schedules as a table; time between beacons, size of a packet without payload and silence after which all is
+        forgotten (bytes, nanoseconds); what `lpsm.schedules.charge` takes of the radio, and the range of lambda outside
+        I.
+        """
+        config, scale = self.config, self._scale
+        prices_w = (config.least_price_w * scale, config.most_price_w * scale)
+        return self._rows, (self._interval_ns, *self._account.limits), (*self._watts, *prices_w)
+
+    def state(self) -> tuple[tuple[int, ...], list[int], list[int], list[float]]:
+        """Return all that decides about the future but the learners, between pages, in the order of `resume`."""
+        numbers, asked_ns = self._account.state()
+        episode = (int(self._open), self._context, self._waiting, self._origin_ns, self._start_ns, self._sent_ns)
+        return (
+            (*episode, self._chosen, self._awake_until_ns, *numbers),
+            asked_ns,
+            self._best.copy(),
+            self.prices_w.copy(),
+        )
+
+    def resume(
+        self, episode: Sequence[int], asked_ns: Sequence[int], best: Sequence[int], prices_w: Sequence[float]
+    ) -> None:
+        """Take over what `state` returned."""
+        is_open, self._context, self._waiting, self._origin_ns, self._start_ns, self._sent_ns, *rest = episode
+        self._open = bool(is_open)
+        self._chosen, self._awake_until_ns, *numbers = rest
+        self._account.resume(numbers, asked_ns)
+        self._best, self.prices_w = list(best), list(prices_w)
 
     # -- episodes
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from lpsm._compile import compiled
 from netsim.twin import layout as slot
 from netsim.twin.layout import Place
+from netsim.twin.schedules import Schedules, sent
 
 __all__ = ["acknowledge", "air", "bare_up", "up", "wire"]
 
@@ -58,18 +59,24 @@ def _queue(w: Place, word: int, arrival: int) -> None:
 
 
 @compiled
-def up(w: Place, word: int, length: int, now: int) -> None:
+def up(w: Place, word: int, length: int, now: int, schedules: Schedules) -> None:
     """Send a packet, `word`, with `length` bytes of payload from the client to the server."""
+    if schedules is not None:
+        sent(w, schedules, word, length, now)
     _queue(w, word, _carry(w, air(w, length), wire(w, length), now))
 
 
 @compiled
-def bare_up(w: Place, now: int) -> int:
+def bare_up(w: Place, now: int, schedules: Schedules) -> int:
     """Send an ACK alone that nobody meets; return when it is at the server."""
+    if schedules is not None:
+        sent(w, schedules, slot.BARE, 0, now)
     return _carry(w, w[slot.AIR_BARE], w[slot.WIRE_BARE], now)
 
 
 @compiled
-def acknowledge(w: Place, connection: int, now: int) -> None:
+def acknowledge(w: Place, connection: int, now: int, schedules: Schedules) -> None:
     """Send an ACK alone from the client to the server."""
+    if schedules is not None:
+        sent(w, schedules, connection << 2 | slot.BARE, 0, now)
     _queue(w, connection << 2 | slot.BARE, _carry(w, w[slot.AIR_BARE], w[slot.WIRE_BARE], now))

@@ -12,10 +12,11 @@ from lpsm._compile import compiled
 from netsim.twin import layout as slot
 from netsim.twin.layout import Place, start
 from netsim.twin.links import acknowledge, air, wire
+from netsim.twin.schedules import REACHED, Schedules, keep, received, take_back
 from netsim.twin.station import Learner, open_gate, reach, stay_awake
 from netsim.twin.transport import at_client, at_server, fetch, next_reply, reply
 
-__all__ = ["run_pages", "run_pages_learning"]
+__all__ = ["run_pages", "run_pages_learning", "run_pages_on_schedules"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -28,7 +29,9 @@ def _bare(array: Any) -> Any:
 
 
 @compiled
-def _load(w: Place, sizes: Place, polls: Place, intervals: Place, issued: int, learner: Learner) -> None:
+def _load(
+    w: Place, sizes: Place, polls: Place, intervals: Place, issued: int, learner: Learner, schedules: Schedules
+) -> None:
     """Load one page: from its issue until DONE is set, or BAIL."""
     mss = w[slot.MSS]
     for i in range(slot.UP_HEAD, slot.MISSING):
@@ -37,7 +40,7 @@ def _load(w: Place, sizes: Place, polls: Place, intervals: Place, issued: int, l
     for i in range(w[slot.N_OBJECTS] + 1):
         w[w[slot.CONNECTIONS] + i * slot.N_CONNECTION + slot.REPLY_AT] = slot.NEVER
     stay_awake(w, intervals, issued)
-    fetch(w, sizes, w[slot.CONNECTIONS], issued, False)
+    fetch(w, sizes, w[slot.CONNECTIONS], issued, False, schedules)
     if w[slot.GATE]:
         w[slot.PLANNED] = 0
     elif w[slot.OPENS]:
@@ -54,7 +57,7 @@ def _load(w: Place, sizes: Place, polls: Place, intervals: Place, issued: int, l
             replier = next_reply(w) if w[slot.PENDING] else -1
             due = w[replier + slot.REPLY_AT] if replier >= 0 else slot.NEVER
             if w[slot.WAITING] and w[slot.WAKE] <= min(now, due):
-                reach(w, polls, intervals, w[slot.WAKE], learner)
+                reach(w, polls, intervals, w[slot.WAKE], learner, schedules)
                 c, first = w[slot.CONNECTIONS], w[w[slot.CONNECTIONS] + slot.S_NEXT]
             elif replier == -2 or now == due:  # the order of events decides, which only the packet model has
                 w[slot.BAIL] = slot.TIMER
@@ -74,6 +77,8 @@ def _load(w: Place, sizes: Place, polls: Place, intervals: Place, issued: int, l
         while True:  # what goes out, one by one, after what waited when the gate was opened
             if w[slot.OUT] < w[slot.OUT_TAIL]:
                 word = w[w[slot.HELD] + w[slot.OUT]]
+                if schedules is not None:
+                    reached = schedules[0][schedules[0][REACHED] + w[slot.OUT]]
                 w[slot.OUT] += 1
                 length = 0 * word if word & 3 != slot.DATA else min(mss, w[(word >> 2) + slot.C_TO_COME])
                 at = w[slot.OUT_AT]
@@ -82,9 +87,11 @@ def _load(w: Place, sizes: Place, polls: Place, intervals: Place, issued: int, l
                 length = 0 * word if kind != slot.DATA else min(mss, stop - first)
                 free = max(w[slot.WIRE_DOWN], now) + wire(w, length)
                 at = free + w[slot.WIRE_DELAY]  # at the access point
+                if schedules is not None:
+                    reached = at
                 if not w[slot.GATE] or at > w[slot.BUSY]:
                     if w[slot.GATE] or at >= w[slot.WAKE]:
-                        if reach(w, polls, intervals, at, learner):
+                        if reach(w, polls, intervals, at, learner, schedules):
                             continue
                         w[slot.PLANNED] = 0
                     if not w[slot.GATE]:
@@ -92,6 +99,8 @@ def _load(w: Place, sizes: Place, polls: Place, intervals: Place, issued: int, l
                             w[slot.BAIL] = slot.TIMER
                             return
                         w[w[slot.HELD] + w[slot.WAITING]] = word
+                        if schedules is not None:
+                            schedules[0][schedules[0][REACHED] + w[slot.WAITING]] = at
                         w[slot.WAITING] += 1
                         w[slot.WAITING_BYTES] += length + w[slot.HEADER]
                 w[slot.WIRE_DOWN] = free
@@ -107,13 +116,15 @@ def _load(w: Place, sizes: Place, polls: Place, intervals: Place, issued: int, l
             free += w[slot.AIR_DELAY]
             w[slot.BUSY] = max(w[slot.BUSY], free)
             w[slot.RECEIVED] = free
+            if schedules is not None:
+                received(w, schedules, word, length, reached, free)
             to = word >> 2
             to_come = w[to + slot.C_TO_COME]
             if word & 3 == slot.DATA and to_come > mss and w[to + slot.C_UNACKED] == w[to + slot.C_NEXT]:
                 w[to + slot.C_TO_COME] = to_come - mss  # the most common packet and its answer
-                acknowledge(w, to, free)
+                acknowledge(w, to, free, schedules)
             else:
-                at_client(w, sizes, to, word & 3, free)
+                at_client(w, sizes, to, word & 3, free, schedules)
 
 
 @compiled
@@ -132,7 +143,16 @@ def run_pages(
     w[slot.POLLS_ROOM], w[slot.INTERVALS_ROOM] = polls.size, intervals.size
     for page in range(begin, pages.shape[0]):
         if _page(
-            page, start(pages), start(sizes), start(w), start(kept), start(loads), start(polls), start(intervals), None
+            page,
+            start(pages),
+            start(sizes),
+            start(w),
+            start(kept),
+            start(loads),
+            start(polls),
+            start(intervals),
+            None,
+            None,
         ):
             return page
     return pages.shape[0]
@@ -159,6 +179,7 @@ def run_pages_learning(
             start(polls),
             start(intervals),
             learner,
+            None,
         ):
             weights[:], columns[:], slow[:], head[:] = kept_weights, kept_columns, kept_slow, kept_head
             return page
@@ -166,23 +187,50 @@ def run_pages_learning(
 
 
 @compiled
+def run_pages_on_schedules(
+    begin: int, pages: Ints, sizes: Ints, w: Ints, kept: Ints, loads: Ints, polls: Ints, intervals: Ints,
+    integers: Ints, floats: Floats, kept_integers: Ints, kept_floats: Floats,
+) -> int:  # fmt: skip
+    """Do what `run_pages` does under LPSM2, whose state is advanced, or left as before the page left over."""
+    w[slot.POLLS_ROOM], w[slot.INTERVALS_ROOM] = polls.size, intervals.size
+    schedules = (start(integers), start(floats), start(kept_floats))
+    for page in range(begin, pages.shape[0]):
+        keep(integers, floats, kept_integers, kept_floats)
+        if _page(
+            page,
+            start(pages),
+            start(sizes),
+            start(w),
+            start(kept),
+            start(loads),
+            start(polls),
+            start(intervals),
+            None,
+            schedules,
+        ):
+            take_back(integers, floats, kept_integers, kept_floats)
+            return page
+    return pages.shape[0]
+
+
+@compiled
 def _page(
     page: int, pages: Place, sizes: Place, w: Place, kept: Place, loads: Place, polls: Place, intervals: Place,
-    learner: Learner,
+    learner: Learner, schedules: Schedules,
 ) -> bool:  # fmt: skip
     """Browse one page and think about it, or end the run; return whether it must be done otherwise, see BAIL."""
     for i in range(slot.RING - slot.FIRST_STATE):
         kept[i] = w[slot.FIRST_STATE + i]
     w[slot.PAGE_POLLS] = w[slot.N_POLLS]
     issued = max(w[slot.NOW], pages[4 * page])
-    if reach(w, polls, intervals, issued, learner):
+    if reach(w, polls, intervals, issued, learner, schedules):
         w[slot.BAIL] = slot.TIMER  # nothing waits between pages
     awake = w[slot.BEFORE] + max(0, (issued if w[slot.GATE] else min(issued, w[slot.UNTIL])) - w[slot.SINCE])
     beacons = w[slot.BEACONS]
     w[slot.FIRST_OBJECT], w[slot.N_OBJECTS] = pages[4 * page + 2], pages[4 * page + 3]
     last = w[slot.N_OBJECTS] < 0
     if not last and not w[slot.BAIL]:
-        _load(w, sizes, polls, intervals, issued, learner)
+        _load(w, sizes, polls, intervals, issued, learner, schedules)
     if 6 * w[slot.N_POLLS] > w[slot.POLLS_ROOM] or 2 * w[slot.N_INTERVALS] > w[slot.INTERVALS_ROOM]:
         w[slot.BAIL] = slot.FULL
     if w[slot.BAIL]:

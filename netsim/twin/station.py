@@ -9,6 +9,7 @@ from lpsm._compile import compiled
 from lpsm.polling import polling_round
 from netsim.twin import layout as slot
 from netsim.twin.layout import Place
+from netsim.twin.schedules import Schedules, follow_schedule
 
 __all__ = ["Learner", "open_gate", "reach", "stay_awake"]
 
@@ -27,8 +28,11 @@ def _next_multiple(near: int, period: int, at: int) -> int:
 
 
 @compiled
-def _plan(w: Place, now: int) -> None:
+def _plan(w: Place, now: int, at_beacon: bool, schedules: Schedules) -> None:
     """What holds from `now` on: SLEEP, PLAN_WAKE, PLAN_REPEAT, PLAN_OPENS."""
+    if schedules is not None:
+        follow_schedule(w, schedules, now, at_beacon)
+        return
     kind, interval = w[slot.KIND], w[slot.INTERVAL]
     asleep = now
     w[slot.PLAN_REPEAT] = w[slot.PLAN_OPENS] = 0
@@ -130,14 +134,14 @@ def _skip_beacons(w: Place, polls: Place, now: int) -> None:
 
 
 @compiled
-def _advance(w: Place, polls: Place, intervals: Place, now: int) -> int:
+def _advance(w: Place, polls: Place, intervals: Place, now: int, schedules: Schedules) -> int:
     """Bring the station up to `now`, or to a beacon where it must learn, or that lets waiting frames out."""
     while True:
         if w[slot.GATE]:
             if now <= w[slot.BUSY]:
                 return slot.DONE_ALREADY
             if not w[slot.PLANNED]:
-                _plan(w, w[slot.BUSY])
+                _plan(w, w[slot.BUSY], False, schedules)
             asleep = w[slot.SLEEP]
             if now <= asleep:
                 return slot.DONE_ALREADY
@@ -155,7 +159,7 @@ def _advance(w: Place, polls: Place, intervals: Place, now: int) -> int:
         w[slot.LEARNED] = 0
         if not w[slot.SINCE] < at <= w[slot.UNTIL]:
             w[slot.BEACONS] += 1
-        _plan(w, at)
+        _plan(w, at, True, schedules)
         _note_poll(w, polls, at, w[slot.WAITING_BYTES], w[slot.PLAN_WAKE] - at, 0 * at)
         if w[slot.WAITING]:
             stay_awake(w, intervals, at)
@@ -174,13 +178,13 @@ def _advance(w: Place, polls: Place, intervals: Place, now: int) -> int:
 
 
 @compiled
-def reach(w: Place, polls: Place, intervals: Place, now: int, learner: Learner) -> bool:
+def reach(w: Place, polls: Place, intervals: Place, now: int, learner: Learner, schedules: Schedules) -> bool:
     """Bring the station up to `now`, learning on the way; stop and return True where waiting frames are let out.
 
-    Without a learner this is compiled without one too, which takes a fraction of the time.
+    Without a learner, or without schedules, this is compiled without them too, which takes a fraction of the time.
     """
     while True:
-        what = _advance(w, polls, intervals, now)
+        what = _advance(w, polls, intervals, now, schedules)
         if what != slot.LEARN:
             return what == slot.LETS_OUT
         if learner is not None:

@@ -15,12 +15,13 @@ from netsim.express import NotCoveredError
 from traces.records import Page
 
 POLICIES = ["none", "psm:100", "psm:300", "psm:900", "bsd:1", "bsd:0.3", "bsd:0.05", "lpsm", "lpsm:log"]
+POLICIES += ["lpsm2:1.02", "lpsm2", "lpsm2:1.2", "lpsm2-link:1.02", "lpsm2-link", "lpsm2-link:1.2"]
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _compiled():
     """Compile the twin, so that "auto" takes it for small workloads too."""
-    for policy in ("none", "lpsm"):
+    for policy in ("none", "lpsm", "lpsm2"):
         netsim.simulate([Page("p", 300, 500)], policy, engine="express")
 
 
@@ -103,8 +104,12 @@ def case(dice, policy):
 def record(result):
     frames = (result.pages, result.polls, result.radio)
     totals = (result.elapsed_s, result.awake_s, result.asleep_s, result.beacons, result.uplink_air_s)
-    learner = getattr(result.final_policy, "learner", None)
-    learned = [] if learner is None else [learner.weights, learner.alpha_weights]
+    policy = result.final_policy
+    learner = getattr(policy, "learner", None)
+    learners = getattr(policy, "learners", []) if learner is None else [learner]
+    learned = [part for learner in learners for part in (learner.weights, learner.alpha_weights)]
+    if learner is None and learners:
+        learned += [policy.prices_w, *policy.state()]
     return frames, (*totals, result.downlink_air_s, result.energy), learned
 
 

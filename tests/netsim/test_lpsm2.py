@@ -390,8 +390,8 @@ def test_clients_that_share_the_air_learn_apart():
     assert len(first.pages) == len(second.pages) == 10
 
 
-def test_the_compiled_twin_leaves_it_to_the_packet_model():
-    assert express.why_not(make("lpsm2"), 0.0) is not None
+def test_the_compiled_twin_has_it_and_leaves_those_it_is_compared_with_to_the_packet_model():
+    assert express.why_not(make("lpsm2"), 0.0) is express.why_not(make("lpsm2-link"), 0.0) is None
     assert express.why_not(make("bsd-host"), 0.0) is not None
     assert express.why_not(make("hold"), 0.0) is not None
     auto, packet = (netsim.simulate(web(3, 5), "lpsm2", engine=engine) for engine in ("auto", "packet"))
