@@ -138,7 +138,7 @@ def check(seeds):
 
 
 def test_both_engines_agree_exactly_and_the_twin_covers_most_cases_of_every_policy():
-    cases, covered = check(range(450))
+    cases, covered = check(range(750))
     assert all(covered[policy] >= 0.8 * cases[policy] for policy in POLICIES), (cases, covered)
 
 
