@@ -15,7 +15,7 @@ __all__ = ["HEADING", "results_markdown", "results_text"]
 HEADING = "# What the papers say, and what comes out here"
 HOW_TO_READ = (
     "The count is not one of tests stated beforehand: some predicates were revised after first results had been seen. "
-    "Those are listed in docs/reproduce.md, and want runs with a seed of their own before they are quoted."
+    "docs/reproduce.md lists those, and from which seed on nothing had been seen."
 )
 _MARK = {True: "holds", False: "**does not hold**"}
 
