@@ -23,7 +23,8 @@ from netsim import streams
 from tests.bench.compare import PROGRAM, seconds
 from traces.records import Page
 
-POLICIES = ("none", "psm:100", "bsd:1", "lpsm", "lpsm:log")
+POLLING = ("lpsm", "lpsm:log")
+POLICIES = ("none", "psm:100", "bsd:1", "lpsm2", *POLLING)
 PACKET_TARGETS = {"none": 4000, "psm:100": 3000, "lpsm": 400, "lpsm:log": 1000}
 EXPRESS_TARGETS = {"none": 1_000_000, "psm:100": 1_000_000, "lpsm": 2000, "lpsm:log": 7000}
 NS2 = {"none": 2650, "psm:100": 531}
@@ -79,7 +80,7 @@ def rows():
     found = []
     small, large = workloads(N_SMALL), workloads(N_PAGES)
     for policy in POLICIES:
-        learned = policy.startswith("lpsm")
+        learned = policy in POLLING
         for kind, few in small.items():
             netsim.simulate(few[:5], policy, engine="express")  # compile
             pages = few if learned else large[kind]
