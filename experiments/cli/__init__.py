@@ -9,7 +9,9 @@ from __future__ import annotations
 import difflib
 import importlib
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -81,6 +83,8 @@ class _Program(click.Group):
         extra["prog_name"] = "lpsm"
         if not standalone:
             return super().main(args, standalone_mode=False, **extra)
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, _interrupt)
         try:
             status = super().main(args, standalone_mode=False, **extra)
             sys.stdout.flush()
@@ -103,6 +107,19 @@ class _Program(click.Group):
         except ValueError as error:
             status = _complain(str(error))
         sys.exit(status if isinstance(status, int) else 0)
+
+
+def _interrupt(number: int, frame: Any) -> None:
+    """Raise KeyboardInterrupt, or end at once while a kernel is compiled: the compiler would lose or mistake it."""
+    compiler = sys.modules.get("numba.core.compiler_lock")
+    if compiler is not None and compiler.global_compiler_lock.is_locked():
+        from multiprocessing import active_children
+
+        for worker in active_children():
+            worker.terminate()
+        os.write(2, b"lpsm: interrupted while compiling; what was finished before is kept\n")
+        os._exit(INTERRUPTED)
+    raise KeyboardInterrupt
 
 
 def _complain(message: str) -> int:

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
 
+import pytest
 from click.testing import Result
 
 from experiments.cli import COMMANDS
@@ -44,3 +46,29 @@ def test_the_version_is_that_of_the_distribution(lpsm: Callable[..., Result]) ->
     from importlib.metadata import version
 
     assert lpsm("--version").stdout == f"lpsm {version('lpsm')}\n"
+
+
+@pytest.mark.parametrize("wait_s", [0.6, 1.5])
+def test_ctrl_c_while_kernels_are_compiled_ends_the_program_at_once(wait_s, tmp_path):
+    workload, out = tmp_path / "pages.jsonl", tmp_path / "out.csv"
+    page = '{"page": "a", "request_bytes": 300, "reply_bytes": 9000, "objects": [], "think_s": 1.0}'
+    workload.write_text(page + "\n")
+    code = (
+        "import sys, threading, os, signal, time\n"
+        "from numba.core import compiler_lock\n"
+        "def interrupt():\n"
+        "    lock = compiler_lock.global_compiler_lock._lock\n"
+        "    while not lock._is_owned() and lock.acquire(blocking=False):\n"
+        "        lock.release(); time.sleep(0.01)\n"
+        f"    time.sleep({wait_s})\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "threading.Thread(target=interrupt, daemon=True).start()\n"
+        "from experiments.cli import main\n"
+        f"main(['simulate', {str(workload)!r}, '--policy', 'psm', '--engine', 'express', '--out', {str(out)!r}])\n"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=60)
+    assert ran.returncode == 130
+    assert ran.stderr.strip().splitlines()[-1].startswith("lpsm: interrupted")
+    assert "Traceback" not in ran.stderr
+    assert not out.exists()
