@@ -15,6 +15,8 @@ import csv
 import io
 import re
 import zipfile
+import zlib
+from collections.abc import Collection
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -27,7 +29,7 @@ from scipy import sparse
 from experiments.datasets.stream import Stream
 from traces.files import open_trace
 
-__all__ = ["read"]
+__all__ = ["csr", "npz_arrays", "read"]
 
 LARGEST_N_CLASSES = 100  # more distinct labels are taken for a column of numbers
 _SVMLIGHT = re.compile(r"^\S+(\s+qid:\S+)?(\s+\d+:\S+)+\s*(#.*)?$")
@@ -52,7 +54,7 @@ def read(path: Path, *, label: str | None = None, drop: tuple[str, ...] = ()) ->
         number of features than the line before; the message says where.
     """
     with path.open("rb") as file:
-        packed = file.read(4) == b"PK\x03\x04"
+        packed = file.read(4) == _ZIP
     if packed:
         return _npz(path)
     with open_trace(path) as unpacked:
@@ -233,13 +235,43 @@ def _svmlight(path: Path, text: str) -> Stream:
 # -- npz -----------------------------------------------------------------------------------------------
 
 
-def _npz(path: Path) -> Stream:
+def npz_arrays(path: Path, wanted: Collection[str]) -> tuple[dict[str, NDArray[Any]], str]:
+    """Return those of the wanted arrays that an npz holds, and the names of all it holds; pickles are never loaded.
+
+    Raises
+    ------
+    ValueError
+        If it is no npz, or damaged, or one of these is not a plain array.
+    OSError
+        If it cannot be opened.
+    """
+    with path.open("rb") as file:
+        start = file.read(4)
+    if start != _ZIP:
+        raise ValueError(f"{path}: an npz must be a zip file of arrays, got one that begins with {start!r}")
+    arrays: dict[str, NDArray[Any]] = {}
+    found = "a damaged one"
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files if name in _ARRAYS}
-            found = ", ".join(file.files)
-    except (ValueError, zipfile.BadZipFile, OSError, EOFError, KeyError) as error:
-        raise ValueError(f"{path}: an npz must hold plain arrays, and be whole: {error}") from None
+        with np.load(path, allow_pickle=False) as held:
+            for name in held.files:
+                if name in wanted:
+                    found = f"{name} damaged or pickled"
+                    arrays[name] = held[name]
+            names = ", ".join(held.files)
+    except _NPZ_FAULTS:
+        raise ValueError(f"{path}: an npz must hold plain arrays, and be whole, got {found}") from None
+    for name, array in arrays.items():
+        if not isinstance(array, np.ndarray):
+            raise ValueError(f"{path}: {name} must be an array as numpy writes it, got other bytes")
+    return arrays, names or "nothing"
+
+
+_ZIP = b"PK\x03\x04"
+_NPZ_FAULTS = (ValueError, zipfile.BadZipFile, zlib.error, OSError, EOFError, KeyError, MemoryError, RuntimeError)
+
+
+def _npz(path: Path) -> Stream:
+    arrays, found = npz_arrays(path, _ARRAYS)
     if "y" not in arrays or not ("X" in arrays or set(arrays) >= _CSR):
         raise ValueError(f"{path}: an npz must hold y, and X or data, indices, indptr and shape, got {found}")
     try:
@@ -270,6 +302,17 @@ def _instances(arrays: dict[str, NDArray[Any]]) -> Any:
         if arrays["X"].dtype.kind not in "fiub":
             raise ValueError(f"its type is {arrays['X'].dtype}")
         return np.ascontiguousarray(arrays["X"], dtype=np.float64)
+    return csr(arrays)
+
+
+def csr(arrays: dict[str, NDArray[Any]]) -> sparse.csr_matrix:
+    """Return the matrix that data, indices, indptr and shape describe, checked.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they describe none.
+    """
     parts = (arrays["data"].astype(np.float64), arrays["indices"], arrays["indptr"])
     X = sparse.csr_matrix(parts, shape=tuple(int(size) for size in arrays["shape"]))
     X.check_format(full_check=True)

@@ -10,7 +10,6 @@ for time order and cosine-normalised TF-IDF.
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 from collections import Counter
@@ -25,6 +24,7 @@ from scipy import sparse
 
 from experiments.datasets.finding import find
 from experiments.datasets.stream import Stream
+from traces.files import open_trace
 
 __all__ = ["past_tfidf", "reuters", "sms_spam"]
 
@@ -74,14 +74,21 @@ def reuters(folder: Path, n_topics: int = 10, *, all_documents: bool = False) ->
     all_documents
         Whether those that were never indexed (TOPICS="NO" or "BYPASS") are taken too, as
         having no topic.
+
+    Raises
+    ------
+    ValueError
+        If a line is no document, or there is none.
     """
     rows = []
-    with gzip.open(find(folder, "reuters21578", "reuters21578.jsonl.gz"), "rt", encoding="utf-8") as file:
-        for line in file:
-            row = json.loads(line)
-            if all_documents or row["topics_attr"] == "YES":
-                text = f"{row['title'] or ''} {row['body'] or ''}"
-                rows.append((row["iso"], row["newid"], row["topics"], text))
+    path = find(folder, "reuters21578", "reuters21578.jsonl.gz")
+    with open_trace(path) as file:
+        for number, line in enumerate(file, 1):
+            indexed, row = _document(path, number, line)
+            if all_documents or indexed:
+                rows.append(row)
+    if not rows:
+        raise ValueError(f"{path}: there must be a document with TOPICS, got none")
     rows.sort(key=lambda row: row[:2])
     count = Counter(topic for row in rows for topic in row[2])
     topics = sorted(count, key=lambda topic: (-count[topic], topic))[:n_topics]
@@ -90,11 +97,33 @@ def reuters(folder: Path, n_topics: int = 10, *, all_documents: bool = False) ->
     return _worded("reuters", X, y, tuple(topics), in_time_order=True)
 
 
+def _document(path: Path, number: int, line: bytes) -> tuple[bool, tuple[str, int, list[str], str]]:
+    """Return whether the document of a line was indexed, and its time, number, topics and text."""
+    try:
+        row = json.loads(line)
+        key = row["iso"], row["newid"]
+        topics, parts = row["topics"], [row["title"] or "", row["body"] or ""]
+        types = [type(value) for value in (*key, topics, *parts)]
+        if types == [str, int, list, str, str] and all(isinstance(topic, str) for topic in topics):
+            return row["topics_attr"] == "YES", (*key, topics, " ".join(parts))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        pass
+    raise ValueError(
+        f"{path}: line {number} must be a JSON object with iso, newid, topics_attr, topics, title and body, "
+        f"got {line[:40]!r}"
+    )
+
+
 def sms_spam(folder: Path) -> Stream:
     """Return the SMS Spam Collection, 5,574 messages in no order of time, from ``sms_spam/SMSSpamCollection``."""
     path = find(folder, "sms_spam", "SMSSpamCollection")
     labels, texts = [], []
-    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        number = error.object[: error.start].count(b"\n") + 1
+        raise ValueError(f"{path}: line {number} must be UTF-8, got {error.object[error.start]:#x}") from None
+    for number, line in enumerate(lines, 1):
         if not line:
             continue
         label, tab, text = line.partition("\t")
@@ -102,6 +131,8 @@ def sms_spam(folder: Path) -> Stream:
             raise ValueError(f"{path}: line {number} must be ham or spam, a tab and a text, got {line[:40]!r}")
         labels.append(label == "spam")
         texts.append(text)
+    if not texts:
+        raise ValueError(f"{path}: there must be a message, got none")
     return _worded("sms-spam", past_tfidf(texts), np.array(labels, dtype=np.int64), ("ham", "spam"))
 
 

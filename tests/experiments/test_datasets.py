@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
+import pickle
 from math import log
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
 from experiments import datasets
+from experiments.cli import main
 from experiments.datasets import texts
 
 SHARED = Path(os.environ.get("LPSM_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -190,6 +194,110 @@ def test_reuters_is_in_order_of_time_with_the_topics_of_each_document(tmp_path):
 
 
 # -- named data sets -----------------------------------------------------------------------------------------
+
+
+HEAD = b"date,day,period,nswprice,nswdemand,vicprice,vicdemand,transfer,class\n"
+ROW = b"0.0,2,0.0,0.056443,0.439155,0.003467,0.422915,0.414912,"
+DOCUMENT = {"iso": "1987", "newid": 1, "topics_attr": "YES", "topics": [], "title": "oil", "body": None}
+
+
+def npz(**arrays):
+    written = io.BytesIO()
+    np.savez(written, **arrays)
+    return written.getvalue()
+
+
+def csr_parts(**other):
+    parts = {"data": [1, 1], "indices": [0, 2], "indptr": [0, 1, 2], "shape": [2, 3], "y": [0, 1], **other}
+    return npz(**{name: np.array(part) for name, part in parts.items()})
+
+
+def digits(width=256, label=9, n_labels=2):
+    pixels, labels = np.zeros((2, width), dtype=np.int16), np.full(n_labels, label, dtype=np.int16)
+    return npz(X_train=pixels, X_test=pixels, y_train=labels, y_test=labels)
+
+
+MALFORMED = {
+    ("elec2", "elec2/electricity-normalized.csv.gz"): [
+        (gzip.compress(b"a,b,c\n1,2,3\n"), "the columns must be date,day,.*,class, got 'a,b,c'"),
+        (b"", "the columns must be .*, got ''"),
+        (gzip.compress(b""), "the columns must be .*, got ''"),
+        (gzip.compress(HEAD), "must hold an example, got names of columns only"),
+        (gzip.compress(HEAD + ROW + b"1\n0.0,2\n"), "line 3: every line must have 9 columns, .* got 2"),
+        (gzip.compress(HEAD + ROW.replace(b"2,", b"x,") + b"1\n"), r"line 2, column 1 \(day\): .* got 'x'"),
+        (gzip.compress(HEAD + ROW + b"2\n"), r"class must be 0 \(down\) or 1 \(up\), got 2"),
+        (gzip.compress(HEAD + ROW + b"1\n")[:40], "a gzip member must be complete, got its end"),
+        (gzip.compress(HEAD)[:-8] + b"\xff" * 8, "gzip data must be intact"),
+    ],
+    ("spam-drift", "spam_katakis_stream/spam_stream.npz"): [
+        (b"", "an npz must be a zip file of arrays, got one that begins with b''"),
+        (b"junk of no kind", "an npz must be a zip file of arrays, got one that begins with b'junk'"),
+        (pickle.dumps({"y": 1}), "an npz must be a zip file of arrays"),
+        (csr_parts()[:300], "an npz must hold plain arrays, and be whole, got a damaged one"),
+        (csr_parts(y=[None, {}]), "an npz must hold plain arrays, and be whole, got y damaged or pickled"),
+        (npz(y=np.zeros(2)), "it must hold data, indices, indptr, shape, y, got y"),
+        (csr_parts(indices=[0, 3]), "must be those of a matrix"),
+        (csr_parts(data=[1.0, np.inf]), "data must be finite numbers"),
+        (csr_parts(y=[0, 2]), "y must be 0 or 1 for each of 2 mails"),
+        (csr_parts(y=[0]), r"y must be 0 or 1 for each of 2 mails, got int64 of shape \(1,\)"),
+    ],
+    ("usps", "usps/usps.npz"): [
+        (b"junk", "an npz must be a zip file of arrays"),
+        (npz(a=np.zeros(2)), "it must hold X_train, X_test, y_train, y_test, got a"),
+        (digits(width=255), r"X_train must be whole numbers, 256 a digit, got int16 of shape \(2, 255\)"),
+        (digits(label=10), "labels must be digits, got 10 to 10"),
+        (digits(n_labels=3), "every digit must have a label, got 4 digits and 6 labels"),
+    ],
+    ("mnist", "mnist/train-images-idx3-ubyte.gz"): [
+        (b"", r"an idx file must begin with 0 0 8 3, got \[\]"),
+        (gzip.compress(bytes((0, 0, 8, 3, 0))), "must begin with 3 sizes, got 5 bytes in all"),
+        (gzip.compress(bytes(60))[:20], "a gzip member must be complete"),
+        (gzip.compress(bytes((0, 0, 8, 3)) + bytes(12)), "images must be 28 x 28"),
+        (gzip.compress(bytes((0, 0, 8, 3)) + b"\xff" * 12), "must hold 79228162458924105385300197375 bytes, got 0"),
+    ],
+    ("reuters", "reuters21578/reuters21578.jsonl.gz"): [
+        (b"", "there must be a document with TOPICS, got none"),
+        (gzip.compress(b"junk\n"), "line 1 must be a JSON object with iso, .*, got b'junk"),
+        (gzip.compress(json.dumps(DOCUMENT).encode() + b"\n[1]\n"), r"line 2 must be .*, got b'\[1\]"),
+        (gzip.compress(json.dumps({**DOCUMENT, "topics": 3}).encode()), "line 1 must be"),
+        (gzip.compress(bytes(100))[:15], "a gzip member must be complete"),
+    ],
+    ("sms-spam", "sms_spam/SMSSpamCollection"): [
+        (b"", "there must be a message, got none"),
+        (b"ham\thello\nspam\t\xff\n", "line 2 must be UTF-8, got 0xff"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "content", "said"),
+    [
+        pytest.param(*where, *case, id=f"{where[0]}-{number}")
+        for where, cases in MALFORMED.items()
+        for number, case in enumerate(cases)
+    ],
+)
+def test_a_malformed_data_set_is_an_error_with_file_rule_and_what_was_found(tmp_path, name, file, content, said):
+    path = tmp_path / file
+    path.parent.mkdir()
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=said) as error:
+        datasets.load(name, tmp_path)
+    assert str(path) in str(error.value)
+
+
+@pytest.mark.parametrize("words", ["reproduce ours/elec2 --size smoke --jobs 1", "label elec2 --algorithm ssmd"])
+def test_commands_end_with_that_error(tmp_path, words):
+    path = tmp_path / "elec2" / "electricity-normalized.csv.gz"
+    path.parent.mkdir()
+    path.write_bytes(gzip.compress(b"a,b,c\n1,2,3\n"))
+    folders = ["--data", str(tmp_path), "--out", str(tmp_path / "out")]
+    ran = CliRunner().invoke(main, [*words.split(), *folders])
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    assert [line for line in ran.stderr.splitlines() if line.startswith("lpsm: ")] == [
+        f"lpsm: {path}: the columns must be date,day,period,nswprice,nswdemand,vicprice,vicdemand,transfer,class, "
+        "got 'a,b,c'"
+    ]
 
 
 def test_a_name_without_a_folder_or_files_is_an_error_that_says_what_to_do(tmp_path, monkeypatch):
