@@ -9,6 +9,7 @@ that it stays what it is when it is moved.  What it leaves out: how results are 
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 from collections.abc import Mapping
@@ -59,7 +60,7 @@ def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1,
     Raises
     ------
     ValueError
-        If the folder holds something else, or `redraw` finds no record that this program can read.
+        If the folder holds something else or a damaged record, or `redraw` finds none that this program can read.
     FileNotFoundError
         If its data set is missing.
     Interrupted
@@ -71,9 +72,10 @@ def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1,
     if redraw:
         if earlier is None or earlier.get("command") != command:
             raise ValueError(f"redraw needs a record of {experiment.name}, there is none in {folder}")
+        record = _tables(folder, earlier)
         store = Store(folder, command, earlier["configuration"])
         try:
-            return _conclude(experiment, store, _tables(folder), computed=False)
+            return _conclude(experiment, store, record, computed=False)
         except KeyError as error:
             raise ValueError(
                 f"the record in {folder} has no {error.args[0]!r}: another version of the program made it; "
@@ -92,7 +94,9 @@ def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1,
     )  # fmt: skip
     store = Store(folder, command, configuration)
     if earlier is not None and all(earlier.get(key) == store.manifest[key] for key in ("configuration", "versions")):
-        return _conclude(experiment, store, _tables(folder), computed=False)
+        with store.giving_up(input_is_right=True):
+            record = _tables(folder, earlier)
+        return _conclude(experiment, store, record, computed=False)
     with store.giving_up():
         found = run(
             experiment.run, tasks, jobs=jobs, finished=store.finished, keep=store.keep,
@@ -108,13 +112,20 @@ def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1,
 
 
 def results(out: Path) -> list[Result]:
-    """Return what was concluded from every record under `out`, in the order of the registry."""
+    """Return what was concluded from every record under `out`, in the order of the registry.
+
+    Raises
+    ------
+    ValueError
+        If the claims of one are not as they were written.
+    """
     found = []
     for experiment in all_experiments().values():
         folder = folder_of(out, experiment)
         manifest = _manifest(folder)
         if manifest is not None and manifest.get("command") == f"reproduce {experiment.name}":
-            claims = pd.read_csv(folder / CLAIMS, keep_default_na=False, dtype={"printed": str, "ours": str})
+            written = io.BytesIO(_whole(folder, CLAIMS, manifest))
+            claims = pd.read_csv(written, keep_default_na=False, dtype={"printed": str, "ours": str})
             found.append(Result(experiment, manifest["configuration"], claims, False))
     return found
 
@@ -178,8 +189,19 @@ def _parquet(frame: pd.DataFrame, manifest: Mapping[str, Any]) -> bytes:
     return sink.getvalue()
 
 
-def _tables(folder: Path) -> dict[str, pd.DataFrame]:
-    return {path.stem: pd.read_parquet(path) for path in sorted(folder.glob("*.parquet"))}
+def _tables(folder: Path, manifest: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+    names = sorted(name for name in manifest["files"] if name.endswith(".parquet"))
+    return {Path(name).stem: pd.read_parquet(io.BytesIO(_whole(folder, name, manifest))) for name in names}
+
+
+def _whole(folder: Path, name: str, manifest: Mapping[str, Any]) -> bytes:
+    """Return the content of a file of a record, which must be what its manifest says was written."""
+    path = folder / name
+    content = path.read_bytes() if path.is_file() else None
+    if content is None or hashlib.sha256(content).hexdigest() != manifest["files"].get(name):
+        what = "is not there" if content is None else "is not as it was written"
+        raise ValueError(f"{path} {what}; delete {folder} and run again")
+    return content
 
 
 def _manifest(folder: Path) -> dict[str, Any] | None:
@@ -187,7 +209,7 @@ def _manifest(folder: Path) -> dict[str, Any] | None:
         found = json.loads((folder / MANIFEST).read_text())
     except (OSError, ValueError):
         return None
-    return found if isinstance(found, dict) and "files" in found else None
+    return found if isinstance(found, dict) and isinstance(found.get("files"), dict) else None
 
 
 def _without_paths(tasks: Mapping[str, dict[str, Any]]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """`lpsm reproduce`: records first, then claims; nothing lost, nothing silently replaced."""
 
+import hashlib
 import json
 from dataclasses import replace
 
@@ -102,15 +103,47 @@ def test_a_record_of_another_program_is_summed_up_as_it_stands_but_not_drawn_aga
     old, other = (all_experiments()[f"thesis/{place}"] for place in ("counterexample-4-3", "fig-2-5"))
     setup = Setup(size="smoke")
     archive.reproduce(old, setup, tmp_path)
-    for table in archive.folder_of(tmp_path, old).glob("*.parquet"):
+    manifest = archive.folder_of(tmp_path, old) / archive.MANIFEST
+    listed = json.loads(manifest.read_text())
+    for table in manifest.parent.glob("*.parquet"):
         frame = pd.read_parquet(table)
         frame.rename(columns={name: f"old {name}" for name in frame}).to_parquet(table)
+        listed["files"][table.name] = hashlib.sha256(table.read_bytes()).hexdigest()
+    manifest.write_text(json.dumps(listed))
     archive.reproduce(other, setup, tmp_path)
     assert [result.experiment.name for result in archive.results(tmp_path)] == [other.name, old.name]
     before = bytes_of(archive.folder_of(tmp_path, old))
     with pytest.raises(ValueError, match="another version of the program made it"):
         archive.reproduce(old, setup, tmp_path, redraw=True)
     assert bytes_of(archive.folder_of(tmp_path, old)) == before
+
+
+@pytest.mark.parametrize("more", [(), ("--redraw",)])
+@pytest.mark.parametrize("absent", [False, True])
+def test_a_damaged_record_is_said_to_be_one(tmp_path, more, absent):
+    experiment = all_experiments()["thesis/counterexample-4-3"]
+    archive.reproduce(experiment, Setup(size="smoke"), tmp_path)
+    folder = archive.folder_of(tmp_path, experiment)
+    table = folder / "points.parquet"
+    content = table.read_bytes()
+    table.unlink()
+    if not absent:
+        table.write_bytes(content[: len(content) // 2])
+    before = bytes_of(folder)
+    ran = reproduce(experiment.name, "--size", "smoke", "--out", str(tmp_path), *more)
+    assert isinstance(ran.exception, ValueError)
+    what = "is not there" if absent else "is not as it was written"
+    assert str(ran.exception) == f"{table} {what}; delete {folder} and run again"
+    assert bytes_of(folder) == before
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
+
+
+def test_damaged_claims_are_not_summed_up(tmp_path):
+    experiment = all_experiments()["thesis/counterexample-4-3"]
+    archive.reproduce(experiment, Setup(size="smoke"), tmp_path)
+    (archive.folder_of(tmp_path, experiment) / archive.CLAIMS).write_text("")
+    with pytest.raises(ValueError, match=r"claims\.csv is not as it was written; delete .* and run again"):
+        archive.results(tmp_path)
 
 
 def test_a_page_somebody_else_wrote_is_not_replaced(tmp_path):
