@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from netsim.policies.protocol import Plan, View
 
-__all__ = ["BoundedSlowdown", "positive_fraction", "whole_beacons"]
+__all__ = ["BoundedSlowdown", "number_text", "positive_fraction", "whole_beacons"]
 
 _NS_PER_MS = 1_000_000
 
@@ -43,7 +43,7 @@ class BoundedSlowdown:
         self, p: str | float | Fraction, *, max_sleep_ms: int = 900, beacon_interval_ns: int = 100_000_000
     ) -> None:
         slowdown = positive_fraction("bsd", p)
-        self.spec = f"bsd:{float(slowdown):g}"
+        self.spec = f"bsd:{number_text(float(slowdown))}"
         self._interval_ns = beacon_interval_ns
         self._max_beacons = whole_beacons(max_sleep_ms, beacon_interval_ns)
         self._numerator, self._denominator = slowdown.numerator, slowdown.denominator
@@ -71,6 +71,16 @@ class BoundedSlowdown:
             longest = self._max_beacons * interval
             return Plan(now, now // interval * interval + longest, True, longest)
         return Plan(now, (now // interval + beacons) * interval, True)
+
+
+def number_text(value: float) -> str:
+    """Return a number as it stands in a policy's name: with all its digits, and none that are not needed.
+
+    >>> number_text(1.0), number_text(0.05), number_text(1.0000001)
+    ('1', '0.05', '1.0000001')
+    """
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
 
 
 def positive_fraction(policy: str, p: str | float | Fraction) -> Fraction:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from netsim.policies.bsd import positive_fraction, whole_beacons
+from netsim.policies.bsd import number_text, positive_fraction, whole_beacons
 from netsim.policies.protocol import Plan, View
 
 __all__ = ["PhaseBoundedSlowdown"]
@@ -49,7 +49,7 @@ class PhaseBoundedSlowdown:
         policy: str = "bsd-phase",
     ) -> None:
         slowdown = positive_fraction(policy, p)
-        self.spec = f"{policy}:{float(slowdown):g}"
+        self.spec = f"{policy}:{number_text(float(slowdown))}"
         self._interval_ns = beacon_interval_ns
         self._max_beacons = whole_beacons(max_sleep_ms, beacon_interval_ns)
         self._one, self._more = slowdown.denominator, slowdown.denominator + slowdown.numerator  # their ratio is 1 + p

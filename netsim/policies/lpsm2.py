@@ -36,6 +36,7 @@ from lpsm.experts import LearnAlpha, StaticExpert, alpha_grid
 from lpsm.schedules import Schedule, standard_schedules
 from netsim import streams
 from netsim.policies.awareness import HostAccount, LinkAccount
+from netsim.policies.bsd import number_text
 from netsim.policies.lpsm2_record import Round
 from netsim.policies.protocol import Frame, Plan, View
 from netsim.radio import RadioConfig
@@ -184,7 +185,8 @@ class Lpsm2:
         self._scale = _REFERENCE_SLOWDOWN / (config.max_slowdown - 1.0)
         push_price_w = config.push_price_w
         if config.max_push_delay_s is not None:
-            push_price_w *= (_REFERENCE_PUSH_DELAY_S / config.max_push_delay_s) ** 2
+            ratio = _REFERENCE_PUSH_DELAY_S / config.max_push_delay_s
+            push_price_w *= ratio * ratio  # not a power, which overflows into an error
         push_price_w = min(max(push_price_w, config.least_push_price_w), config.most_push_price_w)
         self.prices_w = [config.price_w * self._scale, push_price_w]
         radio = RadioConfig() if radio is None else radio
@@ -399,5 +401,7 @@ def _switching_rates(horizon: int) -> NDArray[np.float64]:
 
 def _name(config: Lpsm2Config, host_aware: bool) -> str:
     kind = "lpsm2" if host_aware else "lpsm2-link"
-    push = "" if config.max_push_delay_s is None else f":{float(Fraction(str(config.max_push_delay_s)) * 1000):g}"
-    return f"{kind}:{config.max_slowdown:g}{push}"
+    push = ""
+    if config.max_push_delay_s is not None:
+        push = f":{number_text(float(Fraction(str(config.max_push_delay_s)) * 1000))}"
+    return f"{kind}:{number_text(config.max_slowdown)}{push}"

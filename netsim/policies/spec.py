@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from fractions import Fraction
+from math import inf, nan
 
 from netsim.policies.protocol import Policy
 from netsim.radio import RadioConfig
@@ -41,46 +42,13 @@ def make(spec: str, *, beacon_interval_ns: int = _BEACON_INTERVAL_NS, radio: Rad
     """
     kind, colon, parameter = spec.strip().partition(":")
     if kind not in KINDS:
-        near = get_close_matches(kind, KINDS, n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise ValueError(f"a policy must be one of {', '.join(KINDS)}, got {spec!r}{hint}")
-    if colon and not parameter:
-        raise ValueError(f"policy {spec!r}: nothing follows the colon; write {KINDS[kind].split()[0]}")
-    if kind == "none":
-        if parameter:
-            raise ValueError(f"policy none takes no parameter, got {spec!r}")
-        from netsim.policies.static import AlwaysAwake
-
-        return AlwaysAwake()
-    if kind == "lpsm":
-        return _lpsm(spec, parameter, beacon_interval_ns)
-    if kind == "bsd":
-        from netsim.policies.bsd import BoundedSlowdown
-
-        return BoundedSlowdown(parameter or "1", beacon_interval_ns=beacon_interval_ns)
-    if kind == "bsd-phase":
-        from netsim.policies.bsd_phase import PhaseBoundedSlowdown
-
-        return PhaseBoundedSlowdown(parameter or "1", beacon_interval_ns=beacon_interval_ns)
-    if kind == "bsd-host":
-        from netsim.policies.host import HostBoundedSlowdown
-
-        return HostBoundedSlowdown(parameter or "1", beacon_interval_ns=beacon_interval_ns)
-    if kind == "hold":
-        from netsim.policies.host import HoldThenBeacons
-
-        hold = _whole(spec, parameter or "50", "the time awake", 0, unit=" of milliseconds")
-        return HoldThenBeacons(hold, beacon_interval_ns=beacon_interval_ns)
-    if kind in ("lpsm2", "lpsm2-link"):
-        return _lpsm2(spec, kind, parameter, beacon_interval_ns, radio)
-    if kind == "twt":
-        from netsim.policies.twt import TargetWakeTime
-
-        if not parameter:
-            raise ValueError(f"policy {spec!r}: an interval is needed; write {KINDS[kind].split()[0]}")
-        interval, _, service = parameter.partition(":")
-        return TargetWakeTime(interval, service) if service else TargetWakeTime(interval)
-    return _static(spec, kind, parameter, beacon_interval_ns)
+        raise ValueError(f"a policy must be one of {', '.join(KINDS)}, got {spec!r}{_suggestion(kind)}")
+    try:
+        if colon and not parameter:
+            raise ValueError(f"nothing follows the colon; write {_written(kind)}")
+        return _made(kind, parameter, beacon_interval_ns, radio)
+    except ValueError as error:
+        raise ValueError(f"policy {spec!r}: {error}") from None
 
 
 def canonical(spec: str, *, beacon_interval_ns: int = _BEACON_INTERVAL_NS) -> str:
@@ -94,7 +62,57 @@ def canonical(spec: str, *, beacon_interval_ns: int = _BEACON_INTERVAL_NS) -> st
     return make(spec, beacon_interval_ns=beacon_interval_ns).spec
 
 
-def _static(spec: str, kind: str, parameter: str, interval_ns: int) -> Policy:
+def _suggestion(kind: str) -> str:
+    """Return the nearest kind in words, if one is near: rather one character replaced than one taken away."""
+    word = kind.lower()
+    near = [known for known in get_close_matches(word, KINDS, n=len(KINDS), cutoff=0.8) if len(known) == len(word)]
+    near = near or get_close_matches(word, KINDS, n=1, cutoff=0.5)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _written(kind: str) -> str:
+    return KINDS[kind].split()[0]
+
+
+def _made(kind: str, parameter: str, interval_ns: int, radio: RadioConfig | None) -> Policy:
+    if kind == "none":
+        if parameter:
+            raise ValueError(f"none takes no parameter, got {parameter!r}")
+        from netsim.policies.static import AlwaysAwake
+
+        return AlwaysAwake()
+    if kind == "lpsm":
+        return _lpsm(parameter, interval_ns)
+    if kind == "bsd":
+        from netsim.policies.bsd import BoundedSlowdown
+
+        return BoundedSlowdown(parameter or "1", beacon_interval_ns=interval_ns)
+    if kind == "bsd-phase":
+        from netsim.policies.bsd_phase import PhaseBoundedSlowdown
+
+        return PhaseBoundedSlowdown(parameter or "1", beacon_interval_ns=interval_ns)
+    if kind == "bsd-host":
+        from netsim.policies.host import HostBoundedSlowdown
+
+        return HostBoundedSlowdown(parameter or "1", beacon_interval_ns=interval_ns)
+    if kind == "hold":
+        from netsim.policies.host import HoldThenBeacons
+
+        hold = _whole(parameter or "50", "the time awake", 0, unit=" of milliseconds")
+        return HoldThenBeacons(hold, beacon_interval_ns=interval_ns)
+    if kind in ("lpsm2", "lpsm2-link"):
+        return _lpsm2(kind, parameter, interval_ns, radio)
+    if kind == "twt":
+        from netsim.policies.twt import TargetWakeTime
+
+        if not parameter:
+            raise ValueError(f"an interval is needed; write {_written(kind)}")
+        interval, _, service = parameter.partition(":")
+        return TargetWakeTime(interval, service) if service else TargetWakeTime(interval)
+    return _static(kind, parameter, interval_ns)
+
+
+def _static(kind: str, parameter: str, interval_ns: int) -> Policy:
     """Make psm, listen, dynamic or uapsd; without a period, every beacon is listened to."""
     from netsim.policies.static import StaticPsm, TriggeredPsm
 
@@ -102,19 +120,19 @@ def _static(spec: str, kind: str, parameter: str, interval_ns: int) -> Policy:
     if kind == "uapsd":
         return TriggeredPsm(parameter or every_beacon, beacon_interval_ns=interval_ns)
     if kind == "listen":
-        n = _whole(spec, parameter or "1", "the number of beacons", 1)
+        n = _whole(parameter or "1", "the number of beacons", 1)
         return StaticPsm(n * every_beacon, beacon_interval_ns=interval_ns, spec=f"listen:{n}")
     if kind == "dynamic":
-        timeout = _whole(spec, parameter or "100", "the inactivity timeout", 1, unit=" of milliseconds")
+        timeout = _whole(parameter or "100", "the inactivity timeout", 1, unit=" of milliseconds")
         return StaticPsm(
             every_beacon, inactivity_timeout_ms=timeout, beacon_interval_ns=interval_ns, spec=f"dynamic:{timeout}"
         )
     return StaticPsm(parameter or every_beacon, beacon_interval_ns=interval_ns)
 
 
-def _lpsm(spec: str, parameter: str, interval_ns: int) -> Policy:
+def _lpsm(parameter: str, interval_ns: int) -> Policy:
     if parameter not in ("", "log"):
-        raise ValueError(f"policy lpsm takes no parameter or log, got {spec!r}")
+        raise ValueError(f"lpsm takes no parameter or log, got {parameter!r}")
     from lpsm.polling import PollingConfig, PollingLearner
     from netsim.policies.lpsm import Lpsm
 
@@ -123,25 +141,36 @@ def _lpsm(spec: str, parameter: str, interval_ns: int) -> Policy:
     return Lpsm(learner, "lpsm:log" if parameter else "lpsm", beacon_interval_ns=interval_ns)
 
 
-def _lpsm2(spec: str, kind: str, parameter: str, interval_ns: int, radio: RadioConfig | None) -> Policy:
+def _lpsm2(kind: str, parameter: str, interval_ns: int, radio: RadioConfig | None) -> Policy:
     from netsim.policies.lpsm2 import Lpsm2, Lpsm2Config
 
     target, colon, push = parameter.partition(":")
-    try:
-        config = Lpsm2Config(
-            max_slowdown=float(target or Lpsm2Config().max_slowdown),
-            max_push_delay_s=float(push) / 1000.0 if colon else None,
-        )
-    except ValueError as error:
-        raise ValueError(f"policy {spec!r}: {error}; write {KINDS[kind].split()[0]}") from None
+    write = f"; write {_written(kind)}"
+    if ":" in push:
+        raise ValueError(f"a target and a push delay are all it takes, got {parameter!r}{write}")
+    max_slowdown = Lpsm2Config().max_slowdown
+    max_push_delay_s = None
+    if target:
+        max_slowdown = _number(target)
+        if not 1.0 < max_slowdown < inf:
+            raise ValueError(f"the target must be a number above 1, got {target!r}{write}")
+    if colon:
+        max_push_delay_s = float(Fraction(push) / 1000) if 0.0 < _number(push) < inf else 0.0
+        if not max_push_delay_s:
+            raise ValueError(f"the push delay must be a number of milliseconds above 0, got {push!r}{write}")
+    config = Lpsm2Config(max_slowdown=max_slowdown, max_push_delay_s=max_push_delay_s)
     return Lpsm2(config, host_aware=kind == "lpsm2", radio=radio, beacon_interval_ns=interval_ns)
 
 
-def _whole(spec: str, text: str, what: str, least: int, *, unit: str = "") -> int:
+def _number(text: str) -> float:
     try:
-        value = float(text)
+        return float(text)
     except ValueError:
-        value = float("nan")
+        return nan
+
+
+def _whole(text: str, what: str, least: int, *, unit: str = "") -> int:
+    value = _number(text)
     if not value.is_integer() or not least <= value <= 1e9:
-        raise ValueError(f"policy {spec!r}: {what} must be a whole number{unit}, at least {least}, got {text!r}")
+        raise ValueError(f"{what} must be a whole number{unit}, at least {least}, got {text!r}")
     return int(value)
