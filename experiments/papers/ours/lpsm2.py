@@ -11,6 +11,7 @@ first full run.  What it leaves out: what was learned, and from which part it co
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -195,6 +196,11 @@ def _targets(traffic: str, policies: Sequence[str]) -> Claim:
     )  # fmt: skip
 
 
+def _if_any(value: float, words: str) -> str:
+    """Return the words with the value in them; nothing where a replication has no message."""
+    return words.format(value) if isfinite(value) else ""
+
+
 def _below_fixed(traffic: str, policy: str) -> Claim:
     """Below each family of fixed policies at its own slowdown."""
     fixed = [(name, family) for name, family in THIN if not name.startswith("LPSM")]
@@ -206,10 +212,11 @@ def _below_fixed(traffic: str, policy: str) -> Claim:
         waits = values(record, traffic, "added_s_mean", [policy, *(member for _, family in fixed for member in family)])
         least = {name: min(waits[member].mean() for member in family) for name, family in fixed}
         words = ", ".join(
-            f"{name} {shown(one, 1, ' %')} (messages wait {least[name]:.2f} s at least)" for name, one in found.items()
+            f"{name} {shown(one, 1, ' %')}" + _if_any(least[name], " (messages wait {:.2f} s at least)")
+            for name, one in found.items()
         )
         return Verdict(
-            f"at {shown(slow, 3)}, messages waiting {waits[policy].mean():.2f} s: {words} below",
+            f"at {shown(slow, 3)}{_if_any(waits[policy].mean(), ', messages waiting {:.2f} s')}: {words} below",
             all(one.mean - one.half_width > 0 for one in found.values()), f"below by {words}",
         )  # fmt: skip
 

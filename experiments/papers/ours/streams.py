@@ -44,7 +44,7 @@ def _points(values: Any) -> Estimate:
 
 
 def _said(found: Estimate) -> str:
-    return f"{found.mean:+.2f} ± {np.nan_to_num(found.half_width):.2f}"
+    return f"{found.mean:+.2f}" + (f" ± {found.half_width:.2f}" if np.isfinite(found.half_width) else "")
 
 
 def _above(found: Estimate, least: float = 0.0) -> bool:
