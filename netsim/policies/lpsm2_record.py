@@ -3,7 +3,7 @@
 With `Lpsm2Config(record=True)` a policy keeps one `Round` an episode; after a run they are in
 `result.final_policy.record`.  The comparators know all episodes beforehand: the best fixed
 schedule of each context, and the best sequence of schedules with so many switches.  The episodes
-are those that the run had, as if they would have come the same under any schedule.
+are those that the run had, as if they would have come the same under any schedule::
 
     run = netsim.simulate(pages, Lpsm2(Lpsm2Config(record=True)))
     for context, past in by_context(run.final_policy.record).items():
