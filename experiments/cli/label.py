@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +61,13 @@ def label(
     from experiments.report.label import label_text, mapping_text
     from experiments.study import label as study
     from experiments.study.run import progress
+    from lpsm import samplers
 
+    keys = samplers.keys()
+    if algorithm not in keys:
+        near = get_close_matches(algorithm.lower(), keys, n=1)
+        hint = f", did you mean {near[0]}?" if near else ""
+        raise ValueError(f"--algorithm must be one of {', '.join(keys)}, got {algorithm!r}{hint}")
     config = study.LabelConfig(
         algorithm=algorithm, parameters=study.parse_parameters(parameters), seed=seed, window=window,
         normalize=normalize,

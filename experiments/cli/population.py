@@ -169,7 +169,8 @@ def _run(
             advance()
 
         stream(study.compute, missing(), pool, accept)
-    click.echo(str(report), err=True)
+    if report.format:  # a workload is read without one
+        click.echo(str(report), err=True)
     if not names:
         raise ValueError(f"{trace}: there is no page in it")
     return names

@@ -55,7 +55,7 @@ def tune(
     as_json: bool,
     **model: Any,
 ) -> None:
-    r"""Recommend a power-save setting for TRAFFIC.
+    """Recommend a power-save setting for TRAFFIC.
 
     TRAFFIC is any trace that lpsm pages reads (HAR, pcap, a table, Boston University or Home IP
     sessions) or a workload, one or several; without it, the Web model. The setting is chosen on
@@ -65,7 +65,7 @@ def tune(
     \b
     lpsm tune mine.har --think 30 --radio esp32-c3 --battery-mwh 5000
     lpsm tune condensed.tar.xz --member '*/con2.*' --max-slowdown 1.05
-    """
+    """  # noqa: D301 - the escape is a character that click reads
     from experiments.report.comparison import plain
     from experiments.report.tune import recommendation_text, tuning_text
     from experiments.study import sweep

@@ -47,7 +47,7 @@ PACKAGES = ("experiments", "lpsm", "netsim", "traces")
 
 
 def refuse_overwriting(read: Iterable[Path], written: Iterable[Path | None]) -> None:
-    """Refuse to write over what is read, or two results into one file.
+    """Refuse to write over what is read, two results into one file, or below a file.
 
     Raises
     ------
@@ -63,6 +63,20 @@ def refuse_overwriting(read: Iterable[Path], written: Iterable[Path | None]) -> 
                 f"an output must be a file of its own, got {path}, which is also read or written otherwise"
             )
         taken.add(path.resolve())
+        refuse_file(path.parent)
+
+
+def refuse_file(folder: Path) -> None:
+    """Refuse an output folder that is a file, or would lie below one.
+
+    Raises
+    ------
+    ValueError
+        Naming the file.
+    """
+    found = next((path for path in (folder, *folder.parents) if path.exists()), None)
+    if found is not None and not found.is_dir():
+        raise ValueError(f"the output must be a folder, {found} is a file")
 
 
 def write_file(path: Path, content: str | bytes) -> None:
@@ -311,10 +325,9 @@ class Store:
 
     def _check_replaceable(self, folder: Path) -> None:
         command = self.manifest["command"]
+        refuse_file(folder)
         if not folder.exists():
             return
-        if not folder.is_dir():
-            raise ValueError(f"the output must be a folder, {folder} is a file")
         present = {path.name for path in folder.iterdir()}
         if not present:
             folder.rmdir()

@@ -138,7 +138,7 @@ def test_an_output_folder_that_cannot_be_made_or_is_not_ours_is_named(
     complaint: Callable[..., str], tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("")
-    assert "Not a directory" in complaint("compare", *SMALL, "--out", tmp_path / "file" / "out")
+    assert "the output must be a folder, " in complaint("compare", *SMALL, "--out", tmp_path / "file" / "out")
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "letter.txt").write_text("dear")
     assert "home" in complaint("compare", *SMALL, "--out", tmp_path / "home")

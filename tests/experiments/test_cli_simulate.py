@@ -79,6 +79,15 @@ def test_the_default_round_trip_given_explicitly_changes_nothing(lpsm: Run, work
     assert lpsm("simulate", workload, "--rtt", "0.0402").stdout == lpsm("simulate", workload).stdout
 
 
+def test_no_output_can_lie_below_a_file(complaint: Callable[..., str], workload: Path, tmp_path: Path) -> None:
+    (tmp_path / "afile").write_text("mine")
+    for option in ("--out", "--polls", "--intervals"):
+        for name in ("afile/x.csv", "afile/deeper/x.csv"):
+            line = complaint("simulate", workload, option, tmp_path / name)
+            assert f"the output must be a folder, {tmp_path / 'afile'} is a file" in line
+    assert (tmp_path / "afile").read_text() == "mine"
+
+
 @pytest.mark.parametrize(
     ("arguments", "rule"),
     [

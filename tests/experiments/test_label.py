@@ -214,7 +214,8 @@ def test_options_change_what_they_say(lpsm: Run, table: Path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--algorithm", "ssmx"), "key must be one of perceptron"),
+        (("--algorithm", "ssm"), "--algorithm must be one of perceptron, "),
+        (("--algorithm", "ssm"), ", got 'ssm', did you mean ssmd?"),
         (("--algorithm", "ssmd", "--param", "b=1"), "'ssmd' takes the parameters ['K', 'a'], got ['b']"),
         (("--algorithm", "ssmd", "--param", "K=-1"), "K must be positive, got -1"),
         (("--algorithm", "ssmd", "--param", "K"), "a parameter must be NAME=VALUE, got 'K'"),

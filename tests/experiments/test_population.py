@@ -241,4 +241,5 @@ def test_members_choose_sessions_and_a_workload_is_one_user(
     assert rows_of(tmp_path / "short")["elapsed_s"].max() < 3 * 31
     one = lpsm(*population(workload, tmp_path / "one", "--policies", "none,psm", "--json"))
     assert json.loads(one.stdout)["users"] == 1
+    assert one.stderr == ""
     assert rows_of(tmp_path / "one")["pages"].tolist() == [3, 3]

@@ -153,6 +153,14 @@ def test_a_page_somebody_else_wrote_is_not_replaced(tmp_path):
     assert (tmp_path / "RESULTS.md").read_text() == "my results"
 
 
+@pytest.mark.parametrize("name", ["afile", "afile/deeper"])
+def test_an_output_that_is_a_file_is_said_to_be_one(tmp_path, name):
+    (tmp_path / "afile").write_text("mine")
+    ran = reproduce("thesis/counterexample-4-3", "--size", "smoke", "--out", str(tmp_path / name))
+    assert str(ran.exception) == f"the output must be a folder, {tmp_path / 'afile'} is a file"
+    assert (tmp_path / "afile").read_text() == "mine"
+
+
 def test_an_interrupted_experiment_keeps_its_finished_runs_and_goes_on(tmp_path, monkeypatch):
     experiment = all_experiments()["thesis/theorem-7"]
     setup = Setup(size="smoke")

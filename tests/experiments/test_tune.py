@@ -192,6 +192,12 @@ def test_bad_input_is_one_line_and_leaves_nothing(
     assert not (tmp_path / "out").exists()
 
 
+def test_help_shows_the_examples_line_by_line(lpsm: Run) -> None:
+    text = lpsm("tune", "--help").stdout
+    assert "\n  lpsm tune mine.har --think 30 --radio esp32-c3 --battery-mwh 5000\n" in text
+    assert "\\b" not in text
+
+
 def test_a_single_page_cannot_be_tuned_on(complaint: Callable[..., str], tmp_path: Path) -> None:
     path = tmp_path / "one.jsonl"
     path.write_text('{"page": "a", "request_bytes": 300, "reply_bytes": 5000, "think_s": 2.0}\n')
