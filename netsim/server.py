@@ -88,9 +88,17 @@ def draw_each(pages: Sequence[Page], delays: Sequence[ServerDelay], rng: np.rand
 
     Raises
     ------
+    TypeError
+        If they are no sequence of delays.
     ValueError
         If there is not one delay a page.
     """
+    wanted = "server_delays must be a sequence of ServerDelay, one a page"
+    if not isinstance(delays, Sequence):
+        raise TypeError(f"{wanted}, got {delays!r}")
+    for number, delay in enumerate(delays):
+        if not isinstance(delay, ServerDelay):
+            raise TypeError(f"{wanted}, got {delay!r} for page {number}")
     if len(delays) != len(pages):
         raise ValueError(f"server_delays must be one a page ({len(pages)}), got {len(delays)}")
     drawn = [delay.draw([page], rng) for page, delay in zip(pages, delays, strict=True)]

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,6 +117,8 @@ def simulate(
 
     Raises
     ------
+    TypeError
+        If the policy is neither name nor policy, or what is pushed or a server's delay is of another type.
     ValueError
         If there is neither page nor message, a page or a message breaks a rule (sizes at least 1, times not negative,
         messages in order), server delays are not one a page, or the policy is unknown or plans a wake-up that is no
@@ -125,7 +129,7 @@ def simulate(
     if engine not in _ENGINES:
         raise ValueError(f"engine must be one of {', '.join(_ENGINES)}, got {engine!r}")
     config = SimulationConfig() if config is None else config
-    workload, messages = Workload.of(pages), list(push)
+    workload, messages = Workload.of(pages), _messages(push)
     if workload or not messages:
         _check(workload)
     _check_messages(messages)
@@ -267,6 +271,20 @@ def _check(workload: Workload) -> None:
         total += page.think_s
     if total > _LATEST_S:
         raise ValueError(f"think times must add up to at most {_LATEST_S:g} s, got {total:g}")
+
+
+def _messages(push: Any) -> list[Message]:
+    wanted = "push must be messages, traces.traffic.Message(at_s, size_bytes)"
+    if not isinstance(push, Iterable):
+        raise TypeError(f"{wanted}, got {push!r}")
+    messages = list(push)
+    for number, message in enumerate(messages):
+        if not isinstance(message, Message):
+            raise TypeError(f"{wanted}, got {message!r} as message {number}")
+        values: tuple[Any, ...] = message
+        if not isinstance(values[0], Real) or not isinstance(values[1], Integral):
+            raise TypeError(f"message {number}: at_s must be a number and size_bytes a whole one, got {message}")
+    return messages
 
 
 def _check_messages(messages: Sequence[Message]) -> None:

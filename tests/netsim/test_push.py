@@ -135,6 +135,24 @@ def test_a_bad_message_is_named_with_the_rule_and_the_value(push, message):
         netsim.simulate([], push=push)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"push": "abc"}, r"push must be messages, traces.traffic.Message\(.*\), got 'a' as message 0"),
+        ({"push": [Message(0.5, 9), (1.0, 100)]}, r"push must be messages, .* got \(1.0, 100\) as message 1"),
+        ({"push": 1.0}, "push must be messages, .* got 1.0"),
+        ({"push": [Message("soon", 9)]}, "message 0: at_s must be a number and size_bytes a whole one, got .*'soon'"),
+        ({"push": [Message(1.0, 9.5)]}, "message 0: at_s must be a number and size_bytes a whole one, got .*9.5"),
+        ({"server_delays": 1.0}, "server_delays must be a sequence of ServerDelay, one a page, got 1.0"),
+        ({"server_delays": [1.0]}, "server_delays must be a sequence of ServerDelay, .* got 1.0 for page 0"),
+        ({"server_delays": "a"}, "server_delays must be a sequence of ServerDelay, .* got 'a' for page 0"),
+    ],
+)
+def test_an_argument_of_another_type_is_named_with_what_it_must_be(arguments, message):
+    with pytest.raises(TypeError, match=message):
+        netsim.simulate([Page("p", 300, 5000)], **arguments)
+
+
 def test_servers_that_are_alike_are_the_server_of_the_world_and_others_differ_by_page():
     work = [Page(f"p{i}", 300, 5000, ((300, 2000),), 2.0) for i in range(4)]
     delay = netsim.ServerDelay.parse("lognormal:0.5:0.8")
