@@ -10,7 +10,7 @@ from typing import NamedTuple
 from experiments.study.parts import configuration_digest, journal_of
 from experiments.study.store import JOURNAL, MANIFEST
 
-__all__ = ["Verdict", "verify"]
+__all__ = ["Verdict", "records", "verify"]
 
 
 class Verdict(NamedTuple):
@@ -72,6 +72,11 @@ def verify(folder: Path) -> Verdict:
     if finished:
         problems += [f"{name}: not in the manifest" for name in sorted(present - set(listed) - {MANIFEST, JOURNAL})]
     return Verdict(command, finished, whole, problems)
+
+
+def records(folder: Path) -> list[Path]:
+    """Return the folders below `folder` that are results, in order; none if it is results itself."""
+    return [] if (folder / MANIFEST).exists() else sorted(path.parent for path in folder.rglob(MANIFEST))
 
 
 def _inside(name: str) -> bool:

@@ -76,3 +76,21 @@ def test_a_manifest_cannot_lead_out_of_its_folder(lpsm: Run, tmp_path: Path) -> 
     (folder / "manifest.json").write_text(json.dumps({"command": "x", "configuration": {}, "files": files}))
     result = lpsm("verify", folder, "--json")
     assert [problem.rpartition(": ")[2] for problem in json.loads(result.stdout)["problems"]] == ["missing", "missing"]
+
+
+def test_folders_of_results_below_a_folder_are_all_checked(lpsm: Run, tmp_path: Path) -> None:
+    out = tmp_path / "papers"
+    for name in ("thesis/counterexample-4-3", "thesis/theorem-7"):
+        assert lpsm("reproduce", name, "--size", "smoke", "--jobs", "1", "--out", out).exit_code == 0
+    result = lpsm("verify", out)
+    n_files = sum(path.name != "manifest.json" for path in (out / "thesis").rglob("*.*"))
+    assert (result.exit_code, result.stdout) == (0, f"{out}: 2 folders of results, {n_files} files, all whole\n")
+    found = json.loads(lpsm("verify", out, "--json").stdout)
+    assert [Path(one["folder"]).name for one in found["records"]] == ["counterexample-4-3", "theorem-7"]
+    assert sum(one["whole"] for one in found["records"]) == n_files
+    (out / "thesis" / "theorem-7" / "claims.csv").write_text("")
+    result = lpsm("verify", out)
+    assert result.exit_code == 2
+    assert "thesis/theorem-7/claims.csv: not as it was written" in result.stderr
+    (tmp_path / "empty").mkdir()
+    assert "must hold a manifest.json" in lpsm("verify", tmp_path / "empty").stderr
