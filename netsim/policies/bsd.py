@@ -91,8 +91,11 @@ def positive_fraction(policy: str, p: str | float | Fraction) -> Fraction:
     ValueError
         If it is no number above 0.
     """
+    text = str(p)
     try:
-        exact = Fraction(str(p))
+        if "e" in text.lower() and not 1e-99 < float(text) < 1e99:  # as a fraction it could fill the memory
+            raise ValueError
+        exact = Fraction(text)
     except (ValueError, ZeroDivisionError):
         raise ValueError(f"p of {policy} must be a number above 0, got {p!r}") from None
     if exact <= 0:

@@ -98,6 +98,7 @@ def test_a_policy_has_one_canonical_name(spec, name):
         ("bsd:0", "p of bsd must be above 0"),
         ("bsd:-0.5", "p of bsd must be above 0"),
         ("bsd:nan", "p of bsd must be a number"),
+        ("bsd:1e999999999", "p of bsd must be a number above 0"),
         ("none:1", "none takes no parameter"),
         ("lpsm:exp", "no parameter or log"),
     ],
