@@ -105,36 +105,11 @@ class Endpoint:
     """
 
     __slots__ = (
-        "_ack_sent",
-        "_closed",
-        "_config",
-        "_cwnd",
-        "_deadline_ns",
-        "_duplicates",
-        "_end",
-        "_env",
-        "_established",
-        "_expected",
-        "_min_rto_ns",
-        "_next",
-        "_on_message",
-        "_on_open",
-        "_out_of_order",
-        "_peer_has_all",
-        "_received",
-        "_recover",
-        "_recovering",
-        "_rto_ns",
-        "_rttvar_ns",
-        "_send",
-        "_srtt_ns",
-        "_ssthresh",
-        "_timed_ns",
-        "_timed_seq",
-        "_timer_ns",
-        "_unacked",
-        "peer",
-    )
+        "_ack_sent", "_closed", "_config", "_cwnd", "_deadline_ns", "_duplicates", "_end", "_env",
+        "_established", "_expected", "_min_rto_ns", "_next", "_on_message", "_on_open", "_out_of_order",
+        "_peer_has_all", "_received", "_recover", "_recovering", "_rto_ns", "_rttvar_ns", "_send", "_srtt_ns",
+        "_ssthresh", "_timed_ns", "_timed_seq", "_timer_ns", "_unacked", "peer",
+    )  # fmt: skip
 
     def __init__(
         self,

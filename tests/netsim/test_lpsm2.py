@@ -6,49 +6,19 @@ import numpy as np
 import pytest
 
 import netsim
-import traces
 from lpsm.schedules import NEVER_NS, Schedule, standard_schedules, table, walk
-from netsim import express, streams
+from netsim import express
 from netsim.policies import make
-from netsim.policies.awareness import HostAccount, LinkAccount
-from netsim.policies.host import HoldThenBeacons, HostBoundedSlowdown
 from netsim.policies.lpsm2 import CONTEXTS, Lpsm2, Lpsm2Config
 from netsim.policies.lpsm2_record import by_context
-from netsim.policies.protocol import Frame, HostFrame, View
+from tests.netsim.clients import LOGNORMAL, MS, Client, web
 from traces.records import Page
 
-MS = 1_000_000
 BEACON = 100 * MS
 STANDARD = standard_schedules()
 
 
 # -- by hand
-
-
-class Client:
-    """Calls a policy as a station would, with frames of named connections."""
-
-    def __init__(self, policy):
-        self.policy = policy
-
-    def sent(self, at_ms, connection, *, size=340, opening=False):
-        host = HostFrame(connection, opening, 0 if opening else size - 40, False, True)
-        at = round(at_ms * MS)
-        self.policy.observe(Frame(True, at, at, 40 if opening else size, self._host(host)))
-
-    def received(self, at_ms, connection, *, size=1500, reached_ms=None, opening=False, completes=False, wanted=True):
-        host = HostFrame(connection, opening, 0 if opening else size - 40, completes, wanted)
-        reached = round((at_ms if reached_ms is None else reached_ms) * MS)
-        self.policy.observe(Frame(False, round(at_ms * MS), reached, 40 if opening else size, self._host(host)))
-
-    def idle(self, at_ms):
-        return self.policy.plan(View("idle", round(at_ms * MS), None, None, 0, 0, (), None))
-
-    def beacon(self, at_ms, waiting=0):
-        return self.policy.plan(View("beacon", round(at_ms * MS), None, None, 0, waiting, (), None))
-
-    def _host(self, host):
-        return host if self.policy.host_aware else None
 
 
 def recording(**settings):
@@ -202,39 +172,6 @@ def test_messages_have_a_price_of_their_own_if_asked_for():
     assert shared.prices_w == pytest.approx([6.0, 6.0])
 
 
-def test_the_link_forgets_when_a_connection_is_opened_from_sleep_but_not_from_awake():
-    def count(at_ns, size, *, sent=True, asleep=False):
-        account.observe(Frame(sent, at_ns, at_ns, size, None), asleep=asleep)
-        return account.opening, account.arriving, account.waiting
-
-    account = LinkAccount()
-    assert count(1, 340) == (0, 0, 1)
-    assert count(2, 340) == (0, 0, 2)
-    assert count(3, 40) == (1, 0, 2)  # another connection
-    assert count(4, 40, sent=False) == (0, 0, 2)  # its answer
-    assert count(4, 40) == (0, 0, 2)  # the end of the handshake
-    assert count(5, 1500, sent=False) == (0, 1, 1)
-    assert count(5, 40) == (0, 1, 1)  # an acknowledgement
-    assert count(6, 700, sent=False) == (0, 0, 1)
-    assert count(7, 40, asleep=True) == (1, 0, 0)
-    assert count(8, 340) == (1, 0, 1)
-    assert count(8 + 10_000 * MS, 340, sent=False) == (0, 0, 0)  # too late for any answer
-
-
-def test_the_link_forgets_after_ten_seconds_of_silence():
-    policy = Lpsm2(Lpsm2Config(record=True), host_aware=False)
-    client = Client(policy)
-    client.sent(1000, "a")
-    plan = client.idle(1001)
-    while plan.wake_ns < 11_000 * MS:
-        assert plan.repeat_ns == 0
-        plan = client.beacon(plan.wake_ns / MS)
-    client.beacon(plan.wake_ns / MS)
-    client.sent(90_000, "b", opening=True)
-    client.idle(90_001)
-    assert [(r.context, r.arrived) for r in policy.record] == [("W1", False), ("I", False)]
-
-
 # -- in the simulator
 
 
@@ -261,13 +198,6 @@ def test_what_the_followed_schedule_is_charged_is_what_the_simulator_charges(hos
         assert round((run.latency_s[0] - always.latency_s[0]) * 1e9) == delay
         for_frames.add(round(run.awake_s * 1e9) - awake)
     assert len(for_frames) == 1
-
-
-def web(seed, n=100):
-    return traces.generate(n, streams.generator(seed, streams.WORKLOAD))
-
-
-LOGNORMAL = netsim.SimulationConfig(server_delay=netsim.ServerDelay.parse("lognormal:0.5:0.8"))
 
 
 def slowdown_and_energy(policy, seed, world, n=100):
@@ -325,40 +255,6 @@ def test_every_part_can_be_taken_away_and_makes_a_difference(settings):
         for s in ({}, settings)
     )
     assert less != whole
-
-
-class BothAccounts(Lpsm2):
-    """Follows the host's account, and compares what the link infers at every episode."""
-
-    def __init__(self):
-        super().__init__()
-        self.link, self.compared = LinkAccount(), []
-
-    def observe(self, frame):
-        self.link.observe(frame, asleep=frame.at_ns > self._awake_until_ns)
-        super().observe(frame)
-
-    def plan(self, view):
-        if view.event == "idle":
-            self.link.forget_after(view.now_ns)
-            pair = [(bool(a.opening), bool(a.arriving), a.waiting) for a in (self._account, self.link)]
-            self.compared.append((*pair, self._account.waiting and self._account.oldest_ns,
-                                  self.link.waiting and self.link.oldest_ns))  # fmt: skip
-        return super().plan(view)
-
-
-@pytest.mark.parametrize(("world", "in_order"), [(LOGNORMAL, 0.6), (netsim.SimulationConfig(), 0.99)])
-def test_the_link_infers_nearly_always_what_the_host_knows(world, in_order):
-    compared = []
-    for seed in (2005, 2006):
-        policy = netsim.simulate(web(seed), BothAccounts(), config=world, seed=seed).final_policy
-        compared += policy.compared[1:]
-    same = [host == link for host, link, *_ in compared]
-    assert len(compared) > 1000
-    assert np.mean(same) > 0.9
-    oldest = [(known, inferred) for host, link, known, inferred in compared if host == link and host[2]]
-    assert all(inferred >= known for known, inferred in oldest)  # replies need not come in the order of requests
-    assert np.mean([inferred == known for known, inferred in oldest]) > in_order
 
 
 @pytest.mark.parametrize("policy", ["lpsm2", "lpsm2-link"])
@@ -447,57 +343,3 @@ def test_rounds_can_be_priced_anew():
     energy = 0.7 * one.awake_ns * 1e-9 + 0.0015 * one.beacons
     np.testing.assert_allclose(one.costs_at(3.0), energy + 3.0 * one.delay_ns * 1e-9 / 4, rtol=1e-12)
     np.testing.assert_allclose(by_context([one], 3.0)["W4"].costs, [one.costs_at(3.0)])
-
-
-# -- the rules that learn nothing
-
-
-def test_bounded_slowdown_of_the_host_keeps_the_bound_while_it_waits_and_naps_otherwise():
-    ours, phase = HostBoundedSlowdown("0.2"), make("bsd-phase:0.2")
-    client = Client(ours)
-    assert client.idle(20) == (20 * MS, 5000 * MS, True, 5000 * MS, False)
-    client.sent(60, "a")
-    view = View("idle", 61 * MS, 60 * MS, None, 0, 0, (), None)
-    assert ours.plan(view) == phase.plan(view)
-    view = View("beacon", 400 * MS, 60 * MS, None, 100 * MS, 0, (), None)
-    assert ours.plan(view) == phase.plan(view)
-    client.received(470, "a", size=1500)
-    view = View("idle", 470 * MS, 60 * MS, 470 * MS, 0, 0, (), None)
-    assert ours.plan(view) == phase.plan(view)  # the reply is not complete
-    client.received(480, "a", size=200, completes=True)
-    assert client.idle(480).wake_ns == 5400 * MS
-
-
-@pytest.mark.parametrize("p", ["0.05", "0.2", "1"])
-def test_bounded_slowdown_of_the_host_has_the_latencies_of_the_link_and_less_energy(p):
-    pages = [Page(f"p{i}", 300, 1000, (), 3.0 + i * 0.0137) for i in range(40)]
-    config = netsim.SimulationConfig(server_delay=netsim.ServerDelay.parse("exponential:0.6"))
-    ours, phase = (netsim.simulate(pages, f"{kind}:{p}", config=config, seed=3) for kind in ("bsd-host", "bsd-phase"))
-    np.testing.assert_allclose(ours.latency_s, phase.latency_s, atol=0.1)
-    assert ours.latency_s.mean() == pytest.approx(phase.latency_s.mean(), rel=5e-3)
-    assert ours.energy.total_j < phase.energy.total_j
-
-
-def test_hold_stays_awake_then_listens_to_each_beacon_while_waiting():
-    rule = HoldThenBeacons(50)
-    client = Client(rule)
-    assert client.idle(0).wake_ns == 5000 * MS
-    client.sent(120, "a")
-    plan = rule.plan(View("idle", 121 * MS, 120 * MS, None, 0, 0, (), None))
-    assert plan == (170 * MS, 200 * MS, True, BEACON, False)
-    client.received(640, "a", completes=True)
-    assert client.idle(640).wake_ns == 5600 * MS
-
-
-def test_hold_delays_nothing_that_comes_within_its_time():
-    pages = web(4, 30)
-    ours, none = netsim.simulate(pages, "hold"), netsim.simulate(pages, "none")
-    np.testing.assert_array_equal(ours.latency_s, none.latency_s)
-
-
-def test_the_host_keeps_no_account_of_what_is_over():
-    policy = netsim.simulate(web(2008, 30), "lpsm2", config=LOGNORMAL).final_policy
-    account = policy._account
-    assert isinstance(account, HostAccount)
-    assert not account.outstanding
-    assert account._asked_ns == {}

@@ -1,0 +1,56 @@
+"""The rules that know what the host waits for and learn nothing."""
+
+import numpy as np
+import pytest
+
+import netsim
+from netsim.policies import make
+from netsim.policies.host import HoldThenBeacons, HostBoundedSlowdown
+from netsim.policies.protocol import View
+from tests.netsim.clients import MS, Client, web
+from traces.records import Page
+
+BEACON = 100 * MS
+
+
+def test_bounded_slowdown_of_the_host_keeps_the_bound_while_it_waits_and_naps_otherwise():
+    ours, phase = HostBoundedSlowdown("0.2"), make("bsd-phase:0.2")
+    client = Client(ours)
+    assert client.idle(20) == (20 * MS, 5000 * MS, True, 5000 * MS, False)
+    client.sent(60, "a")
+    view = View("idle", 61 * MS, 60 * MS, None, 0, 0, (), None)
+    assert ours.plan(view) == phase.plan(view)
+    view = View("beacon", 400 * MS, 60 * MS, None, 100 * MS, 0, (), None)
+    assert ours.plan(view) == phase.plan(view)
+    client.received(470, "a", size=1500)
+    view = View("idle", 470 * MS, 60 * MS, 470 * MS, 0, 0, (), None)
+    assert ours.plan(view) == phase.plan(view)  # the reply is not complete
+    client.received(480, "a", size=200, completes=True)
+    assert client.idle(480).wake_ns == 5400 * MS
+
+
+@pytest.mark.parametrize("p", ["0.05", "0.2", "1"])
+def test_bounded_slowdown_of_the_host_has_the_latencies_of_the_link_and_less_energy(p):
+    pages = [Page(f"p{i}", 300, 1000, (), 3.0 + i * 0.0137) for i in range(40)]
+    config = netsim.SimulationConfig(server_delay=netsim.ServerDelay.parse("exponential:0.6"))
+    ours, phase = (netsim.simulate(pages, f"{kind}:{p}", config=config, seed=3) for kind in ("bsd-host", "bsd-phase"))
+    np.testing.assert_allclose(ours.latency_s, phase.latency_s, atol=0.1)
+    assert ours.latency_s.mean() == pytest.approx(phase.latency_s.mean(), rel=5e-3)
+    assert ours.energy.total_j < phase.energy.total_j
+
+
+def test_hold_stays_awake_then_listens_to_each_beacon_while_waiting():
+    rule = HoldThenBeacons(50)
+    client = Client(rule)
+    assert client.idle(0).wake_ns == 5000 * MS
+    client.sent(120, "a")
+    plan = rule.plan(View("idle", 121 * MS, 120 * MS, None, 0, 0, (), None))
+    assert plan == (170 * MS, 200 * MS, True, BEACON, False)
+    client.received(640, "a", completes=True)
+    assert client.idle(640).wake_ns == 5600 * MS
+
+
+def test_hold_delays_nothing_that_comes_within_its_time():
+    pages = web(4, 30)
+    ours, none = netsim.simulate(pages, "hold"), netsim.simulate(pages, "none")
+    np.testing.assert_array_equal(ours.latency_s, none.latency_s)
