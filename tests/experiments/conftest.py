@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from experiments.cli import main
+from tests.experiments.browsing import make, population
 
 
 @pytest.fixture
@@ -44,3 +45,18 @@ def workload(tmp_path: Path) -> Path:
         '{"page": "c", "request_bytes": 300, "reply_bytes": 40000, "think_s": 1.0, "issue_s": 9.0}\n'
     )
     return path
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write twelve sessions of browsing."""
+    return make(tmp_path_factory.mktemp("browsing") / "sessions", 12)
+
+
+@pytest.fixture(scope="module")
+def folder(trace: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Run the population of these sessions."""
+    out = tmp_path_factory.mktemp("population") / "out"
+    result = CliRunner().invoke(main, population(trace, out, "--by", "session"))
+    assert result.exit_code == 0, result.output
+    return out

@@ -9,31 +9,17 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 import netsim
 import traces
-from experiments.cli import main
 from experiments.report.population import population_text
 from experiments.study import population as study
 from experiments.study.population_summary import by_activity, summary
-from tests.experiments.browsing import contents, make, population
+from tests.experiments.browsing import contents, population
 
 Run = Callable[..., Result]
 POLICIES = "none,psm:100,bsd:1,lpsm:log"
-
-
-@pytest.fixture(scope="module")
-def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make(tmp_path_factory.mktemp("browsing") / "sessions", 12)
-
-
-@pytest.fixture(scope="module")
-def folder(trace: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("population") / "out"
-    result = CliRunner().invoke(main, population(trace, out, "--by", "session"))
-    assert result.exit_code == 0, result.output
-    return out
 
 
 def rows_of(folder: Path) -> pd.DataFrame:

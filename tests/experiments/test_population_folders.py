@@ -21,19 +21,6 @@ from tests.experiments.browsing import contents, damaged, make, population
 Run = Callable[..., Result]
 
 
-@pytest.fixture(scope="module")
-def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make(tmp_path_factory.mktemp("browsing") / "sessions", 12)
-
-
-@pytest.fixture(scope="module")
-def folder(trace: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("population") / "out"
-    result = CliRunner().invoke(main, population(trace, out, "--by", "session"))
-    assert result.exit_code == 0, result.output
-    return out
-
-
 def test_resuming_repeats_what_is_not_whole_and_nothing_else(
     lpsm: Run, folder: Path, trace: Path, tmp_path: Path
 ) -> None:
