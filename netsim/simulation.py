@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from simpy import Event
 
-from netsim import express, policies, streams
+from lpsm import randomness
+from netsim import express, policies
 from netsim.access_point import AccessPoint, LinkConfig
 from netsim.browser import Browser, Trip
 from netsim.clock import Clock
@@ -142,9 +143,9 @@ def simulate(
     if not reason and engine == "auto" and _is_small(workload) and not express.is_ready(policy):
         reason = "done before the twin would be compiled"
     clock = Clock()
-    access_point = AccessPoint(clock, config.link, streams.generator(seed, streams.LOSS))
+    access_point = AccessPoint(clock, config.link, randomness.generator(seed, randomness.LOSS))
     browser = _browser(clock, access_point, policy, config, alone=True)
-    server = streams.generator(seed, streams.SERVER)
+    server = randomness.generator(seed, randomness.SERVER)
     if server_delays is None:
         delays = config.server_delay.draw(workload, server)
     else:
@@ -202,7 +203,7 @@ def simulate_cell(
     if not given:
         raise ValueError("a cell must have at least one client, got none")
     clock = Clock()
-    access_point = AccessPoint(clock, config.link, streams.generator(seed, streams.LOSS))
+    access_point = AccessPoint(clock, config.link, randomness.generator(seed, randomness.LOSS))
     members: list[tuple[Workload, Policy]] = []
     trips: dict[int, Trip] = {}
     visits = []
@@ -216,7 +217,7 @@ def simulate_cell(
         _check(workload)
         members.append((workload, _own(policy, config)))
         browser = _browser(clock, access_point, members[-1][1], config, alone=False)
-        delays = config.server_delay.draw(workload, streams.generator(seed, streams.SERVER, place))
+        delays = config.server_delay.draw(workload, randomness.generator(seed, randomness.SERVER, place))
         visits.append(clock.process(visit(place, browser, delays)))
     clock.run(until=clock.all_of(visits))
     nothing = np.empty((0, 3), dtype=np.int64)

@@ -21,7 +21,7 @@ def generate(n_pages: int, seed: int, out: Path | None, as_json: bool) -> None:
     The pages are those that lpsm compare draws for the same seed.
     """
     import traces
-    from netsim.streams import WORKLOAD, generator
+    from lpsm.randomness import WORKLOAD, generator
 
     if seed < 0:
         raise ValueError(f"--seed must be at least 0, got {seed}")

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from experiments.datasets import Stream
 from experiments.papers.registry import Rows, Setup
 from lpsm import samplers
-from netsim.streams import POLICY, WORKLOAD, generator
+from lpsm.randomness import POLICY, WORKLOAD, generator
 
 __all__ = [
     "ABOVE_1",

@@ -16,7 +16,7 @@ import pandas as pd
 
 import netsim
 import traces
-from netsim.streams import generator
+from lpsm.randomness import generator
 
 __all__ = ["BASELINE", "Frames", "Generated", "Recorded", "Task", "frames", "simulate", "tasks", "warm_up"]
 

@@ -21,7 +21,7 @@ import pandas as pd
 import netsim
 from experiments.study.compare import LIMIT, PAGE_AWAKE, page_slowdowns, ratio, reference_energies
 from experiments.study.sweep import BASELINE, Frames, Generated, Recorded
-from netsim import streams
+from lpsm import randomness
 
 __all__ = ["CANDIDATES", "Rule", "Tuning", "choose", "front", "measure", "split", "tune", "units"]
 
@@ -105,7 +105,7 @@ def units(
         for session in recorded:
             for page in session.recorded:
                 number = len(cut)
-                rng = streams.generator(seed, streams.SPLIT, 1 + number)
+                rng = randomness.generator(seed, randomness.SPLIT, 1 + number)
                 phases = rng.uniform(0.0, beacon_interval_ns * 1e-9, visits + 1)
                 pause = page.think_s if think_s is None else think_s
                 first = page._replace(issue_s=float(phases[-1]), think_s=pause + float(phases[0]))
@@ -119,7 +119,7 @@ def units(
 
 def split(names: Sequence[str], seed: int) -> tuple[list[str], list[str]]:
     """Return the units to choose on (half of them, rounded down) and those held out."""
-    order = streams.generator(seed, streams.SPLIT).permutation(len(names))
+    order = randomness.generator(seed, randomness.SPLIT).permutation(len(names))
     half = len(names) // 2
     return [names[i] for i in sorted(order[:half])], [names[i] for i in sorted(order[half:])]
 

@@ -30,9 +30,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from lpsm import randomness
 from lpsm import schedules as expert
 from lpsm.experts import LearnAlpha, StaticExpert, alpha_grid
-from netsim import streams
 from netsim.policies.awareness import HostAccount, LinkAccount
 from netsim.policies.bsd import number_text
 from netsim.policies.lpsm2_config import Lpsm2Config
@@ -105,7 +105,7 @@ class Lpsm2:
         self._learners = self._fresh_learners()
         self._best: list[int] = [int(learner.weights.argmax()) for learner in self._learners]
         seed = config.sample_seed
-        self._draw = None if seed is None else streams.generator(seed, streams.POLICY)
+        self._draw = None if seed is None else randomness.generator(seed, randomness.POLICY)
         self._shortest_ns = round(config.shortest_s * 1e9)
         # the episode
         self._open = False

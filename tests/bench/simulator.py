@@ -17,9 +17,9 @@ import simpy
 
 import netsim
 import traces
+from lpsm import randomness
 from lpsm._compile import compiled
 from lpsm.polling import PollingConfig, PollingLearner, polling_round
-from netsim import streams
 from tests.bench.compare import PROGRAM, seconds
 from traces.records import Page
 
@@ -70,7 +70,7 @@ def learner_s(policy, polls):
 
 def workloads(n):
     """Both kinds of pages by name."""
-    web = list(traces.generate(n, streams.generator(0, streams.WORKLOAD)))
+    web = list(traces.generate(n, randomness.generator(0, randomness.WORKLOAD)))
     fixed = [Page(page.page, 300, 12_000, ((300, 12_000),) * 3, page.think_s) for page in web]
     return {"Web model": web, f"{PACKETS} packets": fixed}
 

@@ -2,7 +2,7 @@
 
 import netsim
 import traces
-from netsim import streams
+from lpsm import randomness
 from netsim.policies.protocol import Frame, HostFrame, View
 
 MS = 1_000_000
@@ -36,4 +36,4 @@ class Client:
 
 
 def web(seed, n=100):
-    return traces.generate(n, streams.generator(seed, streams.WORKLOAD))
+    return traces.generate(n, randomness.generator(seed, randomness.WORKLOAD))

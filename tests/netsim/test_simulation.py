@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import netsim
-from netsim import streams
+from lpsm import randomness
 from netsim.server import ServerDelay
 from tests.netsim.worlds import World
 from traces.records import Page
@@ -59,7 +59,7 @@ def test_compared_policies_meet_the_same_server():
     single = [page._replace(objects=(), issue_s=100.0 * i) for i, page in enumerate(PAGES)]
     plain = netsim.simulate(single)
     base = plain.pages.latency_s
-    drawn = config.server_delay.draw(single, streams.generator(7, streams.SERVER)) / 1e9
+    drawn = config.server_delay.draw(single, randomness.generator(7, randomness.SERVER)) / 1e9
     slow = netsim.simulate(single, config=config, seed=7).pages.latency_s
     assert np.allclose(slow - base, drawn, atol=1e-9)
     bounded = netsim.simulate(single, "bsd:0.1", config=config, seed=7).pages.latency_s
@@ -108,7 +108,7 @@ def test_a_bad_page_is_named_with_the_rule_and_the_value(pages, message):
         (lambda: netsim.LinkConfig(wired_mbps=0), "wired_mbps must be above 0"),
         (lambda: netsim.RadioConfig(asleep_mw=-1), "asleep_mw must be at least 0"),
         (lambda: netsim.RadioConfig(awake_mw=1, asleep_mw=2), "awake_mw must be at least asleep_mw"),
-        (lambda: streams.generator(-1, streams.LOSS), "seed must be at least 0"),
+        (lambda: randomness.generator(-1, randomness.LOSS), "seed must be at least 0"),
     ],
 )
 def test_a_bad_parameter_is_refused(make, message):

@@ -21,8 +21,8 @@ from experiments.papers.registry import Claim, Experiment, Record, Rows, Setup, 
 from experiments.study.compare import estimate
 from lpsm import samplers
 from lpsm.bounds.low_noise import adaptive_labels, adaptive_regret, supervised_regret_of_spectrum
+from lpsm.randomness import POLICY, WORKLOAD, generator
 from lpsm.synthetic_streams import linear_noise
-from netsim.streams import POLICY, WORKLOAD, generator
 
 __all__ = ["EXPERIMENTS"]
 

@@ -21,7 +21,7 @@ from experiments.papers import readings as read
 from experiments.papers.news import FROM_1_TO_5, NEWS, Case, counts, make, question, run_cases, sweep
 from experiments.papers.registry import Claim, Experiment, Record, Rows, Verdict
 from experiments.papers.verdicts import shown
-from netsim.streams import POLICY, generator
+from lpsm.randomness import POLICY, generator
 
 __all__ = ["EXPERIMENTS"]
 

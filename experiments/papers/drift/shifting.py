@@ -23,7 +23,7 @@ from experiments.figures.papers import lines
 from experiments.papers.registry import Claim, Experiment, Record, Rows, Setup, Verdict
 from experiments.study.compare import estimate
 from lpsm import samplers
-from netsim.streams import POLICY, SPLIT, WORKLOAD, generator
+from lpsm.randomness import POLICY, SPLIT, WORKLOAD, generator
 
 __all__ = ["EXPERIMENTS"]
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 import netsim
 import traces
 from experiments.papers.registry import Rows, Setup
-from netsim.streams import WORKLOAD, generator
+from lpsm.randomness import WORKLOAD, generator
 from traces.traffic import Traffic, draw, stalls
 
 __all__ = [

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from experiments.papers.registry import Rows, Setup
 from lpsm import samplers
+from lpsm.randomness import POLICY, SPLIT, WORKLOAD, generator
 from lpsm.synthetic_streams import drifting
-from netsim.streams import POLICY, SPLIT, WORKLOAD, generator
 
 __all__ = ["FULL", "RATES", "SAMPLERS", "WINDOWS", "run", "sweep"]
 

@@ -30,8 +30,8 @@ from experiments.study.compare import estimate, ratio
 from lpsm import LearnAlpha, hindsight
 from lpsm.bounds.experts import fixed_share_partition_loss
 from lpsm.polling import BEACON_MS, ENERGY_TERMS
+from lpsm.randomness import WORKLOAD, generator
 from netsim.policies.lpsm import Lpsm
-from netsim.streams import WORKLOAD, generator
 
 __all__ = ["EXPERIMENTS", "regrets"]
 

@@ -22,8 +22,8 @@ from experiments.papers.verdicts import below, shown
 from experiments.study.compare import estimate
 from lpsm import samplers
 from lpsm.bounds.risk import average_risk, penalised_hypothesis, selected_risk
+from lpsm.randomness import WORKLOAD, generator
 from lpsm.synthetic_streams import linear_noise, separable
-from netsim.streams import WORKLOAD, generator
 
 __all__ = ["EXPERIMENTS"]
 

@@ -24,8 +24,8 @@ from experiments.papers.verdicts import below, pivot
 from experiments.study.compare import estimate
 from lpsm import samplers
 from lpsm.bounds.second_order import log_determinant, second_order_limit, second_order_mistakes
+from lpsm.randomness import WORKLOAD, generator
 from lpsm.synthetic_streams import separable
-from netsim.streams import WORKLOAD, generator
 
 __all__ = ["EXPERIMENTS"]
 

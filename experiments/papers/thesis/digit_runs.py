@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from experiments.papers.registry import Setup
 from lpsm import samplers
-from netsim.streams import POLICY, SPLIT, generator
+from lpsm.randomness import POLICY, SPLIT, generator
 
 __all__ = [
     "DATA",

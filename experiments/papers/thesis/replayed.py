@@ -23,7 +23,7 @@ from experiments.figures.replay import competition, losses, weights
 from experiments.papers.registry import Claim, Experiment, Record, Rows, Setup, Verdict
 from experiments.study.replay import ReplayConfig, details
 from lpsm.bounds.experts import learn_alpha_asymptotic_regret
-from netsim.streams import generator
+from lpsm.randomness import generator
 
 __all__ = ["EXPERIMENTS"]
 

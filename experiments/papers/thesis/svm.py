@@ -37,7 +37,7 @@ from experiments.papers.thesis.digit_runs import (
 )
 from experiments.papers.verdicts import shown
 from experiments.study.compare import Estimate, estimate
-from netsim.streams import POLICY, generator
+from lpsm.randomness import POLICY, generator
 
 __all__ = ["EXPERIMENTS"]
 

@@ -24,7 +24,7 @@ from experiments.papers.news import ABOVE_1, NEWS, Case, counts, make, question,
 from experiments.papers.registry import Claim, Experiment, Record, Rows, Setup, Verdict
 from experiments.papers.verdicts import shown
 from experiments.study.compare import estimate
-from netsim.streams import POLICY, generator
+from lpsm.randomness import POLICY, generator
 
 __all__ = ["EXPERIMENTS"]
 
