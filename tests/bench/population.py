@@ -8,7 +8,6 @@ shared pages counted in each, sampled every 50 ms.  The last rows are the parts 
 from __future__ import annotations
 
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from pathlib import Path
 import netsim
 import traces
 from experiments.study import population as study
+from tests.real_data import DATA
 
 PROGRAM = [sys.executable, "-c", "from experiments.cli import main; main()"]
 SOME = ("con1[0-2]*", "con1*", "con[12]*", "con[1-4]*", "con[1-6]*", "con*")
@@ -29,8 +29,7 @@ POLICIES = ("none", "psm:100", "bsd:1", "lpsm:log", "lpsm")
 
 def data() -> Path | None:
     """The archive, if it is here."""
-    root = Path(os.environ.get("LPSM_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
-    path = root / "bu-www-client" / "condensed.tar.xz"
+    path = DATA / "bu-www-client" / "condensed.tar.xz"
     return path if path.exists() else None
 
 

@@ -2,18 +2,15 @@
 
 import csv
 import json
-import os
 from collections import defaultdict
-from pathlib import Path
 
 import pytest
 
 import netsim
+from tests.real_data import DATA
 from traces.records import Page
 
-REFERENCE = (
-    Path(os.environ.get("LPSM_DATA", Path(__file__).parents[3] / "shared" / "data")).parent / "reference" / "ns2"
-)
+REFERENCE = DATA.parent / "reference" / "ns2"
 
 MIXED = (500, 40_000, 1_500, 8_000, 3_000, 100_000, 700, 2_500, 12_000, 6_000, 900, 20_000)
 # Measured by ns-2.35 (FullTcp Reno, window 20, 5 Mb/s + 0.1 ms, 10 Mb/s + 20 ms), requests of 300 B, seconds.

@@ -1,22 +1,18 @@
 """Where real traces are, if they are there, and Home IP records made to measure."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from tests.real_data import DATA
 from traces import ucb
 
 
 @pytest.fixture(scope="session")
 def data():
     """The folder of real data; tests that need it are skipped where it is absent."""
-    default = Path(__file__).resolve().parents[2].parent / "shared" / "data"
-    folder = Path(os.environ.get("LPSM_DATA", default))
-    if not folder.is_dir():
+    if not DATA.is_dir():
         pytest.skip("no real data here: set LPSM_DATA")
-    return folder
+    return DATA
 
 
 def records(n, start_s=846_890_000, step_us=100_000, clients=20, url=b"GET 1234567..gif HTTP/1.0"):

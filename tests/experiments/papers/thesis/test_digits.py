@@ -1,10 +1,9 @@
-"""Experiments on bought labels: digits of section 4.6 with its SVMs, and streams that drift."""
+"""Digits of section 4.6 of the thesis, and its SVMs: labels bought, folds, and what a record says."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.papers.ours import stream_runs, streams
 from experiments.papers.thesis import digit_runs, digits, label_curves, svm
 from experiments.papers.thesis.digit_runs import KEYS, Fold, Trace, trace
 from experiments.study.label import first_touch
@@ -189,66 +188,3 @@ def test_simple_asks_about_what_lies_nearest_to_the_plane():
     fold = Fold(0, X, y, near, np.where(near[:, 0] > 0.55, 1.0, -1.0), rng)
     assert svm.labels_needed(fold, 0.0, 1000.0, simple=True) < 12
     assert svm.labels_needed(fold, 0.0, 1000.0, simple=False) > 80
-
-
-# -- streams -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def stream_rows():
-    task = {"stream": "elec2", "seed": 1, "run": 0, "rates": [0.1, 0.4], "rounds": 900, "stand_in": True, "folder": ""}
-    return stream_runs.run(task)
-
-
-def test_a_twin_asks_for_as_many_labels_and_nothing_is_counted_before_the_tuning_ends(stream_rows):
-    totals = pd.DataFrame(stream_rows["totals"])
-    for key in stream_runs.SAMPLERS:
-        for wanted in (0.1, 0.4):
-            own, twin = (totals[(totals.key == name) & (totals.wanted == wanted)] for name in (key, f"{key} at random"))
-            share = float(own.rate.iloc[0])
-            assert abs(share - float(twin.rate.iloc[0])) < 5 * np.sqrt(share * (1 - share) / 720) + 1e-9
-    windows = pd.DataFrame(stream_rows["windows"])
-    assert (windows.groupby(["key", "wanted"])["rounds"].sum() == 720).all()
-    full = totals[totals.key == "sop"].iloc[0]
-    own = windows[windows.key == "sop"]
-    assert np.average(own.accuracy, weights=own.rounds) == pytest.approx(full.accuracy)
-
-
-def test_repeating_a_label_repeats_the_last_that_was_there_to_repeat(stream_rows):
-    _, y = stream_runs._stream("elec2", "", True, 1)
-    y = y[:900]
-    totals = pd.DataFrame(stream_rows["totals"]).set_index("key")
-    assert totals.loc["no change", "accuracy"] == np.mean(y[180:] == y[179:-1])
-    coins = stream_runs.generator(1, stream_runs.POLICY, 50)
-    for wanted in (0.1, 0.4):
-        last, right = y[179], 0
-        for label, coin in zip(y[180:], coins.random(720), strict=True):
-            right += label == last
-            last = label if coin < wanted else last
-        found = pd.DataFrame(stream_rows["totals"])
-        found = found[(found.key == "last bought") & (found.wanted == wanted)]
-        assert float(found.accuracy.iloc[0]) == right / 720
-
-
-def test_a_sampler_that_is_no_better_than_chance_does_not_pass_for_better():
-    def record(ahead):
-        rng = np.random.default_rng(0)
-        rows, windows = [], []
-        for run in range(8):
-            for key in stream_runs.SAMPLERS:
-                base = 0.8 + 0.01 * rng.normal()
-                for name, accuracy in ((key, base + ahead), (f"{key} at random", base + 0.001 * rng.normal())):
-                    rows.append(
-                        {"run": run, "key": name, "wanted": 0.1, "rate": 0.1, "accuracy": accuracy, "f_measure": 0.5}
-                    )
-                    windows.append({"run": run, "key": name, "wanted": 0.1, "window": 0, "accuracy": accuracy})
-        return {"totals": pd.DataFrame(rows), "windows": pd.DataFrame(windows)}
-
-    claims = [claim for claim in streams.EXPERIMENTS[0].claims if "asking by chance, with" in claim.statement]
-    assert len(claims) == len(stream_runs.SAMPLERS)
-    for claim in claims:
-        assert claim.check(record(0.01)).holds
-        for ahead in (0.0, -0.01):
-            verdict = claim.check(record(ahead))
-            assert not verdict.holds
-            assert "by chance" in verdict.why_not

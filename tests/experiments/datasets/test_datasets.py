@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import os
 import pickle
 from math import log
 from pathlib import Path
@@ -20,17 +19,17 @@ from scipy import sparse
 from experiments import datasets
 from experiments.cli import main
 from experiments.datasets import texts
+from tests.real_data import DATA
 
-SHARED = Path(os.environ.get("LPSM_DATA", Path(__file__).parents[3] / "shared" / "data"))
 NUMBERS = st.floats(-1e6, 1e6, allow_subnormal=False)
 
 
 @pytest.fixture
 def folder(monkeypatch: pytest.MonkeyPatch) -> Path:
-    if not SHARED.is_dir():
+    if not DATA.is_dir():
         pytest.skip("no real data here: set LPSM_DATA")
-    monkeypatch.setenv("LPSM_DATA", str(SHARED))
-    return SHARED
+    monkeypatch.setenv("LPSM_DATA", str(DATA))
+    return DATA
 
 
 # -- files -------------------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import math
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from experiments.study import sweep
 from experiments.study.compare import compare
 from experiments.study.run import run
 from experiments.study.tune import Rule, choose, front, measure, split, tune, units
+from tests.real_data import DATA
 from traces import Page
 
 Run = Callable[..., Result]
@@ -205,8 +205,7 @@ def test_a_single_page_cannot_be_tuned_on(complaint: Callable[..., str], tmp_pat
 
 
 def test_a_har_gets_a_recommendation(lpsm: Run, tmp_path: Path) -> None:
-    data = Path(os.environ.get("LPSM_DATA", Path(__file__).parents[3] / "shared" / "data"))
-    har = data / "har" / "quirk_fiddler_noPages.har"
+    har = DATA / "har" / "quirk_fiddler_noPages.har"
     if not har.is_file():
         pytest.skip("no real data here: set LPSM_DATA")
     arguments = ["--think", "30", "--visits", "3", "--policies", "none,psm,bsd:1,dynamic", "--jobs", "1", "--json"]

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 
 from tests.bench.label import pairing_rows, reuters_rows
-
-SHARED = Path(os.environ.get("LPSM_DATA", Path(__file__).parents[3] / "shared" / "data"))
+from tests.real_data import DATA
 
 
 @pytest.fixture(autouse=True)
 def _data(monkeypatch: pytest.MonkeyPatch) -> None:
-    if not SHARED.is_dir():
+    if not DATA.is_dir():
         pytest.skip("no real data here: set LPSM_DATA")
-    monkeypatch.setenv("LPSM_DATA", str(SHARED))
+    monkeypatch.setenv("LPSM_DATA", str(DATA))
 
 
 @pytest.mark.long
