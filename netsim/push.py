@@ -19,7 +19,7 @@ from simpy import Event, Timeout
 from netsim.clock import Clock
 from netsim.station import Station
 from netsim.tcp import Endpoint, Packet, TcpConfig
-from traces.traffic import Message
+from traces.records import Message
 
 __all__ = ["PushChannel"]
 

@@ -31,8 +31,7 @@ from netsim.server import Server, ServerDelay, draw_each
 from netsim.station import Station
 from netsim.tcp import TcpConfig
 from traces.columns import Workload
-from traces.records import Page
-from traces.traffic import Message
+from traces.records import Message, Page
 
 __all__ = ["SimulationConfig", "SimulationResult", "simulate", "simulate_cell"]
 

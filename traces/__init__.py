@@ -5,8 +5,7 @@ from traces.detect import FORMATS, detect
 from traces.errors import TraceError
 from traces.grouping import GroupingRule, iter_pages, pages
 from traces.reading import Requests, batches, read, sessions
-from traces.records import Batch, Page, Report, Request, Session
-from traces.traffic import Message
+from traces.records import Batch, Message, Page, Report, Request, Session
 from traces.web_model import generate
 from traces.workload import read_workload, workload_line, write_workload
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from traces.errors import TraceError
 from traces.files import OnDamage, decompressed, open_trace, read_line
-from traces.records import REQUEST_DTYPE, UNKNOWN_REQUEST_BYTES, Batch, Report
+from traces.records import REQUEST_DTYPE, UNKNOWN_REQUEST_BYTES, UNKNOWN_WAIT_US, Batch, Report
 from traces.tape import Member, is_tar, members
 
 __all__ = ["SessionFile", "looks_like", "session_batches", "session_files", "user_of"]
@@ -154,7 +154,7 @@ def session_batches(session: SessionFile, report: Report, *, skip_damaged: bool 
         if not size:
             report.count("network_requests_of_size_0")
         server = servers.setdefault(_host(url), len(servers))
-        rows.append((moment, moment + delay, UNKNOWN_REQUEST_BYTES, size, 0, server, 0, at, len(url)))
+        rows.append((moment, moment + delay, UNKNOWN_REQUEST_BYTES, size, 0, server, 0, at, len(url), UNKNOWN_WAIT_US))
         urls.append(url)
         at += len(url)
         if len(rows) == _ROWS_A_BATCH:

@@ -8,37 +8,49 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
+from math import nan
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from traces.records import Page
+from traces.records import Message, Page
 
 __all__ = ["Workload"]
 
 
 class Workload(Sequence[Page]):
-    """Pages in the order in which they are browsed; a sequence of `Page`, equal to any other of the same pages.
+    """Pages in the order in which they are browsed, and what comes beside them; a sequence of `Page`.
+
+    It is equal to any other sequence of the same pages, and to another workload if the messages and the round trip
+    are the same as well.
 
     Attributes
     ----------
     names : sequence of str, length n
-        Their names.
+        Names of the pages.
     objects : array of int64, shape (n,)
         Number of embedded objects of each page.
     sizes : array of int64, shape (n + sum(objects), 2)
         Request and reply bytes, page after page, the HTML first, then its objects.
-    think_s, issue_s : array of float64, shape (n,)
-        As in `Page`; an `issue_s` that is not given is NaN.
+    think_s, issue_s, deadline_s : array of float64, shape (n,)
+        As in `Page`; an `issue_s` or a `deadline_s` that is not given is NaN.
+    waits_s : array of float64, shape (n + sum(objects),)
+        How long the server took for each exchange, in the order of `sizes`; NaN where it is not known.
+    messages : tuple of Message
+        What is pushed, in the order of time, on the clock of `issue_s`.
+    round_trip_s : float or None
+        The round trip to the servers, where the traffic was recorded and the recording tells it.
 
     >>> workload = Workload.of([Page("a", 300, 500, ((310, 9000),), 2.5), Page("b", 300, 700)])
-    >>> workload.sizes.tolist(), workload.objects.tolist(), workload[1]
-    ([[300, 500], [310, 9000], [300, 700]], [1, 0], Page(page='b', request_bytes=300, reply_bytes=700, \
-objects=(), think_s=0.0, issue_s=None))
+    >>> workload.sizes.tolist(), workload.objects.tolist(), workload[1].reply_bytes
+    ([[300, 500], [310, 9000], [300, 700]], [1, 0], 700)
     """
 
-    __slots__ = ("_pages", "issue_s", "names", "objects", "sizes", "think_s")
+    __slots__ = (
+        *("_pages", "deadline_s", "issue_s", "messages", "names", "objects"),
+        *("round_trip_s", "sizes", "think_s", "waits_s"),
+    )
 
     def __init__(
         self,
@@ -47,29 +59,37 @@ objects=(), think_s=0.0, issue_s=None))
         sizes: NDArray[np.int64],
         think_s: NDArray[np.float64],
         issue_s: NDArray[np.float64],
+        waits_s: NDArray[np.float64] | None = None,
+        deadline_s: NDArray[np.float64] | None = None,
+        messages: Iterable[Message] = (),
+        round_trip_s: float | None = None,
     ) -> None:
         self.names = names
         self.objects = objects
         self.sizes = sizes
         self.think_s = think_s
         self.issue_s = issue_s
+        self.waits_s = np.full(len(sizes), nan) if waits_s is None else waits_s
+        self.deadline_s = np.full(len(names), nan) if deadline_s is None else deadline_s
+        self.messages = tuple(messages)
+        self.round_trip_s = round_trip_s
         self._pages: Sequence[Page] | None = None
 
     @classmethod
-    def of(cls, pages: Iterable[Page]) -> Workload:
-        """Return the pages as a workload; one that is a workload already is returned as it is.
+    def of(cls, pages: Iterable[Page], messages: Iterable[Message] = (), round_trip_s: float | None = None) -> Workload:
+        """Return the pages, and what comes beside them, as a workload; one that is one already is returned as it is.
 
         Raises
         ------
         ValueError
-            If an object is not a pair.
+            If an object is not a pair, or waits are not one an exchange.
         """
         if isinstance(pages, Workload):
             return pages
         given = list(pages)
         n = len(given)
-        fields: tuple[Any, ...] = tuple(zip(*given, strict=True)) if given else ((),) * 6
-        names, requests, replies, groups, thinks, issues = fields
+        fields: tuple[Any, ...] = tuple(zip(*given, strict=True)) if given else ((),) * len(Page._fields)
+        names, requests, replies, groups, thinks, issues, waits, deadlines = fields
         objects = np.fromiter(map(len, groups), dtype=np.int64, count=n)
         embedded = np.fromiter(chain.from_iterable(chain.from_iterable(groups)), dtype=np.int64)
         if len(embedded) != 2 * objects.sum():
@@ -80,12 +100,23 @@ objects=(), think_s=0.0, issue_s=None))
         own[first] = True
         sizes[~own] = embedded.reshape(-1, 2)
         sizes[first, 0], sizes[first, 1] = requests, replies
-        if issues.count(None) == n:
-            issue_s = np.full(n, np.nan)
-        else:
-            # a NaN that was given is no time, and stays apart from none given
-            issue_s = np.array([np.nan if issue is None else issue if issue == issue else -np.inf for issue in issues])
-        workload = cls(names, objects, sizes, np.array(thinks, dtype=np.float64), issue_s)
+        waits_s = np.full(len(sizes), nan)
+        for at, page in zip(first.tolist(), given, strict=True) if any(waits) else ():
+            if len(page.waits_s) not in (0, 1 + len(page.objects)):
+                rule = f"waits_s must have one wait an exchange ({1 + len(page.objects)})"
+                raise ValueError(f"page {page.page!r}: {rule}, got {len(page.waits_s)}")
+            waits_s[at : at + len(page.waits_s)] = page.waits_s
+        workload = cls(
+            names,
+            objects,
+            sizes,
+            np.array(thinks, dtype=np.float64),
+            _instants(issues),
+            waits_s,
+            _instants(deadlines),
+            messages,
+            round_trip_s,
+        )
         workload._pages = given
         return workload
 
@@ -93,14 +124,17 @@ objects=(), think_s=0.0, issue_s=None))
         """Return the pages themselves, made when first asked for."""
         if self._pages is None:
             pairs = map(tuple, self.sizes.tolist())
+            waits = iter(self.waits_s.tolist())
+            times = (
+                [None if np.isnan(instant) else instant for instant in column.tolist()]
+                for column in (self.issue_s, self.deadline_s)
+            )
             self._pages = [
-                Page._make((name, *next(pairs), tuple(islice(pairs, n)), think, issue))
-                for name, n, think, issue in zip(
-                    self.names,
-                    self.objects.tolist(),
-                    self.think_s.tolist(),
-                    [None if np.isnan(issue) else issue for issue in self.issue_s.tolist()],
-                    strict=True,
+                Page._make(
+                    (name, *next(pairs), tuple(islice(pairs, n)), think, issue, _known(islice(waits, n + 1)), deadline)
+                )
+                for name, n, think, issue, deadline in zip(
+                    self.names, self.objects.tolist(), self.think_s.tolist(), *times, strict=True
                 )
             ]
         return self._pages
@@ -123,6 +157,22 @@ objects=(), think_s=0.0, issue_s=None))
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence):
             return NotImplemented
+        if isinstance(other, Workload) and (self.messages, self.round_trip_s) != (other.messages, other.round_trip_s):
+            return False
         return list(self.pages()) == list(other)
 
     __hash__ = None  # type: ignore[assignment]  # arrays may change
+
+
+def _instants(given: Sequence[float | None]) -> NDArray[np.float64]:
+    """Return instants as a column, NaN for those that are not given."""
+    if given.count(None) == len(given):
+        return np.full(len(given), nan)
+    # a NaN that was given is no time, and stays apart from none given
+    return np.array([nan if instant is None else instant if instant == instant else -np.inf for instant in given])
+
+
+def _known(waits: Iterable[float]) -> tuple[float, ...]:
+    """Return the waits of a page; none if none is known.  An unknown one is the same object everywhere, so equal."""
+    found = tuple(wait if wait == wait else nan for wait in waits)
+    return found if any(wait is not nan for wait in found) else ()

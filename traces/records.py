@@ -3,7 +3,9 @@
 Readers yield `Batch`es, structured arrays with one row a request; a row becomes
 a light `Request` only where somebody asks for it.  A `Page` is what a person
 asked for: one HTML document and its embedded objects.  It is deliberately free
-of times inside the page, because those are what the simulator computes.
+of times inside the page, because those are what the simulator computes; only
+how long the servers took is kept, where a trace tells it.  A `Message` is what
+a server sent without being asked.
 """
 
 from __future__ import annotations
@@ -19,10 +21,13 @@ __all__ = [
     "BY_SUFFIX",
     "DOCUMENT",
     "EMBEDDED",
+    "MESSAGE",
     "PART",
     "REQUEST_DTYPE",
     "UNKNOWN_REQUEST_BYTES",
+    "UNKNOWN_WAIT_US",
     "Batch",
+    "Message",
     "Page",
     "Report",
     "Request",
@@ -33,8 +38,12 @@ __all__ = [
 UNKNOWN_REQUEST_BYTES = 300
 """Size taken for a request whose trace does not tell it."""
 
-BY_SUFFIX, DOCUMENT, EMBEDDED, PART = range(4)
-"""What a trace says of a request: nothing, it opens a page, its kind is embedded, it is part of the open page."""
+UNKNOWN_WAIT_US = -1
+"""Stands for the time that a server took where the trace does not tell it."""
+
+BY_SUFFIX, DOCUMENT, EMBEDDED, PART, MESSAGE = range(5)
+"""What a trace says of a request: nothing, it opens a page, its kind is embedded, it is part of the open page,
+it is no request at all but a message that the server sent unasked (and has 0 request bytes)."""
 
 REQUEST_DTYPE = np.dtype(
     [
@@ -47,6 +56,7 @@ REQUEST_DTYPE = np.dtype(
         ("kind", np.uint8),
         ("url_at", np.int64),  # place in the text of the batch
         ("url_bytes", np.int64),
+        ("wait_us", np.int64),  # time the server took, UNKNOWN_WAIT_US where the trace does not tell
     ]
 )
 
@@ -62,6 +72,14 @@ class Request(NamedTuple):
     reply_bytes: int
     url: str = ""
     kind: int = BY_SUFFIX
+    wait_us: int = UNKNOWN_WAIT_US
+
+
+class Message(NamedTuple):
+    """Something a server writes to the client of its own accord: at `at_s` seconds, `size_bytes` of payload."""
+
+    at_s: float
+    size_bytes: int
 
 
 class Page(NamedTuple):
@@ -72,7 +90,8 @@ class Page(NamedTuple):
     page : str
         Its name; the same page may be browsed several times.
     request_bytes, reply_bytes : int
-        Size of the request for the HTML and of the reply, payload only, both at least 1.
+        Size of the request for the HTML, at least 1, and of the reply; payload only.  A reply of 0 bytes is an
+        upload without an answer, complete when its last byte is acknowledged.
     objects : tuple of (int, int)
         (request bytes, reply bytes) of the embedded objects, in the order in which they are asked for.
     think_s : float
@@ -80,6 +99,12 @@ class Page(NamedTuple):
     issue_s : float or None
         If given, the page is issued at this time, or when the previous page is complete and thought
         about, whichever is later.
+    waits_s : tuple of float
+        How long the server took for each exchange, from the whole request to the first byte of the reply, in
+        seconds: the HTML first, then the objects.  NaN where it is not known; empty if nothing is known.
+    deadline_s : float or None
+        When the page must be complete, on the clock of `issue_s`, as the player of a stream knows it; None if
+        nothing depends on it.
     """
 
     page: str
@@ -88,6 +113,8 @@ class Page(NamedTuple):
     objects: tuple[tuple[int, int], ...] = ()
     think_s: float = 0.0
     issue_s: float | None = None
+    waits_s: tuple[float, ...] = ()
+    deadline_s: float | None = None
 
 
 class Session(NamedTuple):
@@ -169,21 +196,10 @@ class Batch:
     def requests(self) -> Iterator[Request]:
         """Yield the rows as light tuples, in the order of the trace."""
         text, client_name, server_name = self.text, self.client_name, self.server_name
-        names = (
-            "client",
-            "server",
-            "start_us",
-            "end_us",
-            "request_bytes",
-            "reply_bytes",
-            "url_at",
-            "url_bytes",
-            "kind",
-        )
-        lists = [self.columns[name].tolist() for name in names]
-        for client, server, start, end, request, reply, at, size, kind in zip(*lists, strict=True):
+        columns = zip(*(self.columns[name].tolist() for name in REQUEST_DTYPE.names or ()), strict=True)
+        for start, end, request, reply, client, server, kind, at, size, wait in columns:
             url = text[at : at + size].decode("latin-1")
-            yield Request(client_name(client), server_name(server), start, end, request, reply, url, kind)
+            yield Request(client_name(client), server_name(server), start, end, request, reply, url, kind, wait)
 
 
 def batch_of(requests: Sequence[Request]) -> Batch:
@@ -196,7 +212,7 @@ def batch_of(requests: Sequence[Request]) -> Batch:
     for request, url in zip(requests, urls, strict=True):
         client = clients.setdefault(request.client, len(clients))
         server = servers.setdefault(request.server, len(servers))
-        rows.append((*request[2:6], client, server, request.kind, at, len(url)))
+        rows.append((*request[2:6], client, server, request.kind, at, len(url), request.wait_us))
         at += len(url)
     columns = np.array(rows, dtype=REQUEST_DTYPE)
     return Batch(columns, b"".join(urls), list(clients).__getitem__, list(servers).__getitem__)

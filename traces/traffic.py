@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from traces.records import Page
+from traces.records import Message, Page
 from traces.web_model import generate
 
 __all__ = ["KINDS", "Message", "Traffic", "draw", "push_messages", "stalls", "stream", "web"]
@@ -41,13 +41,6 @@ SEGMENT_BYTES, SEGMENT_S = (200_000, 500_000), (2.0, 4.0)
 VIEWING_S, PAUSE_S = (60.0, 180.0), (60.0, 240.0)
 PHASE_S = 300.0
 SECONDS_A_PAGE = 55.0  # of the Web model, to say how many pages fill a time
-
-
-class Message(NamedTuple):
-    """Something a server writes to the client of its own accord: at `at_s` seconds, `size_bytes` of payload."""
-
-    at_s: float
-    size_bytes: int
 
 
 class Traffic(NamedTuple):

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from traces.errors import TraceError
 from traces.files import read_line
-from traces.records import REQUEST_DTYPE, UNKNOWN_REQUEST_BYTES, Batch, Report
+from traces.records import REQUEST_DTYPE, UNKNOWN_REQUEST_BYTES, UNKNOWN_WAIT_US, Batch, Report
 
 __all__ = ["MAX_URL_BYTES", "RECORD_DTYPE", "UNKNOWN", "Records", "batches", "binary", "lines", "pack", "showtrace"]
 
@@ -206,6 +206,7 @@ def batches(records: Iterator[Records], report: Report) -> Iterator[Batch]:
         columns["reply_bytes"] = header + fixed["body_bytes"]
         columns["client"] = fixed["client"]
         columns["server"] = (fixed["server"].astype(np.uint64) << np.uint64(16)) | fixed["server_port"]
+        columns["wait_us"] = UNKNOWN_WAIT_US
         columns["url_at"] = url_at
         columns["url_bytes"] = fixed["url_bytes"]
         report.count("requests", len(columns))

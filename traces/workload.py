@@ -1,22 +1,31 @@
-"""The workload file: one page a line, as JSON, in the order in which the pages are browsed.
+"""The workload file: what a client does, one JSON object a line.
 
-A line is ``{"page": "w0", "issue_s": 1.0, "request_bytes": 433, "reply_bytes": 9319, "objects": [[369, 4665]],
-"think_s": 40.1}``; `issue_s`, `objects` and `think_s` may be missing (no fixed time, none, 0).  A file that is
-one JSON array of such objects is read as well.  Anything else in a file is an error that names the line:
-a name that is not known may be a misspelt one, and a workload is never read in part.
+There are three kinds of lines, in any order between each other.
+
+* A **page**, in the order in which the pages are browsed: ``{"page": "w0", "issue_s": 1.0, "request_bytes": 433,
+  "reply_bytes": 9319, "objects": [[369, 4665]], "think_s": 40.1, "waits_s": [0.25, null], "deadline_s": 5.0}``.
+  `issue_s` (no fixed time), `objects` (none), `think_s` (0), `waits_s` (how long the server took for the page and
+  each object, null where it is not known) and `deadline_s` (none) may be missing.  A reply of 0 bytes is an upload.
+* A **message** that the server pushes, in the order of time: ``{"message_bytes": 412, "at_s": 63.2}``.
+* The **round trip** to the servers that was recorded, at most once: ``{"round_trip_s": 0.031}``.
+
+A file that is one JSON array of such objects is read as well.  Anything else in a file is an error that names the
+line: a name that is not known may be a misspelt one, and a workload is never read in part.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from math import isfinite
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from math import isfinite, nan
 from os import PathLike
 from typing import Any, BinaryIO
 
+from traces.columns import Workload
 from traces.errors import TraceError
 from traces.files import open_trace, read_line, replacing
-from traces.records import Page
+from traces.records import Message, Page
 
 __all__ = ["MAX_REPLY_BYTES", "read_workload", "workload_line", "write_workload"]
 
@@ -27,71 +36,109 @@ _MAX_LINE_BYTES = 1 << 24
 _MAX_ARRAY_BYTES = 1 << 27
 _MAX_OBJECTS = 100_000
 _REQUIRED = ("page", "request_bytes", "reply_bytes")
-_KNOWN = frozenset((*_REQUIRED, "objects", "think_s", "issue_s"))
+_OF_PAGE = frozenset((*_REQUIRED, "objects", "think_s", "issue_s", "waits_s", "deadline_s"))
+_OF_MESSAGE = frozenset(("message_bytes", "at_s"))
+_NOTHING = "a workload must hold at least one page or message"
 
 
-def read_workload(path: str | PathLike[str]) -> list[Page]:
-    """Read the pages of a workload, plain or packed with gzip or xz.
+def read_workload(path: str | PathLike[str]) -> Workload:
+    """Read a workload, plain or packed with gzip or xz.
 
     Returns
     -------
-    list of Page
-        At least one, in the order of the file.
+    Workload
+        A sequence of the pages, in the order of the file, with the messages and the round trip beside them.
 
     Raises
     ------
     TraceError
         If a line breaks a rule: path, line, rule and value are in the message.
     """
-    pages = []
-    earlier: float | None = None
+    pages: list[Page] = []
+    messages: list[Message] = []
+    round_trip_s: float | None = None
+    latest: dict[str, float] = {}
     with open_trace(path) as stream:
         for where, fields in _records(stream, path):
-            page = _page(fields, path, where)
-            if page.issue_s is not None:
-                if earlier is not None and page.issue_s < earlier:
-                    rule = f"issue_s must not run backwards (the page before has {earlier})"
-                    raise TraceError(path, where, rule, page.issue_s)
-                earlier = page.issue_s
-            pages.append(page)
-    if not pages:
-        raise TraceError(path, "", "a workload must hold at least one page", "none")
+            record = _record(fields, path, where)
+            if isinstance(record, float):
+                if round_trip_s is not None:
+                    raise TraceError(path, where, "a workload must hold at most one round trip", f"another, {record}")
+                round_trip_s = record
+                continue
+            _check_order(record, latest, path, where)
+            if isinstance(record, Page):
+                pages.append(record)
+            else:
+                messages.append(record)
+    if not pages and not messages:
+        raise TraceError(path, "", _NOTHING, "none")
+    return Workload.of(pages, messages, round_trip_s)
+
+
+def write_workload(
+    path: str | PathLike[str],
+    records: Iterable[Page | Message],
+    round_trip_s: float | Callable[[], float | None] | None = None,
+) -> int:
+    """Write pages and messages, one a line, and return the number of pages; the file is whole or untouched.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    records : Workload, or iterable of Page and Message
+        Pages in the order in which they are browsed, messages in the order of time.
+    round_trip_s : float or callable, optional
+        The round trip to the servers, or what tells it after the last record; that of a `Workload` by itself.
+    """
+    if isinstance(records, Workload):
+        round_trip_s = records.round_trip_s if round_trip_s is None else round_trip_s
+        records = chain(records, records.messages)
+    pages = lines = 0
+    latest: dict[str, float] = {}
+
+    def write(line: str) -> None:
+        nonlocal lines
+        lines += 1
+        record = _record(json.loads(line), path, f"line {lines}")
+        if not isinstance(record, float):
+            _check_order(record, latest, path, f"line {lines}")
+        file.write(line.encode())
+
+    with replacing(path) as file:
+        for record in records:
+            write(workload_line(record))
+            pages += isinstance(record, Page)
+        if not lines:
+            raise TraceError(path, "", _NOTHING, "none")
+        known_s = round_trip_s() if callable(round_trip_s) else round_trip_s
+        if known_s is not None:
+            write(json.dumps({"round_trip_s": float(known_s)}) + "\n")
     return pages
 
 
-def write_workload(path: str | PathLike[str], pages: Iterable[Page]) -> int:
-    """Write pages one a line and return their number; the file is whole or untouched.
-
-    Raises
-    ------
-    ValueError
-        If there is no page, or one that could not be read back.
-    """
-    count = 0
-    with replacing(path) as file:
-        for page in pages:
-            line = workload_line(page)
-            _page(json.loads(line), path, f"line {count + 1}")
-            file.write(line.encode())
-            count += 1
-        if not count:
-            raise TraceError(path, "", "a workload must hold at least one page", "none")
-    return count
-
-
-def workload_line(page: Page) -> str:
-    r"""Return the line of one page; equal pages give equal bytes.
+def workload_line(record: Page | Message) -> str:
+    r"""Return the line of one page or message; equal ones give equal bytes.
 
     >>> workload_line(Page("a", 300, 500))
     '{"page": "a", "request_bytes": 300, "reply_bytes": 500, "objects": [], "think_s": 0.0}\n'
+    >>> workload_line(Message(63.25, 412))
+    '{"message_bytes": 412, "at_s": 63.25}\n'
     """
-    fields: dict[str, object] = {"page": page.page}
-    if page.issue_s is not None:
-        fields["issue_s"] = float(page.issue_s)
-    fields["request_bytes"] = int(page.request_bytes)
-    fields["reply_bytes"] = int(page.reply_bytes)
-    fields["objects"] = [[int(request), int(reply)] for request, reply in page.objects]
-    fields["think_s"] = float(page.think_s)
+    if isinstance(record, Message):
+        return json.dumps({"message_bytes": int(record.size_bytes), "at_s": float(record.at_s)}) + "\n"
+    fields: dict[str, object] = {"page": record.page}
+    if record.issue_s is not None:
+        fields["issue_s"] = float(record.issue_s)
+    fields["request_bytes"] = int(record.request_bytes)
+    fields["reply_bytes"] = int(record.reply_bytes)
+    fields["objects"] = [[int(request), int(reply)] for request, reply in record.objects]
+    fields["think_s"] = float(record.think_s)
+    if record.waits_s:
+        fields["waits_s"] = [float(wait) if wait == wait else None for wait in record.waits_s]
+    if record.deadline_s is not None:
+        fields["deadline_s"] = float(record.deadline_s)
     return json.dumps(fields) + "\n"
 
 
@@ -126,15 +173,46 @@ def _json(text: bytes, path: str | PathLike[str], where: str) -> Any:
         raise TraceError(path, where, f"a line must be whole JSON in UTF-8 ({reason})", start) from None
 
 
-def _page(fields: object, path: str | PathLike[str], where: str) -> Page:
+def _record(fields: object, path: str | PathLike[str], where: str) -> Page | Message | float:
+    """Return what a line holds: a page, a message, or the round trip in seconds."""
     if not isinstance(fields, dict):
         raise TraceError(path, where, "a page must be a JSON object", fields)
+    if "round_trip_s" in fields:
+        _only(fields, frozenset(("round_trip_s",)), "a round trip", path, where)
+        return _seconds(fields["round_trip_s"], "round_trip_s", path, where)
+    if "message_bytes" in fields:
+        _only(fields, _OF_MESSAGE, "a message", path, where)
+        if "at_s" not in fields:
+            raise TraceError(path, where, "a message must have at_s", "only message_bytes")
+        size = _size(fields["message_bytes"], "message_bytes", path, where)
+        return Message(_seconds(fields["at_s"], "at_s", path, where), size)
     for key in _REQUIRED:
         if key not in fields:
             raise TraceError(path, where, f"a page must have {key}", f"only {', '.join(map(str, fields)) or 'nothing'}")
+    _only(fields, _OF_PAGE, "a page", path, where)
+    return _page(fields, path, where)
+
+
+def _check_order(record: Page | Message, latest: dict[str, float], path: str | PathLike[str], where: str) -> None:
+    """Refuse a page or a message that is earlier than the one of its kind before it."""
+    if isinstance(record, Page):
+        kind, name, moment = "page", "issue_s", record.issue_s
+    else:
+        kind, name, moment = "message", "at_s", record.at_s
+    if moment is None:
+        return
+    if moment < latest.get(kind, 0.0):
+        raise TraceError(path, where, f"{name} must not run backwards (the {kind} before has {latest[kind]})", moment)
+    latest[kind] = moment
+
+
+def _only(fields: dict[Any, object], known: frozenset[str], what: str, path: str | PathLike[str], where: str) -> None:
     for key in fields:
-        if key not in _KNOWN:
-            raise TraceError(path, where, f"a page has only the fields {', '.join(sorted(_KNOWN))}", key)
+        if key not in known:
+            raise TraceError(path, where, f"{what} has only the fields {', '.join(sorted(known))}", key)
+
+
+def _page(fields: dict[Any, Any], path: str | PathLike[str], where: str) -> Page:
     name = fields["page"]
     if not isinstance(name, str) or not name:
         raise TraceError(path, where, "page must be a name", name)
@@ -146,21 +224,27 @@ def _page(fields: object, path: str | PathLike[str], where: str) -> Page:
     for pair in objects:
         if not isinstance(pair, list) or len(pair) != 2:
             raise TraceError(path, where, "an object must be a pair [request bytes, reply bytes]", pair)
-        pairs.append((_size(pair[0], "request", path, where), _size(pair[1], "reply", path, where)))
-    issue = fields.get("issue_s")
+        pairs.append((_size(pair[0], "request", path, where), _size(pair[1], "reply", path, where, least=0)))
+    waits = fields.get("waits_s", [])
+    if not isinstance(waits, list) or len(waits) not in (0, 1 + len(pairs)):
+        rule = f"waits_s must be a list of one wait an exchange ({1 + len(pairs)})"
+        raise TraceError(path, where, rule, len(waits) if isinstance(waits, list) else type(waits).__name__)
+    issue, deadline = fields.get("issue_s"), fields.get("deadline_s")
     return Page(
         page=name,
         request_bytes=_size(fields["request_bytes"], "request_bytes", path, where),
-        reply_bytes=_size(fields["reply_bytes"], "reply_bytes", path, where),
+        reply_bytes=_size(fields["reply_bytes"], "reply_bytes", path, where, least=0),
         objects=tuple(pairs),
         think_s=_seconds(fields.get("think_s", 0.0), "think_s", path, where),
         issue_s=None if issue is None else _seconds(issue, "issue_s", path, where),
+        waits_s=tuple(nan if wait is None else _seconds(wait, "a wait", path, where) for wait in waits),
+        deadline_s=None if deadline is None else _seconds(deadline, "deadline_s", path, where),
     )
 
 
-def _size(value: object, name: str, path: str | PathLike[str], where: str) -> int:
-    if type(value) is not int or not 1 <= value <= MAX_REPLY_BYTES:
-        raise TraceError(path, where, f"{name} must be a whole number in [1, {MAX_REPLY_BYTES}]", value)
+def _size(value: object, name: str, path: str | PathLike[str], where: str, least: int = 1) -> int:
+    if type(value) is not int or not least <= value <= MAX_REPLY_BYTES:
+        raise TraceError(path, where, f"{name} must be a whole number in [{least}, {MAX_REPLY_BYTES}]", value)
     return value
 
 

@@ -214,8 +214,18 @@ def _gathered(
                 yield name, len(browsed), tuple(_page(*row) for rows in browsed for row in rows)
 
 
-def _page(page: str, request: int, reply: int, objects: list[list[int]], *times: Any) -> traces.Page:
-    return traces.Page(page, request, reply, tuple((wanted, given) for wanted, given in objects), *times)
+def _page(
+    page: str,
+    request: int,
+    reply: int,
+    objects: list[list[int]],
+    think_s: float,
+    issue_s: float | None,
+    waits_s: list[float],
+    deadline_s: float | None,
+) -> traces.Page:
+    pairs = tuple((wanted, given) for wanted, given in objects)
+    return traces.Page(page, request, reply, pairs, think_s, issue_s, tuple(waits_s), deadline_s)
 
 
 def tasks(

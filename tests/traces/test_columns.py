@@ -1,5 +1,7 @@
 """Columns hold exactly what the pages hold."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,33 +9,69 @@ from hypothesis import strategies as st
 
 import netsim
 from traces.columns import Workload
-from traces.records import Page
+from traces.records import Message, Page
 
 size = st.integers(1, 2**41)
 seconds = st.floats(0, 1e6)
-workloads = st.lists(
-    st.builds(
-        Page,
-        page=st.text(min_size=1),
-        request_bytes=size,
-        reply_bytes=size,
-        objects=st.lists(st.tuples(size, size), max_size=4).map(tuple),
-        think_s=seconds,
-        issue_s=st.none() | seconds,
-    ),
-    max_size=6,
-)
+
+
+@st.composite
+def some_pages(draw):
+    objects = tuple(draw(st.lists(st.tuples(size, size), max_size=4)))
+    waits = draw(st.lists(seconds | st.just(math.nan), min_size=1 + len(objects), max_size=1 + len(objects)))
+    return Page(
+        page=draw(st.text(min_size=1)),
+        request_bytes=draw(size),
+        reply_bytes=draw(size | st.just(0)),
+        objects=objects,
+        think_s=draw(seconds),
+        issue_s=draw(st.none() | seconds),
+        waits_s=tuple(waits) if any(wait == wait for wait in waits) else (),
+        deadline_s=draw(st.none() | seconds),
+    )
+
+
+workloads = st.lists(some_pages(), max_size=6)
 
 
 @given(workloads)
 def test_pages_made_from_columns_are_those_that_the_columns_were_made_from(pages):
     workload = Workload.of(pages)
-    again = Workload(workload.names, workload.objects, workload.sizes, workload.think_s, workload.issue_s)
+    again = Workload(
+        workload.names,
+        workload.objects,
+        workload.sizes,
+        workload.think_s,
+        workload.issue_s,
+        workload.waits_s,
+        workload.deadline_s,
+    )
     assert list(again) == pages
     assert again == pages == workload
     assert again[1:] == pages[1:]
     assert len(again.sizes) == len(pages) + sum(len(page.objects) for page in pages)
     assert Workload.of(again) is again
+
+
+def test_waits_stand_in_the_order_of_the_exchanges_and_are_nan_where_nothing_is_known():
+    workload = Workload.of(
+        [Page("a", 300, 500), Page("b", 300, 500, ((1, 2),), waits_s=(0.5, np.nan)), Page("c", 1, 0)]
+    )
+    assert np.array_equal(workload.waits_s, [np.nan, 0.5, np.nan, np.nan], equal_nan=True)
+    assert len(workload.waits_s) == len(workload.sizes)
+    with pytest.raises(ValueError, match=r"page 'a': waits_s must have one wait an exchange \(2\), got 1"):
+        Workload.of([Page("a", 300, 500, ((1, 2),), waits_s=(0.5,))])
+
+
+def test_workloads_with_other_messages_or_another_round_trip_are_not_equal():
+    pages = [Page("a", 300, 500)]
+    plain = Workload.of(pages)
+    assert plain == pages
+    for other in (Workload.of(pages, [Message(1.0, 5)]), Workload.of(pages, round_trip_s=0.1)):
+        assert other == pages
+        assert other != plain
+    assert plain.messages == ()
+    assert plain.round_trip_s is None
 
 
 def test_columns_and_pages_are_simulated_alike():

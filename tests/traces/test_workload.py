@@ -3,40 +3,52 @@
 import gzip
 import json
 import lzma
+import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import traces
-from traces import Page, TraceError
+from traces import Message, Page, TraceError, Workload
 
 GOOD = {"page": "a", "request_bytes": 300, "reply_bytes": 500, "objects": [[1, 2]], "think_s": 1.5}
 sizes = st.integers(1, 1 << 40)
+replies = st.integers(0, 1 << 40)
 seconds = st.floats(0, 1e9)
-workloads = st.lists(
-    st.builds(
-        Page,
-        page=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8),
-        request_bytes=sizes,
-        reply_bytes=sizes,
-        objects=st.lists(st.tuples(sizes, sizes), max_size=4).map(tuple),
-        think_s=seconds,
-        issue_s=st.none(),
-    ),
-    min_size=1,
-    max_size=6,
-)
 
 
-@given(workloads, st.booleans())
-def test_what_is_written_is_read_back_and_written_again_to_the_same_bytes(tmp_path_factory, pages, timed):
+@st.composite
+def some_pages(draw):
+    objects = tuple(draw(st.lists(st.tuples(sizes, replies), max_size=4)))
+    waits = st.lists(seconds | st.just(math.nan), min_size=1 + len(objects), max_size=1 + len(objects))
+    return Page(
+        page=draw(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)),
+        request_bytes=draw(sizes),
+        reply_bytes=draw(replies),
+        objects=objects,
+        think_s=draw(seconds),
+        waits_s=draw(st.just(()) | waits.map(tuple)),
+        deadline_s=draw(st.none() | seconds),
+    )
+
+
+workloads = st.lists(some_pages(), min_size=1, max_size=6)
+pushed = st.lists(st.builds(Message, at_s=seconds, size_bytes=sizes), max_size=4).map(sorted)
+
+
+@given(workloads, st.booleans(), pushed, st.none() | seconds)
+def test_what_is_written_is_read_back_and_written_again_to_the_same_bytes(tmp_path_factory, pages, timed, sent, trip_s):
     folder = tmp_path_factory.mktemp("w")
     if timed:
         pages = [page._replace(issue_s=index * 0.1) for index, page in enumerate(pages)]
-    assert traces.write_workload(folder / "a.jsonl", pages) == len(pages)
+    assert traces.write_workload(folder / "a.jsonl", Workload.of(pages, sent, trip_s)) == len(pages)
     again = traces.read_workload(folder / "a.jsonl")
     assert again == pages
+    assert again == Workload.of(pages, sent, trip_s)
+    mixed = [*sent, *pages]
+    traces.write_workload(folder / "b.jsonl", mixed, lambda: trip_s)
+    assert traces.read_workload(folder / "b.jsonl") == again
     traces.write_workload(folder / "b.jsonl", again)
     assert (folder / "a.jsonl").read_bytes() == (folder / "b.jsonl").read_bytes()
     assert len(list(folder.iterdir())) == 2
@@ -54,7 +66,11 @@ def test_lines_and_arrays_plain_and_packed_are_the_same_pages(tmp_path, pack):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"reply_bytes": -1}, r"line 2: reply_bytes must be a whole number in \[1, .*got -1"),
+        ({"reply_bytes": -1}, r"line 2: reply_bytes must be a whole number in \[0, .*got -1"),
+        ({"waits_s": [0.5]}, r"waits_s must be a list of one wait an exchange \(2\), got 1"),
+        ({"waits_s": 0.5}, "waits_s must be a list .*got float"),
+        ({"waits_s": [0.5, -1]}, "a wait must be a number of seconds .*got -1"),
+        ({"deadline_s": -1}, "deadline_s must be a number of seconds .*got -1"),
         ({"request_bytes": 0}, "line 2: request_bytes .*got 0"),
         ({"request_bytes": True}, "request_bytes .*got True"),
         ({"reply_bytes": 1.5}, "reply_bytes .*got 1.5"),
@@ -123,8 +139,43 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
     traces.write_workload(path, [Page("a", 1, 1)])
     before = path.read_bytes()
     with pytest.raises(TraceError, match="reply_bytes"):
-        traces.write_workload(path, [Page("b", 1, 1), Page("c", 1, 0)])
+        traces.write_workload(path, [Page("b", 1, 1), Page("c", 1, -1)])
     with pytest.raises(TraceError, match="at least one page"):
         traces.write_workload(path, [])
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([{"message_bytes": 0, "at_s": 1}], r"line 1: message_bytes must be a whole number in \[1, .*got 0"),
+        ([{"message_bytes": 5}], "line 1: a message must have at_s"),
+        ([{"message_bytes": 5, "at_s": 1, "page": "a"}], "line 1: a message has only the fields at_s, message_bytes"),
+        (
+            [{"message_bytes": 5, "at_s": 2}, {"message_bytes": 5, "at_s": 1}],
+            r"line 2: at_s must not run backwards \(the message before has 2.0\), got 1.0",
+        ),
+        ([{"round_trip_s": -1}], "line 1: round_trip_s must be a number of seconds"),
+        ([{"round_trip_s": 1}] * 2, "line 2: a workload must hold at most one round trip, got another, 1.0"),
+        ([{"round_trip_s": 1}], "a workload must hold at least one page or message, got none"),
+    ],
+)
+def test_a_bad_line_beside_the_pages_is_named(tmp_path, lines, message):
+    (tmp_path / "w").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with pytest.raises(TraceError, match=message):
+        traces.read_workload(tmp_path / "w")
+
+
+def test_what_could_not_be_read_back_is_not_written(tmp_path):
+    backwards = [Page("a", 1, 1, issue_s=2.0), Page("b", 1, 1, issue_s=1.0)]
+    for records in (backwards, [Message(2.0, 1), Message(1.0, 1)], [Page("a", 0, 1)], [Message(1.0, 0)], []):
+        with pytest.raises(TraceError):
+            traces.write_workload(tmp_path / "w", records)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_workload_may_be_messages_alone(tmp_path):
+    assert traces.write_workload(tmp_path / "w", [Message(1.5, 300)]) == 0
+    found = traces.read_workload(tmp_path / "w")
+    assert (len(found), found.messages) == (0, (Message(1.5, 300),))
