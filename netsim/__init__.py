@@ -2,7 +2,7 @@
 
 from netsim.access_point import LinkConfig
 from netsim.policies import Plan, Policy, View, canonical
-from netsim.radio import Energy, RadioConfig, profiles
+from netsim.radio import Energy, Radio, RadioConfig, StateRadioConfig, profiles
 from netsim.server import ServerDelay
 from netsim.simulation import SimulationConfig, SimulationResult, simulate, simulate_cell
 from netsim.tcp import TcpConfig
@@ -12,10 +12,12 @@ __all__ = [
     "LinkConfig",
     "Plan",
     "Policy",
+    "Radio",
     "RadioConfig",
     "ServerDelay",
     "SimulationConfig",
     "SimulationResult",
+    "StateRadioConfig",
     "TcpConfig",
     "View",
     "canonical",

@@ -1,33 +1,167 @@
-"""What the radio costs: power awake and asleep, energy a beacon, energy and time a wake-up.
+"""What the radio costs: a radio of two states (the thesis') or one of five states, and where its energy went.
 
-Two states and two events.  The states and the beacon are those of thesis section 2.5.4; a
-wake-up, counted at every passage from asleep to awake, is charged for its ramps, which the
+`RadioConfig` has two states and two events.  The states and the beacon are those of thesis section
+2.5.4; a wake-up, counted at every passage from asleep to awake, is charged for its ramps, which the
 thesis takes for nothing.  Transmitting, receiving and idling awake draw the same power, and
-nothing waits for a ramp: its time is charged, not added to a latency.  Profiles with their
-sources are data (`netsim/data/radios.toml`); one's own is a TOML file with the same figures.
+nothing waits for a ramp: its time is charged, not added to a latency.
+
+`StateRadioConfig` has the states doze, waking, listening, receiving and transmitting, each with a power,
+and waking up takes time.  On the shared air (`netsim.air`) its energy is the sum over its states, and the
+energy of a beacon follows from them.  On a pair of wires it is charged like a radio of two states, with the
+figures that its states imply.
+
+Profiles with their sources are data (`netsim/data/radios.toml`); a radio of one's own is a TOML file with the
+same figures.
 """
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-__all__ = ["Energy", "RadioConfig", "profiles"]
+__all__ = ["Energy", "Radio", "RadioConfig", "RadioEntry", "StateRadioConfig", "profiles", "registry"]
 
 _J_PER_MW_NS = 1e-12
-_NEEDED = ("awake_mw", "asleep_mw", "beacon_mj")
 _WORDS = ("name", "source")
+_BEACON_MS = 0.294  # 196 bytes at 6 Mb/s with ERP-OFDM: what a beacon lasts where no air says so
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RadioConfig:
-    """Power and energy figures; the defaults are those of thesis section 2.5.4.
+class Energy:
+    """Joules of a run, by what they went into; `per_page_j` is the total over the number of pages."""
+
+    awake_j: float
+    sleep_j: float
+    listen_j: float
+    wakeup_j: float
+    total_j: float
+    per_page_j: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Radio:
+    """A radio of either kind: what both can tell, and where the energy of a run is computed."""
+
+    def __post_init__(self) -> None:
+        for name in (field.name for field in fields(self)):
+            value = getattr(self, name)
+            if not 0.0 <= value < float("inf"):
+                raise ValueError(f"{name} must be at least 0 and finite, got {value}")
+        if self.awake_mw < self.asleep_mw:
+            raise ValueError(f"awake_mw must be at least asleep_mw ({self.asleep_mw}), got {self.awake_mw}")
+
+    @property
+    def awake_mw(self) -> float:
+        """Power of being awake and idling, milliwatts."""
+        raise NotImplementedError
+
+    @property
+    def asleep_mw(self) -> float:
+        """Power of being asleep, milliwatts."""
+        raise NotImplementedError
+
+    @property
+    def beacon_mj(self) -> float:
+        """Energy of listening to one beacon from sleep, its ramps included, above that of being asleep, millijoules."""
+        raise NotImplementedError
+
+    @property
+    def wakeup_j(self) -> float:
+        """Energy of one wake-up beyond what being awake and being asleep draw, joules."""
+        raise NotImplementedError
+
+    @staticmethod
+    def profile(name: str) -> RadioConfig | StateRadioConfig:
+        """Return a radio of the package by name; `profiles()` lists them with their sources.
+
+        Raises
+        ------
+        ValueError
+            If there is none of this name; the nearest is suggested.
+        """
+        known = profiles()
+        if name not in known:
+            near = get_close_matches(name.lower(), known, n=1, cutoff=0.5)
+            hint = f", did you mean {near[0]}?" if near else ""
+            raise ValueError(f"a radio must be one of {', '.join(known)} or a TOML file, got {name!r}{hint}")
+        return _checked(known[name], name)
+
+    @staticmethod
+    def load(path: str | Path) -> RadioConfig | StateRadioConfig:
+        """Read a radio from a TOML file: the figures of `RadioConfig`, or those of `StateRadioConfig`, perhaps source.
+
+        Raises
+        ------
+        ValueError
+            If it is no TOML, a figure is missing, unknown, no number, or breaks its rule.
+        OSError
+            If it cannot be read.
+        """
+        try:
+            figures = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        except tomllib.TOMLDecodeError as error:
+            raise ValueError(f"{path}: a radio must be TOML: {error}") from None
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path}: a radio must be TOML in UTF-8: byte {error.start}: {error.reason}") from None
+        return _checked(figures, str(path))
+
+    @staticmethod
+    def named(name_or_file: str) -> RadioConfig | StateRadioConfig:
+        """Return the profile of this name, or else read the file (what ends in .toml, or exists).
+
+        Raises
+        ------
+        ValueError, OSError
+            As `profile` and `load` do.
+        """
+        if name_or_file in profiles():
+            return Radio.profile(name_or_file)
+        if name_or_file.endswith(".toml") or Path(name_or_file).is_file():
+            return Radio.load(name_or_file)
+        return Radio.profile(name_or_file)
+
+    def energy(self, awake_ns: int, asleep_ns: int, beacons: int, pages: int = 1, *, wakeups: int = 0) -> Energy:
+        """Return the energy of so much time awake and asleep, beacons listened to from sleep, and wake-ups."""
+        awake_j = self.awake_mw * awake_ns * _J_PER_MW_NS
+        sleep_j = self.asleep_mw * asleep_ns * _J_PER_MW_NS
+        listen_j = self.beacon_mj * beacons * 1e-3
+        wakeup_j = self.wakeup_j * wakeups
+        total_j = awake_j + sleep_j + listen_j + wakeup_j
+        return Energy(
+            awake_j=awake_j,
+            sleep_j=sleep_j,
+            listen_j=listen_j,
+            wakeup_j=wakeup_j,
+            total_j=total_j,
+            per_page_j=total_j / pages,
+        )
+
+    def total_j(self, awake_ns: Any, asleep_ns: Any, beacons: Any, wakeups: Any) -> Any:
+        """Return the total of `energy` for each entry of arrays that are as long as each other, joules."""
+        return (
+            (self.awake_mw * awake_ns + self.asleep_mw * asleep_ns) * _J_PER_MW_NS
+            + self.beacon_mj * beacons * 1e-3
+            + self.wakeup_j * wakeups
+        )
+
+    def least_j(self, elapsed_s: float, awake_s: float) -> float:
+        """Return the joules of being awake for so long out of `elapsed_s`, and asleep for the rest, at no other cost.
+
+        With the larger of the two air times of the run without power saving this is `limit`, with the
+        latencies of its pages `page-awake`.
+        """
+        return (self.asleep_mw * elapsed_s + (self.awake_mw - self.asleep_mw) * awake_s) * 1e-3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RadioConfig(Radio):
+    """A radio of two states; the defaults are those of thesis section 2.5.4.
 
     Attributes
     ----------
@@ -47,88 +181,6 @@ class RadioConfig:
     wakeup_mj: float = 0.0
     wakeup_ms: float = 0.0
 
-    def __post_init__(self) -> None:
-        for name in (field.name for field in fields(self)):
-            value = getattr(self, name)
-            if not 0.0 <= value < float("inf"):
-                raise ValueError(f"{name} must be at least 0 and finite, got {value}")
-        if self.awake_mw < self.asleep_mw:
-            raise ValueError(f"awake_mw must be at least asleep_mw ({self.asleep_mw}), got {self.awake_mw}")
-
-    @classmethod
-    def profile(cls, name: str) -> RadioConfig:
-        """Return a radio of the package by name; `profiles()` lists them with their sources.
-
-        Raises
-        ------
-        ValueError
-            If there is none of this name; the nearest is suggested.
-        """
-        known = profiles()
-        if name not in known:
-            near = get_close_matches(name.lower(), known, n=1, cutoff=0.5)
-            hint = f", did you mean {near[0]}?" if near else ""
-            raise ValueError(f"a radio must be one of {', '.join(known)} or a TOML file, got {name!r}{hint}")
-        return _checked(known[name], name)
-
-    @classmethod
-    def load(cls, path: str | Path) -> RadioConfig:
-        """Read a radio from a TOML file: awake_mw, asleep_mw, beacon_mj, and perhaps wakeup_mj, wakeup_ms, source.
-
-        Raises
-        ------
-        ValueError
-            If it is no TOML, a figure is missing, unknown, no number, or breaks its rule.
-        OSError
-            If it cannot be read.
-        """
-        try:
-            figures = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except tomllib.TOMLDecodeError as error:
-            raise ValueError(f"{path}: a radio must be TOML: {error}") from None
-        except UnicodeDecodeError as error:
-            raise ValueError(f"{path}: a radio must be TOML in UTF-8: byte {error.start}: {error.reason}") from None
-        return _checked(figures, str(path))
-
-    @classmethod
-    def named(cls, name_or_file: str) -> RadioConfig:
-        """Return the profile of this name, or else read the file (what ends in .toml, or exists).
-
-        Raises
-        ------
-        ValueError, OSError
-            As `profile` and `load` do.
-        """
-        if name_or_file in profiles():
-            return cls.profile(name_or_file)
-        if name_or_file.endswith(".toml") or Path(name_or_file).is_file():
-            return cls.load(name_or_file)
-        return cls.profile(name_or_file)
-
-    def energy(self, awake_ns: int, asleep_ns: int, beacons: int, pages: int = 1, *, wakeups: int = 0) -> Energy:
-        """Return the energy of so much time awake and asleep, beacons listened to from sleep, and wake-ups."""
-        awake_j = self.awake_mw * awake_ns * _J_PER_MW_NS
-        sleep_j = self.asleep_mw * asleep_ns * _J_PER_MW_NS
-        listen_j = self.beacon_mj * beacons * 1e-3
-        wakeup_j = self.wakeup_j * wakeups
-        total_j = awake_j + sleep_j + listen_j + wakeup_j
-        return Energy(
-            awake_j=awake_j,
-            sleep_j=sleep_j,
-            listen_j=listen_j,
-            wakeup_j=wakeup_j,
-            total_j=total_j,
-            per_page_j=total_j / pages,
-        )
-
-    def least_j(self, elapsed_s: float, awake_s: float) -> float:
-        """Return the joules of being awake for so long out of `elapsed_s`, and asleep for the rest, at no other cost.
-
-        With the larger of the two air times of the run without power saving this is `limit`, with the
-        latencies of its pages `page-awake`.
-        """
-        return (self.asleep_mw * elapsed_s + (self.awake_mw - self.asleep_mw) * awake_s) * 1e-3
-
     @property
     def wakeup_j(self) -> float:
         """Joules of one wake-up beyond what the two states draw."""
@@ -136,29 +188,109 @@ class RadioConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Energy:
-    """Joules of a run, by what they went into; `per_page_j` is the total over the number of pages."""
+class StateRadioConfig(Radio):
+    """A radio whose energy is the sum over its states, and which needs time to wake up.
 
-    awake_j: float
-    sleep_j: float
-    listen_j: float
-    wakeup_j: float
-    total_j: float
-    per_page_j: float
+    Attributes
+    ----------
+    doze_mw, waking_mw, listening_mw, receiving_mw, transmitting_mw : float
+        Power in the five states, milliwatts.  Waking is the passage from doze to being able to receive, and the
+        passage back; listening is being able to receive while nothing comes, or a frame for somebody else.
+    base_mw : float
+        Power drawn beside that of the state in every state but doze: the share of a processor, milliwatts.
+    wakeup_ms, settle_ms : float
+        Time from doze to being able to receive or send, and from there back to doze, milliseconds.
+    listen_advance_ms : float
+        How long before the target time of a beacon the radio is able to receive, milliseconds.
+    drift_ppm : float
+        Largest difference between the clocks of client and access point, parts per million; a client is ready that
+        much of its sleep earlier.
+    """
+
+    doze_mw: float
+    waking_mw: float
+    listening_mw: float
+    receiving_mw: float
+    transmitting_mw: float
+    base_mw: float = 0.0
+    wakeup_ms: float = 0.0
+    settle_ms: float = 0.0
+    listen_advance_ms: float = 0.0
+    drift_ppm: float = 0.0
+
+    @property
+    def awake_mw(self) -> float:
+        """Power of listening, milliwatts."""
+        return self.listening_mw + self.base_mw
+
+    @property
+    def asleep_mw(self) -> float:
+        """Power of doze, milliwatts."""
+        return self.doze_mw
+
+    @property
+    def beacon_mj(self) -> float:
+        """What a beacon of 0.294 ms that is never late takes above doze: waking, guard, its air time, settling."""
+        heard = (self.listening_mw - self.doze_mw + self.base_mw) * self.listen_advance_ms
+        heard += (self.receiving_mw - self.doze_mw + self.base_mw) * _BEACON_MS
+        return 1e3 * self.wakeup_j + heard * 1e-3
+
+    @property
+    def wakeup_j(self) -> float:
+        """What the passage from doze and the passage back take above doze, joules."""
+        return (self.waking_mw - self.doze_mw + self.base_mw) * (self.wakeup_ms + self.settle_ms) * 1e-6
+
+
+class RadioEntry(NamedTuple):
+    """A radio of the package as lists of radios show it: how it is written, its meaning, its source and an example."""
+
+    written: str
+    meaning: str
+    source: str
+    example: str
+
+
+def registry() -> Mapping[str, RadioEntry]:
+    """Return every radio of the package by name.
+
+    >>> registry()["thesis"].meaning
+    'two states: 750 mW awake, 50 mW asleep, 1.5 mJ a beacon'
+    """
+    return {
+        name: RadioEntry(name, _meaning(Radio.profile(name)), str(figures["source"]), f"--radio {name}")
+        for name, figures in profiles().items()
+    }
 
 
 @cache
 def profiles() -> Mapping[str, Mapping[str, Any]]:
     """Return the radios of the package: name to figures and source.
 
-    >>> RadioConfig.profile("thesis") == RadioConfig()
+    >>> Radio.profile("thesis") == RadioConfig()
     True
     """
     return tomllib.loads((files("netsim") / "data" / "radios.toml").read_text(encoding="utf-8"))
 
 
-def _checked(figures: Mapping[str, Any], where: str) -> RadioConfig:
-    known = [field.name for field in fields(RadioConfig)]
+def _meaning(radio: RadioConfig | StateRadioConfig) -> str:
+    if isinstance(radio, RadioConfig):
+        more = f", {1000 * radio.wakeup_j:.3g} mJ a wake-up" if radio.wakeup_j else ""
+        return (
+            f"two states: {radio.awake_mw:.4g} mW awake, {radio.asleep_mw:.3g} mW asleep, "
+            f"{radio.beacon_mj:.3g} mJ a beacon{more}"
+        )
+    awake = radio.base_mw + radio.listening_mw
+    return (
+        f"five states: {radio.doze_mw:.3g} mW dozing, {awake:.4g} mW listening, "
+        f"{radio.base_mw + radio.transmitting_mw:.4g} mW transmitting, {radio.wakeup_ms:.3g} ms to wake up"
+    )
+
+
+def _checked(figures: Mapping[str, Any], where: str) -> RadioConfig | StateRadioConfig:
+    """Make the radio whose figures are given: one of five states if it has a power of doze, else one of two."""
+    of_states = "doze_mw" in figures
+    kind = StateRadioConfig if of_states else RadioConfig
+    known = [field.name for field in fields(kind)]
     for name, value in figures.items():
         if name not in (*known, *_WORDS):
             near = get_close_matches(name, known, n=1)
@@ -168,10 +300,11 @@ def _checked(figures: Mapping[str, Any], where: str) -> RadioConfig:
             raise ValueError(f"radio {where}: {name} must be a number, got {value!r}")
         if name in _WORDS and not isinstance(value, str):
             raise ValueError(f"radio {where}: {name} must be text, got {value!r}")
-    for name in _NEEDED:
+    needed = [field.name for field in fields(kind) if field.default is MISSING] or known[:3]
+    for name in needed:
         if name not in figures:
             raise ValueError(f"radio {where}: {name} must be given, it is missing")
     try:
-        return RadioConfig(**{name: float(figures[name]) for name in known if name in figures})
+        return kind(**{name: float(figures[name]) for name in known if name in figures})
     except ValueError as error:
         raise ValueError(f"radio {where}: {error}") from None

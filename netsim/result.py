@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from netsim.browser import Trip
 from netsim.policies.protocol import Policy
-from netsim.radio import Energy, RadioConfig
+from netsim.radio import Energy, Radio
 from traces.columns import Workload
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class SimulationResult:
     final_policy: Policy
     pages_handed_over: int
     _names: Sequence[str]
-    _radio: RadioConfig
+    _radio: Radio
     _trip: Trip
     _messages: NDArray[np.int64]
 
@@ -76,7 +76,6 @@ class SimulationResult:
         """The columns of `pages` without a frame around them; `policy` is one name for all."""
         issue, done, awake, beacons = self._trip.loads.T
         asleep = done - issue - awake
-        radio = self._radio
         wakeups = np.searchsorted(_wakeups(self._trip), [issue, done])
         return {
             "policy": self.policy,
@@ -86,9 +85,7 @@ class SimulationResult:
             "awake_s": awake / _NS_PER_S,
             "asleep_s": asleep / _NS_PER_S,
             "beacons": beacons,
-            "energy_j": (radio.awake_mw * awake + radio.asleep_mw * asleep) * 1e-12
-            + radio.beacon_mj * beacons * 1e-3
-            + radio.wakeup_j * (wakeups[1] - wakeups[0]),
+            "energy_j": self._radio.total_j(awake, asleep, beacons, wakeups[1] - wakeups[0]),
         }
 
     @cached_property
@@ -162,7 +159,7 @@ class SimulationResult:
 
 
 def result_of(
-    workload: Workload, policy: Policy, radio: RadioConfig, trip: Trip, messages: NDArray[np.int64]
+    workload: Workload, policy: Policy, radio: Radio, trip: Trip, messages: NDArray[np.int64]
 ) -> SimulationResult:
     """Make the record of a run from what its parts left behind; `messages` as `PushChannel.record` returns them."""
     end, awake = trip.end_ns, trip.awake_ns

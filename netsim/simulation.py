@@ -25,7 +25,7 @@ from netsim.browser import Browser, Trip
 from netsim.clock import Clock
 from netsim.policies.protocol import Policy
 from netsim.push import PushChannel
-from netsim.radio import RadioConfig
+from netsim.radio import Radio, RadioConfig
 from netsim.result import SimulationResult, result_of
 from netsim.server import Server, ServerDelay, draw_each
 from netsim.station import Station
@@ -51,7 +51,7 @@ class SimulationConfig:
         Rates, delays and losses.
     tcp : TcpConfig
         Transport parameters.
-    radio : RadioConfig
+    radio : Radio
         Power and energy figures.
     server_delay : ServerDelay
         How long the server thinks.
@@ -65,7 +65,7 @@ class SimulationConfig:
 
     link: LinkConfig = field(default_factory=LinkConfig)
     tcp: TcpConfig = field(default_factory=TcpConfig)
-    radio: RadioConfig = field(default_factory=RadioConfig)
+    radio: Radio = field(default_factory=RadioConfig)
     server_delay: ServerDelay = field(default_factory=ServerDelay)
     connections: str = "persistent"
     max_connections: int = 4

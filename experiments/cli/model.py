@@ -48,7 +48,7 @@ _OPTIONS = {
         str, "", "", "Time a server takes to answer: SECONDS, exponential:MEAN or lognormal:MEAN:SIGMA [0]."
     ),
     "beacon-ms": _Option(float, "", "", "Time between beacons, ms; that of real access points is 102.4 [100]."),
-    "radio": _Option(str, "", "", "Radio: thesis, esp32, esp32-c3, cc3235sf, ns3, 80211g, or a TOML file [thesis]."),
+    "radio": _Option(str, "", "", "Radio, one of `lpsm radios`, or a TOML file [thesis]."),
     "awake-mw": _Option(float, "radio", "awake_mw", "Power of the radio awake, mW [750]."),
     "asleep-mw": _Option(float, "radio", "asleep_mw", "Power of the radio asleep, mW [50]."),
     "beacon-mj": _Option(float, "radio", "beacon_mj", "Energy of listening to one beacon, mJ [1.5]."),
@@ -103,7 +103,9 @@ def configuration(given: Mapping[str, Any], preset: Mapping[str, Any] | None = N
         parts[""]["server_delay"] = netsim.ServerDelay.parse(str(values["server_delay"]))
     if values.get("beacon_ms") is not None:
         parts[""]["beacon_interval_ns"] = _beacon_interval_ns(values["beacon_ms"])
-    radio = netsim.RadioConfig.named(values["radio"]) if values.get("radio") is not None else netsim.RadioConfig()
+    radio = netsim.Radio.named(values["radio"]) if values.get("radio") is not None else netsim.RadioConfig()
+    if parts["radio"] and not isinstance(radio, netsim.RadioConfig):
+        raise ValueError(f"{', '.join(parts['radio'])} belong to radios of two states, which {values['radio']} is not")
     return netsim.SimulationConfig(
         link=netsim.LinkConfig(**parts["link"]),
         tcp=netsim.TcpConfig(**parts["tcp"]),

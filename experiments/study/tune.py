@@ -124,7 +124,7 @@ def split(names: Sequence[str], seed: int) -> tuple[list[str], list[str]]:
     return [names[i] for i in sorted(order[:half])], [names[i] for i in sorted(order[half:])]
 
 
-def measure(frames: Frames, names: Sequence[str], radio: netsim.RadioConfig) -> pd.DataFrame:
+def measure(frames: Frames, names: Sequence[str], radio: netsim.Radio) -> pd.DataFrame:
     """Measure every policy of a sweep, and the two references, on some of its replications.
 
     Returns
@@ -184,7 +184,7 @@ def choose(table: pd.DataFrame, rule: Rule) -> str:
     return str(allowed["policy"].iloc[int(allowed["energy_j_per_page"].to_numpy().argmin())])
 
 
-def tune(frames: Frames, names: Sequence[str], rule: Rule, radio: netsim.RadioConfig, *, seed: int) -> Tuning:
+def tune(frames: Frames, names: Sequence[str], rule: Rule, radio: netsim.Radio, *, seed: int) -> Tuning:
     """Choose on one half of the replications, and measure the choice on the other.
 
     Parameters
@@ -195,7 +195,7 @@ def tune(frames: Frames, names: Sequence[str], rule: Rule, radio: netsim.RadioCo
         The replications, at least two.
     rule : Rule
         What is wanted.
-    radio : RadioConfig
+    radio : Radio
         That of the sweep.
     seed : int
         Of the split.

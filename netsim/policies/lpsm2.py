@@ -38,7 +38,7 @@ from netsim.policies.bsd import number_text
 from netsim.policies.lpsm2_config import Lpsm2Config
 from netsim.policies.lpsm2_record import Round
 from netsim.policies.protocol import Frame, Plan, View
-from netsim.radio import RadioConfig
+from netsim.radio import Radio, RadioConfig
 
 __all__ = ["CONTEXTS", "Lpsm2", "Lpsm2Config", "Round"]
 
@@ -58,7 +58,7 @@ class Lpsm2:
         Constants.
     host_aware : bool
         Whether the host tells what is outstanding; otherwise it is inferred.
-    radio : RadioConfig, optional
+    radio : Radio, optional
         What being awake and beacons cost.
     beacon_interval_ns : int
         Time between beacons.
@@ -78,7 +78,7 @@ class Lpsm2:
         config: Lpsm2Config | None = None,
         *,
         host_aware: bool = True,
-        radio: RadioConfig | None = None,
+        radio: Radio | None = None,
         beacon_interval_ns: int = 100_000_000,
         spec: str | None = None,
     ) -> None:

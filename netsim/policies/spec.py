@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import inf, nan
 
 from netsim.policies.protocol import Policy
-from netsim.radio import RadioConfig
+from netsim.radio import Radio
 
 __all__ = ["KINDS", "canonical", "make"]
 
@@ -32,7 +32,7 @@ _BEACON_INTERVAL_NS = 100_000_000
 _NS_PER_MS = 1_000_000
 
 
-def make(spec: str, *, beacon_interval_ns: int = _BEACON_INTERVAL_NS, radio: RadioConfig | None = None) -> Policy:
+def make(spec: str, *, beacon_interval_ns: int = _BEACON_INTERVAL_NS, radio: Radio | None = None) -> Policy:
     """Make a fresh policy from its name; `radio` is for those that weigh energy.
 
     Raises
@@ -74,7 +74,7 @@ def _written(kind: str) -> str:
     return KINDS[kind].split()[0]
 
 
-def _made(kind: str, parameter: str, interval_ns: int, radio: RadioConfig | None) -> Policy:
+def _made(kind: str, parameter: str, interval_ns: int, radio: Radio | None) -> Policy:
     if kind == "none":
         if parameter:
             raise ValueError(f"none takes no parameter, got {parameter!r}")
@@ -141,7 +141,7 @@ def _lpsm(parameter: str, interval_ns: int) -> Policy:
     return Lpsm(learner, "lpsm:log" if parameter else "lpsm", beacon_interval_ns=interval_ns)
 
 
-def _lpsm2(kind: str, parameter: str, interval_ns: int, radio: RadioConfig | None) -> Policy:
+def _lpsm2(kind: str, parameter: str, interval_ns: int, radio: Radio | None) -> Policy:
     from netsim.policies.lpsm2 import Lpsm2, Lpsm2Config
 
     target, colon, push = parameter.partition(":")

@@ -5,15 +5,65 @@ from itertools import pairwise
 import pytest
 
 import netsim
+from netsim.radio import registry
 from traces.records import Page
 
 PAGES = [Page(f"p{i}", 300, 9_000, ((300, 4_000),), 1.234) for i in range(5)]
 
 
+LIGHT_SLEEP_MA = {  # DTIM 1, 3 and 10, mean currents published by the makers; DTIM 3 is held out of every fit
+    "esp32-states": (3.34, 2.33, 2.19),
+    "esp32-c2": (1.6, 0.71, 0.39),
+    "esp32-c3-states": (1.4, 0.62, 0.31),
+    "esp32-c5": (1.342, 0.651, 0.398),
+    "esp32-c5-5ghz": (1.514, 0.764, 0.451),
+    "esp32-c6": (0.919, 0.368, 0.172),
+    "esp32-s3": (2.45, 1.33, 0.93),
+    "bl616": (0.81, 0.319, 0.154),
+}
+
+
 def test_every_profile_of_the_package_names_its_source_and_loads():
     for name, figures in netsim.profiles().items():
         assert len(figures["source"]) > 20
-        assert netsim.RadioConfig.profile(name).awake_mw == figures["awake_mw"]
+        radio = netsim.Radio.profile(name)
+        assert radio.asleep_mw == figures["doze_mw" if "doze_mw" in figures else "asleep_mw"]
+
+
+def test_the_registry_tells_of_every_profile_how_it_is_written_what_it_is_and_where_it_is_from():
+    entries = registry()
+    assert list(entries) == list(netsim.profiles())
+    for name, entry in entries.items():
+        assert entry.written == name
+        assert netsim.Radio.named(entry.example.split()[1]) == netsim.Radio.profile(name)
+        assert entry.meaning.startswith(("two states: ", "five states: "))
+        assert entry.source == netsim.profiles()[name]["source"]
+
+
+@pytest.mark.parametrize("name", LIGHT_SLEEP_MA)
+def test_the_states_of_fitted_radios_give_back_dtim_1_and_10_and_wake_up_in_a_positive_time(name):
+    radio = netsim.Radio.profile(name)
+    assert radio.wakeup_ms > 0
+    dtim_1, _, dtim_10 = LIGHT_SLEEP_MA[name]
+    for every, printed_ma in ((1, dtim_1), (10, dtim_10)):
+        ma = (radio.asleep_mw + radio.beacon_mj / (0.1024 * every)) / 3.3
+        assert ma == pytest.approx(printed_ma, rel=1e-3)
+
+
+def test_a_radio_of_states_on_wires_is_charged_what_its_states_imply():
+    radio = netsim.StateRadioConfig(
+        doze_mw=1.0, waking_mw=50.0, listening_mw=100.0, receiving_mw=110.0, transmitting_mw=300.0, base_mw=20.0,
+        wakeup_ms=2.0, settle_ms=1.0, listen_advance_ms=0.5,
+    )  # fmt: skip
+    assert (radio.awake_mw, radio.asleep_mw) == (120.0, 1.0)
+    ramps_mj = 69e-3 * 3.0
+    assert radio.wakeup_j == pytest.approx(ramps_mj * 1e-3)
+    assert radio.beacon_mj == pytest.approx(ramps_mj + 119e-3 * 0.5 + 129e-3 * 0.294)
+    result = netsim.simulate(PAGES, "psm", config=netsim.SimulationConfig(radio=radio))
+    same = netsim.RadioConfig(awake_mw=120, asleep_mw=1, beacon_mj=radio.beacon_mj, wakeup_mj=ramps_mj)
+    assert result.energy.total_j == pytest.approx(
+        netsim.simulate(PAGES, "psm", config=netsim.SimulationConfig(radio=same)).energy.total_j
+    )
 
 
 def test_the_thesis_profile_is_the_default_and_charges_nothing_for_a_wake_up():
@@ -71,6 +121,8 @@ def test_a_radio_of_ones_own_is_read(tmp_path):
         ("awake_mw = 3\nasleep_mw = 4\nbeacon_mj = 1", "awake_mw must be at least asleep_mw"),
         ("awake_mw = 3\nasleep_mw = -1\nbeacon_mj = 1", "asleep_mw must be at least 0"),
         ("awake_mw = 3\nasleep_mw = 1\nbeacon_mj = nan", "beacon_mj must be at least 0 and finite"),
+        ("doze_mw = 3\nwaking_mw = 1", "listening_mw must be given, it is missing"),
+        ("doze_mw = 3\nawake_mw = 1", "got 'awake_mw', did you mean waking_mw?"),
         ("awake_mw = 3\nasleep_mw = 1\nbeacon_mj = 1\nsource = 3", "source must be text, got 3"),
     ],
 )
