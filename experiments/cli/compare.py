@@ -202,8 +202,8 @@ def _write_pictures(store: Store, frames: Frames, comparison: Comparison) -> Any
     from experiments.figures.comparison import energy, slowdown, slowdown_by_page
     from experiments.figures.evolution import evolution
     from experiments.figures.style import pictures
+    from experiments.quantities import BASELINE
     from experiments.study.evolution import busy_page, window
-    from experiments.study.sweep import BASELINE
 
     drawn = {
         "energy": energy(comparison.summary),

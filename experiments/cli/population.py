@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["population"]
 
-POLICIES = "none,psm:100,bsd:1,lpsm:log"
+POLICIES = "none,psm,bsd:1,lpsm:log"
 PICTURES = ("saving", "slowdown", "users")
 FILES = ("population.txt", "summary.csv", "by-activity.csv", *(f"{name}.{kind}" for name in PICTURES for kind in ("png", "svg")))  # fmt: skip  # noqa: E501
 TERMINATED = 143  # 128 + SIGTERM, what a shell expects
@@ -68,6 +68,7 @@ def population(
     distributions of saving and slowdown (CSV) and pictures (PNG and SVG).  A run that was stopped, by whatever,
     goes on with --resume.
     """
+    import netsim
     import traces
     from experiments.study import population as study
     from experiments.study.cluster import is_cluster, workers
@@ -103,7 +104,8 @@ def population(
         try:
             program = parts.manifest["source_sha256"] if on_cluster else None
             wanted = _run(parts, trace, traffic, names, config, pages_per_task, program, scheduler, jobs)
-            text, data = _write(parts, names, by, report)
+            static = netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns)
+            text, data = _write(parts, names, by, report, static)
             parts.finish(wanted)
         except KeyboardInterrupt:
             message = f"{'terminated' if terminated else 'interrupted'}; {parts.give_up()}"
@@ -176,7 +178,9 @@ def _run(
     return names
 
 
-def _write(parts: Parts, policies: tuple[str, ...], by: str, report: Path | None) -> tuple[str, dict[str, Any]]:
+def _write(
+    parts: Parts, policies: tuple[str, ...], by: str, report: Path | None, psm: str
+) -> tuple[str, dict[str, Any]]:
     from experiments.figures.population import by_user, saving, slowdown
     from experiments.figures.style import pictures
     from experiments.report.comparison import plain
@@ -185,12 +189,12 @@ def _write(parts: Parts, policies: tuple[str, ...], by: str, report: Path | None
     from experiments.study.store import csv_text, write_file
 
     table = read(parts.files())
-    whole, quarters = summary(table, policies), by_activity(table, policies)
-    text = population_text(whole, quarters, f"{whole['users'].iloc[0]} {by}s, {whole['pages'].iloc[0]} pages", by)
+    whole, quarters = summary(table, policies, psm), by_activity(table, policies)
+    text = population_text(whole, quarters, f"{whole['users'].iloc[0]} {by}s, {whole['pages'].iloc[0]} pages", by, psm)
     parts.write("summary.csv", csv_text(whole))
     parts.write("by-activity.csv", csv_text(quarters))
     listed = list(policies)
-    drawn = (saving(table, listed, by), slowdown(table, listed, by), by_user(table, listed, by))
+    drawn = (saving(table, listed, by, psm), slowdown(table, listed, by, psm), by_user(table, listed, by))
     for name, figure in zip(PICTURES, drawn, strict=True):
         for file, content in pictures(name, figure).items():
             parts.write(file, content)

@@ -51,6 +51,7 @@ def simulate(
 
     import netsim
     import traces
+    from experiments.quantities import BASELINE, ENERGY_PARTS, run_row
     from experiments.study.run import progress
     from experiments.study.store import columns_text, csv_text, refuse_overwriting, write_file
 
@@ -61,7 +62,7 @@ def simulate(
     with progress("runs", 2) as advance:
         result = netsim.simulate(pages, name, config=config, seed=seed, engine=engine)
         advance()
-        base = result if name == "none" else netsim.simulate(pages, "none", config=config, seed=seed, engine=engine)
+        base = result if name == BASELINE else netsim.simulate(pages, BASELINE, config=config, seed=seed, engine=engine)
         advance()
     text = columns_text(result.page_columns, len(pages))
     if polls is not None:
@@ -72,7 +73,7 @@ def simulate(
         write_file(out, text)
     elif not as_json:
         click.echo(text, nl=False)
-    energy, n = result.energy, len(pages)
+    energy, n, row = result.energy, len(pages), run_row(result)
     radio = config.radio
     slowdown = result.latency_s / base.latency_s
     limit_j = radio.least_j(base.elapsed_s, max(base.uplink_air_s, base.downlink_air_s))
@@ -86,13 +87,8 @@ def simulate(
         "page_awake_j_per_page": page_awake_j / n,
         "slowdown_mean": float(slowdown.mean()),
         "slowdown_p95": float(np.quantile(slowdown, 0.95)),
-        "awake_j": energy.awake_j,
-        "sleep_j": energy.sleep_j,
-        "listen_j": energy.listen_j,
-        "wakeup_j": energy.wakeup_j,
-        "beacons": result.beacons,
-        "wakeups": result.wakeups,
-        "elapsed_s": result.elapsed_s,
+        **{part.name: row[part.name] for part in ENERGY_PARTS},
+        **{name: row[name] for name in ("beacons", "wakeups", "elapsed_s")},
         "mean_mw": mean_mw,
     }
     if battery_mwh is not None:
@@ -101,10 +97,10 @@ def simulate(
         click.echo(json.dumps(totals))
         return
     life = "" if battery_mwh is None or not mean_mw else f"; the battery lasts {battery_mwh / mean_mw:.1f} h"
+    parts = ", ".join(f"{part.called} {row[part.name]:.3f}" for part in ENERGY_PARTS)
     click.echo(
         f"{result.policy}: {n} pages in {result.elapsed_s:.1f} s, {energy.per_page_j:.3f} J a page "
-        f"(limit {limit_j / n:.3f}, page-awake {page_awake_j / n:.3f}; whole run: awake {energy.awake_j:.3f}, "
-        f"asleep {energy.sleep_j:.3f}, listening {energy.listen_j:.3f}, waking up {energy.wakeup_j:.3f} J), "
+        f"(limit {limit_j / n:.3f}, page-awake {page_awake_j / n:.3f}; whole run: {parts} J), "
         f"{result.beacons} beacons, {result.wakeups} wake-ups, mean slowdown {slowdown.mean():.2f}{life}",
         err=True,
     )

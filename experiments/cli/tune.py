@@ -184,7 +184,7 @@ def _recorded(
 def _write(store: Store, frames: Frames, found: Tuning, recommendation: dict[str, Any], text: str, seed: int) -> None:
     from experiments.figures.style import pictures
     from experiments.figures.tune import tradeoff
-    from experiments.study.sweep import BASELINE
+    from experiments.quantities import BASELINE
     from experiments.study.tune import split
 
     store.write("tune.txt", text + "\n")

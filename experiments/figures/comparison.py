@@ -17,19 +17,16 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from experiments.figures.style import DARK, DPI, LIGHT, MIDDLE, clean, label, styled
+from experiments.quantities import BASELINE, REFERENCES, energy_parts, shown
 
 __all__ = ["energy", "slowdown", "slowdown_by_page"]
 
-REFERENCES = ("page-awake", "limit")
-BASELINE = "none"
 WHISKER = "95 % interval of a total; percentages are paired"
 MANY_POINTS = 3000  # beyond this many in a panel, points are drawn as pixels in the SVG as well
-_PARTS: tuple[tuple[str, str, str, str], ...] = (
-    ("sleep_j_per_page", "asleep", LIGHT, ""),
-    ("awake_j_per_page", "awake", "white", "/////"),
-    ("listen_j_per_page", "listening to beacons", "0.4", ""),
-    ("wakeup_j_per_page", "waking up", "white", "...."),
-)
+_PATTERNS = {
+    "sleep_j_per_page": (LIGHT, ""), "awake_j_per_page": ("white", "/////"), "listen_j_per_page": ("0.4", ""),
+    "wakeup_j_per_page": ("white", "...."),
+}  # fmt: skip
 
 
 def energy(summary: pd.DataFrame) -> Figure:
@@ -38,9 +35,8 @@ def energy(summary: pd.DataFrame) -> Figure:
     Parameters
     ----------
     summary : DataFrame
-        One row a policy: `policy`, `replications`, and `sleep_j_per_page`, `awake_j_per_page`, `listen_j_per_page`,
-        `wakeup_j_per_page`,
-        `total_j_per_page` `total_j_per_page_half_width`, `energy_vs_psm_percent`; rows named ``limit`` and
+        One row a policy: `policy`, `replications`, the parts of the energy a page (`quantities.energy_parts`),
+        `total_j_per_page`, `total_j_per_page_half_width`, `energy_vs_psm_percent`; rows named ``limit`` and
         ``page-awake`` become lines.
 
     Returns
@@ -61,11 +57,13 @@ def energy(summary: pd.DataFrame) -> Figure:
         axes = figure.add_subplot()
         places = np.arange(len(bars))
         bottom = np.zeros(len(bars))
-        for column, name, colour, hatch in _PARTS:
-            height = bars[column].to_numpy()
-            if column == "wakeup_j_per_page" and not height.any():
-                continue  # of a radio that wakes up for nothing
-            axes.bar(places, height, 0.62, bottom, color=colour, hatch=hatch, edgecolor=DARK, linewidth=0.7, label=name)
+        for part in sorted(shown(energy_parts(), bars), key=lambda part: list(_PATTERNS).index(part.name)):
+            height = bars[part.name].to_numpy()
+            colour, hatch = _PATTERNS[part.name]
+            axes.bar(
+                places, height, 0.62, bottom, color=colour, hatch=hatch, edgecolor=DARK, linewidth=0.7,
+                label=part.called,
+            )  # fmt: skip
             bottom = bottom + height
         rows: Any = bars.to_dict("records")
         for place, row in enumerate(rows):
@@ -155,7 +153,7 @@ def slowdown_by_page(pages: pd.DataFrame) -> Figure:
     policies = [policy for policy in pages["policy"].unique() if policy != BASELINE]
     columns = min(4, max(len(policies), 1))
     lines = max(ceil(len(policies) / columns), 1)
-    shown = pages[pages["policy"].isin(policies)]
+    drawn = pages[pages["policy"].isin(policies)]
     with styled():
         figure = Figure(figsize=(0.6 + 1.95 * columns, 0.7 + 1.9 * lines), dpi=DPI, layout="constrained")
         grid = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
@@ -174,8 +172,8 @@ def slowdown_by_page(pages: pd.DataFrame) -> Figure:
                 f"mean {mean:.2f}", (1.0, 1.0), xycoords="axes fraction", xytext=(0, 3), textcoords="offset points",
                 ha="right", fontsize=8,
             )  # fmt: skip
-            _log_axis(axes, "x", shown["base_latency_s"])
-            _log_axis(axes, "y", pd.concat([shown["slowdown"], pd.Series([1.0])]))
+            _log_axis(axes, "x", drawn["base_latency_s"])
+            _log_axis(axes, "y", pd.concat([drawn["slowdown"], pd.Series([1.0])]))
             clean(axes, "both")
             axes.tick_params(labelbottom=axes in _lowest(grid, len(policies)))
         figure.supxlabel("download time of the page without power saving [s]", fontsize=9)

@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from experiments.figures.style import DPI, clean, label, styled
+from experiments.quantities import BASELINE, PSM
 
 __all__ = ["by_user", "saving", "slowdown"]
 
-BASELINE, PSM = "none", "psm:100"
 LEVELS = np.linspace(0.0, 1.0, 501)  # a curve is drawn through so many quantiles, however many users there are
 MANY_POINTS = 3000  # beyond this many in a panel, points are pixels in the SVG as well
 _LINES: tuple[tuple[str, Any, float], ...] = (
@@ -25,7 +25,7 @@ _LINES: tuple[tuple[str, Any, float], ...] = (
 )  # fmt: skip
 
 
-def saving(table: pd.DataFrame, policies: list[str], by: str = "user") -> Figure:
+def saving(table: pd.DataFrame, policies: list[str], by: str = "user", psm: str = PSM) -> Figure:
     """Draw the share of users who save at most so much against static PSM (against none where that was not run).
 
     Parameters
@@ -36,14 +36,16 @@ def saving(table: pd.DataFrame, policies: list[str], by: str = "user") -> Figure
         Curves, in this order; the one that everything is measured against has none.
     by : str
         What a row is called: user or session.
+    psm : str
+        The canonical name of static PSM.
     """
-    against_psm = PSM in policies and len(policies) > 2
-    column, reference = ("saving_vs_psm_percent", PSM) if against_psm else ("saving_percent", BASELINE)
+    against_psm = psm in policies and len(policies) > 2
+    column, reference = ("saving_vs_psm_percent", psm) if against_psm else ("saving_percent", BASELINE)
     shown = [policy for policy in policies if policy not in (BASELINE, reference)]
     with styled():
         figure = Figure(figsize=(5.6, 3.2), dpi=DPI, layout="constrained")
         axes = figure.add_subplot()
-        low, high = _curves(axes, table, shown, column)
+        low, high = _curves(axes, table, shown, column, psm)
         axes.axvline(0.0, color="black", linewidth=0.8)
         axes.set_xlim(max(low, -100.0) - 2.0, high + 2.0)
         axes.set_xlabel(f"energy saved against {label(reference)} [%]".replace("\n", " "))
@@ -55,7 +57,7 @@ def saving(table: pd.DataFrame, policies: list[str], by: str = "user") -> Figure
     return figure
 
 
-def slowdown(table: pd.DataFrame, policies: list[str], by: str = "user") -> Figure:
+def slowdown(table: pd.DataFrame, policies: list[str], by: str = "user", psm: str = PSM) -> Figure:
     """Draw the share of users whose pages are slowed down at most so much in the mean.
 
     Parameters
@@ -66,12 +68,14 @@ def slowdown(table: pd.DataFrame, policies: list[str], by: str = "user") -> Figu
         Curves, in this order.
     by : str
         What a row is called.
+    psm : str
+        The canonical name of static PSM.
     """
     shown = [policy for policy in policies if policy != BASELINE]
     with styled():
         figure = Figure(figsize=(5.6, 3.2), dpi=DPI, layout="constrained")
         axes = figure.add_subplot()
-        _curves(axes, table, shown, "slowdown_mean")
+        _curves(axes, table, shown, "slowdown_mean", psm)
         _log_axis(axes, "x", 0.97, 1.05 * float(table["slowdown_mean"].max()))
         axes.set_xlabel(f"mean slowdown of a {by}'s pages")
         axes.set_ylabel(f"share of {by}s")
@@ -120,11 +124,11 @@ def by_user(table: pd.DataFrame, policies: list[str], by: str = "user") -> Figur
     return figure
 
 
-def _curves(axes: Axes, table: pd.DataFrame, policies: list[str], column: str) -> tuple[float, float]:
+def _curves(axes: Axes, table: pd.DataFrame, policies: list[str], column: str, psm: str) -> tuple[float, float]:
     """Draw a distribution for each policy, and return the lowest first percentile and the highest value."""
     low = high = 0.0
-    others = [policy for policy in policies if policy != PSM]
-    styles = {PSM: ("0.55", "-", 1.8), **dict(zip(others, cycle(_LINES), strict=False))}
+    others = [policy for policy in policies if policy != psm]
+    styles = {psm: ("0.55", "-", 1.8), **dict(zip(others, cycle(_LINES), strict=False))}
     for policy in policies:
         values = table.loc[table["policy"] == policy, column].to_numpy(dtype=float)
         colour, style, width = styles[policy]

@@ -8,11 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.figures.style import DARK, DPI, MIDDLE, clean, label, styled
+from experiments.quantities import BASELINE, LIMIT, PAGE_AWAKE, REFERENCES
 
 __all__ = ["tradeoff"]
 
-REFERENCES = ("page-awake", "limit")
-BASELINE = "none"
 MARKERS = {
     "psm": "s", "listen": "<", "dynamic": "^", "uapsd": "v", "twt": "P", "bsd": "o", "bsd-phase": "D", "lpsm": "X",
 }  # fmt: skip
@@ -44,7 +43,7 @@ def tradeoff(table: pd.DataFrame, recommended: str, max_slowdown: float) -> Figu
         panels = figure.subplots(1, 2, sharey=True)
         for axes, column, name in zip(panels, ("mean", "p95"), ("mean", "95th percentile"), strict=True):
             _panel(axes, shown, f"slowdown_{column}", f"on_front_{column}", recommended)
-            for policy, style in zip(REFERENCES, ("--", ":"), strict=True):
+            for policy, style in zip((PAGE_AWAKE, LIMIT), ("--", ":"), strict=True):
                 axes.axhline(lines[policy], color="black", linewidth=1.0, linestyle=style, label=label(policy))
             axes.set(xscale="log", xlabel=f"slowdown of pages, {name}")
             high = axes.get_xlim()[1]

@@ -7,12 +7,13 @@ from typing import Any
 
 import pandas as pd
 
-from experiments.report.text import number, plus_minus, table
+from experiments.quantities import COMPARISON, shown
+from experiments.report.text import cells, number, table
 
-__all__ = ["comparison_text", "plain", "published_text"]
+__all__ = ["comparison_text", "explanation", "plain", "published_text"]
 
-EXPLANATION = (
-    "J/page: mean over {what}, ± 95 % Student interval; awake, sleep and listen are parts of it.\n"
+_EXPLANATION = (
+    "J/page: mean over {what}, ± 95 % Student interval; {parts} are parts of it.\n"
     "energy vs psm, beacons: paired differences from static PSM (every beacon), whole and listening energy.\n"
     "slowdown: latency of a page / its latency without power saving.\n"
     "limit: a bound for every policy.  page-awake: awake exactly while a page loads, never late."
@@ -21,44 +22,14 @@ EXPLANATION = (
 
 def comparison_text(summary: pd.DataFrame, what: str) -> str:
     """Return the table of a comparison (one row a policy, references last) and how to read it."""
-    header = [
-        "policy",
-        "J/page",
-        "awake",
-        "sleep",
-        "listen",
-        "energy vs psm",
-        "beacons",
-        "above limit",
-        "slowdown",
-        "median",
-        "p95",
-    ]
-    rows = [
-        [
-            row["policy"],
-            plus_minus(row["total_j_per_page"], row["total_j_per_page_half_width"]),
-            number(row["awake_j_per_page"]),
-            number(row["sleep_j_per_page"]),
-            number(row["listen_j_per_page"]),
-            plus_minus(row["energy_vs_psm_percent"], row["energy_vs_psm_percent_half_width"], 1, sign=True, unit=" %"),
-            number(row["beacon_energy_vs_psm_percent"], 1, sign=True, unit=" %")
-            if row["listen_j_per_page"] > 0
-            else "",
-            number(row["energy_above_limit_percent"], 1, sign=True, unit=" %"),
-            plus_minus(row["slowdown_mean"], row["slowdown_mean_half_width"]),
-            number(row["slowdown_median"]),
-            number(row["slowdown_p95"]),
-        ]
-        for row in summary.to_dict("records")
-    ]
-    explanation = EXPLANATION.format(what=what)
-    if "battery_h" in summary:
-        header.append("battery")
-        for cells, hours in zip(rows, summary["battery_h"], strict=True):
-            cells.append(number(hours, 1, unit=" h"))
-        explanation += "\nbattery: how long it lasts at the mean power of all the time."
-    return table(header, rows) + "\n\n" + explanation
+    return table(*cells(COMPARISON, summary)) + "\n\n" + explanation(summary, what)
+
+
+def explanation(summary: pd.DataFrame, what: str) -> str:
+    """Return how to read the table of a comparison, a line a quantity; `what` is what the means are over."""
+    parts = [quantity.heading for quantity in shown(COMPARISON, summary) if quantity.part_of]
+    text = _EXPLANATION.format(what=what, parts=" and ".join([", ".join(parts[:-1]), parts[-1]]))
+    return text + "\nbattery: how long it lasts at the mean power of all the time." * ("battery_h" in summary)
 
 
 def published_text(beside: pd.DataFrame) -> str:

@@ -22,31 +22,16 @@ from importlib import resources
 from math import isfinite
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
-from experiments.report.text import plus_minus
+from experiments.quantities import Quantity
+from experiments.report.text import cell
 from experiments.study.store import csv_text
 
-__all__ = ["Chart", "Column", "Page", "Table", "plotly_library", "render"]
+__all__ = ["Chart", "Page", "Table", "plotly_library", "render"]
 
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 LISTED = 200  # rows of a table that are shown; the saved table has all
-
-
-class Column(NamedTuple):
-    """A column of a table: its name in the frame, what stands above it, and how it is rounded.
-
-    With `interval` the frame's ``NAME_half_width`` is shown beside it.
-    """
-
-    name: str
-    head: str
-    digits: int = 2
-    sign: bool = False
-    unit: str = ""
-    style: str = "f"  # or "g": so many significant digits
-    interval: bool = False
 
 
 class Table(NamedTuple):
@@ -55,7 +40,7 @@ class Table(NamedTuple):
     file: str
     caption: str
     frame: pd.DataFrame
-    columns: Sequence[Column]
+    columns: Sequence[Quantity]
     prose: bool = False
 
 
@@ -188,7 +173,7 @@ def _table(table: Table, choices: Sequence[tuple[str, str]]) -> str:
     text = csv_text(table.frame)
     cells = list(csv.DictReader(io.StringIO(text)))
     rows: Any = table.frame.to_dict("records")
-    head = "".join(f'<th scope="col">{escape(column.head)}</th>' for column in table.columns)
+    head = "".join(f'<th scope="col">{escape(column.heading)}</th>' for column in table.columns)
     names = {name for name, _ in choices}
     body = []
     for row, exact in list(zip(rows, cells, strict=True))[:LISTED]:
@@ -196,7 +181,7 @@ def _table(table: Table, choices: Sequence[tuple[str, str]]) -> str:
         choice = f' data-choice="{escape(first)}"' if first in names else ""
         drawn = "".join(
             f'<{kind} data-column="{escape(column.name)}" data-value="{escape(exact[column.name])}">'
-            f"{escape(_shown(column, row))}</{tag}>"
+            f"{escape(cell(column, row))}</{tag}>"
             for column, kind, tag in _kinds(table.columns)
         )
         body.append(f"<tr{choice}>{drawn}</tr>")
@@ -212,21 +197,9 @@ def _table(table: Table, choices: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def _kinds(columns: Sequence[Column]) -> Iterator[tuple[Column, str, str]]:
+def _kinds(columns: Sequence[Quantity]) -> Iterator[tuple[Quantity, str, str]]:
     for place, column in enumerate(columns):
         yield (column, "td", "td") if place else (column, 'th scope="row"', "th")
-
-
-def _shown(column: Column, row: Mapping[str, Any]) -> str:
-    value = row[column.name]
-    if isinstance(value, (bool, np.bool_)):
-        return "yes" if value else ""
-    if not isinstance(value, (int, float)):
-        return str(value)
-    if column.style == "g":
-        return f"{value:.{column.digits}g}{column.unit}" if isfinite(value) else ""
-    half_width = row[f"{column.name}_half_width"] if column.interval else 0.0
-    return plus_minus(value, half_width, column.digits, sign=column.sign, unit=column.unit)
 
 
 def _chart(chart: Chart) -> str:

@@ -9,36 +9,17 @@ import numpy as np
 import pandas as pd
 
 from experiments.figures.style import label
-from experiments.report.html import Chart, Column, Page, Table
+from experiments.quantities import BASELINE, COMPARISON, REFERENCES, Quantity, energy_parts, shown
+from experiments.report.comparison import explanation
+from experiments.report.html import Chart, Page, Table
 from experiments.report.html_charts import axis, figure, line, numbers, style, thin, vertical
 from experiments.study.compare import Comparison
 
 __all__ = ["comparison_page", "name_of"]
 
-BASELINE = "none"
-REFERENCES = ("limit", "page-awake")
 POINTS = 600  # drawn a policy; of more, every k-th
-PARTS = (("sleep_j_per_page", "asleep", "#d9d9d9", ""), ("awake_j_per_page", "awake", "#56B4E9", "/"),
-         ("listen_j_per_page", "listening to beacons", "#D55E00", "x"))  # fmt: skip
-COLUMNS = (
-    Column("policy", "policy"),
-    Column("total_j_per_page", "J a page", interval=True),
-    Column("awake_j_per_page", "of it awake"),
-    Column("sleep_j_per_page", "asleep"),
-    Column("listen_j_per_page", "listening"),
-    Column("energy_vs_psm_percent", "against static PSM", 1, sign=True, unit=" %", interval=True),
-    Column("energy_above_limit_percent", "above the limit", 1, sign=True, unit=" %"),
-    Column("energy_above_page_awake_percent", "above page-awake", 1, sign=True, unit=" %"),
-    Column("slowdown_mean", "slowdown: mean", interval=True),
-    Column("slowdown_median", "median"),
-    Column("slowdown_p95", "p95"),
-)
-NOTES = (
-    "J a page: energy of the whole run over its pages, mean ± half width of the 95 % Student interval over {what}.",
-    "Against static PSM, above the limit, above page-awake: paired relative differences of the whole energy.",
-    "Slowdown of a page: its latency over its latency without power saving.",
-    "Limit: a bound for every policy. Page-awake: awake exactly while a page loads, asleep otherwise, never late.",
-)
+_PATTERNS = {"sleep_j_per_page": ("#d9d9d9", ""), "awake_j_per_page": ("#56B4E9", "/"),
+             "listen_j_per_page": ("#D55E00", "x"), "wakeup_j_per_page": ("#F0E442", ".")}  # fmt: skip
 
 
 def name_of(policy: str) -> str:
@@ -83,8 +64,8 @@ def comparison_page(
         charts.append(_sleep_times(polls))
     tables = [Table("summary.csv", "Every policy, with the references last.", summary, _columns(summary))]
     if published is not None:
-        shown = [Column(str(name), str(name).replace("_", " "), 3, style="g") for name in published.columns]
-        tables.append(Table("published.csv", "As a paper printed it, and ours.", published, shown))
+        columns = [Quantity(str(name), str(name).replace("_", " "), 3, style="g") for name in published.columns]
+        tables.append(Table("published.csv", "As a paper printed it, and ours.", published, columns))
     return Page(
         title="Power-saving policies compared",
         lead=f"Energy and slowdown of {len(policies)} policies that met the same traffic: {what}.",
@@ -94,12 +75,12 @@ def comparison_page(
         tables=tables,
         charts=charts,
         choices=[(policy, f"{name_of(policy)} ({policy})") for policy in policies],
-        notes=[note.format(what=what) for note in NOTES],
+        notes=explanation(summary, what).splitlines(),
     )
 
 
-def _columns(summary: pd.DataFrame) -> list[Column]:
-    return [column for column in COLUMNS if not summary[column.name].isna().all()]
+def _columns(summary: pd.DataFrame) -> list[Quantity]:
+    return [column for column in shown(COMPARISON, summary) if not summary[column.name].isna().all()]
 
 
 def _energy(summary: pd.DataFrame) -> Chart:
@@ -108,11 +89,13 @@ def _energy(summary: pd.DataFrame) -> Chart:
     names = [name_of(policy) for policy in policies]
     data: list[dict[str, Any]] = [
         {
-            "type": "bar", "orientation": "h", "name": part, "x": numbers(bars[column]), "y": names, "ids": policies,
+            "type": "bar", "orientation": "h", "name": part.called, "x": numbers(bars[part.name]), "y": names,
+            "ids": policies,
             "marker": {"color": colour, "pattern": {"shape": hatch}, "line": {"color": "#1a1a1a", "width": 0.7}},
-            "hovertemplate": "%{y}, " + part + ": %{x:.4g} J a page<extra></extra>",
+            "hovertemplate": "%{y}, " + part.called + ": %{x:.4g} J a page<extra></extra>",
         }
-        for column, part, colour, hatch in PARTS
+        for part in sorted(shown(energy_parts(), bars), key=lambda part: list(_PATTERNS).index(part.name))
+        for colour, hatch in [_PATTERNS[part.name]]
     ]  # fmt: skip
     data.append(
         {

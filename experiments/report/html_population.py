@@ -8,38 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.report.html import Chart, Column, Page, Table
+from experiments.quantities import ACTIVITY, BASELINE, POPULATION
+from experiments.report.html import Chart, Page, Table
 from experiments.report.html_charts import axis, figure, line, thin
 from experiments.report.html_compare import name_of
 
 __all__ = ["population_page"]
 
-BASELINE = "none"
 POINTS = 600  # drawn a policy; of more users, every k-th
-COLUMNS = (
-    Column("policy", "policy"),
-    Column("users", "runs", 0),
-    Column("pages", "pages", 0),
-    Column("saving_of_all_percent", "saving of all together", 1, sign=True, unit=" %"),
-    Column("saving_percent_p05", "saving: 5 %", 1, sign=True, unit=" %"),
-    Column("saving_percent_p50", "median", 1, sign=True, unit=" %"),
-    Column("saving_percent_p95", "95 %", 1, sign=True, unit=" %"),
-    Column("saving_vs_psm_percent_p50", "median against static PSM", 1, sign=True, unit=" %"),
-    Column("slowdown_p50", "slowdown: median"),
-    Column("slowdown_p95", "95 %"),
-    Column("costlier_than_psm_percent", "dearer than static PSM", 1, unit=" %"),
-    Column("slower_than_psm_percent", "slower than static PSM", 1, unit=" %"),
-)
-ACTIVITY = (
-    Column("policy", "policy"),
-    Column("users_are", "by pages an hour"),
-    Column("users", "runs", 0),
-    Column("saving_percent_median", "saving: median", 1, sign=True, unit=" %"),
-    Column("saving_vs_psm_percent_median", "against static PSM", 1, sign=True, unit=" %"),
-    Column("slowdown_median", "slowdown: median"),
-    Column("costlier_than_psm_percent", "dearer", 1, unit=" %"),
-    Column("slower_than_psm_percent", "slower", 1, unit=" %"),
-)
 NOTES = (
     "Saving: relative difference of the energy of all of a user's browsing from the same without power saving.",
     "Slowdown: mean over a user's pages of latency over latency without power saving. Every user weighs the same.",
@@ -78,7 +54,7 @@ def population_page(
         configuration=manifest["configuration"],
         versions=manifest["versions"],
         tables=[
-            Table("summary.csv", f"Over all {by}s.", whole, COLUMNS),
+            Table("summary.csv", f"Over all {by}s.", whole, POPULATION),
             Table("by-activity.csv", f"The {by}s in quarters by how much they browse.", quarters, ACTIVITY),
         ],
         charts=[

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from experiments.figures.replay import thinned
-from experiments.report.html import Chart, Column, Page, Table
+from experiments.quantities import Quantity
+from experiments.report.html import Chart, Page, Table
 from experiments.report.html_charts import axis, figure, line, numbers, thin
 from experiments.study.replay import Details
 
@@ -17,21 +18,21 @@ __all__ = ["replay_page"]
 
 POINTS = 400  # of a line; of more polls, means over stretches or every k-th
 COLUMNS = (
-    Column("replay", "replay"),
-    Column("requests", "requests", 0),
-    Column("polls", "polls", 0),
-    Column("mean_sleep_ms", "mean sleep [ms]", 0),
-    Column("mixture_loss", "mixture loss [nats]"),
-    Column("polling_loss", "polling loss [nats]"),
-    Column("best_expert_loss", "best fixed expert [nats]"),
-    Column("best_expert_ms", "its time [ms]", 0),
-    Column("best_per_poll_loss", "best of each poll [nats]"),
+    Quantity("replay", "replay"),
+    Quantity("requests", "requests", 0),
+    Quantity("polls", "polls", 0),
+    Quantity("mean_sleep_ms", "mean sleep [ms]", 0),
+    Quantity("mixture_loss", "mixture loss [nats]"),
+    Quantity("polling_loss", "polling loss [nats]"),
+    Quantity("best_expert_loss", "best fixed expert [nats]"),
+    Quantity("best_expert_ms", "its time [ms]", 0),
+    Quantity("best_per_poll_loss", "best of each poll [nats]"),
 )
 STATEMENTS = (
-    Column("statement", "statement"),
-    Column("measured", "measured", 4, style="g"),
-    Column("bound", "bound", 4, style="g"),
-    Column("verdict", "verdict"),
+    Quantity("statement", "statement"),
+    Quantity("measured", "measured", 4, style="g"),
+    Quantity("bound", "bound", 4, style="g"),
+    Quantity("verdict", "verdict"),
 )
 AGAINST = (
     ("polling_loss", "at its own sleep"),

@@ -7,20 +7,21 @@ from typing import Any
 
 import pandas as pd
 
-from experiments.report.html import Chart, Column, Page, Table
+from experiments.quantities import Quantity
+from experiments.report.html import Chart, Page, Table
 from experiments.report.html_charts import axis, figure
 from experiments.report.results import HOW_TO_READ
 
 __all__ = ["results_page"]
 
 COLUMNS = (
-    Column("experiment", "experiment"),
-    Column("verdict", "holds"),
-    Column("statement", "claim"),
-    Column("printed", "printed"),
-    Column("ours", "ours"),
-    Column("tolerance", "tolerance"),
-    Column("why_not", "why not"),
+    Quantity("experiment", "experiment"),
+    Quantity("verdict", "holds"),
+    Quantity("statement", "claim"),
+    Quantity("printed", "printed"),
+    Quantity("ours", "ours"),
+    Quantity("tolerance", "tolerance"),
+    Quantity("why_not", "why not"),
 )
 
 

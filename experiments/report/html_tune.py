@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from experiments.report.html import Chart, Column, Page, Table
+from experiments.quantities import BASELINE, REFERENCES, TUNING, Quantity
+from experiments.report.html import Chart, Page, Table
 from experiments.report.html_charts import INK, axis, figure, numbers, style, vertical
 from experiments.report.html_compare import name_of
 from experiments.report.tune import recommendation_text
@@ -15,19 +16,10 @@ from experiments.study.tune import Tuning
 
 __all__ = ["tuning_page"]
 
-REFERENCES = ("limit", "page-awake")
-BASELINE = "none"
 COLUMNS = (
-    Column("policy", "policy"),
-    Column("energy_j_per_page", "J a page", interval=True),
-    Column("mean_mw", "mean power [mW]", 1),
-    Column("energy_vs_none_percent", "against none", 1, sign=True, unit=" %"),
-    Column("energy_above_limit_percent", "above the limit", 1, sign=True, unit=" %"),
-    Column("energy_above_page_awake_percent", "above page-awake", 1, sign=True, unit=" %"),
-    Column("slowdown_mean", "slowdown: mean", 3, interval=True),
-    Column("slowdown_p95", "p95"),
-    Column("on_front_mean", "front, by mean"),
-    Column("on_front_p95", "front, by p95"),
+    *TUNING,
+    Quantity("on_front_mean", "front, by mean"),
+    Quantity("on_front_p95", "front, by p95"),
 )
 NOTES = (
     "On the front: no other policy needs less energy and is no slower.",

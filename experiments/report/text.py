@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
+from typing import Any
 
-__all__ = ["number", "plus_minus", "table"]
+import numpy as np
+import pandas as pd
+
+from experiments.quantities import Quantity, shown
+
+__all__ = ["cell", "cells", "number", "plus_minus", "table"]
 
 
 def number(value: float, digits: int = 2, *, sign: bool = False, unit: str = "") -> str:
@@ -20,6 +26,30 @@ def plus_minus(mean: float, half_width: float, digits: int = 2, *, sign: bool = 
     if not isfinite(half_width) or half_width == 0:
         return number(mean, digits, sign=sign, unit=unit)
     return f"{number(mean, digits, sign=sign)} ± {number(half_width, digits, unit=unit)}"
+
+
+def cell(quantity: Quantity, row: Mapping[str, Any], *, bare: bool = False) -> str:
+    """Return what a table shows of a quantity in a row, with its unit unless `bare`."""
+    value = row[quantity.name]
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else ""
+    if not isinstance(value, (int, float)):
+        return str(value)
+    if quantity.only_with and not row[quantity.only_with]:
+        return ""
+    unit = "" if bare else quantity.suffix
+    if quantity.style == "g":
+        return f"{value:.{quantity.digits}g}{unit}" if isfinite(value) else ""
+    half_width = row[f"{quantity.name}_half_width"] if quantity.interval else 0.0
+    return plus_minus(value, half_width, quantity.digits, sign=quantity.sign, unit=unit)
+
+
+def cells(quantities: Sequence[Quantity], frame: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
+    """Return the header of a table of these quantities, and what it shows of every row of the frame."""
+    columns = shown(quantities, frame)
+    records: Any = frame.to_dict("records")
+    rows = [[cell(quantity, row, bare=quantity.bare) for quantity in columns] for row in records]
+    return [quantity.heading for quantity in columns], rows
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

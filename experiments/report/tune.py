@@ -7,11 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from experiments.report.text import number, plus_minus, table
+from experiments.quantities import TUNING
+from experiments.report.text import cells, number, plus_minus, table
 
 __all__ = ["recommendation_text", "tuning_text"]
-
-REFERENCES = ("limit", "page-awake")
 
 
 def recommendation_text(found: dict[str, Any], units: str) -> str:
@@ -51,21 +50,11 @@ def recommendation_text(found: dict[str, Any], units: str) -> str:
 
 def tuning_text(held_out: pd.DataFrame, found: dict[str, Any], units: str) -> str:
     """Return the sentence and the table of all candidates on what was held out, by energy; * is on a front."""
-    header = ["policy", "J/page", "mW", "vs none", "above limit", "above page-awake", "slowdown", "p95", "front"]
-    rows = [
-        [
-            row["policy"],
-            plus_minus(row["energy_j_per_page"], row["energy_j_per_page_half_width"]),
-            number(row["mean_mw"], 1),
-            number(row["energy_vs_none_percent"], 1, sign=True, unit=" %"),
-            number(row["energy_above_limit_percent"], 1, sign=True, unit=" %"),
-            number(row["energy_above_page_awake_percent"], 1, sign=True, unit=" %"),
-            plus_minus(row["slowdown_mean"], row["slowdown_mean_half_width"], 3),
-            number(row["slowdown_p95"], 2),
-            " ".join(name for name in ("mean", "p95") if row[f"on_front_{name}"]),
-        ]
-        for row in held_out.sort_values("energy_j_per_page", kind="stable").to_dict("records")
-    ]
+    ordered = held_out.sort_values("energy_j_per_page", kind="stable")
+    header, rows = cells(TUNING, ordered)
+    header.append("front")
+    for own, by_mean, by_p95 in zip(rows, ordered["on_front_mean"], ordered["on_front_p95"], strict=True):
+        own.append(" ".join(name for name, on_it in (("mean", by_mean), ("p95", by_p95)) if on_it))
     note = (
         f"Chosen on {found['chosen_on_units']} {units}, measured here on {found['held_out_units']} others.  Every page "
         "weighs the same; ± is a 95 % interval.\nfront: no other needs less energy and is no slower, by mean or by "

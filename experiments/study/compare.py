@@ -24,13 +24,12 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from experiments.study.sweep import BASELINE, Frames
+from experiments.quantities import BASELINE, ENERGIES, LIMIT, PAGE_AWAKE, PER_PAGE, PSM
+from experiments.study.sweep import Frames
 
-__all__ = ["PSM", "Comparison", "Estimate", "compare", "estimate", "page_slowdowns", "ratio", "reference_energies"]
+__all__ = ["Comparison", "Estimate", "compare", "estimate", "page_slowdowns", "ratio", "reference_energies"]
 
-PSM = "psm:100"  # static power saving at every beacon, what the literature compares with
 LEVEL = 0.95
-LIMIT, PAGE_AWAKE = "limit", "page-awake"
 _RATIOS = {  # name -> (column, the policy it is divided by, whether the difference in percent is reported)
     "energy_vs_psm_percent": ("total_j_per_page", PSM, True),
     "beacon_energy_vs_psm_percent": ("listen_j_per_page", PSM, True),
@@ -135,8 +134,7 @@ def reference_energies(frames: Frames, *, awake_mw: float, asleep_mw: float) -> 
             awake_j = awake_s * awake_mw / 1000
             sleep_j = (run["elapsed_s"] - awake_s) * asleep_mw / 1000
             energies = {"awake_j": awake_j, "sleep_j": sleep_j, "total_j": awake_j + sleep_j}
-            energies |= {"listen_j": 0.0, "wakeup_j": 0.0}
-            rows.append({**run, "policy": name, "beacons": 0, "wakeups": 0, **energies})
+            rows.append({**run, **dict.fromkeys(ENERGIES, 0.0), "policy": name, "beacons": 0, "wakeups": 0, **energies})
     return pd.DataFrame(rows)
 
 
@@ -190,7 +188,7 @@ def compare(
 
 def _per_page(runs: pd.DataFrame) -> pd.DataFrame:
     table = runs[["replication", "policy", "pages"]].copy()
-    for part in ("awake_j", "sleep_j", "listen_j", "wakeup_j", "total_j", "beacons", "wakeups", "elapsed_s"):
+    for part in PER_PAGE:
         table[f"{part}_per_page"] = runs[part] / runs["pages"]
     table["mean_mw"] = 1000 * runs["total_j"] / runs["elapsed_s"]
     return table

@@ -30,9 +30,8 @@ from numpy.typing import NDArray
 
 import netsim
 import traces
-from experiments.study.compare import PSM
+from experiments.quantities import BASELINE, ENERGIES, run_row
 from experiments.study.store import source_digest
-from experiments.study.sweep import BASELINE
 from netsim.express import NotCoveredError, is_ready, why_not
 from netsim.policies import make
 
@@ -54,35 +53,21 @@ _SPOOLS = 64
 _MANY_PAGES = 5_000  # from here on, compiling the simulator's twin takes less time than going on without it
 _ONE_PAGE = (traces.Page("", 1, 1),)
 
+_WORDS = ("user", "policy")
+_COUNTS = ("sessions", "pages", "objects", "reply_bytes", "beacons", "wakeups")
 SCHEMA = pa.schema(
     [
-        ("user", pa.string()),
-        ("policy", pa.string()),
-        ("sessions", pa.int64()),
-        ("pages", pa.int64()),
-        ("objects", pa.int64()),
-        ("reply_bytes", pa.int64()),
-        ("elapsed_s", pa.float64()),
-        ("awake_j", pa.float64()),
-        ("sleep_j", pa.float64()),
-        ("listen_j", pa.float64()),
-        ("wakeup_j", pa.float64()),
-        ("total_j", pa.float64()),
-        ("beacons", pa.int64()),
-        ("wakeups", pa.int64()),
-        ("saving_percent", pa.float64()),
-        ("saving_vs_psm_percent", pa.float64()),
-        ("latency_s", pa.float64()),
-        ("slowdown_mean", pa.float64()),
-        ("slowdown_median", pa.float64()),
-        ("slowdown_p95", pa.float64()),
-        ("slowdown_max", pa.float64()),
-        ("slowdown_vs_psm", pa.float64()),
+        (name, pa.string() if name in _WORDS else pa.int64() if name in _COUNTS else pa.float64())
+        for name in (
+            "user", "policy", "sessions", "pages", "objects", "reply_bytes", "elapsed_s", *ENERGIES, "beacons",
+            "wakeups", "saving_percent", "saving_vs_psm_percent", "latency_s", "slowdown_mean", "slowdown_median",
+            "slowdown_p95", "slowdown_max", "slowdown_vs_psm",
+        )
     ]
-)
+)  # fmt: skip
 """A row is a user under a policy: energies of the whole run, savings of whole energies against ``none`` and
-``psm:100`` (null where that was not run), latency as a sum over pages, slowdowns of pages against ``none``, and the
-mean slowdown over that of ``psm:100``."""
+static PSM (null where that was not run), latency as a sum over pages, slowdowns of pages against ``none``, and the
+mean slowdown over that of static PSM."""
 
 
 class OtherProgramError(OSError):
@@ -325,23 +310,15 @@ def _rows(user: User, policies: Sequence[Any], config: netsim.SimulationConfig) 
             undelayed_s = latency_s
         slowdown = latency_s / undelayed_s
         ranked = np.sort(slowdown)
-        energy = result.energy
+        totals = run_row(result)
         rows.append(
             {
                 "user": user.name,
                 "policy": result.policy,
                 "sessions": user.sessions,
-                "pages": len(user.pages),
                 "objects": len(replies) - len(user.pages),
                 "reply_bytes": sum(replies),
-                "elapsed_s": float(result.elapsed_s),
-                "awake_j": float(energy.awake_j),
-                "sleep_j": float(energy.sleep_j),
-                "listen_j": float(energy.listen_j),
-                "wakeup_j": float(energy.wakeup_j),
-                "total_j": float(energy.total_j),
-                "beacons": int(result.beacons),
-                "wakeups": int(result.wakeups),
+                **{name: value for name, value in totals.items() if name in SCHEMA.names},
                 "latency_s": float(latency_s.sum()),
                 "slowdown_mean": float(slowdown.mean()),
                 "slowdown_median": _quantile(ranked, 0.5),
@@ -349,7 +326,8 @@ def _rows(user: User, policies: Sequence[Any], config: netsim.SimulationConfig) 
                 "slowdown_max": float(ranked[-1]),
             }
         )
-    psm = next((row for row in rows if row["policy"] == PSM), None)
+    static = netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns)
+    psm = next((row for row in rows if row["policy"] == static), None)
     for row in rows:
         row["saving_percent"] = 100.0 * (1.0 - row["total_j"] / rows[0]["total_j"])
         row["saving_vs_psm_percent"] = None if psm is None else 100.0 * (1.0 - row["total_j"] / psm["total_j"])

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from experiments.study.compare import PSM
+from experiments.quantities import PSM
 
 __all__ = ["COLUMNS", "QUANTILES", "SLOW", "by_activity", "read", "summary"]
 
@@ -45,8 +45,8 @@ def read(parts: Sequence[Path]) -> pd.DataFrame:
     return table
 
 
-def summary(table: pd.DataFrame, policies: Sequence[str]) -> pd.DataFrame:
-    """Return one row a policy.
+def summary(table: pd.DataFrame, policies: Sequence[str], psm: str = PSM) -> pd.DataFrame:
+    """Return one row a policy; `psm` is the canonical name of static PSM.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def summary(table: pd.DataFrame, policies: Sequence[str]) -> pd.DataFrame:
     """
     rows = []
     base_j = float(_of(table, policies[0])["total_j"].sum())
-    psm_j = float(_of(table, PSM)["total_j"].sum()) if PSM in policies else float("nan")
+    psm_j = float(_of(table, psm)["total_j"].sum()) if psm in policies else float("nan")
     for policy in policies:
         own = _of(table, policy)
         dear, late = own["saving_vs_psm_percent"] < 0, own["slowdown_vs_psm"] > 1

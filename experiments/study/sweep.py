@@ -16,12 +16,11 @@ import pandas as pd
 
 import netsim
 import traces
-from lpsm.randomness import generator
+from experiments.quantities import BASELINE, run_row
+from lpsm.randomness import WORKLOAD, generator
 
-__all__ = ["BASELINE", "Frames", "Generated", "Recorded", "Task", "frames", "simulate", "tasks", "warm_up"]
+__all__ = ["Frames", "Generated", "Recorded", "Task", "frames", "simulate", "tasks", "warm_up"]
 
-BASELINE = "none"  # what slowdowns and the two reference energies are measured against
-WORKLOAD_STREAM = 0  # the stream of random numbers that draws the traffic
 LISTENING = ("lpsm",)  # whose sleep times are worth recording
 
 
@@ -45,7 +44,7 @@ class Generated:
 
     def pages(self) -> Sequence[traces.Page]:
         """Draw the pages."""
-        return list(traces.generate(self.n_pages, generator(self.seed, WORKLOAD_STREAM)))
+        return list(traces.generate(self.n_pages, generator(self.seed, WORKLOAD)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,22 +135,7 @@ def warm_up(listed: Iterable[Task]) -> None:
 def simulate(task: Task) -> dict[str, Any]:
     """Run one task; the result is plain JSON data."""
     result = netsim.simulate(list(task.workload.pages()), task.policy, config=task.config, seed=task.workload.seed)
-    energy = result.energy
-    run = {
-        "replication": task.workload.name,
-        "policy": result.policy,
-        "pages": len(result.pages),
-        "elapsed_s": float(result.elapsed_s),
-        "beacons": int(result.beacons),
-        "wakeups": int(result.wakeups),
-        "awake_j": float(energy.awake_j),
-        "sleep_j": float(energy.sleep_j),
-        "listen_j": float(energy.listen_j),
-        "wakeup_j": float(energy.wakeup_j),
-        "total_j": float(energy.total_j),
-        "uplink_air_s": float(result.uplink_air_s),
-        "downlink_air_s": float(result.downlink_air_s),
-    }
+    run = {"replication": task.workload.name, "policy": result.policy, **run_row(result)}
     polls = result.polls if task.record_polls else result.polls.iloc[:0]
     return {"run": run, "pages": result.pages.to_dict("list"), "polls": polls.to_dict("list")}
 

@@ -19,8 +19,9 @@ import numpy as np
 import pandas as pd
 
 import netsim
-from experiments.study.compare import LIMIT, PAGE_AWAKE, page_slowdowns, ratio, reference_energies
-from experiments.study.sweep import BASELINE, Frames, Generated, Recorded
+from experiments.quantities import BASELINE, LIMIT, PAGE_AWAKE
+from experiments.study.compare import page_slowdowns, ratio, reference_energies
+from experiments.study.sweep import Frames, Generated, Recorded
 from lpsm import randomness
 
 __all__ = ["CANDIDATES", "Rule", "Tuning", "choose", "front", "measure", "split", "tune", "units"]

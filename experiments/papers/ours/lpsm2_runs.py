@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 import netsim
 import traces
 from experiments.papers.registry import Rows, Setup
+from experiments.quantities import BASELINE, run_row
 from lpsm.randomness import WORKLOAD, generator
 from traces.traffic import Traffic, draw, stalls
 
@@ -77,10 +78,10 @@ def run(task: dict[str, Any]) -> Rows:
     """Browse one world under every policy of a task."""
     world = world_of(task)
     common = {"traffic": task["traffic"], "replication": f"seed-{task['seed']}"}
-    base = world.browse("none")
+    base = world.browse(BASELINE)
     runs, curves = [], []
     for policy in task["policies"]:
-        result = base if policy == "none" else world.browse(policy)
+        result = base if policy == BASELINE else world.browse(policy)
         runs.append({**common, "policy": result.policy, **measure(result, base, world)})
         if policy in task.get("curves", ()):
             curves += [{**common, "policy": result.policy, **row} for row in blocks(result, base)]
@@ -89,7 +90,7 @@ def run(task: dict[str, Any]) -> Rows:
 
 def measure(result: netsim.SimulationResult, base: netsim.SimulationResult, world: World) -> dict[str, Any]:
     """Return the figures of a run beside those of the run without power saving; NaN where nothing is measured."""
-    radio, energy = netsim.RadioConfig(), result.energy
+    radio, energy, totals = netsim.RadioConfig(), result.energy, run_row(result)
     slowdown = result.latency_s / base.latency_s
     added_s = (result.messages["delay_s"] - base.messages["delay_s"]).to_numpy()
     pages = result.pages
@@ -98,8 +99,7 @@ def measure(result: netsim.SimulationResult, base: netsim.SimulationResult, worl
     air_s = max(base.uplink_air_s, base.downlink_air_s)
     return {
         "pages": len(slowdown), "messages": len(added_s), "segments": len(late_s),
-        "elapsed_s": float(result.elapsed_s), "awake_j": float(energy.awake_j), "sleep_j": float(energy.sleep_j),
-        "listen_j": float(energy.listen_j), "total_j": float(energy.total_j),
+        **{name: totals[name] for name in ("elapsed_s", "awake_j", "sleep_j", "listen_j", "total_j")},
         "j_per_page": float(energy.per_page_j), "mean_mw": 1000 * float(energy.total_j / result.elapsed_s),
         "slowdown_mean": _of(np.mean, slowdown), "slowdown_p95": _of(lambda x: np.quantile(x, 0.95), slowdown),
         "slowdown_max": _of(np.max, slowdown),
@@ -145,7 +145,7 @@ def run_recorded(task: dict[str, Any]) -> Rows:
                 Traffic(pages, [server] * len(pages), *nothing, []), [netsim.ServerDelay.parse(server)] * len(pages),
                 task["seed"] + place,
             )  # fmt: skip
-            base = world.browse("none")
+            base = world.browse(BASELINE)
             for policy in task["policies"]:
                 result = world.browse(policy)
                 common = {"traffic": traffic, "replication": name, "policy": result.policy}

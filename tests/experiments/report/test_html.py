@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.report.html import Chart, Column, Page, Table, render
+from experiments.quantities import Quantity
+from experiments.report.html import Chart, Page, Table, render
 from experiments.report.html_charts import figure, line, thin
 from tests.experiments.browser import AVAILABLE, browser
 
@@ -116,7 +117,7 @@ def small_page(**more) -> Page:
     frame = pd.DataFrame({"policy": ["a", "b"], "energy_j": [1 / 3, 2.0], "energy_j_half_width": [0.125, np.nan]})
     return Page(**{
         "title": "T", "lead": "L", "command": "lpsm", "configuration": {"a": {"b": 1}}, "versions": {"lpsm": "1"},
-        "tables": [Table("t.csv", "C", frame, [Column("policy", "policy"), Column("energy_j", "J", interval=True)])],
+        "tables": [Table("t.csv", "C", frame, [Quantity("policy", "policy"), Quantity("energy_j", "J", interval=True)])],  # noqa: E501
         "charts": [Chart("c", "C", "D", figure([line("a", [0, 1], [np.nan, 2.0], 0)]))], **more,
     })  # fmt: skip
 
@@ -245,7 +246,7 @@ def test_what_a_trace_calls_itself_cannot_leave_its_place() -> None:
         small_page(
             title=hostile, lead=hostile, command=hostile, configuration={hostile: hostile},
             choices=[(hostile, hostile)],
-            tables=[Table(hostile, hostile, frame, [Column("policy", hostile), Column("x", "x")])],
+            tables=[Table(hostile, hostile, frame, [Quantity("policy", hostile), Quantity("x", "x")])],
             charts=[Chart("c", hostile, hostile, figure([line(hostile, [0], [1], 0)]))],
         )
     )  # fmt: skip
@@ -265,7 +266,7 @@ def test_what_is_no_number_is_shown_as_nothing_and_drawn_as_a_gap() -> None:
 
 def test_a_long_table_shows_its_beginning_and_saves_the_whole() -> None:
     frame = pd.DataFrame({"policy": [f"p{number}" for number in range(500)]})
-    page = Reader(render(small_page(tables=[Table("t.csv", "C", frame, [Column("policy", "policy")])])))
+    page = Reader(render(small_page(tables=[Table("t.csv", "C", frame, [Quantity("policy", "policy")])])))
     assert len([row for row in page.tables["t.csv"] if row]) == 200
     assert page.saved["t.csv"].count(b"\n") == 501
 

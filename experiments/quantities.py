@@ -1,0 +1,204 @@
+"""What is measured, declared once: the name, heading, unit and place of every quantity that results are made of.
+
+Rows of runs, tables in the terminal and in the HTML report, the legends of figures, CSV and JSON all iterate over
+these declarations, so that a new quantity is one entry here.  The reference policies have their names here too.
+
+A quantity of `RUN` says how it is taken from the record of a run.  Those of `COMPARISON`, `POPULATION`, `ACTIVITY`
+and `TUNING` are the columns that the tables of these commands show, in that order; the CSV files hold more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+__all__ = [
+    "ACTIVITY", "BASELINE", "COMPARISON", "ENERGIES", "ENERGY_PARTS", "LIMIT", "PAGE_AWAKE", "PER_PAGE", "POPULATION",
+    "PSM", "REFERENCES", "RUN", "TUNING", "Quantity", "energy_parts", "run_row", "shown",
+]  # fmt: skip
+
+BASELINE = "none"  # no power saving: what slowdowns and the two reference energies are measured against
+PSM = "psm:100"  # static power saving at every beacon of 100 ms, what the literature compares with
+LIMIT, PAGE_AWAKE = "limit", "page-awake"
+REFERENCES = (LIMIT, PAGE_AWAKE)  # energies that no run has, but rows of tables and lines in pictures
+_PRINTED_UNITS = ("%", "h")  # other units stand in the heading
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """One quantity: a column of a table, a key of a JSON object.
+
+    Attributes
+    ----------
+    name : str
+        Of the column in frames, CSV and JSON; the unit is part of it.
+    heading : str
+        What stands above it in a table.
+    digits : int
+        Digits behind the point, or significant digits with `style` "g".
+    unit : str
+        "J", "s", "%" and so on; per cent and hours are printed behind every number.
+    sign : bool
+        Whether a plus sign is printed.
+    style : {"f", "g"}
+    interval : bool
+        Whether ``NAME_half_width`` is the half width of its 95 % interval, printed beside it.
+    bare : bool
+        Whether the terminal leaves the unit out, because its table says it once.
+    part_of : str
+        The quantity that this one adds up to, with the others of which the same is said.
+    words : str
+        What it is called in the legend of a picture, if that is not its heading.
+    only_with : str
+        It is left blank where this other quantity is 0.
+    optional : bool
+        Whether a table leaves it out if it is 0 in every row.
+    of_run : callable or None
+        Takes it from the record of a run.
+    """
+
+    name: str
+    heading: str
+    digits: int = 2
+    unit: str = ""
+    sign: bool = False
+    style: str = "f"
+    interval: bool = False
+    bare: bool = False
+    part_of: str = ""
+    words: str = ""
+    only_with: str = ""
+    optional: bool = False
+    of_run: Callable[[Any], float] | None = None
+
+    @property
+    def suffix(self) -> str:
+        """What is printed behind every number: the unit, or nothing if that stands in the heading."""
+        return f" {self.unit}" if self.unit in _PRINTED_UNITS else ""
+
+    @property
+    def called(self) -> str:
+        """What it is called where there is room for words."""
+        return self.words or self.heading
+
+
+def _energy(name: str, heading: str, words: str, *, optional: bool = False) -> Quantity:
+    """Return a part of the energy of a run."""
+    return Quantity(
+        name, heading, unit="J", part_of="total_j", words=words, optional=optional,
+        of_run=lambda result: float(getattr(result.energy, name)),
+    )  # fmt: skip
+
+
+RUN: tuple[Quantity, ...] = (
+    Quantity("pages", "pages", 0, of_run=lambda result: len(result.latency_s)),
+    Quantity("elapsed_s", "duration", unit="s", of_run=lambda result: float(result.elapsed_s)),
+    Quantity("beacons", "beacons", 0, of_run=lambda result: int(result.beacons)),
+    Quantity("wakeups", "wake-ups", 0, of_run=lambda result: int(result.wakeups)),
+    _energy("awake_j", "awake", "awake"),
+    _energy("sleep_j", "sleep", "asleep"),
+    _energy("listen_j", "listen", "listening to beacons"),
+    _energy("wakeup_j", "wake-up", "waking up", optional=True),
+    Quantity("total_j", "J", unit="J", words="total", of_run=lambda result: float(result.energy.total_j)),
+    Quantity("uplink_air_s", "on the air, up", unit="s", of_run=lambda result: float(result.uplink_air_s)),
+    Quantity("downlink_air_s", "on the air, down", unit="s", of_run=lambda result: float(result.downlink_air_s)),
+)
+"""The totals of a run, in the order of the columns of ``runs.csv``."""
+
+ENERGY_PARTS = tuple(quantity for quantity in RUN if quantity.part_of == "total_j")
+ENERGIES = (*(part.name for part in ENERGY_PARTS), "total_j")
+PER_PAGE = (*ENERGIES, "beacons", "wakeups", "elapsed_s")
+"""The totals of a run that are also given a page, as ``NAME_per_page``."""
+
+
+def energy_parts() -> tuple[Quantity, ...]:
+    """Return the parts of the energy a page, which add up to ``total_j_per_page``."""
+    return tuple(
+        Quantity(
+            f"{part.name}_per_page", part.heading, unit="J", part_of="total_j_per_page", words=part.words,
+            optional=part.optional,
+        )
+        for part in ENERGY_PARTS
+    )  # fmt: skip
+
+
+_POLICY = Quantity("policy", "policy")
+_ABOVE = (
+    Quantity("energy_above_limit_percent", "above limit", 1, "%", sign=True),
+    Quantity("energy_above_page_awake_percent", "above page-awake", 1, "%", sign=True),
+)
+
+COMPARISON: tuple[Quantity, ...] = (
+    _POLICY,
+    Quantity("total_j_per_page", "J/page", unit="J", interval=True, words="energy a page"),
+    *energy_parts(),
+    Quantity("energy_vs_psm_percent", "energy vs psm", 1, "%", sign=True, interval=True),
+    Quantity("beacon_energy_vs_psm_percent", "beacons", 1, "%", sign=True, only_with="listen_j_per_page"),
+    _ABOVE[0],
+    Quantity("slowdown_mean", "slowdown", interval=True, words="mean slowdown"),
+    Quantity("slowdown_median", "median"),
+    Quantity("slowdown_p95", "p95"),
+    Quantity("battery_h", "battery", 1, "h"),
+)
+
+POPULATION: tuple[Quantity, ...] = (
+    _POLICY,
+    Quantity("saving_of_all_percent", "saving", 1, "%", bare=True),
+    Quantity("saving_percent_p05", "5 %", 1, "%", bare=True),
+    Quantity("saving_percent_p50", "median", 1, "%", bare=True),
+    Quantity("saving_percent_p95", "95 %", 1, "%", bare=True),
+    Quantity("saving_of_all_vs_psm_percent", "vs psm", 1, "%", bare=True),
+    Quantity("saving_vs_psm_percent_p05", "5 %", 1, "%", bare=True),
+    Quantity("saving_vs_psm_percent_p50", "median", 1, "%", bare=True),
+    Quantity("saving_vs_psm_percent_p95", "95 %", 1, "%", bare=True),
+    Quantity("slowdown_mean", "slowdown"),
+    Quantity("slowdown_p50", "median"),
+    Quantity("slowdown_p95", "95 %"),
+    Quantity("slowdown_p100", "max"),
+    Quantity("costlier_than_psm_percent", "dearer", 1, "%", bare=True),
+    Quantity("slower_than_psm_percent", "slower", 1, "%", bare=True),
+    Quantity("losing_both_percent", "both", 1, "%", bare=True),
+)
+
+ACTIVITY: tuple[Quantity, ...] = (
+    _POLICY,
+    Quantity("users_are", "by pages an hour"),
+    Quantity("pages_per_hour_from", "from", 3, style="g"),
+    Quantity("pages_per_hour_to", "to", 3, style="g"),
+    Quantity("saving_vs_psm_percent_median", "vs psm", 1, "%", sign=True, bare=True),
+    Quantity("slowdown_median", "slowdown"),
+    Quantity("costlier_than_psm_percent", "dearer", 1, "%", bare=True),
+    Quantity("slower_than_psm_percent", "slower", 1, "%", bare=True),
+)
+
+TUNING: tuple[Quantity, ...] = (
+    _POLICY,
+    Quantity("energy_j_per_page", "J/page", unit="J", interval=True, words="energy a page"),
+    Quantity("mean_mw", "mW", 1, "mW", words="mean power"),
+    Quantity("energy_vs_none_percent", "vs none", 1, "%", sign=True),
+    *_ABOVE,
+    Quantity("slowdown_mean", "slowdown", 3, interval=True, words="mean slowdown"),
+    Quantity("slowdown_p95", "p95"),
+)
+
+
+def run_row(result: Any) -> dict[str, Any]:
+    """Return the totals of a run (`RUN`) by name.
+
+    Parameters
+    ----------
+    result : netsim.SimulationResult
+    """
+    return {quantity.name: quantity.of_run(result) for quantity in RUN if quantity.of_run is not None}
+
+
+def shown(quantities: Iterable[Quantity], frame: pd.DataFrame) -> list[Quantity]:
+    """Return those of the quantities that the frame has, without optional ones that are 0 in every row."""
+    return [
+        quantity
+        for quantity in quantities
+        if quantity.name in frame and not (quantity.optional and not frame[quantity.name].any())
+    ]
