@@ -1,6 +1,6 @@
 """Learning: experts, polling times, selective samplers. Knows no network, no files, no plots.
 
-The submodules `bounds`, `hindsight`, `polling`, `samplers` and `synthetic` are loaded when first used.
+Its submodules are loaded when first used.
 """
 
 from importlib import import_module
@@ -11,7 +11,18 @@ from lpsm.experts import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alph
 
 __all__ = ["FixedShare", "LearnAlpha", "MarkovShare", "StaticExpert", "alpha_grid"]
 
-_SUBMODULES = ("bounds", "hindsight", "polling", "samplers", "synthetic")
+_SUBMODULES = (
+    "bounds",
+    "experts",
+    "hindsight",
+    "online",
+    "polling",
+    "randomness",
+    "samplers",
+    "schedules",
+    "synthetic",
+    "synthetic_streams",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,11 +1,10 @@
-"""The shared core: what a round of online learning is, the run loop, and the ledger of what it cost.
+"""The shared core: what a learner is, the loop of asking and learning, and the ledger of what it cost.
 
-What it models: in each round a learner commits itself, then sees the outcome (the
-losses of all experts) or buys it (the label of an instance), and pays.  A round
-leaves three numbers: its loss, whether the prediction was a mistake, whether the
-outcome was asked for.  The ledger keeps them and compares them with what somebody
-else would have paid.  What it leaves out: how a learner learns, and what its loss
-means (nats for experts, 0 or 1 for classifiers).
+What it models: in each round a learner commits itself, then sees the outcome (the losses of all
+experts) or buys it (the label of an instance), and pays.  `play` is the one loop of selective
+sampling; the ledger keeps each round's loss, whether the prediction was a mistake and whether the
+outcome was asked for, and compares them with what somebody else would have paid.  What it leaves out:
+how a learner learns, and what its loss means (nats for experts, 0 or 1 for classifiers).
 Sources: Monteleoni 2006, section 2.2.1, for rounds with experts; Cesa-Bianchi et al.
 2004, section 2, for rounds in which the label has a price.
 """
@@ -13,32 +12,13 @@ Sources: Monteleoni 2006, section 2.2.1, for rounds with experts; Cesa-Bianchi e
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "Decision",
-    "ExpertLearner",
-    "Ledger",
-    "Round",
-    "SelectiveLearner",
-    "expert_round",
-    "play",
-    "selective_round",
-]
-
-Item = TypeVar("Item")
-
-
-class Round(NamedTuple):
-    """What one round cost: `loss` (nats, or 0/1), whether it was a `mistake`, whether the outcome was `queried`."""
-
-    loss: float
-    mistake: bool = False
-    queried: bool = True
+__all__ = ["Decision", "ExpertLearner", "Ledger", "SelectiveLearner", "play"]
 
 
 class ExpertLearner(Protocol):
@@ -64,21 +44,48 @@ class Decision(Protocol):
         """Whether the label is asked for."""
 
 
-class SelectiveLearner(Protocol):
+D = TypeVar("D", bound=Decision, covariant=True)
+
+
+class SelectiveLearner(Protocol[D]):
     """A learner that predicts a label and may buy it."""
 
-    def decide(self, x: Any) -> Decision:
+    def decide(self, x: Any) -> D:
         """Predict the label of the instance `x`, and say whether to ask for it."""
 
-    def learn(self, x: Any, y: int) -> object:
-        """Take the label that was asked for."""
+    def learn(self, x: Any, y: int) -> bool:
+        """Take the label that was asked for; return whether the example was stored."""
+
+
+def play(
+    learner: SelectiveLearner[D], instances: Iterable[Any], label: Callable[[int], int]
+) -> Iterator[tuple[D, bool]]:
+    """Decide on each instance in turn, ask for its label where the learner wants it, and let it learn.
+
+    Parameters
+    ----------
+    learner
+        A sampler.
+    instances
+        What the world shows, one instance a round; consumed lazily.
+    label
+        Called with the number of the round, from 0, for the rounds asked about and no other.
+
+    Yields
+    ------
+    tuple
+        The decision, and whether the example was stored.
+    """
+    for t, x in enumerate(instances):
+        decision = learner.decide(x)
+        yield decision, bool(decision.query and learner.learn(x, label(t)))
 
 
 class Ledger:
     """Per-round losses, mistakes and queries, with their totals and the regret.
 
     >>> ledger = Ledger()
-    >>> ledger.record(Round(0.7, mistake=True))
+    >>> ledger.record(0.7, mistake=True)
     >>> ledger.extend([0.2, 0.1], queried=[True, False])
     >>> ledger.rounds, ledger.mistakes, ledger.queries
     (3, 1, 2)
@@ -93,11 +100,11 @@ class Ledger:
         self._mistake = array("b")
         self._queried = array("b")
 
-    def record(self, outcome: Round) -> None:
-        """Enter one round."""
-        self._loss.append(outcome.loss)
-        self._mistake.append(outcome.mistake)
-        self._queried.append(outcome.queried)
+    def record(self, loss: float, mistake: bool = False, queried: bool = True) -> None:
+        """Enter one round: its loss, whether it was a mistake, whether the outcome was asked for."""
+        self._loss.append(loss)
+        self._mistake.append(mistake)
+        self._queried.append(queried)
 
     def extend(self, loss: ArrayLike, mistake: ArrayLike = False, queried: ArrayLike = True) -> None:
         """Enter many rounds at once: arrays of shape (T,), or one flag for all of them.
@@ -174,37 +181,3 @@ class Ledger:
             raise ValueError(f"comparator must have shape {mine.shape}, got {other.shape}")
         both = np.isposinf(mine) & np.isposinf(other)
         return np.cumsum(np.where(both, 0.0, mine) - np.where(both, 0.0, other))
-
-
-def expert_round(learner: ExpertLearner, losses: ArrayLike) -> Round:
-    """One round with experts: the learner has committed to its weights; it sees all losses and pays the mixture's."""
-    return Round(learner.update(losses))
-
-
-def selective_round(learner: SelectiveLearner, example: tuple[Any, int]) -> Round:
-    """One round with a priced label: decide on x, buy y or leave it, pay 1 for a wrong prediction, bought or not."""
-    x, y = example
-    decision = learner.decide(x)
-    mistake = decision.prediction != y
-    if decision.query:
-        learner.learn(x, y)
-    return Round(float(mistake), bool(mistake), bool(decision.query))
-
-
-def play(step: Callable[[Item], Round], stream: Iterable[Item], ledger: Ledger | None = None) -> Ledger:
-    """Test, then train, over a stream: call `step` on every item in order and enter what it cost.
-
-    Parameters
-    ----------
-    step
-        One round, usually ``functools.partial(expert_round, learner)`` or
-        ``functools.partial(selective_round, sampler)``.
-    stream
-        What the world shows, one item a round; it is consumed lazily.
-    ledger
-        Where to enter the rounds; a new one if not given.
-    """
-    ledger = Ledger() if ledger is None else ledger
-    for item in stream:
-        ledger.record(step(item))
-    return ledger

@@ -2,9 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
-from lpsm.samplers.catalogue import describe, keys, make
-from lpsm.samplers.dual import Linear, Polynomial, Radial
-from lpsm.samplers.learners import (
+from lpsm.samplers.algorithms.adaptive import AdaptiveSampler
+from lpsm.samplers.algorithms.always import Always
+from lpsm.samplers.algorithms.coins import Coin, FixedCoin, SecondOrderCoin
+from lpsm.samplers.algorithms.filters import AppleTasting, Filter, LabelEfficientFilter
+from lpsm.samplers.algorithms.kernels import Linear, Polynomial, Radial
+from lpsm.samplers.algorithms.learners import (
     BudgetPerceptron,
     Lasec,
     LeastSquares,
@@ -12,26 +15,14 @@ from lpsm.samplers.learners import (
     Perceptron,
     ShiftingPerceptron,
 )
+from lpsm.samplers.algorithms.thresholds import Halving, NextLabel, SmallMargin, Variance
+from lpsm.samplers.catalogue import describe, keys, make, registry
 from lpsm.samplers.record import Decision, RunLog
-from lpsm.samplers.rules import (
-    AdaptiveSampler,
-    Always,
-    AppleTasting,
-    Coin,
-    Filter,
-    FixedCoin,
-    Halving,
-    LabelEfficientFilter,
-    NextLabel,
-    SecondOrderCoin,
-    SmallMargin,
-    Variance,
-)
 from lpsm.samplers.sampler import Sampler
 from lpsm.samplers.tuned import TunedSampler
 
 if TYPE_CHECKING:
-    from lpsm.samplers.estimator import SelectiveClassifier
+    from lpsm.samplers.adapters.scikit_learn import SelectiveClassifier
 
 __all__ = [
     "AdaptiveSampler",
@@ -63,13 +54,14 @@ __all__ = [
     "describe",
     "keys",
     "make",
+    "registry",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """Import the scikit-learn estimator when it is first asked for."""
     if name == "SelectiveClassifier":
-        from lpsm.samplers.estimator import SelectiveClassifier
+        from lpsm.samplers.adapters.scikit_learn import SelectiveClassifier
 
         return SelectiveClassifier
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,28 +1,39 @@
 """The catalogue: samplers by the papers' keys.
 
-What it models: `make` turns a key and the algorithm's parameters by symbol into a
-sampler; `describe` says where it is from.  What it leaves out: the algorithms
-(`entries`), and combinations no paper has: build those from a learner and a rule with
+What it models: `make` turns a key and the algorithm's parameters by symbol into a sampler; `describe`
+says where it is from, and `registry` what there is.  What it leaves out: the algorithms, which register
+themselves (`algorithms`), and combinations no paper has: build those from a learner and a rule with
 `Sampler`.
 """
 
 from __future__ import annotations
 
-import inspect
+from collections.abc import Mapping
+from difflib import get_close_matches
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from lpsm.samplers.dual import as_kernel
-from lpsm.samplers.entries import CATALOGUE, Entry
-from lpsm.samplers.learners import Lasec, LeastSquares
+from lpsm.samplers.algorithms.kernels import as_kernel
+from lpsm.samplers.algorithms.learners import Lasec, LeastSquares
+from lpsm.samplers.algorithms.recipes import CATALOGUE, Entry
 from lpsm.samplers.sampler import Sampler
 
-__all__ = ["describe", "keys", "make"]
+__all__ = ["describe", "keys", "make", "registry"]
 
 _KERNEL_PARAMETERS = ("gamma", "degree", "coef0")
 _SPELLINGS = {"lambda": "lambda_", "rho_t": "rho"}
 LARGEST_MATRIX = 16_384  # rows: 2 GiB of float64
+
+
+def registry() -> Mapping[str, Entry]:
+    """Return every algorithm by its key: how it is written, what it does, where it is from, and an example.
+
+    >>> registry()["ssmd"].written
+    'ssmd [K=1.0] [a=1.0]'
+    """
+    return MappingProxyType(CATALOGUE)
 
 
 def keys() -> tuple[str, ...]:
@@ -31,10 +42,10 @@ def keys() -> tuple[str, ...]:
 
 
 def describe(key: str) -> str:
-    """Return what is known about `key`: paper, figure, parameters by symbol with their defaults."""
+    """Return what is known about `key`: its parameters by symbol with their defaults, what it does, its source."""
     entry = _entry(key)
-    parameters = ", ".join(str(p.replace(annotation=p.empty)) for p in inspect.signature(entry).parameters.values())
-    return f"{key}({parameters}): {inspect.getdoc(entry)}"
+    parameters = ", ".join(str(p.replace(annotation=p.empty)) for p in entry.parameters)
+    return f"{key}({parameters}): {entry.meaning}  Source: {entry.source}."
 
 
 def make(
@@ -80,10 +91,10 @@ def make(
     entry = _entry(key)
     params = {_SPELLINGS.get(name, name): value for name, value in params.items()}
     of_kernel = {name: params.pop(name) for name in _KERNEL_PARAMETERS if name in params}
-    known = list(inspect.signature(entry).parameters)
+    known = [parameter.name for parameter in entry.parameters]
     if unknown := sorted(set(params) - set(known) | (set(of_kernel) if kernel is None else set())):
         raise ValueError(f"{key!r} takes the parameters {known}, got {unknown}")
-    recipe = entry(**params)
+    recipe = entry.recipe(**params)
     if kernel is None and n_features > LARGEST_MATRIX and isinstance(recipe.learner, LeastSquares | Lasec):
         kernel = "linear"
     return Sampler(
@@ -101,5 +112,7 @@ def make(
 
 def _entry(key: str) -> Entry:
     if key not in CATALOGUE:
-        raise ValueError(f"key must be one of {', '.join(CATALOGUE)}; got {key!r}")
+        near = get_close_matches(str(key).lower(), CATALOGUE, n=1)
+        hint = f", did you mean {near[0]}?" if near else ""
+        raise ValueError(f"key must be one of {', '.join(CATALOGUE)}; got {key!r}{hint}")
     return CATALOGUE[key]

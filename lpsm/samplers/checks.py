@@ -16,6 +16,7 @@ __all__ = [
     "at_least",
     "between",
     "non_negative",
+    "nonzero_rows",
     "positive",
 ]
 
@@ -95,6 +96,12 @@ def as_instances(X: Any, n_features: int, dtype: Any) -> Any:
             place = f"row {row}, feature {column}"
         raise ValueError(f"X must be finite, got {values.ravel()[_first_bad(values.ravel())]} in {place}")
     return table
+
+
+def nonzero_rows(table: Any) -> NDArray[np.bool_]:
+    """Return which rows of a table, dense or CSR, have a value other than zero."""
+    nonzero = abs(table).sum(axis=1) > 0 if sparse.issparse(table) else np.any(table, axis=1)
+    return np.asarray(nonzero).ravel()
 
 
 def as_labels(y: ArrayLike, rounds: int) -> NDArray[np.float64]:

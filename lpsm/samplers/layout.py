@@ -4,7 +4,7 @@ What it models: a sampler is a `Plan` (what it is, never changes), a `State` (wh
 has learned) and a `Work` space (the round in progress: nothing in it outlives the
 round).  All three are named tuples of plain arrays and numbers, so that the same
 kernels serve one instance at a time and whole streams.  What it leaves out: the
-algorithms, which are in `rounds` and `rules`.
+algorithms, which are in `algorithms` and `compiled`.
 Source: the notation of Cesa-Bianchi 2007, section 2, and of Moroshko and Crammer
 2014, figure 1: A the regularised correlation matrix of the stored instances, w the
 least-squares weights, v a Perceptron's.
@@ -12,11 +12,11 @@ least-squares weights, v a Perceptron's.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from numpy.typing import NDArray
 
-__all__ = ["Plan", "State", "Work"]
+__all__ = ["Part", "Plan", "State", "Work"]
 
 # Learners.  The first four are first-order: one vector, no variance.
 PERCEPTRON, MODIFIED, SHIFTING, BUDGET, SECOND_ORDER = range(5)
@@ -24,6 +24,10 @@ PERCEPTRON, MODIFIED, SHIFTING, BUDGET, SECOND_ORDER = range(5)
 # Query rules.
 ALWAYS, COIN, SECOND_ORDER_COIN, FIXED_COIN, SMALL_MARGIN, NEXT_LABEL = range(6)
 ADAPTIVE_SAMPLER, ADAPTIVE_COIN, VARIANCE, HALVING, FILTER, APPLE_TASTING, LABEL_EFFICIENT_FILTER = range(6, 13)
+
+RANDOMIZED = frozenset(
+    (COIN, SECOND_ORDER_COIN, FIXED_COIN, ADAPTIVE_COIN, APPLE_TASTING, LABEL_EFFICIENT_FILTER)
+)  # rules that toss a coin each round
 
 # Forms: weights over features, or coefficients over stored instances under a kernel.
 PRIMAL, LINEAR, RBF, POLYNOMIAL, GIVEN = range(5)
@@ -41,6 +45,13 @@ ANCHORS = 32
 # and, for a kernel given by a callable, k(x, x) of the round in progress.
 THRESHOLD, LARGEST_SQUARE, SELF_SIMILARITY = range(3)
 N_SCALARS = 3
+
+
+class Part(Protocol):
+    """A learner, a query rule or a kernel: a record of parameters that knows its fields of the plan."""
+
+    def plan(self) -> dict[str, float]:
+        """Fields of the plan."""
 
 
 class Plan(NamedTuple):

@@ -6,7 +6,7 @@ mistakes, which need all labels: `RunLog.ledger` takes them afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ class Decision(NamedTuple):
     prediction: int  # -1 or +1; SGN(0) = +1
     query: bool  # whether the label is asked for (a filter: whether the instance is forwarded)
     probability: float  # with which it was going to be
+    ticket: int | None = None  # names the question to `learn`, whenever the label comes; None if it did not ask
 
 
 class RunLog:
@@ -49,6 +50,15 @@ class RunLog:
         self.stored = stored
         self._margin = margin
         self._replay = replay
+
+    @classmethod
+    def of(cls, rounds: Iterable[tuple[Decision, bool]], n_rounds: int) -> RunLog:
+        """Return the log of rounds played one by one, each a decision and whether its example was stored."""
+        margin, prediction = np.zeros(n_rounds), np.zeros(n_rounds, dtype=np.int8)
+        queried, stored = np.zeros(n_rounds, dtype=np.bool_), np.zeros(n_rounds, dtype=np.bool_)
+        for t, (decision, stored[t]) in enumerate(rounds):
+            margin[t], prediction[t], queried[t] = decision.margin, decision.prediction, decision.query
+        return cls(prediction, queried, stored, margin)
 
     @property
     def margin(self) -> NDArray[np.float64]:

@@ -4,6 +4,9 @@ What it models: round t shows an instance; `decide` predicts its label and says 
 ask for it; only then does `learn` take the label, using the products `decide` left.
 `run` is the same over a whole stream, compiled.  A randomised rule consumes one uniform a
 round, asked or not; deterministic rules none; evictions draw from a spawned generator.
+A label may come late: the decision's ticket names its question, which stays open until `learn` takes
+the label, in any order.  Then whether the prediction was a mistake is judged by what was said in its
+round, and the example is stored into the state of the day.
 What it leaves out: which learner goes with which rule (`catalogue`), labels other than
 -1 and +1.
 Source: Cesa-Bianchi et al. 2004, section 2; Cavallanti et al. 2010, section 2.
@@ -17,16 +20,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from lpsm.samplers import layout
-from lpsm.samplers.algebra import WIDE
-from lpsm.samplers.checks import as_instance, as_instances, as_labels, at_least
-from lpsm.samplers.composition import bias_at, floor_at, plan_of
-from lpsm.samplers.dual import CallableKernel, Kernel, grow, new_state, new_work
-from lpsm.samplers.kernels import Outcome, Stream, close_round, margins, open_round, stream
-from lpsm.samplers.layout import Plan, State
-from lpsm.samplers.learners import BudgetPerceptron, MarginLearner
+from lpsm.online import play
+from lpsm.samplers import layout, saving
+from lpsm.samplers.algorithms import PARTS
+from lpsm.samplers.algorithms.adaptive import AdaptiveSampler
+from lpsm.samplers.algorithms.composition import plan_of
+from lpsm.samplers.algorithms.kernels import CallableKernel
+from lpsm.samplers.algorithms.learners import BudgetPerceptron
+from lpsm.samplers.algorithms.thresholds import Halving
+from lpsm.samplers.checks import as_instance, as_instances, as_labels, at_least, nonzero_rows
+from lpsm.samplers.compiled.algebra import WIDE
+from lpsm.samplers.compiled.memory import grow, new_state, new_work
+from lpsm.samplers.compiled.stream import Stream, close_round, drive, margins, open_round, reopen_round, stream_of
+from lpsm.samplers.layout import RANDOMIZED, Part, State
 from lpsm.samplers.record import Decision, RunLog
-from lpsm.samplers.rules import RANDOMIZED, AdaptiveSampler, Halving, QueryRule
 
 __all__ = ["Sampler"]
 
@@ -39,7 +46,7 @@ class Sampler:
     Parameters
     ----------
     learner, rule
-        Records from `learners` and `rules`.
+        Records such as `LeastSquares` and `SmallMargin`.
     n_features
         Dimension d of the instances.
     stores
@@ -54,10 +61,10 @@ class Sampler:
     dtype
         float64 or float32, of the learner's arrays.
 
-    >>> from lpsm.samplers import learners, rules
-    >>> s = Sampler(learners.LeastSquares(), rules.Always(), n_features=2)
+    >>> from lpsm.samplers import Always, LeastSquares
+    >>> s = Sampler(LeastSquares(), Always(), n_features=2)
     >>> s.decide([1.0, 0.0])
-    Decision(margin=0.0, prediction=1, query=True, probability=1.0)
+    Decision(margin=0.0, prediction=1, query=True, probability=1.0, ticket=1)
     >>> s.learn([1.0, 0.0], -1)
     True
     >>> s.decide([1.0, 0.0]).margin  # p = -1/2, r = 1/2
@@ -66,13 +73,13 @@ class Sampler:
 
     def __init__(
         self,
-        learner: MarginLearner,
-        rule: QueryRule,
+        learner: Part,
+        rule: Part,
         *,
         n_features: int,
         stores: str = "mistakes",
         normalize: bool = False,
-        kernel: Kernel | None = None,
+        kernel: Part | None = None,
         rng: np.random.Generator | None = None,
         dtype: Any = np.float64,
         key: str = "",
@@ -98,7 +105,9 @@ class Sampler:
         self._work = new_work(self._plan, self._state, self.n_features, self.dtype)
         self._remembers = self._plan.form != layout.PRIMAL or budget > 0
         self._sparse_memory: bool | None = False if isinstance(kernel, CallableKernel) else None
-        self._pending: tuple[Any, ...] | None = None
+        self._questions: dict[int, saving.Question] = {}  # by ticket
+        self._last: int | None = None  # ticket of the last decision, if it asked
+        self._fresh = False  # whether the work space still holds the products of the last decision
 
     # -- one instance at a time -----------------------------------------------------------
 
@@ -117,60 +126,78 @@ class Sampler:
             self.kernel.fill(self._state, self._work, self._scaled(values))
         t = self.rounds + 1
         u = float(self._rng.random()) if self.randomized and self._rng is not None else 0.0
+        at = _NOTHING if columns is None else columns
         square, norm2, p, r, margin, prediction, query, chance = open_round(
-            self._plan,
-            self._state,
-            self._work,
-            values,
-            _NOTHING if columns is None else columns,
-            is_sparse,
-            u,
-            floor_at(self.rule, self.n_features, t),
-            bias_at(self.rule, t),
+            self._plan, self._state, self._work, values, at, is_sparse, u, *self._schedule(t)
         )
-        self._pending = (values, columns, square, norm2, p, r) if query else None
-        return Decision(float(margin), int(prediction), bool(query), float(chance))
+        self._fresh, self._last = True, None
+        if query:
+            due = int(self._state.counts[layout.DUE])
+            self._questions[t] = saving.Question(values, columns, p, due, (square, norm2, p, r))
+            self._last = t
+        return Decision(float(margin), int(prediction), bool(query), float(chance), self._last)
 
     def learn(self, x: Any, y: int) -> bool:
-        """Take the label `y` of the instance `decide` asked about; return whether the example was stored.
+        """Take the label `y` of an instance `decide` asked about; return whether the example was stored.
+
+        Parameters
+        ----------
+        x
+            The instance of the last decision, or the ticket of any decision whose label is still owed.
+        y
+            Its label, -1 or +1.
 
         Raises
         ------
         RuntimeError
-            If the last `decide` did not ask.
+            If the last `decide` did not ask, or the ticket is not open.
         ValueError
             If `x` is not the instance it asked about, or `y` is neither -1 nor +1.
         """
-        if self._pending is None:
-            raise RuntimeError("learn needs a label that decide asked for: the last decision was not a query")
-        values, columns, square, norm2, p, r = self._pending
-        given, at = self._instance(x)
-        same = np.array_equal(given, values) and (at is None) == (columns is None)
-        if not same or (at is not None and not np.array_equal(at, columns)):
-            raise ValueError("x must be the instance that decide asked about")
         if y not in (-1, 1):
             raise ValueError(f"y must be -1 or +1, got {y}")
-        self._pending = None
+        ticket = int(x) if isinstance(x, int | np.integer) else self._ticket_of(x)
+        question = self._questions.get(ticket)
+        if question is None:
+            raise RuntimeError(f"ticket must be of an open question, got {ticket}; open are {self.open_tickets}")
+        values, columns = question.values, question.columns
+        is_sparse = columns is not None
+        products = question.products
+        if not (self._fresh and ticket == self._last):
+            self._make_room(len(values), is_sparse)
+            if isinstance(self.kernel, CallableKernel):
+                self.kernel.fill(self._state, self._work, self._scaled(values))
+            at = _NOTHING if columns is None else columns
+            products = reopen_round(self._plan, self._state, self._work, values, at, is_sparse)
+        del self._questions[ticket]
+        self._fresh = False
+        self._state.counts[layout.DUE] = question.due
         eviction, evicted = 0.0, int(self._state.counts[layout.EVICTED])
         if self._evictions is not None:
             resume = self._evictions.bit_generator.state
             eviction = float(self._evictions.random())
         stored = close_round(
-            self._plan,
-            self._state,
-            self._work,
-            len(values),
-            columns is not None,
-            square,
-            norm2,
-            p,
-            r,
-            float(y),
-            eviction,
+            self._plan, self._state, self._work, len(values), is_sparse, *products, question.said, float(y), eviction
         )
         if self._evictions is not None and int(self._state.counts[layout.EVICTED]) == evicted:
             self._evictions.bit_generator.state = resume  # nothing was evicted: the draw was not used
         return bool(stored)
+
+    @property
+    def open_tickets(self) -> list[int]:
+        """Tickets of the questions whose labels have not come, oldest first; their instances are kept."""
+        return list(self._questions)
+
+    def forget(self, ticket: int) -> None:
+        """Close a question whose label will not come; its instance is kept no longer.
+
+        Raises
+        ------
+        RuntimeError
+            If the ticket is not open.
+        """
+        if self._questions.pop(ticket, None) is None:
+            raise RuntimeError(f"ticket must be of an open question, got {ticket}; open are {self.open_tickets}")
 
     # -- whole streams ----------------------------------------------------------------------
 
@@ -194,11 +221,11 @@ class Sampler:
         table = self._table(X)
         rounds = table.shape[0]
         labels = as_labels(y, rounds)
-        self._pending = None
         if isinstance(self.kernel, CallableKernel):
-            return self._run_one_by_one(table, labels)
+            return RunLog.of(play(self, table, lambda t: int(labels[t])), rounds)
+        self._fresh = False
         is_sparse = sparse.issparse(table)
-        world = self._world(table, labels, is_sparse)
+        world = self._world(table, labels)
         exact = self._plan.learner != layout.SECOND_ORDER or not self._plan.includes_instance
         before = None if exact or rounds == 0 else State(*(a.copy() for a in self._state))
         evicted = int(self._state.counts[layout.EVICTED])
@@ -206,7 +233,7 @@ class Sampler:
             resume = self._evictions.bit_generator.state
             world = world._replace(evictions=self._evictions.random(rounds))
             self._evictions.bit_generator.state = resume
-        self._state, out = _drive(self._plan, self._state, self.n_features, world, is_sparse, lazy=True)
+        self._state, out = drive(self._plan, self._state, self.n_features, world, is_sparse, lazy=True)
         self._work = new_work(self._plan, self._state, self.n_features, self.dtype)
         if self._evictions is not None:
             self._evictions.random(int(self._state.counts[layout.EVICTED]) - evicted)
@@ -216,7 +243,7 @@ class Sampler:
         plan, n_features, start = self._plan, self.n_features, before
 
         def replay() -> NDArray[np.float64]:
-            margin: NDArray[np.float64] = _drive(plan, start, n_features, world, is_sparse, lazy=False)[1].margin
+            margin: NDArray[np.float64] = drive(plan, start, n_features, world, is_sparse, lazy=False)[1].margin
             return margin
 
         return RunLog(out.prediction, out.queried, out.stored, out.margin, replay)
@@ -230,10 +257,10 @@ class Sampler:
         if isinstance(self.kernel, CallableKernel):
             for t, row in enumerate(table):
                 self.kernel.fill(self._state, work, self._scaled(row))
-                world = self._world(table[t : t + 1], np.ones(1), is_sparse, draw=False)
+                world = self._world(table[t : t + 1], np.ones(1), draw=False)
                 margins(self._plan, self._state, work, world, is_sparse, out[t : t + 1])
         else:
-            world = self._world(table, np.ones(table.shape[0]), is_sparse, draw=False)
+            world = self._world(table, np.ones(table.shape[0]), draw=False)
             margins(self._plan, self._state, work, world, is_sparse, out)
         return out
 
@@ -282,23 +309,76 @@ class Sampler:
         return np.triu(full) + np.triu(full, 1).T if self.n_features >= WIDE else full
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Return everything that determines the future, as a versioned dict of arrays."""
-        from lpsm.samplers.saving import state_of
+        """Return everything that determines the future, open questions included, as a versioned dict of arrays.
 
-        return state_of(self)
+        Raises
+        ------
+        ValueError
+            If a parameter is a function, which cannot be written down.
+        """
+        parts = {"learner": self.learner, "rule": self.rule, "kernel": self.kernel}
+        config = {
+            "key": self.key,
+            "n_features": self.n_features,
+            "stores": self.stores,
+            "normalize": self.normalize,
+            "dtype": self.dtype.name,
+            "sparse_memory": self._sparse_memory,
+            **{name: saving.described(part) for name, part in parts.items()},
+        }
+        return {
+            "version": np.array(saving.VERSION),
+            "config": saving.as_text(config),
+            "coins": saving.position(self._rng),
+            "evictions": saving.position(self._evictions),
+            **{f"state_{name}": array.copy() for name, array in self._state._asdict().items()},
+            **saving.questions_to_arrays(self._questions, self.dtype),
+        }
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Sampler:
-        """Return the sampler `state` was taken from, ready for its next round."""
-        from lpsm.samplers.saving import sampler_of
+        """Return the sampler `state` was taken from, ready for its next round or a late label.
 
-        return sampler_of(state)
+        Raises
+        ------
+        ValueError
+            If the state is of another version or lacks a part.
+        """
+        config = saving.checked_config(state)
+        sampler = cls(
+            *(saving.rebuilt(config[name], PARTS) for name in ("learner", "rule")),
+            kernel=saving.rebuilt(config["kernel"], PARTS),
+            **{name: config[name] for name in ("n_features", "stores", "normalize", "dtype", "key")},
+        )
+        sampler._sparse_memory = config["sparse_memory"]
+        sampler._rng, sampler._evictions = saving.generator(state["coins"]), saving.generator(state["evictions"])
+        sampler._state = State(*(np.array(state[f"state_{name}"], order="C") for name in State._fields))
+        sampler._work = new_work(sampler._plan, sampler._state, sampler.n_features, sampler.dtype)
+        sampler._questions = saving.questions_of_arrays(state)
+        return sampler
 
     # -- inside -------------------------------------------------------------------------------
 
-    def _instance(self, x: Any) -> tuple[NDArray[Any], NDArray[np.int32] | None]:
-        if self._remembers and self._sparse_memory is not None and sparse.issparse(x) != self._sparse_memory:
-            x = sparse.csr_matrix(np.atleast_2d(x)) if self._sparse_memory else np.asarray(x.toarray()).ravel()
+    def _schedule(self, t: int) -> tuple[float, float]:
+        """Return rho_t and the bias of the coin, 0 but for the adaptive sampler."""
+        return self.rule.schedule(self.n_features, t) if isinstance(self.rule, AdaptiveSampler) else (0.0, 0.0)
+
+    def _ticket_of(self, x: Any) -> int:
+        """Return the ticket of the last decision, which must have asked about this very instance."""
+        if self._last is None or self._last not in self._questions:
+            raise RuntimeError("learn needs a label that decide asked for: the last decision was not a query")
+        question = self._questions[self._last]
+        given, at = self._instance(x)
+        columns = question.columns
+        same_columns = at is columns if at is None or columns is None else np.array_equal(at, columns)
+        if not (same_columns and np.array_equal(given, question.values)):
+            raise ValueError("x must be the instance that decide asked about")
+        return self._last
+
+    def _instance(self, given: Any) -> tuple[NDArray[Any], NDArray[np.int32] | None]:
+        x = self._as_remembered(given)
+        if sparse.issparse(given) and not sparse.issparse(x):
+            x = x.ravel()
         values, columns = as_instance(x, self.n_features, self.dtype)
         if self.normalize and not values.any():
             raise ValueError("x must not be zero where instances are normalised")
@@ -306,20 +386,22 @@ class Sampler:
             values = values.copy()
         return values, columns
 
+    def _as_remembered(self, x: Any) -> Any:
+        """Return instances, one or many, dense or sparse as those that are stored."""
+        if not self._remembers or self._sparse_memory in (None, bool(sparse.issparse(x))):
+            return x
+        if self._sparse_memory:
+            return sparse.csr_matrix(np.atleast_2d(x))
+        return np.ascontiguousarray(x.toarray())
+
     def _table(self, X: Any, remember: bool = True) -> Any:
         table = as_instances(X, self.n_features, self.dtype)
         if self._remembers:
             if self._sparse_memory is None and remember:
                 self._sparse_memory = bool(sparse.issparse(table))
-            if self._sparse_memory is not None and sparse.issparse(table) != self._sparse_memory:
-                table = sparse.csr_matrix(table) if self._sparse_memory else np.ascontiguousarray(table.toarray())
-        if self.normalize and table.shape[0]:
-            if sparse.issparse(table):
-                zero = np.asarray(abs(table).max(axis=1).toarray()).ravel() == 0.0
-            else:
-                zero = ~table.any(axis=1)
-            if zero.any():
-                raise ValueError(f"X must have no zero row where instances are normalised, row {int(zero.argmax())} is")
+            table = self._as_remembered(table)
+        if self.normalize and not (nonzero := nonzero_rows(table)).all():
+            raise ValueError(f"X must have no zero row where instances are normalised, row {int(nonzero.argmin())} is")
         return table
 
     def _scaled(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -335,53 +417,13 @@ class Sampler:
             self._state = grow(self._plan, self._state, width, is_sparse)
             self._work = new_work(self._plan, self._state, self.n_features, self.dtype)
 
-    def _world(self, table: Any, labels: NDArray[np.float64], is_sparse: bool, draw: bool = True) -> Stream:
-        rounds = len(labels)
-        nothing = np.zeros(0)
-        floors, biases = nothing, nothing
-        if draw and isinstance(self.rule, AdaptiveSampler):
+    def _world(self, table: Any, labels: NDArray[np.float64], draw: bool = True) -> Stream:
+        """Return the stream of a table: with its coins and schedules, or (`draw` False) to read margins only."""
+        rounds = len(labels) if draw else 0
+        schedules = np.zeros((2, 0))
+        if isinstance(self.rule, AdaptiveSampler):
             at = range(self.rounds + 1, self.rounds + rounds + 1)
-            floors = np.array([floor_at(self.rule, self.n_features, t) for t in at])
-            biases = np.array([bias_at(self.rule, t) for t in at])
-        coins = draw and self.randomized and self._rng is not None
-        uniforms = self._rng.random(rounds) if coins and self._rng is not None else np.zeros(rounds if draw else 0)
-        return Stream(
-            dense=np.zeros((0, 0), dtype=self.dtype) if is_sparse else table,
-            values=table.data if is_sparse else np.zeros(0, dtype=self.dtype),
-            columns=table.indices.astype(np.int32, copy=False) if is_sparse else _NOTHING,
-            starts=table.indptr.astype(np.int64, copy=False) if is_sparse else np.zeros(0, dtype=np.int64),
-            labels=labels,
-            uniforms=uniforms,
-            evictions=nothing,
-            floors=floors,
-            biases=biases,
-        )
-
-    def _run_one_by_one(self, table: Any, labels: NDArray[np.float64]) -> RunLog:
-        rounds = len(labels)
-        margin, prediction = np.zeros(rounds), np.zeros(rounds, dtype=np.int8)
-        queried, stored = np.zeros(rounds, np.bool_), np.zeros(rounds, np.bool_)
-        for t in range(rounds):
-            decision = self.decide(table[t])
-            margin[t], prediction[t], queried[t] = decision.margin, decision.prediction, decision.query
-            if decision.query:
-                stored[t] = self.learn(table[t], int(labels[t]))
-        return RunLog(prediction, queried, stored, margin)
-
-
-def _drive(
-    plan: Plan, state: State, n_features: int, world: Stream, is_sparse: bool, lazy: bool
-) -> tuple[State, Outcome]:
-    """Run a stream from `state`, growing the arrays of stored instances where it stops for want of room."""
-    rounds = len(world.labels)
-    flags = np.zeros((2, rounds), dtype=np.bool_)
-    out = Outcome(np.zeros(rounds), np.zeros(rounds, dtype=np.int8), flags[0], flags[1])
-    evicted = int(state.counts[layout.EVICTED])
-    at = 0
-    while True:
-        work = new_work(plan, state, n_features, state.weights.dtype)
-        at = stream(plan, state, work, world, is_sparse, lazy, out, at, evicted)
-        if at == rounds:
-            return state, out
-        width = int(world.starts[at + 1] - world.starts[at]) if is_sparse else n_features
-        state = grow(plan, state, width, is_sparse)
+            schedules = np.array([self._schedule(t) for t in at]).reshape(-1, 2).T.copy()
+        coins = self.randomized and self._rng is not None and draw
+        uniforms = self._rng.random(rounds) if coins and self._rng is not None else np.zeros(rounds)
+        return stream_of(table, labels, uniforms, schedules)

@@ -1,114 +1,136 @@
-"""Save and restore a sampler: a versioned dict of arrays, fit for ``np.savez``.
+"""How a sampler's state is written down: a versioned dict of arrays, fit for ``np.savez``.
 
-What it models: the parameters (as JSON text), the learned arrays, and the positions of
-the random generators, so that a restored sampler goes on as the original would have.
-What it leaves out: parameters that are functions (a callable kernel, a callable rho_t),
-which cannot be written down; asking for their state raises.  Nor is a question still open
-between `decide` and `learn` part of the state: save between rounds.
+What it models: records of parameters as JSON text, the positions of random generators, and the
+questions whose labels have not come, each as arrays, so that a restored sampler goes on as the
+original would have.
+What it leaves out: parameters that are functions (a callable kernel, a callable rho_t), which cannot
+be written down; asking for their state raises.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lpsm.samplers import dual, learners, rules
-from lpsm.samplers.dual import CallableKernel, new_work
-from lpsm.samplers.layout import State
+from lpsm.samplers.layout import Part, State
 
-if TYPE_CHECKING:
-    from lpsm.samplers.sampler import Sampler
+__all__ = [
+    "VERSION",
+    "Question",
+    "as_text",
+    "checked_config",
+    "described",
+    "generator",
+    "position",
+    "questions_of_arrays",
+    "questions_to_arrays",
+    "rebuilt",
+]
 
-__all__ = ["sampler_of", "state_of"]
+VERSION = 2
+READABLE = (1, 2)  # the first version had no open questions
+PARTS = ("learner", "rule", "kernel")
 
-VERSION = 1
+
+class Question(NamedTuple):
+    """An instance that was asked about, until its label comes."""
+
+    values: NDArray[Any]
+    columns: NDArray[np.int32] | None
+    said: float  # w.x in its round, whose sign was the prediction
+    due: int  # what the adaptive sampler's round entitled to
+    products: tuple[float, float, float, float] = (np.nan,) * 4  # square, norm2, p and r of its round
 
 
-def state_of(sampler: Sampler) -> dict[str, NDArray[Any]]:
-    """Return the state of `sampler`.
+def described(part: Part | None) -> list[Any] | None:
+    """Return a record of parameters as [name of its class, parameters].
 
     Raises
     ------
     ValueError
         If a parameter is a function.
     """
-    parts = {"learner": sampler.learner, "rule": sampler.rule, "kernel": sampler.kernel}
-    if isinstance(sampler.kernel, CallableKernel) or any(
-        callable(value) for part in parts.values() if part is not None for value in asdict(part).values()
-    ):
+    if part is None:
+        return None
+    parameters = asdict(part)  # type: ignore[call-overload]
+    if any(callable(value) for value in parameters.values()):
         raise ValueError("state needs parameters that are numbers: a function cannot be saved")
-    config = {
-        "key": sampler.key,
-        "n_features": sampler.n_features,
-        "stores": sampler.stores,
-        "normalize": sampler.normalize,
-        "dtype": sampler.dtype.name,
-        "sparse_memory": sampler._sparse_memory,
-        **{name: None if part is None else [type(part).__name__, asdict(part)] for name, part in parts.items()},
-    }
-    generators = {"coins": sampler._rng, "evictions": sampler._evictions}
-    state: dict[str, NDArray[Any]] = {
-        "version": np.array(VERSION),
-        "config": np.array(json.dumps(config)),
-        **{
-            name: np.array("" if rng is None else json.dumps(rng.bit_generator.state, default=_listed))
-            for name, rng in generators.items()
-        },
-    }
-    state.update({f"state_{name}": array.copy() for name, array in sampler._state._asdict().items()})
-    return state
+    return [type(part).__name__, parameters]
 
 
-def sampler_of(state: dict[str, Any]) -> Sampler:
-    """Return the sampler that `state` describes.
+def rebuilt(description: list[Any] | None, classes: Mapping[str, Any]) -> Any:
+    """Return the record that `described` described."""
+    return None if description is None else classes[description[0]](**description[1])
+
+
+def as_text(value: Any) -> NDArray[Any]:
+    """Return JSON text in an array of no dimension."""
+    return np.array(json.dumps(value, default=_listed))
+
+
+def position(rng: np.random.Generator | None) -> NDArray[Any]:
+    """Return where a generator stands, as text; empty for none."""
+    return np.array("") if rng is None else as_text(rng.bit_generator.state)
+
+
+def generator(text: Any) -> np.random.Generator | None:
+    """Return the generator that stands at a `position`."""
+    if not str(text):
+        return None
+    where = json.loads(str(text))
+    bits = getattr(np.random, where["bit_generator"])()
+    bits.state = where
+    return np.random.Generator(bits)
+
+
+def checked_config(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a state says of the sampler's parameters.
 
     Raises
     ------
     ValueError
         If the state is of another version or lacks a part.
     """
-    from lpsm.samplers.sampler import Sampler
-
-    if "version" not in state or int(state["version"]) != VERSION:
+    if "version" not in state or int(state["version"]) not in READABLE:
         raise ValueError(f"version of a sampler's state must be {VERSION}, got {state.get('version', 'none')}")
     wanted = {"config", "coins", "evictions", *(f"state_{name}" for name in State._fields)}
     if missing := sorted(wanted - set(state)):
         raise ValueError(f"a sampler's state must hold {missing}, got {sorted(state)}")
-    config = json.loads(str(state["config"]))
-    kinds: dict[str, Any] = {"learner": learners, "rule": rules, "kernel": dual}
-    parts: dict[str, Any] = {
-        name: None if config[name] is None else getattr(module, config[name][0])(**config[name][1])
-        for name, module in kinds.items()
+    config: dict[str, Any] = json.loads(str(state["config"]))
+    return config
+
+
+def questions_to_arrays(questions: Mapping[int, Question], dtype: Any) -> dict[str, NDArray[Any]]:
+    """Return open questions, by ticket, as arrays: a column each, and the instances end to end."""
+    asked = list(questions.values())
+    none = np.zeros(0, dtype=np.int32)
+    return {
+        "open_tickets": np.array(list(questions), dtype=np.int64),
+        "open_said": np.array([question.said for question in asked], dtype=np.float64),
+        "open_due": np.array([question.due for question in asked], dtype=np.int64),
+        "open_lengths": np.array([len(question.values) for question in asked], dtype=np.int64),
+        "open_sparse": np.array([question.columns is not None for question in asked], dtype=np.bool_),
+        "open_values": np.concatenate([np.zeros(0, dtype=dtype), *(question.values for question in asked)]),
+        "open_columns": np.concatenate([none, *(none if q.columns is None else q.columns for q in asked)]),
     }
-    sampler = Sampler(
-        parts["learner"],
-        parts["rule"],
-        kernel=parts["kernel"],
-        n_features=config["n_features"],
-        stores=config["stores"],
-        normalize=config["normalize"],
-        dtype=config["dtype"],
-        key=config["key"],
-    )
-    sampler._sparse_memory = config["sparse_memory"]
-    sampler._rng = _generator(str(state["coins"]))
-    sampler._evictions = _generator(str(state["evictions"]))
-    sampler._state = State(*(np.array(state[f"state_{name}"], order="C") for name in State._fields))
-    sampler._work = new_work(sampler._plan, sampler._state, sampler.n_features, sampler.dtype)
-    return sampler
 
 
-def _generator(text: str) -> np.random.Generator | None:
-    if not text:
-        return None
-    position = json.loads(text)
-    bits = getattr(np.random, position["bit_generator"])()
-    bits.state = position
-    return np.random.Generator(bits)
+def questions_of_arrays(state: Mapping[str, Any]) -> dict[int, Question]:
+    """Return the open questions in a state, by ticket."""
+    found: dict[int, Question] = {}
+    at = column = 0
+    for i, ticket in enumerate(state.get("open_tickets", ())):
+        length, is_sparse = int(state["open_lengths"][i]), bool(state["open_sparse"][i])
+        values = np.array(state["open_values"][at : at + length])
+        columns = np.array(state["open_columns"][column : column + length]) if is_sparse else None
+        at, column = at + length, column + (length if is_sparse else 0)
+        found[int(ticket)] = Question(values, columns, float(state["open_said"][i]), int(state["open_due"][i]))
+    return found
 
 
 def _listed(value: Any) -> Any:

@@ -31,10 +31,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from lpsm.experts import LearnAlpha, StaticExpert, alpha_grid
+from lpsm.online import play
 from lpsm.samplers.catalogue import make
 from lpsm.samplers.checks import as_instances, as_labels, between, non_negative
+from lpsm.samplers.layout import APPLE_TASTING, FILTER, LABEL_EFFICIENT_FILTER
 from lpsm.samplers.record import Decision, RunLog
-from lpsm.samplers.rules import Filter
 from lpsm.samplers.sampler import Sampler
 
 __all__ = ["TunedSampler"]
@@ -101,11 +102,12 @@ class TunedSampler:
         self.samplers: tuple[Sampler, ...] = tuple(
             make(key, n_features, rng=shared, **{**params, parameter: _plain(value)}) for value in candidates
         )
-        if isinstance(self.samplers[0].rule, Filter) or key in ("ffoat", "fsoat", "ffole", "fsole"):
+        if self.samplers[0].rule.plan()["rule"] in (FILTER, APPLE_TASTING, LABEL_EFFICIENT_FILTER):
             raise ValueError(f"key must be a sampler, not a filter, got {key!r}")
         self._mixture = StaticExpert(m) if mixture == "static-expert" else LearnAlpha(m, _ALPHAS)
         self._squares = 0.0
-        self._pending: tuple[list[Decision], float] | None = None
+        self._questions: dict[int, tuple[list[Decision], float]] = {}
+        self._last: int | None = None
         self.rounds = self.queries = self.stored = 0
 
     @property
@@ -130,54 +132,60 @@ class TunedSampler:
         query = self._coin.value < chance
         self.rounds += 1
         self.queries += query
-        self._pending = (decisions, chance) if query else None
-        if not query:
+        self._last = self.rounds if query else None
+        if query:
+            self._questions[self.rounds] = (decisions, chance)
+        else:
             self._pay(self.label_price * chances)
+            for sampler, decision in zip(self.samplers, decisions, strict=True):
+                if decision.ticket is not None:
+                    sampler.forget(decision.ticket)  # the mixture did not ask
         margin = float(np.clip(weights @ votes, -1.0, 1.0))
         if len(decisions) == 1:
             margin = decisions[0].margin
-        return Decision(margin, 1 if margin >= 0.0 else -1, query, chance)
+        return Decision(margin, 1 if margin >= 0.0 else -1, query, chance, self._last)
 
     def learn(self, x: Any, y: int) -> bool:
-        """Take the label that was asked for; return whether any copy stored the example.
+        """Take the label of the last instance, or of a ticket; return whether any copy stored the example.
 
         Raises
         ------
         RuntimeError
-            If the last `decide` did not ask.
+            If the last `decide` did not ask, or the ticket is not open.
         ValueError
             If `y` is neither -1 nor +1, or `x` is not the instance asked about.
         """
-        if self._pending is None:
-            raise RuntimeError("learn needs a label that decide asked for: the last decision was not a query")
         if y not in (-1, 1):
             raise ValueError(f"y must be -1 or +1, got {y}")
-        decisions, chance = self._pending
+        late = isinstance(x, int | np.integer)
+        ticket = int(x) if late else self._last
+        if ticket is None or ticket not in self._questions:
+            if late:
+                raise RuntimeError(f"ticket must be of an open question, got {ticket}; open are {self.open_tickets}")
+            raise RuntimeError("learn needs a label that decide asked for: the last decision was not a query")
+        decisions, chance = self._questions[ticket]
         asked = [pair for pair in zip(self.samplers, decisions, strict=True) if pair[1].query]
-        changes = [sampler.learn(x, y) for sampler, _ in asked]  # every copy learns
+        changes = [sampler.learn(decision.ticket if late else x, y) for sampler, decision in asked]  # every copy learns
         stored = any(changes)
-        self._pending = None
+        del self._questions[ticket]
         self.stored += stored
         wrong = np.array([decision.prediction != y for decision in decisions], dtype=np.float64)
         chances = np.array([decision.probability for decision in decisions])
         self._pay(wrong / chance + self.label_price * chances)
         return stored
 
+    @property
+    def open_tickets(self) -> list[int]:
+        """Tickets of the questions whose labels have not come, oldest first."""
+        return list(self._questions)
+
     def run(self, X: Any, y: ArrayLike) -> RunLog:
         """Decide on the rows of X in turn, reading y only where it is asked for."""
         table = as_instances(X, self.n_features, np.float64)
         n = table.shape[0]
         labels = as_labels(y, n)
-        prediction, margin = np.zeros(n, dtype=np.int8), np.zeros(n)
-        queried, stored = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
-        is_sparse = sparse.issparse(table)
-        for t in range(n):
-            row = table[t : t + 1] if is_sparse else table[t]
-            decision = self.decide(row)
-            prediction[t], margin[t], queried[t] = decision.prediction, decision.margin, decision.query
-            if decision.query:
-                stored[t] = self.learn(row, int(labels[t]))
-        return RunLog(prediction, queried, stored, margin)
+        rows = (table[t : t + 1] for t in range(n)) if sparse.issparse(table) else table
+        return RunLog.of(play(self, rows, lambda t: int(labels[t])), n)
 
     def _pay(self, losses: NDArray[np.float64]) -> None:
         """Hand the estimated costs of a round to the mixture, at the present rate."""

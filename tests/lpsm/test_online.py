@@ -1,6 +1,5 @@
 """The shared core: rounds, the run loop and the ledger."""
 
-from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lpsm import FixedShare
-from lpsm.online import Ledger, Round, expert_round, play, selective_round
+from lpsm.online import Ledger, play
 
 rounds = st.lists(st.tuples(st.floats(0, 100), st.booleans(), st.booleans()))
 
@@ -18,7 +17,7 @@ rounds = st.lists(st.tuples(st.floats(0, 100), st.booleans(), st.booleans()))
 def test_many_rounds_at_once_leave_the_same_ledger_as_one_by_one(rows):
     one, many = Ledger(), Ledger()
     for row in rows:
-        one.record(Round(*row))
+        one.record(*row)
     columns = np.array(rows, dtype=float).reshape(-1, 3).T
     many.extend(columns[0], columns[1], columns[2])
     for name in ("losses", "mistaken", "queried"):
@@ -53,27 +52,21 @@ class Asker:
 
     def learn(self, x, y):
         self.told.append((x, y))
+        return y < 0
 
 
-def test_a_selective_learner_is_told_only_the_labels_it_asked_for_and_pays_for_all_mistakes():
-    asker = Asker()
-    ledger = play(partial(selective_round, asker), [("a", 1), ("b", -1), ("c", -1), ("d", 1)])
+def test_a_selective_learner_is_told_only_the_labels_it_asked_for_and_nobody_looks_at_the_others():
+    asker, looked_at = Asker(), []
+
+    def label(t):
+        looked_at.append(t)
+        return [1, -1, -1, 1][t]
+
+    rounds = list(play(asker, iter("abcd"), label))
     assert asker.told == [("a", 1), ("c", -1)]
-    assert (ledger.mistakes, ledger.queries, ledger.loss) == (2, 2, 2.0)
-    assert ledger.mistaken.tolist() == [False, True, True, False]
-
-
-def test_an_expert_learner_pays_what_its_update_returns_on_a_lazy_stream():
-    learner = SimpleNamespace(weights=np.ones(1), update=lambda losses: 2 * losses[0])
-    ledger = play(partial(expert_round, learner), ([float(t)] for t in range(4)))
-    assert ledger.losses.tolist() == [0.0, 2.0, 4.0, 6.0]
-    assert (ledger.mistakes, ledger.queries) == (0, 4)
-
-
-def test_a_ledger_can_be_continued():
-    first = play(lambda item: Round(item), [1.0])
-    assert play(lambda item: Round(item), [2.0], first) is first
-    assert first.losses.tolist() == [1.0, 2.0]
+    assert looked_at == [0, 2]
+    assert [decision.query for decision, _ in rounds] == [True, False, True, False]
+    assert [stored for _, stored in rounds] == [False, False, True, False]
 
 
 @pytest.mark.parametrize(
@@ -95,6 +88,8 @@ def test_a_wrong_shape_is_named_and_changes_nothing(call, message):
 def test_a_run_of_experts_is_the_loop_of_its_rounds():
     losses = np.random.default_rng(2).random((40, 3))
     run, learner = FixedShare(3, 0.1).run(losses), FixedShare(3, 0.1)
-    ledger = play(partial(expert_round, learner), losses)
+    ledger = Ledger()
+    for row in losses:
+        ledger.record(learner.update(row))
     assert np.allclose(run.ledger().losses, ledger.losses, rtol=0, atol=1e-12)
     assert np.allclose(run.ledger().regret(losses[:, 0]), np.cumsum(run.loss - losses[:, 0]))

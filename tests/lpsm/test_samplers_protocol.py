@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import pickle
 import re
-from functools import partial
 from math import inf, nan
 from pathlib import Path
 
@@ -99,12 +98,14 @@ def test_evictions_leave_the_callers_generator_alone():
 
 def test_the_shared_run_loop_plays_a_sampler_and_its_ledger_agrees_with_the_log():
     one, other = (samplers.make("ssmd", n_features=D, K=0.1) for _ in range(2))
-    ledger = online.play(partial(online.selective_round, one), zip(X, Y, strict=True))
+    rounds = list(online.play(one, X, lambda t: int(Y[t])))
     log = other.run(X, Y)
     own = log.ledger(Y)
-    assert (ledger.mistakes, ledger.queries, ledger.rounds) == (own.mistakes, own.queries, own.rounds)
-    np.testing.assert_array_equal(ledger.losses, log.prediction != Y)
-    assert len(log) == len(Y)
+    assert own.mistakes == sum(decision.prediction != y for (decision, _), y in zip(rounds, Y, strict=True))
+    assert own.queries == sum(decision.query for decision, _ in rounds) == one.queries
+    assert log.stored.tolist() == [stored for _, stored in rounds]
+    np.testing.assert_array_equal(own.losses, log.prediction != Y)
+    assert len(log) == own.rounds == len(Y)
 
 
 def test_a_filter_predicts_what_it_forwards():

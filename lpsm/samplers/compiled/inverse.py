@@ -15,7 +15,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-from lpsm.samplers.algebra import add, dot, downdate, gather_dot, product
+from lpsm.samplers.compiled.algebra import add, dot, downdate, gather_dot, product
 from lpsm.samplers.layout import BLOCK, PENDING, STORED
 
 __all__ = ["absorb", "spread"]

@@ -24,8 +24,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-from lpsm.samplers.algebra import add, append_row, dot, gather_dot, solve_lower, solve_upper
-from lpsm.samplers.inverse import absorb, spread
+from lpsm.samplers.compiled.algebra import add, append_row, dot, gather_dot, solve_lower, solve_upper
+from lpsm.samplers.compiled.inverse import absorb, spread
 from lpsm.samplers.layout import (
     BUDGET,
     EVICTED,

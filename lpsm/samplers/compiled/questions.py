@@ -1,24 +1,24 @@
 """When to ask, compiled: the probability of the question, what it entitles to, what the answer changes.
 
-What it models: every rule of the five papers as one number, the probability with which
-the round's coin u asks (0 or 1 for deterministic rules), as a function of p and r.
-That number never decreases in r: the margin p/(1+r) shrinks towards zero, bbq's
-r/(1+r) grows.  Since 0 <= r <= k(x,x) (1/b + k/c), two evaluations often settle the
-question without r, that is without touching the matrix.
-What it leaves out: ranges of parameters (`rules`), the margins (`rounds`).
-Sources: Cesa-Bianchi et al. 2004 (W) figures 1, 2; Cavallanti et al. 2010 (A) figures
-1, 2, 12, sections 3.1, 3.2, 6.3; Moroshko and Crammer 2014 (D) section 5; Monteleoni
-2006 (T) figures 3-4, 4-3.
+What it models: every rule as one number, the probability with which the round's coin u asks (0 or 1
+for deterministic rules), as a function of p and r; each rule's own formula stands beside its record in
+`algorithms`.  That number never decreases in r: the margin p/(1+r) shrinks towards zero, bbq's r/(1+r)
+grows.  Since 0 <= r <= k(x,x) (1/b + k/c), two evaluations often settle the question without r, that is
+without touching the matrix.
+What it leaves out: ranges of parameters (`algorithms`), the products p and r (`rounds`).
 """
 
 from __future__ import annotations
 
-from math import inf, isinf, log, sqrt
 from typing import Any
 
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
+from lpsm.samplers.algorithms.adaptive import adaptive_probability
+from lpsm.samplers.algorithms.coins import coin_probability
+from lpsm.samplers.algorithms.filters import filter_probability
+from lpsm.samplers.algorithms.thresholds import halving_probability, small_margin_probability, variance_probability
 from lpsm.samplers.layout import (
     ADAPTIVE_COIN,
     ADAPTIVE_SAMPLER,
@@ -32,11 +32,9 @@ from lpsm.samplers.layout import (
     FIXED_COIN,
     HALVING,
     LABEL_EFFICIENT_FILTER,
-    LARGEST_SQUARE,
     MODIFIED,
     NEXT_LABEL,
     READY,
-    ROUND,
     SCHEDULED,
     SECOND_ORDER_COIN,
     SMALL_MARGIN,
@@ -62,24 +60,6 @@ def margin(plan: Plan, p: float, r: float) -> float:
 
 
 @compiled
-def coin(parameter: float, q: float) -> float:
-    """parameter/(parameter + q), 1 at an infinite parameter."""
-    return 1.0 if isinf(parameter) else parameter / (parameter + q)
-
-
-@compiled
-def squared_width(plan: Plan, counts: Array) -> float:
-    """K ln t / N, or 128 ln t / (lambda N) of A figure 12; infinite as long as nothing is stored."""
-    stored = counts[STORED]
-    if stored == 0 or isinf(plan.theta):
-        return inf
-    log_t = log(float(counts[ROUND]))
-    if plan.rule == ADAPTIVE_SAMPLER:
-        return float(128.0 * log_t / (plan.theta * stored))
-    return float(plan.theta * log_t / stored)
-
-
-@compiled
 def probability(plan: Plan, counts: Array, scalars: Array, p: float, r: float, norm2: float, bias: float) -> float:
     """Probability that the coin of this round asks; `bias` is that of the adaptive sampler's coin."""
     rule = plan.rule
@@ -89,34 +69,18 @@ def probability(plan: Plan, counts: Array, scalars: Array, p: float, r: float, n
     if rule == FIXED_COIN:
         return plan.theta
     if rule in (COIN, SECOND_ORDER_COIN):
-        parameter = plan.theta
-        if plan.adaptive:  # W's journal version: b_t = beta X_t^2 sqrt(1 + K_t)
-            parameter *= max(norm2, scalars[LARGEST_SQUARE]) * sqrt(1.0 + counts[STORED])
-            if parameter == 0.0:
-                return 1.0  # only zero instances so far: the margin is 0 as well
-        if rule == COIN:
-            return coin(parameter, abs(m))
-        # |m| + m^2 (1 + r)/2 with m = p/(1+r)
-        return coin(parameter, (abs(p) + 0.5 * p * p) / (1.0 + r))
+        return coin_probability(plan, counts, scalars, p, r, m, norm2)
     if rule in (SMALL_MARGIN, NEXT_LABEL):
-        width = squared_width(plan, counts)
-        return 1.0 if isinf(width) or m * m <= norm2 * width else 0.0
+        return small_margin_probability(plan, counts, m, norm2)
     if rule == ADAPTIVE_SAMPLER:
-        return 1.0 if m * m <= squared_width(plan, counts) else 0.0
+        return adaptive_probability(plan, counts, m)
     if rule == ADAPTIVE_COIN:
         return bias
-    if rule == VARIANCE:  # x'(A + x x')^-1 x > t^-kappa
-        return 1.0 if r / (1.0 + r) > float(counts[ROUND]) ** -plan.theta else 0.0
+    if rule == VARIANCE:
+        return variance_probability(plan, counts, r)
     if rule == HALVING:
-        return 1.0 if abs(m) <= scalars[THRESHOLD] else 0.0
-    if rule == FILTER:
-        width = squared_width(plan, counts)
-        return 1.0 if isinf(width) or m + sqrt(norm2) * sqrt(width) >= 0.0 else 0.0
-    if p >= 0.0:  # the filters that forward whatever looks positive
-        return 1.0
-    if rule == APPLE_TASTING:
-        return min(1.0, sqrt((1.0 + counts[FALSE_POSITIVES]) / counts[ROUND]))
-    return coin(plan.theta, abs(m))  # LABEL_EFFICIENT_FILTER
+        return halving_probability(scalars, m)
+    return filter_probability(plan, counts, p, m, norm2)
 
 
 @compiled

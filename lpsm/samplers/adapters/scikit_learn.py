@@ -14,7 +14,6 @@ scikit-learn takes a second to import, so this module is imported when first ask
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -25,14 +24,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from lpsm.samplers.catalogue import make
-from lpsm.samplers.entries import CATALOGUE
+from lpsm.online import play
+from lpsm.samplers.catalogue import make, registry
+from lpsm.samplers.checks import nonzero_rows
+from lpsm.samplers.record import RunLog
 from lpsm.samplers.sampler import Sampler
 
 __all__ = ["SelectiveClassifier"]
 
 _SYMBOLS = (
-    *dict.fromkeys(name for entry in CATALOGUE.values() for name in inspect.signature(entry).parameters),
+    *dict.fromkeys(parameter.name for entry in registry().values() for parameter in entry.parameters),
     *("gamma", "degree", "coef0"),  # of a kernel
 )
 _NO_PROMISE = frozenset({"modified-perceptron", "sop-fixed-bias", "cbgz-dkm", "random-perceptron", "random-dkm"})
@@ -222,13 +223,14 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         queried, predicted = np.zeros(table.shape[0], dtype=np.bool_), np.ones(table.shape[0], dtype=np.int8)
         if self.oracle is None:
             log = self.sampler_.run(table[rounds], self._signs(labels)[rounds])
-            queried[rounds], predicted[rounds] = log.queried, log.prediction
         else:
-            for i in rounds:
-                decision = self.sampler_.decide(table[i])
-                queried[i], predicted[i] = decision.query, decision.prediction
-                if decision.query:
-                    self.sampler_.learn(table[i], int(self._signs(np.asarray([self.oracle(int(i), X[i])]))[0]))
+            oracle = self.oracle
+
+            def answer(t: int) -> int:
+                return int(self._signs(np.asarray([oracle(int(rounds[t]), X[rounds[t]])]))[0])
+
+            log = RunLog.of(play(self.sampler_, (table[i] for i in rounds), answer), len(rounds))
+        queried[rounds], predicted[rounds] = log.queried, log.prediction
         self.queried_ = queried
         self.predicted_ = self.classes_[np.where(predicted > 0, len(self.classes_) - 1, 0)]
         self.n_queries_, self.n_rounds_ = self.sampler_.queries, self.sampler_.rounds
@@ -238,8 +240,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Numbers of the rows that are rounds: all, or those not zero where rows are normalised."""
         if not self.sampler_.normalize:
             return np.arange(table.shape[0])
-        nonzero = abs(table).sum(axis=1) > 0 if sparse.issparse(table) else np.any(table, axis=1)
-        return np.flatnonzero(np.asarray(nonzero).ravel())
+        return np.flatnonzero(nonzero_rows(table))
 
     def _class_names(self, labels: Any, classes: Any, known: Any) -> NDArray[Any]:
         if labels is not None:

@@ -2,7 +2,7 @@
 
 What it models: the first-order learners (one vector) and the second-order ones (a
 regularised least-squares estimate); each is a record of its parameters.  What it
-leaves out: which examples are stored (`rules`), the arithmetic (`rounds`).
+leaves out: which examples are stored (`recipes`), the arithmetic (`compiled.rounds`).
 Sources: Cesa-Bianchi et al. 2004 (W) figures 1, 2; Cesa-Bianchi 2007 (R) section 2;
 Moroshko and Crammer 2014 (D) figure 1 and section 5; Monteleoni 2006 (T) figure 3-2.
 """

@@ -10,18 +10,45 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from lpsm._compile import compiled
-from lpsm.samplers.algebra import add, dot, gather_dot
-from lpsm.samplers.inverse import absorb, spread
+from lpsm.samplers import layout
+from lpsm.samplers.compiled.algebra import add, dot, gather_dot
+from lpsm.samplers.compiled.inverse import absorb, spread
+from lpsm.samplers.compiled.memory import grow, new_work
+from lpsm.samplers.compiled.questions import (
+    NO,
+    OPEN,
+    SLACK,
+    YES,
+    examine,
+    grant,
+    margin,
+    prediction,
+    probability,
+    settle,
+)
+from lpsm.samplers.compiled.rounds import (
+    load_dense,
+    load_sparse,
+    note_stored,
+    numerator,
+    self_similarity,
+    store,
+    variance,
+)
 from lpsm.samplers.layout import (
     ALWAYS,
     ASKED,
     BUDGET,
     EVICTED,
+    MODIFIED,
     PERCEPTRON,
     PRIMAL,
+    READY,
     ROUND,
     SECOND_ORDER,
     SIZE,
@@ -30,10 +57,8 @@ from lpsm.samplers.layout import (
     State,
     Work,
 )
-from lpsm.samplers.questions import NO, OPEN, SLACK, YES, examine, grant, margin, prediction, probability, settle
-from lpsm.samplers.rounds import load_dense, load_sparse, note_stored, numerator, self_similarity, store, variance
 
-__all__ = ["Outcome", "Stream", "close_round", "margins", "open_round", "stream"]
+__all__ = ["Outcome", "Stream", "close_round", "drive", "margins", "open_round", "reopen_round", "stream", "stream_of"]
 
 Array = NDArray[Any]
 
@@ -50,6 +75,23 @@ class Stream(NamedTuple):
     evictions: Array  # uniforms consumed one an eviction
     floors: Array  # (T,) rho_t, or empty
     biases: Array  # (T,) or empty
+
+
+def stream_of(table: Any, labels: Array, uniforms: Array, schedules: Array) -> Stream:
+    """Return the world of a table, dense or CSR; `schedules` holds floors and biases, (2, T) or (2, 0)."""
+    is_sparse = sparse.issparse(table)
+    none = np.zeros(0, dtype=table.dtype)
+    return Stream(
+        dense=none.reshape(0, 0) if is_sparse else table,
+        values=table.data if is_sparse else none,
+        columns=table.indices.astype(np.int32, copy=False) if is_sparse else np.zeros(0, dtype=np.int32),
+        starts=table.indptr.astype(np.int64, copy=False) if is_sparse else np.zeros(0, dtype=np.int64),
+        labels=labels,
+        uniforms=uniforms,
+        evictions=np.zeros(0),
+        floors=schedules[0],
+        biases=schedules[1],
+    )
 
 
 class Outcome(NamedTuple):
@@ -103,6 +145,22 @@ def open_round(
 
 
 @compiled
+def reopen_round(
+    plan: Plan, state: State, work: Work, values: Array, columns: Array, sparse: bool
+) -> tuple[float, float, float, float]:
+    """Square, norm2, p and r of an instance under the present state, whose label comes late."""
+    if sparse:
+        square = load_sparse(plan.normalize, work.x, work.columns, values, columns)
+    else:
+        square = load_dense(plan.normalize, work.x, values)
+    norm2 = self_similarity(plan, state, square)
+    n = len(values)
+    p = numerator(plan, state, work, n, sparse, square)
+    r = variance(plan, state, work, n, sparse, norm2) if plan.learner == SECOND_ORDER else 0.0
+    return square, norm2, p, r
+
+
+@compiled
 def close_round(
     plan: Plan,
     state: State,
@@ -113,12 +171,16 @@ def close_round(
     norm2: float,
     p: float,
     r: float,
+    said: float,
     y: float,
     eviction: float,
 ) -> bool:
-    """The second half, with the label: returns whether the example was stored."""
-    if not settle(plan, state.counts, state.scalars, p, y):
+    """The second half, with the label; `said` is the p of the round's own time.  Return whether it was stored."""
+    initialised = state.counts[READY] != 0
+    if not settle(plan, state.counts, state.scalars, said, y):
         return False
+    if plan.learner == MODIFIED and initialised and (p >= 0.0) == (y > 0.0):
+        return False  # late: v has come right since, and a modified update would turn it wrong
     store(plan, state, work, n, sparse, square, norm2, p, r, y, eviction)
     return True
 
@@ -274,3 +336,21 @@ def margins(plan: Plan, state: State, work: Work, world: Stream, sparse: bool, o
         if plan.includes_instance:
             r = variance(plan, state, work, n, sparse, self_similarity(plan, state, square))
         out[t] = margin(plan, p, r)
+
+
+def drive(
+    plan: Plan, state: State, n_features: int, world: Stream, is_sparse: bool, lazy: bool
+) -> tuple[State, Outcome]:
+    """Run a stream from `state`, growing the arrays of stored instances where it stops for want of room."""
+    rounds = len(world.labels)
+    flags = np.zeros((2, rounds), dtype=np.bool_)
+    out = Outcome(np.zeros(rounds), np.zeros(rounds, dtype=np.int8), flags[0], flags[1])
+    evicted = int(state.counts[layout.EVICTED])
+    at = 0
+    while True:
+        work = new_work(plan, state, n_features, state.weights.dtype)
+        at = stream(plan, state, work, world, is_sparse, lazy, out, at, evicted)
+        if at == rounds:
+            return state, out
+        width = int(world.starts[at + 1] - world.starts[at]) if is_sparse else n_features
+        state = grow(plan, state, width, is_sparse)

@@ -1,0 +1,91 @@
+"""The arrays of a sampler: before the first round, the work space of one, and room for more stored instances.
+
+What it models: the memory that dual forms (and the budget Perceptron) keep, the stored instances,
+dense or sparse, and a triangular factor, all in arrays that double when full.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpsm.samplers import layout
+from lpsm.samplers.layout import Plan, State, Work
+
+__all__ = ["grow", "new_state", "new_work"]
+
+FIRST_CAPACITY = 64
+
+
+def new_state(plan: Plan, n_features: int, budget: int, threshold: float, dtype: Any) -> State:
+    """Return the state before the first round."""
+    counts = np.zeros(layout.N_COUNTS, dtype=np.int64)
+    counts[layout.SCHEDULED] = plan.rule == layout.NEXT_LABEL  # the first label is asked for
+    scalars = np.zeros(layout.N_SCALARS)
+    scalars[layout.THRESHOLD] = threshold
+    primal = plan.form == layout.PRIMAL
+    capacity = budget or (0 if primal else FIRST_CAPACITY)
+    second = plan.learner == layout.SECOND_ORDER
+    matrix = np.zeros((0, 0), dtype=dtype)
+    if second and primal:
+        matrix = np.zeros((n_features, n_features), dtype=dtype)
+        np.fill_diagonal(matrix, plan.ridge)
+    elif second:
+        matrix = np.zeros((capacity, capacity), dtype=dtype)
+    return State(
+        counts=counts,
+        scalars=scalars,
+        weights=np.zeros(n_features if primal else capacity, dtype=dtype),
+        matrix=matrix,
+        waiting=np.zeros((layout.BLOCK if second and primal else 0, n_features if primal else 0), dtype=dtype),
+        anchors=np.zeros((layout.ANCHORS if second and primal else 0, n_features if primal else 0), dtype=dtype),
+        target=np.zeros(capacity if second and not primal else 0, dtype=dtype),
+        rows=np.zeros((capacity, 0), dtype=dtype),
+        columns=np.zeros((capacity, 0), dtype=np.int32),
+        lengths=np.zeros(capacity, dtype=np.int64),
+        squares=np.zeros(capacity),
+        labels=np.zeros(capacity),
+    )
+
+
+def new_work(plan: Plan, state: State, n_features: int, dtype: Any) -> Work:
+    """Return a work space that fits the state."""
+    primal = plan.form == layout.PRIMAL
+    capacity = state.labels.shape[0]
+    second = plan.learner == layout.SECOND_ORDER
+    return Work(
+        x=np.zeros(n_features, dtype=dtype),
+        columns=np.zeros(n_features, dtype=np.int32),
+        g=np.zeros((n_features if primal else capacity) if second else 0, dtype=dtype),
+        similarities=np.zeros(0 if primal else capacity, dtype=dtype),
+        scatter=np.zeros(0 if primal else n_features, dtype=dtype),
+    )
+
+
+def grow(plan: Plan, state: State, width: int, sparse: bool) -> State:
+    """Return the state with room for one more instance of `width` values, its arrays doubled where full."""
+    capacity = state.labels.shape[0]
+    wanted = capacity
+    if plan.learner != layout.BUDGET and int(state.counts[layout.SIZE]) >= capacity:
+        wanted = 2 * capacity
+    wide = max(width, state.rows.shape[1])
+    return state._replace(
+        weights=state.weights if plan.form == layout.PRIMAL else _resized(state.weights, (wanted,)),
+        matrix=_resized(state.matrix, (wanted, wanted)) if plan.learner == layout.SECOND_ORDER else state.matrix,
+        target=_resized(state.target, (wanted,)) if plan.learner == layout.SECOND_ORDER else state.target,
+        rows=_resized(state.rows, (wanted, wide)),
+        columns=_resized(state.columns, (wanted, wide if sparse else 0)),
+        lengths=_resized(state.lengths, (wanted,)),
+        squares=_resized(state.squares, (wanted,)),
+        labels=_resized(state.labels, (wanted,)),
+    )
+
+
+def _resized(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    if array.shape == shape:
+        return array
+    larger = np.zeros(shape, dtype=array.dtype)
+    larger[tuple(slice(0, n) for n in array.shape)] = array
+    return larger
