@@ -1,8 +1,9 @@
 """What was browsed: readers of real traces, grouping into pages, and a generator."""
 
 from traces.columns import Workload
-from traces.detect import FORMATS, detect
+from traces.detect import detect
 from traces.errors import TraceError
+from traces.formats import Format, registry
 from traces.grouping import GroupingRule, iter_pages, pages
 from traces.reading import Requests, batches, read, sessions
 from traces.records import Batch, Message, Page, Report, Request, Session
@@ -10,8 +11,8 @@ from traces.web_model import generate
 from traces.workload import read_workload, workload_line, write_workload
 
 __all__ = [
-    "FORMATS",
     "Batch",
+    "Format",
     "GroupingRule",
     "Message",
     "Page",
@@ -28,6 +29,7 @@ __all__ = [
     "pages",
     "read",
     "read_workload",
+    "registry",
     "sessions",
     "workload_line",
     "write_workload",

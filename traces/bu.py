@@ -27,10 +27,11 @@ import numpy as np
 
 from traces.errors import TraceError
 from traces.files import OnDamage, decompressed, open_trace, read_line
+from traces.formats import Format
 from traces.records import REQUEST_DTYPE, UNKNOWN_REQUEST_BYTES, UNKNOWN_WAIT_US, Batch, Report
 from traces.tape import Member, is_tar, members
 
-__all__ = ["SessionFile", "looks_like", "session_batches", "session_files", "user_of"]
+__all__ = ["FORMATS", "SessionFile", "session_batches", "session_files", "user_of"]
 
 _LONGEST_LINE_BYTES = 1 << 16
 _ROWS_A_BATCH = 1 << 15
@@ -48,11 +49,6 @@ class SessionFile(NamedTuple):
     name: str
     where: str  # for messages: the path, with the member of an archive behind it
     stream: BinaryIO
-
-
-def looks_like(line: bytes) -> bool:
-    """Tell a session file by its first line."""
-    return _OPEN.match(line) is not None
 
 
 def user_of(name: str) -> str:
@@ -246,3 +242,29 @@ def _chosen(path: str, member: str | None) -> bool:
 def _folder(folder: Path) -> Iterator[tuple[Path, str]]:
     for path in sorted(item for item in folder.rglob("*") if item.is_file()):
         yield path, path.relative_to(folder).as_posix()
+
+
+def _recognises(head: bytes) -> bool:
+    """Tell an archive of sessions by its first block, and a session file by its first line."""
+    return is_tar(head) or _OPEN.match(head.split(b"\n", 1)[0]) is not None
+
+
+def _sessions(
+    path: str | PathLike[str], report: Report, member: str | None, skip_damaged: bool
+) -> Iterator[tuple[str, str, Iterator[Batch]]]:
+    """Yield name, user and requests of the sessions, one after another."""
+    for item in session_files(path, report, member, skip_damaged=skip_damaged):
+        yield item.name, user_of(item.name), session_batches(item, report, skip_damaged=skip_damaged)
+
+
+FORMATS = (
+    Format(
+        name="bu",
+        written="con<user>.<machine>.<start>, a folder or a .tar of them",
+        meaning="Boston University client sessions: a file, a folder, a tar archive",
+        source="C. Cunha, A. Bestavros, M. Crovella, BUCS-95-010, 1995; the Internet Traffic Archive",
+        example="lpsm pages condensed.tar.xz --member '272/Nov94/*' --out pages.jsonl",
+        recognises=_recognises,
+        sessions=_sessions,
+    ),
+)

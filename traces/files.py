@@ -21,12 +21,13 @@ from typing import IO, BinaryIO, Protocol
 
 from traces.errors import TraceError
 
-__all__ = ["MAX_UNPACKED_BYTES", "OnDamage", "decompressed", "open_trace", "read_line", "replacing"]
+__all__ = ["MAX_UNPACKED_BYTES", "OnDamage", "OnRead", "decompressed", "open_trace", "read_line", "replacing"]
 
 MAX_UNPACKED_BYTES = 1 << 36
 """Largest size of an unpacked file, 64 GiB: seventy times the longest trace we know of."""
 
 OnDamage = Callable[[TraceError], None]
+OnRead = Callable[[int, int], None]
 
 _XZ_MEMORY_BYTES = 1 << 27
 _PIECE_BYTES = 1 << 18
@@ -40,6 +41,7 @@ def open_trace(
     *,
     max_unpacked_bytes: int = MAX_UNPACKED_BYTES,
     on_damage: OnDamage | None = None,
+    on_read: OnRead | None = None,
 ) -> Iterator[BinaryIO]:
     """Open a file for reading bytes, unpacking gzip or xz by its content, not its name.
 
@@ -51,6 +53,8 @@ def open_trace(
         Reading past this many unpacked bytes is an error.
     on_damage : callable, optional
         Called with the error of damaged packed data, after which the stream ends; without it the error is raised.
+    on_read : callable, optional
+        Called after each piece with the bytes of the file that were read so far, still packed, and its size.
 
     Raises
     ------
@@ -60,14 +64,15 @@ def open_trace(
         If the file cannot be opened.
     """
     with Path(path).open("rb") as file:
-        inner = decompressed(file, path, max_unpacked_bytes=max_unpacked_bytes, on_damage=on_damage)
+        watched = file if on_read is None else _Watched(file, on_read)
+        inner = decompressed(watched, path, max_unpacked_bytes=max_unpacked_bytes, on_damage=on_damage)
         with inner as stream:
             yield stream
 
 
 @contextmanager
 def decompressed(
-    file: IO[bytes],
+    file: Source,
     path: str | os.PathLike[str],
     *,
     max_unpacked_bytes: int = MAX_UNPACKED_BYTES,
@@ -132,6 +137,26 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise
 
 
+class Source(Protocol):
+    """What bytes are read from."""
+
+    def read(self, size: int = -1, /) -> bytes: ...
+
+
+class _Watched:
+    """A file that tells how much of it was read."""
+
+    def __init__(self, file: IO[bytes], on_read: OnRead) -> None:
+        self._file = file
+        self._on_read = on_read
+        self._size = os.fstat(file.fileno()).st_size
+
+    def read(self, size: int = -1, /) -> bytes:
+        data = self._file.read(size)
+        self._on_read(self._file.tell(), self._size)
+        return data
+
+
 class _Decompressor(Protocol):
     @property
     def eof(self) -> bool: ...
@@ -166,7 +191,7 @@ class _Gzip:
 class _Joined(io.RawIOBase):
     """The bytes already looked at, then the rest of the file."""
 
-    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
+    def __init__(self, head: bytes, rest: Source) -> None:
         self._head = head
         self._rest = rest
 
@@ -271,7 +296,7 @@ class _Unpacked(io.RawIOBase):
         return piece
 
 
-def _read_up_to(file: IO[bytes], count: int) -> bytes:
+def _read_up_to(file: Source, count: int) -> bytes:
     data = b""
     while len(data) < count:
         piece = file.read(count - len(data))

@@ -14,6 +14,7 @@ Left out: bodies, timings inside an entry.  Source: HAR 1.2 specification, W3C W
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from math import isfinite
@@ -22,9 +23,10 @@ from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 from traces.errors import TraceError
+from traces.formats import Format
 from traces.records import DOCUMENT, EMBEDDED, PART, UNKNOWN_REQUEST_BYTES, Batch, Report, Request, batch_of
 
-__all__ = ["MAX_HAR_BYTES", "batches"]
+__all__ = ["FORMATS", "MAX_HAR_BYTES", "batches"]
 
 MAX_HAR_BYTES = 1 << 27
 """Largest archive that is read, 128 MiB."""
@@ -173,3 +175,16 @@ def _host(url: str) -> str:
         return urlsplit(url).netloc.rsplit("@", 1)[-1].lower()
     except ValueError:
         return ""
+
+
+FORMATS = (
+    Format(
+        name="har",
+        written="*.har",
+        meaning="HTTP Archive (HAR) of a browser",
+        source="HAR 1.2 specification; the network panel of any browser saves it",
+        example="lpsm pages session.har --out pages.jsonl",
+        recognises=lambda head: re.match(rb'(\xef\xbb\xbf)?\s*\{\s*"log"\s*:', head) is not None,
+        batches=batches,
+    ),
+)

@@ -24,10 +24,11 @@ from typing import Any, BinaryIO
 import dpkt
 
 from traces.errors import TraceError
+from traces.formats import Format
 from traces.http1 import Exchanges
 from traces.records import Batch, Report, Request, batch_of
 
-__all__ = ["batches"]
+__all__ = ["FORMATS", "batches"]
 
 _LARGEST_BLOCK_BYTES = 1 << 20
 _LARGEST_GAP_BYTES = 1 << 20
@@ -276,3 +277,18 @@ class _Checked:
             raise TraceError(self._path, f"byte {self.at}", "a packet must be complete", f"{len(data)} of {size} bytes")
         self.at += len(data)
         return data
+
+
+_MAGIC = tuple(bytes.fromhex(magic) for magic in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "0a0d0d0a"))
+
+FORMATS = (
+    Format(
+        name="pcap",
+        written="*.pcap, *.pcapng, *.cap",
+        meaning="pcap or pcapng capture",
+        source="tcpdump, Wireshark and others",
+        example="lpsm pages capture.pcapng --client 192.168.1.7 --out pages.jsonl",
+        recognises=lambda head: head.startswith(_MAGIC),
+        batches=batches,
+    ),
+)

@@ -17,10 +17,10 @@ from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from traces import bu, ucb
 from traces.detect import detect
 from traces.errors import TraceError
-from traces.files import open_trace
+from traces.files import OnRead, open_trace
+from traces.formats import Format, registry
 from traces.records import Batch, Report, Request, Session
 
 __all__ = ["Requests", "batches", "read", "sessions"]
@@ -36,28 +36,35 @@ class Requests:
     path : path-like
         The trace.
     format : str
-        What it was found to be, a key of `traces.detect.FORMATS`.
+        What it was found to be, a key of `traces.registry()`.
     report : Report
         Counts of the latest iteration, complete when it is.
     """
 
-    def __init__(self, path: str | PathLike[str], member: str | None, skip_damaged: bool) -> None:
+    def __init__(
+        self, path: str | PathLike[str], member: str | None, skip_damaged: bool, client: str | None = None
+    ) -> None:
         self.path = path
         self.format = detect(path)
         self.report = Report(self.format)
         self._member = member
         self._skip_damaged = skip_damaged
+        self._client = client
 
     def batches(self) -> Iterator[Batch]:
         """Yield the requests as columns."""
         self.report = Report(self.format)
-        return batches(self.path, member=self._member, skip_damaged=self._skip_damaged, report=self.report)
+        return batches(
+            self.path, member=self._member, skip_damaged=self._skip_damaged, client=self._client, report=self.report
+        )
 
     def __iter__(self) -> Iterator[Request]:
         return chain.from_iterable(batch.requests() for batch in self.batches())
 
 
-def read(path: str | PathLike[str], *, member: str | None = None, skip_damaged: bool = False) -> Requests:
+def read(
+    path: str | PathLike[str], *, member: str | None = None, skip_damaged: bool = False, client: str | None = None
+) -> Requests:
     """Open a trace of any supported format, detected by its content.
 
     Parameters
@@ -68,6 +75,8 @@ def read(path: str | PathLike[str], *, member: str | None = None, skip_damaged: 
         Glob that chooses sessions of a folder or archive.
     skip_damaged : bool
         Count and leave out damaged records instead of raising.
+    client : str, optional
+        Address of the one device of a capture whose traffic is wanted.
 
     Returns
     -------
@@ -79,7 +88,7 @@ def read(path: str | PathLike[str], *, member: str | None = None, skip_damaged: 
     TraceError
         If the format is not known; while iterating, at the first damaged record, with its place.
     """
-    return Requests(path, member, skip_damaged)
+    return Requests(path, member, skip_damaged, client)
 
 
 def batches(
@@ -87,7 +96,9 @@ def batches(
     *,
     member: str | None = None,
     skip_damaged: bool = False,
+    client: str | None = None,
     report: Report | None = None,
+    on_read: OnRead | None = None,
 ) -> Iterator[Batch]:
     """Yield the requests of a trace as columns, batch after batch; arguments as for `read`.
 
@@ -95,34 +106,21 @@ def batches(
     ----------
     report : Report, optional
         Receives the counts.
+    on_read : callable, optional
+        Told, now and then, how many bytes of the file have been read, and of how many.
     """
     report = report if report is not None else Report()
-    report.format = found = detect(path)
-    if member is not None and found != "bu":
-        raise TraceError(path, "", "--member is for folders and archives of sessions", found)
-    if found == "bu":
-        for session in bu.session_files(path, report, member, skip_damaged=skip_damaged):
+    entry = _format(path, member, client, report)
+    if entry.sessions is not None:
+        for _, _, of_session in entry.sessions(path, report, member, skip_damaged):
             report.count("sessions")
-            yield from bu.session_batches(session, report, skip_damaged=skip_damaged)
-    elif found == "workload":
+            yield from of_session
+        return
+    if entry.batches is None:
         raise TraceError(path, "", "a trace must hold requests", "a workload, which holds pages")
-    else:
-        with open_trace(path, on_damage=report.on_damage if skip_damaged else None) as stream:
-            if found in ("ucb", "showtrace"):
-                reader = ucb.binary if found == "ucb" else ucb.lines
-                yield from ucb.batches(reader(stream, path, report, skip_damaged=skip_damaged), report)
-            elif found == "har":
-                from traces import har
-
-                yield from har.batches(stream, path, report, skip_damaged=skip_damaged)
-            elif found == "pcap":
-                from traces import pcap
-
-                yield from pcap.batches(stream, path, report, skip_damaged=skip_damaged)
-            else:
-                from traces import table
-
-                yield from table.batches(stream, path, report, skip_damaged=skip_damaged)
+    options = {"client": client} if "client" in entry.options else {}
+    with open_trace(path, on_damage=report.on_damage if skip_damaged else None, on_read=on_read) as stream:
+        yield from entry.batches(stream, path, report, skip_damaged=skip_damaged, **options)
 
 
 def sessions(
@@ -130,7 +128,9 @@ def sessions(
     *,
     member: str | None = None,
     skip_damaged: bool = False,
+    client: str | None = None,
     report: Report | None = None,
+    on_read: OnRead | None = None,
 ) -> Iterator[Session]:
     """Yield the sessions of a trace; arguments as for `batches`.
 
@@ -139,20 +139,30 @@ def sessions(
     Sessions without a request are not yielded.
     """
     report = report if report is not None else Report()
-    report.format = found = detect(path)
-    if found == "bu":
-        for item in bu.session_files(path, report, member, skip_damaged=skip_damaged):
+    entry = _format(path, member, client, report)
+    if entry.sessions is not None:
+        for name, user, of_session in entry.sessions(path, report, member, skip_damaged):
             report.count("sessions")
-            of_item = bu.session_batches(item, report, skip_damaged=skip_damaged)
-            requests = tuple(request for batch in of_item for request in batch.requests())
+            requests = tuple(request for batch in of_session for request in batch.requests())
             if requests:
-                yield Session(item.name, bu.user_of(item.name), requests)
+                yield Session(name, user, requests)
         return
-    of_trace = batches(path, member=member, skip_damaged=skip_damaged, report=report)
+    of_trace = batches(path, skip_damaged=skip_damaged, client=client, report=report, on_read=on_read)
     all_requests = (request for batch in of_trace for request in batch.requests())
-    for session in _split(all_requests) if found in ("ucb", "showtrace") else _by_client(all_requests):
+    for session in _split(all_requests) if entry.interleaved else _by_client(all_requests):
         report.count("sessions")
         yield session
+
+
+def _format(path: str | PathLike[str], member: str | None, client: str | None, report: Report) -> Format:
+    """Return the format of a file, once it is known that the selection applies to it."""
+    report.format = found = detect(path)
+    entry = registry()[found]
+    if member is not None and entry.sessions is None:
+        raise TraceError(path, "", "--member is for folders and archives of sessions", found)
+    if client is not None and "client" not in entry.options:
+        raise TraceError(path, "", "--client is for captures", found)
+    return entry
 
 
 def _by_client(requests: Iterable[Request]) -> Iterator[Session]:

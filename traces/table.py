@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from math import isfinite
 from os import PathLike
@@ -19,9 +20,10 @@ from typing import BinaryIO
 
 from traces.errors import TraceError
 from traces.files import read_line
+from traces.formats import Format
 from traces.records import UNKNOWN_REQUEST_BYTES, Batch, Report, Request, batch_of
 
-__all__ = ["batches"]
+__all__ = ["FORMATS", "batches"]
 
 _LONGEST_LINE_BYTES = 1 << 16
 _ROWS_A_BATCH = 1 << 13
@@ -138,3 +140,28 @@ def _bytes(text: str, name: str, path: str | PathLike[str], where: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 15 and int(text) <= _MAX_BYTES):
         raise TraceError(path, where, f"{name} must be a whole number in [0, {_MAX_BYTES}]", text)
     return int(text)
+
+
+_ROW = rb'[ \t]*"?-?[0-9.]+(e[+-]?\d+)?"?[ \t]*[,;\t]'
+_FIRST_NAMES = rb'([^\n]*[,;\t])?[ \t]*"?(time|start)(_s)?"?[ \t\r]*([,;\t\n]|$)'
+_TABLE = re.compile(rb"(%s|%s)" % (_ROW, _FIRST_NAMES), re.IGNORECASE)
+
+
+def _recognises(head: bytes) -> bool:
+    """Tell a table by its first line that is neither empty nor a comment."""
+    rows = (line.strip() for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n"))
+    first = next((row[:1024] for row in rows if row and not row.startswith(b"#")), b"")
+    return b"\0" not in head and _TABLE.match(first) is not None
+
+
+FORMATS = (
+    Format(
+        name="csv",
+        written="*.csv, *.tsv, *.txt",
+        meaning="table of replies: time, bytes",
+        source="any program that writes a table",
+        example="lpsm pages replies.csv --out pages.jsonl",
+        recognises=_recognises,
+        batches=batches,
+    ),
+)

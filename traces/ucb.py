@@ -18,7 +18,7 @@ Source: S. D. Gribble, UC Berkeley Home IP HTTP Traces, July 1997, the Internet 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from os import PathLike
 from typing import BinaryIO, NamedTuple
@@ -28,9 +28,21 @@ from numpy.typing import NDArray
 
 from traces.errors import TraceError
 from traces.files import read_line
+from traces.formats import Format
 from traces.records import REQUEST_DTYPE, UNKNOWN_REQUEST_BYTES, UNKNOWN_WAIT_US, Batch, Report
 
-__all__ = ["MAX_URL_BYTES", "RECORD_DTYPE", "UNKNOWN", "Records", "batches", "binary", "lines", "pack", "showtrace"]
+__all__ = [
+    "FORMATS",
+    "MAX_URL_BYTES",
+    "RECORD_DTYPE",
+    "UNKNOWN",
+    "Records",
+    "batches",
+    "binary",
+    "lines",
+    "pack",
+    "showtrace",
+]
 
 MAX_URL_BYTES = 4096
 """Longest request line that is believed; the traces hold hashes of some forty bytes."""
@@ -311,3 +323,49 @@ def _dotted(address: int) -> str:
 @lru_cache(maxsize=1 << 15)
 def _endpoint(key: int) -> str:
     return f"{_dotted(key >> 16)}:{key & 0xFFFF}"
+
+
+_SHOWTRACE = re.compile(rb"\d+:\d+ \d+:\d+ \d+:\d+ ")
+
+
+def _recognises(head: bytes) -> bool:
+    """Tell the first record: microseconds below a million (or unknown), the request seen after 1990."""
+    times = [int.from_bytes(head[at : at + 4], "big") for at in range(0, 24, 4)]
+    likely = all(micro < 1_000_000 or micro == UNKNOWN for micro in times[1::2])
+    return b"\0" in head and len(head) >= 24 and likely and times[0] > 631_152_000
+
+
+def _reader(records: Callable[..., Iterator[Records]]) -> Callable[..., Iterator[Batch]]:
+    """Return what reads requests by way of records."""
+
+    def read(
+        stream: BinaryIO, path: str | PathLike[str], report: Report, *, skip_damaged: bool = False
+    ) -> Iterator[Batch]:
+        return batches(records(stream, path, report, skip_damaged=skip_damaged), report)
+
+    return read
+
+
+_SOURCE = "S. D. Gribble, UC Berkeley Home IP HTTP Traces, 1997; the Internet Traffic Archive"
+FORMATS = (
+    Format(
+        name="showtrace",
+        written="*.txt",
+        meaning="UC Berkeley Home IP, as showtrace prints it",
+        source=_SOURCE,
+        example="lpsm pages UCB-home-IP.txt --out pages.jsonl",
+        recognises=lambda head: _SHOWTRACE.match(head) is not None,
+        batches=_reader(lines),
+        interleaved=True,
+    ),
+    Format(
+        name="ucb",
+        written="UCB-home-IP-*.tr, *.tr.gz",
+        meaning="UC Berkeley Home IP, binary",
+        source=_SOURCE,
+        example="lpsm pages UCB-home-IP-846890339-847313219.tr.gz --out pages.jsonl",
+        recognises=_recognises,
+        batches=_reader(binary),
+        interleaved=True,
+    ),
+)

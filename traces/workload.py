@@ -16,6 +16,7 @@ line: a name that is not known may be a misspelt one, and a workload is never re
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from math import isfinite, nan
@@ -25,9 +26,10 @@ from typing import Any, BinaryIO
 from traces.columns import Workload
 from traces.errors import TraceError
 from traces.files import open_trace, read_line, replacing
+from traces.formats import Format
 from traces.records import Message, Page
 
-__all__ = ["MAX_REPLY_BYTES", "read_workload", "workload_line", "write_workload"]
+__all__ = ["FORMATS", "MAX_REPLY_BYTES", "read_workload", "workload_line", "write_workload"]
 
 MAX_REPLY_BYTES = 1 << 40
 """Largest request or reply that is believed, 1 TiB."""
@@ -252,3 +254,17 @@ def _seconds(value: object, name: str, path: str | PathLike[str], where: str) ->
     if type(value) not in (int, float) or not 0 <= value <= 1e12 or not isfinite(value):  # type: ignore[operator, arg-type]
         raise TraceError(path, where, f"{name} must be a number of seconds in [0, 1e12]", value)
     return float(value)  # type: ignore[arg-type]
+
+
+_LINE = re.compile(rb'(\xef\xbb\xbf)?\s*(\[\s*)?(\{[^{}]*"(page|message_bytes|round_trip_s)"|\[?\s*\]|$)')
+
+FORMATS = (
+    Format(
+        name="workload",
+        written="*.jsonl",
+        meaning="a workload of pages and messages, one JSON object a line",
+        source="lpsm pages and lpsm generate write it",
+        example="lpsm simulate pages.jsonl --policy bsd:1",
+        recognises=lambda head: _LINE.match(head) is not None,
+    ),
+)

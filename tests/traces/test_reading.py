@@ -38,7 +38,7 @@ def test_the_format_is_told_by_content_plain_or_packed(tmp_path, name, found, pa
 
 
 def test_every_format_has_its_seed():
-    assert set(FORMATS.values()) == set(traces.FORMATS)
+    assert set(FORMATS.values()) == set(traces.registry())
 
 
 @pytest.mark.parametrize(
