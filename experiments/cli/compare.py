@@ -199,13 +199,14 @@ def _write_tables(store: Store, frames: Frames, comparison: Comparison, text: st
 
 def _write_pictures(store: Store, frames: Frames, comparison: Comparison) -> Any:
     """Write the pictures, and return the polls of the window that is drawn, or None."""
-    from experiments.figures.comparison import energy, slowdown, slowdown_by_page
+    from experiments.figures.comparison import energy, energy_front, slowdown, slowdown_by_page
     from experiments.figures.evolution import evolution
     from experiments.figures.style import pictures
     from experiments.quantities import BASELINE
     from experiments.study.evolution import busy_page, window
 
     drawn = {
+        "front": energy_front(comparison.summary),
         "energy": energy(comparison.summary),
         "slowdown": slowdown(comparison.summary),
         "slowdown-by-page": slowdown_by_page(comparison.slowdowns),

@@ -1,32 +1,46 @@
-"""Energy and slowdown of policies: the thesis' figures 2-6, 2-7 and 2-8, over as many replications as there are.
+"""Energy and slowdown of policies: the thesis' figures 2-6, 2-7 and 2-8, and what one costs in the other.
 
-Energy a page is stacked from its three parts, with the two reference energies as lines;
-the slowdown of pages is shown as mean, median and 95th percentile, and page by page against the
-time the page takes without power saving.  Source of the form: Monteleoni 2006, section 2.5.4.
+Energy a page is stacked from its parts, with the two reference energies as lines; the slowdown of pages is shown as
+mean, median and 95th percentile, and page by page against the time the page takes without power saving.
+Source of the form: Monteleoni 2006, section 2.5.4.
 """
 
 from __future__ import annotations
 
 from math import ceil
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from experiments.figures.style import DARK, DPI, LIGHT, MIDDLE, clean, label, styled
-from experiments.quantities import BASELINE, REFERENCES, energy_parts, shown
+from experiments.figures.front import front, reference_lines
+from experiments.figures.style import BOX, DPI, GREY, INK, PART_FILLS, clean, label, log_axis, looks, readable, styled
+from experiments.quantities import BASELINE, REFERENCES, Quantity, energy_parts
+from experiments.quantities import shown as shown_parts
 
-__all__ = ["energy", "slowdown", "slowdown_by_page"]
+__all__ = ["bar_parts", "energy", "energy_front", "slowdown", "slowdown_by_page"]
 
-WHISKER = "95 % interval of a total; percentages are paired"
+WHISKER = "95 % interval of the total"
 MANY_POINTS = 3000  # beyond this many in a panel, points are drawn as pixels in the SVG as well
-_PATTERNS = {
-    "sleep_j_per_page": (LIGHT, ""), "awake_j_per_page": ("white", "/////"), "listen_j_per_page": ("0.4", ""),
-    "wakeup_j_per_page": ("white", "...."),
-}  # fmt: skip
+
+
+def energy_front(summary: pd.DataFrame) -> Figure:
+    """Draw the mean slowdown of every policy over its energy a page, from the summary of a comparison."""
+    rows = summary.rename(columns={"total_j_per_page": "energy_j_per_page"})
+    return front(rows, _levels(summary), panels={"slowdown_mean": "mean slowdown of a page"})
+
+
+def _levels(summary: pd.DataFrame) -> dict[str, float]:
+    lines = summary[summary["policy"].isin(REFERENCES)]
+    return dict(zip(lines["policy"], lines["total_j_per_page"].astype(float), strict=True))
+
+
+def bar_parts(bars: pd.DataFrame) -> list[tuple[Quantity, str, str]]:
+    """Return the parts of the energy a page that these bars are made of, with their colours and hatchings, in order."""
+    parts = {part.name: part for part in shown_parts(energy_parts(), bars)}
+    return [(parts[name], *fill) for name, fill in PART_FILLS.items() if name in parts]
 
 
 def energy(summary: pd.DataFrame) -> Figure:
@@ -35,68 +49,66 @@ def energy(summary: pd.DataFrame) -> Figure:
     Parameters
     ----------
     summary : DataFrame
-        One row a policy: `policy`, `replications`, the parts of the energy a page (`quantities.energy_parts`),
-        `total_j_per_page`, `total_j_per_page_half_width`, `energy_vs_psm_percent`; rows named ``limit`` and
-        ``page-awake`` become lines.
+        One row a policy: `policy`, the parts of the energy a page (`quantities.energy_parts`), `total_j_per_page`,
+        `total_j_per_page_half_width`, `energy_vs_psm_percent`; rows named ``limit`` and ``page-awake`` become lines.
 
     Returns
     -------
     Figure
-        Over each bar its height and the paired difference from static PSM; the whisker beside it is the 95 %
-        interval of the height over replications, wider than that of the difference.  The bar without power saving
-        leaves the picture, its height is printed.
+        Beside each bar its length and the paired difference from static PSM; the whisker below its end is the 95 %
+        interval of the length over replications, wider than that of the difference.  The bar without power saving
+        leaves the picture, its length is printed.
     """
     bars = summary[~summary["policy"].isin(REFERENCES)].reset_index(drop=True)
-    lines = summary[summary["policy"].isin(REFERENCES)]
+    drawn = looks(bars["policy"].tolist())
     saving = bars[bars["policy"] != BASELINE] if len(bars) > 1 else bars
     highest = float(saving["total_j_per_page"].max())
     whiskers = float((saving["total_j_per_page"] + saving["total_j_per_page_half_width"].fillna(0)).max())
-    ceiling = max(1.22 * highest, min(1.04 * whiskers, 1.6 * highest))
+    end = max(1.34 * highest, min(1.04 * whiskers, 1.6 * highest))
     with styled():
-        figure = Figure(figsize=(1.6 + 0.75 * max(len(bars), 4), 3.7), dpi=DPI, layout="constrained")
+        figure = Figure(figsize=(5.6, 1.35 + 0.33 * max(len(bars), 2)), dpi=DPI, layout="constrained")
         axes = figure.add_subplot()
         places = np.arange(len(bars))
-        bottom = np.zeros(len(bars))
-        for part in sorted(shown(energy_parts(), bars), key=lambda part: list(_PATTERNS).index(part.name)):
-            height = bars[part.name].to_numpy()
-            colour, hatch = _PATTERNS[part.name]
-            axes.bar(
-                places, height, 0.62, bottom, color=colour, hatch=hatch, edgecolor=DARK, linewidth=0.7,
-                label=part.called,
-            )  # fmt: skip
-            bottom = bottom + height
+        left = np.zeros(len(bars))
+        for part, colour, hatch in bar_parts(bars):
+            length = bars[part.name].to_numpy()
+            axes.barh(
+                places, length, 0.62, left, color=colour, hatch=hatch, edgecolor=INK, linewidth=0.6, label=part.called
+            )
+            left = left + length
+        axes.set_xlim(0, end)
+        axes.set_ylim(len(bars) - 0.4, -0.6)
         rows: Any = bars.to_dict("records")
         for place, row in enumerate(rows):
-            _whisker_and_total(axes, place, row, ceiling)
-        for level, policy, style in zip(lines["total_j_per_page"], lines["policy"], ("--", ":"), strict=False):
-            axes.axhline(level, color="black", linewidth=1.1, linestyle=style, label=label(policy), zorder=1.5)
-        axes.set_ylim(0, ceiling)
-        axes.set_xlim(-0.6, len(bars) - 0.4)
-        axes.set_xticks(places, [label(policy).replace(" ", "\n", 1) for policy in bars["policy"]])
-        axes.set_ylabel("energy per page [J]")
-        clean(axes)
-        axes.tick_params(axis="x", length=0)
+            _whisker_and_total(axes, place, row, end)
+        reference_lines(axes, _levels(summary))
+        axes.set_yticks(places, [label(policy) for policy in bars["policy"]])
+        for tick, policy in zip(axes.get_yticklabels(), bars["policy"], strict=True):
+            tick.set_color(readable(drawn[policy].colour))
+            tick.set_fontweight("bold" if drawn[policy].strong else "normal")
+        axes.set_xlabel("energy [J per page]")
+        clean(axes, "x")
+        axes.tick_params(axis="y", length=0)
         if np.isfinite(bars["total_j_per_page_half_width"]).any():
-            axes.errorbar([], [], [], color="0.45", capsize=2, linewidth=0.8, label=WHISKER)
-        figure.legend(loc="outside upper left", ncols=4, columnspacing=1.2, handlelength=1.8)
+            axes.errorbar([], [], xerr=[], color=GREY, capsize=2, linewidth=0.8, label=WHISKER)
+        figure.legend(loc="outside upper left", ncols=3, columnspacing=1.2, handlelength=1.8)
     return figure
 
 
-def _whisker_and_total(axes: Axes, place: float, row: dict[str, Any], ceiling: float) -> None:
+def _whisker_and_total(axes: Axes, place: float, row: dict[str, Any], end: float) -> None:
     total, half = row["total_j_per_page"], row["total_j_per_page_half_width"]
-    if total > ceiling:  # the bar leaves the picture
-        axes.text(place, 0.93 * ceiling, f"↑ {total:.1f}", ha="center", va="center", fontsize=8, bbox=_BOX)
+    if total > end:  # the bar leaves the picture
+        axes.text(
+            0.985 * end, place, f"{total:.3g} \N{RIGHTWARDS ARROW}", ha="right", va="center", fontsize=8, bbox=BOX
+        )
         return
-    text = f"{total:.2f}"
+    text = f"{total:.3g}"
     saving = row["energy_vs_psm_percent"]
     if np.isfinite(saving) and saving != 0:
-        text += f"\n{saving:+.1f} %".replace("-", "−")
-    axes.text(place, total + 0.015 * ceiling, text, ha="center", va="bottom", fontsize=8, linespacing=1.2)
+        text += f"  {saving:+.1f} %".replace("-", "−")
+    axes.text(total + 0.012 * end, place - 0.02, text, ha="left", va="center", fontsize=8, bbox=BOX)
     if np.isfinite(half):
-        axes.errorbar(place + 0.39, total, half, color="0.45", capsize=2, linewidth=0.8)
-
-
-_BOX = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+        axes.errorbar(total, place + 0.4, xerr=half, color=GREY, capsize=2, linewidth=0.8)
 
 
 def slowdown(summary: pd.DataFrame) -> Figure:
@@ -108,31 +120,35 @@ def slowdown(summary: pd.DataFrame) -> Figure:
         One row a policy: `policy`, `slowdown_mean`, `slowdown_mean_half_width`, `slowdown_median`, `slowdown_p95`.
     """
     rows = summary[~summary["policy"].isin((*REFERENCES, BASELINE))].reset_index(drop=True)
+    drawn = looks(rows["policy"].tolist())
     with styled():
-        figure = Figure(figsize=(6.4, 1.3 + 0.34 * max(len(rows), 2)), dpi=DPI, layout="constrained")
+        figure = Figure(figsize=(5.6, 1.3 + 0.33 * max(len(rows), 2)), dpi=DPI, layout="constrained")
         axes = figure.add_subplot()
-        places = np.arange(len(rows))
-        mean, half = rows["slowdown_mean"].to_numpy(), rows["slowdown_mean_half_width"].fillna(0).to_numpy()
-        axes.hlines(places, rows["slowdown_median"], rows["slowdown_p95"], color=MIDDLE, linewidth=1.0, zorder=1)
-        axes.plot(
-            rows["slowdown_median"], places, "|", color="black", markersize=9, markeredgewidth=1.3, label="median"
-        )
-        axes.plot(rows["slowdown_p95"], places, "D", color="black", mfc="white", markersize=5, label="95th percentile")
-        axes.errorbar(
-            mean, places, xerr=half, fmt="o", color="black", markersize=5, capsize=3, linewidth=1.2,
-            label="mean and its 95 % interval",
-        )  # fmt: skip
-        for place, value in zip(places, mean, strict=True):
+        records: Any = rows.to_dict("records")
+        for place, row in enumerate(records):
+            look = drawn[row["policy"]]
+            axes.hlines(place, row["slowdown_median"], row["slowdown_p95"], color=look.colour, linewidth=1.4, zorder=1)
+            axes.plot(row["slowdown_median"], place, "|", color=INK, markersize=10, markeredgewidth=1.3)
+            axes.plot(row["slowdown_p95"], place, "D", color=INK, mfc="white", markersize=4.5)
+            half = row["slowdown_mean_half_width"]
+            axes.errorbar(
+                row["slowdown_mean"], place, xerr=half if np.isfinite(half) else 0.0, fmt=look.marker, capsize=3,
+                color=look.colour, mfc=look.face, markersize=look.size, linewidth=1.2,
+            )  # fmt: skip
             axes.annotate(
-                f"{value:.2f}", (1.0, float(place)), xycoords=("axes fraction", "data"), xytext=(4, 0),
+                f"{row['slowdown_mean']:.2f}", (1.0, place), xycoords=("axes fraction", "data"), xytext=(4, 0),
                 textcoords="offset points", va="center", fontsize=8,
             )  # fmt: skip
+        axes.plot([], [], "|", color=INK, markersize=10, markeredgewidth=1.3, label="median")
+        axes.errorbar([], [], xerr=[], fmt="o", color=GREY, capsize=3, label="mean and its 95 % interval")
+        axes.plot([], [], "D", color=INK, mfc="white", markersize=4.5, linestyle="", label="95th percentile")
         axes.annotate(
             "mean", (1.0, 1.0), xycoords="axes fraction", xytext=(4, 2), textcoords="offset points", fontsize=8
         )
-        axes.axvline(1.0, color="black", linewidth=0.8, linestyle="--")
-        _log_axis(axes, "x", pd.concat([rows["slowdown_p95"], rows["slowdown_median"], pd.Series([1.0, 2.0])]))
-        axes.set_yticks(places, [label(policy) for policy in rows["policy"]])
+        axes.axvline(1.0, color=INK, linewidth=0.8, linestyle="--", zorder=0.8)
+        shown = pd.concat([rows["slowdown_p95"], rows["slowdown_median"], pd.Series([1.0, 2.0])])
+        log_axis(axes, "x", 0.93 * float(shown.min()), 1.1 * float(shown.max()))
+        axes.set_yticks(range(len(rows)), [label(policy) for policy in rows["policy"]])
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set_xlabel("slowdown: latency of a page / its latency without power saving")
         clean(axes, "x")
@@ -153,7 +169,8 @@ def slowdown_by_page(pages: pd.DataFrame) -> Figure:
     policies = [policy for policy in pages["policy"].unique() if policy != BASELINE]
     columns = min(4, max(len(policies), 1))
     lines = max(ceil(len(policies) / columns), 1)
-    drawn = pages[pages["policy"].isin(policies)]
+    shown = pages[pages["policy"].isin(policies)]
+    drawn = looks(policies)
     with styled():
         figure = Figure(figsize=(0.6 + 1.95 * columns, 0.7 + 1.9 * lines), dpi=DPI, layout="constrained")
         grid = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
@@ -162,18 +179,18 @@ def slowdown_by_page(pages: pd.DataFrame) -> Figure:
         for axes, policy in zip(grid.flat, policies, strict=False):
             own = pages[pages["policy"] == policy]
             axes.plot(
-                own["base_latency_s"], own["slowdown"], "o", color="black", alpha=0.28, markersize=2.6,
+                own["base_latency_s"], own["slowdown"], "o", color=drawn[policy].colour, alpha=0.35, markersize=2.6,
                 markeredgewidth=0, rasterized=len(own) > MANY_POINTS,
             )  # fmt: skip
             mean = float(own.groupby("replication", sort=False)["slowdown"].mean().mean())
-            axes.axhline(mean, color="black", linewidth=1.1, linestyle="--")
+            axes.axhline(mean, color=INK, linewidth=1.1, linestyle="--")
             axes.set_title(label(policy))
             axes.annotate(
-                f"mean {mean:.2f}", (1.0, 1.0), xycoords="axes fraction", xytext=(0, 3), textcoords="offset points",
-                ha="right", fontsize=8,
+                f"mean {mean:.2f}", (1.0, 1.0), xycoords="axes fraction", xytext=(-2, -8), textcoords="offset points",
+                ha="right", fontsize=8, bbox=BOX,
             )  # fmt: skip
-            _log_axis(axes, "x", drawn["base_latency_s"])
-            _log_axis(axes, "y", pd.concat([drawn["slowdown"], pd.Series([1.0])]))
+            log_axis(axes, "x", *_around(shown["base_latency_s"]))
+            log_axis(axes, "y", *_around(pd.concat([shown["slowdown"], pd.Series([1.0])])))
             clean(axes, "both")
             axes.tick_params(labelbottom=axes in _lowest(grid, len(policies)))
         figure.supxlabel("download time of the page without power saving [s]", fontsize=9)
@@ -181,18 +198,10 @@ def slowdown_by_page(pages: pd.DataFrame) -> Figure:
     return figure
 
 
+def _around(shown: pd.Series[float]) -> tuple[float, float]:
+    return 0.93 * float(shown.min()), 1.1 * float(shown.max())
+
+
 def _lowest(grid: Any, n_panels: int) -> list[Any]:
     columns = grid.shape[1]
     return [axes for index, axes in enumerate(grid.flat) if index < n_panels <= index + columns]
-
-
-def _log_axis(axes: Axes, which: Literal["x", "y"], shown: pd.Series[float]) -> None:
-    """Make a logarithmic axis a little wider than what is shown, with plain numbers at 1, 2, 5 (3) of every decade."""
-    low, high = 0.93 * float(shown.min()), 1.1 * float(shown.max())
-    steps = (1, 2, 5) if high > 12 * low else (1, 1.5, 2, 3, 4, 5, 7)
-    ticks = [step * 10.0**power for power in range(-4, 6) for step in steps]
-    axis = axes.xaxis if which == "x" else axes.yaxis
-    axes.set(**{f"{which}scale": "log", f"{which}lim": (low, high)})
-    axis.set_major_locator(FixedLocator([tick for tick in ticks if low <= tick <= high]))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.set_minor_locator(NullLocator())

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MultipleLocator
 
-from experiments.figures.style import DARK, DPI, LIGHT, clean, label, styled
+from experiments.figures.style import DPI, INK, PALE, clean, label, looks, styled
 
 __all__ = ["evolution"]
 
@@ -28,6 +28,7 @@ def evolution(polls: pd.DataFrame, loads: pd.DataFrame, *, window_s: float) -> F
         Width of the picture.
     """
     policies = list(polls["policy"].unique())
+    drawn = looks(policies)
     with styled():
         figure = Figure(figsize=(7.2, 0.8 + 1.75 * max(len(policies), 1)), dpi=DPI, layout="constrained")
         grid = figure.subplots(max(len(policies), 1), 1, sharex=True, sharey=True, squeeze=False)
@@ -35,18 +36,18 @@ def evolution(polls: pd.DataFrame, loads: pd.DataFrame, *, window_s: float) -> F
             own = polls[polls["policy"] == policy]
             for index, load in enumerate(loads[loads["policy"] == policy].to_dict("records")):
                 axes.axvspan(
-                    load["start_s"], load["end_s"], color=LIGHT, linewidth=0,
+                    load["start_s"], load["end_s"], color=PALE, linewidth=0,
                     label="a page loads" if index == 0 and axes is grid.flat[0] else None,
                 )  # fmt: skip
-            axes.step(own["time_s"], own["next_sleep_ms"], where="post", color=DARK, linewidth=0.8)
+            axes.step(own["time_s"], own["next_sleep_ms"], where="post", color=drawn[policy].colour, linewidth=0.9)
             empty, full = own[own["buffered_bytes"] == 0], own[own["buffered_bytes"] > 0]
             first = axes is grid.flat[0]
             axes.plot(
-                empty["time_s"], empty["next_sleep_ms"], "o", color=DARK, markersize=1.8,
+                empty["time_s"], empty["next_sleep_ms"], "o", color=drawn[policy].colour, markersize=2.0,
                 label="poll that finds nothing" if first else None,
             )  # fmt: skip
             axes.plot(
-                full["time_s"], full["next_sleep_ms"], "^", color="black", mfc="white", markersize=5,
+                full["time_s"], full["next_sleep_ms"], "^", color=INK, mfc="white", markersize=5,
                 label="poll that finds packets" if first else None,
             )  # fmt: skip
             axes.set_title(label(policy))

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from experiments.figures.style import DARK, DPI, LIGHT, MIDDLE, clean, styled
+from experiments.figures.style import BLUE, DPI, INK, ORANGE, VERMILLION, clean, styled
 
 __all__ = ["by_class", "over_time"]
 
@@ -30,11 +30,11 @@ def over_time(windows: pd.DataFrame, window: int, name: str) -> Figure:
         for axes, (column, title) in zip(figure.subplots(1, 3, sharex=True), panels, strict=True):
             first = column == "accuracy"
             axes.plot(
-                windows["t"], windows[column], color=DARK, linewidth=1.3, marker=marker,
+                windows["t"], windows[column], color=BLUE, linewidth=1.5, marker=marker,
                 label=f"last {window} rounds" if first else None,
             )  # fmt: skip
             axes.plot(
-                windows["t"], windows[f"{column}_so_far"], "--", color=MIDDLE, linewidth=1.3, marker=marker,
+                windows["t"], windows[f"{column}_so_far"], "--", color=VERMILLION, linewidth=1.5, marker=marker,
                 label="from the start" if first else None,
             )  # fmt: skip
             axes.set_title(title)
@@ -61,11 +61,11 @@ def by_class(classes: pd.DataFrame, name: str) -> Figure:
     places = np.arange(len(rows))
     with styled():
         figure = Figure(figsize=(7.4, 1.1 + 0.22 * len(rows)), dpi=DPI, layout="constrained")
-        panels = (("f_measure", "F-measure", ""), ("label_rate", "share of labels asked for", "////"))
-        for axes, (column, title, hatch) in zip(figure.subplots(1, 2, sharey=True), panels, strict=True):
+        panels = (("f_measure", "F-measure", BLUE), ("label_rate", "share of labels asked for", ORANGE))
+        for axes, (column, title, colour) in zip(figure.subplots(1, 2, sharey=True), panels, strict=True):
             values = rows[column].fillna(0.0)
-            axes.barh(places, values, height=0.7, color=LIGHT, edgecolor=DARK, linewidth=0.8, hatch=hatch)
-            axes.axvline(float(rows[column].mean()), color="black", linewidth=1.0, linestyle="--")
+            axes.barh(places, values, height=0.7, color=colour, edgecolor=INK, linewidth=0.6)
+            axes.axvline(float(rows[column].mean()), color=INK, linewidth=1.0, linestyle="--")
             axes.set_title(f"{title}, mean dashed")
             axes.set_xlim(left=0)
             clean(axes, "x")

@@ -1,7 +1,7 @@
-"""Pictures that several papers' experiments share: curves with intervals, in black and white.
+"""Pictures that several papers' experiments share: curves with intervals, named where they end.
 
 A frame of rows (group, x, y, half_width) is drawn as a line a group, told apart by
-marker and dash; reference curves (a bound, a prediction) are thin and grey, and what has no order (a topic
+colour, marker and dash; reference curves (a bound, a prediction) are thin and grey, and what has no order (a topic
 a row) is drawn as points.
 """
 
@@ -16,12 +16,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 
-from experiments.figures.style import DARK, DPI, LABELS, MIDDLE, clean, label, styled
+from experiments.figures.labels import name_ends
+from experiments.figures.style import DPI, GREY, Look, clean, label, looks, readable, styled
 
 __all__ = ["lines", "panels"]
 
-_MARKERS = "osD^vP*Xd<>"
-_DASHES = ("-", "--", ":", "-.")
 Scale = Literal["linear", "log"]
 
 
@@ -39,19 +38,20 @@ def panels(
     Parameters
     ----------
     frames : sequence of (title, DataFrame)
-        Rows `group`, `x`, `y`, and if known `half_width` (95 %), `reference` and `points` (bool).
+        Rows `group`, `x`, `y`, and if known `half_width` and `x_half_width` (95 %), `reference` and `points` (bool).
     x, y : str
         Names of the axes.
     x_scale, y_scale : {"linear", "log"}
     share_y : bool
         Whether all panels have the y axis of the first.
     """
-    places = _places([frame for _, frame in frames])
+    drawn = _looks([frame for _, frame in frames])
+    beside = _all_in_last([frame for _, frame in frames])
     with styled():
-        figure = Figure(figsize=(0.6 + 3.6 * max(len(frames), 1.4), 3.5), dpi=DPI, layout="constrained")
+        figure = Figure(figsize=(0.6 + 3.2 * max(len(frames), 1.4), 3.4), dpi=DPI, layout="constrained")
         grid = figure.subplots(1, max(len(frames), 1), sharey=share_y, squeeze=False)[0]
         for axes, (title, frame) in zip(grid, frames, strict=True):
-            _draw(axes, frame, places)
+            _draw(axes, frame, drawn)
             axes.set_title(title)
             axes.set_xlabel(x)
             axes.set_xscale(x_scale)
@@ -59,10 +59,15 @@ def panels(
             _plain_numbers(axes)
             clean(axes, "both")
         grid[0].set_ylabel(y)
-        named = {name: handle for axes in grid for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}
-        figure.legend(
-            list(named.values()), list(named), loc="outside upper left", ncols=3, columnspacing=1.2, handlelength=2.4
-        )
+        if beside:
+            last = frames[-1][1].dropna(subset=["x", "y"]).sort_values("x", kind="stable").groupby("group").last()
+            name_ends(
+                grid[-1],
+                {label(str(group)): (float(row["x"]), float(row["y"])) for group, row in last.iterrows()},
+                {label(group): look.colour for group, look in drawn.items()},
+            )
+        else:
+            _key(figure, grid, drawn)
     return figure
 
 
@@ -80,37 +85,52 @@ def _plain_numbers(axes: Axes) -> None:
             axis.set_minor_formatter(LogFormatter())
 
 
-def _places(frames: Sequence[pd.DataFrame]) -> dict[str, int]:
-    """Number the groups that are no references, in the order they turn up."""
-    rows = [
-        group
-        for frame in frames
-        for group in (frame["group"] if "reference" not in frame else frame["group"][~frame["reference"].astype(bool)])
-    ]
-    return {group: place for place, group in enumerate(dict.fromkeys(rows))}
+def _looks(frames: Sequence[pd.DataFrame]) -> dict[str, Look]:
+    """Return the look of every group in the order they turn up; references are thin and grey."""
+    groups = {group: False for frame in frames for group in frame["group"]}
+    for frame in frames:
+        if "reference" in frame:
+            groups.update(dict.fromkeys(frame.loc[frame["reference"].astype(bool), "group"], True))
+    found = looks([group for group, reference in groups.items() if not reference])
+    return {group: Look(GREY, "", "--") if reference else found[group] for group, reference in groups.items()}
 
 
-def _draw(axes: Axes, frame: pd.DataFrame, places: dict[str, int]) -> None:
+def _all_in_last(frames: Sequence[pd.DataFrame]) -> bool:
+    """Whether the last panel has every group, none of them mere points: then names stand beside their ends."""
+    if not frames or ("points" in frames[-1] and frames[-1]["points"].any()):
+        return False
+    return set(frames[-1].dropna(subset=["x", "y"])["group"]) >= {group for frame in frames for group in frame["group"]}
+
+
+def _key(figure: Figure, grid: Sequence[Axes], drawn: dict[str, Look]) -> None:
+    """Write a legend above the panels, each name in the colour of what it names."""
+    named = {name: handle for axes in grid for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}
+    columns = max(1, min(4, int(figure.get_figwidth() // 2.2)))
+    legend = figure.legend(
+        list(named.values()), list(named), loc="outside upper left", ncols=columns, columnspacing=1.2, handlelength=2.4
+    )
+    colours = {label(group): look.colour for group, look in drawn.items()}
+    for text in legend.get_texts():
+        text.set_color(readable(colours[text.get_text()]))
+
+
+def _draw(axes: Axes, frame: pd.DataFrame, drawn: dict[str, Look]) -> None:
     for group in dict.fromkeys(frame["group"]):
-        own = frame[frame["group"] == group].sort_values("x")
+        own = frame[frame["group"] == group].sort_values("x", kind="stable")
+        look = drawn[group]
         if "reference" in own and bool(own["reference"].iloc[0]):
-            axes.plot(own["x"], own["y"], color=MIDDLE, linewidth=1.0, linestyle="--", label=group)
+            axes.plot(own["x"], own["y"], color=look.colour, linewidth=1.0, linestyle=look.dash, label=label(group))
             continue
-        drawn = places[group]
         if "points" in own and bool(own["points"].iloc[0]):
-            marker = _MARKERS[drawn % len(_MARKERS)]
-            axes.plot(own["x"], own["y"], color=DARK, linestyle="", label=group, marker=marker, markersize=3.0)
+            axes.plot(own["x"], own["y"], look.marker, color=look.colour, mfc=look.face, label=group, markersize=3.0)
             continue
-        grey = str(0.1 + 0.5 * (drawn % 4) / 3)
         axes.plot(
-            own["x"], own["y"], color=grey, linewidth=1.1, linestyle=_DASHES[drawn % 4], label=_name(group),
-            marker=_MARKERS[drawn % len(_MARKERS)], markersize=3.5, markevery=max(1, len(own) // 8),
+            own["x"], own["y"], color=look.colour, linewidth=look.width, linestyle=look.dash, label=label(group),
+            marker=look.marker, mfc=look.face, markersize=look.size - 1.5, markevery=max(1, len(own) // 8),
         )  # fmt: skip
         if "half_width" in own and np.isfinite(own["half_width"]).any():
             half = own["half_width"].fillna(0.0)
-            axes.fill_between(own["x"], own["y"] - half, own["y"] + half, color=DARK, alpha=0.12, linewidth=0)
-
-
-def _name(group: str) -> str:
-    """A policy by its name in pictures, anything else as it is."""
-    return label(group).replace("\n", " ") if group in LABELS or group.startswith("bsd:") else group
+            axes.fill_between(own["x"], own["y"] - half, own["y"] + half, color=look.colour, alpha=0.15, linewidth=0)
+        if "x_half_width" in own and np.isfinite(own["x_half_width"]).any():
+            half = own["x_half_width"].fillna(0.0)
+            axes.fill_betweenx(own["y"], own["x"] - half, own["x"] + half, color=look.colour, alpha=0.15, linewidth=0)

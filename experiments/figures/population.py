@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from itertools import cycle
 from math import ceil
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from experiments.figures.style import DPI, clean, label, styled
+from experiments.figures.style import DPI, INK, clean, label, log_axis, looks, readable, styled
 from experiments.quantities import BASELINE, PSM
 
 __all__ = ["by_user", "saving", "slowdown"]
 
 LEVELS = np.linspace(0.0, 1.0, 501)  # a curve is drawn through so many quantiles, however many users there are
 MANY_POINTS = 3000  # beyond this many in a panel, points are pixels in the SVG as well
-_LINES: tuple[tuple[str, Any, float], ...] = (
-    ("black", "-", 1.1), ("black", "--", 1.1), ("black", ":", 1.4), ("black", "-.", 1.1), ("0.55", "--", 1.8),
-    ("0.55", ":", 2.0), ("0.55", "-.", 1.8),
-)  # fmt: skip
 
 
 def saving(table: pd.DataFrame, policies: list[str], by: str = "user", psm: str = PSM) -> Figure:
@@ -45,19 +38,18 @@ def saving(table: pd.DataFrame, policies: list[str], by: str = "user", psm: str 
     with styled():
         figure = Figure(figsize=(5.6, 3.2), dpi=DPI, layout="constrained")
         axes = figure.add_subplot()
-        low, high = _curves(axes, table, shown, column, psm)
-        axes.axvline(0.0, color="black", linewidth=0.8)
+        low, high = _curves(axes, table, shown, column)
+        axes.axvline(0.0, color=INK, linewidth=0.8, zorder=0.8)
         axes.set_xlim(max(low, -100.0) - 2.0, high + 2.0)
-        axes.set_xlabel(f"energy saved against {label(reference)} [%]".replace("\n", " "))
+        axes.set_xlabel(f"energy saved against {label(reference)} [%]")
         axes.set_ylabel(f"share of {by}s")
         axes.set_ylim(0, 1)
         clean(axes, "both")
-        if shown:
-            figure.legend(loc="outside upper left", ncols=4, columnspacing=1.4)
+        _key(figure, shown)
     return figure
 
 
-def slowdown(table: pd.DataFrame, policies: list[str], by: str = "user", psm: str = PSM) -> Figure:
+def slowdown(table: pd.DataFrame, policies: list[str], by: str = "user") -> Figure:
     """Draw the share of users whose pages are slowed down at most so much in the mean.
 
     Parameters
@@ -68,21 +60,18 @@ def slowdown(table: pd.DataFrame, policies: list[str], by: str = "user", psm: st
         Curves, in this order.
     by : str
         What a row is called.
-    psm : str
-        The canonical name of static PSM.
     """
     shown = [policy for policy in policies if policy != BASELINE]
     with styled():
         figure = Figure(figsize=(5.6, 3.2), dpi=DPI, layout="constrained")
         axes = figure.add_subplot()
-        _curves(axes, table, shown, "slowdown_mean", psm)
-        _log_axis(axes, "x", 0.97, 1.05 * float(table["slowdown_mean"].max()))
+        _curves(axes, table, shown, "slowdown_mean")
+        log_axis(axes, "x", 0.97, max(1.5, 1.05 * float(table["slowdown_mean"].max())))
         axes.set_xlabel(f"mean slowdown of a {by}'s pages")
         axes.set_ylabel(f"share of {by}s")
         axes.set_ylim(0, 1)
         clean(axes, "both")
-        if shown:
-            figure.legend(loc="outside upper left", ncols=4, columnspacing=1.4)
+        _key(figure, shown)
     return figure
 
 
@@ -99,6 +88,7 @@ def by_user(table: pd.DataFrame, policies: list[str], by: str = "user") -> Figur
         What a row is called.
     """
     shown = [policy for policy in policies if policy != BASELINE]
+    drawn = looks(shown)
     columns = min(4, max(len(shown), 1))
     lines = max(ceil(len(shown) / columns), 1)
     with styled():
@@ -109,40 +99,38 @@ def by_user(table: pd.DataFrame, policies: list[str], by: str = "user") -> Figur
         for axes, policy in zip(grid.flat, shown, strict=False):
             own = table[table["policy"] == policy]
             axes.plot(
-                own["slowdown_mean"], own["saving_percent"], "o", color="black", alpha=0.15, markersize=2.0,
+                own["slowdown_mean"], own["saving_percent"], "o", color=drawn[policy].colour, alpha=0.2, markersize=2.0,
                 markeredgewidth=0, rasterized=len(own) > MANY_POINTS,
             )  # fmt: skip
             axes.plot(
                 own["slowdown_mean"].median(), own["saving_percent"].median(), "P", color="white", markersize=8,
-                markeredgecolor="black", markeredgewidth=1.0,
+                markeredgecolor=INK, markeredgewidth=1.0,
             )  # fmt: skip
             axes.set_title(label(policy))
-            _log_axis(axes, "x", 0.97, 1.05 * float(table["slowdown_mean"].max()))
+            log_axis(axes, "x", 0.97, max(1.5, 1.05 * float(table["slowdown_mean"].max())))
             clean(axes, "both")
         figure.supxlabel(f"mean slowdown of a {by}'s pages", fontsize=9)
         figure.supylabel("energy saved against no power saving [%]", fontsize=9)
     return figure
 
 
-def _curves(axes: Axes, table: pd.DataFrame, policies: list[str], column: str, psm: str) -> tuple[float, float]:
+def _curves(axes: Axes, table: pd.DataFrame, policies: list[str], column: str) -> tuple[float, float]:
     """Draw a distribution for each policy, and return the lowest first percentile and the highest value."""
     low = high = 0.0
-    others = [policy for policy in policies if policy != psm]
-    styles = {psm: ("0.55", "-", 1.8), **dict(zip(others, cycle(_LINES), strict=False))}
-    for policy in policies:
-        values = table.loc[table["policy"] == policy, column].to_numpy(dtype=float)
-        colour, style, width = styles[policy]
+    for place, (policy, look) in enumerate(looks(policies).items()):
+        values = np.quantile(table.loc[table["policy"] == policy, column].to_numpy(dtype=float), LEVELS)
+        every = (20 + 11 * place, max(1, len(LEVELS) // 6))
         axes.plot(
-            np.quantile(values, LEVELS), LEVELS, color=colour, linestyle=style, linewidth=width, label=label(policy)
-        )
-        low, high = min(low, float(np.quantile(values, 0.01))), max(high, float(values.max()))
+            values, LEVELS, color=look.colour, linestyle=look.dash, linewidth=look.width, label=label(policy),
+            marker=look.marker, mfc=look.face, markersize=4.5, markevery=every,
+        )  # fmt: skip
+        low, high = min(low, float(values[len(LEVELS) // 100])), max(high, float(values[-1]))
     return low, high
 
 
-def _log_axis(axes: Axes, which: str, low: float, high: float) -> None:
-    ticks = [step * 10.0**power for power in range(6) for step in ((1, 1.5, 2, 3, 5) if high < 20 else (1, 2, 5))]
-    axes.set(**{f"{which}scale": "log", f"{which}lim": (low, max(high, 1.5))})
-    axis = axes.xaxis if which == "x" else axes.yaxis
-    axis.set_major_locator(FixedLocator([tick for tick in ticks if low <= tick <= high]))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.set_minor_locator(NullLocator())
+def _key(figure: Figure, policies: list[str]) -> None:
+    """Write a legend above the axes, each name in the colour of its curve."""
+    if policies:
+        legend = figure.legend(loc="outside upper left", ncols=3, columnspacing=1.4, handlelength=2.6)
+        for text, look in zip(legend.get_texts(), looks(policies).values(), strict=True):
+            text.set_color(readable(look.colour))

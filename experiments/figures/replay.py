@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
+from matplotlib import colormaps
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
-from experiments.figures.style import DARK, DPI, LIGHT, MIDDLE, clean, styled
+from experiments.figures.labels import name_ends
+from experiments.figures.style import BLUE, DPI, INK, PALE, VERMILLION, clean, styled
 
-__all__ = ["alphas", "apart", "competition", "losses", "regret_distribution", "thinned", "weights"]
+__all__ = ["alphas", "competition", "losses", "regret_distribution", "thinned", "weights"]
 
 STRETCHES = 240  # points a line across a panel
 EARLY = 250  # polls of the panels on the beginning
@@ -31,8 +32,12 @@ def _experts(polls: pd.DataFrame) -> list[str]:
     return [name.removeprefix("loss_") for name in polls.columns if name.startswith("loss_")]
 
 
-def _greys(count: int) -> NDArray[np.float64]:
-    return np.linspace(0.2, 0.75, max(count, 2))
+def _ordered(names: list[str]) -> dict[str, str]:
+    """Return a colour a polling time, from dark (short) to light (long), which grey print keeps in order."""
+    return {
+        name: to_hex(colormaps["viridis"](place))
+        for name, place in zip(names, np.linspace(0, 0.88, len(names)), strict=True)
+    }
 
 
 def losses(polls: pd.DataFrame) -> Figure:
@@ -48,18 +53,18 @@ def losses(polls: pd.DataFrame) -> Figure:
         figure = Figure(figsize=(7.4, 3.6), dpi=DPI, layout="constrained")
         whole, early = figure.subplots(1, 2, sharey=True)
         for axes, rows in ((whole, thinned(polls)), (early, polls.head(EARLY))):
-            for index, (name, grey) in enumerate(zip(experts, _greys(len(experts)), strict=False)):
+            for index, (name, colour) in enumerate(_ordered(experts).items()):
                 axes.plot(
-                    rows["time_s"], rows[f"loss_{name}"], color=f"{grey:.2f}", linewidth=0.8,
+                    rows["time_s"], rows[f"loss_{name}"], color=colour, linewidth=0.9,
                     linestyle=_STYLES[index % 4], label=f"{name} ms" if axes is whole else None,
                 )  # fmt: skip
             every = max(1, len(rows) // 40)
             axes.plot(
-                rows["time_s"], rows["polling_loss"], "o-", color="black", mfc="white", markersize=3, markevery=every,
-                linewidth=1.0, label="algorithm, at its own sleep (2.34)" if axes is whole else None,
+                rows["time_s"], rows["polling_loss"], "o-", color=VERMILLION, mfc="white", markersize=3,
+                markevery=every, linewidth=1.0, label="algorithm, at its own sleep (2.34)" if axes is whole else None,
             )  # fmt: skip
             axes.plot(
-                rows["time_s"], rows["mixture_loss"], "x", color="black", markersize=3.5, markevery=(every // 2, every),
+                rows["time_s"], rows["mixture_loss"], "x", color=INK, markersize=3.5, markevery=(every // 2, every),
                 label="algorithm, mixture (2.8)" if axes is whole else None,
             )  # fmt: skip
             axes.set_yscale("log")
@@ -94,54 +99,24 @@ def weights(polls: pd.DataFrame) -> Figure:
             [[0.0], polls["time_s"].to_numpy()[size - 1 : -1 : size], polls["time_s"].to_numpy()[-1:]]
         )
         image = map_axes.pcolormesh(
-            edges, np.arange(len(experts) + 1) - 0.5, rows[columns].to_numpy().T, cmap="Greys", vmin=0, vmax=top,
+            edges, np.arange(len(experts) + 1) - 0.5, rows[columns].to_numpy().T, cmap="Blues", vmin=0, vmax=top,
             rasterized=True,
         )  # fmt: skip
         map_axes.set_yticks(range(len(experts)), experts)
         map_axes.set(xlabel="time [s]", ylabel="polling time of the expert [ms]")
         map_axes.set_title(f"weights, {len(polls)} polls")
         figure.colorbar(image, ax=map_axes, shrink=0.8, label="weight")
-        for index, (column, grey) in enumerate(zip(columns, _greys(len(columns)), strict=False)):
+        colours = _ordered(experts)
+        for index, (name, colour) in enumerate(colours.items()):
             line_axes.plot(
-                early["time_s"], early[column], color=f"{grey:.2f}", linestyle=_STYLES[index % 4], linewidth=1.0
+                early["time_s"], early[f"weight_{name}"], color=colour, linestyle=_STYLES[index % 4], linewidth=1.1
             )
-        _name_lines(line_axes, [float(early[column].iloc[-1]) for column in columns], experts)
+        last = float(early["time_s"].iloc[-1])
+        name_ends(line_axes, {name: (last, float(early[f"weight_{name}"].iloc[-1])) for name in experts}, colours)
         line_axes.set(xlabel="time [s]", ylabel="weight")
         line_axes.set_title(f"first {len(early)} polls")
         clean(line_axes)
     return figure
-
-
-def _name_lines(axes: Axes, ends: list[float], names: list[str]) -> None:
-    """Write each line's name beside its end, moved apart where lines end together, and lead from one to the other."""
-    low, high = axes.get_ylim()
-    order = np.argsort(ends, kind="stable")
-    for index, place in zip(order, apart(np.asarray(ends)[order], 0.055 * (high - low), low, high), strict=True):
-        axes.annotate(
-            names[index], (1.0, ends[index]), xycoords=("axes fraction", "data"), xytext=(1.06, float(place)),
-            textcoords=("axes fraction", "data"), fontsize=7, va="center", annotation_clip=False,
-            arrowprops={
-                "arrowstyle": "-", "color": "0.6", "linewidth": 0.5, "relpos": (0, 0.5), "shrinkA": 1, "shrinkB": 0,
-            },
-        )  # fmt: skip
-
-
-def apart(places: NDArray[np.float64], step: float, low: float, high: float) -> NDArray[np.float64]:
-    """Move places, in ascending order, at least a step apart and as little as possible (in squares), then into a range.
-
-    >>> apart(np.array([0.0, 0.0, 5.0]), 1.0, -9.0, 9.0)
-    array([-0.5,  0.5,  5. ])
-    """
-    blocks: list[tuple[float, int]] = []  # mean and size, of places less what their rank takes: these may meet
-    for rank, place in enumerate(places):
-        blocks.append((float(place) - rank * step, 1))
-        while len(blocks) > 1 and blocks[-2][0] >= blocks[-1][0]:
-            (mean, size), (before, n_before) = blocks.pop(), blocks.pop()
-            blocks.append(((before * n_before + mean * size) / (n_before + size), n_before + size))
-    ranks = step * np.arange(len(places), dtype=np.float64)
-    means = np.repeat([mean for mean, _ in blocks], [size for _, size in blocks])
-    moved: NDArray[np.float64] = np.clip(means, low, max(low, high - float(ranks[-1]))) + ranks
-    return moved
 
 
 def competition(regrets: pd.DataFrame, partitions: pd.DataFrame) -> Figure:
@@ -162,14 +137,15 @@ def competition(regrets: pd.DataFrame, partitions: pd.DataFrame) -> Figure:
             (fixed, "best_expert_loss", "loss over best fixed expert"),
             (current, "best_per_poll_loss", "loss over best expert of each poll"),
         ):
-            for column, style, grey, name in (
-                ("polling_loss", "-", DARK, "at its own sleep (2.34)"), ("mixture_loss", "--", DARK, "mixture (2.8)"),
+            for column, style, colour, name in (
+                ("polling_loss", "-", VERMILLION, "at its own sleep (2.34)"),
+                ("mixture_loss", "--", INK, "mixture (2.8)"),
             ):  # fmt: skip
                 axes.plot(
-                    rows["time_s"], rows[column] - rows[base], style, color=grey, linewidth=1.2,
+                    rows["time_s"], rows[column] - rows[base], style, color=colour, linewidth=1.2,
                     label=name if axes is fixed else None,
                 )  # fmt: skip
-            axes.axhline(0, color="black", linewidth=0.8)
+            axes.axhline(0, color=INK, linewidth=0.8)
             axes.set_title(title, fontsize=8)
             axes.set_xlabel("time [s]")
             clean(axes)
@@ -178,16 +154,16 @@ def competition(regrets: pd.DataFrame, partitions: pd.DataFrame) -> Figure:
             partitions["k"],
             partitions["loss"],
             "o-",
-            color=MIDDLE,
+            color=BLUE,
             markersize=2,
             linewidth=1.0,
             label="best k segments",
         )
         last = regrets.iloc[-1]
-        curve.axhline(last["polling_loss"], color=DARK, linewidth=1.2)
-        curve.axhline(last["mixture_loss"], color=DARK, linewidth=1.2, linestyle="--")
+        curve.axhline(last["polling_loss"], color=VERMILLION, linewidth=1.2)
+        curve.axhline(last["mixture_loss"], color=INK, linewidth=1.2, linestyle="--")
         curve.axhline(
-            last["best_per_poll_loss"], color="black", linewidth=1.0, linestyle=":", label="best expert of each poll"
+            last["best_per_poll_loss"], color=INK, linewidth=1.0, linestyle=":", label="best expert of each poll"
         )
         curve.set_xscale("log")
         curve.set_title("total loss against k segments", fontsize=8)
@@ -212,16 +188,16 @@ def alphas(quantiles: pd.DataFrame, posterior: pd.DataFrame) -> Figure:
         figure = Figure(figsize=(7.4, 2.9), dpi=DPI, layout="constrained")
         time, end = figure.subplots(1, 2, width_ratios=(2, 1))
         time.fill_between(
-            rows["time_s"], rows["quantile_0.05"], rows["quantile_0.95"], color=LIGHT, linewidth=0, step="post",
+            rows["time_s"], rows["quantile_0.05"], rows["quantile_0.95"], color=PALE, linewidth=0, step="post",
             label="5 to 95 %",
         )  # fmt: skip
-        time.step(rows["time_s"], rows["quantile_0.5"], color=DARK, linewidth=1.2, where="post", label="median")
-        time.plot(rows["time_s"], rows["mean"], "--", color="black", linewidth=1.0, label="mean")
+        time.step(rows["time_s"], rows["quantile_0.5"], color=BLUE, linewidth=1.2, where="post", label="median")
+        time.plot(rows["time_s"], rows["mean"], "--", color=INK, linewidth=1.0, label="mean")
         time.set_yscale("log")
         time.set(xlabel="time [s]", ylabel="switching rate α")
         time.legend(loc="best")
         clean(time)
-        end.plot(posterior["alpha"], posterior["weight"], ".-", color=DARK, markersize=3, linewidth=0.8)
+        end.plot(posterior["alpha"], posterior["weight"], ".-", color=BLUE, markersize=3, linewidth=0.8)
         end.set_xscale("log")
         end.set(xlabel="switching rate α", ylabel="weight at the end")
         end.set_ylim(bottom=0)
@@ -241,11 +217,12 @@ def regret_distribution(summary: pd.DataFrame) -> Figure:
         figure = Figure(figsize=(4.6, 3.0), dpi=DPI, layout="constrained")
         axes = figure.add_subplot()
         share = np.arange(1, len(summary) + 1) / len(summary)
-        for column, style, name in (
-            ("polling_regret", "-", "at its own sleep (2.34)"), ("mixture_regret", "--", "mixture (2.8)"),
+        for column, style, colour, name in (
+            ("polling_regret", "-", VERMILLION, "at its own sleep (2.34)"),
+            ("mixture_regret", "--", INK, "mixture (2.8)"),
         ):  # fmt: skip
-            axes.step(np.sort(summary[column]), share, style, where="post", color=DARK, linewidth=1.2, label=name)
-        axes.axvline(0, color="black", linewidth=0.8)
+            axes.step(np.sort(summary[column]), share, style, where="post", color=colour, linewidth=1.2, label=name)
+        axes.axvline(0, color=INK, linewidth=0.8)
         axes.set_xscale("symlog", linthresh=1e-4)
         axes.set(xlabel="regret a poll against the best fixed expert [nats]", ylabel="share of replays", ylim=(0, 1.02))
         axes.legend(loc="best")

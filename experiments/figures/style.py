@@ -1,26 +1,116 @@
-"""How pictures look, and how they become bytes: readable in black and white, and always the same.
+"""How pictures look, and how they become bytes: one table of colours and marks, the same everywhere.
 
-No picture depends on the screen, the clock or the machine: the SVG has a fixed hash salt and
-no date, and text stays text.  Policies are told apart by marker, hatch and grey, never by colour alone.
+A policy is known by the colour and the marker of its family in every picture, whether Matplotlib or a browser draws
+it; policies of one family differ in shade, filling and dash.  Colours are those of Okabe and Ito, which colour-blind
+readers tell apart; marker, dash and hatching say the same in grey print.  The learned policies have the strong
+colours.  No picture depends on the screen, the clock or the machine: the SVG has a fixed hash salt and no date, and
+text stays text.
+
+Source of the palette: M. Okabe and K. Ito, "Color Universal Design", 2008.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-__all__ = ["DARK", "LABELS", "LIGHT", "MIDDLE", "clean", "label", "pictures", "styled"]
+__all__ = [
+    "BLUE", "BOX", "DAGGER", "DPI", "GREEN", "GREY", "INK", "ORANGE", "PALE", "PART_FILLS", "VERMILLION", "Look",
+    "clean", "contrast", "is_policy", "label", "log_axis", "look", "looks", "pictures", "readable", "series", "styled",
+]  # fmt: skip
 
-DARK, MIDDLE, LIGHT = "0.15", "0.55", "0.86"
 DPI = 160
-LABELS = {
-    "none": "no power\nsaving",
+BOX = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}  # behind a text that a line may cross
+INK, GREY, PALE = "#1a1a1a", "#767676", "#dedede"
+ORANGE, SKY, GREEN, BLUE, VERMILLION, PURPLE = "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7"
+BROWN, TEAL, WINE, OLIVE = "#8C5A2B", "#44AA99", "#882255", "#8A8A2A"  # for what Okabe and Ito have no colour left
+
+
+class Look(NamedTuple):
+    """Colour, marker and dash of one thing in a picture, and whether its marker is filled.
+
+    Marker and dash are Matplotlib's; `symbol` and `stroke` are Plotly's names of the same.
+    """
+
+    colour: str
+    marker: str
+    dash: str = "-"
+    filled: bool = True
+    strong: bool = False
+
+    @property
+    def symbol(self) -> str:
+        """The marker as Plotly calls it."""
+        return _SYMBOLS[self.marker] + ("" if self.filled else "-open")
+
+    @property
+    def stroke(self) -> str:
+        """The dash as Plotly calls it."""
+        return {"-": "solid", "--": "dash", ":": "dot", "-.": "dashdot"}[self.dash]
+
+    @property
+    def face(self) -> str:
+        """The colour inside the marker."""
+        return self.colour if self.filled else "white"
+
+    @property
+    def width(self) -> float:
+        """The width of a line, points."""
+        return 1.8 if self.strong else 1.3
+
+    @property
+    def size(self) -> float:
+        """The size of a marker, points."""
+        return 7.5 if self.strong else 5.5
+
+
+_SYMBOLS = {
+    "o": "circle", "s": "square", "D": "diamond", "^": "triangle-up", "v": "triangle-down", "<": "triangle-left",
+    ">": "triangle-right", "P": "cross", "X": "x", "*": "star", "h": "hexagon", "p": "pentagon", "d": "diamond-tall",
+}  # fmt: skip
+_DASHES: tuple[str, ...] = ("-", "--", "-.", ":")
+_FAMILIES = {
+    "none": Look(GREY, "d"),
+    "psm": Look("#000000", "s"),
+    "listen": Look("#5c5c5c", "<"),
+    "dynamic": Look(SKY, "^"),
+    "uapsd": Look(TEAL, "v"),
+    "twt": Look(BROWN, ">"),
+    "bsd": Look(ORANGE, "o"),
+    "bsd-phase": Look("#A87400", "D"),
+    "bsd-host": Look("#A87400", "D", "--", filled=False),
+    "hold": Look(PURPLE, "h"),
+    "lpsm": Look(BLUE, "X", strong=True),
+    "lpsm2": Look(GREEN, "P", strong=True),
+    "lpsm2-link": Look("#006B4E", "P", "--", filled=False, strong=True),
+    "lpsm3": Look(VERMILLION, "*", strong=True),
+    "lpsm3-link": Look("#963F00", "*", "--", filled=False, strong=True),
+}
+"""Kind of policy to its look.  What is not here (a policy of the reader's own) is a series of its own."""
+HOST_AWARE = frozenset({"bsd-host", "hold", "lpsm2", "lpsm3"})
+"""Kinds that know what the host waits for; a dagger marks them in pictures."""
+_SERIES_COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, "#000000", WINE, BROWN, TEAL, OLIVE)
+_SERIES_MARKERS = "osD^vPXd<>hp"
+PART_FILLS = {
+    "sleep_j_per_page": (PALE, ""), "awake_j_per_page": (SKY, "////"), "listen_j_per_page": (VERMILLION, ""),
+    "wakeup_j_per_page": ("#000000", "...."),
+}  # fmt: skip
+"""Part of the energy to the colour and the hatching of its piece of a bar."""
+DAGGER = "\N{DAGGER}"
+_WORDS = {
+    "dynamic": "dynamic PSM", "listen": "listen interval", "hold": "hold", "bsd-phase": "BSD phase",
+    "bsd-host": "BSD host", "lpsm2-link": "LPSM2 link", "lpsm3-link": "LPSM3 link", "uapsd": "U-APSD",
+}  # fmt: skip
+_NAMES = {
+    "none": "no power saving",
     "psm:100": "static PSM",
     "lpsm": "LPSM 1/T",
     "lpsm:log": "LPSM 1/log T",
@@ -37,13 +127,18 @@ _SETTINGS = {
     "axes.spines.right": False,
     "axes.axisbelow": True,
     "axes.linewidth": 0.8,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
     "grid.color": "0.9",
     "grid.linewidth": 0.6,
     "legend.frameon": False,
-    "legend.fontsize": 8,
+    "legend.fontsize": 8.5,
     "hatch.linewidth": 0.6,
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
+    "xtick.labelsize": 8.5,
+    "ytick.labelsize": 8.5,
     "svg.hashsalt": "lpsm",
     "svg.fonttype": "none",
     "path.simplify": True,
@@ -59,18 +154,123 @@ def styled() -> Iterator[None]:
         yield
 
 
+def _kind(policy: str) -> str:
+    """Return the kind of a policy's name, or of a family's such as "BSD" or "static PSM" in a paper's picture."""
+    kind = policy.partition(":")[0]
+    if kind in _FAMILIES:
+        return kind
+    word = policy.partition(",")[0].lower().removeprefix("static ")
+    return word if word in _FAMILIES else ""
+
+
+def is_policy(name: str) -> bool:
+    """Return whether this is the name of a policy, or of a family of policies, that has a look of its own."""
+    return bool(_kind(name))
+
+
+def looks(names: Sequence[str]) -> dict[str, Look]:
+    """Return the look of everything in one picture.
+
+    A policy has the colour and the marker of its family, its place among those of its family decides shade, filling
+    and dash; what is no policy has a colour, marker and dash of its own.  No two of 60 look the same.
+
+    >>> looks(["psm:100", "bsd:1", "bsd:0.5"])["bsd:0.5"]
+    Look(colour='#E69F00', marker='o', dash='--', filled=False, strong=False)
+    """
+    found: dict[str, Look] = {}
+    seen: dict[str, int] = {}
+    for name in names:
+        if name in found:
+            continue
+        kind = _kind(name)
+        place = seen.get(kind, 0)
+        seen[kind] = place + 1
+        found[name] = _variant(_FAMILIES[kind], place) if kind else series(place)
+    return found
+
+
+def look(name: str) -> Look:
+    """Return the look of a policy that is the only one of its family in the picture."""
+    return looks([name])[name]
+
+
+def _variant(family: Look, place: int) -> Look:
+    """Return the `place`-th look of a family: filled and hollow in turn, darker and then paler, another dash."""
+    if not place:
+        return family
+    other, share = ((0, 0, 0), (1, 1, 1))[place // 2 % 4 > 1], (0.0, 0.4, 0.35, 0.6)[place // 2 % 4]
+    parts = zip(to_rgb(family.colour), other, strict=True)
+    red, green, blue = ((1 - share) * own + share * more for own, more in parts)
+    dash = _DASHES[(_DASHES.index(family.dash) + place) % len(_DASHES)]
+    return family._replace(
+        colour=to_hex((red, green, blue)).upper(), dash=dash, filled=family.filled ^ (place % 2 == 1)
+    )
+
+
+def series(place: int) -> Look:
+    """Return the look of the `place`-th thing that is no policy; none of 132 has the colour and marker of another."""
+    return Look(
+        _SERIES_COLOURS[place % len(_SERIES_COLOURS)],
+        _SERIES_MARKERS[place % len(_SERIES_MARKERS)],
+        _DASHES[place % len(_DASHES)],
+    )
+
+
 def label(policy: str) -> str:
-    """Return how a policy is called in a picture: ``bsd:0.5`` is BSD 0.5."""
-    if policy in LABELS:
-        return LABELS[policy]
+    """Return how a policy is called in a picture: ``bsd:0.5`` is BSD 0.5; a dagger marks what is host-aware."""
+    if policy in _NAMES:
+        return _NAMES[policy]
     kind, _, parameter = policy.partition(":")
-    return f"{kind.upper()} {parameter}".strip()
+    if kind not in _FAMILIES:
+        return policy
+    first, _, second = parameter.partition(":")
+    first += " ms" if first and kind in ("dynamic", "hold", "twt") else ""
+    name = f"{_WORDS.get(kind, kind.upper())} {first}".rstrip() + (f", {second} ms" if second else "")
+    return name + DAGGER if kind in HOST_AWARE else name
+
+
+def contrast(colour: str, background: str = "white") -> float:
+    """Return the contrast ratio of two colours, 1 to 21 (WCAG 2.1, relative luminance)."""
+    low, high = sorted(_luminance(one) for one in (colour, background))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour)]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def readable(colour: str, least: float = 4.5) -> str:
+    """Return the colour, darkened until text in it stands out from white by at least so much.
+
+    >>> readable("#000000"), round(contrast(readable(ORANGE)), 1) >= 4.5
+    ('#000000', True)
+    """
+    red, green, blue = to_rgb(colour)
+    for step in range(100, 0, -2):
+        darker = to_hex((red * step / 100, green * step / 100, blue * step / 100))
+        if contrast(darker) >= least:
+            return darker
+    return INK
 
 
 def clean(axes: Axes, grid: Literal["both", "x", "y"] = "y") -> None:
     """Leave only what carries information."""
     axes.grid(axis=grid)
     axes.tick_params(length=2.5, width=0.6)
+
+
+def log_axis(axes: Axes, which: Literal["x", "y"], low: float, high: float) -> None:
+    """Make an axis logarithmic from low to high, with plain numbers at 1, 2, 5 (or more) of every decade."""
+    steps: tuple[float, ...] = (1, 2, 5) if high > 12 * low else (1, 1.5, 2, 3, 4, 5, 7)
+    if high < 1.6 * low:
+        steps = tuple(1 + tenth / 10 for tenth in range(90))
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axes.set(**{f"{which}scale": "log", f"{which}lim": (low, high)})
+    ticks = [step * 10.0**power for power in range(-4, 6) for step in steps]
+    axis.set_major_locator(FixedLocator([tick for tick in ticks if low <= tick <= high]))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_locator(NullLocator())
 
 
 def pictures(name: str, figure: Figure) -> dict[str, bytes]:

@@ -35,13 +35,19 @@ LISTED = 200  # rows of a table that are shown; the saved table has all
 
 
 class Table(NamedTuple):
-    """A table: the name of its CSV file, what it says, its frame, the columns shown, whether cells are sentences."""
+    """A table: the name of its CSV file, what it says, its frame, and the columns shown.
+
+    `prose` says that cells are sentences; rows are shown in ascending `order` of a column, if one is given; the row
+    whose first cell is `marked` stands out, with a star.
+    """
 
     file: str
     caption: str
     frame: pd.DataFrame
     columns: Sequence[Quantity]
     prose: bool = False
+    order: str = ""
+    marked: str = ""
 
 
 class Chart(NamedTuple):
@@ -173,18 +179,23 @@ def _table(table: Table, choices: Sequence[tuple[str, str]]) -> str:
     text = csv_text(table.frame)
     cells = list(csv.DictReader(io.StringIO(text)))
     rows: Any = table.frame.to_dict("records")
+    listed = list(zip(rows, cells, strict=True))
+    if table.order:
+        listed.sort(key=lambda pair: float(pair[0][table.order]))
     head = "".join(f'<th scope="col">{escape(column.heading)}</th>' for column in table.columns)
     names = {name for name, _ in choices}
     body = []
-    for row, exact in list(zip(rows, cells, strict=True))[:LISTED]:
+    for row, exact in listed[:LISTED]:
         first = str(row[table.columns[0].name])
         choice = f' data-choice="{escape(first)}"' if first in names else ""
+        star = "\N{BLACK STAR} " if first == table.marked else ""
         drawn = "".join(
             f'<{kind} data-column="{escape(column.name)}" data-value="{escape(exact[column.name])}">'
-            f"{escape(cell(column, row))}</{tag}>"
+            f"{star if tag == 'th' else ''}{escape(cell(column, row))}</{tag}>"
             for column, kind, tag in _kinds(table.columns)
         )
-        body.append(f"<tr{choice}>{drawn}</tr>")
+        marked = ' class="marked"' if star else ""
+        body.append(f"<tr{choice}{marked}>{drawn}</tr>")
     saved = base64.b64encode(text.encode()).decode()
     more = f" The first {LISTED} of {len(rows)} rows are shown." if len(rows) > LISTED else ""
     lines = "\n".join(body)

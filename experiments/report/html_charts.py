@@ -1,8 +1,8 @@
 """Pieces of Plotly figures, as plain data: colours, axes, and the traces that several pages share.
 
 A figure is a dictionary of ``data`` and ``layout`` as Plotly's JSON schema has it, so that building one needs no
-library.  Lines and markers differ in shape as well as in colour (Okabe and Ito's palette, which colour-blind
-readers can tell apart); legends lie below, where a phone has room for them.
+library.  Colours, markers and dashes are those of `experiments.figures.style`, the same as in print; legends lie
+below, where a phone has room for them.  Energy is along the horizontal axis, as in every picture.
 """
 
 from __future__ import annotations
@@ -11,14 +11,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
-__all__ = ["COLOURS", "DASHES", "SYMBOLS", "axis", "figure", "line", "numbers", "style", "thin", "vertical"]
+from experiments.figures.comparison import bar_parts
+from experiments.figures.front import nondominated
+from experiments.figures.style import GREY, INK, Look, label, looks, readable, series
+from experiments.quantities import BASELINE, REFERENCES
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "triangle-down")
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-INK, GRID = "#1a1a1a", "#e3e3e3"
+__all__ = ["axis", "energy_bars", "figure", "front", "line", "marker", "numbers", "thin", "vertical"]
+
+GRID = "#e3e3e3"
 
 
 def numbers(values: ArrayLike) -> list[float | None]:
@@ -35,9 +38,9 @@ def thin(count: int, most: int) -> slice:
     return slice(None, None, max(1, -(-count // most)))
 
 
-def style(place: int) -> tuple[str, str, str]:
-    """Return colour, marker and dash of the `place`-th thing in a picture."""
-    return COLOURS[place % len(COLOURS)], SYMBOLS[place % len(SYMBOLS)], DASHES[place % len(DASHES)]
+def marker(look: Look, size: float = 0.0, **more: Any) -> dict[str, Any]:
+    """Return a marker as Plotly has it; without a size, that of the look."""
+    return {"color": look.colour, "symbol": look.symbol, "size": size or 1.5 * look.size, **more}
 
 
 def axis(title: str, **more: Any) -> dict[str, Any]:
@@ -67,18 +70,129 @@ def figure(data: Sequence[Mapping[str, Any]], **layout: Any) -> dict[str, Any]:
     return {"data": list(data), "layout": {**common, **layout}}
 
 
-def line(name: str, x: ArrayLike, y: ArrayLike, place: int, **more: Any) -> dict[str, Any]:
-    """Return a line named in the legend."""
-    colour, _, dash = style(place)
+def line(name: str, x: ArrayLike, y: ArrayLike, look: Look | int, **more: Any) -> dict[str, Any]:
+    """Return a line named in the legend; a number instead of a look is a place in the series of what has none."""
+    look = series(look) if isinstance(look, int) else look
     return {
         "type": "scatter", "mode": "lines", "name": name, "x": numbers(x), "y": numbers(y),
-        "line": {"color": colour, "dash": dash, "width": 2}, **more,
+        "line": {"color": look.colour, "dash": look.stroke, "width": 1.4 * look.width}, **more,
     }  # fmt: skip
+
+
+def energy_bars(rows: pd.DataFrame, references: Mapping[str, float]) -> dict[str, Any]:
+    """Return the energy a page of every policy as a bar of its parts, which end at the total.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        `policy`, `total_j_per_page`, `total_j_per_page_half_width`, and the parts of the energy a page.
+    references : mapping
+        ``limit`` and ``page-awake`` to joules a page, as far as known.
+    """
+    policies = [str(policy) for policy in rows["policy"]]
+    names = [label(policy) for policy in policies]
+    data: list[dict[str, Any]] = [
+        {
+            "type": "bar", "orientation": "h", "name": part.called, "x": numbers(rows[part.name]), "y": names,
+            "ids": policies,
+            "marker": {
+                "color": colour, "line": {"color": INK, "width": 0.7},
+                "pattern": {"shape": hatch[:1], "fgcolor": INK, "size": 5},
+            },
+            "hovertemplate": "%{y}, " + part.called + ": %{x:.4g} J a page<extra></extra>",
+        }
+        for part, colour, hatch in bar_parts(rows)
+    ]  # fmt: skip
+    data.append(
+        {
+            "type": "scatter", "mode": "markers", "name": "total, 95 % interval", "ids": policies, "y": names,
+            "x": numbers(rows["total_j_per_page"]), "marker": {"color": INK, "size": 6},
+            "error_x": {"type": "data", "array": numbers(rows["total_j_per_page_half_width"]), "thickness": 1.2},
+            "hovertemplate": "%{y}: %{x:.4g} J a page in all<extra></extra>",
+        }
+    )  # fmt: skip
+    saving = rows[rows["policy"] != BASELINE] if len(rows) > 1 else rows
+    highest = float(saving["total_j_per_page"].max())
+    whiskers = float((saving["total_j_per_page"] + saving["total_j_per_page_half_width"].fillna(0)).max())
+    return figure(
+        data, barmode="stack", height=150 + 36 * len(names), bargap=0.35, shapes=reference_shapes(references),
+        xaxis=axis("energy [J per page]", range=[0, max(1.1 * highest, min(1.04 * whiskers, 1.6 * highest))]),
+        yaxis=axis("", autorange="reversed"),
+    )  # fmt: skip
+
+
+def front(
+    rows: pd.DataFrame, slowdown: str, references: Mapping[str, float], words: str, *, recommended: str = "",
+    max_slowdown: float = float("nan"), height: int = 460,
+) -> dict[str, Any]:  # fmt: skip
+    """Return energy against slowdown: a point a policy, its name beside it, and the front of those that none beats.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        `policy`, `energy_j_per_page`, and the column `slowdown`.
+    references : mapping
+        ``limit`` and ``page-awake`` to joules a page, as far as known.
+    words : str
+        What stands along the axis of slowdowns.
+    recommended : str
+        The policy in a ring, if any.
+    max_slowdown : float
+        The slowdown allowed, a line if finite.
+    """
+    saving = rows[rows["policy"] != BASELINE].reset_index(drop=True)
+    energy, slow = saving["energy_j_per_page"].tolist(), saving[slowdown].tolist()
+    best = nondominated(energy, slow)
+    data: list[dict[str, Any]] = [
+        {
+            "type": "scatter", "mode": "lines", "name": "front", "hoverinfo": "skip", "showlegend": False,
+            "x": [energy[i] for i in best], "y": [slow[i] for i in best],
+            "line": {"color": GREY, "shape": "hv", "width": 1.5},
+        }
+    ]  # fmt: skip
+    for place, (policy, look) in enumerate(looks(saving["policy"].tolist()).items()):
+        taken = policy == recommended
+        data.append(
+            {
+                "type": "scatter", "mode": "markers+text" if place in best or len(energy) <= 12 else "markers",
+                "name": label(policy) + (", recommended" if taken else ""), "meta": {"choice": policy},
+                "x": numbers([energy[place]]), "y": numbers([slow[place]]), "text": [label(policy)],
+                "textposition": ("top right", "middle right", "bottom right")[place % 3],
+                "textfont": {"color": readable(look.colour), "size": 11}, "cliponaxis": False,
+                "marker": marker(look, 17 if taken else 0, line={"color": INK, "width": 2 if taken else 0.5}),
+                "hovertemplate": f"{label(policy)}: %{{x:.4g}} J a page, slowdown %{{y:.3g}}<extra></extra>",
+            }
+        )  # fmt: skip
+    shapes = reference_shapes(references)
+    if max_slowdown == max_slowdown:
+        shapes.append(
+            {
+                "type": "line", "xref": "paper", "yref": "y", "x0": 0, "x1": 1, "y0": max_slowdown, "y1": max_slowdown,
+                "showlegend": True, "name": f"largest slowdown allowed, {max_slowdown:g}",
+                "line": {"color": GREY, "width": 1.2, "dash": "dashdot"},
+            }
+        )  # fmt: skip
+    ends = [*energy, *references.values()] or [0.0, 1.0]
+    span = max(ends) - min(ends) or 1.0
+    return figure(
+        data, height=height, shapes=shapes, showlegend=True,
+        xaxis=axis("energy [J per page]", range=[min(ends) - 0.06 * span, max(ends) + 0.2 * span]),
+        yaxis=axis(words, type="log"),
+    )  # fmt: skip
+
+
+def reference_shapes(references: Mapping[str, float]) -> list[dict[str, Any]]:
+    """Return the reference energies as lines, named in the legend with their joules a page."""
+    return [
+        vertical(references[name], f"{name}, {references[name]:.3g} J", dash)
+        for name, dash in zip(REFERENCES, ("dash", "dot"), strict=True)
+        if name in references
+    ]
 
 
 def vertical(value: float, name: str, dash: str) -> dict[str, Any]:
     """Return a line across the picture at x = `value`, named in the legend."""
     return {
         "type": "line", "xref": "x", "yref": "paper", "x0": value, "x1": value, "y0": 0, "y1": 1, "name": name,
-        "showlegend": True, "line": {"color": INK, "width": 1.5, "dash": dash},
+        "showlegend": True, "layer": "below", "line": {"color": INK, "width": 1.5, "dash": dash},
     }  # fmt: skip

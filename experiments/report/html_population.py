@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from experiments.figures.style import label, looks
 from experiments.quantities import ACTIVITY, BASELINE, POPULATION
 from experiments.report.html import Chart, Page, Table
 from experiments.report.html_charts import axis, figure, line, thin
-from experiments.report.html_compare import name_of
 
 __all__ = ["population_page"]
 
@@ -64,14 +64,14 @@ def population_page(
             ),
             _shares(table, policies, by, "slowdown_mean", "Waiting", "mean slowdown"),
         ],
-        choices=[(policy, f"{name_of(policy)} ({policy})") for policy in policies],
+        choices=[(policy, f"{label(policy)} ({policy})") for policy in policies],
         notes=NOTES,
     )
 
 
 def _shares(table: pd.DataFrame, policies: Sequence[str], by: str, column: str, title: str, words: str) -> Chart:
     data, thinned = [], False
-    for place, policy in enumerate(policies):
+    for policy, look in looks(policies).items():
         values = np.sort(table.loc[table["policy"] == policy, column].dropna().to_numpy(dtype=float))
         if policy == BASELINE or not values.size:
             continue
@@ -79,8 +79,8 @@ def _shares(table: pd.DataFrame, policies: Sequence[str], by: str, column: str, 
         thinned |= rows.step > 1
         share = np.arange(1, len(values) + 1) / len(values)
         own = line(
-            name_of(policy), values[rows], share[rows], place, meta={"choice": policy},
-            hovertemplate=f"{name_of(policy)}: %{{y:.3p}} of {by}s have at most %{{x:.4g}}<extra></extra>",
+            label(policy), values[rows], share[rows], look, meta={"choice": policy},
+            hovertemplate=f"{label(policy)}: %{{y:.3p}} of {by}s have at most %{{x:.4g}}<extra></extra>",
         )  # fmt: skip
         own["line"]["shape"] = "hv"
         data.append(own)

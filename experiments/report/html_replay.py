@@ -118,7 +118,7 @@ def _weights(polls: pd.DataFrame, experts: Sequence[str]) -> Chart:
     rows = thinned(polls[["time_s", *columns]], POINTS)
     trace = {
         "type": "heatmap", "x": numbers(rows["time_s"]), "y": [f"{name} ms" for name in experts],
-        "z": [numbers(rows[column]) for column in columns], "colorscale": "Greys", "reversescale": True, "zmin": 0,
+        "z": [numbers(rows[column]) for column in columns], "colorscale": "Blues", "reversescale": True, "zmin": 0,
         "colorbar": {"title": {"text": "weight"}, "thickness": 12},
         "hovertemplate": "%{y}: weight %{z:.3f} at %{x:.1f} s<extra></extra>",
     }  # fmt: skip

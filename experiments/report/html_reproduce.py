@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from experiments.figures.style import PALE, VERMILLION
 from experiments.quantities import Quantity
 from experiments.report.html import Chart, Page, Table
 from experiments.report.html_charts import axis, figure
@@ -79,7 +80,7 @@ def _by_experiment(claims: pd.DataFrame) -> Chart:
             "marker": {"color": colour, "line": {"color": "#333333", "width": 1}},
             "hovertemplate": f"%{{y}}: %{{x}} {verdict}<extra></extra>",
         }
-        for verdict, colour in (("holds", "#7F7F7F"), ("does not hold", "#D55E00"))
+        for verdict, colour in (("holds", PALE), ("does not hold", VERMILLION))
         if verdict in counts
     ]  # fmt: skip
     chart = figure(

@@ -274,7 +274,7 @@ def _draw_web(record: Record) -> Mapping[str, Figure]:
     frames = [
         (traffic, front_frame(record, traffic, FAMILIES, over="page_awake_j", most=(1.3, 1.6))) for traffic in WEB
     ]
-    return {"lpsm2-web": panels(frames, x=SLOWDOWN, y="energy over page-awake")}
+    return {"lpsm2-web": panels(frames, x="energy over page-awake", y=SLOWDOWN)}
 
 
 def _draw_rest(record: Record) -> Mapping[str, Figure]:
@@ -290,12 +290,12 @@ def _draw_rest(record: Record) -> Mapping[str, Figure]:
         )
     ]
     messages = [
-        (traffic, front_frame(record, traffic, push, x="added_s_mean", over="limit_j", most=(0.6, 1.6)))
+        (traffic, front_frame(record, traffic, push, y="added_s_mean", over="limit_j", most=(0.6, 1.6)))
         for traffic in PUSH
     ]
     return {
-        "lpsm2-mixed": panels(mixed, x=SLOWDOWN, y="energy over the limit"),
-        "lpsm2-push": panels(messages, x="mean added delay of a message [s]", y="energy over the limit"),
+        "lpsm2-mixed": panels(mixed, x="energy over the limit", y=SLOWDOWN),
+        "lpsm2-push": panels(messages, x="energy over the limit", y="mean added delay of a message [s]"),
     }
 
 
@@ -303,7 +303,7 @@ def _draw_recorded(record: Record) -> Mapping[str, Figure]:
     frames = [
         (traffic, front_frame(record, traffic, THIN, over="page_awake_j", most=(1.3, 1.6))) for traffic in SERVERS
     ]
-    return {"lpsm2-browsing": panels(frames, x=SLOWDOWN, y="energy over page-awake")}
+    return {"lpsm2-browsing": panels(frames, x="energy over page-awake", y=SLOWDOWN)}
 
 
 EXPERIMENTS = (

@@ -124,30 +124,30 @@ def front_frame(
     traffic: str,
     families: Sequence[tuple[str, Sequence[str]]],
     *,
-    x: str = "slowdown_mean",
+    y: str = "slowdown_mean",
     over: str,
     most: tuple[float, float],
 ) -> pd.DataFrame:
-    """Return rows (group, x, y, half_width): means of families, energy as a multiple of a reference of the same seed.
+    """Return rows (group, x, y, x_half_width): means of families, energy as a multiple of a reference, along x.
 
     Parameters
     ----------
     families : sequence of (str, sequence of str)
         Names and members.
-    x, over : str
-        Column along x, and that of the reference energy.
+    y, over : str
+        Column along y, and that of the reference energy, of the same seed.
     most : (float, float)
-        Largest x and largest y kept.
+        Largest y and largest x kept.
     """
     rows = []
     for name, members in families:
-        across, joules = values(record, traffic, x, members), energies(record, traffic, members)
+        across, joules = values(record, traffic, y, members), energies(record, traffic, members)
         references = values(record, traffic, over, members)
         for member in members:
             found, at = estimate(joules[member] / references[member]), float(across[member].mean())
             if at <= most[0] and found.mean <= most[1]:
-                rows.append({"group": name, "x": at, "y": found.mean, "half_width": found.half_width})
-    return pd.DataFrame(rows, columns=["group", "x", "y", "half_width"])
+                rows.append({"group": name, "x": found.mean, "y": at, "x_half_width": found.half_width})
+    return pd.DataFrame(rows, columns=["group", "x", "y", "x_half_width"])
 
 
 _WHAT = {"slowdown_mean": "slowdown", "added_s_mean": "added delay"}

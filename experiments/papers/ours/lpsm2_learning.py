@@ -317,7 +317,7 @@ def _draw_learning(record: Record) -> Mapping[str, Figure]:
     ]
     return {
         "lpsm2-curves": panels(curves, x="page", y="mean slowdown of ten pages"),
-        "lpsm2-hindsight": panels(fronts, x="mean slowdown of a page", y="energy over the limit"),
+        "lpsm2-hindsight": panels(fronts, x="energy over the limit", y="mean slowdown of a page"),
     }
 
 
@@ -326,7 +326,7 @@ def _draw_parts(record: Record) -> Mapping[str, Figure]:
     fronts = [
         (traffic, front_frame(record, traffic, families, over="limit_j", most=(1.5, 2.5))) for traffic in PARTS_ON
     ]
-    return {"lpsm2-parts": panels(fronts, x="mean slowdown of a page", y="energy over the limit")}
+    return {"lpsm2-parts": panels(fronts, x="energy over the limit", y="mean slowdown of a page")}
 
 
 EXPERIMENTS = (

@@ -134,6 +134,8 @@ def test_every_number_of_the_page_is_that_of_the_csv_file(made, request) -> None
         records = list(csv.DictReader(io.StringIO(data.decode())))
         cells = [row for row in rows if row]
         assert len(cells) == len(records)
+        if made == "tuned":  # shown by energy, as in the terminal
+            records.sort(key=lambda record: float(record["energy_j_per_page"]))
         for row, record in zip(cells, records, strict=True):
             for column, exact, shown in row:
                 assert exact == record[column], (name, column)

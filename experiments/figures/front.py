@@ -1,0 +1,168 @@
+"""Energy against slowdown: every policy a point, the front of those that nothing beats, and the reference energies.
+
+Energy is on the horizontal axis, as in every picture: left is little energy, low is little waiting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from experiments.figures.labels import name_points
+from experiments.figures.style import BOX, DAGGER, DPI, GREY, INK, clean, label, log_axis, looks, styled
+from experiments.quantities import BASELINE, LIMIT, REFERENCES
+
+__all__ = ["front", "nondominated", "reference_lines"]
+
+_FAR = 3.0  # energies beyond so many times the median of those that save leave the picture
+
+
+def nondominated(energy: Sequence[float], slowdown: Sequence[float]) -> list[int]:
+    """Return which points no other beats in both, from little energy to much.
+
+    >>> nondominated([3.0, 2.0, 2.5], [1.0, 2.0, 2.0])
+    [1, 0]
+    """
+    kept: list[int] = []
+    for index in sorted(range(len(energy)), key=lambda i: (energy[i], slowdown[i])):
+        if not kept or slowdown[index] < slowdown[kept[-1]]:
+            kept.append(index)
+    return kept
+
+
+def front(
+    rows: pd.DataFrame,
+    references: Mapping[str, float],
+    *,
+    panels: Mapping[str, str],
+    recommended: str = "",
+    max_slowdown: float = float("nan"),
+    named: int = 12,
+) -> Figure:
+    """Draw energy a page and slowdown of every policy, a panel for each measure of slowdown.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        One row a policy: `policy`, `energy_j_per_page`, and the columns that `panels` names.
+    references : mapping
+        ``limit`` and ``page-awake`` to their joules a page; those that are missing are not drawn.
+    panels : mapping
+        Column of slowdowns to what stands along its axis.
+    recommended : str
+        The policy in a ring, if any.
+    max_slowdown : float
+        The slowdown allowed, a line in the first panel, if finite.
+    named : int
+        At most so many policies have their names written: those on the front first.
+
+    Returns
+    -------
+    Figure
+        What needs far more energy than the others, such as no power saving, leaves the picture and is told at its edge.
+    """
+    own = rows[~rows["policy"].isin(REFERENCES)].reset_index(drop=True)
+    saving = own[own["policy"] != BASELINE]
+    most = _FAR * float(saving["energy_j_per_page"].median()) if len(saving) else float("inf")
+    shown = own[own["energy_j_per_page"] <= most].reset_index(drop=True)
+    far = own[own["energy_j_per_page"] > most]
+    high = max([float(shown["energy_j_per_page"].max()) if len(shown) else 1.0, *references.values()])
+    low = min([float(shown["energy_j_per_page"].min()) if len(shown) else 0.0, *references.values()])
+    span = max(high - low, 0.02 * high)
+    with styled():
+        figure = Figure(figsize=(5.6 if len(panels) == 1 else 8.4, 4.3), dpi=DPI, layout="constrained")
+        grid = figure.subplots(1, len(panels), squeeze=False)[0]
+        for axes, (column, words) in zip(grid, panels.items(), strict=True):
+            first = axes is grid[0]
+            axes.set_xlim(low - 0.06 * span, high + 0.16 * span)
+            top = float(shown[column].max()) if len(shown) else 1.5
+            bounds = [top, max_slowdown if first and np.isfinite(max_slowdown) else 1.0, 1.1]
+            log_axis(axes, "y", 1 / max(bounds) ** 0.08, max(bounds) ** 1.1)
+            reference_lines(axes, references)
+            if first and np.isfinite(max_slowdown):
+                axes.axhline(max_slowdown, color=GREY, linewidth=0.9, linestyle="-.", zorder=1)
+                axes.annotate(
+                    f"slowdown allowed: {max_slowdown:g}", (1.0, max_slowdown), xycoords=("axes fraction", "data"),
+                    xytext=(0, 3), textcoords="offset points", ha="right", fontsize=8, color="#5c5c5c",
+                )  # fmt: skip
+            axes.set(xlabel="energy [J per page]", ylabel=words)
+            clean(axes, "both")
+        note = "left and low is better"
+        if shown["policy"].map(lambda name: label(name).endswith(DAGGER)).any():
+            note += f"    {DAGGER} knows what the host waits for"
+        figure.text(0.005, 0.005, note, fontsize=8, color="#5c5c5c", ha="left", va="bottom")
+        grid[0].set_xlabel("energy [J per page]", labelpad=4)
+        engine: Any = figure.get_layout_engine()
+        engine.set(rect=(0, 0.04, 1, 0.96))
+        for axes, column in zip(grid, panels, strict=True):
+            _points(axes, shown, column, recommended, named, far, references.values())
+    return figure
+
+
+def reference_lines(axes: Axes, references: Mapping[str, float]) -> None:
+    """Draw the reference energies as vertical lines behind everything, named above the axes, apart from each other."""
+    known = [name for name in REFERENCES if name in references]
+    for name in known:
+        level = references[name]
+        dash = "--" if name == LIMIT else ":"
+        axes.axvline(level, color=INK, linewidth=1.0, linestyle=dash, zorder=0.8)
+        left = name == known[0] and len(known) > 1
+        axes.annotate(
+            f"{name} {level:.3g}", (level, 1.0), xycoords=("data", "axes fraction"), xytext=(2 if left else -2, 3),
+            textcoords="offset points", ha="right" if left else "left", va="bottom", fontsize=8, annotation_clip=False,
+        )  # fmt: skip
+
+
+def _points(
+    axes: Axes,
+    rows: pd.DataFrame,
+    column: str,
+    recommended: str,
+    named: int,
+    far: pd.DataFrame,
+    levels: Iterable[float],
+) -> None:
+    drawn = looks(rows["policy"].tolist())
+    energy, slow = rows["energy_j_per_page"].tolist(), rows[column].tolist()
+    best = [index for index in nondominated(energy, slow) if rows["policy"][index] != BASELINE]
+    axes.plot(
+        [energy[i] for i in best], [slow[i] for i in best], color="0.6", linewidth=1.1, drawstyle="steps-post", zorder=2
+    )
+    for x, y, policy in zip(energy, slow, rows["policy"], strict=True):
+        look = drawn[policy]
+        axes.plot(
+            x, y, look.marker, color=look.colour, mfc=look.face, markersize=look.size + 1.5, markeredgewidth=1.2,
+            mec=look.colour if not look.filled else "white" if look.strong else look.colour, zorder=4 + look.strong,
+        )  # fmt: skip
+        if policy == recommended:
+            axes.plot(x, y, "o", mfc="none", mec=INK, markersize=15, markeredgewidth=1.4, zorder=3)
+    for place, row in enumerate(_records(far)):
+        axes.annotate(
+            f"{label(row['policy'])}: {row['energy_j_per_page']:.3g} J \N{RIGHTWARDS ARROW}", (1.0, row[column]),
+            xycoords=("axes fraction", "data"), xytext=(-2, 3 + 10 * place), textcoords="offset points", ha="right",
+            fontsize=8, color="#5c5c5c", bbox=BOX, zorder=6,
+        )  # fmt: skip
+    chosen = [index for index in range(len(rows)) if rows["policy"][index] == recommended]
+    spread = best if len(best) <= named else [best[i] for i in np.linspace(0, len(best) - 1, named).astype(int)]
+    others = [index for index in range(len(rows)) if index not in best and index not in chosen]
+    wanted = [*chosen, *(index for index in spread if index not in chosen), *others][: max(named, 1)]
+    names = {index: label(rows["policy"][index]) for index in wanted}
+    order = [*wanted, *(index for index in range(len(rows)) if index not in wanted)]
+    marks = [(names.get(index, ""), energy[index], slow[index]) for index in order]
+    along = np.linspace(0.0, 1.0, 12)
+    for i, j in pairwise(best):  # the line between two of the front is kept free as well
+        marks += [("", energy[i] + t * (energy[j] - energy[i]), slow[i]) for t in along]
+        marks += [("", energy[j], slow[i] + t * (slow[j] - slow[i])) for t in along]
+    low, high = np.log(axes.get_ylim())
+    marks += [("", level, float(np.exp(low + t * (high - low)))) for level in levels for t in np.linspace(0, 1, 50)]
+    name_points(axes, marks, {label(policy): look.colour for policy, look in drawn.items()})
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
