@@ -194,7 +194,7 @@ def _write(
     parts.write("summary.csv", csv_text(whole))
     parts.write("by-activity.csv", csv_text(quarters))
     listed = list(policies)
-    drawn = (saving(table, listed, by), slowdown(table, listed, by, psm), by_user(table, listed, by))
+    drawn = (saving(table, listed, by, psm), slowdown(table, listed, by), by_user(table, listed, by))
     for name, figure in zip(PICTURES, drawn, strict=True):
         for file, content in pictures(name, figure).items():
             parts.write(file, content)
