@@ -1,0 +1,387 @@
+"""Who may send, and when: the distributed coordination function (DCF) of IEEE 802.11 on one channel.
+
+What is modelled: a half-duplex channel on which everybody hears everybody.  A station that has a frame and finds the
+channel idle for DIFS, with no backoff pending, sends at once; otherwise it draws a backoff, counts it down
+slot by slot while the channel is idle and keeps it while it is busy.  After every transmission a new backoff is drawn.
+Those whose backoff ends in the same slot collide, and all of their frames are lost.  Without an answer the sender
+doubles its contention window and tries again, seven times in all.  RTS and CTS go before long frames if asked for.
+
+Slots are counted once for everybody, and a backoff is the count at which it ends.  The next to send is
+therefore the least of these numbers, and a transmission costs a few events however many stations there are.
+
+What is left out: hidden stations, capture, propagation delay (below a microsecond), and rate adaptation.  Frames that
+collide do so from their first symbol, so that no receiver finds a preamble: those who only listen wait for DIFS
+afterwards, as in ns-3, unless `eifs_after_collision` asks for EIFS.
+
+Source: IEEE 802.11-2020, 10.3.4 (DCF access procedure), 10.3.2.3 (interframe spaces).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from netsim.air.air_times import CTS_BYTES, POLL_BYTES, RTS_BYTES, Phy
+from netsim.clock import Clock, Occurrence
+
+if TYPE_CHECKING:
+    from netsim.air.beacons import Beacons
+
+__all__ = ["NEVER_NS", "Contender", "Exchange", "Medium", "Transmission"]
+
+NEVER_NS = 2**62
+_DRAWN_AT_ONCE = 64
+
+
+class Exchange(NamedTuple):
+    """The times of a frame exchange, nanoseconds from its beginning.
+
+    Attributes
+    ----------
+    first_ns : int
+        Air time of its first frame, the one that collides if another begins in the same slot.
+    delivered_ns : int
+        When its payload has been received.
+    total_ns : int
+        When its last frame, the acknowledgement if there is one, has been received.
+    sender_ns, receiver_ns : int
+        Air time of the frames that the winner of the channel sends, and of those that it receives.
+    """
+
+    first_ns: int
+    delivered_ns: int
+    total_ns: int
+    sender_ns: int
+    receiver_ns: int
+
+
+class Transmission:
+    """A frame in a queue: how long its exchange takes, and who is told of its end.
+
+    Parameters
+    ----------
+    exchange : Exchange
+        Its times.
+    delivered : callable
+        Called without arguments when the payload has been received; the channel is in use to `Medium.free_ns`.
+    ended : callable, optional
+        Called afterwards with whether it was delivered; when it is dropped after the last attempt, with False.
+    answered : bool
+        Whether the receiver answers; group frames are neither acknowledged nor repeated.
+    """
+
+    __slots__ = ("answered", "delivered", "ended", "exchange")
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        delivered: Callable[[], None],
+        ended: Callable[[bool], None] | None = None,
+        *,
+        answered: bool = True,
+    ) -> None:
+        self.exchange = exchange
+        self.delivered = delivered
+        self.ended = ended
+        self.answered = answered
+
+
+class Contender:
+    """A station as the channel knows it: its queue, its contention window, its backoff.
+
+    Parameters
+    ----------
+    medium : Medium
+        The channel.
+    rng : numpy.random.Generator
+        Draws its backoffs.
+
+    Attributes
+    ----------
+    queue : deque of Transmission
+        What it has to send, the next first.
+    sent_ns, received_ns : int
+        Time it has spent sending and receiving frames of its own exchanges.
+    attempts, delivered, lost, collided, dropped : int
+        Frames put on the air (first frames of exchanges), and what became of them; `dropped` counts frames given up.
+    """
+
+    __slots__ = (
+        "_drawn", "_rng", "attempts", "collided", "contending", "cw", "delivered", "dropped", "due", "lost",
+        "medium", "order", "queue", "received_ns", "sent_ns", "tries",
+    )  # fmt: skip
+
+    def __init__(self, medium: Medium, rng: np.random.Generator) -> None:
+        self.medium = medium
+        self._rng = rng
+        self._drawn: list[float] = []
+        self.queue: deque[Transmission] = deque()
+        self.order = medium.enter()
+        self.cw = medium.phy.cw_min
+        self.due = 0
+        self.tries = 0
+        self.contending = False
+        self.sent_ns = self.received_ns = 0
+        self.attempts = self.delivered = self.lost = self.collided = self.dropped = 0
+
+    def send(self, transmission: Transmission) -> None:
+        """Put a frame at the end of the queue, and contend for the channel."""
+        self.queue.append(transmission)
+        if not self.contending:
+            self.medium.contend(self)
+
+    def backoff(self) -> int:
+        """Draw a number of slots uniformly from 0 to the contention window."""
+        drawn = self._drawn
+        if not drawn:
+            drawn.extend(self._rng.random(_DRAWN_AT_ONCE).tolist())
+        return int(drawn.pop() * (self.cw + 1))
+
+
+class Medium:
+    """The channel: who is on it, until when, and whose turn it is next.
+
+    Parameters
+    ----------
+    env : Clock
+        Tells and keeps the time.
+    phy : Phy
+        Air times, slots and windows.
+    loss : numpy.random.Generator, optional
+        Draws one uniform an attempt if the loss rate is positive.
+    loss_rate : float
+        Probability that the first frame of an exchange is not decoded though it was alone on the air.
+    attempts : int
+        After so many attempts a frame is dropped (dot11ShortRetryLimit, 7).
+    rts_bytes : int, optional
+        Frames of at least so many bytes are announced with RTS; None: none is.
+    eifs_after_collision : bool
+        Whether those who only listen wait for EIFS in place of DIFS after a collision.
+
+    Attributes
+    ----------
+    free_ns : int
+        When what is on the air, or was last, ends.
+    busy_ns, collided_ns : int
+        Time used by exchanges (beacons and frames lost alone among them), and by collisions.
+    beacons : Beacons or None
+        Sends beacons in between.
+    """
+
+    def __init__(
+        self,
+        env: Clock,
+        phy: Phy,
+        *,
+        loss: np.random.Generator | None = None,
+        loss_rate: float = 0.0,
+        attempts: int = 7,
+        rts_bytes: int | None = None,
+        eifs_after_collision: bool = False,
+    ) -> None:
+        self.env = env
+        self.phy = phy
+        self.beacons: Beacons | None = None
+        self.free_ns = 0
+        self.busy_ns = self.collided_ns = 0
+        self._loss = loss if loss_rate else None
+        self._loss_rate = loss_rate
+        self._attempts = attempts
+        self._rts_bytes = rts_bytes
+        self._slot_ns, self._difs_ns, self._timeout_ns = phy.slot_ns, phy.difs_ns, phy.timeout_ns
+        self._pifs_ns = phy.pifs_ns
+        self._after_collision_ns = phy.eifs_ns if eifs_after_collision else phy.difs_ns
+        self._count_from_ns = 0  # slots are counted from then on,
+        self._slots = 0  # beginning with this number
+        self._waiting: list[tuple[int, int, Contender]] = []  # a heap: (count at which the backoff ends, order, who)
+        self._turn_ns = NEVER_NS  # when to look at whose turn it is
+        self._exchanges: dict[int, Exchange] = {}
+        self._n_contenders = 0
+
+    def enter(self) -> int:
+        """Return the place of another station in the order of stations."""
+        self._n_contenders += 1
+        return self._n_contenders
+
+    def data(self, mpdu_bytes: int) -> Exchange:
+        """Return the times of a data frame of so many bytes that is acknowledged, after RTS and CTS if it is long."""
+        known = self._exchanges.get(mpdu_bytes)
+        if known is None:
+            phy = self.phy
+            data, sifs, ack = phy.data_ns(mpdu_bytes), phy.sifs_ns, phy.ack_ns
+            if self._rts_bytes is not None and mpdu_bytes >= self._rts_bytes:
+                rts, cts = phy.lowest_ns(RTS_BYTES), phy.lowest_ns(CTS_BYTES)
+                before = rts + sifs + cts + sifs
+                known = Exchange(rts, before + data, before + data + sifs + ack, rts + data, cts + ack)
+            else:
+                known = Exchange(data, data, data + sifs + ack, data, ack)
+            self._exchanges[mpdu_bytes] = known
+        return known
+
+    def control(self, mpdu_bytes: int) -> Exchange:
+        """Return the times of a null frame of so many bytes that is acknowledged."""
+        frame, ack = self.phy.control_ns(mpdu_bytes), self.phy.ack_ns
+        return Exchange(frame, frame, frame + self.phy.sifs_ns + ack, frame, ack)
+
+    def polled(self, mpdu_bytes: int) -> Exchange:
+        """Return the times of a PS-Poll, the data frame of so many bytes that answers it, and its ACK."""
+        poll, sifs, ack = self.phy.control_ns(POLL_BYTES), self.phy.sifs_ns, self.phy.ack_ns
+        data = self.phy.data_ns(mpdu_bytes)
+        return Exchange(poll, poll + sifs + data, poll + sifs + data + sifs + ack, poll + ack, data)
+
+    def group(self, mpdu_bytes: int) -> Exchange:
+        """Return the times of a group frame of so many bytes, which nobody answers."""
+        frame = self.phy.lowest_ns(mpdu_bytes)
+        return Exchange(frame, frame, frame, frame, 0)
+
+    # -- contention
+
+    def contend(self, station: Contender) -> None:
+        """Let a station with a frame contend: at once if the channel has been idle for DIFS, else with a backoff."""
+        now = self.env.now
+        self.advance(now)
+        station.contending = True
+        if now >= self._count_from_ns:
+            if station.due <= self._slots + (now - self._count_from_ns) // self._slot_ns:
+                self._transmit([station])
+                self._plan_turn()
+                return
+        elif station.due <= self._slots:
+            station.due = self._slots + station.backoff()
+        heappush(self._waiting, (station.due, station.order, station))
+        self._plan_turn()
+
+    def advance(self, now_ns: int) -> None:
+        """Let the beacons pass whose time came while nobody contended."""
+        beacons = self.beacons
+        while beacons is not None and beacons.next_ns <= now_ns and self.free_ns <= now_ns:
+            start = max(beacons.next_ns, self.free_ns + self._pifs_ns)
+            if start > now_ns:
+                return
+            count = beacons.on_time(now_ns) if start == beacons.next_ns else 1
+            last = start + (count - 1) * beacons.interval_ns
+            self._occupy(last, last + beacons.air_ns)
+            self.busy_ns += count * beacons.air_ns
+            beacons.sent(count, start)
+
+    def plan_turn(self) -> None:
+        """Look anew at what comes next: somebody wants a beacon."""
+        self._plan_turn()
+
+    def _occupy(self, start_ns: int, free_ns: int) -> None:
+        """Stop counting slots at `start_ns`, and go on DIFS after `free_ns`."""
+        if start_ns > self._count_from_ns:
+            self._slots += (start_ns - self._count_from_ns) // self._slot_ns
+        self.free_ns = free_ns
+        self._count_from_ns = free_ns + self._difs_ns
+
+    def _plan_turn(self) -> None:
+        """Look again when the least backoff ends, or when a beacon that matters may be sent."""
+        turn = NEVER_NS
+        if self._waiting:
+            turn = self._count_from_ns + (self._waiting[0][0] - self._slots) * self._slot_ns
+        if self.beacons is not None:
+            target = self.beacons.next_ns if self._waiting else self.beacons.wanted_ns
+            if target < NEVER_NS:
+                turn = min(turn, max(target, self.free_ns + self._pifs_ns))
+        if turn < NEVER_NS and turn != self._turn_ns:
+            self._turn_ns = turn
+            Occurrence(self.env, turn, self._take_turn)
+
+    def _take_turn(self, _: Occurrence) -> None:
+        now = self.env.now
+        if now != self._turn_ns:
+            return  # another turn took its place
+        self._turn_ns = NEVER_NS
+        self.advance(now)
+        waiting = self._waiting
+        if waiting and now >= self.free_ns:
+            due = waiting[0][0]
+            if self._count_from_ns + (due - self._slots) * self._slot_ns == now:
+                winners = [heappop(waiting)[2]]
+                while waiting and waiting[0][0] == due:
+                    winners.append(heappop(waiting)[2])
+                self._transmit(winners)
+        self._plan_turn()
+
+    # -- transmission
+
+    def _transmit(self, senders: list[Contender]) -> None:
+        """Begin an exchange, or a collision."""
+        now = self.env.now
+        sender = senders[0]
+        if len(senders) == 1:
+            exchange = sender.queue[0].exchange
+            sender.attempts += 1
+            if self._loss is None or self._loss.random() >= self._loss_rate or not sender.queue[0].answered:
+                sender.sent_ns += exchange.sender_ns
+                sender.received_ns += exchange.receiver_ns
+                self._occupy(now, now + exchange.total_ns)
+                self.busy_ns += exchange.total_ns
+                Occurrence(self.env, now + exchange.delivered_ns, self._deliver, sender)
+                return
+            first = exchange.first_ns
+            sender.sent_ns += first
+            sender.lost += 1
+            self.busy_ns += first
+        else:
+            first = 0
+            for one in senders:
+                own = one.queue[0].exchange.first_ns
+                first = max(first, own)
+                one.attempts += 1
+                one.collided += 1
+                one.sent_ns += own
+            self.collided_ns += first
+        self._occupy(now, now + first)
+        if len(senders) > 1:
+            self._count_from_ns = self.free_ns + self._after_collision_ns
+        for one in senders:
+            Occurrence(self.env, now + one.queue[0].exchange.first_ns + self._timeout_ns, self._miss_answer, one)
+
+    def _deliver(self, event: Occurrence) -> None:
+        """Hand over what was received; the sender draws a new backoff, which counts from the end of the exchange."""
+        sender: Contender = event._value
+        transmission = sender.queue.popleft()
+        sender.delivered += 1
+        sender.tries = 0
+        sender.cw = self.phy.cw_min
+        sender.contending = False
+        sender.due = self._slots + sender.backoff()
+        transmission.delivered()
+        if transmission.ended is not None:
+            transmission.ended(True)
+        self._go_on(sender)
+
+    def _miss_answer(self, event: Occurrence) -> None:
+        """Double the contention window and try again, or give the frame up."""
+        sender: Contender = event._value
+        now = self.env.now
+        sender.tries += 1
+        sender.cw = min(2 * sender.cw + 1, self.phy.cw_max)
+        transmission = sender.queue[0]
+        given_up = not transmission.answered or sender.tries >= self._attempts
+        if given_up:
+            sender.queue.popleft()
+            sender.dropped += 1
+            sender.tries = 0
+            sender.cw = self.phy.cw_min
+        self.advance(now)
+        idle_ns = now + self._difs_ns - self._count_from_ns
+        ready = self._slots + (max(0, -(-idle_ns // self._slot_ns)) if now >= self.free_ns else 0)
+        sender.due = ready + sender.backoff()
+        sender.contending = False
+        if given_up and transmission.ended is not None:
+            transmission.ended(False)
+        self._go_on(sender)
+
+    def _go_on(self, sender: Contender) -> None:
+        """Let a sender contend with its next frame, whose backoff is drawn already."""
+        if sender.queue and not sender.contending:
+            sender.contending = True
+            heappush(self._waiting, (sender.due, sender.order, sender))
+        self._plan_turn()

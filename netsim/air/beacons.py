@@ -1,0 +1,144 @@
+"""Beacons: sent at their target times before anybody else, late after what is on the air, with a TIM and group frames.
+
+What is modelled: a beacon every interval with priority (PIFS, no backoff), at its target time or after the frame
+that is on the air then.  Every `dtim_period` beacons one is a DTIM: group frames that have waited follow it,
+contending as the access point's other frames do.  Group frames wait for a DTIM because clients may sleep.  A background
+of group traffic (ARP, mDNS, SSDP of other hosts) arrives memoryless.  Beacons that nobody needs and that nothing
+delays take no event: they are counted when somebody next asks.  Left out: loss of beacons, several BSSIDs,
+beacon jitter.
+
+Source: IEEE 802.11-2020, 11.1.3.2 (beacon generation), 11.2.3 (power management), 9.4.2.5 (TIM).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from netsim.air.access import NEVER_NS, Medium
+from netsim.clock import Occurrence
+
+__all__ = ["BeaconConfig", "Beacons"]
+
+Listener = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BeaconConfig:
+    """Beacons and the group frames of the background.
+
+    Attributes
+    ----------
+    size_bytes : int
+        MPDU of a beacon: 24 of header, 12 of fixed fields, 4 of FCS, and 156 of elements (network name of 8 characters,
+        rates, TIM, country, ERP, RSN, HT capabilities and operation, extended capabilities, WMM).
+    dtim_period : int
+        Beacons from one DTIM to the next; beacon 0 is one.
+    broadcast_per_s : float
+        Group frames of the background, a second on average.
+    broadcast_bytes : int
+        Their IP packets, bytes.
+    """
+
+    size_bytes: int = 196
+    dtim_period: int = 1
+    broadcast_per_s: float = 0.0
+    broadcast_bytes: int = 200
+
+    def __post_init__(self) -> None:
+        for name, least in (("size_bytes", 40), ("dtim_period", 1), ("broadcast_bytes", 1)):
+            value = getattr(self, name)
+            if not least <= value <= 2304:
+                raise ValueError(f"{name} must lie in [{least}, 2304], got {value}")
+        if not 0.0 <= self.broadcast_per_s <= 1e4:
+            raise ValueError(f"broadcast_per_s must lie in [0, 10000], got {self.broadcast_per_s}")
+
+
+class Beacons:
+    """The beacons of one access point.
+
+    Parameters
+    ----------
+    medium : Medium
+        The channel; it asks for the next target time and says when beacons were sent.
+    interval_ns : int
+        Time between target times, which are at its multiples, 0 left out.
+    config : BeaconConfig
+        Size and DTIM period.
+    air_ns : int, optional
+        Air time of a beacon, if not that of its size at the lowest basic rate.
+
+    Attributes
+    ----------
+    next_n, next_ns : int
+        Number and target time of the next beacon that has not been sent.
+    wanted_ns : int
+        The earliest target time for which somebody waits; `NEVER_NS` if nobody does.
+    late_ns : dict of int to int
+        How much later than its target time a beacon was sent, of those that were late.
+    """
+
+    def __init__(self, medium: Medium, interval_ns: int, config: BeaconConfig, air_ns: int | None = None) -> None:
+        self._medium = medium
+        self.interval_ns = interval_ns
+        self.config = config
+        self.air_ns = medium.phy.lowest_ns(config.size_bytes) if air_ns is None else air_ns
+        self.next_n, self.next_ns = 1, interval_ns
+        self.wanted_ns = NEVER_NS
+        self.late_ns: dict[int, int] = {}
+        self._listeners: dict[int, list[Listener]] = {}
+        medium.beacons = self
+
+    def is_dtim(self, n: int) -> bool:
+        """Return whether beacon `n` announces group frames."""
+        return n % self.config.dtim_period == 0
+
+    def next_dtim(self) -> int:
+        """Return the number of the next DTIM that has not been sent."""
+        period = self.config.dtim_period
+        return -(-self.next_n // period) * period
+
+    def listen(self, n: int, listener: Listener) -> None:
+        """Call `listener` with the instants at which beacon `n` begins and ends, when it has ended."""
+        if n < self.next_n:
+            raise ValueError(f"beacon {n} has been sent, the next is {self.next_n}")
+        self._listeners.setdefault(n, []).append(listener)
+        target = n * self.interval_ns
+        if target < self.wanted_ns:
+            self.wanted_ns = target
+            self._medium.plan_turn()
+
+    def start_ns(self, n: int) -> int:
+        """Return when beacon `n`, which has been sent, began."""
+        return n * self.interval_ns + self.late_ns.get(n, 0)
+
+    def heard_up_to(self, now_ns: int) -> int:
+        """Return the number of the last beacon that has ended by `now_ns`."""
+        last = self.next_n - 1
+        return last - 1 if last > 0 and self.start_ns(last) + self.air_ns > now_ns else last
+
+    def on_time(self, now_ns: int) -> int:
+        """Return how many beacons have their target times up to `now_ns`."""
+        return (now_ns - self.next_ns) // self.interval_ns + 1
+
+    def sent(self, count: int, start_ns: int) -> None:
+        """Note that so many beacons were sent, the first at `start_ns`; all after it were on time."""
+        n = self.next_n
+        if start_ns > self.next_ns:
+            self.late_ns[n] = start_ns - self.next_ns
+        self.next_n += count
+        self.next_ns = self.next_n * self.interval_ns
+        if self.wanted_ns < self.next_ns:
+            last = self.next_n - 1
+            listeners = self._listeners.pop(last)
+            self.wanted_ns = min(self._listeners, default=NEVER_NS)
+            if self.wanted_ns < NEVER_NS:
+                self.wanted_ns *= self.interval_ns
+            start = self.start_ns(last)
+            Occurrence(self._medium.env, start + self.air_ns, _tell, (listeners, start, start + self.air_ns))
+
+
+def _tell(event: Occurrence) -> None:
+    listeners, start, end = event._value
+    for listener in listeners:
+        listener(start, end)

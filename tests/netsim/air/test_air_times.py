@@ -1,0 +1,84 @@
+"""Air times, held against hand computation and against distances seen in captures of ns-3.44."""
+
+from itertools import pairwise
+
+import pytest
+
+from netsim.air.air_times import ACK_BYTES, CTS_BYTES, NULL_BYTES, PHYS, POLL_BYTES, RTS_BYTES, Phy
+
+
+def us(ns):
+    assert ns % 1000 == 0
+    return ns // 1000
+
+
+@pytest.mark.parametrize(("spec", "parts", "distance_us"), [
+    ("11b:11", (50, 966, 10, 248), 1274),
+    ("11g:54", (28, 186, 10, 34), 258),
+])  # fmt: skip
+def test_the_least_distance_between_data_frames_is_that_of_captures_of_ns_3(spec, parts, distance_us):
+    phy = Phy.parse(spec)
+    ours = tuple(us(ns) for ns in (phy.difs_ns, phy.data_ns(1064), phy.sifs_ns, phy.ack_ns))
+    assert ours == parts
+    assert sum(ours) == distance_us
+
+
+@pytest.mark.parametrize(("spec", "mpdu_bytes", "expected_us"), [
+    ("11b:1", 14, 192 + 112),
+    ("11b:11", 1536, 192 + 1118),  # 12288 / 11 is 1117.1, rounded up
+    ("11b:5.5", 100, 192 + 146),
+    ("11b-short:2", 14, 96 + 56),
+    ("11a:6", 14, 20 + 4 * 6),  # 16 + 112 + 6 = 134 bits, 24 a symbol
+    ("11a:54", 1536, 20 + 4 * 57),  # 12310 bits, 216 a symbol
+    ("11g:54", 1536, 20 + 4 * 57 + 6),
+    ("11n:65", 1064, 36 + 4 * 33 + 6),  # 8534 bits, 260 a symbol
+    ("11n:6.5", 14, 36 + 4 * 6 + 6),  # 134 bits, 26 a symbol
+])  # fmt: skip
+def test_an_air_time_is_the_one_computed_by_hand(spec, mpdu_bytes, expected_us):
+    assert us(Phy.parse(spec).data_ns(mpdu_bytes)) == expected_us
+
+
+@pytest.mark.parametrize(("spec", "control", "lowest"), [
+    ("11b:1", 1, 1), ("11b:11", 2, 1), ("11b-short:11", 2, 2), ("11a:6", 6, 6), ("11a:9", 6, 6), ("11a:18", 12, 6),
+    ("11g:54", 24, 6), ("11n:6.5", 6, 6), ("11n:65", 24, 6),
+])  # fmt: skip
+def test_answers_go_at_the_highest_basic_rate_not_above_the_data_and_beacons_at_the_lowest(spec, control, lowest):
+    phy = Phy.parse(spec)
+    assert (phy.control_mbps, phy.lowest_mbps) == (control, lowest)
+
+
+@pytest.mark.parametrize(("spec", "slot", "sifs", "difs", "cw_min", "eifs"), [
+    ("11b", 20, 10, 50, 31, 10 + 304 + 50), ("11g", 9, 10, 28, 15, 10 + 50 + 28), ("11a", 9, 16, 34, 15, 16 + 44 + 34),
+    ("11n", 9, 10, 28, 15, 10 + 50 + 28),
+])  # fmt: skip
+def test_spaces_and_windows_are_those_of_the_standard(spec, slot, sifs, difs, cw_min, eifs):
+    phy = Phy.parse(spec)
+    assert tuple(us(ns) for ns in (phy.slot_ns, phy.sifs_ns, phy.difs_ns)) == (slot, sifs, difs)
+    assert us(phy.pifs_ns) == sifs + slot
+    assert (phy.cw_min, phy.cw_max) == (cw_min, 1023)
+    assert us(phy.eifs_ns) == eifs
+    assert (ACK_BYTES, CTS_BYTES, RTS_BYTES, POLL_BYTES, NULL_BYTES) == (14, 14, 20, 20, 28)
+
+
+@pytest.mark.parametrize("kind", PHYS)
+def test_more_bytes_or_a_lower_rate_never_take_less_time(kind):
+    rates = PHYS[kind].rates_mbps
+    for slow, fast in pairwise(rates):
+        for size in (14, 28, 100, 1064, 1536, 2304):
+            assert Phy(kind=kind, rate_mbps=slow).data_ns(size) >= Phy(kind=kind, rate_mbps=fast).data_ns(size)
+            assert Phy(kind=kind, rate_mbps=fast).data_ns(size + 1) >= Phy(kind=kind, rate_mbps=fast).data_ns(size)
+
+
+def test_what_is_no_air_is_refused_with_the_rule_and_the_value():
+    for text, message in (
+        ("11x", "kind must be one of 11b, .* got '11x'"),
+        ("11g:7", "rate_mbps of 11g must be one of 6, 9, .* got 7"),
+        ("11g:", "KIND or KIND:RATE"),
+        ("11g:-6", "KIND or KIND:RATE"),
+        ("11b:fast", "KIND or KIND:RATE"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Phy.parse(text)
+    with pytest.raises(ValueError, match="cw_max must be at least cw_min"):
+        Phy(cw_max=3)
+    assert Phy.parse("11g").spec == "11g:54"
