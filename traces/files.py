@@ -13,9 +13,13 @@ import errno
 import io
 import lzma
 import os
+import re
+import secrets
+import stat
+import sys
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, BinaryIO, Protocol
 
@@ -111,30 +115,68 @@ def read_line(stream: BinaryIO, longest: int, path: str | os.PathLike[str], numb
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Write a file under a temporary name beside it; on success flush it to the disk and rename it.
+    """Write a file so that a reader sees all of it or none: under a temporary name beside it, synced, then renamed.
 
-    If the body raises, nothing is left behind and a previous file stays as it was.
+    If the body raises, nothing is left behind and a previous file stays as it was.  A symbolic link is followed: the
+    file it leads to is replaced.  What is no regular file (a device, a pipe, standard output) is opened and written.
+
+    Raises
+    ------
+    OSError
+        If it is a folder or cannot be written; the error names it.
     """
-    target = Path(path)
-    if target.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "is a folder, a file name is needed", str(target))
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    target = Path(os.path.realpath(path))
     try:
-        file = temporary.open("xb")
-    except OSError as error:
-        error.filename = str(target)  # the name the caller knows
+        if _is_special(path):
+            with _opened(path) as file:
+                yield file
+            return
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "is a folder, a file name is needed", str(path))
+        temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
+        try:
+            with temporary.open("xb") as file:
+                if target.exists():
+                    temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(target)
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink()
+            raise
+    except OSError as error:  # of a full disk it has no name, of a missing folder that of the temporary file
+        if error.filename is None or str(error.filename).endswith(".tmp"):
+            error.filename, error.filename2 = os.fspath(path), None
         raise
+
+
+def _is_special(path: str | os.PathLike[str]) -> bool:
+    """Tell what is no regular file, or is a file that is open already (``/dev/stdout``), from a name to be written."""
     try:
-        with file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    except BaseException as error:
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename is None:  # a full disk, say
-            error.filename = str(target)
-        raise
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return _descriptor(path) is not None or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
+    descriptor = _descriptor(path)
+    if descriptor is None:
+        return Path(path).open("wb")
+    sys.stdout.flush()
+    return os.fdopen(os.dup(descriptor), "wb")
+
+
+def _descriptor(path: str | os.PathLike[str]) -> int | None:
+    """Return the number of the open file that a path such as ``/dev/stdout`` or ``/dev/fd/3`` names, or None."""
+    name = _DESCRIPTORS.get(os.fspath(path), os.fspath(path))
+    found = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d{1,9})", name)
+    return int(found[1]) if found else None
+
+
+_DESCRIPTORS = {"/dev/stdin": "/dev/fd/0", "/dev/stdout": "/dev/fd/1", "/dev/stderr": "/dev/fd/2"}
 
 
 class Source(Protocol):

@@ -17,6 +17,8 @@ from typing import Any
 
 import click
 
+from experiments.study.interruptions import SIGNALS, Interrupted
+
 __all__ = ["COMMANDS", "main"]
 
 # name -> (module, attribute, one line of help); a new command is one more line, added once its module exists
@@ -36,11 +38,15 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
 }
 
 BAD_INPUT = 2
-INTERRUPTED = 130  # 128 + SIGINT, what a shell expects
 
 
 class _Interruption(click.ClickException):
-    """Ctrl-C, with what is kept as its message."""
+    """Ctrl-C or another signal to stop, with what is kept as its message."""
+
+    def __init__(self, stopped: KeyboardInterrupt) -> None:
+        found = stopped if isinstance(stopped, Interrupted) else Interrupted(str(stopped))
+        super().__init__(str(found) or f"{found.word}, nothing was written")
+        self.status = found.status
 
 
 class _Program(click.Group):
@@ -73,7 +79,7 @@ class _Program(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:  # here, because click would forget what it says
-            raise _Interruption(str(error) or "interrupted, nothing was written") from None
+            raise _Interruption(error) from None
         except EOFError as error:
             raise click.ClickException(str(error)) from None
 
@@ -84,7 +90,9 @@ class _Program(click.Group):
         if not standalone:
             return super().main(args, standalone_mode=False, **extra)
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, _interrupt)
+            for number in SIGNALS:
+                if signal.getsignal(number) is not signal.SIG_IGN or number == signal.SIGINT:  # as nohup leaves SIGHUP
+                    signal.signal(number, _interrupt)
         try:
             status = super().main(args, standalone_mode=False, **extra)
             sys.stdout.flush()
@@ -95,9 +103,9 @@ class _Program(click.Group):
             status = error.exit_code
         except click.ClickException as error:
             _complain(error.format_message())
-            status = INTERRUPTED if isinstance(error, _Interruption) else BAD_INPUT
+            status = error.status if isinstance(error, _Interruption) else BAD_INPUT
         except click.Abort:
-            status = INTERRUPTED
+            status = Interrupted().status
         except BrokenPipeError:  # the reader of our output has gone: nobody is left to tell
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             status = 1
@@ -109,17 +117,18 @@ class _Program(click.Group):
         sys.exit(status if isinstance(status, int) else 0)
 
 
-def _interrupt(number: int, frame: Any) -> None:
-    """Raise KeyboardInterrupt, or end at once while a kernel is compiled: the compiler would lose or mistake it."""
+def _interrupt(number: int, _frame: Any) -> None:
+    """Raise `Interrupted`, or end at once while a kernel is compiled: the compiler would lose or mistake it."""
+    stopped = Interrupted("", number)
     compiler = sys.modules.get("numba.core.compiler_lock")
     if compiler is not None and compiler.global_compiler_lock.is_locked():
         from multiprocessing import active_children
 
         for worker in active_children():
             worker.terminate()
-        os.write(2, b"lpsm: interrupted while compiling; what was finished before is kept\n")
-        os._exit(INTERRUPTED)
-    raise KeyboardInterrupt
+        os.write(2, f"lpsm: {stopped.word} while compiling; what was finished before is kept\n".encode())
+        os._exit(stopped.status)
+    raise stopped
 
 
 def _complain(message: str) -> int:

@@ -65,13 +65,13 @@ def compare(
     from experiments.report.comparison import plain
     from experiments.study import sweep
     from experiments.study.compare import compare as aggregate
-    from experiments.study.run import default_jobs, progress, run
+    from experiments.study.executor import checked_jobs
+    from experiments.study.progress import progress
+    from experiments.study.run import run
     from experiments.study.store import Store
 
     config = configuration(model, SETTINGS if preset == "thesis" else None)
-    jobs = default_jobs() if jobs is None else jobs
-    if jobs < 1:
-        raise ValueError(f"jobs must be at least 1, got {jobs}")
+    jobs = checked_jobs(jobs)
     check_report(report, out)
     if trace is None:
         if member is not None:
@@ -135,8 +135,8 @@ def _recorded(
     trace: Path, member: str | None, seed: int, skip_damaged: bool
 ) -> tuple[list[Generated | Recorded], dict[str, Any]]:
     import traces
-    from experiments.study.run import progress
-    from experiments.study.store import content_digest
+    from experiments.study.files import content_digest
+    from experiments.study.progress import progress
     from experiments.study.sweep import Recorded
 
     if seed < 0:

@@ -53,14 +53,14 @@ def doctor(as_json: bool) -> None:
 def _found() -> dict[str, Any]:
     import platform
 
-    from experiments.study.run import default_jobs
+    from experiments.study.executor import checked_jobs
 
     data = _data_folder()
     return {
         "lpsm": _version("lpsm"),
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
-        "processors": default_jobs(),
+        "processors": checked_jobs(None),
         "libraries": {name: _version(name) for name in LIBRARIES},
         "extras": {name: _version(name) or f"not installed, lpsm[{extra}]" for name, extra in EXTRAS.items()},
         "compiled_code": _compiled(),

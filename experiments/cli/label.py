@@ -60,7 +60,7 @@ def label(
     from experiments.report.comparison import plain
     from experiments.report.label import label_text, mapping_text
     from experiments.study import label as study
-    from experiments.study.run import progress
+    from experiments.study.progress import progress
     from lpsm import samplers
 
     keys = samplers.keys()
@@ -107,7 +107,7 @@ def _stream(
 ) -> tuple[Stream, str]:
     """Return the stream, and the digest of what it was read from."""
     from experiments import datasets
-    from experiments.study.store import content_digest
+    from experiments.study.files import content_digest
 
     if rows is not None and rows < 1:
         raise ValueError(f"rows must be at least 1, got {rows}")

@@ -45,7 +45,7 @@ def pages(
     HTTP, or a table of time and bytes; plain or packed with gzip or xz.
     """
     import traces
-    from experiments.study.store import refuse_overwriting
+    from experiments.study.files import refuse_overwriting
 
     refuse_overwriting([trace], [out])
     gaps = {"same_server_gap_s": same_server_gap, "other_server_gap_s": other_server_gap}

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-import signal
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,14 +15,13 @@ from experiments.cli.reporting import check_report, command_line, report_option
 
 if TYPE_CHECKING:
     import netsim
-    from experiments.study.parts import Parts
+    from experiments.study.store import Store
 
 __all__ = ["population"]
 
 POLICIES = "none,psm,bsd:1,lpsm:log"
 PICTURES = ("saving", "slowdown", "users")
 FILES = ("population.txt", "summary.csv", "by-activity.csv", *(f"{name}.{kind}" for name in PICTURES for kind in ("png", "svg")))  # fmt: skip  # noqa: E501
-TERMINATED = 143  # 128 + SIGTERM, what a shell expects
 
 
 @click.command()
@@ -71,10 +66,9 @@ def population(
     import netsim
     import traces
     from experiments.study import population as study
-    from experiments.study.cluster import is_cluster, workers
-    from experiments.study.parts import Parts
-    from experiments.study.run import Interrupted, default_jobs
-    from experiments.study.store import content_digest
+    from experiments.study.executor import checked_jobs, is_cluster, workers
+    from experiments.study.files import content_digest
+    from experiments.study.store import Store
 
     config = configuration(model)
     check_report(report, out, inside=False)
@@ -82,8 +76,8 @@ def population(
     on_cluster = is_cluster(scheduler)
     if on_cluster and jobs is not None:
         raise ValueError(f"jobs are for this machine, {scheduler} has workers of its own")
-    jobs = default_jobs() if jobs is None else jobs
-    for name, value, least in (("jobs", jobs, 1), ("seed", seed, 0), ("pages-per-task", pages_per_task, 1)):
+    jobs = checked_jobs(jobs)
+    for name, value, least in (("seed", seed, 0), ("pages-per-task", pages_per_task, 1)):
         if value < least:
             raise ValueError(f"{name} must be at least {least}, got {value}")
     study.check(names, config)
@@ -98,29 +92,13 @@ def population(
     if on_cluster:
         with workers(scheduler, jobs):
             pass
-    with _terminations() as terminated:
-        parts = Parts(out, "population", settings, FILES, resume=resume)
-        kept = len(parts.whole)
-        try:
-            program = parts.manifest["source_sha256"] if on_cluster else None
-            wanted = _run(parts, trace, traffic, names, config, pages_per_task, program, scheduler, jobs)
-            static = netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns)
-            text, data = _write(parts, names, by, report, static)
-            parts.finish(wanted)
-        except KeyboardInterrupt:
-            message = f"{'terminated' if terminated else 'interrupted'}; {parts.give_up()}"
-            if terminated:
-                click.echo(f"lpsm: {message}", err=True)
-                click.get_current_context().exit(TERMINATED)
-            raise Interrupted(message) from None
-        except ValueError:
-            parts.close()
-            if not kept:  # what is wrong with the input stays wrong
-                parts.remove()
-            raise
-        except OSError as error:
-            where = f"{error.filename}: " if error.filename is not None else ""
-            raise OSError(f"{where}{error.strerror or error}; {parts.give_up()}") from None
+    store = Store(out, "population", settings, parts="users", beside=FILES, resume=resume)
+    with store.giving_up(input_is_right=bool(store.finished)):
+        program = store.manifest["source_sha256"] if on_cluster else None
+        wanted = _run(store, trace, traffic, names, config, pages_per_task, program, scheduler, jobs)
+        static = netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns)
+        text, data = _write(store, names, by, report, static)
+        store.publish(wanted)
     if as_json:
         click.echo(json.dumps({**settings, **data}))
     else:
@@ -129,7 +107,7 @@ def population(
 
 
 def _run(
-    parts: Parts,
+    store: Store,
     trace: Path,
     traffic: dict[str, Any],
     policies: tuple[str, ...],
@@ -142,8 +120,8 @@ def _run(
     """Compute what is missing; return the names of all parts."""
     import traces
     from experiments.study import population as study
-    from experiments.study.cluster import stream, workers
-    from experiments.study.run import progress
+    from experiments.study.executor import stream, workers
+    from experiments.study.progress import progress
 
     report = traces.Report()
     on_cluster = program is not None
@@ -157,7 +135,7 @@ def _run(
         def missing() -> Iterator[tuple[str, study.Task]]:
             for number, task in enumerate(cut):
                 names.append(f"part-{number:06d}.parquet")
-                if parts.has(names[-1]):
+                if store.has(names[-1]):
                     advance()
                     continue
                 if task.twin and not on_cluster:  # once here, rather than in every process
@@ -167,7 +145,7 @@ def _run(
                 yield names[-1], task
 
         def accept(name: str, content: bytes) -> None:
-            parts.keep(name, content)
+            store.keep(name, content)
             advance()
 
         stream(study.compute, missing(), pool, accept)
@@ -179,49 +157,30 @@ def _run(
 
 
 def _write(
-    parts: Parts, policies: tuple[str, ...], by: str, report: Path | None, psm: str
+    store: Store, policies: tuple[str, ...], by: str, report: Path | None, psm: str
 ) -> tuple[str, dict[str, Any]]:
     from experiments.figures.population import by_user, saving, slowdown
     from experiments.figures.style import pictures
     from experiments.report.comparison import plain
     from experiments.report.population import population_text
+    from experiments.study.files import write_file
     from experiments.study.population_summary import by_activity, read, summary
-    from experiments.study.store import csv_text, write_file
 
-    table = read(parts.files())
+    table = read(store.files())
     whole, quarters = summary(table, policies, psm), by_activity(table, policies)
     text = population_text(whole, quarters, f"{whole['users'].iloc[0]} {by}s, {whole['pages'].iloc[0]} pages", by, psm)
-    parts.write("summary.csv", csv_text(whole))
-    parts.write("by-activity.csv", csv_text(quarters))
+    store.write_frame("summary.csv", whole)
+    store.write_frame("by-activity.csv", quarters)
     listed = list(policies)
     drawn = (saving(table, listed, by, psm), slowdown(table, listed, by), by_user(table, listed, by))
     for name, figure in zip(PICTURES, drawn, strict=True):
         for file, content in pictures(name, figure).items():
-            parts.write(file, content)
-    parts.write("population.txt", text + "\n")
+            store.write(file, content)
+    store.write("population.txt", text + "\n")
     if report is not None:
         from experiments.report.html import render
         from experiments.report.html_population import population_page
 
-        laid_out = population_page(table, whole, quarters, listed, by, command=command_line(), manifest=parts.manifest)
+        laid_out = population_page(table, whole, quarters, listed, by, command=command_line(), manifest=store.manifest)
         write_file(report, render(laid_out))
     return text, {"users": int(whole["users"].iloc[0]), "summary": plain(whole), "by_activity": plain(quarters)}
-
-
-@contextmanager
-def _terminations() -> Iterator[list[int]]:
-    """Let SIGTERM end the program as Ctrl-C does; the list says whether it came."""
-    came: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield came
-        return
-
-    def handle(number: int, _frame: FrameType | None) -> None:
-        came.append(number)
-        raise KeyboardInterrupt
-
-    previous = signal.signal(signal.SIGTERM, handle)
-    try:
-        yield came
-    finally:
-        signal.signal(signal.SIGTERM, previous)

@@ -66,8 +66,9 @@ def replay(
     """
     import traces
     from experiments.report.comparison import plain
+    from experiments.study.files import content_digest
     from experiments.study.replay import ReplayConfig, details
-    from experiments.study.store import Store, content_digest
+    from experiments.study.store import Store
 
     config = ReplayConfig(
         times_ms=_times(times), gamma=gamma, energy=energy, rounding_ms=rounding, horizon=horizon, max_idle_s=max_idle
@@ -139,8 +140,8 @@ def _replay_all(
 ) -> tuple[list[dict[str, Any]], tuple[str, list[Request]]]:
     from itertools import chain
 
+    from experiments.study.progress import progress
     from experiments.study.replay import rounds, totals
-    from experiments.study.run import progress
 
     rows: list[dict[str, Any]] = []
     chosen: tuple[str, list[Request]] | None = None

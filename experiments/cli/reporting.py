@@ -52,7 +52,7 @@ def check_report(report: Path | None, out: Path, *, inside: bool = True) -> None
 
 def deliver(store: Store, report: Path | None, page: Callable[[], str]) -> None:
     """Finish the folder of results and write the page: into the folder (and its manifest), or where it is wanted."""
-    from experiments.study.store import write_file
+    from experiments.study.files import write_file
 
     if report is not None:
         path = Path(os.path.abspath(report))

@@ -59,14 +59,12 @@ def reproduce(
         raise ValueError("say what to reproduce: a name of `lpsm reproduce --list`, a paper, or all")
     from experiments.papers import archive
     from experiments.report.results import HEADING, results_markdown, results_text
-    from experiments.study.run import default_jobs
-    from experiments.study.store import write_file
+    from experiments.study.executor import checked_jobs
+    from experiments.study.files import write_file
 
     chosen = choose(what)
     check_report(report, out, inside=False)
-    jobs = default_jobs() if jobs is None else jobs
-    if jobs < 1:
-        raise ValueError(f"jobs must be at least 1, got {jobs}")
+    jobs = checked_jobs(jobs)
     page = out / "RESULTS.md"
     if page.exists() and not page.read_text(errors="replace").startswith(HEADING):
         raise ValueError(f"{page} was not written by lpsm reproduce; choose another --out")

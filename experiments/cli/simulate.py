@@ -52,8 +52,8 @@ def simulate(
     import netsim
     import traces
     from experiments.quantities import BASELINE, ENERGY_PARTS, run_row
-    from experiments.study.run import progress
-    from experiments.study.store import columns_text, csv_text, refuse_overwriting, write_file
+    from experiments.study.files import columns_text, csv_text, refuse_overwriting, write_file
+    from experiments.study.progress import progress
 
     refuse_overwriting([workload], [out, polls, intervals])
     config = configuration(model)

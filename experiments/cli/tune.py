@@ -69,7 +69,9 @@ def tune(
     from experiments.report.comparison import plain
     from experiments.report.tune import recommendation_text, tuning_text
     from experiments.study import sweep
-    from experiments.study.run import default_jobs, progress, run
+    from experiments.study.executor import checked_jobs
+    from experiments.study.progress import progress
+    from experiments.study.run import run
     from experiments.study.store import Store
     from experiments.study.tune import CANDIDATES, Rule, units
     from experiments.study.tune import tune as choose
@@ -77,9 +79,7 @@ def tune(
     rule = Rule(max_slowdown=max_slowdown, battery_mwh=battery_mwh)
     config = configuration(model)
     check_report(report, out)
-    jobs = default_jobs() if jobs is None else jobs
-    if jobs < 1:
-        raise ValueError(f"jobs must be at least 1, got {jobs}")
+    jobs = checked_jobs(jobs)
     if seed < 0:
         raise ValueError(f"seed must be at least 0, got {seed}")
     names = CANDIDATES if policies is None else [name for name in policies.split(",") if name.strip()]
@@ -150,8 +150,8 @@ def _recorded(
     traffic: tuple[Path, ...], member: str | None, seed: int, skip_damaged: bool
 ) -> tuple[list[Generated | Recorded], dict[str, Any]]:
     import traces
-    from experiments.study.run import progress
-    from experiments.study.store import content_digest
+    from experiments.study.files import content_digest
+    from experiments.study.progress import progress
     from experiments.study.sweep import Recorded
 
     workloads: list[Generated | Recorded] = []

@@ -20,8 +20,9 @@ import pandas as pd
 
 from experiments.figures.style import pictures
 from experiments.papers.registry import Experiment, Record, Setup, all_experiments
+from experiments.study.files import source_digest
 from experiments.study.run import run
-from experiments.study.store import Store, source_digest
+from experiments.study.store import Store
 
 __all__ = ["Result", "collect", "folder_of", "reproduce", "results"]
 

@@ -26,7 +26,7 @@ import pandas as pd
 
 from experiments.quantities import Quantity
 from experiments.report.text import cell
-from experiments.study.store import csv_text
+from experiments.study.files import csv_text
 
 __all__ = ["Chart", "Page", "Table", "plotly_library", "render"]
 

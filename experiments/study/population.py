@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 import netsim
 import traces
 from experiments.quantities import BASELINE, ENERGIES, run_row
-from experiments.study.store import source_digest
+from experiments.study.files import source_digest
 from netsim.express import NotCoveredError, is_ready, why_not
 from netsim.policies import make
 

@@ -1,19 +1,21 @@
 """Where results go: a folder that is either whole or not there.
 
-A study writes into `NAME.partial` beside the folder it was asked for.  Finished parts
-are lines of a journal there, so that an interrupted study goes on where it stopped;
-when everything is written the folder takes its name in one step.  A folder carries a
-manifest that says which command made it, with which configuration and libraries, and
-the digest of every file.  Nothing in a folder depends on when, where or
-by how many processes it was made.
+Files grow in ``NAME.partial`` beside the folder that is wanted, and when all are written the folder takes its name in
+one step.  A manifest says from the start which command makes it, with which configuration and libraries, and at the
+end the digest of every file.  Nothing in a folder depends on when, where or by how many processes it was made.
+A journal holds what is finished, a line each, so that what was stopped, by whatever, goes on where it was.
 
-A folder is replaced only if its manifest is of the same command and lists all it holds:
-what somebody else put there is never deleted.
+There are two kinds.  In one, a line of the journal is the result of a task, the same command goes on by itself, and
+what another configuration or program left behind is computed anew.  In the other, made for results that do not fit
+into memory (`parts`), each task is a file and a line says its digest; going on is asked for (`resume`) and checked,
+and files grow where they are wanted unless finished results are there already.
+
+A folder is replaced only if its manifest is of the same command and lists all it holds: what somebody else put there
+is never deleted.
 """
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import os
@@ -21,167 +23,44 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
-from io import StringIO
-from itertools import repeat
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
+
+from experiments.study.files import (
+    append_line,
+    csv_text,
+    file_digest,
+    refuse_file,
+    replace_folder,
+    source_digest,
+    write_file,
+)
+from experiments.study.interruptions import Interrupted
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "Store",
-    "append_line",
-    "columns_text",
-    "content_digest",
-    "csv_text",
-    "replace_folder",
-    "source_digest",
-    "write_file",
-]
+__all__ = ["JOURNAL", "LIBRARIES", "MANIFEST", "Store", "configuration_digest", "journal_of"]
 
 MANIFEST = "manifest.json"
 JOURNAL = "finished.jsonl"
 LIBRARIES = ("lpsm", "matplotlib", "numba", "numpy", "pandas", "scipy", "simpy")
-PACKAGES = ("experiments", "lpsm", "netsim", "traces")
 
 
-def refuse_overwriting(read: Iterable[Path], written: Iterable[Path | None]) -> None:
-    """Refuse to write over what is read, two results into one file, or below a file.
-
-    Raises
-    ------
-    ValueError
-        Naming the file.
-    """
-    taken = {path.resolve() for path in read}
-    for path in written:
-        if path is None:
-            continue
-        if path.resolve() in taken:
-            raise ValueError(
-                f"an output must be a file of its own, got {path}, which is also read or written otherwise"
-            )
-        taken.add(path.resolve())
-        refuse_file(path.parent)
+def configuration_digest(configuration: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a configuration, plain JSON data, whatever the order of its keys."""
+    return hashlib.sha256(json.dumps(configuration, sort_keys=True).encode()).hexdigest()
 
 
-def refuse_file(folder: Path) -> None:
-    """Refuse an output folder that is a file, or would lie below one.
-
-    Raises
-    ------
-    ValueError
-        Naming the file.
-    """
-    found = next((path for path in (folder, *folder.parents) if path.exists()), None)
-    if found is not None and not found.is_dir():
-        raise ValueError(f"the output must be a folder, {found} is a file")
-
-
-def write_file(path: Path, content: str | bytes) -> None:
-    """Write a file so that a reader sees all of it or none: temporary name, fsync, rename.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; nothing is left behind.
-    """
-    data = content.encode() if isinstance(content, str) else content
-    if path.is_dir():
-        raise IsADirectoryError(21, "is a folder, a file name is needed", str(path))
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        _remove_file(temporary)
-        raise OSError(error.errno, error.strerror, str(path)) from None
-    except BaseException:
-        _remove_file(temporary)
-        raise
-
-
-def append_line(file: IO[str], line: str) -> None:
-    """Append a line to an open file: when this returns, it is on the disk.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; a part of it may be.
-    """
-    try:
-        file.write(line + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, file.name) from None
-
-
-def replace_folder(made: Path, folder: Path) -> None:
-    """Give a finished folder its name; what had that name is removed afterwards.
-
-    Raises
-    ------
-    OSError
-        If one of them cannot be renamed.
-    """
-    old = folder.with_name(f".{folder.name}.replaced")
-    if folder.exists():
-        shutil.rmtree(old, ignore_errors=True)
-        folder.rename(old)
-    made.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def csv_text(frame: pd.DataFrame) -> str:
-    """Return the frame as CSV: times (`.._s`) to the nanosecond, other floats so that they read back exactly."""
-    import pandas as pd
-
-    printed = frame.copy()
-    for name in printed.columns:
-        if name.endswith("_s") and pd.api.types.is_float_dtype(printed[name]):
-            printed[name] = [f"{value:.9f}" if value == value else "" for value in printed[name]]
-    return str(printed.to_csv(index=False, lineterminator="\n"))
-
-
-def columns_text(columns: Mapping[str, Any], n_rows: int) -> str:
-    """Return `csv_text` of columns without a frame: arrays or lists without gaps, or one text for all rows."""
-    printed = []
-    for name, column in columns.items():
-        values = repeat(column, n_rows) if isinstance(column, str) else getattr(column, "tolist", lambda c=column: c)()
-        printed.append([f"{value:.9f}" for value in values] if name.endswith("_s") else values)
-    text = StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(columns)
-    rows.writerows(zip(*printed, strict=True))
-    return text.getvalue()
-
-
-def source_digest() -> str:
-    """Return the SHA-256 of the program's own Python files: parts made by different programs are never mixed."""
-    root = Path(__file__).resolve().parents[2]
-    digest = hashlib.sha256()
-    for package in PACKAGES:
-        for path in sorted((root / package).rglob("*.py")):
-            digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
-
-
-def content_digest(path: Path) -> str:
-    """Return the SHA-256 of a file, or of the names and contents of a folder's files: what a result was made from."""
-    digest = hashlib.sha256()
-    for file in [path] if path.is_file() else sorted(found for found in path.rglob("*") if found.is_file()):
-        if file != path:
-            digest.update(file.relative_to(path).as_posix().encode() + b"\0")
-        with file.open("rb") as stream:
-            while block := stream.read(1 << 20):
-                digest.update(block)
-    return digest.hexdigest()
+def journal_of(folder: Path) -> dict[str, Any]:
+    """Return what the journal of a folder holds; a line that is not whole counts for nothing."""
+    path = folder / JOURNAL
+    found: dict[str, Any] = {}
+    for line in path.read_text(errors="replace").splitlines() if path.exists() else ():
+        with suppress(ValueError):
+            key, value = json.loads(line)
+            found[str(key)] = value
+    return found
 
 
 class Store:
@@ -195,43 +74,97 @@ class Store:
         The command that makes them, such as ``"compare"``.
     configuration : mapping
         Everything that decides the results, as plain JSON data.
+    parts : str
+        The folder below it that holds a file for each task; empty if results of tasks are kept in the journal.
+    beside : iterable of str
+        With `parts`: names of the files that are written beside them.
+    resume : bool
+        With `parts`: go on with what is there; otherwise a finished result of the same command is replaced, once this
+        one is whole, and an unfinished one refused.
+
+    Attributes
+    ----------
+    folder, partial : Path
+        Where the results are wanted, and where they grow until the end.
+    finished : dict
+        What need not be computed again: key to result, or with `parts` name to digest.
 
     Raises
     ------
     ValueError
-        If `folder` holds something this command did not make.
+        If `folder` holds something this command did not make, or what cannot be gone on with.
     OSError
         If it cannot be written.
     """
 
-    def __init__(self, folder: Path, command: str, configuration: Mapping[str, Any]) -> None:
-        self.folder = Path(os.path.realpath(folder))
-        self.partial = self.folder.with_name(self.folder.name + ".partial")
+    def __init__(
+        self,
+        folder: Path,
+        command: str,
+        configuration: Mapping[str, Any],
+        *,
+        parts: str = "",
+        beside: Iterable[str] = (),
+        resume: bool = True,
+    ) -> None:
+        self.folder = self.partial = Path(os.path.realpath(folder))
+        self._parts, self._beside = parts, frozenset(beside)
+        plain = json.loads(json.dumps(configuration))
+        libraries = (*LIBRARIES, "pyarrow") if parts else LIBRARIES
         self.manifest: dict[str, Any] = {
-            "command": command,
-            "configuration": json.loads(json.dumps(configuration)),
-            "versions": {name: version(name) for name in LIBRARIES},
-        }
+            "command": command, "configuration": plain, "versions": {name: version(name) for name in libraries},
+        }  # fmt: skip
         self._unfinished = {**self.manifest, "source_sha256": source_digest()}
-        self._check_replaceable(self.folder)
-        self._check_replaceable(self.partial)
+        if parts:
+            self._unfinished["configuration_sha256"] = configuration_digest(plain)
+            self.manifest = dict(self._unfinished)
+        growing = self.folder.with_name(self.folder.name + ".partial")
+        earlier, unfinished = self._manifest_of(self.folder), self._manifest_of(growing)
+        if unfinished is not None and "files" in unfinished:  # stopped just before it took its name
+            replace_folder(growing, self.folder)
+            earlier, unfinished = unfinished, None
+        if not parts or unfinished is not None or (earlier is not None and not resume):
+            self.partial = growing
+        found = unfinished if self.partial == growing else earlier
         self.finished: dict[str, Any] = {}
-        if self.partial.exists():
-            self._resume()
+        if parts:
+            self._check_resumable(earlier, unfinished, resume)
+            if found is not None:
+                self._keep_whole({**found.get("files", {}), **journal_of(self.partial)})
+        elif found == self._unfinished:
+            self.finished = journal_of(self.partial)
+        elif found is not None:  # of another configuration or program
+            shutil.rmtree(self.partial)
         try:
-            if not self.partial.exists():
-                self.partial.mkdir(parents=True)
-                write_file(self.partial / MANIFEST, _json(self._unfinished))
+            self.partial.mkdir(parents=True, exist_ok=True)
+            write_file(self.partial / JOURNAL, "".join(json.dumps(item) + "\n" for item in self.finished.items()))
+            write_file(self.partial / MANIFEST, _json(self._unfinished))
             self._journal = (self.partial / JOURNAL).open("a")
         except OSError:
             if not self.finished:
-                shutil.rmtree(self.partial, ignore_errors=True)
+                self._remove()
             raise
+        self._found = len(self.finished)
 
-    def keep(self, key: str, part: Any) -> None:
-        """Keep one finished part (JSON data) at once, so that an interruption does not lose it."""
-        append_line(self._journal, json.dumps([key, part]))
-        self.finished[key] = part
+    def keep(self, key: str, result: Any) -> None:
+        """Keep what is finished: a result (JSON data), or with `parts` the content of a file, by its name.
+
+        When this returns, it is on the disk, and no interruption loses it.
+        """
+        if self._parts:
+            key = f"{self._parts}/{key}"
+            write_file(self.partial / key, result)
+            result = hashlib.sha256(result).hexdigest()
+        append_line(self._journal, json.dumps([key, result]))
+        self.finished[key] = result
+
+    def has(self, name: str) -> bool:
+        """Say whether the file of a task is there and whole."""
+        return f"{self._parts}/{name}" in self.finished
+
+    def files(self) -> list[Path]:
+        """Return the files of the tasks, in the order of their names."""
+        return [self.partial / name for name in sorted(self.finished)]
 
     def write(self, name: str, content: str | bytes) -> None:
         """Add a result file."""
@@ -241,27 +174,40 @@ class Store:
         """Add a result table as CSV."""
         self.write(name, csv_text(frame))
 
-    def publish(self) -> None:
+    def publish(self, wanted: Iterable[str] = ()) -> None:
         """Finish: list the files in the manifest, and give the folder its name, replacing an older result.
+
+        Parameters
+        ----------
+        wanted : iterable of str
+            With `parts`: the names of those that are results; others are removed.
 
         Raises
         ------
         OSError
             If it cannot be written, or somebody has meanwhile put something where it is wanted.
         """
-        try:
-            self._check_replaceable(self.folder)
-        except ValueError as error:
-            raise OSError(str(error)) from None
+        if self.partial != self.folder:
+            try:
+                self._manifest_of(self.folder)
+            except ValueError as error:
+                raise OSError(str(error)) from None
+        if self._parts:
+            for name in set(self.finished) - {f"{self._parts}/{name}" for name in wanted}:
+                (self.partial / name).unlink()
+                del self.finished[name]
+            written = [name for name in self._beside if (self.partial / name).exists()]
+            digests = {**self.finished, **{name: file_digest(self.partial / name) for name in written}}
+        else:
+            written = [path.name for path in self.partial.iterdir() if path.name not in (MANIFEST, JOURNAL)]
+            digests = {name: file_digest(self.partial / name) for name in written}
         self._journal.close()
-        digests = {
-            path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in sorted(self.partial.iterdir())
-            if path.name not in (MANIFEST, JOURNAL)
-        }
         write_file(self.partial / MANIFEST, _json({**self.manifest, "files": digests}))
         (self.partial / JOURNAL).unlink()
-        replace_folder(self.partial, self.folder)
+        if self.partial != self.folder:
+            replace_folder(self.partial, self.folder)
+            if self._parts:
+                self.partial = self.folder
 
     @contextmanager
     def giving_up(self, *, input_is_right: bool = False) -> Iterator[None]:
@@ -275,16 +221,14 @@ class Store:
         Raises
         ------
         Interrupted
-            On Ctrl-C.
+            On Ctrl-C, or another signal that asks to stop.
         OSError
             If a file cannot be read or written, because the disk is full, say.
         """
-        from experiments.study.run import Interrupted  # here, as single files are written without running tasks
-
         try:
             yield
         except KeyboardInterrupt as interruption:
-            raise Interrupted(f"{str(interruption) or 'interrupted'}; {self.abandon()}") from None
+            raise Interrupted.saying(f"; {self.abandon()}", interruption) from None
         except FileNotFoundError:  # of the input, and its name says which
             self.abandon()
             raise
@@ -299,58 +243,114 @@ class Store:
             raise
 
     def abandon(self, *, keep: bool = True) -> str:
-        """Give up: remove what is unfinished, except (with `keep`) parts that can be used again; say what is kept."""
+        """Give up: remove what is unfinished, except (with `keep`) what can be used again; say what is kept.
+
+        What an earlier run of a store of parts finished is kept in any case.
+        """
         with suppress(OSError):  # on a full disk, what was buffered was not promised
             self._journal.close()
-        if not (keep and self.finished):
+        if self._parts:
+            kept = len(journal_of(self.partial)) if (self.partial / JOURNAL).exists() else len(self.finished)
+            if kept and (keep or self._found):
+                return f"{kept} finished tasks are kept in {self.partial}, and --resume goes on from there"
+        elif keep and self.finished:
+            if not (self.partial / JOURNAL).exists():
+                return f"the results are in {self.partial}"
+            for path in self.partial.iterdir():
+                if path.name not in (MANIFEST, JOURNAL):
+                    with suppress(OSError):
+                        path.unlink()
+            return f"what was finished is kept in {self.partial}, and the same command goes on from there"
+        self._remove()
+        return "nothing is kept"
+
+    def _remove(self) -> None:
+        """Remove everything of ours, and the folder if nothing else is in it."""
+        if not self._parts:
             shutil.rmtree(self.partial, ignore_errors=True)
-            return "nothing is kept"
-        if not (self.partial / JOURNAL).exists():
-            return f"the results are in {self.partial}"
-        for path in self.partial.iterdir():
-            if path.name not in (MANIFEST, JOURNAL):
-                _remove_file(path)
-        return f"what was finished is kept in {self.partial}, and the same command goes on from there"
-
-    def _resume(self) -> None:
-        manifest = json.loads((self.partial / MANIFEST).read_text())
-        if manifest != self._unfinished:  # of another configuration or program
-            shutil.rmtree(self.partial)
             return
-        journal = self.partial / JOURNAL
-        text = journal.read_text() if journal.exists() else ""
-        whole = text[: text.rfind("\n") + 1]  # the last line may have been cut off
-        self.finished = dict(json.loads(line) for line in whole.splitlines())
-        write_file(journal, whole)
+        for path in self._ours(self.partial, None):
+            path.unlink(missing_ok=True)
+        for folder in (self.partial / self._parts, self.partial):
+            with suppress(OSError):
+                folder.rmdir()
 
-    def _check_replaceable(self, folder: Path) -> None:
+    def _manifest_of(self, folder: Path) -> dict[str, Any] | None:
+        """Return the manifest of what a folder holds, if that is all ours, or None if there is nothing."""
         command = self.manifest["command"]
         refuse_file(folder)
-        if not folder.exists():
-            return
-        present = {path.name for path in folder.iterdir()}
-        if not present:
-            folder.rmdir()
-            return
+        if not folder.exists() or not any(folder.iterdir()):
+            return None
+        if not (folder / MANIFEST).exists() and all(_is_scaffold(path) for path in folder.iterdir()):
+            return None  # stopped before anything was made, or after it was removed
         try:
-            manifest = json.loads((folder / MANIFEST).read_text())
+            manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
             same = manifest["command"] == command
-            files = set(manifest.get("files", present)) | {MANIFEST}
         except (OSError, ValueError, KeyError, TypeError):
-            same, files = False, set()
+            same = False
         if not same:
             raise ValueError(f"the output folder must be new or hold results of lpsm {command}, {folder} does not")
-        if not present <= files:
-            extra = sorted(present - files)[0]
-            raise ValueError(f"the output folder {folder} holds {extra}, which lpsm {command} did not write")
+        if self._parts or "files" in manifest:
+            self._ours(folder, manifest.get("files"))
+        return manifest
+
+    def _ours(self, folder: Path, listed: Mapping[str, str] | None) -> list[Path]:
+        """Return all files of a folder; one that is not ours is an error, and is never removed."""
+        found = []
+        for path in sorted(folder.rglob("*")):
+            name = path.relative_to(folder).as_posix()
+            if name == self._parts and path.is_dir() and not path.is_symlink():
+                continue
+            if listed is not None:
+                ours = name in listed
+            else:
+                ours = name in self._beside or (name.startswith(f"{self._parts}/") and name.endswith(".parquet"))
+            if not (ours or _is_temporary(path) or name in (MANIFEST, JOURNAL)):
+                raise ValueError(
+                    f"the output folder {folder} holds {name}, which lpsm {self.manifest['command']} did not write"
+                )
+            found.append(path)
+        return sorted(found, key=lambda path: path.name == MANIFEST)  # last, as it is what makes the others ours
+
+    def _check_resumable(
+        self, earlier: Mapping[str, Any] | None, unfinished: Mapping[str, Any] | None, resume: bool
+    ) -> None:
+        found = unfinished if unfinished is not None else earlier
+        if found is None:
+            return
+        where = self.folder if unfinished is None else self.partial
+        if not resume:
+            if "files" not in found:
+                raise ValueError(f"{where} holds an unfinished run: --resume goes on with it, removing it starts anew")
+            return
+        own, theirs = self._unfinished, found.get("configuration", {})
+        for name in sorted({*own["configuration"], *theirs}):
+            if own["configuration"].get(name) != theirs.get(name):
+                raise ValueError(
+                    f"--resume needs the configuration that the folder was made with, {where} differs in {name}"
+                )
+        for name, what in (("versions", "versions of the libraries"), ("source_sha256", "version of this program")):
+            if own[name] != found.get(name):
+                raise ValueError(f"--resume needs the {what} that the folder was made with, {where} has another")
+
+    def _keep_whole(self, listed: Mapping[str, str]) -> None:
+        """Keep the parts that are as they were written, and remove all else."""
+        for path in self._ours(self.partial, None):
+            name = path.relative_to(self.partial).as_posix()
+            if name.startswith(f"{self._parts}/") and file_digest(path) == listed.get(name):
+                self.finished[name] = listed[name]
+            elif name not in (MANIFEST, JOURNAL):
+                path.unlink()
+
+
+def _is_temporary(path: Path) -> bool:
+    return path.name.startswith(".") and path.name.endswith(".tmp")
+
+
+def _is_scaffold(path: Path) -> bool:
+    """Tell what a store that was killed at once may leave behind: an empty folder, a journal, a temporary file."""
+    return not any(path.iterdir()) if path.is_dir() else path.name == JOURNAL or _is_temporary(path)
 
 
 def _json(data: Any) -> str:
     return json.dumps(data, indent=2, sort_keys=True) + "\n"
-
-
-def _remove_file(path: Path) -> None:
-    try:
-        path.unlink()
-    except OSError:
-        return

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import NamedTuple
 
-from experiments.study.parts import configuration_digest, journal_of
-from experiments.study.store import JOURNAL, MANIFEST
+from experiments.study.files import file_digest
+from experiments.study.store import JOURNAL, MANIFEST, configuration_digest, journal_of
 
 __all__ = ["Verdict", "records", "verify"]
 
@@ -65,7 +64,7 @@ def verify(folder: Path) -> Verdict:
         path = folder / name
         if not _inside(name) or name not in present:
             problems.append(f"{name}: missing")
-        elif _digest(path) != wanted:
+        elif file_digest(path) != wanted:
             problems.append(f"{name}: not as it was written")
         else:
             whole += 1
@@ -81,8 +80,3 @@ def records(folder: Path) -> list[Path]:
 
 def _inside(name: str) -> bool:
     return not Path(name).is_absolute() and ".." not in Path(name).parts
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from experiments.study import cluster
+from experiments.study import executor
 from tests.experiments.browsing import contents, make
 
 Run = Callable[..., Result]
@@ -119,7 +119,7 @@ def test_workers_killed_in_mid_run_again_and_again_change_no_byte(loopback: Loop
 def test_nobody_at_an_address_is_one_clear_line(
     complaint: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "CONNECT_S", 0.5)
+    monkeypatch.setattr(executor, "CONNECT_S", 0.5)
     trace = make(tmp_path / "sessions", 2)
     line = complaint(
         "population", trace, "--scheduler", "tcp://127.0.0.1:1", "--policies", "none", "--out", tmp_path / "out"
@@ -141,13 +141,13 @@ def test_no_more_tasks_are_under_way_than_keep_the_workers_busy() -> None:
         nonlocal done
         done += 1
 
-    with cluster.workers("threads", 3) as pool:
-        cluster.stream(abs, tasks(), pool, accept)
+    with executor.workers("threads", 3) as pool:
+        executor.stream(abs, tasks(), pool, accept)
     assert done == handed_out == 50
-    assert most <= cluster.UNDER_WAY * 3
+    assert most <= executor.UNDER_WAY * 3
 
 
 def test_what_a_task_raises_is_raised_here_and_the_rest_is_dropped() -> None:
     numbers = ((str(number), float(number)) for number in (1, -1, 4))
-    with cluster.workers("threads", 2) as pool, pytest.raises(ValueError, match="domain"):
-        cluster.stream(math.sqrt, numbers, pool, lambda *_: None)
+    with executor.workers("threads", 2) as pool, pytest.raises(ValueError, match="domain"):
+        executor.stream(math.sqrt, numbers, pool, lambda *_: None)

@@ -8,14 +8,14 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
 from experiments.cli import main
-from experiments.study import cluster, store
-from experiments.study import parts as parts_module
+from experiments.study import executor, store
 from tests.experiments.browsing import contents, damaged, make, population
 
 Run = Callable[..., Result]
@@ -69,7 +69,7 @@ def test_a_full_disk_is_one_clear_line_and_what_was_finished_stays(
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
         really(path, content)
 
-    monkeypatch.setattr(parts_module, "write_file", full)
+    monkeypatch.setattr(store, "write_file", full)
     out = tmp_path / "out"
     result = lpsm(*population(trace, out, "--by", "session"))
     assert result.exit_code == 2
@@ -141,14 +141,14 @@ def test_new_results_that_were_interrupted_are_gone_on_with_beside_the_earlier_o
     shutil.copytree(folder, out)
     command = population(trace, out, "--by", "session")
     with monkeypatch.context() as interrupted:
-        really = parts_module.Parts.keep
+        really = store.Store.keep
 
-        def keep(self: parts_module.Parts, name: str, content: bytes) -> None:
+        def keep(self: store.Store, name: str, content: Any) -> None:
             if name == "part-000002.parquet":
                 raise KeyboardInterrupt
             really(self, name, content)
 
-        interrupted.setattr(parts_module.Parts, "keep", keep)
+        interrupted.setattr(store.Store, "keep", keep)
         result = lpsm(*command)
     assert result.exit_code == 130
     assert f"2 finished tasks are kept in {partial}" in result.stderr
@@ -180,13 +180,13 @@ def test_a_letter_put_into_the_earlier_results_meanwhile_is_left_alone_and_so_is
     command = population(trace, out, "--policies", "none")
     assert lpsm(*command).exit_code == 0
     with monkeypatch.context() as meanwhile:
-        really = parts_module.Parts.keep
+        really = store.Store.keep
 
-        def keep(self: parts_module.Parts, name: str, content: bytes) -> None:
+        def keep(self: store.Store, name: str, content: Any) -> None:
             (out / "letter.txt").write_text("dear")
             really(self, name, content)
 
-        meanwhile.setattr(parts_module.Parts, "keep", keep)
+        meanwhile.setattr(store.Store, "keep", keep)
         result = lpsm(*command)
     assert result.exit_code == 2
     assert "letter.txt" in result.stderr
@@ -200,7 +200,7 @@ def test_a_letter_put_into_the_earlier_results_meanwhile_is_left_alone_and_so_is
 def test_what_is_wrong_from_the_start_leaves_earlier_results_as_they_were(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: str
 ) -> None:
-    monkeypatch.setattr(cluster, "CONNECT_S", 0.5)
+    monkeypatch.setattr(executor, "CONNECT_S", 0.5)
     table, empty, out = tmp_path / "t.csv", tmp_path / "empty.csv", tmp_path / "out"
     table.write_text("time,bytes\n0.5,2000\n9.5,3000\n30,500\n")
     empty.write_text("")

@@ -12,7 +12,8 @@ import pytest
 import netsim
 from experiments.study import sweep
 from experiments.study.compare import compare
-from experiments.study.run import default_jobs, run
+from experiments.study.executor import checked_jobs
+from experiments.study.run import run
 
 PER_OBJECT = {"connections": "per-object", "tcp": netsim.TcpConfig(mss_bytes=536, nagle=True)}
 WORLDS: dict[str, dict[str, Any]] = {
@@ -38,7 +39,7 @@ def test_signs_energies_beacons_and_slowdowns_are_those_of_the_prototype(world: 
     policies = ["none", *PROTOTYPE]
     workloads = [sweep.Generated(n_pages=100, seed=seed) for seed in range(20)]
     tasks = sweep.tasks(workloads, policies, netsim.SimulationConfig(**WORLDS[world]))
-    frames = sweep.frames(run(sweep.simulate, tasks, jobs=default_jobs()))
+    frames = sweep.frames(run(sweep.simulate, tasks, jobs=checked_jobs(None)))
     ours = compare(frames, policies, awake_mw=750.0, asleep_mw=50.0).summary.set_index("policy")
     base = PROTOTYPE["psm:100"][column][0]
     for policy, rows in PROTOTYPE.items():

@@ -8,8 +8,11 @@ import threading
 
 import pytest
 
-from experiments.study import run as study_run
-from experiments.study.run import Interrupted, progress, run, time_left_s
+from experiments.study import progress as study_progress
+from experiments.study.executor import MOST_JOBS
+from experiments.study.interruptions import Interrupted
+from experiments.study.progress import progress, time_left_s
+from experiments.study.run import run
 
 
 def test_results_come_in_the_order_of_the_tasks_however_many_processes() -> None:
@@ -50,9 +53,10 @@ def test_a_worker_that_dies_is_an_error_and_not_a_hang() -> None:
         run(os._exit, {"a": 3, "b": 3}, jobs=2)
 
 
-def test_jobs_must_be_positive() -> None:
-    with pytest.raises(ValueError, match="jobs must be at least 1, got 0"):
-        run(math.sqrt, {"a": 1.0}, jobs=0)
+def test_jobs_must_be_one_to_a_thousand() -> None:
+    for jobs, rule in ((0, "least 1"), (-1, "least 1"), (MOST_JOBS + 1, "most 1024"), (2**31, "most 1024")):
+        with pytest.raises(ValueError, match=f"jobs must be at {rule}, got {jobs}"):
+            run(math.sqrt, {"a": 1.0}, jobs=jobs)
 
 
 def test_the_time_left_is_the_pace_so_far_and_runs_down_until_the_next_is_finished() -> None:
@@ -66,7 +70,7 @@ def test_the_time_left_is_the_pace_so_far_and_runs_down_until_the_next_is_finish
 def test_progress_says_what_is_left_on_stderr_and_nothing_on_stdout(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(study_run, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(study_progress, "PATIENCE_S", 0.0)
     with progress("runs of thesis/table-4-1", 1000, done=400) as advance:
         for thread in threading.enumerate():
             if isinstance(thread, threading.Timer):

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.study.store import Store, columns_text, content_digest, csv_text, write_file
+from experiments.study.files import columns_text, content_digest, csv_text, write_file
+from experiments.study.store import Store
 
 SETTINGS = {"pages": 3, "policies": ["none"]}
 

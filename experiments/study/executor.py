@@ -3,18 +3,21 @@
 A stream of tasks goes through an executor, of which no more are under way at a time than keep all workers
 busy: memory does not grow with their number.  Results are handed on as they come, in any order.
 
-A cluster is one that somebody started with Dask's own commands; its workers must have this program installed.
-A worker that dies has its tasks computed again by another.  What it leaves out: starting workers, and moving
-data other than in tasks and results.
+Processes of this machine obey their parent alone: Ctrl-C does not reach them, and they end when it ends, however it
+ends, even while compiled code runs.  A cluster is one that somebody started with Dask's own commands; its workers must
+have this program installed.  A worker of a cluster that dies has its tasks computed again by another.
+What it leaves out: starting the workers of a cluster, and moving data other than in tasks and results.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import importlib
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import (
@@ -31,16 +34,16 @@ from contextlib import contextmanager
 from multiprocessing.connection import wait as wait_for_handles
 from typing import Any, NamedTuple, TypeVar
 
-from experiments.study.run import _interrupts_ignored
-
-__all__ = ["LOCAL", "Workers", "is_cluster", "stream", "workers"]
+__all__ = ["LOCAL", "MOST_JOBS", "Workers", "checked_jobs", "is_cluster", "stream", "workers"]
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 LOCAL = ("processes", "threads")
+MOST_JOBS = 1024
 CONNECT_S = 20.0
 UNDER_WAY = 2  # tasks for each processor: one computed, one waiting beside it
+_PR_SET_PDEATHSIG = 1  # Linux: the kernel's signal to a process whose parent ends
 
 
 class Workers(NamedTuple):
@@ -48,6 +51,23 @@ class Workers(NamedTuple):
 
     executor: Executor | None
     width: Callable[[], int]
+
+
+def checked_jobs(jobs: int | None) -> int:
+    """Return how many processes are wanted: as many as there are processors if None.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than one, or more than `MOST_JOBS`.
+    """
+    if jobs is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if jobs < 1:
+        raise ValueError(f"jobs must be at least 1, got {jobs}")
+    if jobs > MOST_JOBS:
+        raise ValueError(f"jobs must be at most {MOST_JOBS}, got {jobs}")
+    return jobs
 
 
 def is_cluster(scheduler: str) -> bool:
@@ -72,6 +92,8 @@ def is_cluster(scheduler: str) -> bool:
 def workers(scheduler: str, jobs: int) -> Iterator[Workers]:
     """Make an executor for the block; at its end, tasks that have not begun are dropped.
 
+    If anything ends the block early, processes that are computing a task are ended too.
+
     Parameters
     ----------
     scheduler : str
@@ -87,31 +109,25 @@ def workers(scheduler: str, jobs: int) -> Iterator[Workers]:
     if is_cluster(scheduler):
         with _cluster(scheduler) as pool:
             yield pool
-        return
-    if jobs < 1:
-        raise ValueError(f"jobs must be at least 1, got {jobs}")
-    if jobs == 1:
+    elif checked_jobs(jobs) == 1:
         yield Workers(None, lambda: 1)
-        return
-    executor: Executor
-    if scheduler == "threads":
-        executor = ThreadPoolExecutor(jobs)
+    elif scheduler == "threads":
+        with ThreadPoolExecutor(jobs) as executor:
+            try:
+                yield Workers(executor, lambda: jobs)
+            finally:
+                executor.shutdown(wait=True, cancel_futures=True)
     else:
-        executor = ProcessPoolExecutor(
-            jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_obey_only_the_parent
-        )
-        with _interrupts_ignored():  # inherited by the workers, which start here
-            executor.submit(int)
-    try:
-        yield Workers(executor, lambda: jobs)
-    finally:
-        executor.shutdown(wait=True, cancel_futures=True)
+        with _processes(jobs) as executor:
+            yield Workers(executor, lambda: jobs)
 
 
 def stream(
     function: Callable[[T], R], tasks: Iterable[tuple[str, T]], pool: Workers, accept: Callable[[str, R], None]
 ) -> None:
     """Compute `function(task)` for all tasks and hand each result to `accept` with its key, here, as it comes.
+
+    If anything ends it early, results that are there already are handed on first.
 
     Raises
     ------
@@ -139,11 +155,50 @@ def stream(
                 collect()
         while running:
             collect()
-    except (BrokenExecutor, CancelledError) as error:
-        raise OSError(f"the workers are gone ({type(error).__name__})") from None
+    except BaseException as error:
+        for future, key in running.items():
+            if not future.cancel() and future.done() and future.exception() is None:
+                accept(key, future.result())
+        if isinstance(error, (BrokenExecutor, CancelledError)):
+            raise OSError(f"a worker process died, the others are gone too ({type(error).__name__})") from None
+        raise
+
+
+@contextmanager
+def _processes(jobs: int) -> Iterator[Executor]:
+    executor = ProcessPoolExecutor(
+        jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_obey_only_the_parent
+    )
+    others = set(multiprocessing.active_children())
+    if _NO_COMPLAINT not in sys.warnoptions:
+        sys.warnoptions.append(_NO_COMPLAINT)
+    try:
+        with _interrupts_ignored():  # inherited by the workers, of which the first starts here
+            executor.submit(int)
+        yield executor
+    except BaseException:
+        for worker in set(multiprocessing.active_children()) - others:
+            worker.terminate()
+        raise
     finally:
-        for future in running:
-            future.cancel()
+        executor.shutdown(wait=True, cancel_futures=True)
+
+
+_NO_COMPLAINT = "ignore:resource_tracker:UserWarning"
+"""Handed to the process in which Python keeps account of semaphores: it removes those of a program that was killed, and
+need not say so."""
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
 
 
 def _obey_only_the_parent() -> None:
@@ -157,6 +212,9 @@ def _obey_only_the_parent() -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+    if sys.platform == "linux":  # at once, whatever the interpreter is doing
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 @contextmanager

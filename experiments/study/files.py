@@ -1,0 +1,158 @@
+"""Files of results: written whole or not at all, tables as CSV that reads back exactly, and digests."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from io import StringIO
+from itertools import repeat
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from traces.files import replacing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "append_line", "columns_text", "content_digest", "csv_text", "file_digest", "refuse_file", "refuse_overwriting",
+    "replace_folder", "source_digest", "write_file",
+]  # fmt: skip
+
+PACKAGES = ("experiments", "lpsm", "netsim", "traces")
+
+
+def refuse_overwriting(read: Iterable[Path], written: Iterable[Path | None]) -> None:
+    """Refuse to write over what is read, two results into one file, or below a file.
+
+    Raises
+    ------
+    ValueError
+        Naming the file.
+    """
+    taken = {path.resolve() for path in read}
+    for path in written:
+        if path is None:
+            continue
+        if path.resolve() in taken:
+            raise ValueError(
+                f"an output must be a file of its own, got {path}, which is also read or written otherwise"
+            )
+        taken.add(path.resolve())
+        refuse_file(path.parent)
+
+
+def refuse_file(folder: Path) -> None:
+    """Refuse an output folder that is a file, or would lie below one.
+
+    Raises
+    ------
+    ValueError
+        Naming the file.
+    """
+    found = next((path for path in (folder, *folder.parents) if path.exists()), None)
+    if found is not None and not found.is_dir():
+        raise ValueError(f"the output must be a folder, {found} is a file")
+
+
+def write_file(path: Path, content: str | bytes) -> None:
+    """Write a file so that a reader sees all of it or none (`traces.files.replacing`), making its folder.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; nothing is left behind.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    with replacing(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
+def append_line(file: IO[str], line: str) -> None:
+    """Append a line to an open file: when this returns, it is on the disk.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; a part of it may be.
+    """
+    try:
+        file.write(line + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, file.name) from None
+
+
+def replace_folder(made: Path, folder: Path) -> None:
+    """Give a finished folder its name; what had that name is removed afterwards.
+
+    Raises
+    ------
+    OSError
+        If one of them cannot be renamed.
+    """
+    old = folder.with_name(f".{folder.name}.replaced")
+    if folder.exists():
+        shutil.rmtree(old, ignore_errors=True)
+        folder.rename(old)
+    made.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def csv_text(frame: pd.DataFrame) -> str:
+    """Return the frame as CSV: times (`.._s`) to the nanosecond, other floats so that they read back exactly."""
+    import pandas as pd
+
+    printed = frame.copy()
+    for name in printed.columns:
+        if name.endswith("_s") and pd.api.types.is_float_dtype(printed[name]):
+            printed[name] = [f"{value:.9f}" if value == value else "" for value in printed[name]]
+    return str(printed.to_csv(index=False, lineterminator="\n"))
+
+
+def columns_text(columns: Mapping[str, Any], n_rows: int) -> str:
+    """Return `csv_text` of columns without a frame: arrays or lists without gaps, or one text for all rows."""
+    printed = []
+    for name, column in columns.items():
+        values = repeat(column, n_rows) if isinstance(column, str) else getattr(column, "tolist", lambda c=column: c)()
+        printed.append([f"{value:.9f}" for value in values] if name.endswith("_s") else values)
+    text = StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(columns)
+    rows.writerows(zip(*printed, strict=True))
+    return text.getvalue()
+
+
+def source_digest() -> str:
+    """Return the SHA-256 of the program's own Python files: parts made by different programs are never mixed."""
+    root = Path(__file__).resolve().parents[2]
+    digest = hashlib.sha256()
+    for package in PACKAGES:
+        for path in sorted((root / package).rglob("*.py")):
+            digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def content_digest(path: Path) -> str:
+    """Return the SHA-256 of a file, or of the names and contents of a folder's files: what a result was made from."""
+    digest = hashlib.sha256()
+    for file in [path] if path.is_file() else sorted(found for found in path.rglob("*") if found.is_file()):
+        if file != path:
+            digest.update(file.relative_to(path).as_posix().encode() + b"\0")
+        with file.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
