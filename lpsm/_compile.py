@@ -42,6 +42,11 @@ class Kernel:
         """Where its machine code is kept."""
         return files_of(self.py_func.__module__, self.py_func.__qualname__)
 
+    @property
+    def signatures(self) -> list[Any]:
+        """Types of arguments for which it is compiled or loaded in this process."""
+        return list(self.dispatcher.signatures) if "dispatcher" in vars(self) else []
+
     def __call__(self, *args: Any) -> Any:
         return self.dispatcher(*args)
 
@@ -59,8 +64,7 @@ def is_compiled(kernel: Any) -> bool:
     """Whether a kernel is compiled for some arguments, in this process or, from the sources as they are, on disk."""
     if not isinstance(kernel, Kernel):
         return True  # compiling is switched off
-    made = "dispatcher" in vars(kernel) and bool(kernel.dispatcher.signatures)
-    return made or (kernel.files is not None and kernel.files.any())
+    return bool(kernel.signatures) or (kernel.files is not None and kernel.files.any())
 
 
 class Standalone:

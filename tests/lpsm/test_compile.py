@@ -221,6 +221,7 @@ def test_without_home_and_with_nothing_to_write_to_kernels_are_compiled_and_not_
     _kernel_files._folder.cache_clear()
     assert _kernel_files._folder(tmp_path / "module.py") is None
     _kernel_files._folder.cache_clear()
+    monkeypatch.setattr(_kernel_files, "_folder", lambda source: None)
 
     def double(x: int) -> int:
         return 2 * x
