@@ -3,6 +3,7 @@
 from netsim.access_point import LinkConfig
 from netsim.policies import Plan, Policy, View, canonical
 from netsim.radio import Energy, Radio, RadioConfig, StateRadioConfig, profiles
+from netsim.recorder import Recorder
 from netsim.server import ServerDelay
 from netsim.simulation import SimulationConfig, SimulationResult, simulate, simulate_cell
 from netsim.tcp import TcpConfig
@@ -14,6 +15,7 @@ __all__ = [
     "Policy",
     "Radio",
     "RadioConfig",
+    "Recorder",
     "ServerDelay",
     "SimulationConfig",
     "SimulationResult",

@@ -26,6 +26,7 @@ from netsim.clock import Clock
 from netsim.policies.protocol import Policy
 from netsim.push import PushChannel
 from netsim.radio import Radio, RadioConfig
+from netsim.recorder import Recorder
 from netsim.result import SimulationResult, result_of
 from netsim.server import Server, ServerDelay, draw_each
 from netsim.station import Station
@@ -89,6 +90,7 @@ def simulate(
     engine: str = "auto",
     push: Iterable[Message] = (),
     server_delays: Sequence[ServerDelay] | None = None,
+    recorder: Recorder | None = None,
 ) -> SimulationResult:
     """Browse `pages` under `policy` and return the record.
 
@@ -114,6 +116,8 @@ def simulate(
         delivered.
     server_delays : sequence of ServerDelay, optional
         One a page, in place of that of the world: servers that differ from page to page.
+    recorder : Recorder, optional
+        Is told of every frame, decision and request of the run, which then takes the packet model.
 
     Raises
     ------
@@ -137,13 +141,16 @@ def simulate(
     reason = None if engine == "packet" else express.why_not(policy, config.link.loss_rate)
     if messages and not reason:
         reason = "messages are pushed, and only the packet model has them"
+    if recorder is not None:
+        reason = reason or "it is recorded, and only the packet model has frames to record"
     if reason and engine == "express":
         raise express.NotCoveredError(f"engine express does not cover this run: {reason}")
     if not reason and engine == "auto" and _is_small(workload) and not express.is_ready(policy):
         reason = "done before the twin would be compiled"
     clock = Clock()
-    access_point = AccessPoint(clock, config.link, randomness.generator(seed, randomness.LOSS))
-    browser = _browser(clock, access_point, policy, config, alone=True)
+    parts = (AccessPoint, Station, Browser) if recorder is None else recorder.parts()
+    access_point = parts[0](clock, config.link, randomness.generator(seed, randomness.LOSS))
+    browser = _browser(clock, access_point, policy, config, alone=True, parts=parts)
     server = randomness.generator(seed, randomness.SERVER)
     if server_delays is None:
         delays = config.server_delay.draw(workload, server)
@@ -235,11 +242,17 @@ def _own(policy: str | Policy, config: SimulationConfig) -> Policy:
 
 
 def _browser(
-    clock: Clock, access_point: AccessPoint, policy: Policy, config: SimulationConfig, *, alone: bool
+    clock: Clock,
+    access_point: AccessPoint,
+    policy: Policy,
+    config: SimulationConfig,
+    *,
+    alone: bool,
+    parts: tuple[type[AccessPoint], type[Station], type[Browser]] = (AccessPoint, Station, Browser),
 ) -> Browser:
-    return Browser(
+    return parts[2](
         clock,
-        Station(clock, access_point, policy, config.beacon_interval_ns, alone=alone),
+        parts[1](clock, access_point, policy, config.beacon_interval_ns, alone=alone),
         Server(clock),
         config.tcp,
         persistent=config.connections == "persistent",

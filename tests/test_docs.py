@@ -32,6 +32,7 @@ SMALL = {  # given after what is shown, so that these win
     "generate": ["--pages", "5"],
     "pages": [],
     "simulate": [],
+    "timeline": [],
     "replay": [],
     "tune": ["--jobs", "1", "--policies", "none,psm,bsd:1"],
     "population": ["--jobs", "1"],

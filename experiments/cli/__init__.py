@@ -33,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "replay": ("experiments.cli.replay", "replay", "LPSM's learner on real arrivals, against hindsight."),
     "reproduce": ("experiments.cli.reproduce", "reproduce", "Figures and tables of the papers, claim by claim."),
     "simulate": ("experiments.cli.simulate", "simulate", "One workload under one policy, page by page."),
+    "timeline": ("experiments.cli.timeline", "timeline", "What the radio does, frame by frame; captures of it."),
     "tune": ("experiments.cli.tune", "tune", "The power-save setting to take for somebody's traffic."),
     "verify": ("experiments.cli.verify", "verify", "Whether a folder of results is as it was written."),
 }

@@ -16,7 +16,16 @@ if TYPE_CHECKING:
 __all__ = ["check_report", "command_line", "deliver", "report_option"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-IDLE = {"jobs", "as_json", "out", "report", "resume", "scheduler"}  # parameters that decide no number
+IDLE = {
+    "perfetto",
+    "pcap",
+    "jobs",
+    "as_json",
+    "out",
+    "report",
+    "resume",
+    "scheduler",
+}  # parameters that decide no number
 
 
 def report_option(function: F) -> F:
@@ -63,8 +72,11 @@ def deliver(store: Store, report: Path | None, page: Callable[[], str]) -> None:
     store.publish()
 
 
-def command_line() -> str:
-    """Return the running command as a reader can type it: what decides the numbers, and file names without folders."""
+def command_line(*ending: str) -> str:
+    """Return the running command as a reader can type it: what decides the numbers, and file names without folders.
+
+    It ends in what makes the page again, if that is not ``--report report.html``.
+    """
     context = click.get_current_context()
     words = ["lpsm", str(context.info_name)]
     arguments: list[str] = []
@@ -81,7 +93,7 @@ def command_line() -> str:
         else:
             for item in value if isinstance(value, tuple) else (value,):
                 words += [parameter.opts[0], _word(item)]
-    return shlex.join([*words, *arguments, "--report", "report.html"])
+    return shlex.join([*words, *arguments, *(ending or ("--report", "report.html"))])
 
 
 def _word(value: Any) -> str:

@@ -23,8 +23,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 __all__ = [
-    "BLUE", "BOX", "DAGGER", "DPI", "GREEN", "GREY", "INK", "ORANGE", "PALE", "PART_FILLS", "VERMILLION", "Look",
-    "clean", "contrast", "is_policy", "label", "log_axis", "look", "looks", "pictures", "readable", "series", "styled",
+    "BLUE", "BOX", "DAGGER", "DPI", "GREEN", "GREY", "INK", "ORANGE", "PALE", "PART_FILLS", "PURPLE", "SKY",
+    "VERMILLION", "Look", "clean", "contrast", "is_policy", "label", "log_axis", "look", "looks", "pictures",
+    "readable", "series", "styled",
 ]  # fmt: skip
 
 DPI = 160

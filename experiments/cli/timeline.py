@@ -1,0 +1,142 @@
+"""`lpsm timeline`: what the radio does, frame by frame, as a picture, a page, trace events or a capture."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from experiments.cli.model import configuration, model_options
+
+if TYPE_CHECKING:
+    from experiments.timeline import Run, Timeline
+
+__all__ = ["timeline"]
+
+POLICIES = "psm,bsd:1,lpsm,lpsm2:1.05"
+
+
+@click.command()
+@click.argument("workload", type=click.Path(path_type=Path))
+@click.option("--policies", default=POLICIES, show_default=True, help="What is shown, separated by commas.")
+@click.option("--page", type=int, help="The page to show, from 1 [1, unless --from is given].")
+@click.option("--from", "start_s", type=float, help="Instead of a page: the first second of the run to show.")
+@click.option("--length", "length_s", type=float, help="How many seconds to show [the page; after --from 10].")
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("timeline.png"), show_default=True,
+    help="The picture: FILE.png, FILE.svg, or FILE.html to zoom into (needs the extra lpsm[report]).",
+)  # fmt: skip
+@click.option("--perfetto", type=click.Path(path_type=Path), metavar="FILE.json", help="Also as trace events.")
+@click.option("--pcap", type=click.Path(path_type=Path), metavar="FILE.pcapng", help="Also as a capture (one policy).")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of server delays and losses.")
+@model_options
+def timeline(
+    workload: Path,
+    policies: str,
+    page: int | None,
+    start_s: float | None,
+    length_s: float | None,
+    out: Path,
+    perfetto: Path | None,
+    pcap: Path | None,
+    seed: int,
+    **model: Any,
+) -> None:
+    """Show what the radio does while the pages of WORKLOAD are browsed, policies under one another.
+
+    Frames both ways, beacons listened to and slept through, when the client is awake, what waits at the access
+    point, requests outstanding, and what the policy decides.  Trace events open in Perfetto (ui.perfetto.dev), a
+    capture in Wireshark; without --page and --from both hold the whole run.
+    """
+    import netsim
+    import traces
+    from experiments.study.files import refuse_overwriting, write_file
+    from experiments.study.run import progress
+    from experiments.timeline import record
+    from experiments.timeline import timeline as seen
+
+    config = configuration(model)
+    names = [netsim.canonical(one, beacon_interval_ns=config.beacon_interval_ns) for one in policies.split(",") if one]
+    _check(out, names, page, start_s, pcap)
+    refuse_overwriting([workload], [out, perfetto, pcap])
+    work = traces.read_workload(workload)
+    runs = []
+    with progress("policies", len(names)) as advance:
+        for name in names:
+            runs.append(record(work, name, config, seed=seed, push=work.messages))
+            advance()
+    windows = _windows(runs, page, start_s, length_s)
+    shown = [seen(run, *window) for run, window in zip(runs, windows, strict=True)]
+    write_file(out, _picture(out, shown, workload, config))
+    whole = page is None and start_s is None
+    if perfetto is not None:
+        from experiments.report.perfetto import trace_events
+
+        spans = [seen(run, 0.0, run.result.elapsed_s) for run in runs] if whole else shown
+        write_file(perfetto, json.dumps(trace_events(spans)))
+    if pcap is not None:
+        from experiments.report.capture import capture
+
+        window = (0.0, runs[0].result.elapsed_s) if whole else windows[0]
+        write_file(pcap, capture(runs[0], *window, wireless_mbps=config.link.wireless_mbps))
+    for one in shown:
+        listened = sum(beacon.heard == "listened" for beacon in one.beacons)
+        awake = sum(end - start for start, end in one.awake)
+        click.echo(
+            f"{one.policy}: {one.title}, awake {1000 * awake:.1f} of {1000 * one.length_s:.0f} ms, "
+            f"{listened} of {len(one.beacons)} beacons listened to, {len(one.frames)} frames"
+        )
+
+
+def _check(out: Path, names: list[str], page: int | None, start_s: float | None, pcap: Path | None) -> None:
+    if not names:
+        raise ValueError("policies must name at least one policy, got none")
+    if out.suffix not in (".png", ".svg", ".html"):
+        raise ValueError(f"out must end in .png, .svg or .html, got {out}")
+    if page is not None and start_s is not None:
+        raise ValueError("page and from exclude each other: a window is on a page or begins at a second")
+    if pcap is not None and len(names) > 1:
+        raise ValueError(f"pcap is a capture of one run: name one policy, got {','.join(names)}")
+    if out.suffix == ".html":
+        from experiments.report.html import plotly_library
+
+        plotly_library()
+
+
+def _windows(
+    runs: list[Run], page: int | None, start_s: float | None, length_s: float | None
+) -> list[tuple[float, float]]:
+    """Return the window of every run: on the same page, or at the same second, and equally long."""
+    from experiments.timeline import window_of_page
+
+    if start_s is not None:
+        return [(start_s, 10.0 if length_s is None else length_s)] * len(runs)
+    windows = [window_of_page(run, (1 if page is None else page) - 1) for run in runs]
+    longest = max(length for _, length in windows) if length_s is None else length_s
+    return [(start, longest) for start, _ in windows]
+
+
+def _picture(out: Path, shown: list[Timeline], workload: Path, config: Any) -> bytes | str:
+    if out.suffix == ".html":
+        from dataclasses import asdict
+        from importlib.metadata import version
+
+        from experiments.cli.reporting import command_line
+        from experiments.report.html import render
+        from experiments.report.html_timeline import timeline_page
+        from experiments.study.store import LIBRARIES
+
+        return render(
+            timeline_page(
+                shown, what=f"{shown[0].length_s:.2f} s of {workload.name}",
+                command=command_line("--out", "timeline.html"),
+                configuration={"policies": [one.policy for one in shown], "model": asdict(config)},
+                versions={name: version(name) for name in LIBRARIES},
+            )
+        )  # fmt: skip
+    from experiments.figures.style import pictures
+    from experiments.figures.timeline import timelines
+
+    return pictures(out.stem, timelines(shown))[f"{out.stem}{out.suffix}"]

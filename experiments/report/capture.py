@@ -1,0 +1,196 @@
+"""A run as a capture that a sniffer beside the access point would have made: 802.11 frames in a pcapng file.
+
+What is in it: a beacon at every beacon interval, whose TIM says whether frames wait for the client; the client's
+data frames, with the power-management (PM) bit as its gate was; a null frame wherever the client changes that
+without sending anything else; the access point's data frames, with More Data while others wait; inside, IPv4 and
+TCP with the sequence numbers of the model, and HTTP/1.1 messages of the sizes of the pages, so that other tools see
+the same requests.  What the model leaves out is not there either: 802.11 acknowledgements, retries, FINs.
+
+Source of the layouts: IEEE 802.11-2020, section 9 (frames), 9.4.2.5 (TIM); radiotap.org; the pcapng draft
+(draft-ietf-opsawg-pcapng), with time stamps in nanoseconds since the start of the run.
+"""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import NamedTuple
+
+import dpkt
+
+from experiments.timeline import Run
+from netsim.recorder import Exchange, Transmission
+
+__all__ = ["capture"]
+
+ACCESS_POINT, CLIENT, GATEWAY = (bytes((2, 0, 0, 0, 0, last)) for last in (1, 2, 3))  # locally administered addresses
+CLIENT_IP, SERVER_IP = bytes((192, 168, 1, 2)), bytes((203, 0, 113, 1))  # RFC 1918 and RFC 5737
+_BEACON, _DATA, _NULL = 0x80, 0x08, 0x48  # first octet of the frame control
+_TO_DS, _FROM_DS, _PM, _MORE_DATA = 0x01, 0x02, 0x10, 0x20
+_SNAP = bytes((0xAA, 0xAA, 3, 0, 0, 0, 8, 0))
+_LINKTYPE_RADIOTAP = 127
+_TU_NS = 1_024_000
+_FIRST_PORT, _PORTS = 49152, 16384
+_WINDOW = 65535
+
+
+class _Frame(NamedTuple):
+    at_ns: int
+    control: tuple[int, int]
+    addresses: tuple[bytes, bytes, bytes]
+    body: bytes
+
+
+def capture(run: Run, start_s: float = 0.0, length_s: float = float("inf"), *, wireless_mbps: float = 5.0) -> bytes:
+    """Return the capture of a run, or of a window of it.
+
+    Parameters
+    ----------
+    run : Run
+        A recorded run.
+    start_s, length_s : float
+        The window, seconds of the run.
+    wireless_mbps : float
+        The rate that radiotap headers tell.
+    """
+    end_ns = round(min(start_s + length_s, run.result.elapsed_s) * 1e9)
+    first_ns = round(start_s * 1e9)
+    radiotap = _radiotap(wireless_mbps)
+    blocks = [_SECTION, _INTERFACE]
+    numbers = {ACCESS_POINT: count(), CLIENT: count()}
+    for frame in sorted(_frames(run, end_ns), key=lambda frame: frame.at_ns):
+        sequence = next(numbers[frame.addresses[1]]) % 4096
+        if first_ns <= frame.at_ns <= end_ns:
+            header = struct.pack("<BBH6s6s6sH", *frame.control, 0, *frame.addresses, sequence << 4)
+            blocks.append(_packet(frame.at_ns, radiotap(frame.at_ns) + header + frame.body))
+    return b"".join(blocks)
+
+
+def _frames(run: Run, end_ns: int) -> Iterator[_Frame]:
+    recorder = run.recorder
+    instants = [at for at, _ in recorder.gates]
+
+    def is_open(at_ns: int) -> bool:
+        place = bisect_right(instants, at_ns)
+        return True if place == 0 else recorder.gates[place - 1][1]
+
+    down = [frame for frame in recorder.transmissions if frame.down]
+    waited = [frame for frame in down if not is_open(frame.reached_ns) or frame.start_ns in instants]
+    yield from _beacons(waited, run.beacon_interval_ns, end_ns)
+    connections = _Streams(recorder.exchanges)
+    sent = {frame.reached_ns for frame in recorder.transmissions if not frame.down}
+    for at, opened in recorder.gates:
+        if not (opened and at in sent):  # a data frame says it already
+            yield _Frame(at, (_NULL, _TO_DS | (0 if opened else _PM)), (ACCESS_POINT, CLIENT, ACCESS_POINT), b"")
+    for place, frame in enumerate(down):
+        more = place + 1 < len(down) and down[place + 1].reached_ns <= frame.start_ns
+        flags = _FROM_DS | (_MORE_DATA if more else 0)
+        yield _Frame(frame.start_ns, (_DATA, flags), (CLIENT, ACCESS_POINT, GATEWAY), connections.datagram(frame))
+    for frame in recorder.transmissions:
+        if not frame.down:
+            flags = _TO_DS | (0 if is_open(frame.reached_ns) else _PM)
+            yield _Frame(frame.start_ns, (_DATA, flags), (ACCESS_POINT, CLIENT, GATEWAY), connections.datagram(frame))
+
+
+def _beacons(waited: Sequence[Transmission], interval_ns: int, end_ns: int) -> Iterator[_Frame]:
+    """Yield a beacon an interval; its TIM names the client (AID 1) if a frame reached the access point and waits."""
+    queue = sorted((frame.reached_ns, frame.start_ns) for frame in waited)
+    place, until = 0, -1
+    for number in range(end_ns // interval_ns + 1):
+        at = number * interval_ns
+        while place < len(queue) and queue[place][0] < at:
+            until = max(until, queue[place][1])
+            place += 1
+        fixed = struct.pack("<QHH", at // 1000, round(interval_ns / _TU_NS), 0x0001)
+        tim = bytes((5, 4, 0, 1, 0, 0b10 if until >= at else 0))
+        body = fixed + bytes((0, 4)) + b"lpsm" + bytes((1, 4, 0x82, 0x84, 0x8B, 0x96)) + tim
+        yield _Frame(at, (_BEACON, 0), (b"\xff" * 6, ACCESS_POINT, ACCESS_POINT), body)
+
+
+class _Streams:
+    """What the connections carry: HTTP messages of the sizes of the exchanges, made where a frame has a piece of them.
+
+    Bytes that belong to no complete exchange, such as pushed messages, are zeros.
+    """
+
+    def __init__(self, exchanges: Sequence[Exchange]) -> None:
+        self._heads: dict[tuple[int, bool], list[tuple[int, bytes]]] = {}
+        ends: dict[tuple[int, bool], int] = {}
+        for one in exchanges:
+            name = f"/{one.page}/{'' if one.object_index < 0 else one.object_index}"
+            for down, size, head in (
+                (False, one.request_bytes, _request(name, one.request_bytes)),
+                (True, one.reply_bytes, _reply(one.reply_bytes)),
+            ):
+                first = ends.get((one.connection, down), 0)
+                self._heads.setdefault((one.connection, down), []).append((first, head))
+                ends[one.connection, down] = first + size
+
+    def datagram(self, frame: Transmission) -> bytes:
+        """Return the frame body: LLC/SNAP, IPv4 and TCP."""
+        port = _FIRST_PORT + frame.connection % _PORTS
+        ports = (80, port) if frame.down else (port, 80)
+        flags = {0: dpkt.tcp.TH_ACK, 1: dpkt.tcp.TH_SYN, 2: dpkt.tcp.TH_SYN | dpkt.tcp.TH_ACK}[frame.flag]
+        options = bytes((1,)) * min(40, max(0, (frame.size_bytes - frame.length - 40) // 4 * 4))  # no-operations
+        segment = dpkt.tcp.TCP(
+            sport=ports[0], dport=ports[1], seq=(frame.seq + (frame.flag == 0)) % 2**32, flags=flags, win=_WINDOW,
+            ack=0 if frame.flag == 1 else (frame.ack + 1) % 2**32, opts=options,
+            data=self._payload(frame.connection, frame.down, frame.seq, frame.length),
+        )  # fmt: skip
+        segment.off = (20 + len(options)) // 4
+        ends = (SERVER_IP, CLIENT_IP) if frame.down else (CLIENT_IP, SERVER_IP)
+        datagram = dpkt.ip.IP(src=ends[0], dst=ends[1], p=6, ttl=64, id=0, data=segment)
+        datagram.len = 20 + len(segment)
+        return _SNAP + bytes(datagram)
+
+    def _payload(self, connection: int, down: bool, seq: int, length: int) -> bytes:
+        if not length:
+            return b""
+        found = bytearray(length)
+        heads = self._heads.get((connection, down), [])
+        place = max(0, bisect_right(heads, seq, key=lambda head: head[0]) - 1)
+        for first, head in heads[place:]:
+            if first >= seq + length:
+                break
+            low, high = max(first, seq), min(first + len(head), seq + length)
+            if low < high:
+                found[low - seq : high - seq] = head[low - first : high - first]
+        return bytes(found)
+
+
+def _request(name: str, size: int) -> bytes:
+    """Return a request of `size` bytes, or a meaningless one where that is too few for any."""
+    start, end = f"GET {name} HTTP/1.1\r\nHost: server\r\nX-Padding: ".encode(), b"\r\n\r\n"
+    room = size - len(start) - len(end)
+    return start + b"x" * room + end if room >= 0 else b"x" * size
+
+
+def _reply(size: int) -> bytes:
+    """Return the head of a reply of `size` bytes in all, whose body is zeros; too small a reply has none."""
+    for padding in (b"", b" "):  # where another digit would be needed, a space takes its place
+        for digits in range(1, 16):
+            head = len(b"HTTP/1.1 200 OK\r\nContent-Length: \r\n\r\n") + len(padding) + digits
+            if size >= head and len(str(size - head)) == digits:
+                return b"HTTP/1.1 200 OK\r\nContent-Length: " + padding + str(size - head).encode() + b"\r\n\r\n"
+    return b"x" * size
+
+
+def _radiotap(wireless_mbps: float):  # type: ignore[no-untyped-def]
+    """Return what makes a radiotap header: time, flags (no check sequence), rate in 500 kb/s, channel 6 at 2437 MHz."""
+    rate = max(1, min(255, round(2 * wireless_mbps)))
+    return lambda at_ns: struct.pack("<BBHIQBBHH", 0, 0, 22, 0x0F, at_ns // 1000, 0, rate, 2437, 0x0480)
+
+
+def _block(kind: int, body: bytes) -> bytes:
+    body += bytes(-len(body) % 4)
+    return struct.pack("<II", kind, len(body) + 12) + body + struct.pack("<I", len(body) + 12)
+
+
+def _packet(at_ns: int, data: bytes) -> bytes:
+    return _block(6, struct.pack("<IIIII", 0, at_ns >> 32, at_ns & 0xFFFFFFFF, len(data), len(data)) + data)
+
+
+_SECTION = _block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+_INTERFACE = _block(1, struct.pack("<HHI", _LINKTYPE_RADIOTAP, 0, 0) + struct.pack("<HHBxxxHH", 9, 1, 9, 0, 0))

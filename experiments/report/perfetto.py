@@ -1,0 +1,78 @@
+"""Timelines as trace events, which Perfetto (ui.perfetto.dev) and chrome://tracing open.
+
+A process a policy; its threads are the radio, beacons, frames up and down, and decisions; what waits at the access
+point and the requests outstanding are counters.  Format: "Trace Event Format", the JSON object form with phases M
+(names), X (complete events), i (instants) and C (counters); times are in microseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from experiments.figures.style import label
+from experiments.timeline import Timeline
+
+__all__ = ["trace_events"]
+
+_THREADS = ("radio", "frames delivered at once", "beacons", "frames up", "frames down", "decisions", "pages")
+_US = 1e6
+
+
+def trace_events(runs: Sequence[Timeline]) -> dict[str, Any]:
+    """Return the timelines as one JSON object."""
+    events = [event for number, run in enumerate(runs, 1) for event in _of(number, run)]
+    return {"displayTimeUnit": "ms", "traceEvents": events}
+
+
+def _of(pid: int, run: Timeline) -> Iterator[dict[str, Any]]:
+    yield {
+        "ph": "M",
+        "pid": pid,
+        "tid": 0,
+        "name": "process_name",
+        "args": {"name": f"{label(run.policy)} ({run.policy})"},
+    }
+    thread = {name: place for place, name in enumerate(_THREADS, 1)}
+    for name, tid in thread.items():
+        yield {"ph": "M", "pid": pid, "tid": tid, "name": "thread_name", "args": {"name": name}}
+        yield {"ph": "M", "pid": pid, "tid": tid, "name": "thread_sort_index", "args": {"sort_index": tid}}
+
+    def span(name: str, row: str, start_s: float, end_s: float, **args: Any) -> dict[str, Any]:
+        return {
+            "ph": "X", "pid": pid, "tid": thread[row], "name": name, "cat": row, "ts": _us(start_s),
+            "dur": round(_us(end_s) - _us(start_s), 3), "args": args,
+        }  # fmt: skip
+
+    def instant(name: str, row: str, time_s: float, **args: Any) -> dict[str, Any]:
+        return {
+            "ph": "i", "s": "t", "pid": pid, "tid": thread[row], "name": name, "cat": row, "ts": _us(time_s),
+            "args": args,
+        }  # fmt: skip
+
+    for start, end in run.loads:
+        yield span("page", "pages", start, end)
+    for start, end in run.awake:
+        yield span("awake", "radio", start, end)
+    for start, end in run.gate:
+        yield span("open", "frames delivered at once", start, end)
+    for beacon in run.beacons:
+        yield instant(f"beacon {beacon.heard}", "beacons", beacon.time_s)
+    for frame in run.frames:
+        name = {0: "data" if frame.length else "ACK", 1: "SYN", 2: "SYN-ACK"}[frame.flag]
+        yield span(
+            name, "frames down" if frame.down else "frames up", *run.frame_span(frame), connection=frame.connection,
+            payload_bytes=frame.length, size_bytes=frame.size_bytes, lost=frame.lost,
+            waited_ms=(frame.start_ns - frame.reached_ns) / 1e6,
+        )  # fmt: skip
+    for time, words in run.decisions:
+        yield instant(words, "decisions", time)
+    for name, unit, steps in (
+        ("waits at the access point", "bytes", run.waiting), ("requests outstanding", "requests", run.outstanding),
+    ):  # fmt: skip
+        for step in steps:
+            yield {"ph": "C", "pid": pid, "tid": 0, "name": name, "ts": _us(step.start_s), "args": {unit: step.value}}
+
+
+def _us(time_s: float) -> float:
+    return round(max(time_s, 0.0) * _US, 3)

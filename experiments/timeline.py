@@ -1,0 +1,235 @@
+"""What happened under a policy in a stretch of time, as plain rows that pictures and files are made of.
+
+A `Timeline` is one run seen through a window: when the client was awake, which beacons it listened to and which it
+slept through, the frames, what waited at the access point, the requests outstanding and the policy's decisions.
+Times are seconds since the start of the window, so that policies under which the same page is asked for at different
+times can stand under one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+import netsim
+from netsim.recorder import Recorder, Transmission
+from traces.columns import Workload
+from traces.records import Message
+
+__all__ = ["Beacon", "Run", "Step", "Timeline", "record", "timeline", "window_of_page"]
+
+_S = 1e-9
+AFTER_S = 0.15  # shown of the time after a page, as a share of its load at least
+
+
+class Run(NamedTuple):
+    """A recorded run: its record, the notes, and the beacon interval."""
+
+    result: netsim.SimulationResult
+    recorder: Recorder
+    beacon_interval_ns: int
+
+
+class Beacon(NamedTuple):
+    """A beacon: when, and whether the client listened ("listened"), was awake anyway ("awake") or slept ("slept")."""
+
+    time_s: float
+    heard: str
+
+
+class Step(NamedTuple):
+    """A stretch of time: from, to, and what holds in it (bytes or requests, or a name)."""
+
+    start_s: float
+    end_s: float
+    value: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timeline:
+    """A run in a window.
+
+    Attributes
+    ----------
+    policy : str
+        Canonical name.
+    start_s, length_s : float
+        The window, in the time of the run; everything below is relative to its start.
+    awake, gate : list of (start_s, end_s)
+        When the client is awake, and when what reaches the access point is delivered at once.
+    beacons : list of Beacon
+    frames : list of Transmission
+        Those on the air in the window; their instants are in the time of the run, nanoseconds.
+    waiting, outstanding : list of Step
+        Bytes at the access point that wait for the client, and requests without a complete reply.
+    decisions : list of (time_s, str)
+        What the policy decided, in words.
+    loads : list of (start_s, end_s)
+        When a page loads.
+    """
+
+    policy: str
+    start_s: float
+    length_s: float
+    awake: list[tuple[float, float]]
+    gate: list[tuple[float, float]]
+    beacons: list[Beacon]
+    frames: list[Transmission]
+    waiting: list[Step]
+    outstanding: list[Step]
+    decisions: list[tuple[float, str]]
+    loads: list[tuple[float, float]]
+
+    @property
+    def title(self) -> str:
+        """How long the page took if there is one: what stands beside the name of the policy."""
+        inside = [(start, end) for start, end in self.loads if end < self.length_s]
+        whole = [end - start for start, end in inside if start > 0.0 or self.start_s == 0.0]
+        return (
+            f"page in {1000 * whole[0]:.0f} ms"
+            if len(whole) == 1
+            else f"{len(self.loads)} page{'s' * (len(self.loads) != 1)}"
+        )
+
+    def frame_span(self, frame: Transmission) -> tuple[float, float]:
+        """Return when a frame is on the air, relative to the window."""
+        return frame.start_ns * _S - self.start_s, frame.end_ns * _S - self.start_s
+
+
+def record(
+    workload: Workload,
+    policy: str,
+    config: netsim.SimulationConfig,
+    *,
+    seed: int = 0,
+    push: Sequence[Message] = (),
+) -> Run:
+    """Browse under a policy and keep what happens."""
+    recorder = Recorder()
+    result = netsim.simulate(workload, policy, config=config, seed=seed, push=push, recorder=recorder)
+    return Run(result, recorder, config.beacon_interval_ns)
+
+
+def window_of_page(run: Run, page: int) -> tuple[float, float]:
+    """Return start and length, seconds, of a window on one page (from 0): from just before its issue to just after.
+
+    Raises
+    ------
+    ValueError
+        If there is no such page.
+    """
+    columns = run.result.page_columns
+    if not 0 <= page < len(columns["issue_s"]):
+        raise ValueError(f"page must lie in [1, {len(columns['issue_s'])}], got {page + 1}")
+    issue, latency = float(columns["issue_s"][page]), float(columns["latency_s"][page])
+    before = min(issue, 2 * run.beacon_interval_ns * _S)
+    return issue - before, before + latency + max(5 * run.beacon_interval_ns * _S, AFTER_S * latency)
+
+
+def timeline(run: Run, start_s: float, length_s: float) -> Timeline:
+    """Return the run in a window.
+
+    Raises
+    ------
+    ValueError
+        If the window does not begin inside the run, or has no length.
+    """
+    result, recorder = run.result, run.recorder
+    if not 0.0 <= start_s < max(result.elapsed_s, 1e-9):
+        raise ValueError(f"the window must begin in [0, {result.elapsed_s:g}) s, got {start_s:g}")
+    if not length_s > 0.0:
+        raise ValueError(f"the window must be longer than 0 s, got {length_s:g}")
+    end_s = min(start_s + length_s, result.elapsed_s)
+    radio = result.radio
+    rows = radio[radio["state"] == "awake"]
+    awake = _clipped(list(zip(rows["start_s"], rows["end_s"], strict=True)), start_s, end_s)
+    gates = _gates(recorder, result.elapsed_s)
+    frames = [
+        frame for frame in recorder.transmissions if frame.end_ns * _S >= start_s and frame.start_ns * _S <= end_s
+    ]
+    pages = result.page_columns
+    loads = [(at, at + took) for at, took in zip(pages["issue_s"], pages["latency_s"], strict=True)]
+    return Timeline(
+        policy=result.policy,
+        start_s=start_s,
+        length_s=length_s,
+        awake=awake,
+        gate=_clipped(gates, start_s, end_s),
+        beacons=_beacons(run, start_s, end_s),
+        frames=frames,
+        waiting=_steps(
+            [(frame.reached_ns, frame.start_ns, frame.size_bytes) for frame in recorder.transmissions if frame.down],
+            start_s, end_s,
+        ),
+        outstanding=_steps([(one.asked_ns, one.answered_ns, 1) for one in recorder.exchanges], start_s, end_s),
+        decisions=[
+            (one.at_ns * _S - start_s, _words(one.at_ns, one.plan, run.beacon_interval_ns))
+            for one in recorder.decisions
+            if start_s <= one.at_ns * _S <= end_s
+        ],
+        loads=_clipped(loads, start_s, end_s),
+    )  # fmt: skip
+
+
+def _gates(recorder: Recorder, elapsed_s: float) -> list[tuple[float, float]]:
+    changes = [(0, True), *recorder.gates, (round(elapsed_s / _S), False)]
+    return [(at * _S, until * _S) for (at, is_open), (until, _) in pairwise(changes) if is_open and until > at]
+
+
+def _clipped(spans: Sequence[tuple[float, float]], start_s: float, end_s: float) -> list[tuple[float, float]]:
+    return [
+        (float(max(low, start_s) - start_s), float(min(high, end_s) - start_s))
+        for low, high in spans
+        if high > start_s and low < end_s
+    ]
+
+
+def _beacons(run: Run, start_s: float, end_s: float) -> list[Beacon]:
+    """Return the beacons of a window; one is listened to if a poll is at it, and free if the client is awake anyway."""
+    interval = run.beacon_interval_ns
+    polled = set(np.rint(run.result.polls["time_s"].to_numpy() / _S).astype(np.int64).tolist())
+    radio = run.result.radio
+    rows = radio[radio["state"] == "awake"]
+    starts, ends = rows["start_s"].to_numpy(), rows["end_s"].to_numpy()
+    found = []
+    for number in range(-(-round(start_s / _S) // interval), round(end_s / _S) // interval + 1):
+        at_s = number * interval * _S
+        place = int(np.searchsorted(starts, at_s - 0.5 * _S)) - 1  # awake since before the beacon
+        heard = "awake" if place >= 0 and ends[place] >= at_s - 0.5 * _S else "slept"
+        if heard == "slept" and number * interval in polled:
+            heard = "listened"
+        found.append(Beacon(at_s - start_s, heard))
+    return found
+
+
+def _steps(spans: Sequence[tuple[int, int, int]], start_s: float, end_s: float) -> list[Step]:
+    """Return how much of several things, each there from an instant to another (ns), there is at every time."""
+    changes = sorted([(at, size) for at, _, size in spans] + [(until, -size) for _, until, size in spans])
+    steps: list[Step] = []
+    level, since = 0, start_s
+    for at, change in changes:
+        at_s = min(max(at * _S, start_s), end_s)
+        if at_s > since:
+            steps.append(Step(since - start_s, at_s - start_s, level))
+            since = at_s
+        level += change
+    if end_s > since:
+        steps.append(Step(since - start_s, end_s - start_s, level))
+    return [step for step in steps if step.end_s > step.start_s]
+
+
+def _words(at_ns: int, plan: netsim.Plan, interval_ns: int) -> str:
+    """Return a plan in words: how long awake, when to listen next, whether sending lets out what waits."""
+    awake_ms = (plan.awake_until_ns - at_ns) / 1e6
+    if awake_ms > 1e12:
+        return "stay awake"
+    wake_ms = (plan.wake_ns - at_ns) / 1e6
+    text = f"awake {awake_ms:.4g} ms, " if awake_ms > 0 else "sleep, "
+    text += f"wake up in {wake_ms:.4g} ms" if plan.agreed else f"listen in {wake_ms:.4g} ms"
+    if plan.repeat_ns:
+        text += f", then every {plan.repeat_ns / 1e6:.4g} ms"
+    return text
