@@ -34,6 +34,8 @@ from contextlib import contextmanager
 from multiprocessing.connection import wait as wait_for_handles
 from typing import Any, NamedTuple, TypeVar
 
+from experiments.study.interruptions import SIGNALS
+
 __all__ = ["LOCAL", "MOST_JOBS", "Workers", "checked_jobs", "is_cluster", "stream", "workers"]
 
 T = TypeVar("T")
@@ -166,15 +168,16 @@ def stream(
 
 @contextmanager
 def _processes(jobs: int) -> Iterator[Executor]:
+    if _NO_COMPLAINT not in sys.warnoptions:
+        sys.warnoptions.append(_NO_COMPLAINT)
+    others = set(multiprocessing.active_children())
     executor = ProcessPoolExecutor(
         jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_obey_only_the_parent
     )
-    others = set(multiprocessing.active_children())
-    if _NO_COMPLAINT not in sys.warnoptions:
-        sys.warnoptions.append(_NO_COMPLAINT)
     try:
-        with _interrupts_ignored():  # inherited by the workers, of which the first starts here
-            executor.submit(int)
+        with _undisturbed():  # a worker that starts while its parent ends would complain
+            for _ in range(jobs):
+                executor.submit(int)
         yield executor
     except BaseException:
         for worker in set(multiprocessing.active_children()) - others:
@@ -190,15 +193,22 @@ need not say so."""
 
 
 @contextmanager
-def _interrupts_ignored() -> Iterator[None]:
+def _undisturbed() -> Iterator[None]:
+    """Put off signals to stop until the end of the block; Ctrl-C is ignored in it, and by the processes it starts."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    came: list[int] = []
+    others = [number for number in SIGNALS if number != signal.SIGINT and callable(signal.getsignal(number))]
+    previous = {signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN)}
+    previous |= {number: signal.signal(number, lambda got, _frame: came.append(got)) for number in others}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, previous)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
 
 
 def _obey_only_the_parent() -> None:

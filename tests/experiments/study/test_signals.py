@@ -1,0 +1,145 @@
+"""However a program of several processes ends, none of them is left, and what was finished is gone on from."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.experiments.browsing import contents, make
+
+PROGRAM = [sys.executable, "-c", "from experiments.cli import main; main()"]
+COMMANDS = {
+    "compare": ["compare", "--pages", "60", "--seeds", "8", "--policies", "none,psm,lpsm"],
+    "tune": ["tune", "--pages", "60", "--seeds", "8", "--policies", "psm,bsd:1,lpsm"],
+    "population": ["population", "TRACE", "--pages-per-task", "5", "--policies", "none,psm,lpsm:log"],
+    "reproduce": ["reproduce", "thesis/fig-2-7", "--size", "smoke"],
+}
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make(tmp_path_factory.mktemp("browsing") / "sessions", 60, n_users=60)
+
+
+def command(name: str, trace: Path, out: Path, *more: str) -> list[str]:
+    words = [str(trace) if word == "TRACE" else word for word in COMMANDS[name]]
+    return [*PROGRAM, *words, "--out", str(out), *more]
+
+
+def start(words: list[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+
+def processes_of(session: int) -> list[int]:
+    """Return the processes of a session, by what the kernel says of each."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        except (OSError, ValueError):
+            continue
+        if folder.name.isdigit() and int(fields[3]) == session and fields[0] != "Z":
+            found.append(int(folder.name))
+    return found
+
+
+def wait_for_workers(process: subprocess.Popen[str], count: int) -> list[int]:
+    """Wait until the workers are there (beside them runs Python's tracker of semaphores)."""
+    deadline = time.monotonic() + 60
+    while len(found := processes_of(process.pid)) < count + 2:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return [number for number in found if number != process.pid]
+
+
+def nobody_is_left_of(session: int, within_s: float) -> None:
+    deadline = time.monotonic() + within_s
+    while left := processes_of(session):
+        assert time.monotonic() < deadline, f"{len(left)} processes outlive the program"
+        time.sleep(0.05)
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the kernel lists no processes here")
+
+
+@needs_proc
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("name", ["compare", "population"])
+def test_workers_end_within_two_seconds_of_their_parent_however_it_ends(
+    trace: Path, tmp_path: Path, name: str, number: signal.Signals
+) -> None:
+    process = start(command(name, trace, tmp_path / "out", "--jobs", "2"))
+    wait_for_workers(process, 2)
+    process.send_signal(number)
+    process.wait(timeout=60)
+    nobody_is_left_of(process.pid, within_s=2.0)
+    stdout, stderr = process.communicate()
+    assert stdout == ""
+    assert "leaked" not in stderr
+    if number == signal.SIGKILL:
+        assert process.returncode == -signal.SIGKILL
+        return
+    assert "Traceback" not in stderr
+    assert process.returncode == 128 + number
+    lines = [line for line in stderr.splitlines() if line.startswith("lpsm: ")]
+    assert len(lines) == 1, stderr
+    word = "interrupted" if number == signal.SIGINT else "terminated"
+    assert lines[0].startswith(f"lpsm: {word}")
+    assert "kept" in lines[0]
+
+
+@needs_proc
+def test_a_worker_that_is_killed_ends_the_program_in_one_line(trace: Path, tmp_path: Path) -> None:
+    process = start(command("compare", trace, tmp_path / "out", "--jobs", "2"))
+    children = wait_for_workers(process, 2)
+    time.sleep(1.5)
+    os.kill(max(children), signal.SIGKILL)
+    _, stderr = process.communicate(timeout=120)
+    nobody_is_left_of(process.pid, within_s=2.0)
+    assert "Traceback" not in stderr
+    assert process.returncode in (0, 2), stderr  # 0 if everything was computed by then
+
+
+@needs_proc
+@pytest.mark.long
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_signals_at_random_instants_with_resume_give_the_bytes_of_an_undisturbed_run(
+    trace: Path, tmp_path: Path, name: str
+) -> None:
+    draw = random.Random(name)
+    began = time.monotonic()
+    subprocess.run(command(name, trace, tmp_path / "wanted", "--jobs", "2"), check=True, capture_output=True)
+    whole_s = time.monotonic() - began
+    out = tmp_path / "out"
+    resume = ["--resume"] if name == "population" else []
+    sent = 0
+    while sent < 25:
+        process = start(command(name, trace, out, "--jobs", "2", *resume))
+        try:
+            process.wait(timeout=draw.uniform(0.0, 1.1 * whole_s))
+        except subprocess.TimeoutExpired:
+            number = draw.choice([signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
+            others = [one for one in processes_of(process.pid) if one != process.pid]
+            victim = draw.choice([process.pid, *others])
+            os.kill(victim, number)
+            sent += 1
+        try:
+            _, stderr = process.communicate(timeout=20 * whole_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        nobody_is_left_of(process.pid, within_s=2.0)
+        if process.returncode != -signal.SIGKILL:  # a worker that starts while its parent is killed may complain
+            assert "Traceback" not in stderr, stderr
+        if process.returncode == 0:
+            assert contents(out) == contents(tmp_path / "wanted")
+    subprocess.run(command(name, trace, out, "--jobs", "2", *resume), check=True, capture_output=True)
+    assert contents(out) == contents(tmp_path / "wanted")
