@@ -30,7 +30,7 @@ from lpsm.samplers.algorithms.learners import BudgetPerceptron
 from lpsm.samplers.algorithms.thresholds import Halving
 from lpsm.samplers.checks import as_instance, as_instances, as_labels, at_least, nonzero_rows
 from lpsm.samplers.compiled.algebra import WIDE
-from lpsm.samplers.compiled.memory import grow, new_state, new_work
+from lpsm.samplers.compiled.memory import grow, new_state, new_work, widen
 from lpsm.samplers.compiled.stream import Stream, close_round, drive, margins, open_round, reopen_round, stream_of
 from lpsm.samplers.layout import RANDOMIZED, Part, State
 from lpsm.samplers.record import Decision, RunLog
@@ -267,6 +267,26 @@ class Sampler:
     def predict(self, X: Any) -> NDArray[np.int8]:
         """Return the signs of the margins of the rows of X, SGN(0) = +1."""
         return np.where(self.margins(X) >= 0.0, 1, -1).astype(np.int8)
+
+    def widen(self, n_features: int) -> None:
+        """Go on with more features, the new ones last, as if they had been 0 so far; open questions stay open.
+
+        Raises
+        ------
+        ValueError
+            If there would be fewer features than now.
+        """
+        at_least("n_features", n_features, self.n_features)
+        self._state = widen(self._plan, self._state, n_features)
+        extra = n_features - self.n_features
+        self._questions = {
+            ticket: question
+            if question.columns is not None
+            else question._replace(values=np.append(question.values, np.zeros(extra, dtype=self.dtype)))
+            for ticket, question in self._questions.items()
+        }
+        self.n_features, self._fresh = n_features, False
+        self._work = new_work(self._plan, self._state, n_features, self.dtype)
 
     # -- what it has done ---------------------------------------------------------------------
 

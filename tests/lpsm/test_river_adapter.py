@@ -5,7 +5,7 @@ import pytest
 
 river = pytest.importorskip("river")
 
-from river import compose, datasets, evaluate, metrics, preprocessing  # noqa: E402
+from river import checks, compose, datasets, evaluate, metrics, preprocessing  # noqa: E402
 
 from lpsm import samplers  # noqa: E402
 from lpsm import synthetic_streams as streams  # noqa: E402
@@ -74,12 +74,87 @@ def test_clones_are_fresh_and_alike():
     assert (copy.key, copy.params, copy.classes, copy.seed) == ("ssmd", {"K": 0.3}, ("ham", "spam"), 4)
 
 
+@pytest.mark.parametrize("kind", [RiverSampler, ActiveRiverSampler])
+def test_every_check_of_river_passes(kind):
+    for parameters in kind._unit_test_params():
+        checks.check_estimator(kind(**parameters))
+
+
+@pytest.mark.parametrize("delay", [None, 20])
+def test_a_scaler_and_late_labels_leave_a_round_an_instance(delay):
+    _, rows = example(600)
+    rows = [({name: 5.0 + 3.0 * value for name, value in x.items()}, y) for x, y in rows]
+    scaler, by_hand = preprocessing.StandardScaler(), samplers.make("ssmd", 3, K=0.1)
+    for x, y in rows:
+        scaler.learn_one(x)
+        row = list(scaler.transform_one(x).values())
+        decision = by_hand.decide(row)
+        if decision.query:
+            by_hand.learn(row, 1 if y else -1)
+    model = preprocessing.StandardScaler() | RiverSampler("ssmd", {"K": 0.1})
+    evaluate.progressive_val_score(rows, model, metrics.Accuracy(), delay=delay)
+    inner = model["RiverSampler"]
+    assert inner.sampler.rounds == 600
+    assert inner.n_queries == by_hand.queries < 500
+
+
+def test_labels_of_an_active_sampler_come_late_and_in_another_order_to_the_instances_asked_about():
+    _, rows = example(60)
+    model = ActiveRiverSampler(preprocessing.StandardScaler() | RiverSampler("sop-label-efficient", {"C": 0.3}, seed=2))
+    coins, by_hand, scaler = np.random.default_rng(2), None, preprocessing.StandardScaler()
+    by_hand = samplers.make("sop-label-efficient", 3, C=0.3, rng=coins)
+    owed = []
+    for t, (x, y) in enumerate(rows):
+        _, wanted = model.predict_one(x)
+        decision = by_hand.decide(list(scaler.transform_one(x).values()))
+        assert wanted == decision.query
+        if wanted:
+            owed.append((x, y, decision.ticket))
+        if t % 7 == 6:
+            for x_then, y_then, ticket in reversed(owed):
+                model.learn_one(x_then, y_then)
+                scaler.learn_one(x_then)
+                by_hand.learn(ticket, 1 if y_then else -1)
+            owed = []
+    np.testing.assert_allclose(model.sampler.sampler.weights, by_hand.weights, atol=1e-12)
+
+
+def test_an_instance_of_zeros_is_no_round_where_instances_are_normalised():
+    model = preprocessing.StandardScaler() | RiverSampler("perceptron-ss", seed=0)
+    for x, y in example(20)[1]:
+        model.learn_one(x, y)  # the first instance is scaled to zeros
+    assert model["RiverSampler"].sampler.rounds == 19
+    assert RiverSampler("dkm").predict_one({"a": 0.0}) is True
+
+
+@pytest.mark.parametrize("key", ["sop", "lasec", "perceptron", "ssmd", "randomized-budget-perceptron"])
+@pytest.mark.parametrize("kernel", [None, "linear", "rbf"])
+def test_features_that_appear_later_were_zero_until_then(key, kernel):
+    world = np.random.default_rng(3)
+    X = world.normal(size=(60, 5))
+    X[:30, 3:] = 0.0
+    y = np.where(world.random(60) < 0.5, 1, -1)
+    whole, growing = (samplers.make(key, d, kernel=kernel) for d in (5, 3))
+    ticket = whole.decide(X[0]).ticket
+    assert growing.decide(X[0, :3]).ticket == ticket
+    for t in range(1, 60):
+        if t == 30:
+            growing.widen(5)
+            assert whole.learn(ticket, 1) == growing.learn(ticket, 1)  # a question from before
+        a, b = whole.decide(X[t]), growing.decide(X[t, : growing.n_features])
+        assert a.margin == pytest.approx(b.margin, abs=1e-10)
+        assert whole.learn(a.ticket, int(y[t])) == growing.learn(b.ticket, int(y[t])) if a.query else not b.query
+    with pytest.raises(ValueError, match="n_features must be an integer of at least 5, got 4"):
+        growing.widen(4)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: RiverSampler(classes=("one",)), "classes must be two different labels"),
         (lambda: RiverSampler(features=["a"], n_hashed=4), "features and n_hashed exclude each other"),
         (lambda: RiverSampler(features=["a"]).predict_one({"b": 1.0}), "x must hold only the features .* got 'b'"),
+        (lambda: ActiveRiverSampler(preprocessing.StandardScaler()).sampler, "must be, or end in, a RiverSampler"),
         (lambda: RiverSampler().learn_one({"a": 1.0}, "?"), "y must be one of the classes"),
     ],
 )

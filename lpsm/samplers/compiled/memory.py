@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lpsm.samplers import layout
 from lpsm.samplers.layout import Plan, State, Work
 
-__all__ = ["grow", "new_state", "new_work"]
+__all__ = ["grow", "new_state", "new_work", "widen"]
 
 FIRST_CAPACITY = 64
 
@@ -81,6 +81,26 @@ def grow(plan: Plan, state: State, width: int, sparse: bool) -> State:
         squares=_resized(state.squares, (wanted,)),
         labels=_resized(state.labels, (wanted,)),
     )
+
+
+def widen(plan: Plan, state: State, n_features: int) -> State:
+    """Return the state with room for `n_features` features, as if those that are new had been 0 all along."""
+    if plan.form == layout.PRIMAL:
+        d = state.weights.shape[0]
+        state = state._replace(weights=_resized(state.weights, (n_features,)))
+        if plan.learner == layout.SECOND_ORDER:
+            matrix = _resized(state.matrix, (n_features, n_features))
+            applied = int(state.counts[layout.STORED] - state.counts[layout.PENDING])  # those waiting come later
+            at = np.arange(d, n_features)
+            matrix[at, at] = plan.ridge + applied * plan.drift
+            state = state._replace(
+                matrix=matrix,
+                waiting=_resized(state.waiting, (len(state.waiting), n_features)),
+                anchors=_resized(state.anchors, (len(state.anchors), n_features)),
+            )
+    if state.rows.shape[1] and not state.columns.shape[1]:  # dense instances are stored
+        state = state._replace(rows=_resized(state.rows, (len(state.rows), n_features)))
+    return state
 
 
 def _resized(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
