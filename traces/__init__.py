@@ -4,7 +4,7 @@ from traces.columns import Workload
 from traces.detect import detect
 from traces.errors import TraceError
 from traces.formats import Format, registry
-from traces.grouping import GroupingRule, iter_pages, pages
+from traces.grouping import GroupingRule, iter_pages, pages, workload_of
 from traces.reading import Requests, batches, read, sessions
 from traces.records import Batch, Message, Page, Report, Request, Session
 from traces.web_model import generate
@@ -32,5 +32,6 @@ __all__ = [
     "registry",
     "sessions",
     "workload_line",
+    "workload_of",
     "write_workload",
 ]

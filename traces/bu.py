@@ -6,6 +6,8 @@ padded; size counts bytes with protocol overhead, delay seconds.  Size 0 with
 delay 0.0 was served from the browser's own cache: such rows are counted and
 left out.  The user is in the name of the file, ``con<user>.<machine>.<start>``.
 
+The time that the server took is the delay less what the simulator's network needs for such a reply (`traces.waits`).
+
 Defects that the collection is known to have are counted: a URL that holds a
 line end (the request is left out), a machine name unlike that of the file, a
 start more than 600 s off the one in the name, a network request of size 0, an
@@ -28,8 +30,9 @@ import numpy as np
 from traces.errors import TraceError
 from traces.files import OnDamage, decompressed, open_trace, read_line
 from traces.formats import Format
-from traces.records import REQUEST_DTYPE, UNKNOWN_REQUEST_BYTES, UNKNOWN_WAIT_US, Batch, Report
+from traces.records import REQUEST_DTYPE, UNKNOWN_REQUEST_BYTES, Batch, Report
 from traces.tape import Member, is_tar, members
+from traces.waits import network_us
 
 __all__ = ["FORMATS", "SessionFile", "session_batches", "session_files", "user_of"]
 
@@ -150,7 +153,9 @@ def session_batches(session: SessionFile, report: Report, *, skip_damaged: bool 
         if not size:
             report.count("network_requests_of_size_0")
         server = servers.setdefault(_host(url), len(servers))
-        rows.append((moment, moment + delay, UNKNOWN_REQUEST_BYTES, size, 0, server, 0, at, len(url), UNKNOWN_WAIT_US))
+        wait = max(0, delay - network_us(size))
+        report.waits_us.add(wait)
+        rows.append((moment, moment + delay, UNKNOWN_REQUEST_BYTES, size, 0, server, 0, at, len(url), wait))
         urls.append(url)
         at += len(url)
         if len(rows) == _ROWS_A_BATCH:

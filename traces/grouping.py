@@ -5,15 +5,21 @@ The rule, per client, in the order in which requests were sent:
 * A request **joins the open page** if it is of an embedded kind (by the suffix of its URL, or because the
   trace says so) and was sent not more than `same_server_gap_s` after the page's last byte so far, or
   `other_server_gap_s` if it goes to another server than the page's first request.
+* A document of which the trace tells the type joins the open page if it was sent less than `page_gap_s` after the
+  page's last byte so far: nobody reads so fast, it is a frame or where a redirection leads.
+* Traffic without URLs (encrypted, or of a plain table) is grouped by gaps alone: an exchange joins the open page if
+  it overlaps it or was sent less than `page_gap_s` after its last byte so far.
 * Any other request **opens a page**: documents, listings, queries, archives to save; and an image that
   nothing before it can have embedded.
-* A trace that knows its pages (HAR) is believed instead.
+* A trace that knows its pages (HAR) is believed instead, except that a request sent more than `same_server_gap_s`
+  after the last byte of its page opens another one: what somebody does in a page that stays open.
 * **Think time** is the time from the page's last byte in the trace to the next page's request, never
   below 0; that of a client's last page is 0.  Values are those of the trace.  With `max_think_s`, a longer
   pause is taken for an absence and cut out (its think time is 0), and counted.
 
-A reply of no bytes cannot be replayed: it is left out and counted.  Left out of the rule: frames and
-redirections, which count as pages of their own, and documents fetched while another page still loads.
+Messages that a server pushes are no pages; `workload_of` returns them beside the pages, which then keep their places in
+time (`Page.issue_s`).  Left out of the rule: frames and redirections of traces that tell no types, which count as
+pages of their own.
 
 Traces may be sorted by completion.  Requests are put in order of sending with a window: one is
 released when a request is seen that ended `reorder_s` after it was sent, or when more than
@@ -29,11 +35,22 @@ import heapq
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from math import nan
 
+from traces.columns import Workload
 from traces.errors import TraceError
-from traces.records import DOCUMENT, EMBEDDED, PART, Page, Report, Request
+from traces.records import BY_SUFFIX, DOCUMENT, EMBEDDED, MESSAGE, OPENING, PART, Message, Page, Report, Request
 
-__all__ = ["MAX_OBJECTS", "MAX_PENDING", "GroupingRule", "in_order", "is_embedded", "iter_pages", "pages"]
+__all__ = [
+    "MAX_OBJECTS",
+    "MAX_PENDING",
+    "GroupingRule",
+    "in_order",
+    "is_embedded",
+    "iter_pages",
+    "pages",
+    "workload_of",
+]
 
 MAX_PENDING = 1 << 16
 """Most requests that wait in the re-ordering window."""
@@ -57,6 +74,8 @@ class GroupingRule:
     ----------
     same_server_gap_s, other_server_gap_s : float
         Longest pause before an embedded object, to the page's own server and to another, at least 0.
+    page_gap_s : float
+        Pause that separates the pages of traffic without URLs, and documents of different pages, at least 0.
     reorder_s : float
         The re-ordering window, at least 0.
     max_think_s : float or None
@@ -65,11 +84,12 @@ class GroupingRule:
 
     same_server_gap_s: float = 5.0
     other_server_gap_s: float = 2.0
+    page_gap_s: float = 1.0
     reorder_s: float = 600.0
     max_think_s: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("same_server_gap_s", "other_server_gap_s", "reorder_s"):
+        for name in ("same_server_gap_s", "other_server_gap_s", "page_gap_s", "reorder_s"):
             if not 0.0 <= getattr(self, name) <= 1e9:
                 raise ValueError(f"{name} must lie in [0, 1e9], got {getattr(self, name)}")
         if self.max_think_s is not None and not self.max_think_s > 0.0:
@@ -104,17 +124,49 @@ def pages(requests: Iterable[Request], *, rule: GroupingRule | None = None, repo
     return [page for of_client in by_client.values() for page in of_client]
 
 
-def iter_pages(
+def workload_of(
     requests: Iterable[Request], *, rule: GroupingRule | None = None, report: Report | None = None
+) -> Workload:
+    """Group the requests of one client into pages, with the messages that it was sent beside them.
+
+    Time begins with the first request or message.  If there is a message, pages are issued at the time at which they
+    were in the trace, or when the one before is complete and thought about, whichever is later: so
+    messages and pages keep their places.  Arguments as for `pages`.
+
+    Returns
+    -------
+    Workload
+        With the median of the recorded round trips, if `report` has it.
+    """
+    of_client = list(requests)
+    pushed = sorted((item for item in of_client if item.kind == MESSAGE), key=lambda item: item.start_us)
+    origin_us = min((item.start_us for item in of_client), default=0) if pushed else None
+    found = [page for _, page in iter_pages(of_client, rule=rule, report=report, origin_us=origin_us)]
+    messages = [Message((item.start_us - (origin_us or 0)) / 1e6, item.reply_bytes) for item in pushed]
+    return Workload.of(found, messages, report.round_trip_s if report is not None else None)
+
+
+def iter_pages(
+    requests: Iterable[Request],
+    *,
+    rule: GroupingRule | None = None,
+    report: Report | None = None,
+    origin_us: int | None = None,
 ) -> Iterator[tuple[str, Page]]:
-    """Yield (client, page) as pages are finished; memory holds the window and one page a client. See `pages`."""
+    """Yield (client, page) as pages are finished; memory holds the window and one page a client. See `pages`.
+
+    With `origin_us` pages are issued at their times in the trace, counted from that moment.
+    """
     rule = rule or GroupingRule()
     report = report if report is not None else Report()
     open_pages: dict[str, _OpenPage] = {}
     for request in in_order(requests, reorder_s=rule.reorder_s, report=report):
-        if request.reply_bytes < 1:
+        if request.kind == MESSAGE:
+            continue
+        if request.reply_bytes < 1 and request.url:
             report.count("empty_replies")
             continue
+        report.count("exchanges_grouped_by_gaps", not request.url and request.kind == BY_SUFFIX)
         current = open_pages.get(request.client)
         if current is not None and current.takes(request, rule):
             current.add(request)
@@ -127,11 +179,11 @@ def iter_pages(
                 report.count("absences")
                 think_us = 0
             report.count("pages")
-            yield request.client, current.page(think_us)
+            yield request.client, current.page(think_us, origin_us)
         open_pages[request.client] = _OpenPage(request, number)
     for client, current in open_pages.items():
         report.count("pages")
-        yield client, current.page(0)
+        yield client, current.page(0, origin_us)
 
 
 def in_order(
@@ -200,29 +252,39 @@ def _suffix(url: str) -> str:
 class _OpenPage:
     """A page that may still grow."""
 
-    __slots__ = ("end_us", "first", "number", "objects")
+    __slots__ = ("end_us", "first", "number", "objects", "waits_us")
 
     def __init__(self, first: Request, number: int) -> None:
         self.first = first
         self.number = number
         self.end_us = first.end_us
         self.objects: list[tuple[int, int]] = []
+        self.waits_us = [first.wait_us]
 
     def takes(self, request: Request, rule: GroupingRule) -> bool:
         if len(self.objects) >= MAX_OBJECTS:
             return False
+        gap_us = request.start_us - self.end_us
         if request.kind == PART:
-            return True
-        if request.kind == DOCUMENT or not (request.kind == EMBEDDED or is_embedded(request.url)):
+            return gap_us <= rule.same_server_gap_s * 1e6
+        if request.kind == DOCUMENT or (request.kind == BY_SUFFIX and not request.url):
+            return gap_us < rule.page_gap_s * 1e6
+        if request.kind == OPENING or (request.kind != EMBEDDED and not is_embedded(request.url)):
             return False
         gap_s = rule.same_server_gap_s if request.server == self.first.server else rule.other_server_gap_s
-        return request.start_us - self.end_us <= gap_s * 1e6
+        return gap_us <= gap_s * 1e6
 
     def add(self, request: Request) -> None:
         self.objects.append((request.request_bytes, request.reply_bytes))
+        self.waits_us.append(request.wait_us)
         self.end_us = max(self.end_us, request.end_us)
 
-    def page(self, think_us: int) -> Page:
+    def page(self, think_us: int, origin_us: int | None) -> Page:
         first = self.first
         name = f"{first.client}/{self.number}"
-        return Page(name, first.request_bytes, first.reply_bytes, tuple(self.objects), think_us / 1e6)
+        issue_s = None if origin_us is None else (first.start_us - origin_us) / 1e6
+        waits_s: tuple[float, ...] = ()
+        if any(wait_us >= 0 for wait_us in self.waits_us):
+            waits_s = tuple(wait_us / 1e6 if wait_us >= 0 else nan for wait_us in self.waits_us)
+        objects = tuple(self.objects)
+        return Page(name, first.request_bytes, first.reply_bytes, objects, think_us / 1e6, issue_s, waits_s)

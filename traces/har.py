@@ -7,8 +7,12 @@ of other schemes than http(s), or without any size.  An entry without a time
 was sent when the one before it was.  Entries with a `pageref` belong to
 that page, whatever they are; in the others an HTML reply opens a page.
 
+The time that a server took is `timings.wait` less the round trip of the connection, where an entry of the same
+connection, or else of the same host, tells it: `timings.connect` without `timings.ssl`.  Messages over a WebSocket
+whose times were saved (``_webSocketMessages``) are told apart by their runs (`traces.runs`).
+
 An archive is one JSON value, so it is held in memory, up to `MAX_HAR_BYTES`.
-Left out: bodies, timings inside an entry.  Source: HAR 1.2 specification, W3C Web Performance draft.
+Left out: bodies, other timings.  Source: HAR 1.2 specification, W3C Web Performance draft.
 """
 
 from __future__ import annotations
@@ -17,14 +21,26 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from math import isfinite
 from os import PathLike
 from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 from traces.errors import TraceError
 from traces.formats import Format
-from traces.records import DOCUMENT, EMBEDDED, PART, UNKNOWN_REQUEST_BYTES, Batch, Report, Request, batch_of
+from traces.records import (
+    DOCUMENT,
+    EMBEDDED,
+    MESSAGE,
+    OPENING,
+    PART,
+    UNKNOWN_REQUEST_BYTES,
+    UNKNOWN_WAIT_US,
+    Batch,
+    Report,
+    Request,
+    batch_of,
+)
+from traces.runs import Runs
 
 __all__ = ["FORMATS", "MAX_HAR_BYTES", "batches"]
 
@@ -33,6 +49,8 @@ MAX_HAR_BYTES = 1 << 27
 
 _MAX_BYTES = 1 << 40
 _MAX_MS = 1e9
+_MAX_S = 1e11
+_CLIENT = "browser"
 
 
 def batches(
@@ -48,10 +66,13 @@ def batches(
     """
     entries, since_us = _entries(stream, path)
     found: list[tuple[str | None, Request]] = []
+    sockets = _Sockets(found, report)
+    trips = _round_trips(entries, report)
     for number, entry in enumerate(entries):
         report.count("records")
+        sockets.take(entry)
         try:
-            item = _request(entry, since_us, path, f"entry {number + 1}", report)
+            item = _request(entry, since_us, path, f"entry {number + 1}", report, trips)
         except TraceError:
             if not skip_damaged:
                 raise
@@ -68,8 +89,10 @@ def batches(
     requests = []
     for page, request in found:
         kind = request.kind
+        if request.wait_us >= 0:
+            report.waits_us.add(request.wait_us)
         if page is not None:
-            kind = PART if page in opened else DOCUMENT
+            kind = PART if page in opened else OPENING
             opened.add(page)
         requests.append(request._replace(kind=kind))
     report.count("requests", len(requests))
@@ -96,7 +119,7 @@ def _entries(stream: BinaryIO, path: str | PathLike[str]) -> tuple[list[Any], in
 
 
 def _request(
-    entry: object, since_us: int, path: str | PathLike[str], where: str, report: Report
+    entry: object, since_us: int, path: str | PathLike[str], where: str, report: Report, trips: dict[str, int]
 ) -> tuple[str | None, Request] | None:
     """Turn an entry into its page's name and a request; None if it did not use the network."""
     fields = _part(entry)
@@ -104,7 +127,7 @@ def _request(
     url = asked.get("url")
     if not isinstance(url, str):
         url = ""
-    if url and not url[:8].lower().startswith(("http://", "https://")):
+    if url and not url[:8].lower().startswith(("http://", "https://", "ws://", "wss://")):
         report.count("entries_of_other_schemes")
         return None
     if not answer or not answer.get("status"):
@@ -135,8 +158,80 @@ def _request(
     page = fields.get("pageref")
     kind = DOCUMENT if str(content.get("mimeType") or "").startswith("text/html") else EMBEDDED
     server = _host(url)
-    request = Request("browser", server, start_us, end_us, request_bytes, reply, url, kind)
+    wait_us = UNKNOWN_WAIT_US
+    if (waited_us := _timing(fields, "wait")) is not None:
+        wait_us = max(0, waited_us - next((trips[key] for key in _connections(fields) if key in trips), 0))
+    request = Request(_CLIENT, server, start_us, end_us, request_bytes, reply, url, kind, wait_us)
     return (page if isinstance(page, str) and page else None), request
+
+
+def _round_trips(entries: list[Any], report: Report) -> dict[str, int]:
+    """Return the round trip of every connection and host whose opening was timed, microseconds."""
+    trips: dict[str, int] = {}
+    for entry in entries:
+        fields = _part(entry)
+        connect_us = _timing(fields, "connect")
+        if connect_us:
+            trip_us = max(0, connect_us - (_timing(fields, "ssl") or 0))
+            report.round_trips_us.add(trip_us)
+            for key in _connections(fields):
+                trips.setdefault(key, trip_us)
+    return trips
+
+
+def _connections(fields: dict[str, Any]) -> list[str]:
+    """Return the keys under which the round trip of an entry may be known, the best one first."""
+    url = _part(fields.get("request")).get("url")
+    host = _host(url) if isinstance(url, str) else ""
+    return [f"{host}#{fields.get('connection')}", host]
+
+
+def _timing(fields: dict[str, Any], name: str) -> int | None:
+    """Return a timing of an entry in microseconds, None if it is unknown."""
+    value = _part(fields.get("timings")).get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MAX_MS:
+        return None
+    return round(value * 1000)
+
+
+class _Sockets:
+    """What WebSockets carried, told apart by its runs; the book of these runs."""
+
+    def __init__(self, found: list[tuple[str | None, Request]], report: Report) -> None:
+        self._found = found
+        self._report = report
+
+    def take(self, entry: object) -> None:
+        """Take the messages of an entry, if it has any."""
+        fields = _part(entry)
+        sent = fields.get("_webSocketMessages")
+        if not isinstance(sent, list):
+            return
+        url = _part(fields.get("request")).get("url")
+        runs = Runs(_CLIENT, _host(url) if isinstance(url, str) else "", self)
+        for item in sent:
+            message = _part(item)
+            data, moment = message.get("data"), message.get("time")
+            timed = isinstance(moment, int | float) and not isinstance(moment, bool) and 0 <= moment <= _MAX_S
+            if not isinstance(data, str) or not data or not timed:
+                self._report.count("websocket_messages_without_time_or_data")
+                continue
+            assert isinstance(moment, int | float)
+            size = len(data.encode("utf-8", "replace"))
+            if message.get("type") == "send":
+                runs.up(round(moment * 1e6), size, b"", 0)
+            else:
+                runs.down(round(moment * 1e6), size)
+        runs.close()
+
+    def enter(self, request: Request) -> None:
+        """Take an exchange or a message of a WebSocket."""
+        self._report.count("messages" if request.kind == MESSAGE else "websocket_exchanges")
+        self._found.append((None, request))
+
+    def leave_out(self, reason: str, size_bytes: int) -> None:
+        """Take what is neither."""
+        self._report.count(reason)
 
 
 def _part(value: object) -> dict[str, Any]:
@@ -164,7 +259,7 @@ def _moment(value: object, path: str | PathLike[str], where: str) -> int:
 def _duration(value: object, report: Report) -> int:
     """Return the time of an entry in microseconds; 0, counted, if it is unknown."""
     known = isinstance(value, int | float) and not isinstance(value, bool)
-    if not known or not isfinite(value) or not 0 <= value <= _MAX_MS:  # type: ignore[arg-type, operator]
+    if not known or not 0 <= value <= _MAX_MS:  # type: ignore[operator]
         report.count("entries_without_duration")
         return 0
     return round(value * 1000)  # type: ignore[operator]

@@ -7,13 +7,14 @@ for every message makes pipelining and kept-alive connections the same thing.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import h11
 
-from traces.records import BY_SUFFIX, DOCUMENT, EMBEDDED, Report, Request
+from traces.grouping import is_embedded
+from traces.records import DOCUMENT, EMBEDDED, UNKNOWN_WAIT_US, Request
 
-__all__ = ["Exchanges"]
+__all__ = ["Counter", "Exchanges"]
 
 _EMBEDDED_TYPES = (b"image/", b"font/", b"audio/", b"text/css", b"text/javascript", b"application/javascript")
 _EMBEDDED_MORE = (b"application/x-javascript", b"application/font", b"application/x-shockwave-flash")
@@ -21,24 +22,41 @@ _MOST_UNANSWERED = 1 << 10
 _NOT_HTTP = (h11.RemoteProtocolError, h11.LocalProtocolError)
 
 
-class Exchanges:
-    """Requests, and the replies that answer them in turn."""
+class Counter(Protocol):
+    """Where things are counted."""
 
-    def __init__(self, client: str, server: str) -> None:
+    def count(self, name: str, occurrences: int = 1) -> None:
+        """Add occurrences of something."""
+
+
+class Exchanges:
+    """Requests, and the replies that answer them in turn.
+
+    Parameters
+    ----------
+    client, server : str
+        Their names.
+    trip_us : int
+        Round trip between the place of the capture and the server, -1 if it is not known.
+    """
+
+    def __init__(self, client: str, server: str, trip_us: int = -1) -> None:
         self._client = client
         self._server = server
+        self._trip_us = trip_us
+        self._replied_us = -1  # when the latest reply was complete
         self._asked: list[_Asked] = []
         self._done: list[Request] = []
-        self._broken = False
+        self.broken = False
         self._request = _Message(h11.Connection(h11.SERVER))
         self._reply: _Message | None = None
 
     def sent(self, data: bytes, moment_us: int) -> None:
         """Take bytes that the client sent."""
-        while data and not self._broken:
+        while data and not self.broken:
             message = self._request
             data = self._feed(message, data, moment_us)
-            if message.complete and not self._broken:
+            if message.complete and not self.broken:
                 event = message.head
                 url = ""
                 method = b"GET"
@@ -47,20 +65,20 @@ class Exchanges:
                     host = dict(event.headers).get(b"host", b"")
                     target = event.target
                     url = (b"http://" + host + target if target.startswith(b"/") else target).decode("latin-1")
-                self._asked.append(_Asked(method, url, message.start_us, message.size))
-                self._broken = len(self._asked) > _MOST_UNANSWERED
+                self._asked.append(_Asked(method, url, message.start_us, message.end_us, message.size))
+                self.broken = len(self._asked) > _MOST_UNANSWERED
                 self._request = _Message(h11.Connection(h11.SERVER))
 
     def received(self, data: bytes, moment_us: int) -> None:
         """Take bytes that the server sent."""
-        while data and not self._broken:
+        while data and not self.broken:
             if self._reply is None:
                 if not self._asked:
                     return  # an answer to something before the capture
                 try:
                     self._reply = _Message(_listening(self._asked[0].method))
                 except _NOT_HTTP:
-                    self._broken = True
+                    self.broken = True
                     return
             data = self._feed(self._reply, data, moment_us)
             if self._reply.complete:
@@ -68,7 +86,7 @@ class Exchanges:
 
     def server_closed(self, moment_us: int) -> None:
         """Note that the server has sent its last byte: a reply without a length ends here."""
-        if self._reply is not None and not self._broken:
+        if self._reply is not None and not self.broken:
             end_us = self._reply.end_us
             self._feed(self._reply, b"", moment_us)
             self._reply.end_us = end_us  # when its last byte came
@@ -80,18 +98,18 @@ class Exchanges:
         done, self._done = self._done, []
         return done
 
-    def close(self, report: Report) -> list[Request]:
+    def close(self, report: Counter) -> list[Request]:
         """Return what is left, with a reply that was cut; count what has no reply."""
         if self._reply is not None and self._reply.size and self._asked:
             report.count("replies_cut")
             self._finish(self._reply)
         report.count("requests_without_reply", len(self._asked))
-        report.count("connections_that_left_http", self._broken)
+        report.count("connections_that_left_http", self.broken)
         return self.finished()
 
     def _finish(self, reply: _Message) -> None:
         asked = self._asked.pop(0)
-        kind = BY_SUFFIX
+        kind = EMBEDDED if is_embedded(asked.url) else DOCUMENT
         if isinstance(reply.head, h11.Response):
             content_type = dict(reply.head.headers).get(b"content-type", b"").lower()
             if content_type.startswith((*_EMBEDDED_TYPES, *_EMBEDDED_MORE)):
@@ -99,8 +117,14 @@ class Exchanges:
             elif content_type.startswith(b"text/html"):
                 kind = DOCUMENT
         end_us = max(reply.end_us, asked.start_us)
+        wait_us = UNKNOWN_WAIT_US
+        if self._trip_us >= 0:  # a reply that follows another one waited for that one, not for the server
+            wait_us = max(0, reply.start_us - max(asked.end_us, self._replied_us) - self._trip_us)
+        self._replied_us = end_us
         self._done.append(
-            Request(self._client, self._server, asked.start_us, end_us, asked.size, reply.size, asked.url, kind)
+            Request(
+                self._client, self._server, asked.start_us, end_us, asked.size, reply.size, asked.url, kind, wait_us
+            )
         )
         self._reply = None
 
@@ -109,7 +133,7 @@ class Exchanges:
         try:
             return message.feed(data, moment_us)
         except _NOT_HTTP:
-            self._broken = True
+            self.broken = True
             return b""
 
 
@@ -119,6 +143,7 @@ class _Asked(NamedTuple):
     method: bytes
     url: str
     start_us: int
+    end_us: int
     size: int
 
 

@@ -1,16 +1,12 @@
-"""Captures of plain HTTP: pcap and pcapng files, reassembled to requests and replies.
+"""Captures: pcap and pcapng files, from packets to exchanges, uploads and messages, whatever they carry.
 
-Packets are decoded by dpkt, each direction of a TCP connection is put in order
-(retransmissions cut off, overtaking packets kept back), and what it carries is
-parsed by h11, pipelining and bodies of every kind included.  A request starts with the
-packet of its first byte and ends with the packet that completes its reply; both
-sizes are the bytes of the TCP stream, headers included.
+dpkt reads the files; the headers are taken from their places (`traces.frames`), flows are told apart
+(`traces.flows`) and entered into a ledger, in which every byte of payload is in exactly one place (`traces.ledger`).
+Nothing is decrypted.
 
-Packets that the capture lost but the receiver acknowledged count with their bytes.
-
-Left out and counted: connections that do not speak HTTP/1 (encrypted ones), requests
-without a reply.  A reply that the end of the capture cuts counts with the bytes
-that came.  Left out: fragments of IP, HTTP/2, QUIC.
+Left out and counted: background (ARP, DHCP, mDNS, SSDP, whatever is sent to many), flows between two local addresses,
+fragments of IP after the first.  What the end of the capture cuts counts with what came.  Memory is bounded by the
+number of flows and exchanges that are open at a time.
 """
 
 from __future__ import annotations
@@ -19,217 +15,206 @@ import struct
 from collections.abc import Iterator
 from ipaddress import ip_address
 from os import PathLike
-from typing import Any, BinaryIO
-
-import dpkt
+from typing import BinaryIO
 
 from traces.errors import TraceError
+from traces.flows import Flow, LeftOut, TcpFlow, UdpFlow
 from traces.formats import Format
-from traces.http1 import Exchanges
+from traces.frames import LINK_TYPES, Background, Segment, decode, ends, is_background, is_local, reversed_key
+from traces.ledger import Entries, Ledger
 from traces.records import Batch, Report, Request, batch_of
+from traces.streams import ACK, SYN, Counted
 
-__all__ = ["FORMATS", "batches"]
+__all__ = ["FORMATS", "JUMP_BACK_US", "JUMP_US", "batches", "frames"]
+
+JUMP_US, JUMP_BACK_US = 3_600_000_000, 1_000_000
+"""A clock that goes on by more than an hour, or back by more than a second, has jumped."""
 
 _LARGEST_BLOCK_BYTES = 1 << 20
-_LARGEST_GAP_BYTES = 1 << 20
-_MOST_WAITING = 1 << 12
-_MOST_CONNECTIONS = 1 << 14
+_MOST_FLOWS = 1 << 14
 _REQUESTS_A_BATCH = 1 << 12
-_HALF = 1 << 31
 _LATEST_S = 1e11
-
-_IP_AFTER = {0: 4, 12: 0, 14: 0, 101: 0, 228: 0, 229: 0, 108: 4}  # link types whose header ends at a fixed place
-_FRAMES = {1: "ethernet.Ethernet", 113: "sll.SLL", 276: "sll2.SLL2"}
-_DAMAGE = (dpkt.Error, ValueError, IndexError, KeyError, AttributeError, struct.error, TypeError, OverflowError)
+_NAME_SERVICE = 53
 
 
 def batches(
-    stream: BinaryIO, path: str | PathLike[str], report: Report, *, skip_damaged: bool = False
+    stream: BinaryIO,
+    path: str | PathLike[str],
+    report: Report,
+    *,
+    skip_damaged: bool = False,
+    client: str | None = None,
 ) -> Iterator[Batch]:
-    """Read the exchanges of a capture, in the order in which they are completed.
+    """Read the exchanges and messages of a capture, in the order in which they begin.
+
+    Parameters
+    ----------
+    client : str, optional
+        IP address of the one device whose flows are wanted; it is the client of all of them.
 
     Raises
     ------
     TraceError
         If the capture is cut or damaged (with `skip_damaged` it ends there, counted), its link layer unknown, or
-        there is no HTTP exchange in it.
+        there is no exchange and no message in it.
     """
-    connections: dict[tuple[Any, ...], _Connection] = {}
+    reader = _Reader(report, _address(client, path))
     done: list[Request] = []
     total = 0
-    for moment_us, segment, source, target in _segments(stream, path, report, skip_damaged):
-        here, there = (source, segment.sport), (target, segment.dport)
-        key = (here, there) if here <= there else (there, here)
-        connection = connections.get(key)
-        if segment.flags & dpkt.tcp.TH_SYN and not segment.flags & dpkt.tcp.TH_ACK and connection is not None:
-            done += connections.pop(key).close(report)  # the ports are used again
-            connection = None
-        if connection is None:
-            if len(connections) >= _MOST_CONNECTIONS:
-                done += connections.pop(next(iter(connections))).close(report)
-            connection = connections[key] = _Connection()
-            report.count("connections")
-        connection.take(here, there, segment, moment_us)
-        done += connection.finished()
-        if len(done) >= _REQUESTS_A_BATCH:
-            total += len(done)
-            report.count("requests", len(done))
-            yield batch_of(done)
-            done = []
-    for connection in connections.values():
-        done += connection.close(report)
-    total += len(done)
-    if not total:
-        held = ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in report.counts.items()) or "no packets"
-        raise TraceError(path, "", "a capture must hold an exchange of plain HTTP/1", held)
-    if done:
-        done.sort(key=lambda request: request.end_us)
-        report.count("requests", len(done))
-        yield batch_of(done)
+    for moment_us, link, frame in frames(stream, path, report, skip_damaged=skip_damaged):
+        reader.take(moment_us, link, frame)
+        done += reader.ledger.released()
+        while len(done) >= _REQUESTS_A_BATCH:
+            total += _REQUESTS_A_BATCH
+            yield batch_of(done[:_REQUESTS_A_BATCH])
+            del done[:_REQUESTS_A_BATCH]
+    reader.close()
+    done += reader.ledger.released(everything=True)
+    if not total and not done:
+        raise TraceError(path, "", "a capture must hold an exchange over TCP or UDP", _held(report))
+    for begin in range(0, len(done), _REQUESTS_A_BATCH):
+        yield batch_of(done[begin : begin + _REQUESTS_A_BATCH])
 
 
-class _Connection:
-    """A TCP connection as seen from its middle."""
+class _Reader:
+    """The flows that are open, by the keys of both directions."""
 
-    def __init__(self) -> None:
-        self._flows: dict[tuple[str, int], _Flow] = {}
-        self._client: tuple[str, int] | None = None
-        self._exchanges: Exchanges | None = None
-        self._other = False
-        self.bytes_lost = 0
+    def __init__(self, report: Report, client: bytes | None) -> None:
+        self.ledger = Ledger(report)
+        self._report = report
+        self._client = client
+        self._flows: dict[bytes, tuple[Flow, bool]] = {}
+        self._latest_us = -1
 
-    def take(self, here: tuple[str, int], there: tuple[str, int], segment: Any, moment_us: int) -> None:
-        """Take a segment that went from `here` to `there`."""
-        flow, answered = self._flows.setdefault(here, _Flow()), self._flows.get(there)
-        if answered is not None and answered.waiting and segment.flags & dpkt.tcp.TH_ACK:
-            filled = answered.fill(segment.ack)
-            if filled:
-                self.bytes_lost += len(filled[0])
-                self._hand_on(there, here, filled, moment_us)
-        self._hand_on(here, there, flow.take(segment), moment_us)
-        if flow.ended and self._exchanges is not None and here != self._client:
-            self._exchanges.server_closed(moment_us)
+    def take(self, moment_us: int, link: int, frame: bytes) -> None:
+        """Take a frame."""
+        if self._latest_us >= 0:
+            step_us = moment_us - self._latest_us
+            if step_us > JUMP_US or step_us < -JUMP_BACK_US:
+                self.close()
+                self.ledger.begin_session()
+                self._report.count("clock_jumps")
+                self._latest_us = moment_us
+            elif step_us < 0:
+                moment_us = self._latest_us  # packets that overtook each other on their way into the file
+        self._latest_us = moment_us
+        segment = decode(link, frame)
+        if type(segment) is Background:
+            self._report.count(
+                f"{segment.reason}_packets" if segment.size or "background" in segment.reason else segment.reason
+            )
+            self.ledger.captured(segment.size)
+            self.ledger.leave_out(segment.reason, segment.size)
+            return
+        assert type(segment) is Segment
+        entry = self._flows.get(segment.key)
+        if entry is None or (
+            segment.flags >= 0 and segment.flags & (SYN | ACK) == SYN
+        ):  # with a SYN the ports are used again
+            entry = self._open(segment, frame, entry)
+        entry[0].take(entry[1], segment, frame, moment_us)
 
-    def _hand_on(self, here: tuple[str, int], there: tuple[str, int], pieces: list[bytes], moment_us: int) -> None:
-        for data in pieces:
-            if self._exchanges is None and not self._other:
-                if not data[:1].isalpha():
-                    self._other = True
-                else:
-                    from_server = data.startswith(b"HTTP/")  # the capture began in the middle
-                    self._client = there if from_server else here
-                    server = here if from_server else there
-                    self._exchanges = Exchanges(self._client[0], f"{server[0]}:{server[1]}")
-            if self._exchanges is not None:
-                if here == self._client:
-                    self._exchanges.sent(data, moment_us)
-                else:
-                    self._exchanges.received(data, moment_us)
+    def close(self) -> None:
+        """End all flows."""
+        for flow in {id(flow): flow for flow, _ in self._flows.values()}.values():
+            flow.close()
+        self._flows.clear()
 
-    def finished(self) -> list[Request]:
-        """Return the exchanges that are complete and not yet returned."""
-        return self._exchanges.finished() if self._exchanges is not None else []
+    def _open(self, segment: Segment, frame: bytes, old: tuple[Flow, bool] | None) -> tuple[Flow, bool]:
+        key, back = segment.key, reversed_key(segment.key)
+        if old is not None:
+            old[0].close()
+        elif len(self._flows) >= 2 * _MOST_FLOWS:
+            oldest = next(iter(self._flows))
+            self._flows[oldest][0].close()
+            for name in (oldest, reversed_key(oldest)):
+                self._flows.pop(name, None)
+        flow = self._flow(segment, frame)
+        self._flows[back] = (flow, False)
+        entry = self._flows[key] = (flow, True)
+        return entry
 
-    def close(self, report: Report) -> list[Request]:
-        """End the connection; return what is left of it."""
-        lost = any(flow.waiting for flow in self._flows.values())
-        report.count("connections_cut_at_a_gap", lost)
-        report.count("bytes_lost_in_the_capture", self.bytes_lost)
-        if self._exchanges is None:
-            report.count("connections_not_of_http", self._other)
-            report.count("connections_without_data", not self._other)
-            return []
-        return self._exchanges.close(report)
-
-
-class _Flow:
-    """One direction of a connection, put in order."""
-
-    def __init__(self) -> None:
-        self._next: int | None = None
-        self._held = 0
-        self._end: int | None = None
-        self.waiting: dict[int, bytes] = {}
-        self.ended = False
-
-    def take(self, segment: Any) -> list[bytes]:
-        """Take a segment; return the data that it makes contiguous."""
-        data, at = bytes(segment.data), segment.seq
-        if segment.flags & dpkt.tcp.TH_SYN:
-            self._next = (at + 1) % (1 << 32)
-            return []
-        if self._next is None:
-            self._next = at
-        if segment.flags & dpkt.tcp.TH_FIN:
-            self._end = (at + len(data)) % (1 << 32)
-        longer = len(data) - len(self.waiting.get(at, b""))
-        if longer > 0 and self._held + longer <= _LARGEST_GAP_BYTES and len(self.waiting) < _MOST_WAITING:
-            self._held += longer
-            self.waiting[at] = data
-        ready = self._contiguous(at)
-        self.ended = self.ended or bool(segment.flags & dpkt.tcp.TH_RST) or self._next == self._end
-        return ready
-
-    def fill(self, acknowledged: int) -> list[bytes]:
-        """Stand in for packets that the receiver acknowledged and the capture lost, if later ones wait for them.
-
-        The zeros returned first have their number; within a body that is all that matters.
-        """
-        assert self._next is not None
-        gap = min((begin - self._next) % (1 << 32) for begin in self.waiting)
-        if not 0 < gap <= _LARGEST_GAP_BYTES or (acknowledged - self._next) % (1 << 32) < gap:
-            return []
-        if (acknowledged - self._next) % (1 << 32) >= _HALF:  # an old acknowledgement
-            return []
-        self._next = (self._next + gap) % (1 << 32)
-        return [bytes(gap), *self._contiguous(self._next)]
-
-    def _contiguous(self, at: int) -> list[bytes]:
-        """Take what is now in order out of what waits, after a segment came in at `at`."""
-        assert self._next is not None
-        ready: list[bytes] = []
-        if (self._next - at) % (1 << 32) >= _HALF:  # the new one lies ahead
-            return ready
-        while self.waiting:
-            begin = self._next if self._next in self.waiting else self._overlapping()
-            if begin is None:
-                break
-            piece = self.waiting.pop(begin)
-            self._held -= len(piece)
-            old = (self._next - begin) % (1 << 32)
-            if old < len(piece):
-                ready.append(piece[old:])
-                self._next = (self._next + len(piece) - old) % (1 << 32)
-        return ready
-
-    def _overlapping(self) -> int | None:
-        """Return a waiting segment that begins before the next byte."""
-        return next((begin for begin in self.waiting if (self._next - begin) % (1 << 32) < _HALF), None)  # type: ignore[operator]
+    def _flow(self, segment: Segment, frame: bytes) -> Flow:
+        key = segment.key
+        here, from_port, there, to_port = ends(key)
+        tcp = segment.flags >= 0
+        forward: bool | None = None
+        if tcp:
+            self._report.count("connections")
+        elif reason := is_background(key):
+            return LeftOut(self.ledger, reason)
+        if self._client is not None:
+            forward = here == self._client
+            if not forward and there != self._client:
+                return _Other(self.ledger)
+        elif tcp and segment.flags & SYN:
+            forward = not segment.flags & ACK
+        elif tcp:
+            forward = from_port >= to_port
+        else:
+            forward = True
+        at_home = is_local(here, there)
+        lookup = not tcp and _NAME_SERVICE in (from_port, to_port)
+        if not at_home and segment.size:
+            self.ledger.remote = True
+        group = self.ledger.group("tcp" if tcp else "udp", to_port if forward else from_port)
+        entries = Entries(self.ledger, group, at_home and not lookup)
+        if tcp:
+            return TcpFlow(key, forward, entries)
+        return UdpFlow(key, forward, entries, frame, segment.payload_at)
 
 
-def _segments(
-    stream: BinaryIO, path: str | PathLike[str], report: Report, skip_damaged: bool
-) -> Iterator[tuple[int, Any, str, str]]:
-    """Yield (time in us, TCP segment, source, target) of the packets that have one."""
+class _Other:
+    """A flow of a device that was not asked for."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._counted = (Counted(), Counted())
+
+    def take(self, forward: bool, segment: Segment, frame: bytes, now_us: int) -> None:
+        """Take a packet."""
+        new = segment.size
+        if new and segment.flags >= 0:
+            new = self._counted[forward].take(segment.sequence, new)
+        self._ledger.captured(new)
+        self._ledger.leave_out("other_clients", new)
+
+    def close(self) -> None:
+        """End the flow."""
+
+
+def frames(
+    stream: BinaryIO, path: str | PathLike[str], report: Report, *, skip_damaged: bool = False
+) -> Iterator[tuple[int, int, bytes]]:
+    """Yield time (microseconds), link type and bytes of the frames of a capture file.
+
+    Raises
+    ------
+    TraceError
+        If the file is cut or damaged (with `skip_damaged` it ends there, counted) or its link layer unknown.
+    """
+    import dpkt
+
+    damage = (dpkt.Error, ValueError, IndexError, KeyError, AttributeError, struct.error, TypeError, OverflowError)
     source = _Checked(stream, path)
+    packets = 0
     try:
         try:
             is_pcapng = stream.peek(4)[:4] == b"\x0a\x0d\x0d\x0a"  # type: ignore[attr-defined]
             reader = (dpkt.pcapng.Reader if is_pcapng else dpkt.pcap.Reader)(source)
             link = reader.datalink()
-            if link not in _FRAMES and link not in _IP_AFTER:
-                raise TraceError(path, "", "the link layer must be Ethernet, Linux cooked, loopback or raw IP", link)
+            if link not in LINK_TYPES:
+                rule = "the link layer must be Ethernet, 802.11, Linux cooked, loopback or raw IP"
+                raise TraceError(path, "", rule, f"link type {link}")
             for moment, frame in reader:
                 if source.ended:
                     raise TraceError(path, f"byte {source.at}", "a packet must be complete", "its end")
                 if not 0 <= moment <= _LATEST_S:
                     rule = f"the time of a packet must lie in [0, {_LATEST_S:.0e}] s"
                     raise TraceError(path, f"byte {source.at}", rule, moment)
-                report.count("packets")
-                segment, here, there = _tcp(link, frame)
-                if segment is not None:
-                    yield round(moment * 1e6), segment, here, there
-        except _DAMAGE as error:
+                packets += 1
+                yield round(moment * 1e6), link, frame
+        except damage as error:
             if isinstance(error, TraceError):
                 raise
             place = f"byte {source.at}"
@@ -238,22 +223,22 @@ def _segments(
         if not skip_damaged:
             raise
         report.on_damage(error)
+    finally:
+        report.count("packets", packets)
 
 
-def _tcp(link: int, frame: bytes) -> tuple[Any, str, str]:
-    """Return the TCP segment of a frame and its addresses; (None, ...) if there is none, or it is cut."""
+def _address(client: str | None, path: str | PathLike[str]) -> bytes | None:
+    if client is None:
+        return None
     try:
-        if link in _IP_AFTER:
-            data = frame[_IP_AFTER[link] :]
-            packet = (dpkt.ip6.IP6 if data[:1] and data[0] >> 4 == 6 else dpkt.ip.IP)(data)
-        else:
-            module, name = _FRAMES[link].split(".")
-            packet = getattr(getattr(dpkt, module), name)(frame).data
-        if isinstance(packet, dpkt.ip.IP | dpkt.ip6.IP6) and isinstance(packet.data, dpkt.tcp.TCP):
-            return packet.data, str(ip_address(packet.src)), str(ip_address(packet.dst))
-    except _DAMAGE:
-        pass
-    return None, "", ""
+        return ip_address(client).packed
+    except ValueError:
+        raise TraceError(path, "", "--client must be an IP address", client) from None
+
+
+def _held(report: Report) -> str:
+    """Say what a capture without an exchange held."""
+    return ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in report.counts.items()) or "no packets"
 
 
 class _Checked:
@@ -290,5 +275,6 @@ FORMATS = (
         example="lpsm pages capture.pcapng --client 192.168.1.7 --out pages.jsonl",
         recognises=lambda head: head.startswith(_MAGIC),
         batches=batches,
+        options=("client",),
     ),
 )

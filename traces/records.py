@@ -17,18 +17,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from traces.sample import Sample
+
 __all__ = [
     "BY_SUFFIX",
     "DOCUMENT",
     "EMBEDDED",
     "MESSAGE",
+    "OPENING",
     "PART",
     "REQUEST_DTYPE",
     "UNKNOWN_REQUEST_BYTES",
     "UNKNOWN_WAIT_US",
     "Batch",
+    "FlowGroup",
     "Message",
     "Page",
+    "Payload",
     "Report",
     "Request",
     "Session",
@@ -41,9 +46,9 @@ UNKNOWN_REQUEST_BYTES = 300
 UNKNOWN_WAIT_US = -1
 """Stands for the time that a server took where the trace does not tell it."""
 
-BY_SUFFIX, DOCUMENT, EMBEDDED, PART, MESSAGE = range(5)
-"""What a trace says of a request: nothing, it opens a page, its kind is embedded, it is part of the open page,
-it is no request at all but a message that the server sent unasked (and has 0 request bytes)."""
+BY_SUFFIX, DOCUMENT, EMBEDDED, PART, MESSAGE, OPENING = range(6)
+"""What a trace says of a request: nothing, it is a document, its kind is embedded, it is part of the open page, it is
+no request at all but a message that the server sent unasked (and has 0 request bytes), it opens a page."""
 
 REQUEST_DTYPE = np.dtype(
     [
@@ -126,6 +131,40 @@ class Session(NamedTuple):
 
 
 @dataclass(slots=True)
+class Payload:
+    """Where the payload of a capture went, bytes: each is in exactly one place.
+
+    Attributes
+    ----------
+    captured : int
+        All of it: bytes of TCP streams, each once, and of datagrams.
+    in_requests, in_replies, in_messages : int
+        What is in exchanges (and uploads) and in pushed messages.
+    left_out : dict of str to int
+        The rest, by reason.
+    """
+
+    captured: int = 0
+    in_requests: int = 0
+    in_replies: int = 0
+    in_messages: int = 0
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(slots=True)
+class FlowGroup:
+    """The flows to one port of servers: how many there were, and their payload up and down, bytes."""
+
+    flows: int = 0
+    up_bytes: int = 0
+    down_bytes: int = 0
+
+
+@dataclass(slots=True)
 class Report:
     """What was read, and what was left out or mended on the way: nothing is dropped without a count here.
 
@@ -135,10 +174,26 @@ class Report:
         The format that was found.
     counts : dict of str to int
         Number of occurrences by name, in the order in which they first occurred.
+    payload : Payload or None
+        Where the payload of a capture went; None for other formats.
+    flows : dict of str to FlowGroup
+        The flows of a capture, by transport and port of the server: ``"tcp/443"``.
+    round_trips_us, waits_us : Sample
+        Round trips to servers and times that servers took, as far as they were recorded, microseconds.
     """
 
     format: str = ""
     counts: dict[str, int] = field(default_factory=dict)
+    payload: Payload | None = None
+    flows: dict[str, FlowGroup] = field(default_factory=dict)
+    round_trips_us: Sample = field(default_factory=Sample)
+    waits_us: Sample = field(default_factory=Sample)
+
+    @property
+    def round_trip_s(self) -> float | None:
+        """The median of the recorded round trips, in whole microseconds; None if none was recorded."""
+        median = self.round_trips_us.quantile(0.5)
+        return None if median is None else round(median) / 1e6
 
     def count(self, name: str, occurrences: int = 1) -> None:
         """Add occurrences of something; zero leaves no trace."""

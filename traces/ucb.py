@@ -9,6 +9,9 @@ monitor did not see the value.  Records are sorted by *completion*, slightly
 out of order; see `traces.grouping` for the re-ordering.  In the text form a
 record is a line and microseconds are printed without padding.
 
+The time that the server took is from the request to the first byte of the reply, less the round trip of the
+simulator's network (`traces.waits`), because the records tell none.
+
 Left out by `batches`, and counted: records without a request time or a body
 length.  A reply whose end was not seen ends where it was last seen.
 
@@ -30,6 +33,7 @@ from traces.errors import TraceError
 from traces.files import read_line
 from traces.formats import Format
 from traces.records import REQUEST_DTYPE, UNKNOWN_REQUEST_BYTES, UNKNOWN_WAIT_US, Batch, Report
+from traces.waits import ROUND_TRIP_US
 
 __all__ = [
     "FORMATS",
@@ -218,7 +222,9 @@ def batches(records: Iterator[Records], report: Report) -> Iterator[Batch]:
         columns["reply_bytes"] = header + fixed["body_bytes"]
         columns["client"] = fixed["client"]
         columns["server"] = (fixed["server"].astype(np.uint64) << np.uint64(16)) | fixed["server_port"]
-        columns["wait_us"] = UNKNOWN_WAIT_US
+        waits = np.where(first < 0, UNKNOWN_WAIT_US, np.maximum(first - start - ROUND_TRIP_US, 0))
+        columns["wait_us"] = waits
+        report.waits_us.extend(waits[waits >= 0])
         columns["url_at"] = url_at
         columns["url_bytes"] = fixed["url_bytes"]
         report.count("requests", len(columns))

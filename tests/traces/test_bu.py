@@ -8,6 +8,7 @@ import pytest
 
 import traces
 from traces import TraceError
+from traces.waits import network_us
 
 NAME = "con7.cs18.1000"
 GOOD = 'cs18 1005 5 "http://a.edu/" 2000 0.5\n'
@@ -34,7 +35,9 @@ def test_a_line_is_read_to_the_microsecond(tmp_path):
     (request,), report = read(tmp_path, 'cs18 785551460 5 "http://cs-www.bu.edu:80/a b" 1937 0.719736\n')
     start = 785551460_000005
     url = "http://cs-www.bu.edu:80/a b"
-    assert request == traces.Request(NAME, "cs-www.bu.edu", start, start + 719_736, 300, 1937, url)
+    assert request == traces.Request(
+        NAME, "cs-www.bu.edu", start, start + 719_736, 300, 1937, url, 0, 719_736 - network_us(1937)
+    )
     assert report["requests"] == 1
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import traces
 from traces import GroupingRule, Page, Report, Request, TraceError, grouping
 from traces.grouping import in_order, is_embedded
-from traces.records import DOCUMENT, EMBEDDED, PART
+from traces.records import BY_SUFFIX, DOCUMENT, EMBEDDED, MESSAGE, OPENING, PART
 
 
 def request(start_s, url="x.html", duration_s=1.0, size=1000, server="a", client="c", kind=0):
@@ -36,10 +36,37 @@ def test_an_image_joins_after_a_short_pause_and_shorter_yet_from_another_server(
 
 
 def test_what_the_trace_says_goes_before_the_suffix():
-    assert len(traces.pages([request(0), request(1, "i.gif", kind=DOCUMENT)])) == 2
+    assert len(traces.pages([request(0), request(1, "i.gif", kind=OPENING)])) == 2
     assert len(traces.pages([request(0), request(1, "x.cgi", kind=EMBEDDED)])) == 1
-    assert len(traces.pages([request(0), request(99, "x.html", server="z", kind=PART)])) == 1
+    assert len(traces.pages([request(0), request(6, "x.html", server="z", kind=PART)])) == 1
     assert len(traces.pages([request(0), request(99, "x.html", kind=EMBEDDED)])) == 2
+
+
+def test_what_somebody_does_in_a_page_that_stays_open_is_another_page():
+    assert len(traces.pages([request(0, kind=OPENING), request(41, "x.js", kind=PART)])) == 2
+
+
+@pytest.mark.parametrize(("gap_s", "pages"), [(-0.5, 1), (0.999, 1), (1.0, 2)])
+@pytest.mark.parametrize(("kind", "url"), [(DOCUMENT, "frame.html"), (BY_SUFFIX, "")])
+def test_frames_and_traffic_without_urls_join_a_page_that_was_complete_less_than_a_second_ago(gap_s, pages, kind, url):
+    report = Report()
+    found = traces.pages([request(0, "", kind=kind), request(1 + gap_s, url, server="b", kind=kind)], report=report)
+    assert len(found) == pages
+    assert report["exchanges_grouped_by_gaps"] == (2 if kind == BY_SUFFIX else 0)
+    rule = GroupingRule(page_gap_s=3.0)
+    assert len(traces.pages([request(0, url, kind=kind), request(3.5, url, kind=kind)], rule=rule)) == 1
+
+
+def test_messages_are_beside_the_pages_and_both_keep_their_places_in_time():
+    pushed = Request("c", "a", 3_000_000, 3_000_000, 0, 70, "", MESSAGE)
+    of_client = [request(1, size=10)._replace(wait_us=250_000), pushed, request(9, size=20)]
+    found = traces.workload_of(of_client)
+    assert found.messages == (traces.Message(2.0, 70),)
+    assert found == traces.Workload.of(
+        [Page("c/0", 300, 10, (), 7.0, 0.0, (0.25,)), Page("c/1", 300, 20, (), 0.0, 8.0)], found.messages
+    )
+    assert traces.workload_of(of_client[::2])[0].issue_s is None
+    assert traces.pages(of_client) == traces.pages(of_client[::2])
 
 
 @pytest.mark.parametrize("url", ["http://a/b.gif", "b.GIF", "GET 12..gif HTTP/1.0", "//a/b.xbm#x", "/c.jpeg?a=b.html"])

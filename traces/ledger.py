@@ -1,0 +1,169 @@
+"""What is found in a capture, entered once: requests in the order in which they were sent, and where every byte went.
+
+Exchanges are finished in another order than that in which they begin, so up to `MOST_WAITING` of them wait and leave in
+order.  Flows between two addresses of one network at home are left out, except for name lookups and HTTP/1,
+unless the capture holds nothing else.  A clock that jumps begins a new session, whose clients have names of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from operator import itemgetter
+
+from traces.frames import address_text
+from traces.records import MESSAGE, FlowGroup, Payload, Report, Request
+
+__all__ = ["Entries", "Ledger"]
+
+MOST_WAITING = 1 << 16
+_MOST_TRIPS = 1 << 14
+_MOST_GROUPS = 1 << 12
+
+
+class Ledger:
+    """The book of one capture.
+
+    Parameters
+    ----------
+    report : Report
+        Receives counts, payload and flows.
+    """
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._trips: dict[tuple[bytes, bytes], tuple[int, int]] = {}
+        self._waiting: list[tuple[int, Request, bool]] = []
+        self._ready: list[Request] = []
+        self.payload = report.payload = Payload()
+        self.session = 1
+        self.remote = False
+        self.count = report.count
+
+    def name(self, address: bytes) -> str:
+        """Return the name of a client in this session."""
+        text = address_text(address)
+        return text if self.session == 1 else f"{text} ({self.session})"
+
+    def captured(self, size_bytes: int) -> None:
+        """Count payload, before it is known what it is part of."""
+        self.payload.captured += size_bytes
+
+    def leave_out(self, reason: str, size_bytes: int) -> None:
+        """Take payload that is in no exchange and no message."""
+        if size_bytes:
+            self.payload.left_out[reason] = self.payload.left_out.get(reason, 0) + size_bytes
+
+    def correct(self, request_bytes: int, reply_bytes: int) -> None:
+        """Take back payload that stands in exchanges but was not in the capture."""
+        self.payload.in_requests -= request_bytes
+        self.payload.in_replies -= reply_bytes
+
+    def round_trip(self, client: bytes, server: bytes, seen_us: int, whole_us: int) -> None:
+        """Note a round trip, as the capture saw it and from end to end."""
+        self._report.round_trips_us.add(whole_us)
+        if client:
+            if len(self._trips) >= _MOST_TRIPS:
+                self._trips.clear()
+            self._trips[client, server] = seen_us, whole_us
+
+    def known_trip(self, client: bytes, server: bytes) -> tuple[int, int]:
+        """Return the last round trip noted between two addresses, -1 for each part that is not known."""
+        return self._trips.get((client, server), (-1, -1))
+
+    def enter(self, request: Request) -> None:
+        """Take a finished exchange or message of no flow that is listed."""
+        self.take(request, FlowGroup(), at_home=False)
+
+    def group(self, transport: str, port: int) -> FlowGroup:
+        """Return the group of a flow, which becomes one more."""
+        name = f"{transport}/{port}"
+        groups = self._report.flows
+        if name not in groups and len(groups) >= _MOST_GROUPS:
+            name = f"{transport}/other"
+        found = groups.setdefault(name, FlowGroup())
+        found.flows += 1
+        return found
+
+    def begin_session(self) -> None:
+        """Finish what was found before the clock jumped."""
+        self._ready += self._release(len(self._waiting))
+        self.session += 1
+        self.remote = False
+
+    def released(self, *, everything: bool = False) -> list[Request]:
+        """Return requests in the order of sending, once enough of them wait; all that are left at the end."""
+        waiting = len(self._waiting)
+        if everything or waiting >= MOST_WAITING:
+            self._ready += self._release(waiting if everything else waiting // 2)
+        ready, self._ready = self._ready, []
+        return ready
+
+    def _release(self, cut: int) -> Iterator[Request]:
+        self._waiting.sort(key=itemgetter(0))
+        ready, self._waiting = self._waiting[:cut], self._waiting[cut:]
+        payload = self.payload
+        for _, request, at_home in ready:
+            if at_home and self.remote:
+                self.leave_out("local", request.request_bytes + request.reply_bytes)
+                self.count("exchanges_between_local_addresses")
+                continue
+            if request.kind == MESSAGE:
+                payload.in_messages += request.reply_bytes
+                self.count("messages")
+            else:
+                payload.in_requests += request.request_bytes
+                payload.in_replies += request.reply_bytes
+                self.count("requests")
+                self.count("uploads", not request.reply_bytes)
+                if request.wait_us >= 0:
+                    self._report.waits_us.add(request.wait_us)
+            yield request
+
+    def take(self, request: Request, group: FlowGroup, *, at_home: bool) -> None:
+        """Take a finished exchange or message of a flow."""
+        group.up_bytes += request.request_bytes
+        group.down_bytes += request.reply_bytes
+        self._waiting.append((request.start_us, request, at_home))
+
+
+class Entries:
+    """What one flow enters into the ledger.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        The book.
+    group : FlowGroup
+        The flows that this one belongs to.
+    at_home : bool
+        Whether both ends are local.
+    """
+
+    __slots__ = (
+        "_at_home",
+        "_group",
+        "_ledger",
+        "captured",
+        "correct",
+        "count",
+        "known_trip",
+        "leave_out",
+        "name",
+        "round_trip",
+    )
+
+    def __init__(self, ledger: Ledger, group: FlowGroup, at_home: bool) -> None:
+        self._ledger = ledger
+        self._group = group
+        self._at_home = at_home
+        self.captured = ledger.captured
+        self.correct = ledger.correct
+        self.count = ledger.count
+        self.known_trip = ledger.known_trip
+        self.leave_out = ledger.leave_out
+        self.name = ledger.name
+        self.round_trip = ledger.round_trip
+
+    def enter(self, request: Request) -> None:
+        """Take a finished exchange or message; HTTP/1 counts wherever it goes."""
+        self._ledger.take(request, self._group, at_home=self._at_home and not request.url)
