@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["LOSS", "POLICY", "SERVER", "SPLIT", "WORKLOAD", "generator"]
+__all__ = ["AIR", "LOSS", "POLICY", "SERVER", "SPLIT", "WORKLOAD", "generator"]
 
-WORKLOAD, SERVER, LOSS, POLICY, SPLIT = range(5)
+WORKLOAD, SERVER, LOSS, POLICY, SPLIT, AIR = range(6)
 
 
 def generator(seed: int, stream: int, index: int = 0) -> np.random.Generator:

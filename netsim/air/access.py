@@ -21,73 +21,21 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from netsim.air.air_times import CTS_BYTES, POLL_BYTES, RTS_BYTES, Phy
+from netsim.air.air_times import Phy
+from netsim.air.exchanges import Exchange, Transmission, control, data, group, polled
 from netsim.clock import Clock, Occurrence
 
 if TYPE_CHECKING:
     from netsim.air.beacons import Beacons
 
-__all__ = ["NEVER_NS", "Contender", "Exchange", "Medium", "Transmission"]
+__all__ = ["NEVER_NS", "Contender", "Medium"]
 
 NEVER_NS = 2**62
 _DRAWN_AT_ONCE = 64
-
-
-class Exchange(NamedTuple):
-    """The times of a frame exchange, nanoseconds from its beginning.
-
-    Attributes
-    ----------
-    first_ns : int
-        Air time of its first frame, the one that collides if another begins in the same slot.
-    delivered_ns : int
-        When its payload has been received.
-    total_ns : int
-        When its last frame, the acknowledgement if there is one, has been received.
-    sender_ns, receiver_ns : int
-        Air time of the frames that the winner of the channel sends, and of those that it receives.
-    """
-
-    first_ns: int
-    delivered_ns: int
-    total_ns: int
-    sender_ns: int
-    receiver_ns: int
-
-
-class Transmission:
-    """A frame in a queue: how long its exchange takes, and who is told of its end.
-
-    Parameters
-    ----------
-    exchange : Exchange
-        Its times.
-    delivered : callable
-        Called without arguments when the payload has been received; the channel is in use to `Medium.free_ns`.
-    ended : callable, optional
-        Called afterwards with whether it was delivered; when it is dropped after the last attempt, with False.
-    answered : bool
-        Whether the receiver answers; group frames are neither acknowledged nor repeated.
-    """
-
-    __slots__ = ("answered", "delivered", "ended", "exchange")
-
-    def __init__(
-        self,
-        exchange: Exchange,
-        delivered: Callable[[], None],
-        ended: Callable[[bool], None] | None = None,
-        *,
-        answered: bool = True,
-    ) -> None:
-        self.exchange = exchange
-        self.delivered = delivered
-        self.ended = ended
-        self.answered = answered
 
 
 class Contender:
@@ -104,6 +52,8 @@ class Contender:
     ----------
     queue : deque of Transmission
         What it has to send, the next first.
+    on_air : bool
+        Whether the first of these is on the air, or its answer is waited for.
     sent_ns, received_ns : int
         Time it has spent sending and receiving frames of its own exchanges.
     attempts, delivered, lost, collided, dropped : int
@@ -112,7 +62,7 @@ class Contender:
 
     __slots__ = (
         "_drawn", "_rng", "attempts", "collided", "contending", "cw", "delivered", "dropped", "due", "lost",
-        "medium", "order", "queue", "received_ns", "sent_ns", "tries",
+        "medium", "on_air", "order", "queue", "received_ns", "sent_ns", "tries",
     )  # fmt: skip
 
     def __init__(self, medium: Medium, rng: np.random.Generator) -> None:
@@ -124,7 +74,7 @@ class Contender:
         self.cw = medium.phy.cw_min
         self.due = 0
         self.tries = 0
-        self.contending = False
+        self.contending = self.on_air = False
         self.sent_ns = self.received_ns = 0
         self.attempts = self.delivered = self.lost = self.collided = self.dropped = 0
 
@@ -199,7 +149,7 @@ class Medium:
         self._slots = 0  # beginning with this number
         self._waiting: list[tuple[int, int, Contender]] = []  # a heap: (count at which the backoff ends, order, who)
         self._turn_ns = NEVER_NS  # when to look at whose turn it is
-        self._exchanges: dict[int, Exchange] = {}
+        self._exchanges: dict[tuple[Any, int], Exchange] = {}
         self._n_contenders = 0
 
     def enter(self) -> int:
@@ -209,34 +159,25 @@ class Medium:
 
     def data(self, mpdu_bytes: int) -> Exchange:
         """Return the times of a data frame of so many bytes that is acknowledged, after RTS and CTS if it is long."""
-        known = self._exchanges.get(mpdu_bytes)
-        if known is None:
-            phy = self.phy
-            data, sifs, ack = phy.data_ns(mpdu_bytes), phy.sifs_ns, phy.ack_ns
-            if self._rts_bytes is not None and mpdu_bytes >= self._rts_bytes:
-                rts, cts = phy.lowest_ns(RTS_BYTES), phy.lowest_ns(CTS_BYTES)
-                before = rts + sifs + cts + sifs
-                known = Exchange(rts, before + data, before + data + sifs + ack, rts + data, cts + ack)
-            else:
-                known = Exchange(data, data, data + sifs + ack, data, ack)
-            self._exchanges[mpdu_bytes] = known
-        return known
+        return self._known(data, mpdu_bytes)
 
     def control(self, mpdu_bytes: int) -> Exchange:
         """Return the times of a null frame of so many bytes that is acknowledged."""
-        frame, ack = self.phy.control_ns(mpdu_bytes), self.phy.ack_ns
-        return Exchange(frame, frame, frame + self.phy.sifs_ns + ack, frame, ack)
+        return self._known(control, mpdu_bytes)
 
     def polled(self, mpdu_bytes: int) -> Exchange:
         """Return the times of a PS-Poll, the data frame of so many bytes that answers it, and its ACK."""
-        poll, sifs, ack = self.phy.control_ns(POLL_BYTES), self.phy.sifs_ns, self.phy.ack_ns
-        data = self.phy.data_ns(mpdu_bytes)
-        return Exchange(poll, poll + sifs + data, poll + sifs + data + sifs + ack, poll + ack, data)
+        return self._known(polled, mpdu_bytes)
 
     def group(self, mpdu_bytes: int) -> Exchange:
         """Return the times of a group frame of so many bytes, which nobody answers."""
-        frame = self.phy.lowest_ns(mpdu_bytes)
-        return Exchange(frame, frame, frame, frame, 0)
+        return self._known(group, mpdu_bytes)
+
+    def _known(self, kind: Callable[[Phy, int, int | None], Exchange], mpdu_bytes: int) -> Exchange:
+        exchange = self._exchanges.get((kind, mpdu_bytes))
+        if exchange is None:
+            exchange = self._exchanges[kind, mpdu_bytes] = kind(self.phy, mpdu_bytes, self._rts_bytes)
+        return exchange
 
     # -- contention
 
@@ -302,10 +243,14 @@ class Medium:
         if waiting and now >= self.free_ns:
             due = waiting[0][0]
             if self._count_from_ns + (due - self._slots) * self._slot_ns == now:
-                winners = [heappop(waiting)[2]]
+                winners = []
                 while waiting and waiting[0][0] == due:
-                    winners.append(heappop(waiting)[2])
-                self._transmit(winners)
+                    station = heappop(waiting)[2]
+                    station.contending = bool(station.queue)  # its frame may have been withdrawn
+                    if station.queue:
+                        winners.append(station)
+                if winners:
+                    self._transmit(winners)
         self._plan_turn()
 
     # -- transmission
@@ -314,6 +259,8 @@ class Medium:
         """Begin an exchange, or a collision."""
         now = self.env.now
         sender = senders[0]
+        for one in senders:
+            one.on_air = True
         if len(senders) == 1:
             exchange = sender.queue[0].exchange
             sender.attempts += 1
@@ -350,7 +297,7 @@ class Medium:
         sender.delivered += 1
         sender.tries = 0
         sender.cw = self.phy.cw_min
-        sender.contending = False
+        sender.contending = sender.on_air = False
         sender.due = self._slots + sender.backoff()
         transmission.delivered()
         if transmission.ended is not None:
@@ -361,6 +308,9 @@ class Medium:
         """Double the contention window and try again, or give the frame up."""
         sender: Contender = event._value
         now = self.env.now
+        sender.contending = sender.on_air = False
+        if not sender.queue:  # its frame was withdrawn
+            return
         sender.tries += 1
         sender.cw = min(2 * sender.cw + 1, self.phy.cw_max)
         transmission = sender.queue[0]
@@ -374,7 +324,6 @@ class Medium:
         idle_ns = now + self._difs_ns - self._count_from_ns
         ready = self._slots + (max(0, -(-idle_ns // self._slot_ns)) if now >= self.free_ns else 0)
         sender.due = ready + sender.backoff()
-        sender.contending = False
         if given_up and transmission.ended is not None:
             transmission.ended(False)
         self._go_on(sender)

@@ -14,13 +14,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from netsim.air.access import NEVER_NS, Medium
+from netsim.air.exchanges import Exchange, Transmission
 from netsim.clock import Occurrence
 
 __all__ = ["BeaconConfig", "Beacons"]
 
 Listener = Callable[[int, int], None]
+
+
+class GroupHearer(Protocol):
+    """A client as group frames concern it."""
+
+    never_sleeps: bool
+    groups_lost: int
+
+    def hears_groups(self, start_ns: int, end_ns: int) -> bool:
+        """Return whether the client hears the beacon that began and ended then, and what follows it."""
+        ...
+
+    def groups_done(self, end_ns: int, now_ns: int, air_ns: int) -> None:
+        """Note that the last of the group frames after the beacon that ended at `end_ns` is through."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +91,8 @@ class Beacons:
         Number and target time of the next beacon that has not been sent.
     wanted_ns : int
         The earliest target time for which somebody waits; `NEVER_NS` if nobody does.
+    groups_sent : int
+        Group frames sent.
     late_ns : dict of int to int
         How much later than its target time a beacon was sent, of those that were late.
     """
@@ -86,17 +105,48 @@ class Beacons:
         self.next_n, self.next_ns = 1, interval_ns
         self.wanted_ns = NEVER_NS
         self.late_ns: dict[int, int] = {}
+        self.groups_sent = 0
         self._listeners: dict[int, list[Listener]] = {}
+        self._groups: list[Exchange] = []
+        self._hearers: list[GroupHearer] = []
+        self._send_groups: Callable[[list[Transmission]], None] | None = None
         medium.beacons = self
 
-    def is_dtim(self, n: int) -> bool:
-        """Return whether beacon `n` announces group frames."""
-        return n % self.config.dtim_period == 0
+    def deliver_groups(self, hearers: list[GroupHearer], send: Callable[[list[Transmission]], None]) -> None:
+        """Say who is to hear group frames, and who sends them; further hearers may be appended to the list."""
+        self._hearers, self._send_groups = hearers, send
 
-    def next_dtim(self) -> int:
-        """Return the number of the next DTIM that has not been sent."""
-        period = self.config.dtim_period
-        return -(-self.next_n // period) * period
+    def add_group(self, exchange: Exchange) -> None:
+        """Take a group frame from the network: sent at once if no client ever sleeps, else after the next DTIM."""
+        self._groups.append(exchange)
+        if all(hearer.never_sleeps for hearer in self._hearers):
+            self._send_waiting(self._medium.env.now)
+        elif len(self._groups) == 1:
+            self._medium.advance(self._medium.env.now)
+            period = self.config.dtim_period
+            self.listen(-(-self.next_n // period) * period, self._follow_dtim)
+
+    def _follow_dtim(self, start_ns: int, end_ns: int) -> None:
+        self._send_waiting(end_ns, [hearer for hearer in self._hearers if hearer.hears_groups(start_ns, end_ns)])
+
+    def _send_waiting(self, end_ns: int, heard: list[GroupHearer] | None = None) -> None:
+        """Send the group frames that wait, from `end_ns` on; clients that did not hear the beacon lose them."""
+        groups, self._groups = self._groups, []
+        hearers = self._hearers if heard is None else heard
+        air_ns = sum(exchange.first_ns for exchange in groups)
+        self.groups_sent += len(groups)
+        for hearer in self._hearers:
+            if hearer not in hearers:
+                hearer.groups_lost += len(groups)
+
+        def done(_: bool) -> None:
+            for hearer in hearers:
+                hearer.groups_done(end_ns, self._medium.env.now, air_ns)
+
+        assert self._send_groups is not None
+        *others, last = [Transmission(exchange, _nothing, answered=False) for exchange in groups]
+        last.ended = done
+        self._send_groups([*others, last])
 
     def listen(self, n: int, listener: Listener) -> None:
         """Call `listener` with the instants at which beacon `n` begins and ends, when it has ended."""
@@ -136,6 +186,10 @@ class Beacons:
                 self.wanted_ns *= self.interval_ns
             start = self.start_ns(last)
             Occurrence(self._medium.env, start + self.air_ns, _tell, (listeners, start, start + self.air_ns))
+
+
+def _nothing() -> None:
+    """Nobody answers a group frame."""
 
 
 def _tell(event: Occurrence) -> None:

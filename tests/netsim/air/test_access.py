@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netsim.air.access import Contender, Medium, Transmission
+from netsim.air.access import Contender, Medium
 from netsim.air.air_times import Phy
 from netsim.air.beacons import BeaconConfig, Beacons
+from netsim.air.exchanges import Transmission
 from netsim.clock import Clock
 
 US = 1000

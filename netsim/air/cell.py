@@ -1,0 +1,144 @@
+"""A cell on the shared air: its configuration, its access point, its clients, and neighbours that load it.
+
+Clients and neighbours are stations of one cell.  A neighbour always has a frame to send to the access point, or
+gets them memoryless at a rate; it never sleeps, and the access point sends it nothing but acknowledgements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+
+import numpy as np
+from simpy import Event, Timeout
+
+from lpsm import randomness
+from netsim.access_point import LinkConfig
+from netsim.air.access import Contender, Medium
+from netsim.air.access_point import AirAccessPoint
+from netsim.air.air_times import DATA_OVERHEAD_BYTES, Phy
+from netsim.air.beacons import BeaconConfig, Beacons
+from netsim.air.exchanges import Transmission
+from netsim.air.radio_states import Passages
+from netsim.air.retrieval import RETRIEVALS, Retrieval
+from netsim.air.station import AirStation
+from netsim.clock import Clock
+from netsim.policies.protocol import Policy
+from netsim.radio import Radio
+
+__all__ = ["AirConfig", "Cell"]
+
+_NS_PER_S = 1_000_000_000
+_NEIGHBOUR_BYTES = 1500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AirConfig:
+    """The shared air.
+
+    Attributes
+    ----------
+    phy : Phy
+        Physical layer and rate.
+    beacons : BeaconConfig
+        DTIM period, and group frames of the background.
+    retrieval : str
+        How clients fetch what waits for them, one of `netsim.air.retrieval.RETRIEVALS`.
+    rts_bytes : int or None
+        Frames of at least so many bytes are announced with RTS and CTS; None: none is.
+    neighbours : int
+        Stations that load the channel with packets of 1500 bytes.
+    neighbour_mbps : float
+        What each of them is given to send, Mb/s, memoryless; 0: it always has a frame.
+    """
+
+    phy: Phy = field(default_factory=Phy)
+    beacons: BeaconConfig = field(default_factory=BeaconConfig)
+    retrieval: Retrieval = "auto"
+    rts_bytes: int | None = None
+    neighbours: int = 0
+    neighbour_mbps: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.retrieval not in RETRIEVALS:
+            raise ValueError(f"retrieval must be one of {', '.join(RETRIEVALS)}, got {self.retrieval!r}")
+        if self.rts_bytes is not None and self.rts_bytes < 0:
+            raise ValueError(f"rts_bytes must be at least 0, got {self.rts_bytes}")
+        if not 0 <= self.neighbours <= 1000:
+            raise ValueError(f"neighbours must lie in [0, 1000], got {self.neighbours}")
+        if not 0.0 <= self.neighbour_mbps < 1e4:
+            raise ValueError(f"neighbour_mbps must lie in [0, 10000), got {self.neighbour_mbps}")
+
+
+class Cell:
+    """One access point and everything on its channel.
+
+    Parameters
+    ----------
+    env : Clock
+        Tells and keeps the time.
+    config : AirConfig
+        The air.
+    link : LinkConfig
+        The wire to the server, and the loss rate of an attempt on the air.
+    beacon_interval_ns : int
+        Time between the target times of beacons.
+    seed : int
+        Of the losses, the backoffs (one stream a station) and the background.
+    """
+
+    def __init__(self, env: Clock, config: AirConfig, link: LinkConfig, beacon_interval_ns: int, seed: int) -> None:
+        self._env = env
+        self._config = config
+        self._seed = seed
+        self._stations = 0
+        loss = randomness.generator(seed, randomness.LOSS)
+        self.medium = Medium(env, config.phy, loss=loss, loss_rate=link.loss_rate, rts_bytes=config.rts_bytes)
+        self.beacons = Beacons(self.medium, beacon_interval_ns, config.beacons)
+        self.access_point = AirAccessPoint(env, self.medium, link, self._rng())
+        self.neighbours = [Contender(self.medium, self._rng()) for _ in range(config.neighbours)]
+        for neighbour in self.neighbours:
+            self._load(neighbour)
+        self.clients: list[AirStation] = []
+        if config.beacons.broadcast_per_s:
+            env.process(self._broadcast())
+
+    def client(self, policy: Policy, radio: Radio) -> AirStation:
+        """Add a client with this policy and radio."""
+        station = AirStation(
+            self._env, self.medium, self.beacons, self.access_point, policy, Passages.of(radio), self._rng(),
+            self._config.retrieval,
+        )  # fmt: skip
+        self.clients.append(station)
+        self.beacons.deliver_groups([*self.clients], self.access_point.send_group)
+        return station
+
+    def _rng(self) -> np.random.Generator:
+        self._stations += 1
+        return randomness.generator(self._seed, randomness.AIR, self._stations - 1)
+
+    def _load(self, neighbour: Contender) -> None:
+        exchange = self.medium.data(_NEIGHBOUR_BYTES + DATA_OVERHEAD_BYTES)
+        if not self._config.neighbour_mbps:
+            transmission = Transmission(exchange, _nothing, lambda _: neighbour.queue.append(transmission))
+            neighbour.send(transmission)
+            return
+        self._env.process(self._offer(neighbour, Transmission(exchange, _nothing)))
+
+    def _offer(self, neighbour: Contender, transmission: Transmission) -> Generator[Event, None, None]:
+        mean_ns = _NEIGHBOUR_BYTES * 8_000 / self._config.neighbour_mbps
+        rng = self._rng()
+        while True:
+            yield Timeout(self._env, round(rng.exponential(mean_ns)))
+            neighbour.send(transmission)
+
+    def _broadcast(self) -> Generator[Event, None, None]:
+        config, rng = self._config.beacons, self._rng()
+        exchange = self.medium.group(config.broadcast_bytes + DATA_OVERHEAD_BYTES)
+        while True:
+            yield Timeout(self._env, round(rng.exponential(_NS_PER_S / config.broadcast_per_s)))
+            self.beacons.add_group(exchange)
+
+
+def _nothing() -> None:
+    """A neighbour's packets are of no interest beyond the air."""

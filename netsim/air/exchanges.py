@@ -1,0 +1,95 @@
+"""Frame exchanges: what follows once a station has won the channel, and how long it takes.
+
+A frame and its acknowledgement, RTS and CTS before it, a PS-Poll with the data that answers it, a null frame, a
+group frame.  Times are in nanoseconds from the beginning of the exchange; frames of one exchange are SIFS apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from netsim.air.air_times import CTS_BYTES, POLL_BYTES, RTS_BYTES, Phy
+
+__all__ = ["Exchange", "Transmission", "control", "data", "group", "polled"]
+
+
+class Exchange(NamedTuple):
+    """The times of a frame exchange, nanoseconds from its beginning.
+
+    Attributes
+    ----------
+    first_ns : int
+        Air time of its first frame, the one that collides if another begins in the same slot.
+    delivered_ns : int
+        When its payload has been received.
+    total_ns : int
+        When its last frame, the acknowledgement if there is one, has been received.
+    sender_ns, receiver_ns : int
+        Air time of the frames that the winner of the channel sends, and of those that it receives.
+    """
+
+    first_ns: int
+    delivered_ns: int
+    total_ns: int
+    sender_ns: int
+    receiver_ns: int
+
+
+class Transmission:
+    """A frame in a queue: how long its exchange takes, and who is told of its end.
+
+    Parameters
+    ----------
+    exchange : Exchange
+        Its times.
+    delivered : callable
+        Called without arguments when the payload has been received; the channel is in use to `Medium.free_ns`.
+    ended : callable, optional
+        Called afterwards with whether it was delivered; when it is dropped after the last attempt, with False.
+    answered : bool
+        Whether the receiver answers; group frames are neither acknowledged nor repeated.
+    """
+
+    __slots__ = ("answered", "delivered", "ended", "exchange")
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        delivered: Callable[[], None],
+        ended: Callable[[bool], None] | None = None,
+        *,
+        answered: bool = True,
+    ) -> None:
+        self.exchange = exchange
+        self.delivered = delivered
+        self.ended = ended
+        self.answered = answered
+
+
+def data(phy: Phy, mpdu_bytes: int, rts_bytes: int | None) -> Exchange:
+    """Return the times of a data frame that is acknowledged, after RTS and CTS if it has at least `rts_bytes`."""
+    frame, sifs, ack = phy.data_ns(mpdu_bytes), phy.sifs_ns, phy.ack_ns
+    if rts_bytes is None or mpdu_bytes < rts_bytes:
+        return Exchange(frame, frame, frame + sifs + ack, frame, ack)
+    rts, cts = phy.lowest_ns(RTS_BYTES), phy.lowest_ns(CTS_BYTES)
+    before = rts + sifs + cts + sifs
+    return Exchange(rts, before + frame, before + frame + sifs + ack, rts + frame, cts + ack)
+
+
+def control(phy: Phy, mpdu_bytes: int, _: int | None) -> Exchange:
+    """Return the times of a null frame that is acknowledged."""
+    frame = phy.control_ns(mpdu_bytes)
+    return Exchange(frame, frame, frame + phy.sifs_ns + phy.ack_ns, frame, phy.ack_ns)
+
+
+def polled(phy: Phy, mpdu_bytes: int, _: int | None) -> Exchange:
+    """Return the times of a PS-Poll, the data frame of so many bytes that answers it, and its ACK."""
+    poll, sifs, ack, frame = phy.control_ns(POLL_BYTES), phy.sifs_ns, phy.ack_ns, phy.data_ns(mpdu_bytes)
+    return Exchange(poll, poll + sifs + frame, poll + sifs + frame + sifs + ack, poll + ack, frame)
+
+
+def group(phy: Phy, mpdu_bytes: int, _: int | None) -> Exchange:
+    """Return the times of a group frame, which nobody answers."""
+    frame = phy.lowest_ns(mpdu_bytes)
+    return Exchange(frame, frame, frame, frame, 0)
