@@ -1,7 +1,8 @@
 """A packet-level model of a power-saving 802.11 client, its access point and a Web server."""
 
 from netsim.access_point import LinkConfig
-from netsim.policies import Plan, Policy, View, canonical
+from netsim.express import NotCoveredError
+from netsim.policies import Frame, HostFrame, Observer, Plan, Policy, View, canonical
 from netsim.radio import Energy, Radio, RadioConfig, StateRadioConfig, profiles
 from netsim.recorder import Recorder
 from netsim.server import ServerDelay
@@ -10,7 +11,11 @@ from netsim.tcp import TcpConfig
 
 __all__ = [
     "Energy",
+    "Frame",
+    "HostFrame",
     "LinkConfig",
+    "NotCoveredError",
+    "Observer",
     "Plan",
     "Policy",
     "Radio",

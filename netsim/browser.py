@@ -194,7 +194,8 @@ class Connection:
     def __init__(self, browser: Browser) -> None:
         env, station = browser.env, browser.station
         self._browser = browser
-        self._client = Endpoint(env, browser.tcp, station.send, self._on_reply, self._on_open)
+        number = next(station.connections)
+        self._client = Endpoint(env, browser.tcp, station.send, self._on_reply, self._on_open, number)
         self._server = Endpoint(env, browser.tcp, station.send_down, self._on_request)
         self._client.peer, self._server.peer = self._server, self._client
         self._open = False

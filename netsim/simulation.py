@@ -9,7 +9,6 @@ message, if that is later); seconds appear only in the result (`netsim.result`).
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
@@ -137,7 +136,7 @@ def simulate(
     if workload or not messages:
         _check(workload)
     _check_messages(messages)
-    policy = _own(policy, config)
+    policy = policies.make(policy, beacon_interval_ns=config.beacon_interval_ns, radio=config.radio)
     reason = None if engine == "packet" else express.why_not(policy, config.link.loss_rate)
     if messages and not reason:
         reason = "messages are pushed, and only the packet model has them"
@@ -145,7 +144,7 @@ def simulate(
         reason = reason or "it is recorded, and only the packet model has frames to record"
     if reason and engine == "express":
         raise express.NotCoveredError(f"engine express does not cover this run: {reason}")
-    if not reason and engine == "auto" and _is_small(workload) and not express.is_ready(policy):
+    if not reason and engine == "auto" and _is_small(workload) and not _is_ready(policy):
         reason = "done before the twin would be compiled"
     clock = Clock()
     parts = (AccessPoint, Station, Browser) if recorder is None else recorder.parts()
@@ -167,7 +166,9 @@ def simulate(
             clock.run(until=browsing)
         trip = browser.trip(clock.now, access_point.air_up.busy_ns, access_point.air_down.busy_ns, access_point.lost)
     else:
-        trip = express.browse(
+        from netsim.express.engine import browse
+
+        trip = browse(
             workload,
             delays,
             policy,
@@ -221,24 +222,14 @@ def simulate_cell(
 
     for place, (workload, policy) in enumerate(given):
         _check(workload)
-        members.append((workload, _own(policy, config)))
+        made = policies.make(policy, beacon_interval_ns=config.beacon_interval_ns, radio=config.radio)
+        members.append((workload, made))
         browser = _browser(clock, access_point, members[-1][1], config, alone=False)
         delays = config.server_delay.draw(workload, randomness.generator(seed, randomness.SERVER, place))
         visits.append(clock.process(visit(place, browser, delays)))
     clock.run(until=clock.all_of(visits))
     nothing = np.empty((0, 3), dtype=np.int64)
     return [result_of(*member, config.radio, trips[place], nothing) for place, member in enumerate(members)]
-
-
-def _own(policy: str | Policy, config: SimulationConfig) -> Policy:
-    if isinstance(policy, str):
-        return policies.make(policy, beacon_interval_ns=config.beacon_interval_ns, radio=config.radio)
-    if isinstance(policy, type) or not callable(getattr(policy, "plan", None)):
-        raise TypeError(f"policy must be a name or an object with a method plan, got {policy!r}")
-    for name in ("spec", "host_aware"):
-        if not hasattr(policy, name):
-            raise TypeError(f"a policy must have the attribute {name}, which {type(policy).__name__} has not")
-    return deepcopy(policy)
 
 
 def _browser(
@@ -258,6 +249,12 @@ def _browser(
         persistent=config.connections == "persistent",
         max_connections=config.max_connections,
     )
+
+
+def _is_ready(policy: Policy) -> bool:
+    from netsim.express.engine import is_ready
+
+    return is_ready(policy)
 
 
 def _is_small(workload: Workload) -> bool:

@@ -14,19 +14,66 @@ time and energy to wake up, the poll frame itself.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
+from itertools import count
+from typing import NamedTuple
 
 from netsim.access_point import AccessPoint, deliver
 from netsim.clock import Clock, Occurrence
+from netsim.policies.compiled import NOT_YET_NS
 from netsim.policies.protocol import Frame, HostFrame, Observer, Plan, Policy, View
-from netsim.policies.static import AlwaysAwake
 from netsim.tcp import Endpoint, Packet
 
-__all__ = ["LONG_AGO_NS", "Station"]
+__all__ = ["Station", "StationState"]
 
-LONG_AGO_NS = -(2**61)
-"""In a state: never."""
+
+class StationState(NamedTuple):
+    """What decides about the future of a station while nothing waits or is on its way to it: integers.
+
+    Attributes
+    ----------
+    gate_open : int
+        1: awake, and frames are delivered at once.
+    busy_until_ns : int
+        Until when something was queued or on its way, while the gate is open.
+    planned, sleep_ns : int
+        Whether the policy has been asked what holds from then on, and when it wants to sleep.
+    plan_wake_ns, plan_repeat_ns, plan_open_on_send, plan_agreed : int
+        The rest of that plan.
+    wake_ns, repeat_ns, open_on_send, agreed : int
+        The plan that is followed while the gate is closed.
+    awake_since_ns, awake_until_ns : int
+        The current or last interval awake.
+    awake_before_ns : int
+        Time in the intervals before.
+    slept_from_ns : int
+        When it last fell asleep or listened.
+    beacons : int
+        Beacons listened to so far.
+    last_sent_ns, last_received_ns : int
+        As `netsim.policies.compiled.FlatView` has them.
+    """
+
+    gate_open: int
+    busy_until_ns: int
+    planned: int
+    sleep_ns: int
+    plan_wake_ns: int
+    plan_repeat_ns: int
+    plan_open_on_send: int
+    plan_agreed: int
+    wake_ns: int
+    repeat_ns: int
+    open_on_send: int
+    agreed: int
+    awake_since_ns: int
+    awake_until_ns: int
+    awake_before_ns: int
+    slept_from_ns: int
+    beacons: int
+    last_sent_ns: int
+    last_received_ns: int
 
 
 class Station:
@@ -44,6 +91,8 @@ class Station:
         Time between beacons.
     alone : bool
         Whether no other client shares the links.
+    asked : bool
+        Whether the policy has been asked at time 0 already: the station goes on with a run (see `resume`).
 
     Attributes
     ----------
@@ -51,6 +100,8 @@ class Station:
         Beacons listened to from sleep, up to the last `advance`.
     outstanding : int
         Requests sent whose replies are incomplete; kept by the browser.
+    connections : iterator of int
+        Gives every connection of this client a number of its own.
     intervals : array of int64
         Closed intervals awake: start, end, start, end, ... nanoseconds.
     polls : array of int64
@@ -66,6 +117,7 @@ class Station:
         beacon_interval_ns: int = 100_000_000,
         *,
         alone: bool = True,
+        asked: bool = False,
     ) -> None:
         self._env = env
         self._access_point = access_point
@@ -77,6 +129,7 @@ class Station:
         self._transmitted_ns = 0  # when its own transmitter is idle
         self.air_up_ns = self.air_down_ns = self.lost = 0  # kept only where the links are shared
         self.outstanding = 0
+        self.connections = count()
         self.beacons = 0
         self.intervals = array("q")
         self.polls = array("q")
@@ -95,12 +148,13 @@ class Station:
         self._repeat_ns = 0
         self._open_on_send = False
         self._agreed = False
-        self._start()
+        self.never_sleeps = alone and getattr(policy, "never_sleeps", False)
+        if not asked:
+            self._start()
 
     def _start(self) -> None:
         self._plan = plan = self._ask("idle", 0, 0)
         self._sleep_ns = plan.awake_until_ns
-        self.never_sleeps = self._alone and isinstance(self._policy, AlwaysAwake)
         if self._sleep_ns <= 0:
             self._fall_asleep(0, plan)
 
@@ -196,7 +250,7 @@ class Station:
         host = None
         if self._policy.host_aware:
             wanted, completes = (True, False) if sent else endpoint.foresee(packet)
-            host = HostFrame(endpoint, packet.flag != 0, packet.length, completes, wanted)
+            host = HostFrame(endpoint.number, packet.flag != 0, packet.length, completes, wanted)
         self._observe(Frame(sent, at_ns, reached_ns, packet.size_bytes, host))
 
     # -- time
@@ -241,31 +295,49 @@ class Station:
         last = max(link.free_ns + link.delay_ns for link in (point.wire_down, point.air_down))
         return not self._buffer and last < now_ns
 
-    def state(self) -> tuple[int, ...]:
-        """Return what decides about the future while the station is quiet, in the order of `resume`."""
+    def state(self) -> StationState:
+        """Return the state of a station that is quiet."""
         plan = self._plan or Plan(0, 0)
         view = self._view
-        return (
-            *(int(self._gate_open), self._busy_until_ns, int(self._plan is not None), self._sleep_ns),
-            *(plan.wake_ns, plan.repeat_ns, int(plan.open_on_send)),
-            *(self._wake_ns, self._repeat_ns, int(self._open_on_send)),
-            *(self._awake_since_ns, self._awake_until_ns, self._awake_before_ns, self._slept_from_ns, self.beacons),
-            LONG_AGO_NS if view.last_sent_ns is None else view.last_sent_ns,
-            LONG_AGO_NS if view.last_received_ns is None else view.last_received_ns,
+        return StationState(
+            gate_open=int(self._gate_open),
+            busy_until_ns=self._busy_until_ns,
+            planned=int(self._plan is not None),
+            sleep_ns=self._sleep_ns,
+            plan_wake_ns=plan.wake_ns,
+            plan_repeat_ns=plan.repeat_ns,
+            plan_open_on_send=int(plan.open_on_send),
+            plan_agreed=int(plan.agreed),
+            wake_ns=self._wake_ns,
+            repeat_ns=self._repeat_ns,
+            open_on_send=int(self._open_on_send),
+            agreed=int(self._agreed),
+            awake_since_ns=self._awake_since_ns,
+            awake_until_ns=self._awake_until_ns,
+            awake_before_ns=self._awake_before_ns,
+            slept_from_ns=self._slept_from_ns,
+            beacons=self.beacons,
+            last_sent_ns=NOT_YET_NS if view.last_sent_ns is None else view.last_sent_ns,
+            last_received_ns=NOT_YET_NS if view.last_received_ns is None else view.last_received_ns,
         )
 
-    def resume(self, state: Sequence[int]) -> None:
+    def resume(self, state: StationState) -> None:
         """Take over what `state` returned; the links are as they were then."""
         self._transmitted_ns = self._access_point.air_up.free_ns
-        gate, self._busy_until_ns, planned, self._sleep_ns, wake, repeat, opens, *rest = state
-        self._gate_open = bool(gate)
-        self._plan = Plan(self._sleep_ns, wake, bool(opens), repeat) if planned else None
-        self._wake_ns, self._repeat_ns, open_on_send, *rest = rest
-        self._open_on_send = bool(open_on_send)
-        self._awake_since_ns, self._awake_until_ns, self._awake_before_ns, self._slept_from_ns, self.beacons, *rest = (
-            rest
-        )
-        self._view.last_sent_ns, self._view.last_received_ns = (None if at == LONG_AGO_NS else at for at in rest)
+        self._gate_open = bool(state.gate_open)
+        self._busy_until_ns, self._sleep_ns = state.busy_until_ns, state.sleep_ns
+        self._plan = None
+        if state.planned:
+            opens, agreed = bool(state.plan_open_on_send), bool(state.plan_agreed)
+            self._plan = Plan(state.sleep_ns, state.plan_wake_ns, opens, state.plan_repeat_ns, agreed)
+        self._wake_ns, self._repeat_ns = state.wake_ns, state.repeat_ns
+        self._open_on_send, self._agreed = bool(state.open_on_send), bool(state.agreed)
+        self._awake_since_ns, self._awake_until_ns = state.awake_since_ns, state.awake_until_ns
+        self._awake_before_ns, self._slept_from_ns = state.awake_before_ns, state.slept_from_ns
+        self.beacons = state.beacons
+        sent, received = state.last_sent_ns, state.last_received_ns
+        self._view.last_sent_ns = None if sent == NOT_YET_NS else sent
+        self._view.last_received_ns = None if received == NOT_YET_NS else received
 
     def _wake(self, at_ns: int) -> None:
         """Be awake from `at_ns` on: either still, or anew."""

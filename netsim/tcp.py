@@ -97,6 +97,8 @@ class Endpoint:
         Called without arguments when all the bytes expected have arrived in order.
     on_open : callable
         Called when the other end has accepted the connection (the opening end only).
+    number : int
+        Of the connection, for whoever must tell connections apart.
 
     Notes
     -----
@@ -108,7 +110,7 @@ class Endpoint:
         "_ack_sent", "_closed", "_config", "_cwnd", "_deadline_ns", "_duplicates", "_end", "_env",
         "_established", "_expected", "_min_rto_ns", "_next", "_on_message", "_on_open", "_out_of_order",
         "_peer_has_all", "_received", "_recover", "_recovering", "_rto_ns", "_rttvar_ns", "_send", "_srtt_ns",
-        "_ssthresh", "_timed_ns", "_timed_seq", "_timer_ns", "_unacked", "peer",
+        "_ssthresh", "_timed_ns", "_timed_seq", "_timer_ns", "_unacked", "number", "peer",
     )  # fmt: skip
 
     def __init__(
@@ -118,8 +120,10 @@ class Endpoint:
         send: Callable[[Packet], None],
         on_message: Callable[[], None],
         on_open: Callable[[], None] | None = None,
+        number: int = 0,
     ) -> None:
         self.peer: Endpoint
+        self.number = number
         self._env = env
         self._config = config
         self._send = send

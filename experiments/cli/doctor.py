@@ -91,9 +91,9 @@ def _compiled() -> str:
 
 
 def _policies() -> list[str]:
-    from netsim.policies import KINDS
+    from netsim.policies import registry
 
-    return list(KINDS)
+    return list(registry())
 
 
 def _radios() -> list[str]:

@@ -32,7 +32,9 @@ import netsim
 import traces
 from experiments.quantities import BASELINE, ENERGIES, run_row
 from experiments.study.files import source_digest
-from netsim.express import NotCoveredError, is_ready, why_not
+from netsim import NotCoveredError
+from netsim.express import why_not
+from netsim.express.engine import is_ready
 from netsim.policies import make
 
 __all__ = [

@@ -7,175 +7,199 @@ packet up that is larger than a bare header asks for something, a frame down tha
 larger than a header but shorter than the longest seen ends a reply.  That goes wrong
 where a reply fills its last frame, or where nothing was asked for; so the link forgets
 its account when something of the size of a SYN is sent from sleep, and after a silence.
+
+An account is an array of integers, so that compiled rules can keep it.  At most 1,024 things
+outstanding are remembered; what begins beyond that is not entered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import numpy as np
+from numpy.typing import NDArray
 
-from netsim.policies.protocol import Frame
+from lpsm._compile import compiled
+from netsim.policies.compiled import FlatFrame
 
-__all__ = ["HostAccount", "LinkAccount"]
+__all__ = [
+    "ACCOUNT_SIZE", "ARRIVING", "OPENING", "asked_ns", "forget_after", "new_account", "observe", "oldest_ns",
+    "outstanding", "waiting",
+]  # fmt: skip
 
+Ints = NDArray[np.int64]
+
+# HOST: whether the host tells.  OPENING: connections being opened.  ARRIVING: replies of which something but not all
+# has come (the link: whether there is one).  FULL_BYTES: longest frame seen.  OWED_NS: at this instant an
+# acknowledgement is due, which is as small as a SYN.  From FIRST on: a row for each thing outstanding, in the order in
+# which they began (the link keeps requests only).
+HOST, BARE_BYTES, SILENCE_NS, OPENING, ARRIVING, ASKED, FULL_BYTES, LAST_NS, OWED_NS, N_ROWS, FIRST = range(11)
+CONNECTION, SINCE_NS, STAGE, N_FIELDS = range(4)
+IS_OPENING, IS_ASKED, IS_ARRIVING = range(3)
+_MOST_ROWS = 1024
+ACCOUNT_SIZE = FIRST + N_FIELDS * _MOST_ROWS
 _SMALLEST_FULL_BYTES = 576
 """Whatever is shorter cannot be a full frame: the least that IPv4 must carry (RFC 791)."""
 
 
-class HostAccount:
-    """What is outstanding, as the host knows it."""
-
-    limits = (0, 0)
-
-    def __init__(self) -> None:
-        self._opening: set[object] = set()
-        self._arriving: set[object] = set()
-        self._asked_ns: dict[object, int] = {}  # the oldest first
-
-    @property
-    def opening(self) -> int:
-        """Connections being opened."""
-        return len(self._opening)
-
-    @property
-    def arriving(self) -> int:
-        """Replies of which something but not all has come."""
-        return len(self._arriving)
-
-    @property
-    def waiting(self) -> int:
-        """Requests of whose replies nothing has come."""
-        return len(self._asked_ns)
-
-    @property
-    def outstanding(self) -> bool:
-        """Whether anything is: an answer of any kind may come."""
-        return bool(self._opening or self._arriving or self._asked_ns)
-
-    @property
-    def oldest_ns(self) -> int:
-        """When the oldest of these was sent."""
-        return next(iter(self._asked_ns.values()))
-
-    def observe(self, frame: Frame, *, asleep: bool = False) -> None:
-        """Enter a frame; whether it was sent from sleep tells the host nothing."""
-        host = frame.host
-        if host is None:
-            raise ValueError("frame.host must be given to a policy that is host_aware, got None")
-        connection = host.connection
-        if frame.sent:
-            if host.opening:
-                self._opening.add(connection)
-            elif host.payload_bytes and connection not in self._arriving:
-                self._asked_ns.setdefault(connection, frame.at_ns)
-            return
-        self._opening.discard(connection)
-        if not host.payload_bytes:
-            return
-        asked = self._asked_ns.pop(connection, None)
-        if host.completes:
-            self._arriving.discard(connection)
-        elif asked is not None:
-            self._arriving.add(connection)
-
-    def forget_after(self, now_ns: int) -> bool:
-        """Whether silence until `now_ns` has made the account worthless; the host's never is."""
-        return False
-
-    def state(self) -> tuple[tuple[int, ...], list[int]]:
-        """Return what it knows between pages, numbers and when what is waiting was sent, in the order of `resume`."""
-        return (self.opening, self.arriving, 0, 0, 0), list(self._asked_ns.values())
-
-    def resume(self, numbers: Sequence[int], asked_ns: Sequence[int]) -> None:
-        """Take over what `state` returned, of connections that are no more."""
-        opening, arriving, *_ = numbers
-        self._opening, self._arriving = {object() for _ in range(opening)}, {object() for _ in range(arriving)}
-        self._asked_ns = {object(): at for at in asked_ns}
-
-
-class LinkAccount:
-    """What is outstanding, as far as the sizes of frames tell.
+def new_account(*, host: bool, bare_bytes: int = 40, silence_s: float = 10.0) -> Ints:
+    """Return an account with nothing in it.
 
     Parameters
     ----------
+    host : bool
+        Whether the host tells what is outstanding; otherwise it is inferred.
     bare_bytes : int
         Size of a packet without payload.
     silence_s : float
-        After how long without a frame nothing is outstanding any more.
+        After how long without a frame the link takes nothing to be outstanding any more.
 
-    Attributes
-    ----------
-    opening, arriving : int
-        Connections being opened, and whether a reply is coming in.
+    Returns
+    -------
+    array of int64, shape (ACCOUNT_SIZE,)
     """
+    account = np.zeros(ACCOUNT_SIZE, dtype=np.int64)
+    account[HOST], account[BARE_BYTES], account[SILENCE_NS] = host, bare_bytes, round(silence_s * 1e9)
+    account[FULL_BYTES], account[OWED_NS] = _SMALLEST_FULL_BYTES, -1
+    return account
 
-    def __init__(self, bare_bytes: int = 40, silence_s: float = 10.0) -> None:
-        self._bare_bytes = bare_bytes
-        self._silence_ns = round(silence_s * 1e9)
-        self._full_bytes = _SMALLEST_FULL_BYTES
-        self._last_ns = 0
-        self._owed_ns = -1  # at this instant an acknowledgement is due, which is as small as a SYN
-        self._asked_ns: list[int] = []
-        self.opening = self.arriving = 0
 
-    @property
-    def waiting(self) -> int:
-        """Requests inferred to have no reply yet, one that is coming in apart."""
-        return max(0, len(self._asked_ns) - self.arriving)
+def asked_ns(account: Ints) -> list[int]:
+    """Return the instants of the requests that have had no answer, the oldest first."""
+    rows = account[FIRST : FIRST + N_FIELDS * int(account[N_ROWS])].reshape(-1, N_FIELDS)
+    times: list[int] = rows[rows[:, STAGE] == IS_ASKED, SINCE_NS].tolist()
+    return times
 
-    @property
-    def oldest_ns(self) -> int:
-        """When the oldest of these was sent."""
-        return self._asked_ns[self.arriving]
 
-    def observe(self, frame: Frame, *, asleep: bool = False) -> None:
-        """Enter a frame, sent from sleep or not."""
-        self.forget_after(frame.at_ns)
-        self._last_ns = frame.at_ns
-        bare = frame.size_bytes <= self._bare_bytes
+@compiled
+def waiting(account: Ints) -> int:
+    """Requests of whose replies nothing has come."""
+    return account[ASKED] if account[HOST] else max(0, account[ASKED] - account[ARRIVING])
+
+
+@compiled
+def oldest_ns(account: Ints) -> int:
+    """When the oldest of these was sent; the link takes replies to come in the order of requests."""
+    place = FIRST
+    if account[HOST]:
+        while account[place + STAGE] != IS_ASKED:
+            place += N_FIELDS
+    else:
+        place += N_FIELDS * account[ARRIVING]
+    return account[place + SINCE_NS]
+
+
+@compiled
+def outstanding(account: Ints) -> bool:
+    """Whether an answer of any kind may come."""
+    return account[OPENING] != 0 or account[ARRIVING] != 0 or account[ASKED] != 0
+
+
+@compiled
+def observe(account: Ints, frame: FlatFrame, asleep: bool) -> None:
+    """Enter a frame, which was sent from sleep or not."""
+    if account[HOST]:
         if frame.sent:
-            if not bare:
-                self._asked_ns.append(frame.at_ns)
-            elif asleep:
-                self._forget()
-                self.opening = 1
-            elif frame.at_ns != self._owed_ns:
-                self.opening += 1
-            self._owed_ns = -1
-            return
-        if bare:
-            self._owed_ns = frame.at_ns if self.opening else -1  # the end of a handshake
-            self.opening = max(0, self.opening - 1)
-            return
-        if frame.size_bytes >= self._full_bytes:
-            self._full_bytes = frame.size_bytes
-            self._owed_ns = frame.at_ns
-            self.arriving = 1 if self._asked_ns else 0
+            _host_sent(account, frame)
         else:
-            self.arriving = 0
-            del self._asked_ns[:1]
+            _host_received(account, frame)
+        return
+    forget_after(account, frame.at_ns)
+    account[LAST_NS] = frame.at_ns
+    if frame.sent:
+        _link_sent(account, frame, asleep)
+    else:
+        _link_received(account, frame)
 
-    def forget_after(self, now_ns: int) -> bool:
-        """Forget all if it has been silent for too long until `now_ns`; return whether there was anything."""
-        if now_ns - self._last_ns < self._silence_ns:
-            return False
-        known = bool(self.opening or self.arriving or self._asked_ns)
-        self._forget()
-        return known
 
-    @property
-    def limits(self) -> tuple[int, int]:
-        """Size of a packet without payload, and the silence after which all is forgotten, nanoseconds."""
-        return self._bare_bytes, self._silence_ns
+@compiled
+def forget_after(account: Ints, now_ns: int) -> bool:
+    """Forget all if the link has been silent for too long until `now_ns`; return whether there was anything."""
+    if account[HOST] or now_ns - account[LAST_NS] < account[SILENCE_NS]:
+        return False
+    known = outstanding(account)
+    _forget(account)
+    return known
 
-    def state(self) -> tuple[tuple[int, ...], list[int]]:
-        """Return what it knows, numbers and when what was asked for was sent, in the order of `resume`."""
-        return (self.opening, self.arriving, self._full_bytes, self._last_ns, self._owed_ns), self._asked_ns.copy()
 
-    def resume(self, numbers: Sequence[int], asked_ns: Sequence[int]) -> None:
-        """Take over what `state` returned."""
-        self.opening, self.arriving, self._full_bytes, self._last_ns, self._owed_ns = numbers
-        self._asked_ns = list(asked_ns)
+@compiled
+def _forget(account: Ints) -> None:
+    account[N_ROWS] = account[ASKED] = account[OPENING] = account[ARRIVING] = 0
 
-    def _forget(self) -> None:
-        self._asked_ns.clear()
-        self.opening = self.arriving = 0
+
+@compiled
+def _enter(account: Ints, connection: int, at_ns: int, stage: int) -> None:
+    n = account[N_ROWS]
+    if n < _MOST_ROWS:
+        place = FIRST + N_FIELDS * n
+        account[place + CONNECTION], account[place + SINCE_NS], account[place + STAGE] = connection, at_ns, stage
+        account[N_ROWS] = n + 1
+        account[OPENING if stage == IS_OPENING else ASKED] += 1
+
+
+@compiled
+def _row_of(account: Ints, connection: int) -> int:
+    """Return where the connection's row begins, or -1."""
+    for place in range(FIRST, FIRST + N_FIELDS * account[N_ROWS], N_FIELDS):
+        if account[place + CONNECTION] == connection:
+            return place
+    return -1
+
+
+@compiled
+def _strike(account: Ints, place: int) -> None:
+    """Take out the row that begins at `place`."""
+    account[N_ROWS] -= 1
+    for i in range(place, FIRST + N_FIELDS * account[N_ROWS]):
+        account[i] = account[i + N_FIELDS]
+
+
+@compiled
+def _host_sent(account: Ints, frame: FlatFrame) -> None:
+    if (frame.opening or frame.payload_bytes) and _row_of(account, frame.connection) < 0:
+        _enter(account, frame.connection, frame.at_ns, IS_OPENING if frame.opening else IS_ASKED)
+
+
+@compiled
+def _host_received(account: Ints, frame: FlatFrame) -> None:
+    place = _row_of(account, frame.connection)
+    if place < 0:
+        return
+    stage = account[place + STAGE]
+    if stage == IS_OPENING:
+        account[OPENING] -= 1
+        _strike(account, place)
+    elif frame.payload_bytes:
+        if stage == IS_ASKED:
+            account[ASKED] -= 1
+            account[ARRIVING] += 1
+            account[place + STAGE] = IS_ARRIVING
+        if frame.completes:
+            account[ARRIVING] -= 1
+            _strike(account, place)
+
+
+@compiled
+def _link_sent(account: Ints, frame: FlatFrame, asleep: bool) -> None:
+    if frame.size_bytes > account[BARE_BYTES]:
+        _enter(account, -1, frame.at_ns, IS_ASKED)
+    elif asleep:
+        _forget(account)
+        account[OPENING] = 1
+    elif frame.at_ns != account[OWED_NS]:
+        account[OPENING] += 1
+    account[OWED_NS] = -1
+
+
+@compiled
+def _link_received(account: Ints, frame: FlatFrame) -> None:
+    if frame.size_bytes <= account[BARE_BYTES]:
+        account[OWED_NS] = frame.at_ns if account[OPENING] else -1  # the end of a handshake
+        account[OPENING] = max(0, account[OPENING] - 1)
+    elif frame.size_bytes >= account[FULL_BYTES]:
+        account[FULL_BYTES] = frame.size_bytes
+        account[OWED_NS] = frame.at_ns
+        account[ARRIVING] = 1 if account[ASKED] else 0
+    else:
+        account[ARRIVING] = 0
+        if account[ASKED]:
+            account[ASKED] -= 1
+            _strike(account, FIRST)

@@ -5,18 +5,37 @@ t = T_bp / p, sleep to the next beacon, and at each wake-up that finds nothing
 sleep for max(1, floor(p t / T_bp)) beacons, up to a cap.  Whatever the response
 time R, waiting then adds at most p R.  Source: Krashinsky and Balakrishnan 2002,
 as described in thesis section 2.5.2; the cap keeps a sleep below the classical
-minimum TCP time-out of one second.
+minimum TCP timeout of one second.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from netsim.policies.protocol import Plan, View
+from netsim.policies.compiled import CompiledForm, FlatView, Floats, Ints, flat_view
+from netsim.policies.entry import NS_PER_MS, Entry, Setting
+from netsim.policies.protocol import FOREVER_NS, Plan, View
 
-__all__ = ["BoundedSlowdown", "number_text", "positive_fraction", "whole_beacons"]
+__all__ = ["ENTRIES", "BoundedSlowdown", "number_text", "positive_fraction", "whole_beacons"]
 
-_NS_PER_MS = 1_000_000
+INTERVAL, MAX_BEACONS, SILENCE = 0, 1, 2  # at SILENCE + k - 1 begins the silence after which to sleep k beacons
+
+
+def _sleep_in_proportion(view: FlatView, ints: Ints, floats: Floats) -> Plan:
+    """Hold, then sleep in proportion to the silence."""
+    interval, longest, now, sent = ints[INTERVAL], ints[MAX_BEACONS], view.now_ns, view.last_sent_ns
+    beacons = longest
+    if sent >= 0:
+        silence = now - sent
+        if silence < ints[SILENCE]:
+            hold = sent + ints[SILENCE]
+            return Plan(hold, (hold // interval + 1) * interval, True, 0, False)
+        beacons = 1
+        while beacons < longest and silence >= ints[SILENCE + beacons]:
+            beacons += 1
+    # the silence only grows until the next send: the longest sleep stays the longest
+    repeat = longest * interval if beacons == longest else 0 * interval
+    return Plan(now, (now // interval + beacons) * interval, True, repeat, False)
 
 
 class BoundedSlowdown:
@@ -33,44 +52,27 @@ class BoundedSlowdown:
 
     Notes
     -----
-    Instants are compared in integers: p is a fraction, not a float.  Before anything was sent, t counts as
-    infinite, and the longest sleep is taken.
+    Instants are compared in integers: p is a fraction, not a float.  To sleep k beacons is right once p t >= k T_bp, so
+    the least such t of every k says it all.  Before anything was sent, t counts as infinite, and the longest sleep is
+    taken.
     """
 
     host_aware = False
 
     def __init__(
-        self, p: str | float | Fraction, *, max_sleep_ms: int = 900, beacon_interval_ns: int = 100_000_000
+        self, p: str | float | Fraction, *, max_sleep_ms: int = 900, beacon_interval_ns: int = 100 * NS_PER_MS
     ) -> None:
         slowdown = positive_fraction("bsd", p)
         self.spec = f"bsd:{number_text(float(slowdown))}"
-        self._interval_ns = beacon_interval_ns
-        self._max_beacons = whole_beacons(max_sleep_ms, beacon_interval_ns)
-        self._numerator, self._denominator = slowdown.numerator, slowdown.denominator
-        self._hold_ns = -(-beacon_interval_ns * self._denominator // self._numerator)  # T_bp / p, rounded up
+        max_beacons = whole_beacons(max_sleep_ms, beacon_interval_ns)
+        up, down = slowdown.numerator, slowdown.denominator
+        silences = (min(-(-k * beacon_interval_ns * down // up), FOREVER_NS) for k in range(1, max_beacons + 1))
+        self._ints = beacon_interval_ns, max_beacons, *silences
+        self.compiled = CompiledForm(_sleep_in_proportion, ints=self._ints)
 
     def plan(self, view: View) -> Plan:
         """Hold, then sleep in proportion to the silence."""
-        interval, now = self._interval_ns, view.now_ns
-        if view.last_sent_ns is None:
-            return self._sleep(now, self._max_beacons)
-        since = now - view.last_sent_ns
-        if since < self._hold_ns:
-            hold = view.last_sent_ns + self._hold_ns
-            return Plan(hold, (hold // interval + 1) * interval, True)
-        return self._sleep(now, max(1, since * self._numerator // (self._denominator * interval)))
-
-    @property
-    def integers(self) -> tuple[int, int, int, int]:
-        """Numerator and denominator of p, time awake after a send (ns), and longest sleep (beacons)."""
-        return self._numerator, self._denominator, self._hold_ns, self._max_beacons
-
-    def _sleep(self, now: int, beacons: int) -> Plan:
-        interval = self._interval_ns
-        if beacons >= self._max_beacons:  # t only grows until the next send: the cap stays
-            longest = self._max_beacons * interval
-            return Plan(now, now // interval * interval + longest, True, longest)
-        return Plan(now, (now // interval + beacons) * interval, True)
+        return _sleep_in_proportion(flat_view(view), self._ints, ())
 
 
 def number_text(value: float) -> str:
@@ -111,7 +113,22 @@ def whole_beacons(max_sleep_ms: int, beacon_interval_ns: int) -> int:
     ValueError
         If it lasts none.
     """
-    beacons = max_sleep_ms * _NS_PER_MS // beacon_interval_ns
+    beacons = max_sleep_ms * NS_PER_MS // beacon_interval_ns
     if beacons < 1:
         raise ValueError(f"max_sleep_ms must be at least one beacon interval, got {max_sleep_ms}")
     return beacons
+
+
+def _bsd(parameter: str, setting: Setting) -> BoundedSlowdown:
+    return BoundedSlowdown(parameter or "1", beacon_interval_ns=setting.beacon_interval_ns)
+
+
+ENTRIES = (
+    Entry(
+        written="bsd[:P]",
+        meaning="Bounded Slowdown: a response is at most 1 + P times as slow (default 1)",
+        source="Krashinsky and Balakrishnan 2002; thesis section 2.5.2",
+        example="bsd:0.5",
+        make=_bsd,
+    ),
+)

@@ -8,12 +8,16 @@ teaches the learner nor moves the poll already scheduled.
 
 from __future__ import annotations
 
-from lpsm.polling import PollingLearner
+from typing import TYPE_CHECKING
+
+from netsim.policies.compiled import CompiledForm, joined, put_back
+from netsim.policies.entry import NS_PER_MS, Entry, Setting
 from netsim.policies.protocol import Plan, View
 
-__all__ = ["Lpsm"]
+if TYPE_CHECKING:
+    from lpsm.polling import PollingLearner
 
-_NS_PER_MS = 1_000_000
+__all__ = ["ENTRIES", "Lpsm"]
 
 
 class Lpsm:
@@ -22,7 +26,7 @@ class Lpsm:
     Parameters
     ----------
     learner : PollingLearner
-        It is advanced by the run.
+        What is known at first.
     spec : str
         The name that results carry.
     beacon_interval_ns : int
@@ -31,31 +35,47 @@ class Lpsm:
 
     host_aware = False
 
-    def __init__(self, learner: PollingLearner, spec: str = "lpsm", *, beacon_interval_ns: int = 100_000_000) -> None:
+    def __init__(
+        self, learner: PollingLearner, spec: str = "lpsm", *, beacon_interval_ns: int = 100 * NS_PER_MS
+    ) -> None:
+        from netsim.policies import lpsm_rule
+
         self.spec = spec
-        self.learner = learner
-        self._poll = learner.poll
-        self._interval_ns = beacon_interval_ns
-        self._interval_ms = beacon_interval_ns / _NS_PER_MS
-        self._sleep_for(learner.mean_ms)
+        self._learner = learner
+        weights, columns, slow, *_ = learner.arrays()
+        beacons = lpsm_rule.nearest_beacons(learner.mean_ms, beacon_interval_ns / NS_PER_MS)
+        ints = (beacon_interval_ns, beacons, *weights.shape, slow.shape[2])
+        self.compiled = CompiledForm(
+            lpsm_rule.learn_at_beacons, ints=ints, floats=[learner.mean_ms, *joined(learner.arrays())]
+        )
 
     def plan(self, view: View) -> Plan:
         """Learn at a beacon; sleep for the beacons last decided."""
-        if view.event == "beacon":
-            # T_t is the nominal sleep, also when it was cut short by a send
-            self._sleep_for(self._poll(self._nominal_ms, view.buffered_bytes))
-        interval = self._interval_ns
-        return Plan(view.now_ns, (view.now_ns // interval + self._beacons) * interval)
+        return self.compiled.plan(view)
 
     @property
-    def beacons(self) -> int:
-        """How many beacon intervals the next sleep lasts."""
-        return self._beacons
+    def learner(self) -> PollingLearner:
+        """The learner as it is now."""
+        put_back(self.compiled.floats[1:], self._learner.arrays())
+        self._learner.mean_ms = float(self.compiled.floats[0])
+        return self._learner
 
-    def resume(self, beacons: int) -> None:
-        """Go on after polls that were not asked of `plan` but learned from elsewhere."""
-        self._beacons = beacons
-        self._nominal_ms = beacons * self._interval_ms
 
-    def _sleep_for(self, mean_ms: float) -> None:
-        self.resume(max(1, int(mean_ms / self._interval_ms + (0.5 + 1e-9))))
+def _lpsm(parameter: str, setting: Setting) -> Lpsm:
+    if parameter not in ("", "log"):
+        raise ValueError(f"lpsm takes no parameter or log, got {parameter!r}")
+    from lpsm.polling import PollingConfig, PollingLearner
+
+    learner = PollingLearner(PollingConfig.thesis("1/log T" if parameter else "1/T"))
+    return Lpsm(learner, "lpsm:log" if parameter else "lpsm", beacon_interval_ns=setting.beacon_interval_ns)
+
+
+ENTRIES = (
+    Entry(
+        written="lpsm[:log]",
+        meaning="polling times learned by Learn-alpha, energy term 1/T or 1/log T",
+        source="Monteleoni 2006, section 2.5.3",
+        example="lpsm:log",
+        make=_lpsm,
+    ),
+)

@@ -26,25 +26,26 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lpsm import randomness
-from lpsm import schedules as expert
-from lpsm.experts import LearnAlpha, StaticExpert, alpha_grid
-from netsim.policies.awareness import HostAccount, LinkAccount
 from netsim.policies.bsd import number_text
+from netsim.policies.compiled import CompiledForm, joined, put_back
+from netsim.policies.entry import NS_PER_MS, Entry, Setting, number
 from netsim.policies.lpsm2_config import Lpsm2Config
 from netsim.policies.lpsm2_record import Round
 from netsim.policies.protocol import Frame, Plan, View
 from netsim.radio import Radio, RadioConfig
 
-__all__ = ["CONTEXTS", "Lpsm2", "Lpsm2Config", "Round"]
+if TYPE_CHECKING:
+    from lpsm.experts import LearnAlpha
+
+__all__ = ["CONTEXTS", "ENTRIES", "Lpsm2", "Lpsm2Config", "Round"]
 
 CONTEXTS = ("S", "T", "W1", "W2", "W3", "W4", "I")
-_S, _T, _W, _I = 0, 1, 2, 6
-_MOST_WAITING = 4
 _REFERENCE_SLOWDOWN = 0.05
 _REFERENCE_PUSH_DELAY_S = 0.1
 
@@ -69,8 +70,6 @@ class Lpsm2:
     ----------
     record : list of Round
         Empty unless the configuration says to keep it.
-    prices_w : list of float
-        Lambda, outside I and in I; watts.
     """
 
     def __init__(
@@ -79,225 +78,219 @@ class Lpsm2:
         *,
         host_aware: bool = True,
         radio: Radio | None = None,
-        beacon_interval_ns: int = 100_000_000,
+        beacon_interval_ns: int = 100 * NS_PER_MS,
         spec: str | None = None,
     ) -> None:
+        from lpsm.schedules import table
+        from netsim.policies import lpsm2_rule
+
         self.config = config = Lpsm2Config() if config is None else config
         self.host_aware = host_aware
         self.spec = spec or _name(config, host_aware)
         self.record: list[Round] = []
-        self._scale = _REFERENCE_SLOWDOWN / (config.max_slowdown - 1.0)
-        push_price_w = config.push_price_w
-        if config.max_push_delay_s is not None:
-            ratio = _REFERENCE_PUSH_DELAY_S / config.max_push_delay_s
-            push_price_w *= ratio * ratio  # not a power, which overflows into an error
-        push_price_w = min(max(push_price_w, config.least_push_price_w), config.most_push_price_w)
-        self.prices_w = [config.price_w * self._scale, push_price_w]
         radio = RadioConfig() if radio is None else radio
-        self._watts = (radio.awake_mw - radio.asleep_mw, radio.beacon_mj, radio.wakeup_j)
-        self._interval_ns = beacon_interval_ns
-        self._rows = expert.table(config.schedules, beacon_interval_ns)
-        self._account: HostAccount | LinkAccount = (
-            HostAccount() if host_aware else LinkAccount(silence_s=config.silence_s)
+        watts = (radio.awake_mw - radio.asleep_mw, radio.beacon_mj, radio.wakeup_j)
+        rows = table(config.schedules, beacon_interval_ns)
+        prices_w, range_w = _prices(config)
+        self._learners = _fresh_learners(config, rows, beacon_interval_ns, watts, prices_w)
+        self._rule = CompiledForm(
+            lpsm2_rule.follow_schedule,
+            lpsm2_rule.observe_frame,
+            ints=_integers(config, rows, beacon_interval_ns, host_aware, self._learners),
+            floats=_numbers(config, len(rows), watts, prices_w, range_w, self._learners),
         )
-        self._found = np.empty((len(self._rows), expert.N_FOUND), dtype=np.int64)
-        self._costs = np.empty(len(self._rows))
-        self._learners = self._fresh_learners()
-        self._best: list[int] = [int(learner.weights.argmax()) for learner in self._learners]
         seed = config.sample_seed
         self._draw = None if seed is None else randomness.generator(seed, randomness.POLICY)
-        self._shortest_ns = round(config.shortest_s * 1e9)
-        # the episode
-        self._open = False
-        self._context = _I
-        self._waiting = 1
-        self._origin_ns = self._start_ns = 0
-        self._sent_ns = expert.NEVER_NS  # the client's first frame in it
-        self._chosen = 0
-        self._awake_until_ns = 0
+        self._drawn = -1
+        self._after()
 
     # -- what the station calls
 
     def observe(self, frame: Frame) -> None:
         """Enter a frame into the account, and end the episode if it is one that came."""
-        if frame.sent:
-            if self._open and self._sent_ns == expert.NEVER_NS:
-                self._sent_ns = frame.at_ns
-        elif self._open and (frame.host is None or frame.host.wanted):
-            self._end_at_arrival(frame.reached_ns)
-        self._account.observe(frame, asleep=frame.at_ns > self._awake_until_ns)
-        self._awake_until_ns = expert.NEVER_NS  # until it is asked again
+        self._rule.observe(frame)
+        if self._observed_closely:
+            self._after()
 
     def plan(self, view: View) -> Plan:
         """Begin an episode when it could sleep, go on with its schedule at a beacon that brings nothing."""
-        now = view.now_ns
-        if view.event == "idle":
-            if self._open:
-                self._end_at_send(now)
-            self._begin(now)
-        elif view.buffered_bytes:
-            return Plan(now, now + self._interval_ns, True)
-        elif self._context != _I and self._account.forget_after(now):
-            self._end(now, arrived=False, sent_ns=expert.NEVER_NS)
-            self._begin(now)
-        until, wake, spacing = expert.step(self._rows[self._chosen], self._interval_ns, self._origin_ns, now)
-        self._awake_until_ns = until
-        return Plan(until, wake, True, spacing if self._context == _I else 0)
-
-    # -- from one engine to the other
+        plan = self._rule.plan(view)
+        if self._observed_closely:
+            self._after()
+        return plan
 
     @property
-    def learners(self) -> list[LearnAlpha | StaticExpert]:
-        """One a context, or a single one."""
+    def compiled(self) -> CompiledForm | None:
+        """The rule with its state; None where rounds are recorded or drawn, for which the rule must be watched."""
+        return None if self._observed_closely else self._rule
+
+    # -- what it has come to
+
+    @property
+    def prices_w(self) -> list[float]:
+        """Lambda, outside I and in I; watts."""
+        from netsim.policies import lpsm2_rule as place
+
+        return [float(self._rule.floats[place.PRICE]), float(self._rule.floats[place.PUSH_PRICE])]
+
+    @property
+    def learners(self) -> list[LearnAlpha]:
+        """The learners as they are now: one a context, or a single one."""
+        from netsim.policies import lpsm2_rule
+
+        _, _, at = lpsm2_rule.layout(len(self.config.schedules))
+        put_back(self._rule.floats[at:], [part for learner in self._learners for part in learner.arrays()])
         return self._learners
 
-    def constants(self) -> tuple[NDArray[np.int64], tuple[int, int, int], tuple[float, float, float, float, float]]:
-        """Return what was made of the configuration and the world.
+    @property
+    def account(self) -> NDArray[np.int64]:
+        """What is outstanding, as `netsim.policies.awareness` lays it out."""
+        from netsim.policies import lpsm2_rule as place
 
-        The schedules as a table; time between beacons, size of a packet without payload and silence after which all is
-        forgotten (bytes, nanoseconds); what `lpsm.schedules.charge` takes of the radio, and the range of lambda outside
-        I.
-        """
-        config, scale = self.config, self._scale
-        prices_w = (config.least_price_w * scale, config.most_price_w * scale)
-        return self._rows, (self._interval_ns, *self._account.limits), (*self._watts, *prices_w)
+        return self._rule.ints[place.ACCOUNT : place.TABLE]
 
-    def state(self) -> tuple[tuple[int, ...], list[int], list[int], list[float]]:
-        """Return all that decides about the future but the learners, between pages, in the order of `resume`."""
-        numbers, asked_ns = self._account.state()
-        episode = (int(self._open), self._context, self._waiting, self._origin_ns, self._start_ns, self._sent_ns)
-        return (
-            (*episode, self._chosen, self._awake_until_ns, *numbers),
-            asked_ns,
-            self._best.copy(),
-            self.prices_w.copy(),
-        )
+    def state(self) -> tuple[list[int], list[int], list[int], list[float]]:
+        """Return what the learners do not know: the episode, the account and its requests, and the prices."""
+        from netsim.policies import awareness
+        from netsim.policies import lpsm2_rule as place
 
-    def resume(
-        self, episode: Sequence[int], asked_ns: Sequence[int], best: Sequence[int], prices_w: Sequence[float]
-    ) -> None:
-        """Take over what `state` returned."""
-        is_open, self._context, self._waiting, self._origin_ns, self._start_ns, self._sent_ns, *rest = episode
-        self._open = bool(is_open)
-        self._chosen, self._awake_until_ns, *numbers = rest
-        self._account.resume(numbers, asked_ns)
-        self._best, self.prices_w = list(best), list(prices_w)
+        ints = self._rule.ints
+        episode = ints[place.OPEN : place.ACCOUNT].tolist()
+        return episode, self.account[: awareness.FIRST].tolist(), awareness.asked_ns(self.account), self.prices_w
 
-    # -- episodes
+    # -- what is done beside the rule
 
-    def _begin(self, now_ns: int) -> None:
-        account, config = self._account, self.config
-        self._origin_ns = self._start_ns = now_ns
-        self._waiting = 1
-        if account.opening:
-            self._context = _S
-        elif account.arriving:
-            self._context = _T
-        elif account.waiting:
-            waiting = min(account.waiting, _MOST_WAITING)
-            self._context = _W + waiting - 1
-            if config.share_delay:
-                self._waiting = waiting
-            if config.clock:
-                self._origin_ns = account.oldest_ns
-        else:
-            self._context = _I
-        self._open = True
-        self._sent_ns = expert.NEVER_NS
-        self._chosen = self._choose(self._learner())
+    @property
+    def _observed_closely(self) -> bool:
+        return self.config.record or self._draw is not None
 
-    def _end_at_arrival(self, reached_ns: int) -> None:
-        if reached_ns >= self._sent_ns:
-            self._end_at_send(reached_ns)
-        else:
-            self._end(reached_ns, arrived=True, sent_ns=self._sent_ns)
+    def _after(self) -> None:
+        """Keep the round that the rule has played, and give it a new random number if it has used the last one."""
+        from netsim.policies import lpsm2_rule as place
 
-    def _end_at_send(self, now_ns: int) -> None:
-        self._end(min(self._sent_ns, now_ns), arrived=False, sent_ns=expert.NEVER_NS)
-
-    def _end(self, end_ns: int, *, arrived: bool, sent_ns: int) -> None:
-        """Charge every schedule, teach the learner of the context, and move the price."""
-        self._open = False
-        if end_ns - self._start_ns < self._shortest_ns:
+        ints, floats = self._rule.ints, self._rule.floats
+        if self._draw is not None and ints[place.DRAWN] != self._drawn:
+            self._drawn = int(ints[place.DRAWN])
+            floats[place.UNIFORM] = self._draw.random()
+        if not self.config.record or ints[place.ROUNDS] == len(self.record):
             return
-        found, costs, context = self._found, self._costs, self._context
-        expert.walk(self._rows, self._interval_ns, self._origin_ns, self._start_ns, end_ns, arrived, sent_ns, found)
-        price = self._price(context)
-        least = expert.charge(found, *self._watts, price / self._waiting, costs)
-        self._teach(self._learner(), costs, least)
-        if self.config.record:
-            self._keep(end_ns, arrived, price)
-        if arrived:
-            delay_s = int(found[self._chosen, expert.DELAY]) * 1e-9
-            self._move_price(context, delay_s / self._waiting, (end_ns - self._start_ns) * 1e-9)
+        n = len(self.config.schedules)
+        found_at, found_end, _ = place.layout(n)
+        context, start, end, arrived, waiting, chosen = ints[place.LAST_CONTEXT : place.LAST_CHOSEN + 1].tolist()
+        episode = (CONTEXTS[context], start, end, bool(arrived), waiting, float(floats[place.LAST_PRICE]), chosen)
+        costs, found = floats[place.COSTS : place.COSTS + n].copy(), ints[found_at:found_end].reshape(n, -1)
+        self.record.append(Round(*episode, costs, *found.T.copy()))
 
-    def _keep(self, end_ns: int, arrived: bool, price_w: float) -> None:
-        episode = (CONTEXTS[self._context], self._start_ns, end_ns, arrived, self._waiting, price_w, self._chosen)
-        self.record.append(Round(*episode, self._costs.copy(), *self._found.T.copy()))
 
-    # -- prices
+def _prices(config: Lpsm2Config) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return lambda at first, outside I and in I, and its range outside I; watts."""
+    scale = _REFERENCE_SLOWDOWN / (config.max_slowdown - 1.0)
+    push_price_w = config.push_price_w
+    if config.max_push_delay_s is not None:
+        ratio = _REFERENCE_PUSH_DELAY_S / config.max_push_delay_s
+        push_price_w *= ratio * ratio  # not a power, which overflows into an error
+    push_price_w = min(max(push_price_w, config.least_push_price_w), config.most_push_price_w)
+    return (config.price_w * scale, push_price_w), (config.least_price_w * scale, config.most_price_w * scale)
 
-    def _price(self, context: int) -> float:
-        return self.prices_w[context == _I and self.config.max_push_delay_s is not None]
 
-    def _move_price(self, context: int, delay_s: float, response_s: float) -> None:
-        """Dual ascent on ln lambda: up if there was more delay than allowed, down if there was less."""
-        config = self.config
-        if not config.dual:
-            return
-        if context != _I:
-            allowed_s = (config.max_slowdown - 1.0) * min(response_s, config.longest_response_s)
-            price = self.prices_w[0] * math.exp(config.price_step * (delay_s - allowed_s))
-            scale = self._scale
-            self.prices_w[0] = min(max(price, config.least_price_w * scale), config.most_price_w * scale)
-        elif config.max_push_delay_s is not None:
-            counted = min(delay_s / config.max_push_delay_s, config.most_push_delays)
-            price = self.prices_w[1] * math.exp(config.push_step * (counted - 1.0))
-            self.prices_w[1] = min(max(price, config.least_push_price_w), config.most_push_price_w)
+def _integers(
+    config: Lpsm2Config,
+    rows: NDArray[np.int64],
+    interval_ns: int,
+    host_aware: bool,
+    learners: Sequence[LearnAlpha],
+) -> NDArray[np.int64]:
+    """Return the integers of `lpsm2_rule` at first."""
+    from lpsm.schedules import NEVER_NS
+    from netsim.policies import awareness
+    from netsim.policies import lpsm2_rule as place
 
-    # -- learners
+    found_at, found_end, _ = place.layout(len(rows))
+    weights, _, slow, *_ = learners[0].arrays()
+    ints = np.zeros(found_end, dtype=np.int64)
+    ints[[place.N, place.N_RATES, place.N_SLOW]] = len(rows), weights.shape[1], slow.shape[2]
+    ints[place.INTERVAL], ints[place.SHORTEST] = interval_ns, round(config.shortest_s * 1e9)
+    ints[place.CONTEXTS], ints[place.CLOCK] = config.contexts, config.clock
+    ints[place.SHARE], ints[place.DUAL] = config.share_delay, config.dual
+    ints[place.PUSH], ints[place.SAMPLE] = config.max_push_delay_s is not None, config.sample_seed is not None
+    ints[place.FIXED] = config.fixed is not None
+    ints[place.CONTEXT], ints[place.WAITING], ints[place.SENT] = place.IDLE, 1, NEVER_NS
+    best = [int(learner.weights.argmax()) for learner in learners] if config.fixed is None else config.fixed
+    ints[place.BEST : place.BEST + len(best)] = best
+    ints[place.ACCOUNT : place.TABLE] = awareness.new_account(
+        host=host_aware, **({} if host_aware else {"silence_s": config.silence_s})
+    )
+    ints[place.TABLE : found_at] = rows.ravel()
+    return ints
 
-    def _learner(self) -> int:
-        return self._context if self.config.contexts else 0
 
-    def _teach(self, which: int, costs: NDArray[np.float64], least: float) -> None:
-        learner = self._learners[which]
-        learner.update((costs - least) * self.config.rate_per_j)
-        self._best[which] = int(learner.weights.argmax())
+def _numbers(
+    config: Lpsm2Config,
+    n: int,
+    watts: tuple[float, float, float],
+    prices_w: tuple[float, float],
+    range_w: tuple[float, float],
+    learners: Sequence[LearnAlpha],
+) -> NDArray[np.float64]:
+    """Return the numbers of `lpsm2_rule` at first."""
+    from netsim.policies import lpsm2_rule as place
 
-    def _choose(self, which: int) -> int:
-        if self._draw is None:
-            return self._best[which]
-        return int(self._draw.choice(len(self._rows), p=self._learners[which].weights))
+    first = np.zeros(place.COSTS + 3 * n)
+    first[[place.AWAKE_MW, place.BEACON_MJ, place.WAKEUP_J]] = watts
+    first[place.RATE], first[place.ALLOWED] = config.rate_per_j, config.max_slowdown - 1.0
+    first[place.LONGEST], first[place.STEP] = config.longest_response_s, config.price_step
+    first[place.LEAST], first[place.MOST] = range_w
+    first[place.PUSH_DELAY] = config.max_push_delay_s or 0.0
+    first[place.MOST_DELAYS], first[place.PUSH_STEP] = config.most_push_delays, config.push_step
+    first[place.PUSH_LEAST], first[place.PUSH_MOST] = config.least_push_price_w, config.most_push_price_w
+    first[place.PRICE], first[place.PUSH_PRICE] = prices_w
+    return np.concatenate([first, *(joined(learner.arrays()) for learner in learners)])
 
-    def _fresh_learners(self) -> list[LearnAlpha | StaticExpert]:
-        config, n = self.config, len(self._rows)
-        grid = _switching_rates(config.horizon)
-        waiting, idle = self._typical_losses()
-        learners: list[LearnAlpha | StaticExpert] = []
-        for context in CONTEXTS if config.contexts else ("all",):
-            learner = LearnAlpha(n, grid) if config.learn_alpha else StaticExpert(n)
-            learners.append(learner)
-            if config.prior:
-                learner.update(idle if context == "I" else waiting)
-        return learners
 
-    def _typical_losses(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Losses in the waits to be expected before anything was seen, outside I and in I; nats."""
-        config, (price, push_price) = self.config, self.prices_w
-        pushed = config.max_push_delay_s is not None
-        idle_ms = (config.push_prior_s if pushed else config.idle_prior_s) * 1e3
-        losses = [
-            expert.typical_costs(self._rows, self._interval_ns, waits_ms, *self._watts, price_w, arrived=arrived)
-            for waits_ms, price_w, arrived in ((config.prior_ms, price, True), ((idle_ms,), push_price, pushed))
-        ]
-        waiting, idle = ((costs - costs.min()) * config.rate_per_j for costs in losses)
-        return waiting, idle
+def _fresh_learners(
+    config: Lpsm2Config,
+    rows: NDArray[np.int64],
+    interval_ns: int,
+    watts: tuple[float, float, float],
+    prices_w: tuple[float, float],
+) -> list[LearnAlpha]:
+    """Return one learner a context, or a single one; taught by the first round if there is one."""
+    from lpsm.experts import LearnAlpha
+
+    rates = _switching_rates(config.horizon) if config.learn_alpha else [0.0]
+    learners = [LearnAlpha(len(rows), rates) for _ in (CONTEXTS if config.contexts else ("all",))]
+    if config.prior:
+        waiting, idle = _typical_losses(config, rows, interval_ns, watts, prices_w)
+        for learner, context in zip(learners, CONTEXTS, strict=False):
+            learner.update(idle if context == "I" else waiting)
+    return learners
+
+
+def _typical_losses(
+    config: Lpsm2Config,
+    rows: NDArray[np.int64],
+    interval_ns: int,
+    watts: tuple[float, float, float],
+    prices_w: tuple[float, float],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Losses in the waits to be expected before anything was seen, outside I and in I; nats."""
+    from lpsm.schedules import typical_costs
+
+    pushed = config.max_push_delay_s is not None
+    idle_ms = (config.push_prior_s if pushed else config.idle_prior_s) * 1e3
+    losses = [
+        typical_costs(rows, interval_ns, waits_ms, *watts, price_w, arrived=arrived)
+        for waits_ms, price_w, arrived in ((config.prior_ms, prices_w[0], True), ((idle_ms,), prices_w[1], pushed))
+    ]
+    waiting, idle = ((costs - costs.min()) * config.rate_per_j for costs in losses)
+    return waiting, idle
 
 
 @cache
 def _switching_rates(horizon: int) -> NDArray[np.float64]:
     """Find the grid once: that takes as long as hundreds of rounds."""
+    from lpsm.experts import alpha_grid
+
     rates = alpha_grid(horizon=horizon)
     rates.flags.writeable = False
     return rates
@@ -309,3 +302,44 @@ def _name(config: Lpsm2Config, host_aware: bool) -> str:
     if config.max_push_delay_s is not None:
         push = f":{number_text(float(Fraction(str(config.max_push_delay_s)) * 1000))}"
     return f"{kind}:{number_text(config.max_slowdown)}{push}"
+
+
+def _read(parameter: str, setting: Setting, *, host_aware: bool) -> Lpsm2:
+    """Make the policy from TARGET[:PUSH_MS]."""
+    kind = "lpsm2" if host_aware else "lpsm2-link"
+    write = f"; write {kind}[:TARGET[:PUSH_MS]]"
+    target, colon, push = parameter.partition(":")
+    if ":" in push:
+        raise ValueError(f"a target and a push delay are all it takes, got {parameter!r}{write}")
+    max_slowdown = Lpsm2Config().max_slowdown
+    max_push_delay_s = None
+    if target:
+        max_slowdown = number(target)
+        if not 1.0 < max_slowdown < math.inf:
+            raise ValueError(f"the target must be a number above 1, got {target!r}{write}")
+    if colon:
+        max_push_delay_s = float(Fraction(push) / 1000) if 0.0 < number(push) < math.inf else 0.0
+        if not max_push_delay_s:
+            raise ValueError(f"the push delay must be a number of milliseconds above 0, got {push!r}{write}")
+    config = Lpsm2Config(max_slowdown=max_slowdown, max_push_delay_s=max_push_delay_s)
+    interval_ns = setting.beacon_interval_ns
+    return Lpsm2(config, host_aware=host_aware, radio=setting.radio, beacon_interval_ns=interval_ns)
+
+
+ENTRIES = (
+    Entry(
+        written="lpsm2[:TARGET[:PUSH_MS]]",
+        meaning="host-aware: schedules learned from exact losses; slowdown TARGET (default 1.05)",
+        source="ours, on Learn-alpha (Monteleoni 2006, section 2.2.3)",
+        example="lpsm2:1.05:100",
+        make=lambda parameter, setting: _read(parameter, setting, host_aware=True),
+        host_aware=True,
+    ),
+    Entry(
+        written="lpsm2-link[:TARGET[:PUSH_MS]]",
+        meaning="link-only: the same, inferring from frame sizes what is outstanding",
+        source="ours, on Learn-alpha (Monteleoni 2006, section 2.2.3)",
+        example="lpsm2-link:1.05",
+        make=lambda parameter, setting: _read(parameter, setting, host_aware=False),
+    ),
+)

@@ -50,6 +50,8 @@ class Lpsm2Config:
     contexts, clock, share_delay, prior, dual, learn_alpha : bool
         The parts: one learner a context, or a single one; the clock of W; delay over the requests waiting; the first
         rounds; dual ascent, or lambda as it is at first; Learn-alpha, or Static-expert.
+    fixed : tuple of int or None
+        If given, the schedule followed in every context, by number in the order of the contexts; nothing is learned.
     sample_seed : int or None
         If given, the schedule is drawn by weight at the start of every episode, in place of the largest.
     record : bool
@@ -82,6 +84,7 @@ class Lpsm2Config:
     prior: bool = True
     dual: bool = True
     learn_alpha: bool = True
+    fixed: tuple[int, ...] | None = None
     sample_seed: int | None = None
     record: bool = False
 
@@ -101,5 +104,7 @@ class Lpsm2Config:
             least, price, most = (getattr(self, name) for name in (f"least_{kind}", kind, f"most_{kind}"))
             if not least <= price <= most < math.inf:
                 raise ValueError(f"least_{kind} <= {kind} <= most_{kind} must hold, got {least}, {price}, {most}")
+        if self.fixed is not None and not set(self.fixed) <= set(range(len(self.schedules))):
+            raise ValueError(f"fixed must name schedules from 0 to {len(self.schedules) - 1}, got {self.fixed}")
         if not self.prior_ms or min(self.prior_ms) <= 0.0:
             raise ValueError(f"prior_ms must name waits above 0, got {self.prior_ms}")

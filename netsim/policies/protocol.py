@@ -6,7 +6,12 @@ at *each beacon that it listens to*.  The answer says how long to stay awake wit
 the gate open, which beacon to listen to next, and whether sending something
 opens the gate.  A policy sees nothing that a real client could not know.
 
-A policy that also has a method `observe(frame)` is told of every frame as it is sent or received.
+A policy may offer more:
+
+* a method `observe(frame)`: it is told of every frame as it is sent or received;
+* an attribute `compiled`, a `netsim.policies.compiled.CompiledForm`: its rule as a function on plain numbers, with which
+  the fast engine can follow it too;
+* an attribute `never_sleeps` that is true: it is awake for ever and need not be asked.
 
 A whole policy in a few lines, listening to every third beacon:
 
@@ -112,8 +117,8 @@ class HostFrame(NamedTuple):
 
     Attributes
     ----------
-    connection : object
-        Which connection it belongs to; to be compared only.
+    connection : int
+        Which connection it belongs to, counted from 0; to be compared only.
     opening : bool
         Whether it is part of opening the connection (a SYN or its answer).
     payload_bytes : int
@@ -124,7 +129,7 @@ class HostFrame(NamedTuple):
         Whether, received, it has anything to say: it is no repetition, and its connection still exists.
     """
 
-    connection: object
+    connection: int
     opening: bool
     payload_bytes: int
     completes: bool

@@ -1,36 +1,54 @@
 """The fixed policies: never sleeping, static PSM, and static PSM with a trigger.
 
-Static PSM is IEEE 802.11's own: listen to every beacon at a multiple of a fixed
-interval (thesis section 2.5.1).  With an inactivity timeout it is the dynamic
-variant of today's drivers: awake, gate open, until nothing was sent or received
-for that long, and opened at once by sending.  With a trigger it is like U-APSD: what
-is sent lets out what waits, and the client sleeps again as soon as nothing is on its way.
+Static PSM is IEEE 802.11's own: listen to every beacon at a multiple of a fixed interval (thesis section 2.5.1).  With
+an inactivity timeout it is the dynamic variant of today's drivers: awake, gate open, until nothing was sent or received
+for that long, and opened at once by sending.  With a trigger it is like U-APSD: what is sent lets out what waits, and
+the client sleeps again as soon as nothing is on its way.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 
+from netsim.policies.compiled import CompiledForm, FlatView, Floats, Ints, flat_view
+from netsim.policies.entry import NS_PER_MS, Entry, Setting, exact_ms, whole_number
 from netsim.policies.protocol import FOREVER_NS, Plan, View
 
-__all__ = ["AlwaysAwake", "StaticPsm", "TriggeredPsm"]
+__all__ = ["ENTRIES", "AlwaysAwake", "StaticPsm", "TriggeredPsm", "in_ms"]
 
-_NS_PER_MS = 1_000_000
+PERIOD, TIMEOUT, TRIGGERED = 0, 1, 2
+
+
+def _never_sleep(view: FlatView, ints: Ints, floats: Floats) -> Plan:
+    return Plan(FOREVER_NS, FOREVER_NS, True, 0, False)
+
+
+def _listen_periodically(view: FlatView, ints: Ints, floats: Floats) -> Plan:
+    """Sleep to the next multiple of the period, after the timeout if there is one."""
+    period, timeout = ints[PERIOD], ints[TIMEOUT]
+    asleep = view.now_ns
+    if timeout:
+        asleep = max(asleep, max(view.last_sent_ns, view.last_received_ns) + timeout)
+    return Plan(asleep, (asleep // period + 1) * period, ints[TRIGGERED] != 0, period, False)
 
 
 class AlwaysAwake:
-    """No power saving: the baseline of every slowdown."""
+    """The policy `none`: no power saving, the baseline of every slowdown."""
 
     spec = "none"
     host_aware = False
+    never_sleeps = True
+
+    def __init__(self) -> None:
+        self.compiled = CompiledForm(_never_sleep)
 
     def plan(self, view: View) -> Plan:
         """Stay awake for ever."""
-        return Plan(FOREVER_NS, FOREVER_NS, True)
+        return _never_sleep(flat_view(view), (), ())
 
 
 class StaticPsm:
-    """Listen to every beacon at a multiple of `period_ms`.
+    """The policies `psm`, `listen` and `dynamic`: listen to every beacon at a multiple of `period_ms`.
 
     Parameters
     ----------
@@ -51,7 +69,7 @@ class StaticPsm:
         period_ms: str | float | Fraction = 100,
         *,
         inactivity_timeout_ms: int = 0,
-        beacon_interval_ns: int = 100_000_000,
+        beacon_interval_ns: int = 100 * NS_PER_MS,
         spec: str | None = None,
     ) -> None:
         period_ns = _period_ns("psm", period_ms, beacon_interval_ns)
@@ -59,22 +77,12 @@ class StaticPsm:
             raise ValueError(f"inactivity_timeout_ms must be at least 0, got {inactivity_timeout_ms}")
         timeout = f":timeout={inactivity_timeout_ms}" if inactivity_timeout_ms else ""
         self.spec = spec or f"psm:{in_ms(period_ns)}{timeout}"
-        self._period_ns = period_ns
-        self._timeout_ns = inactivity_timeout_ms * _NS_PER_MS
-
-    @property
-    def integers(self) -> tuple[int, int]:
-        """Period and inactivity time-out, ns."""
-        return self._period_ns, self._timeout_ns
+        self._ints = period_ns, inactivity_timeout_ms * NS_PER_MS, inactivity_timeout_ms > 0
+        self.compiled = CompiledForm(_listen_periodically, ints=self._ints)
 
     def plan(self, view: View) -> Plan:
-        """Sleep to the next multiple of the period, after the time-out if there is one."""
-        sleep_ns = view.now_ns
-        if self._timeout_ns:
-            active = [at for at in (view.last_sent_ns, view.last_received_ns) if at is not None]
-            sleep_ns = max([sleep_ns, *(at + self._timeout_ns for at in active)])
-        period = self._period_ns
-        return Plan(sleep_ns, (sleep_ns // period + 1) * period, self._timeout_ns > 0, period)
+        """Sleep to the next multiple of the period, after the timeout if there is one."""
+        return _listen_periodically(flat_view(view), self._ints, ())
 
 
 class TriggeredPsm:
@@ -95,30 +103,103 @@ class TriggeredPsm:
 
     host_aware = False
 
-    def __init__(self, period_ms: str | float | Fraction = 100, *, beacon_interval_ns: int = 100_000_000) -> None:
-        self._period_ns = _period_ns("uapsd", period_ms, beacon_interval_ns)
-        self.spec = f"uapsd:{in_ms(self._period_ns)}"
+    def __init__(self, period_ms: str | float | Fraction = 100, *, beacon_interval_ns: int = 100 * NS_PER_MS) -> None:
+        period_ns = _period_ns("uapsd", period_ms, beacon_interval_ns)
+        self.spec = f"uapsd:{in_ms(period_ns)}"
+        self._ints = period_ns, 0, True
+        self.compiled = CompiledForm(_listen_periodically, ints=self._ints)
 
     def plan(self, view: View) -> Plan:
         """Sleep at once to the next multiple of the period."""
-        period = self._period_ns
-        return Plan(view.now_ns, (view.now_ns // period + 1) * period, True, period)
+        return _listen_periodically(flat_view(view), self._ints, ())
 
 
 def in_ms(ns: int) -> str:
     """Write nanoseconds as milliseconds, exactly: 102400000 is 102.4."""
-    whole, rest = divmod(ns, _NS_PER_MS)
+    whole, rest = divmod(ns, NS_PER_MS)
     return f"{whole}.{rest:06d}".rstrip("0") if rest else str(whole)
 
 
 def _period_ns(policy: str, period_ms: str | float | Fraction, beacon_interval_ns: int) -> int:
-    try:
-        period = Fraction(str(period_ms)) * _NS_PER_MS
-    except (ValueError, ZeroDivisionError):
-        raise ValueError(f"the {policy} period must be a number of milliseconds, got {period_ms!r}") from None
+    period = exact_ms(f"{policy} period", period_ms)
     if period <= 0 or period % beacon_interval_ns:
         raise ValueError(
             f"the {policy} period must be a positive multiple of {in_ms(beacon_interval_ns)} ms, got {period_ms} ms"
-            + ("" if beacon_interval_ns == 100_000_000 else f"; {policy} alone is every beacon, listen:N every Nth")
+            + ("" if beacon_interval_ns == 100 * NS_PER_MS else f"; {policy} alone is every beacon, listen:N every Nth")
         )
     return int(period)
+
+
+def _none(parameter: str, setting: Setting) -> AlwaysAwake:
+    if parameter:
+        raise ValueError(f"none takes no parameter, got {parameter!r}")
+    return AlwaysAwake()
+
+
+def _every_beacon_ms(setting: Setting) -> Fraction:
+    return Fraction(setting.beacon_interval_ns, NS_PER_MS)
+
+
+def _psm(parameter: str, setting: Setting) -> StaticPsm:
+    period_ms = parameter or _every_beacon_ms(setting)
+    return StaticPsm(period_ms, beacon_interval_ns=setting.beacon_interval_ns)
+
+
+def _listen(parameter: str, setting: Setting) -> StaticPsm:
+    n = whole_number(parameter or "1", "the number of beacons", 1)
+    period_ms = n * _every_beacon_ms(setting)
+    return StaticPsm(period_ms, beacon_interval_ns=setting.beacon_interval_ns, spec=f"listen:{n}")
+
+
+def _dynamic(parameter: str, setting: Setting) -> StaticPsm:
+    timeout = whole_number(parameter or "100", "the inactivity timeout", 1, unit=" of milliseconds")
+    return StaticPsm(
+        _every_beacon_ms(setting),
+        inactivity_timeout_ms=timeout,
+        beacon_interval_ns=setting.beacon_interval_ns,
+        spec=f"dynamic:{timeout}",
+    )
+
+
+def _uapsd(parameter: str, setting: Setting) -> TriggeredPsm:
+    period_ms = parameter or _every_beacon_ms(setting)
+    return TriggeredPsm(period_ms, beacon_interval_ns=setting.beacon_interval_ns)
+
+
+ENTRIES = (
+    Entry(
+        written="none",
+        meaning="no power saving: always awake",
+        source="the baseline",
+        example="none",
+        make=_none,
+    ),
+    Entry(
+        written="psm[:MS]",
+        meaning="static PSM, listening every MS ms (default: every beacon)",
+        source="IEEE 802.11, power-save mode; thesis section 2.5.1",
+        example="psm:200",
+        make=_psm,
+    ),
+    Entry(
+        written="listen:N",
+        meaning="static PSM, listening to every Nth beacon",
+        source="IEEE 802.11, listen interval",
+        example="listen:3",
+        make=_listen,
+    ),
+    Entry(
+        written="dynamic[:MS]",
+        meaning="awake until nothing was sent or received for MS ms (default 100), then static PSM",
+        source="the drivers of Linux, dynamic power save",
+        example="dynamic:200",
+        make=_dynamic,
+    ),
+    Entry(
+        written="uapsd[:MS]",
+        meaning="static PSM whose sends let out what waits, as with U-APSD",
+        source="IEEE 802.11e, U-APSD, reduced to its trigger",
+        example="uapsd:100",
+        make=_uapsd,
+    ),
+)

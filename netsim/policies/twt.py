@@ -2,7 +2,7 @@
 
 Every `interval_ms` a service period of `service_ms` begins, at time 0 first: the client is awake with its gate
 open, and stays so until nothing is on its way when the period is over.  Between periods it wakes up to send, as
-everybody does, and hears nothing; it listens to no beacons.  Source: IEEE 802.11ax, individual TWT, reduced to
+every client does, and hears nothing; it listens to no beacons.  Source: IEEE 802.11ax, individual TWT, reduced to
 its schedule.  Left out: negotiation, triggers, early ends of a period, several agreements at once.
 """
 
@@ -10,11 +10,19 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from netsim.policies.compiled import CompiledForm, FlatView, Floats, Ints, flat_view
+from netsim.policies.entry import NS_PER_MS, Entry, Setting, exact_ms
 from netsim.policies.protocol import Plan, View
 
-__all__ = ["TargetWakeTime"]
+__all__ = ["ENTRIES", "TargetWakeTime"]
 
-_NS_PER_MS = 1_000_000
+INTERVAL, SERVICE = 0, 1
+
+
+def _keep_service_periods(view: FlatView, ints: Ints, floats: Floats) -> Plan:
+    """Be awake to the end of the period that now falls into, and then from the beginning of the next."""
+    begin = view.now_ns // ints[INTERVAL] * ints[INTERVAL]
+    return Plan(max(view.now_ns, begin + ints[SERVICE]), begin + ints[INTERVAL], False, 0, True)
 
 
 class TargetWakeTime:
@@ -31,26 +39,40 @@ class TargetWakeTime:
     host_aware = False
 
     def __init__(self, interval_ms: str | float | Fraction, service_ms: str | float | Fraction = 10) -> None:
-        self._interval_ns = _whole_ns("interval", interval_ms)
-        self._service_ns = _whole_ns("service period", service_ms)
-        interval, service = (f"{ns / _NS_PER_MS:.12g}" for ns in (self._interval_ns, self._service_ns))
-        if self._service_ns >= self._interval_ns:
+        self._ints = _whole_ns("interval", interval_ms), _whole_ns("service period", service_ms)
+        interval, service = (f"{ns / NS_PER_MS:.12g}" for ns in self._ints)
+        if self._ints[SERVICE] >= self._ints[INTERVAL]:
             raise ValueError(
                 f"the twt service period must be shorter than the interval of {interval} ms, got {service}"
             )
         self.spec = f"twt:{interval}:{service}"
+        self.compiled = CompiledForm(_keep_service_periods, ints=self._ints)
 
     def plan(self, view: View) -> Plan:
-        """Be awake to the end of the period that now falls into, and then at the beginning of the next."""
-        begin = view.now_ns // self._interval_ns * self._interval_ns
-        return Plan(max(view.now_ns, begin + self._service_ns), begin + self._interval_ns, agreed=True)
+        """Be awake to the end of the period that now falls into, and then from the beginning of the next."""
+        return _keep_service_periods(flat_view(view), self._ints, ())
 
 
 def _whole_ns(what: str, value_ms: str | float | Fraction) -> int:
-    try:
-        exact = Fraction(str(value_ms)) * _NS_PER_MS
-    except (ValueError, ZeroDivisionError):
-        raise ValueError(f"the twt {what} must be a number of milliseconds, got {value_ms!r}") from None
+    exact = exact_ms(f"twt {what}", value_ms)
     if exact < 1 or exact.denominator != 1 or exact >= 2**53:
         raise ValueError(f"the twt {what} must be a positive whole number of nanoseconds, got {value_ms} ms")
     return int(exact)
+
+
+def _twt(parameter: str, setting: Setting) -> TargetWakeTime:
+    if not parameter:
+        raise ValueError("an interval is needed; write twt:INTERVAL_MS[:SERVICE_MS]")
+    interval, _, service = parameter.partition(":")
+    return TargetWakeTime(interval, service) if service else TargetWakeTime(interval)
+
+
+ENTRIES = (
+    Entry(
+        written="twt:INTERVAL_MS[:SERVICE_MS]",
+        meaning="awake in fixed service periods (default 10 ms), asleep between them",
+        source="IEEE 802.11ax, individual target wake time, reduced to its schedule",
+        example="twt:500:20",
+        make=_twt,
+    ),
+)

@@ -16,12 +16,12 @@ class Client:
         self.policy = policy
 
     def sent(self, at_ms, connection, *, size=340, opening=False):
-        host = HostFrame(connection, opening, 0 if opening else size - 40, False, True)
+        host = HostFrame(_number(connection), opening, 0 if opening else size - 40, False, True)
         at = round(at_ms * MS)
         self.policy.observe(Frame(True, at, at, 40 if opening else size, self._host(host)))
 
     def received(self, at_ms, connection, *, size=1500, reached_ms=None, opening=False, completes=False, wanted=True):
-        host = HostFrame(connection, opening, 0 if opening else size - 40, completes, wanted)
+        host = HostFrame(_number(connection), opening, 0 if opening else size - 40, completes, wanted)
         reached = round((at_ms if reached_ms is None else reached_ms) * MS)
         self.policy.observe(Frame(False, round(at_ms * MS), reached, 40 if opening else size, self._host(host)))
 
@@ -33,6 +33,10 @@ class Client:
 
     def _host(self, host):
         return host if self.policy.host_aware else None
+
+
+def _number(connection):
+    return int.from_bytes(connection.encode())
 
 
 def web(seed, n=100):

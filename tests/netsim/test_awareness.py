@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 
 import netsim
-from netsim.policies.awareness import HostAccount, LinkAccount
+from netsim.policies import awareness
+from netsim.policies.compiled import FlatFrame
 from netsim.policies.lpsm2 import Lpsm2, Lpsm2Config
-from netsim.policies.protocol import Frame
 from tests.netsim.clients import LOGNORMAL, MS, Client, web
 
 
 def test_the_link_forgets_when_a_connection_is_opened_from_sleep_but_not_from_awake():
     def count(at_ns, size, *, sent=True, asleep=False):
-        account.observe(Frame(sent, at_ns, at_ns, size, None), asleep=asleep)
-        return account.opening, account.arriving, account.waiting
+        awareness.observe(account, FlatFrame(int(sent), at_ns, at_ns, size, -1, 0, 0, 0, 0), asleep)
+        return account[awareness.OPENING], account[awareness.ARRIVING], awareness.waiting(account)
 
-    account = LinkAccount()
+    account = awareness.new_account(host=False)
     assert count(1, 340) == (0, 0, 1)
     assert count(2, 340) == (0, 0, 2)
     assert count(3, 40) == (1, 0, 2)  # another connection
@@ -47,20 +47,29 @@ class BothAccounts(Lpsm2):
     """Follows the host's account, and compares what the link infers at every episode."""
 
     def __init__(self):
-        super().__init__()
-        self.link, self.compared = LinkAccount(), []
+        super().__init__(Lpsm2Config(record=True))
+        self.link, self.compared, self.awake_until_ns = awareness.new_account(host=False), [], 0
 
     def observe(self, frame):
-        self.link.observe(frame, asleep=frame.at_ns > self._awake_until_ns)
+        asleep = frame.at_ns > self.awake_until_ns
+        sizes = (int(frame.sent), frame.at_ns, frame.reached_ns, frame.size_bytes, -1, 0, 0, 0, 0)
+        awareness.observe(self.link, FlatFrame(*sizes), asleep)
         super().observe(frame)
+        self.awake_until_ns = 2**62
 
     def plan(self, view):
         if view.event == "idle":
-            self.link.forget_after(view.now_ns)
-            pair = [(bool(a.opening), bool(a.arriving), a.waiting) for a in (self._account, self.link)]
-            self.compared.append((*pair, self._account.waiting and self._account.oldest_ns,
-                                  self.link.waiting and self.link.oldest_ns))  # fmt: skip
-        return super().plan(view)
+            awareness.forget_after(self.link, view.now_ns)
+            pair = [
+                (bool(a[awareness.OPENING]), bool(a[awareness.ARRIVING]), awareness.waiting(a))
+                for a in (self.account, self.link)
+            ]
+            oldest = [bool(awareness.waiting(a)) and awareness.oldest_ns(a) for a in (self.account, self.link)]
+            self.compared.append((*pair, *oldest))
+        plan = super().plan(view)
+        if not view.buffered_bytes:
+            self.awake_until_ns = plan.awake_until_ns
+        return plan
 
 
 @pytest.mark.parametrize(("world", "in_order"), [(LOGNORMAL, 0.6), (netsim.SimulationConfig(), 0.99)])
@@ -79,7 +88,5 @@ def test_the_link_infers_nearly_always_what_the_host_knows(world, in_order):
 
 def test_the_host_keeps_no_account_of_what_is_over():
     policy = netsim.simulate(web(2008, 30), "lpsm2", config=LOGNORMAL).final_policy
-    account = policy._account
-    assert isinstance(account, HostAccount)
-    assert not account.outstanding
-    assert account._asked_ns == {}
+    assert not awareness.outstanding(policy.account)
+    assert policy.account[awareness.N_ROWS] == 0

@@ -11,17 +11,19 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import netsim
-from netsim.express import NotCoveredError
+from netsim import NotCoveredError
 from traces.records import Page
 
 POLICIES = ["none", "psm:100", "psm:300", "psm:900", "bsd:1", "bsd:0.3", "bsd:0.05", "lpsm", "lpsm:log"]
+POLICIES += ["listen:2", "dynamic:100", "dynamic:20", "uapsd:100", "twt:500:10", "twt:137:5"]
+POLICIES += ["bsd-phase:1", "bsd-phase:0.1", "bsd-host:1", "bsd-host:0.2", "hold:50", "hold:0"]
 POLICIES += ["lpsm2:1.02", "lpsm2", "lpsm2:1.2", "lpsm2-link:1.02", "lpsm2-link", "lpsm2-link:1.2"]
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _compiled():
     """Compile the twin, so that "auto" takes it for small workloads too."""
-    for policy in ("none", "lpsm", "lpsm2"):
+    for policy in POLICIES:
         netsim.simulate([Page("p", 300, 500)], policy, engine="express")
 
 
@@ -105,11 +107,8 @@ def record(result):
     frames = (result.pages, result.polls, result.radio)
     totals = (result.elapsed_s, result.awake_s, result.asleep_s, result.beacons, result.uplink_air_s)
     policy = result.final_policy
-    learner = getattr(policy, "learner", None)
-    learners = getattr(policy, "learners", []) if learner is None else [learner]
-    learned = [part for learner in learners for part in (learner.weights, learner.alpha_weights)]
-    if learner is None and learners:
-        learned += [policy.prices_w, *policy.state()]
+    learned = [policy.compiled.floats] if policy.compiled is not None else []
+    learned += policy.state() if hasattr(policy, "state") else []
     return frames, (*totals, result.downlink_air_s, result.energy), learned
 
 
@@ -184,7 +183,7 @@ def test_the_twin_says_why_it_does_not_apply():
     lossy = netsim.SimulationConfig(link=netsim.LinkConfig(loss_rate=0.1))
     with pytest.raises(NotCoveredError, match=r"loss_rate is 0\.1"):
         netsim.simulate(pages, config=lossy, engine="express")
-    with pytest.raises(NotCoveredError, match="policy mine has no compiled twin"):
+    with pytest.raises(NotCoveredError, match="policy mine has no compiled form"):
         netsim.simulate(pages, Mine(), engine="express")
     with pytest.raises(ValueError, match="engine must be one of auto, packet, express, got 'ns2'"):
         netsim.simulate(pages, engine="ns2")
@@ -200,7 +199,7 @@ def test_a_long_silence_needs_more_room_than_there_was_and_loses_nothing():
 def test_a_small_workload_does_not_wait_for_the_twin_to_be_compiled(tmp_path):
     code = """
 import netsim
-from netsim.twin.run import run_pages
+from netsim.express.run import run_pages
 from traces.records import Page
 pages = [Page("p", 300, 500, (), 1.0)]
 netsim.simulate(pages, "psm")

@@ -7,8 +7,7 @@ import pytest
 
 import netsim
 from lpsm.schedules import NEVER_NS, Schedule, standard_schedules, table, walk
-from netsim import express
-from netsim.policies import make
+from netsim.policies import lpsm2_rule
 from netsim.policies.lpsm2 import CONTEXTS, Lpsm2, Lpsm2Config
 from netsim.policies.lpsm2_record import by_context
 from tests.netsim.clients import LOGNORMAL, MS, Client, web
@@ -191,10 +190,12 @@ def test_what_the_followed_schedule_is_charged_is_what_the_simulator_charges(hos
         charged = np.sum([(r.awake_ns, r.beacons, r.wakeups, r.delay_ns) for r in left.record], axis=0)[:, 0]
         out = np.empty((1, 4), dtype=np.int64)  # the last episode goes on at the end of the run
         end = round(run.elapsed_s * 1e9)
-        walk(table((schedule,), BEACON), BEACON, left._origin_ns, left._start_ns, end, False, NEVER_NS, out)
+        state = left._rule.ints
+        origin, start = int(state[lpsm2_rule.ORIGIN]), int(state[lpsm2_rule.START])
+        walk(table((schedule,), BEACON), BEACON, origin, start, end, False, NEVER_NS, out)
         awake, beacons, wakeups, delay = (charged + out[0]).tolist()
         assert run.beacons == beacons
-        assert run.wakeups == wakeups - (end > left._awake_until_ns)  # nothing is sent at the end
+        assert run.wakeups == wakeups - (end > state[lpsm2_rule.AWAKE_UNTIL])  # nothing is sent at the end
         assert round((run.latency_s[0] - always.latency_s[0]) * 1e9) == delay
         for_frames.add(round(run.awake_s * 1e9) - awake)
     assert len(for_frames) == 1
@@ -229,7 +230,7 @@ def test_a_run_repeated_is_the_same_to_the_last_byte(policy):
     first, second = (netsim.simulate(web(5, 40), policy, config=LOGNORMAL, seed=5) for _ in range(2))
     assert first.pages.to_csv() == second.pages.to_csv()
     assert first.polls.equals(second.polls)
-    for one, other in zip(first.final_policy._learners, second.final_policy._learners, strict=True):
+    for one, other in zip(first.final_policy.learners, second.final_policy.learners, strict=True):
         assert one.weights.tobytes() == other.weights.tobytes()
     assert first.final_policy.prices_w == second.final_policy.prices_w
 
@@ -286,14 +287,6 @@ def test_clients_that_share_the_air_learn_apart():
     assert len(first.pages) == len(second.pages) == 10
 
 
-def test_the_compiled_twin_has_it_and_leaves_those_it_is_compared_with_to_the_packet_model():
-    assert express.why_not(make("lpsm2"), 0.0) is express.why_not(make("lpsm2-link"), 0.0) is None
-    assert express.why_not(make("bsd-host"), 0.0) is not None
-    assert express.why_not(make("hold"), 0.0) is not None
-    auto, packet = (netsim.simulate(web(3, 5), "lpsm2", engine=engine) for engine in ("auto", "packet"))
-    assert auto.pages.equals(packet.pages)
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -302,6 +295,7 @@ def test_the_compiled_twin_has_it_and_leaves_those_it_is_compared_with_to_the_pa
         ({"max_push_delay_s": -1.0}, "max_push_delay_s must be above 0 and finite, got -1.0"),
         ({"price_w": 1.0}, "least_price_w <= price_w <= most_price_w must hold, got 2.0, 1.0, 60.0"),
         ({"prior_ms": ()}, "prior_ms must name waits above 0"),
+        ({"fixed": (0, 49)}, "fixed must name schedules from 0 to 48"),
         ({"shortest_s": -1.0}, "shortest_s must be at least 0"),
     ],
 )

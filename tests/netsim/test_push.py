@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import netsim
-from netsim.express import NotCoveredError
+from netsim import NotCoveredError
 from tests.netsim.test_conservation import Tap, configs, pages, policies
 from traces.records import Page
 from traces.traffic import Message, draw

@@ -33,7 +33,7 @@ from lpsm.bounds.experts import fixed_share_partition_loss
 from netsim.policies.lpsm2 import CONTEXTS, Lpsm2, Lpsm2Config
 from netsim.policies.lpsm2_record import Round, by_context
 
-__all__ = ["EXPERIMENTS", "FixedSchedules", "browse_parts", "learn", "regrets"]
+__all__ = ["EXPERIMENTS", "browse_parts", "fixed_schedules", "learn", "regrets"]
 
 Floats = NDArray[np.float64]
 
@@ -63,18 +63,9 @@ def fixed(kind: str) -> tuple[str, ...]:
     return tuple(f"fixed {kind} {price:g}" for price in PRICES_W)
 
 
-class FixedSchedules(Lpsm2):
-    """LPSM2 without its learning: one schedule a context, given by number in the order of the contexts."""
-
-    def __init__(self, chosen: Sequence[int], spec: str) -> None:
-        super().__init__(Lpsm2Config(dual=False, prior=False), spec=spec)
-        self._fixed = tuple(chosen)
-
-    def _choose(self, which: int) -> int:
-        return self._fixed[which]
-
-    def _teach(self, which: int, costs: Floats, least: float) -> None:
-        """Learn nothing."""
+def fixed_schedules(chosen: Sequence[int], spec: str) -> Lpsm2:
+    """Return LPSM2 without its learning: one schedule a context, given by number in the order of the contexts."""
+    return Lpsm2(Lpsm2Config(dual=False, prior=False, fixed=tuple(chosen)), spec=spec)
 
 
 def best_schedules(record: Sequence[Round], price_w: float) -> tuple[int, ...]:
@@ -146,7 +137,7 @@ def learn(task: dict[str, Any]) -> Rows:
     }  # fmt: skip
     for kind, rounds in sources.items():
         for name, price in zip(fixed(kind), PRICES_W, strict=True):
-            results.append(world.browse(FixedSchedules(best_schedules(rounds, price), name)))
+            results.append(world.browse(fixed_schedules(best_schedules(rounds, price), name)))
     bare = world.browse(Lpsm2(Lpsm2Config(prior=False), spec="without the first round"))
     curves = [
         {**common, "policy": result.policy, **row} for result in (own, bare, results[len(WIDE)])

@@ -164,8 +164,8 @@ def test_the_best_fixed_schedule_depends_on_the_price_of_a_second_and_on_who_wai
 def test_fixed_schedules_follow_theirs_and_learn_nothing():
     task = {"traffic": "web-lognormal", "seconds": 300.0, "seed": 5000}
     world = world_of(task)
-    hold = world.browse(learning.FixedSchedules((6,) * 7, "held"))  # awake for 1.6 s of every wait
-    doze = world.browse(learning.FixedSchedules((0,) * 7, "every beacon"))
+    hold = world.browse(learning.fixed_schedules((6,) * 7, "held"))  # awake for 1.6 s of every wait
+    doze = world.browse(learning.fixed_schedules((0,) * 7, "every beacon"))
     assert hold.policy == "held"
     assert hold.latency_s.mean() < doze.latency_s.mean()
     assert len(set(map(tuple, (learner.weights for learner in hold.final_policy._learners)))) == 1

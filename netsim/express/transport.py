@@ -9,10 +9,10 @@ or what is to come of the message.
 from __future__ import annotations
 
 from lpsm._compile import compiled
-from netsim.twin import layout as slot
-from netsim.twin.layout import Place
-from netsim.twin.links import acknowledge, bare_up, up
-from netsim.twin.schedules import Schedules
+from netsim.express import layout as slot
+from netsim.express.layout import Place
+from netsim.express.links import acknowledge, bare_up, up
+from netsim.express.station import Rule
 
 __all__ = ["at_client", "at_server", "fetch", "next_reply", "reply"]
 
@@ -67,13 +67,13 @@ def _send(w: Place, sender: int, now: int) -> int:
 
 
 @compiled
-def _send_up(w: Place, c: int, now: int, schedules: Schedules) -> None:
+def _send_up(w: Place, c: int, now: int, rule: Rule) -> None:
     """Do so at the client, and put it onto the air."""
     at, mss = _send(w, c + slot.C_UNACKED, now), w[slot.MSS]
     while at < w[c + slot.C_NEXT]:
         length = min(mss, w[c + slot.C_NEXT] - at)
         at += length
-        up(w, c << 2 | slot.DATA, length, now, schedules)
+        up(w, c, slot.DATA, length, now, rule)
 
 
 @compiled
@@ -86,7 +86,7 @@ def _has_all(w: Place, sender: int, now: int) -> None:
 
 
 @compiled
-def fetch(w: Place, sizes: Place, c: int, now: int, is_open: bool, schedules: Schedules) -> None:
+def fetch(w: Place, sizes: Place, c: int, now: int, is_open: bool, rule: Rule) -> None:
     """Ask for the object taken last (0: the HTML) on the connection, opening it first if it is new."""
     place = 3 * (w[slot.FIRST_OBJECT] + w[slot.TAKEN])
     if not is_open:
@@ -98,18 +98,18 @@ def fetch(w: Place, sizes: Place, c: int, now: int, is_open: bool, schedules: Sc
         w[c + slot.S_DEADLINE] = w[c + slot.REPLY_AT] = slot.NEVER
         w[c + slot.C_DEADLINE] = now + w[c + slot.C_RTO]
         w[c + slot.C_TIMED_AT] = now
-        up(w, c << 2 | slot.SYN, 0 * now, now, schedules)
+        up(w, c, slot.SYN, 0 * now, now, rule)
     w[c + slot.OBJECT] = place
     w[c + slot.S_TO_COME] = sizes[place]
     w[c + slot.C_TO_COME] = sizes[place + 1]
     if is_open:
         w[c + slot.C_END] += sizes[place]
         w[c + slot.C_ALL] = 0
-        _send_up(w, c, now, schedules)
+        _send_up(w, c, now, rule)
 
 
 @compiled
-def _arrived(w: Place, sizes: Place, c: int, now: int, schedules: Schedules) -> bool:
+def _arrived(w: Place, sizes: Place, c: int, now: int, rule: Rule) -> bool:
     """Go on when a reply is complete; return whether the connection vanished."""
     n = 1  # objects to begin now
     if w[c + slot.OBJECT] == 3 * w[slot.FIRST_OBJECT]:
@@ -122,7 +122,7 @@ def _arrived(w: Place, sizes: Place, c: int, now: int, schedules: Schedules) -> 
         w[slot.TAKEN] += 1
         here = stays and i == 0
         to = c if here else w[slot.CONNECTIONS] + w[slot.TAKEN] * slot.N_CONNECTION
-        fetch(w, sizes, to, now, here, schedules)
+        fetch(w, sizes, to, now, here, rule)
     if not stays:
         if now >= min(w[c + slot.S_DEADLINE], w[c + slot.C_DEADLINE]):
             w[slot.BAIL] = slot.TIMER
@@ -133,7 +133,7 @@ def _arrived(w: Place, sizes: Place, c: int, now: int, schedules: Schedules) -> 
 
 
 @compiled
-def at_client(w: Place, sizes: Place, c: int, kind: int, now: int, schedules: Schedules) -> None:
+def at_client(w: Place, sizes: Place, c: int, kind: int, now: int, rule: Rule) -> None:
     """A packet has arrived at the client, which reacts."""
     mss = w[slot.MSS]
     if kind == slot.SYN:
@@ -142,29 +142,29 @@ def at_client(w: Place, sizes: Place, c: int, kind: int, now: int, schedules: Sc
         w[c + slot.C_DEADLINE] = slot.NEVER
         _sample(w, c + slot.C_RTO, now - w[c + slot.C_TIMED_AT])
         # the handshake ACK: all it does at the server is to end the wait for it
-        arrival = bare_up(w, now, schedules)
+        arrival = bare_up(w, c, now, rule)
         if arrival >= w[c + slot.S_DEADLINE]:
             w[slot.BAIL] = slot.TIMER
         w[c + slot.S_DEADLINE] = slot.NEVER
         _sample(w, c + slot.S_RTO, arrival - w[c + slot.S_TIMED_AT])
         w[c + slot.C_END] += sizes[w[c + slot.OBJECT]]
-        _send_up(w, c, now, schedules)
+        _send_up(w, c, now, rule)
     elif kind == slot.BARE:
         _new_ack(w, c + slot.C_UNACKED, w[c + slot.C_UNACKED] + mss, now)
-        _send_up(w, c, now, schedules)
+        _send_up(w, c, now, rule)
     else:
         if w[c + slot.C_UNACKED] < w[c + slot.C_NEXT]:
             _new_ack(w, c + slot.C_UNACKED, w[c + slot.C_NEXT], now)
         length = min(mss, w[c + slot.C_TO_COME])
         w[c + slot.C_TO_COME] -= length
         if w[c + slot.C_TO_COME]:
-            acknowledge(w, c, now, schedules)
+            acknowledge(w, c, now, rule)
             return
         if length < mss:
             _has_all(w, c, now)
-        vanished = _arrived(w, sizes, c, now, schedules)
+        vanished = _arrived(w, sizes, c, now, rule)
         if vanished and length == mss:  # otherwise the next request carries the ACK
-            bare_up(w, now, schedules)
+            bare_up(w, c, now, rule)
 
 
 @compiled

@@ -1,15 +1,12 @@
-"""Runs on the compiled twin of the packet model, equal to it to the nanosecond.
+"""Runs on the express engine, equal to those on the packet model to the nanosecond.
 
-`netsim.twin` holds the recurrence; here it is fed, and the pages that it
+`run.run_pages` holds the recurrence; here it is fed, and the pages that it
 leaves over (where a retransmission timer would have run out) are browsed by the
 packet model from the state that the kernel stopped in, until nothing of them is on
-its way any more.  Not covered at all: losses, policies of one's own, and what
-`netsim.twin.lpsm2` names of LPSM2.
+its way any more.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,46 +15,31 @@ from lpsm._compile import is_compiled
 from netsim.access_point import AccessPoint
 from netsim.browser import Browser, Trip
 from netsim.clock import Clock
-from netsim.policies.bsd import BoundedSlowdown
-from netsim.policies.lpsm import Lpsm
-from netsim.policies.lpsm2 import Lpsm2
+from netsim.express import layout as slot
+from netsim.express.coverage import NotCoveredError
+from netsim.express.run import run_pages
+from netsim.policies.compiled import CompiledForm
 from netsim.policies.protocol import Policy
-from netsim.policies.static import AlwaysAwake, StaticPsm
-from netsim.station import Station
-from netsim.twin import layout as slot
-from netsim.twin.lpsm2 import Carried, why_not_lpsm2
-from netsim.twin.run import run_pages, run_pages_learning, run_pages_on_schedules
+from netsim.station import Station, StationState
 from traces.columns import Workload
 
-__all__ = ["NotCoveredError", "browse", "is_ready", "why_not"]
+__all__ = ["browse", "is_ready"]
 
 Ints = NDArray[np.int64]
 
 _NS_PER_S = 1_000_000_000
 _MAX_BYTES = 2**40
-
-
-class NotCoveredError(ValueError):
-    """The compiled twin does not cover this run, or a page of it."""
-
-
-def why_not(policy: Policy, loss_rate: float) -> str | None:
-    """Say why runs like this are not covered, or None if they are."""
-    if loss_rate:
-        return f"loss_rate is {loss_rate}, and only lossless links are covered"
-    if type(policy) is Lpsm2:
-        return why_not_lpsm2(policy)
-    if type(policy) not in (AlwaysAwake, StaticPsm, BoundedSlowdown, Lpsm):
-        return f"policy {policy.spec} has no compiled twin"
-    return None
+_PAGES_AT_ONCE = 64
 
 
 def is_ready(policy: Policy) -> bool:
     """Whether what runs under `policy` need is compiled, in this process or on disk."""
-    entry: Any = run_pages
-    if isinstance(policy, Lpsm | Lpsm2):
-        entry = run_pages_learning if isinstance(policy, Lpsm) else run_pages_on_schedules
-    return is_compiled(entry)
+    return is_compiled(run_pages) and _form(policy).is_ready
+
+
+def _form(policy: Policy) -> CompiledForm:
+    form: CompiledForm = policy.compiled  # type: ignore[attr-defined]
+    return form
 
 
 class _Run:
@@ -86,35 +68,46 @@ class _Run:
         self.pages[:-1, 2] = np.cumsum(objects + 1) - objects - 1
         self.pages[:-1, 3] = objects
         self.world = _world(policy, browser, access_point, beacon_interval_ns, int(objects.max()))
-        self.kept = np.empty(slot.RING - slot.FIRST_STATE, dtype=np.int64)
-        self.learner = policy.learner.arrays() if isinstance(policy, Lpsm) else ()
-        self.kept_learner = tuple(np.empty_like(part) for part in self.learner[:4])
-        self.carried = None
-        if isinstance(policy, Lpsm2):
-            self.carried = Carried(policy, int(self.world[slot.ROOM]), beacon_interval_ns)
+        self.form = _form(policy)
+        self.reached = np.empty(int(self.world[slot.ROOM]), dtype=np.int64)
         self.loads = np.zeros((n, 4), dtype=np.int64)
         self.polls = np.empty(6 * (64 * n + 256), dtype=np.int64)
         self.intervals = np.empty(2 * (64 * n + 256), dtype=np.int64)
         self.left_over = 0
 
     def express(self, first: int) -> int:
-        """Browse from page `first` on to the end; return the first page left over, or one beyond the end."""
-        while True:
-            self.world[slot.BAIL] = 0
-            work = (first, self.pages, self.sizes, self.world, self.kept, self.loads, self.polls, self.intervals)
-            carried = self.carried
-            if carried is not None:
-                first = run_pages_on_schedules(*work, carried.integers, carried.floats, *carried.kept)
-            elif self.learner:
-                first = run_pages_learning(*work, *self.learner, *self.kept_learner)
-            else:
-                first = run_pages(*work)
-            if self.world[slot.BAIL] != slot.FULL:
-                return first
-            self.polls = np.concatenate([self.polls, np.empty_like(self.polls)])
-            self.intervals = np.concatenate([self.intervals, np.empty_like(self.intervals)])
-            if carried is not None:
-                carried.grow()
+        """Browse from page `first` on to the end; return the first page left over, or one beyond the end.
+
+        The state is kept every so many pages; a page left over takes it back there, and on to before that page.
+        """
+        end = len(self.pages)
+        while first < end:
+            kept = self._state()
+            page = self._browse(first, min(first + _PAGES_AT_ONCE, end))
+            reason = int(self.world[slot.BAIL])
+            if reason:
+                self._take_back(kept)
+                self._browse(first, page)
+                self.world[slot.BAIL] = reason
+                if reason != slot.FULL:
+                    return page
+                self.polls = np.concatenate([self.polls, np.empty_like(self.polls)])
+                self.intervals = np.concatenate([self.intervals, np.empty_like(self.intervals)])
+            first = page
+        return end
+
+    def _browse(self, first: int, end: int) -> int:
+        form = self.form
+        return run_pages(
+            first, end, self.pages, self.sizes, self.world, self.loads, self.polls, self.intervals, self.reached,
+            form.ints, form.floats,
+        )  # fmt: skip
+
+    def _state(self) -> tuple[Ints, Ints, NDArray[np.float64]]:
+        return self.world[slot.FIRST_STATE : slot.RING].copy(), self.form.ints.copy(), self.form.floats.copy()
+
+    def _take_back(self, state: tuple[Ints, Ints, NDArray[np.float64]]) -> None:
+        self.world[slot.FIRST_STATE : slot.RING], self.form.ints[:], self.form.floats[:] = state
 
     def packet(self, first: int) -> int:
         """Browse from page `first` on by the packet model until all is quiet between two pages; return the next."""
@@ -138,31 +131,26 @@ class _Run:
         return page
 
     def save_station(self, station: Station) -> None:
-        """Enter the station, the links and the policy into the state."""
+        """Enter the station and the links into the state."""
         state, point = self.world, self.access_point
-        state[slot.GATE : slot.RECEIVED + 1] = station.state()
+        station_state = station.state()
+        state[slot.FIRST_OF_STATION : slot.FIRST_OF_STATION + len(station_state)] = station_state
         links = (point.air_up, point.wire_up, point.wire_down, point.air_down)
-        state[slot.AIR_UP : slot.AIR_DOWN + 1] = [link.free_ns for link in links]
+        state[slot.FIRST_LINK : slot.FIRST_LINK + len(links)] = [link.free_ns for link in links]
         state[slot.AIR_UP_BUSY], state[slot.AIR_DOWN_BUSY] = point.air_up.busy_ns, point.air_down.busy_ns
         if station.never_sleeps:
             state[slot.BUSY] = slot.NEVER
-        if isinstance(self.policy, Lpsm):
-            state[slot.BEACONS_TO_SLEEP] = self.policy.beacons
-        if self.carried is not None:
-            self.carried.load()
 
     def _load_station(self, clock: Clock) -> Station:
         state, point = self.world, self.access_point
         links = (point.air_up, point.wire_up, point.wire_down, point.air_down)
-        for link, free in zip(links, state[slot.AIR_UP : slot.AIR_DOWN + 1].tolist(), strict=True):
-            link.free_ns = free
+        free = state[slot.FIRST_LINK : slot.FIRST_LINK + len(links)].tolist()
+        for link, free_ns in zip(links, free, strict=True):
+            link.free_ns = free_ns
         point.air_up.busy_ns, point.air_down.busy_ns = int(state[slot.AIR_UP_BUSY]), int(state[slot.AIR_DOWN_BUSY])
-        if isinstance(self.policy, Lpsm):
-            self.policy.resume(int(state[slot.BEACONS_TO_SLEEP]))
-        station = Station(clock, point.again(clock), self.policy, self.interval_ns)
-        station.resume(state[slot.GATE : slot.RECEIVED + 1].tolist())
-        if self.carried is not None:
-            self.carried.unload()
+        station = Station(clock, point.again(clock), self.policy, self.interval_ns, asked=True)
+        fields = len(StationState._fields)
+        station.resume(StationState(*state[slot.FIRST_OF_STATION : slot.FIRST_OF_STATION + fields].tolist()))
         return station
 
     def _append(self, polls: Ints, intervals: Ints) -> None:
@@ -193,7 +181,7 @@ def browse(
     delays_ns : array of int64
         The server's delays, one a reply in the order of the pages.
     policy : Policy
-        One of the package's own; advanced by the run.
+        One with a compiled form; advanced by the run.
     browser, access_point : Browser, AccessPoint
         Fresh ones of the packet model: what they are set to counts here too.
     beacon_interval_ns : int
@@ -210,14 +198,10 @@ def browse(
     run.save_station(browser.station)
     page = 0
     while (page := run.express(page)) <= len(workload):
-        if not hand_over:
+        if not hand_over and run.world[slot.BAIL] != slot.REFUSED:  # what a policy must not the packet model refuses
             raise NotCoveredError(f"page {workload[page].page!r}: a retransmission timer would run out")
         page = run.packet(page)
     state = run.world
-    if isinstance(policy, Lpsm):
-        policy.resume(int(state[slot.BEACONS_TO_SLEEP]))
-    if run.carried is not None:
-        run.carried.unload()
     end, since = int(state[slot.NOW]), int(state[slot.SINCE])
     until = end if state[slot.GATE] else min(end, int(state[slot.UNTIL]))
     last = np.array([since, until] if until > since else [], dtype=np.int64)
@@ -251,12 +235,8 @@ def _world(policy: Policy, browser: Browser, point: AccessPoint, interval_ns: in
     p[slot.AIR_BARE] = bare * p[slot.AIR_NUM] // p[slot.AIR_DEN]
     p[slot.WIRE_FULL] = full * p[slot.WIRE_NUM] // p[slot.WIRE_DEN]
     p[slot.WIRE_BARE] = bare * p[slot.WIRE_NUM] // p[slot.WIRE_DEN]
-    if isinstance(policy, StaticPsm):
-        p[slot.KIND] = slot.PSM
-        p[slot.PERIOD], p[slot.TIMEOUT] = policy.integers
-    elif isinstance(policy, BoundedSlowdown):
-        p[slot.KIND] = slot.BSD
-        p[slot.NUMERATOR], p[slot.DENOMINATOR], p[slot.HOLD], p[slot.MAX_BEACONS] = policy.integers
-    elif isinstance(policy, Lpsm):
-        p[slot.KIND] = slot.LPSM
+    form = _form(policy)
+    p[slot.RULE], p[slot.OBSERVER] = form.addresses
+    p[slot.HOST_AWARE] = policy.host_aware
+    p[slot.N_INTS], p[slot.N_FLOATS] = form.ints.size, form.floats.size
     return p

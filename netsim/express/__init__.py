@@ -1,4 +1,4 @@
-"""The compiled twin of the packet model: the same pages without an event heap.
+"""The express engine: the packet model's pages without its event heap, in compiled code.
 
 All links are first in, first out, and the client reacts at once to what reaches
 it.  So a packet can be followed from the server through the access point to the
@@ -10,8 +10,13 @@ max(arrival, link free) + transmission.
 It covers runs without loss.  Instead of retransmitting it notices that a timer
 would have run out (never too late, and sometimes though it would not have) and
 stops at the beginning of that page, for the packet model to take it.  Names and
-rules are those of `netsim.tcp`, `netsim.station`, `netsim.browser`.
+rules are those of `netsim.tcp`, `netsim.station`, `netsim.browser`; the policies'
+rules are their own (`netsim.policies.compiled`).
 
-Everything but the learner and the logs is one array of integers, `w`: parameters,
+Everything but the policy's state and the logs is one array of integers, `w`: parameters,
 state, queues, connections, at the places named in `layout`.
 """
+
+from netsim.express.coverage import NotCoveredError, why_not
+
+__all__ = ["NotCoveredError", "why_not"]

@@ -1,4 +1,4 @@
-"""Where what stands in the array of integers that the compiled twin works on, and how it is reached."""
+"""The array of integers that the compiled engine works on: what stands where, and how it is reached."""
 
 from __future__ import annotations
 
@@ -18,26 +18,28 @@ Place = Any
 NEVER = 2**62
 MAX_RTO = 60_000_000_000
 
-# parameters: of the links (numerator and denominator of ns a byte), TCP, browser, policy; room of the arrays beside
-# this one; then the state of the run, of the links and the station (in the order of `Station.state`), of the page
+# parameters: of the links (numerator and denominator of ns a byte), TCP, browser, policy (where its rule and what
+# observes frames are, how long its arrays are); room of the arrays beside this one; then the state of the run, of the
+# links and the station (the fields of `netsim.station.StationState`), what the policy has planned, and the page
 # fmt: off
 (
     AIR_NUM, AIR_DEN, AIR_DELAY, WIRE_NUM, WIRE_DEN, WIRE_DELAY, AIR_FULL, AIR_BARE, WIRE_FULL, WIRE_BARE,
     MSS, HEADER, FIRST_WINDOW, WINDOW, MIN_RTO, FIRST_RTO, NAGLE,
     PERSISTENT, MAX_CONNECTIONS, INTERVAL,
-    KIND, PERIOD, TIMEOUT, NUMERATOR, DENOMINATOR, HOLD, MAX_BEACONS,
+    RULE, OBSERVER, HOST_AWARE, N_INTS, N_FLOATS,
     ROOM, MASK, HELD, CONNECTIONS, POLLS_ROOM, INTERVALS_ROOM,
     NOW, BAIL,
     AIR_UP, WIRE_UP, WIRE_DOWN, AIR_DOWN, AIR_UP_BUSY, AIR_DOWN_BUSY,
-    GATE, BUSY, PLANNED, SLEEP, PLAN_WAKE, PLAN_REPEAT, PLAN_OPENS,
-    WAKE, REPEAT, OPENS, SINCE, UNTIL, BEFORE, SLEPT, BEACONS, SENT, RECEIVED,
-    BEACONS_TO_SLEEP, LEARNED,
-    N_POLLS, N_INTERVALS, PAGE_POLLS,
+    GATE, BUSY, PLANNED, SLEEP, PLAN_WAKE, PLAN_REPEAT, PLAN_OPENS, PLAN_AGREED,
+    WAKE, REPEAT, OPENS, AGREED, SINCE, UNTIL, BEFORE, SLEPT, BEACONS, SENT, RECEIVED,
+    PLAN_UNTIL,
+    N_POLLS, N_INTERVALS, FIXED_POLLS,
     FIRST_OBJECT, N_OBJECTS, UP_HEAD, UP_TAIL, WAITING, WAITING_BYTES, OUT, OUT_TAIL, OUT_AT,
     PENDING, TAKEN, MISSING, DONE,
     RING,
-) = range(77)
+) = range(76)
 FIRST_STATE = NOW
+FIRST_LINK, FIRST_OF_STATION = AIR_UP, GATE
 # a connection: the server's sender, and what is to come of the request; the client's sender, and what is to come of
 # the reply; what is fetched.  The numbers of bytes that are acknowledged, and of bytes in a packet, need no place in
 # the packets: nothing is lost or overtaken, so they follow from what the receiving end waits for.
@@ -50,10 +52,8 @@ FIRST_STATE = NOW
     N_CONNECTION,
 ) = range(29)
 # fmt: on
-NONE, PSM, BSD, LPSM = range(4)
-TIMER, FULL = 1, 2
+TIMER, FULL, REFUSED = 1, 2, 3  # why a page is left over
 SYN, BARE, DATA = 0, 1, 2  # a packet: a SYN or SYN-ACK, an ACK alone, or payload
-DONE_ALREADY, LETS_OUT, LEARN = 0, 1, 2
 
 
 def new_world(room: int, most_objects: int) -> Ints:

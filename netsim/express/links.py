@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from lpsm._compile import compiled
-from netsim.twin import layout as slot
-from netsim.twin.layout import Place
-from netsim.twin.schedules import Schedules, sent
+from netsim.express import layout as slot
+from netsim.express.layout import Place
+from netsim.express.station import Rule, note_sent
 
 __all__ = ["acknowledge", "air", "bare_up", "up", "wire"]
 
@@ -48,7 +48,7 @@ def _carry(w: Place, air_time: int, wire_time: int, now: int) -> int:
 
 @compiled
 def _queue(w: Place, word: int, arrival: int) -> None:
-    """Let the server meet a packet."""
+    """Put a packet among those on their way to the server."""
     tail = w[slot.UP_TAIL]
     if tail - w[slot.UP_HEAD] > w[slot.MASK]:
         w[slot.BAIL] = slot.TIMER
@@ -59,24 +59,24 @@ def _queue(w: Place, word: int, arrival: int) -> None:
 
 
 @compiled
-def up(w: Place, word: int, length: int, now: int, schedules: Schedules) -> None:
-    """Send a packet, `word`, with `length` bytes of payload from the client to the server."""
-    if schedules is not None:
-        sent(w, schedules, word, length, now)
-    _queue(w, word, _carry(w, air(w, length), wire(w, length), now))
+def up(w: Place, c: int, kind: int, length: int, now: int, rule: Rule) -> None:
+    """Send a packet with `length` bytes of payload from the client to the server."""
+    if w[slot.OBSERVER]:
+        note_sent(w, rule, c, kind, length, now)
+    _queue(w, c << 2 | kind, _carry(w, air(w, length), wire(w, length), now))
 
 
 @compiled
-def bare_up(w: Place, now: int, schedules: Schedules) -> int:
-    """Send an ACK alone that nobody meets; return when it is at the server."""
-    if schedules is not None:
-        sent(w, schedules, slot.BARE, 0, now)
+def bare_up(w: Place, c: int, now: int, rule: Rule) -> int:
+    """Send an ACK alone at which nothing happens; return when it is at the server."""
+    if w[slot.OBSERVER]:
+        note_sent(w, rule, c, slot.BARE, 0 * now, now)
     return _carry(w, w[slot.AIR_BARE], w[slot.WIRE_BARE], now)
 
 
 @compiled
-def acknowledge(w: Place, connection: int, now: int, schedules: Schedules) -> None:
+def acknowledge(w: Place, c: int, now: int, rule: Rule) -> None:
     """Send an ACK alone from the client to the server."""
-    if schedules is not None:
-        sent(w, schedules, connection << 2 | slot.BARE, 0, now)
-    _queue(w, connection << 2 | slot.BARE, _carry(w, w[slot.AIR_BARE], w[slot.WIRE_BARE], now))
+    if w[slot.OBSERVER]:
+        note_sent(w, rule, c, slot.BARE, 0 * now, now)
+    _queue(w, c << 2 | slot.BARE, _carry(w, w[slot.AIR_BARE], w[slot.WIRE_BARE], now))

@@ -1,0 +1,232 @@
+"""The compiled form of a policy: its rule as a function on plain numbers, which both engines call.
+
+A policy that has a compiled form runs on the fast engine as well as on the packet model, and its rule is written once.
+To give a policy one:
+
+1.  Write the rule as a module-level function ``plan(view, ints, floats)``.  `view` is a `FlatView`; `ints` and `floats`
+    are one-dimensional arrays of int64 and float64 that hold the policy's parameters and all of its state, laid out as
+    the policy likes.  The rule may change them.  It returns a `Plan` with all five fields given (numba knows no
+    default values), `open_on_send` and `agreed` being of type bool.
+2.  If the policy observes frames, write a second function ``observe(frame, ints, floats)``, where `frame` is a
+    `FlatFrame`; it returns nothing.
+3.  In the constructor, set ``self.compiled = CompiledForm(plan, observe, ints=..., floats=...)``, or to None where the
+    settings given are beyond what the rule covers.  A policy without this attribute runs on the packet model alone.
+4.  Let the methods that the packet model calls be ``self.compiled.plan(view)`` and ``self.compiled.observe(frame)``,
+    which run the same machine code.  A rule without state that is a few operations long does better to be interpreted,
+    for that spares loading the compiler: ``plan_of(view)`` gives it what it wants, see `netsim.policies.static`.
+5.  Register the policy (`netsim.policies.entry`) and import its module in `netsim.policies.spec`.
+
+The functions are compiled by `lpsm._compile`, once for all runs on a machine; they may call other compiled functions,
+such as those of `lpsm.experts.kernels`, and take parts of their arrays by slicing and `reshape`.  They must not raise.
+Integer arithmetic is that of 64 bits: a policy whose parameters could overflow it offers no compiled form.
+Anything larger than a number that the public wants to see (a learner, a price) is best offered as a property that
+reads the arrays, so that there is one state.  Copies of a policy copy the arrays.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.policies.protocol import Frame, Plan, View
+
+__all__ = ["NOT_YET_NS", "CompiledForm", "FlatFrame", "FlatView", "flat_view", "joined", "put_back"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+NOT_YET_NS = -(2**61)
+"""The instant, in a `FlatView`, of what has not happened yet: far enough back for any sum to stay negative."""
+
+
+class FlatView(NamedTuple):
+    """What the client knows at the instant of asking: a `View` in plain integers.
+
+    Attributes
+    ----------
+    now_ns : int
+        The instant, nanoseconds since the start of the run.
+    at_beacon : int
+        1: the client listens to a beacon.  0: it could sleep now.
+    last_sent_ns, last_received_ns : int
+        When it last handed a packet to its transmitter, and when a frame last came in; `NOT_YET_NS`: never.
+    slept_ns : int
+        At a beacon, the time since it last fell asleep or listened; 0 otherwise.
+    buffered_bytes : int
+        At a beacon, bytes waiting at the access point, headers included; 0 otherwise.
+    """
+
+    now_ns: int
+    at_beacon: int
+    last_sent_ns: int
+    last_received_ns: int
+    slept_ns: int
+    buffered_bytes: int
+
+
+class FlatFrame(NamedTuple):
+    """A frame that was just sent or received: a `Frame` in plain integers.
+
+    What only the host knows is 0 (and the connection -1) unless the policy is `host_aware`.
+
+    Attributes
+    ----------
+    sent : int
+        1: handed to the transmitter.  0: received.
+    at_ns, reached_ns : int
+        The instant; and, of a frame received, when it reached the access point.
+    size_bytes : int
+        With its header.
+    connection : int
+        Which connection it belongs to; to be compared only.
+    opening : int
+        1 if it is part of opening the connection.
+    payload_bytes : int
+        Without the header.
+    completes : int
+        1 if, received, it completes the message that was expected.
+    wanted : int
+        1 if, received, it has anything to say.
+    """
+
+    sent: int
+    at_ns: int
+    reached_ns: int
+    size_bytes: int
+    connection: int
+    opening: int
+    payload_bytes: int
+    completes: int
+    wanted: int
+
+
+PlanRule = Callable[[FlatView, Ints, Floats], Plan]
+ObserveRule = Callable[[FlatFrame, Ints, Floats], None]
+
+
+class CompiledForm:
+    """The rule of one policy and its state.
+
+    Parameters
+    ----------
+    plan : callable
+        The rule, as the module says.
+    observe : callable, optional
+        What observes frames.
+    ints, floats : sequence of int, sequence of float
+        The parameters and the state at first; copied.
+
+    Attributes
+    ----------
+    ints : array of int64, shape (n,)
+        The integers, live.
+    floats : array of float64, shape (m,)
+        The numbers, live.
+    """
+
+    def __init__(
+        self, plan: PlanRule, observe: ObserveRule | None = None, *, ints: Any = (), floats: Any = ()
+    ) -> None:
+        self.ints = np.array(ints, dtype=np.int64)
+        self.floats = np.array(floats, dtype=np.float64)
+        self._rules = plan, observe
+        self._exchange: _Exchange | None = None
+
+    def plan(self, view: View) -> Plan:
+        """Ask the compiled rule."""
+        exchange = self._exchange or self._linked()
+        return exchange.plan(flat_view(view))
+
+    def observe(self, frame: Frame) -> None:
+        """Tell the compiled rule of a frame.
+
+        Raises
+        ------
+        ValueError
+            If what the host knows of the frame is not given though the rule has had it before.
+        """
+        exchange = self._exchange or self._linked()
+        exchange.observe(frame)
+
+    @property
+    def addresses(self) -> tuple[int, int]:
+        """Where the machine code of the two functions is, 0 for none; compiled if it was not."""
+        from netsim.policies import machine_code
+
+        plan, observe = self._rules
+        return machine_code.plan_address(plan), machine_code.observe_address(observe) if observe else 0
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the functions are compiled, in this process or on disk."""
+        from netsim.policies import machine_code
+
+        return all(machine_code.is_ready(rule) for rule in self._rules if rule is not None)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> CompiledForm:
+        return CompiledForm(*self._rules, ints=self.ints, floats=self.floats)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_exchange": None}
+
+    def _linked(self) -> _Exchange:
+        self._exchange = _Exchange(self)
+        return self._exchange
+
+
+class _Exchange:
+    """What Python hands to the machine code and takes back: memory that both see."""
+
+    def __init__(self, form: CompiledForm) -> None:
+        from netsim.policies import machine_code
+
+        self._form = form
+        self._plan_address, self._observe_address = form.addresses
+        self._ask, self._tell = machine_code.ask, machine_code.tell
+        self._numbers = array("q", bytes(8 * len(FlatFrame._fields)))
+        self._shared = np.frombuffer(self._numbers, dtype=np.int64)
+
+    def plan(self, view: FlatView) -> Plan:
+        numbers, form = self._numbers, self._form
+        numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5] = view
+        self._ask(self._plan_address, self._shared, form.ints, form.floats)
+        return Plan(numbers[0], numbers[1], numbers[2] != 0, numbers[3], numbers[4] != 0)
+
+    def observe(self, frame: Frame) -> None:
+        numbers, form, host = self._numbers, self._form, frame.host
+        numbers[0], numbers[1], numbers[2], numbers[3] = frame.sent, frame.at_ns, frame.reached_ns, frame.size_bytes
+        if host is None:
+            numbers[4], numbers[5], numbers[6], numbers[7], numbers[8] = -1, 0, 0, 0, 0
+        else:
+            numbers[4], numbers[5], numbers[6], numbers[7], numbers[8] = host
+        self._tell(self._observe_address, self._shared, form.ints, form.floats)
+
+
+def flat_view(view: View) -> FlatView:
+    """Return a view in plain integers."""
+    sent, received = view.last_sent_ns, view.last_received_ns
+    return FlatView(
+        view.now_ns,
+        1 if view.event == "beacon" else 0,
+        NOT_YET_NS if sent is None else sent,
+        NOT_YET_NS if received is None else received,
+        view.slept_ns,
+        view.buffered_bytes,
+    )
+
+
+def joined(arrays: Iterable[Floats]) -> Floats:
+    """Return arrays one behind another in one dimension, as a rule takes them."""
+    return np.concatenate([part.ravel() for part in arrays])
+
+
+def put_back(flat: Floats, arrays: Sequence[Floats]) -> None:
+    """Fill `arrays` in place from the beginning of what `joined` made of them."""
+    at = 0
+    for part in arrays:
+        part[...] = flat[at : at + part.size].reshape(part.shape)
+        at += part.size

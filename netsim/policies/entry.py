@@ -1,0 +1,101 @@
+"""What a policy says about itself, so that it can be found, made and explained by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import nan
+
+from netsim.policies.protocol import Policy
+from netsim.radio import Radio
+
+__all__ = ["NS_PER_MS", "Entry", "Setting", "exact_ms", "number", "whole_number"]
+
+NS_PER_MS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What a policy is made for, besides its own parameter.
+
+    Attributes
+    ----------
+    beacon_interval_ns : int
+        Time between beacons.
+    radio : Radio or None
+        For policies that weigh energy; None: the default radio.
+    """
+
+    beacon_interval_ns: int = 100 * NS_PER_MS
+    radio: Radio | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One kind of policy in the registry.
+
+    Attributes
+    ----------
+    written : str
+        How it is typed, such as "bsd[:P]": the kind, then its parameter, in brackets where it may be left out.
+    meaning : str
+        What it does, in one line.
+    source : str
+        Where it comes from.
+    example : str
+        A name that can be typed as it stands.
+    make : callable
+        From the text behind the first colon (empty if there is none) and the `Setting` to a fresh policy; raises
+        ValueError with the rule that the text breaks.
+    host_aware : bool
+        Whether it uses what only the host knows.
+    """
+
+    written: str
+    meaning: str
+    source: str
+    example: str
+    make: Callable[[str, Setting], Policy]
+    host_aware: bool = False
+
+    @property
+    def kind(self) -> str:
+        """The part of the name before the first colon."""
+        return self.written.partition("[")[0].partition(":")[0]
+
+
+def number(text: str) -> float:
+    """Read a number; NaN where the text is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return nan
+
+
+def whole_number(text: str, what: str, least: int, *, unit: str = "") -> int:
+    """Read a whole number from `least` to 1e9.
+
+    Raises
+    ------
+    ValueError
+        If the text is none; the message calls it `what`.
+    """
+    value = number(text)
+    if not value.is_integer() or not least <= value <= 1e9:
+        raise ValueError(f"{what} must be a whole number{unit}, at least {least}, got {text!r}")
+    return int(value)
+
+
+def exact_ms(what: str, value_ms: str | float | Fraction) -> Fraction:
+    """Return a number of milliseconds as exact nanoseconds.
+
+    Raises
+    ------
+    ValueError
+        If it is no number.
+    """
+    try:
+        return Fraction(str(value_ms)) * NS_PER_MS
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"the {what} must be a number of milliseconds, got {value_ms!r}") from None

@@ -1,0 +1,117 @@
+"""Calling a policy's rule by the address of its machine code.
+
+The engine is compiled once for all policies: it knows a rule by its address and its type, as C knows a function
+pointer, so that a new policy costs the compilation of its own few lines.  numba has first-class functions too, but its
+compiled code cannot be kept on disk for them.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from lpsm._compile import compiled, is_compiled
+from netsim.policies.compiled import FlatFrame, FlatView, ObserveRule, PlanRule
+from netsim.policies.protocol import Plan
+
+__all__ = ["ask", "call_observe", "call_plan", "is_ready", "observe_address", "plan_address", "tell"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_INTEGER, _FLAG = types.int64, types.boolean
+_INTS, _FLOATS = types.Array(types.int64, 1, "C"), types.Array(types.float64, 1, "C")
+_PLAN = types.NamedTuple((_INTEGER, _INTEGER, _FLAG, _INTEGER, _FLAG), Plan)
+_PLAN_TAKES = (types.NamedUniTuple(_INTEGER, len(FlatView._fields), FlatView), _INTS, _FLOATS)
+_OBSERVE_TAKES = (types.NamedUniTuple(_INTEGER, len(FlatFrame._fields), FlatFrame), _INTS, _FLOATS)
+
+
+def plan_address(rule: PlanRule) -> int:
+    """Return the address of a rule's machine code, compiled if need be."""
+    return _address(rule, _PLAN(*_PLAN_TAKES))
+
+
+def observe_address(rule: ObserveRule) -> int:
+    """Return the address of the machine code of what observes frames, compiled if need be."""
+    return _address(rule, types.none(*_OBSERVE_TAKES))
+
+
+def is_ready(rule: Any) -> bool:
+    """Whether a rule is compiled, in this process or on disk."""
+    return is_compiled(_kernel(rule))
+
+
+@cache
+def _kernel(rule: Any) -> Any:
+    return rule if hasattr(rule, "overloads") else compiled(rule)
+
+
+@cache
+def _address(rule: Any, signature: Any) -> int:
+    kernel = _kernel(rule)
+    kernel.compile(signature)
+    found = kernel.overloads[signature.args]
+    if found.signature.return_type != signature.return_type:
+        raise TypeError(f"{rule.__qualname__} must return {signature.return_type}, got {found.signature.return_type}")
+    return int(found.library.get_pointer_to_function(found.fndesc.llvm_func_name))
+
+
+def _caller(returned: Any, taken: tuple[Any, ...]) -> Any:
+    """Return how to lower a call of the code at an address; the record that it takes is made from its fields."""
+
+    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address, ints, floats, *fields = arguments
+        convention = context.call_conv
+        callee = builder.inttoptr(address, ir.PointerType(convention.get_function_type(returned, taken)))
+        record = context.make_tuple(builder, taken[0], fields)
+        return convention.call_function(builder, callee, returned, taken, [record, ints, floats])[1]
+
+    return lower
+
+
+@intrinsic
+def call_plan(
+    context: Any, address: Any, ints: Any, floats: Any,
+    now_ns: Any, at_beacon: Any, last_sent_ns: Any, last_received_ns: Any, slept_ns: Any, buffered_bytes: Any,
+) -> Any:  # fmt: skip
+    """Call the rule at `address` with a `FlatView` of these fields; for compiled code."""
+    return _PLAN(_INTEGER, _INTS, _FLOATS, *[_INTEGER] * len(FlatView._fields)), _caller(_PLAN, _PLAN_TAKES)
+
+
+@intrinsic
+def call_observe(
+    context: Any, address: Any, ints: Any, floats: Any,
+    sent: Any, at_ns: Any, reached_ns: Any, size_bytes: Any, connection: Any, opening: Any, payload_bytes: Any,
+    completes: Any, wanted: Any,
+) -> Any:  # fmt: skip
+    """Call what observes frames at `address` with a `FlatFrame` of these fields; for compiled code."""
+    signature = types.none(_INTEGER, _INTS, _FLOATS, *[_INTEGER] * len(FlatFrame._fields))
+    return signature, _caller(types.none, _OBSERVE_TAKES)
+
+
+@compiled
+def ask(address: int, numbers: Ints, ints: Ints, floats: Floats) -> None:
+    """Call the rule at `address` with the view that `numbers` begins with; leave the plan there."""
+    plan = call_plan(
+        address, ints, floats, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]
+    )
+    numbers[0] = plan.awake_until_ns
+    numbers[1] = plan.wake_ns
+    numbers[2] = plan.open_on_send
+    numbers[3] = plan.repeat_ns
+    numbers[4] = plan.agreed
+
+
+@compiled
+def tell(address: int, numbers: Ints, ints: Ints, floats: Floats) -> None:
+    """Call what observes frames at `address` with the frame that `numbers` holds."""
+    call_observe(
+        address, ints, floats, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], numbers[6],
+        numbers[7], numbers[8],
+    )  # fmt: skip
