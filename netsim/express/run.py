@@ -17,6 +17,7 @@ __all__ = ["run_pages"]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+
 @compiled
 def _load(w: Place, sizes: Place, polls: Place, intervals: Place, reached: Place, issued: int, rule: Rule) -> None:
     """Load one page: from its issue until DONE is set, or BAIL."""

@@ -81,7 +81,7 @@ def phase_integers(p: Fraction, max_sleep_ms: int, beacon_interval_ns: int) -> t
     """Return what `sleep_while_bound_holds` takes, such that no product of two of them exceeds 63 bits."""
     max_beacons = whole_beacons(max_sleep_ms, beacon_interval_ns)
     p = min(p, Fraction(10**18))
-    p = p.limit_denominator(max(1, int(min(_LARGEST_DENOMINATOR, 3 * _LARGEST_DENOMINATOR / (1 + p)))))
+    p = p.limit_denominator(max(1, min(_LARGEST_DENOMINATOR, int(3 * _LARGEST_DENOMINATOR / (1 + p)))))
     p = max(p, Fraction(1, _LARGEST_DENOMINATOR))
     enough_ns = -(-(max_beacons + 1) * beacon_interval_ns * p.denominator // p.numerator)  # for the longest sleep
     least_ns = -(-(p.denominator + p.numerator) // p.numerator)  # a beacon this long after the send is slept to

@@ -30,14 +30,16 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from netsim.policies.protocol import Frame, Plan, View
 
 __all__ = ["NOT_YET_NS", "CompiledForm", "FlatFrame", "FlatView", "flat_view", "joined", "put_back"]
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+Ints = Any
+"""Of a rule: an array of int64, or, where the rule is interpreted, a tuple of integers."""
+Floats = Any
+"""Of a rule: an array of float64, or, where the rule is interpreted, an empty tuple."""
 
 NOT_YET_NS = -(2**61)
 """The instant, in a `FlatView`, of what has not happened yet: far enough back for any sum to stay negative."""
@@ -129,7 +131,7 @@ class CompiledForm:
     """
 
     def __init__(
-        self, plan: PlanRule, observe: ObserveRule | None = None, *, ints: Any = (), floats: Any = ()
+        self, plan: PlanRule, observe: ObserveRule | None = None, *, ints: ArrayLike = (), floats: ArrayLike = ()
     ) -> None:
         self.ints = np.array(ints, dtype=np.int64)
         self.floats = np.array(floats, dtype=np.float64)
@@ -219,12 +221,12 @@ def flat_view(view: View) -> FlatView:
     )
 
 
-def joined(arrays: Iterable[Floats]) -> Floats:
+def joined(arrays: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Return arrays one behind another in one dimension, as a rule takes them."""
     return np.concatenate([part.ravel() for part in arrays])
 
 
-def put_back(flat: Floats, arrays: Sequence[Floats]) -> None:
+def put_back(flat: NDArray[np.float64], arrays: Sequence[NDArray[np.float64]]) -> None:
     """Fill `arrays` in place from the beginning of what `joined` made of them."""
     at = 0
     for part in arrays:

@@ -7,7 +7,7 @@ from netsim.policies import awareness, bsd_phase
 from netsim.policies.compiled import FlatFrame, FlatView, Floats, Ints
 from netsim.policies.protocol import Plan
 
-__all__ = ["PARAMETERS", "hold_or_nap", "keep_bound_or_nap", "keep_account"]
+__all__ = ["PARAMETERS", "hold_or_nap", "keep_account", "keep_bound_or_nap"]
 
 PARAMETERS = bsd_phase.N_PHASE_INTEGERS
 """So many integers stand before the account."""

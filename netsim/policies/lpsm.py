@@ -42,7 +42,7 @@ class Lpsm:
 
         self.spec = spec
         self._learner = learner
-        weights, columns, slow, *_ = learner.arrays()
+        weights, _, slow, *_ = learner.arrays()
         beacons = lpsm_rule.nearest_beacons(learner.mean_ms, beacon_interval_ns / NS_PER_MS)
         ints = (beacon_interval_ns, beacons, *weights.shape, slow.shape[2])
         self.compiled = CompiledForm(

@@ -218,7 +218,7 @@ def _integers(
     best = [int(learner.weights.argmax()) for learner in learners] if config.fixed is None else config.fixed
     ints[place.BEST : place.BEST + len(best)] = best
     ints[place.ACCOUNT : place.TABLE] = awareness.new_account(
-        host=host_aware, **({} if host_aware else {"silence_s": config.silence_s})
+        host=host_aware, silence_s=0.0 if host_aware else config.silence_s
     )
     ints[place.TABLE : found_at] = rows.ravel()
     return ints

@@ -27,9 +27,11 @@ Floats = NDArray[np.float64]
 
 _INTEGER, _FLAG = types.int64, types.boolean
 _INTS, _FLOATS = types.Array(types.int64, 1, "C"), types.Array(types.float64, 1, "C")
-_PLAN = types.NamedTuple((_INTEGER, _INTEGER, _FLAG, _INTEGER, _FLAG), Plan)
-_PLAN_TAKES = (types.NamedUniTuple(_INTEGER, len(FlatView._fields), FlatView), _INTS, _FLOATS)
-_OBSERVE_TAKES = (types.NamedUniTuple(_INTEGER, len(FlatFrame._fields), FlatFrame), _INTS, _FLOATS)
+_record: Any = types.NamedTuple
+_integers: Any = types.NamedUniTuple
+_PLAN = _record((_INTEGER, _INTEGER, _FLAG, _INTEGER, _FLAG), Plan)
+_PLAN_TAKES = (_integers(_INTEGER, len(FlatView._fields), FlatView), _INTS, _FLOATS)
+_OBSERVE_TAKES = (_integers(_INTEGER, len(FlatFrame._fields), FlatFrame), _INTS, _FLOATS)
 
 
 def plan_address(rule: PlanRule) -> int:
@@ -75,32 +77,32 @@ def _caller(returned: Any, taken: tuple[Any, ...]) -> Any:
     return lower
 
 
-@intrinsic
-def call_plan(
+def _call_plan(
     context: Any, address: Any, ints: Any, floats: Any,
     now_ns: Any, at_beacon: Any, last_sent_ns: Any, last_received_ns: Any, slept_ns: Any, buffered_bytes: Any,
 ) -> Any:  # fmt: skip
-    """Call the rule at `address` with a `FlatView` of these fields; for compiled code."""
     return _PLAN(_INTEGER, _INTS, _FLOATS, *[_INTEGER] * len(FlatView._fields)), _caller(_PLAN, _PLAN_TAKES)
 
 
-@intrinsic
-def call_observe(
+def _call_observe(
     context: Any, address: Any, ints: Any, floats: Any,
     sent: Any, at_ns: Any, reached_ns: Any, size_bytes: Any, connection: Any, opening: Any, payload_bytes: Any,
     completes: Any, wanted: Any,
 ) -> Any:  # fmt: skip
-    """Call what observes frames at `address` with a `FlatFrame` of these fields; for compiled code."""
     signature = types.none(_INTEGER, _INTS, _FLOATS, *[_INTEGER] * len(FlatFrame._fields))
     return signature, _caller(types.none, _OBSERVE_TAKES)
+
+
+call_plan: Any = intrinsic(_call_plan)
+"""For compiled code: call the rule at an address with these arrays, and with a `FlatView` of these fields."""
+call_observe: Any = intrinsic(_call_observe)
+"""For compiled code: call what observes frames at an address with these arrays, and with a `FlatFrame`."""
 
 
 @compiled
 def ask(address: int, numbers: Ints, ints: Ints, floats: Floats) -> None:
     """Call the rule at `address` with the view that `numbers` begins with; leave the plan there."""
-    plan = call_plan(
-        address, ints, floats, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]
-    )
+    plan = call_plan(address, ints, floats, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5])
     numbers[0] = plan.awake_until_ns
     numbers[1] = plan.wake_ns
     numbers[2] = plan.open_on_send

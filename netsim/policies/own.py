@@ -37,7 +37,7 @@ def checked(policy: Any) -> Policy:
     for name in ("spec", "host_aware"):
         if not hasattr(policy, name):
             raise TypeError(f"a policy must have the attribute {name}, which {type(policy).__name__} has not")
-    return policy  # type: ignore[no-any-return]
+    return policy
 
 
 def load(text: str, setting: Setting) -> Policy:

@@ -9,8 +9,8 @@ opens the gate.  A policy sees nothing that a real client could not know.
 A policy may offer more:
 
 * a method `observe(frame)`: it is told of every frame as it is sent or received;
-* an attribute `compiled`, a `netsim.policies.compiled.CompiledForm`: its rule as a function on plain numbers, with which
-  the fast engine can follow it too;
+* an attribute `compiled`, a `netsim.policies.compiled.CompiledForm`: its rule as a function on plain numbers, by
+  which the fast engine can follow it too;
 * an attribute `never_sleeps` that is true: it is awake for ever and need not be asked.
 
 A whole policy in a few lines, listening to every third beacon:

@@ -36,9 +36,7 @@ def registry() -> Mapping[str, Entry]:
     return MappingProxyType({entry.kind: entry for entry in entries})
 
 
-def make(
-    policy: str | Policy, *, beacon_interval_ns: int = _BEACON_INTERVAL_NS, radio: Radio | None = None
-) -> Policy:
+def make(policy: str | Policy, *, beacon_interval_ns: int = _BEACON_INTERVAL_NS, radio: Radio | None = None) -> Policy:
     """Make a fresh policy from its name, or copy the policy given; `radio` is for those that weigh energy.
 
     Raises

@@ -19,6 +19,7 @@ def _compiled():
     netsim.simulate([Page("p", 300, 500)], "lpsm2", engine="express")
 
 
+PARTS = ("contexts", "clock", "share_delay", "prior", "dual", "learn_alpha")
 SERVERS = [
     ServerDelay(),
     ServerDelay(mean_s=0.5, kind="lognormal", sigma=0.8),
@@ -45,7 +46,7 @@ def variant(seed):
         max_push_delay_s=dice.one_of([None, 0.1, 0.02]),
         shortest_s=dice.one_of([1e-6, 1e-6, 0.0, 0.01]),
         silence_s=dice.one_of([10.0, 0.7]),
-        **{name: dice.integer(0, 3) > 0 for name in ("contexts", "clock", "share_delay", "prior", "dual", "learn_alpha")},
+        **{name: dice.integer(0, 3) > 0 for name in PARTS},
     )
     if dice.integer(0, 4) == 0:
         config = replace(config, schedules=config.schedules[: dice.integer(1, 9)])
@@ -100,6 +101,6 @@ def test_a_policy_made_for_other_beacons_is_refused_by_both_engines():
 @pytest.mark.parametrize("watched", [{"record": True}, {"sample_seed": 0}])
 def test_an_lpsm2_whose_rule_is_watched_has_no_compiled_form(watched):
     pages, policy = [Page("p", 300, 500)], Lpsm2(Lpsm2Config(**watched))
-    with pytest.raises(NotCoveredError, match="policy lpsm2:1.05 has no compiled form"):
+    with pytest.raises(NotCoveredError, match=r"policy lpsm2:1\.05 has no compiled form"):
         netsim.simulate(pages, policy, engine="express")
     assert len(netsim.simulate(pages, policy).pages) == 1
