@@ -51,12 +51,12 @@ def is_ready(rule: Any) -> bool:
 
 @cache
 def _kernel(rule: Any) -> Any:
-    return rule if hasattr(rule, "overloads") else compiled(rule)
+    return rule if hasattr(rule, "py_func") else compiled(rule)
 
 
 @cache
 def _address(rule: Any, signature: Any) -> int:
-    kernel = _kernel(rule)
+    kernel = _kernel(rule).dispatcher
     kernel.compile(signature)
     found = kernel.overloads[signature.args]
     if found.signature.return_type != signature.return_type:
