@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Generator, Sequence
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -78,6 +79,8 @@ class Browser:
 
     Attributes
     ----------
+    numbers : iterator of int
+        Gives every connection a number of its own, from 1 on; 0 is that of pushed messages.
     loads : array of int64
         Groups of four, one a page: issue, last byte (instants), time awake and beacons between the two.
     """
@@ -96,6 +99,7 @@ class Browser:
         self.station = station
         self.server = server
         self.tcp = tcp
+        self.numbers = count(1)
         self.loads = array("q")
         self.persistent = persistent
         self.max_connections = max_connections
@@ -194,7 +198,7 @@ class Connection:
     def __init__(self, browser: Browser) -> None:
         env, station = browser.env, browser.station
         self._browser = browser
-        number = next(station.connections)
+        number = next(browser.numbers)
         self._client = Endpoint(env, browser.tcp, station.send, self._on_reply, self._on_open, number)
         self._server = Endpoint(env, browser.tcp, station.send_down, self._on_request)
         self._client.peer, self._server.peer = self._server, self._client

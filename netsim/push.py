@@ -46,7 +46,7 @@ class PushChannel:
         self._messages = messages
         self._written_ns = [round(message.at_s * _NS_PER_S) for message in messages]
         ends = np.cumsum([message.size_bytes for message in messages]).tolist()
-        self._client = _Subscriber(env, tcp, station.send, ends, next(station.connections))
+        self._client = _Subscriber(env, tcp, station.send, ends)
         self._server = _Open(env, tcp, station.send_down)
         self._client.peer, self._server.peer = self._server, self._client
 
@@ -71,8 +71,8 @@ class _Open(Endpoint):
 
     __slots__ = ()
 
-    def __init__(self, env: Clock, config: TcpConfig, send: Callable[[Packet], None], number: int = 0) -> None:
-        super().__init__(env, config, send, _nothing, number=number)
+    def __init__(self, env: Clock, config: TcpConfig, send: Callable[[Packet], None]) -> None:
+        super().__init__(env, config, send, _nothing)
         self._established = True
 
 
@@ -81,10 +81,8 @@ class _Subscriber(_Open):
 
     __slots__ = ("_ends", "complete", "delivered_ns")
 
-    def __init__(
-        self, env: Clock, config: TcpConfig, send: Callable[[Packet], None], ends: list[int], number: int
-    ) -> None:
-        super().__init__(env, config, send, number)
+    def __init__(self, env: Clock, config: TcpConfig, send: Callable[[Packet], None], ends: list[int]) -> None:
+        super().__init__(env, config, send)
         self._ends = ends
         self.delivered_ns: list[int] = []
         self.complete = Event(env)

@@ -16,7 +16,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 from functools import partial
-from itertools import count
 from typing import NamedTuple
 
 from netsim.access_point import AccessPoint, deliver
@@ -100,8 +99,6 @@ class Station:
         Beacons listened to from sleep, up to the last `advance`.
     outstanding : int
         Requests sent whose replies are incomplete; kept by the browser.
-    connections : iterator of int
-        Gives every connection of this client a number of its own.
     intervals : array of int64
         Closed intervals awake: start, end, start, end, ... nanoseconds.
     polls : array of int64
@@ -129,7 +126,6 @@ class Station:
         self._transmitted_ns = 0  # when its own transmitter is idle
         self.air_up_ns = self.air_down_ns = self.lost = 0  # kept only where the links are shared
         self.outstanding = 0
-        self.connections = count()
         self.beacons = 0
         self.intervals = array("q")
         self.polls = array("q")

@@ -83,4 +83,4 @@ class Adviser:
 
 
 def _host(packet: Packet, endpoint: Endpoint, *, completes: bool, wanted: bool) -> HostFrame:
-    return HostFrame(endpoint, packet.flag != 0, packet.length, completes, wanted)
+    return HostFrame(endpoint.number, packet.flag != 0, packet.length, completes, wanted)
