@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import netsim
+import traces
+from netsim.policies.protocol import Plan
+from netsim.server import ServerDelay
+
+gymnasium = pytest.importorskip("gymnasium")
+environment = pytest.importorskip("netsim.environment")
+
+NAME = "lpsm/PowerSave-v0"
+PAGES = list(traces.generate(6, np.random.default_rng(5)))
+CONFIG = netsim.SimulationConfig(server_delay=ServerDelay.parse("exponential:0.3"))
+
+
+def made(**more):
+    return gymnasium.make(NAME, **{"pages": PAGES, "config": CONFIG, **more})
+
+
+def episode(env, choose, seed=3):
+    """Run one episode; return observations, rewards and the last info."""
+    seen, info = env.reset(seed=seed)
+    observations, rewards, over = [seen], [], False
+    while not over:
+        seen, reward, over, truncated, info = env.step(choose(seen))
+        assert not truncated
+        observations.append(seen)
+        rewards.append(reward)
+    return np.array(observations), np.array(rewards), info
+
+
+class Same:
+    """A policy of the simulator that does what an agent with a constant action does."""
+
+    spec, host_aware = "same", False
+
+    def __init__(self, awake_ms, beacons):
+        self.awake_ns, self.beacons = awake_ms * 1_000_000, beacons
+
+    def plan(self, view):
+        until = view.now_ns + self.awake_ns
+        return Plan(until, (until // 100_000_000 + self.beacons) * 100_000_000, True)
+
+
+def test_gymnasiums_own_checker_has_nothing_to_say():
+    from gymnasium.utils.env_checker import check_env
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        check_env(made().unwrapped)
+    assert not [str(one.message) for one in said]
+
+
+@pytest.mark.parametrize("action", [(0, 0), (0, 3), (2, 1), (4, 0)])
+def test_an_agent_that_always_does_the_same_is_the_policy_that_does(action):
+    env = made()
+    _, _, info = episode(env, lambda _: np.array(action))
+    seed = int(np.random.default_rng(np.random.PCG64(np.random.SeedSequence(3))).integers(2**31))
+    policy = Same(environment.AWAKE_MS[action[0]], environment.BEACONS[action[1]])
+    result = netsim.simulate(PAGES, policy, config=CONFIG, seed=seed, engine="packet")
+    assert info["energy_j"] == result.energy.total_j
+    assert info["latency_s"] == pytest.approx(result.latency_s.mean())
+    assert info["beacons"] == result.beacons
+
+
+@pytest.mark.parametrize("price", [0.0, 0.5, 20.0])
+@pytest.mark.parametrize("radio", ["thesis", "cc3235sf"])
+def test_rewards_add_up_to_energy_and_priced_waiting(price, radio):
+    config = netsim.SimulationConfig(server_delay=CONFIG.server_delay, radio=netsim.RadioConfig.named(radio))
+    rng = np.random.default_rng(0)
+    _, rewards, info = episode(made(price_w=price, config=config), lambda _: rng.integers(0, 8, size=2))
+    assert rewards.sum() == pytest.approx(-info["energy_j"] - price * info["latency_s"] * info["pages"], rel=1e-9)
+    assert (rewards <= 1e-9).all()
+
+
+def test_the_same_seed_and_actions_give_the_same_episode_and_another_seed_another():
+    def random(seed):
+        rng = np.random.default_rng(1)
+        return episode(made(pages=None), lambda _: rng.integers(0, 8, size=2), seed)
+
+    first, again, other = random(7), random(7), random(8)
+    assert np.array_equal(first[0], again[0])
+    assert np.array_equal(first[1], again[1])
+    assert first[2] == again[2] != other[2]
+
+
+def test_observations_lie_in_their_space_and_say_what_they_are_called():
+    env = made()
+    observations, _, _ = episode(env, lambda _: np.array([3, 1]))
+    assert all(row in env.observation_space for row in observations)
+    column = dict(zip(environment.FIELDS, observations.T, strict=True))
+    assert set(column["at_beacon"]) == {0.0, 1.0}
+    assert (column["buffered_bytes"][column["at_beacon"] == 0] == 0).all()
+    assert column["buffered_bytes"].max() > 1000
+    assert column["outstanding"].max() >= 1
+    assert (column["since_beacon_s"] < 0.1).all()
+    assert (column["since_beacon_s"][column["at_beacon"] == 1] == 0).all()
+
+
+def test_an_episode_left_early_leaves_nothing_running_behind():
+    env = made()
+    runs = []
+    for _ in range(3):
+        env.reset(seed=0)
+        env.step(np.array([0, 0]))
+        runs.append(env.unwrapped._run._run)
+    env.close()
+    assert all(run.dead for run in runs)
+
+
+def test_several_environments_do_not_disturb_each_other():
+    alone = episode(made(), lambda _: np.array([1, 1]))
+    first, second = made(), made(price_w=9.0)
+    seen = [[first.reset(seed=3)[0]], [second.reset(seed=3)[0]]]
+    over = False
+    while not over:
+        for env, rows in ((first, seen[0]), (second, seen[1])):
+            step = env.step(np.array([1, 1]))
+            rows.append(step[0])
+            over = step[2]
+    assert np.array_equal(seen[0], seen[1])
+    assert np.array_equal(seen[0], alone[0])
+
+
+def test_messages_are_pushed_in_an_episode_too():
+    env = made(pages=[], push=[traces.Message(0.35, 500)])
+    _, _, info = episode(env, lambda _: np.array([0, 1]))
+    assert info["pages"] == 0
+    assert info["elapsed_s"] == pytest.approx(0.4, abs=0.01)
+
+
+def test_what_is_wrong_in_a_run_is_told_to_who_steps():
+    env = made(pages=[traces.Page("a", 300, 1000), traces.Page("b", -1, 1000)])
+    with pytest.raises(ValueError, match="sizes must be at least"):
+        env.reset(seed=0)
+    with pytest.raises(ValueError, match="price_w must be at least 0"):
+        made(price_w=-1.0)
+    with pytest.raises(ValueError, match="begun with reset"):
+        made().unwrapped.step(np.array([0, 0]))
