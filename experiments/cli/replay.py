@@ -36,7 +36,7 @@ __all__ = ["replay"]
     "--gamma", type=float, default=1e-7, show_default=True, help="Price of a byte's waiting, per byte and ms."
 )
 @click.option("--energy", type=click.Choice(["1/T", "1/log T"]), default="1/T", show_default=True, help="Energy term.")
-@click.option("--rounding", type=int, default=100, show_default=True, help="Sleeps are multiples of this, ms.")
+@click.option("--rounding", type=int, default=10, show_default=True, help="Sleeps are multiples of this, ms.")
 @click.option("--horizon", type=int, default=27_000, show_default=True, help="Polls the switching rates are made for.")
 @click.option(
     "--max-idle", type=float, default=1000.0, show_default=True, help="Longer pauses are shortened to this, s."

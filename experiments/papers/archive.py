@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from experiments.figures.style import pictures
-from experiments.papers.registry import Experiment, Record, Setup, all_experiments
+from experiments.papers.claims import Record
+from experiments.papers.registry import Experiment, Setup, all_experiments
 from experiments.study.files import source_digest
 from experiments.study.run import run
 from experiments.study.store import Store

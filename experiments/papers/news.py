@@ -62,12 +62,14 @@ def sweep(
         ranks = setup.pick(topics[:smoke_topics], topics)
         return {
             f"topic {rank + 1}": {
-                "rank": rank, "cases": [list(case) for case in chosen], "seed": setup.seed,
-                "documents": setup.pick(1500, 0), "stand_in": setup.stand_in,
-                "folder": "" if setup.stand_in else str(setup.data),
+                "rank": rank,
+                "cases": [list(case) for case in chosen],
+                "seed": setup.seed,
+                "documents": setup.pick(1500, 0),
+                **setup.source(),
             }
             for rank in ranks
-        }  # fmt: skip
+        }
 
     return tasks
 
@@ -123,10 +125,8 @@ def counts(log: Any, y: NDArray[np.int8]) -> tuple[dict[str, int], list[dict[str
     width = min(WINDOW, len(y) // 5)
     step = width * STEP // WINDOW
     predicted, positive = log.prediction > 0, y > 0
-    columns = {
-        "tp": predicted & positive, "predicted": predicted, "positive": positive, "queried": log.queried,
-        "stored": log.stored,
-    }  # fmt: skip
+    columns = {"tp": predicted & positive, "predicted": predicted, "positive": positive}
+    columns |= {"queried": log.queried, "stored": log.stored}
     so_far = {name: np.concatenate([[0], np.cumsum(column)]) for name, column in columns.items()}
     total = {"rounds": len(y), **{name: int(sums[-1]) for name, sums in so_far.items()}}
     ends = sorted({*range(width, len(y) + 1, step), len(y)})

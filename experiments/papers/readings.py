@@ -1,16 +1,17 @@
 """What a record of samplers over news says: F-measures, choices made on other topics, comparisons at equal labels.
 
 What it models: counts of a record become F, precision, recall and label rate, a number a topic; topics
-are the replications of every interval, and compared samplers are paired over them.  A parameter that a claim needs
-chosen is chosen on the topics of the other half, those of odd rank for even ones and the other
-way round: what counts has not been tuned on.
+are the replications of every interval, and compared samplers are paired over them.  A selection takes one row a topic
+of the scores: at one value of a sampler's parameter, at a value chosen, or between two values at a label rate.  What
+has to be chosen is chosen on the topics of the other half, those of odd rank for even ones and the other way round:
+what counts has not been tuned on.
 With no true positive F is 0 if anything was positive or predicted so, and otherwise left out of means.
 What it leaves out: claims of one figure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,28 +19,47 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import panels
-from experiments.papers.registry import Record, Verdict
-from experiments.papers.verdicts import shown
-from experiments.study.compare import estimate
+from experiments.papers.claims import Beside, Measure, Record, named, steps_inside
 
 __all__ = [
-    "NAMES", "SAME", "SIGN", "TIE", "Pick", "ahead", "at_rate", "below_f", "cheapest_near", "chosen", "curves", "ends",
-    "mean_by_value", "measured", "of", "paired", "rate_near", "scored", "trade_off", "within",
-]  # fmt: skip
+    "NAMES",
+    "SAME",
+    "Pick",
+    "Select",
+    "at_rate",
+    "at_rates",
+    "below_f",
+    "cheapest_near",
+    "chosen",
+    "curves",
+    "ends",
+    "inside",
+    "mean_by_value",
+    "measured",
+    "most_f",
+    "of",
+    "paired",
+    "rate_near",
+    "scored",
+    "trade_off",
+]
 
-SAME = 0.02
+SAME = 0.02  # of F, mean paired difference: about the error of a topic's F with a few hundred positives
 NEAR = 0.01
-TIE = f"mean paired difference at least -{SAME}: about the error of a topic's F with a few hundred positives"
-SIGN = "whole 95 % interval of the paired difference over topics"
 NAMES = {
-    "sop": "2nd order, all labels", "perceptron": "Perceptron, all labels", "sop-ss": "2nd order",
-    "perceptron-ss": "1st order", "sop-fixed-bias": "2nd order, fixed bias",
+    "sop": "2nd order, all labels",
+    "perceptron": "Perceptron, all labels",
+    "sop-ss": "2nd order",
+    "perceptron-ss": "1st order",
+    "sop-fixed-bias": "2nd order, fixed bias",
+    "filter": "FILTER",
     "random-perceptron": "1st order, fixed bias",
-    "ss": "SS", "ssnci": "SSNCI", "ssmd": "SSMD", "ssnl": "SSNL", "sop-label-efficient": "SOLE",
-    "dkm-perceptron": "DKMPERC", "filter": "FILTER", "ffoat": "FFOAT", "fsoat": "FSOAT", "ffole": "FFOLE",
-    "fsole": "FSOLE",
-}  # fmt: skip
+    "sop-label-efficient": "SOLE",
+    "dkm-perceptron": "DKMPERC",
+    **{key: key.upper() for key in ("ss", "ssnci", "ssmd", "ssnl", "ffoat", "fsoat", "ffole", "fsole")},
+}
 Pick = Callable[[pd.DataFrame, pd.DataFrame], float]  # (means by value, all scores) of the other half -> value
+Select = Callable[[pd.DataFrame], pd.DataFrame]  # scores -> a row a topic, none where there is no such thing
 
 
 def measured(frame: pd.DataFrame) -> pd.DataFrame:
@@ -62,27 +82,58 @@ def scored(record: Record, table: str = "totals") -> pd.DataFrame:
     return rows.groupby(by, sort=False, as_index=False).mean(numeric_only=True).drop(columns="run")
 
 
-def of(scores: pd.DataFrame, key: str, value: float | None = None) -> pd.DataFrame:
-    """Return one sampler's rows by rank of the topic."""
-    own = scores[scores["key"] == key]
-    return (own if value is None else own[own["value"] == value]).set_index("rank").sort_index()
-
-
 def mean_by_value(scores: pd.DataFrame, key: str) -> pd.DataFrame:
     """Return means over topics, a row a value of the parameter."""
-    own = scores[scores["key"] == key]
-    return own.groupby("value").mean(numeric_only=True)
+    return scores[scores["key"] == key].groupby("value").mean(numeric_only=True)
 
 
-def chosen(scores: pd.DataFrame, key: str, pick: Pick) -> pd.DataFrame:
-    """Return one row a topic, at the value that `pick` takes on the topics of the other half."""
-    parts = []
-    for half in (0, 1):
-        others = scores[scores["rank"] % 2 != half]
-        value = pick(mean_by_value(others, key), others)
-        own = of(scores, key, value)
-        parts.append(own[own.index % 2 == half])
-    return pd.concat(parts).sort_index()
+# -- selections --------------------------------------------------------------------------------------------------
+
+
+def of(key: str, value: float | None = None) -> Select:
+    """Select a sampler's rows, at one value of its parameter if that is given."""
+
+    def select(scores: pd.DataFrame) -> pd.DataFrame:
+        own = scores[scores["key"] == key]
+        return (own if value is None else own[own["value"] == value]).set_index("rank").sort_index()
+
+    return select
+
+
+def chosen(key: str, pick: Pick) -> Select:
+    """Select a sampler at the value that `pick` takes on the topics of the other half."""
+
+    def select(scores: pd.DataFrame) -> pd.DataFrame:
+        parts = []
+        for half in (0, 1):
+            others = scores[scores["rank"] % 2 != half]
+            own = of(key, pick(mean_by_value(others, key), others))(scores)
+            parts.append(own[own.index % 2 == half])
+        return pd.concat(parts).sort_index()
+
+    return select
+
+
+def at_rate(key: str, rate: float) -> Select:
+    """Select a sampler where it asks for `rate` on the mean, between two of its values.
+
+    Interpolated in the logarithm of the mean rate; no row where no two values enclose the rate.
+    """
+
+    def select(scores: pd.DataFrame) -> pd.DataFrame:
+        means = mean_by_value(scores, key).sort_values("rate")
+        rates = means["rate"].to_numpy()
+        above = int(np.searchsorted(rates, rate))
+        if not 0 < above < len(rates):
+            return scores.iloc[:0]
+        share = float(np.log(rate / rates[above - 1]) / np.log(rates[above] / rates[above - 1]))
+        low, high = (
+            of(key, float(means.index[at]))(scores).select_dtypes("number").drop(columns="value")
+            for at in (above - 1, above)
+        )
+        return (1.0 - share) * low + share * high
+
+    return select
 
 
 def cheapest_near(reference: str) -> Pick:
@@ -91,6 +142,16 @@ def cheapest_near(reference: str) -> Pick:
     def pick(table: pd.DataFrame, others: pd.DataFrame) -> float:
         good = table[table["f"] >= mean_by_value(others, reference)["f"].iloc[0] - NEAR]
         best: Any = good["rate"].idxmin() if len(good) else table["f"].idxmax()
+        return float(best)
+
+    return pick
+
+
+def most_f(most_rate: float = 1.0) -> Pick:
+    """Take the value of best mean F, of those that ask for at most such a share of the labels."""
+
+    def pick(table: pd.DataFrame, _: pd.DataFrame) -> float:
+        best: Any = table.loc[table["rate"] <= most_rate, "f"].idxmax()
         return float(best)
 
     return pick
@@ -113,47 +174,41 @@ def below_f(target: Callable[[pd.DataFrame], float]) -> Pick:
     return pick
 
 
-def at_rate(scores: pd.DataFrame, key: str, rate: float, column: str = "f") -> pd.Series | None:
-    """Return a column by topic where the sampler asks for `rate` on the mean, between two of its values.
-
-    Interpolated in the logarithm of the mean rate; None where no two values enclose the rate.
-    """
-    means = mean_by_value(scores, key).sort_values("rate")
-    rates = means["rate"].to_numpy()
-    above = int(np.searchsorted(rates, rate))
-    if not 0 < above < len(rates):
-        return None
-    share = float(np.log(rate / rates[above - 1]) / np.log(rates[above] / rates[above - 1]))
-    low, high = (of(scores, key, float(means.index[at]))[column] for at in (above - 1, above))
-    found: pd.Series = (1.0 - share) * low + share * high
-    return found
+# -- measures ----------------------------------------------------------------------------------------------------
 
 
-def paired(ours: pd.Series, theirs: pd.Series) -> Any:
-    """Return the mean paired difference over topics with its interval."""
-    return estimate((ours - theirs).dropna().to_numpy())
+def paired(column: str, ours: Select, theirs: Select, *, percent: bool = False) -> Measure:
+    """Measure the difference of a column between two selections, topic by topic, beside both means and label rates."""
+    scale = 100.0 if percent else 1.0
+
+    def measure(record: Record) -> dict[str, Any]:
+        scores = scored(record)
+        rows = [ours(scores), theirs(scores)]
+        if not all(map(len, rows)):
+            return {}
+        difference = scale * (rows[0][column] - rows[1][column])
+        means = [f"{own[column].mean():.3g} with {100 * own['rate'].mean():.3g} % of the labels" for own in rows]
+        return {"": Beside(difference, f"({' against '.join(means)})")}
+
+    return measure
 
 
-def ahead(ours: pd.Series, theirs: pd.Series, more: str = "", digits: int = 3) -> Verdict:
-    """Hold that ours is larger: the whole interval of the paired difference over topics is above 0."""
-    found, difference = paired(ours, theirs), (ours - theirs).dropna()
-    behind = int((difference < 0).sum())
-    return Verdict(
-        f"{shown(found, digits)} ({ours.mean():.3f} against {theirs.mean():.3f}{more})",
-        found.mean - np.nan_to_num(found.half_width) > 0.0,
-        f"larger on {int((difference > 0).sum())} topics, smaller on {behind} of {len(difference)}, "
-        f"from {difference.min():+.3f} over {difference.median():+.3f} in the middle to {difference.max():+.3f}",
-    )
+def at_rates(column: str, ours: str, theirs: str, rates: Sequence[float]) -> Measure:
+    """Measure such differences where both samplers ask for each of these rates, as far as both reach it."""
+    return named({f"at {100 * rate:g} %": paired(column, at_rate(ours, rate), at_rate(theirs, rate)) for rate in rates})
 
 
-def within(ours: pd.Series, theirs: pd.Series, more: str = "", limit: float = SAME) -> Verdict:
-    """Hold that ours is not much lower: the mean paired difference is at least -limit."""
-    found, difference = paired(ours, theirs), (ours - theirs).dropna()
-    return Verdict(
-        f"{shown(found, 3)} ({ours.mean():.3f} against {theirs.mean():.3f}{more})", bool(found.mean >= -limit),
-        f"{int((difference < -limit).sum())} of {len(difference)} topics are further below, "
-        f"the worst by {-difference.min():.3f}",
-    )  # fmt: skip
+def inside(selections: Mapping[str, Select]) -> Measure:
+    """Measure how far inside its grid every chosen parameter lies, by the sampler's key."""
+
+    def measure(record: Record) -> dict[str, Any]:
+        scores = scored(record)
+        return {
+            NAMES[key]: steps_inside(select(scores)["value"], scores.loc[scores["key"] == key, "value"])
+            for key, select in selections.items()
+        }
+
+    return measure
 
 
 def ends(record: Record, column: str, selection: pd.DataFrame, key: str, *, first: bool = False) -> pd.Series:
@@ -168,17 +223,18 @@ def ends(record: Record, column: str, selection: pd.DataFrame, key: str, *, firs
 # -- pictures --------------------------------------------------------------------------------------------------
 
 
-def curves(record: Record, groups: Sequence[tuple[str, str, float | None]], columns: Mapping[str, str]) -> Figure:
+def curves(record: Record, groups: Iterable[tuple[str, str, float | None]], columns: Mapping[str, str]) -> Figure:
     """Draw means over topics of the windows: a panel a column, a line a (name, key, value)."""
     windows = scored(record, "windows")
     width = int(windows["rounds"].max())
     frames = []
+    lines = list(groups)
     for column, title in columns.items():
         rows = []
-        for name, key, value in groups:
+        for name, key, value in lines:
             own = windows[windows["key"] == key]
             own = own if value is None else own[np.isclose(own["value"], value)]
-            if column in ("rate",) and len(own) and bool((own["rate"] == 1.0).all()):
+            if column == "rate" and len(own) and bool((own["rate"] == 1.0).all()):
                 continue
             mean = own.groupby("t")[column].mean()
             rows += [{"group": name, "x": t, "y": y, "half_width": np.nan} for t, y in mean.items()]
@@ -194,6 +250,6 @@ def trade_off(scores: pd.DataFrame, keys: Sequence[str], references: Sequence[st
             rates.append(100.0 * row["rate"])
             rows.append({"group": NAMES[key], "x": 100.0 * row["rate"], "y": row["f"], "reference": False})
     for key in references:
-        level = float(of(scores, key)["f"].mean())
+        level = float(of(key)(scores)["f"].mean())
         rows += [{"group": NAMES[key], "x": x, "y": level, "reference": True} for x in (min(rates), max(rates))]
     return pd.DataFrame(rows).assign(half_width=np.nan)

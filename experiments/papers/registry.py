@@ -14,15 +14,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import pandas as pd
 from matplotlib.figure import Figure
 
-__all__ = ["PAPERS", "Claim", "Experiment", "Record", "Rows", "Setup", "Verdict", "all_experiments", "choose"]
+from experiments.papers.claims import Claim, Record, Verdict
+
+__all__ = ["PAPERS", "Experiment", "Rows", "Setup", "all_experiments", "choose"]
 
 Rows = dict[str, list[dict[str, Any]]]  # what a task returns: table -> rows, plain JSON data
-Record = Mapping[str, pd.DataFrame]  # table -> all rows
 
 PAPERS: Mapping[str, str] = {
     "worst-case": "Cesa-Bianchi, Gentile and Zaniboni 2004",
@@ -35,6 +35,7 @@ PAPERS: Mapping[str, str] = {
 _MODULES = (
     "thesis.sleep_times",
     "thesis.browsing",
+    "thesis.server_delay",
     "thesis.replayed",
     "thesis.active",
     "thesis.counterexample",
@@ -58,36 +59,6 @@ _MODULES = (
 )
 
 
-class Verdict(NamedTuple):
-    """What the record says of a claim: `ours` in words and numbers, whether it holds, and why not."""
-
-    ours: str
-    holds: bool
-    why_not: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """A statement of a paper that a record can refute.
-
-    Attributes
-    ----------
-    statement
-        What the paper says.
-    printed
-        The number or words it prints; empty where there are none.
-    check
-        The predicate on our record.
-    tolerance
-        When it counts as holding, and why so.
-    """
-
-    statement: str
-    check: Callable[[Record], Verdict]
-    tolerance: str
-    printed: str = ""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
     """What a sweep is made for: size ("smoke" or "full"), first seed, and the folder of data sets if there is one."""
@@ -107,6 +78,10 @@ class Setup:
     def pick(self, smoke: Any, full: Any) -> Any:
         """Return the value for this size."""
         return smoke if self.size == "smoke" else full
+
+    def source(self) -> dict[str, Any]:
+        """Return the columns of a task that say where its data are, or that something stands in."""
+        return {"stand_in": self.stand_in, "folder": "" if self.stand_in else str(self.data)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

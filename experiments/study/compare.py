@@ -21,13 +21,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from experiments.quantities import BASELINE, ENERGIES, LIMIT, PAGE_AWAKE, PER_PAGE, PSM
 from experiments.study.sweep import Frames
 
-__all__ = ["Comparison", "Estimate", "compare", "estimate", "page_slowdowns", "ratio", "reference_energies"]
+__all__ = [
+    "Comparison",
+    "Estimate",
+    "compare",
+    "estimate",
+    "linearised",
+    "page_slowdowns",
+    "ratio",
+    "reference_energies",
+]
 
 LEVEL = 0.95
 _RATIOS = {  # name -> (column, the policy it is divided by, whether the difference in percent is reported)
@@ -84,17 +93,24 @@ def estimate(values: ArrayLike) -> Estimate:
     return Estimate(mean, spread)
 
 
-def ratio(numerators: ArrayLike, denominators: ArrayLike) -> Estimate:
-    """Return the ratio of the means of paired replications, with a 95 % interval.
+def linearised(numerators: ArrayLike, denominators: ArrayLike) -> NDArray[np.float64]:
+    """Return a number a replication whose mean is the ratio of the means, and whose spread is that of the ratio.
 
-    The interval is Student's for the linearised ratio, with residuals (x - r y) / mean(y).  A mean of ratios would let
-    the shortest sessions, in which either energy is next to nothing, decide.
+    The ratio r plus its residuals, (x - r y) / mean(y).  A mean of ratios would let the shortest sessions, in which
+    either energy is next to nothing, decide.  Nothing is returned where the denominators have no positive mean.
     """
     x, y = np.asarray(numerators, dtype=float), np.asarray(denominators, dtype=float)
     if not y.size or not y.mean() > 0:
-        return Estimate(float("nan"), float("nan"))
-    value = float(x.mean() / y.mean())
-    return Estimate(value, estimate((x - value * y) / y.mean()).half_width)
+        return np.empty(0)
+    value = x.mean() / y.mean()
+    return np.asarray(value + (x - value * y) / y.mean())
+
+
+def ratio(numerators: ArrayLike, denominators: ArrayLike) -> Estimate:
+    """Return the ratio of the means of paired replications, with a 95 % Student interval (`linearised`)."""
+    x, y = np.asarray(numerators, dtype=float), np.asarray(denominators, dtype=float)
+    spread = estimate(linearised(x, y)).half_width
+    return Estimate(float(x.mean() / y.mean()) if y.size and y.mean() > 0 else float("nan"), spread)
 
 
 def page_slowdowns(pages: pd.DataFrame) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 The bytes of every reply are spread evenly over the 10 ms bins between its start and its end
 (`traces.arrivals`).  A client polls at its own times: it sleeps T_t, finds the I_t bytes that
 arrived meanwhile, charges every expert (2.35), and sleeps for the mean of the experts'
-times, rounded to the protocol's.  Two losses are told apart: the mixture loss (2.8), which the
+times, rounded to a bin.  Two losses are told apart: the mixture loss (2.8), which the
 bounds speak of and whose regret in a round is never negative against the best expert of that round, and
 the polling loss (2.34) at the time actually slept, which is what the thesis plots.
 What it leaves out: the reaction of the traffic to the delays, which the simulator models.
@@ -50,7 +50,7 @@ class ReplayConfig:
     energy : {"1/T", "1/log T"}
         Energy term of the loss.
     rounding_ms : int
-        Sleeps are multiples of this, itself a multiple of 10.
+        Sleeps are multiples of this, itself a multiple of 10, the width of the thesis' bins.
     horizon : int
         Polls for which the grid of switching rates is made.
     max_idle_s : float
@@ -60,7 +60,7 @@ class ReplayConfig:
     times_ms: tuple[float, ...] = tuple(100.0 * k for k in range(1, 11))
     gamma: float = 1e-7
     energy: str = "1/T"
-    rounding_ms: int = 100
+    rounding_ms: int = 10
     horizon: int = 27_000
     max_idle_s: float = 1000.0
 

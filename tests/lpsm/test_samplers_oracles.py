@@ -55,7 +55,8 @@ NORMALIZED = {
 }  # fmt: skip
 EVERY_ROUND = {"perceptron", "modified-perceptron", "sop", "ridge", "rls", "rls-all", "lasec", "shifting-perceptron"}
 CASES = [*PARAMETERS.items(), ("adaptive-sampler", {"lambda_": 40.0, "rho": 12.0, "mistake_driven": True}),
-         ("adaptive-sampler", {"lambda_": 1.0, "rho": 12.0, "bias": 0.2})]  # fmt: skip
+         ("adaptive-sampler", {"lambda_": 1.0, "rho": 12.0, "bias": 0.2}), ("ffoat", {"count_forced": True}),
+         ("fsoat", {"count_forced": True})]  # fmt: skip
 
 
 def a_stream(seed, rounds=T, d=D, noise=0.6):

@@ -191,7 +191,7 @@ def play(key, X, y, rng=None, normalize=False, **q):
                 streak = 0 if wrong else streak + 1
                 if streak == q["R"]:
                     s, streak = s / 2, 0
-            if key in ("ffoat", "fsoat") and label == -1:
+            if key in ("ffoat", "fsoat") and label == -1 and (m >= 0 or q.get("count_forced")):
                 false_positives += 1
             if stores:
                 S.add(x, label)

@@ -10,7 +10,6 @@ What it leaves out: any tuning.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,10 @@ from scipy.stats import spearmanr
 
 from experiments.figures.papers import panels
 from experiments.papers import readings as read
+from experiments.papers.claims import Beside, Claim, Measure, Record
 from experiments.papers.news import ABOVE_20, NEWS, Case, question, run_cases, sweep
-from experiments.papers.registry import Claim, Experiment, Record, Rows, Verdict
+from experiments.papers.predicates import at_least, at_most, between, both
+from experiments.papers.registry import Experiment, Rows
 
 __all__ = ["EXPERIMENTS"]
 
@@ -43,75 +44,59 @@ def with_difficulty(task: dict[str, Any]) -> Rows:
 
 
 def _by_topic(record: Record, value: float = AT) -> pd.DataFrame:
-    rows = read.of(read.scored(record), "ssmd", value)
-    if "norms" in record:
-        rows = rows.join(record["norms"].set_index("rank")["norm"])
-    return rows
+    rows = read.of("ssmd", value)(read.scored(record))
+    return rows.join(record["norms"].set_index("rank")["norm"]) if "norms" in record else rows
 
 
-def _rank_correlation(record: Record, one: str, other: str) -> tuple[float, float, str]:
-    """Spearman's rho at K = .003 with its p-value, and rho at the other values in words."""
-    found = {}
-    for value in sorted(set(record["totals"]["value"])):
-        rows = _by_topic(record, value)[[one, other]].dropna()
-        found[value] = spearmanr(rows[one], rows[other])
-    words = ", ".join(f"{result.statistic:+.2f} at K = {value:g}" for value, result in found.items())
-    return float(found[AT].statistic), float(found[AT].pvalue), f"rank correlation {words}"
+def _rank_correlation(one: str, other: str) -> Measure:
+    """Spearman's rho over topics at K = .003, beside that at the other values."""
+
+    def measure(record: Record) -> dict[str, Any]:
+        found = {}
+        for value in sorted(set(record["totals"]["value"])):
+            rows = _by_topic(record, value)[[one, other]].dropna()
+            found[value] = spearmanr(rows[one], rows[other])
+        others = ", ".join(f"{rho.statistic:+.2f} at K = {value:g}" for value, rho in found.items() if value != AT)
+        return {"rank correlation": Beside(found[AT].statistic, f"(p = {found[AT].pvalue:.1g}; {others})")}
+
+    return measure
 
 
-def _correlated(one: str, other: str, sign: int, least: float = 0.0) -> Any:
-    def check(record: Record) -> Verdict:
-        rho, p, words = _rank_correlation(record, one, other)
-        return Verdict(
-            f"{words}; p = {p:.1g} over {len(_by_topic(record))} topics", sign * rho > least and p < 0.01, words
-        )
+def _p_value(one: str, other: str) -> Measure:
+    def measure(record: Record) -> dict[str, Any]:
+        rows = _by_topic(record)[[one, other]].dropna()
+        return {"p": float(spearmanr(rows[one], rows[other]).pvalue)}
 
-    return check
+    return measure
 
 
-def _alike_where_norms_are(record: Record) -> Verdict:
+def _factor_between_alike(record: Record) -> dict[str, Any]:
+    """Median factor between what is stored of two topics whose norms are within 10 % and positives twofold apart."""
     rows = _by_topic(record)
-    pairs = [
-        (a, b)
-        for a, b in combinations(rows.to_dict("records"), 2)
-        if abs(np.log(a["norm"] / b["norm"])) <= 0.1 and abs(np.log(a["positive"] / b["positive"])) >= np.log(2.0)
-    ]
-    every = [abs(np.log(a["stored"] / b["stored"])) for a, b in combinations(rows.to_dict("records"), 2)]
-    if not pairs:
-        return Verdict("no two topics of like norm differ twofold in positives", False, "no pair to compare")
-    ratios = np.exp([abs(np.log(a["stored"] / b["stored"])) for a, b in pairs])
-    return Verdict(
-        f"stored examples differ by a factor of {np.median(ratios):.2f} (median of {len(pairs)} pairs; "
-        f"{np.exp(np.median(every)):.2f} over all pairs)",
-        bool(np.median(ratios) <= 1.25),
-        f"a quarter of these pairs differ by more than {np.quantile(ratios, 0.75):.2f}",
-    )  # fmt: skip
+    norms, positives, stored = (rows[name].to_numpy(dtype=float) for name in ("norm", "positive", "stored"))
+    one, other = np.triu_indices(len(rows), 1)
+
+    def factor(values: Any) -> Any:
+        return np.maximum(values[one], values[other]) / np.minimum(values[one], values[other])
+
+    alike = (factor(norms) <= np.exp(0.1)) & (factor(positives) >= 2.0)
+    if not alike.any():
+        return {}
+    ratios = factor(stored)[alike]
+    words = f"({len(ratios)} pairs; a quarter of them differ by more than {np.quantile(ratios, 0.75):.2f})"
+    return {"": Beside(np.median(ratios), words)}
 
 
-def _independent_of_positives(record: Record) -> Verdict:
-    rho, p, words = _rank_correlation(record, "f", "positive")
-    rows = _by_topic(record).sort_values("positive")
-    third = len(rows) // 3
-    rare, common = float(rows["f"].iloc[:third].mean()), float(rows["f"].iloc[-third:].mean())
-    return Verdict(
-        f"{words} (p = {p:.1g}); F {rare:.3f} on the rarest third, {common:.3f} on the most frequent",
-        abs(rho) <= 0.3, f"the rarest third has {rows['positive'].iloc[:third].mean():.0f} positives on the mean and "
-        f"recall {rows['recall'].iloc[:third].mean():.2f}, the most frequent recall "
-        f"{rows['recall'].iloc[-third:].mean():.2f}",
-    )  # fmt: skip
+def _thirds(column: str) -> Any:
+    """Say the means of a column on the rarest third of the topics, and on the most frequent."""
 
+    def why(record: Record) -> str:
+        rows = _by_topic(record).sort_values("positive")
+        third = len(rows) // 3
+        means = {name: own[column].mean() for name, own in (("rarest", rows[:third]), ("most frequent", rows[-third:]))}
+        return f"{column} " + ", ".join(f"{value:.3f} on the {name} third" for name, value in means.items())
 
-def _more_labels_on_rare(record: Record) -> Verdict:
-    rho, p, words = _rank_correlation(record, "rate", "positive")
-    rows = _by_topic(record).sort_values("positive")
-    third = len(rows) // 3
-    rare, common = 100 * rows["rate"].iloc[:third].mean(), 100 * rows["rate"].iloc[-third:].mean()
-    seen = rows.assign(each=rows["queried"] / rows["positive"])["each"]
-    return Verdict(
-        f"{words} (p = {p:.1g}); {rare:.1f} % of the labels on the rarest third, {common:.1f} % on the most frequent",
-        rho < 0.0 and p < 0.01, f"it asks for {seen.iloc[:third].median():.1f} labels a positive example on the rarest "
-        f"third, {seen.iloc[-third:].median():.1f} on the most frequent",
-    )  # fmt: skip
+    return why
 
 
 def _points(x: Any, y: Any) -> pd.DataFrame:
@@ -134,37 +119,57 @@ def _draw_8(record: Record) -> Mapping[str, Figure]:
 
 EXPERIMENTS = (
     Experiment(
-        name="adaptive/fig-7", claim="stored examples against the difficulty of each topic", time="2 min",
-        sweep=sweep(CASES, topics=ABOVE_20, smoke_topics=10), run=with_difficulty,
+        name="adaptive/fig-7",
+        claim="stored examples against the difficulty of each topic",
+        time="2 min",
+        sweep=sweep(CASES, topics=ABOVE_20, smoke_topics=10),
+        run=with_difficulty,
         claims=(
             Claim(
-                statement="SSMD stores more on topics that are more difficult", printed="clearly",
-                check=_correlated("stored", "norm", 1, 0.5),
-                tolerance="rank correlation over topics of at least .5 with the norm of the SVM, p < .01",
+                "SSMD stores more on topics that are more difficult",
+                both(
+                    at_least(_rank_correlation("stored", "norm"), 0.5, open=True),
+                    at_most(_p_value("stored", "norm"), 0.01, open=True),
+                ),
+                "clearly",
+                "rank correlation over topics with the norm of the SVM",
             ),
             Claim(
-                statement="topics of nearly the same norm are stored alike even if their positives are not as many",
-                printed="similar", check=_alike_where_norms_are,
-                tolerance="norms within 10 %, positives twofold apart; median factor between stored at most 1.25",
+                "topics of nearly the same norm are stored alike even if their positives are not as many",
+                at_most(_factor_between_alike, 1.25),
+                "similar",
+                "norms within 10 %, positives twofold apart; median factor between stored",
             ),
         ),
-        figures=_draw_7, **NEWS,
+        figures=_draw_7,
+        **NEWS,
     ),
     Experiment(
-        name="adaptive/fig-8", claim="F-measure and label rate of each topic against its frequency", time="1 min",
-        sweep=sweep(CASES, topics=ABOVE_20, smoke_topics=10), run=run_cases,
+        name="adaptive/fig-8",
+        claim="F-measure and label rate of each topic against its frequency",
+        time="1 min",
+        sweep=sweep(CASES, topics=ABOVE_20, smoke_topics=10),
+        run=run_cases,
         claims=(
             Claim(
-                statement="the F-measure is fairly independent of the number of positive examples",
-                printed="fairly independent", check=_independent_of_positives,
-                tolerance="rank correlation over topics at most .3 either way",
+                "the F-measure is fairly independent of the number of positive examples",
+                between(_rank_correlation("f", "positive"), -0.3, 0.3),
+                "fairly independent",
+                "rank correlation over topics",
+                why=_thirds("recall"),
             ),
             Claim(
-                statement="this costs more and more labels: SSMD asks for a larger fraction on infrequent topics",
-                printed="many more labels", check=_more_labels_on_rare,
-                tolerance="negative rank correlation of label rate and positives over topics, p < .01",
+                "this costs more and more labels: SSMD asks for a larger fraction on infrequent topics",
+                both(
+                    at_most(_rank_correlation("rate", "positive"), 0.0, open=True),
+                    at_most(_p_value("rate", "positive"), 0.01, open=True),
+                ),
+                "many more labels",
+                "rank correlation over topics",
+                why=_thirds("rate"),
             ),
         ),
-        figures=_draw_8, **NEWS,
+        figures=_draw_8,
+        **NEWS,
     ),
-)  # fmt: skip
+)

@@ -1,4 +1,4 @@
-"""Energy at equal slowdown: fronts of policies, seed by seed, and claims made of them.
+"""Energy at equal slowdown: fronts of policies, seed by seed, and measures made of them.
 
 What it models: a family of policies (BSD over its p, static PSM over its period) is a front: for each seed,
 the points of the family that no other point of it beats on both axes, joined by straight lines.  A policy is held
@@ -10,31 +10,38 @@ What it leaves out: which claims are made (`papers.ours.lpsm2`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from experiments.papers.registry import Claim, Record, Verdict
-from experiments.papers.verdicts import pivot, shown
-from experiments.study.compare import Estimate, estimate, ratio
+from experiments.papers.claims import Beside, Claim, Measure, Record, wide
+from experiments.papers.predicates import at_least, at_most
+from experiments.study.compare import estimate, linearised
 
 __all__ = [
-    "at_equal", "at_most", "compared", "energies", "equal_energy", "front_frame", "saving", "saving_claim", "upper",
+    "at_equal",
+    "energies",
+    "equal_energy",
+    "front_frame",
+    "limited",
+    "mean_of",
+    "saving",
+    "saving_claim",
+    "spared",
     "values",
-]  # fmt: skip
+]
 
 Floats = NDArray[np.float64]
 
 
-def values(record: Record, traffic: str, column: str, policies: Sequence[str]) -> dict[str, Floats]:
-    """Return a column of each policy over the replications of one kind of traffic, in the same order."""
-    runs = record["runs"]
-    return pivot(runs[(runs["traffic"] == traffic) & runs["policy"].isin(policies)], column, policies)
+def values(record: Record, traffic: str, column: str, policies: Sequence[str]) -> pd.DataFrame:
+    """Return a column of each policy over the replications of one kind of traffic, a row a replication."""
+    return wide(record, "runs", column, traffic=traffic)[list(policies)].astype(float)
 
 
-def energies(record: Record, traffic: str, policies: Sequence[str]) -> dict[str, Floats]:
+def energies(record: Record, traffic: str, policies: Sequence[str]) -> pd.DataFrame:
     """Return the joules of whole runs."""
     return values(record, traffic, "total_j", policies)
 
@@ -65,58 +72,52 @@ def equal_energy(x: Floats, y: Floats, at: float) -> float:
 
 def at_equal(record: Record, traffic: str, policy: str, family: Sequence[str], column: str = "slowdown_mean") -> Floats:
     """Return, replication by replication, the joules of a family at the slowdown (or delay) of a policy."""
-    joules, x = energies(record, traffic, family), values(record, traffic, column, [policy, *family])
-    table_x, table_y = (np.array([found[member] for member in family]) for found in (x, joules))
-    return np.array([equal_energy(table_x[:, k], table_y[:, k], at) for k, at in enumerate(x[policy])])
+    joules, x = (values(record, traffic, what, family).to_numpy() for what in ("total_j", column))
+    own = values(record, traffic, column, [policy])[policy]
+    return np.array([equal_energy(across, up, at) for across, up, at in zip(x, joules, own, strict=True)])
 
 
-def saving(own: Floats, other: Floats) -> Estimate:
-    """Return by how many percent `own` is below `other`, paired, with a 95 % interval."""
-    found = ratio(own, other)
-    return Estimate(100 * (1 - found.mean), 100 * found.half_width)
+def saving(own: Any, other: Any) -> Floats:
+    """Return by how many percent `own` is below `other`, a number a replication."""
+    return 100 * (1 - linearised(own, other))
 
 
-def upper(found: Estimate) -> float:
-    """Return the upper end of the interval, the mean where there is none."""
-    return found.mean + (found.half_width if isfinite(found.half_width) else 0.0)
+def mean_of(traffic: str, column: str, policies: Sequence[str]) -> Measure:
+    """Measure a column of some policies, by policy."""
+
+    def measure(record: Record) -> dict[str, Any]:
+        found = values(record, traffic, column, policies)
+        return {"" if len(policies) == 1 else policy: found[policy] for policy in policies}
+
+    return measure
 
 
-def at_most(traffic: str, policy: str, column: str, limit: float, what: str) -> Claim:
-    """Claim that the mean over replications is at most a limit."""
+def spared(traffic: str, policy: str, family: Sequence[str], column: str = "slowdown_mean") -> Measure:
+    """Measure by how many percent a policy is below a family at its own slowdown (or delay)."""
 
-    def check(record: Record) -> Verdict:
-        found = estimate(values(record, traffic, column, [policy])[policy])
-        return Verdict(shown(found, 3), found.mean <= limit, f"the mean is {found.mean - limit:.3f} above")
-
-    return Claim(
-        statement=f"{traffic}: {what} of {policy} is at most {limit:g}", check=check, printed=f"{limit:g}",
-        tolerance="mean over seeds; the interval is 95 %",
-    )  # fmt: skip
-
-
-def saving_claim(
-    traffic: str, policy: str, family: Sequence[str], name: str, least_percent: float, column: str = "slowdown_mean"
-) -> Claim:
-    """Claim that a policy needs so many percent less than a family at its own slowdown."""
-
-    def check(record: Record) -> Verdict:
-        found = saving(energies(record, traffic, [policy])[policy], at_equal(record, traffic, policy, family, column))
+    def measure(record: Record) -> dict[str, Any]:
+        own = values(record, traffic, "total_j", [policy])[policy]
         slow = estimate(values(record, traffic, column, [policy])[policy])
-        why = f"it is {shown(found, 1, ' %')} below {name} at a {_WHAT[column]} of {slow.mean:.3f}"
-        return Verdict(f"{shown(found, 1, ' %')} at {slow.mean:.3f}", found.mean >= least_percent, why)
+        below = saving(own, at_equal(record, traffic, policy, family, column))
+        return {"": Beside(below, f"below at {slow.mean:.3f}")}
 
+    return measure
+
+
+def limited(traffic: str, policy: str, limit: float) -> Claim:
+    """Claim that the mean slowdown over replications is at most a limit."""
+    statement = f"{traffic}: the mean slowdown of {policy} is at most {limit:g}"
+    return Claim(statement, at_most(mean_of(traffic, "slowdown_mean", [policy]), limit), f"{limit:g}")
+
+
+def saving_claim(traffic: str, policy: str, family: Sequence[str], name: str, least_percent: float) -> Claim:
+    """Claim that a policy needs so many percent less than a family at its own slowdown."""
     return Claim(
-        statement=f"{traffic}: {policy} uses at least {least_percent:g} % less energy than {name} of equal "
-        + _WHAT[column],
-        check=check, printed=f"{least_percent:g} %",
-        tolerance=f"mean over seeds; {name} is interpolated seed by seed at the policy's own {_WHAT[column]}",
-    )  # fmt: skip
-
-
-def compared(record: Record, traffic: str, policy: str, others: Sequence[str]) -> dict[str, Estimate]:
-    """Return by how many percent a policy is below each of others, whatever their slowdown."""
-    joules = energies(record, traffic, [policy, *others])
-    return {other: saving(joules[policy], joules[other]) for other in others}
+        f"{traffic}: {policy} uses at least {least_percent:g} % less energy than {name} of equal slowdown",
+        at_least(spared(traffic, policy, family), least_percent, unit=" %"),
+        f"{least_percent:g} %",
+        f"{name} is interpolated seed by seed at the policy's own slowdown",
+    )
 
 
 def front_frame(
@@ -148,6 +149,3 @@ def front_frame(
             if at <= most[0] and found.mean <= most[1]:
                 rows.append({"group": name, "x": found.mean, "y": at, "x_half_width": found.half_width})
     return pd.DataFrame(rows, columns=["group", "x", "y", "x_half_width"])
-
-
-_WHAT = {"slowdown_mean": "slowdown", "added_s_mean": "added delay"}

@@ -23,10 +23,11 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from experiments.figures.papers import panels
-from experiments.papers.ours.lpsm2_fronts import at_equal, energies, front_frame, saving, upper, values
+from experiments.papers.claims import Beside, Claim, Measure, Record
+from experiments.papers.ours.lpsm2_fronts import at_equal, energies, front_frame, saving, values
 from experiments.papers.ours.lpsm2_runs import BLOCK, HOST_AWARE, World, blocks, measure, seeds_of, world_of
-from experiments.papers.registry import Claim, Experiment, Record, Rows, Setup, Verdict
-from experiments.papers.verdicts import shown
+from experiments.papers.predicates import above, at_most, below, beside, each, reaching
+from experiments.papers.registry import Experiment, Rows, Setup
 from experiments.study.compare import estimate
 from lpsm import LearnAlpha, alpha_grid, hindsight
 from lpsm.bounds.experts import fixed_share_partition_loss
@@ -96,10 +97,8 @@ def regrets(record: Sequence[Round]) -> list[dict[str, Any]]:
         excess = past.costs - least[:, None]  # what every schedule pays shifts all losses alike
         mixture = LearnAlpha(n_experts=n, alphas=grid).run(excess, weights=False).loss.sum()
         curve = hindsight.partition_curve(excess, min(max(SEGMENTS), t))
-        row = {
-            "context": context, "rounds": t, "own": past.paid_j, "mixture": float(mixture + least.sum()),
-            "least": float(least.sum()),
-        }  # fmt: skip
+        row: dict[str, Any] = {"context": context, "rounds": t, "own": past.paid_j}
+        row |= {"mixture": float(mixture + least.sum()), "least": float(least.sum())}
         for k in SEGMENTS:
             best = float(curve[min(k, t) - 1] + least.sum())
             worst = [fixed_share_partition_loss(best, min(k, t), t, n, alpha) for alpha in grid]
@@ -131,18 +130,14 @@ def learn(task: dict[str, Any]) -> Rows:
     base = world.browse("none")
     own, record = _recorded(world)
     results = [own, *(world.browse(policy) for policy in WIDE if policy != OWN), world.browse("lpsm2-link:1.05")]
-    sources = {
-        HINDSIGHT: record, SAME: _trained(task["traffic"], task["seconds"]),
-        ELSEWHERE: _trained("web-instant", task["seconds"]),
-    }  # fmt: skip
+    sources = {HINDSIGHT: record, SAME: _trained(task["traffic"], task["seconds"])}
+    sources[ELSEWHERE] = _trained("web-instant", task["seconds"])
     for kind, rounds in sources.items():
         for name, price in zip(fixed(kind), PRICES_W, strict=True):
             results.append(world.browse(fixed_schedules(best_schedules(rounds, price), name)))
     bare = world.browse(Lpsm2(Lpsm2Config(prior=False), spec="without the first round"))
-    curves = [
-        {**common, "policy": result.policy, **row} for result in (own, bare, results[len(WIDE)])
-        for row in blocks(result, base)
-    ]  # fmt: skip
+    drawn = (own, bare, results[len(WIDE)])
+    curves = [{**common, "policy": result.policy, **row} for result in drawn for row in blocks(result, base)]
     return {
         "runs": [{**common, "policy": result.policy, **measure(result, base, world)} for result in results],
         "regrets": [{**common, **row} for row in regrets(record)],
@@ -162,8 +157,8 @@ def browse_parts(task: dict[str, Any]) -> Rows:
         }
         found = []
     else:
-        changed = {name: {"sample_seed": task["seed"]} if "sample_seed" in change else dict(change)
-                   for name, change in PARTS.items()}  # fmt: skip
+        changed = {name: dict(change) for name, change in PARTS.items()}
+        changed["with schedules drawn by weight"] = {"sample_seed": task["seed"]}
         found = [world.browse(policy) for policy in WIDE]
     found += [world.browse(Lpsm2(Lpsm2Config(**change), spec=name)) for name, change in changed.items()]
     common = {"traffic": task["traffic"], "replication": f"seed-{task['seed']}"}
@@ -191,19 +186,15 @@ def _tasks(setup: Setup, traffics: Sequence[str]) -> dict[str, dict[str, Any]]:
 # -- what a record says ---------------------------------------------------------------------------------------------
 
 
-def _against_fixed(traffic: str, kind: str, least_percent: float, statement: str) -> Claim:
-    def check(record: Record) -> Verdict:
-        found = saving(energies(record, traffic, [OWN])[OWN], at_equal(record, traffic, OWN, fixed(kind)))
-        slow = estimate(values(record, traffic, "slowdown_mean", [OWN])[OWN])
-        fastest = min(found.mean() for found in values(record, traffic, "slowdown_mean", fixed(kind)).values())
-        words = f"{shown(found, 1, ' %')} below at {slow.mean:.3f}; the fastest of the others is at {fastest:.3f}"
-        return Verdict(words, upper(found) >= least_percent, words)
+def _below_schedules(traffic: str, kind: str) -> Measure:
+    """By how many percent LPSM2 is below fixed schedules of a kind at its own slowdown."""
 
-    return Claim(
-        statement=f"{traffic}: {statement}", check=check,
-        tolerance="energy at equal slowdown, interpolated between the prices of a second, seed by seed; fails if the "
-        "whole 95 % interval lies beyond",
-    )  # fmt: skip
+    def measure(record: Record) -> dict[str, Any]:
+        found = saving(energies(record, traffic, [OWN])[OWN], at_equal(record, traffic, OWN, fixed(kind)))
+        slow, fastest = (values(record, traffic, "slowdown_mean", one).mean().min() for one in ([OWN], fixed(kind)))
+        return {"": Beside(found, f"below at {slow:.3f}; the fastest of the others is at {fastest:.3f}")}
+
+    return measure
 
 
 def _regret(record: Record, traffic: str) -> pd.DataFrame:
@@ -213,82 +204,71 @@ def _regret(record: Record, traffic: str) -> pd.DataFrame:
     return rows[rows["traffic"] == traffic].groupby("replication", sort=True)[numbers].sum()
 
 
-def _within_bound(record: Record) -> Verdict:
+def _over_bound(record: Record) -> dict[str, Any]:
+    """Loss of the mixture over what the bound allows, every context, by the number of schedules in turn."""
     rows = record["regrets"]
-    ratios = {k: (rows["mixture"] / rows[f"bound_{k}"]).max() for k in SEGMENTS}
-    pages = {traffic: _regret(record, traffic) for traffic in dict.fromkeys(rows["traffic"])}
-    found = {
-        traffic: [(table[column] - table["best_1"]).mean() for column in ("mixture", "bound_1")]
-        for traffic, table in pages.items()
-    }
-    words = ", ".join(f"{traffic}: {regret:.1f} J of {bound:.1f}" for traffic, (regret, bound) in found.items())
-    return Verdict(f"regret against the best fixed schedules, {words}", max(ratios.values()) <= 1.0 + 1e-9, str(ratios))
+    regrets = {traffic: _regret(record, traffic) for traffic in dict.fromkeys(rows["traffic"])}
+    words = ", ".join(
+        "{} {:.1f} J of {:.1f}".format(
+            traffic, *((table[one] - table["best_1"]).mean() for one in ("mixture", "bound_1"))
+        )
+        for traffic, table in regrets.items()
+    )
+    found: dict[str, Any] = {f"k = {k}:": rows["mixture"] / rows[f"bound_{k}"] for k in SEGMENTS}
+    return {**found, "k = 1:": Beside(found["k = 1:"], f"(regret {words})")}
 
 
-def _own_regret(traffic: str) -> Claim:
-    def check(record: Record) -> Verdict:
+def _own_regret(traffic: str, *segments: int) -> Measure:
+    """What the schedules followed lose above the best k of every context in turn, percent."""
+
+    def measure(record: Record) -> dict[str, Any]:
         table = _regret(record, traffic)
-        found = {k: estimate(100 * (table["own"] / table[f"best_{k}"] - 1)) for k in SEGMENTS}
-        words = ", ".join(f"k = {k}: {shown(one, 1, ' %')}" for k, one in found.items())
-        return Verdict(f"above the best k schedules a context, {words}", upper(found[1]) <= 0.0, words)
+        return {f"k = {k}:": 100 * (table["own"] / table[f"best_{k}"] - 1) for k in segments}
 
-    return Claim(
-        statement=f"{traffic}: the schedules followed lose no more than the best fixed one of every context",
-        check=check,
-        tolerance="losses at the prices of the moment, per seed; whole 95 % interval at k = 1; other k for information",
-    )  # fmt: skip
+    return measure
 
 
-def _early(traffic: str) -> Claim:
-    def check(record: Record) -> Verdict:
+def _slowed_early(traffic: str) -> Measure:
+    """Slowdown of the first ten pages, beside that of the others."""
+
+    def measure(record: Record) -> dict[str, Any]:
         rows = record["curves"]
         own = rows[(rows["traffic"] == traffic) & (rows["policy"] == OWN)]
-        found = {
-            when: estimate(own[chosen].groupby("replication")["slowdown"].mean())
-            for when, chosen in (("first ten pages", own["first_page"] == 0), ("others", own["first_page"] > 0))
-        }
-        words = ", ".join(f"{when} {shown(one, 3)}" for when, one in found.items())
-        return Verdict(words, found["first ten pages"].mean <= 1.1, words)
+        parts = (own[own["first_page"] == 0], own[own["first_page"] > 0])
+        first, others = (part.groupby("replication")["slowdown"].mean() for part in parts)
+        return {"": Beside(first, f"(others {others.mean():.3f})")}
 
-    return Claim(
-        statement=f"{traffic}: the first ten pages are slowed down by no more than a tenth", check=check, printed="1.1",
-        tolerance="mean over seeds; ours",
-    )  # fmt: skip
+    return measure
 
 
-def _part(traffic: str, part: str) -> Claim:
-    def check(record: Record) -> Verdict:
+def _spared_by_whole(traffic: str, part: str) -> Measure:
+    """By how many percent the whole is below what is left without a part, at the latter's slowdown."""
+
+    def measure(record: Record) -> dict[str, Any]:
         found = saving(at_equal(record, traffic, part, WIDE), energies(record, traffic, [part])[part])
-        slow = values(record, traffic, "slowdown_mean", [part, OWN])
-        words = f"{shown(found, 1, ' %')} at {slow[part].mean():.3f} (whole: {slow[OWN].mean():.3f} when 1.05 is asked)"
-        return Verdict(words, found.mean - found.half_width > 0, words)
+        slow = values(record, traffic, "slowdown_mean", [part, OWN]).mean()
+        return {"": Beside(found, f"at {slow[part]:.3f} (whole: {slow[OWN]:.3f} when 1.05 is asked)")}
 
-    return Claim(
-        statement=f"{traffic}: the whole uses less energy than LPSM2 {part}, at its slowdown", check=check,
-        tolerance="the whole, at five slowdowns asked for, interpolated seed by seed; whole 95 % interval",
-    )  # fmt: skip
+    return measure
 
 
-def _push_part(part: str) -> Claim:
-    def check(record: Record) -> Verdict:
+def _waits_less(part: str) -> Measure:
+    """How much longer messages wait without a part, ms, at each delay asked for, beside what that costs."""
+
+    def measure(record: Record) -> dict[str, Any]:
         names = [f"{name} {ms} ms" for ms in DELAYS_MS for name in ("whole", part)]
-        delays, joules = values(record, BURSTY, "added_s_mean", names), energies(record, BURSTY, names)
-        words, holds = [], True
+        delays, joules = 1000 * values(record, BURSTY, "added_s_mean", names), energies(record, BURSTY, names)
+        found = {}
         for ms in DELAYS_MS:
             whole, without = (f"{name} {ms} ms" for name in ("whole", part))
-            found = estimate(1000 * (delays[without] - delays[whole]))
-            holds = holds and upper(found) >= 0.0
-            cost = saving(joules[without], joules[whole])
-            words.append(
-                f"{ms} ms: {1000 * delays[whole].mean():.0f} whole, {1000 * delays[without].mean():.0f} {part} "
-                f"(energy {shown(cost, 1, ' %')} below)"
+            cost = saving(joules[without], joules[whole]).mean()
+            words = (
+                f"({delays[whole].mean():.0f} ms whole, {delays[without].mean():.0f} {part}, energy {cost:.1f} % below)"
             )
-        return Verdict("; ".join(words), holds, "; ".join(words))
+            found[f"{ms} ms:"] = Beside(delays[without] - delays[whole], words)
+        return found
 
-    return Claim(
-        statement=f"{BURSTY}: messages wait no longer than they do {part}", check=check,
-        tolerance="mean added delay at each of four delays asked for; fails if a whole 95 % interval is against it",
-    )  # fmt: skip
+    return measure
 
 
 def _draw_learning(record: Record) -> Mapping[str, Figure]:
@@ -320,36 +300,80 @@ def _draw_parts(record: Record) -> Mapping[str, Figure]:
     return {"lpsm2-parts": panels(fronts, x="energy over the limit", y="mean slowdown of a page")}
 
 
+_AGAINST = (
+    (HINDSIGHT, -2.0, "at most 2 % above the best fixed schedules in hindsight"),
+    (SAME, 0.0, "not above fixed schedules chosen on other seeds of the same traffic"),
+    (ELSEWHERE, 0.0, "not above fixed schedules chosen on instant servers"),
+)
+
 EXPERIMENTS = (
     Experiment(
-        name="ours/lpsm2-learning", claim="what of LPSM2 is information and what is learning", time="3 min",
-        sweep=_sweep, run=learn,
+        name="ours/lpsm2-learning",
+        claim="what of LPSM2 is information and what is learning",
+        time="3 min",
+        sweep=_sweep,
+        run=learn,
         claims=(
             Claim(
-                statement="the mixture's regret is below Learn-alpha's bound in every context", check=_within_bound,
-                tolerance="none: a theorem, for the best 1, 2, 5, 10 and 20 schedules in turn, in every context",
+                "the mixture's regret is below Learn-alpha's bound in every context",
+                each(_over_bound, high=1.0 + 1e-9),
+                reason="a theorem, for the best 1, 2, 5, 10 and 20 schedules in turn; loss over what is allowed",
             ),
-            *(_own_regret(traffic) for traffic in TRAFFICS),
             *(
-                _against_fixed(traffic, kind, least, f"{OWN} is {words}")
-                for kind, least, words in (
-                    (HINDSIGHT, -2.0, "at most 2 % above the best fixed schedules in hindsight"),
-                    (SAME, 0.0, "not above fixed schedules chosen on other seeds of the same traffic"),
-                    (ELSEWHERE, 0.0, "not above fixed schedules chosen on instant servers"),
+                Claim(
+                    f"{traffic}: the schedules followed lose no more than the best fixed one of every context",
+                    below(_own_regret(traffic, 1), unit=" %"),
+                    reason="losses at the prices of the moment, percent above",
+                    why=beside("beyond the best k in turn,", _own_regret(traffic, *SEGMENTS[1:])),
                 )
+                for traffic in TRAFFICS
+            ),
+            *(
+                Claim(
+                    f"{traffic}: {OWN} is {words}",
+                    reaching(_below_schedules(traffic, kind), least, unit=" %"),
+                    reason="energy at equal slowdown, interpolated between the prices of a second, seed by seed",
+                )
+                for kind, least, words in _AGAINST
                 for traffic in TRAFFICS[kind == ELSEWHERE :]
             ),
-            *(_early(traffic) for traffic in TRAFFICS[:3]),
+            *(
+                Claim(
+                    f"{traffic}: the first ten pages are slowed down by no more than a tenth",
+                    at_most(_slowed_early(traffic), 1.1),
+                    "1.1",
+                    "ours",
+                )
+                for traffic in TRAFFICS[:3]
+            ),
         ),
         figures=_draw_learning,
     ),
     Experiment(
-        name="ours/lpsm2-ablations", claim="LPSM2 with one part taken away at a time", time="1 min", sweep=_parts,
+        name="ours/lpsm2-ablations",
+        claim="LPSM2 with one part taken away at a time",
+        time="1 min",
+        sweep=_parts,
         run=browse_parts,
         claims=(
-            *(_part(traffic, part) for part in PARTS for traffic in PARTS_ON),
-            *(_push_part(part) for part in PARTS_OF_PUSH),
+            *(
+                Claim(
+                    f"{traffic}: the whole uses less energy than LPSM2 {part}, at its slowdown",
+                    above(_spared_by_whole(traffic, part), unit=" %"),
+                    reason="the whole, at five slowdowns asked for, interpolated seed by seed",
+                )
+                for part in PARTS
+                for traffic in PARTS_ON
+            ),
+            *(
+                Claim(
+                    f"{BURSTY}: messages wait no longer than they do {part}",
+                    reaching(_waits_less(part), 0.0, unit=" ms"),
+                    reason="mean added delay without the part less that of the whole, at each of four delays asked for",
+                )
+                for part in PARTS_OF_PUSH
+            ),
         ),
         figures=_draw_parts,
     ),
-)  # fmt: skip
+)

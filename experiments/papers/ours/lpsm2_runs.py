@@ -25,10 +25,8 @@ from experiments.quantities import BASELINE, run_row
 from lpsm.randomness import WORKLOAD, generator
 from traces.traffic import Traffic, draw, stalls
 
-__all__ = [
-    "BLOCK", "BSD", "FIRST_SEED", "HOLD", "HOST", "HOST_AWARE", "LINK", "PHASE", "POLICIES", "PSM", "THESIS", "World",
-    "blocks", "measure", "run", "run_recorded", "seeds_of", "sessions_of", "world_of",
-]  # fmt: skip
+__all__ = ["BLOCK", "BSD", "FIRST_SEED", "HOLD", "HOST", "HOST_AWARE", "LINK", "PHASE", "POLICIES", "PSM", "THESIS"]
+__all__ += ["World", "blocks", "measure", "run", "run_recorded", "seeds_of", "sessions_of", "world_of"]
 
 FIRST_SEED = 5000
 BLOCK = 10  # pages
@@ -97,17 +95,22 @@ def measure(result: netsim.SimulationResult, base: netsim.SimulationResult, worl
     late_s = stalls(world.traffic.deadlines_s, world.traffic.viewings, pages["issue_s"] + pages["latency_s"])
     late_s = late_s[~np.isnan(late_s)]
     air_s = max(base.uplink_air_s, base.downlink_air_s)
+    statistics = {"mean": np.mean, "p95": lambda x: np.quantile(x, 0.95), "max": np.max}
+    loading_s = float("nan") if len(added_s) else float(base.latency_s.sum())
     return {
-        "pages": len(slowdown), "messages": len(added_s), "segments": len(late_s),
+        "pages": len(slowdown),
+        "messages": len(added_s),
+        "segments": len(late_s),
         **{name: totals[name] for name in ("elapsed_s", "awake_j", "sleep_j", "listen_j", "total_j")},
-        "j_per_page": float(energy.per_page_j), "mean_mw": 1000 * float(energy.total_j / result.elapsed_s),
-        "slowdown_mean": _of(np.mean, slowdown), "slowdown_p95": _of(lambda x: np.quantile(x, 0.95), slowdown),
-        "slowdown_max": _of(np.max, slowdown),
-        "added_s_mean": _of(np.mean, added_s), "added_s_p95": _of(lambda x: np.quantile(x, 0.95), added_s),
-        "stalls": int(np.count_nonzero(late_s)), "stall_s": float(late_s.sum()),
+        "j_per_page": float(energy.per_page_j),
+        "mean_mw": 1000 * float(energy.total_j / result.elapsed_s),
+        **{f"slowdown_{name}": _of(one, slowdown) for name, one in statistics.items()},
+        **{f"added_s_{name}": _of(statistics[name], added_s) for name in ("mean", "p95")},
+        "stalls": int(np.count_nonzero(late_s)),
+        "stall_s": float(late_s.sum()),
         "limit_j": radio.least_j(base.elapsed_s, air_s),
-        "page_awake_j": radio.least_j(base.elapsed_s, float("nan") if len(added_s) else float(base.latency_s.sum())),
-    }  # fmt: skip
+        "page_awake_j": radio.least_j(base.elapsed_s, loading_s),
+    }
 
 
 def _of(statistic: Any, values: NDArray[np.float64]) -> float:
@@ -118,21 +121,19 @@ def blocks(result: netsim.SimulationResult, base: netsim.SimulationResult) -> li
     """Slowdown and energy while loading, by blocks of ten pages."""
     slowdown = result.latency_s / base.latency_s
     energy = result.pages["energy_j"].to_numpy()
+    means = {"slowdown": slowdown, "load_j": energy}
     return [
-        {
-            "first_page": first, "slowdown": float(slowdown[first : first + BLOCK].mean()),
-            "load_j": float(energy[first : first + BLOCK].mean()),
-        }
+        {"first_page": first, **{name: float(one[first : first + BLOCK].mean()) for name, one in means.items()}}
         for first in range(0, len(slowdown) - BLOCK + 1, BLOCK)
-    ]  # fmt: skip
+    ]
 
 
 def run_recorded(task: dict[str, Any]) -> Rows:
     """Browse recorded sessions, each by itself, under every policy of a task and with every server."""
     rule = traces.GroupingRule(max_think_s=LONGEST_PAUSE_S)
     sessions = traces.sessions(Path(task["folder"]) / task["trace"]) if "folder" in task else ()
-    wanted = {name: traces.pages(session.requests, rule=rule) for session in sessions
-              if (name := session.name) in task["sessions"]}  # fmt: skip
+    chosen = [session for session in sessions if session.name in task["sessions"]]
+    wanted = {session.name: traces.pages(session.requests, rule=rule) for session in chosen}
     if not wanted:
         wanted = {
             f"generated-{seed}": traces.generate(task["pages"], generator(seed, WORKLOAD)) for seed in task["seeds"]
@@ -141,10 +142,8 @@ def run_recorded(task: dict[str, Any]) -> Rows:
     for place, (name, pages) in enumerate(wanted.items()):
         nothing = np.full(len(pages), np.nan), np.full(len(pages), -1, dtype=np.int64)
         for traffic, server in task["servers"].items():
-            world = World(
-                Traffic(pages, [server] * len(pages), *nothing, []), [netsim.ServerDelay.parse(server)] * len(pages),
-                task["seed"] + place,
-            )  # fmt: skip
+            servers = [netsim.ServerDelay.parse(server)] * len(pages)
+            world = World(Traffic(pages, [server] * len(pages), *nothing, []), servers, task["seed"] + place)
             base = world.browse(BASELINE)
             for policy in task["policies"]:
                 result = world.browse(policy)
@@ -163,9 +162,10 @@ def sessions_of(trace: Path, n_sessions: int, seed: int) -> list[str]:
     """
     rule = traces.GroupingRule(max_think_s=LONGEST_PAUSE_S)
     found = [
-        session.name for session in traces.sessions(trace)
+        session.name
+        for session in traces.sessions(trace)
         if SESSION_PAGES[0] <= len(traces.pages(session.requests, rule=rule)) <= SESSION_PAGES[1]
-    ]  # fmt: skip
+    ]
     if not found:
         raise ValueError(
             f"{trace.name} must hold a session of {SESSION_PAGES[0]} to {SESSION_PAGES[1]} pages, it has none"

@@ -22,12 +22,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.papers.drift.shift_runs import B_GRID, C_FACTORS, value_for_rate
 from experiments.papers.registry import Rows, Setup
 from lpsm import samplers
 from lpsm.randomness import POLICY, SPLIT, WORKLOAD, generator
 from lpsm.synthetic_streams import drifting
 
-__all__ = ["FULL", "RATES", "SAMPLERS", "WINDOWS", "run", "sweep"]
+__all__ = ["A_GRID", "FULL", "RATES", "SAMPLERS", "WINDOWS", "run", "sweep"]
 
 SAMPLERS: Mapping[str, tuple[str, float, float]] = {  # key -> parameter that sets how much it asks, and its range
     "sop-label-efficient": ("C", 1e-5, 1e3),
@@ -40,22 +41,22 @@ FULL = ("sop", "lasec", "perceptron")  # all labels
 RATES = (0.02, 0.05, 0.1, 0.2, 0.4)
 TUNING = 0.2  # share of the stream, from its start
 WINDOWS = {"spam-drift": 500, "elec2": 1344}  # rounds: mails; four weeks of half-hours
-A_GRID = (0.01, 0.1, 1.0, 10.0)
-B_GRID = (0.1, 1.0, 10.0)
-C_FACTORS = (2.0, 20.0, 200.0, 2000.0)
-STEPS = 9  # of bisection
+A_GRID = (0.0001, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
 
 
 def sweep(name: str, setup: Setup) -> dict[str, dict[str, Any]]:
     """Return a task for each seed of coins."""
     return {
         f"run {number}": {
-            "stream": name, "seed": setup.seed, "run": number, "rates": list(setup.pick((0.1, 0.4), RATES)),
-            "rounds": setup.pick(2000, 0), "stand_in": setup.stand_in,
-            "folder": "" if setup.stand_in else str(setup.data),
+            "stream": name,
+            "seed": setup.seed,
+            "run": number,
+            "rates": list(setup.pick((0.1, 0.4), RATES)),
+            "rounds": setup.pick(2000, 0),
+            **setup.source(),
         }
         for number in range(setup.pick(2, 10))
-    }  # fmt: skip
+    }
 
 
 @lru_cache(maxsize=1)
@@ -112,36 +113,28 @@ def _make(key: str, X: Any, rng: np.random.Generator | None = None, **parameters
 
 
 def _against_twin(
-    task: dict[str, Any], key: str, symbol: str, low: float, high: float, fixed: Mapping[str, float], X: Any, y: Any,
-    cut: int,
-) -> Rows:  # fmt: skip
+    task: dict[str, Any], key: str, symbol: str, low: float, high: float, fixed: Mapping[str, float], *stream: Any
+) -> Rows:
+    X, y, cut = stream
     parameters, rows = _parameters(key, fixed), Rows(totals=[], windows=[])
     for number, rate in enumerate(task["rates"]):
-        coins = generator(task["seed"], SPLIT, task["run"])
-        value = _value_for_rate(key, symbol, low, high, parameters, rate, X[:cut], y[:cut], coins)
+        tossed = generator(task["seed"], SPLIT, task["run"])
+
+        def asked(value: float, tossed: np.random.Generator = tossed) -> float:
+            sampler = _make(key, X, tossed, **parameters, **{symbol: value})
+            return float(sampler.run(X[:cut], y[:cut]).queried.mean())
+
+        value = value_for_rate(asked, low, high, rate)
         coins = generator(task["seed"], POLICY, 100 * task["run"] + number)
         sampler = _make(key, X, coins, **parameters, **{symbol: value})
         log = sampler.run(X[cut:], y[cut:])
         _count(rows, task, key, rate, log.prediction, log.queried, y[cut:], {"parameter": value})
-        twin = samplers.Sampler(
-            sampler.learner, samplers.FixedCoin(rate=float(log.queried.mean())), n_features=X.shape[1],
-            stores=sampler.stores, normalize=True, kernel=sampler.kernel, rng=coins,
-        )  # fmt: skip
+        coin = samplers.FixedCoin(rate=float(log.queried.mean()))
+        same: dict[str, Any] = {"stores": sampler.stores, "normalize": True, "kernel": sampler.kernel}
+        twin = samplers.Sampler(sampler.learner, coin, n_features=X.shape[1], rng=coins, **same)
         log = twin.run(X[cut:], y[cut:])
         _count(rows, task, f"{key} at random", rate, log.prediction, log.queried, y[cut:], {"parameter": 0.0})
     return rows
-
-
-def _value_for_rate(
-    key: str, symbol: str, low: float, high: float, parameters: Mapping[str, float], rate: float, X: Any, y: Any,
-    coins: np.random.Generator,
-) -> float:  # fmt: skip
-    """Bisect the parameter, in log scale, for the share of labels asked for: all of them ask more as it grows."""
-    for _ in range(STEPS):
-        middle = float(np.sqrt(low * high))
-        asked = float(_make(key, X, coins, **parameters, **{symbol: middle}).run(X, y).queried.mean())
-        low, high = (middle, high) if asked < rate else (low, middle)
-    return float(np.sqrt(low * high))
 
 
 def _baselines(task: dict[str, Any], fixed: Mapping[str, float], X: Any, y: Any, cut: int) -> Rows:
@@ -160,18 +153,14 @@ def _baselines(task: dict[str, Any], fixed: Mapping[str, float], X: Any, y: Any,
         repeated = np.where(bought >= 0, rest[bought], y[cut - 1])
         _count(rows, task, "last bought", rate, repeated, asked, rest, {"parameter": 0.0})
     whole = float(np.mean(y[1:] == y[:-1]))
-    rows["totals"].append(
-        {"run": task["run"], "key": "no change, whole stream", "wanted": 1.0, "rate": 1.0, "accuracy": whole,
-         "f_measure": 0.0, "parameter": 0.0}
-    )  # fmt: skip
+    common = {"run": task["run"], "key": "no change, whole stream", "wanted": 1.0, "rate": 1.0}
+    rows["totals"].append({**common, "accuracy": whole, "f_measure": 0.0, "parameter": 0.0})
     return rows
 
 
-def _count(
-    rows: Rows, task: dict[str, Any], key: str, rate: float, prediction: Any, queried: Any, y: Any,
-    more: Mapping[str, float],
-) -> None:  # fmt: skip
-    """Append the totals of a run, and a row a window (the last one shorter)."""
+def _count(rows: Rows, task: dict[str, Any], key: str, rate: float, *run: Any) -> None:
+    """Append the totals of a run (predictions, queried, labels, more columns), and a row a window, the last shorter."""
+    prediction, queried, y, more = run
     common = {"run": task["run"], "key": key, "wanted": rate}
     right, named, positive = prediction == y, prediction > 0, y > 0
     hits = int((named & positive).sum())
@@ -181,7 +170,7 @@ def _count(
     )
     width = WINDOWS[task["stream"]]
     for at in range(0, len(y), width):
-        rows["windows"].append(
-            {**common, "window": at // width, "end": min(at + width, len(y)), "rounds": len(right[at : at + width]),
-             "rate": float(np.mean(queried[at : at + width])), "accuracy": float(right[at : at + width].mean())}
-        )  # fmt: skip
+        own = slice(at, at + width)
+        shares = {"rate": float(np.mean(queried[own])), "accuracy": float(right[own].mean())}
+        place = {"window": at // width, "end": min(at + width, len(y)), "rounds": len(right[own])}
+        rows["windows"].append({**common, **place, **shares})

@@ -22,11 +22,12 @@ from matplotlib.figure import Figure
 import netsim
 import traces
 from experiments.figures.papers import lines, panels
-from experiments.papers.registry import Claim, Experiment, Record, Rows, Setup, Verdict
+from experiments.papers.claims import Beside, Claim, Measure, Record, shown, wide
+from experiments.papers.predicates import below, beside, both, each, falling
+from experiments.papers.registry import Experiment, Rows, Setup
 from experiments.papers.thesis.browsing import settings
 from experiments.papers.thesis.energy import SETTINGS
-from experiments.papers.verdicts import pivot, shown
-from experiments.study.compare import estimate, ratio
+from experiments.study.compare import estimate, linearised
 from lpsm import LearnAlpha, hindsight
 from lpsm.bounds.experts import fixed_share_partition_loss
 from lpsm.polling import BEACON_MS, ENERGY_TERMS
@@ -68,13 +69,17 @@ def _worlds(setup: Setup) -> dict[str, dict[str, Any]]:
 def _tasks(setup: Setup, worlds: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
     return {
         f"{name} seed {seed} {policy}": {
-            "world": name, "policy": policy, "seed": seed, "pages": setup.pick(30, 200),
-            "server_delay_s": SETTINGS["server_delay"], **extra,
+            "world": name,
+            "policy": policy,
+            "seed": seed,
+            "pages": setup.pick(30, 200),
+            "server_delay_s": SETTINGS["server_delay"],
+            **extra,
         }
         for name, extra in worlds
         for seed in range(setup.seed, setup.seed + setup.pick(2, 10))
         for policy in POLICIES
-    }  # fmt: skip
+    }
 
 
 def browse(task: dict[str, Any]) -> Rows:
@@ -118,17 +123,15 @@ def regrets(result: netsim.SimulationResult) -> list[dict[str, float]]:
     polling = float((0.5 * config.price() * buffered * slept_ms).sum() + sum(map(term, slept_ms.tolist())))
     curve = hindsight.partition_curve(losses, max(SEGMENTS))
     spread = log(len(policy.learner.alphas))
-    return [
-        {
-            "k": float(k), "polls": float(len(losses)), "mixture": float(mixture.loss.sum()), "polling": polling,
-            "best": float(curve[k - 1]),
-            "bound": spread + min(
-                fixed_share_partition_loss(float(curve[k - 1]), k, len(losses), len(times), float(alpha))
-                for alpha in policy.learner.alphas
-            ),
-        }
-        for k in SEGMENTS
-    ]  # fmt: skip
+    rows = []
+    for k in SEGMENTS:
+        best = float(curve[k - 1])
+        bounds = (
+            fixed_share_partition_loss(best, k, len(losses), len(times), float(one)) for one in policy.learner.alphas
+        )
+        losses_of = {"mixture": float(mixture.loss.sum()), "polling": polling, "best": best}
+        rows.append({"k": float(k), "polls": float(len(losses)), **losses_of, "bound": spread + min(bounds)})
+    return rows
 
 
 def _scaled(page: traces.Page, factor: float) -> traces.Page:
@@ -138,46 +141,34 @@ def _scaled(page: traces.Page, factor: float) -> traces.Page:
     )
 
 
-def _joules(record: Record, world: str) -> Any:
-    runs = record["runs"][record["runs"]["world"] == world]
-    return pivot(runs.assign(value=runs["total_j"] / runs["pages"]), "value", POLICIES)
+def _joules(record: Record, world: str) -> pd.DataFrame:
+    runs = record["runs"].assign(value=record["runs"]["total_j"] / record["runs"]["pages"])
+    return wide({"runs": runs}, "runs", "value", world=world)
 
 
-def _slowdowns(record: Record, world: str) -> Any:
-    rows = record["latencies"][record["latencies"]["world"] == world]
-    table = rows.pivot(index=["replication", "number"], columns="policy", values="latency_s")
-    means = table.div(table["none"], axis=0).groupby(level="replication").mean().sort_index()
-    return {policy: means[policy].to_numpy() for policy in POLICIES}
+def _slowdowns(record: Record, world: str) -> pd.DataFrame:
+    table = wide(record, "latencies", "latency_s", index=["replication", "number"], world=world)
+    return table.div(table["none"], axis=0).groupby(level="replication").mean().sort_index()
 
 
-def _better_when_shifting(policy: str, rival: str, measure: Any, what: str, more: str = "") -> Claim:
-    def check(record: Record) -> Verdict:
-        found = {}
-        for world in (f"stationary{more}", f"shifting{more}"):
-            values = measure(record, world)
-            found[world] = values[policy] / values[rival]
-        stationary, shifting = found.values()
-        difference = estimate(shifting - stationary)
-        words = ", ".join(f"{shown(estimate(values), 3)} {world}" for world, values in found.items())
-        return Verdict(
-            f"{words}; difference {shown(difference, 3)}", difference.mean + difference.half_width < 0.0,
-            f"the ratio changes by {shown(difference, 3)} when the traffic shifts",
-        )  # fmt: skip
+def _better_when_shifting(policy: str, rival: str, measured: Any, what: str, more: str = "") -> Claim:
+    def measure(record: Record) -> dict[str, Any]:
+        tables = [measured(record, f"{kind}{more}") for kind in ("stationary", "shifting")]
+        stationary, shifting = (table[policy] / table[rival] for table in tables)
+        words = f"({shown(estimate(stationary))} stationary, {shown(estimate(shifting))} shifting)"
+        return {"": Beside(shifting - stationary, words)}
 
     return Claim(
-        statement=f"{what} of {policy} over that of {rival} is smaller on shifting traffic{more}", check=check,
-        printed="we would expect LPSM to perform better than BSD", tolerance="paired over seeds, whole 95 % interval",
-    )  # fmt: skip
+        f"{what} of {policy} over that of {rival} is smaller on shifting traffic{more}",
+        below(measure),
+        "we would expect LPSM to perform better than BSD",
+        "ratio on shifting traffic less that on stationary, paired over seeds",
+    )
 
 
-def _saves_when_shifting(record: Record) -> Verdict:
-    values = _joules(record, "shifting")
-    words, holds = [], True
-    for policy in ("lpsm", "lpsm:log"):
-        found = ratio(values[policy], values["psm:100"])
-        holds = holds and found.mean + found.half_width < 1.0
-        words.append(f"{policy} {100 * (found.mean - 1):.1f} ± {100 * found.half_width:.1f} %")
-    return Verdict(", ".join(words), holds, ", ".join(words))
+def _over_psm(record: Record) -> dict[str, Any]:
+    joules = _joules(record, "shifting")
+    return {one: 100 * (linearised(joules[one], joules["psm:100"]) - 1) for one in ("lpsm", "lpsm:log")}
 
 
 def _regret_table(record: Record, world: str, policy: str) -> pd.DataFrame:
@@ -189,22 +180,23 @@ def _regret_table(record: Record, world: str, policy: str) -> pd.DataFrame:
 def _switching(policy: str, more: str) -> Claim:
     world = f"shifting{more}"
 
-    def check(record: Record) -> Verdict:
+    def gap(column: str, *segments: int) -> Measure:
+        def measure(record: Record) -> dict[str, Any]:
+            rows = _regret_table(record, world, policy)
+            return {f"k = {k}:": (rows[column] - rows["best"])[rows["k"] == k] for k in segments}
+
+        return measure
+
+    def over_bound(record: Record) -> dict[str, Any]:
         rows = _regret_table(record, world, policy)
-        gaps = {k: estimate((rows["mixture"] - rows["best"])[rows["k"] == k]) for k in SEGMENTS}
-        polling = estimate((rows["polling"] - rows["best"])[rows["k"] == 1])
-        held = bool((rows["mixture"] <= rows["bound"]).all())
-        one = gaps[1]
-        words = ", ".join(f"{shown(gap, 1)} for k = {k}" for k, gap in gaps.items())
-        words += f"; at the time slept {shown(polling, 1)} for k = 1; bounds {'kept' if held else 'broken'}"
-        return Verdict(words, held and one.mean + one.half_width < 0.0, words)
+        return {"over its bound": rows["mixture"] / rows["bound"]}
 
     return Claim(
-        statement=f"{policy} loses less than the best fixed polling time on {world}, and never more than its bound",
-        check=check,
-        tolerance="mixture loss less that of the best k polling times in turn, nats, over seeds; whole 95 % interval "
-        "at k = 1",
-    )  # fmt: skip
+        f"{policy} loses less than the best fixed polling time on {world}, and never more than its bound",
+        both(below(gap("mixture", 1), unit=" nats"), each(over_bound, high=1.0)),
+        reason="mixture loss less that of the best k polling times in turn, over seeds",
+        why=beside("beyond the best k in turn", gap("mixture", *SEGMENTS[1:])),
+    )
 
 
 def _table(record: Record, prefix: str) -> pd.DataFrame:
@@ -219,22 +211,30 @@ def _table(record: Record, prefix: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _moves(prefix: str, what: str, policy: str) -> Claim:
-    def check(record: Record) -> Verdict:
-        table = _table(record, prefix)
-        own = table[table["group"] == policy].sort_values("x")
-        words = ", ".join(f"{row.y:.2f} at {row.x:g}" for row in own.itertuples())
-        return Verdict(words, bool(own["y"].iloc[-1] < own["y"].iloc[0]), words)
+def _by_world(prefix: str, policy: str) -> Measure:
+    """Slowdown of a policy in each of the worlds that differ in one thing."""
 
+    def measure(record: Record) -> dict[str, Any]:
+        worlds = sorted(
+            (world for world in dict.fromkeys(record["runs"]["world"]) if world.startswith(prefix)),
+            key=lambda world: float(world.removeprefix(prefix)),
+        )
+        return {world: _slowdowns(record, world)[policy] for world in worlds}
+
+    return measure
+
+
+def _moves(prefix: str, what: str, policy: str, why: Any = None) -> Claim:
     return Claim(
-        statement=f"the slowdown of {policy} falls with {what}", check=check,
-        tolerance="largest against smallest; a longer load without power saving makes the same wait a smaller share",
-    )  # fmt: skip
+        f"the slowdown of {policy} falls with {what}",
+        falling(_by_world(prefix, policy), ends=True),
+        reason="a longer load without power saving makes the same wait a smaller share",
+        why=why,
+    )
 
 
-def _connections(record: Record) -> Verdict:
-    """As first stated; where it fails, says what becomes of the wait and of the page."""
-    verdict = _moves("connections ", "the number of connections", "lpsm").check(record)
+def _waits_and_pages(record: Record) -> str:
+    """Say what becomes of the wait and of the page as connections become more."""
     rows = record["latencies"]
     rows = rows[rows["world"].str.startswith("connections ")]
     means = rows.groupby(["world", "policy"])["latency_s"].mean().unstack()
@@ -242,13 +242,12 @@ def _connections(record: Record) -> Verdict:
     means = means.sort_index()
     few, many = means.iloc[0], means.iloc[-1]
     wait_few, wait_many = few["lpsm"] - few["none"], many["lpsm"] - many["none"]
-    why = (
+    return (
         f"more connections make a page shorter faster than they take waits away: from {means.index[0]} to "
         f"{means.index[-1]} the mean page without power saving falls from {few['none']:.2f} to {many['none']:.2f} s "
         f"(by {100 * (1 - many['none'] / few['none']):.0f} %), what LPSM adds to it from {wait_few:.2f} to "
         f"{wait_many:.2f} s (by {100 * (1 - wait_many / wait_few):.0f} %)"
     )
-    return verdict._replace(why_not=why)
 
 
 def _draw_worlds(record: Record) -> Mapping[str, Figure]:
@@ -279,38 +278,37 @@ def _draw_shifting(record: Record) -> Mapping[str, Figure]:
     }
 
 
+_PAIRS = (("lpsm", "bsd:0.5"), ("lpsm:log", "bsd:1"))
+
 EXPERIMENTS = (
     Experiment(
-        name="ours/shifting-traffic", claim="LPSM against BSD on traffic that shifts, and its regret", time="2 min",
-        sweep=_shifting, run=browse,
+        name="ours/shifting-traffic",
+        claim="LPSM against BSD on traffic that shifts, and its regret",
+        time="2 min",
+        sweep=_shifting,
+        run=browse,
         claims=(
-            Claim(
-                statement="LPSM uses less energy than static PSM on shifting traffic", check=_saves_when_shifting,
-                tolerance="both energy terms, whole 95 % interval",
+            Claim("LPSM uses less energy than static PSM on shifting traffic", below(_over_psm, unit=" %")),
+            *(
+                _better_when_shifting(policy, rival, measured, what, more)
+                for more in ("", SERVERS)
+                for what, measured in (("energy", _joules), ("slowdown", _slowdowns))
+                for policy, rival in _PAIRS
             ),
-            _better_when_shifting("lpsm", "bsd:0.5", _joules, "energy"),
-            _better_when_shifting("lpsm:log", "bsd:1", _joules, "energy"),
-            _better_when_shifting("lpsm", "bsd:0.5", _slowdowns, "slowdown"),
-            _better_when_shifting("lpsm:log", "bsd:1", _slowdowns, "slowdown"),
-            _better_when_shifting("lpsm", "bsd:0.5", _joules, "energy", SERVERS),
-            _better_when_shifting("lpsm:log", "bsd:1", _joules, "energy", SERVERS),
-            _better_when_shifting("lpsm", "bsd:0.5", _slowdowns, "slowdown", SERVERS),
-            _better_when_shifting("lpsm:log", "bsd:1", _slowdowns, "slowdown", SERVERS),
             *(_switching(policy, more) for more in ("", SERVERS) for policy in ("lpsm", "lpsm:log")),
         ),
         figures=_draw_shifting,
     ),
     Experiment(
-        name="ours/sensitivity", claim="slowdown against round-trip time and number of connections", time="1 min",
-        sweep=_worlds, run=browse,
+        name="ours/sensitivity",
+        claim="slowdown against round-trip time and number of connections",
+        time="1 min",
+        sweep=_worlds,
+        run=browse,
         claims=(
-            _moves("rtt ", "the round-trip time", "psm:100"), _moves("rtt ", "the round-trip time", "lpsm"),
-            _moves("rtt ", "the round-trip time", "lpsm:log"),
-            Claim(
-                statement="the slowdown of lpsm falls with the number of connections", check=_connections,
-                tolerance="largest against smallest; failed when it was first made, was taken out, and is back",
-            ),
+            *(_moves("rtt ", "the round-trip time", policy) for policy in ("psm:100", "lpsm", "lpsm:log")),
+            _moves("connections ", "the number of connections", "lpsm", _waits_and_pages),
         ),
         figures=_draw_worlds,
     ),
-)  # fmt: skip
+)

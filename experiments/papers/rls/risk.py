@@ -17,8 +17,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import panels
-from experiments.papers.registry import Claim, Experiment, Record, Rows, Setup, Verdict
-from experiments.papers.verdicts import below, shown
+from experiments.papers.claims import Beside, Claim, Measure, Record
+from experiments.papers.predicates import above, at_least, at_most, below
+from experiments.papers.registry import Experiment, Rows, Setup
 from experiments.study.compare import estimate
 from lpsm import samplers
 from lpsm.bounds.risk import average_risk, penalised_hypothesis, selected_risk
@@ -81,45 +82,48 @@ def _hypotheses(X: Any, y: Any) -> tuple[Any, Any, int]:
 # -- what a record says ------------------------------------------------------------------------------------------
 
 
-def _holds_often(column: str) -> Any:
-    def check(record: Record) -> Verdict:
+def _violations(column: str) -> Measure:
+    """Share of the runs in which a risk is above its bound, beside the least slack by source."""
+
+    def measure(record: Record) -> dict[str, Any]:
         rows = record["risks"]
-        over = rows[column] > rows[f"{column}_bound"]
         slack = (rows[f"{column}_bound"] - rows[column]).groupby(rows["source"], sort=False).min()
         words = ", ".join(f"{source} {value:.3f}" for source, value in slack.items())
-        return Verdict(
-            f"violated in {int(over.sum())} of {len(rows)} runs; least slack {words}", bool(over.mean() <= DELTA),
-            f"by source: {over.groupby(rows['source']).sum().to_dict()}",
-        )  # fmt: skip
+        share = float((rows[column] > rows[f"{column}_bound"]).mean())
+        return {"": Beside(share, f"of {len(rows)} runs; least slack {words}")}
 
-    return check
+    return measure
 
 
-def _not_vacuous(record: Record) -> Verdict:
+def _share_below_a_coin(record: Record) -> dict[str, Any]:
+    """The share of runs with a bound below 1/2, at the source and n where it is largest."""
     rows = record["risks"]
-    share = (rows["picked_bound"] < 0.5).groupby([rows["n"], rows["source"]], sort=False).mean()
-    means = rows.groupby(["n", "source"], sort=False)[["picked_bound"]].mean().reset_index()
-    words = ", ".join(f"{row['source']} n = {row['n']}: {row['picked_bound']:.2f}" for row in means.to_dict("records"))
-    return Verdict(f"mean bound {words}", bool(share.max() == 1.0), "never below that of a coin")
+    groups = [rows["n"], rows["source"]]
+    share = (rows["picked_bound"] < 0.5).groupby(groups, sort=False).mean()
+    means = rows["picked_bound"].groupby(groups, sort=False).mean().reset_index().to_dict("records")
+    words = ", ".join(f"{row['source']} n = {row['n']}: {row['picked_bound']:.2f}" for row in means)
+    return {"": Beside(share.max(), f"of the runs (mean bound {words})")}
 
 
-def _slightly_higher(record: Record) -> Verdict:
+def _last(record: Record) -> pd.DataFrame:
     rows = record["risks"]
-    words, holds = [], []
-    for source, own in rows[rows["n"] == rows["n"].max()].groupby("source", sort=False):
-        found = estimate(own["picked"] - own["average"])
-        words.append(f"{source} {shown(found, 4)}")
-        holds.append(found.mean + np.nan_to_num(found.half_width) <= SLIGHTLY)
-    return Verdict(f"beyond the average risk: {', '.join(words)}", all(holds), ", ".join(words))
+    last: pd.DataFrame = rows[rows["n"] == rows["n"].max()]
+    return last
 
 
-def _loose_when_few(record: Record) -> Verdict:
-    rows = record["risks"][record["risks"]["n"] == record["risks"]["n"].max()]
+def _beyond_average(record: Record) -> dict[str, Any]:
+    """Risk of the picked hypothesis less the average risk at the largest n, by source."""
+    rows = _last(record)
+    return {str(source): own["picked"] - own["average"] for source, own in rows.groupby("source", sort=False)}
+
+
+def _looseness(record: Record) -> dict[str, Any]:
+    """Logarithm of bound over risk, of the separable source less that of the noisiest, run by run."""
+    rows = _last(record)
     ratio = (rows["picked_bound"] / rows["picked"].clip(lower=1.0 / FRESH)).groupby(rows["source"])
     by_run = {str(source): own.to_numpy() for source, own in ratio}
-    verdict = below(np.log(by_run["noise 1"]) - np.log(by_run["separable"]), 2)
     words = ", ".join(f"{source} {np.median(by_run[source]):.1f} times the risk" for source in SOURCES)
-    return verdict._replace(ours=f"bound {words} (medians); logarithm of the ratio {verdict.ours}")
+    return {"": Beside(np.log(by_run["separable"]) - np.log(by_run["noise 1"]), f"(bound {words}, medians)")}
 
 
 def _draw(record: Record) -> Mapping[str, Figure]:
@@ -135,36 +139,46 @@ def _draw(record: Record) -> Mapping[str, Figure]:
     return {"risk-bound": panels(frames, x="examples", y="risk", x_scale="log", y_scale="log")}
 
 
+_OFTEN = "share of runs, all sources and n together, in which the risk is above its bound; delta is allowed"
+
 EXPERIMENTS = (
     Experiment(
-        name="rls/risk-bound", claim="the average risk, and the risk of the picked hypothesis, beside their bounds",
-        time="2 min", sweep=_sweep, run=risks_of_a_run,
+        name="rls/risk-bound",
+        claim="the average risk, and the risk of the picked hypothesis, beside their bounds",
+        time="2 min",
+        sweep=_sweep,
+        run=risks_of_a_run,
         claims=(
             Claim(
-                statement="with probability 1 - delta the average risk is at most M/n + sqrt((2/n) ln(1/delta))",
-                printed="above (6)", check=_holds_often("average"),
-                tolerance=f"violated in at most delta = {DELTA} of the runs, all sources and n together",
+                "with probability 1 - delta the average risk is at most M/n + sqrt((2/n) ln(1/delta))",
+                at_most(_violations("average"), DELTA),
+                "above (6)",
+                _OFTEN,
             ),
             Claim(
-                statement="with probability 1 - delta the picked hypothesis' risk is at most (6)", printed="(6)",
-                check=_holds_often("picked"),
-                tolerance=f"violated in at most delta = {DELTA} of the runs, all sources and n together",
+                "with probability 1 - delta the picked hypothesis' risk is at most (6)",
+                at_most(_violations("picked"), DELTA),
+                "(6)",
+                _OFTEN,
             ),
             Claim(
-                statement="(6) says something: at some n it is below the risk of a coin", printed="",
-                check=_not_vacuous, tolerance="below .5 in every run of some source and n",
+                "(6) says something: at some n it is below the risk of a coin",
+                at_least(_share_below_a_coin, 1.0),
+                reason="every run of some source and n",
             ),
             Claim(
-                statement="the picked hypothesis' risk is just slightly higher than the average", printed="slightly",
-                check=_slightly_higher,
-                tolerance=f"95 % interval of the paired difference at most {SLIGHTLY} at the largest n, every source",
+                "the picked hypothesis' risk is just slightly higher than the average",
+                below(_beyond_average, SLIGHTLY),
+                "slightly",
+                "risk beyond the average at the largest n, every source",
             ),
             Claim(
-                statement="(6) is not tight when there are very few mistakes", printed="not tight",
-                check=_loose_when_few,
-                tolerance="bound over risk larger for the separable source than for the noisiest, whole 95 % interval",
+                "(6) is not tight when there are very few mistakes",
+                above(_looseness),
+                "not tight",
+                "ln of bound over risk, of the separable source less that of the noisiest",
             ),
         ),
         figures=_draw,
     ),
-)  # fmt: skip
+)

@@ -8,17 +8,17 @@ What it leaves out: the full least-squares classifier, as the paper does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from experiments.papers import readings as read
+from experiments.papers.claims import Beside, Claim, Measure, Record, named
 from experiments.papers.news import NEWS, Case, run_cases, sweep
-from experiments.papers.registry import Claim, Experiment, Record, Verdict
-from experiments.papers.verdicts import shown
-from experiments.study.compare import estimate
+from experiments.papers.predicates import above, at_least, at_most, beside, rising
+from experiments.papers.registry import Experiment
 
 __all__ = ["EXPERIMENTS"]
 
@@ -33,84 +33,56 @@ EFFICIENT: tuple[Case, ...] = tuple(("sop-label-efficient", {"C": value}, 1) for
 # -- what a record says ------------------------------------------------------------------------------------------
 
 
-def _last_f(record: Record, key: str, value: float = 0.0) -> Any:
-    rows = read.of(read.scored(record), key, value)
-    return read.ends(record, "f", rows, key)
+def _last_f(value: float) -> Measure:
+    """F of SS in the last window less that of the second-order Perceptron."""
 
-
-def _eventually_as_good(record: Record) -> Verdict:
-    ours, theirs = _last_f(record, "ss", PRINTED), _last_f(record, "sop")
-    smaller = read.paired(_last_f(record, "ss", BESIDE), theirs)
-    verdict = read.within(ours, theirs)
-    return verdict._replace(why_not=f"{verdict.why_not}; with c = 1 {shown(smaller, 3)}")
-
-
-def _same_overall(record: Record) -> Verdict:
-    scores = read.scored(record)
-    return read.within(read.of(scores, "ss", PRINTED)["f"], read.of(scores, "sop")["f"])
-
-
-def _above_perceptron(record: Record) -> Verdict:
-    scores = read.scored(record)
-    return read.ahead(read.of(scores, "ss", PRINTED)["f"], read.of(scores, "perceptron")["f"])
-
-
-def _rate_falls(record: Record) -> Verdict:
-    windows = read.scored(record, "windows")
-    words, last = [], {}
-    for value in (PRINTED, BESIDE):
-        own = windows[(windows["key"] == "ss") & (windows["value"] == value)]
-        mean = 100 * own.groupby("t")["rate"].mean()
-        last[value] = float(mean.iloc[-1] / mean.iloc[0])
-        words.append(
-            f"c = {np.sqrt(value):g}: {mean.iloc[0]:.1f} % of the first window, {mean.iloc[-1]:.1f} % of the last"
+    def measure(record: Record) -> dict[str, Any]:
+        scores = read.scored(record)
+        ours, theirs = (
+            read.ends(record, "f", read.of(key, at)(scores), key) for key, at in (("ss", value), ("sop", None))
         )
-    return Verdict("; ".join(words), last[PRINTED] <= 0.5, "; ".join(words))
+        return {"": Beside(ours - theirs, f"({ours.mean():.3f} against {theirs.mean():.3f})")}
+
+    return measure
 
 
-def _no_worse(record: Record) -> Verdict:
-    scores = read.scored(record)
-    full = read.of(scores, "sop")["f"]
-    words, holds = [], []
-    for value in [value for value in SHOWN if value in set(scores["value"])]:
-        rows = read.of(scores, "sop-label-efficient", value)
-        found = read.paired(rows["f"], full)
-        words.append(f"C = {value:g}: {shown(found, 3)} at {100 * rows['rate'].mean():.0f} %")
-        holds.append(found.mean >= -read.SAME)
-    lower = [
-        value for value in sorted(set(scores.loc[scores["key"] == "sop-label-efficient", "value"])) if value < SHOWN[0]
-    ]
-    beyond = ", ".join(
-        f"{read.paired(read.of(scores, 'sop-label-efficient', value)['f'], full).mean:+.3f} at C = {value:g}"
-        for value in lower
-    )
-    return Verdict("; ".join(words), all(holds), f"near for {sum(holds)} of {len(holds)} values; below them {beyond}")
+def _last_to_first(key: str, values: Sequence[float] = ()) -> Measure:
+    """Mean label rate of the last window over that of the first, by the values of the parameter."""
+
+    def measure(record: Record) -> dict[str, Any]:
+        windows, found = read.scored(record, "windows"), {}
+        own = windows[windows["key"] == key]
+        for value in values or sorted(set(own["value"])):
+            mean = 100 * own[own["value"] == value].groupby("t")["rate"].mean()
+            words = f"(from {mean.iloc[0]:.1f} to {mean.iloc[-1]:.1f} %)"
+            found[f"{value:g}"] = Beside(mean.iloc[-1] / mean.iloc[0], words)
+        return found
+
+    return measure
 
 
-def _many_unobserved(record: Record) -> Verdict:
-    scores = read.scored(record)
-    table = read.mean_by_value(scores, "sop-label-efficient")
+def _at_values(low: float, high: float) -> Measure:
+    """F of the label-efficient sampler less that with all labels, at every C in a range."""
+
+    def measure(record: Record) -> Mapping[str, Any]:
+        scores = read.scored(record)
+        values = set(scores.loc[scores["key"] == "sop-label-efficient", "value"])
+        return named(
+            {
+                f"C = {value:g}:": read.paired("f", read.of("sop-label-efficient", value), read.of("sop"))
+                for value in sorted(values)
+                if low <= value <= high
+            }
+        )(record)
+
+    return measure
+
+
+def _sparing(record: Record) -> Mapping[str, Any]:
+    """The same at the largest C that leaves a third of the labels unobserved."""
+    table = read.mean_by_value(read.scored(record), "sop-label-efficient")
     sparing = table[table["rate"] <= 2.0 / 3.0]
-    if sparing.empty:
-        return Verdict("no C leaves a third of the labels unobserved", False)
-    value: Any = sparing["rate"].idxmax()
-    rows = read.of(scores, "sop-label-efficient", float(value))
-    return read.within(
-        rows["f"], read.of(scores, "sop")["f"], f"; C = {value:g}, {100 * (1 - rows['rate'].mean()):.0f} % unobserved"
-    )
-
-
-def _drops_faster(record: Record) -> Verdict:
-    """Last window's label rate over the first one's, by C."""
-    windows = read.scored(record, "windows")
-    own = windows[windows["key"] == "sop-label-efficient"]
-    shares = {}
-    for value, part in own.groupby("value"):
-        mean = part.groupby("t")["rate"].mean()
-        shares[value] = estimate([mean.iloc[-1] / mean.iloc[0]]).mean
-    words = ", ".join(f"{share:.2f} at C = {value:g}" for value, share in shares.items())
-    ratios = list(shares.values())
-    return Verdict(f"last window's rate to the first's: {words}", bool(np.all(np.diff(ratios) > 0)), words)
+    return _at_values(*2 * (float(str(sparing["rate"].idxmax())),))(record) if len(sparing) else {}
 
 
 def _draw_2(record: Record) -> Mapping[str, Figure]:
@@ -127,49 +99,67 @@ def _draw_3(record: Record) -> Mapping[str, Figure]:
     return {"fig-3": read.curves(record, groups, {"f": "F-measure", "rate": "labels asked for"})}
 
 
-def _claim(statement: str, check: Any, printed: str, tolerance: str = read.TIE) -> Claim:
-    return Claim(statement=statement, check=check, printed=printed, tolerance=tolerance)
-
+_SS = read.of("ss", PRINTED)
 
 EXPERIMENTS = (
     Experiment(
-        name="rls/fig-2", claim="selective sampling with c = 5 beside Perceptrons with all labels", time="4 min",
-        sweep=sweep((*ALL, *LEAST_SQUARES), smoke=(*ALL, *LEAST_SQUARES), smoke_topics=2), run=run_cases,
+        name="rls/fig-2",
+        claim="selective sampling with c = 5 beside Perceptrons with all labels",
+        time="4 min",
+        sweep=sweep((*ALL, *LEAST_SQUARES), smoke=(*ALL, *LEAST_SQUARES), smoke_topics=2),
+        run=run_cases,
         claims=(
-            _claim(
+            Claim(
                 "selective sampling eventually reaches the performance of the second-order Perceptron",
-                _eventually_as_good, "eventually reaches", f"last window; {read.TIE}",
+                at_least(_last_f(PRINTED), -read.SAME),
+                "eventually reaches",
+                "last window",
+                why=beside("with c = 1", _last_f(BESIDE)),
             ),
-            _claim(
-                "c = 5 works well: the same F-measure as the second-order Perceptron over the stream", _same_overall,
+            Claim(
+                "c = 5 works well: the same F-measure as the second-order Perceptron over the stream",
+                at_least(read.paired("f", _SS, read.of("sop")), -read.SAME),
                 "works well",
             ),
-            _claim("it is above the Perceptron", _above_perceptron, "figure 2", read.SIGN),
-            _claim(
-                "its label rate decreases very fast", _rate_falls, "very fast",
-                "c = 5: in the last window at most half of that in the first, means over topics",
+            Claim("it is above the Perceptron", above(read.paired("f", _SS, read.of("perceptron"))), "figure 2"),
+            Claim(
+                "its label rate decreases very fast",
+                at_most(_last_to_first("ss", (PRINTED,)), 0.5),
+                "very fast",
+                "c = 5: label rate of the last window over the first, means over topics",
             ),
         ),
-        figures=_draw_2, **NEWS,
+        figures=_draw_2,
+        **NEWS,
     ),
     Experiment(
-        name="rls/fig-3", claim="the label-efficient second-order Perceptron, several C", time="1 min",
-        sweep=sweep((*ALL[:1], *EFFICIENT), smoke=(*ALL[:1], *EFFICIENT[::2])), run=run_cases,
+        name="rls/fig-3",
+        claim="the label-efficient second-order Perceptron, several C",
+        time="1 min",
+        sweep=sweep((*ALL[:1], *EFFICIENT), smoke=(*ALL[:1], *EFFICIENT[::2])),
+        run=run_cases,
         claims=(
-            _claim(
+            Claim(
                 "for the values of C displayed the performance does not get significantly worse as C decreases",
-                _no_worse, "not significantly", f"C = .03 to 1, each: {read.TIE}",
+                at_least(_at_values(SHOWN[0], SHOWN[-1]), -read.SAME),
+                "not significantly",
+                f"each C from {SHOWN[0]:g} to 1",
+                why=beside("below", _at_values(0, SHOWN[0])),
             ),
-            _claim(
+            Claim(
                 "no significant decrease where a significant fraction of the labels is not observed",
-                _many_unobserved, "no significant decrease",
-                f"the largest C that leaves a third unobserved: {read.TIE}",
+                at_least(_sparing, -read.SAME),
+                "no significant decrease",
+                "the largest C that leaves a third unobserved",
             ),
-            _claim(
-                "the smaller C, the faster the label rate drops", _drops_faster, "drop faster",
-                "rate of the last window over that of the first, means over topics, smaller for every smaller C",
+            Claim(
+                "the smaller C, the faster the label rate drops",
+                rising(_last_to_first("sop-label-efficient")),
+                "drop faster",
+                "rate of the last window over that of the first, by C",
             ),
         ),
-        figures=_draw_3, **NEWS,
+        figures=_draw_3,
+        **NEWS,
     ),
-)  # fmt: skip
+)

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.papers.claims import Record, steps_inside
 from experiments.papers.registry import Setup
 from lpsm import samplers
 from lpsm.randomness import POLICY, SPLIT, generator
@@ -29,8 +30,11 @@ __all__ = [
     "STAYS",
     "Fold",
     "Trace",
+    "choice",
+    "cut",
     "folds",
     "holdout",
+    "inside_grids",
     "sweep",
     "tables",
     "trace",
@@ -60,11 +64,11 @@ PROBLEMS: Mapping[str, Problem] = {
     "USPS 0vAll": Problem((0,), (), 0.05, (174.22, 87.56, 156.08, 115.14, 235.10, 173.96)),
     "USPS 147vAll": Problem((1, 4, 7), (), 0.1, (190.72, 137.86, 193.70, 116.28, 210.40, 151.32)),
 }
-_COIN = [{"b": b} for b in (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)]
-_PATIENCE = (2, 4, 8, 16, 32)
+_COIN = [{"b": b} for b in (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)]
+_PATIENCE = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
 GRIDS: Mapping[str, list[dict[str, Any]]] = {
     "dkm": [{"R": R} for R in _PATIENCE],
-    "dkm-perceptron": [{"R": R, "eta": eta} for R in _PATIENCE for eta in (0.1, 0.3, 1.0)],
+    "dkm-perceptron": [{"R": R, "eta": eta} for R in _PATIENCE for eta in (0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 3.0)],
     "cbgz-dkm": _COIN,
     "perceptron-ss": _COIN,
     "random-dkm": [{"rate": 1.0}],
@@ -121,14 +125,19 @@ def sweep(setup: Setup, names: tuple[str, ...], splits: int, **more: Any) -> dic
     usps = tuple(name for name in PROBLEMS if name.startswith("USPS"))
     return {
         f"{name} split {split}": {
-            "problem": name, "split": split, "seed": setup.seed, "folds": setup.pick(3, FOLDS),
-            "permutations": setup.pick(1, 3), "largest": setup.pick(2000, LARGEST),
-            "holdout": setup.pick(400, HOLDOUT), "stand_in": setup.stand_in,
-            "folder": "" if setup.stand_in else str(setup.data), **more,
+            "problem": name,
+            "split": split,
+            "seed": setup.seed,
+            "folds": setup.pick(3, FOLDS),
+            "permutations": setup.pick(1, 3),
+            "largest": setup.pick(2000, LARGEST),
+            "holdout": setup.pick(400, HOLDOUT),
+            **setup.source(),
+            **more,
         }
         for name in setup.pick(tuple(name for name in usps if name in names), names)
         for split in range(setup.pick(1, splits))
-    }  # fmt: skip
+    }
 
 
 @lru_cache(maxsize=1)
@@ -194,6 +203,7 @@ def tuned(task: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 
 def cut(X: Any, y: Any, order: Any, test: int) -> tuple[Any, Any, Any, Any]:
+    """Return the examples in an order, the first `test` of them to be predicted, as a fold has them."""
     return X[order[test:]], y[order[test:]], X[order[:test]], y[order[:test]]
 
 
@@ -246,7 +256,23 @@ def trace(
 
 def _trace(labels: list[int], errors: list[float], queried: NDArray[np.bool_], end: int) -> Trace:
     places = np.flatnonzero(queried[:end])
-    return Trace(
-        labels=np.array(labels, dtype=np.int64), errors=np.array(errors), spent=len(places),
-        late=int((places >= len(queried) / 2).sum()), last=float(places[-1] + 1) / len(queried) if len(places) else 0.0,
-    )  # fmt: skip
+    late, last = int((places >= len(queried) / 2).sum()), float(places[-1] + 1) / len(queried) if len(places) else 0.0
+    return Trace(np.array(labels, dtype=np.int64), np.array(errors), len(places), late, last)
+
+
+def choice(common: Mapping[str, Any], key: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return rows that say what was chosen of a grid: none where there was nothing to choose."""
+    return [
+        {**common, "key": key, "parameter": name, "value": float(value)}
+        for name, value in parameters.items()
+        if len(GRIDS[key]) > 1
+    ]
+
+
+def inside_grids(record: Record) -> dict[str, Any]:
+    """Measure how far inside its grid every tuned parameter lies, over all splits and problems."""
+    rows, found = record["tuned"], {}
+    for key, name in dict.fromkeys(zip(rows["key"], rows["parameter"], strict=True)):
+        own = rows[(rows["key"] == key) & (rows["parameter"] == name)]
+        found[f"{name} of {key}"] = steps_inside(own["value"], (float(one[name]) for one in GRIDS[key]))
+    return found

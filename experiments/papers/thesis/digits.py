@@ -19,17 +19,32 @@ from matplotlib.figure import Figure
 from scipy.stats import wilcoxon
 
 from experiments.figures.papers import panels
-from experiments.papers.registry import Claim, Experiment, Record, Rows, Setup, Verdict
-from experiments.papers.thesis.digit_runs import DATA, KEYS, PROBLEMS, STAYS, folds, sweep, trace, tuned
-from experiments.study.compare import estimate
+from experiments.papers.claims import Beside, Claim, Measure, Record
+from experiments.papers.predicates import at_least, at_most, beside, between, both, reaching, wide_enough
+from experiments.papers.registry import Experiment, Rows, Setup
+from experiments.papers.thesis.digit_runs import (
+    DATA,
+    KEYS,
+    PROBLEMS,
+    STAYS,
+    choice,
+    folds,
+    inside_grids,
+    sweep,
+    trace,
+    tuned,
+)
 
 __all__ = ["EXPERIMENTS"]
 
 SEPARABLE = ("MNIST 0v1", "MNIST 0vAll", "MNIST 4v7", "MNIST 6v9", "USPS 0vAll")
+NEVER_SPENT = "with never-runs at labels spent"
 VIEWS = {
-    "first": "first touch", "first spent": "first touch, never at labels spent", "stayed": f"stays for {STAYS} labels",
+    "first": "first touch",
+    "first spent": "first touch, never at labels spent",
+    "stayed": f"stays for {STAYS} labels",
     "stayed spent": "stays, never at labels spent",
-}  # fmt: skip
+}
 
 
 def _sweep(setup: Setup) -> dict[str, dict[str, Any]]:
@@ -40,17 +55,15 @@ def labels_needed(task: dict[str, Any]) -> Rows:
     """Tune and run all six pairings on one split of one problem."""
     error = PROBLEMS[task["problem"]].error
     common = {"problem": task["problem"], "split": task["split"]}
-    runs, parameters = [], []
+    runs, choices = [], []
     for number, key in enumerate(KEYS):
-        chosen = tuned(task, key)
-        parameters.append({**common, "key": key, "parameters": str(chosen)})
+        parameters = tuned(task, key)
+        choices += choice(common, key, parameters)
         for fold in folds(task, number):
-            found = trace(key, chosen, fold, error=error)
-            runs.append(
-                {**common, "fold": fold.number, "key": key, "first": found.first(error), "stayed": found.stayed(error),
-                 "spent": found.spent}
-            )  # fmt: skip
-    return {"runs": runs, "tuned": parameters}
+            found = trace(key, parameters, fold, error=error)
+            reached = {"first": found.first(error), "stayed": found.stayed(error), "spent": found.spent}
+            runs.append({**common, "fold": fold.number, "key": key, **reached})
+    return {"runs": runs, "tuned": choices}
 
 
 # -- what a record says --------------------------------------------------------------------------------------
@@ -74,90 +87,78 @@ def _means(record: Record, view: str = "first") -> pd.DataFrame:
 def _levels(name: str) -> Claim:
     printed = dict(zip(KEYS, PROBLEMS[name].printed, strict=True))
 
-    def check(record: Record) -> Verdict:
+    def over_print(record: Record) -> dict[str, Any]:
         runs = record["runs"][record["runs"]["problem"] == name]
         if runs.empty:
-            return Verdict("not run at this size", False, "a smaller size leaves it out")
+            return {}
         splits, spent = _split_means(record).loc[name], _means(record, "first spent").loc[name]
-        words, off = [], []
-        for key in KEYS:
-            found = estimate(splits[key])
-            never = int((runs.loc[runs["key"] == key, "first"] < 0).sum())
-            words.append(
-                f"{key} {found.mean:.0f} ± {found.half_width:.0f}"
-                + (
-                    f" ({never} of {sum(runs['key'] == key)} never: {spent[key]:.0f} with labels spent)"
-                    if never
-                    else ""
-                )
+        never = {key: int((runs.loc[runs["key"] == key, "first"] < 0).sum()) for key in KEYS}
+        return {
+            key: Beside(
+                splits[key] / printed[key],
+                f"({splits[key].mean():.0f}"
+                + (f"; {never[key]} runs never: {spent[key]:.0f} with labels spent)" if never[key] else ")"),
             )
-            if not 0.5 <= found.mean / printed[key] <= 2.0:
-                off.append(
-                    f"{key} is {found.mean / printed[key]:.2f} times the print, "
-                    f"{splits[key].min():.0f} to {splits[key].max():.0f} by split"
-                )
-        return Verdict(", ".join(words), not off, "; ".join(off))
+            for key in KEYS
+        }
 
     return Claim(
-        statement=f"{name}: labels until the test error is {PROBLEMS[name].error:g}",
-        printed=", ".join(f"{key} {value:.0f}" for key, value in printed.items()), check=check,
-        tolerance="every mean over splits within a factor of 2: a cell moves 5 to 40 % from split to split",
-    )  # fmt: skip
+        f"{name}: labels until the test error is {PROBLEMS[name].error:g}",
+        between(over_print, 0.5, 2.0),
+        ", ".join(f"{key} {value:.0f}" for key, value in printed.items()),
+        "over the printed one, every mean over splits: a cell moves 5 to 40 % from split to split",
+    )
 
 
 def _fewer(low: str, high: str, printed: str, *, all_but: int = 0) -> Claim:
-    def check(record: Record) -> Verdict:
-        words, fewer = [], False
+    def ratios(record: Record) -> dict[str, Any]:
+        means = _means(record)[[low, high]].dropna()
+        return {str(name): row[low] / row[high] for name, row in means.iterrows()} if len(means) > all_but else {}
+
+    def others(record: Record) -> dict[str, Any]:
+        """Problems on which it does not need fewer at the first touch, beside counts and p in every view."""
+        words = []
         for view, what in VIEWS.items():
             means = _means(record, view)[[low, high]].dropna()
-            if means.empty:
-                words.append(f"{what}: never")
-                continue
             difference = means[low] - means[high]
-            p = float(wilcoxon(difference, method="exact").pvalue) if len(difference) > 1 else 1.0
-            count = int((difference < 0).sum())
-            if view == "first":
-                fewer = count >= len(difference) - all_but and len(difference) > all_but
-            words.append(f"{what}: on {count} of {len(difference)}, p = {p:.4f}")
-        ratio = ", ".join(f"{name} {row[low] / row[high]:.2f}" for name, row in _means(record).iterrows())
-        return Verdict("; ".join(words), fewer, f"ratio of labels: {ratio}")
+            p = f", p = {wilcoxon(difference, method='exact').pvalue:.4f}" if len(means) > 1 else ""
+            words.append(f"{what}: on {int((difference < 0).sum())} of {len(means)}{p}")
+        found = ratios(record)
+        return {"": Beside(sum(ratio >= 1.0 for ratio in found.values()), f"({'; '.join(words)})")} if found else {}
 
-    wanted = "all problems" if not all_but else f"all problems but {all_but}"
+    def why(record: Record) -> str:
+        return "ratio of labels " + ", ".join(f"{name} {value:.2f}" for name, value in ratios(record).items())
+
     return Claim(
-        statement=f"{low} needs fewer labels than {high} on {wanted}", printed=printed, check=check,
-        tolerance="means over splits at the first touch; p is the exact two-sided Wilcoxon over the problems' means",
-    )  # fmt: skip
+        f"{low} needs fewer labels than {high} on all problems{f' but {all_but}' if all_but else ''}",
+        at_most(others, all_but, unit=" problems where it does not"),
+        printed,
+        "means over splits at the first touch; p is the exact two-sided Wilcoxon over the problems' means",
+        why=why,
+    )
 
 
-def _separable(record: Record) -> Verdict:
-    words, worse = [], []
-    for view in ("first", "first spent"):
+def _over_coin(view: str) -> Measure:
+    """Labels of dkm-perceptron over those of perceptron-ss, split by split, on the separable problems."""
+
+    def measure(record: Record) -> dict[str, Any]:
         splits = _split_means(record, view)
-        said = []
-        for name in [name for name in SEPARABLE if name in splits.index.get_level_values("problem")]:
-            ratios = splits.loc[[name], "dkm-perceptron"].to_numpy() / splits.loc[[name], "perceptron-ss"].to_numpy()
-            found = estimate(ratios)
-            said.append(f"{name} {found.mean:.2f} ± {found.half_width:.2f}")
-            if view == "first" and found.mean - np.nan_to_num(found.half_width) > 1.0:
-                worse.append(name)
-        words.append(f"{VIEWS[view]}: {', '.join(said)}")
-    return Verdict(f"ratio of labels, {'; '.join(words)}", not worse, f"worse on {', '.join(worse)}")
+        present = [name for name in SEPARABLE if name in splits.index.get_level_values("problem")]
+        ratio = splits["dkm-perceptron"] / splits["perceptron-ss"]
+        return {name: ratio.loc[name] for name in present}
+
+    return measure
 
 
-def _factors(record: Record) -> Verdict:
-    words = []
-    for view in ("first", "first spent"):
+def _factors(view: str) -> Measure:
+    """Labels of random sampling over those of the best active method, by problem."""
+
+    def measure(record: Record) -> dict[str, Any]:
         means = _means(record, view)
         best = means[["dkm", "dkm-perceptron", "cbgz-dkm", "perceptron-ss"]].min(axis=1)
-        factors = means["random-perceptron"] / best
-        if view == "first":
-            holds = bool((factors > 1.0).all() and (factors >= 2.0).sum() > len(factors) / 2)
-        words.append(f"{VIEWS[view]}: " + ", ".join(f"{name} {value:.2f}" for name, value in factors.items()))
-    below = [name for name, value in factors.items() if value <= 1.0]
-    return Verdict(
-        "; ".join(words), holds,
-        f"with never-runs at labels spent, {len(below)} problems need no fewer labels; factors by problem as given",
-    )  # fmt: skip
+        return {str(name): value for name, value in (means["random-perceptron"] / best).items()}
+
+    return measure
 
 
 def _draw(record: Record) -> Mapping[str, Figure]:
@@ -178,8 +179,11 @@ def _draw(record: Record) -> Mapping[str, Figure]:
 
 EXPERIMENTS = (
     Experiment(
-        name="thesis/table-4-1", claim="labels until the test error is low, on digits, six algorithms", time="1 min",
-        sweep=_sweep, run=labels_needed,
+        name="thesis/table-4-1",
+        claim="labels until the test error is low, on digits, six algorithms",
+        time="3 min",
+        sweep=_sweep,
+        run=labels_needed,
         claims=(
             *(_levels(name) for name in PROBLEMS),
             _fewer("dkm-perceptron", "random-perceptron", "all but one, p = 0.0313", all_but=1),
@@ -190,16 +194,22 @@ EXPERIMENTS = (
             _fewer("random-perceptron", "random-dkm", "p = 0.0156"),
             _fewer("dkm", "cbgz-dkm", "all but one, p = 0.0469", all_but=1),
             Claim(
-                statement="on the separable problems dkm-perceptron needs no more labels than perceptron-ss",
-                printed="fewest labels of all", check=_separable,
-                tolerance="ratio over splits: 1 or less, or its 95 % interval reaches 1",
+                "on the separable problems dkm-perceptron needs no more labels than perceptron-ss",
+                reaching(_over_coin("first"), high=1.0),
+                "fewest labels of all",
+                "ratio over splits",
+                why=beside(NEVER_SPENT, _over_coin("first spent")),
             ),
             Claim(
-                statement="random sampling needs more labels than the best active method, mostly twice as many",
-                printed="6.08, 1.81, 2.45, 5.09, 1.26, 1.99, 1.30", check=_factors,
-                tolerance="more everywhere, at least twice on more than half",
+                "random sampling needs more labels than the best active method, mostly twice as many",
+                both(at_least(_factors("first"), 1.0, open=True), at_least(_factors("first"), 2.0, needed=0.5)),
+                "6.08, 1.81, 2.45, 5.09, 1.26, 1.99, 1.30",
+                "factor in labels, by problem",
+                why=beside(NEVER_SPENT, _factors("first spent")),
             ),
+            wide_enough(inside_grids),
         ),
-        figures=_draw, **DATA,
+        figures=_draw,
+        **DATA,
     ),
-)  # fmt: skip
+)

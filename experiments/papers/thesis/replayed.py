@@ -20,9 +20,12 @@ from matplotlib.figure import Figure
 
 import traces
 from experiments.figures.replay import competition, losses, weights
-from experiments.papers.registry import Claim, Experiment, Record, Rows, Setup, Verdict
+from experiments.papers.claims import Beside, Claim, Measure, Record
+from experiments.papers.predicates import at_least, at_most, beside, both, each
+from experiments.papers.registry import Experiment, Rows, Setup
 from experiments.study.replay import ReplayConfig, details
-from lpsm.bounds.experts import learn_alpha_asymptotic_regret
+from lpsm import alpha_grid
+from lpsm.bounds.experts import fixed_share_partition_loss, learn_alpha_asymptotic_regret
 from lpsm.randomness import generator
 
 __all__ = ["EXPERIMENTS"]
@@ -64,12 +67,7 @@ def _generated(n_pages: int, seed: int) -> list[traces.Request]:
     for page in traces.generate(n_pages, generator(seed, 0)):
         for sent, reply in ((page.request_bytes, page.reply_bytes), *page.objects):
             taken_us = 100_000 + reply * 1_000_000 // LINE_BYTES_PER_S
-            requests.append(
-                traces.Request(
-                    client="generated", server="", start_us=now_us, end_us=now_us + taken_us, request_bytes=sent,
-                    reply_bytes=reply,
-                )
-            )  # fmt: skip
+            requests.append(traces.Request("generated", "", now_us, now_us + taken_us, sent, reply))
             now_us += taken_us
         now_us += round(page.think_s * 1e6)
     return requests
@@ -78,139 +76,111 @@ def _generated(n_pages: int, seed: int) -> list[traces.Request]:
 # -- what a record says ----------------------------------------------------------------------------------
 
 
-def _each(record: Record, table: str) -> list[tuple[str, pd.DataFrame]]:
-    return [(str(task), rows.reset_index(drop=True)) for task, rows in record[table].groupby("task", sort=False)]
+def _by_session(table: str, number: Any) -> Measure:
+    """A number (or several) of each session's rows, by its name."""
+
+    def measure(record: Record) -> dict[str, Any]:
+        groups = record[table].groupby("task", sort=False)
+        return {f"{task}:": number(rows.reset_index(drop=True)) for task, rows in groups}
+
+    return measure
 
 
 def _columns(rows: pd.DataFrame, what: str) -> Any:
     return rows[[name for name in rows.columns if name.startswith(what)]].to_numpy(dtype=float)
 
 
-def _close_to_current(record: Record) -> Verdict:
-    found, where = [], []
-    for _, rows in _each(record, "polls"):
-        best = _columns(rows, "loss_").min(axis=1)
-        extra = rows["polling_loss"].to_numpy() - best
-        full = (rows["buffered_bytes"] > 0).to_numpy()
-        found.append(float(rows["polling_loss"].sum() / best.sum()))
-        share = 100 * float(extra[full].sum() / extra.sum())
-        slept, right = rows.loc[full, "slept_ms"].mean(), rows.loc[full, "best_expert_ms"].mean()
-        where.append(f"{share:.0f} % (slept {slept:.0f} ms on the mean, {right:.0f} ms would have been best)")
-    why = "of what is lost beyond it, so much is lost at polls that find bytes: " + ", ".join(where)
-    return Verdict(f"{', '.join(f'{ratio:.2f}' for ratio in found)} times its loss", max(found) <= 2.0, why)
+def _over_current(rows: pd.DataFrame) -> Beside:
+    """Polling loss over that of the best expert of every poll, and how often that one changes."""
+    best = _columns(rows, "loss_").min(axis=1)
+    changes = int((rows["best_expert_ms"].diff().fillna(0) != 0).sum())
+    return Beside(rows["polling_loss"].sum() / best.sum(), f"times its loss ({changes} changes of it)")
 
 
-def _identity_changes(record: Record) -> Verdict:
-    counts = [int((rows["best_expert_ms"].diff().fillna(0) != 0).sum()) for _, rows in _each(record, "polls")]
-    return Verdict(f"{', '.join(map(str, counts))} changes", min(counts) >= 1)
+def _at_full_polls(rows: pd.DataFrame) -> Beside:
+    """Share of what is lost beyond the current best that is lost where a poll finds bytes, percent."""
+    extra = rows["polling_loss"].to_numpy() - _columns(rows, "loss_").min(axis=1)
+    full = (rows["buffered_bytes"] > 0).to_numpy()
+    slept, right = rows.loc[full, "slept_ms"].mean(), rows.loc[full, "best_expert_ms"].mean()
+    words = f"% lost at polls that find bytes ({slept:.0f} ms slept on the mean, {right:.0f} ms would have been best)"
+    return Beside(100 * extra[full].sum() / extra.sum(), words)
 
 
-def _starts_at_mean(record: Record) -> Verdict:
-    first = [float(rows["slept_ms"].iloc[0]) for _, rows in _each(record, "polls")]
-    return Verdict(f"first sleep {first[0]:g} ms", all(abs(value - 550.0) <= 50.0 for value in first))
+def _over_worse_half(rows: pd.DataFrame) -> Beside:
+    """Polling loss of the early polls over that of the best of the worse half of the experts."""
+    early = rows.head(EARLY)
+    sums = np.sort(_columns(early, "loss_").sum(axis=0))
+    own, half = float(early["polling_loss"].sum()), float(sums[len(sums) // 2])
+    return Beside(own / half, f"({own:.3f} over {half:.3f})")
 
 
-def _beats_worse_half(record: Record) -> Verdict:
-    found = []
-    for _, rows in _each(record, "polls"):
-        early = rows.head(EARLY)
-        sums = np.sort(_columns(early, "loss_").sum(axis=0))
-        found.append((float(early["polling_loss"].sum()), float(sums[len(sums) // 2])))
-    words = ", ".join(f"{own:.3f} against {half:.3f}" for own, half in found)
-    return Verdict(words, all(own <= half for own, half in found), words)
-
-
-def _regains(record: Record) -> Verdict:
-    found = []
-    for _, rows in _each(record, "polls"):
-        held = _columns(rows, "weight_")
-        least, most = held.argmin(axis=1), held.argmax(axis=1)
-        regained = sum(
-            bool((most[np.flatnonzero(least == expert)[0] :] == expert).any())
-            for expert in range(held.shape[1])
-            if (least == expert).any()
-        )
-        found.append((regained, float(held.min())))
-    words = ", ".join(f"{count} experts (least weight {least:.1e})" for count, least in found)
-    return Verdict(words, max(count for count, _ in found) >= 1 and min(least for _, least in found) > 0)
-
-
-def _favourite_changes(record: Record) -> Verdict:
-    found = [
-        int(np.count_nonzero(np.diff(_columns(rows, "weight_").argmax(axis=1)))) for _, rows in _each(record, "polls")
-    ]
-    return Verdict(f"{', '.join(map(str, found))} changes", min(found) >= 1)
-
-
-def _ends(record: Record) -> list[dict[str, float]]:
-    names = ("mixture_loss", "polling_loss", "best_expert_loss", "best_per_poll_loss")
-    return [
-        {"polls": float(len(rows)), **{name: float(rows[name].iloc[-1]) for name in names}}
-        for _, rows in _each(record, "regrets")
-    ]
-
-
-def _beats_best_fixed(loss: str) -> Any:
-    def check(record: Record) -> Verdict:
-        ends = _ends(record)
-        words = ", ".join(f"{end[loss]:.2f} against {end['best_expert_loss']:.2f}" for end in ends)
-        held = [end[loss] < end["best_expert_loss"] for end in ends]
-        prices = [np.log(10) + learn_alpha_asymptotic_regret(int(end["polls"])) for end in ends]
-        price = ", ".join(f"{value:.1f}" for value, fine in zip(prices, held, strict=True) if not fine)
-        return Verdict(
-            words, all(held),
-            f"below in {sum(held)} of {len(held)} sessions; for the others, learning the expert and the switching rate "
-            f"may cost ln 10 + (1/2) ln T + 0.95 = {price} nats",
-        )  # fmt: skip
-
-    return check
-
-
-def _not_beaten_by_sequence(record: Record) -> Verdict:
-    ends = _ends(record)
-    words = ", ".join(f"{end['polling_loss']:.2f} against {end['best_per_poll_loss']:.2f}" for end in ends)
-    return Verdict(words, all(end["polling_loss"] >= end["best_per_poll_loss"] for end in ends))
-
-
-def _negligible_regret(record: Record) -> Verdict:
-    relative = [100 * (end["mixture_loss"] / end["best_expert_loss"] - 1) for end in _ends(record)]
-    per_poll = [(end["mixture_loss"] - end["best_expert_loss"]) / end["polls"] for end in _ends(record)]
-    words = "; ".join(
-        f"{share:+.1f} % ({rate:+.1e} nats a poll)" for share, rate in zip(relative, per_poll, strict=True)
+def _regained(rows: pd.DataFrame) -> int:
+    """How many experts have the largest weight after they had the least."""
+    held = _columns(rows, "weight_")
+    least, most = held.argmin(axis=1), held.argmax(axis=1)
+    return sum(
+        bool((most[np.flatnonzero(least == expert)[0] :] == expert).any())
+        for expert in range(held.shape[1])
+        if (least == expert).any()
     )
-    least = min(end["best_expert_loss"] for end in _ends(record))
-    return Verdict(
-        words, max(relative) <= 5.0, f"what learning may cost, about 8 nats, is not small against {least:.0f} nats",
-    )  # fmt: skip
 
 
-def _never_negative(record: Record) -> Verdict:
-    least = min(
-        float((rows["mixture_loss"].to_numpy() - _columns(rows, "loss_").min(axis=1)).min())
-        for _, rows in _each(record, "polls")
-    )
-    return Verdict(f"least {least:.1e} nats", least >= -1e-12)
+def _favourites(rows: pd.DataFrame) -> Beside:
+    """Share of the polls in which the expert of largest weight is not the one that has it most often, percent."""
+    favourite = _columns(rows, "weight_").argmax(axis=1)
+    words = f"({np.count_nonzero(np.diff(favourite))} changes)"
+    return Beside(100 * np.mean(favourite != np.bincount(favourite).argmax()), words)
 
 
-def _negative_shares(record: Record, best_of_each_poll: bool) -> list[float]:
-    shares = []
-    for _, rows in _each(record, "polls"):
+def _end(rows: pd.DataFrame, own: str, other: str) -> tuple[float, float]:
+    return float(rows[own].iloc[-1]), float(rows[other].iloc[-1])
+
+
+def _less_fixed(loss: str) -> Any:
+    """A loss less that of the best fixed expert at the end."""
+
+    def number(rows: pd.DataFrame) -> Beside:
+        own, best = _end(rows, loss, "best_expert_loss")
+        price = np.log(10) + learn_alpha_asymptotic_regret(len(rows))
+        return Beside(own - best, f"({own:.2f} against {best:.2f}; learning may cost {price:.1f} nats)")
+
+    return number
+
+
+def _regret_percent(rows: pd.DataFrame) -> Beside:
+    own, best = _end(rows, "mixture_loss", "best_expert_loss")
+    return Beside(100 * (own / best - 1), f"({(own - best) / len(rows):+.1e} nats a poll)")
+
+
+def _tracking(record: Record) -> dict[str, Any]:
+    """Mixture loss over what the bounds allow beyond the best k experts in turn, for k = 1, 2, 4, ..."""
+    found = {}
+    alphas = alpha_grid(horizon=ReplayConfig().horizon)
+    for task, rows in record["regrets"].groupby("task", sort=False):
+        curve = record["partitions"][record["partitions"]["task"] == task].set_index("k")["loss"]
+        mixture, best = _end(rows, "mixture_loss", "best_per_poll_loss")
+        ratios = []
+        for k in (k for k in 2 ** np.arange(12) if k in curve.index):
+            allowed = min(fixed_share_partition_loss(float(curve[k]), int(k), len(rows), 10, float(a)) for a in alphas)
+            ratios.append(mixture / (allowed + np.log(len(alphas))))
+        words = f"(k up to {curve.index.max()}; {mixture:.2f} against {best:.2f} of the best of every poll)"
+        found[f"{task}:"] = Beside(ratios, words)
+    return found
+
+
+def _below_share(best_of_each_poll: bool) -> Any:
+    """Share of the polls whose polling loss is below that of the best expert, fixed or current, percent."""
+
+    def number(rows: pd.DataFrame) -> float:
         expert = _columns(rows, "loss_")
         best = expert.min(axis=1) if best_of_each_poll else expert[:, expert.sum(axis=0).argmin()]
-        shares.append(float((rows["polling_loss"].to_numpy() < best - 1e-12).mean()))
-    return shares
+        return 100 * float((rows["polling_loss"].to_numpy() < best - 1e-12).mean())
+
+    return number
 
 
-def _sometimes_negative(best_of_each_poll: bool) -> Any:
-    def check(record: Record) -> Verdict:
-        shares = _negative_shares(record, best_of_each_poll)
-        return Verdict(
-            f"in {', '.join(f'{100 * share:.1f}' for share in shares)} % of polls", max(shares) > 0,
-            "sleeps are rounded to 100 ms, and an expert sits at every multiple: at such a sleep the algorithm pays "
-            "exactly what one of them does",
-        )  # fmt: skip
-
-    return check
+def _least_regret(rows: pd.DataFrame) -> float:
+    return float((rows["mixture_loss"].to_numpy() - _columns(rows, "loss_").min(axis=1)).min())
 
 
 def _longest(record: Record, table: str) -> pd.DataFrame:
@@ -221,10 +191,18 @@ def _longest(record: Record, table: str) -> pd.DataFrame:
 
 def _experiment(place: str, claim: str, claims: tuple[Claim, ...], draw: Any) -> Experiment:
     return Experiment(
-        name=f"thesis/{place}", claim=claim, time="1 min", sweep=_sweep, run=replay, claims=claims,
-        figures=draw, data="bu-www-client", traffic=True, stand_in="generated browsing over a dial-up line",
+        name=f"thesis/{place}",
+        claim=claim,
+        time="1 min",
+        sweep=_sweep,
+        run=replay,
+        claims=claims,
+        figures=draw,
+        data="bu-www-client",
+        traffic=True,
+        stand_in="generated browsing over a dial-up line",
         published="Boston University Web client traces 1994-1995, Internet Traffic Archive",
-    )  # fmt: skip
+    )
 
 
 def _draw(place: str, draw: Any, *tables: str) -> Any:
@@ -236,76 +214,101 @@ def _draw(place: str, draw: Any, *tables: str) -> Any:
 
 EXPERIMENTS = (
     _experiment(
-        "fig-2-9", "loss of each expert and of the algorithm on real arrivals",
+        "fig-2-9",
+        "loss of each expert and of the algorithm on real arrivals",
         (
             Claim(
-                statement="the algorithm's loss stays close to, or below, that of the best current expert",
-                printed="close to or better", check=_close_to_current,
-                tolerance="sum over the polls at most twice that of the best expert of every poll; every session",
+                "the algorithm's loss stays close to, or below, that of the best current expert",
+                at_most(_by_session("polls", _over_current), 2.0),
+                "close to or better",
+                "sum over the polls, every session; the identity of that expert changes, as printed",
+                why=beside("of what is lost beyond it,", _by_session("polls", _at_full_polls)),
             ),
             Claim(
-                statement="the identity of the best current expert changes", printed="changes", check=_identity_changes,
-                tolerance="at least once in every session",
+                "the first polling time is the mean of the experts' times",
+                each(_by_session("polls", lambda rows: rows["slept_ms"].iloc[0]), 545.0, 555.0, unit=" ms"),
+                "the mean",
+                "550 ms, to the bin",
             ),
             Claim(
-                statement="the first polling time is the mean of the experts' times", printed="the mean",
-                check=_starts_at_mean, tolerance="550 ms, rounded to a multiple of 100 ms",
-            ),
-            Claim(
-                statement="even early on the algorithm beats the worse half of the experts",
-                printed="beats the worse half", check=_beats_worse_half,
-                tolerance=f"loss of the first {EARLY} polls, against the best of the worse half; every session",
+                "even early on the algorithm beats the worse half of the experts",
+                at_most(_by_session("polls", _over_worse_half), 1.0),
+                "beats the worse half",
+                f"loss of the first {EARLY} polls, over that of the best of the worse half; every session",
             ),
         ),
         _draw("fig-2-9", losses, "polls"),
     ),
     _experiment(
-        "fig-2-10", "weights of the experts on real arrivals",
+        "fig-2-10",
+        "weights of the experts on real arrivals",
         (
             Claim(
-                statement="which expert has the highest weight changes with the arrivals", printed="shifts",
-                check=_favourite_changes, tolerance="at least once in every session",
+                "which expert has the highest weight changes with the arrivals",
+                at_least(_by_session("polls", _favourites), 5.0, unit=" %"),
+                "shifts",
+                "share of the polls in which it is not the one that it mostly is; every session",
             ),
             Claim(
-                statement="an expert that was the worst can become the best again, its weight never having gone to 0",
-                printed="regains", check=_regains, tolerance="an expert of one session; weights above 0 in all",
+                "an expert that was the worst can become the best again, its weight never having gone to 0",
+                both(
+                    at_least(_by_session("polls", _regained), 1, needed=1, unit=" experts"),
+                    at_least(_by_session("polls", lambda rows: _columns(rows, "weight_").min()), 0.0, open=True),
+                ),
+                "regains",
+                "an expert of one session; least weights of all",
             ),
         ),
         _draw("fig-2-10", weights, "polls"),
     ),
     _experiment(
-        "fig-2-11", "the algorithm against the best fixed expert, and the best of every poll",
+        "fig-2-11",
+        "the algorithm against the best fixed expert, and the best of every poll",
         (
             Claim(
-                statement="the algorithm eventually loses less than the best fixed expert (polling loss, as plotted)",
-                printed="better", check=_beats_best_fixed("polling_loss"), tolerance="at the end of every session",
+                "the algorithm eventually loses less than the best fixed expert (polling loss, as plotted)",
+                at_most(_by_session("regrets", _less_fixed("polling_loss")), 0.0, open=True, unit=" nats"),
+                "better",
+                "at the end of every session",
             ),
             Claim(
-                statement="the same of the mixture loss, of which the bounds speak",
-                check=_beats_best_fixed("mixture_loss"),
-                tolerance="at the end of every session; ours",
+                "the same of the mixture loss, of which the bounds speak",
+                at_most(_by_session("regrets", _less_fixed("mixture_loss")), 0.0, open=True, unit=" nats"),
+                reason="at the end of every session; ours",
             ),
             Claim(
-                statement="it does not beat the sequence of the best experts of every poll", printed="does not beat",
-                check=_not_beaten_by_sequence, tolerance="at the end of every session",
+                "it tracks the best sequences of experts, within the bounds",
+                each(_tracking, high=1.0),
+                "does not beat, but tracks, as per the bounds",
+                "mixture loss over the loss of the best k experts in turn and what the bounds add; every session and k",
             ),
             Claim(
-                statement="regret against the best fixed expert is negligible", printed="negligible",
-                check=_negligible_regret, tolerance="mixture loss at most 5 % above, every session",
+                "regret against the best fixed expert is negligible",
+                at_most(_by_session("regrets", _regret_percent), 5.0, unit=" %"),
+                "negligible",
+                "mixture loss above its loss, every session",
+            ),
+            *(
+                Claim(
+                    statement,
+                    at_least(_by_session("polls", _below_share(current)), 0.0, open=True, needed=1, unit=" % of polls"),
+                    "sometimes negative",
+                    "in some poll of a session",
+                )
+                for current, statement in (
+                    (
+                        False,
+                        "the instantaneous regret against the best fixed expert is sometimes negative (polling loss)",
+                    ),
+                    (True, "the same against the current best expert"),
+                )
             ),
             Claim(
-                statement="the instantaneous regret against the best fixed expert is sometimes negative (polling loss)",
-                printed="sometimes negative", check=_sometimes_negative(False), tolerance="in some poll",
-            ),
-            Claim(
-                statement="the same against the current best expert",
-                printed="sometimes negative", check=_sometimes_negative(True), tolerance="in some poll",
-            ),
-            Claim(
-                statement="the instantaneous regret of the mixture loss is never negative, being impossible",
-                check=_never_negative, tolerance="1e-12 nats of rounding; ours, an erratum",
+                "the instantaneous regret of the mixture loss is never negative, being impossible",
+                at_least(_by_session("polls", _least_regret), -1e-12, unit=" nats"),
+                reason="least of each session, to rounding; ours, an erratum",
             ),
         ),
         _draw("fig-2-11", competition, "regrets", "partitions"),
     ),
-)  # fmt: skip
+)

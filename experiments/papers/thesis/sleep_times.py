@@ -15,7 +15,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.evolution import evolution
-from experiments.papers.registry import Claim, Experiment, Record, Setup, Verdict
+from experiments.papers.claims import Beside, Claim, Record
+from experiments.papers.predicates import at_least, at_most
+from experiments.papers.registry import Experiment, Setup
 from experiments.papers.thesis.browsing import SHORT, simulate, task
 from experiments.papers.thesis.energy import SETTINGS
 from experiments.study.evolution import busy_page, window
@@ -33,21 +35,31 @@ def _evolving(setup: Setup) -> dict[str, dict[str, Any]]:
     }
 
 
+def _polls(record: Record, policy: str) -> pd.DataFrame:
+    return record["polls"][record["polls"]["policy"] == policy]
+
+
 def _quick(policy: str) -> Claim:
-    def check(record: Record) -> Verdict:
-        stretches = _full_stretches(record["polls"][record["polls"]["policy"] == policy])
-        quick = stretches["polls_until_100"] <= 3
-        share, slow = float(quick.mean()), stretches[~quick]
-        why = (
-            f"the others last {slow['polls'].mean():.1f} polls, find {slow['bytes'].mean():.0f} bytes on the mean ("
-            f"against {stretches.loc[quick, 'bytes'].mean():.0f}) and end at {slow['last_ms'].mean():.0f} ms"
-        )  # fmt: skip
-        return Verdict(f"in {100 * share:.0f} % of {len(stretches)} stretches of such polls", share >= 0.9, why)
+    def measure(record: Record) -> dict[str, Any]:
+        stretches = _full_stretches(_polls(record, policy))
+        share = 100 * (stretches["polls_until_100"] <= 3).mean()
+        return {"": Beside(share, f"of {len(stretches)} stretches of such polls")}
+
+    def why(record: Record) -> str:
+        stretches = _full_stretches(_polls(record, policy))
+        slow = stretches[stretches["polls_until_100"] > 3]
+        return (
+            f"the others last {slow['polls'].mean():.1f} polls, find {slow['bytes'].mean():.0f} bytes on the mean and "
+            f"end at {slow['last_ms'].mean():.0f} ms"
+        )
 
     return Claim(
-        statement=f"{policy}: when packets are found, the sleep is quickly reduced to 100 ms", printed="quickly",
-        check=check, tolerance="after at most three polls that find packets in a row, in 90 % of such stretches",
-    )  # fmt: skip
+        f"{policy}: when packets are found, the sleep is quickly reduced to 100 ms",
+        at_least(measure, 90.0, unit=" %"),
+        "quickly",
+        "after at most three polls that find packets in a row",
+        why=why,
+    )
 
 
 def _full_stretches(polls: pd.DataFrame) -> pd.DataFrame:
@@ -73,32 +85,28 @@ def _full_stretches(polls: pd.DataFrame) -> pd.DataFrame:
 
 
 def _backs_off(policy: str) -> Claim:
-    def check(record: Record) -> Verdict:
-        polls = record["polls"][record["polls"]["policy"] == policy]
+    def measure(record: Record) -> dict[str, Any]:
+        polls = _polls(record, policy)
         empty = polls[polls["buffered_bytes"] == 0]
         shorter = int((empty["next_sleep_ms"] < empty["slept_ms"]).sum())
-        return Verdict(
-            f"shorter after {shorter} of {len(empty)} polls that find nothing", shorter == 0,
-            "the very first sleep, the mean of all experts, is rounded up",
-        )  # fmt: skip
+        return {"": Beside(shorter, f"times shorter after {len(empty)} polls that find nothing")}
 
     return Claim(
-        statement=f"{policy}: after a poll that finds nothing the sleep never becomes shorter",
-        printed="continually increases", check=check, tolerance="none",
-    )  # fmt: skip
-
-
-def _slower_back_off(record: Record) -> Verdict:
-    polls = {policy: record["polls"][record["polls"]["policy"] == policy] for policy in ("lpsm", "lpsm:log")}
-    after = {policy: _sleeps_after(frame) for policy, frame in polls.items()}
-    means = {policy: float(np.mean(sleeps)) if sleeps else float("nan") for policy, sleeps in after.items()}
-    counts = ", ".join(str(len(sleeps)) for sleeps in after.values())
-    gains = {policy: mean - 100.0 for policy, mean in means.items()}
-    return Verdict(
-        f"{CLIMB} empty polls after one of 100 ms the sleep is longer by {gains['lpsm']:.0f} and "
-        f"{gains['lpsm:log']:.0f} ms on the mean ({counts} climbs)",
-        gains["lpsm:log"] >= 2.0 * gains["lpsm"],
+        f"{policy}: after a poll that finds nothing the sleep never becomes shorter",
+        at_most(measure, 0),
+        "continually increases",
+        why=lambda record: "the very first sleep, the mean of all experts, is rounded up",
     )
+
+
+def _gains(record: Record) -> dict[str, Any]:
+    """What the sleep gains in `CLIMB` empty polls after one of 100 ms: with 1/log T over twice that with 1/T."""
+    after = {policy: _sleeps_after(_polls(record, policy)) for policy in ("lpsm", "lpsm:log")}
+    if not all(after.values()):
+        return {}
+    slow, fast = (float(np.mean(sleeps)) - 100.0 for sleeps in after.values())
+    counts = ", ".join(str(len(sleeps)) for sleeps in after.values())
+    return {"": Beside(fast - 2.0 * slow, f"({slow:.0f} and {fast:.0f} ms longer after {CLIMB}; {counts} climbs)")}
 
 
 def _sleeps_after(polls: pd.DataFrame) -> list[float]:
@@ -125,14 +133,23 @@ def _draw_evolution(record: Record) -> Mapping[str, Figure]:
 
 EXPERIMENTS = (
     Experiment(
-        name="thesis/fig-2-5", claim="how sleep times evolve with LPSM", time="2 s", sweep=_evolving, run=simulate,
+        name="thesis/fig-2-5",
+        claim="how sleep times evolve with LPSM",
+        time="2 s",
+        sweep=_evolving,
+        run=simulate,
         claims=(
-            _quick("lpsm"), _quick("lpsm:log"), _backs_off("lpsm"), _backs_off("lpsm:log"),
+            _quick("lpsm"),
+            _quick("lpsm:log"),
+            _backs_off("lpsm"),
+            _backs_off("lpsm:log"),
             Claim(
-                statement="with 1/T the sleep backs off much more slowly than with 1/log T", printed="much more slowly",
-                check=_slower_back_off, tolerance="it gains at most half as much in as many polls, in one run",
+                "with 1/T the sleep backs off much more slowly than with 1/log T",
+                at_least(_gains, 0.0, unit=" ms"),
+                "much more slowly",
+                "what it gains in as many empty polls, less twice what it gains with 1/T, in one run",
             ),
         ),
         figures=_draw_evolution,
     ),
-)  # fmt: skip
+)

@@ -14,27 +14,28 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import lines
 from experiments.papers import readings as read
+from experiments.papers.claims import Beside, Claim, Measure, Record, named, shown
 from experiments.papers.news import ABOVE_1, NEWS, Case, counts, make, question, run_cases, sweep
-from experiments.papers.registry import Claim, Experiment, Record, Rows, Setup, Verdict
-from experiments.papers.verdicts import shown
+from experiments.papers.predicates import above, at_least, at_most, below, between, both, each, wide_enough
+from experiments.papers.registry import Experiment, Rows, Setup
 from experiments.study.compare import estimate
 from lpsm.randomness import POLICY, generator
 
 __all__ = ["EXPERIMENTS"]
 
-B = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+B = (0.001, 0.003, 0.01, 0.03, 0.05, 0.07, 0.1, 0.3, 1.0)
 B_FIRST = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-RATES = (0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8)
+RATES = (0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 0.9)
 SHOWN = (0.01, 0.03, 0.1)  # the three of panel a
 FIVE = (0.003, 0.01, 0.03, 0.1, 0.3)  # of panel d
 REGULARISERS = (0.1, 0.3, 3.0, 10.0)  # beside the paper's 1
 ALL: tuple[Case, ...] = (("sop", {}, 1), ("perceptron", {}, 1))
+RIVALS = ("perceptron-ss", "sop-fixed-bias")
 CATEGORY, COINS = 0, 10  # panel c: rank of the category and runs on it
 FLAT_FROM = 0.6  # 24,000 of 40,000 stories
 
@@ -90,26 +91,29 @@ def _same_rate_sweep(setup: Setup) -> dict[str, dict[str, Any]]:
 # -- what a record says ------------------------------------------------------------------------------------------
 
 
-def _range_of_b(record: Record) -> Verdict:
+def _sparing_and_near(record: Record) -> dict[str, Any]:
+    """F of 2ND-ORDER less that with all labels, at two neighbouring b, none of which asks for more than half.
+
+    Of all such pairs the one whose worse member is best.
+    """
     scores = read.scored(record)
-    full = read.of(scores, "sop")["f"]
+    full = read.of("sop")(scores)["f"]
     means = read.mean_by_value(scores, "sop-ss")
-    near = [read.paired(read.of(scores, "sop-ss", b)["f"], full) for b in means.index]
-    is_near = [found.mean >= -read.SAME for found in near]
-    is_sparing = list(means["rate"] <= 0.5)
-    good = [one and other for one, other in zip(is_near, is_sparing, strict=True)]
-    words = "; ".join(
-        f"b = {b:g}: {shown(found, 3)} at {100 * rate:.1f} % of the labels"
-        for b, found, rate in zip(means.index, near, means["rate"], strict=True)
+    near = {b: read.of("sop-ss", b)(scores)["f"] - full for b in means.index[means["rate"] <= 0.5]}
+    pairs = list(pairwise(near))
+    if not pairs:
+        return {}
+    best = max(pairs, key=lambda pair: min(near[b].mean() for b in pair))
+    return {f"b = {b:g}:": Beside(near[b], f"at {100 * means['rate'][b]:.1f} % of the labels") for b in best}
+
+
+def _by_b(record: Record) -> str:
+    """Say F and label rate at every b."""
+    means = read.mean_by_value(read.scored(record), "sop-ss")
+    full = float(read.of("sop")(read.scored(record))["f"].mean())
+    return "by b " + ", ".join(
+        f"{b:g}: {row['f'] - full:+.3f} at {100 * row['rate']:.1f} %" for b, row in means.iterrows()
     )
-    first = next((f"from b = {b:g} on" for b, one in zip(means.index, is_near, strict=True) if one), "nowhere")
-    last = next(
-        (f"up to b = {b:g}" for b, one in zip(means.index[::-1], is_sparing[::-1], strict=True) if one), "nowhere"
-    )
-    return Verdict(
-        words, any(one and other for one, other in pairwise(good)),
-        f"near {first}, at most half of the labels {last}: both at {sum(good)} of {len(good)} values",
-    )  # fmt: skip
 
 
 def _displayed(record: Record) -> list[tuple[str, str, float | None]]:
@@ -118,10 +122,11 @@ def _displayed(record: Record) -> list[tuple[str, str, float | None]]:
     return [*((f"2nd order, b = {b:g}", "sop-ss", b) for b in chosen), (read.NAMES["sop"], "sop", None)]
 
 
-def _flat(column: str) -> Any:
-    def check(record: Record) -> Verdict:
-        windows = read.scored(record, "windows")
-        words, flat = [], []
+def _flatness(column: str) -> Measure:
+    """Change of a curve from 60 % of the stories to the end, over that before; means over topics."""
+
+    def measure(record: Record) -> dict[str, Any]:
+        windows, found = read.scored(record, "windows"), {}
         for name, key, value in _displayed(record):
             if column == "rate" and key == "sop":
                 continue
@@ -129,149 +134,89 @@ def _flat(column: str) -> Any:
             own = own if value is None else own[own["value"] == value]
             mean = own.groupby("t")[column].mean()
             middle = mean[mean.index <= FLAT_FROM * mean.index.max()].iloc[-1]
-            early, late = abs(middle - mean.iloc[0]), abs(mean.iloc[-1] - middle)
-            flat.append(late <= early / 3.0)
-            words.append(f"{name}: {mean.iloc[0]:.3f}, {middle:.3f}, {mean.iloc[-1]:.3f}")
-        return Verdict(
-            f"first window, 60 %, end: {'; '.join(words)}", all(flat), f"{sum(flat)} of {len(flat)} curves are flat"
-        )
+            words = f"({mean.iloc[0]:.3f}, {middle:.3f}, {mean.iloc[-1]:.3f})"
+            found[f"{name}:"] = Beside(abs(mean.iloc[-1] - middle) / abs(middle - mean.iloc[0]), words)
+        return found
 
-    return check
+    return measure
 
 
-def _second_beats_first_on_all(record: Record) -> Verdict:
-    scores = read.scored(record)
-    first = read.of(scores, "perceptron")["f"]
-    verdict, others = read.ahead(read.of(scores, "sop")["f"], first), read.scored(record, "regularisers")
-    by_a = ", ".join(
-        f"{shown(read.paired(read.of(others, 'sop', a)['f'], first), 3)} at a = {a:g}"
-        for a in sorted(set(others["value"]))
-    )
-    return verdict._replace(why_not=f"{verdict.why_not}; with other regularisers than a = 1: {by_a}")
+def _other_regularisers(record: Record) -> str:
+    first, others = read.of("perceptron")(read.scored(record))["f"], read.scored(record, "regularisers")
+    found = {a: estimate((read.of("sop", a)(others)["f"] - first).dropna()) for a in sorted(set(others["value"]))}
+    return "with other regularisers than a = 1: " + ", ".join(f"{shown(one)} at a = {a:g}" for a, one in found.items())
 
 
-def _selection(record: Record) -> dict[str, pd.DataFrame]:
-    """Panel b, parameters chosen on the other half: 2ND-ORDER near all labels, the others just below it."""
-    scores = read.scored(record)
-    near = read.cheapest_near("sop")
-
-    def target(others: pd.DataFrame) -> float:
-        table = read.mean_by_value(others, "sop-ss")
-        return float(table["f"].to_dict()[near(table, others)])
-
-    found = {"sop-ss": read.chosen(scores, "sop-ss", near)}
-    for key in ("perceptron-ss", "sop-fixed-bias"):
-        found[key] = read.chosen(scores, key, read.below_f(target))
-    return found
+NEAR = read.cheapest_near("sop")
 
 
-def _values(rows: pd.DataFrame) -> str:
-    return ", ".join(f"{value:g}" for value in dict.fromkeys(rows["value"]))
+def _f_chosen(others: pd.DataFrame) -> float:
+    """F of 2ND-ORDER at the b chosen on these topics."""
+    table = read.mean_by_value(others, "sop-ss")
+    return float(table["f"].to_dict()[NEAR(table, others)])
 
 
-def _slightly_larger(record: Record) -> Verdict:
-    rows = _selection(record)
-    found = {key: read.paired(rows["sop-ss"]["f"], rows[key]["f"]) for key in ("perceptron-ss", "sop-fixed-bias")}
-    words = "; ".join(
-        f"{shown(value, 3)} against {read.NAMES[key]} (parameter {_values(rows[key])})" for key, value in found.items()
-    )
-    return Verdict(
-        f"b = {_values(rows['sop-ss'])}: {words}", all(-0.01 <= value.mean <= 0.03 for value in found.values()), words
-    )
+CHOSEN: Mapping[str, read.Select] = {  # panel b: 2ND-ORDER near all labels, the others just below it
+    "sop-ss": read.chosen("sop-ss", NEAR),
+    **{key: read.chosen(key, read.below_f(_f_chosen)) for key in RIVALS},
+}
 
 
-def _fewer_labels(rival: str) -> Any:
-    def check(record: Record) -> Verdict:
-        rows = _selection(record)
-        ours, theirs = 100 * rows["sop-ss"]["rate"], 100 * rows[rival]["rate"]
-        found = read.paired(ours, theirs)
-        more = int((ours >= theirs).sum())
-        return Verdict(
-            f"{shown(found, 1)} points ({ours.mean():.1f} % against {theirs.mean():.1f} %)",
-            found.mean + np.nan_to_num(found.half_width) < 0.0,
-            f"on {more} of {len(ours)} topics it asks for as many or more, "
-            f"at F {rows['sop-ss']['f'].mean():.3f} against {rows[rival]['f'].mean():.3f}",
-        )
-
-    return check
-
-
-def _rate_at_the_end(record: Record) -> Verdict:
-    rows = _selection(record)["sop-ss"]
-    last = read.ends(record, "rate", rows, "sop-ss")
-    found = estimate(100 * last)
-    return Verdict(
-        f"{shown(found, 1)} % in the last window", found.mean < 19.0,
-        f"it starts at {100 * read.ends(record, 'rate', rows, 'sop-ss', first=True).mean():.0f} %, "
-        f"and the stories are a third of the paper's; {int((last < 0.19).sum())} of {len(last)} topics are below",
-    )  # fmt: skip
+def _last_rate(record: Record) -> dict[str, Any]:
+    rows = CHOSEN["sop-ss"](read.scored(record))
+    first, last = (100 * read.ends(record, "rate", rows, "sop-ss", first=first) for first in (True, False))
+    return {"": Beside(last, f"in the last window, from {first.mean():.0f} in the first")}
 
 
 def _on_category(record: Record, key: str) -> pd.DataFrame:
     """The runs on the category, at the value that panel b's rule takes on all other topics."""
     scores = read.scored(record)
     others = scores[scores["rank"] != CATEGORY]
-    near = read.cheapest_near("sop")
-    table = read.mean_by_value(others, "sop-ss")
-    value = near(table, others)
-    if key != "sop-ss":
-        limit = float(table["f"].to_dict()[value])
-        value = read.below_f(lambda _: limit)(read.mean_by_value(others, key), others)
+    pick = NEAR if key == "sop-ss" else read.below_f(_f_chosen)
+    value = pick(read.mean_by_value(others, key), others)
     rows = read.measured(record["totals"])
     own = rows[(rows["rank"] == CATEGORY) & (rows["key"] == key) & (rows["value"] == value)]
     return own.set_index("run").sort_index()
 
 
-def _category_claim(rival: str) -> Any:
-    def check(record: Record) -> Verdict:
+def _category(column: str, rival: str) -> Measure:
+    """A column of 2ND-ORDER on the category less that of a rival, run by run."""
+
+    def measure(record: Record) -> dict[str, Any]:
         ours, theirs = _on_category(record, "sop-ss"), _on_category(record, rival)
-        rates, f = estimate(100 * (ours["rate"] - theirs["rate"])), estimate(ours["f"] - theirs["f"])
-        return Verdict(
-            f"{shown(rates, 1)} points of labels ({100 * ours['rate'].mean():.1f} % against "
-            f"{100 * theirs['rate'].mean():.1f} %) at {shown(f, 3)} of F, topic {ours['topic'].iloc[0]}",
-            bool(rates.mean + np.nan_to_num(rates.half_width) < 0.0 and f.mean >= -read.SAME),
-            f"F {ours['f'].mean():.3f} against {theirs['f'].mean():.3f}",
-        )
+        words = f"({ours[column].mean():.3f} against {theirs[column].mean():.3f}, topic {ours['topic'].iloc[0]})"
+        return {column: Beside(ours[column] - theirs[column], words)}
 
-    return check
+    return measure
 
 
-def _emphasised(record: Record) -> Verdict:
-    rows = _selection(record)
-    words, holds = [], []
-    for rival in ("perceptron-ss", "sop-fixed-bias"):
+def _emphasis(record: Record) -> dict[str, Any]:
+    """Ratio of labels on the other topics less that on the category, by rival."""
+    scores, found = read.scored(record), {}
+    for rival in RIVALS:
         here = float(_on_category(record, "sop-ss")["rate"].mean() / _on_category(record, rival)["rate"].mean())
-        ratio = (rows["sop-ss"]["rate"] / rows[rival]["rate"]).drop(index=CATEGORY)
-        found = estimate(ratio)
-        words.append(f"{here:.2f} of the labels of {read.NAMES[rival]}, {shown(found, 2)} on the other topics")
-        holds.append(here < found.mean - np.nan_to_num(found.half_width))
-    return Verdict("; ".join(words), all(holds), "; ".join(words))
+        ratio = (CHOSEN["sop-ss"](scores)["rate"] / CHOSEN[rival](scores)["rate"]).drop(index=CATEGORY)
+        words = f"({here:.2f} of the labels on the category, {ratio.mean():.2f} on the others)"
+        found[read.NAMES[rival]] = Beside(ratio - here, words)
+    return found
 
 
-def _by_b(record: Record, ours: str, theirs: str) -> dict[float, Any]:
-    scores = read.scored(record)
-    values = sorted(set(scores["value"]))
-    return {b: read.paired(read.of(scores, ours, b)["f"], read.of(scores, theirs, b)["f"]) for b in values}
+def _at_all_b(ours: str, theirs: str) -> Measure:
+    """F of one sampler less that of another at each b, whose label rate both have."""
+
+    def measure(record: Record) -> Mapping[str, Any]:
+        values = sorted(set(read.scored(record)["value"]))
+        return named({f"b = {b:g}": read.paired("f", read.of(ours, b), read.of(theirs, b)) for b in values})(record)
+
+    return measure
 
 
-def _better_at_all_b(ours: str, theirs: str) -> Any:
-    def check(record: Record) -> Verdict:
-        found = _by_b(record, ours, theirs)
-        rates = read.mean_by_value(read.scored(record), ours)["rate"]
-        words = "; ".join(f"{shown(value, 3)} at {100 * rates[b]:.0f} %" for b, value in found.items())
-        won = [b for b, value in found.items() if value.mean - np.nan_to_num(value.half_width) > 0.0]
-        return Verdict(words, len(won) == len(found), f"ahead at {len(won)} of {len(found)} rates")
-
-    return check
-
-
-def _shrinks(record: Record) -> Verdict:
-    scores = read.scored(record)
-    low, high = min(scores["value"]), max(scores["value"])
-    gaps = {b: read.of(scores, "sop-ss", b)["f"] - read.of(scores, "sop-fixed-bias", b)["f"] for b in (low, high)}
-    verdict = read.ahead(gaps[low], gaps[high])
-    words = "; ".join(f"b = {b:g}: {value.mean:+.3f}" for b, value in _by_b(record, "sop-ss", "sop-fixed-bias").items())
-    return verdict._replace(why_not=f"gaps by b: {words}")
+def _shrinkage(record: Record) -> dict[str, Any]:
+    """The difference at the smallest b less that at the largest."""
+    gaps = _at_all_b("sop-ss", "sop-fixed-bias")(record)
+    first, *_, last = (gap.sample for gap in gaps.values())
+    words = ", ".join(f"{name}: {gap.sample.mean():+.3f}" for name, gap in gaps.items())
+    return {"": Beside(first - last, f"(gaps by {words})")}
 
 
 def _draw_a(record: Record) -> Mapping[str, Figure]:
@@ -279,7 +224,8 @@ def _draw_a(record: Record) -> Mapping[str, Figure]:
 
 
 def _draw_b(record: Record) -> Mapping[str, Figure]:
-    values = {key: float(rows["value"].mode().iloc[0]) for key, rows in _selection(record).items()}
+    scores = read.scored(record)
+    values = {key: float(select(scores)["value"].mode().iloc[0]) for key, select in CHOSEN.items()}
     groups = [(f"{read.NAMES[key]}, {value:g}", key, value) for key, value in values.items()]
     return {"fig-3-b": read.curves(record, groups, {"f": "F-measure", "rate": "labels asked for"})}
 
@@ -299,93 +245,129 @@ def _draw_d(record: Record) -> Mapping[str, Figure]:
     return {"fig-3-d": lines(frame, x="labels asked for, %", y="F-measure, mean over topics", x_scale="log")}
 
 
-def _claim(statement: str, check: Any, printed: str, tolerance: str = read.SIGN) -> Claim:
-    return Claim(statement=statement, check=check, printed=printed, tolerance=tolerance)
-
-
 _CHOSEN = "b chosen on the other half of the topics"
-_FLAT = "from 60 % of the stories to the end a third or less of the change before, every curve; mean over topics"
+_FLAT = "change from 60 % of the stories to the end over that before, means over topics, every curve"
+_PLAIN = {"perceptron-ss": "1ST-ORDER", "sop-fixed-bias": "FIXED-BIAS"}
 
 EXPERIMENTS = (
     Experiment(
-        name="worst-case/fig-3-a", claim="F-measure and label rate of the second-order sampler, three b", time="1 min",
-        sweep=sweep(
-            (*ALL, *_grid("sop-ss", "b", B)), smoke=(*ALL, *_grid("sop-ss", "b", SHOWN)), topics=ABOVE_1,
-        ),
+        name="worst-case/fig-3-a",
+        claim="F-measure and label rate of the second-order sampler, three b",
+        time="1 min",
+        sweep=sweep((*ALL, *_grid("sop-ss", "b", B)), smoke=(*ALL, *_grid("sop-ss", "b", SHOWN)), topics=ABOVE_1),
         run=with_regularisers,
         claims=(
-            _claim(
+            Claim(
                 "in a range of b 2ND-ORDER is almost as good as with all labels, asking for substantially fewer",
-                _range_of_b, "almost the same performance",
-                f"two neighbouring b with F at most {read.SAME} below on the mean and at most half of the labels",
+                at_least(_sparing_and_near, -read.SAME),
+                "almost the same performance",
+                "two neighbouring b, at most half of the labels",
+                why=_by_b,
             ),
-            _claim("F-measures flatten after 24,000 of 40,000 stories", _flat("f"), "tend to flatten", _FLAT),
-            _claim("label rates flatten after 24,000 of 40,000 stories", _flat("rate"), "tend to flatten", _FLAT),
-            _claim(
+            Claim(
+                "F-measures flatten after 24,000 of 40,000 stories",
+                each(_flatness("f"), high=1.0 / 3.0),
+                "tend to flatten",
+                _FLAT,
+            ),
+            Claim(
+                "label rates flatten after 24,000 of 40,000 stories",
+                each(_flatness("rate"), high=1.0 / 3.0),
+                "tend to flatten",
+                _FLAT,
+            ),
+            Claim(
                 "with all labels the second-order Perceptron outperforms the first-order one",
-                _second_beats_first_on_all, "always (footnote 4)",
+                above(read.paired("f", read.of("sop"), read.of("perceptron"))),
+                "always (footnote 4)",
+                why=_other_regularisers,
             ),
         ),
-        figures=_draw_a, **NEWS,
+        figures=_draw_a,
+        **NEWS,
     ),
     Experiment(
-        name="worst-case/fig-3-b", claim="three samplers at about equal F-measure: who asks for fewer labels",
-        time="1 min", sweep=sweep((*ALL, *_three()), smoke=(*ALL, *_three()[::3])), run=run_cases,
+        name="worst-case/fig-3-b",
+        claim="three samplers at about equal F-measure: who asks for fewer labels",
+        time="1 min",
+        sweep=sweep((*ALL, *_three()), smoke=(*ALL, *_three()[::3])),
+        run=run_cases,
         claims=(
-            _claim(
-                "b's are chosen so that 2ND-ORDER has just slightly the larger F-measure", _slightly_larger,
-                "just slightly larger", f"mean over topics between -.01 and +.03; {_CHOSEN}",
+            Claim(
+                "b's are chosen so that 2ND-ORDER has just slightly the larger F-measure",
+                between(
+                    named({_PLAIN[key]: read.paired("f", CHOSEN["sop-ss"], CHOSEN[key]) for key in RIVALS}),
+                    *(-0.01, 0.03),
+                ),
+                "just slightly larger",
+                _CHOSEN,
             ),
-            _claim(
-                "2ND-ORDER then asks for fewer labels than 1ST-ORDER", _fewer_labels("perceptron-ss"), "largely best",
-                f"{read.SIGN}; {_CHOSEN}",
+            *(
+                Claim(
+                    f"2ND-ORDER then asks for fewer labels than {_PLAIN[key]}",
+                    below(read.paired("rate", CHOSEN["sop-ss"], CHOSEN[key], percent=True), unit=" points"),
+                    "largely best",
+                    _CHOSEN,
+                )
+                for key in RIVALS
             ),
-            _claim(
-                "2ND-ORDER then asks for fewer labels than FIXED-BIAS", _fewer_labels("sop-fixed-bias"),
-                "largely best", f"{read.SIGN}; {_CHOSEN}",
+            Claim(
+                "in the end 2ND-ORDER asks for less than 19 % of the labels",
+                at_most(_last_rate, 19.0, open=True, unit=" %"),
+                "less than 19 %",
+                f"last 2,000 stories, of a third of the paper's; {_CHOSEN}",
             ),
-            _claim(
-                "in the end 2ND-ORDER asks for less than 19 % of the labels", _rate_at_the_end, "less than 19 %",
-                f"as printed, mean over topics in the last 2,000 stories; {_CHOSEN}",
-            ),
+            wide_enough(read.inside(CHOSEN)),
         ),
-        figures=_draw_b, **NEWS,
+        figures=_draw_b,
+        **NEWS,
     ),
     Experiment(
-        name="worst-case/fig-3-c", claim="the same comparison on the most frequent category", time="2 min",
-        sweep=_category_sweep, run=run_cases,
+        name="worst-case/fig-3-c",
+        claim="the same comparison on the most frequent category",
+        time="2 min",
+        sweep=_category_sweep,
+        run=run_cases,
         claims=(
             *(
-                _claim(
-                    f"on a frequent category 2ND-ORDER asks for fewer labels than {name}, and is as good",
-                    _category_claim(rival), "same comparison",
-                    f"whole 95 % interval over {COINS} runs, F at most {read.SAME} below; parameters chosen on the "
-                    "other topics",
+                Claim(
+                    f"on a frequent category 2ND-ORDER asks for fewer labels than {_PLAIN[rival]}, and is as good",
+                    both(below(_category("rate", rival)), at_least(_category("f", rival), -read.SAME)),
+                    "same comparison",
+                    f"over {COINS} runs; parameters chosen on the other topics",
                 )
-                for rival, name in (("perceptron-ss", "1ST-ORDER"), ("sop-fixed-bias", "FIXED-BIAS"))
+                for rival in RIVALS
             ),
-            _claim(
-                "on the most frequent categories this is emphasised", _emphasised, "emphasized",
-                "ratio of labels below the 95 % interval of the mean over the other topics, for both rivals",
+            Claim(
+                "on the most frequent categories this is emphasised",
+                above(_emphasis),
+                "emphasized",
+                "ratio of labels on the other topics, less that on the category, both rivals",
             ),
         ),
-        figures=_draw_c, **NEWS,
+        figures=_draw_c,
+        **NEWS,
     ),
     Experiment(
-        name="worst-case/fig-3-d", claim="asking by margin against asking at random, at equal label rates",
-        time="1 min", sweep=_same_rate_sweep, run=same_rate,
+        name="worst-case/fig-3-d",
+        claim="asking by margin against asking at random, at equal label rates",
+        time="1 min",
+        sweep=_same_rate_sweep,
+        run=same_rate,
         claims=(
-            _claim(
-                "2ND-ORDER outperforms FIXED-BIAS at every b", _better_at_all_b("sop-ss", "sop-fixed-bias"),
-                "outperforms", f"{read.SIGN}, at each of five b",
+            Claim(
+                "2ND-ORDER outperforms FIXED-BIAS at every b",
+                above(_at_all_b("sop-ss", "sop-fixed-bias")),
+                "outperforms",
             ),
-            _claim("the difference shrinks as b gets larger", _shrinks, "tends to shrink"),
-            _claim(
+            Claim("the difference shrinks as b gets larger", above(_shrinkage), "tends to shrink"),
+            Claim(
                 "2ND-ORDER-FIXED-BIAS outperforms 1ST-ORDER-FIXED-BIAS at every rate",
-                _better_at_all_b("sop-fixed-bias", "random-perceptron"), "always (footnote 4)",
-                f"{read.SIGN}, at each of five rates",
+                above(_at_all_b("sop-fixed-bias", "random-perceptron")),
+                "always (footnote 4)",
             ),
         ),
-        figures=_draw_d, **NEWS,
+        figures=_draw_d,
+        **NEWS,
     ),
-)  # fmt: skip
+)

@@ -43,12 +43,15 @@ class Filter:
 class AppleTasting:
     """Forward what looks positive, and the rest with probability min(1, sqrt((1+mu)/t)) (A section 3.2).
 
-    mu is the number of false positives so far, forced ones included.
+    mu is the number of false positives so far.  The classifier's own are counted, which gives the paper's figure 10;
+    with `count_forced` those that were forced are counted as well, and nearly everything is forwarded.
     """
+
+    count_forced: bool = False
 
     def plan(self) -> dict[str, float]:
         """Fields of the plan."""
-        return {"rule": layout.APPLE_TASTING}
+        return {"rule": layout.APPLE_TASTING, "theta": float(self.count_forced)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,18 +88,19 @@ def _filter(*, K: float = 1.0, a: float = 1.0) -> Recipe:
 
 
 @registered("ffoat", source="A section 3.2")
-def _ffoat(*, eta: float = 1.0) -> Recipe:
+def _ffoat(*, eta: float = 1.0, count_forced: bool = False) -> Recipe:
     """FFOAT is apple tasting on the Perceptron: it updates iff the sign was wrong.
 
-    It forwards what looks positive, the rest with probability min(1, sqrt((1+mu)/t)), mu false positives so far.
+    It forwards what looks positive, the rest with probability min(1, sqrt((1+mu)/t)), mu the classifier's own false
+    positives so far, or with `count_forced` all of them.
     """
-    return Recipe(learner=Perceptron(eta=eta), rule=AppleTasting())
+    return Recipe(learner=Perceptron(eta=eta), rule=AppleTasting(count_forced=count_forced))
 
 
 @registered("fsoat", source="A section 3.2")
-def _fsoat(*, a: float = 1.0) -> Recipe:
+def _fsoat(*, a: float = 1.0, count_forced: bool = False) -> Recipe:
     """FSOAT is apple tasting, as `ffoat`, on the second-order Perceptron."""
-    return Recipe(learner=LeastSquares(a=a), rule=AppleTasting())
+    return Recipe(learner=LeastSquares(a=a), rule=AppleTasting(count_forced=count_forced))
 
 
 @registered("ffole", source="A section 3.2")

@@ -156,7 +156,7 @@ def settle(plan: Plan, counts: Array, scalars: Array, p: float, y: float) -> boo
             scalars[THRESHOLD] *= 0.5
             counts[STREAK] = 0
     elif plan.rule == APPLE_TASTING:
-        if y < 0.0:
+        if y < 0.0 and (p >= 0.0 or plan.theta > 0.0):  # theta: whether forced false positives count, too
             counts[FALSE_POSITIVES] += 1
     elif plan.rule == ADAPTIVE_SAMPLER or plan.rule == ADAPTIVE_COIN:
         if plan.mistake_driven and counts[DUE] >= 2 and wrong:

@@ -1,0 +1,156 @@
+"""Claims: what a paper says, and what our record has to show.
+
+What it models: a claim is a statement of a paper, a test of our record, and the words that the paper printed.  A test
+is a measure and a predicate (`predicates`); from the same declaration follow the verdict, its numbers, what the record
+shows where it fails, and the tolerance that is published.  What it leaves out: what is measured, which each paper's
+module declares.
+
+Examples
+--------
+>>> from experiments.papers.predicates import below
+>>> claim = Claim("the first is the smaller", below(lambda record: {"": record["x"] - record["y"]}, unit=" J"))
+>>> claim.check({"x": np.array([1.0, 1.2, 1.1]), "y": np.array([2.0, 2.1, 2.3])})[:2]
+('-1.03 ± 0.38 J', True)
+>>> claim.tolerance
+'whole 95 % interval below 0 J'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass
+from math import floor, isfinite, log10
+from typing import Any, NamedTuple, Protocol
+
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from experiments.study.compare import Estimate
+
+__all__ = [
+    "NOTHING",
+    "Beside",
+    "Claim",
+    "Measure",
+    "Predicate",
+    "Record",
+    "Verdict",
+    "named",
+    "shown",
+    "steps_inside",
+    "wide",
+]
+
+Record = Mapping[str, pd.DataFrame]  # table -> all rows
+NOTHING = "the record has nothing of it"
+
+
+class Beside(NamedTuple):
+    """A sample (a number a replication, or one number) and words that stand beside it."""
+
+    sample: ArrayLike
+    words: str
+
+
+class Verdict(NamedTuple):
+    """What the record says of a claim: `ours` in words and numbers, whether it holds, and why not."""
+
+    ours: str
+    holds: bool
+    why_not: str = ""
+
+
+Measure = Callable[[Record], Mapping[str, Any]]  # record -> name -> sample, or sample and words beside it
+
+
+class Predicate(Protocol):
+    """A predicate on a measure; `tolerance` is what it asks for, in words."""
+
+    @property
+    def tolerance(self) -> str:
+        """When it counts as true."""
+
+    def __call__(self, record: Record) -> Verdict:
+        """Hold the record to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A statement that a record can refute.
+
+    Attributes
+    ----------
+    statement
+        What the paper says.
+    test
+        What our record has to show.
+    printed
+        The number or words that the paper prints; empty where there are none.
+    reason
+        What is measured and why this counts, beyond the test's own words.
+    why
+        Says what else the record shows where the claim fails.
+    no_test
+        Why it can hardly fail, if that is so: it is then reported, and counted apart.
+    """
+
+    statement: str
+    test: Predicate
+    printed: str = ""
+    reason: str = ""
+    _: KW_ONLY
+    why: Callable[[Record], str] | None = None
+    no_test: str = ""
+
+    @property
+    def tolerance(self) -> str:
+        """When it counts as holding, and why so."""
+        idle = f"not a test: {self.no_test}" if self.no_test else ""
+        return "; ".join(part for part in (self.test.tolerance, self.reason, idle) if part)
+
+    def check(self, record: Record) -> Verdict:
+        """Hold a record to it."""
+        verdict = self.test(record)
+        if verdict.holds or self.why is None or verdict.ours == NOTHING:
+            return verdict
+        return verdict._replace(why_not="; ".join(part for part in (verdict.why_not, self.why(record)) if part))
+
+
+def shown(found: Estimate, unit: str = "") -> str:
+    """Return mean and interval in words, to two figures of the half width, or three of a mean that stands alone.
+
+    >>> shown(Estimate(1.2531, 0.5), " J"), shown(Estimate(123.4, float("nan"))), shown(Estimate(120.3, 31.0), " %")
+    ('1.25 ± 0.50 J', '123', '120 ± 31 %')
+    """
+    scale, figures = (found.half_width, 1) if found.half_width > 1e-6 * abs(found.mean) else (found.mean, 2)
+    digits = min(6, max(0, figures - floor(log10(abs(scale))))) if isfinite(scale) and scale else 0
+    spread = f" ± {found.half_width:.{digits}f}" if isfinite(found.half_width) else ""
+    return f"{found.mean:.{digits}f}{spread}{unit}"
+
+
+def wide(
+    record: Record, table: str, value: str, columns: Any = "policy", index: Any = "replication", **where: Any
+) -> pd.DataFrame:
+    """Return a table with a row a replication and a column a policy, of the rows where columns have these values."""
+    rows = record[table]
+    for name, wanted in where.items():
+        rows = rows[rows[name] == wanted]
+    return rows.pivot(index=index, columns=columns, values=value).sort_index()
+
+
+def named(measures: Mapping[str, Measure]) -> Measure:
+    """Return one measure of several, each under a name of its own."""
+
+    def measure(record: Record) -> dict[str, Any]:
+        found = {name: one(record) for name, one in measures.items()}
+        return {f"{name} {own}".strip(): sample for name, samples in found.items() for own, sample in samples.items()}
+
+    return measure
+
+
+def steps_inside(chosen: Iterable[float], grid: Iterable[float]) -> Beside:
+    """Return how many values of a grid lie beyond each chosen one, on the side where fewer do: 0 at its edge."""
+    values = sorted(set(grid))
+    places = [min(values.index(value), len(values) - 1 - values.index(value)) for value in sorted(set(chosen))]
+    words = ", ".join(f"{value:g}" for value in sorted(set(chosen)))
+    return Beside(places, f"steps to the edge for {words} in {values[0]:g} to {values[-1]:g}")

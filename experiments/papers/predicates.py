@@ -1,0 +1,295 @@
+"""The vocabulary of claims: where the numbers that are measured of a record have to lie.
+
+What it models: a measure returns samples by name, a number a replication (a seed, a session, a split, a topic) in each.
+A predicate says where they have to lie: the whole 95 % Student interval of the mean, the mean itself, any part of the
+interval, or every single number; and of how many names that has to be true.  With one replication there is no
+interval, and the number stands for it in every predicate.  What it leaves out: what is measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf, isfinite
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.papers.claims import NOTHING, Beside, Claim, Measure, Predicate, Record, Verdict, shown
+from experiments.study.compare import Estimate, estimate
+
+__all__ = [
+    "above",
+    "at_least",
+    "at_most",
+    "below",
+    "beside",
+    "between",
+    "both",
+    "each",
+    "falling",
+    "largest",
+    "lower",
+    "near",
+    "reaching",
+    "rising",
+    "smallest",
+    "upper",
+    "wide_enough",
+]
+
+By = Literal["interval", "mean", "reach", "every"]
+_BY = {"interval": "whole 95 % interval", "mean": "mean", "reach": "95 % interval reaches", "every": "every one"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Within:
+    """A measure whose samples have to lie in a range.
+
+    Attributes
+    ----------
+    measure
+        What has to.
+    low, high
+        The range; its ends belong to it unless it is `open`.
+    by
+        What of a sample has to lie there.
+    needed
+        Of how many names, None for all; a fraction is the share that has to be exceeded.
+    unit
+        What numbers are written with.
+    """
+
+    measure: Measure
+    low: float = -inf
+    high: float = inf
+    by: By = "interval"
+    open: bool = False
+    needed: float | None = None
+    unit: str = ""
+
+    @property
+    def tolerance(self) -> str:
+        """What has to lie where, of how many names."""
+        low, high = (f"{value:g}{self.unit}" for value in (self.low, self.high))
+        strict = self.open or self.by == "interval"
+        where = f"from {low} to {high}"
+        if self.low == -inf:
+            where = f"{'below' if strict else 'at most'} {high}"
+        elif self.high == inf:
+            where = f"{'above' if strict else 'at least'} {low}"
+        many = "" if self.needed is None else f", of {self.needed:g} or more"
+        if self.needed is not None and self.needed < 1.0:
+            many = f", of more than {'half' if self.needed == 0.5 else self.needed}"
+        return f"{_BY[self.by]} {where}{many}"
+
+    def holds(self, sample: NDArray[np.float64]) -> bool:
+        """Whether one sample lies where it has to."""
+        if not len(sample):
+            return False
+        found = estimate(sample)
+        ends = (found.mean, found.mean) if self.by == "mean" else (lower(found), upper(found))
+        least, most = (float(sample.min()), float(sample.max())) if self.by == "every" else ends
+        if self.by == "reach":
+            return least <= self.high and most >= self.low
+        if self.open or self.by == "interval":
+            return self.low < least and most < self.high
+        return self.low <= least and most <= self.high
+
+    def __call__(self, record: Record) -> Verdict:
+        """Hold the record to it."""
+        found = _samples(self.measure(record))
+        if not found:
+            return Verdict(NOTHING, False, NOTHING)
+        failed = {name: sample for name, (sample, _) in found.items() if not self.holds(sample)}
+        count, needed = len(found) - len(failed), len(found) if self.needed is None else self.needed
+        words = [_joined(name, self._shown(sample), more) for name, (sample, more) in found.items()]
+        why = "; ".join(_joined(name, self._spread(sample)) for name, sample in failed.items())
+        if len(found) > 1:
+            why = f"so for {count} of {len(found)}; {why}"
+        return Verdict(", ".join(words), count > needed * len(found) if needed < 1.0 else count >= needed, why)
+
+    def _shown(self, sample: NDArray[np.float64]) -> str:
+        if self.by != "every" or len(sample) < 2:
+            return shown(estimate(sample), self.unit)
+        return f"{sample.min():.4g} to {sample.max():.4g}{self.unit} over {len(sample)}"
+
+    def _spread(self, sample: NDArray[np.float64]) -> str:
+        """Say how single numbers lie that are not where they have to be."""
+        if len(sample) < 2:
+            return f"is {shown(estimate(sample), self.unit)}"
+        outside = int(np.sum((sample < self.low) | (sample > self.high)))
+        least, middle, most = (f"{value:.3g}" for value in np.quantile(sample, (0.0, 0.5, 1.0)))
+        return f"{outside} of {len(sample)} lie outside, from {least} over {middle} in the middle to {most}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ordered:
+    """A measure whose means have to rise (or fall) from name to name, strictly."""
+
+    measure: Measure
+    falls: bool = False
+    unit: str = ""
+    ends: bool = False
+
+    @property
+    def tolerance(self) -> str:
+        """What has to rise or fall."""
+        way = "smaller" if self.falls else "larger"
+        return f"mean {way} at the last than at the first" if self.ends else f"mean {way} at every step"
+
+    def __call__(self, record: Record) -> Verdict:
+        """Hold the record to it."""
+        found = _samples(self.measure(record))
+        means = [estimate(sample).mean for sample, _ in found.values()]
+        steps = [(means[0], means[-1])] if self.ends and means else list(pairwise(means))
+        right = [later < earlier if self.falls else later > earlier for earlier, later in steps]
+        words = ", ".join(
+            _joined(shown(estimate(sample), self.unit), f"at {name}", more) for name, (sample, more) in found.items()
+        )
+        return Verdict(words or NOTHING, bool(right) and all(right), f"so at {sum(right)} of {len(right)} steps")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extreme:
+    """A measure of which one name has to have the largest (or smallest) mean of all."""
+
+    measure: Measure
+    name: str
+    least: bool = False
+    unit: str = ""
+
+    @property
+    def tolerance(self) -> str:
+        """Whose mean has to be what."""
+        return f"{'smallest' if self.least else 'largest'} mean of all"
+
+    def __call__(self, record: Record) -> Verdict:
+        """Hold the record to it."""
+        found = _samples(self.measure(record))
+        means = {name: estimate(sample).mean for name, (sample, _) in found.items()}
+        known = {name: mean for name, mean in means.items() if isfinite(mean)}
+        if not known:
+            return Verdict(NOTHING, False, NOTHING)
+        best = (min if self.least else max)(known, key=known.__getitem__)
+        words = (_joined(name, shown(estimate(one), self.unit), more) for name, (one, more) in found.items())
+        return Verdict(", ".join(words), best == self.name, f"{best} has it")
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """Tests all of which have to hold."""
+
+    tests: tuple[Predicate, ...]
+
+    @property
+    def tolerance(self) -> str:
+        """What all of them ask for."""
+        return "; ".join(test.tolerance for test in self.tests)
+
+    def __call__(self, record: Record) -> Verdict:
+        """Hold the record to all of them."""
+        verdicts = [test(record) for test in self.tests]
+        if any(verdict.ours == NOTHING for verdict in verdicts):
+            return Verdict(NOTHING, False, NOTHING)
+        why = "; ".join(verdict.why_not for verdict in verdicts if not verdict.holds)
+        return Verdict("; ".join(verdict.ours for verdict in verdicts), all(one.holds for one in verdicts), why)
+
+
+def _joined(*words: str) -> str:
+    return " ".join(word for word in words if word)
+
+
+def lower(found: Estimate) -> float:
+    """Return the lower end of the interval; the mean where there is none, with one replication."""
+    return found.mean - (found.half_width if isfinite(found.half_width) else 0.0)
+
+
+def upper(found: Estimate) -> float:
+    """Return the upper end of the interval; the mean where there is none, with one replication."""
+    return found.mean + (found.half_width if isfinite(found.half_width) else 0.0)
+
+
+def above(measure: Measure, limit: float = 0.0, **how: Any) -> Within:
+    """Ask that the whole 95 % interval lies above the limit."""
+    return Within(measure=measure, low=limit, **how)
+
+
+def below(measure: Measure, limit: float = 0.0, **how: Any) -> Within:
+    """Ask that the whole 95 % interval lies below the limit."""
+    return Within(measure=measure, high=limit, **how)
+
+
+def at_least(measure: Measure, limit: float, **how: Any) -> Within:
+    """Ask that the mean is at least the limit."""
+    return Within(measure=measure, low=limit, by="mean", **how)
+
+
+def at_most(measure: Measure, limit: float, **how: Any) -> Within:
+    """Ask that the mean is at most the limit."""
+    return Within(measure=measure, high=limit, by="mean", **how)
+
+
+def between(measure: Measure, low: float, high: float, **how: Any) -> Within:
+    """Ask that the mean lies in the range."""
+    return Within(measure=measure, low=low, high=high, by="mean", **how)
+
+
+def near(measure: Measure, printed: float, factor: float, **how: Any) -> Within:
+    """Ask that the mean has the sign of the printed number, and its size within a factor either way."""
+    ends = sorted((printed / factor, printed * factor))
+    return between(measure, *ends, **how)
+
+
+def reaching(measure: Measure, low: float = -inf, high: float = inf, **how: Any) -> Within:
+    """Ask that some of the 95 % interval lies in the range: that the record does not refute it."""
+    return Within(measure=measure, low=low, high=high, by="reach", **how)
+
+
+def each(measure: Measure, low: float = -inf, high: float = inf, **how: Any) -> Within:
+    """Ask that every single number lies in the range."""
+    return Within(measure=measure, low=low, high=high, by="every", **how)
+
+
+def rising(measure: Measure, **how: Any) -> Ordered:
+    """Ask that the means rise from name to name."""
+    return Ordered(measure=measure, **how)
+
+
+def falling(measure: Measure, **how: Any) -> Ordered:
+    """Ask that the means fall from name to name."""
+    return Ordered(measure=measure, falls=True, **how)
+
+
+def largest(measure: Measure, name: str, **how: Any) -> Extreme:
+    """Ask that this name has the largest mean."""
+    return Extreme(measure=measure, name=name, **how)
+
+
+def smallest(measure: Measure, name: str, **how: Any) -> Extreme:
+    """Ask that this name has the smallest mean."""
+    return Extreme(measure=measure, name=name, least=True, **how)
+
+
+def both(*tests: Predicate) -> Both:
+    """Ask for all of the tests."""
+    return Both(tests)
+
+
+def _samples(found: Mapping[str, Any]) -> dict[str, tuple[NDArray[np.float64], str]]:
+    """Return name to sample, without what is not a number, and the words beside it."""
+    parts = {name: one if isinstance(one, Beside) else Beside(one, "") for name, one in found.items()}
+    samples = {name: np.atleast_1d(np.asarray(one.sample, dtype=float)) for name, one in parts.items()}
+    return {name: (sample[~np.isnan(sample)], parts[name].words) for name, sample in samples.items()}
+
+
+def beside(words: str, measure: Measure) -> Callable[[Record], str]:
+    """Return what says another measure of the record, where a claim fails."""
+    return lambda record: f"{words} {at_least(measure, -inf)(record).ours}"
+
+
+def wide_enough(measure: Measure) -> Claim:
+    """Claim that no parameter that was tuned lies at the edge of its grid (`steps_inside` measures that)."""
+    return Claim("no tuned parameter lies at the edge of its grid", each(measure, 1), reason="ours")
