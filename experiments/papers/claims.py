@@ -7,6 +7,7 @@ module declares.
 
 Examples
 --------
+>>> import numpy as np
 >>> from experiments.papers.predicates import below
 >>> claim = Claim("the first is the smaller", below(lambda record: {"": record["x"] - record["y"]}, unit=" J"))
 >>> claim.check({"x": np.array([1.0, 1.2, 1.1]), "y": np.array([2.0, 2.1, 2.3])})[:2]

@@ -45,7 +45,7 @@ def test_windows_go_from_the_first_round_to_the_last_and_count_what_is_in_them()
 
 def test_f_without_a_true_positive_is_nought_or_undefined():
     rows = record_of([(0, "sop", np.nan, 10, 0, 3, 2, 10, 1), (1, "sop", np.nan, 10, 0, 0, 0, 10, 1)])
-    f = readings.of(readings.scored(rows), "sop")["f"]
+    f = readings.of("sop")(readings.scored(rows))["f"]
     assert f[0] == 0.0
     assert np.isnan(f[1])
     assert readings.mean_by_value(readings.scored(rows), "sop")["f"].iloc[0] == 0.0
@@ -57,9 +57,7 @@ def test_a_value_is_chosen_on_the_other_half_of_the_topics():
         for value in (0.1, 0.2):
             good = (value == 0.1) == (rank % 2 == 0)
             rows.append((rank, "ssmd", value, 100, 8 if good else 2, 10, 10, 20, 5))
-    chosen = readings.chosen(
-        readings.scored(record_of(rows)), "ssmd", lambda table, _: float(table["f"].to_numpy().argmax() * 0.1 + 0.1)
-    )
+    chosen = readings.chosen("ssmd", readings.most_f())(readings.scored(record_of(rows)))
     assert chosen["value"].tolist() == [0.2, 0.1, 0.2, 0.1]
     assert chosen["f"].tolist() == [0.2] * 4
 
@@ -71,15 +69,45 @@ def test_at_a_label_rate_between_two_values_f_is_interpolated_in_its_logarithm()
         for value, tp, queried in ((0.1, 2, 10), (0.2, 6, 40))
     ]
     scores = readings.scored(record_of(rows))
-    np.testing.assert_allclose(readings.at_rate(scores, "ss", 0.02), [0.4, 0.5, 0.6])
-    assert readings.at_rate(scores, "ss", 0.05) is None
-    assert readings.at_rate(scores, "ss", 0.005) is None
+    np.testing.assert_allclose(readings.at_rate("ss", 0.02)(scores)["f"], [0.4, 0.5, 0.6])
+    assert readings.at_rate("ss", 0.05)(scores).empty
+    assert readings.at_rate("ss", 0.005)(scores).empty
 
 
-@pytest.mark.parametrize(("gain", "holds"), [(0.1, True), (-0.1, False), (0.0, False)])
-def test_a_sampler_is_ahead_only_if_the_whole_interval_is(gain, holds):
-    base = pd.Series([0.5, 0.6, 0.7, 0.8])
-    assert readings.ahead(base + gain + [0.01, -0.01, 0.01, -0.01], base).holds == holds
+def a_pair(f_of_ss, f_of_sop, rate_of_ss=0.1):
+    """Topics with these F of SS, at K = 1, and of the second-order Perceptron with all labels: 2tp / 100."""
+    return record_of(
+        [
+            row
+            for rank, (ss, sop) in enumerate(zip(f_of_ss, f_of_sop, strict=True))
+            for row in (
+                (rank, "ss", 1.0, 1000, round(50 * ss), 50, 50, round(1000 * rate_of_ss), 5),
+                (rank, "sop", np.nan, 1000, round(50 * sop), 50, 50, 1000, 5),
+            )
+        ]
+    )
+
+
+def test_samplers_are_paired_over_topics_beside_their_means_and_label_rates():
+    (found,) = readings.paired("f", readings.of("ss"), readings.of("sop"))(a_pair([0.4, 0.6], [0.3, 0.9])).values()
+    np.testing.assert_allclose(found.sample, [0.1, -0.3])
+    assert found.words == "(0.5 with 10 % of the labels against 0.6 with 100 % of the labels)"
+
+
+def test_the_best_value_is_taken_of_those_that_are_sparing_enough():
+    table = pd.DataFrame({"f": [0.5, 0.7, 0.9], "rate": [0.1, 0.2, 0.6]}, index=[1.0, 3.0, 10.0])
+    assert readings.most_f()(table, table) == 10.0
+    assert readings.most_f(0.25)(table, table) == 3.0
+    assert readings.rate_near(0.15)(table, table) == 3.0  # in ratio .2 is nearer to .15 than .1 is
+    assert readings.below_f(lambda _: 0.8)(table, table) == 3.0
+    assert readings.below_f(lambda _: 0.4)(table, table) == 1.0  # none is below: the nearest
+
+
+@pytest.mark.parametrize(("f", "cheapest"), [(0.7, 1.0), (0.69, 1.0), (0.68, 3.0)])
+def test_the_cheapest_value_within_a_hundredth_of_the_reference_is_taken(f, cheapest):
+    rows = [(0, "ss", 1.0, 999, round(100 * f), 100, 100, 10, 5), (0, "ss", 3.0, 999, 72, 100, 100, 20, 5)]
+    scores = readings.scored(record_of([*rows, (0, "sop", np.nan, 999, 70, 100, 100, 999, 5)]))
+    assert readings.cheapest_near("sop")(readings.mean_by_value(scores, "ss"), scores) == cheapest
 
 
 def test_generated_news_has_uneven_topics_whose_words_tell_them():

@@ -53,7 +53,8 @@ def test_a_policy_is_compared_with_a_front_on_its_own_seed():
     claim = fronts.saving_claim("t", "mine", ["a", "b"], "the others", 49.0)
     assert claim.check(record).holds
     assert not fronts.saving_claim("t", "mine", ["a", "b"], "the others", 51.0).check(record).holds
-    assert not fronts.at_most("t", "mine", "slowdown_mean", 1.05, "slowdown").check(record).holds
+    assert not fronts.limited("t", "mine", 1.05).check(record).holds
+    assert fronts.limited("t", "mine", 1.1).check(record).holds
 
 
 def test_what_is_measured_is_what_the_documentation_defines():

@@ -30,10 +30,11 @@ def test_a_bound_that_fails_too_often_is_told():
     rows = pd.DataFrame(
         {"source": ["noise 1"] * 10, "n": 10, "run": range(10), "picked": [0.4] * 10, "picked_bound": [0.5] * 9 + [0.3]}
     )
-    verdict = risk._holds_often("picked")({"risks": rows})
+    (claim,) = (one for one in risk.EXPERIMENTS[0].claims if one.printed == "(6)")
+    verdict = claim.check({"risks": rows})
     assert not verdict.holds
-    assert "1 of 10" in verdict.ours
-    assert risk._holds_often("picked")({"risks": rows[:9]}).holds
+    assert verdict.ours.startswith("0.100 of 10 runs")
+    assert claim.check({"risks": rows[:9]}).holds
 
 
 def test_the_flat_set_is_separated_by_its_vector_and_keeps_to_the_bound():
