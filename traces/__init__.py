@@ -1,12 +1,13 @@
 """What was browsed: readers of real traces, grouping into pages, and a generator."""
 
+from traces.browsing import browsed, workload_of
 from traces.columns import Workload
 from traces.detect import detect
 from traces.errors import TraceError
 from traces.formats import Format, registry
-from traces.grouping import GroupingRule, iter_pages, pages, workload_of
+from traces.grouping import GroupingRule, iter_pages, pages
 from traces.reading import Requests, batches, read, sessions
-from traces.records import Batch, Message, Page, Report, Request, Session
+from traces.records import Batch, Message, Page, Report, Request, Session, counted
 from traces.web_model import generate
 from traces.workload import read_workload, workload_line, write_workload
 
@@ -23,6 +24,8 @@ __all__ = [
     "TraceError",
     "Workload",
     "batches",
+    "browsed",
+    "counted",
     "detect",
     "generate",
     "iter_pages",

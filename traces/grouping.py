@@ -17,9 +17,9 @@ The rule, per client, in the order in which requests were sent:
   below 0; that of a client's last page is 0.  Values are those of the trace.  With `max_think_s`, a longer
   pause is taken for an absence and cut out (its think time is 0), and counted.
 
-Messages that a server pushes are no pages; `workload_of` returns them beside the pages, which then keep their places in
-time (`Page.issue_s`).  Left out of the rule: frames and redirections of traces that tell no types, which count as
-pages of their own.
+Messages that a server pushes are no pages; `traces.workload_of` returns them beside the pages, which then keep their
+places in time (`Page.issue_s`).  Left out of the rule: frames and redirections of traces that tell no types, which
+count as pages of their own.
 
 Traces may be sorted by completion.  Requests are put in order of sending with a window: one is
 released when a request is seen that ended `reorder_s` after it was sent, or when more than
@@ -37,9 +37,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import nan
 
-from traces.columns import Workload
 from traces.errors import TraceError
-from traces.records import BY_SUFFIX, DOCUMENT, EMBEDDED, MESSAGE, OPENING, PART, Message, Page, Report, Request
+from traces.records import BY_SUFFIX, DOCUMENT, EMBEDDED, MESSAGE, OPENING, PART, Page, Report, Request
 
 __all__ = [
     "MAX_OBJECTS",
@@ -49,7 +48,6 @@ __all__ = [
     "is_embedded",
     "iter_pages",
     "pages",
-    "workload_of",
 ]
 
 MAX_PENDING = 1 << 16
@@ -122,28 +120,6 @@ def pages(requests: Iterable[Request], *, rule: GroupingRule | None = None, repo
     for client, page in iter_pages(requests, rule=rule, report=report):
         by_client.setdefault(client, []).append(page)
     return [page for of_client in by_client.values() for page in of_client]
-
-
-def workload_of(
-    requests: Iterable[Request], *, rule: GroupingRule | None = None, report: Report | None = None
-) -> Workload:
-    """Group the requests of one client into pages, with the messages that it was sent beside them.
-
-    Time begins with the first request or message.  If there is a message, pages are issued at the time at which they
-    were in the trace, or when the one before is complete and thought about, whichever is later: so
-    messages and pages keep their places.  Arguments as for `pages`.
-
-    Returns
-    -------
-    Workload
-        With the median of the recorded round trips, if `report` has it.
-    """
-    of_client = list(requests)
-    pushed = sorted((item for item in of_client if item.kind == MESSAGE), key=lambda item: item.start_us)
-    origin_us = min((item.start_us for item in of_client), default=0) if pushed else None
-    found = [page for _, page in iter_pages(of_client, rule=rule, report=report, origin_us=origin_us)]
-    messages = [Message((item.start_us - (origin_us or 0)) / 1e6, item.reply_bytes) for item in pushed]
-    return Workload.of(found, messages, report.round_trip_s if report is not None else None)
 
 
 def iter_pages(

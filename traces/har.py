@@ -82,7 +82,7 @@ def batches(
             found.append(item)
             since_us = item[1].start_us
     if not found:
-        held = ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in report.counts.items()) or "no entries"
+        held = report.counted() or "no entries"
         raise TraceError(path, "", "a HAR must hold a request that used the network", held)
     found.sort(key=lambda item: item[1].start_us)
     opened: set[str] = set()

@@ -71,7 +71,7 @@ def batches(
     reader.close()
     done += reader.ledger.released(everything=True)
     if not total and not done:
-        raise TraceError(path, "", "a capture must hold an exchange over TCP or UDP", _held(report))
+        raise TraceError(path, "", "a capture must hold an exchange over TCP or UDP", report.counted() or "no packets")
     for begin in range(0, len(done), _REQUESTS_A_BATCH):
         yield batch_of(done[begin : begin + _REQUESTS_A_BATCH])
 
@@ -234,11 +234,6 @@ def _address(client: str | None, path: str | PathLike[str]) -> bytes | None:
         return ip_address(client).packed
     except ValueError:
         raise TraceError(path, "", "--client must be an IP address", client) from None
-
-
-def _held(report: Report) -> str:
-    """Say what a capture without an exchange held."""
-    return ", ".join(f"{value} {name.replace('_', ' ')}" for name, value in report.counts.items()) or "no packets"
 
 
 class _Checked:

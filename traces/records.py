@@ -38,6 +38,7 @@ __all__ = [
     "Request",
     "Session",
     "batch_of",
+    "counted",
 ]
 
 UNKNOWN_REQUEST_BYTES = 300
@@ -209,9 +210,26 @@ class Report:
         return self.counts.get(name, 0)
 
     def __str__(self) -> str:
-        return f"{self.format}: " + ", ".join(
-            f"{value} {name.replace('_', ' ')}" for name, value in self.counts.items()
-        )
+        return f"{self.format}: {self.counted()}"
+
+    def counted(self) -> str:
+        """Say all counts in words; empty if there are none."""
+        return ", ".join(counted(value, name) for name, value in self.counts.items())
+
+
+def counted(number: int, name: str) -> str:
+    """Return a count in words, its noun in the singular if it is one.
+
+    >>> counted(2, "empty_replies"), counted(1, "empty_replies"), counted(1, "bytes_lost_in_the_capture")
+    ('2 empty replies', '1 empty reply', '1 byte lost in the capture')
+    """
+    words = name.split("_")
+    if number == 1:
+        noun = next((place for place, word in enumerate(words) if word.endswith("s")), None)
+        if noun is not None:
+            word = words[noun]
+            words[noun] = word[:-3] + "y" if word.endswith("ies") else word[:-1]
+    return " ".join((str(number), *words))
 
 
 class Batch:

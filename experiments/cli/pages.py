@@ -1,77 +1,138 @@
-"""`lpsm pages`: any supported trace, grouped into pages to replay."""
+"""`lpsm pages`: any supported trace, grouped into pages to replay, and what was found in it."""
 
 from __future__ import annotations
 
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from experiments.cli.streams import INPUT, OUTPUT
+
 if TYPE_CHECKING:
-    from traces import GroupingRule, Page, Report
+    from experiments.found import Found
+    from traces import Report, Session
 
 __all__ = ["pages"]
 
 _PATIENCE_S = 2.0
+_STANDARD_OUTPUT = Path("/dev/stdout")
 
 
 @click.command()
-@click.argument("trace", type=click.Path(path_type=Path))
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="JSON-lines file for the pages.")
+@click.argument("trace", type=INPUT)
+@click.option("--out", required=True, type=OUTPUT, help="JSON-lines file for the pages and messages, - for stdout.")
 @click.option("--member", metavar="GLOB", help="Sessions of a folder or archive to take, e.g. '272/Nov94/*' [all].")
+@click.option("--client", metavar="ADDRESS", help="The one device of a capture that is wanted, by its address [all].")
 @click.option("--max-think", type=float, metavar="SECONDS", help="Cut out longer pauses between pages [keep all].")
 @click.option("--same-server-gap", type=float, metavar="SECONDS", help="Longest pause before an image of a page [5].")
 @click.option("--other-server-gap", type=float, metavar="SECONDS", help="The same, from another server [2].")
+@click.option("--page-gap", type=float, metavar="SECONDS", help="Pause that ends a page of traffic without URLs [1].")
+@click.option("--picture", type=OUTPUT, metavar="FILE", help="Picture of the traffic over time: .svg or .png.")
 @click.option("--skip-damaged", is_flag=True, help="Count and leave out damaged records.")
-@click.option("--json", "as_json", is_flag=True, help="Print the counts as one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as one JSON object.")
 def pages(
     trace: Path,
     out: Path,
     member: str | None,
+    client: str | None,
     max_think: float | None,
     same_server_gap: float | None,
     other_server_gap: float | None,
+    page_gap: float | None,
+    picture: Path | None,
     skip_damaged: bool,
     as_json: bool,
 ) -> None:
-    """Group the requests of TRACE into pages, session after session.
+    """Group the requests of TRACE into pages, session after session, and say what was found.
 
     The format is found by content: Boston University sessions (a file, a folder, a tar
-    archive), UC Berkeley Home IP (binary or showtrace), HAR, pcap or pcapng of plain
-    HTTP, or a table of time and bytes; plain or packed with gzip or xz.
+    archive), UC Berkeley Home IP (binary or showtrace), HAR, pcap or pcapng (any TCP or UDP
+    traffic, encrypted or not), or a table of time and bytes; plain or packed with gzip or xz.
     """
     import traces
+    from experiments.found import Found
+    from experiments.report.found import found_text
     from experiments.study.files import refuse_overwriting
 
-    refuse_overwriting([trace], [out])
-    gaps = {"same_server_gap_s": same_server_gap, "other_server_gap_s": other_server_gap}
+    refuse_overwriting([trace], [out, *([picture] if picture is not None else [])])
+    if as_json and out == _STANDARD_OUTPUT:
+        raise ValueError("--json needs --out FILE for the pages, got standard output")
+    draw = _picture(picture)
+    gaps = {"same_server_gap_s": same_server_gap, "other_server_gap_s": other_server_gap, "page_gap_s": page_gap}
     rule = traces.GroupingRule(
         max_think_s=max_think, **{name: value for name, value in gaps.items() if value is not None}
     )
     report = traces.Report()
-    written = traces.write_workload(out, _grouped(trace, member, skip_damaged, rule, report))
-    counts = dict(report.counts)
+    found = Found(report)
+    read = traces.sessions(
+        trace,
+        member=member,
+        client=client,
+        skip_damaged=skip_damaged,
+        report=report,
+        on_read=_reading(),
+    )
+    watched = found.watch(_told(read, report))
+    records = found.written(traces.browsed(watched, rule=rule, report=report))
+    written = traces.write_workload(out, records, lambda: report.round_trip_s)
+    if draw is not None:
+        draw(found)
     if as_json:
-        click.echo(json.dumps({"format": report.format, "pages": written, "counts": counts}))
-    click.echo(f"{written} pages from {report}", err=True)
+        click.echo(json.dumps({"format": report.format, "pages": written, "counts": report.counts} | found.as_dict()))
+    else:
+        click.echo(found_text(found), err=out == _STANDARD_OUTPUT)
+    click.echo(f"{traces.counted(written, 'pages')} from {report}", err=True)
 
 
-def _grouped(trace: Path, member: str | None, skip_damaged: bool, rule: GroupingRule, report: Report) -> Iterator[Page]:
-    """Yield the pages of each session, and say on standard error how far it is if that takes long."""
-    import traces
+def _picture(path: Path | None) -> Callable[[Found], None] | None:
+    """Return what draws the picture, once its name is known to be one that can be drawn."""
+    if path is None:
+        return None
+    kind = path.suffix.lower().lstrip(".")
+    if kind not in ("svg", "png"):
+        raise ValueError(f"picture must be a file name that ends in .svg or .png, got {path}")
 
+    def draw(found: Found) -> None:
+        from experiments.figures.found import traffic
+        from experiments.figures.style import pictures
+        from traces.files import replacing
+
+        with replacing(path) as file:
+            file.write(pictures("traffic", traffic(found))[f"traffic.{kind}"])
+
+    return draw
+
+
+def _reading() -> Callable[[int, int], None]:
+    """Return what says how much of a large file has been read."""
     started = told = time.monotonic()
-    done = 0
-    for session in traces.sessions(trace, member=member, skip_damaged=skip_damaged, report=report):
-        of_session = traces.pages(session.requests, rule=rule, report=report)
-        yield from of_session
-        done += len(of_session)
+
+    def tell(done: int, size: int) -> None:
+        nonlocal told
+        now = time.monotonic()
+        if size and now - started > _PATIENCE_S and now - told > _PATIENCE_S:
+            told = now
+            _say(f"read {100 * done // size} % of {size / 1e6:.0f} MB")
+
+    return tell
+
+
+def _told(sessions: Iterable[Session], report: Report) -> Iterator[Session]:
+    """Yield the sessions, and say on standard error how far it is if that takes long."""
+    started = told = time.monotonic()
+    for session in sessions:
+        yield session
         now = time.monotonic()
         if now - started > _PATIENCE_S and now - told > _PATIENCE_S:
             told = now
-            end = "\r" if sys.stderr.isatty() else "\n"
-            click.echo(f"{report['sessions']} sessions, {done} pages{end}", err=True, nl=False)
+            _say(f"{report['sessions']} sessions, {report['pages']} pages")
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True, nl=False)
+    click.echo("\r" if sys.stderr.isatty() else "\n", err=True, nl=False)

@@ -14,8 +14,8 @@ from tests.experiments.browsing import make, population
 def lpsm() -> Callable[..., Result]:
     """Run the program in this process."""
 
-    def run(*arguments: str | Path) -> Result:
-        return CliRunner().invoke(main, [str(argument) for argument in arguments])
+    def run(*arguments: str | Path, input: str | bytes | None = None) -> Result:
+        return CliRunner().invoke(main, [str(argument) for argument in arguments], input=input)
 
     return run
 

@@ -85,3 +85,33 @@ def test_bad_input_is_one_line(complaint: Callable[..., str], tmp_path: Path, co
 
 def test_a_missing_trace_is_one_line(complaint: Callable[..., str], tmp_path: Path) -> None:
     assert "No such file" in complaint("pages", tmp_path / "none", "--out", tmp_path / "w")
+
+
+def test_what_was_found_is_told_in_a_table_a_picture_and_as_json(lpsm: Run, sessions: Path, tmp_path: Path) -> None:
+    result = lpsm("pages", sessions, "--out", tmp_path / "w", "--picture", tmp_path / "traffic.svg")
+    assert result.exit_code == 0, result.stderr
+    assert "exchanges" in result.stdout
+    assert "4 pages from bu: 2 sessions, 8 records" in result.stderr
+    assert (tmp_path / "traffic.svg").read_bytes().startswith(b"<?xml")
+    found = json.loads(lpsm("pages", sessions, "--out", tmp_path / "w", "--json").stdout)
+    assert (found["exchanges"], found["messages"], found["payload_bytes"]) == (6, 0, None)
+    assert found["server_times"] == 6
+    assert found["reply_bytes"] == 2 * (2000 + 700 + 900)
+
+
+def test_standard_input_and_output_are_written_as_a_hyphen(lpsm: Run, tmp_path: Path) -> None:
+    table = "time,bytes\n1,500\n9,600\n"
+    (tmp_path / "t.csv").write_text(table)
+    lpsm("pages", tmp_path / "t.csv", "--out", tmp_path / "of-file")
+    result = lpsm("pages", "-", "--out", tmp_path / "of-input", input=table)
+    assert result.exit_code == 0, result.stderr
+    assert (tmp_path / "of-input").read_bytes() == (tmp_path / "of-file").read_bytes()
+
+
+def test_traffic_without_urls_is_grouped_by_gaps_and_this_is_said(lpsm: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("time,bytes\n1,500\n1.5,600\n9,600\n")
+    result = lpsm("pages", tmp_path / "t.csv", "--out", tmp_path / "w")
+    assert len(traces.read_workload(tmp_path / "w")) == 2
+    assert "told apart by pauses" in result.stdout
+    lpsm("pages", tmp_path / "t.csv", "--out", tmp_path / "w", "--page-gap", "0.2")
+    assert len(traces.read_workload(tmp_path / "w")) == 3

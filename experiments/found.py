@@ -1,0 +1,90 @@
+"""What was found in a trace: exchanges over time, pages, messages, flows, round trips, times of servers."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from traces import Message, Page, Report, Session
+
+__all__ = ["Found"]
+
+_MOST_DRAWN = 1 << 20
+
+
+class Found:
+    """Collects what passes by on its way from a trace to a workload.
+
+    Parameters
+    ----------
+    report : Report
+        The one that the reader of the trace fills.
+
+    Attributes
+    ----------
+    exchanges, uploads, messages, pages : int
+        How many there were.
+    request_bytes, reply_bytes, message_bytes : int
+        Their payload.
+    """
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.exchanges = self.uploads = self.messages = self.pages = 0
+        self.request_bytes = self.reply_bytes = self.message_bytes = 0
+        self._drawn = array("q")
+
+    def watch(self, sessions: Iterable[Session]) -> Iterator[Session]:
+        """Yield the sessions, and note when what was sent."""
+        for session in sessions:
+            for request in session.requests:
+                if len(self._drawn) < 4 * _MOST_DRAWN:
+                    self._drawn.extend((request.start_us, request.end_us, request.request_bytes, request.reply_bytes))
+            yield session
+
+    def written(self, records: Iterable[Page | Message]) -> Iterator[Page | Message]:
+        """Yield pages and messages, and count them."""
+        for record in records:
+            if isinstance(record, Message):
+                self.messages += 1
+                self.message_bytes += record.size_bytes
+            else:
+                self.pages += 1
+                exchanges = ((record.request_bytes, record.reply_bytes), *record.objects)
+                self.exchanges += len(exchanges)
+                self.uploads += sum(not reply for _, reply in exchanges)
+                self.request_bytes += sum(request for request, _ in exchanges)
+                self.reply_bytes += sum(reply for _, reply in exchanges)
+            yield record
+
+    def times(self) -> NDArray[np.int64]:
+        """Return start, end (microseconds), bytes up and bytes down of exchanges and messages, at most 2^20."""
+        return np.array(self._drawn, dtype=np.int64).reshape(-1, 4)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data; quantiles of what was not recorded are None."""
+        report = self.report
+        return {
+            "exchanges": self.exchanges,
+            "uploads": self.uploads,
+            "messages": self.messages,
+            "request_bytes": self.request_bytes,
+            "reply_bytes": self.reply_bytes,
+            "message_bytes": self.message_bytes,
+            "payload_bytes": None if report.payload is None else report.payload.as_dict(),
+            "flows": {
+                name: {"flows": group.flows, "up_bytes": group.up_bytes, "down_bytes": group.down_bytes}
+                for name, group in report.flows.items()
+            },
+            "round_trips": len(report.round_trips_us),
+            "round_trip_s": report.round_trip_s,
+            "server_times": len(report.waits_us),
+            "server_time_s": {
+                name: None if (value := report.waits_us.quantile(level)) is None else round(value) / 1e6
+                for name, level in (("median", 0.5), ("p95", 0.95))
+            },
+        }
