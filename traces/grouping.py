@@ -154,11 +154,11 @@ def iter_pages(
             if rule.max_think_s is not None and think_us > rule.max_think_s * 1e6:
                 report.count("absences")
                 think_us = 0
-            report.count("pages")
+            report.begin_page(current.first.start_us)
             yield request.client, current.page(think_us, origin_us)
         open_pages[request.client] = _OpenPage(request, number)
     for client, current in open_pages.items():
-        report.count("pages")
+        report.begin_page(current.first.start_us)
         yield client, current.page(0, origin_us)
 
 

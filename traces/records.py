@@ -47,6 +47,9 @@ UNKNOWN_REQUEST_BYTES = 300
 UNKNOWN_WAIT_US = -1
 """Stands for the time that a server took where the trace does not tell it."""
 
+MOST_PAGE_STARTS = 1 << 12
+"""Most pages of which a report remembers when they began."""
+
 BY_SUFFIX, DOCUMENT, EMBEDDED, PART, MESSAGE, OPENING = range(6)
 """What a trace says of a request: nothing, it is a document, its kind is embedded, it is part of the open page, it is
 no request at all but a message that the server sent unasked (and has 0 request bytes), it opens a page."""
@@ -181,6 +184,8 @@ class Report:
         The flows of a capture, by transport and port of the server: ``"tcp/443"``.
     round_trips_us, waits_us : Sample
         Round trips to servers and times that servers took, as far as they were recorded, microseconds.
+    page_starts_us : list of int
+        When pages began, microseconds; of the first `MOST_PAGE_STARTS` of them.
     """
 
     format: str = ""
@@ -189,6 +194,7 @@ class Report:
     flows: dict[str, FlowGroup] = field(default_factory=dict)
     round_trips_us: Sample = field(default_factory=Sample)
     waits_us: Sample = field(default_factory=Sample)
+    page_starts_us: list[int] = field(default_factory=list)
 
     @property
     def round_trip_s(self) -> float | None:
@@ -200,6 +206,12 @@ class Report:
         """Add occurrences of something; zero leaves no trace."""
         if occurrences:
             self.counts[name] = self.counts.get(name, 0) + occurrences
+
+    def begin_page(self, start_us: int) -> None:
+        """Note a page and when it began."""
+        self.count("pages")
+        if len(self.page_starts_us) < MOST_PAGE_STARTS:
+            self.page_starts_us.append(start_us)
 
     def on_damage(self, error: Exception) -> None:
         """Count damage after which nothing more could be read of a file."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, MaxNLocator
 from numpy.typing import NDArray
 
-from experiments.figures.style import BLUE, DPI, GREY, ORANGE, clean, styled
+from experiments.figures.style import BLUE, DPI, GREY, INK, ORANGE, clean, styled
 from experiments.found import Found
 
 __all__ = ["traffic"]
@@ -17,12 +18,12 @@ _LEAST_RATE = 1.0
 
 
 def traffic(found: Found) -> Figure:
-    """Draw bytes a second, down above the axis and up below it; ticks mark where an exchange or a message begins.
+    """Draw bytes a second, down above the axis and up below it; a mark where a page begins.
 
     Hours without traffic are drawn as one minute, between dotted lines.
     """
     times = found.times()
-    start, end, cuts = _without_gaps(times)
+    start, end, pages, cuts = _without_gaps(times, np.array(found.report.page_starts_us, dtype=np.int64))
     span = max(float(end.max()), 1e-3)
     edges = np.linspace(0.0, span, _BINS + 1)
     with styled():
@@ -31,24 +32,27 @@ def traffic(found: Found) -> Figure:
         for column, sign, colour, name in ((3, 1, BLUE, "down"), (2, -1, ORANGE, "up")):
             rate = _spread(start, end, times[:, column], edges) / (span / _BINS)
             axes.fill_between(edges[:-1], sign * rate, step="post", color=colour, linewidth=0, label=name)
-        axes.plot(start, np.zeros(len(start)), "|", color=GREY, markersize=4, markeredgewidth=0.5)
+        axes.plot(pages, np.zeros(len(pages)), "^", color=INK, markersize=4, clip_on=False, label="a page begins")
         for cut in cuts:
             axes.axvline(cut, color=GREY, linestyle=":", linewidth=0.8)
         axes.set_yscale("symlog", linthresh=100.0)
         scales = (("h", 3600.0), ("min", 60.0), ("s", 1.0))
         unit, scale = next((item for item in scales if span >= 3 * item[1]), scales[-1])
+        axes.xaxis.set_major_locator(FixedLocator(scale * MaxNLocator(8).tick_values(0, span / scale)))
         axes.xaxis.set_major_formatter(lambda value, _: f"{value / scale:g}")
         axes.yaxis.set_major_formatter(lambda value, _: f"{abs(value):,.0f}")
         axes.set_xlim(0, span)
         axes.set_xlabel(f"time since the first byte [{unit}]")
         axes.set_ylabel("bytes a second")
-        axes.legend(loc="upper right", ncols=2)
+        axes.legend(loc="upper right", ncols=3)
         clean(axes)
     return figure
 
 
-def _without_gaps(times: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64], list[float]]:
-    """Return starts and ends in seconds, hours of silence cut out, and where."""
+def _without_gaps(
+    times: NDArray[np.int64], pages: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], list[float]]:
+    """Return starts, ends and beginnings of pages in seconds, hours of silence cut out, and where."""
     order = np.argsort(times[:, 0], kind="stable")
     begun = times[order, 0]
     covered = np.maximum.accumulate(times[order, 1])
@@ -57,7 +61,9 @@ def _without_gaps(times: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArra
     shift = np.empty(len(times), dtype=np.int64)
     shift[order] = begun[0] + np.cumsum(cut)
     start, end = (times[:, 0] - shift) / 1e6, (times[:, 1] - shift) / 1e6
-    return start, end, [float(at) for at in start[order][cut > 0]]
+    of_pages = np.clip(np.searchsorted(begun, pages, side="right") - 1, 0, None)
+    shown = (pages - shift[order][of_pages]) / 1e6
+    return start, end, shown, [float(at) for at in start[order][cut > 0]]
 
 
 def _spread(

@@ -14,8 +14,8 @@ from tests.experiments.browsing import make, population
 def lpsm() -> Callable[..., Result]:
     """Run the program in this process."""
 
-    def run(*arguments: str | Path, input: str | bytes | None = None) -> Result:
-        return CliRunner().invoke(main, [str(argument) for argument in arguments], input=input)
+    def run(*arguments: str | Path, given: str | bytes | None = None) -> Result:
+        return CliRunner().invoke(main, [str(argument) for argument in arguments], input=given)
 
     return run
 

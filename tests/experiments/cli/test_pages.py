@@ -103,7 +103,7 @@ def test_standard_input_and_output_are_written_as_a_hyphen(lpsm: Run, tmp_path: 
     table = "time,bytes\n1,500\n9,600\n"
     (tmp_path / "t.csv").write_text(table)
     lpsm("pages", tmp_path / "t.csv", "--out", tmp_path / "of-file")
-    result = lpsm("pages", "-", "--out", tmp_path / "of-input", input=table)
+    result = lpsm("pages", "-", "--out", tmp_path / "of-input", given=table)
     assert result.exit_code == 0, result.stderr
     assert (tmp_path / "of-input").read_bytes() == (tmp_path / "of-file").read_bytes()
 
