@@ -38,13 +38,15 @@ def traffic(found: Found) -> Figure:
         axes.set_yscale("symlog", linthresh=100.0)
         scales = (("h", 3600.0), ("min", 60.0), ("s", 1.0))
         unit, scale = next((item for item in scales if span >= 3 * item[1]), scales[-1])
-        axes.xaxis.set_major_locator(FixedLocator(scale * MaxNLocator(8).tick_values(0, span / scale)))
+        axes.xaxis.set_major_locator(
+            FixedLocator([scale * tick for tick in MaxNLocator(8).tick_values(0, span / scale)])
+        )
         axes.xaxis.set_major_formatter(lambda value, _: f"{value / scale:g}")
         axes.yaxis.set_major_formatter(lambda value, _: f"{abs(value):,.0f}")
         axes.set_xlim(0, span)
         axes.set_xlabel(f"time since the first byte [{unit}]")
         axes.set_ylabel("bytes a second")
-        axes.legend(loc="upper right", ncols=3)
+        figure.legend(loc="outside upper right", ncols=3)
         clean(axes)
     return figure
 
