@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from simpy import Event, Timeout
 
+from netsim.air.radio_states import StateTimes
 from netsim.clock import Clock
 from netsim.server import Server
 from netsim.station import Station
@@ -45,6 +46,12 @@ class Trip(NamedTuple):
         Start and end of every interval awake.
     pages_handed_over : int
         Pages that the compiled twin left to the packet model.
+    states : StateTimes or None
+        Time in each state of the radio, on the shared air.
+    page_states : list of (StateTimes, StateTimes)
+        The same up to the issue and up to the last byte of every page.
+    groups_lost : int
+        Group frames that the client was asleep for, on the shared air.
     """
 
     end_ns: int
@@ -57,6 +64,9 @@ class Trip(NamedTuple):
     polls: NDArray[np.int64]
     intervals: NDArray[np.int64]
     pages_handed_over: int
+    states: StateTimes | None = None
+    page_states: Sequence[tuple[StateTimes, StateTimes]] = ()
+    groups_lost: int = 0
 
 
 class Browser:
@@ -101,6 +111,7 @@ class Browser:
         self.tcp = tcp
         self.numbers = count(1)
         self.loads = array("q")
+        self._page_states: list[tuple[StateTimes, StateTimes]] = []
         self.persistent = persistent
         self.max_connections = max_connections
         self._page: Page
@@ -127,6 +138,7 @@ class Browser:
             issued = env.now
             station.advance(issued)
             awake, beacons = station.awake_ns(issued), station.beacons
+            before = station.state_times(issued)
             self._page, self._delays = page, delays[first : first + 1 + len(page.objects)]
             first += 1 + len(page.objects)
             self._taken, self._missing = 0, len(page.objects)
@@ -136,6 +148,9 @@ class Browser:
             done = env.now
             station.advance(done)
             self.loads.extend((issued, done, station.awake_ns(done) - awake, station.beacons - beacons))
+            after = station.state_times(done)
+            if before is not None and after is not None:
+                self._page_states.append((before, after))
             if page.think_s:
                 yield Timeout(env, round(page.think_s * _NS_PER_S))
 
@@ -154,6 +169,9 @@ class Browser:
             polls=np.array(station.polls, dtype=np.int64).reshape(-1, 6),
             intervals=np.array(station.intervals, dtype=np.int64),
             pages_handed_over=0,
+            states=station.state_times(end_ns),
+            page_states=self._page_states,
+            groups_lost=station.groups_lost,
         )
 
     def arrived(self, connection: Connection) -> None:

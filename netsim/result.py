@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from netsim.browser import Trip
 from netsim.policies.protocol import Policy
-from netsim.radio import Energy, Radio
+from netsim.radio import Energy, Radio, StateRadioConfig
 from traces.columns import Workload
 
 if TYPE_CHECKING:
@@ -77,6 +77,11 @@ class SimulationResult:
         issue, done, awake, beacons = self._trip.loads.T
         asleep = done - issue - awake
         wakeups = np.searchsorted(_wakeups(self._trip), [issue, done])
+        radio, states = self._radio, self._trip.page_states
+        if isinstance(radio, StateRadioConfig) and self._trip.states is not None:
+            energy = np.array([after.minus(before).energy(radio, 1).total_j for before, after in states])
+        else:
+            energy = radio.total_j(awake, asleep, beacons, wakeups[1] - wakeups[0])
         return {
             "policy": self.policy,
             "page": self._names,
@@ -85,7 +90,7 @@ class SimulationResult:
             "awake_s": awake / _NS_PER_S,
             "asleep_s": asleep / _NS_PER_S,
             "beacons": beacons,
-            "energy_j": self._radio.total_j(awake, asleep, beacons, wakeups[1] - wakeups[0]),
+            "energy_j": energy,
         }
 
     @cached_property
@@ -124,6 +129,20 @@ class SimulationResult:
                 "delay_s": (delivered - written) / _NS_PER_S,
             }
         )
+
+    @property
+    def states_s(self) -> dict[str, float] | None:
+        """Seconds of the whole run in each state of the radio, which add up to it; None on wires."""
+        states = self._trip.states
+        if states is None:
+            return None
+        names = ("doze", "waking", "listening", "receiving", "transmitting")
+        return {name: getattr(states, f"{name}_ns") / _NS_PER_S for name in names}
+
+    @property
+    def group_frames_lost(self) -> int:
+        """Group frames that the client was asleep for; 0 on wires, which have none."""
+        return self._trip.groups_lost
 
     @cached_property
     def polls(self) -> pd.DataFrame:
@@ -164,7 +183,11 @@ def result_of(
     """Make the record of a run from what its parts left behind; `messages` as `PushChannel.record` returns them."""
     end, awake = trip.end_ns, trip.awake_ns
     wakeups = len(_wakeups(trip))
-    energy = radio.energy(awake, end - awake, trip.beacons, max(1, len(workload)), wakeups=wakeups)
+    pages = max(1, len(workload))
+    if isinstance(radio, StateRadioConfig) and trip.states is not None:
+        energy = trip.states.energy(radio, pages)
+    else:
+        energy = radio.energy(awake, end - awake, trip.beacons, pages, wakeups=wakeups)
     return SimulationResult(
         policy=policy.spec,
         energy=energy if workload else replace(energy, per_page_j=float("nan")),

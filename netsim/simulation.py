@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from simpy import Event
 from lpsm import randomness
 from netsim import express, policies
 from netsim.access_point import AccessPoint, LinkConfig
+from netsim.air.cell import AirConfig, Cell
 from netsim.browser import Browser, Trip
 from netsim.clock import Clock
 from netsim.policies.protocol import Policy
@@ -61,6 +62,8 @@ class SimulationConfig:
         Connections at a time.
     beacon_interval_ns : int
         Time between beacons, which are at its exact multiples.
+    medium : AirConfig or None
+        The shared air, with contention; None: the pair of wires of the thesis, of `link`.
     """
 
     link: LinkConfig = field(default_factory=LinkConfig)
@@ -70,6 +73,7 @@ class SimulationConfig:
     connections: str = "persistent"
     max_connections: int = 4
     beacon_interval_ns: int = 100_000_000
+    medium: AirConfig | None = None
 
     def __post_init__(self) -> None:
         if self.connections not in ("persistent", "per-object"):
@@ -138,6 +142,8 @@ def simulate(
     _check_messages(messages)
     policy = policies.make(policy, beacon_interval_ns=config.beacon_interval_ns, radio=config.radio)
     reason = None if engine == "packet" else express.why_not(policy, config.link.loss_rate)
+    if config.medium is not None and not reason:
+        reason = "the air is shared, and only the packet model has that"
     if messages and not reason:
         reason = "messages are pushed, and only the packet model has them"
     if recorder is not None:
@@ -146,6 +152,11 @@ def simulate(
         raise express.NotCoveredError(f"engine express does not cover this run: {reason}")
     if not reason and engine == "auto" and _is_small(workload) and not _is_ready(policy):
         reason = "done before the twin would be compiled"
+    if config.medium is not None:
+        if recorder is not None:
+            raise ValueError("a recorder notes frames on wires, and the medium of this run is the air")
+        [result] = _share_air([(workload, policy)], config, seed, messages=messages, server_delays=server_delays)
+        return result
     clock = Clock()
     parts = (AccessPoint, Station, Browser) if recorder is None else recorder.parts()
     access_point = parts[0](clock, config.link, randomness.generator(seed, randomness.LOSS))
@@ -209,6 +220,17 @@ def simulate_cell(
     given = [(Workload.of(pages), policy) for pages, policy in clients]
     if not given:
         raise ValueError("a cell must have at least one client, got none")
+    if config.medium is not None:
+        for workload, _ in given:
+            _check(workload)
+        return _share_air(
+            [
+                (workload, policies.make(policy, beacon_interval_ns=config.beacon_interval_ns, radio=config.radio))
+                for workload, policy in given
+            ],
+            config,
+            seed,
+        )
     clock = Clock()
     access_point = AccessPoint(clock, config.link, randomness.generator(seed, randomness.LOSS))
     members: list[tuple[Workload, Policy]] = []
@@ -230,6 +252,47 @@ def simulate_cell(
     clock.run(until=clock.all_of(visits))
     nothing = np.empty((0, 3), dtype=np.int64)
     return [result_of(*member, config.radio, trips[place], nothing) for place, member in enumerate(members)]
+
+
+def _share_air(
+    members: Sequence[tuple[Workload, Policy]],
+    config: SimulationConfig,
+    seed: int,
+    *,
+    messages: Sequence[Message] = (),
+    server_delays: Sequence[ServerDelay] | None = None,
+) -> list[SimulationResult]:
+    """Browse with clients that share the air; messages and servers' own delays are the first client's."""
+    assert config.medium is not None
+    clock = Clock()
+    cell = Cell(clock, config.medium, config.link, config.beacon_interval_ns, seed)
+    trips: dict[int, Trip] = {}
+    records: dict[int, NDArray[np.int64]] = {}
+
+    def visit(place: int, browser: Browser, delays: NDArray[np.int64]) -> Generator[Event, None, None]:
+        channel = PushChannel(clock, browser.station, config.tcp, messages) if messages and not place else None
+        browsing: Event = clock.process(browser.browse(members[place][0], delays))
+        yield browsing if channel is None else clock.all_of([browsing, clock.process(channel.deliver())])
+        station = browser.station
+        trips[place] = browser.trip(clock.now, station.air_up_ns, station.air_down_ns, station.lost)
+        records[place] = np.empty((0, 3), dtype=np.int64) if channel is None else channel.record()
+
+    visits = []
+    for place, (workload, policy) in enumerate(members):
+        browser = Browser(
+            clock,
+            cast(Station, cell.client(policy, config.radio)),
+            Server(clock),
+            config.tcp,
+            persistent=config.connections == "persistent",
+            max_connections=config.max_connections,
+        )
+        rng = randomness.generator(seed, randomness.SERVER, place)
+        own = config.server_delay.draw(workload, rng) if server_delays is None else None
+        delays = draw_each(workload, server_delays or (), rng) if own is None else own
+        visits.append(clock.process(visit(place, browser, delays)))
+    clock.run(until=clock.all_of(visits))
+    return [result_of(*member, config.radio, trips[place], records[place]) for place, member in enumerate(members)]
 
 
 def _browser(

@@ -19,6 +19,7 @@ from functools import partial
 from typing import NamedTuple
 
 from netsim.access_point import AccessPoint, deliver
+from netsim.air.radio_states import StateTimes
 from netsim.clock import Clock, Occurrence
 from netsim.policies.compiled import NOT_YET_NS
 from netsim.policies.protocol import Frame, HostFrame, Observer, Plan, Policy, View
@@ -125,7 +126,7 @@ class Station:
         self._alone = alone
         self._transmitted_ns = 0  # when its own transmitter is idle
         self.air_up_ns = self.air_down_ns = self.lost = 0  # kept only where the links are shared
-        self.outstanding = 0
+        self.outstanding = self.groups_lost = 0
         self.beacons = 0
         self.intervals = array("q")
         self.polls = array("q")
@@ -275,6 +276,10 @@ class Station:
         """Return the time spent awake in [0, now]; the station must have been advanced to `now_ns`."""
         until = now_ns if self._gate_open else min(now_ns, self._awake_until_ns)
         return self._awake_before_ns + max(0, until - self._awake_since_ns)
+
+    def state_times(self, now_ns: int) -> StateTimes | None:
+        """Return None: on wires the radio has no states beyond being awake and asleep."""
+        return None
 
     def finish(self, now_ns: int) -> None:
         """End the run: advance, and close the current interval awake."""

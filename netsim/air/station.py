@@ -15,6 +15,7 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from functools import partial
+from itertools import count
 
 import numpy as np
 
@@ -29,7 +30,6 @@ from netsim.air.retrieval import Retrieval, Retriever, retrieval_of
 from netsim.air.transmitter import Transmitter
 from netsim.clock import Clock, Occurrence
 from netsim.policies.protocol import FOREVER_NS, Plan, Policy
-from netsim.policies.static import AlwaysAwake
 from netsim.tcp import Packet
 
 __all__ = ["AirStation"]
@@ -61,6 +61,8 @@ class AirStation:
     ----------
     outstanding : int
         Requests sent whose replies are incomplete; kept by the browser.
+    connections : iterator of int
+        Gives every connection of this client a number of its own.
     lost, groups_lost : int
         Frames of its own, either way, that were given up; group frames that it was asleep for.
     air_up_ns, air_down_ns : int
@@ -95,6 +97,7 @@ class AirStation:
         self.account = RadioAccount(passages)
         self.line: deque[Waiting] = deque()
         self.outstanding = 0
+        self.connections = count()
         self.lost = self.groups_lost = self.air_up_ns = self.air_down_ns = 0
         self.polls = array("q")
         self._due_down = 0  # frames that the access point is about to send it
@@ -106,7 +109,7 @@ class AirStation:
         self._wake_ns = NEVER_NS
         self._repeat_ns = 0
         self._open_on_send = self._agreed = False
-        self.never_sleeps = isinstance(policy, AlwaysAwake)
+        self.never_sleeps = getattr(policy, "never_sleeps", False)
         self._plan = first = self._adviser.ask("idle", 0)
         self.retrieval = kind = retrieval_of(retrieval, policy.spec, first)
         self._retriever = Retriever(self, medium, kind)
