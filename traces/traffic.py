@@ -92,21 +92,27 @@ def draw(kind: str, duration_s: float, rng: np.random.Generator) -> Traffic:
 
 
 def push_messages(
-    duration_s: float, rng: np.random.Generator, *, bursty: bool = False, start_s: float = 0.0
+    duration_s: float,
+    rng: np.random.Generator,
+    *,
+    bursty: bool = False,
+    start_s: float = 0.0,
+    mean_gap_s: float = MEAN_GAP_S,
+    message_bytes: tuple[int, int] = MESSAGE_BYTES,
 ) -> list[Message]:
-    """Draw the messages of an interval: one in 20 s on average, 200 to 2000 bytes each.
+    """Draw the messages of an interval: one in 20 s on average, 200 to 2000 bytes each, unless otherwise wished.
 
     Memoryless, gaps are exponential.  Bursty, the beginnings of bursts are memoryless, a burst has a geometric number
     of messages (6 on average) and exponential gaps (0.3 s on average) between them; what would come after the end is
     left out.
     """
-    mean_s = MEAN_GAP_S * (IN_BURST if bursty else 1.0)
+    mean_s = mean_gap_s * (IN_BURST if bursty else 1.0)
     found = []
     begin = start_s + rng.exponential(mean_s)
     while begin < start_s + duration_s:
         count = int(rng.geometric(1.0 / IN_BURST)) if bursty else 1
         instants = begin + np.concatenate(([0.0], np.cumsum(rng.exponential(GAP_IN_BURST_S, count - 1))))
-        sizes = rng.integers(MESSAGE_BYTES[0], MESSAGE_BYTES[1], endpoint=True, size=count)
+        sizes = rng.integers(*message_bytes, endpoint=True, size=count)
         found += [Message(round(float(at), 6), int(size)) for at, size in zip(instants, sizes, strict=True)]
         begin += rng.exponential(mean_s)
     return sorted(message for message in found if message.at_s < start_s + duration_s)

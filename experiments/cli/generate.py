@@ -1,45 +1,100 @@
-"""`lpsm generate`: a workload drawn from the measured Web model."""
+"""`lpsm generate`: a workload drawn from the measured Web model, or other traffic made to order."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
+from experiments.cli.streams import OUTPUT
+
 __all__ = ["generate"]
+
+_KINDS = ("web", "mqtt", "push", "stream", "mixed")
+_SIZES = "LEAST:MOST"
 
 
 @click.command()
-@click.option("--pages", "n_pages", type=int, default=100, show_default=True, help="How many pages.")
+@click.option("--kind", type=click.Choice(_KINDS), default="web", show_default=True, help="What traffic, see above.")
+@click.option("--pages", "n_pages", type=int, help="How many pages of the Web model [100, or what fills --hours].")
+@click.option("--hours", type=float, help="How long [1].")
+@click.option("--keep-alive", type=float, metavar="SECONDS", help="Time between keep-alives of mqtt [60].")
+@click.option("--messages-per-hour", type=float, help="Messages that are pushed, on average [180].")
+@click.option("--message-bytes", metavar=_SIZES, help="Their sizes [200:2000].")
+@click.option("--reports-per-hour", type=float, help="Reports that an mqtt client sends, on average [60].")
+@click.option("--report-bytes", metavar=_SIZES, help="Their sizes [50:200].")
+@click.option("--bursty", is_flag=True, help="Messages come in bursts of 6 on average, not one by one.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the draws; the same seed, the same bytes.")
-@click.option("--out", type=click.Path(path_type=Path), help="JSON-lines file for the pages [standard output].")
+@click.option("--out", type=OUTPUT, help="JSON-lines file for the pages and messages [standard output].")
 @click.option("--json", "as_json", is_flag=True, help="Print the totals as one JSON object (needs --out).")
-def generate(n_pages: int, seed: int, out: Path | None, as_json: bool) -> None:
-    """Draw pages of the Web model: sizes, embedded objects and think times.
+def generate(
+    kind: str,
+    n_pages: int | None,
+    hours: float | None,
+    keep_alive: float | None,
+    messages_per_hour: float | None,
+    message_bytes: str | None,
+    reports_per_hour: float | None,
+    report_bytes: str | None,
+    bursty: bool,
+    seed: int,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Make traffic: pages of the Web model, or what other programs do.
 
-    The pages are those that lpsm compare draws for the same seed.
+    web: pages with sizes, embedded objects and think times, those that lpsm compare draws for
+    the same seed. mqtt: keep-alives, reports and pushed messages. push: messages alone. mixed: pages
+    and messages. stream: the segments of a player, each with its deadline.
     """
     import traces
     from lpsm.randomness import WORKLOAD, generator
+    from traces.made import Wishes, make
 
     if seed < 0:
         raise ValueError(f"--seed must be at least 0, got {seed}")
-    if n_pages < 1:
+    if n_pages is not None and n_pages < 1:
         raise ValueError(f"--pages must be at least 1, got {n_pages}")
     if as_json and out is None:
         raise ValueError("--json needs --out FILE for the pages, got none")
-    pages = traces.generate(n_pages, generator(seed, WORKLOAD))
+    given: dict[str, Any] = {
+        "hours": hours,
+        "keep_alive_s": keep_alive,
+        "messages_per_hour": messages_per_hour,
+        "message_bytes": _sizes("--message-bytes", message_bytes),
+        "reports_per_hour": reports_per_hour,
+        "report_bytes": _sizes("--report-bytes", report_bytes),
+    }
+    if kind == "web" and n_pages is None and hours is None:
+        n_pages = 100
+    wishes = Wishes(pages=n_pages, bursty=bursty, **{name: value for name, value in given.items() if value is not None})
+    made = make(kind, wishes, generator(seed, WORKLOAD))
     if out is None:
-        for page in pages:
-            click.echo(traces.workload_line(page), nl=False)
+        for record in (*made, *made.messages):
+            click.echo(traces.workload_line(record), nl=False)
         return
-    traces.write_workload(out, pages)
+    traces.write_workload(out, made)
     if as_json:
         totals = {
-            "pages": len(pages),
-            "objects": sum(len(page.objects) for page in pages),
-            "reply_bytes": sum(page.reply_bytes + sum(reply for _, reply in page.objects) for page in pages),
-            "think_s": sum(page.think_s for page in pages),
+            "pages": len(made),
+            "objects": int(made.objects.sum()),
+            "reply_bytes": int(made.sizes[:, 1].sum()),
+            "think_s": sum(made.think_s.tolist()),
+            "messages": len(made.messages),
+            "message_bytes": sum(message.size_bytes for message in made.messages),
         }
         click.echo(json.dumps(totals))
+
+
+def _sizes(name: str, text: str | None) -> tuple[int, int] | None:
+    """Read two sizes, or one that is both."""
+    if text is None:
+        return None
+    least, _, most = text.partition(":")
+    if not (least.isascii() and least.isdigit() and (most or least).isascii() and (most or least).isdigit()):
+        raise ValueError(f"{name} must be BYTES or {_SIZES}, got {text}")
+    if len(text) > 30:
+        raise ValueError(f"{name} must have at most 30 characters, got {len(text)}")
+    return int(least), int(most or least)

@@ -8,7 +8,7 @@ import pytest
 from click.testing import Result
 
 import traces
-from experiments.study import sweep
+from lpsm.randomness import WORKLOAD, generator
 
 Run = Callable[..., Result]
 
@@ -23,7 +23,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(lpsm: Run, t
 
 def test_the_pages_are_those_that_compare_draws_for_the_seed(lpsm: Run, tmp_path: Path) -> None:
     lpsm("generate", "--pages", "5", "--seed", "2", "--out", tmp_path / "w")
-    drawn = sweep.generator(2, sweep.WORKLOAD_STREAM)
+    drawn = generator(2, WORKLOAD)
     assert traces.read_workload(tmp_path / "w") == traces.generate(5, drawn)
 
 
@@ -62,3 +62,43 @@ def test_a_folder_is_no_name_for_a_workload(complaint, tmp_path, monkeypatch):
     for out in (".", str(tmp_path)):
         assert "is a folder, a file name is needed" in complaint("generate", "--pages", "2", "--out", out)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["web", "mqtt", "push", "stream", "mixed"])
+def test_every_kind_is_a_workload_that_the_seed_decides(lpsm: Run, tmp_path: Path, kind: str) -> None:
+    arguments = ("generate", "--kind", kind, "--hours", "0.5", "--seed", "5")
+    result = lpsm(*arguments, "--out", tmp_path / "w", "--json")
+    totals = json.loads(result.stdout)
+    found = traces.read_workload(tmp_path / "w")
+    assert (totals["pages"], totals["messages"]) == (len(found), len(found.messages))
+    assert lpsm(*arguments).stdout == (tmp_path / "w").read_text()
+    assert bool(found.messages) == (kind in ("mqtt", "push", "mixed"))
+    assert bool(found) == (kind != "push")
+
+
+def test_keep_alives_reports_and_messages_come_as_wished(lpsm: Run, tmp_path: Path) -> None:
+    lpsm(
+        *("generate", "--kind", "mqtt", "--hours", "10", "--keep-alive", "90", "--messages-per-hour", "30"),
+        *("--message-bytes", "400", "--reports-per-hour", "0", "--out", tmp_path / "w"),
+    )
+    found = traces.read_workload(tmp_path / "w")
+    assert [page.issue_s for page in found] == [90.0 * number for number in range(1, 401)]
+    assert all((page.request_bytes, page.reply_bytes) == (2, 2) for page in found)
+    assert 240 < len(found.messages) < 360  # 300 on average
+    assert {message.size_bytes for message in found.messages} == {400}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--kind", "push", "--messages-per-hour", "0"), "must have a page or a message"),
+        (("--hours", "0"), "hours must be above 0"),
+        (("--message-bytes", "5:3"), "message_bytes must be two sizes"),
+        (("--message-bytes", "a:3"), "--message-bytes must be BYTES or LEAST:MOST, got a:3"),
+        (("--keep-alive", "nan"), "keep_alive_s must be above 0"),
+    ],
+)
+def test_wishes_that_cannot_be_met_are_one_line(
+    complaint: Callable[..., str], arguments: tuple[str, ...], message: str
+) -> None:
+    assert message in complaint("generate", *arguments)
