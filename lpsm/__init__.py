@@ -5,14 +5,18 @@ Its submodules are loaded when first used.
 
 from importlib import import_module
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lpsm.experts import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid
 
-__all__ = ["FixedShare", "LearnAlpha", "MarkovShare", "StaticExpert", "alpha_grid"]
+if TYPE_CHECKING:
+    from lpsm.combining import Combiner, combine
+
+__all__ = ["Combiner", "FixedShare", "LearnAlpha", "MarkovShare", "StaticExpert", "alpha_grid", "combine"]
 
 _SUBMODULES = (
     "bounds",
+    "combining",
     "experts",
     "hindsight",
     "online",
@@ -28,6 +32,8 @@ _SUBMODULES = (
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return import_module(f"lpsm.{name}")
+    if name in ("Combiner", "combine"):
+        return getattr(import_module("lpsm.combining"), name)
     if name == "__version__":
         return version("lpsm")
     raise AttributeError(f"module 'lpsm' has no attribute {name!r}")

@@ -2,7 +2,18 @@
 
 import runpy
 
-MODULES = ("compare", "simulator", "traces", "population", "experts", "expert_comparison", "samplers", "label", "tuned")
+MODULES = (
+    "compare",
+    "simulator",
+    "traces",
+    "population",
+    "experts",
+    "expert_comparison",
+    "combining",
+    "samplers",
+    "label",
+    "tuned",
+)
 
 for name in MODULES:
     print(f"\n## {name}\n", flush=True)

@@ -1,0 +1,254 @@
+"""Combining forecasts: the literal recursion, its regret bound under every loss, invariants, and extremes."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lpsm
+from lpsm import Combiner, LearnAlpha, hindsight
+from lpsm.combining.combiner import RATES
+from lpsm.combining.comparators import best_convex, best_linear, losses_of
+from lpsm.combining.losses import LOSSES
+from tests.oracles.combining import combined
+
+ALPHAS = [0.01, 0.1, 0.5]
+
+
+def world(loss, seed, rounds=40, n=3, sleep=0.0, size=1.0):
+    rng = np.random.default_rng(seed)
+    if loss in ("log", "logistic"):
+        y = (rng.random(rounds) < 0.6).astype(float)
+        forecasts = rng.uniform(0.02, 0.98, size=(rounds, n))
+        forecasts[:, 0] = np.clip(np.where(y > 0, 0.8, 0.2) + 0.1 * rng.normal(size=rounds), 0.05, 0.95)
+        if loss == "logistic":
+            forecasts = np.log(forecasts / (1 - forecasts))
+    else:
+        y = size * np.cumsum(rng.normal(size=rounds))
+        forecasts = y[:, None] + size * rng.normal(size=(rounds, n)) * np.arange(1, n + 1) / 2
+    asleep = rng.random(forecasts.shape) < sleep
+    asleep[:, -1] = False
+    return np.where(asleep, np.nan, forecasts), y
+
+
+@pytest.mark.parametrize("sleep", [0.0, 0.3])
+@pytest.mark.parametrize("rate", ["learn", 0.7])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_combinations_are_those_of_the_literal_recursion(loss, rate, sleep):
+    for seed in (0, 1):
+        forecasts, y = world(loss, seed, sleep=sleep)
+        combiner = Combiner(3, loss, rate, quantile=0.3, alphas=ALPHAS)
+        rates, scale = (RATES, None) if rate == "learn" else ([rate], 1.0)
+        if loss == "log" and rate == "learn":
+            rates, scale = [1.0], 1.0
+        expected = combined(forecasts.tolist(), y.tolist(), loss, rates, scale, 0.3, False, ALPHAS)
+        predictions, weights = combiner.run(forecasts, y)
+        np.testing.assert_allclose(predictions, expected, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=1e-12)
+        assert not weights[np.isnan(forecasts)].any()
+        np.testing.assert_allclose(np.nansum(weights * forecasts, axis=1), predictions, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["square", "logistic"])
+def test_combinations_that_learn_from_slopes_are_those_of_the_literal_recursion(loss):
+    forecasts, y = world(loss, 3)
+    predictions, _ = Combiner(3, loss, gradient=True, alphas=ALPHAS).run(forecasts, y)
+    expected = combined(forecasts.tolist(), y.tolist(), loss, RATES, None, 0.5, True, ALPHAS)
+    np.testing.assert_allclose(predictions, expected, rtol=1e-5, atol=1e-6)  # its slopes are differences
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@given(
+    seed=st.integers(0, 10_000), rounds=st.integers(1, 60), n=st.integers(1, 5), size=st.sampled_from([1e-6, 1.0, 1e5]),
+    rate=st.sampled_from(["learn", 0.02, 0.5]), shift=st.booleans(),
+)  # fmt: skip
+@settings(max_examples=40, deadline=None)
+def test_the_regret_against_the_best_segments_is_below_its_bound(loss, seed, rounds, n, size, rate, shift):
+    forecasts, y = world(loss, seed, rounds, n, size=size)
+    if shift:
+        forecasts = np.where(np.arange(rounds)[:, None] < rounds // 2, forecasts, forecasts[:, ::-1])
+    result = lpsm.combine(forecasts, y, loss, rate, quantile=0.2)
+    total = result.loss.sum()
+    losses = result.losses
+    for k in (1, 2, 5):
+        if k <= rounds:
+            best = hindsight.best_partition(losses, k).loss
+            bound = result.regret_bound(k)
+            assert total - best <= bound * (1 + 1e-9) + 1e-9 * abs(total)
+            assert bound >= 0.0
+
+
+@pytest.mark.parametrize("loss", ["square", "absolute", "pinball", "logistic"])
+@given(seed=st.integers(0, 1000), rounds=st.integers(2, 60), rate=st.sampled_from(["learn", 0.1]))
+@settings(max_examples=20, deadline=None)
+def test_learning_from_slopes_competes_with_the_best_fixed_mean(loss, seed, rounds, rate):
+    forecasts, y = world(loss, seed, rounds)
+    result = lpsm.combine(forecasts, y, loss, rate, quantile=0.8, gradient=True)
+    best = losses_of(loss, 0.8, forecasts @ best_convex(loss, 0.8, forecasts, y), y).sum()
+    assert result.loss.sum() - best <= result.regret_bound() * (1 + 1e-9) + 1e-9
+
+
+@pytest.mark.parametrize("loss", ["square", "absolute", "pinball"])
+@pytest.mark.parametrize("unit", [2.0**-30, 2.0**20])
+def test_the_unit_of_the_forecasts_does_not_matter(loss, unit):
+    forecasts, y = world(loss, 7, sleep=0.2)
+    one, other = lpsm.combine(forecasts, y, loss), lpsm.combine(unit * forecasts, unit * y, loss)
+    np.testing.assert_allclose(other.predictions, unit * one.predictions, rtol=1e-9)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_run_is_the_loop_whatever_the_chunks_and_after_saving(loss):
+    forecasts, y = world(loss, 2, sleep=0.2)
+    y[5] = np.nan  # an outcome that never came
+    whole, parts, single = (Combiner(3, loss) for _ in range(3))
+    expected, _ = whole.run(forecasts, y)
+    first, _ = parts.run(forecasts[:17], y[:17])
+    file = io.BytesIO()
+    np.savez(file, **parts.state())
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as saved:
+        parts = Combiner.from_state(dict(saved))
+    np.testing.assert_array_equal(np.concatenate([first, parts.run(forecasts[17:], y[17:])[0]]), expected)
+    got = []
+    for f, outcome in zip(forecasts, y, strict=True):
+        before = single.predict(f)
+        got.append(single.update(f, outcome))
+        assert before == got[-1]
+    np.testing.assert_array_equal(got, expected)
+    assert whole.rounds == parts.rounds == single.rounds == 39
+
+
+def test_under_the_log_loss_it_is_the_mixture_of_bayes():
+    forecasts, y = world("log", 4)
+    result = lpsm.combine(forecasts, y, "log", alphas=ALPHAS)
+    learner = LearnAlpha(3, ALPHAS)
+    run = learner.run(losses_of("log", 0.5, forecasts, y[:, None]))
+    np.testing.assert_allclose(result.loss, run.loss, rtol=1e-10)
+    np.testing.assert_allclose(result.weights, run.weights, rtol=1e-10)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_best_combinations_in_hindsight_are_not_beaten_by_any_other(loss):
+    forecasts, y = world(loss, 11, rounds=60)
+    if loss == "logistic":
+        y[::4] = 1.0 - y[::4]  # otherwise a coefficient may grow without end
+    rng = np.random.default_rng(0)
+    convex, linear = best_convex(loss, 0.3, forecasts, y), best_linear(loss, 0.3, forecasts, y)
+    assert convex.min() >= 0.0
+    assert convex.sum() == pytest.approx(1.0)
+    best = losses_of(loss, 0.3, forecasts @ convex, y).sum()
+    near = rng.dirichlet(np.ones(3), 300)
+    near[100:200] = 0.99 * convex + 0.01 * near[100:200]
+    near[200:] = 0.9999 * convex + 0.0001 * near[200:]
+    for w in near:
+        assert best <= losses_of(loss, 0.3, forecasts @ w, y).sum() * (1 + 1e-6)
+    if loss == "log":
+        assert linear is None
+        return
+    least = losses_of(loss, 0.3, forecasts @ linear, y).sum()
+    assert least <= best * (1 + 1e-6)
+    for step in rng.normal(size=(100, 3)):
+        for size in (1e-1, 1e-3):
+            assert least <= losses_of(loss, 0.3, forecasts @ (linear + size * step), y).sum() * (1 + 1e-6)
+
+
+def test_tables_of_pandas_come_back_as_such_and_the_summary_tells_of_hindsight():
+    forecasts, y = world("square", 1, rounds=200)
+    index = pd.date_range("2024-01-01", periods=200, freq="h")
+    frame, series = pd.DataFrame(forecasts, index, columns=["good", "fair", "poor"]), pd.Series(y, index)
+    result = lpsm.combine(frame, series)
+    plain = lpsm.combine(forecasts, y)
+    assert result.predictions.index.equals(index)
+    assert list(result.weights.columns) == list(result.losses.columns) == ["good", "fair", "poor"]
+    np.testing.assert_array_equal(result.predictions, plain.predictions)
+    summary = result.summary(segments=4)
+    assert summary.loc["combination", "mean_loss"] == pytest.approx(((result.predictions - series) ** 2).mean())
+    assert summary.loc["combination", "rmse"] ** 2 == pytest.approx(summary.loc["combination", "mean_loss"])
+    assert summary.loc["good", "regret"] == pytest.approx(result.regret["good"].iloc[-1])
+    order = summary["mean_loss"].to_dict()
+    assert order["best linear combination"] <= order["best fixed mean"] <= order["good"]
+    assert order["best partition, 4 segments"] <= order["good"]
+    assert summary["mean_loss"].is_monotonic_increasing
+    before = result.combiner.rounds
+    result.update([1.0, 2.0, 3.0], 1.5)
+    assert result.combiner.rounds == before + 1
+    assert "200 rounds, 3 forecasts" in repr(result)
+
+
+def test_sleepers_are_compared_over_the_rounds_in_which_they_were_awake():
+    forecasts, y = world("absolute", 6, sleep=0.4)
+    result = lpsm.combine(forecasts, y, "absolute")
+    summary = result.summary()
+    assert "best fixed mean" not in summary.index
+    there = ~np.isnan(forecasts[:, 0])
+    assert summary.loc[0, "rounds"] == there.sum()
+    own = np.abs(result.predictions - y)
+    assert summary.loc[0, "regret"] == pytest.approx((own - np.abs(forecasts[:, 0] - y))[there].sum())
+    with pytest.raises(ValueError, match="never sleep"):
+        result.best_partition(2)
+
+
+def test_the_picture_has_weights_regret_and_partition():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    axes = lpsm.combine(*world("square", 1)).plot(segments=3)
+    assert [len(each.lines) for each in np.ravel(axes)] == [3, 3, 1]
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+def test_a_round_in_which_all_sleep_has_no_combination_and_teaches_nothing():
+    combiner = Combiner(2)
+    assert np.isnan(combiner.update([np.nan, np.nan], 1.0))
+    assert combiner.rounds == 0
+    assert combiner.update([1.0, np.nan], 1.0) == 1.0
+    np.testing.assert_allclose(combiner.weights, [0.5, 0.5])
+
+
+def test_forecasts_that_never_differ_are_their_own_combination():
+    y = np.arange(10.0)
+    result = lpsm.combine(np.repeat(y[:, None] + 1.0, 3, axis=1), y)
+    np.testing.assert_allclose(result.predictions, y + 1.0)
+    assert result.regret_bound() == 0.0
+    np.testing.assert_allclose(lpsm.combine(y[:, None], y).predictions, y, rtol=1e-14)
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e150])
+def test_numbers_as_small_or_as_large_as_squares_allow_are_combined(size):
+    y = size * np.ones(30)
+    result = lpsm.combine(np.column_stack([y, 1.5 * y]), y)
+    assert np.isfinite(result.predictions).all()
+    assert result.weights[-1, 0] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Combiner(0), "n_experts must be an integer of at least 1, got 0"),
+        (lambda: Combiner(2, "hinge"), "loss must be one of square, .*, got 'hinge'"),
+        (lambda: Combiner(2, rate=0.0), "rate must be 'learn' or a positive number, got 0.0"),
+        (lambda: Combiner(2, rate="fast"), "rate must be 'learn' or a positive number, got 'fast'"),
+        (lambda: Combiner(2, quantile=1.0), r"quantile must lie in \(0, 1\), got 1.0"),
+        (lambda: Combiner(2, "log", gradient=True), "gradient must be False for the log loss"),
+        (lambda: Combiner(2, alphas=[2.0]), r"alphas must lie in \[0, 1\]"),
+        (lambda: Combiner(2).update([1.0], 1.0), r"forecasts must have shape \(T, 2\), got \(1, 1\)"),
+        (lambda: Combiner(2).update([1.0, np.inf], 1.0), "finite or NaN, got inf in round 0, forecast 1"),
+        (lambda: Combiner(2).update([1.0, 2.0], np.inf), "y must be finite, got inf"),
+        (lambda: Combiner(2, "log").update([0.5, 1.5], 1.0), "probabilities for the log loss, got 1.5 in round 0"),
+        (lambda: Combiner(2, "log").update([0.5, 0.5], 2.0), "y must be 0 and 1, or -1 and 1, for the log loss"),
+        (lambda: Combiner(2).regret_bound(3), r"segments must lie in \[1, 1\], got 3"),
+        (lambda: Combiner.from_state({"kind": "LearnAlpha"}), "state must be of a Combiner of version 1"),
+        (lambda: lpsm.combine([1.0, 2.0], [1.0]), r"forecasts must have shape \(T, n\)"),
+        (lambda: lpsm.combine([[1.0], [2.0]], [1.0]), r"y must have shape \(2,\), got \(1,\)"),
+        (lambda: lpsm.combine(pd.DataFrame({"a": [1.0]}), pd.Series([1.0], index=[5])), "the same index"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
