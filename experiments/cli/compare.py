@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from experiments.cli.model import battery_option, configuration, model_options
+from experiments.cli.model import battery_option, configuration, described, model_options
 from experiments.cli.reporting import check_report, command_line, deliver, report_option
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ def compare(
         workloads, traffic = _recorded(trace, member, seed, skip_damaged)
     tasks = sweep.tasks(workloads, [name for name in policies.split(",") if name.strip()], config)
     wanted = list(dict.fromkeys(task.policy for task in tasks.values()))
-    settings: dict[str, Any] = {"traffic": traffic, "policies": wanted, "model": asdict(config), "preset": preset}
+    settings: dict[str, Any] = {"traffic": traffic, "policies": wanted, "model": described(config), "preset": preset}
     if battery_mwh is not None:
         settings["battery_mwh"] = battery_mwh
     store = Store(out, "compare", settings)

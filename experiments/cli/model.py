@@ -7,7 +7,7 @@ an option given beside it wins.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
@@ -15,7 +15,7 @@ import click
 if TYPE_CHECKING:
     import netsim
 
-__all__ = ["battery_option", "configuration", "model_options"]
+__all__ = ["battery_option", "configuration", "described", "model_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -52,7 +52,19 @@ _OPTIONS = {
     "awake-mw": _Option(float, "radio", "awake_mw", "Power of the radio awake, mW [750]."),
     "asleep-mw": _Option(float, "radio", "asleep_mw", "Power of the radio asleep, mW [50]."),
     "beacon-mj": _Option(float, "radio", "beacon_mj", "Energy of listening to one beacon, mJ [1.5]."),
-}
+    "air": _Option(str, "", "", "Share the air: 11b, 11g, 11a or 11n, perhaps with :MBPS [a pair of wires]."),
+    "dtim": _Option(int, "", "", "With --air: every so many beacons one announces group frames [1]."),
+    "retrieval": _Option(
+        click.Choice(["auto", "ps-poll", "null", "uapsd", "twt"]), "", "",
+        "With --air: how clients fetch what waits [auto: by the policy].",
+    ),
+    "neighbours": _Option(
+        str, "", "", "With --air: N[:MBPS] stations that load the channel, each with MBPS or saturated [0]."
+    ),
+    "broadcast": _Option(str, "", "", "With --air: RATE[:BYTES], group frames a second, and their size [0:200]."),
+    "rts": _Option(int, "", "", "With --air: announce frames of at least so many bytes with RTS and CTS [off]."),
+}  # fmt: skip
+_ON_THE_AIR = ("dtim", "retrieval", "neighbours", "broadcast", "rts")
 _OTHER_NAMES = {"beacon-ms": ("--beacon-interval",)}
 
 
@@ -97,8 +109,10 @@ def configuration(given: Mapping[str, Any], preset: Mapping[str, Any] | None = N
         value = values.get(name.replace("-", "_"))
         if value is not None and option.field:
             parts[option.part][option.field] = value
+    parts[""]["medium"] = medium = _air(values)
     if values.get("rtt") is not None:
-        parts["link"]["wired_delay_ms"] = _wired_delay_ms(values["rtt"], netsim.LinkConfig().wireless_delay_ms)
+        of_the_air = netsim.LinkConfig().wireless_delay_ms if medium is None else 0.0
+        parts["link"]["wired_delay_ms"] = _wired_delay_ms(values["rtt"], of_the_air)
     if values.get("server_delay") is not None:
         parts[""]["server_delay"] = netsim.ServerDelay.parse(str(values["server_delay"]))
     if values.get("beacon_ms") is not None:
@@ -112,6 +126,56 @@ def configuration(given: Mapping[str, Any], preset: Mapping[str, Any] | None = N
         radio=replace(radio, **parts["radio"]),
         **parts[""],
     )
+
+
+def described(config: netsim.SimulationConfig) -> dict[str, Any]:
+    """Return a configuration as plain data, for manifests and results; wires are not mentioned as a medium."""
+    data = asdict(config)
+    if config.medium is None:
+        del data["medium"]
+    return data
+
+
+def _air(values: Mapping[str, Any]) -> netsim.AirConfig | None:
+    """Build the shared air if it is asked for."""
+    import netsim
+
+    if values.get("air") is None:
+        for name in _ON_THE_AIR:
+            if values.get(name) is not None:
+                raise ValueError(f"{name} belongs to the shared air, and no --air is given")
+        return None
+    if values.get("wireless_mbps") is not None:
+        raise ValueError("wireless-mbps is the rate of wires, and --air has rates of its own: --air 11g:24")
+    beacons: dict[str, Any] = {}
+    given: dict[str, Any] = {}
+    if values.get("dtim") is not None:
+        beacons["dtim_period"] = values["dtim"]
+    if values.get("broadcast") is not None:
+        rate, size = _pair("broadcast", "RATE:BYTES", values["broadcast"], 200.0)
+        beacons |= {"broadcast_per_s": rate, "broadcast_bytes": _whole("broadcast", size)}
+    if values.get("neighbours") is not None:
+        count, mbps = _pair("neighbours", "N:MBPS", values["neighbours"], 0.0)
+        given |= {"neighbours": _whole("neighbours", count), "neighbour_mbps": mbps}
+    if values.get("retrieval") is not None:
+        given["retrieval"] = values["retrieval"]
+    if values.get("rts") is not None:
+        given["rts_bytes"] = values["rts"]
+    return netsim.AirConfig(phy=netsim.Phy.parse(values["air"]), beacons=netsim.BeaconConfig(**beacons), **given)
+
+
+def _pair(name: str, form: str, text: str, default: float) -> tuple[float, float]:
+    first, colon, second = str(text).partition(":")
+    try:
+        return float(first), float(second) if colon else default
+    except ValueError:
+        raise ValueError(f"{name} must be {form} or its first part alone, got {text!r}") from None
+
+
+def _whole(name: str, value: float) -> int:
+    if not value.is_integer():
+        raise ValueError(f"{name}: {value:g} must be a whole number")
+    return int(value)
 
 
 def _wired_delay_ms(rtt_s: float, wireless_delay_ms: float) -> float:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from experiments.cli.model import configuration, model_options
+from experiments.cli.model import configuration, described, model_options
 from experiments.cli.reporting import check_report, command_line, report_option
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ def population(
         "sha256": content_digest(trace), "by": by, "member": member, "seed": seed, "skip_damaged": skip_damaged,
         "max_think_s": max_think,
     }  # fmt: skip
-    settings = {"traffic": traffic, "policies": names, "model": asdict(config), "pages_per_task": pages_per_task}
+    settings = {"traffic": traffic, "policies": names, "model": described(config), "pages_per_task": pages_per_task}
     # what can be known to be wrong is known before anything is written
     if traces.detect(trace) != "workload":
         next(iter(traces.batches(trace, member=member, skip_damaged=skip_damaged)), None)

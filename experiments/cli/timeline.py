@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from experiments.cli.model import configuration, model_options
+from experiments.cli.model import configuration, described, model_options
 
 if TYPE_CHECKING:
     from experiments.timeline import Run, Timeline
@@ -120,7 +120,6 @@ def _windows(
 
 def _picture(out: Path, shown: list[Timeline], workload: Path, config: Any) -> bytes | str:
     if out.suffix == ".html":
-        from dataclasses import asdict
         from importlib.metadata import version
 
         from experiments.cli.reporting import command_line
@@ -132,7 +131,7 @@ def _picture(out: Path, shown: list[Timeline], workload: Path, config: Any) -> b
             timeline_page(
                 shown, what=f"{shown[0].length_s:.2f} s of {workload.name}",
                 command=command_line("--out", "timeline.html"),
-                configuration={"policies": [one.policy for one in shown], "model": asdict(config)},
+                configuration={"policies": [one.policy for one in shown], "model": described(config)},
                 versions={name: version(name) for name in LIBRARIES},
             )
         )  # fmt: skip

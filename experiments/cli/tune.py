@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from experiments.cli.model import configuration, model_options
+from experiments.cli.model import configuration, described, model_options
 from experiments.cli.reporting import check_report, command_line, deliver, report_option
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def tune(
     settings = {
         "traffic": {**source, "units": called, **by_page, "seed": seed},
         "policies": wanted,
-        "model": asdict(config),
+        "model": described(config),
         "rule": asdict(rule),
     }
     store = Store(out, "tune", settings)

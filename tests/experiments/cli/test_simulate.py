@@ -108,6 +108,15 @@ def test_no_output_can_lie_below_a_file(complaint: Callable[..., str], workload:
         (["--connections", "pipelined"], "pipelined"),
         (["--seed", "-1"], "seed must be at least 0, got -1"),
         (["--awake-mw", "10"], "awake_mw"),
+        (["--awake-mw", "10", "--radio", "esp32-c6"], "belong to radios of two states, which esp32-c6 is not"),
+        (["--dtim", "3"], "dtim belongs to the shared air, and no --air is given"),
+        (["--air", "11x"], "kind must be one of 11b"),
+        (["--air", "11g:55"], "rate_mbps of 11g must be one of 6, 9"),
+        (["--air", "11g", "--dtim", "0"], "dtim_period must lie in"),
+        (["--air", "11g", "--neighbours", "many"], "neighbours must be N:MBPS or its first part alone, got 'many'"),
+        (["--air", "11g", "--neighbours", "1.5"], "neighbours: 1.5 must be a whole number"),
+        (["--air", "11g", "--broadcast", "1:x"], "broadcast must be RATE:BYTES"),
+        (["--air", "11g", "--wireless-mbps", "5"], "wireless-mbps is the rate of wires"),
     ],
 )
 def test_a_bad_value_is_one_line_with_rule_and_value(
@@ -180,3 +189,20 @@ def test_a_radio_is_a_name_or_a_file_and_single_figures_win(
     assert sleeping("--radio", mine, "--asleep-mw", "50") == pytest.approx(usual)
     mine.write_text("awake_mw = 750\n")
     assert "mine.toml: asleep_mw must be given" in complaint("simulate", workload, "--radio", mine)
+
+
+def test_the_options_of_the_air_are_those_of_its_configuration(lpsm: Run, workload: Path) -> None:
+    options = ["--air", "11b:2", "--dtim", "3", "--retrieval", "null", "--neighbours", "1:0.2", "--broadcast", "2:100",
+               "--rts", "500", "--radio", "esp32-c6", "--rtt", "0.03"]  # fmt: skip
+    found = json.loads(lpsm("simulate", workload, "--policy", "psm", "--json", *options).stdout)
+    air = netsim.AirConfig(
+        phy=netsim.Phy.parse("11b:2"), beacons=netsim.BeaconConfig(
+            dtim_period=3, broadcast_per_s=2.0, broadcast_bytes=100
+        ), retrieval="null", neighbours=1, neighbour_mbps=0.2, rts_bytes=500,
+    )  # fmt: skip
+    config = netsim.SimulationConfig(
+        medium=air, radio=netsim.Radio.named("esp32-c6"), link=netsim.LinkConfig(wired_delay_ms=15.0)
+    )
+    result = netsim.simulate(traces.read_workload(workload), "psm", config=config)
+    assert found["elapsed_s"] == result.elapsed_s
+    assert found["energy_j_per_page"] == result.energy.per_page_j
