@@ -3,7 +3,8 @@
 A page is issued, its HTML fetched on a first connection, and its objects then on
 up to `max_connections` connections, in order, one outstanding request each.
 Persistent connections go on with the next object; otherwise every object has a
-connection of its own (HTTP/1.0).  A connection with no further object vanishes.
+connection of its own (HTTP/1.0).  An upload, which has no reply, is
+complete when its last byte is acknowledged.  A connection with no further object vanishes.
 The loop is closed: the next page is issued when the previous one is complete and
 has been thought about.  Left out: caches, name look-ups, pipelining, aborts.
 """
@@ -175,7 +176,7 @@ class Browser:
         )
 
     def arrived(self, connection: Connection) -> None:
-        """Go on when the last byte of what `connection` was fetching has come."""
+        """Go on when the last byte of what `connection` was fetching has come, or of its upload is acknowledged."""
         self.station.outstanding -= 1
         if connection.index < 0:
             n = min(self.max_connections, len(self._page.objects))
@@ -228,7 +229,7 @@ class Connection:
         """Ask for object `index` (-1: the HTML), opening the connection first if it is new."""
         self.index = index
         self._request, self._reply, self._delay_ns = request_bytes, reply_bytes, delay_ns
-        self._server.expect(request_bytes)
+        self._server.expect(request_bytes, acknowledged=not reply_bytes)
         self._client.expect(reply_bytes)
         if self._open:
             self._ask()
@@ -246,10 +247,11 @@ class Connection:
 
     def _ask(self) -> None:
         self._browser.station.outstanding += 1
-        self._client.write(self._request)
+        self._client.write(self._request, None if self._reply else self._on_reply)
 
     def _on_request(self) -> None:
-        self._browser.server.answer(self._server, self._reply, self._delay_ns)
+        if self._reply:
+            self._browser.server.answer(self._server, self._reply, self._delay_ns)
 
     def _on_reply(self) -> None:
         self._browser.arrived(self)

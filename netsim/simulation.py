@@ -39,6 +39,7 @@ __all__ = ["SimulationConfig", "SimulationResult", "simulate", "simulate_cell"]
 _NS_PER_MS = 1_000_000
 _ENGINES = ("auto", "packet", "express")
 _SMALL_PAGES, _SMALL_S = 10_000, 500_000.0
+_LONGEST_WAIT_S = 1e6
 _LATEST_S = 4e9  # well inside 63 bits of nanoseconds
 
 
@@ -55,7 +56,7 @@ class SimulationConfig:
     radio : Radio
         Power and energy figures.
     server_delay : ServerDelay
-        How long the server thinks.
+        How long the server thinks; by default as long as the pages tell, and not at all where they do not.
     connections : {"persistent", "per-object"}
         Whether a connection carries one object after another, or one only (HTTP/1.0).
     max_connections : int
@@ -69,7 +70,7 @@ class SimulationConfig:
     link: LinkConfig = field(default_factory=LinkConfig)
     tcp: TcpConfig = field(default_factory=TcpConfig)
     radio: Radio = field(default_factory=RadioConfig)
-    server_delay: ServerDelay = field(default_factory=ServerDelay)
+    server_delay: ServerDelay = field(default_factory=lambda: ServerDelay(kind="recorded"))
     connections: str = "persistent"
     max_connections: int = 4
     beacon_interval_ns: int = 100_000_000
@@ -91,7 +92,7 @@ def simulate(
     config: SimulationConfig | None = None,
     seed: int = 0,
     engine: str = "auto",
-    push: Iterable[Message] = (),
+    push: Iterable[Message] | None = None,
     server_delays: Sequence[ServerDelay] | None = None,
     recorder: Recorder | None = None,
 ) -> SimulationResult:
@@ -113,10 +114,10 @@ def simulate(
         "packet" is the model on SimPy; "express" its compiled twin, which raises where it does not apply;
         "auto" takes the twin where it applies, page by page, unless it would have to be compiled for a small
         workload.  The record is the same to the nanosecond.
-    push : iterable of Message
+    push : iterable of Message, optional
         What the server writes of its own accord, in the order of time, beside the pages, on one connection that is
-        open before the run (`netsim.push`).  The run then lasts until the pages are done and the last message is
-        delivered.
+        open before the run (`netsim.push`); by default what a `traces.Workload` has of it.  The run then lasts until
+        the pages are done and the last message is delivered.
     server_delays : sequence of ServerDelay, optional
         One a page, in place of that of the world: servers that differ from page to page.
     recorder : Recorder, optional
@@ -127,16 +128,17 @@ def simulate(
     TypeError
         If the policy is neither name nor policy, or what is pushed or a server's delay is of another type.
     ValueError
-        If there is neither page nor message, a page or a message breaks a rule (sizes at least 1, times not negative,
-        messages in order), server delays are not one a page, or the policy is unknown or plans a wake-up that is no
-        beacon.
+        If there is neither page nor message, a page or a message breaks a rule (sizes at least 1, replies at least 0,
+        times not negative, messages in order), server delays are not one a page, or the policy is unknown or plans a
+        wake-up that is no beacon.
     NotCoveredError
         If the express engine is asked for what it does not cover.
     """
     if engine not in _ENGINES:
         raise ValueError(f"engine must be one of {', '.join(_ENGINES)}, got {engine!r}")
     config = SimulationConfig() if config is None else config
-    workload, messages = Workload.of(pages), _messages(push)
+    workload = Workload.of(pages)
+    messages = _messages(workload.messages if push is None else push)
     if workload or not messages:
         _check(workload)
     _check_messages(messages)
@@ -330,14 +332,19 @@ def _check(workload: Workload) -> None:
         raise ValueError("a workload must have at least one page, got none")
     issued = workload.issue_s[~np.isnan(workload.issue_s)]
     times = np.concatenate([workload.think_s, issued])
-    legal = workload.sizes.min() >= 1 and bool(((times >= 0.0) & (times <= _LATEST_S)).all())
+    waits = workload.waits_s[~np.isnan(workload.waits_s)]
+    if not ((waits >= 0.0) & (waits <= _LONGEST_WAIT_S)).all():
+        raise ValueError(f"waits_s must lie in [0, {_LONGEST_WAIT_S:g}] s, got {waits.min()} to {waits.max()}")
+    legal = bool((workload.sizes.min(axis=0) >= (1, 0)).all()) and bool(((times >= 0.0) & (times <= _LATEST_S)).all())
     if legal and workload.think_s.sum() <= _LATEST_S:
         return
     total = 0.0
     for page in workload:  # which rule is broken, and where
         for request, reply in ((page.request_bytes, page.reply_bytes), *page.objects):
-            if request < 1 or reply < 1:
-                raise ValueError(f"page {page.page!r}: sizes must be at least 1 byte, got {min(request, reply)}")
+            if request < 1:
+                raise ValueError(f"page {page.page!r}: sizes must be at least 1 byte, got {request}")
+            if reply < 0:
+                raise ValueError(f"page {page.page!r}: a reply must have at least 0 bytes, got {reply}")
         for name, value in (("think_s", page.think_s), ("issue_s", page.issue_s or 0.0)):
             if not 0.0 <= value <= _LATEST_S:
                 raise ValueError(f"page {page.page!r}: {name} must lie in [0, {_LATEST_S:g}] s, got {value}")

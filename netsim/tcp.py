@@ -11,7 +11,8 @@ modelled:
 
 Left out: delayed ACKs (instead the last, partial segment of a message counts as
 acknowledged when it arrives, and the window grows when the next message carries
-the ACK), FIN, slow-start restart, selective acknowledgement, checksums.
+the ACK; a message that nothing will answer is acknowledged in full), FIN,
+slow-start restart, selective acknowledgement, checksums.
 """
 
 from __future__ import annotations
@@ -107,8 +108,9 @@ class Endpoint:
     """
 
     __slots__ = (
-        "_ack_sent", "_closed", "_config", "_cwnd", "_deadline_ns", "_duplicates", "_end", "_env",
-        "_established", "_expected", "_min_rto_ns", "_next", "_on_message", "_on_open", "_out_of_order",
+        "_ack_sent", "_acknowledges", "_closed", "_config", "_cwnd", "_deadline_ns", "_duplicates", "_end", "_env",
+        "_established", "_expected", "_min_rto_ns", "_next", "_on_all_acked", "_on_message", "_on_open",
+        "_out_of_order",
         "_peer_has_all", "_received", "_recover", "_recovering", "_rto_ns", "_rttvar_ns", "_send", "_srtt_ns",
         "_ssthresh", "_timed_ns", "_timed_seq", "_timer_ns", "_unacked", "number", "peer",
     )  # fmt: skip
@@ -149,6 +151,8 @@ class Endpoint:
         self._timed_ns = 0
         # receiver
         self._received = self._expected = self._ack_sent = 0
+        self._acknowledges = False
+        self._on_all_acked: Callable[[], None] | None = None
         self._out_of_order: dict[int, int] = {}
 
     # -- what the application does
@@ -158,14 +162,19 @@ class Endpoint:
         self._timed_ns, self._timed_seq = self._env.now, 0
         self._transmit_control(SYN)
 
-    def expect(self, n_bytes: int) -> None:
-        """Announce that the next message from the other end has so many bytes."""
-        self._expected += n_bytes
+    def expect(self, n_bytes: int, *, acknowledged: bool = False) -> None:
+        """Announce that the next message from the other end has so many bytes.
 
-    def write(self, n_bytes: int) -> None:
-        """Send a message of so many bytes."""
+        Its last, partial segment is acknowledged by a packet only if that is asked for.
+        """
+        self._expected += n_bytes
+        self._acknowledges = acknowledged
+
+    def write(self, n_bytes: int, on_all_acked: Callable[[], None] | None = None) -> None:
+        """Send a message of so many bytes; call `on_all_acked` when its last byte is acknowledged."""
         self._end += n_bytes
         self._peer_has_all = False
+        self._on_all_acked = on_all_acked
         self._push()
 
     def acknowledge(self) -> None:
@@ -205,15 +214,20 @@ class Endpoint:
                 self.acknowledge()
                 return
         config = self._config
+        wants_ack = length == config.mss_bytes
         if self._received == self._expected:
-            if length < config.mss_bytes:
+            if self._acknowledges:
+                wants_ack = True
+            elif not wants_ack:
                 self.peer._complete()
             self._on_message()
-        if self._ack_sent < self._received and length == config.mss_bytes:
+        if self._ack_sent < self._received and wants_ack:
             self.acknowledge()
 
     def foresee(self, packet: Packet) -> tuple[bool, bool]:
         """Return whether taking in `packet` now would change anything, and complete the message expected."""
+        if self._on_all_acked is not None and self._unacked < packet.ack == self._end and not self._closed:
+            return True, True
         received, reached = self._received, packet.seq + packet.length
         if self._closed or (packet.length and reached <= received):
             return False, False
@@ -309,6 +323,9 @@ class Endpoint:
             self._arm()
         if self._next < self._end:
             self._push()
+        elif self._on_all_acked is not None and ack == self._end:
+            done, self._on_all_acked = self._on_all_acked, None
+            done()
 
     def _duplicate_ack(self) -> None:
         self._duplicates += 1

@@ -48,9 +48,9 @@ FIRST_LINK, FIRST_OF_STATION = AIR_UP, GATE
     S_TO_COME,
     C_UNACKED, C_NEXT, C_END, C_CWND, C_DEADLINE, C_RTO, C_SRTT, C_RTTVAR, C_TIMED, C_TIMED_AT, C_ALL,
     C_TO_COME,
-    OBJECT, CLOSED, REPLY_AT, REPLY_SINCE,
+    OBJECT, UPLOAD, CLOSED, REPLY_AT, REPLY_SINCE,
     N_CONNECTION,
-) = range(29)
+) = range(30)
 # fmt: on
 TIMER, FULL, REFUSED = 1, 2, 3  # why a page is left over
 SYN, BARE, DATA = 0, 1, 2  # a packet: a SYN or SYN-ACK, an ACK alone, or payload

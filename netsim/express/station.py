@@ -37,7 +37,12 @@ def note_sent(w: Place, rule: Rule, c: int, kind: int, length: int, now: int) ->
 @compiled
 def note_received(w: Place, rule: Rule, c: int, kind: int, length: int, reached: int, now: int) -> None:
     """Let the policy observe a packet that was at the access point at `reached`."""
-    _observe(w, rule, 0, now, reached, c, kind, length, length != 0 and length == w[c + slot.C_TO_COME])
+    if length:
+        completes = length == w[c + slot.C_TO_COME]
+    else:
+        acknowledged = w[c + slot.C_UNACKED] + w[slot.MSS]
+        completes = kind == slot.BARE and w[c + slot.UPLOAD] != 0 and acknowledged >= w[c + slot.C_END]
+    _observe(w, rule, 0, now, reached, c, kind, length, completes)
 
 
 @compiled

@@ -102,6 +102,7 @@ def fetch(w: Place, sizes: Place, c: int, now: int, is_open: bool, rule: Rule) -
     w[c + slot.OBJECT] = place
     w[c + slot.S_TO_COME] = sizes[place]
     w[c + slot.C_TO_COME] = sizes[place + 1]
+    w[c + slot.UPLOAD] = sizes[place + 1] == 0
     if is_open:
         w[c + slot.C_END] += sizes[place]
         w[c + slot.C_ALL] = 0
@@ -150,8 +151,10 @@ def at_client(w: Place, sizes: Place, c: int, kind: int, now: int, rule: Rule) -
         w[c + slot.C_END] += sizes[w[c + slot.OBJECT]]
         _send_up(w, c, now, rule)
     elif kind == slot.BARE:
-        _new_ack(w, c + slot.C_UNACKED, w[c + slot.C_UNACKED] + mss, now)
+        _new_ack(w, c + slot.C_UNACKED, min(w[c + slot.C_UNACKED] + mss, w[c + slot.C_NEXT]), now)
         _send_up(w, c, now, rule)
+        if w[c + slot.UPLOAD] and w[c + slot.C_UNACKED] == w[c + slot.C_END]:
+            _arrived(w, sizes, c, now, rule)
     else:
         if w[c + slot.C_UNACKED] < w[c + slot.C_NEXT]:
             _new_ack(w, c + slot.C_UNACKED, w[c + slot.C_NEXT], now)
@@ -196,6 +199,8 @@ def at_server(w: Place, sizes: Place, c: int, kind: int, now: int) -> int:
     length = min(mss, w[c + slot.S_TO_COME])
     w[c + slot.S_TO_COME] -= length
     if w[c + slot.S_TO_COME] == 0:
+        if w[c + slot.UPLOAD]:
+            return -1 - slot.BARE
         if length < mss:
             _has_all(w, c + slot.C_UNACKED, now)
         delay = sizes[w[c + slot.OBJECT] + 2]

@@ -167,7 +167,7 @@ def _host_received(account: Ints, frame: FlatFrame) -> None:
     if stage == IS_OPENING:
         account[OPENING] -= 1
         _strike(account, place)
-    elif frame.payload_bytes:
+    elif frame.payload_bytes or frame.completes:
         if stage == IS_ASKED:
             account[ASKED] -= 1
             account[ARRIVING] += 1

@@ -10,7 +10,8 @@ import netsim
 from netsim import NotCoveredError
 from netsim.policies.lpsm2 import Lpsm2, Lpsm2Config
 from netsim.server import ServerDelay
-from tests.netsim.test_express import Dice, assert_equal, case
+from tests.netsim.test_express import assert_equal
+from tests.netsim.worlds import Dice, ordinary_case
 from traces.records import Page
 
 
@@ -30,7 +31,7 @@ SERVERS = [
 def variant(seed):
     """Draw pages, a world and an LPSM2 with some of its parts taken away; requests of many packets now and then."""
     dice = Dice(np.random.default_rng(seed))
-    pages, _, world = case(dice, "lpsm2")
+    pages, _, world = ordinary_case(dice, "lpsm2")
     times = 60 if dice.integer(0, 4) == 0 else 1
     pages = [page._replace(issue_s=None, request_bytes=page.request_bytes * times) for page in pages]
     pages *= dice.integer(1, 6)

@@ -88,7 +88,7 @@ def test_a_server_delay_that_cannot_be_read_is_refused(text):
     [
         ([], "at least one page"),
         ([Page("x", 0, 5)], "page 'x': sizes must be at least 1 byte, got 0"),
-        ([Page("x", 5, 5, ((5, -3),))], "page 'x': sizes must be at least 1 byte, got -3"),
+        ([Page("x", 5, 5, ((5, -3),))], "page 'x': a reply must have at least 0 bytes, got -3"),
         ([Page("x", 5, 5, (), -1.0)], "page 'x': think_s must lie in"),
         ([Page("x", 5, 5, (), float("nan"))], "page 'x': think_s must lie in"),
         ([Page("x", 5, 5, (), 0.0, -2.0)], "page 'x': issue_s must lie in"),

@@ -1,7 +1,11 @@
-"""Small worlds for tests: the parts of a run wired by hand, and a tap on what passes the access point."""
+"""Worlds for tests: the parts of a run wired by hand, and random ones for both engines, ordinary or full of ties."""
+
+from math import nan
 
 import numpy as np
+from hypothesis import strategies as st
 
+import netsim
 from netsim import policies
 from netsim.access_point import AccessPoint, LinkConfig
 from netsim.browser import Browser
@@ -9,6 +13,7 @@ from netsim.clock import Clock
 from netsim.server import Server
 from netsim.station import Station
 from netsim.tcp import TcpConfig
+from traces.records import Page
 
 MS = 1_000_000
 
@@ -48,3 +53,151 @@ class World:
         self.station.finish(self.clock.now)
         loads = self.browser.loads
         return [(done - issue) / 1e9 for issue, done in zip(loads[::4], loads[1::4], strict=True)]
+
+
+class Dice:
+    """Draws from a generator what hypothesis draws in the property below."""
+
+    def __init__(self, rng):
+        self._rng = rng
+
+    def one_of(self, options):
+        return options[int(self._rng.integers(len(options)))]
+
+    def integer(self, low, high):
+        return int(self._rng.integers(low, high + 1))
+
+    def fraction(self):
+        return float(self._rng.random())
+
+
+class Drawn:
+    """The same draws by hypothesis, which shrinks them."""
+
+    def __init__(self, data):
+        self._draw = data.draw
+
+    def one_of(self, options):
+        return self._draw(st.sampled_from(options))
+
+    def integer(self, low, high):
+        return self._draw(st.integers(low, high))
+
+    def fraction(self):
+        return self._draw(st.integers(0, 999)) / 1000
+
+
+DELAYS = [
+    netsim.ServerDelay(kind="recorded"),
+    netsim.ServerDelay(),
+    netsim.ServerDelay(mean_s=0.05),
+    netsim.ServerDelay(mean_s=0.3, kind="exponential"),
+]
+
+
+def ordinary_case(dice, policy):
+    """Draw a world and a workload: topology, TCP parameters, pages, uploads, recorded waits, overlapping pauses."""
+    mss = dice.one_of([1460, 536, 1000])
+
+    def size():
+        kind = dice.integer(0, 3)
+        if kind == 0:
+            return dice.integer(1, 3000)
+        if kind == 1:
+            return mss * dice.integer(1, 30)
+        return int(300 * 1000 ** dice.fraction()) + 1
+
+    def exchange():
+        request = size() if dice.integer(0, 9) == 0 else dice.integer(1, 900)
+        return request, 0 if dice.integer(0, 14) == 0 else size()
+
+    def page(i):
+        objects = tuple(exchange() for _ in range(dice.one_of([0, 0, 1, 2, 5, 12])))
+        think = dice.one_of([0.0, 0.013, 0.4, 3.0, 20.0]) * dice.fraction()
+        issue = 30 * dice.fraction() if dice.integer(0, 4) == 0 else None
+        waits = ()
+        if dice.integer(0, 3) == 0:
+            waits = tuple(
+                dice.one_of([nan, 0.0, dice.fraction(), 3 * dice.fraction()]) for _ in range(1 + len(objects))
+            )
+        return Page(f"p{i}", *exchange(), objects, think, issue, waits)
+
+    window = dice.one_of([1, 2, 8, 20, 40])
+    config = netsim.SimulationConfig(
+        link=netsim.LinkConfig(
+            wireless_mbps=dice.one_of([5.0, 1.0, 11.0, 54.0]),
+            wired_mbps=dice.one_of([10.0, 1.0, 100.0]),
+            wireless_delay_ms=dice.one_of([0.1, 0.0, 2.0]),
+            wired_delay_ms=dice.one_of([20.0, 0.0, 5.0, 100.0]),
+        ),
+        tcp=netsim.TcpConfig(
+            mss_bytes=mss,
+            initial_window=dice.integer(1, window),
+            window=window,
+            nagle=dice.integer(0, 2) == 0,
+            min_rto_s=dice.one_of([1.0, 1.0, 3.0]),
+        ),
+        server_delay=dice.one_of(DELAYS),
+        connections=dice.one_of(["persistent", "per-object"]),
+        max_connections=dice.integer(1, 5),
+    )
+    return [page(i) for i in range(dice.integer(1, 5))], policy, config
+
+
+def tied_case(dice, policy):
+    """Draw a world in which instants coincide: round rates, delays and server times, equal sizes, frequent beacons."""
+    mss = dice.one_of([1460, 1460, 1000, 500, 100, 1, 65_000])
+    grid_s = dice.one_of([0.001, 0.01, 0.05, 0.1, 0.5])
+
+    def instant(most):
+        return dice.integer(0, most) * grid_s
+
+    sizes = [1, 1, 100, 1000, mss, 2 * mss, 3 * mss + 1, 10 * mss, 0]
+    size = min(dice.one_of(sizes), 200 * mss)
+
+    def exchange():
+        request = dice.one_of([1, 60, 100, 160, mss, 2 * mss])
+        reply = size if dice.integer(0, 2) else dice.one_of(sizes)
+        return min(request, 50 * mss), min(reply, 200 * mss)
+
+    def page(i):
+        objects = tuple(exchange() for _ in range(dice.one_of([0, 0, 1, 2, 4])))
+        waits = ()
+        if dice.integer(0, 1):
+            waits = tuple(dice.one_of([nan, 0.0, instant(5), instant(40)]) for _ in range(1 + len(objects)))
+        issue = instant(100) if dice.integer(0, 2) == 0 else None
+        return Page(f"p{i}", *exchange(), objects, instant(30), issue, waits)
+
+    window = dice.one_of([1, 2, 10, 20, 1000])
+    intervals_ms = [1, 2, 10, 50, 100, 100, 100, 500, 1000, 10_000]
+    interval_ns = MS * dice.one_of(intervals_ms[:8] if policy.startswith("bsd") else intervals_ms)
+    config = netsim.SimulationConfig(
+        link=netsim.LinkConfig(
+            wireless_mbps=dice.one_of([8.0, 1.0, 5.0, 80.0, 800.0]),
+            wired_mbps=dice.one_of([8.0, 1.0, 10.0, 80.0, 800.0]),
+            wireless_delay_ms=dice.one_of([0.0, 0.0, 0.1, 1.0, 10.0]),
+            wired_delay_ms=dice.one_of([0.0, 0.0, 1.0, 20.0, 50.0, 100.0]),
+        ),
+        tcp=netsim.TcpConfig(
+            mss_bytes=mss,
+            header_bytes=dice.one_of([40, 40, 1, 100]),
+            initial_window=min(window, dice.one_of([1, 2, 10])),
+            window=window,
+            nagle=dice.integer(0, 2) == 0,
+            min_rto_s=dice.one_of([1.0, 200.0]),
+            initial_rto_s=dice.one_of([3.0, 200.0]),
+        ),
+        server_delay=dice.one_of(
+            [netsim.ServerDelay(kind="recorded"), *(netsim.ServerDelay(mean_s=at) for at in (0.0, 0.01, 0.1, 0.5))]
+        ),
+        connections=dice.one_of(["persistent", "per-object"]),
+        max_connections=dice.one_of([1, 2, 4, 4]),
+        beacon_interval_ns=interval_ns,
+    )
+    return [page(i) for i in range(dice.integer(1, 5))], _in_beacons(policy, interval_ns), config
+
+
+def _in_beacons(policy, interval_ns):
+    """Return a policy whose period is so many beacons, whatever their interval is."""
+    kind, _, period = policy.partition(":")
+    return f"listen:{int(period) // 100}" if kind == "psm" else kind if kind == "uapsd" else policy
