@@ -157,7 +157,7 @@ def simulate(
     if config.medium is not None:
         if recorder is not None:
             raise ValueError("a recorder notes frames on wires, and the medium of this run is the air")
-        [result] = _share_air([(workload, policy)], config, seed, messages=messages, server_delays=server_delays)
+        [result] = _share_air([(workload, policy)], config, seed, pushed=[messages], server_delays=server_delays)
         return result
     clock = Clock()
     parts = (AccessPoint, Station, Browser) if recorder is None else recorder.parts()
@@ -198,6 +198,7 @@ def simulate_cell(
     *,
     config: SimulationConfig | None = None,
     seed: int = 0,
+    push: Sequence[Iterable[Message]] = (),
 ) -> list[SimulationResult]:
     """Browse with several clients behind one access point; one record a client, in the order given.
 
@@ -212,19 +213,28 @@ def simulate_cell(
         The world.
     seed : int
         Of the server delays (stream index: the place of the client) and of the losses.
+    push : sequence of iterables of Message, optional
+        What servers write unasked, one entry a client, on the shared air only; a client may have messages alone.
 
     Raises
     ------
     ValueError
-        If there is no client, or as `simulate` does.
+        If there is no client, messages are not one entry a client or pushed over wires, or as `simulate` does.
     """
     config = SimulationConfig() if config is None else config
     given = [(Workload.of(pages), policy) for pages, policy in clients]
     if not given:
         raise ValueError("a cell must have at least one client, got none")
+    pushed = [_messages(messages) for messages in push]
+    if pushed and (config.medium is None or len(pushed) != len(given)):
+        raise ValueError(
+            f"push must be one entry a client ({len(given)}), on the shared air, got {len(pushed)} entries"
+        )
     if config.medium is not None:
-        for workload, _ in given:
-            _check(workload)
+        for (workload, _), messages in zip(given, pushed or [[]] * len(given), strict=True):
+            if workload or not messages:
+                _check(workload)
+            _check_messages(messages)
         return _share_air(
             [
                 (workload, policies.make(policy, beacon_interval_ns=config.beacon_interval_ns, radio=config.radio))
@@ -232,6 +242,7 @@ def simulate_cell(
             ],
             config,
             seed,
+            pushed=pushed,
         )
     clock = Clock()
     access_point = AccessPoint(clock, config.link, randomness.generator(seed, randomness.LOSS))
@@ -261,10 +272,10 @@ def _share_air(
     config: SimulationConfig,
     seed: int,
     *,
-    messages: Sequence[Message] = (),
+    pushed: Sequence[Sequence[Message]] = (),
     server_delays: Sequence[ServerDelay] | None = None,
 ) -> list[SimulationResult]:
-    """Browse with clients that share the air; messages and servers' own delays are the first client's."""
+    """Browse with clients that share the air; `server_delays` are those of the first client's pages."""
     assert config.medium is not None
     clock = Clock()
     cell = Cell(clock, config.medium, config.link, config.beacon_interval_ns, seed)
@@ -272,7 +283,8 @@ def _share_air(
     records: dict[int, NDArray[np.int64]] = {}
 
     def visit(place: int, browser: Browser, delays: NDArray[np.int64]) -> Generator[Event, None, None]:
-        channel = PushChannel(clock, browser.station, config.tcp, messages) if messages and not place else None
+        messages = pushed[place] if pushed else ()
+        channel = PushChannel(clock, browser.station, config.tcp, messages) if messages else None
         browsing: Event = clock.process(browser.browse(members[place][0], delays))
         yield browsing if channel is None else clock.all_of([browsing, clock.process(channel.deliver())])
         station = browser.station

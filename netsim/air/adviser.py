@@ -20,15 +20,22 @@ class Adviser:
         Asked in the order of time.
     beacon_interval_ns : int
         Plans wake up at its multiples, unless they are agreed with the access point.
+
+    Attributes
+    ----------
+    offset_ns : int
+        How much later than the policy's own clock its agreed periods begin: the access point gives clients periods
+        that do not overlap.
     """
 
-    __slots__ = ("_interval_ns", "_observe", "_view", "policy")
+    __slots__ = ("_interval_ns", "_observe", "_view", "offset_ns", "policy")
 
     def __init__(self, policy: Policy, beacon_interval_ns: int) -> None:
         self.policy = policy
         self._interval_ns = beacon_interval_ns
         self._observe = policy.observe if isinstance(policy, Observer) else None
         self._view = View("idle", 0, None, None, 0, 0, (), None)
+        self.offset_ns = 0
 
     def ask(
         self,
@@ -43,13 +50,16 @@ class Adviser:
         """Return the policy's plan; at a beacon `now_ns` is its target time, and frames are stamped no later."""
         view = self._view
         view.event = event
-        view.now_ns = now_ns
+        view.now_ns = now_ns - self.offset_ns
         view.slept_ns = slept_ns
         view.buffered_bytes = waiting_bytes
         view.arrivals_ns = tuple(min(at, now_ns) for at in arrivals_ns) if waiting_bytes else ()
         if self.policy.host_aware:
             view.outstanding = outstanding
         plan = self.policy.plan(view)
+        if self.offset_ns:
+            offset = self.offset_ns
+            plan = plan._replace(awake_until_ns=plan.awake_until_ns + offset, wake_ns=plan.wake_ns + offset)
         if type(plan) is not Plan:
             raise TypeError(f"policy {self.policy.spec}: plan must return a Plan, got {plan!r}")
         wake, repeat, interval = plan.wake_ns, plan.repeat_ns, self._interval_ns

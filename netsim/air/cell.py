@@ -91,7 +91,7 @@ class Cell:
         self._env = env
         self._config = config
         self._seed = seed
-        self._stations = 0
+        self._stations = self._agreed_ns = 0
         loss = randomness.generator(seed, randomness.LOSS)
         self.medium = Medium(env, config.phy, loss=loss, loss_rate=link.loss_rate, rts_bytes=config.rts_bytes)
         self.beacons = Beacons(self.medium, beacon_interval_ns, config.beacons)
@@ -107,11 +107,16 @@ class Cell:
         """Add a client with this policy and radio."""
         station = AirStation(
             self._env, self.medium, self.beacons, self.access_point, policy, Passages.of(radio), self._rng(),
-            self._config.retrieval,
+            self._config.retrieval, self._agree,
         )  # fmt: skip
         self.clients.append(station)
         self.beacons.deliver_groups([*self.clients], self.access_point.send_group)
         return station
+
+    def _agree(self, interval_ns: int, service_ns: int) -> int:
+        """Give a client service periods that begin where those of the client before end, as far as there is room."""
+        begin, self._agreed_ns = self._agreed_ns % interval_ns, self._agreed_ns + service_ns
+        return begin
 
     def _rng(self) -> np.random.Generator:
         self._stations += 1

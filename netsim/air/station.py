@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
+from collections.abc import Callable
 from functools import partial
 from itertools import count
 
@@ -56,6 +57,8 @@ class AirStation:
         Draws its backoffs.
     retrieval : str
         How it fetches what waits.
+    agree : callable, optional
+        Takes interval and length of the service periods that the policy wants, and returns when the first begins.
 
     Attributes
     ----------
@@ -85,6 +88,7 @@ class AirStation:
         passages: Passages,
         rng: np.random.Generator,
         retrieval: Retrieval = "auto",
+        agree: Callable[[int, int], int] | None = None,
     ) -> None:
         self._env = env
         self._medium = medium
@@ -110,7 +114,11 @@ class AirStation:
         self._repeat_ns = 0
         self._open_on_send = self._agreed = False
         self.never_sleeps = getattr(policy, "never_sleeps", False)
-        self._plan = first = self._adviser.ask("idle", 0)
+        first = self._adviser.ask("idle", 0)
+        if first.agreed and agree is not None:
+            self._adviser.offset_ns = agree(first.wake_ns, first.awake_until_ns)
+            first = first._replace(awake_until_ns=0, wake_ns=self._adviser.offset_ns)
+        self._plan = first
         self.retrieval = kind = retrieval_of(retrieval, policy.spec, first)
         self._retriever = Retriever(self, medium, kind)
         self._buffer = self._retriever.buffer

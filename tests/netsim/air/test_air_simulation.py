@@ -54,6 +54,17 @@ def test_messages_are_pushed_over_the_air():
     assert 0.05 < added.mean() < 0.3
 
 
+def test_every_client_of_a_cell_may_have_messages_of_its_own():
+    messages = [Message(at_s=0.35 + 0.7 * i, size_bytes=400) for i in range(10)]
+    pushed, browsing = netsim.simulate_cell([([], "psm:300"), (PAGES, "psm")], config=AIR, push=[messages, []])
+    assert len(pushed.messages) == 10
+    assert len(browsing.messages) == 0
+    with pytest.raises(ValueError, match=r"push must be one entry a client \(1\), on the shared air, got 2 entries"):
+        netsim.simulate_cell([(PAGES, "psm")], config=AIR, push=[[], []])
+    with pytest.raises(ValueError, match="on the shared air"):
+        netsim.simulate_cell([(PAGES, "psm")], push=[messages])
+
+
 def test_losses_are_repeated_on_the_air_and_few_reach_tcp():
     config = netsim.SimulationConfig(medium=netsim.AirConfig(), link=netsim.LinkConfig(loss_rate=0.2))
     lossy = netsim.simulate(PAGES, "none", config=config)

@@ -149,3 +149,15 @@ def test_group_frames_follow_the_dtim_and_are_lost_to_those_who_skip_it():
     assert times.listening_ns == 3 * DIFS * US
     assert third.state_times(299 * MS).receiving_ns == 0
     assert every.intervals.tolist() == []
+
+
+def test_the_access_point_gives_clients_service_periods_that_do_not_overlap():
+    world = air()
+    first, second = world.client("twt:50:5"), world.client("twt:50:10")
+    third, sink = world.client("twt:50:5"), Sink(world.clock)
+    world.down(second, 20 * MS, sink)
+    world.finish(120 * MS)
+    assert us(first.intervals) == [0, 5_000, 50_000, 55_000, 100_000, 105_000]
+    assert us(second.intervals) == [5_000, 15_000, 55_000, 65_000, 105_000, 115_000]
+    assert us(third.intervals) == [15_000, 20_000, 65_000, 70_000, 115_000, 120_000]
+    assert us(sink.times_ns) == [55_000 + DATA]
