@@ -64,4 +64,4 @@ def test_a_sampler_that_is_no_better_than_chance_does_not_pass_for_better():
         for ahead in (0.0, -0.01):
             verdict = claim.check(record(ahead))
             assert not verdict.holds
-            assert "0 of the last 1" in verdict.why_not
+            assert "windows in which it is ahead" in verdict.why_not
