@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "bounds": ("experiments.cli.bounds", "bounds", "Regret bounds of the experts' learners against measured regret."),
     "compare": ("experiments.cli.compare", "compare", "Energy and slowdown of power-saving policies, with pictures."),
     "doctor": ("experiments.cli.doctor", "doctor", "What the program runs on: versions, processors, caches, data."),
+    "explore": ("experiments.cli.explore", "explore", "A local page: move a slider, see what every policy costs."),
     "generate": ("experiments.cli.generate", "generate", "A workload drawn from the measured Web model."),
     "label": ("experiments.cli.label", "label", "A selective sampler over a stream: how good, how many labels."),
     "pages": ("experiments.cli.pages", "pages", "A trace of any supported format, grouped into pages."),
