@@ -45,7 +45,7 @@ _OPTIONS = {
     ),
     "max-connections": _Option(int, "", "max_connections", "Connections in parallel, at most [4]."),
     "server-delay": _Option(
-        str, "", "", "Time a server takes to answer: SECONDS, exponential:MEAN or lognormal:MEAN:SIGMA [0]."
+        str, "", "", "Time a server takes to answer: SECONDS, exponential:MEAN or lognormal:MEAN[:SIGMA] [0]."
     ),
     "beacon-ms": _Option(float, "", "", "Time between beacons, ms; that of real access points is 102.4 [100]."),
     "radio": _Option(str, "", "", "Radio, one of `lpsm radios`, or a TOML file [thesis]."),
