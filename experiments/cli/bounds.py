@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from experiments.cli.options import jobs_option, json_option, number_option, seed_option
+
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
@@ -36,14 +38,14 @@ __all__ = ["bounds"]
     multiple=True,
     help="static-expert, fixed-share, markov-share or learn-alpha; may be repeated [all].",
 )
-@click.option("--alpha", type=float, help="Switching rate of fixed-share [drawn].")
-@click.option("--rounds", type=int, help="Rounds T [drawn, up to 200].")
-@click.option("--experts", type=int, help="Experts n [drawn, up to 6].")
-@click.option("--scale", type=float, help="Loss of a bad expert, nats [drawn, 0.05 to 20].")
-@click.option("--trials", type=int, default=1, show_default=True, help="Trials, each with new losses.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of all trials.")
-@click.option("--jobs", type=int, default=1, show_default=True, help="Processes.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+@number_option("--alpha", kind=float, most=1e9, help="Switching rate of fixed-share [drawn].")
+@number_option("--rounds", kind=int, most=10**5, help="Rounds T [drawn, up to 200].")
+@number_option("--experts", kind=int, most=1000, help="Experts n [drawn, up to 6].")
+@number_option("--scale", kind=float, most=1e9, help="Loss of a bad expert, nats [drawn, 0.05 to 20].")
+@number_option("--trials", kind=int, most=10**6, default=1, help="Trials, each with new losses.")
+@seed_option("Seed of all trials.")
+@jobs_option("Processes.", 1)
+@json_option()
 @click.pass_context
 def bounds(
     context: click.Context,

@@ -9,50 +9,46 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from experiments.cli.model import battery_option, configuration, described, model_options
+from experiments.cli.model import battery_option, configuration, described, model_options, split_options
+from experiments.cli.options import jobs_option, json_option, listed, out_option, policies_option, seed_option
 from experiments.cli.reporting import check_report, command_line, deliver, report_option
+from experiments.cli.traffic import gathered, traffic_options
 
 if TYPE_CHECKING:
     from experiments.study.compare import Comparison
     from experiments.study.store import Store
-    from experiments.study.sweep import Frames, Generated, Recorded
+    from experiments.study.sweep import Frames
 
 __all__ = ["compare"]
 
 POLICIES = "none,psm,bsd:1,bsd:0.5,bsd:0.2,bsd:0.1,lpsm,lpsm:log"
+FEW_SESSIONS = 2  # fewer are cut into pages; a workload is browsed as it is
 WINDOW_S = 150.0  # of the picture of sleep times
 
 
 @click.command()
-@click.option("--pages", type=int, default=100, show_default=True, help="Pages drawn for each seed.")
-@click.option("--seed", type=int, default=0, show_default=True, help="First seed.")
-@click.option("--seeds", type=int, default=10, show_default=True, help="Number of seeds: SEED, SEED+1, ...")
-@click.option("--policies", default=POLICIES, show_default=True, help="What is compared, separated by commas.")
+@seed_option("First seed.")
+@policies_option(POLICIES)
 @click.option("--trace", type=click.Path(path_type=Path), help="Browsing instead: each session a replication.")
-@click.option("--member", metavar="GLOB", help="Only these members of the trace (an archive or a folder).")
-@click.option("--skip-damaged", is_flag=True, help="Count damaged parts of a trace and go on, instead of giving up.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("out/compare"), show_default=True, help="Folder.")
+@traffic_options
+@out_option("compare")
 @report_option
 @click.option("--preset", type=click.Choice(["thesis"]), help="Settings of a paper, with what it printed beside ours.")
-@click.option("--jobs", type=int, help="Processes [one a processor].")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+@jobs_option()
+@json_option()
 @battery_option
 @model_options
 def compare(
-    pages: int,
     seed: int,
-    seeds: int,
     policies: str,
     trace: Path | None,
-    member: str | None,
-    skip_damaged: bool,
     out: Path,
     report: Path | None,
     preset: str | None,
     jobs: int | None,
     as_json: bool,
     battery_mwh: float | None,
-    **model: Any,
+    **options: Any,
 ) -> None:
     """Compare the energy and the slowdown of power-saving policies.
 
@@ -60,6 +56,7 @@ def compare(
     and SVG) go to the folder OUT, which is replaced only if an earlier comparison made it.
     """
     import netsim
+    import traces
     from experiments.papers.thesis.energy import SETTINGS
     from experiments.report.comparison import plain
     from experiments.study import sweep
@@ -69,21 +66,24 @@ def compare(
     from experiments.study.run import run
     from experiments.study.store import Store
 
+    model, drawn = split_options(options)
     config = configuration(model, SETTINGS if preset == "thesis" else None)
     jobs = checked_jobs(jobs)
     check_report(report, out)
-    if trace is None:
-        if member is not None:
-            raise ValueError("member chooses from a trace, but no --trace is given")
-        workloads, traffic = _generated(pages, seed, seeds)
-    else:
-        for name in ("pages", "seeds"):
-            if click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-                raise ValueError(f"--{name} is for traffic that is drawn, and --trace is given")
-        workloads, traffic = _recorded(trace, member, seed, skip_damaged)
-    tasks = sweep.tasks(workloads, [name for name in policies.split(",") if name.strip()], config)
-    wanted = list(dict.fromkeys(task.policy for task in tasks.values()))
+    browsed = [] if trace is None else [trace]
+    as_it_is = trace is not None and traces.detect(trace) == "workload" and drawn["visits"] is None
+    few = 1 if as_it_is else FEW_SESSIONS
+    cut, traffic = gathered(browsed, config, few=few, option="--trace", seed=seed, **drawn)
+    if trace is not None:
+        [traffic["sha256"]] = traffic["sha256"]
+    if cut.called != "pages":
+        del traffic["units"]
+    chosen = sweep.named(listed(policies), config.beacon_interval_ns)
+    tasks = sweep.tasks(cut.workloads, list(chosen.values()), config)
+    wanted = list(chosen)
     settings: dict[str, Any] = {"traffic": traffic, "policies": wanted, "model": described(config), "preset": preset}
+    if own := sweep.own_sources(chosen, config):
+        settings["own_policies"] = own
     if battery_mwh is not None:
         settings["battery_mwh"] = battery_mwh
     store = Store(out, "compare", settings)
@@ -110,54 +110,13 @@ def compare(
         polls = _write_pictures(store, frames, comparison)
         deliver(store, report, lambda: _page(store, comparison, polls, beside))
     if as_json:
-        data = {**settings, "replications": len(workloads), "summary": plain(comparison.summary)}
+        data = {**settings, "replications": len(cut.workloads), "summary": plain(comparison.summary)}
         if beside is not None:
             data["published"] = plain(beside)
         click.echo(json.dumps(data))
     else:
         click.echo(text)
         click.echo(f"\nTables and pictures are in {out}.")
-
-
-def _generated(pages: int, seed: int, seeds: int) -> tuple[list[Generated | Recorded], dict[str, Any]]:
-    from experiments.study.sweep import Generated
-
-    if seeds < 1:
-        raise ValueError(f"seeds must be at least 1, got {seeds}")
-    workloads: list[Generated | Recorded] = [
-        Generated(n_pages=pages, seed=number) for number in range(seed, seed + seeds)
-    ]
-    return workloads, {"kind": "generated", "pages": pages, "seed": seed, "seeds": seeds}
-
-
-def _recorded(
-    trace: Path, member: str | None, seed: int, skip_damaged: bool
-) -> tuple[list[Generated | Recorded], dict[str, Any]]:
-    import traces
-    from experiments.study.files import content_digest
-    from experiments.study.progress import progress
-    from experiments.study.sweep import Recorded
-
-    if seed < 0:
-        raise ValueError(f"seed must be at least 0, got {seed}")
-    report = traces.Report()
-    workloads: list[Generated | Recorded] = []
-    if traces.detect(trace) == "workload":  # pages already, one session
-        if member is not None:
-            raise ValueError(f"member chooses sessions of a trace, {trace} is a workload")
-        workloads = [Recorded(name="workload", seed=seed, recorded=tuple(traces.read_workload(trace)))]
-        digest = content_digest(trace)
-        return workloads, {"kind": "trace", "sha256": digest, "member": None, "seed": seed, "sessions": 1}
-    with progress("sessions read", None) as advance:
-        for session in traces.sessions(trace, member=member, skip_damaged=skip_damaged, report=report):
-            if pages := tuple(traces.pages(session.requests, report=report)):
-                workloads.append(Recorded(name=session.name, seed=seed + len(workloads), recorded=pages))
-            advance()
-    click.echo(str(report), err=True)
-    if not workloads:
-        raise ValueError(f"{trace}: there is no page in it" + (f" under {member}" if member else ""))
-    digest = content_digest(trace)
-    return workloads, {"kind": "trace", "sha256": digest, "member": member, "seed": seed, "sessions": len(workloads)}
 
 
 def _words(comparison: Comparison, preset: str | None, traffic: Mapping[str, Any]) -> tuple[str, Any]:
@@ -174,7 +133,9 @@ def _words(comparison: Comparison, preset: str | None, traffic: Mapping[str, Any
 def _over(traffic: Mapping[str, Any]) -> str:
     if traffic["kind"] == "generated":
         return f"{traffic['seeds']} seeds of {traffic['pages']} pages"
-    return f"{traffic['sessions']} sessions"
+    if traffic.get("units") == "pages":
+        return f"its pages, each visited {traffic['visits']} times"
+    return f"{traffic['sessions']} session{'s' * (traffic['sessions'] != 1)}"
 
 
 def _page(store: Store, comparison: Comparison, polls: Any, beside: Any) -> str:

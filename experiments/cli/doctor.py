@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from experiments.cli.options import json_option
+
 __all__ = ["doctor"]
 
 LIBRARIES = (
@@ -30,7 +32,7 @@ DATA = ("bu-www-client", "ucb-home-ip", "har", "pcap")
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print what is found as one JSON object.")
+@json_option("what is found")
 def doctor(as_json: bool) -> None:
     """Say what the program runs on: versions, processors, caches, data found.
 

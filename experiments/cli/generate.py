@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from experiments.cli.options import json_option, number_option, seconds_option, seed_option
 from experiments.cli.streams import OUTPUT
 
 __all__ = ["generate"]
@@ -18,17 +19,17 @@ _SIZES = "LEAST:MOST"
 
 @click.command()
 @click.option("--kind", type=click.Choice(_KINDS), default="web", show_default=True, help="What traffic, see above.")
-@click.option("--pages", "n_pages", type=int, help="How many pages of the Web model [100, or what fills --hours].")
-@click.option("--hours", type=float, help="How long [1].")
-@click.option("--keep-alive", type=float, metavar="SECONDS", help="Time between keep-alives of mqtt [60].")
-@click.option("--messages-per-hour", type=float, help="Messages that are pushed, on average [180].")
+@number_option("--pages", "n_pages", kind=int, most=10**12, help="How many Web pages [100, or what fills --hours].")
+@number_option("--hours", kind=float, most=1e6, help="How long [1].")
+@seconds_option("--keep-alive", help="Time between keep-alives of mqtt [60].")
+@number_option("--messages-per-hour", kind=float, most=1e6, help="Messages that are pushed, on average [180].")
 @click.option("--message-bytes", metavar=_SIZES, help="Their sizes [200:2000].")
-@click.option("--reports-per-hour", type=float, help="Reports that an mqtt client sends, on average [60].")
+@number_option("--reports-per-hour", kind=float, most=1e6, help="Reports that an mqtt client sends, on average [60].")
 @click.option("--report-bytes", metavar=_SIZES, help="Their sizes [50:200].")
 @click.option("--bursty", is_flag=True, help="Messages come in bursts of 6 on average, not one by one.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the draws; the same seed, the same bytes.")
+@seed_option("Of the draws; the same seed, the same bytes.")
 @click.option("--out", type=OUTPUT, help="JSON-lines file for the pages and messages [standard output].")
-@click.option("--json", "as_json", is_flag=True, help="Print the totals as one JSON object (needs --out).")
+@json_option("the totals (needs --out)")
 def generate(
     kind: str,
     n_pages: int | None,

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from experiments.cli.options import Names, json_option, number_option, sampler_names, seed_option
+
 if TYPE_CHECKING:
     from experiments.datasets import Stream
     from experiments.study.label import LabelConfig, Outcome
@@ -18,20 +20,26 @@ __all__ = ["label"]
 
 @click.command()
 @click.argument("source", metavar="DATA")
-@click.option("--algorithm", required=True, metavar="KEY", help="A sampler's key, such as ssmd; see docs/samplers.md.")
+@click.option(
+    "--algorithm",
+    required=True,
+    type=Names(sampler_names),
+    metavar="KEY",
+    help="A sampler's key, such as ssmd; see lpsm samplers.",
+)
 @click.option("--param", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter of it; may be repeated.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of its coins.")
-@click.option("--window", type=int, default=2000, show_default=True, help="Rounds in a sliding window.")
+@seed_option("Seed of its coins.")
+@number_option("--window", kind=int, most=10**9, default=2000, help="Rounds in a sliding window.")
 @click.option("--normalize/--no-normalize", default=None, help="Divide instances by their norm [as its paper does].")
 @click.option("--intercept", is_flag=True, help="Append a constant feature of 1.")
 @click.option("--label", "column", metavar="COLUMN", help="Column of labels in a table, name or number from 0 [last].")
 @click.option("--drop", multiple=True, metavar="COLUMN", help="A column of a table to leave out; may be repeated.")
 @click.option("--positive", metavar="CLASS", help="This class is +1, all others -1 [of two classes the second].")
 @click.option("--one-vs-rest", is_flag=True, help="Any number of classes, a sampler for each against the rest.")
-@click.option("--rows", type=int, metavar="N", help="Only the first N instances.")
+@number_option("--rows", kind=int, most=10**12, metavar="N", help="Only the first N instances.")
 @click.option("--data", "folder", type=click.Path(path_type=Path), help="Folder of named data sets [LPSM_DATA].")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for tables, pictures and a manifest [none].")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+@json_option()
 def label(
     source: str,
     algorithm: str,

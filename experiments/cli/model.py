@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from experiments.cli.options import Names, Number, number_option, radio_names
+
 if TYPE_CHECKING:
     import netsim
 
-__all__ = ["battery_option", "configuration", "described", "model_options"]
+__all__ = ["battery_option", "configuration", "described", "model_options", "split_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,31 +31,35 @@ class _Option(NamedTuple):
     help: str
 
 
+def _number(most: float, part: str, field: str, words: str) -> _Option:
+    return _Option(Number(type(most), most), part, field, words)
+
+
 _OPTIONS = {
-    "rtt": _Option(float, "link", "", "Round-trip time between client and server, seconds [0.0402]."),
-    "wireless-mbps": _Option(float, "link", "wireless_mbps", "Rate of the wireless link, Mb/s [5]."),
-    "wired-mbps": _Option(float, "link", "wired_mbps", "Rate of the link to the server, Mb/s [10]."),
-    "loss": _Option(float, "link", "loss_rate", "Probability that a frame is lost on the air, in [0, 1) [0]."),
-    "mss": _Option(int, "tcp", "mss_bytes", "Largest TCP segment, bytes [1460]."),
-    "initial-window": _Option(int, "tcp", "initial_window", "Initial TCP window, segments [2]."),
-    "window": _Option(int, "tcp", "window", "Largest TCP window, segments [20]."),
-    "min-rto": _Option(float, "tcp", "min_rto_s", "Least retransmission time-out, seconds [1]."),
-    "initial-rto": _Option(float, "tcp", "initial_rto_s", "First retransmission time-out, seconds [3]."),
+    "rtt": _number(3600.0, "link", "", "Round-trip time between client and server, seconds [0.0402]."),
+    "wireless-mbps": _number(1e5, "link", "wireless_mbps", "Rate of the wireless link, Mb/s [5]."),
+    "wired-mbps": _number(1e5, "link", "wired_mbps", "Rate of the link to the server, Mb/s [10]."),
+    "loss": _number(1.0, "link", "loss_rate", "Probability that a frame is lost on the air, in [0, 1) [0]."),
+    "mss": _number(65_535, "tcp", "mss_bytes", "Largest TCP segment, bytes [1460]."),
+    "initial-window": _number(1_000_000, "tcp", "initial_window", "Initial TCP window, segments [2]."),
+    "window": _number(1_000_000, "tcp", "window", "Largest TCP window, segments [20]."),
+    "min-rto": _number(3600.0, "tcp", "min_rto_s", "Least retransmission time-out, seconds [1]."),
+    "initial-rto": _number(3600.0, "tcp", "initial_rto_s", "First retransmission time-out, seconds [3]."),
     "nagle": _Option(bool, "tcp", "nagle", "Nagle's algorithm [off]."),
     "connections": _Option(
         click.Choice(["persistent", "per-object"]), "", "connections", "How objects are fetched [persistent]."
     ),
-    "max-connections": _Option(int, "", "max_connections", "Connections in parallel, at most [4]."),
+    "max-connections": _number(10_000, "", "max_connections", "Connections in parallel, at most [4]."),
     "server-delay": _Option(
-        str, "", "", "Time a server takes to answer: SECONDS, exponential:MEAN or lognormal:MEAN[:SIGMA] [0]."
+        str, "", "", "Time a server takes to answer: SECONDS, exponential:MEAN or lognormal:MEAN:SIGMA [0]."
     ),
-    "beacon-ms": _Option(float, "", "", "Time between beacons, ms; that of real access points is 102.4 [100]."),
-    "radio": _Option(str, "", "", "Radio, one of `lpsm radios`, or a TOML file [thesis]."),
-    "awake-mw": _Option(float, "radio", "awake_mw", "Power of the radio awake, mW [750]."),
-    "asleep-mw": _Option(float, "radio", "asleep_mw", "Power of the radio asleep, mW [50]."),
-    "beacon-mj": _Option(float, "radio", "beacon_mj", "Energy of listening to one beacon, mJ [1.5]."),
+    "beacon-ms": _number(1e6, "", "", "Time between beacons, ms; that of real access points is 102.4 [100]."),
+    "radio": _Option(Names(radio_names), "", "", "Radio, one of `lpsm radios`, or a TOML file [thesis]."),
+    "awake-mw": _number(1e9, "radio", "awake_mw", "Power of the radio awake, mW [750]."),
+    "asleep-mw": _number(1e9, "radio", "asleep_mw", "Power of the radio asleep, mW [50]."),
+    "beacon-mj": _number(1e9, "radio", "beacon_mj", "Energy of listening to one beacon, mJ [1.5]."),
     "air": _Option(str, "", "", "Share the air: 11b, 11g, 11a or 11n, perhaps with :MBPS [a pair of wires]."),
-    "dtim": _Option(int, "", "", "With --air: every so many beacons one announces group frames [1]."),
+    "dtim": _number(255, "", "", "With --air: every so many beacons one announces group frames [1]."),
     "retrieval": _Option(
         click.Choice(["auto", "ps-poll", "null", "uapsd", "twt"]), "", "",
         "With --air: how clients fetch what waits [auto: by the policy].",
@@ -62,7 +68,7 @@ _OPTIONS = {
         str, "", "", "With --air: N[:MBPS] stations that load the channel, each with MBPS or saturated [0]."
     ),
     "broadcast": _Option(str, "", "", "With --air: RATE[:BYTES], group frames a second, and their size [0:200]."),
-    "rts": _Option(int, "", "", "With --air: announce frames of at least so many bytes with RTS and CTS [off]."),
+    "rts": _number(65_535, "", "", "With --air: announce frames of at least so many bytes with RTS and CTS [off]."),
 }  # fmt: skip
 _ON_THE_AIR = ("dtim", "retrieval", "neighbours", "broadcast", "rts")
 _OTHER_NAMES = {"beacon-ms": ("--beacon-interval",)}
@@ -78,11 +84,19 @@ def model_options(function: F) -> F:
     return function
 
 
+def split_options(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Part the options of the model, as a command received them, from its others."""
+    names = {name.replace("-", "_") for name in _OPTIONS}
+    model = {name: value for name, value in given.items() if name in names}
+    return model, {name: value for name, value in given.items() if name not in names}
+
+
 def battery_option(function: F) -> F:
     """Add ``--battery-mwh`` to a command, which receives `battery_mwh`, positive, or None."""
-    return click.option("--battery-mwh", type=float, callback=_positive, help="Say how long a battery lasts, mWh.")(
-        function
-    )
+    words = "Say how long a battery lasts, mWh."
+    declare = number_option("--battery-mwh", kind=float, most=1e12, callback=_positive, help=words)
+    declared: F = declare(function)
+    return declared
 
 
 def _positive(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:

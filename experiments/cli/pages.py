@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from experiments.cli.options import json_option, member_option, seconds_option, skip_damaged_option
 from experiments.cli.streams import INPUT, OUTPUT
 
 if TYPE_CHECKING:
@@ -26,15 +27,15 @@ _STANDARD_OUTPUT = Path("/dev/stdout")
 @click.command()
 @click.argument("trace", type=INPUT)
 @click.option("--out", required=True, type=OUTPUT, help="JSON-lines file for the pages and messages, - for stdout.")
-@click.option("--member", metavar="GLOB", help="Sessions of a folder or archive to take, e.g. '272/Nov94/*' [all].")
+@member_option
 @click.option("--client", metavar="ADDRESS", help="The one device of a capture that is wanted, by its address [all].")
-@click.option("--max-think", type=float, metavar="SECONDS", help="Cut out longer pauses between pages [keep all].")
-@click.option("--same-server-gap", type=float, metavar="SECONDS", help="Longest pause before an image of a page [5].")
-@click.option("--other-server-gap", type=float, metavar="SECONDS", help="The same, from another server [2].")
-@click.option("--page-gap", type=float, metavar="SECONDS", help="Pause that ends a page of traffic without URLs [1].")
+@seconds_option("--max-think", help="Cut out longer pauses between pages [keep all].")
+@seconds_option("--same-server-gap", help="Longest pause before an image of a page [5].")
+@seconds_option("--other-server-gap", help="The same, from another server [2].")
+@seconds_option("--page-gap", help="Pause that ends a page of traffic without URLs [1].")
 @click.option("--picture", type=OUTPUT, metavar="FILE", help="Picture of the traffic over time: .svg or .png.")
-@click.option("--skip-damaged", is_flag=True, help="Count and leave out damaged records.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was found as one JSON object.")
+@skip_damaged_option
+@json_option("what was found")
 def pages(
     trace: Path,
     out: Path,

@@ -10,6 +10,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from experiments.cli.model import configuration, described, model_options
+from experiments.cli.options import (
+    MOST_PAGES,
+    jobs_option,
+    json_option,
+    listed,
+    member_option,
+    number_option,
+    out_option,
+    policies_option,
+    seconds_option,
+    seed_option,
+    skip_damaged_option,
+)
 from experiments.cli.reporting import check_report, command_line, report_option
 
 if TYPE_CHECKING:
@@ -25,19 +38,19 @@ FILES = ("population.txt", "summary.csv", "by-activity.csv", *(f"{name}.{kind}" 
 
 @click.command()
 @click.argument("trace", type=click.Path(path_type=Path))
-@click.option("--policies", default=POLICIES, show_default=True, help="What is compared, separated by commas.")
+@policies_option(POLICIES)
 @click.option("--by", type=click.Choice(["user", "session"]), default="user", show_default=True, help="What is a run.")
-@click.option("--member", metavar="GLOB", help="Only these members of the trace (an archive or a folder).")
-@click.option("--skip-damaged", is_flag=True, help="Count damaged parts of a trace and go on, instead of giving up.")
-@click.option("--max-think", type=float, metavar="SECONDS", help="Leave out longer pauses, as absences.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the first user; each has the next.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("out/population"), show_default=True, help="Folder.")  # noqa: E501  # fmt: skip
+@member_option
+@skip_damaged_option
+@seconds_option("--max-think", help="Leave out longer pauses, as absences.")
+@seed_option("Of the first user; each has the next.")
+@out_option("population")
 @report_option
 @click.option("--resume", is_flag=True, help="Go on with what is in OUT already.")
 @click.option("--scheduler", default="processes", show_default=True, help="processes, threads, or the address tcp://HOST:PORT of a Dask scheduler.")  # noqa: E501  # fmt: skip
-@click.option("--jobs", type=int, help="Processes or threads [one a processor].")
-@click.option("--pages-per-task", type=int, default=1000, show_default=True, help="About how much one task, and one file, holds.")  # noqa: E501  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object.")
+@jobs_option("Processes or threads [one a processor].")
+@number_option("--pages-per-task", kind=int, most=MOST_PAGES, default=1000, help="About how much one task holds.")
+@json_option("the summary")
 @model_options
 def population(
     trace: Path,
@@ -64,14 +77,18 @@ def population(
     """
     import netsim
     import traces
+    from experiments.quantities import BASELINE
     from experiments.study import population as study
+    from experiments.study import sweep
     from experiments.study.executor import checked_jobs, is_cluster, workers
     from experiments.study.files import content_digest
     from experiments.study.store import Store
 
     config = configuration(model)
     check_report(report, out, inside=False)
-    names = study.policy_names([name for name in policies.split(",") if name.strip()], config.beacon_interval_ns)
+    chosen = sweep.named(listed(policies), config.beacon_interval_ns)
+    chosen = {BASELINE: chosen.pop(BASELINE), **chosen}
+    names = tuple(chosen)
     on_cluster = is_cluster(scheduler)
     if on_cluster and jobs is not None:
         raise ValueError(f"jobs are for this machine, {scheduler} has workers of its own")
@@ -79,12 +96,14 @@ def population(
     for name, value, least in (("seed", seed, 0), ("pages-per-task", pages_per_task, 1)):
         if value < least:
             raise ValueError(f"{name} must be at least {least}, got {value}")
-    study.check(names, config)
+    study.check(tuple(chosen.values()), config)
     traffic = {
         "sha256": content_digest(trace), "by": by, "member": member, "seed": seed, "skip_damaged": skip_damaged,
         "max_think_s": max_think,
     }  # fmt: skip
     settings = {"traffic": traffic, "policies": names, "model": described(config), "pages_per_task": pages_per_task}
+    if own := sweep.own_sources(chosen, config):
+        settings["own_policies"] = own
     # what can be known to be wrong is known before anything is written
     if traces.detect(trace) != "workload":
         next(iter(traces.batches(trace, member=member, skip_damaged=skip_damaged)), None)
@@ -94,7 +113,7 @@ def population(
     store = Store(out, "population", settings, parts="users", beside=FILES, resume=resume)
     with store.giving_up(input_is_right=bool(store.finished)):
         program = store.manifest["source_sha256"] if on_cluster else None
-        wanted = _run(store, trace, traffic, names, config, pages_per_task, program, scheduler, jobs)
+        wanted = _run(store, trace, traffic, tuple(chosen.values()), config, pages_per_task, program, scheduler, jobs)
         static = netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns)
         text, data = _write(store, names, by, report, static)
         store.publish(wanted)
@@ -109,7 +128,7 @@ def _run(
     store: Store,
     trace: Path,
     traffic: dict[str, Any],
-    policies: tuple[str, ...],
+    policies: tuple[str | netsim.Policy, ...],
     config: netsim.SimulationConfig,
     pages_per_task: int,
     program: str | None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from experiments.cli.options import json_option, member_option, number_option, out_option, skip_damaged_option
 from experiments.cli.reporting import check_report, command_line, deliver, report_option
 
 if TYPE_CHECKING:
@@ -21,9 +22,9 @@ __all__ = ["replay"]
 
 @click.command()
 @click.argument("trace", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), default=Path("out/replay"), show_default=True, help="Folder.")
+@out_option("replay")
 @report_option
-@click.option("--member", metavar="GLOB", help="Only these members of the trace (an archive or a folder).")
+@member_option
 @click.option(
     "--by", type=click.Choice(["session", "user"]), default="session", show_default=True,
     help="What is replayed at a time; sessions of a user follow one another.",
@@ -32,17 +33,13 @@ __all__ = ["replay"]
 @click.option(
     "--times", default="100:1000:100", show_default=True, help="Polling times, ms: FIRST:LAST:STEP or a list."
 )
-@click.option(
-    "--gamma", type=float, default=1e-7, show_default=True, help="Price of a byte's waiting, per byte and ms."
-)
+@number_option("--gamma", kind=float, most=1e6, default=1e-7, help="Price of a byte's waiting, per byte and ms.")
 @click.option("--energy", type=click.Choice(["1/T", "1/log T"]), default="1/T", show_default=True, help="Energy term.")
-@click.option("--rounding", type=int, default=10, show_default=True, help="Sleeps are multiples of this, ms.")
-@click.option("--horizon", type=int, default=27_000, show_default=True, help="Polls the switching rates are made for.")
-@click.option(
-    "--max-idle", type=float, default=1000.0, show_default=True, help="Longer pauses are shortened to this, s."
-)
-@click.option("--skip-damaged", is_flag=True, help="Count damaged parts of a trace and go on, instead of giving up.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+@number_option("--rounding", kind=int, most=10**7, default=10, help="Sleeps are multiples of this, ms.")
+@number_option("--horizon", kind=int, most=10**7, default=27_000, help="Polls the switching rates are made for.")
+@number_option("--max-idle", kind=float, most=1e9, default=1000.0, help="Longer pauses are shortened to this, s.")
+@skip_damaged_option
+@json_option()
 def replay(
     trace: Path,
     out: Path,

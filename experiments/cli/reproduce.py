@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from experiments.cli.options import jobs_option, json_option, out_option, seed_option
 from experiments.cli.reporting import check_report, command_line, report_option
 
 if TYPE_CHECKING:
@@ -24,13 +25,13 @@ __all__ = ["reproduce"]
 @click.option(
     "--size", type=click.Choice(["smoke", "full"]), default="full", show_default=True, help="How much is run."
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="First seed.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("out/papers"), show_default=True, help="Folder.")
+@seed_option("First seed.")
+@out_option("papers")
 @click.option("--data", type=click.Path(path_type=Path), help="Folder of data sets [the one LPSM_DATA names].")
 @click.option("--stand-in", is_flag=True, help="Run on the stand-in instead of the data set, where there is one.")
 @click.option("--redraw", is_flag=True, help="Run nothing: check and draw again from the record that is there.")
-@click.option("--jobs", type=int, help="Processes [one a processor].")
-@click.option("--json", "as_json", is_flag=True, help="Print the results as one JSON object.")
+@jobs_option()
+@json_option("the results")
 @report_option
 def reproduce(
     what: str | None,

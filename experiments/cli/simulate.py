@@ -9,17 +9,24 @@ from typing import Any
 import click
 
 from experiments.cli.model import battery_option, configuration, model_options
+from experiments.cli.options import Names, json_option, policy_names, seed_option
 
 __all__ = ["simulate"]
 
 
 @click.command()
 @click.argument("workload", type=click.Path(path_type=Path))
-@click.option("--policy", default="none", show_default=True, help="A policy, such as none, psm:200 or lpsm.")
+@click.option(
+    "--policy",
+    type=Names(policy_names),
+    default="none",
+    show_default=True,
+    help="A policy, such as none, psm:200 or lpsm.",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="CSV file for the pages [standard output].")
 @click.option("--polls", type=click.Path(path_type=Path), help="CSV file for every beacon listened to on schedule.")
 @click.option("--intervals", type=click.Path(path_type=Path), help="CSV file for the intervals awake and asleep.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of server delays and losses.")
+@seed_option("Of server delays and losses.")
 @click.option(
     "--engine",
     type=click.Choice(["auto", "packet", "express"]),
@@ -27,7 +34,7 @@ __all__ = ["simulate"]
     show_default=True,
     help="How it is computed.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the totals of the whole run as one JSON object.")
+@json_option("the totals of the whole run")
 @battery_option
 @model_options
 def simulate(
@@ -60,7 +67,7 @@ def simulate(
     name = netsim.canonical(policy, beacon_interval_ns=config.beacon_interval_ns)
     pages = traces.Workload.of(traces.read_workload(workload))
     with progress("runs", 2) as advance:
-        result = netsim.simulate(pages, name, config=config, seed=seed, engine=engine)
+        result = netsim.simulate(pages, policy, config=config, seed=seed, engine=engine)
         advance()
         base = result if name == BASELINE else netsim.simulate(pages, BASELINE, config=config, seed=seed, engine=engine)
         advance()

@@ -9,12 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from experiments.cli.model import configuration, described, model_options
+from experiments.cli.model import configuration, described, model_options, split_options
+from experiments.cli.options import (
+    jobs_option,
+    json_option,
+    listed,
+    number_option,
+    out_option,
+    policies_option,
+    seed_option,
+)
 from experiments.cli.reporting import check_report, command_line, deliver, report_option
+from experiments.cli.traffic import gathered, traffic_options
 
 if TYPE_CHECKING:
     from experiments.study.store import Store
-    from experiments.study.sweep import Frames, Generated, Recorded
+    from experiments.study.sweep import Frames
     from experiments.study.tune import Tuning
 
 __all__ = ["tune"]
@@ -22,38 +32,27 @@ __all__ = ["tune"]
 
 @click.command()
 @click.argument("traffic", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--max-slowdown", type=float, default=1.1, show_default=True, help="Largest mean slowdown of pages.")
-@click.option("--battery-mwh", type=float, default=10_000.0, show_default=True, help="Capacity of the battery, mWh.")
-@click.option("--policies", metavar="NAME,NAME", help="Candidates [26 of all kinds].")
-@click.option("--member", metavar="GLOB", help="Only these members of the traffic (an archive or a folder).")
-@click.option("--skip-damaged", is_flag=True, help="Count damaged parts and go on, instead of giving up.")
-@click.option("--visits", type=int, default=10, show_default=True, help="Visits to a page, where pages are split.")
-@click.option("--think", type=float, metavar="SECONDS", help="Pause after a visit, instead of the recorded one.")
-@click.option("--pages", type=int, default=100, show_default=True, help="Without TRAFFIC: pages of each seed.")
-@click.option("--seeds", type=int, default=10, show_default=True, help="Without TRAFFIC: number of seeds.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the split, and of what was not recorded.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("out/tune"), show_default=True, help="Folder.")
+@number_option("--max-slowdown", kind=float, most=1e6, default=1.1, help="Largest mean slowdown of pages.")
+@number_option("--battery-mwh", kind=float, most=1e12, default=10_000.0, help="Capacity of the battery, mWh.")
+@policies_option(None, "Candidates, separated by commas [those of docs/tune.md].")
+@seed_option("Of the split, and of what was not recorded.")
+@traffic_options
+@out_option("tune")
 @report_option
-@click.option("--jobs", type=int, help="Processes [one a processor].")
-@click.option("--json", "as_json", is_flag=True, help="Print the recommendation as one JSON object.")
+@jobs_option()
+@json_option("the recommendation")
 @model_options
 def tune(
     traffic: tuple[Path, ...],
     max_slowdown: float,
     battery_mwh: float,
     policies: str | None,
-    member: str | None,
-    skip_damaged: bool,
-    visits: int,
-    think: float | None,
-    pages: int,
-    seeds: int,
     seed: int,
     out: Path,
     report: Path | None,
     jobs: int | None,
     as_json: bool,
-    **model: Any,
+    **options: Any,
 ) -> None:
     """Recommend a power-save setting for TRAFFIC.
 
@@ -73,32 +72,26 @@ def tune(
     from experiments.study.progress import progress
     from experiments.study.run import run
     from experiments.study.store import Store
-    from experiments.study.tune import CANDIDATES, Rule, units
+    from experiments.study.tune import CANDIDATES, FEW_SESSIONS, Rule
     from experiments.study.tune import tune as choose
 
     rule = Rule(max_slowdown=max_slowdown, battery_mwh=battery_mwh)
+    model, drawn = split_options(options)
     config = configuration(model)
     check_report(report, out)
     jobs = checked_jobs(jobs)
-    if seed < 0:
-        raise ValueError(f"seed must be at least 0, got {seed}")
-    names = CANDIDATES if policies is None else [name for name in policies.split(",") if name.strip()]
-    if not traffic and member is not None:
-        raise ValueError("member chooses from traffic, but none is given")
-    workloads, source = _recorded(traffic, member, seed, skip_damaged) if traffic else _generated(pages, seed, seeds)
-    interval_ns = config.beacon_interval_ns
-    cut, called = units(workloads, visits=visits, seed=seed, beacon_interval_ns=interval_ns, think_s=think)
-    if think is not None and called != "pages":
-        raise ValueError(f"think is the pause between visits to pages, but the traffic is split by {called}")
-    tasks = sweep.tasks(cut, names, config)
-    wanted = list(dict.fromkeys(task.policy for task in tasks.values()))
-    by_page = {"visits": visits, "think_s": think} if called == "pages" else {}
-    settings = {
-        "traffic": {**source, "units": called, **by_page, "seed": seed},
-        "policies": wanted,
-        "model": described(config),
-        "rule": asdict(rule),
-    }
+    chosen = sweep.named(CANDIDATES if policies is None else listed(policies), config.beacon_interval_ns)
+    if not traffic and drawn["seeds"] < 2:
+        raise ValueError(f"seeds must be at least 2, one to choose on and one held out, got {drawn['seeds']}")
+    cut, source = gathered(traffic, config, few=FEW_SESSIONS, option="TRAFFIC", seed=seed, **drawn)
+    if len(cut.workloads) < 2:
+        raise ValueError(
+            f"tune needs at least two sessions or pages, one of them to be held out, got {len(cut.workloads)}"
+        )
+    tasks = sweep.tasks(cut.workloads, list(chosen.values()), config)
+    settings = {"traffic": source, "policies": list(chosen), "model": described(config), "rule": asdict(rule)}
+    if own := sweep.own_sources(chosen, config):
+        settings["own_policies"] = own
     store = Store(out, "tune", settings)
     with store.giving_up():
         if jobs > 1:
@@ -106,13 +99,13 @@ def tune(
                 sweep.warm_up(tasks.values())
         results = run(sweep.simulate, tasks, jobs=jobs, finished=store.finished, keep=store.keep, title="runs")
         frames = sweep.frames(results)
-        found = choose(frames, [workload.name for workload in cut], rule, config.radio, seed=seed)
-        recommendation = plain_row(found, called)
-        text = tuning_text(found.held_out, found.recommendation, called)
+        found = choose(frames, [workload.name for workload in cut.workloads], rule, config.radio, seed=seed)
+        recommendation = plain_row(found, cut.called)
+        text = tuning_text(found.held_out, found.recommendation, cut.called)
         _write(store, frames, found, recommendation, text, seed)
-        deliver(store, report, lambda: _page(store, found, called))
+        deliver(store, report, lambda: _page(store, found, cut.called))
     if as_json:
-        sentence = recommendation_text(found.recommendation, called)
+        sentence = recommendation_text(found.recommendation, cut.called)
         data = {**settings, "sentence": sentence, "recommendation": recommendation, "held_out": plain(found.held_out)}
         click.echo(json.dumps(data))
     else:
@@ -135,50 +128,6 @@ def plain_row(found: Tuning, units: str) -> dict[str, Any]:
 
     [row] = plain(pd.DataFrame([found.recommendation]))
     return {name: value.item() if hasattr(value, "item") else value for name, value in row.items()} | {"unit": units}
-
-
-def _generated(pages: int, seed: int, seeds: int) -> tuple[list[Generated | Recorded], dict[str, Any]]:
-    from experiments.study.sweep import Generated
-
-    if seeds < 2:
-        raise ValueError(f"seeds must be at least 2, one to choose on and one held out, got {seeds}")
-    workloads: list[Generated | Recorded] = [Generated(n_pages=pages, seed=n) for n in range(seed, seed + seeds)]
-    return workloads, {"kind": "generated", "pages": pages, "seeds": seeds}
-
-
-def _recorded(
-    traffic: tuple[Path, ...], member: str | None, seed: int, skip_damaged: bool
-) -> tuple[list[Generated | Recorded], dict[str, Any]]:
-    import traces
-    from experiments.study.files import content_digest
-    from experiments.study.progress import progress
-    from experiments.study.sweep import Recorded
-
-    workloads: list[Generated | Recorded] = []
-    names: set[str] = set()
-
-    def add(name: str, pages: tuple[traces.Page, ...]) -> None:
-        number = seed + len(workloads)
-        name = f"{name} ({number})" if name in names else name
-        names.add(name)
-        workloads.append(Recorded(name=name, seed=number, recorded=pages))
-
-    with progress("sessions read", None) as advance:
-        for path in traffic:
-            if traces.detect(path) == "workload":
-                add(path.stem, tuple(traces.read_workload(path)))
-                continue
-            report = traces.Report()
-            for session in traces.sessions(path, member=member, skip_damaged=skip_damaged, report=report):
-                if pages := tuple(traces.pages(session.requests, report=report)):
-                    add(session.name, pages)
-                advance()
-            click.echo(str(report), err=True)
-    if not workloads:
-        where = ", ".join(str(path) for path in traffic)
-        raise ValueError(f"{where}: there is no page in it" + (f" under {member}" if member else ""))
-    digests = [content_digest(path) for path in traffic]
-    return workloads, {"kind": "trace", "sha256": digests, "member": member, "sessions": len(workloads)}
 
 
 def _write(store: Store, frames: Frames, found: Tuning, recommendation: dict[str, Any], text: str, seed: int) -> None:

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import click
 
+from experiments.cli.options import json_option
+
 __all__ = ["verify"]
 
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print what was found as one JSON object.")
+@json_option("what was found")
 def verify(folder: Path, as_json: bool) -> None:
     """Check every file of FOLDER, made by another command, against the checksums in its manifest.
 

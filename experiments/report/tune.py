@@ -32,17 +32,21 @@ def recommendation_text(found: dict[str, Any], units: str) -> str:
             life += f" (95 % interval from {found['battery_h_low']:.1f} h, no upper end)"
     slower = plus_minus(found["slowdown_mean"], found["slowdown_mean_half_width"], 3)
     energy = plus_minus(found["energy_j_per_page"], found["energy_j_per_page_half_width"])
+    saved = 0.0 - found["energy_vs_none_percent"]  # and not -0
     text = (
         f"Take {found['policy']}: a battery of {found['battery_mwh']:g} mWh lasts {life} at {found['mean_mw']:.1f} mW, "
         f"pages take {slower} times as long as without power saving (95th percentile "
-        f"{number(found['slowdown_p95'], 2)}), and a page costs {energy} J, {-found['energy_vs_none_percent']:.0f} % "
+        f"{number(found['slowdown_p95'], 2)}), and a page costs {energy} J, {saved:.0f} % "
         f"less than without power saving and {found['energy_above_limit_percent']:.1f} % above the limit; measured on "
         f"{held_out} {units if held_out > 1 else units[:-1]} held out from the choice."
     )
     if held_out == 1:
         text += " With a single one there is no interval."
-    if not found["kept_on_held_out"]:
-        text += f" There the mean slowdown is above the {found['max_slowdown']:g} that was asked for."
+    if found["passed_over"]:
+        text += (
+            f" Passed over: {found['passed_over']}, of less energy where it was chosen, but there pages take more than "
+            f"the {found['max_slowdown']:g} times that were asked for."
+        )
     if found["best_on_held_out"] != found["policy"]:
         text += f" Chosen on those held out themselves, it would have been {found['best_on_held_out']}."
     return text

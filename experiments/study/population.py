@@ -30,12 +30,13 @@ from numpy.typing import NDArray
 
 import netsim
 import traces
-from experiments.quantities import BASELINE, ENERGIES, run_row
+from experiments.quantities import ENERGIES, run_row
 from experiments.study.files import source_digest
+from experiments.study.traffic import browsed
 from netsim import NotCoveredError
 from netsim.express import why_not
 from netsim.express.engine import is_ready
-from netsim.policies import make
+from netsim.policies import Policy, make
 
 __all__ = [
     "SCHEMA",
@@ -45,7 +46,6 @@ __all__ = [
     "check",
     "compile_twin",
     "compute",
-    "policy_names",
     "tasks",
     "twin_is_ready",
     "users",
@@ -93,8 +93,8 @@ class Task:
     ----------
     members : tuple of User
         At least one.
-    policies : tuple of str
-        Canonical names, the one without power saving first (`policy_names`).
+    policies : tuple of str or Policy
+        The one without power saving first.
     config : SimulationConfig
         The world.
     program : str or None
@@ -104,27 +104,10 @@ class Task:
     """
 
     members: tuple[User, ...]
-    policies: tuple[str, ...]
+    policies: tuple[str | Policy, ...]
     config: netsim.SimulationConfig
     program: str | None = None
     twin: bool = False
-
-
-def policy_names(policies: Iterable[str], beacon_interval_ns: int = 100_000_000) -> tuple[str, ...]:
-    """Return the canonical names of policies, with the one without power saving first, whether named or not.
-
-    >>> policy_names(["psm", "lpsm:log"])
-    ('none', 'psm:100', 'lpsm:log')
-
-    Raises
-    ------
-    ValueError
-        If a policy is unknown, named twice, or none is named.
-    """
-    names = [netsim.canonical(policy, beacon_interval_ns=beacon_interval_ns) for policy in policies]
-    if not names or len(set(names)) < len(names):
-        raise ValueError(f"policies must be at least one, and differ, got {','.join(names) or 'none at all'}")
-    return (BASELINE, *(name for name in names if name != BASELINE))
 
 
 def users(
@@ -154,33 +137,18 @@ def users(
     """
     if by not in ("user", "session"):
         raise ValueError(f"by must be user or session, got {by!r}")
-    found = traces.detect(trace)
-    if found == "workload":
-        if member is not None:
-            raise ValueError(f"member chooses sessions of a trace, {trace} is a workload")
-        browsed: Iterable[tuple[str, int, tuple[traces.Page, ...]]] = [
-            ("workload", 1, tuple(traces.read_workload(trace)))
-        ]
+    report = report if report is not None else traces.Report()
+    rule = traces.GroupingRule(max_think_s=max_think_s)
+    of_sessions = (
+        (found.user if by == "user" else found.name, found.pages)
+        for found in browsed(trace, member=member, skip_damaged=skip_damaged, rule=rule, report=report)
+    )
+    if by == "user" and traces.detect(trace) == "bu":
+        gathered = _gathered(of_sessions)
     else:
-        report = report if report is not None else traces.Report()
-        rule = traces.GroupingRule(max_think_s=max_think_s)
-        read = traces.sessions(trace, member=member, skip_damaged=skip_damaged, report=report)
-        of_sessions = (
-            (
-                session.user if by == "user" else session.name,
-                tuple(traces.pages(session.requests, rule=rule, report=report)),
-            )
-            for session in read
-        )
-        if by == "user" and found == "bu":
-            browsed = _gathered(of_sessions)
-        else:
-            browsed = ((name, 1, pages) for name, pages in of_sessions)
-    number = 0
-    for name, sessions, pages in browsed:
-        if pages:
-            yield User(name, seed + number, sessions, pages)
-            number += 1
+        gathered = ((name, 1, pages) for name, pages in of_sessions)
+    for number, (name, sessions, pages) in enumerate(gathered):
+        yield User(name, seed + number, sessions, pages)
 
 
 def _gathered(
@@ -190,8 +158,7 @@ def _gathered(
     with TemporaryDirectory(prefix="lpsm-") as folder, ExitStack() as stack:
         spools = [stack.enter_context(Path(folder, str(part)).open("w+", encoding="utf-8")) for part in range(_SPOOLS)]
         for name, pages in sessions:
-            if pages:
-                spools[zlib.crc32(name.encode()) % _SPOOLS].write(json.dumps([name, pages]) + "\n")
+            spools[zlib.crc32(name.encode()) % _SPOOLS].write(json.dumps([name, pages]) + "\n")
         for spool in spools:
             spool.seek(0)
             of_user: dict[str, list[list[Any]]] = {}
@@ -217,7 +184,7 @@ def _page(
 
 def tasks(
     members: Iterable[User],
-    policies: Sequence[str],
+    policies: Sequence[str | Policy],
     config: netsim.SimulationConfig,
     *,
     pages_per_task: int = 1000,
@@ -246,20 +213,20 @@ def tasks(
 
 
 @lru_cache(maxsize=8)
-def compile_twin(policies: Sequence[str], config: netsim.SimulationConfig) -> None:
+def compile_twin(policies: Sequence[str | Policy], config: netsim.SimulationConfig) -> None:
     """Have the simulator's twin compiled for these policies, once a process; those it does not cover are left."""
     for policy in policies:
         with suppress(NotCoveredError):
             netsim.simulate(_ONE_PAGE, policy, config=config, engine="express")
 
 
-def twin_is_ready(policies: Sequence[str], config: netsim.SimulationConfig) -> bool:
+def twin_is_ready(policies: Sequence[str | Policy], config: netsim.SimulationConfig) -> bool:
     """Whether nothing is left to compile for those of these policies that the twin covers."""
     made = [make(name, beacon_interval_ns=config.beacon_interval_ns) for name in policies]
     return all(why_not(policy, config.link.loss_rate) is not None or is_ready(policy) for policy in made)
 
 
-def check(policies: Sequence[str], config: netsim.SimulationConfig) -> None:
+def check(policies: Sequence[str | Policy], config: netsim.SimulationConfig) -> None:
     """Run one small page under every policy.
 
     Raises

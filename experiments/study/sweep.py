@@ -8,8 +8,10 @@ A task is a value, and `simulate` a pure function of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -17,9 +19,13 @@ import pandas as pd
 import netsim
 import traces
 from experiments.quantities import BASELINE, run_row
+from experiments.study.files import file_digest
 from lpsm.randomness import WORKLOAD, generator
+from netsim.policies import Policy, make
 
-__all__ = ["Frames", "Generated", "Recorded", "Task", "frames", "simulate", "tasks", "warm_up"]
+__all__ = [
+    "Frames", "Generated", "Recorded", "Task", "frames", "named", "own_sources", "simulate", "tasks", "warm_up",
+]  # fmt: skip
 
 LISTENING = ("lpsm",)  # whose sleep times are worth recording
 
@@ -66,17 +72,23 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One run: a policy on a replication."""
+    """One run: a policy, by its canonical name and what makes it, on a replication."""
 
     workload: Generated | Recorded
-    policy: str
+    policy: str | Policy
     config: netsim.SimulationConfig
     record_polls: bool = False
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            name = netsim.canonical(self.policy, beacon_interval_ns=self.config.beacon_interval_ns)
+            object.__setattr__(self, "name", name)
 
     @property
     def key(self) -> str:
         """A name unique within the sweep."""
-        return f"{self.workload.name} {self.policy}"
+        return f"{self.workload.name} {self.name}"
 
 
 class Frames(NamedTuple):
@@ -87,8 +99,51 @@ class Frames(NamedTuple):
     polls: pd.DataFrame
 
 
+def named(policies: Sequence[str | Policy], beacon_interval_ns: int) -> dict[str, str | Policy]:
+    """Return what makes each policy by the canonical name that results carry; the one without power saving is first.
+
+    If it is not among those given it is added; if it is, it stays where it is.
+
+    Parameters
+    ----------
+    policies : sequence of str or Policy
+        Names, such as "psm" or "mine.py:Patient", or objects.
+    beacon_interval_ns : int
+
+    Raises
+    ------
+    ValueError
+        If there is none, one is unknown, or two are the same.
+    """
+    if not policies:
+        raise ValueError("policies must name at least one policy, got none")
+    names = [netsim.canonical(policy, beacon_interval_ns=beacon_interval_ns) for policy in policies]
+    if len(set(names)) < len(names):
+        raise ValueError(f"policies must differ, got {','.join(names)}")
+    found: dict[str, str | Policy] = {
+        name: name if isinstance(policy, str) and _kind(name) == _kind(policy) else policy
+        for name, policy in zip(names, policies, strict=True)
+    }
+    return found if BASELINE in found else {BASELINE: BASELINE, **found}
+
+
+def _kind(name: str) -> str:
+    return name.strip().partition(":")[0]
+
+
+def own_sources(policies: Mapping[str, str | Policy], config: netsim.SimulationConfig) -> dict[str, str]:
+    """Return the SHA-256 of the file in which each policy that is not of the package is written, by its name."""
+    found = {}
+    for name, policy in policies.items():
+        kind = type(make(policy, beacon_interval_ns=config.beacon_interval_ns, radio=config.radio))
+        file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+        if not kind.__module__.startswith("netsim.") and file is not None:
+            found[name] = file_digest(Path(file))
+    return found
+
+
 def tasks(
-    workloads: Sequence[Generated | Recorded], policies: Sequence[str], config: netsim.SimulationConfig
+    workloads: Sequence[Generated | Recorded], policies: Sequence[str | Policy], config: netsim.SimulationConfig
 ) -> dict[str, Task]:
     """List the runs of a sweep, keyed; the run without power saving is always among them.
 
@@ -101,26 +156,19 @@ def tasks(
     """
     if not workloads:
         raise ValueError("there is no traffic to simulate: no page and no session")
-    wanted = [netsim.canonical(policy, beacon_interval_ns=config.beacon_interval_ns) for policy in policies]
-    if not wanted:
-        raise ValueError("policies must name at least one policy, got none")
-    if len(set(wanted)) < len(wanted):
-        raise ValueError(f"policies must differ, got {','.join(wanted)}")
-    names = wanted if BASELINE in wanted else [BASELINE, *wanted]
+    chosen = named(policies, config.beacon_interval_ns)
     listed = {
         task.key: task
         for index, workload in enumerate(workloads)
-        for policy in names
+        for name, policy in chosen.items()
         for task in [
             Task(
-                workload=workload,
-                policy=policy,
-                config=config,
-                record_polls=index == 0 and policy.startswith(LISTENING),
+                workload=workload, name=name, policy=policy, config=config,
+                record_polls=index == 0 and name.startswith(LISTENING),
             )
         ]
-    }
-    if len(listed) < len(workloads) * len(names):
+    }  # fmt: skip
+    if len(listed) < len(workloads) * len(chosen):
         raise ValueError("replications must have different names")
     return listed
 
@@ -128,8 +176,8 @@ def tasks(
 def warm_up(listed: Iterable[Task]) -> None:
     """Run one small page under every policy, so that what must be compiled is compiled once, before processes start."""
     page = traces.Page("", 1, 1)
-    for policy, config in dict.fromkeys((task.policy, task.config) for task in listed):
-        netsim.simulate([page], policy, config=config)
+    for task in {(task.name, task.config): task for task in listed}.values():
+        netsim.simulate([page], task.policy, config=task.config)
 
 
 def simulate(task: Task) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """Which setting to take: all candidates on all traffic, chosen on one half of it, measured on the other.
 
-The traffic is cut into units, its sessions or, where those are few, its pages.  Half of the units, drawn at
-random (stream 4), decide: the candidate of least energy whose mean slowdown is allowed.  What is reported
-about it comes from the other half alone, so that having been chosen cannot flatter it.
+The traffic is cut into units, its sessions or, where those are few, its pages (`traffic.units`).  Half of the units,
+drawn at random (stream 4), decide: the candidate of least energy whose mean slowdown is allowed, up to the upper end
+of its interval.  What is reported about it comes from the other half alone, so that having been chosen cannot flatter
+it; a candidate that breaks the rule there is passed over, and that is said.
 
 Pages weigh the same, whatever unit they are in: energy a page is the sum of joules over the sum of pages, the mean
 slowdown that of all pages.  Intervals are 95 % Student intervals over units, of the linearised ratio.  Left out:
@@ -21,10 +22,12 @@ import pandas as pd
 import netsim
 from experiments.quantities import BASELINE, LIMIT, PAGE_AWAKE
 from experiments.study.compare import page_slowdowns, ratio, reference_energies
-from experiments.study.sweep import Frames, Generated, Recorded
+from experiments.study.sweep import Frames
 from lpsm import randomness
 
-__all__ = ["CANDIDATES", "Rule", "Tuning", "choose", "front", "measure", "split", "tune", "units"]
+__all__ = [
+    "CANDIDATES", "FEW_SESSIONS", "Rule", "Tuning", "choose", "front", "measure", "ranked", "split", "tune",
+]  # fmt: skip
 
 CANDIDATES = (
     "none", "psm", "listen:2", "listen:3", "listen:5", "listen:10", "dynamic:20", "dynamic:50", "dynamic:100",
@@ -74,48 +77,6 @@ class Tuning(NamedTuple):
     chosen_on: pd.DataFrame
     held_out: pd.DataFrame
     recommendation: dict[str, Any]
-
-
-def units(
-    workloads: Sequence[Generated | Recorded],
-    *,
-    visits: int,
-    seed: int,
-    beacon_interval_ns: int,
-    think_s: float | None = None,
-) -> tuple[list[Generated | Recorded], str]:
-    """Return what is split, and what it is called: the sessions, or the pages of few recorded ones.
-
-    A page of its own is visited `visits` times, each time at another phase of the beacons: its think time (or
-    `think_s`) and up to a beacon interval more lie between two visits.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two units.
-    """
-    if visits < 1:
-        raise ValueError(f"visits must be at least 1, got {visits}")
-    if think_s is not None and not 0.0 <= think_s < 1e9:
-        raise ValueError(f"think must lie in [0, 1e9) s, got {think_s}")
-    cut: list[Generated | Recorded] = list(workloads)
-    recorded = [workload for workload in workloads if isinstance(workload, Recorded)]
-    called = "seeds" if len(recorded) < len(workloads) else "sessions"
-    if recorded and len(recorded) < FEW_SESSIONS:
-        called, cut = "pages", []
-        for session in recorded:
-            for page in session.recorded:
-                number = len(cut)
-                rng = randomness.generator(seed, randomness.SPLIT, 1 + number)
-                phases = rng.uniform(0.0, beacon_interval_ns * 1e-9, visits + 1)
-                pause = page.think_s if think_s is None else think_s
-                first = page._replace(issue_s=float(phases[-1]), think_s=pause + float(phases[0]))
-                others = [page._replace(issue_s=None, think_s=pause + float(x)) for x in phases[1:-1]]
-                name = f"{session.name} page {number + 1}"
-                cut.append(Recorded(name=name, seed=seed + number, recorded=(first, *others)))
-    if len(cut) < 2:
-        raise ValueError(f"tune needs at least two sessions or pages, one of them to be held out, got {len(cut)}")
-    return cut, called
 
 
 def split(names: Sequence[str], seed: int) -> tuple[list[str], list[str]]:
@@ -176,17 +137,30 @@ def front(table: pd.DataFrame, slowdown: str) -> pd.Series[bool]:
     return pd.Series(~beaten & ~np.isnan(slow), index=table.index)
 
 
-def choose(table: pd.DataFrame, rule: Rule) -> str:
-    """Return the policy of least energy whose mean slowdown is allowed; never sleeping always is.
+def ranked(table: pd.DataFrame, rule: Rule, *, surely: bool = False) -> list[str]:
+    """Return the policies whose mean slowdown is allowed, those of least energy first; never sleeping always is.
 
-    The first in the table is taken if several need the same.
+    With `surely` the upper end of the interval of the mean must be allowed.  Of several that need the same, the first
+    in the table is first.
     """
-    allowed = table[(table["slowdown_mean"] <= rule.max_slowdown) | (table["policy"] == BASELINE)]
-    return str(allowed["policy"].iloc[int(allowed["energy_j_per_page"].to_numpy().argmin())])
+    slowdown = table["slowdown_mean"]
+    if surely:
+        slowdown = slowdown + table["slowdown_mean_half_width"].fillna(0.0)
+    allowed = table[(slowdown <= rule.max_slowdown) | (table["policy"] == BASELINE)]
+    return [str(policy) for policy in allowed.sort_values("energy_j_per_page", kind="stable")["policy"]]
+
+
+def choose(table: pd.DataFrame, rule: Rule) -> str:
+    """Return the policy of least energy whose mean slowdown is allowed (`ranked`)."""
+    return ranked(table, rule)[0]
 
 
 def tune(frames: Frames, names: Sequence[str], rule: Rule, radio: netsim.Radio, *, seed: int) -> Tuning:
     """Choose on one half of the replications, and measure the choice on the other.
+
+    Of the candidates whose mean slowdown on the first half is surely allowed, those of least energy first, the first
+    whose mean slowdown on the other half is allowed too is taken: what breaks the rule on either half is not
+    recommended.
 
     Parameters
     ----------
@@ -203,7 +177,9 @@ def tune(frames: Frames, names: Sequence[str], rule: Rule, radio: netsim.Radio, 
     """
     ours, theirs = split(names, seed)
     chosen_on, held_out = (measure(frames, half, radio) for half in (ours, theirs))
-    policy = choose(chosen_on, rule)
+    allowed = ranked(held_out, rule)
+    candidates = ranked(chosen_on, rule, surely=True)
+    policy = next(candidate for candidate in candidates if candidate in allowed)
     row: Any = held_out[held_out["policy"] == policy].iloc[0].to_dict()
     slowest, fastest = (row["mean_mw"] + side * row["mean_mw_half_width"] for side in (-1, 1))
     lives = {"battery_h": row["mean_mw"], "battery_h_low": fastest, "battery_h_high": slowest}
@@ -212,8 +188,8 @@ def tune(frames: Frames, names: Sequence[str], rule: Rule, radio: netsim.Radio, 
         **{name: rule.battery_mwh / mw if mw > 0 else float("nan") for name, mw in lives.items()},
         "battery_mwh": rule.battery_mwh,
         "max_slowdown": rule.max_slowdown,
-        "kept_on_held_out": bool(row["slowdown_mean"] <= rule.max_slowdown),
-        "best_on_held_out": choose(held_out, rule),
+        "passed_over": ", ".join(candidates[: candidates.index(policy)]),
+        "best_on_held_out": allowed[0],
         "chosen_on_units": len(ours),
         "held_out_units": len(theirs),
     }

@@ -4,7 +4,6 @@ import runpy
 
 MODULES = (
     "compare",
-    "explore",
     "simulator",
     "traces",
     "population",

@@ -79,7 +79,7 @@ def parts(trace: Path, n_sessions: int = 1000) -> Iterator[dict[str, object]]:
     config = netsim.SimulationConfig()
     spent = 0.0
     for policy in POLICIES:
-        names = study.policy_names(["none", policy] if policy != "none" else ["none"])
+        names = ("none", policy) if policy != "none" else ("none",)
         study.compile_twin(names, config)
         cut = list(study.tasks(iter(users), names, config))
         start = time.process_time()

@@ -15,7 +15,7 @@ from click.testing import Result
 
 Run = Callable[..., Result]
 SMALL = ["--pages", "4", "--seeds", "2", "--policies", "none,psm,lpsm:log", "--jobs", "1"]
-PICTURES = {"energy", "slowdown", "slowdown-by-page", "sleep-times"}
+PICTURES = {"energy", "front", "slowdown", "slowdown-by-page", "sleep-times"}
 TABLES = {
     "pages", "published", "replications", "runs", "slowdown-by-page", "sleep-times-pages", "sleep-times", "summary",
 }  # fmt: skip

@@ -95,7 +95,7 @@ def test_keep_alives_reports_and_messages_come_as_wished(lpsm: Run, tmp_path: Pa
         (("--hours", "0"), "hours must be above 0"),
         (("--message-bytes", "5:3"), "message_bytes must be two sizes"),
         (("--message-bytes", "a:3"), "--message-bytes must be BYTES or LEAST:MOST, got a:3"),
-        (("--keep-alive", "nan"), "keep_alive_s must be above 0"),
+        (("--keep-alive", "0"), "keep_alive_s must be above 0"),
     ],
 )
 def test_wishes_that_cannot_be_met_are_one_line(

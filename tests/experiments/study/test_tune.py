@@ -6,6 +6,7 @@ import csv
 import json
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,8 @@ from experiments.report.tune import recommendation_text
 from experiments.study import sweep
 from experiments.study.compare import compare
 from experiments.study.run import run
-from experiments.study.tune import Rule, choose, front, measure, split, tune, units
+from experiments.study.traffic import units
+from experiments.study.tune import Rule, choose, front, measure, ranked, split, tune
 from tests.real_data import DATA
 from traces import Page
 
@@ -94,17 +96,18 @@ def test_the_front_is_what_no_other_beats() -> None:
 def test_few_recorded_sessions_are_cut_into_pages_visited_at_all_phases() -> None:
     pages = tuple(Page(f"p{i}", 300, 5000, (), 2.0, 1.0 if i else None) for i in range(3))
     session = sweep.Recorded(name="har", seed=0, recorded=pages)
-    cut, called = units([session], visits=50, seed=1, beacon_interval_ns=100_000_000)
+    cut, called, visits = units([session], few=4, visits=50, seed=1, beacon_interval_ns=100_000_000)
+    assert visits == 50
     assert called == "pages"
     assert len({unit.name for unit in cut}) == 3
     for unit, page in zip(cut, pages, strict=True):
-        visits = unit.pages()
-        assert {visit.page for visit in visits} == {page.page}
-        assert len(visits) == 50
-        assert all(2.0 <= visit.think_s <= 2.1 for visit in visits)
-        issued = netsim.simulate(visits).pages["issue_s"].to_numpy() % 0.1
+        browsed = unit.pages()
+        assert {visit.page for visit in browsed} == {page.page}
+        assert len(browsed) == 50
+        assert all(2.0 <= visit.think_s <= 2.1 for visit in browsed)
+        issued = netsim.simulate(browsed).pages["issue_s"].to_numpy() % 0.1
         assert np.histogram(issued, 4, (0, 0.1))[0].min() >= 5
-    cut, _ = units([session], visits=2, seed=1, beacon_interval_ns=100_000_000, think_s=30.0)
+    cut, _, _ = units([session], few=4, visits=2, seed=1, beacon_interval_ns=100_000_000, think_s=30.0)
     assert all(30.0 <= visit.think_s <= 30.1 for unit in cut for visit in unit.pages())
 
 
@@ -113,7 +116,7 @@ def test_the_sentence_says_what_speaks_against_the_choice() -> None:
         "policy": "psm:100", "battery_mwh": 1000.0, "battery_h": 10.0, "battery_h_low": 8.0, "battery_h_high": -3.0,
         "mean_mw": 100.0, "slowdown_mean": 1.2, "slowdown_mean_half_width": math.nan, "slowdown_p95": 2.0,
         "energy_j_per_page": 1.0, "energy_j_per_page_half_width": math.nan, "energy_vs_none_percent": -90.0,
-        "energy_above_limit_percent": 5.0, "held_out_units": 1, "max_slowdown": 1.1, "kept_on_held_out": False,
+        "energy_above_limit_percent": 5.0, "held_out_units": 1, "max_slowdown": 1.1, "passed_over": "bsd:1",
         "best_on_held_out": "none",
     }  # fmt: skip
     text = recommendation_text(found, "pages")
@@ -121,8 +124,51 @@ def test_the_sentence_says_what_speaks_against_the_choice() -> None:
     assert "90 % less than without power saving and 5.0 % above the limit" in text
     assert "on 1 page held out" in text
     assert "no interval" in text
-    assert "above the 1.1 that was asked for" in text
+    assert "Passed over: bsd:1, of less energy where it was chosen" in text
+    assert "more than the 1.1 times that were asked for" in text
     assert "it would have been none" in text
+
+
+def test_what_breaks_the_rule_on_the_held_out_half_is_passed_over_and_never_recommended(frames: sweep.Frames) -> None:
+    passed_over = 0
+    for place, names in enumerate(pairwise(SEEDS)):
+        psm = measure(frames, names[:1], CONFIG.radio).set_index("policy").loc["psm:100", "slowdown_mean"]
+        for limit in (1.01, psm, 3.0):
+            found = tune(frames, names, Rule(max_slowdown=limit), CONFIG.radio, seed=place)
+            assert found.recommendation["slowdown_mean"] <= limit
+            chosen_on, held_out = (half.set_index("policy") for half in (found.chosen_on, found.held_out))
+            assert chosen_on.loc[found.policy, "slowdown_mean"] <= limit
+            for name in filter(None, found.recommendation["passed_over"].split(", ")):
+                assert held_out.loc[name, "slowdown_mean"] > limit
+                assert chosen_on.loc[name, "energy_j_per_page"] <= chosen_on.loc[found.policy, "energy_j_per_page"]
+                passed_over += 1
+    assert passed_over  # otherwise the test has shown nothing
+
+
+def test_a_candidate_is_chosen_only_if_the_whole_interval_of_its_slowdown_is_allowed(frames: sweep.Frames) -> None:
+    table = measure(frames, SEEDS, CONFIG.radio).set_index("policy", drop=False)
+    psm = table.loc["psm:100"]
+    between = Rule(max_slowdown=float(psm["slowdown_mean"] + 0.5 * psm["slowdown_mean_half_width"]))
+    beyond = Rule(max_slowdown=float(psm["slowdown_mean"] + 1.1 * psm["slowdown_mean_half_width"]))
+    assert "psm:100" in ranked(table, between)
+    assert "psm:100" not in ranked(table, between, surely=True)
+    assert "psm:100" in ranked(table, beyond, surely=True)
+
+
+def test_four_recordings_and_more_are_browsed_with_the_pause_that_is_asked_for() -> None:
+    pages = (Page("a", 300, 5000, (), 2.0, 1.0), Page("b", 300, 5000, (), 7.0))
+    sessions = [sweep.Recorded(name=f"har {number}", seed=number, recorded=pages) for number in range(4)]
+    as_recorded = units(sessions, few=4, seed=1, beacon_interval_ns=100_000_000)
+    assert as_recorded == (sessions, "sessions", 1)
+    asked = units(sessions, few=4, seed=1, beacon_interval_ns=100_000_000, think_s=30.0)
+    assert (asked.called, asked.visits) == ("sessions", 1)
+    for unit in asked.workloads:
+        first, second = unit.pages()
+        assert (first.think_s, second.issue_s) == (30.0, None)
+        assert 30.0 <= second.think_s <= 30.1
+        assert 0.0 <= first.issue_s <= 0.1
+    thrice = units(sessions, few=4, seed=1, beacon_interval_ns=100_000_000, visits=3)
+    assert [page.page for page in thrice.workloads[0].pages()] == ["a", "b"] * 3
 
 
 SMALL = ["--pages", "4", "--seeds", "4", "--policies", "none,psm,bsd-phase:0.5,lpsm:log"]
@@ -178,7 +224,7 @@ def test_traffic_of_several_files_is_put_together(lpsm: Run, workload: Path, tmp
         (["--policies", "bds:1"], "did you mean bsd?"),
         (["--seeds", "1"], "seeds must be at least 2, one to choose on and one held out, got 1"),
         (["--radio", "esp23"], "got 'esp23', did you mean esp32?"),
-        (["--member", "x"], "member chooses from traffic, but none is given"),
+        (["--member", "x"], "member chooses from traffic, but no TRAFFIC is given"),
         (["--think", "3"], "the traffic is split by seeds"),
         (["--visits", "0"], "visits must be at least 1, got 0"),
         (["--jobs", "0"], "jobs must be at least 1, got 0"),

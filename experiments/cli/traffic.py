@@ -1,0 +1,108 @@
+"""The options that say which traffic a study is of, shared by the commands that compare policies on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from experiments.cli.options import (
+    MOST_PAGES,
+    MOST_SEEDS,
+    member_option,
+    number_option,
+    seconds_option,
+    skip_damaged_option,
+)
+
+if TYPE_CHECKING:
+    import netsim
+    from experiments.study.traffic import Units
+
+__all__ = ["gathered", "traffic_options"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    number_option("--pages", kind=int, most=MOST_PAGES, default=100, help="Without a trace: pages of each seed."),
+    number_option(
+        "--seeds", kind=int, most=MOST_SEEDS, default=10, help="Without a trace: number of seeds, SEED, SEED+1, ..."
+    ),
+    member_option,
+    skip_damaged_option,
+    number_option(
+        "--visits", kind=int, most=10_000, help="How often a recorded page or session is visited [a page 10 times]."
+    ),
+    seconds_option("--think", help="Pause after every recorded page [as recorded]."),
+)
+
+
+def traffic_options(function: F) -> F:
+    """Add the options of the traffic to a command, which hands them on to `gathered` by name."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def gathered(
+    paths: Sequence[Path],
+    config: netsim.SimulationConfig,
+    *,
+    few: int,
+    option: str,
+    seed: int,
+    pages: int,
+    seeds: int,
+    member: str | None,
+    skip_damaged: bool,
+    visits: int | None,
+    think: float | None,
+) -> tuple[Units, dict[str, Any]]:
+    """Return the traffic that the options ask for, and what the manifest says about it.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        Traces and workloads; without one the Web model is drawn from.
+    config : SimulationConfig
+    few : int
+        Fewer sessions than so many are cut into their pages.
+    option : str
+        How traces are given, for complaints.
+
+    Raises
+    ------
+    ValueError
+        If an option is for the other kind of traffic, or there is none.
+    """
+    from experiments.study import traffic
+    from experiments.study.files import content_digest
+    from experiments.study.progress import progress
+
+    if seed < 0:
+        raise ValueError(f"seed must be at least 0, got {seed}")
+    settings: dict[str, Any]
+    if paths:
+        for name in ("pages", "seeds"):
+            if click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+                raise ValueError(f"--{name} is for traffic that is drawn, and {option} is given")
+        with progress("sessions read", None) as advance:
+            workloads = traffic.recorded(
+                paths, member=member, skip_damaged=skip_damaged, seed=seed, advance=advance,
+                told=lambda text: click.echo(text, err=True),
+            )  # fmt: skip
+        digests = [content_digest(path) for path in paths]
+        settings = {"kind": "trace", "sha256": digests, "member": member, "sessions": len(workloads)}
+    else:
+        if member is not None:
+            raise ValueError(f"member chooses from traffic, but no {option} is given")
+        workloads = traffic.generated(pages, seed, seeds)
+        settings = {"kind": "generated", "pages": pages, "seeds": seeds}
+    interval_ns = config.beacon_interval_ns
+    cut = traffic.units(workloads, few=few, seed=seed, beacon_interval_ns=interval_ns, visits=visits, think_s=think)
+    settings |= {"units": cut.called, "seed": seed}
+    if cut.called == "pages" or cut.visits > 1 or think is not None:
+        settings |= {"visits": cut.visits, "think_s": think}
+    return cut, settings

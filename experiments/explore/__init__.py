@@ -1,1 +1,0 @@
-"""A page on this machine in which the parameters of a comparison are moved by hand."""

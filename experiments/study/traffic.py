@@ -1,0 +1,213 @@
+"""The traffic of a study: seeds of the Web model, or what somebody browsed, read and cut the same for every command.
+
+Recorded traffic is read session by session, from traces of any format and from workloads.  Where sessions are few, it
+is their pages that are compared, each visited several times at random phases of the beacons: a single visit at a
+single phase would be luck.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import traces
+from experiments.study.sweep import Generated, Recorded
+from lpsm import randomness
+
+__all__ = ["VISITS", "Browsing", "Units", "browsed", "generated", "recorded", "units"]
+
+VISITS = 10  # of a page that is compared by itself
+
+
+class Browsing(NamedTuple):
+    """A session as it was recorded: its name, whose it is, and its pages."""
+
+    name: str
+    user: str
+    pages: tuple[traces.Page, ...]
+
+
+class Units(NamedTuple):
+    """What is compared with itself under every policy, and what such a unit is called: seeds, sessions or pages.
+
+    `visits` is how often each of them is browsed.
+    """
+
+    workloads: list[Generated | Recorded]
+    called: str
+    visits: int = 1
+
+
+def browsed(
+    path: Path,
+    *,
+    member: str | None = None,
+    skip_damaged: bool = False,
+    rule: traces.GroupingRule | None = None,
+    report: traces.Report | None = None,
+) -> Iterator[Browsing]:
+    """Yield the sessions of a trace, or the one of a workload, that have pages.
+
+    Parameters
+    ----------
+    path : Path
+        Of any format.
+    member, skip_damaged, report
+        As for `traces.sessions`.
+    rule : GroupingRule, optional
+        How requests become pages.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be read, or sessions are chosen from a workload.
+    """
+    report = report if report is not None else traces.Report()
+    if traces.detect(path) == "workload":
+        if member is not None:
+            raise ValueError(f"member chooses sessions of a trace, {path} is a workload")
+        yield Browsing("workload", "workload", tuple(traces.read_workload(path)))
+        return
+    for session in traces.sessions(path, member=member, skip_damaged=skip_damaged, report=report):
+        pages = traces.pages(session.requests, rule=rule, report=report)
+        if pages:
+            yield Browsing(session.name, session.user, tuple(pages))
+
+
+def generated(pages: int, seed: int, seeds: int) -> list[Generated | Recorded]:
+    """Return the seeds SEED, SEED+1, ... of the Web model, each with so many pages.
+
+    Raises
+    ------
+    ValueError
+        If a number is too small.
+    """
+    if seeds < 1:
+        raise ValueError(f"seeds must be at least 1, got {seeds}")
+    return [Generated(n_pages=pages, seed=number) for number in range(seed, seed + seeds)]
+
+
+def recorded(
+    paths: Sequence[Path],
+    *,
+    member: str | None = None,
+    skip_damaged: bool = False,
+    seed: int = 0,
+    advance: Callable[[], None] = lambda: None,
+    told: Callable[[str], None] = lambda _: None,
+) -> list[Generated | Recorded]:
+    """Read the sessions of one or several traces or workloads.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+    member, skip_damaged
+        As for `browsed`.
+    seed : int
+        Of what was not recorded; each session has the next.
+    advance, told : callable
+        Called after each session, and with what was read of each trace.
+
+    Raises
+    ------
+    ValueError
+        If there is no page.
+    """
+    found: list[Generated | Recorded] = []
+    names: set[str] = set()
+    for path in paths:
+        report = traces.Report()
+        for session in browsed(path, member=member, skip_damaged=skip_damaged, report=report):
+            number = seed + len(found)
+            name = path.stem if session.name == "workload" and len(paths) > 1 else session.name
+            name = f"{name} ({number})" if name in names else name
+            names.add(name)
+            found.append(Recorded(name=name, seed=number, recorded=session.pages))
+            advance()
+        if report.format:  # a workload is read without one
+            told(str(report))
+    if not found:
+        where = ", ".join(str(path) for path in paths)
+        raise ValueError(f"{where}: there is no page in it" + (f" under {member}" if member else ""))
+    return found
+
+
+def units(
+    workloads: Sequence[Generated | Recorded],
+    *,
+    few: int,
+    seed: int,
+    beacon_interval_ns: int,
+    visits: int | None = None,
+    think_s: float | None = None,
+) -> Units:
+    """Return what is compared: the sessions, or the pages of fewer than `few` recorded ones.
+
+    A page is visited `VISITS` times and a session once, unless `visits` says otherwise; between two visits lie the
+    think time and up to a beacon interval more, so that each is at another phase of the beacons.
+
+    Parameters
+    ----------
+    workloads : sequence
+    few : int
+        Fewer recorded sessions than so many are cut into their pages.
+    seed : int
+        Of the phases.
+    beacon_interval_ns : int
+    visits : int, optional
+    think_s : float, optional
+        The pause after every page, in place of the recorded one.
+
+    Raises
+    ------
+    ValueError
+        If a number breaks its rule, or is given for traffic that is drawn.
+    """
+    if visits is not None and visits < 1:
+        raise ValueError(f"visits must be at least 1, got {visits}")
+    if think_s is not None and not 0.0 <= think_s < 1e9:
+        raise ValueError(f"think must lie in [0, 1e9) s, got {think_s}")
+    sessions = [workload for workload in workloads if isinstance(workload, Recorded)]
+    if len(sessions) < len(workloads):
+        for name, value in (("visits", visits), ("think", think_s)):
+            if value is not None:
+                raise ValueError(f"{name} is for recorded traffic, but the traffic is split by seeds")
+        return Units(list(workloads), "seeds")
+    by_page = len(sessions) < few
+    count = visits if visits is not None else VISITS if by_page else 1
+    browsings = [
+        (f"{session.name} page {number}" if by_page else session.name, pages)
+        for number, (session, pages) in enumerate(
+            ((session, part) for session in sessions for part in _parts(session, by_page)), start=1
+        )
+    ]
+    if not by_page and count == 1 and think_s is None:
+        return Units(list(sessions), "sessions")
+    made: list[Generated | Recorded] = []
+    for number, (name, pages) in enumerate(browsings):
+        own = seed + number if by_page else sessions[number].seed
+        browsing = _visited(pages, count, think_s, seed, number, beacon_interval_ns)
+        made.append(Recorded(name=name, seed=own, recorded=browsing))
+    return Units(made, "pages" if by_page else "sessions", count)
+
+
+def _parts(session: Recorded, by_page: bool) -> list[tuple[traces.Page, ...]]:
+    return [(page,) for page in session.recorded] if by_page else [session.recorded]
+
+
+def _visited(
+    pages: tuple[traces.Page, ...], visits: int, think_s: float | None, seed: int, number: int, interval_ns: int
+) -> tuple[traces.Page, ...]:
+    """Return these pages browsed so many times, each time from another phase of the beacons."""
+    rng = randomness.generator(seed, randomness.SPLIT, 1 + number)
+    phases = rng.uniform(0.0, interval_ns * 1e-9, visits + 1)
+    if think_s is not None:
+        pages = tuple(page._replace(issue_s=None, think_s=think_s) for page in pages)
+    made: list[traces.Page] = []
+    for visit in range(visits):
+        *others, last = pages
+        again = [page._replace(issue_s=None) for page in others] if visit else others
+        made += [*again, last._replace(issue_s=None if visit else last.issue_s, think_s=last.think_s + phases[visit])]
+    made[0] = made[0]._replace(issue_s=float(phases[-1]))
+    return tuple(page._replace(think_s=float(page.think_s)) for page in made)
