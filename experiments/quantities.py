@@ -3,8 +3,8 @@
 Rows of runs, tables in the terminal and in the HTML report, the legends of figures, CSV and JSON all iterate over
 these declarations, so that a new quantity is one entry here.  The reference policies have their names here too.
 
-A quantity of `RUN` says how it is taken from the record of a run.  Those of `COMPARISON`, `POPULATION`, `ACTIVITY`
-and `TUNING` are the columns that the tables of these commands show, in that order; the CSV files hold more.
+A quantity of `RUN` says how it is taken from the record of a run.  Those of `COMPARISON`, `POPULATION`, `ACTIVITY`,
+`TUNING` and `CELL` are the columns that the tables of these commands show, in that order; the CSV files hold more.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 import pandas as pd
 
 __all__ = [
-    "ACTIVITY", "BASELINE", "COMPARISON", "ENERGIES", "ENERGY_PARTS", "LIMIT", "PAGE_AWAKE", "PER_PAGE", "POPULATION",
-    "PSM", "REFERENCES", "RUN", "TUNING", "Quantity", "energy_parts", "run_row", "shown",
+    "ACTIVITY", "BASELINE", "CELL", "COMPARISON", "ENERGIES", "ENERGY_PARTS", "LIMIT", "PAGE_AWAKE", "PER_PAGE",
+    "POPULATION", "PSM", "REFERENCES", "RUN", "TUNING", "Quantity", "energy_parts", "run_row", "shown",
 ]  # fmt: skip
 
 BASELINE = "none"  # no power saving: what slowdowns and the two reference energies are measured against
@@ -182,6 +182,17 @@ TUNING: tuple[Quantity, ...] = (
     *_ABOVE,
     Quantity("slowdown_mean", "slowdown", 3, interval=True, words="mean slowdown"),
     Quantity("slowdown_p95", "p95"),
+)
+
+CELL: tuple[Quantity, ...] = (
+    _POLICY,
+    Quantity("clients", "clients", 0),
+    Quantity("mean_mw", "mW", 2, "mW", interval=True, words="mean power of a client"),
+    Quantity("energy_j_per_page", "J/page", 3, "J", interval=True, words="energy a page"),
+    Quantity("awake_percent", "awake", 2, "%", interval=True, words="time awake"),
+    Quantity("latency_s", "latency", 3, "s", interval=True, words="mean latency of a page"),
+    Quantity("slowdown_mean", "slowdown", interval=True, words="latency over that without power saving"),
+    Quantity("group_frames_lost_per_h", "lost/h", 1, interval=True, optional=True, words="group frames lost an hour"),
 )
 
 

@@ -26,7 +26,9 @@ def workload_of(
         With the median of the recorded round trips, if `report` has it.
     """
     of_client = list(requests)
-    pushed = sorted((item for item in of_client if item.kind == MESSAGE), key=lambda item: item.start_us)
+    pushed = sorted(
+        (item for item in of_client if item.kind == MESSAGE and item.reply_bytes), key=lambda item: item.start_us
+    )
     origin_us = min((item.start_us for item in of_client), default=0) if pushed else None
     found = [page for _, page in iter_pages(of_client, rule=rule, report=report, origin_us=origin_us)]
     messages = [Message((item.start_us - (origin_us or 0)) / 1e6, item.reply_bytes) for item in pushed]

@@ -9,6 +9,7 @@ a shorter file.
 
 from __future__ import annotations
 
+import codecs
 import errno
 import io
 import lzma
@@ -21,7 +22,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, BinaryIO, Protocol
+from typing import IO, Any, BinaryIO, Protocol
 
 from traces.errors import TraceError
 
@@ -92,11 +93,18 @@ def decompressed(
         kind, maker = "xz", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY_BYTES)
     else:
         with io.BufferedReader(source, _PIECE_BYTES) as stream:
-            yield stream
+            yield _in_utf8(stream, path)
         return
     unpacked = _Unpacked(source, maker, kind, os.fspath(path), max_unpacked_bytes, on_damage)
     with io.BufferedReader(unpacked, _PIECE_BYTES) as stream:
-        yield stream
+        yield _in_utf8(stream, path)
+
+
+def _in_utf8(stream: io.BufferedReader[Any], path: str | os.PathLike[str]) -> BinaryIO:
+    """Return the stream, or its text in UTF-8 if it begins as UTF-16 does."""
+    if stream.peek(2)[:2] not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return stream
+    return io.BufferedReader(_Recoded(stream, os.fspath(path)), _PIECE_BYTES)
 
 
 def read_line(stream: BinaryIO, longest: int, path: str | os.PathLike[str], number: int) -> bytes:
@@ -248,6 +256,34 @@ class _Joined(io.RawIOBase):
             piece += self._rest.read(len(view) - len(piece))
         view[: len(piece)] = piece
         return len(piece)
+
+
+class _Recoded(io.RawIOBase):
+    """A text in UTF-16 as bytes in UTF-8."""
+
+    def __init__(self, source: io.BufferedReader[Any], path: str) -> None:
+        self._source = source
+        self._path = path
+        self._decoder = codecs.getincrementaldecoder("utf-16")()
+        self._waiting = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        while not self._waiting:
+            piece = self._source.read1(_PIECE_BYTES)
+            try:
+                self._waiting = self._decoder.decode(piece, final=not piece).encode("utf-8", "replace")
+            except UnicodeDecodeError as error:
+                raise TraceError(self._path, "", "a text that begins as UTF-16 must be UTF-16", error.reason) from None
+            if not piece:
+                break
+        taken = self._waiting[: len(view)]
+        self._waiting = self._waiting[len(taken) :]
+        view[: len(taken)] = taken
+        return len(taken)
 
 
 class _Unpacked(io.RawIOBase):

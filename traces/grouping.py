@@ -193,7 +193,8 @@ def in_order(
         latest_start = begun[client] = max(request.start_us, begun.get(client, request.start_us))
         if behind > window_us and request.start_us < latest_start:
             rule = f"a request must not end more than {reorder_s:g} s before an earlier one of its client in the trace"
-            raise TraceError(f"client {client}", f"request {number + 1}", rule, f"{behind / 1e6:.6f} s")
+            where = f"client {client}, request {number + 1}"
+            raise TraceError(report.path or "requests", where, rule, f"{behind / 1e6:.6f} s")
         if behind <= 0:
             ended[client] = end
         heapq.heappush(waiting, (request.start_us, number, request))

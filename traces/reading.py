@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from itertools import chain
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -157,6 +157,7 @@ def sessions(
 def _format(path: str | PathLike[str], member: str | None, client: str | None, report: Report) -> Format:
     """Return the format of a file, once it is known that the selection applies to it."""
     report.format = found = detect(path)
+    report.path = fspath(path)
     entry = registry()[found]
     if member is not None and entry.sessions is None:
         raise TraceError(path, "", "--member is for folders and archives of sessions", found)

@@ -174,8 +174,8 @@ class Report:
 
     Attributes
     ----------
-    format : str
-        The format that was found.
+    format, path : str
+        The format that was found, and the file.
     counts : dict of str to int
         Number of occurrences by name, in the order in which they first occurred.
     payload : Payload or None
@@ -189,6 +189,7 @@ class Report:
     """
 
     format: str = ""
+    path: str = ""
     counts: dict[str, int] = field(default_factory=dict)
     payload: Payload | None = None
     flows: dict[str, FlowGroup] = field(default_factory=dict)

@@ -4,8 +4,10 @@ One reply a line, `time` in seconds and `bytes`, separated by a comma, a
 semicolon or a tab.  A first line may name the columns, in any order: ``time``
 (or ``time_s``) and ``bytes`` are needed, ``end`` (``end_s``), ``request_bytes``,
 ``client``, ``server`` and ``url`` may follow; without names the first two columns
-are taken.  Lines are in the order of time, for each client.  Empty lines and
-lines that begin with ``#`` are passed over.
+are taken.  A time may also be written as in ISO 8601, and a number with a decimal
+comma where columns are not separated by commas.  A row of 0 request bytes is a
+message that nobody asked for.  Lines are in the order of time, for each client.
+Empty lines and lines that begin with ``#`` are passed over.
 """
 
 from __future__ import annotations
@@ -14,14 +16,14 @@ import csv
 import io
 import re
 from collections.abc import Iterator
-from math import isfinite
+from datetime import UTC, datetime
 from os import PathLike
 from typing import BinaryIO
 
 from traces.errors import TraceError
 from traces.files import read_line
 from traces.formats import Format
-from traces.records import UNKNOWN_REQUEST_BYTES, Batch, Report, Request, batch_of
+from traces.records import BY_SUFFIX, MESSAGE, UNKNOWN_REQUEST_BYTES, Batch, Report, Request, batch_of
 
 __all__ = ["FORMATS", "batches"]
 
@@ -30,6 +32,7 @@ _ROWS_A_BATCH = 1 << 13
 _MAX_BYTES = 1 << 40
 _MAX_S = 1e11
 _NAMES = {"time_s": "time", "start": "time", "start_s": "time", "end_s": "end", "size": "bytes", "reply_bytes": "bytes"}
+_WIRESHARK = {"no.", "time", "source", "destination", "protocol", "length"}
 _KNOWN = ("time", "end", "bytes", "request_bytes", "client", "server", "url")
 
 
@@ -65,8 +68,11 @@ def batches(
         report.count("records")
         try:
             cells = _cells(text, delimiter, path, where)
-            if len(cells) < width:
-                raise TraceError(path, where, f"a row must have {width} cells, as the first line has", text)
+            if len(cells) != width:
+                rule = f"a row must have {width} {'cell' if width == 1 else 'cells'}, as the first line has"
+                if delimiter == "," and len(cells) > width:
+                    rule += " (columns with decimal commas must be separated by semicolons or tabs)"
+                raise TraceError(path, where, rule, text)
             request = _request(cells, columns, path, where)
             if request.start_us < newest.get(request.client, request.start_us):
                 rule = "times must not run backwards"
@@ -91,8 +97,11 @@ def batches(
 
 def _named(names: list[str], path: str | PathLike[str], where: str) -> dict[str, int] | None:
     """Return the place of each column by its name; None if the first line is a row already."""
+    if set(names) >= _WIRESHARK:
+        rule = "a table must hold replies, not packets: save the capture itself in Wireshark and give that"
+        raise TraceError(path, where, rule, "Wireshark's list of packets")
     try:
-        float(names[0])
+        _seconds(names[0])
     except ValueError:
         places = {_NAMES.get(name, name): place for place, name in reversed(list(enumerate(names)))}
     else:
@@ -122,18 +131,34 @@ def _request(cells: list[str], columns: dict[str, int], path: str | PathLike[str
     size = _bytes(values["bytes"], "bytes", path, where)
     asked = values.get("request_bytes")
     request_bytes = _bytes(asked, "request_bytes", path, where) if asked else UNKNOWN_REQUEST_BYTES
+    kind = MESSAGE if request_bytes == 0 else BY_SUFFIX
     client, server = values.get("client") or "client", values.get("server", "")
-    return Request(client, server, start_us, end_us, request_bytes, size, values.get("url", ""))
+    return Request(client, server, start_us, end_us, request_bytes, size, values.get("url", ""), kind)
 
 
 def _microseconds(text: str, name: str, path: str | PathLike[str], where: str) -> int:
     try:
-        value = float(text)
-    except ValueError:
+        value = _seconds(text)
+    except (ValueError, OverflowError):
         value = float("nan")
-    if not isfinite(value) or not 0 <= value <= _MAX_S:
-        raise TraceError(path, where, f"{name} must be a number of seconds in [0, 1e11]", text)
+    if not 0 <= value <= _MAX_S:
+        rule = f"{name} must be a number of seconds in [0, 1e11] or a date and time as in ISO 8601 since 1970"
+        raise TraceError(path, where, rule, text)
     return round(value * 1e6)
+
+
+def _seconds(text: str) -> float:
+    """Read a number of seconds, or a date and time as the seconds since 1970.
+
+    Raises
+    ------
+    ValueError, OverflowError
+        If it is neither.
+    """
+    if text[4:5] == "-":
+        moment = datetime.fromisoformat(text.upper())
+        return (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
+    return float(text.replace(",", "."))
 
 
 def _bytes(text: str, name: str, path: str | PathLike[str], where: str) -> int:
@@ -142,7 +167,7 @@ def _bytes(text: str, name: str, path: str | PathLike[str], where: str) -> int:
     return int(text)
 
 
-_ROW = rb'[ \t]*"?-?[0-9.]+(e[+-]?\d+)?"?[ \t]*[,;\t]'
+_ROW = rb'[ \t]*"?(-?[0-9.]+(,\d+)?(e[+-]?\d+)?|\d{4}-\d\d-\d\d[^,;\t"]*)"?[ \t]*[,;\t]'
 _FIRST_NAMES = rb'([^\n]*[,;\t])?[ \t]*"?(time|start)(_s)?"?[ \t\r]*([,;\t\n]|$)'
 _TABLE = re.compile(rb"(%s|%s)" % (_ROW, _FIRST_NAMES), re.IGNORECASE)
 

@@ -61,7 +61,7 @@ def read_workload(path: str | PathLike[str]) -> Workload:
     round_trip_s: float | None = None
     latest: dict[str, float] = {}
     with open_trace(path) as stream:
-        for where, fields in _records(stream, path):
+        for where, fields in _checked(_records(stream, path), path):
             record = _record(fields, path, where)
             if isinstance(record, float):
                 if round_trip_s is not None:
@@ -76,6 +76,26 @@ def read_workload(path: str | PathLike[str]) -> Workload:
     if not pages and not messages:
         raise TraceError(path, "", _NOTHING, "none")
     return Workload.of(pages, messages, round_trip_s)
+
+
+def _checked(records: Iterator[tuple[str, object]], path: str | PathLike[str]) -> Iterator[tuple[str, object]]:
+    """Yield the records; if the very first is none, say whether the file is a trace."""
+    from traces.detect import detect  # which asks every format
+
+    try:
+        first = next(records, None)
+    except TraceError:
+        try:
+            found = detect(path)
+        except TraceError:
+            found = "workload"
+        if found != "workload":
+            rule = "a workload of pages is needed here; run lpsm pages first, which makes one of a trace"
+            raise TraceError(path, "", rule, f"a trace, {found}") from None
+        raise
+    if first is not None:
+        yield first
+        yield from records
 
 
 def write_workload(

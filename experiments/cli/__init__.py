@@ -24,8 +24,10 @@ __all__ = ["COMMANDS", "main"]
 # name -> (module, attribute, one line of help); a new command is one more line, added once its module exists
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "bounds": ("experiments.cli.bounds", "bounds", "Regret bounds of the experts' learners against measured regret."),
+    "cell": ("experiments.cli.cell", "cell", "Policies as the clients behind one access point become more."),
     "compare": ("experiments.cli.compare", "compare", "Energy and slowdown of power-saving policies, with pictures."),
     "doctor": ("experiments.cli.doctor", "doctor", "What the program runs on: versions, processors, caches, data."),
+    "explore": ("experiments.cli.explore", "explore", "A local page: move a slider, see what every policy costs."),
     "formats": ("experiments.cli.listings", "formats", "The formats of traces that are read."),
     "generate": ("experiments.cli.generate", "generate", "A workload drawn from the measured Web model."),
     "label": ("experiments.cli.label", "label", "A selective sampler over a stream: how good, how many labels."),

@@ -51,7 +51,7 @@ _OPTIONS = {
     ),
     "max-connections": _number(10_000, "", "max_connections", "Connections in parallel, at most [4]."),
     "server-delay": _Option(
-        str, "", "", "Time a server takes to answer: SECONDS, exponential:MEAN or lognormal:MEAN:SIGMA [0]."
+        str, "", "", "Time a server takes to answer: SECONDS, exponential:MEAN or lognormal:MEAN[:SIGMA] [0]."
     ),
     "beacon-ms": _number(1e6, "", "", "Time between beacons, ms; that of real access points is 102.4 [100]."),
     "radio": _Option(Names(radio_names), "", "", "Radio, one of `lpsm radios`, or a TOML file [thesis]."),

@@ -97,7 +97,7 @@ def energy_bars(rows: pd.DataFrame, references: Mapping[str, float]) -> dict[str
             "ids": policies,
             "marker": {
                 "color": colour, "line": {"color": INK, "width": 0.7},
-                "pattern": {"shape": hatch[:1], "fgcolor": INK, "size": 5},
+                "pattern": {"shape": hatch[:1], "fillmode": "overlay", "fgcolor": INK, "size": 5},
             },
             "hovertemplate": "%{y}, " + part.called + ": %{x:.4g} J a page<extra></extra>",
         }
@@ -152,9 +152,10 @@ def front(
     ]  # fmt: skip
     for place, (policy, look) in enumerate(looks(saving["policy"].tolist()).items()):
         taken = policy == recommended
+        named = taken or place in best or len(energy) <= 12
         data.append(
             {
-                "type": "scatter", "mode": "markers+text" if place in best or len(energy) <= 12 else "markers",
+                "type": "scatter", "mode": "markers+text" if named else "markers", "showlegend": not named,
                 "name": label(policy) + (", recommended" if taken else ""), "meta": {"choice": policy},
                 "x": numbers([energy[place]]), "y": numbers([slow[place]]), "text": [label(policy)],
                 "textposition": ("top right", "middle right", "bottom right")[place % 3],

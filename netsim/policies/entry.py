@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import nan
+from math import inf, nan
 
 from netsim.policies.protocol import Policy
 from netsim.radio import Radio
 
-__all__ = ["NS_PER_MS", "Entry", "Setting", "exact_ms", "number", "whole_number"]
+__all__ = ["NS_PER_MS", "Entry", "Setting", "exact_ms", "number", "slowdown_and_push", "whole_number"]
 
 NS_PER_MS = 1_000_000
 
@@ -99,3 +99,27 @@ def exact_ms(what: str, value_ms: str | float | Fraction) -> Fraction:
         return Fraction(str(value_ms)) * NS_PER_MS
     except (ValueError, ZeroDivisionError):
         raise ValueError(f"the {what} must be a number of milliseconds, got {value_ms!r}") from None
+
+
+def slowdown_and_push(parameter: str, written: str) -> tuple[float | None, float | None]:
+    """Read a slowdown and a delay of messages, SLOWDOWN[:PUSH_MS]; None for what is not given, seconds.
+
+    Raises
+    ------
+    ValueError
+        If there is more than that, the slowdown is no number above 1, or the delay none above 0.
+    """
+    target, colon, push = parameter.partition(":")
+    write = f"; write {written}"
+    if ":" in push:
+        raise ValueError(f"a target and a push delay are all it takes, got {parameter!r}{write}")
+    slowdown = push_delay_s = None
+    if target:
+        slowdown = number(target)
+        if not 1.0 < slowdown < inf:
+            raise ValueError(f"the target must be a number above 1, got {target!r}{write}")
+    if colon:
+        push_delay_s = float(Fraction(push) / 1000) if 0.0 < number(push) < inf else 0.0
+        if not push_delay_s:
+            raise ValueError(f"the push delay must be a number of milliseconds above 0, got {push!r}{write}")
+    return slowdown, push_delay_s

@@ -22,7 +22,6 @@ The learner is Monteleoni 2006, section 2.2.3; the rest is ours.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
@@ -34,7 +33,7 @@ from numpy.typing import NDArray
 from lpsm import randomness
 from netsim.policies.bsd import number_text
 from netsim.policies.compiled import CompiledForm, joined, put_back
-from netsim.policies.entry import NS_PER_MS, Entry, Setting, number
+from netsim.policies.entry import NS_PER_MS, Entry, Setting, slowdown_and_push
 from netsim.policies.lpsm2_config import Lpsm2Config
 from netsim.policies.lpsm2_record import Round
 from netsim.policies.protocol import Frame, Plan, View
@@ -306,21 +305,9 @@ def _name(config: Lpsm2Config, host_aware: bool) -> str:
 
 def _read(parameter: str, setting: Setting, *, host_aware: bool) -> Lpsm2:
     """Make the policy from TARGET[:PUSH_MS]."""
-    kind = "lpsm2" if host_aware else "lpsm2-link"
-    write = f"; write {kind}[:TARGET[:PUSH_MS]]"
-    target, colon, push = parameter.partition(":")
-    if ":" in push:
-        raise ValueError(f"a target and a push delay are all it takes, got {parameter!r}{write}")
-    max_slowdown = Lpsm2Config().max_slowdown
-    max_push_delay_s = None
-    if target:
-        max_slowdown = number(target)
-        if not 1.0 < max_slowdown < math.inf:
-            raise ValueError(f"the target must be a number above 1, got {target!r}{write}")
-    if colon:
-        max_push_delay_s = float(Fraction(push) / 1000) if 0.0 < number(push) < math.inf else 0.0
-        if not max_push_delay_s:
-            raise ValueError(f"the push delay must be a number of milliseconds above 0, got {push!r}{write}")
+    written = f"{'lpsm2' if host_aware else 'lpsm2-link'}[:TARGET[:PUSH_MS]]"
+    slowdown, max_push_delay_s = slowdown_and_push(parameter, written)
+    max_slowdown = Lpsm2Config().max_slowdown if slowdown is None else slowdown
     config = Lpsm2Config(max_slowdown=max_slowdown, max_push_delay_s=max_push_delay_s)
     interval_ns = setting.beacon_interval_ns
     return Lpsm2(config, host_aware=host_aware, radio=setting.radio, beacon_interval_ns=interval_ns)

@@ -4,6 +4,7 @@ import runpy
 
 MODULES = (
     "compare",
+    "explore",
     "simulator",
     "traces",
     "population",

@@ -36,7 +36,10 @@ class Browser:
         self._session = self._call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})["sessionId"]
 
     def open(self, path):
-        self._send("POST", "/url", {"url": path.resolve().as_uri()})
+        self.visit(path.resolve().as_uri())
+
+    def visit(self, address):
+        self._send("POST", "/url", {"url": address})
 
     def run(self, script, *arguments):
         """Run the body of a function in the page and return what it returns."""

@@ -19,6 +19,7 @@ POLICIES = ["none", "psm:100", "psm:300", "psm:900", "bsd:1", "bsd:0.3", "bsd:0.
 POLICIES += ["listen:2", "dynamic:100", "dynamic:20", "uapsd:100", "twt:500:10", "twt:137:5"]
 POLICIES += ["bsd-phase:1", "bsd-phase:0.1", "bsd-host:1", "bsd-host:0.2", "hold:50", "hold:0"]
 POLICIES += ["lpsm2:1.02", "lpsm2", "lpsm2:1.2", "lpsm2-link:1.02", "lpsm2-link", "lpsm2-link:1.2"]
+POLICIES += ["lpsm3:1.02", "lpsm3", "lpsm3-link", "lpsm3:1.5:50"]
 
 
 @pytest.fixture(scope="module", autouse=True)

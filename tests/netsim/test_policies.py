@@ -48,6 +48,11 @@ from traces.records import Page
         ("bsd-host:0.12345678", "bsd-host:0.12345678"),
         ("lpsm2-link", "lpsm2-link:1.05"),
         ("lpsm2-link:1.08", "lpsm2-link:1.08"),
+        ("lpsm3", "lpsm3:1.05:400"),
+        ("lpsm3:1.1", "lpsm3:1.1:400"),
+        ("lpsm3::250", "lpsm3:1.05:250"),
+        ("lpsm3-link", "lpsm3-link:1.05:400"),
+        ("lpsm3-link:1.08:0.5", "lpsm3-link:1.08:0.5"),
     ],
 )
 def test_a_policy_has_one_canonical_name(spec, name):
@@ -92,7 +97,9 @@ def test_a_policy_has_one_canonical_name(spec, name):
         ("lpsm2-link:1.05:0", "number of milliseconds above 0, got '0'; write lpsm2-link"),
         ("lpsm2:1.05:100:3", "'lpsm2:1.05:100:3': a target and a push delay are all it takes, got '1.05:100:3'"),
         ("LPSM2", "did you mean lpsm2[?]"),
-        ("lpsm3:1.05", "did you mean lpsm2[?]"),
+        ("lpsm4:1.05", "did you mean lpsm"),
+        ("lpsm3:0.9", "^policy 'lpsm3:0.9': the target must be a number above 1, got '0.9'; write lpsm3"),
+        ("lpsm3-link:1.05:x", "the push delay must be a number of milliseconds above 0, got 'x'; write lpsm3-link"),
         ("lpsm2link", "did you mean lpsm2-link[?]"),
         ("psm:", "nothing follows the colon"),
         ("bsd:0", "p of bsd must be above 0"),

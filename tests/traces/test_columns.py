@@ -20,7 +20,7 @@ def some_pages(draw):
     objects = tuple(draw(st.lists(st.tuples(size, size), max_size=4)))
     waits = draw(st.lists(seconds | st.just(math.nan), min_size=1 + len(objects), max_size=1 + len(objects)))
     return Page(
-        page=draw(st.text(min_size=1)),
+        page=draw(st.text("aé", min_size=1)),
         request_bytes=draw(size),
         reply_bytes=draw(size | st.just(0)),
         objects=objects,

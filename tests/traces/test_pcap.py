@@ -135,7 +135,7 @@ def test_a_packet_that_only_the_capture_lost_counts_with_its_bytes(tmp_path):
 
 
 def test_a_capture_without_payload_is_an_error_that_says_what_it_held(tmp_path):
-    with pytest.raises(TraceError, match=r"must hold an exchange over TCP or UDP, got .*1 connections"):
+    with pytest.raises(TraceError, match=r"must hold an exchange over TCP or UDP, got 1 connection"):
         read(tmp_path, capture(OPENING))
 
 

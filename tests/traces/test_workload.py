@@ -23,7 +23,7 @@ def some_pages(draw):
     objects = tuple(draw(st.lists(st.tuples(sizes, replies), max_size=4)))
     waits = st.lists(seconds | st.just(math.nan), min_size=1 + len(objects), max_size=1 + len(objects))
     return Page(
-        page=draw(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)),
+        page=draw(st.text('a é"\n\u2028\U0001f600', min_size=1, max_size=8)),
         request_bytes=draw(sizes),
         reply_bytes=draw(replies),
         objects=objects,
@@ -179,3 +179,17 @@ def test_a_workload_may_be_messages_alone(tmp_path):
     assert traces.write_workload(tmp_path / "w", [Message(1.5, 300)]) == 0
     found = traces.read_workload(tmp_path / "w")
     assert (len(found), found.messages) == (0, (Message(1.5, 300),))
+
+
+def test_a_trace_in_place_of_a_workload_is_told_what_to_do(tmp_path):
+    (tmp_path / "mine.csv").write_text("time,bytes\n1,100\n")
+    with pytest.raises(TraceError, match="run lpsm pages first, which makes one of a trace, got a trace, csv"):
+        traces.read_workload(tmp_path / "mine.csv")
+
+
+def test_json_that_is_no_workload_is_of_no_known_format(tmp_path):
+    (tmp_path / "t").write_text('{"a": 1}')
+    with pytest.raises(TraceError, match="known format"):
+        traces.detect(tmp_path / "t")
+    with pytest.raises(TraceError, match="a page must have page, got only a"):
+        traces.read_workload(tmp_path / "t")

@@ -54,8 +54,8 @@ def test_a_family_keeps_its_colour_and_marker_whoever_else_is_in_the_picture() -
 
 
 def test_every_kind_of_policy_has_a_look_and_the_host_aware_ones_are_those_of_the_simulator() -> None:
-    for kind in policies.spec.KINDS:
-        policy = policies.make({"twt": "twt:500"}.get(kind, kind))
+    for kind, entry in policies.registry().items():
+        policy = policies.make(entry.example)
         assert style.is_policy(policy.spec), kind
         assert (kind in style.HOST_AWARE) == policy.host_aware, kind
         assert label(policy.spec).endswith(style.DAGGER) == policy.host_aware, kind

@@ -1,0 +1,112 @@
+"""`lpsm cell`: what policies cost and delay as the number of clients behind one access point grows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from experiments.cli.model import configuration, described, model_options
+from experiments.cli.reporting import check_report, command_line, deliver, report_option
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from experiments.study.store import Store
+
+__all__ = ["cell"]
+
+POLICIES = "none,psm,dynamic,uapsd,twt:200:10,bsd:1,lpsm2"
+AIR = "11g:54"
+
+
+@click.command()
+@click.option("--clients", default="1,2,5,10,20", show_default=True, help="Numbers of clients, separated by commas.")
+@click.option("--policies", default=POLICIES, show_default=True, help="What is compared, separated by commas.")
+@click.option("--pages", type=int, default=20, show_default=True, help="Pages of every client.")
+@click.option("--seed", type=int, default=0, show_default=True, help="First seed.")
+@click.option("--seeds", type=int, default=3, show_default=True, help="Number of seeds: SEED, SEED+1, ...")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("out/cell"), show_default=True, help="Folder.")
+@report_option
+@click.option("--jobs", type=int, help="Processes [one a processor].")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+@model_options
+def cell(
+    clients: str,
+    policies: str,
+    pages: int,
+    seed: int,
+    seeds: int,
+    out: Path,
+    report: Path | None,
+    jobs: int | None,
+    as_json: bool,
+    **model: Any,
+) -> None:
+    """Compare policies in cells of more and more clients on the shared air (--air, 11g:54 if not given).
+
+    All clients of a cell follow the same policy and browse pages of their own.  Tables (CSV) and pictures
+    (PNG and SVG) go to the folder OUT, which is replaced only if an earlier comparison of cells made it; one
+    that was stopped goes on.
+    """
+    from experiments.quantities import CELL
+    from experiments.report.comparison import plain
+    from experiments.report.text import cells, table
+    from experiments.study import cells as study
+    from experiments.study.executor import checked_jobs
+    from experiments.study.run import run
+    from experiments.study.store import Store
+
+    config = configuration({**model, "air": model["air"] or AIR})
+    counts = _numbers(clients)
+    if seeds < 1 or seed < 0:
+        raise ValueError(f"seed must be at least 0 and seeds at least 1, got {seed} and {seeds}")
+    check_report(report, out)
+    names = [name for name in policies.split(",") if name.strip()]
+    tasks = study.cell_tasks(names, counts, pages, range(seed, seed + seeds), config)
+    settings: dict[str, Any] = {
+        "policies": list(dict.fromkeys(task.policy for task in tasks.values())), "clients": counts, "pages": pages,
+        "seed": seed, "seeds": seeds, "model": described(config),
+    }  # fmt: skip
+    store = Store(out, "cell", settings)
+    with store.giving_up():
+        results = run(
+            study.simulate, tasks, jobs=checked_jobs(jobs), finished=store.finished, keep=store.keep, title="cells"
+        )
+        rows = study.cell_rows(results)
+        found = study.summary(rows)
+        text = table(*cells(CELL, found))
+        store.write("cell.txt", text + "\n")
+        store.write_frame("summary.csv", found)
+        store.write_frame("clients.csv", rows)
+        _write_pictures(store, found)
+        deliver(store, report, lambda: _page(store, found))
+    if as_json:
+        click.echo(json.dumps({**settings, "summary": plain(found)}))
+    else:
+        click.echo(text)
+        click.echo(f"\nTables and pictures are in {out}.")
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(f"clients must be whole numbers separated by commas, got {text!r}") from None
+
+
+def _write_pictures(store: Store, found: pd.DataFrame) -> None:
+    from experiments.figures.cell import growth
+    from experiments.figures.style import pictures
+
+    for file, content in pictures("cell", growth(found)).items():
+        store.write(file, content)
+
+
+def _page(store: Store, found: pd.DataFrame) -> str:
+    from experiments.report.html import render
+    from experiments.report.html_cell import cell_page
+
+    return render(cell_page(found, command=command_line(), manifest=store.manifest))

@@ -1,0 +1,60 @@
+"""`lpsm explore`: a page on this machine in which traffic, world and policies are moved by hand."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+__all__ = ["explore"]
+
+
+@click.command()
+@click.option(
+    "--trace", type=click.Path(path_type=Path), help="Browsing instead of the Web model: a trace or workload."
+)
+@click.option("--port", type=int, default=8050, show_default=True, help="On 127.0.0.1; 0 takes a free one.")
+@click.option("--open/--no-open", "browse", default=True, show_default=True, help="Open the page in the browser.")
+def explore(trace: Path | None, port: int, browse: bool) -> None:
+    """Open a page with sliders and lists: what policies cost and delay follows at once.
+
+    The page is served to this machine only, until Ctrl-C.  Needs the extra lpsm[explore].
+    """
+    import traces
+    from experiments.study.progress import progress
+
+    if not 0 <= port <= 65535:
+        raise ValueError(f"port must lie in [0, 65535], got {port}")
+    try:
+        import dash  # noqa: F401
+        from werkzeug.serving import make_server
+    except ImportError:
+        raise ValueError("the explorer needs Dash, which is not installed: pip install 'lpsm[explore]'") from None
+    from experiments.explore.answer import Explorer
+    from experiments.explore.app import app
+
+    sessions = []
+    if trace is not None:
+        if traces.detect(trace) == "workload":
+            sessions = [traces.read_workload(trace)]
+        else:
+            found = (traces.pages(session.requests) for session in traces.sessions(trace))
+            sessions = [traces.Workload.of(pages) for pages in map(list, found) if pages]
+        if not sessions:
+            raise ValueError(f"{trace}: there is no page in it")
+    explorer = Explorer(sessions)
+    with progress("compiling", None):
+        explorer.warm_up()
+    server = make_server("127.0.0.1", port, app(explorer, trace=trace.name if trace else None).server, threaded=True)
+    address = f"http://127.0.0.1:{server.server_port}/"
+    click.echo(f"{address}  (Ctrl-C ends it)")
+    sys.stdout.flush()
+    if browse:
+        click.launch(address)
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("the explorer has ended") from None
+    finally:
+        server.server_close()

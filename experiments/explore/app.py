@@ -1,0 +1,243 @@
+"""The explorer's page: controls on one side, the front, the energies and the timeline on the other.
+
+Dash serves it on 127.0.0.1 alone; requests that were sent to another name are refused, so that no page elsewhere can
+read it.  A link carries the position of all controls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any
+
+from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
+from flask import Response, abort, request
+from matplotlib.colors import to_rgb
+
+from experiments.explore.answer import Answer, Explorer
+from experiments.explore.settings import Settings
+from experiments.figures.style import INK, contrast, label
+from experiments.quantities import BASELINE
+from experiments.report.html_charts import energy_bars, front
+from experiments.report.html_timeline import timeline_figure
+from netsim.policies import registry
+from netsim.radio import profiles
+
+__all__ = ["app"]
+
+GRAPHS = ("front", "energy", "timeline")
+_HOSTS = ("127.0.0.1", "localhost")
+_DARK_BACK, _DARK_INK = "#16181c", "#e8e8e8"
+_CLOSED: Any = {"aria-expanded": "false", "aria-controls": "code"}
+_NAMED: Any = {"aria-label": "settings"}
+_CONTROLS = ("pages", "seeds", "server", "server_s", "rtt_ms", "radio", "beacon_ms", "policies", "page")
+
+
+def app(explorer: Explorer, *, trace: str | None = None) -> Dash:
+    """Return the application; `trace` is the name of the file whose sessions are browsed, if any."""
+    made = Dash(__name__, title="lpsm explore", update_title="", assets_folder="", serve_locally=True)
+    css = resources.files("experiments.explore").joinpath("page.css").read_text(encoding="utf-8")
+    made.index_string = (
+        made.index_string.replace("{%css%}", "{%css%}<style>" + css + "</style>")
+        .replace(
+            "{%favicon%}",
+            '<link rel="icon" href="data:,"><meta name="viewport" content="width=device-width, initial-scale=1">',
+        )
+        .replace("<html>", '<html lang="en">')
+    )
+    made.layout = _layout(trace)
+
+    @made.server.before_request  # type: ignore[untyped-decorator]
+    def refuse_other_names() -> None:
+        if request.host.rpartition(":")[0] not in _HOSTS and request.host not in _HOSTS:
+            abort(403)
+
+    @made.server.after_request  # type: ignore[untyped-decorator]
+    def keep_to_itself(response: Response) -> Response:
+        response.headers["X-Frame-Options"] = "DENY"
+        response.headers["Referrer-Policy"] = "no-referrer"
+        return response
+
+    made.clientside_callback(  # type: ignore[no-untyped-call]
+        "() => window.matchMedia('(prefers-color-scheme: dark)').matches",
+        Output("dark", "data"),
+        Input("url", "pathname"),
+    )
+
+    @made.callback(
+        *(Output(graph, "figure") for graph in GRAPHS), Output("table", "children"), Output("complaint", "children"),
+        Output("command", "children"), Output("python", "children"), Output("url", "search"),
+        *(Output(name, "value") for name in _CONTROLS),
+        *(Input(name, "value") for name in _CONTROLS), Input("dark", "data"), Input("url", "search"),
+    )  # fmt: skip
+    def follow(*given: Any) -> Any:
+        *values, dark, search = given
+        first = ctx.triggered_id in (None, "url")
+        try:
+            settings = (
+                Settings.of_link(search or "") if first else Settings.of(dict(zip(_CONTROLS, values, strict=True)))
+            )
+            found = explorer.answer(settings)
+        except ValueError as error:
+            return [*[no_update] * (len(GRAPHS) + 1), str(error), *[no_update] * (3 + len(_CONTROLS))]
+        shown = [getattr(settings, name) for name in _CONTROLS]
+        shown[_CONTROLS.index("policies")] = list(settings.policies)
+        return [
+            *(_themed(figure, bool(dark)) for figure in figures(found)), _table(found), "", settings.command(trace),
+            settings.python(trace), settings.link, *(shown if first else [no_update] * len(_CONTROLS)),
+        ]  # fmt: skip
+
+    @made.callback(
+        Output("code", "hidden"), Output("show-code", "aria-expanded"), Input("show-code", "n_clicks"),
+        State("code", "hidden"), prevent_initial_call=True,
+    )  # fmt: skip
+    def show(_clicks: int, hidden: bool) -> tuple[bool, str]:
+        return not hidden, "true" if hidden else "false"
+
+    return made
+
+
+def figures(found: Answer) -> list[dict[str, Any]]:
+    """Return the pictures of an answer: front, energies, timeline."""
+    return [
+        front(found.rows, "slowdown_mean", found.references, "mean slowdown of a page", height=400),
+        energy_bars(found.rows, found.references),
+        timeline_figure(found.timelines, row_height=16),
+    ]
+
+
+def _layout(trace: str | None) -> html.Div:
+    policies = [
+        {"label": f"{label(entry.example)} ({entry.example})", "value": entry.example} for entry in registry().values()
+    ]
+    known = {option["value"] for option in policies} | {BASELINE}
+    more = [name for name in (*Settings().policies, "bsd:0.2", "lpsm", "lpsm2:1.2") if name not in known]
+    policies = [option for option in policies if option["value"] != BASELINE]
+    policies += [{"label": f"{label(name)} ({name})", "value": name} for name in more]
+    traffic = (
+        [html.P(f"Traffic: {trace}", className="note")]
+        if trace
+        else [_slider("pages", "Pages a seed", 10, 200, 10), _slider("seeds", "Seeds", 1, 20, 1)]
+    )
+    hidden = (
+        [dcc.Input(id=name, type="hidden", value=getattr(Settings(), name)) for name in ("pages", "seeds")]
+        if trace
+        else []
+    )
+    controls = [
+        *traffic,
+        *hidden,
+        _choice("server", "Server's delay is", ["constant", "exponential", "lognormal"]),
+        _slider("server_s", "Mean delay of the server [s]", 0, 2, 0.05),
+        _slider("rtt_ms", "Round trip [ms]", 5, 400, 5),
+        _choice("radio", "Radio", list(profiles())),
+        _slider("beacon_ms", "Time between beacons [ms]", 50, 400, 10),
+        html.Div(
+            [
+                html.Label("Policies", htmlFor="policies"),
+                dcc.Dropdown(policies, list(Settings().policies), id="policies", multi=True, clearable=False),
+            ]
+        ),
+        _slider("page", "Page of the timeline", 1, 20, 1),
+        html.Button("Command and Python", id="show-code", **_CLOSED),
+    ]
+    return html.Div(
+        [
+            dcc.Location(id="url", refresh=False),
+            dcc.Store(id="dark"),
+            html.H1("What saving power costs"),
+            html.P(
+                "Move anything: all policies browse the same pages again. Left and low is better. The address of this "
+                "page carries the position of every control.", className="note",
+            ),
+            html.Div(
+                [
+                    html.Div(controls, id="controls", role="form", **_NAMED),
+                    html.Div(
+                        [
+                            html.P(id="complaint", role="alert"),
+                            html.Div(
+                                [
+                                    html.Div([html.Pre(id=name), dcc.Clipboard(target_id=name, title="copy")])
+                                    for name in ("command", "python")
+                                ],
+                                id="code", hidden=True,
+                            ),
+                            _graph("front", "Energy against waiting"),
+                            _graph("energy", "Energy of a page, by its parts"),
+                            html.Div(id="table"),
+                            _graph("timeline", "One page, frame by frame"),
+                        ],
+                        id="answers",
+                    ),
+                ],
+                id="columns",
+            ),
+        ]
+    )  # fmt: skip
+
+
+def _slider(name: str, words: str, low: float, high: float, step: float) -> html.Div:
+    value = getattr(Settings(), name)
+    slider = dcc.Slider(low, high, step, value=value, id=name, marks=None, updatemode="mouseup")
+    return html.Div([html.Label(words, htmlFor=name), slider], className="slider")
+
+
+def _choice(name: str, words: str, options: list[str]) -> html.Div:
+    value = getattr(Settings(), name)
+    return html.Div(
+        [html.Label(words, htmlFor=name), dcc.Dropdown(options, value, id=name, clearable=False, searchable=False)]
+    )
+
+
+def _graph(name: str, title: str) -> html.Section:
+    graph = dcc.Graph(id=name, config={"displaylogo": False, "responsive": True, "modeBarButtons": [["toImage"]]})
+    return html.Section([html.H2(title), graph])
+
+
+def _table(found: Answer) -> html.Table:
+    head = html.Tr([html.Th(words) for words in ("policy", "J a page", "mean slowdown", "p95")])
+    rows: Any = found.rows.to_dict("records")
+    body = [
+        html.Tr(
+            [
+                html.Th(label(row["policy"])), html.Td(f"{row['total_j_per_page']:.3g}"),
+                html.Td(f"{row['slowdown_mean']:.3f}"), html.Td(f"{row['slowdown_p95']:.2f}"),
+            ]
+        )
+        for row in rows
+    ]  # fmt: skip
+    return html.Table([html.Thead(head), html.Tbody(body)])
+
+
+def _themed(figure: Mapping[str, Any], dark: bool) -> dict[str, Any]:
+    """Return the figure as it stands on a light or on a dark page."""
+    found = _recoloured(figure) if dark else dict(figure)
+    if dark:
+        back = {"paper_bgcolor": _DARK_BACK, "plot_bgcolor": _DARK_BACK}
+        found["layout"] = {**found["layout"], **back}
+    found["layout"] = {**found["layout"], "uirevision": "kept", "autosize": True, "dragmode": False}
+    return found
+
+
+def _recoloured(part: Any) -> Any:
+    """Replace every colour that would not stand out from a dark background by a lighter one."""
+    if isinstance(part, Mapping):
+        return {name: _recoloured(value) for name, value in part.items()}
+    if isinstance(part, (list, tuple)):
+        return [_recoloured(value) for value in part]
+    if isinstance(part, str) and part.startswith("#"):
+        if part in ("#e3e3e3", "#ffffff"):
+            return "#33373e" if part == "#e3e3e3" else _DARK_BACK
+        return _DARK_INK if part in (INK, "#000000") else _lighter(part)
+    return part
+
+
+def _lighter(colour: str, least: float = 4.5) -> str:
+    parts = to_rgb(colour)
+    for step in range(0, 100, 4):
+        mixed = [part + (1 - part) * step / 100 for part in parts]
+        found = "#" + "".join(f"{round(255 * part):02x}" for part in mixed)
+        if contrast(found, _DARK_BACK) >= least:
+            return found
+    return _DARK_INK

@@ -1,0 +1,169 @@
+"""What can be set in the explorer, and its other forms: a link, a command line, a piece of Python."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+import netsim
+
+__all__ = ["DEFAULT_POLICIES", "Settings"]
+
+DEFAULT_POLICIES = ("psm:100", "listen:3", "dynamic:100", "bsd:1", "bsd:0.5", "lpsm:log", "lpsm2:1.05", "hold:50")
+_SERVERS = ("constant", "exponential", "lognormal")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """One position of all the controls.
+
+    Attributes
+    ----------
+    pages, seeds : int
+        Pages of the Web model for each seed, 1 to 200, and seeds, 1 to 20 (of a trace: what it has).
+    server : {"constant", "exponential", "lognormal"}
+        How the server's delay is distributed.
+    server_s : float
+        Its mean, seconds, 0 to 5.
+    rtt_ms : float
+        Round-trip time, milliseconds, 1 to 1000.
+    radio : str
+        A radio of the package, or the two figures ``AWAKE_MW/ASLEEP_MW``.
+    beacon_ms : float
+        Time between beacons, milliseconds, 20 to 1000.
+    policies : tuple of str
+        At most 12, beside no power saving, which is always there.
+    page : int
+        Which page the timeline shows, from 1.
+    """
+
+    pages: int = 100
+    seeds: int = 10
+    server: str = "constant"
+    server_s: float = 0.2
+    rtt_ms: float = 40.2
+    radio: str = "thesis"
+    beacon_ms: float = 100.0
+    policies: tuple[str, ...] = DEFAULT_POLICIES
+    page: int = 2
+
+    def __post_init__(self) -> None:
+        for name, low, high in (
+            ("pages", 1, 200), ("seeds", 1, 20), ("server_s", 0.0, 5.0), ("rtt_ms", 1.0, 1000.0),
+            ("beacon_ms", 20.0, 1000.0), ("page", 1, 200),
+        ):  # fmt: skip
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise ValueError(f"{name} must lie in [{low}, {high}], got {value}")
+        if self.server not in _SERVERS:
+            raise ValueError(f"server must be one of {', '.join(_SERVERS)}, got {self.server!r}")
+        if not 1 <= len(self.policies) <= 12:
+            raise ValueError(f"policies must name 1 to 12 policies, got {len(self.policies)}")
+        for policy in self.policies:
+            netsim.canonical(policy, beacon_interval_ns=self.beacon_interval_ns)
+        netsim.RadioConfig.profile(self.radio)
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Settings:
+        """Return settings from controls or from the fields of a link; what is not given is the default.
+
+        Raises
+        ------
+        ValueError
+            If a value is of the wrong kind or out of its range; unknown names are passed over.
+        """
+        given: dict[str, Any] = {}
+        for field in fields(cls):
+            value = values.get(field.name)
+            if value is None or value == "":
+                continue
+            if field.name == "policies":
+                names = value.split(",") if isinstance(value, str) else value
+                given["policies"] = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
+            else:
+                kind = {"int": int, "float": float, "str": str}[str(field.type)]
+                try:
+                    given[field.name] = kind(value)
+                except ValueError:
+                    raise ValueError(f"{field.name} must be a number, got {value!r}") from None
+        return cls(**given)
+
+    @classmethod
+    def of_link(cls, search: str) -> Settings:
+        """Return the settings that the query of a link carries."""
+        return cls.of(dict(parse_qsl(search.lstrip("?"))))
+
+    @property
+    def link(self) -> str:
+        """The query that carries what is not the default, with its question mark."""
+        default = Settings()
+        changed = {
+            field.name: ",".join(value)
+            if isinstance(value, tuple)
+            else f"{value:g}"
+            if isinstance(value, float)
+            else value
+            for field in fields(self)
+            if (value := getattr(self, field.name)) != getattr(default, field.name)
+        }
+        return "?" + urlencode(changed, safe=":,") if changed else ""
+
+    @property
+    def beacon_interval_ns(self) -> int:
+        """Time between beacons, nanoseconds."""
+        return round(self.beacon_ms * 1e6)
+
+    @property
+    def server_delay(self) -> str:
+        """The server's delay as options write it."""
+        if self.server == "constant":
+            return f"{self.server_s:g}"
+        return f"{self.server}:{self.server_s:g}" + (":1" if self.server == "lognormal" else "")
+
+    @property
+    def config(self) -> netsim.SimulationConfig:
+        """The world."""
+        link = netsim.LinkConfig()
+        wired_ms = round(max(self.rtt_ms / 2 - link.wireless_delay_ms, 0.0), 6)
+        return netsim.SimulationConfig(
+            link=netsim.LinkConfig(wired_delay_ms=wired_ms),
+            radio=netsim.RadioConfig.profile(self.radio),
+            server_delay=netsim.ServerDelay.parse(self.server_delay),
+            beacon_interval_ns=self.beacon_interval_ns,
+        )
+
+    def command(self, trace: str | None = None) -> str:
+        """Return the command line of the same comparison."""
+        traffic = ["--trace", trace] if trace else ["--pages", str(self.pages), "--seeds", str(self.seeds)]
+        return shlex.join(
+            [
+                "lpsm", "compare", *traffic, "--policies", ",".join(("none", *self.policies)),
+                "--server-delay", self.server_delay, "--rtt", f"{self.rtt_ms / 1000:g}", "--radio", self.radio,
+                "--beacon-ms", f"{self.beacon_ms:g}", "--out", "explored",
+            ]
+        )  # fmt: skip
+
+    def python(self, trace: str | None = None) -> str:
+        """Return Python that runs the same policies on the first seed."""
+        pages = (
+            f"traces.pages(traces.read({trace!r}))" if trace
+            else f"list(traces.generate({self.pages}, generator(0, WORKLOAD)))"
+        )  # fmt: skip
+        imports = "import netsim\nimport traces\n" + (
+            "" if trace else "from lpsm.randomness import WORKLOAD, generator\n"
+        )
+        return (
+            f"{imports}\nconfig = netsim.SimulationConfig(\n"
+            f"    link=netsim.LinkConfig(wired_delay_ms={self.config.link.wired_delay_ms:g}),\n"
+            f"    radio=netsim.RadioConfig.profile({self.radio!r}),\n"
+            f"    server_delay=netsim.ServerDelay.parse({self.server_delay!r}),\n"
+            f"    beacon_interval_ns={self.beacon_interval_ns},\n)\n"
+            f"pages = {pages}\n"
+            f"base = netsim.simulate(pages, 'none', config=config)\n"
+            f"for policy in {self.policies!r}:\n"
+            "    result = netsim.simulate(pages, policy, config=config)\n"
+            "    print(policy, result.energy.per_page_j, (result.latency_s / base.latency_s).mean())\n"
+        )

@@ -1,0 +1,221 @@
+"""Hazard rates by age: how likely a wait is to end now, given how long it has lasted.
+
+What it models: waits of several kinds (for a reply, for a message, ...).  Every kind has a hazard rate, in events a
+second at risk, that depends on the age of the wait alone and is constant on bins of age: one below a millisecond,
+then bins whose edges grow by 7 % up to an hour, then one for all that is older.  A bin's rate has a gamma prior,
+whose posterior mean after n events in T seconds at risk is (a + n) / (b + T).  A wait that was cut short adds its
+time at risk and no event, so that censoring is exact.  Three estimators, whose bins are 1, 3 and 8 of these wide, are
+averaged by their evidence: the probability that each gave to the waits seen so far, every one predicted before it was
+learned from.
+
+Waits that run at the same time superpose: the rate at which anything happens is the sum of their rates.
+
+What it leaves out: what the waits are for; any dependence on more than age and kind; forgetting.
+
+Source: the gamma prior of piecewise constant hazards is textbook survival analysis (for instance Ibrahim, Chen and
+Sinha 2001, chapter 3); bins, prior mean and mixture are ours.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpsm._compile import compiled
+
+__all__ = ["EDGES_NS", "N_BINS", "N_WIDTHS", "WIDTHS", "HazardLearner", "find_bin", "first_rates", "learn_wait"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_NS_PER_S = 1_000_000_000
+_FIRST_EDGE_NS, _LAST_EDGE_NS, _RATIO = 1_000_000, 3600 * _NS_PER_S, 1.07
+_NEVER_NS = 2**62
+
+
+def _edges() -> Ints:
+    growing = [_FIRST_EDGE_NS]
+    while growing[-1] < _LAST_EDGE_NS:
+        growing.append(round(growing[0] * _RATIO ** len(growing)))
+    return np.array([0, *growing, _NEVER_NS], dtype=np.int64)
+
+
+EDGES_NS = _edges()
+"""Edges of the bins of age, nanoseconds; bin i holds the ages from edge i up to, but not including, edge i + 1."""
+N_BINS = len(EDGES_NS) - 1
+WIDTHS = np.array([1, 5, 25], dtype=np.int64)
+"""How many bins each of the estimators takes together."""
+N_WIDTHS = len(WIDTHS)
+
+
+@compiled
+def find_bin(age_ns: int) -> int:
+    """Return the bin of an age, which must not be negative."""
+    low, high = 0, N_BINS
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if EDGES_NS[middle] <= age_ns:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def _prior_time_s(first: int, after: int, prior_events: float, prior_shape: float) -> float:
+    """Return the prior's time at risk of a group of bins, so that its mean rate is `prior_shape` over the age."""
+    last_ns = EDGES_NS[min(after, N_BINS - 1)]
+    middle_s = 0.5e-9 * (EDGES_NS[first] + max(last_ns, EDGES_NS[first]))
+    return prior_events * middle_s / prior_shape
+
+
+@compiled
+def _refresh(
+    events: Floats, at_risk_s: Floats, prior_events: float, prior_shape: float, last_bin: int, rates: Floats
+) -> None:
+    """Compute the posterior mean rates of all estimators for the bins up to `last_bin`."""
+    for which in range(N_WIDTHS):
+        width = WIDTHS[which]
+        for group in range(last_bin // width + 1):
+            first, after = group * width, min((group + 1) * width, N_BINS)
+            count, time_s = prior_events, _prior_time_s(first, after, prior_events, prior_shape)
+            for place in range(first, after):
+                count += events[place]
+                time_s += at_risk_s[place]
+            for place in range(first, after):
+                rates[which, place] = count / time_s
+
+
+@compiled
+def _average(rates: Floats, log_evidence: Floats, mean_rates: Floats) -> None:
+    """Average the estimators' rates by their evidence."""
+    most = max(log_evidence[0], max(log_evidence[1], log_evidence[2]))
+    total = 0.0
+    for which in range(N_WIDTHS):
+        total += math.exp(log_evidence[which] - most)
+    for place in range(N_BINS):
+        mean_rates[place] = 0.0
+    for which in range(N_WIDTHS):
+        weight = math.exp(log_evidence[which] - most) / total
+        for place in range(N_BINS):
+            mean_rates[place] += weight * rates[which, place]
+
+
+@compiled
+def first_rates(prior_events: float, prior_shape: float, rates: Floats, mean_rates: Floats) -> None:
+    """Fill in the rates before anything was learned: `prior_shape` divided by the age, see `learn_wait`."""
+    nothing = np.zeros(N_BINS)
+    _refresh(nothing, nothing, prior_events, prior_shape, N_BINS - 1, rates)
+    _average(rates, np.zeros(N_WIDTHS), mean_rates)
+
+
+@compiled
+def learn_wait(
+    events: Floats,
+    at_risk_s: Floats,
+    rates: Floats,
+    log_evidence: Floats,
+    mean_rates: Floats,
+    prior_events: float,
+    prior_shape: float,
+    from_ns: int,
+    to_ns: int,
+    ended: bool,
+) -> None:
+    """Learn from a wait that was watched between two ages.
+
+    Parameters
+    ----------
+    events : array of float64, shape (N_BINS,)
+        Waits that ended in each bin; updated, as all arrays are.
+    at_risk_s : array of float64, shape (N_BINS,)
+        Seconds that waits have spent in each bin.
+    rates : array of float64, shape (N_WIDTHS, N_BINS)
+        Posterior mean rates of the estimators, events a second.
+    log_evidence : array of float64, shape (N_WIDTHS,)
+        Logarithm of the probability (density) that each estimator gave to what was seen, nats.
+    mean_rates : array of float64, shape (N_BINS,)
+        Their average by evidence: the rates to predict with.
+    prior_events, prior_shape : float
+        The prior of every bin of every estimator counts as so many events, at a mean rate of `prior_shape` divided by
+        the age in the middle of the bin.
+    from_ns, to_ns : int
+        The ages between which it was watched: 0 <= from <= to.
+    ended : bool
+        Whether it ended at `to_ns`; otherwise it was cut short there.
+    """
+    first, last = find_bin(from_ns), find_bin(to_ns)
+    for place in range(first, last + 1):
+        low, high = max(from_ns, EDGES_NS[place]), min(to_ns, EDGES_NS[place + 1])
+        time_s = (high - low) * 1e-9
+        at_risk_s[place] += time_s
+        for which in range(N_WIDTHS):
+            log_evidence[which] -= rates[which, place] * time_s
+    if ended:
+        events[last] += 1.0
+        for which in range(N_WIDTHS):
+            log_evidence[which] += math.log(rates[which, last])
+    _refresh(events, at_risk_s, prior_events, prior_shape, last, rates)
+    _average(rates, log_evidence, mean_rates)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HazardLearner:
+    """The arrays of one kind of wait, for whoever does not keep them in a state of their own.
+
+    Attributes
+    ----------
+    prior_events, prior_shape : float
+        See `learn_wait`.
+    events, at_risk_s, mean_rates : array of float64, shape (N_BINS,)
+    rates : array of float64, shape (N_WIDTHS, N_BINS)
+    log_evidence : array of float64, shape (N_WIDTHS,)
+
+    Examples
+    --------
+    >>> learner = HazardLearner.fresh()
+    >>> for _ in range(1000):
+    ...     learner.learn(40_200_000)
+    >>> bool(learner.survival(38_000_000) > 0.99), bool(learner.survival(42_000_000) < 0.2)
+    (True, True)
+    """
+
+    prior_events: float
+    prior_shape: float
+    events: Floats
+    at_risk_s: Floats
+    rates: Floats
+    log_evidence: Floats
+    mean_rates: Floats
+
+    @classmethod
+    def fresh(cls, prior_events: float = 0.1, prior_shape: float = 0.5) -> HazardLearner:
+        """Return one that has learned nothing; both numbers must be positive."""
+        for name, value in (("prior_events", prior_events), ("prior_shape", prior_shape)):
+            if not 0.0 < value < math.inf:
+                raise ValueError(f"{name} must be above 0 and finite, got {value}")
+        rates, mean_rates = np.empty((N_WIDTHS, N_BINS)), np.empty(N_BINS)
+        first_rates(prior_events, prior_shape, rates, mean_rates)
+        nothing = (np.zeros(N_BINS), np.zeros(N_BINS), rates, np.zeros(N_WIDTHS), mean_rates)
+        return cls(prior_events, prior_shape, *nothing)
+
+    def learn(self, to_ns: int, *, from_ns: int = 0, ended: bool = True) -> None:
+        """Learn from a wait watched between two ages, nanoseconds; `ended` or cut short.
+
+        Raises
+        ------
+        ValueError
+            If the ages are negative or out of order.
+        """
+        if not 0 <= from_ns <= to_ns:
+            raise ValueError(f"ages must satisfy 0 <= from_ns <= to_ns, got {from_ns} and {to_ns}")
+        arrays = (self.events, self.at_risk_s, self.rates, self.log_evidence, self.mean_rates)
+        learn_wait(*arrays, self.prior_events, self.prior_shape, from_ns, to_ns, ended)
+
+    def survival(self, age_ns: int) -> float:
+        """Return the probability that a wait lasts longer than `age_ns`."""
+        spans_s = (np.minimum(EDGES_NS[1:], age_ns) - EDGES_NS[:-1]).clip(0) * 1e-9
+        return float(np.exp(-(spans_s * self.mean_rates).sum()))

@@ -1,0 +1,179 @@
+"""What delay of messages plans promise at a price, and at which price they promise the delay that is wanted.
+
+What it models: messages whose gaps are independent, with hazard rates that were learned, and a client that follows the
+plans of `lpsm.sleep_planning`.  A *cycle* begins when messages have been delivered and ends when the next are.  Plans
+made at a price lead to an expected delay of those; the price at which the mean over messages is what is wanted is
+found by bisection.  Messages that come while the client sleeps on after a first one, its *followers*, are those of the
+renewal process.
+
+What it leaves out: pages, during which messages are met sooner.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpsm._compile import compiled
+from lpsm.hazards import EDGES_NS, N_BINS, find_bin
+from lpsm.sleep_planning import (
+    FOLLOWERS_STEPS,
+    Record,
+    best_period,
+    choose,
+    follow,
+    forecast,
+    mean_tabulated,
+    tabulated,
+)
+
+__all__ = ["price_of_delay", "promised_delay", "renewal_followers"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@compiled
+def renewal_followers(work: Record, rates: Floats, interval_ns: int) -> None:
+    """Tabulate how many messages follow one within a time, and their delay until the end of it.
+
+    Gaps between messages are independent, with these hazard rates: the count is the renewal function, the delay its
+    integral.  It is computed on a grid of half beacon intervals, the probability of a cell put on its two ends.
+
+    Parameters
+    ----------
+    work : record of `WORKSPACE`
+        Receives `followers_s`, expected delays, and `followers`, expected numbers.
+    rates : array of float64, shape (N_BINS,)
+        Hazard rates of the gaps, events a second.
+    interval_ns : int
+        Time between beacons.
+    """
+    step_ns = interval_ns // 2
+    gap = np.zeros(FOLLOWERS_STEPS)
+    alive, place, at = 1.0, 0, 0
+    for c in range(FOLLOWERS_STEPS - 1):
+        hazard, end = 0.0, (c + 1) * step_ns
+        while EDGES_NS[place + 1] < end:
+            hazard += rates[place] * (EDGES_NS[place + 1] - at) * 1e-9
+            at = EDGES_NS[place + 1]
+            place += 1
+        hazard += rates[place] * (end - at) * 1e-9
+        at = end
+        after = alive * math.exp(-hazard)
+        gap[c] += 0.5 * (alive - after)
+        gap[c + 1] += 0.5 * (alive - after)
+        alive = after
+    new = np.zeros(FOLLOWERS_STEPS)
+    total = delay = 0.0
+    for c in range(FOLLOWERS_STEPS):
+        found = gap[c]
+        for i in range(c):
+            found += new[i] * gap[c - i]
+        new[c] = found / (1.0 - gap[0])
+        delay += total * step_ns * 1e-9
+        total += new[c]
+        work.followers_s[c], work.followers[c] = delay, total
+
+
+@compiled
+def promised_delay(
+    work: Record, rates: Floats, age_ns: int, interval_ns: int, awake_w: float, beacon_j: float, wakeup_j: float,
+    price_w: float,
+) -> tuple[float, float]:  # fmt: skip
+    """Find what plans at a price promise for a *cycle*: from the delivery of a message to that of the next ones.
+
+    Parameters
+    ----------
+    work : record of `WORKSPACE`
+        As `renewal_followers` left it; plans in it are lost.
+    rates : array of float64, shape (N_BINS,)
+        Hazard rates of the gap between messages, events a second.
+    age_ns : int
+        How old the last message is when the cycle begins, which is at a beacon.
+    interval_ns, awake_w, beacon_j, wakeup_j : int and float
+        As `choose` takes them.
+    price_w : float
+        What a second of a message's delay is worth, watts.
+
+    Returns
+    -------
+    tuple of float
+        The expected sum of the delays of the messages delivered at the end of the cycle, seconds, and their number, if
+        no page is waited for.
+    """
+    kind, age, one = np.zeros(1, np.int64), np.full(1, age_ns), np.ones(1, np.int64)
+    last = forecast(work, kind, age, one, 1, rates.reshape(1, N_BINS), interval_ns, interval_ns)
+    choose(work, last, True, interval_ns, awake_w, beacon_j, wakeup_j, 0.0, price_w, 1)
+    half_beacons = 2e9 / interval_ns
+    late_s = number = 0.0
+    k, awake = 0, 1
+    while k < last:
+        asleep_ns, next_stop = follow(work, last, k, awake)
+        if next_stop < 0:
+            next_stop = last
+        for i in range(work.first_step[k], work.first_step[next_stop]):
+            mass = work.alive[i] - work.alive[i + 1]
+            if mass > 0.0:
+                wait_s = 0.0
+                if work.step_ns[i] >= asleep_ns:
+                    time_s = (work.step_ns[i + 1] - work.step_ns[i]) * 1e-9
+                    wait_s = (time_s * work.alive[i] - work.lived_s[i]) / mass
+                    wait_s += (work.stop_ns[next_stop] - work.step_ns[i + 1]) * 1e-9
+                late_s += mass * (wait_s + tabulated(work.followers_s, wait_s * half_beacons))
+                number += mass * (1.0 + tabulated(work.followers, wait_s * half_beacons))
+        k, awake = next_stop, 0
+    alive = work.alive[work.first_step[last]]
+    at_ns = age_ns + work.stop_ns[last]
+    for place in range(find_bin(at_ns), N_BINS):
+        span_s = (min(EDGES_NS[place + 1], 2 * EDGES_NS[N_BINS - 1]) - at_ns) * 1e-9
+        at_ns = EDGES_NS[place + 1]
+        after = alive * math.exp(-rates[place] * span_s)
+        mass, alive = alive - after, after
+        _, period = best_period(work, 0.0, rates[place], interval_ns, awake_w, beacon_j, 0.0, price_w)
+        period_s = period * interval_ns * 1e-9
+        late_s += mass * (0.5 * period_s + mean_tabulated(work.followers_s, 2.0 * period))
+        number += mass * (1.0 + mean_tabulated(work.followers, 2.0 * period))
+        if alive < 1e-4:
+            break
+    return late_s, number
+
+
+@compiled
+def price_of_delay(
+    work: Record, rates: Floats, ages_ns: Ints, weights: Floats, interval_ns: int, awake_w: float, beacon_j: float,
+    wakeup_j: float, wanted_s: float, least_w: float, most_w: float, halvings: int,
+) -> float:  # fmt: skip
+    """Return the price, watts, at which plans lead to a mean delay of messages of `wanted_s`, by bisection.
+
+    Parameters
+    ----------
+    work, rates, interval_ns, awake_w, beacon_j, wakeup_j
+        As `promised_delay` takes them.
+    ages_ns, weights : array, shape (n,)
+        How old the last message is at the beginning of a cycle, and how often.
+    wanted_s : float
+        The mean delay, seconds.
+    least_w, most_w : float
+        Between which the price is sought.
+    halvings : int
+        How many times their distance is halved, in logarithms.
+    """
+    low, high = math.log(least_w), math.log(most_w)
+    for _ in range(halvings):
+        middle = 0.5 * (low + high)
+        late_s = number = 0.0
+        for c in range(ages_ns.size):
+            if weights[c] > 0.0:
+                more_s, more = promised_delay(
+                    work, rates, ages_ns[c], interval_ns, awake_w, beacon_j, wakeup_j, math.exp(middle)
+                )
+                late_s += weights[c] * more_s
+                number += weights[c] * more
+        if late_s > wanted_s * number:
+            low = middle
+        else:
+            high = middle
+    return math.exp(0.5 * (low + high))

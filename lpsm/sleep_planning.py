@@ -1,0 +1,349 @@
+"""Plan a sleep: how long to stay awake now and which beacon to listen to next, at the least expected cost.
+
+What it models: a client that waits for the first of several events, each with a hazard rate that depends on its age
+(`lpsm.hazards`).  Awake, it meets an event at once.  Asleep, it can become awake only at a beacon that it listens to,
+and an event that came before it is met there.  It pays for time awake, for beacons, for passages from asleep to
+awake, and for delay: a price a second for *pages* and another for *messages*, the two classes of events.  The plan
+minimises the expected sum by dynamic programming over the beacons ahead, the first 16 one by one, then at growing
+distances up to 50; between two of these stops it may stay awake for a part of the time.  What is still to pay after
+the last stop is that of the best constant period for the rates at that time.
+
+An event may have *followers*: while the client sleeps on, further messages come after the first, and other replies of
+the same page.  Their expected delay is charged too; that of messages is tabulated beforehand (`lpsm.message_prices`).
+
+What it leaves out: what a delay does to later traffic; events that depend on each other in other ways.
+
+Costs here are weighted by the probability of still waiting, so that no division is needed: `value[k]` is the
+expected cost from stop k on, times the probability that nothing has come by then.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpsm._compile import compiled
+from lpsm.hazards import EDGES_NS, find_bin
+
+__all__ = [
+    "FOLLOWERS_STEPS",
+    "MOST_STEPS",
+    "N_STOPS",
+    "STOPS",
+    "WORKSPACE",
+    "best_period",
+    "choose",
+    "follow",
+    "forecast",
+    "mean_tabulated",
+    "tabulated",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Record = Any
+"""In compiled code: a record of an array with fields, which are its attributes."""
+
+STOPS = np.array([*range(17), 18, 20, 22, 25, 28, 32, 36, 40, 45, 50], dtype=np.int64)
+"""The stops, in beacons from the last one before now; the first stands for now itself."""
+N_STOPS = len(STOPS)
+_DENSE = 16
+_PARTS_FIRST, _PARTS = 16, 8
+_FIRST_FINE = 2  # intervals cut into the larger number of parts
+MOST_STEPS = _FIRST_FINE * _PARTS_FIRST + (N_STOPS - 1 - _FIRST_FINE) * _PARTS
+FOLLOWERS_STEPS = 101  # of half a beacon interval each, from 0 on
+_PAGE, _MESSAGE = 0, 1
+
+WORKSPACE = np.dtype(
+    [
+        ("step_ns", "i8", (MOST_STEPS + 1,)),  # ends of the steps, since now; the first is 0
+        ("first_step", "i8", (N_STOPS,)),  # where the steps of an interval begin
+        ("hazard", "f8", (2, MOST_STEPS)),  # of pages, of messages: integrated over each step
+        ("alive", "f8", (MOST_STEPS + 1,)),  # probability that nothing has come by then
+        ("lived_s", "f8", (MOST_STEPS,)),  # expected time awake in a step by who stays awake
+        ("stop_ns", "i8", (N_STOPS,)),  # the stops, since now
+        ("late", "f8", (N_STOPS,)),  # cost of delay if asleep from a stop to each later one
+        ("value", "f8", (2, N_STOPS)),  # cost to go, asleep and awake, times the probability of still waiting
+        ("asleep_step", "i8", (2, N_STOPS)),  # decision: the step at whose beginning to fall asleep
+        ("next_stop", "i8", (2, N_STOPS)),  # decision: the stop to listen to then
+        ("followers", "f8", (FOLLOWERS_STEPS,)),  # messages that come within a time after one
+        ("followers_s", "f8", (FOLLOWERS_STEPS,)),  # their expected delay until the end of that time
+    ],
+    align=True,
+)
+"""What planning needs beside its arguments, and leaves behind."""
+
+
+@compiled
+def forecast(
+    work: Record, kinds: Ints, ages_ns: Ints, classes: Ints, n: int, rates: Floats, to_beacon_ns: int, interval_ns: int
+) -> int:
+    """Lay out the steps of time ahead, and find the probability that nothing has come by the end of each.
+
+    Parameters
+    ----------
+    work : record of `WORKSPACE`
+        Receives the steps, their hazards, `alive` and `lived_s`.
+    kinds, ages_ns, classes : array of int64, shape (at least n,)
+        Of every wait that is going on: row of `rates`, age now, and whether it is of a page (0) or a message (1).
+    n : int
+        How many there are.
+    rates : array of float64, shape (kinds, N_BINS)
+        Hazard rates, events a second.
+    to_beacon_ns, interval_ns : int
+        Time to the next beacon, in (0, interval], and between beacons.
+
+    Returns
+    -------
+    int
+        The last stop that matters: later ones are reached with a probability below one in a million.
+    """
+    step, at = 0, 0
+    work.stop_ns[0] = work.step_ns[0] = 0
+    for k in range(1, N_STOPS):
+        work.first_step[k - 1] = step
+        end = to_beacon_ns + (STOPS[k] - 1) * interval_ns
+        parts = _PARTS_FIRST if k <= _FIRST_FINE else _PARTS
+        for part in range(1, parts + 1):
+            step += 1
+            work.step_ns[step] = at + (end - at) * part // parts
+        work.stop_ns[k] = at = end
+    work.first_step[N_STOPS - 1] = step
+    for i in range(MOST_STEPS):
+        work.hazard[0, i] = work.hazard[1, i] = 0.0
+    for which in range(n):
+        _add_hazard(work, rates[kinds[which]], ages_ns[which], classes[which])
+    work.alive[0] = alive = 1.0
+    for k in range(N_STOPS - 1):
+        for i in range(work.first_step[k], work.first_step[k + 1]):
+            hazard = work.hazard[_PAGE, i] + work.hazard[_MESSAGE, i]
+            time_s = (work.step_ns[i + 1] - work.step_ns[i]) * 1e-9
+            after = alive * math.exp(-hazard)
+            work.lived_s[i] = (
+                time_s * (alive - after) / hazard if hazard > 1e-7 else time_s * alive * (1.0 - hazard / 2)
+            )
+            work.alive[i + 1] = alive = after
+        if alive < 1e-6:
+            return k + 1
+    return N_STOPS - 1
+
+
+@compiled
+def _add_hazard(work: Record, rates: Floats, age_ns: int, which: int) -> None:
+    """Integrate the rates of one wait over every step."""
+    place = find_bin(age_ns)
+    rate, edge = rates[place] * 1e-9, EDGES_NS[place + 1] - age_ns
+    at = 0
+    for i in range(MOST_STEPS):
+        end = work.step_ns[i + 1]
+        total = 0.0
+        while edge < end:
+            total += rate * (edge - at)
+            at = edge
+            place += 1
+            rate, edge = rates[place] * 1e-9, EDGES_NS[place + 1] - age_ns
+        work.hazard[which, i] += total + rate * (end - at)
+        at = end
+
+
+@compiled
+def choose(
+    work: Record, last: int, is_awake: bool, interval_ns: int, awake_w: float, beacon_j: float, wakeup_j: float,
+    page_price_w: float, message_price_w: float, waiting: int,
+) -> float:  # fmt: skip
+    """Find the decision of least expected cost at every stop.
+
+    Parameters
+    ----------
+    work : record of `WORKSPACE`
+        As `forecast` and, if messages have a price, `renewal_followers` left it; receives values and decisions.
+    last : int
+        What `forecast` returned.
+    is_awake : bool
+        Whether the client is awake now.
+    interval_ns : int
+        Time between beacons.
+    awake_w, beacon_j, wakeup_j : float
+        Power awake above that asleep, energy of a beacon, energy of a passage from asleep to awake.
+    page_price_w, message_price_w : float
+        What a second of delay is worth, watts.
+    waiting : int
+        How many replies of the page are waited for; the price of a page's delay is shared among them.
+
+    Returns
+    -------
+    float
+        The least expected cost from now on, joules.
+    """
+    waiting = max(1, waiting)
+    page_price_w /= waiting
+    value, late, high = work.value, work.late, last
+    after = _cost_after(work, last, interval_ns, awake_w, beacon_j, page_price_w, message_price_w)
+    value[0, last] = value[1, last] = after
+    for k in range(last - 1, -1, -1):
+        first, end, next_ns = work.first_step[k], work.first_step[k + 1], work.stop_ns[k + 1]
+        pages, pages_s, messages, messages_s = _events_until_stop(work, first, end, next_ns)
+        others = (waiting - 1) * _page_rate(work, first, end) / waiting
+        price = (page_price_w, message_price_w, others, waiting - 1, 2e9 / interval_ns)
+        missed = _late_cost(work, pages, pages_s, messages, messages_s, 0.0, price)
+        alive = work.alive[first]
+        # what being awake could save at most, against the least that it costs
+        stay = awake_w * work.lived_s[first] < missed + (beacon_j + wakeup_j) * alive
+        awake_cost, awake_step, awake_next = value[1, k + 1], end, k + 1  # awake until the next stop, and on
+        if stay:
+            lived_s = pages = pages_s = messages = messages_s = 0.0
+            for i in range(end - 1, first, -1):  # asleep from the beginning of step i on
+                pages, pages_s, messages, messages_s = _with_step(
+                    work, i, next_ns, pages, pages_s, messages, messages_s
+                )
+                lived_s += work.lived_s[i]
+                least = np.inf
+                for j in range(high, k, -1):
+                    more_s = (work.stop_ns[j] - next_ns) * 1e-9
+                    cost = _late_cost(work, pages, pages_s, messages, messages_s, more_s, price)
+                    cost += (late[j] if j > k + 1 else 0.0) + value[0, j] - wakeup_j * work.alive[work.first_step[j]]
+                    if cost < least:
+                        least, high = cost, j
+                least += (wakeup_j + beacon_j) * work.alive[i] - awake_w * lived_s
+                if least < awake_cost:
+                    awake_cost, awake_step, awake_next = least, i, high
+            awake_cost += awake_w * (lived_s + work.lived_s[first])
+            pages, pages_s, messages, messages_s = _with_step(
+                work, first, next_ns, pages, pages_s, messages, messages_s
+            )
+        sleep_cost, far = np.inf, high
+        for j in range(far, k, -1):
+            more_s = (work.stop_ns[j] - next_ns) * 1e-9
+            cost = _late_cost(work, pages, pages_s, messages, messages_s, more_s, price)
+            late[j] = cost + (late[j] if j > k + 1 else 0.0)
+            cost = late[j] + value[0, j] - wakeup_j * work.alive[work.first_step[j]]
+            if cost < sleep_cost:
+                sleep_cost, high = cost, j
+        sleep_cost += (wakeup_j + beacon_j) * alive
+        for awake in range(2):
+            woken = awake_cost + (0.0 if awake else wakeup_j * alive)
+            stays = stay and woken < sleep_cost
+            value[awake, k] = woken if stays else sleep_cost
+            work.asleep_step[awake, k] = awake_step if stays else first
+            work.next_stop[awake, k] = awake_next if stays else high
+    return value[1, 0] if is_awake else value[0, 0]
+
+
+@compiled
+def follow(work: Record, last: int, k: int, awake: int) -> tuple[int, int]:
+    """Return what is decided at a stop: when to fall asleep, nanoseconds since the plan was made, and the next stop.
+
+    The next stop is -1 if the decision is to be awake until the last one.
+    """
+    while k < last:
+        step = work.asleep_step[awake, k]
+        if step < work.first_step[k + 1]:
+            return work.step_ns[step], work.next_stop[awake, k]
+        k, awake = k + 1, 1
+    return work.stop_ns[last], -1
+
+
+@compiled
+def _with_step(
+    work: Record, i: int, until_ns: int, pages: float, pages_s: float, messages: float, messages_s: float
+) -> tuple[float, float, float, float]:
+    """Add the events of step i: for both classes their probability, and that times their delay until `until_ns`."""
+    hazard = work.hazard[_PAGE, i] + work.hazard[_MESSAGE, i]
+    if hazard <= 0.0:
+        return pages, pages_s, messages, messages_s
+    alive = work.alive[i]
+    mass, end_ns = alive - work.alive[i + 1], work.step_ns[i + 1]
+    delay_s = (end_ns - work.step_ns[i]) * 1e-9 * alive - work.lived_s[i] + mass * 1e-9 * (until_ns - end_ns)
+    part = work.hazard[_PAGE, i] / hazard
+    return (
+        pages + part * mass, pages_s + part * delay_s,
+        messages + (1.0 - part) * mass, messages_s + (1.0 - part) * delay_s,
+    )  # fmt: skip
+
+
+@compiled
+def _events_until_stop(work: Record, first: int, end: int, until_ns: int) -> tuple[float, float, float, float]:
+    """Return the events of all steps between two stops, as `_with_step` adds them up."""
+    pages = pages_s = messages = messages_s = 0.0
+    for i in range(first, end):
+        pages, pages_s, messages, messages_s = _with_step(work, i, until_ns, pages, pages_s, messages, messages_s)
+    return pages, pages_s, messages, messages_s
+
+
+@compiled
+def _page_rate(work: Record, first: int, end: int) -> float:
+    """Return the mean rate, events a second, of the replies of a page between two steps."""
+    total = 0.0
+    for i in range(first, end):
+        total += work.hazard[_PAGE, i]
+    return total / ((work.step_ns[end] - work.step_ns[first]) * 1e-9)
+
+
+@compiled
+def _late_cost(
+    work: Record, pages: float, pages_s: float, messages: float, messages_s: float, more_s: float,
+    price: tuple[float, float, float, int, float],
+) -> float:  # fmt: skip
+    """Return the cost of delay of events, and of their followers, that wait `more_s` longer than until the stop."""
+    page_price_w, message_price_w, others, n_others, half_beacons = price
+    cost = 0.0
+    if pages > 0.0:
+        delay_s = pages_s + pages * more_s
+        if n_others:
+            expected = others * delay_s / (pages * n_others)
+            delay_s += delay_s * n_others * expected / (2.0 + expected)
+        cost = page_price_w * delay_s
+    if messages > 0.0:
+        delay_s = messages_s + messages * more_s
+        delay_s += messages * tabulated(work.followers_s, delay_s / messages * half_beacons)
+        cost += message_price_w * delay_s
+    return cost
+
+
+@compiled
+def best_period(
+    work: Record, page_rate: float, message_rate: float, interval_ns: int, awake_w: float, beacon_j: float,
+    page_price_w: float, message_price_w: float,
+) -> tuple[float, int]:  # fmt: skip
+    """Return the least power, watts, while nothing comes at constant rates, and the period in beacons (0: be awake)."""
+    least, best = awake_w, 0
+    for k in range(1, N_STOPS):
+        period_s = STOPS[k] * interval_ns * 1e-9
+        delay_s = 0.5 * period_s
+        message_s = delay_s + mean_tabulated(work.followers_s, 2.0 * STOPS[k])
+        power = beacon_j / period_s + page_price_w * page_rate * delay_s + message_price_w * message_rate * message_s
+        if power < least:
+            least, best = power, STOPS[k]
+    return least, best
+
+
+@compiled
+def _cost_after(
+    work: Record, last: int, interval_ns: int, awake_w: float, beacon_j: float, page_price_w: float,
+    message_price_w: float,
+) -> float:  # fmt: skip
+    """Return the expected cost after the last stop, if rates stay what they are, times the probability to get there."""
+    first, end = work.first_step[last - 1], work.first_step[last]
+    span_s = (work.stop_ns[last] - work.stop_ns[last - 1]) * 1e-9
+    page = message = 1e-9
+    for i in range(first, end):
+        page += work.hazard[_PAGE, i] / span_s
+        message += work.hazard[_MESSAGE, i] / span_s
+    power, _ = best_period(work, page, message, interval_ns, awake_w, beacon_j, page_price_w, message_price_w)
+    return work.alive[end] * power / (page + message)
+
+
+@compiled
+def tabulated(table: Floats, half_beacons: float) -> float:
+    """Interpolate what is tabulated at multiples of half a beacon interval."""
+    low = min(int(half_beacons), FOLLOWERS_STEPS - 2)
+    return table[low] + (half_beacons - low) * (table[low + 1] - table[low])
+
+
+@compiled
+def mean_tabulated(table: Floats, half_beacons: float) -> float:
+    """Return the mean of such a table between 0 and a time, by Simpson's rule."""
+    return (4.0 * tabulated(table, 0.5 * half_beacons) + tabulated(table, half_beacons)) / 6.0

@@ -1,0 +1,155 @@
+"""LPSM3: learn how long waits last, and plan the sleep.
+
+A client waits for several things at once, each at an age of its own: for the answer to a SYN, for the first frame of
+a reply, for its further frames, and always for a message that nobody asked for.  LPSM3 learns the hazard rate of each
+of these four kinds of wait by age (`lpsm.hazards`).  Whenever the client could sleep it plans, by dynamic programming
+over the beacons ahead, until when to stay awake and which beacons to listen to (`lpsm.sleep_planning`), at the least
+expected energy plus price times delay.  There are two prices.
+
+That of a page's delay follows from the balance of pages (`lpsm.prices`): what pages were delayed, as this client
+reckons it, less what was allowed, so that what the user states is a slowdown.  A page is everything from the first
+frame that asks for something until nothing is outstanding.  Frames that waited at the access point are stamped there;
+each wait counts for the page by the share of what was outstanding that it held up.
+
+That of a message's delay is found by inversion: at which price do plans, given what was learned about messages,
+lead to the mean delay that was asked for?  What is wanted is corrected slowly by the delays that messages really had.
+
+`lpsm3` knows from the host what is outstanding; `lpsm3-link` infers it from the sizes of frames, by the rules of
+`netsim.policies.awareness`.
+
+All of it is compiled, and works on one record of numbers (`netsim.policies.lpsm3_rule`), which both engines share.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from netsim.policies.bsd import number_text
+from netsim.policies.compiled import CompiledForm
+from netsim.policies.entry import NS_PER_MS, Entry, Setting, slowdown_and_push
+from netsim.policies.lpsm3_config import Lpsm3Config
+from netsim.policies.protocol import Frame, Plan, View
+from netsim.radio import Radio, RadioConfig
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Lpsm3", "Lpsm3Config"]
+
+_BARE_BYTES = 40
+_ALLOWED_AT_PRICE = 0.05
+
+
+class Lpsm3:
+    """The policies `lpsm3` (host-aware) and `lpsm3-link`.
+
+    Parameters
+    ----------
+    config : Lpsm3Config, optional
+        Constants.
+    host_aware : bool
+        Whether the host tells what is outstanding; otherwise it is inferred.
+    radio : Radio, optional
+        What being awake, beacons and waking up cost.
+    beacon_interval_ns : int
+        Time between beacons.
+    spec : str, optional
+        The name that results carry, if other than the kind, the slowdown and the delay of messages.
+
+    Attributes
+    ----------
+    compiled : CompiledForm
+        The rule with all that it knows.
+    """
+
+    def __init__(
+        self,
+        config: Lpsm3Config | None = None,
+        *,
+        host_aware: bool = True,
+        radio: Radio | None = None,
+        beacon_interval_ns: int = 100 * NS_PER_MS,
+        spec: str | None = None,
+    ) -> None:
+        self.config = config = Lpsm3Config() if config is None else config
+        self.host_aware = host_aware
+        self.spec = spec or _name(config, host_aware)
+        self.compiled = _fresh(config, host_aware, RadioConfig() if radio is None else radio, beacon_interval_ns)
+
+    def observe(self, frame: Frame) -> None:
+        """Enter a frame into the account, and learn from the wait that it ends."""
+        self.compiled.observe(frame)
+
+    def plan(self, view: View) -> Plan:
+        """Plan when it could sleep, go on with the plan at a beacon that brings nothing."""
+        return self.compiled.plan(view)
+
+    @property
+    def memory(self) -> NDArray[np.void]:
+        """All that it knows, live: an array of `netsim.policies.lpsm3_rule.STATE` of shape (1,)."""
+        from netsim.policies.lpsm3_rule import state_of
+
+        return state_of(self.compiled.ints)
+
+
+def _fresh(config: Lpsm3Config, host_aware: bool, radio: Radio, interval_ns: int) -> CompiledForm:
+    """Make the rule of a policy that has seen nothing."""
+    from netsim.policies import lpsm3_rule as rule
+
+    ints = np.zeros(rule.SIZE, dtype=np.int64)
+    allowed = config.max_slowdown - 1.0
+    constants: dict[str, Any] = {
+        "host_aware": host_aware, "interval_ns": interval_ns, "bare_bytes": _BARE_BYTES,
+        "silence_ns": round(config.silence_s * 1e9), "same_message_ns": round(config.same_message_s * 1e9),
+        "awake_w": 1e-3 * (radio.awake_mw - radio.asleep_mw), "beacon_j": 1e-3 * radio.beacon_mj,
+        "wakeup_j": radio.wakeup_j, "allowed": allowed, "price_w": config.price_w * _ALLOWED_AT_PRICE / allowed,
+        "push_delay_s": config.max_push_delay_s,
+        "shapes": (config.opening_shape, config.reply_shape, config.rest_shape, config.message_shape,
+                   config.held_shape),
+    }  # fmt: skip
+    same = ("gain", "largest_price_ratio", "good_will", "drift_step", "largest_drift", "least_push_price_w",
+            "most_push_price_w", "push_memory", "prior_events")  # fmt: skip
+    state = rule.state_of(ints)
+    for name, value in {**constants, **{name: getattr(config, name) for name in same}}.items():
+        state[name] = value
+    rule.prepare(ints)
+    return CompiledForm(rule.follow_plan, rule.observe_frame, ints=ints)
+
+
+def _name(config: Lpsm3Config, host_aware: bool) -> str:
+    push_ms = float(Fraction(str(config.max_push_delay_s)) * 1000)
+    return f"{'lpsm3' if host_aware else 'lpsm3-link'}:{number_text(config.max_slowdown)}:{number_text(push_ms)}"
+
+
+def _read(parameter: str, setting: Setting, *, host_aware: bool) -> Lpsm3:
+    """Make the policy from SLOWDOWN[:PUSH_MS]."""
+    written = f"{'lpsm3' if host_aware else 'lpsm3-link'}[:SLOWDOWN[:PUSH_MS]]"
+    slowdown, push_delay_s = slowdown_and_push(parameter, written)
+    default = Lpsm3Config()
+    config = Lpsm3Config(
+        max_slowdown=default.max_slowdown if slowdown is None else slowdown,
+        max_push_delay_s=default.max_push_delay_s if push_delay_s is None else push_delay_s,
+    )
+    return Lpsm3(config, host_aware=host_aware, radio=setting.radio, beacon_interval_ns=setting.beacon_interval_ns)
+
+
+ENTRIES = (
+    Entry(
+        written="lpsm3[:SLOWDOWN[:PUSH_MS]]",
+        meaning="host-aware: sleep planned from learned hazards; slowdown (default 1.05), delay of messages (400 ms)",
+        source="ours",
+        example="lpsm3:1.05:400",
+        make=lambda parameter, setting: _read(parameter, setting, host_aware=True),
+        host_aware=True,
+    ),
+    Entry(
+        written="lpsm3-link[:SLOWDOWN[:PUSH_MS]]",
+        meaning="link-only: the same, inferring from frame sizes what is outstanding",
+        source="ours",
+        example="lpsm3-link:1.05:400",
+        make=lambda parameter, setting: _read(parameter, setting, host_aware=False),
+    ),
+)

@@ -1,0 +1,380 @@
+"""The rule of LPSM3 as compiled functions, on one record of numbers; `netsim.policies.lpsm3` says what it does.
+
+The integers of the compiled form are this record, `STATE`, and behind it the workspace in which plans are made; a
+number in it that is no integer has the same eight bytes.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpsm import hazards, message_prices
+from lpsm import sleep_planning as planning
+from lpsm._compile import compiled
+from lpsm.prices import price_at, settle
+from lpsm.sleep_planning import Record
+from netsim.policies.compiled import FlatFrame, FlatView, Floats, Ints
+from netsim.policies.protocol import Plan
+
+__all__ = ["ROOM", "SIZE", "STATE", "follow_plan", "observe_frame", "prepare", "state_of"]
+
+ROOM = 256
+"""How many connections and requests are kept in mind at once; what is beyond is taken for unasked."""
+NEVER_NS = 2**62
+OPENING, REPLY, REST, MESSAGE, HELD, N_KINDS = range(6)
+AGES_NS = np.array([20, 60, 120, 240, 480, 960, 1920, 3840], dtype=np.int64) * 1_000_000
+"""Ages of the last message at the beginning of a cycle that are told apart, by the geometric middle between two."""
+HELD_AT_MOST_NS = 250_000_000
+_SMALLEST_FULL_BYTES = 576  # whatever is shorter cannot be a full frame: the least that IPv4 must carry (RFC 791)
+_FOLLOWED_STOPS = 8  # a plan is made anew later than that
+
+STATE = np.dtype(
+    [
+        # constants
+        ("host_aware", "i8"), ("interval_ns", "i8"), ("bare_bytes", "i8"), ("silence_ns", "i8"),
+        ("same_message_ns", "i8"),
+        ("awake_w", "f8"), ("beacon_j", "f8"), ("wakeup_j", "f8"),
+        ("allowed", "f8"), ("price_w", "f8"), ("gain", "f8"), ("largest_price_ratio", "f8"), ("good_will", "f8"),
+        ("drift_step", "f8"), ("largest_drift", "f8"),
+        ("push_delay_s", "f8"), ("least_push_price_w", "f8"), ("most_push_price_w", "f8"), ("push_memory", "f8"),
+        ("prior_events", "f8"), ("shapes", "f8", (N_KINDS,)),
+        # learned, a row a kind
+        ("events", "f8", (N_KINDS, hazards.N_BINS)), ("at_risk_s", "f8", (N_KINDS, hazards.N_BINS)),
+        ("rates", "f8", (N_KINDS, hazards.N_WIDTHS, hazards.N_BINS)),
+        ("log_evidence", "f8", (N_KINDS, hazards.N_WIDTHS)), ("mean_rates", "f8", (N_KINDS, hazards.N_BINS)),
+        # what is outstanding, the oldest first, and room for the next message; since when
+        ("n", "i8"), ("key", "i8", (ROOM,)), ("kind", "i8", (ROOM + 2,)), ("origin_ns", "i8", (ROOM + 2,)),
+        ("age_ns", "i8", (ROOM + 2,)), ("is_message", "i8", (ROOM + 2,)),
+        ("message_ns", "i8"), ("messages", "i8"), ("ages", "f8", (len(AGES_NS),)), ("delivered", "i8"),
+        ("push_key", "i8"), ("held_from_ns", "i8"), ("held_middle_ns", "i8"),
+        # what only the link's account needs
+        ("full_bytes", "i8"), ("last_ns", "i8"), ("owed_ns", "i8"),
+        # the sleep: when it was last left, who waited in it, until when the client is awake
+        ("opened_ns", "i8"), ("waiting", "i8"), ("awake_until_ns", "i8"),
+        # the page
+        ("loading", "i8"), ("issued_ns", "i8"), ("heard_ns", "i8"), ("held_s", "f8"), ("pages", "i8"),
+        # prices
+        ("balance", "f8"), ("drift", "f8"), ("push_balance", "f8"), ("push_price_w", "f8"), ("push_stale", "i8"),
+        ("priced_messages", "i8"),
+        # the plan
+        ("planned", "i8"), ("planned_ns", "i8"), ("last_stop", "i8"), ("next_stop", "i8"),
+    ],
+    align=True,
+)  # fmt: skip
+"""Constants, what was learned and what is going on; `netsim.policies.lpsm3` makes one."""
+
+
+_STATE_SIZE = STATE.itemsize // 8
+SIZE = _STATE_SIZE + planning.WORKSPACE.itemsize // 8
+"""How many integers the state and the workspace take."""
+
+
+def state_of(ints: Ints) -> NDArray[np.void]:
+    """Return the state that the integers of the compiled form hold, an array of `STATE` of shape (1,)."""
+    return ints[:_STATE_SIZE].view(STATE)
+
+
+@compiled
+def prepare(ints: Ints) -> None:
+    """Fill in what is known before anything was seen; the constants are there."""
+    s = ints[:_STATE_SIZE].view(STATE)[0]
+    for kind in range(N_KINDS):
+        hazards.first_rates(s.prior_events, s.shapes[kind], s.rates[kind], s.mean_rates[kind])
+    s.full_bytes = _SMALLEST_FULL_BYTES
+    s.owed_ns = s.opened_ns = s.held_from_ns = s.push_key = -1
+    s.awake_until_ns = NEVER_NS
+    s.push_stale = 1
+    s.push_price_w = math.sqrt(s.least_push_price_w * s.most_push_price_w)
+    s.ages[1] = 1.0
+
+
+# -- frames
+
+
+@compiled
+def observe_frame(frame: FlatFrame, ints: Ints, floats: Floats) -> None:
+    """Enter a frame into the account, and learn from the wait that it ends."""
+    s = ints[:_STATE_SIZE].view(STATE)[0]
+    if frame.sent:
+        _sent(s, frame)
+    else:
+        _received(s, frame)
+    s.awake_until_ns = NEVER_NS  # until it is asked again
+    s.planned = 0
+
+
+@compiled
+def _sent(s: Record, frame: FlatFrame) -> None:
+    """Enter a frame that the client has handed to its transmitter."""
+    at_ns, asleep = frame.at_ns, frame.at_ns > s.awake_until_ns
+    if asleep:
+        s.opened_ns = at_ns
+    if not s.host_aware:
+        _link_sent(s, frame.size_bytes, asleep, at_ns)
+    elif (frame.opening or frame.payload_bytes) and _find(s, frame.connection) < 0:
+        _add(s, frame.connection, OPENING if frame.opening else REPLY, at_ns)
+    if s.n and not s.loading:
+        s.loading, s.issued_ns, s.held_s = 1, at_ns, 0.0
+
+
+@compiled
+def _received(s: Record, frame: FlatFrame) -> None:
+    """Enter a frame that the client has received: the end of a wait, or something that nobody asked for."""
+    at_ns, reached_ns = frame.at_ns, frame.reached_ns
+    if s.host_aware:
+        if not frame.wanted:
+            _note_repeated(s, frame)
+            return
+        which, ends = _find(s, frame.connection), frame.opening != 0 or frame.completes != 0
+        unasked = frame.payload_bytes > 0
+    else:
+        which, ends, unasked = _link_received(s, frame.size_bytes, at_ns)
+    if which < 0:
+        if unasked:
+            _message(s, frame.connection, reached_ns, at_ns)
+        return
+    s.heard_ns = at_ns
+    age_ns = reached_ns - s.origin_ns[which]
+    if age_ns > 0:
+        _learn(s, s.kind[which], age_ns, True)
+        if s.opened_ns > reached_ns:
+            s.held_s += (s.opened_ns - reached_ns) * 1e-9 / max(1, s.waiting)
+    if ends:
+        _remove(s, which)
+    else:
+        s.kind[which], s.origin_ns[which] = REST, at_ns
+
+
+@compiled
+def _note_repeated(s: Record, frame: FlatFrame) -> None:
+    """Note that messages were sent again: the server's window is small now, and may hold back what it wrote since."""
+    if frame.connection == s.push_key:
+        if s.held_from_ns < 0:
+            s.held_middle_ns = (s.message_ns + frame.at_ns) // 2
+        s.held_from_ns = frame.at_ns
+
+
+@compiled
+def _learn(s: Record, kind: int, age_ns: int, ended: bool) -> None:
+    """Learn that a wait of a kind ended, or was cut short, at an age."""
+    hazards.learn_wait(
+        s.events[kind], s.at_risk_s[kind], s.rates[kind], s.log_evidence[kind], s.mean_rates[kind], s.prior_events,
+        s.shapes[kind], 0, age_ns, ended,
+    )  # fmt: skip
+
+
+@compiled
+def _message(s: Record, key: int, reached_ns: int, at_ns: int) -> None:
+    """Enter a frame that nobody asked for."""
+    s.push_key = key
+    s.delivered = 1
+    age_ns = reached_ns - s.message_ns
+    from_ns = reached_ns  # since when it has waited
+    if s.held_from_ns >= 0:
+        since_ns = reached_ns - s.held_from_ns
+        if since_ns > 0:
+            held = since_ns <= HELD_AT_MOST_NS
+            _learn(s, HELD, min(since_ns, HELD_AT_MOST_NS), held)
+            if held:
+                from_ns = s.held_middle_ns
+        s.held_from_ns = at_ns if since_ns <= HELD_AT_MOST_NS else -1
+    s.message_ns = max(s.message_ns, reached_ns)
+    if from_ns == reached_ns:
+        if s.messages and age_ns <= s.same_message_ns:
+            return
+        _learn(s, MESSAGE, max(0, age_ns), True)
+    s.messages += 1
+    s.push_balance += max(0, s.opened_ns - from_ns) * 1e-9 / s.push_delay_s - 1.0
+    s.push_stale = 1
+
+
+@compiled
+def _begin_cycle(s: Record, now_ns: int) -> None:
+    """Note how old the last message is when messages have been delivered and the client could sleep again."""
+    s.delivered = 0
+    age_ns, which = now_ns - s.message_ns, 0
+    while which < AGES_NS.size - 1 and age_ns * age_ns > AGES_NS[which] * AGES_NS[which + 1]:
+        which += 1
+    for i in range(AGES_NS.size):
+        s.ages[i] *= 0.98
+    s.ages[which] += 1.0
+
+
+# -- what is outstanding
+
+
+@compiled
+def _find(s: Record, key: int) -> int:
+    """Return the place of a connection among what is outstanding, or -1."""
+    for i in range(s.n):
+        if s.key[i] == key:
+            return i
+    return -1
+
+
+@compiled
+def _add(s: Record, key: int, kind: int, at_ns: int) -> None:
+    if s.n < ROOM:
+        s.key[s.n], s.kind[s.n], s.origin_ns[s.n] = key, kind, at_ns
+        s.n += 1
+
+
+@compiled
+def _remove(s: Record, which: int) -> None:
+    s.n -= 1
+    for i in range(which, s.n):
+        s.key[i], s.kind[i], s.origin_ns[i] = s.key[i + 1], s.kind[i + 1], s.origin_ns[i + 1]
+
+
+@compiled
+def _first(s: Record, kind: int) -> int:
+    """Return the oldest of a kind, or -1."""
+    for i in range(s.n):
+        if s.kind[i] == kind:
+            return i
+    return -1
+
+
+@compiled
+def _forget_after(s: Record, now_ns: int) -> None:
+    """Let the link forget what is outstanding when it has been silent for too long."""
+    if not s.host_aware and now_ns - s.last_ns >= s.silence_ns:
+        s.n = 0
+
+
+@compiled
+def _link_sent(s: Record, size_bytes: int, asleep: bool, at_ns: int) -> None:
+    """Infer from its size what a frame asks for: more than a header a reply, as much as a header an answer to a SYN."""
+    _forget_after(s, at_ns)
+    s.last_ns = at_ns
+    if size_bytes > s.bare_bytes:
+        _add(s, -1, REPLY, at_ns)
+    elif asleep:
+        s.n = 0
+        _add(s, -1, OPENING, at_ns)
+    elif at_ns != s.owed_ns:
+        _add(s, -1, OPENING, at_ns)
+    s.owed_ns = -1
+
+
+@compiled
+def _link_received(s: Record, size_bytes: int, at_ns: int) -> tuple[int, bool, bool]:
+    """Infer from its size what a frame answers: its place or -1, whether as the last, and whether nobody asked."""
+    _forget_after(s, at_ns)
+    s.last_ns = at_ns
+    if size_bytes <= s.bare_bytes:
+        which = _first(s, OPENING)
+        s.owed_ns = at_ns if which >= 0 else -1
+        return which, True, False
+    which = _first(s, REST)
+    if which < 0:
+        which = _first(s, REPLY)
+    is_full = size_bytes >= s.full_bytes
+    if is_full:
+        s.full_bytes = size_bytes
+        s.owed_ns = at_ns
+    return which, not is_full, which < 0
+
+
+# -- decisions
+
+
+@compiled
+def follow_plan(view: FlatView, ints: Ints, floats: Floats) -> Plan:
+    """Plan when the client could sleep, and go on with the plan at a beacon that brings nothing."""
+    s, work = ints[:_STATE_SIZE].view(STATE)[0], ints[_STATE_SIZE:].view(planning.WORKSPACE)[0]
+    now_ns, at_beacon = view.now_ns, view.at_beacon != 0
+    if view.buffered_bytes:
+        s.opened_ns, s.planned = now_ns, 0
+        return Plan(now_ns, now_ns + s.interval_ns, True, 0 * now_ns, False)
+    if not at_beacon:
+        _end_page(s)
+        s.waiting = s.n
+        if s.delivered:
+            _begin_cycle(s, now_ns)
+    elif s.n and not s.host_aware:
+        _forget_after(s, now_ns)
+        if s.n == 0:
+            s.planned = 0
+    k, awake = s.next_stop, 0
+    if not (at_beacon and s.planned and k <= _FOLLOWED_STOPS and now_ns == s.planned_ns + work.stop_ns[k]):
+        _plan(s, work, now_ns, not at_beacon)
+        k, awake = 0, int(not at_beacon)
+    asleep_ns, next_stop = planning.follow(work, s.last_stop, k, awake)
+    until_ns = s.planned_ns + asleep_ns
+    if next_stop < 0:
+        wake_ns = (until_ns // s.interval_ns + 1) * s.interval_ns
+        s.planned = 0
+    else:
+        wake_ns = s.planned_ns + work.stop_ns[next_stop]
+        s.next_stop = next_stop
+    s.awake_until_ns = until_ns
+    longest_ns = planning.STOPS[planning.N_STOPS - 1] * s.interval_ns
+    is_nap = s.n == 0 and s.messages == 0 and next_stop == planning.N_STOPS - 1 and until_ns == now_ns
+    return Plan(until_ns, wake_ns, True, longest_ns if is_nap else 0 * now_ns, False)  # as long as none has ever come
+
+
+@compiled
+def _plan(s: Record, work: Record, now_ns: int, awake: bool) -> None:
+    """Plan from now on, by what is outstanding and at the prices of the moment."""
+    n, interval_ns = s.n, s.interval_ns
+    if s.push_stale and (s.messages < 50 or s.messages - s.priced_messages >= 4):
+        _price_messages(s, work)
+    for i in range(n):
+        s.age_ns[i], s.is_message[i] = max(0, now_ns - s.origin_ns[i]), 0
+    s.kind[n], s.age_ns[n], s.is_message[n] = MESSAGE, max(0, now_ns - s.message_ns), 1
+    total = n + 1
+    if s.held_from_ns >= 0 and now_ns - s.held_from_ns < HELD_AT_MOST_NS:
+        s.kind[total], s.age_ns[total], s.is_message[total] = HELD, max(0, now_ns - s.held_from_ns), 1
+        total += 1
+    to_beacon_ns = (now_ns // interval_ns + 1) * interval_ns - now_ns
+    s.last_stop = planning.forecast(
+        work, s.kind, s.age_ns, s.is_message, total, s.mean_rates, to_beacon_ns, interval_ns
+    )
+    price_w = price_at(s.balance, s.drift, s.price_w, s.gain, s.largest_price_ratio)
+    planning.choose(
+        work, s.last_stop, awake, interval_ns, s.awake_w, s.beacon_j, s.wakeup_j, price_w, s.push_price_w, n
+    )
+    s.planned, s.planned_ns = 1, now_ns
+
+
+@compiled
+def _end_page(s: Record) -> None:
+    """If nothing is outstanding any more, settle for the page that this was."""
+    if s.n or not s.loading:
+        return
+    s.loading = 0
+    s.pages += 1
+    undelayed_s = (s.heard_ns - s.issued_ns) * 1e-9 - s.held_s
+    if undelayed_s > 0.0:
+        s.balance = settle(s.balance, s.held_s / (undelayed_s * s.allowed) - 1.0, s.good_will)
+        s.drift = min(max(s.drift + s.drift_step * s.balance, -s.largest_drift), s.largest_drift)
+
+
+@compiled
+def _price_messages(s: Record, work: Record) -> None:
+    """Find the price at which plans promise the delay of messages that is wanted now."""
+    rates, interval_ns = s.mean_rates[MESSAGE], s.interval_ns
+    message_prices.renewal_followers(work, rates, interval_ns)
+    wanted_s = s.push_delay_s * min(max(1.0 - s.push_balance / s.push_memory, 0.5), 2.0)
+    least_w, most_w, halvings = s.least_push_price_w, s.most_push_price_w, 14
+    if s.priced_messages:  # it has not moved far
+        least_w, most_w, halvings = max(least_w, s.push_price_w / 4.0), min(most_w, s.push_price_w * 4.0), 8
+    s.push_price_w = message_prices.price_of_delay(
+        work,
+        rates,
+        AGES_NS,
+        s.ages,
+        interval_ns,
+        s.awake_w,
+        s.beacon_j,
+        s.wakeup_j,
+        wanted_s,
+        least_w,
+        most_w,
+        halvings,
+    )
+    s.push_stale, s.priced_messages = 0, s.messages

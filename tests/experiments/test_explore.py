@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import numpy as np
+import pytest
+
+import netsim
+import traces
+from experiments.explore.settings import Settings
+from experiments.figures.style import contrast
+from lpsm.randomness import WORKLOAD, generator
+from tests.experiments.browser import AVAILABLE, browser
+
+pytest.importorskip("dash")
+from experiments.explore.answer import Explorer
+from experiments.explore.app import _lighter, app, figures
+
+SMALL = Settings(pages=5, seeds=2, policies=("psm:100", "bsd:1", "hold:50"), page=1)
+OTHER = Settings(
+    pages=7, seeds=3, server="lognormal", server_s=0.35, rtt_ms=100.0, radio="cc3235sf", beacon_ms=102.4,
+    policies=("listen:3", "lpsm:log"), page=4,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("settings", [Settings(), SMALL, OTHER])
+def test_a_link_carries_every_setting(settings: Settings) -> None:
+    assert Settings.of_link(settings.link) == settings
+    assert Settings().link == ""
+
+
+@pytest.mark.parametrize(
+    ("search", "rule"),
+    [
+        ("?pages=0", "pages must lie in"), ("?server=slow", "server must be one of"), ("?rtt_ms=x", "must be a number"),
+        ("?policies=nonsense", "a policy must be one of"), ("?radio=valve", "a radio must be one of"),
+        ("?policies=psm:150", "multiple"), ("?server_s=nan", "server_s must lie in"),
+    ],
+)  # fmt: skip
+def test_a_link_that_says_nonsense_is_answered_with_the_rule(search: str, rule: str) -> None:
+    with pytest.raises(ValueError, match=rule):
+        Settings.of_link(search)
+
+
+def test_an_answer_has_the_numbers_of_the_simulator() -> None:
+    found = Explorer().answer(SMALL)
+    works = [list(traces.generate(5, generator(seed, WORKLOAD))) for seed in range(2)]
+    for policy in ("psm:100", "hold:50"):
+        row = found.rows.set_index("policy").loc[policy]
+        runs = [netsim.simulate(work, policy, config=SMALL.config, seed=seed) for seed, work in enumerate(works)]
+        base = [netsim.simulate(work, "none", config=SMALL.config, seed=seed) for seed, work in enumerate(works)]
+        assert row["total_j_per_page"] == pytest.approx(np.mean([run.energy.per_page_j for run in runs]))
+        slow = [(run.latency_s / plain.latency_s).mean() for run, plain in zip(runs, base, strict=True)]
+        assert row["slowdown_mean"] == pytest.approx(np.mean(slow))
+    assert list(found.rows["policy"]) == ["none", "psm:100", "bsd:1", "hold:50"]
+    assert [one.policy for one in found.timelines] == ["psm:100", "bsd:1", "hold:50"]
+    assert found.references["limit"] < found.rows["total_j_per_page"].min()
+
+
+def test_what_was_answered_once_is_not_computed_again() -> None:
+    explorer = Explorer()
+    first = explorer.answer(SMALL)
+    runs = explorer._run.cache_info().misses
+    assert explorer.answer(SMALL).rows.equals(first.rows)
+    assert explorer._run.cache_info().misses == runs
+    explorer.answer(replace(SMALL, policies=(*SMALL.policies, "listen:2")))
+    assert explorer._run.cache_info().misses == runs + 2  # one more policy on two seeds
+
+
+def test_the_command_and_the_python_that_are_shown_do_the_same(lpsm: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    import pandas as pd
+
+    monkeypatch.chdir(tmp_path)
+    words = SMALL.command().split()
+    assert lpsm(*words[1:], "--jobs", "1").exit_code == 0
+    summary = pd.read_csv("explored/summary.csv").set_index("policy")
+    rows = Explorer().answer(SMALL).rows.set_index("policy")
+    for policy in SMALL.policies:
+        assert rows.loc[policy, "total_j_per_page"] == pytest.approx(summary.loc[policy, "total_j_per_page"])
+        assert rows.loc[policy, "slowdown_mean"] == pytest.approx(summary.loc[policy, "slowdown_mean"])
+    printed: list[tuple[Any, ...]] = []
+    exec(compile(OTHER.python(), "shown", "exec"), {"print": lambda *words: printed.append(words)})
+    assert [words[0] for words in printed] == list(OTHER.policies)
+
+
+def test_recorded_sessions_take_the_place_of_the_model() -> None:
+    sessions = [traces.Workload.of([traces.Page("a", 300, 5000, (), 3.0)] * 3)] * 2
+    found = Explorer(sessions).answer(SMALL)
+    alone = netsim.simulate(sessions[0], "bsd:1", config=SMALL.config, seed=0)
+    assert found.rows.set_index("policy").loc["bsd:1", "total_j_per_page"] == pytest.approx(alone.energy.per_page_j)
+
+
+def test_colours_on_a_dark_page_stand_out_too() -> None:
+    drawn = str(figures(Explorer().answer(SMALL)))
+    for colour in set(re.findall(r"#[0-9a-fA-F]{6}", drawn)):
+        assert contrast(_lighter(colour), "#16181c") >= 4.5
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    from werkzeug.serving import make_server
+
+    explorer = Explorer()
+    explorer.answer(SMALL)
+    server = make_server("127.0.0.1", 0, app(explorer).server, threaded=True)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    thread.join()
+
+
+def test_the_page_answers_to_this_machine_only(address: str) -> None:
+    from urllib.error import HTTPError
+
+    with urlopen(address) as answer:
+        assert answer.status == 200
+        assert "DENY" in answer.headers["X-Frame-Options"]
+    with pytest.raises(HTTPError, match="403"):
+        urlopen(Request(address, headers={"Host": "evil.example"}))
+
+
+READY = "document.querySelectorAll('.js-plotly-plot .main-svg').length >= 3 && document.querySelector('#table table')"
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="no Chromium here")
+@pytest.mark.parametrize(("width", "height", "phone"), [(1280, 900, False), (390, 844, True)])
+def test_in_a_browser_a_control_moves_everything_and_the_console_stays_clean(
+    address: str, tmp_path: Path, width: int, height: int, phone: bool
+) -> None:
+    with browser(tmp_path / "profile", width=width, height=height, phone=phone) as session:
+        session.visit(address + SMALL.link)
+        session.wait(READY, 90)
+        assert session.run("return document.documentElement.scrollWidth <= window.innerWidth")
+        rows = "return [...document.querySelectorAll('#table tbody tr')].map(row => row.innerText)"
+        before = session.run(rows)
+        assert len(before) == 4
+        if not phone:
+            session.cdp("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]})
+            assert session.run("return getComputedStyle(document.body).backgroundColor") == "rgb(22, 24, 28)"
+        session.run("document.querySelector('#server_s [role=slider]').focus()")  # by keyboard
+        for kind in ("keyDown", "keyUp"):
+            key = {"type": kind, "key": "ArrowRight", "code": "ArrowRight", "windowsVirtualKeyCode": 39}
+            session.cdp("Input.dispatchKeyEvent", key)
+        session.wait("document.querySelector('#table').innerText.length > 0", 60)
+        session.wait("location.search.includes('server_s=0.25')", 60)
+        assert session.run("return document.querySelector('#code').hidden")
+        session.run("document.querySelector('#show-code').click()")
+        session.wait("!document.querySelector('#code').hidden", 30)
+        assert "--server-delay 0.25" in session.run("return document.querySelector('#command').innerText")
+        assert session.complaints() == []
+        session.screenshot(tmp_path / "explore.png")
+
+
+@pytest.mark.parametrize(
+    ("words", "rule"),
+    [(["--port", "99999"], "port must lie in"), (["--trace", "missing.har"], "missing.har")],
+)
+def test_what_cannot_be_served_is_refused_in_one_line(complaint: Any, words: list[str], rule: str) -> None:
+    assert rule in complaint("explore", "--no-open", *words)

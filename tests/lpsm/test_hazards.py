@@ -1,0 +1,154 @@
+"""Hazard rates by age: normalised, censored exactly, recovered from a simulated renewal process."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lpsm.hazards import EDGES_NS, N_BINS, N_WIDTHS, WIDTHS, HazardLearner, find_bin
+
+HOUR_NS = 3600 * 10**9
+AGES = st.integers(0, 2 * HOUR_NS)
+
+
+def lognormal_waits(rng, n, *, mean_s=0.5, sigma=0.8):
+    return (rng.lognormal(math.log(mean_s) - sigma * sigma / 2, sigma, n) * 1e9).astype(np.int64)
+
+
+@settings(deadline=None)
+@given(AGES)
+def test_every_age_lies_in_its_bin(age):
+    place = find_bin(age)
+    assert EDGES_NS[place] <= age < EDGES_NS[place + 1]
+
+
+def test_bins_grow_by_seven_percent_from_a_millisecond_to_an_hour():
+    growing = EDGES_NS[1:-1].astype(float)
+    assert growing[0] == 1e6
+    assert growing[-2] < HOUR_NS <= growing[-1]
+    assert growing[1:] / growing[:-1] == pytest.approx(1.07, rel=1e-6)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(AGES, st.booleans()), max_size=20))
+def test_hazards_are_normalised_whatever_was_learned(waits):
+    learner = HazardLearner.fresh()
+    for age, ended in waits:
+        learner.learn(age, ended=ended)
+    assert (learner.mean_rates > 0).all()
+    assert learner.survival(0) == 1.0
+    at_edges = np.array([learner.survival(int(edge)) for edge in EDGES_NS[:-1]])
+    assert (np.diff(at_edges) <= 0).all()
+    inside = learner.mean_rates[:-1] * np.diff(EDGES_NS[:-1]) * 1e-9
+    ends = at_edges[:-1] * -np.expm1(-inside)  # the probability of ending in each bin but the last
+    assert ends.sum() + at_edges[-1] == pytest.approx(1.0, abs=1e-9)
+    assert learner.survival(10**6 * HOUR_NS) < 1e-6
+
+
+@settings(max_examples=50, deadline=None)
+@given(AGES, AGES, st.booleans())
+def test_a_wait_watched_in_two_parts_is_one_wait(first, second, ended):
+    cut, end = sorted((first, second))
+    whole, parts = HazardLearner.fresh(), HazardLearner.fresh()
+    whole.learn(end, ended=ended)
+    parts.learn(cut, ended=False)
+    parts.learn(end, from_ns=cut, ended=ended)
+    assert parts.events == pytest.approx(whole.events, rel=1e-12)
+    assert parts.at_risk_s == pytest.approx(whole.at_risk_s, rel=1e-9, abs=1e-12)
+    assert parts.rates == pytest.approx(whole.rates, rel=1e-9)
+
+
+def test_rates_are_counts_over_times_of_the_brute_force_kind():
+    rng = np.random.default_rng(5)
+    waits = lognormal_waits(rng, 60)
+    ended = rng.random(60) < 0.7
+    learner = HazardLearner.fresh(0.2, 0.7)
+    for wait, end in zip(waits.tolist(), ended.tolist(), strict=True):
+        learner.learn(wait, ended=end)
+    for which, width in enumerate(WIDTHS.tolist()):
+        for first in range(0, 180, width):
+            low, high = int(EDGES_NS[first]), int(EDGES_NS[min(first + width, N_BINS)])
+            events = sum(
+                1 for wait, end in zip(waits.tolist(), ended.tolist(), strict=True) if end and low <= wait < high
+            )
+            seconds = sum(max(0, min(wait, high) - low) for wait in waits.tolist()) * 1e-9
+            prior_s = 0.2 * (low + high) / 2 * 1e-9 / 0.7
+            assert learner.rates[which, first] == pytest.approx((0.2 + events) / (prior_s + seconds), rel=1e-9)
+
+
+def test_evidence_is_the_probability_of_what_was_seen():
+    learner, seen = HazardLearner.fresh(), np.zeros(N_WIDTHS)
+    spans_s = lambda age: (np.minimum(EDGES_NS[1:], age) - EDGES_NS[:-1]).clip(0) * 1e-9  # noqa: E731
+    for age, ended in ((40_200_000, True), (7_000_000, False), (41_000_000, True), (2 * 10**9, True)):
+        for which in range(N_WIDTHS):
+            seen[which] -= (learner.rates[which] * spans_s(age)).sum()
+            seen[which] += math.log(learner.rates[which, find_bin(age)]) if ended else 0.0
+        learner.learn(age, ended=ended)
+    assert learner.log_evidence == pytest.approx(seen, rel=1e-9)
+    weights = np.exp(learner.log_evidence - learner.log_evidence.max())
+    assert learner.mean_rates == pytest.approx(weights @ learner.rates / weights.sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_renewal_process_is_recovered_through_its_censoring(seed):
+    rng = np.random.default_rng(seed)
+    waits, cuts = lognormal_waits(rng, 4000), (rng.exponential(0.6, 4000) * 1e9).astype(np.int64)
+    learner, naive = HazardLearner.fresh(), HazardLearner.fresh()
+    for wait, cut in zip(waits.tolist(), cuts.tolist(), strict=True):
+        learner.learn(min(wait, cut), ended=wait <= cut)
+        if wait <= cut:
+            naive.learn(wait)
+    for age_s in (0.1, 0.2, 0.4, 0.8, 1.5):
+        true = 0.5 * math.erfc((math.log(age_s) - math.log(0.5) + 0.32) / (0.8 * math.sqrt(2)))
+        assert learner.survival(round(age_s * 1e9)) == pytest.approx(true, abs=0.04)
+    assert naive.survival(400_000_000) < learner.survival(400_000_000) - 0.1  # who forgets what was cut short is wrong
+
+
+def test_rates_of_waits_that_run_together_add_up():
+    rng = np.random.default_rng(7)
+    one, other, first = HazardLearner.fresh(), HazardLearner.fresh(), HazardLearner.fresh()
+    for a, b in (rng.exponential([0.3, 0.9], (5000, 2)) * 1e9).astype(np.int64).tolist():
+        one.learn(a)
+        other.learn(b)
+        first.learn(min(a, b))
+    for age_ms in (50, 200, 500):
+        together = one.survival(age_ms * 10**6) * other.survival(age_ms * 10**6)
+        assert first.survival(age_ms * 10**6) == pytest.approx(together, abs=0.02)
+
+
+def test_narrow_bins_win_where_waits_are_alike_and_wide_ones_where_they_are_not():
+    alike, spread = HazardLearner.fresh(), HazardLearner.fresh()
+    rng = np.random.default_rng(3)
+    for _ in range(100):
+        alike.learn(540_000_000)
+        spread.learn(int(rng.exponential(20.0) * 1e9))
+    assert alike.log_evidence.argmax() == 0
+    assert spread.log_evidence.argmax() == N_WIDTHS - 1
+
+
+def test_before_anything_was_seen_the_hazard_is_the_prior_shape_over_the_age():
+    learner = HazardLearner.fresh(0.1, 0.5)
+    for age_s in (0.01, 1.0, 100.0):
+        assert learner.mean_rates[find_bin(round(age_s * 1e9))] == pytest.approx(0.5 / age_s, rel=0.8)
+
+
+@pytest.mark.parametrize("ages", [(0, 0), (0, 10 * HOUR_NS), (10 * HOUR_NS, 11 * HOUR_NS)])
+def test_extreme_ages_are_learned(ages):
+    learner = HazardLearner.fresh()
+    learner.learn(ages[1], from_ns=ages[0])
+    assert learner.events.sum() == 1
+    assert learner.at_risk_s.sum() == pytest.approx((ages[1] - ages[0]) * 1e-9)
+    assert np.isfinite(learner.mean_rates).all()
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: HazardLearner.fresh(0.0), "prior_events must be above 0 and finite, got 0.0"),
+    (lambda: HazardLearner.fresh(0.1, math.inf), "prior_shape must be above 0 and finite, got inf"),
+    (lambda: HazardLearner.fresh().learn(-1), "ages must satisfy 0 <= from_ns <= to_ns, got 0 and -1"),
+    (lambda: HazardLearner.fresh().learn(3, from_ns=4), "ages must satisfy 0 <= from_ns <= to_ns, got 4 and 3"),
+])  # fmt: skip
+def test_what_makes_no_sense_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,176 @@
+"""Plans of sleep: against every schedule on a short horizon, against chance, and what must hold of all of them."""
+
+import numpy as np
+import pytest
+
+from lpsm import sleep_planning as planning
+from lpsm.hazards import EDGES_NS, N_BINS, HazardLearner, find_bin
+from tests.oracles import sleep_planning as oracle
+
+INTERVAL_NS = 100_000_000
+RADIO = {"awake_w": 0.7, "beacon_j": 0.0015}
+CONSTANT = np.full(N_BINS, 2.0)
+
+
+def lognormal_rates(seed=0, n=300):
+    learner, rng = HazardLearner.fresh(), np.random.default_rng(seed)
+    for wait in (rng.lognormal(np.log(0.5) - 0.32, 0.8, n) * 1e9).astype(int):
+        learner.learn(int(wait) + 40_000_000)
+    return learner.mean_rates
+
+
+def same_rates(rate):
+    return np.full(N_BINS, rate)
+
+
+class Planner:
+    """Waits of given rates, and plans for them."""
+
+    def __init__(self, waits, to_beacon_ns=INTERVAL_NS):
+        """`waits` are (rates, age_ns, class)."""
+        self.waits, self.to_beacon_ns = waits, to_beacon_ns
+        self.work = np.zeros(1, dtype=planning.WORKSPACE)[0]
+        kinds, ages = np.arange(len(waits)), np.array([age for _, age, _ in waits], dtype=np.int64)
+        classes = np.array([which for _, _, which in waits], dtype=np.int64)
+        rates = np.array([rates for rates, _, _ in waits])
+        self.last = planning.forecast(self.work, kinds, ages, classes, len(waits), rates, to_beacon_ns, INTERVAL_NS)
+
+    def choose(self, *, page_price_w=6.0, message_price_w=0.0, waiting=1, awake=True, wakeup_j=0.0, last=None, **radio):
+        self.last = self.last if last is None else min(last, self.last)
+        radio = {**RADIO, **radio}
+        return planning.choose(
+            self.work, self.last, awake, INTERVAL_NS, radio["awake_w"], radio["beacon_j"], wakeup_j, page_price_w,
+            message_price_w, waiting,
+        )  # fmt: skip
+
+    def path(self, awake=True):
+        """What is decided: (asleep_ns, wake_ns) one after another."""
+        found, k, state = [], 0, int(awake)
+        while k < self.last:
+            asleep_ns, stop = planning.follow(self.work, self.last, k, state)
+            found.append((int(asleep_ns), int(self.work["stop_ns"][stop]) if stop >= 0 else -1))
+            if stop < 0:
+                break
+            k, state = stop, 0
+        return tuple(found)
+
+
+@pytest.mark.parametrize("to_beacon_ns", [INTERVAL_NS, 37_000_000, 1])
+def test_the_forecast_is_the_integral_of_the_hazards(to_beacon_ns):
+    rates = lognormal_rates()
+    planner = Planner([(rates, 30_000_000, 0), (rates, 250_000_000, 0), (same_rates(0.4), 10**9, 1)], to_beacon_ns)
+    work = planner.work
+    cumulated = lambda rates, age: float(((np.minimum(EDGES_NS[1:], age) - EDGES_NS[:-1]).clip(0) * 1e-9 * rates).sum())  # noqa: E731
+    for i in range(1, int(work["first_step"][planner.last])):
+        at = int(work["step_ns"][i])
+        hazard = sum(cumulated(rates, age + at) - cumulated(rates, age) for rates, age, _ in planner.waits)
+        assert work["alive"][i] == pytest.approx(np.exp(-hazard), rel=1e-9)
+    assert (np.diff(work["stop_ns"]) > 0).all()
+    assert ((work["stop_ns"][1:] - to_beacon_ns) % INTERVAL_NS == 0).all()
+
+
+WORLDS = [
+    pytest.param([(lognormal_rates(), 0, 0)], 1, id="a reply"),
+    pytest.param([(same_rates(6.0), 0, 0), (same_rates(0.5), 0, 1)], 1, id="constant rates of both classes"),
+    pytest.param([(lognormal_rates(3, 20), 400_000_000, 0)], 1, id="an old reply, hardly known"),
+]
+
+
+@pytest.mark.parametrize(("waits", "waiting"), WORLDS)
+@pytest.mark.parametrize("wakeup_j", [0.0, 0.004])
+@pytest.mark.parametrize("awake", [True, False])
+@pytest.mark.parametrize("page_price_w", [2.0, 30.0])
+def test_no_schedule_on_a_short_horizon_costs_less(waits, waiting, wakeup_j, awake, page_price_w):
+    planner = Planner(waits, 60_000_000)
+    value = planner.choose(page_price_w=page_price_w, message_price_w=0.5, awake=awake, wakeup_j=wakeup_j, last=2)
+    stops = planner.work["stop_ns"].tolist()
+    steps = planner.work["step_ns"][: planner.work["first_step"][2]].tolist()
+    rate_of = lambda rates: lambda age_s: rates[find_bin(round(age_s * 1e9))]  # noqa: E731
+    exact = oracle.Waits([(rate_of(rates), age * 1e-9, which) for rates, age, which in waits], stops[2])
+    prices = (page_price_w, 0.5)
+    terminal = oracle.stationary_j(exact.last_rates, 0.1, planning.STOPS[1:].tolist(), prices_w=prices, **RADIO)
+    terms = {**RADIO, "wakeup_j": wakeup_j, "prices_w": prices, "is_awake": awake, "terminal_j": terminal}
+    costs = {path: oracle.cost(path, exact, stops, 2, **terms) for path in oracle.paths(stops, steps, 2)}
+    own = oracle.cost(planner.path(awake), exact, stops, 2, **terms)
+    assert len(costs) > 300
+    assert own == pytest.approx(value, rel=0.02, abs=2e-5)
+    assert own <= min(costs.values()) * 1.003 + 1e-6
+
+
+def test_the_value_of_a_plan_is_what_it_costs_on_average():
+    rates, rng = lognormal_rates(), np.random.default_rng(11)
+    planner = Planner([(rates, 0, 0)], 45_000_000)
+    value = planner.choose(wakeup_j=0.002)
+    end_ns = planner.work["stop_ns"][planner.last]
+    inside = np.diff(EDGES_NS[:-1]) * 1e-9 * rates[:-1]
+    waits_ns = np.interp(rng.exponential(size=40_000), np.concatenate([[0.0], inside.cumsum()]), EDGES_NS[:-1])
+    costs = []
+    for wait in waits_ns:
+        at, cost, awake = 0, 0.0, True
+        for asleep, wake in planner.path():
+            if asleep > at:
+                cost += 0.7 * (min(asleep, wait) - at) * 1e-9 + (0.0 if awake else 0.002)
+                if wait <= asleep:
+                    break
+            cost += 0.0015
+            at, awake = wake, False
+            if wait <= wake:
+                cost += 6.0 * (wake - wait) * 1e-9 + 0.002
+                break
+        if wait > end_ns:
+            cost += (
+                planner.work["value"][0, planner.last] / planner.work["alive"][planner.work["first_step"][planner.last]]
+            )
+        costs.append(cost)
+    half_width = 3 * np.std(costs) / np.sqrt(len(costs))
+    assert value == pytest.approx(np.mean(costs), abs=half_width + 0.01 * value)
+
+
+def test_without_hazards_it_sleeps_for_as_long_as_it_may():
+    planner = Planner([(same_rates(1e-12), 0, 0)])
+    planner.choose(beacon_j=0.0015)
+    assert planner.path()[0] == (0, planner.work["stop_ns"][-1])
+
+
+def test_at_a_price_beyond_all_it_never_sleeps_and_at_none_never_stays_awake():
+    planner = Planner([(CONSTANT, 0, 0)])
+    planner.choose(page_price_w=1e6)
+    assert planner.path()[0][0] == planner.work["stop_ns"][planner.last]
+    planner.choose(page_price_w=0.0)
+    assert planner.path()[0] == (0, planner.work["stop_ns"][planner.last])
+
+
+def test_a_wait_that_ends_for_certain_is_slept_through_and_met_awake():
+    learner = HazardLearner.fresh()
+    for _ in range(20_000):
+        learner.learn(540_000_000)
+    planner = Planner([(learner.mean_rates, 0, 0)], 60_000_000)
+    planner.choose()
+    (first, wake), (second, _), *_ = planner.path()
+    assert (first, wake) == (0, 460_000_000)  # the last beacon before
+    assert 540_000_000 <= second <= 610_000_000
+
+
+def test_a_wakeup_that_costs_more_than_it_saves_is_not_made():
+    learner = HazardLearner.fresh()
+    for _ in range(500):
+        learner.learn(540_000_000)
+    planner = Planner([(learner.mean_rates, 0, 0)], 60_000_000)
+    planner.choose(wakeup_j=1.0, awake=False)
+    assert all(asleep in (0, *planner.work["stop_ns"]) for asleep, _ in planner.path(awake=False))
+
+
+@pytest.mark.parametrize("price_w", [0.5, 3.0, 20.0])
+def test_memoryless_waits_are_slept_through_evenly_at_the_best_period(price_w):
+    planner = Planner([(same_rates(0.05), 10**9, 1)])
+    planner.choose(message_price_w=price_w, page_price_w=0.0)
+    planning.best_period(planner.work, 0.0, 0.05, INTERVAL_NS, 0.7, 0.0015, 0.0, price_w)
+    best_s = np.sqrt(2 * 0.0015 / (0.05 * price_w))
+    slept_s = np.diff([0, *(wake for _, wake in planner.path())][:6]) * 1e-9
+    assert np.abs(slept_s - best_s).max() <= 0.1 + 0.2 * best_s
+
+
+def test_the_more_replies_wait_the_less_one_delay_costs():
+    rates = lognormal_rates()
+    alone, four = (Planner([(rates, 0, 0)] * n) for n in (1, 4))
+    assert four.choose(waiting=4, awake_w=1e3) < 4 * alone.choose(waiting=1, awake_w=1e3)

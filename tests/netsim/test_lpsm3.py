@@ -1,0 +1,272 @@
+"""LPSM3: what it takes for a wait and for a page, what it learns, what it keeps, and that both engines have it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import netsim
+from lpsm.prices import saturation
+from lpsm.randomness import WORKLOAD, generator
+from netsim.policies import lpsm3_rule as rule
+from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
+from tests.netsim.clients import LOGNORMAL, MS, Client, web
+from tests.netsim.test_express import Dice, assert_equal, case
+from traces.records import Page
+from traces.traffic import draw, push_messages
+
+OPENING, REPLY, REST, MESSAGE = range(4)
+KEYS = ("key", "push_key")  # names of connections, which engines are free to give
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled():
+    for policy in ("lpsm3", "lpsm3-link"):
+        netsim.simulate([Page("p", 300, 500)], policy, engine="express")
+
+
+def waits(policy):
+    """What is outstanding: (kind, since when in ms), the oldest first."""
+    known = policy.memory[0]
+    n = int(known["n"])
+    return list(zip(known["kind"][:n].tolist(), (known["origin_ns"][:n] / MS).tolist(), strict=True))
+
+
+def learned(policy, kind):
+    return float(policy.memory[0]["events"][kind].sum())
+
+
+# -- by hand
+
+
+def test_every_connection_waits_at_its_own_age_and_its_end_is_learned():
+    policy = Lpsm3()
+    client = Client(policy)
+    client.idle(0)
+    client.sent(1000, "a", opening=True)
+    assert waits(policy) == [(OPENING, 1000)]
+    client.received(1041, "a", opening=True, reached_ms=1040)
+    client.sent(1041, "a")
+    client.sent(1050, "b")
+    assert waits(policy) == [(REPLY, 1041), (REPLY, 1050)]
+    client.received(1500, "a", reached_ms=1400)
+    assert waits(policy) == [(REST, 1500), (REPLY, 1050)]  # an acknowledgement went out at 1500
+    client.received(1550, "a", size=300, completes=True, reached_ms=1541)
+    assert waits(policy) == [(REPLY, 1050)]
+    client.received(1600, "b", size=300, completes=True, reached_ms=1590)
+    assert waits(policy) == []
+    assert [learned(policy, kind) for kind in range(4)] == [1, 2, 1, 0]
+    at_risk = policy.memory[0]["at_risk_s"].sum(axis=1)
+    assert at_risk[:4] == pytest.approx([0.040, 0.359 + 0.540, 0.041, 0.0])
+
+
+def test_what_nobody_asked_for_is_a_message_and_frames_close_together_are_one():
+    policy = Lpsm3()
+    client = Client(policy)
+    client.idle(0)
+    client.received(20_000, "push", reached_ms=19_800)
+    client.received(20_002, "push", size=300, reached_ms=19_802)
+    client.received(25_000, "push", size=300, reached_ms=24_900)
+    known = policy.memory[0]
+    assert (int(known["messages"]), learned(policy, MESSAGE)) == (2, 2)
+    assert known["at_risk_s"][MESSAGE].sum() == pytest.approx(24.9 - 0.002, rel=1e-6)
+
+
+def test_a_page_is_charged_for_what_waited_at_the_access_point_by_the_share_that_it_held_up():
+    policy = Lpsm3()
+    client = Client(policy)
+    client.idle(0)
+    client.sent(1000, "a")
+    client.sent(1000, "b")
+    plan = client.idle(1000)
+    assert plan.awake_until_ns <= plan.wake_ns
+    client.beacon(1400, waiting=300)
+    client.received(1401, "a", size=300, completes=True, reached_ms=1350)
+    client.idle(1401)
+    client.beacon(1500, waiting=300)
+    client.received(1501, "b", size=300, completes=True, reached_ms=1420)
+    client.idle(1501)
+    held_s = 0.050 / 2 + 0.080
+    slowdown = held_s / (0.501 - held_s)
+    assert policy.memory[0]["balance"] == pytest.approx(slowdown / 0.05 - 1.0)
+    assert policy.memory[0]["pages"] == 1
+
+
+def test_messages_are_charged_for_the_delay_asked_for():
+    policy = Lpsm3(Lpsm3Config(max_push_delay_s=0.2))
+    client = Client(policy)
+    client.idle(0)
+    client.beacon(20_000, waiting=300)
+    client.received(20_001, "push", size=300, reached_ms=19_700)
+    assert policy.memory[0]["push_balance"] == pytest.approx(0.3 / 0.2 - 1.0)
+
+
+def test_messages_that_the_servers_window_held_back_count_from_when_they_may_have_been_written():
+    policy = Lpsm3(Lpsm3Config(max_push_delay_s=0.2))
+    client = Client(policy)
+    client.idle(0)
+    client.beacon(20_000, waiting=3000)
+    client.received(20_001, "push", reached_ms=16_001)
+    client.received(20_003, "push", reached_ms=17_500, wanted=False)  # the same once more: its timer had run out
+    before = float(policy.memory[0]["push_balance"])
+    client.idle(20_003)
+    client.beacon(20_100, waiting=1500)
+    client.received(20_102, "push", reached_ms=20_044)
+    assert policy.memory[0]["push_balance"] - before == pytest.approx((20.1 - (16.001 + 20.003) / 2) / 0.2 - 1.0)
+
+
+def test_a_plan_is_followed_at_beacons_as_long_as_nothing_comes_and_made_anew_then():
+    policy = Lpsm3()
+    client = Client(policy)
+    client.sent(1000, "a")
+    plan = client.idle(1010)
+    made = int(policy.memory[0]["planned_ns"])
+    assert plan.wake_ns % (100 * MS) == 0
+    client.beacon(plan.wake_ns / MS)
+    assert policy.memory[0]["planned_ns"] == made
+    client.received(1500, "a", reached_ms=1490)
+    client.idle(1500)
+    assert policy.memory[0]["planned_ns"] == 1500 * MS
+
+
+def test_while_no_message_has_ever_come_and_nothing_is_outstanding_it_naps():
+    client = Client(Lpsm3())
+    now = 3_600_000 * MS
+    plan = client.idle(now / MS)
+    assert (plan.awake_until_ns, plan.wake_ns, plan.repeat_ns) == (now, now + 5000 * MS, 5000 * MS)
+
+
+def test_the_link_infers_a_handshake_a_request_and_a_reply_from_sizes():
+    policy = Lpsm3(host_aware=False)
+    client = Client(policy)
+    client.idle(0)
+    client.sent(1000, "?", opening=True)
+    client.idle(1001)
+    client.received(1041, "?", opening=True, reached_ms=1040)
+    client.sent(1041, "?", size=40)  # the acknowledgement that is owed
+    client.sent(1041, "?")
+    assert waits(policy) == [(REPLY, 1041)]
+    client.received(1500, "?", reached_ms=1490)
+    client.received(1502, "?", size=300, reached_ms=1492)
+    assert waits(policy) == []
+    client.received(9000, "?", size=300, reached_ms=8950)
+    assert policy.memory[0]["messages"] == 1
+    client.sent(9500, "?")
+    client.idle(9501)
+    client.beacon(19_600)  # silent for longer than 10 s
+    assert waits(policy) == []
+
+
+def test_with_more_connections_than_there_is_room_for_the_oldest_are_kept_in_mind():
+    policy = Lpsm3()
+    client = Client(policy)
+    for i in range(rule.ROOM + 10):
+        client.sent(1000 + i, f"c{i}")
+    assert len(waits(policy)) == rule.ROOM
+    assert client.idle(2000).wake_ns > 2000 * MS
+
+
+# -- what it keeps
+
+
+def slowdowns(pages, policy, config, seed):
+    base, own = (netsim.simulate(pages, which, config=config, seed=seed) for which in ("none", policy))
+    return own, own.latency_s / base.latency_s
+
+
+@pytest.mark.parametrize("server", ["0", "0.5", "lognormal:0.5:0.8"])
+@pytest.mark.parametrize("target", [1.02, 1.05, 1.2])
+def test_the_slowdown_asked_for_is_kept(server, target):
+    config = netsim.SimulationConfig(server_delay=netsim.ServerDelay.parse(server))
+    own, slowdown = slowdowns(web(31, 200), f"lpsm3:{target}", config, 31)
+    assert slowdown.mean() - 1.0 <= 1.12 * (target - 1.0)
+    rival = netsim.simulate(web(31, 200), f"lpsm2:{target}", config=config, seed=31)
+    assert own.energy.total_j < 1.005 * rival.energy.total_j
+
+
+def test_its_own_account_of_pages_is_near_what_pages_were_delayed():
+    own, slowdown = slowdowns(web(32, 200), "lpsm3:1.05", LOGNORMAL, 32)
+    known = own.final_policy.memory[0]
+    assert known["pages"] == 200
+    assert 0.05 * (1.0 + float(known["balance"]) / 200) == pytest.approx(slowdown.mean() - 1.0, abs=0.01)
+
+
+@pytest.mark.parametrize("delay_ms", [100, 400])
+def test_the_delay_of_memoryless_messages_that_was_asked_for_is_kept(delay_ms):
+    messages = push_messages(5400.0, generator(33, WORKLOAD))
+    base, own = (netsim.simulate([], policy, push=messages) for policy in ("none", f"lpsm3:1.05:{delay_ms}"))
+    added_s = (own.messages["delay_s"] - base.messages["delay_s"]).mean()
+    assert added_s == pytest.approx(delay_ms / 1000, rel=0.1)
+
+
+def test_a_radio_whose_wakeups_are_dear_is_woken_less_often():
+    messages = draw("push-bursty", 3000.0, generator(34, WORKLOAD)).messages
+    cheap, dear = (
+        netsim.simulate([], "lpsm3:1.05:60", push=messages, config=netsim.SimulationConfig(radio=radio))
+        for radio in (netsim.RadioConfig(), netsim.RadioConfig(wakeup_mj=20.0))
+    )
+    assert dear.wakeups <= cheap.wakeups
+
+
+def test_the_constants_keep_the_theorem():
+    config = Lpsm3Config()
+    assert saturation(config.gain, -config.largest_drift, config.largest_price_ratio) + 20.0 <= 50.0
+
+
+# -- both engines
+
+
+def assert_same_memory(ours, theirs):
+    mine, reference = (result.final_policy.memory for result in (ours, theirs))
+    for name in (name for name in mine.dtype.names if name not in KEYS):
+        assert np.array_equal(mine[name], reference[name]), name
+
+
+def compare(seeds):
+    covered = 0
+    for seed in seeds:
+        dice = Dice(np.random.default_rng(seed))
+        pages, _, world = case(dice, "lpsm3")
+        pages *= dice.integer(1, 6)
+        world = replace(world, radio=netsim.RadioConfig(wakeup_mj=dice.one_of([0.0, 0.3])),
+                        beacon_interval_ns=dice.one_of([100_000_000, 102_400_000, 37_000_000]))  # fmt: skip
+        config = Lpsm3Config(max_slowdown=dice.one_of([1.02, 1.05, 1.5]), silence_s=dice.one_of([10.0, 0.7]))
+        policy = Lpsm3(
+            config, host_aware=dice.integer(0, 1) == 1, radio=world.radio, beacon_interval_ns=world.beacon_interval_ns
+        )
+        packet = netsim.simulate(pages, policy, config=world, seed=seed, engine="packet")
+        ours = netsim.simulate(pages, policy, config=world, seed=seed)
+        assert_equal(ours, packet)
+        assert_same_memory(ours, packet)
+        covered += ours.pages_handed_over == 0
+    return covered
+
+
+def test_both_engines_plan_and_learn_alike():
+    assert compare(range(30)) > 15
+
+
+@pytest.mark.long
+def test_both_engines_plan_and_learn_alike_in_thousands_of_worlds():
+    assert compare(range(2_000_000, 2_003_000)) > 1000
+
+
+def test_on_the_web_model_the_fast_engine_is_equal_to_the_packet_model():
+    for policy in ("lpsm3", "lpsm3-link"):
+        packet, ours = (
+            netsim.simulate(web(35, 60), policy, config=LOGNORMAL, seed=35, engine=engine)
+            for engine in ("packet", "auto")
+        )
+        assert_equal(ours, packet)
+        assert_same_memory(ours, packet)
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"max_slowdown": 1.0}, "max_slowdown must be a number above 1, got 1.0"),
+    ({"max_push_delay_s": 0.0}, "max_push_delay_s must be above 0 and finite, got 0.0"),
+    ({"drift_step": -1.0}, "drift_step must be at least 0 and finite, got -1.0"),
+    ({"gain": float("inf")}, "gain must be above 0 and finite, got inf"),
+])  # fmt: skip
+def test_constants_that_make_no_sense_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        Lpsm3Config(**change)
