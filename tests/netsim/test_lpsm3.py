@@ -11,7 +11,8 @@ from lpsm.randomness import WORKLOAD, generator
 from netsim.policies import lpsm3_rule as rule
 from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
 from tests.netsim.clients import LOGNORMAL, MS, Client, web
-from tests.netsim.test_express import Dice, assert_equal, case
+from tests.netsim.test_express import assert_equal
+from tests.netsim.worlds import Dice, ordinary_case
 from traces.records import Page
 from traces.traffic import draw, push_messages
 
@@ -226,7 +227,7 @@ def compare(seeds):
     covered = 0
     for seed in seeds:
         dice = Dice(np.random.default_rng(seed))
-        pages, _, world = case(dice, "lpsm3")
+        pages, _, world = ordinary_case(dice, "lpsm3")
         pages *= dice.integer(1, 6)
         world = replace(world, radio=netsim.RadioConfig(wakeup_mj=dice.one_of([0.0, 0.3])),
                         beacon_interval_ns=dice.one_of([100_000_000, 102_400_000, 37_000_000]))  # fmt: skip
