@@ -139,9 +139,6 @@ def iter_pages(
     for request in in_order(requests, reorder_s=rule.reorder_s, report=report):
         if request.kind == MESSAGE:
             continue
-        if request.reply_bytes < 1 and request.url:
-            report.count("empty_replies")
-            continue
         report.count("exchanges_grouped_by_gaps", not request.url and request.kind == BY_SUFFIX)
         current = open_pages.get(request.client)
         if current is not None and current.takes(request, rule):

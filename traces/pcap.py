@@ -213,7 +213,7 @@ def frames(
                     rule = f"the time of a packet must lie in [0, {_LATEST_S:.0e}] s"
                     raise TraceError(path, f"byte {source.at}", rule, moment)
                 packets += 1
-                yield round(moment * 1e6), link, frame
+                yield round(moment * 1_000_000), link, frame
         except damage as error:
             if isinstance(error, TraceError):
                 raise

@@ -3,7 +3,7 @@
 A *run* is payload in one direction without payload in the other between.
 
 * An **exchange** is a run up and what comes down after it, until the next run up; one that nothing comes down after
-  is an upload.
+  is an upload.  A run up ends after 5 s of silence, so that reports which nobody answers stay apart.
 * While a run down arrives (its last payload came less than one round trip, or 10 ms, ago), what goes up and can only
   be acknowledgements or window updates belongs to the exchange: datagrams of at most 100 bytes in a QUIC flow, TLS
   records of at most 64 bytes.
@@ -24,6 +24,7 @@ __all__ = ["Book", "Runs", "are_small_tls_records"]
 
 ACKNOWLEDGED_WITHIN_US = 10_000
 UNASKED_AFTER_US = 100_000
+UPLOADED_AFTER_US = 5_000_000
 SMALL_DATAGRAM_BYTES = 100
 SMALL_RECORD_BYTES = 64
 _RECORD_HEAD = 5
@@ -82,11 +83,11 @@ class Runs:
 
     def up(self, now_us: int, size: int, frame: bytes, at: int) -> None:
         """Take payload that the client sent: `size` bytes, from a place of a frame on."""
-        if self._asked and not self._replied:
+        if self._asked and not self._replied and now_us - self._last_up_us <= UPLOADED_AFTER_US:
             self._asked += size
             self._last_up_us = now_us
             return
-        if self._asked or self._pushed:
+        if self._replied or self._pushed:
             soon = now_us - self._last_down_us < max(self.round_trip_us, ACKNOWLEDGED_WITHIN_US)
             if soon and self._acknowledges(size, frame, at):
                 if self._asked:

@@ -102,10 +102,8 @@ def test_a_longer_pause_than_the_limit_is_an_absence_that_is_cut_out_and_counted
     assert [page.think_s for page in traces.pages(browsed)] == [1000.5, 1000.0, 0.0]
 
 
-def test_an_empty_reply_is_left_out_and_counted():
-    report = Report()
-    assert len(traces.pages([request(0), request(5, size=0)], report=report)) == 1
-    assert report.counts == {"empty_replies": 1, "pages": 1}
+def test_an_exchange_without_a_reply_is_an_upload():
+    assert [page.reply_bytes for page in traces.pages([request(0), request(5, size=0)])] == [1000, 0]
 
 
 browsing = st.lists(

@@ -1,0 +1,89 @@
+"""Captures made by hand: a device, a server whose waits and round trip are known, and what they say to each other."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+
+import dpkt
+
+DEVICE, SERVER = b"\xc0\xa8\x01\x07", b"\x08\x08\x04\x04"
+SYN, ACK, FIN = dpkt.tcp.TH_SYN, dpkt.tcp.TH_ACK, dpkt.tcp.TH_FIN
+Frame = tuple[float, bytes]
+
+
+class Tcp:
+    """A connection as a capture at some place between its ends sees it.
+
+    Parameters
+    ----------
+    start_s : float
+        When the SYN passes.
+    to_server_s, to_client_s : float
+        Round trips from the place of the capture to either end.
+    """
+
+    def __init__(
+        self,
+        start_s: float,
+        to_server_s: float,
+        to_client_s: float = 0.0,
+        *,
+        port: int = 40_000,
+        server_port: int = 443,
+    ) -> None:
+        self.frames: list[Frame] = []
+        self._ports = port, server_port
+        self._next = [1000, 5000]
+        self._add(start_s, True, b"", SYN)
+        self._add(start_s + to_server_s, False, b"", SYN | ACK)
+        self._next = [1001, 5001]
+        self._add(start_s + to_server_s + to_client_s, True, b"", ACK)
+
+    def up(self, at_s: float, data: bytes, mss: int = 1400) -> None:
+        """Let the device send."""
+        self._send(at_s, True, data, mss)
+
+    def down(self, at_s: float, data: bytes, mss: int = 1400) -> None:
+        """Let the server send."""
+        self._send(at_s, False, data, mss)
+
+    def _send(self, at_s: float, up: bool, data: bytes, mss: int) -> None:
+        for number, begin in enumerate(range(0, len(data), mss)):
+            self._add(at_s + number * 1e-5, up, data[begin : begin + mss], ACK)
+
+    def _add(self, at_s: float, up: bool, data: bytes, flags: int) -> None:
+        ports = self._ports if up else self._ports[::-1]
+        tcp = dpkt.tcp.TCP(
+            sport=ports[0], dport=ports[1], seq=self._next[not up], ack=self._next[up], flags=flags, data=data
+        )
+        self._next[not up] += len(data)
+        self.frames.append((at_s, ip(tcp, 6, up)))
+
+
+def udp(at_s: float, up: bool, data: bytes, *, port: int = 50_000, server_port: int = 443) -> Frame:
+    """Return a datagram."""
+    ports = (port, server_port) if up else (server_port, port)
+    return at_s, ip(dpkt.udp.UDP(sport=ports[0], dport=ports[1], ulen=8 + len(data), data=data), 17, up)
+
+
+def ip(transport: dpkt.Packet, protocol: int, up: bool, device: bytes = DEVICE, server: bytes = SERVER) -> bytes:
+    """Return an Ethernet frame."""
+    source, target = (device, server) if up else (server, device)
+    packet = dpkt.ip.IP(src=source, dst=target, p=protocol, data=transport)
+    packet.len = len(packet)
+    return bytes(dpkt.ethernet.Ethernet(type=0x0800, data=packet))
+
+
+def record(size: int) -> bytes:
+    """Return a TLS record of application data whose contents have so many bytes."""
+    return b"\x17\x03\x03" + size.to_bytes(2, "big") + b"\x5a" * size
+
+
+def pcap(frames: Iterable[Frame], link: int = 1) -> bytes:
+    """Return a capture file of the frames in the order of time."""
+    stream = io.BytesIO()
+    writer = dpkt.pcap.Writer(stream, linktype=link, nano=True)
+    for at_s, frame in sorted(frames, key=lambda item: item[0]):
+        writer.writepkt(frame, ts=at_s)
+    return stream.getvalue()

@@ -1,0 +1,189 @@
+"""Captures of encrypted, pushed and other traffic: what was made is found, to the byte and to the millisecond."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import traces
+from tests.traces.captures import DEVICE, SERVER, Tcp, ip, pcap, record, udp
+from traces import Report, TraceError
+from traces.records import MESSAGE
+from traces.streams import Counted
+
+NAME = "192.168.1.7"
+
+
+def found(tmp_path, frames, **options):
+    """Return requests and report, held to conservation."""
+    (tmp_path / "c").write_bytes(pcap(frames))
+    report = Report()
+    requests = [
+        request for batch in traces.batches(tmp_path / "c", report=report, **options) for request in batch.requests()
+    ]
+    payload = report.payload
+    assert payload.captured == payload.in_requests + payload.in_replies + payload.in_messages + sum(
+        payload.left_out.values()
+    )
+    return requests, report
+
+
+@pytest.mark.parametrize("to_client_s", [0.0, 0.02])
+def test_tls_exchanges_have_the_sizes_waits_and_round_trip_of_the_server(tmp_path, to_client_s):
+    trip_s, waits = 0.03, [0.2, 0.0, 1.5, 0.05]
+    flow = Tcp(1000.0, trip_s, to_client_s)
+    at_s = 1001.0
+    for number, wait_s in enumerate(waits):
+        flow.up(at_s, record(300 + number))
+        flow.down(at_s + trip_s + wait_s, record(5000 + number))
+        flow.up(at_s + trip_s + wait_s + 0.005, record(30))  # acknowledges: no exchange of its own
+        at_s += 5.0
+    requests, report = found(tmp_path, flow.frames)
+    assert [(request.request_bytes, request.reply_bytes) for request in requests] == [
+        (305 + n + 35, 5005 + n) for n in range(4)
+    ]
+    assert [request.wait_us for request in requests] == pytest.approx([1e6 * wait for wait in waits], abs=1000)
+    assert report.round_trip_s == pytest.approx(trip_s + to_client_s, abs=1e-5)
+    assert {request.client for request in requests} == {NAME}
+    assert [page.waits_s for page in traces.pages(requests)] == [pytest.approx((wait,), abs=0.001) for wait in waits]
+
+
+def test_quic_acknowledgements_belong_to_the_exchange_and_its_first_answer_tells_the_round_trip(tmp_path):
+    frames = [udp(1.0, True, b"\xc0\0\0\0\1" + b"i" * 1195), udp(1.04, False, b"h" * 1200)]
+    for at_s, wait_s in ((3.0, 0.3), (7.0, 0.1)):
+        frames.append(udp(at_s, True, b"q" * 400))
+        begin_s = at_s + 0.04 + wait_s
+        for number in range(20):
+            frames += [
+                udp(begin_s + 0.002 * number, False, b"d" * 1200),
+                udp(begin_s + 0.002 * number + 0.001, True, b"a" * 40),
+            ]
+    requests, report = found(tmp_path, frames)
+    assert [(request.request_bytes, request.reply_bytes) for request in requests] == [
+        (1200, 1200), (400 + 800, 24_000), (400 + 800, 24_000),
+    ]  # fmt: skip
+    assert [request.wait_us for request in requests[1:]] == pytest.approx([300_000, 100_000], abs=1000)
+    assert report.round_trip_s == pytest.approx(0.04, abs=1e-5)
+
+
+def test_mqtt_keep_alives_reports_and_pushes_are_exchanges_uploads_and_messages(tmp_path):
+    flow = Tcp(10.0, 0.05, server_port=1883)
+    flow.up(10.1, b"\x10" + b"c" * 40)
+    flow.down(10.2, b"\x20\x02\0\0")
+    for number in range(1, 6):
+        at_s = 10.0 + 60 * number
+        flow.up(at_s, b"\xc0\0")
+        flow.down(at_s + 0.05, b"\xd0\0")
+        flow.down(at_s + 20, b"\x30" + b"p" * (99 + number))
+        flow.down(at_s + 20.04, b"\x30" + b"p" * 9)  # goes on within a tenth of a second: one message
+        flow.up(at_s + 30, b"\x30" + b"r" * 149)
+    requests, report = found(tmp_path, flow.frames)
+    exchanges = [request for request in requests if request.kind != MESSAGE and request.reply_bytes]
+    uploads = [request for request in requests if request.kind != MESSAGE and not request.reply_bytes]
+    messages = [request for request in requests if request.kind == MESSAGE]
+    assert [(item.request_bytes, item.reply_bytes) for item in exchanges] == [(41, 4)] + [(2, 2)] * 5
+    assert [item.request_bytes for item in uploads] == [150] * 5
+    assert report["uploads"] == 5
+    assert [item.reply_bytes for item in messages] == [100 + n + 10 for n in range(1, 6)]
+    workload = traces.workload_of(requests, report=report)
+    assert [message.at_s for message in workload.messages] == pytest.approx([79.9 + 60 * n for n in range(5)], abs=1e-5)
+    assert workload.round_trip_s == pytest.approx(0.05, abs=1e-5)
+
+
+def test_what_is_left_out_is_counted_by_reason_with_its_bytes(tmp_path):
+    import dpkt
+
+    def datagram(source, target, port, size):
+        data = dpkt.udp.UDP(sport=40_000, dport=port, ulen=8 + size, data=b"x" * size)
+        return ip(data, 17, True, source, target)
+
+    home = b"\xc0\xa8\x01\x63"
+    frames = [
+        (1.0, datagram(DEVICE, b"\xe0\0\0\xfb", 5353, 100)),
+        (1.1, datagram(DEVICE, home, 1900, 90)),
+        (1.2, datagram(DEVICE, home, 7000, 80)),
+        (1.3, datagram(DEVICE, home, 53, 70)),
+        (1.4, datagram(DEVICE, SERVER, 123, 48)),
+        (1.5, datagram(home, SERVER, 123, 49)),
+    ]
+    requests, report = found(tmp_path, frames)
+    assert report.payload.left_out == {"background_multicast": 100, "background_unicast": 90, "local": 80}
+    assert [(request.client, request.request_bytes) for request in requests] == [
+        (NAME, 70), (NAME, 48), ("192.168.1.99", 49),
+    ]  # fmt: skip
+    requests, report = found(tmp_path, frames, client="192.168.1.99")
+    assert [(request.request_bytes, request.reply_bytes) for request in requests] == [(0, 70), (49, 0)]
+    assert report.payload.left_out["other_clients"] == 48
+    with pytest.raises(TraceError, match="--client must be an IP address"):
+        found(tmp_path, frames, client="nobody")
+    requests, _ = found(tmp_path, frames[2:3])  # nothing else: what is local is taken
+    assert [request.request_bytes for request in requests] == [80]
+
+
+@pytest.mark.parametrize(("step_s", "sessions"), [(3599, 1), (3601, 2), (-0.9, 1), (-1.1, 2)])
+def test_a_clock_that_jumps_begins_a_new_session_and_no_time_is_negative(tmp_path, step_s, sessions):
+    frames = [udp(10_000.0, True, b"a" * 50, server_port=7), udp(10_000.1, False, b"b" * 50, server_port=7)]
+    later = [(at_s + 0.1 + step_s, frame) for at_s, frame in frames]
+    (tmp_path / "c").write_bytes(pcap(frames)[:24] + pcap(frames)[24:] + pcap(later)[24:])
+    report = Report()
+    found_sessions = list(traces.sessions(tmp_path / "c", report=report))
+    assert len(found_sessions) == sessions
+    assert report["clock_jumps"] == sessions - 1
+    for session in found_sessions:
+        workload = traces.workload_of(session.requests)
+        assert all(page.think_s >= 0 for page in workload)
+        assert all(request.end_us >= request.start_us for request in session.requests)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.integers(0, 2**32), st.integers(1, 40), st.booleans())
+def test_every_byte_of_a_stream_is_counted_once_in_whatever_order_it_comes(seed, n, opened):
+    chance = random.Random(seed)
+    first = chance.choice([0, 5, (1 << 32) - 30])
+    counted, seen, total = Counted(), set(), 0
+    if opened:
+        counted.begin(first)
+    for _ in range(n):
+        at, size = chance.randrange(100), chance.randrange(1, 20)
+        total += counted.take((first + at) % (1 << 32), size)
+        seen.update(range(at, at + size))
+    assert total == len(seen)
+
+
+COUNTS = {
+    "alexa-app.pcapng": (1050245, 4913),
+    "coap_mqtt.pcap": (246663, 47512),
+    "googledns_android10.pcap": (97087, 0),
+    "instagram.pcap": (2696206, 1320),
+    "mqtt.pcap": (875, 0),
+    "nest_log_sink.pcap": (73707, 982),
+    "netflix.pcap": (5680132, 5269),
+    "quic-mvfst-22.pcap": (0, 267723),
+    "telegram.pcap": (0, 268533),
+    "webex.pcap": (761255, 14931),
+    "wechat.pcap": (535982, 23190),
+    "whatsapp_login_chat.pcap": (16508, 3142),
+    "wireguard.pcap": (0, 633424),
+    "youtube_quic.pcap": (0, 179501),
+}
+"""Bytes of TCP streams, each once, and of datagrams, counted independently with a union of intervals."""
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_real_captures_are_conserved_and_equal_an_independent_count(data, name):
+    report = Report()
+    sizes = [(batch["request_bytes"].sum(), batch["reply_bytes"].sum()) for batch in traces.batches(
+        data / "captures" / name, report=report
+    )]  # fmt: skip
+    payload = report.payload
+    assert payload.captured == sum(COUNTS[name])
+    entered = payload.in_requests + payload.in_replies + payload.in_messages
+    assert payload.captured == entered + sum(payload.left_out.values())
+    assert (
+        entered
+        == sum(up + down for up, down in sizes)
+        - report["bytes_lost_in_the_capture"]
+        + (report["bytes_lost_outside_exchanges"])
+    )
+    assert min(payload.in_requests, payload.in_replies, payload.in_messages, *payload.left_out.values(), 0) == 0
