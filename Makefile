@@ -5,7 +5,16 @@ OUT ?= out/compare
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help compare test lint docs check-long bench clean
+# What the inner loop runs: a test or two of each room, none that starts programs or makes pictures.
+QUICK := tests/lpsm/test_bounds_by_hand.py tests/lpsm/test_fixed_share.py tests/lpsm/test_polling.py \
+	tests/traces/test_grouping.py tests/traces/test_table.py tests/netsim/test_tcp.py tests/netsim/test_station.py \
+	tests/netsim/test_radio.py tests/netsim/test_bsd.py tests/experiments/study/test_compare.py \
+	tests/experiments/papers/test_predicates.py tests/experiments/papers/test_news.py
+# ROOM: where faults are put in on purpose.   COUNT: how many.
+ROOM ?= lpsm/bounds
+COUNT ?= 40
+
+.PHONY: help compare test quick lint docs check-long mutants bench clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
@@ -20,6 +29,9 @@ compare: $(READY) ## energy and slowdown of every policy, with pictures, in $(OU
 test: $(READY) ## the ordinary tests (under ten minutes on two cores)
 	$(BIN)/python -m pytest -n 2
 
+quick: $(READY) ## some of them, in less than a minute
+	$(BIN)/python -m pytest -n 2 -x $(QUICK)
+
 lint: $(READY) ## style, types, and the direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -31,6 +43,9 @@ docs: $(READY) ## the documentation, in docs/_build
 
 check-long: $(READY) ## the long tests: many trials, kills, full fuzzing
 	$(BIN)/python -m pytest -n 2 -m long
+
+mutants: $(READY) ## faults put into a ROOM on purpose, and how many of COUNT its tests find
+	$(BIN)/python -m tests.mutants $(ROOM) --count $(COUNT)
 
 bench: $(READY) ## speed, each figure beside a peer in the same run
 	$(BIN)/python -m tests.bench

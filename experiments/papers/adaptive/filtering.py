@@ -23,7 +23,7 @@ from experiments.papers.registry import Experiment
 
 __all__ = ["EXPERIMENTS"]
 
-K = (0.01, 0.1, 1.0, 5.0, 10.0)
+K = (0.001, 0.003, 0.01, 0.1, 1.0, 5.0, 10.0)
 C = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1)
 FILTER: tuple[Case, ...] = tuple(("filter", {"K": value}, 1) for value in K)
 TASTING: tuple[Case, ...] = tuple(
