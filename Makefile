@@ -21,6 +21,7 @@ help: ## list the targets
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --editable '.[dev]'
+	$(BIN)/lpsm doctor --compile > /dev/null
 	@touch $(READY)
 
 compare: $(READY) ## energy and slowdown of every policy, with pictures, in $(OUT)

@@ -92,14 +92,16 @@ class Standalone:
     def __call__(self, *args: Any) -> Any:
         from lpsm import _standalone
 
-        if self.files is not None:
-            call = _standalone.loaded(self.files, args)
-            if call is not None:
-                return call(*args)
+        files, types = self.files, _standalone.types_of(args)
+        if files is not None and types is not None:
+            code = _standalone.loaded(files, types)
+            if code is not None:
+                return _standalone.call(code, args)
         kernel = self.kernel
         result = kernel(*args)
-        if self.files is not None and isinstance(kernel, Kernel):
-            _standalone.save(self.files, kernel.dispatcher, args)
+        if files is not None and types is not None and isinstance(kernel, Kernel):
+            signature = tuple(kernel.dispatcher.typeof_pyval(arg) for arg in args)
+            _standalone.save(files, types, kernel.py_func, signature)
         return result
 
 

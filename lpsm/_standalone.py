@@ -12,59 +12,101 @@ from __future__ import annotations
 import ctypes
 import json
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from lpsm._kernel_files import KernelFiles
+from lpsm._kernel_files import KernelFiles, files_of
 
-__all__ = ["loaded", "save"]
+__all__ = ["Code", "address", "address_files", "call", "loaded", "save", "types_of"]
 
-_LOADED: dict[tuple[KernelFiles, tuple[str, ...]], Callable[..., Any] | None] = {}  # None: not on disk
-_TRIED: set[tuple[KernelFiles, tuple[str, ...]]] = set()  # what this process has compiled by itself
+Types = tuple[str, ...]
+
+_LOADED: dict[tuple[KernelFiles, Types], Code | None] = {}  # None: not on disk
+_TRIED: set[tuple[KernelFiles, Types]] = set()  # what this process has compiled by itself
 _ENGINES: list[Any] = []  # LLVM frees the machine code with its engine
 _RESULTS: dict[str, Any] = {"int64": ctypes.c_int64, "float64": ctypes.c_double}
+_CANNOT = b"it cannot stand alone"  # kept in place of machine code, so that it is tried once
 _UNREACHED = "NRT_MemInfo_call_dtor"  # what frees an array that somebody owns; nobody owns those given here
 
 
-def loaded(files: KernelFiles, args: tuple[Any, ...]) -> Callable[..., Any] | None:
-    """Return the function for arguments of these types, or None if it is not on disk."""
-    types = _types(args)
-    if types is None:
-        return None
+class Code(NamedTuple):
+    """Machine code in memory: where it begins, and the type of its result, "" for one that is no number."""
+
+    address: int
+    result: str
+
+
+def loaded(files: KernelFiles, types: Types) -> Code | None:
+    """Return the machine code for arguments of these types, or None if it is not on disk."""
     if (files, types) not in _LOADED:
         content = files.load(_key(types))
-        _LOADED[files, types] = None if content is None else _function(content)
+        _LOADED[files, types] = None if content in (None, _CANNOT) else _code(content)
     return _LOADED[files, types]
 
 
-def save(files: KernelFiles, dispatcher: Any, args: tuple[Any, ...]) -> None:
-    """Keep the machine code of a compiled function for arguments of these types, if it can stand alone."""
+def save(files: KernelFiles, types: Types, function: Callable[..., Any], signature: Any, returned: Any = None) -> None:
+    """Compile a function by itself for numba's `signature`, and keep its machine code, if it can stand alone.
+
+    A function that returns what `returned` says is called by its address only.
+    """
     from llvmlite import binding
     from numba.core import registry
 
     compiler: Any = import_module("numba.core.compiler")
-    types = _types(args)
-    if types is None or (files, types) in _TRIED:
+    if (files, types) in _TRIED or files.load(_key(types)) is not None:
         return
     _TRIED.add((files, types))
     flags = compiler.Flags()
     flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.nrt = True
     flags.error_model = "numpy"
     target = registry.cpu_target
-    signature = tuple(dispatcher.typeof_pyval(arg) for arg in args)
     made = compiler.compile_extra(
-        target.typing_context, target.target_context, dispatcher.py_func, signature, None, flags, {}
+        target.typing_context, target.target_context, function, signature, returned, flags, {}
     )
     result, code = str(made.signature.return_type), made.library._get_compiled_object()
-    if result in _RESULTS and _undefined(binding.ObjectFileRef.from_data(code), code) <= {_UNREACHED}:
-        head = json.dumps({"name": made.fndesc.llvm_func_name, "result": result}).encode()
-        files.save(_key(types), len(head).to_bytes(4, "little") + head + code)
+    known = returned is not None or result in _RESULTS
+    wanted = _undefined(binding.ObjectFileRef.from_data(code)) - {_UNREACHED}
+    if known and all(binding.address_of_symbol(name) is not None for name in wanted):
+        head = json.dumps({"name": made.fndesc.llvm_func_name, "result": "" if returned is not None else result})
+        files.save(_key(types), len(head).to_bytes(4, "little") + head.encode() + code)
         _LOADED.pop((files, types), None)
+    else:
+        files.save(_key(types), _CANNOT)
 
 
-def _types(args: tuple[Any, ...]) -> tuple[str, ...] | None:
+def address(function: Callable[..., Any], kind: str) -> int | None:
+    """Return where the machine code of a function of a known kind of signature is, or None if it is not on disk."""
+    files = address_files(function)
+    code = None if files is None else loaded(files, (kind,))
+    return None if code is None else code.address
+
+
+@cache
+def address_files(function: Callable[..., Any]) -> KernelFiles | None:
+    """Return the place of the machine code of a function that is called by its address."""
+    return files_of(function.__module__, f"{function.__qualname__}.standalone")
+
+
+def call(code: Code, args: tuple[Any, ...]) -> Any:
+    """Call machine code with numbers and plain arrays; return its result."""
+    place, trouble = _RESULTS[code.result](), ctypes.c_void_p()
+    flat: list[Any] = [value for arg in args for value in _flat(arg)]
+    function = _function(code.address, tuple(type(value) for value in flat))
+    status = function(ctypes.addressof(place), ctypes.addressof(trouble), *flat)
+    if status:
+        raise RuntimeError(f"compiled function must end with status 0, got {status}")
+    return place.value
+
+
+@cache
+def _function(at: int, types: tuple[Any, ...]) -> Any:
+    return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *types)(at)
+
+
+def types_of(args: tuple[Any, ...]) -> tuple[str, ...] | None:
     """Return the types of arguments by name, or None if they are not all numbers and plain arrays."""
     names = []
     for arg in args:
@@ -89,8 +131,8 @@ def _key(types: tuple[str, ...]) -> tuple[Any, ...]:
     return "standalone", types, binding.get_host_cpu_name(), features, binding.llvm_version_info
 
 
-def _function(content: bytes) -> Callable[..., Any]:
-    """Load an object file and return its function."""
+def _code(content: bytes) -> Code:
+    """Load an object file and find its function."""
     from llvmlite import binding
 
     length = int.from_bytes(content[:4], "little")
@@ -103,19 +145,7 @@ def _function(content: bytes) -> Callable[..., Any]:
     engine.add_object_file(binding.ObjectFileRef.from_data(code))
     engine.finalize_object()
     _ENGINES.append(engine)
-    address, result = engine.get_function_address(head["name"]), _RESULTS[head["result"]]
-
-    def call(*args: Any) -> Any:
-        place, trouble = result(), ctypes.c_void_p()
-        flat: list[Any] = [value for arg in args for value in _flat(arg)]
-        types: list[Any] = [ctypes.c_void_p, ctypes.c_void_p, *(type(value) for value in flat)]
-        function = ctypes.CFUNCTYPE(ctypes.c_int32, *types)(address)
-        status = function(ctypes.addressof(place), ctypes.addressof(trouble), *flat)
-        if status:
-            raise RuntimeError(f"compiled function must end with status 0, got {status}")
-        return place.value
-
-    return call
+    return Code(engine.get_function_address(head["name"]), head["result"])
 
 
 def _flat(arg: Any) -> list[Any]:
@@ -130,7 +160,7 @@ def _flat(arg: Any) -> list[Any]:
 _no_owner = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: None)  # takes the place of what is never called
 
 
-def _undefined(parsed: Any, code: bytes) -> set[str]:
+def _undefined(parsed: Any) -> set[str]:
     """Return the names that an object file of ELF takes from elsewhere."""
     sections = {section.name(): section.data() for section in parsed.sections()}
     symbols, names = sections.get(b".symtab", b""), sections.get(b".strtab", b"")

@@ -32,12 +32,15 @@ DATA = ("bu-www-client", "ucb-home-ip", "har", "pcap")
 
 
 @click.command()
+@click.option("--compile", "compile_now", is_flag=True, help="Compile what runs need, once, so that none waits for it.")
 @json_option("what is found")
-def doctor(as_json: bool) -> None:
+def doctor(compile_now: bool, as_json: bool) -> None:
     """Say what the program runs on: versions, processors, caches, data found.
 
     Exit status 0 if all it needs is there, 1 if a library is missing or the compiled code does not run.
     """
+    if compile_now:
+        _compile()
     found = _found()
     wrong = [f"{name} is missing" for name, version in found["libraries"].items() if version is None]
     if found["compiled_code"] != "runs":
@@ -79,6 +82,22 @@ def _version(name: str) -> str | None:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return None
+
+
+def _compile() -> None:
+    """Run a page under every kind of policy that the express engine covers."""
+    import netsim
+    from experiments.study.run import progress
+    from netsim import express, policies
+    from traces import Page
+
+    names = sorted({entry.example for entry in policies.registry().values()})
+    names = [name for name in names if express.why_not(policies.make(name), 0.0) is None]
+    click.echo("Compiling the express engine and the policies' rules: once, about half a minute.", err=True)
+    with progress("policies", len(names)) as advance:
+        for name in names:
+            netsim.simulate([Page("page", 300, 1000)], name, engine="express")
+            advance()
 
 
 def _compiled() -> str:

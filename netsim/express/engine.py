@@ -11,13 +11,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lpsm._compile import is_compiled
+from lpsm._compile import standalone
 from netsim.access_point import AccessPoint
 from netsim.browser import Browser, Trip
 from netsim.clock import Clock
 from netsim.express import layout as slot
 from netsim.express.coverage import NotCoveredError
-from netsim.express.run import run_pages
 from netsim.policies.compiled import CompiledForm
 from netsim.policies.protocol import Policy
 from netsim.station import Station, StationState
@@ -31,10 +30,12 @@ _NS_PER_S = 1_000_000_000
 _MAX_BYTES = 2**40
 _PAGES_AT_ONCE = 64
 
+run_pages = standalone("netsim.express.run", "run_pages")
+
 
 def is_ready(policy: Policy) -> bool:
     """Whether what runs under `policy` need is compiled, in this process or on disk."""
-    return is_compiled(run_pages) and _form(policy).is_ready
+    return run_pages.ready() and _form(policy).is_ready
 
 
 def _form(policy: Policy) -> CompiledForm:

@@ -1,15 +1,13 @@
-"""The array of integers that the compiled engine works on: what stands where, and how it is reached."""
+"""The array of integers that the compiled engine works on: what stands where."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-__all__ = ["Place", "new_world", "start"]
+__all__ = ["Place", "new_world"]
 
 Ints = NDArray[np.int64]
 Place = Any
@@ -63,15 +61,3 @@ def new_world(room: int, most_objects: int) -> Ints:
     w[ROOM], w[MASK] = room, room - 1
     w[HELD], w[CONNECTIONS] = held, held + room
     return w
-
-
-def _start(_: Any, array: Any) -> Any:
-    """Return the address of an array's first element: no reference is counted, no index checked for its sign."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return context.make_array(signature.args[0])(context, builder, arguments[0]).data
-
-    return types.CPointer(array.dtype)(array), generate  # type: ignore[no-untyped-call]
-
-
-start: Any = intrinsic(_start)

@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from lpsm._compile import compiled
 from netsim.express import layout as slot
-from netsim.express.layout import Place, start
+from netsim.express.layout import Place
 from netsim.express.links import acknowledge, air, wire
+from netsim.express.pointers import start
 from netsim.express.station import Rule, note_received, open_gate, reach, stay_awake
 from netsim.express.transport import at_client, at_server, fetch, next_reply, reply
 

@@ -25,6 +25,7 @@ reads the arrays, so that there is one state.  Copies of a policy copy the array
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -32,6 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lpsm import _standalone
 from netsim.policies.protocol import Frame, Plan, View
 
 __all__ = ["NOT_YET_NS", "CompiledForm", "FlatFrame", "FlatView", "flat_view", "joined", "put_back"]
@@ -157,17 +159,16 @@ class CompiledForm:
     @property
     def addresses(self) -> tuple[int, int]:
         """Where the machine code of the two functions is, 0 for none; compiled if it was not."""
-        from netsim.policies import machine_code
-
-        plan, observe = self._rules
-        return machine_code.plan_address(plan), machine_code.observe_address(observe) if observe else 0
+        plan, observe = (0 if rule is None else _address(rule, kind) for rule, kind in self._of_kinds())
+        return plan, observe
 
     @property
     def is_ready(self) -> bool:
         """Whether the functions are compiled, in this process or on disk."""
-        from netsim.policies import machine_code
+        return all(rule is None or _is_ready(rule, kind) for rule, kind in self._of_kinds())
 
-        return all(machine_code.is_ready(rule) for rule in self._rules if rule is not None)
+    def _of_kinds(self) -> zip[tuple[Any, str]]:
+        return zip(self._rules, ("plan", "observe"), strict=True)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CompiledForm:
         return CompiledForm(*self._rules, ints=self.ints, floats=self.floats)
@@ -178,6 +179,23 @@ class CompiledForm:
     def _linked(self) -> _Exchange:
         self._exchange = _Exchange(self)
         return self._exchange
+
+
+def _address(rule: Callable[..., Any], kind: str) -> int:
+    """Return where the machine code of a rule is: from disk by itself, which needs no compiler, or compiled."""
+    found = _standalone.address(rule, kind)
+    if found is not None:
+        return found
+    from netsim.policies import machine_code
+
+    return machine_code.address(rule, kind)
+
+
+def _is_ready(rule: Callable[..., Any], kind: str) -> bool:
+    if _standalone.address(rule, kind) is not None:
+        return True
+    machine_code = sys.modules.get("netsim.policies.machine_code")
+    return machine_code is not None and bool(machine_code.is_ready(rule))
 
 
 class _Exchange:

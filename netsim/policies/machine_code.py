@@ -16,11 +16,12 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from lpsm import _standalone
 from lpsm._compile import compiled, is_compiled
 from netsim.policies.compiled import FlatFrame, FlatView, ObserveRule, PlanRule
 from netsim.policies.protocol import Plan
 
-__all__ = ["ask", "call_observe", "call_plan", "is_ready", "observe_address", "plan_address", "tell"]
+__all__ = ["address", "ask", "call_observe", "call_plan", "is_ready", "tell"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -34,14 +35,17 @@ _PLAN_TAKES = (_integers(_INTEGER, len(FlatView._fields), FlatView), _INTS, _FLO
 _OBSERVE_TAKES = (_integers(_INTEGER, len(FlatFrame._fields), FlatFrame), _INTS, _FLOATS)
 
 
-def plan_address(rule: PlanRule) -> int:
-    """Return the address of a rule's machine code, compiled if need be."""
-    return _address(rule, _PLAN(*_PLAN_TAKES))
+def address(rule: PlanRule | ObserveRule, kind: str) -> int:
+    """Return the address of the machine code of a rule that plans or observes, compiled if need be.
 
-
-def observe_address(rule: ObserveRule) -> int:
-    """Return the address of the machine code of what observes frames, compiled if need be."""
-    return _address(rule, types.none(*_OBSERVE_TAKES))
+    It is then kept by itself too, so that the next process does without the compiler.
+    """
+    signature = _PLAN(*_PLAN_TAKES) if kind == "plan" else types.none(*_OBSERVE_TAKES)
+    found = _address(rule, signature)
+    files = _standalone.address_files(rule)
+    if files is not None:
+        _standalone.save(files, (kind,), _kernel(rule).py_func, signature.args, signature.return_type)
+    return found
 
 
 def is_ready(rule: Any) -> bool:

@@ -279,7 +279,7 @@ def test_an_entry_stands_alone_once_it_is_compiled(copied: Path) -> None:
 
 def test_arguments_of_other_types_go_to_numba() -> None:
     table = np.zeros((2, 2))
-    assert _standalone._types((1, 2.0, table)) == ("int", "float", "<f8:2")
+    assert _standalone.types_of((1, 2.0, table)) == ("int", "float", "<f8:2")
     for other in (True, "text", table.T[:1], table[:, :1], [1]):
-        assert _standalone._types((other,)) is None
+        assert _standalone.types_of((other,)) is None
     assert isinstance(standalone("netsim", "absent"), Standalone)
