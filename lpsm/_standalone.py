@@ -69,7 +69,8 @@ def save(files: KernelFiles, types: Types, function: Callable[..., Any], signatu
     result, code = str(made.signature.return_type), made.library._get_compiled_object()
     known = returned is not None or result in _RESULTS
     wanted = _undefined(binding.ObjectFileRef.from_data(code)) - {_UNREACHED}
-    if known and all(binding.address_of_symbol(name) is not None for name in wanted):
+    anywhere = ctypes.CDLL(None)  # the process itself: the C library, and none of numba's own functions
+    if known and all(hasattr(anywhere, name) for name in wanted):
         head = json.dumps({"name": made.fndesc.llvm_func_name, "result": "" if returned is not None else result})
         files.save(_key(types), len(head).to_bytes(4, "little") + head.encode() + code)
         _LOADED.pop((files, types), None)
