@@ -165,7 +165,7 @@ class CompiledForm:
     @property
     def is_ready(self) -> bool:
         """Whether the functions are compiled, in this process or on disk."""
-        return all(rule is None or _is_ready(rule, kind) for rule, kind in self._of_kinds())
+        return all(rule is None or _is_ready(rule) for rule in self._rules)
 
     def _of_kinds(self) -> zip[tuple[Any, str]]:
         return zip(self._rules, ("plan", "observe"), strict=True)
@@ -191,8 +191,9 @@ def _address(rule: Callable[..., Any], kind: str) -> int:
     return machine_code.address(rule, kind)
 
 
-def _is_ready(rule: Callable[..., Any], kind: str) -> bool:
-    if _standalone.address(rule, kind) is not None:
+def _is_ready(rule: Callable[..., Any]) -> bool:
+    files = _standalone.address_files(rule)
+    if files is not None and files.any():
         return True
     machine_code = sys.modules.get("netsim.policies.machine_code")
     return machine_code is not None and bool(machine_code.is_ready(rule))
