@@ -21,6 +21,7 @@ from lpsm import randomness
 from netsim import express, policies
 from netsim.access_point import AccessPoint, LinkConfig
 from netsim.air.cell import AirConfig, Cell
+from netsim.air.recording import AirRecorder
 from netsim.browser import Browser, Trip
 from netsim.clock import Clock
 from netsim.policies.protocol import Policy
@@ -94,7 +95,7 @@ def simulate(
     engine: str = "auto",
     push: Iterable[Message] | None = None,
     server_delays: Sequence[ServerDelay] | None = None,
-    recorder: Recorder | None = None,
+    recorder: Recorder | AirRecorder | None = None,
 ) -> SimulationResult:
     """Browse `pages` under `policy` and return the record.
 
@@ -154,11 +155,13 @@ def simulate(
         raise express.NotCoveredError(f"engine express does not cover this run: {reason}")
     if not reason and engine == "auto" and _is_small(workload) and not _is_ready(policy):
         reason = "done before the twin would be compiled"
+    if isinstance(recorder, AirRecorder) != (config.medium is not None) and recorder is not None:
+        raise ValueError("a Recorder notes frames on wires and an AirRecorder on the air, and this run is the other")
     if config.medium is not None:
-        if recorder is not None:
-            raise ValueError("a recorder notes frames on wires, and the medium of this run is the air")
-        [result] = _share_air([(workload, policy)], config, seed, pushed=[messages], server_delays=server_delays)
+        note = recorder if isinstance(recorder, AirRecorder) else None
+        [result] = _share_air([(workload, policy)], config, seed, [messages], server_delays, note)
         return result
+    assert not isinstance(recorder, AirRecorder)
     clock = Clock()
     parts = (AccessPoint, Station, Browser) if recorder is None else recorder.parts()
     access_point = parts[0](clock, config.link, randomness.generator(seed, randomness.LOSS))
@@ -271,14 +274,16 @@ def _share_air(
     members: Sequence[tuple[Workload, Policy]],
     config: SimulationConfig,
     seed: int,
-    *,
     pushed: Sequence[Sequence[Message]] = (),
     server_delays: Sequence[ServerDelay] | None = None,
+    recorder: AirRecorder | None = None,
 ) -> list[SimulationResult]:
     """Browse with clients that share the air; `server_delays` are those of the first client's pages."""
     assert config.medium is not None
     clock = Clock()
     cell = Cell(clock, config.medium, config.link, config.beacon_interval_ns, seed)
+    if recorder is not None:
+        recorder.attach(cell)
     trips: dict[int, Trip] = {}
     records: dict[int, NDArray[np.int64]] = {}
 

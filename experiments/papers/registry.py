@@ -56,6 +56,7 @@ _MODULES = (
     "ours.streams",
     "ours.lpsm2",
     "ours.lpsm2_learning",
+    "ours.air",
 )
 
 

@@ -120,6 +120,8 @@ class Medium:
         Time used by exchanges (beacons and frames lost alone among them), and by collisions.
     beacons : Beacons or None
         Sends beacons in between.
+    observer : callable or None
+        Is told of every exchange as it begins: the senders, and whether it succeeds.
     """
 
     def __init__(
@@ -136,6 +138,7 @@ class Medium:
         self.env = env
         self.phy = phy
         self.beacons: Beacons | None = None
+        self.observer: Callable[[list[Contender], bool], None] | None = None
         self.free_ns = 0
         self.busy_ns = self.collided_ns = 0
         self._loss = loss if loss_rate else None
@@ -269,6 +272,8 @@ class Medium:
                 sender.received_ns += exchange.receiver_ns
                 self._occupy(now, now + exchange.total_ns)
                 self.busy_ns += exchange.total_ns
+                if self.observer is not None:
+                    self.observer(senders, True)
                 Occurrence(self.env, now + exchange.delivered_ns, self._deliver, sender)
                 return
             first = exchange.first_ns
@@ -284,6 +289,8 @@ class Medium:
                 one.collided += 1
                 one.sent_ns += own
             self.collided_ns += first
+        if self.observer is not None:
+            self.observer(senders, False)
         self._occupy(now, now + first)
         if len(senders) > 1:
             self._count_from_ns = self.free_ns + self._after_collision_ns

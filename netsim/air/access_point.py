@@ -83,6 +83,11 @@ class AirAccessPoint:
         self._groups: deque[Transmission] = deque()
         self._serving: tuple[AirStation, Waiting] | None = None
 
+    @property
+    def serving(self) -> AirStation | None:
+        """The client whose frame is next on the air or on it; None for a group frame or nobody."""
+        return None if self._serving is None else self._serving[0]
+
     def to_server(self, packet: Packet) -> None:
         """Carry a packet that came over the air to the server."""
         arrival = self._wire_up.transmit(self._env.now, packet.size_bytes)

@@ -27,6 +27,8 @@ class Exchange(NamedTuple):
         When its last frame, the acknowledgement if there is one, has been received.
     sender_ns, receiver_ns : int
         Air time of the frames that the winner of the channel sends, and of those that it receives.
+    kind : {"data", "null", "poll", "group"}
+        What the winner sends.
     """
 
     first_ns: int
@@ -34,6 +36,7 @@ class Exchange(NamedTuple):
     total_ns: int
     sender_ns: int
     receiver_ns: int
+    kind: str = "data"
 
 
 class Transmission:
@@ -80,16 +83,16 @@ def data(phy: Phy, mpdu_bytes: int, rts_bytes: int | None) -> Exchange:
 def control(phy: Phy, mpdu_bytes: int, _: int | None) -> Exchange:
     """Return the times of a null frame that is acknowledged."""
     frame = phy.control_ns(mpdu_bytes)
-    return Exchange(frame, frame, frame + phy.sifs_ns + phy.ack_ns, frame, phy.ack_ns)
+    return Exchange(frame, frame, frame + phy.sifs_ns + phy.ack_ns, frame, phy.ack_ns, "null")
 
 
 def polled(phy: Phy, mpdu_bytes: int, _: int | None) -> Exchange:
     """Return the times of a PS-Poll, the data frame of so many bytes that answers it, and its ACK."""
     poll, sifs, ack, frame = phy.control_ns(POLL_BYTES), phy.sifs_ns, phy.ack_ns, phy.data_ns(mpdu_bytes)
-    return Exchange(poll, poll + sifs + frame, poll + sifs + frame + sifs + ack, poll + ack, frame)
+    return Exchange(poll, poll + sifs + frame, poll + sifs + frame + sifs + ack, poll + ack, frame, "poll")
 
 
 def group(phy: Phy, mpdu_bytes: int, _: int | None) -> Exchange:
     """Return the times of a group frame, which nobody answers."""
     frame = phy.lowest_ns(mpdu_bytes)
-    return Exchange(frame, frame, frame, frame, 0)
+    return Exchange(frame, frame, frame, frame, 0, "group")

@@ -100,7 +100,7 @@ def test_two_hundred_clients_that_begin_at_one_instant_all_get_their_pages():
         (
             lambda: netsim.simulate(PAGES, "psm", config=AIR, recorder=Recorder()),
             ValueError,
-            "medium of this run is the",
+            "this run is the other",
         ),
         (lambda: netsim.AirConfig(retrieval="telepathy"), ValueError, "retrieval must be one of auto, ps-poll"),
         (lambda: netsim.AirConfig(neighbours=-1), ValueError, "neighbours must lie in"),
