@@ -12,7 +12,7 @@ number of flows and exchanges that are open at a time.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from ipaddress import ip_address
 from os import PathLike
 from typing import BinaryIO
@@ -20,7 +20,7 @@ from typing import BinaryIO
 from traces.errors import TraceError
 from traces.flows import Flow, LeftOut, TcpFlow, UdpFlow
 from traces.formats import Format
-from traces.frames import LINK_TYPES, Background, Segment, decode, ends, is_background, is_local, reversed_key
+from traces.frames import LINK_TYPES, WIRELESS, Background, Segment, decode, ends, is_background, is_local, reversed_key
 from traces.ledger import Entries, Ledger
 from traces.records import Batch, Report, Request, batch_of
 from traces.streams import ACK, SYN, Counted
@@ -184,9 +184,19 @@ class _Other:
 
 
 def frames(
-    stream: BinaryIO, path: str | PathLike[str], report: Report, *, skip_damaged: bool = False
+    stream: BinaryIO,
+    path: str | PathLike[str],
+    report: Report,
+    *,
+    skip_damaged: bool = False,
+    links: Collection[int] = LINK_TYPES,
 ) -> Iterator[tuple[int, int, bytes]]:
     """Yield time (microseconds), link type and bytes of the frames of a capture file.
+
+    Parameters
+    ----------
+    links : collection of int
+        Link types that are of use.
 
     Raises
     ------
@@ -203,8 +213,10 @@ def frames(
             is_pcapng = stream.peek(4)[:4] == b"\x0a\x0d\x0d\x0a"  # type: ignore[attr-defined]
             reader = (dpkt.pcapng.Reader if is_pcapng else dpkt.pcap.Reader)(source)
             link = reader.datalink()
-            if link not in LINK_TYPES:
+            if link not in links:
                 rule = "the link layer must be Ethernet, 802.11, Linux cooked, loopback or raw IP"
+                if links == WIRELESS:
+                    rule = "the capture must be of 802.11 frames, taken in monitor mode"
                 raise TraceError(path, "", rule, f"link type {link}")
             for moment, frame in reader:
                 if source.ended:

@@ -23,13 +23,14 @@ __all__ = ["COMMANDS", "main"]
 
 # name -> (module, attribute, one line of help); a new command is one more line, added once its module exists
 COMMANDS: dict[str, tuple[str, str, str]] = {
+    "audit": ("experiments.cli.audit", "audit", "What a device did to save power, from a monitor-mode capture."),
     "bounds": ("experiments.cli.bounds", "bounds", "Regret bounds of the experts' learners against measured regret."),
     "cell": ("experiments.cli.cell", "cell", "Policies as the clients behind one access point become more."),
     "compare": ("experiments.cli.compare", "compare", "Energy and slowdown of power-saving policies, with pictures."),
     "doctor": ("experiments.cli.doctor", "doctor", "What the program runs on: versions, processors, caches, data."),
     "explore": ("experiments.cli.explore", "explore", "A local page: move a slider, see what every policy costs."),
     "formats": ("experiments.cli.listings", "formats", "The formats of traces that are read."),
-    "generate": ("experiments.cli.generate", "generate", "A workload drawn from the measured Web model."),
+    "generate": ("experiments.cli.generate", "generate", "A workload of the measured Web model, or made to order."),
     "label": ("experiments.cli.label", "label", "A selective sampler over a stream: how good, how many labels."),
     "pages": ("experiments.cli.pages", "pages", "A trace of any supported format, grouped into pages."),
     "policies": ("experiments.cli.listings", "policies", "The power-saving policies, with meaning and source."),

@@ -96,7 +96,7 @@ def _picture(path: Path | None) -> Callable[[Found], None] | None:
         return None
     kind = path.suffix.lower().lstrip(".")
     if kind not in ("svg", "png"):
-        raise ValueError(f"picture must be a file name that ends in .svg or .png, got {path}")
+        raise ValueError(f"the name of the picture must end in .svg or .png, got {path}")
 
     def draw(found: Found) -> None:
         from experiments.figures.found import traffic

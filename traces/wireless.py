@@ -1,0 +1,174 @@
+"""802.11 frames of a monitor-mode capture: their headers, encrypted or not.
+
+Bare frames and those behind a radiotap, Prism or PPI header are read.  What is told of a frame: who sent it to whom,
+its kind, its power-management and retry bits, its number, its size without the checksum, and its rate.  Left out:
+control frames other than PS-Poll, aggregates (each frame of one counts by itself), bodies.
+
+Sources: IEEE 802.11-2020, section 9.2 and 9.3; radiotap.org, the list of defined fields.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import NamedTuple
+
+__all__ = ["ACTION", "ASSOCIATION_REQUEST", "ASSOCIATION_RESPONSE", "BEACON", "PS_POLL", "Frame", "data_body", "parse"]
+
+BEACON, ASSOCIATION_REQUEST, ASSOCIATION_RESPONSE, ACTION, PS_POLL = 0x08, 0x00, 0x01, 0x0D, 0x1A
+"""Type and subtype, as ``type << 4 | subtype``."""
+
+_BARE, _PRISM, _RADIOTAP, _PPI = 105, 119, 127, 192
+_LONGEST_HEADER = 4096
+# (size, alignment) of the radiotap fields by their bits, up to the last one that is needed
+_FIELDS = (
+    *((8, 8), (1, 1), (1, 1), (4, 2), (2, 2), (1, 1), (1, 1), (2, 2), (2, 2), (2, 2), (1, 1), (1, 1), (1, 1), (1, 1)),
+    *((2, 2), (2, 2), (1, 1), (1, 1), (8, 4), (3, 1)),
+)
+_FLAGS, _RATE, _MCS = 1, 2, 19
+_HAS_CHECKSUM, _IS_BROKEN = 0x10, 0x40
+_HT_MBPS = (6.5, 13.0, 19.5, 26.0, 39.0, 52.0, 58.5, 65.0)
+_word = Struct("<I").unpack_from
+_half = Struct("<H").unpack_from
+
+
+class Frame(NamedTuple):
+    """One frame of 802.11.
+
+    Attributes
+    ----------
+    kind : int
+        Its type and subtype.
+    receiver, transmitter, bssid : bytes
+        Addresses of six bytes; `transmitter` and `bssid` may be empty.
+    up, down : bool
+        Whether it goes to the access point, or comes from it.
+    sleeps : bool
+        Its power-management bit.
+    retry, protected, more_data : bool
+        Its other bits.
+    number : int
+        Its sequence number, -1 if it has none.
+    tid : int
+        Its traffic identifier, -1 if it has none.
+    body_at : int
+        Where its body begins in the captured bytes.
+    size : int
+        Bytes of the frame, from its header on, without the checksum.
+    rate_mbps : float
+        How fast it was sent, 0 if that is not told.
+    duration : int
+        Its duration field; the association identifier of a PS-Poll.
+    """
+
+    kind: int
+    receiver: bytes
+    transmitter: bytes
+    bssid: bytes
+    up: bool
+    down: bool
+    sleeps: bool
+    retry: bool
+    protected: bool
+    more_data: bool
+    number: int
+    tid: int
+    body_at: int
+    size: int
+    rate_mbps: float
+    duration: int
+
+    @property
+    def is_data(self) -> bool:
+        """Whether it is a data frame that carries data."""
+        return self.kind >> 4 == 2 and not self.kind & 4
+
+    @property
+    def is_null(self) -> bool:
+        """Whether it is a data frame that carries nothing but its header."""
+        return self.kind >> 4 == 2 and bool(self.kind & 4)
+
+
+def parse(link: int, captured: bytes) -> Frame | None:
+    """Return the frame that was captured; None if it is cut, broken, or a control frame other than PS-Poll."""
+    try:
+        at, rate_mbps, has_checksum, is_broken = _before(link, captured)
+        return None if is_broken else _frame(captured, at, rate_mbps, has_checksum)
+    except Exception as error:
+        if isinstance(error, (IndexError, ValueError)) or type(error).__name__ == "error":
+            return None
+        raise
+
+
+def data_body(frame: Frame, captured: bytes) -> tuple[int, int]:
+    """Return the kind (Ethernet's) and the place of what a data frame carries in the clear; (0, 0) if it does not."""
+    at = frame.body_at
+    if frame.protected or not frame.is_data or captured[at : at + 6] != b"\xaa\xaa\x03\0\0\0":
+        return 0, 0
+    return captured[at + 6] << 8 | captured[at + 7], at + 8
+
+
+def _before(link: int, captured: bytes) -> tuple[int, float, bool, bool]:
+    """Return where the frame begins, its rate, whether a checksum ends it, and whether it is broken."""
+    if link == _BARE:
+        return 0, 0.0, False, False
+    if link == _PRISM:
+        return min(_word(captured, 4)[0], _LONGEST_HEADER), 0.0, False, False
+    length = _half(captured, 2)[0]
+    if link == _PPI:
+        return length, 0.0, False, False
+    return (length, *_radiotap(captured, length))
+
+
+def _radiotap(captured: bytes, length: int) -> tuple[float, bool, bool]:
+    present = _word(captured, 4)[0]
+    at, word = 8, present
+    while word & 1 << 31 and at + 4 <= length:
+        word, at = _word(captured, at)[0], at + 4
+    rate_mbps, flags = 0.0, 0
+    for bit, (size, alignment) in enumerate(_FIELDS):
+        if not present & 1 << bit:
+            continue
+        at = -(-at // alignment) * alignment
+        if at + size > length:
+            break
+        if bit == _FLAGS:
+            flags = captured[at]
+        elif bit == _RATE:
+            rate_mbps = captured[at] / 2
+        elif bit == _MCS:
+            known, ht, index = captured[at], captured[at + 1], captured[at + 2]
+            wide, short = known & 1 and ht & 3 == 1, known & 4 and ht & 4
+            rate_mbps = _HT_MBPS[index % 8] * (index // 8 % 4 + 1) * (13.5 / 6.5 if wide else 1.0)
+            rate_mbps *= 10 / 9 if short else 1.0
+        at += size
+    return rate_mbps, bool(flags & _HAS_CHECKSUM), bool(flags & _IS_BROKEN)
+
+
+def _frame(captured: bytes, at: int, rate_mbps: float, has_checksum: bool) -> Frame | None:
+    control, bits = captured[at], captured[at + 1]
+    kind = (control >> 2 & 3) << 4 | control >> 4
+    if control & 3 or kind >> 4 == 3 or (kind >> 4 == 1 and kind != PS_POLL):
+        return None
+    size = len(captured) - at - 4 * has_checksum
+    duration = _half(captured, at + 2)[0]
+    first, second = captured[at + 4 : at + 10], captured[at + 10 : at + 16]
+    up, down = bool(bits & 1), bool(bits & 2)
+    common = (bool(bits & 16), bool(bits & 8), bool(bits & 64), bool(bits & 32))
+    if len(second) < 6:
+        return None
+    if kind == PS_POLL:
+        return Frame(kind, first, second, first, True, False, *common, -1, -1, at + 16, size, rate_mbps, duration)
+    third, number = captured[at + 16 : at + 22], _half(captured, at + 22)[0] >> 4
+    header, tid = 24, -1
+    if kind >> 4 == 2:
+        header += 6 if up and down else 0
+        if kind & 8:
+            tid = captured[at + header] & 15
+            header += 2
+            header += 4 if bits & 128 else 0
+    elif bits & 128:
+        header += 4
+    bssid = third if kind >> 4 == 0 else first if up else second if down else third
+    return Frame(
+        kind, first, second, bssid, up, down, *common, number, tid, at + header, max(size, 0), rate_mbps, duration
+    )
