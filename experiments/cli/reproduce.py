@@ -59,7 +59,7 @@ def reproduce(
     if what is None:
         raise ValueError("say what to reproduce: a name of `lpsm reproduce --list`, a paper, or all")
     from experiments.papers import archive
-    from experiments.report.results import HEADING, results_markdown, results_text
+    from experiments.report.results import HEADING, details_markdown, results_markdown, results_text
     from experiments.study.executor import checked_jobs
     from experiments.study.files import write_file
 
@@ -85,6 +85,9 @@ def reproduce(
             click.echo(results_text(said[-1], computed=result.computed) + "\n")
     everything = archive.collect(archive.results(out))
     write_file(page, results_markdown(everything, PAPERS))
+    (out / "results").mkdir(exist_ok=True)
+    for paper in dict.fromkeys(result["experiment"].partition("/")[0] for result in everything):
+        write_file(out / "results" / f"{paper}.md", details_markdown(everything, paper, PAPERS[paper]))
     if report is not None and said:
         write_file(report, _page(said, setup))
     for line in missing:

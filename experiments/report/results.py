@@ -7,10 +7,11 @@ What it leaves out: what is claimed, and how it is checked.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["HEADING", "results_markdown", "results_text"]
+__all__ = ["HEADING", "HOW_TO_READ", "details_markdown", "results_markdown", "results_text"]
 
 HEADING = "# What the papers say, and what comes out here"
 HOW_TO_READ = (
@@ -21,36 +22,46 @@ _MARK = {True: "holds", False: "**does not hold**"}
 
 
 def results_markdown(results: Sequence[Mapping[str, Any]], papers: Mapping[str, str]) -> str:
-    """Return the page: counts, then the claims of every experiment, then why those fail that do.
+    """Return the page: how many claims hold by paper, and a line a claim.
 
     Parameters
     ----------
     results
         A mapping an experiment: `experiment`, `about`, `size`, `seed`, `material`, `runs`, and `claims`, each with
-        `statement`, `printed`, `ours`, `holds`, `tolerance`, `why_not`.
+        `statement`, `printed`, `ours`, `holds`, `tolerance`, `why_not`; if known `made`, by which program.
     papers
         Key of a paper to its name.
     """
-    claims = [claim for result in results for claim in result["claims"]]
-    held = sum(claim["holds"] for claim in claims)
+    held, failed, idle = _counts(results)
     parts = [
         HEADING,
-        f"Made by `lpsm reproduce` from its records: {len(results)} experiments, {len(claims)} claims, of which {held} "
-        f"hold and {len(claims) - held} do not. ± is a 95 % Student interval over replications.",
+        f"Made by `lpsm reproduce` from its records: {len(results)} experiments, {held + failed + idle} claims, of "
+        f"which {held} hold and {failed} do not"
+        + (f"; {idle} more say of themselves that they can hardly fail" if idle else "")
+        + ". ± is a 95 % Student interval over replications.",
         HOW_TO_READ,
+        _overview(results, papers),
     ]
     for paper, name in papers.items():
-        own = [result for result in results if result["experiment"].partition("/")[0] == paper]
-        if not own:
-            continue
-        parts.append(f"## {name[0].upper()}{name[1:]}")
+        own = _of(results, paper)
+        if own:
+            parts.append(f"## {name[0].upper()}{name[1:]}")
+            parts.append(
+                f"Tolerances, all figures, and what the records show of failures: [details](results/{paper}.md)."
+            )
         for result in own:
-            parts += [f"### {result['experiment']}", _about(result), _claims(result["claims"])]
-            failed = [claim for claim in result["claims"] if not claim["holds"]]
-            if failed:
-                parts.append(
-                    "\n".join(f"- *{_cell(claim['statement'])}*: {_cell(claim['why_not'])}." for claim in failed)
-                )
+            parts += [f"### {result['experiment']}", _about(result), _table(result["claims"], brief=True)]
+    return "\n\n".join(parts) + "\n"
+
+
+def details_markdown(results: Sequence[Mapping[str, Any]], paper: str, name: str) -> str:
+    """Return the page of one paper: every claim with its tolerance, and why those fail that do."""
+    parts = [f"# {name[0].upper()}{name[1:]}: claim by claim", HOW_TO_READ]
+    for result in _of(results, paper):
+        parts += [f"## {result['experiment']}", _about(result), _table(result["claims"], brief=False)]
+        failed = [claim for claim in result["claims"] if not claim["holds"]]
+        if failed:
+            parts.append("\n".join(f"- *{_cell(claim['statement'])}*: {_cell(claim['why_not'])}." for claim in failed))
     return "\n\n".join(parts) + "\n"
 
 
@@ -68,23 +79,56 @@ def results_text(result: Mapping[str, Any], *, computed: bool) -> str:
     return "\n".join(lines)
 
 
+def _of(results: Sequence[Mapping[str, Any]], paper: str) -> list[Mapping[str, Any]]:
+    return [result for result in results if result["experiment"].partition("/")[0] == paper]
+
+
+def _counts(results: Sequence[Mapping[str, Any]]) -> tuple[int, int, int]:
+    """How many claims hold, how many do not, and how many say that they are no tests."""
+    claims = [claim for result in results for claim in result["claims"]]
+    tests = [claim for claim in claims if "not a test:" not in claim["tolerance"]]
+    held = sum(bool(claim["holds"]) for claim in tests)
+    return held, len(tests) - held, len(claims) - len(tests)
+
+
+def _overview(results: Sequence[Mapping[str, Any]], papers: Mapping[str, str]) -> str:
+    """What holds and what does not by paper, as a table with bars: a square is two claims."""
+    rows = ["| paper | holds | does not | |", "|---|---|---|---|"]
+    for paper, name in papers.items():
+        own = _of(results, paper)
+        if own:
+            held, failed, _ = _counts(own)
+            rows.append(f"| {name} | {held} | {failed} | {'■' * round(held / 2)}{'□' * round(failed / 2)} |")
+    return "\n".join(rows)
+
+
 def _about(result: Mapping[str, Any]) -> str:
     about = str(result["about"])
     return f"{about[0].upper()}{about[1:]}. {_made(result)[0].upper()}{_made(result)[1:]}."
 
 
 def _made(result: Mapping[str, Any]) -> str:
-    return f"{result['size']} size, {result['runs']} runs from seed {result['seed']}, data: {result['material']}"
+    made = f"; {result['made']}" if result.get("made") else ""
+    return f"{result['size']} size, {result['runs']} runs from seed {result['seed']}, data: {result['material']}{made}"
 
 
-def _claims(claims: Sequence[Mapping[str, Any]]) -> str:
-    rows = ["| claim | printed | ours | | tolerance |", "|---|---|---|---|---|"]
-    rows += [
-        f"| {_cell(claim['statement'])} | {_cell(claim['printed'])} | {_cell(claim['ours'])} "
-        f"| {_MARK[bool(claim['holds'])]} | {_cell(claim['tolerance'])} |"
-        for claim in claims
-    ]
+def _table(claims: Sequence[Mapping[str, Any]], *, brief: bool) -> str:
+    more = "" if brief else " tolerance |"
+    rows = [f"| claim | printed | ours | |{more}", "|---|---|---|---|" + ("" if brief else "---|")]
+    for claim in claims:
+        ours = _brief(claim["ours"]) if brief else claim["ours"]
+        cells = [*map(_cell, (claim["statement"], claim["printed"], ours)), _MARK[bool(claim["holds"])]]
+        rows.append(f"| {' | '.join(cells if brief else [*cells, _cell(claim['tolerance'])])} |")
     return "\n".join(rows)
+
+
+def _brief(ours: str, longest: int = 100) -> str:
+    """Return the first figures, without what stands in brackets beside them."""
+    plain = re.sub(r" ?\([^()]*\)", "", str(ours))
+    if len(plain) <= longest:
+        return plain
+    cut = max(plain.rfind(mark, 0, longest) for mark in (", ", "; ", " "))
+    return f"{plain[:cut].rstrip(',;')} ..."
 
 
 def _cell(text: str) -> str:

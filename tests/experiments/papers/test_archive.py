@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from experiments.cli import main
 from experiments.papers import archive
 from experiments.papers.registry import PAPERS, Setup, all_experiments, choose
-from experiments.report.results import HEADING, results_markdown
+from experiments.report.results import HEADING, details_markdown, results_markdown
 
 FAMILIES = (
     "adaptive/fig-5",
@@ -217,10 +217,22 @@ def test_a_claim_that_fails_stays_on_the_page_with_its_reason():
         "why_not": "it is",
     }
     result = {"experiment": "thesis/x", "about": "a", "size": "full", "seed": 0, "material": "m", "runs": 1}
-    page = results_markdown([{**result, "claims": [claim]}], PAPERS)
-    assert "1 claims, of which 0 hold and 1 do not" in page
+    results = [{**result, "claims": [claim, {**claim, "tolerance": "not a test: it is so", "holds": True}]}]
+    page = results_markdown(results, PAPERS)
+    assert "2 claims, of which 0 hold and 1 do not; 1 more say of themselves that they can hardly fail" in page
     assert "**does not hold**" in page
-    assert "*all is well*: it is." in page
+    assert "| Monteleoni 2006 | 0 | 1 |" in page
+    assert "*all is well*: it is." in details_markdown(results, "thesis", PAPERS["thesis"])
+
+
+def test_the_page_has_a_short_line_a_claim_and_the_details_all_of_it():
+    ours = "a 1.00 ± 0.20 (of all), " + ", ".join(f"name {i} {i}.50 (beside)" for i in range(20))
+    claim = {"statement": "s", "printed": "", "ours": ours, "holds": True, "tolerance": "t", "why_not": ""}
+    result = {"experiment": "rls/x", "about": "a", "size": "full", "seed": 0, "material": "m", "runs": 1}
+    short = results_markdown([{**result, "claims": [claim]}], PAPERS)
+    assert "| s |  | a 1.00 ± 0.20, name 0 0.50," in short
+    assert "(beside)" not in short
+    assert ours in details_markdown([{**result, "claims": [claim]}], "rls", PAPERS["rls"])
 
 
 def test_the_page_of_the_claims_holds_them_all(tmp_path):
