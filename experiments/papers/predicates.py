@@ -107,7 +107,7 @@ class Within:
         count, needed = len(found) - len(failed), len(found) if self.needed is None else self.needed
         words = [_joined(name, self._shown(sample), more) for name, (sample, more) in found.items()]
         why = "; ".join(_joined(name, self._spread(sample)) for name, sample in failed.items())
-        if len(found) > 1:
+        if failed and len(found) > 1:
             why = f"so for {count} of {len(found)}; {why}"
         return Verdict(", ".join(words), count > needed * len(found) if needed < 1.0 else count >= needed, why)
 

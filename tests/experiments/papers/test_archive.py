@@ -16,17 +16,12 @@ from experiments.report.results import HEADING, details_markdown, results_markdo
 
 FAMILIES = (
     "adaptive/fig-5",
-    "adaptive/fig-10",
-    "adaptive/theorem-1",
     "drift/fig-2-a",
     "ours/sensitivity",
-    "rls/fig-3",
     "rls/risk-bound",
     "thesis/counterexample-4-3",
-    "thesis/fig-2-5",
     "thesis/fig-2-11",
     "thesis/table-4-1",
-    "thesis/theorem-7",
     "worst-case/fig-3-d",
 )
 

@@ -53,13 +53,13 @@ def test_f_without_a_true_positive_is_nought_or_undefined():
 
 def test_a_value_is_chosen_on_the_other_half_of_the_topics():
     rows = []
-    for rank in range(4):  # on even topics .1 is the better value, on odd ones .2
+    for rank in range(8):  # on even topics .1 is the better value, on odd ones .2
         for value in (0.1, 0.2):
             good = (value == 0.1) == (rank % 2 == 0)
             rows.append((rank, "ssmd", value, 100, 8 if good else 2, 10, 10, 20, 5))
     chosen = readings.chosen("ssmd", readings.most_f())(readings.scored(record_of(rows)))
-    assert chosen["value"].tolist() == [0.2, 0.1, 0.2, 0.1]
-    assert chosen["f"].tolist() == [0.2] * 4
+    assert chosen["value"].tolist() == [0.2, 0.1] * 4
+    assert chosen["f"].tolist() == [0.2] * 8
 
 
 def test_at_a_label_rate_between_two_values_f_is_interpolated_in_its_logarithm():
@@ -92,6 +92,16 @@ def test_samplers_are_paired_over_topics_beside_their_means_and_label_rates():
     (found,) = readings.paired("f", readings.of("ss"), readings.of("sop"))(a_pair([0.4, 0.6], [0.3, 0.9])).values()
     np.testing.assert_allclose(found.sample, [0.1, -0.3])
     assert found.words == "(0.5 with 10 % of the labels against 0.6 with 100 % of the labels)"
+
+
+def test_the_first_and_the_last_window_are_read_at_the_values_selected():
+    rows = record_of([(rank, "ss", k, 10, 0, 1, 1, 10 * rank + k, 0) for rank in (0, 1) for k in (1, 3)])["totals"]
+    windows = pd.concat([rows.assign(t=t, queried=rows["queried"] * t) for t in (1, 2, 3)])
+    others = windows.assign(key="sop", queried=0)
+    selection = pd.DataFrame({"value": [3, 1]}, index=[0, 1])
+    record = {"windows": pd.concat([windows, others])}
+    assert readings.ends(record, "queried", selection, "ss").tolist() == [9.0, 33.0]
+    assert readings.ends(record, "queried", selection, "ss", first=True).tolist() == [3.0, 11.0]
 
 
 def test_the_best_value_is_taken_of_those_that_are_sparing_enough():
