@@ -65,6 +65,17 @@ class FixedShare(Learner):
         """Mixture over the experts before the next outcome, shape (n,)."""
         return self._hierarchy.mixture()
 
+    def update(self, losses: ArrayLike, awake: ArrayLike | None = None) -> float:
+        """Learn from one round and return the mixture loss, nats; see `Learner.update`."""
+        if awake is None:
+            loss = self._hierarchy.quick_round(losses)
+            if loss == loss:
+                return loss
+        return super().update(losses, awake)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(n_experts={self.n_experts}, alpha={self.alpha})"
+
     def _round(self, losses: Floats, awake: NDArray[np.bool_] | None) -> float:
         return self._hierarchy.round(losses, awake)
 

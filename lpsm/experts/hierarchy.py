@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from lpsm.experts import kernels
 from lpsm.experts.learner import Floats, Rounds
@@ -98,6 +98,13 @@ class Hierarchy:
         if awake is None:
             return kernels.learn_alpha_round(losses, *self.arrays)
         return kernels.masked_round(losses, awake, *self.arrays)
+
+    def quick_round(self, losses: ArrayLike) -> float:
+        """One round of losses that nobody has checked: NaN, and nothing changed, if they are not legal."""
+        row = np.ascontiguousarray(losses, dtype=np.float64)
+        if row.shape != (self.arrays[4].shape[1],):
+            return math.nan
+        return kernels.learn_alpha_round(row, *self.arrays)
 
     def run(self, losses: Floats, awake: NDArray[np.bool_] | None, weights: bool, alpha_weights: bool) -> Rounds:
         """Many rounds, shape (T, n)."""

@@ -190,6 +190,57 @@ def close_round(weights: Floats, columns: Floats, head: Floats, lowest: float, t
 
 
 @compiled
+def _sleepy_round(
+    losses: Floats,
+    awake: NDArray[np.bool_],
+    weights: Floats,
+    columns: Floats,
+    slow: Floats,
+    head: Floats,
+    work: Floats,
+    lowest: float,
+) -> float:
+    """`masked_round` after the first round, with some of finite loss awake: two sweeps over the weights.
+
+    The first shares and brings in the evidence of those awake; the second multiplies those asleep by the column's
+    own ratio.  A column's mass falls no further than in a round in which all are awake.
+    """
+    n, m = weights.shape
+    total = 0.0
+    if slow.shape[2] > 0:
+        decay_scaled(losses, lowest, work[1], work[2])
+        total = _slow_columns(columns, slow, head, work, awake, lowest)
+    decay(losses, lowest, work[0])
+    factor, keep, spread, mass = work[0], columns[KEEP, :m], columns[SPREAD, :m], columns[MASS, :m]
+    share, before, after = columns[WORK, :m], np.zeros(m), np.zeros(m)
+    for j in range(m):
+        share[j] = spread[j] * mass[j]
+    for i in range(n):
+        row = weights[i]
+        if awake[i]:
+            f = factor[i]
+            for j in range(m):
+                value = keep[j] * row[j] + share[j]
+                before[j] += value
+                value *= f
+                after[j] += value
+                row[j] = value
+        else:
+            for j in range(m):
+                row[j] = keep[j] * row[j] + share[j]
+    for j in range(m):
+        before[j] = after[j] / before[j]
+        mass[j] = after[j]
+    for i in range(n):
+        if not awake[i]:
+            row = weights[i]
+            for j in range(m):
+                row[j] *= before[j]
+                mass[j] += row[j]
+    return close_round(weights, columns, head, lowest, total + dot(columns[TOP, :m], mass), False)
+
+
+@compiled
 def masked_round(
     losses: Floats,
     awake: NDArray[np.bool_],
@@ -213,6 +264,8 @@ def masked_round(
             if not losses[i] >= head[LOWER]:
                 return np.nan
             lowest = min(lowest, losses[i])
+    if started and m > 0 and lowest < np.inf:  # everybody has weight in every column that is not slow
+        return _sleepy_round(losses, awake, weights, columns, slow, head, work, lowest)
     if not _survives(losses, awake, weights, columns, slow, started):
         return np.inf
     if lowest == np.inf:

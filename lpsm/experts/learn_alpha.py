@@ -121,13 +121,15 @@ class LearnAlpha(Learner):
 
     def update(self, losses: ArrayLike, awake: ArrayLike | None = None) -> float:
         """Learn from one round and return the mixture loss (2.8), nats; see `Learner.update`."""
-        if awake is None and not self._epoch:  # straight to the kernel, which rejects illegal values itself
-            row = np.ascontiguousarray(losses, dtype=np.float64)
-            if row.shape == (self.n_experts,):
-                loss = kernels.learn_alpha_round(row, *self._hierarchy.arrays)
-                if loss == loss:
-                    return loss
+        if awake is None and not self._epoch:
+            loss = self._hierarchy.quick_round(losses)
+            if loss == loss:
+                return loss
         return super().update(losses, awake)
+
+    def __repr__(self) -> str:
+        grid = "doubling=True" if self._epoch else f"{self._hierarchy.alphas.size} alphas"
+        return f"LearnAlpha(n_experts={self.n_experts}, {grid})"
 
     def _no_alpha_weights(self) -> str:
         return "whose alphas change with doubling=True" if self._epoch else ""

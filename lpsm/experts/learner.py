@@ -20,6 +20,7 @@ __all__ = ["ExpertRun", "Learner", "Rounds", "checked_prior", "checked_rate"]
 
 Floats = NDArray[np.float64]
 LARGEST = float(np.finfo(np.float64).max)
+SHORT = 16  # rounds
 
 
 class Rounds(NamedTuple):
@@ -43,7 +44,7 @@ class ExpertRun:
     losses, awake
         What it was a run of, shape (T, n); a copy if weights are kept, else as given.
     start
-        A copy of the learner as it was before.
+        A copy of the learner as it was before; None where the weights need none.
 
     A record made from losses alone has neither.
     """
@@ -57,13 +58,14 @@ class ExpertRun:
         awake: NDArray[np.bool_] | None = None,
         start: Learner | None = None,
         keep: tuple[bool, bool] = (False, False),
+        rounds: Rounds | None = None,
     ) -> None:
         self.loss = loss
         self.losses = losses
         self.awake = awake
         self.start = start
         self._keep = keep
-        self._rounds: Rounds | None = None
+        self._rounds = rounds
 
     @property
     def weights(self) -> Floats | None:
@@ -177,11 +179,17 @@ class Learner:
         self._check(table, mask)
         if alpha_weights and (reason := self._no_alpha_weights()):
             raise ValueError(f"alpha_weights must be False for {type(self).__name__}, {reason}, got True")
-        start = self.copy()
+        if len(table) <= SHORT:  # keeping the weights costs less than a copy of the learner
+            rounds = self._run(table, mask, weights, alpha_weights)
+            return ExpertRun(rounds.loss, table, mask, rounds=rounds)
+        start = self.copy() if weights or alpha_weights else None
         loss = self._run(table, mask, False, False).loss
-        if weights or alpha_weights:  # to be found again later, whatever happens to the caller's arrays
+        if start is not None:  # to be found again later, whatever happens to the caller's arrays
             table, mask = table.copy(), None if mask is None else mask.copy()
         return ExpertRun(loss, table, mask, start, (weights, alpha_weights))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(n_experts={self.n_experts})"
 
     def copy(self) -> Self:
         """Return an independent learner in the same state."""
@@ -251,8 +259,10 @@ class Learner:
 
     def _mask(self, awake: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
         mask = np.ascontiguousarray(awake)
+        if mask.dtype.kind in "iu" and ((mask == 0) | (mask == 1)).all():
+            mask = mask.astype(np.bool_)
         if mask.dtype != np.bool_ or mask.shape != shape:
-            raise ValueError(f"awake must be boolean of shape {shape}, got {mask.dtype} of shape {mask.shape}")
+            raise ValueError(f"awake must be boolean of shape {shape}, or 0 and 1, got {mask.dtype} of {mask.shape}")
         return mask
 
     def _check(self, losses: Floats, awake: NDArray[np.bool_] | None) -> None:

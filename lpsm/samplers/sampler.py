@@ -37,6 +37,7 @@ from lpsm.samplers.record import Decision, RunLog
 
 __all__ = ["Sampler"]
 
+SHORT = 64  # rounds
 _NOTHING: NDArray[Any] = np.zeros(0, dtype=np.int32)
 
 
@@ -227,13 +228,14 @@ class Sampler:
         is_sparse = sparse.issparse(table)
         world = self._world(table, labels)
         exact = self._plan.learner != layout.SECOND_ORDER or not self._plan.includes_instance
-        before = None if exact or rounds == 0 else State(*(a.copy() for a in self._state))
+        lazy = rounds > SHORT  # for a few rows, exact margins cost less than a copy of the state to find them later
+        before = State(*(a.copy() for a in self._state)) if lazy and not exact else None
         evicted = int(self._state.counts[layout.EVICTED])
         if self._evictions is not None:
             resume = self._evictions.bit_generator.state
             world = world._replace(evictions=self._evictions.random(rounds))
             self._evictions.bit_generator.state = resume
-        self._state, out = drive(self._plan, self._state, self.n_features, world, is_sparse, lazy=True)
+        self._state, out = drive(self._plan, self._state, self.n_features, world, is_sparse, lazy)
         self._work = new_work(self._plan, self._state, self.n_features, self.dtype)
         if self._evictions is not None:
             self._evictions.random(int(self._state.counts[layout.EVICTED]) - evicted)
@@ -376,6 +378,10 @@ class Sampler:
         sampler._work = new_work(sampler._plan, sampler._state, sampler.n_features, sampler.dtype)
         sampler._questions = saving.questions_of_arrays(state)
         return sampler
+
+    def __repr__(self) -> str:
+        name = repr(self.key) if self.key else f"{self.learner}, {self.rule}"
+        return f"Sampler({name}, n_features={self.n_features}, rounds={self.rounds}, queries={self.queries})"
 
     # -- inside -------------------------------------------------------------------------------
 

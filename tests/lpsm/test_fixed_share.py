@@ -270,10 +270,19 @@ def test_a_bad_table_is_named_and_changes_nothing():
         with pytest.raises(ValueError, match=r"\(T, 2\), got \(2,\)"):
             learner.run([0.1, 0.2])
         with pytest.raises(ValueError, match=r"awake must be boolean of shape \(2,\)"):
-            learner.update([0.1, 0.2], [1, 0])
+            learner.update([0.1, 0.2], [2, 0])
         with pytest.raises(ValueError, match="must not be NaN or -inf, got -inf"):
             FixedShare(2, 0.1, signed=True).update([-np.inf, 0.0])
         np.testing.assert_array_equal(learner.weights, before)
+
+
+def test_experts_awake_may_be_told_as_zeros_and_ones():
+    for (one, _), (other, _) in zip(learners(2), learners(2), strict=True):
+        one.update([0.3, 0.1])
+        other.update([0.3, 0.1])
+        assert one.update([0.1, 0.2], [1, 0]) == other.update([0.1, 0.2], np.array([True, False]))
+        np.testing.assert_array_equal(one.weights, other.weights)
+        assert repr(one).startswith(type(one).__name__ + "(n_experts=2")
 
 
 @pytest.mark.parametrize(
