@@ -132,6 +132,11 @@ _ABOVE = (
     Quantity("energy_above_page_awake_percent", "above page-awake", 1, "%", sign=True),
 )
 
+_ADDED = (
+    Quantity("added_delay_mean_s", "added s", 3, "s", interval=True, words="mean added delay of messages"),
+    Quantity("added_delay_p95_s", "p95", 3, "s"),
+)
+
 COMPARISON: tuple[Quantity, ...] = (
     _POLICY,
     Quantity("total_j_per_page", "J/page", unit="J", interval=True, words="energy a page"),
@@ -142,6 +147,7 @@ COMPARISON: tuple[Quantity, ...] = (
     Quantity("slowdown_mean", "slowdown", interval=True, words="mean slowdown"),
     Quantity("slowdown_median", "median"),
     Quantity("slowdown_p95", "p95"),
+    *_ADDED,
     Quantity("battery_h", "battery", 1, "h"),
 )
 
@@ -183,6 +189,7 @@ TUNING: tuple[Quantity, ...] = (
     *_ABOVE,
     Quantity("slowdown_mean", "slowdown", 3, interval=True, words="mean slowdown"),
     Quantity("slowdown_p95", "p95"),
+    *_ADDED,
 )
 
 CELL: tuple[Quantity, ...] = (

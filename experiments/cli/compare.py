@@ -12,7 +12,7 @@ import click
 from experiments.cli.model import battery_option, configuration, described, model_options, split_options
 from experiments.cli.options import jobs_option, json_option, listed, out_option, policies_option, seed_option
 from experiments.cli.reporting import check_report, command_line, deliver, report_option
-from experiments.cli.traffic import gathered, traffic_options
+from experiments.cli.traffic import gathered, traffic_options, worlds_words
 
 if TYPE_CHECKING:
     from experiments.study.compare import Comparison
@@ -73,7 +73,7 @@ def compare(
     browsed = [] if trace is None else [trace]
     as_it_is = trace is not None and traces.detect(trace) == "workload" and drawn["visits"] is None
     few = 1 if as_it_is else FEW_SESSIONS
-    cut, traffic = gathered(browsed, config, few=few, option="--trace", seed=seed, **drawn)
+    cut, traffic = gathered(browsed, config, few=few, option="--trace", seed=seed, rtt=model["rtt"], **drawn)
     if trace is not None:
         [traffic["sha256"]] = traffic["sha256"]
     if cut.called != "pages":
@@ -103,7 +103,7 @@ def compare(
             psm=netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns),
             battery_mwh=battery_mwh,
         )
-        text, beside = _words(comparison, preset, traffic)
+        text, beside = _words(comparison, preset, traffic, worlds_words(traffic, config))
         _write_tables(store, frames, comparison, text)
         if beside is not None:
             store.write_frame("published.csv", beside)
@@ -119,11 +119,11 @@ def compare(
         click.echo(f"\nTables and pictures are in {out}.")
 
 
-def _words(comparison: Comparison, preset: str | None, traffic: Mapping[str, Any]) -> tuple[str, Any]:
+def _words(comparison: Comparison, preset: str | None, traffic: Mapping[str, Any], world: str) -> tuple[str, Any]:
     from experiments.papers.thesis.energy import beside
     from experiments.report.comparison import comparison_text, published_text
 
-    text = comparison_text(comparison.summary, _over(traffic))
+    text = comparison_text(comparison.summary, _over(traffic)) + (f"\n{world}." if world else "")
     if preset is None:
         return text, None
     table = beside(comparison.summary)
@@ -155,6 +155,8 @@ def _write_tables(store: Store, frames: Frames, comparison: Comparison, text: st
     store.write_frame("runs.csv", frames.runs)
     store.write_frame("pages.csv", frames.pages)
     store.write_frame("slowdown-by-page.csv", comparison.slowdowns)
+    if len(frames.messages):
+        store.write_frame("messages.csv", frames.messages)
 
 
 def _write_pictures(store: Store, frames: Frames, comparison: Comparison) -> Any:
@@ -165,14 +167,15 @@ def _write_pictures(store: Store, frames: Frames, comparison: Comparison) -> Any
     from experiments.quantities import BASELINE
     from experiments.study.evolution import busy_page, window
 
-    drawn = {
-        "front": energy_front(comparison.summary),
-        "energy": energy(comparison.summary),
-        "slowdown": slowdown(comparison.summary),
-        "slowdown-by-page": slowdown_by_page(comparison.slowdowns),
-    }
+    drawn = {"energy": energy(comparison.summary)}
+    if len(comparison.slowdowns):  # else there are messages alone
+        drawn |= {
+            "front": energy_front(comparison.summary),
+            "slowdown": slowdown(comparison.summary),
+            "slowdown-by-page": slowdown_by_page(comparison.slowdowns),
+        }
     polls = None
-    if len(frames.polls):
+    if len(frames.polls) and len(comparison.slowdowns):
         first = frames.polls["replication"].iloc[0]
         pages = frames.pages[frames.pages["replication"] == first]
         start_page = busy_page(pages.loc[pages["policy"] == BASELINE, "issue_s"], WINDOW_S)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from experiments.cli.options import Names, Number, number_option, radio_names
+from experiments.cli.options import Names, Number, NumberOr, number_option, radio_names
 
 if TYPE_CHECKING:
     import netsim
 
-__all__ = ["battery_option", "configuration", "described", "model_options", "split_options"]
+__all__ = ["battery_option", "configuration", "described", "model_options", "split_options", "uses_recorded_round_trip"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,7 +36,10 @@ def _number(most: float, part: str, field: str, words: str) -> _Option:
 
 
 _OPTIONS = {
-    "rtt": _number(3600.0, "link", "", "Round-trip time between client and server, seconds [0.0402]."),
+    "rtt": _Option(
+        NumberOr("recorded", float, 3600.0), "link", "",
+        "Round-trip time between client and server, seconds, or recorded [recorded where a trace tells it, or 0.0402].",
+    ),
     "wireless-mbps": _number(1e5, "link", "wireless_mbps", "Rate of the wireless link, Mb/s [5]."),
     "wired-mbps": _number(1e5, "link", "wired_mbps", "Rate of the link to the server, Mb/s [10]."),
     "loss": _number(1.0, "link", "loss_rate", "Probability that a frame is lost on the air, in [0, 1) [0]."),
@@ -51,7 +54,7 @@ _OPTIONS = {
     ),
     "max-connections": _number(10_000, "", "max_connections", "Connections in parallel, at most [4]."),
     "server-delay": _Option(
-        str, "", "", "Time a server takes to answer: SECONDS, exponential:MEAN or lognormal:MEAN[:SIGMA] [0]."
+        str, "", "", "Time of a server: SECONDS, exponential:MEAN, lognormal:MEAN[:SIGMA] or recorded [recorded, or 0]."
     ),
     "beacon-ms": _number(1e6, "", "", "Time between beacons, ms; that of real access points is 102.4 [100]."),
     "radio": _Option(Names(radio_names), "", "", "Radio, one of `lpsm radios`, or a TOML file [thesis]."),
@@ -91,6 +94,17 @@ def split_options(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, A
     return model, {name: value for name, value in given.items() if name not in names}
 
 
+def uses_recorded_round_trip(rtt: float | str | None, config: netsim.SimulationConfig) -> bool:
+    """Tell whether the recorded round trip is used: where it is asked for, and by default beside recorded servers.
+
+    Parameters
+    ----------
+    rtt : float, str or None
+        What the option ``--rtt`` says.
+    """
+    return rtt == "recorded" or (rtt is None and config.server_delay.kind == "recorded")
+
+
 def battery_option(function: F) -> F:
     """Add ``--battery-mwh`` to a command, which receives `battery_mwh`, positive, or None."""
     words = "Say how long a battery lasts, mWh."
@@ -124,7 +138,7 @@ def configuration(given: Mapping[str, Any], preset: Mapping[str, Any] | None = N
         if value is not None and option.field:
             parts[option.part][option.field] = value
     parts[""]["medium"] = medium = _air(values)
-    if values.get("rtt") is not None:
+    if values.get("rtt") not in (None, "recorded"):
         of_the_air = netsim.LinkConfig().wireless_delay_ms if medium is None else 0.0
         parts["link"]["wired_delay_ms"] = _wired_delay_ms(values["rtt"], of_the_air)
     if values.get("server_delay") is not None:

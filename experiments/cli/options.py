@@ -15,10 +15,26 @@ import click
 from click.shell_completion import CompletionItem
 
 __all__ = [
-    "MOST_PAGES", "MOST_SEED", "MOST_SEEDS", "Names", "Number", "jobs_option", "json_option", "listed", "member_option",
-    "number_option", "out_option", "policies_option", "policy_names", "radio_names", "sampler_names", "seconds_option",
-    "seed_option", "skip_damaged_option",
-]  # fmt: skip
+    "MOST_PAGES",
+    "MOST_SEED",
+    "MOST_SEEDS",
+    "Names",
+    "Number",
+    "NumberOr",
+    "jobs_option",
+    "json_option",
+    "listed",
+    "member_option",
+    "number_option",
+    "out_option",
+    "policies_option",
+    "policy_names",
+    "radio_names",
+    "sampler_names",
+    "seconds_option",
+    "seed_option",
+    "skip_damaged_option",
+]
 
 Decorator = Callable[[Any], Any]
 
@@ -66,6 +82,18 @@ class Number(click.ParamType[Any]):
         if number == float("-inf"):
             raise ValueError(f"{name} must be finite, got {value}")
         return number
+
+
+class NumberOr(Number):
+    """A number of a command line, or one word in its place."""
+
+    def __init__(self, word: str, kind: type[int] | type[float], most: float) -> None:
+        super().__init__(kind, most)
+        self._word = word
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number or the word; raises as for a number."""
+        return value if value == self._word else super().convert(value, param, ctx)
 
 
 def _readable(number: float) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from experiments.cli.model import battery_option, configuration, model_options
+from experiments.cli.model import battery_option, configuration, model_options, uses_recorded_round_trip
 from experiments.cli.options import Names, json_option, policy_names, seed_option
 
 __all__ = ["simulate"]
@@ -61,11 +61,14 @@ def simulate(
     from experiments.quantities import BASELINE, ENERGY_PARTS, run_row
     from experiments.study.files import columns_text, csv_text, refuse_overwriting, write_file
     from experiments.study.progress import progress
+    from experiments.study.sweep import at_round_trip
 
     refuse_overwriting([workload], [out, polls, intervals])
     config = configuration(model)
     name = netsim.canonical(policy, beacon_interval_ns=config.beacon_interval_ns)
-    pages = traces.Workload.of(traces.read_workload(workload))
+    pages = traces.read_workload(workload)
+    if pages.round_trip_s is not None and uses_recorded_round_trip(model["rtt"], config):
+        config = at_round_trip(config, pages.round_trip_s)
     with progress("runs", 2) as advance:
         result = netsim.simulate(pages, policy, config=config, seed=seed, engine=engine)
         advance()
@@ -83,21 +86,26 @@ def simulate(
     energy, n, row = result.energy, len(pages), run_row(result)
     radio = config.radio
     slowdown = result.latency_s / base.latency_s
+    added_s = (result.messages["delay_s"] - base.messages["delay_s"]).to_numpy() if pages.messages else np.empty(0)
+    each = max(1, n)  # without pages, figures are of the whole run
     limit_j = radio.least_j(base.elapsed_s, max(base.uplink_air_s, base.downlink_air_s))
     page_awake_j = radio.least_j(base.elapsed_s, float(base.latency_s.sum()))
     mean_mw = 1000 * energy.total_j / result.elapsed_s
     totals = {
         "policy": result.policy,
         "pages": n,
-        "energy_j_per_page": energy.per_page_j,
-        "limit_j_per_page": limit_j / n,
-        "page_awake_j_per_page": page_awake_j / n,
-        "slowdown_mean": float(slowdown.mean()),
-        "slowdown_p95": float(np.quantile(slowdown, 0.95)),
+        "energy_j_per_page": energy.total_j / each,
+        "limit_j_per_page": limit_j / each,
+        "page_awake_j_per_page": page_awake_j / each,
+        "slowdown_mean": float(slowdown.mean()) if n else None,
+        "slowdown_p95": float(np.quantile(slowdown, 0.95)) if n else None,
         **{part.name: row[part.name] for part in ENERGY_PARTS},
         **{name: row[name] for name in ("beacons", "wakeups", "elapsed_s")},
         "mean_mw": mean_mw,
     }
+    if len(added_s):
+        totals["messages"] = len(added_s)
+        totals["added_delay_mean_s"], totals["added_delay_p95_s"] = added_s.mean(), float(np.quantile(added_s, 0.95))
     if battery_mwh is not None:
         totals["battery_h"] = battery_mwh / mean_mw if mean_mw else None
     if as_json:
@@ -105,9 +113,12 @@ def simulate(
         return
     life = "" if battery_mwh is None or not mean_mw else f"; the battery lasts {battery_mwh / mean_mw:.1f} h"
     parts = ", ".join(f"{part.called} {row[part.name]:.3f}" for part in ENERGY_PARTS)
+    waited = f", mean slowdown {slowdown.mean():.2f}" if n else ""
+    if len(added_s):
+        waited += f", {len(added_s)} messages {added_s.mean():.3f} s later in the mean"
     click.echo(
-        f"{result.policy}: {n} pages in {result.elapsed_s:.1f} s, {energy.per_page_j:.3f} J a page "
-        f"(limit {limit_j / n:.3f}, page-awake {page_awake_j / n:.3f}; whole run: {parts} J), "
-        f"{result.beacons} beacons, {result.wakeups} wake-ups, mean slowdown {slowdown.mean():.2f}{life}",
+        f"{result.policy}: {n} pages in {result.elapsed_s:.1f} s, {energy.total_j / each:.3f} J a page "
+        f"(limit {limit_j / each:.3f}, page-awake {page_awake_j / each:.3f}; whole run: {parts} J), "
+        f"{result.beacons} beacons, {result.wakeups} wake-ups{waited}{life}",
         err=True,
     )

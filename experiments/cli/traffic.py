@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from experiments.cli.model import uses_recorded_round_trip
 from experiments.cli.options import (
     MOST_PAGES,
     MOST_SEEDS,
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     import netsim
     from experiments.study.traffic import Units
 
-__all__ = ["gathered", "traffic_options"]
+__all__ = ["gathered", "traffic_options", "worlds_words"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -59,6 +60,7 @@ def gathered(
     skip_damaged: bool,
     visits: int | None,
     think: float | None,
+    rtt: float | str | None,
 ) -> tuple[Units, dict[str, Any]]:
     """Return the traffic that the options ask for, and what the manifest says about it.
 
@@ -71,6 +73,9 @@ def gathered(
         Fewer sessions than so many are cut into their pages.
     option : str
         How traces are given, for complaints.
+    rtt : float, str or None
+        What the option ``--rtt`` says.  The recorded round trip is used if it says so, and by default if servers take
+        the times that were recorded.
 
     Raises
     ------
@@ -93,6 +98,8 @@ def gathered(
                 paths, member=member, skip_damaged=skip_damaged, seed=seed, advance=advance,
                 told=lambda text: click.echo(text, err=True),
             )  # fmt: skip
+        if not uses_recorded_round_trip(rtt, config):
+            workloads = [workload.without_round_trip() for workload in workloads]
         digests = [content_digest(path) for path in paths]
         settings = {"kind": "trace", "sha256": digests, "member": member, "sessions": len(workloads)}
     else:
@@ -103,6 +110,32 @@ def gathered(
     interval_ns = config.beacon_interval_ns
     cut = traffic.units(workloads, few=few, seed=seed, beacon_interval_ns=interval_ns, visits=visits, think_s=think)
     settings |= {"units": cut.called, "seed": seed}
+    recorded = traffic.told(workloads, config)
+    if any(recorded.values()):
+        settings["recorded"] = recorded
     if cut.called == "pages" or cut.visits > 1 or think is not None:
         settings |= {"visits": cut.visits, "think_s": think}
     return cut, settings
+
+
+def worlds_words(settings: dict[str, Any], config: netsim.SimulationConfig) -> str:
+    """Return in a sentence what of the world was recorded and is used, or that servers answer at once; or nothing.
+
+    Parameters
+    ----------
+    settings : dict
+        Of `gathered`.
+    """
+    if settings["kind"] != "trace":
+        return ""
+    recorded = settings.get("recorded", {})
+    words = []
+    if recorded.get("server_times_s") is not None:
+        words.append(f"servers: as recorded, {recorded['server_times_s']:.3g} s (median)")
+    elif config.server_delay.kind == "recorded":
+        words.append("servers answer at once: the trace does not tell")
+    if recorded.get("round_trip_s") is not None:
+        words.append(f"round trip: as recorded, {1000 * recorded['round_trip_s']:.3g} ms")
+    if recorded.get("messages"):
+        words.append(f"{recorded['messages']} messages are pushed")
+    return "; ".join(words)

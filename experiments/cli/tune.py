@@ -17,10 +17,11 @@ from experiments.cli.options import (
     number_option,
     out_option,
     policies_option,
+    seconds_option,
     seed_option,
 )
 from experiments.cli.reporting import check_report, command_line, deliver, report_option
-from experiments.cli.traffic import gathered, traffic_options
+from experiments.cli.traffic import gathered, traffic_options, worlds_words
 
 if TYPE_CHECKING:
     from experiments.study.store import Store
@@ -33,6 +34,7 @@ __all__ = ["tune"]
 @click.command()
 @click.argument("traffic", nargs=-1, type=click.Path(path_type=Path))
 @number_option("--max-slowdown", kind=float, most=1e6, default=1.1, help="Largest mean slowdown of pages.")
+@seconds_option("--max-push-delay", help="Largest mean delay added to pushed messages [any].")
 @number_option("--battery-mwh", kind=float, most=1e12, default=10_000.0, help="Capacity of the battery, mWh.")
 @policies_option(None, "Candidates, separated by commas [those of docs/tune.md].")
 @seed_option("Of the split, and of what was not recorded.")
@@ -45,6 +47,7 @@ __all__ = ["tune"]
 def tune(
     traffic: tuple[Path, ...],
     max_slowdown: float,
+    max_push_delay: float | None,
     battery_mwh: float,
     policies: str | None,
     seed: int,
@@ -75,7 +78,7 @@ def tune(
     from experiments.study.tune import CANDIDATES, FEW_SESSIONS, Rule
     from experiments.study.tune import tune as choose
 
-    rule = Rule(max_slowdown=max_slowdown, battery_mwh=battery_mwh)
+    rule = Rule(max_slowdown=max_slowdown, max_push_delay_s=max_push_delay, battery_mwh=battery_mwh)
     model, drawn = split_options(options)
     config = configuration(model)
     check_report(report, out)
@@ -83,13 +86,14 @@ def tune(
     chosen = sweep.named(CANDIDATES if policies is None else listed(policies), config.beacon_interval_ns)
     if not traffic and drawn["seeds"] < 2:
         raise ValueError(f"seeds must be at least 2, one to choose on and one held out, got {drawn['seeds']}")
-    cut, source = gathered(traffic, config, few=FEW_SESSIONS, option="TRAFFIC", seed=seed, **drawn)
+    cut, source = gathered(traffic, config, few=FEW_SESSIONS, option="TRAFFIC", seed=seed, rtt=model["rtt"], **drawn)
     if len(cut.workloads) < 2:
         raise ValueError(
             f"tune needs at least two sessions or pages, one of them to be held out, got {len(cut.workloads)}"
         )
     tasks = sweep.tasks(cut.workloads, list(chosen.values()), config)
-    settings = {"traffic": source, "policies": list(chosen), "model": described(config), "rule": asdict(rule)}
+    wanted = {name: value for name, value in asdict(rule).items() if value is not None}
+    settings = {"traffic": source, "policies": list(chosen), "model": described(config), "rule": wanted}
     if own := sweep.own_sources(chosen, config):
         settings["own_policies"] = own
     store = Store(out, "tune", settings)
@@ -101,7 +105,8 @@ def tune(
         frames = sweep.frames(results)
         found = choose(frames, [workload.name for workload in cut.workloads], rule, config.radio, seed=seed)
         recommendation = plain_row(found, cut.called)
-        text = tuning_text(found.held_out, found.recommendation, cut.called)
+        world = worlds_words(source, config)
+        text = tuning_text(found.held_out, found.recommendation, cut.called) + (f"\n{world}." if world else "")
         _write(store, frames, found, recommendation, text, seed)
         deliver(store, report, lambda: _page(store, found, cut.called))
     if as_json:
@@ -145,6 +150,8 @@ def _write(store: Store, frames: Frames, found: Tuning, recommendation: dict[str
     role = base["replication"].isin(ours).map({True: "chosen on", False: "held out"})
     store.write_frame("units.csv", base.rename(columns={"replication": "unit"}).assign(role=role))
     store.write_frame("runs.csv", frames.runs)
+    if not found.held_out["slowdown_mean"].notna().any():
+        return  # there are messages alone, and no page to be slowed down
     figure = tradeoff(found.held_out, found.policy, found.recommendation["max_slowdown"])
     for file, content in pictures("tradeoff", figure).items():
         store.write(file, content)

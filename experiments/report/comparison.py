@@ -29,6 +29,8 @@ def explanation(summary: pd.DataFrame, what: str) -> str:
     """Return how to read the table of a comparison, a line a quantity; `what` is what the means are over."""
     parts = [quantity.heading for quantity in shown(COMPARISON, summary) if quantity.part_of]
     text = _EXPLANATION.format(what=what, parts=" and ".join([", ".join(parts[:-1]), parts[-1]]))
+    if "added_delay_mean_s" in summary:
+        text += "\nadded s: seconds by which a pushed message comes later than without power saving, mean and p95."
     return text + "\nbattery: how long it lasts at the mean power of all the time." * ("battery_h" in summary)
 
 

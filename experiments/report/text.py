@@ -11,7 +11,7 @@ import pandas as pd
 
 from experiments.quantities import Quantity, shown
 
-__all__ = ["cell", "cells", "number", "plus_minus", "table"]
+__all__ = ["cell", "cells", "counted", "number", "plus_minus", "table"]
 
 
 def number(value: float, digits: int = 2, *, sign: bool = False, unit: str = "") -> str:
@@ -26,6 +26,15 @@ def plus_minus(mean: float, half_width: float, digits: int = 2, *, sign: bool = 
     if not isfinite(half_width) or half_width == 0:
         return number(mean, digits, sign=sign, unit=unit)
     return f"{number(mean, digits, sign=sign)} ± {number(half_width, digits, unit=unit)}"
+
+
+def counted(count: int, things: str) -> str:
+    """Return how many of what.
+
+    >>> counted(1, "sessions"), counted(3, "sessions")
+    ('1 session', '3 sessions')
+    """
+    return f"{count} {things.removesuffix('s') if count == 1 else things}"
 
 
 def cell(quantity: Quantity, row: Mapping[str, Any], *, bare: bool = False) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from experiments.quantities import TUNING
-from experiments.report.text import cells, number, plus_minus, table
+from experiments.report.text import cells, counted, number, plus_minus, table
 
 __all__ = ["recommendation_text", "tuning_text"]
 
@@ -33,12 +33,19 @@ def recommendation_text(found: dict[str, Any], units: str) -> str:
     slower = plus_minus(found["slowdown_mean"], found["slowdown_mean_half_width"], 3)
     energy = plus_minus(found["energy_j_per_page"], found["energy_j_per_page_half_width"])
     saved = 0.0 - found["energy_vs_none_percent"]  # and not -0
+    waiting, what = "", "all of it"
+    if isfinite(found["slowdown_mean"]):
+        p95 = number(found["slowdown_p95"], 2)
+        waiting = f"pages take {slower} times as long as without power saving (95th percentile {p95}), and "
+        what = "a page"
+    if isfinite(found.get("added_delay_mean_s", float("nan"))):
+        later = plus_minus(found["added_delay_mean_s"], found["added_delay_mean_s_half_width"], 3)
+        waiting = f"messages come {later} s later, " + waiting
     text = (
         f"Take {found['policy']}: a battery of {found['battery_mwh']:g} mWh lasts {life} at {found['mean_mw']:.1f} mW, "
-        f"pages take {slower} times as long as without power saving (95th percentile "
-        f"{number(found['slowdown_p95'], 2)}), and a page costs {energy} J, {saved:.0f} % "
+        f"{waiting}{what} costs {energy} J, {saved:.0f} % "
         f"less than without power saving and {found['energy_above_limit_percent']:.1f} % above the limit; measured on "
-        f"{held_out} {units if held_out > 1 else units[:-1]} held out from the choice."
+        f"{counted(held_out, units)} held out from the choice."
     )
     if held_out == 1:
         text += " With a single one there is no interval."
@@ -60,7 +67,8 @@ def tuning_text(held_out: pd.DataFrame, found: dict[str, Any], units: str) -> st
     for own, by_mean, by_p95 in zip(rows, ordered["on_front_mean"], ordered["on_front_p95"], strict=True):
         own.append(" ".join(name for name, on_it in (("mean", by_mean), ("p95", by_p95)) if on_it))
     note = (
-        f"Chosen on {found['chosen_on_units']} {units}, measured here on {found['held_out_units']} others.  Every page "
+        f"Chosen on {counted(int(found['chosen_on_units']), units)}, measured here on {found['held_out_units']} "
+        f"other{'s' * (found['held_out_units'] != 1)}.  Every page "
         "weighs the same; ± is a 95 % interval.\nfront: no other needs less energy and is no slower, by mean or by "
         "95th percentile.  limit, page-awake: as in lpsm compare."
     )

@@ -30,6 +30,7 @@ from experiments.study.sweep import Frames
 __all__ = [
     "Comparison",
     "Estimate",
+    "added_delays",
     "compare",
     "estimate",
     "linearised",
@@ -143,7 +144,7 @@ def reference_energies(frames: Frames, *, awake_mw: float, asleep_mw: float) -> 
     for run in runs:
         busy_s = {
             LIMIT: max(run["uplink_air_s"], run["downlink_air_s"]),
-            PAGE_AWAKE: float(latency[run["replication"]]),
+            PAGE_AWAKE: float(latency.get(run["replication"], float("nan"))),
         }
         for name, awake_s in busy_s.items():
             # `limit` charges only the difference for being awake, over a sleep that lasts throughout: the same sum
@@ -191,6 +192,8 @@ def compare(
     table = _per_page(runs).merge(
         _slowdown_statistics(slowdowns, psm), on=["replication", "policy"], how="left", sort=False
     )
+    if len(frames.messages):
+        table = table.merge(added_delays(frames.messages), on=["replication", "policy"], how="left", sort=False)
     table = _paired(table, psm)
     order = [*policies, LIMIT, PAGE_AWAKE]
     table = table[table["policy"].isin(order)].reset_index(drop=True)
@@ -205,9 +208,30 @@ def compare(
 def _per_page(runs: pd.DataFrame) -> pd.DataFrame:
     table = runs[["replication", "policy", "pages"]].copy()
     for part in PER_PAGE:
-        table[f"{part}_per_page"] = runs[part] / runs["pages"]
+        table[f"{part}_per_page"] = runs[part] / runs["pages"].clip(lower=1)  # without pages, of the whole run
     table["mean_mw"] = 1000 * runs["total_j"] / runs["elapsed_s"]
     return table
+
+
+def added_delays(messages: pd.DataFrame) -> pd.DataFrame:
+    """Return how much later pushed messages came than without power saving, by replication and policy.
+
+    Parameters
+    ----------
+    messages : DataFrame
+        replication, policy, message, delay_s.
+
+    Returns
+    -------
+    DataFrame
+        replication, policy, added_delay_mean_s, added_delay_p95_s.
+    """
+    base = messages.loc[messages["policy"] == BASELINE, ["replication", "message", "delay_s"]]
+    paired = messages.merge(base, on=["replication", "message"], suffixes=("", "_base"), sort=False)
+    paired["added_s"] = paired["delay_s"] - paired["delay_s_base"]
+    groups = paired.groupby(["replication", "policy"], sort=False)["added_s"]
+    found = pd.DataFrame({"added_delay_mean_s": groups.mean(), "added_delay_p95_s": groups.quantile(0.95)})
+    return found.reset_index()
 
 
 def _slowdown_statistics(slowdowns: pd.DataFrame, static: str) -> pd.DataFrame:

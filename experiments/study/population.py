@@ -83,6 +83,7 @@ class User(NamedTuple):
     seed: int
     sessions: int
     pages: tuple[traces.Page, ...]
+    messages: tuple[traces.Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,15 +141,16 @@ def users(
     report = report if report is not None else traces.Report()
     rule = traces.GroupingRule(max_think_s=max_think_s)
     of_sessions = (
-        (found.user if by == "user" else found.name, found.pages)
+        (found.user if by == "user" else found.name, found.pages, found.messages)
         for found in browsed(trace, member=member, skip_damaged=skip_damaged, rule=rule, report=report)
     )
+    gathered: Iterable[tuple[Any, ...]]
     if by == "user" and traces.detect(trace) == "bu":
-        gathered = _gathered(of_sessions)
+        gathered = _gathered((name, pages) for name, pages, _ in of_sessions)  # such traces tell of no message
     else:
-        gathered = ((name, 1, pages) for name, pages in of_sessions)
-    for number, (name, sessions, pages) in enumerate(gathered):
-        yield User(name, seed + number, sessions, pages)
+        gathered = ((name, 1, pages, messages) for name, pages, messages in of_sessions)
+    for number, (name, sessions, *browsing) in enumerate(gathered):
+        yield User(name, seed + number, sessions, *browsing)
 
 
 def _gathered(
@@ -270,10 +272,11 @@ def _this_program() -> str:
 
 def _rows(user: User, policies: Sequence[Any], config: netsim.SimulationConfig) -> list[dict[str, Any]]:
     replies = [size for page in user.pages for size in (page.reply_bytes, *(reply for _, reply in page.objects))]
+    browsing = traces.Workload.of(user.pages, user.messages)
     rows: list[dict[str, Any]] = []
     undelayed_s = np.empty(0)
     for policy in policies:
-        result = netsim.simulate(user.pages, policy, config=config, seed=user.seed)
+        result = netsim.simulate(browsing, policy, config=config, seed=user.seed)
         latency_s = result.latency_s
         if not rows:
             undelayed_s = latency_s

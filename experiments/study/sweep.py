@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +24,8 @@ from lpsm.randomness import WORKLOAD, generator
 from netsim.policies import Policy, make
 
 __all__ = [
-    "Frames", "Generated", "Recorded", "Task", "frames", "named", "own_sources", "simulate", "tasks", "warm_up",
+    "Frames", "Generated", "Recorded", "Task", "at_round_trip", "frames", "named", "own_sources", "simulate", "tasks",
+    "warm_up",
 ]  # fmt: skip
 
 LISTENING = ("lpsm",)  # whose sleep times are worth recording
@@ -52,22 +53,43 @@ class Generated:
         """Draw the pages."""
         return list(traces.generate(self.n_pages, generator(self.seed, WORKLOAD)))
 
+    def world(self, config: netsim.SimulationConfig) -> netsim.SimulationConfig:
+        """Return the world in which they are browsed."""
+        return config
+
+    def without_round_trip(self) -> Generated:
+        """Return itself: nothing of it was recorded."""
+        return self
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """Pages somebody browsed; `seed` decides what was not recorded (server delays, losses)."""
+    """Pages somebody browsed, and messages that were pushed; `seed` decides what was not recorded (losses, say).
+
+    `round_trip_s` is that to the servers, if it is to be used in place of the configuration's.
+    """
 
     name: str
     seed: int
     recorded: tuple[traces.Page, ...]
+    messages: tuple[traces.Message, ...] = ()
+    round_trip_s: float | None = None
 
     def __post_init__(self) -> None:
-        if not self.recorded:
+        if not self.recorded and not self.messages:
             raise ValueError(f"a session needs at least one page, {self.name} has none")
 
     def pages(self) -> Sequence[traces.Page]:
-        """Return the pages."""
-        return self.recorded
+        """Return the pages, a workload with the messages beside them."""
+        return traces.Workload.of(self.recorded, self.messages)
+
+    def world(self, config: netsim.SimulationConfig) -> netsim.SimulationConfig:
+        """Return the world in which the session is browsed: with its own round trip, if that is given."""
+        return config if self.round_trip_s is None else at_round_trip(config, self.round_trip_s)
+
+    def without_round_trip(self) -> Recorded:
+        """Return the session for a world whose round trip is given otherwise."""
+        return replace(self, round_trip_s=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,11 +114,19 @@ class Task:
 
 
 class Frames(NamedTuple):
-    """What a sweep found, a row each for a run, for a page of a run, and for a recorded poll."""
+    """What a sweep found, a row each for a run, for a page of a run, for a recorded poll, and for a pushed message."""
 
     runs: pd.DataFrame
     pages: pd.DataFrame
     polls: pd.DataFrame
+    messages: pd.DataFrame = pd.DataFrame()
+
+
+def at_round_trip(config: netsim.SimulationConfig, round_trip_s: float) -> netsim.SimulationConfig:
+    """Return the world with this round trip to the servers, or that of the air alone if it is shorter."""
+    of_the_air_ms = config.link.wireless_delay_ms if config.medium is None else 0.0
+    wired_ms = round(max(0.0, round_trip_s * 500 - of_the_air_ms), 6)  # to the nanosecond
+    return replace(config, link=replace(config.link, wired_delay_ms=wired_ms))
 
 
 def named(policies: Sequence[str | Policy], beacon_interval_ns: int) -> dict[str, str | Policy]:
@@ -163,7 +193,7 @@ def tasks(
         for name, policy in chosen.items()
         for task in [
             Task(
-                workload=workload, name=name, policy=policy, config=config,
+                workload=workload, name=name, policy=policy, config=workload.world(config),
                 record_polls=index == 0 and name.startswith(LISTENING),
             )
         ]
@@ -182,10 +212,13 @@ def warm_up(listed: Iterable[Task]) -> None:
 
 def simulate(task: Task) -> dict[str, Any]:
     """Run one task; the result is plain JSON data."""
-    result = netsim.simulate(list(task.workload.pages()), task.policy, config=task.config, seed=task.workload.seed)
+    result = netsim.simulate(task.workload.pages(), task.policy, config=task.config, seed=task.workload.seed)
     run = {"replication": task.workload.name, "policy": result.policy, **run_row(result)}
     polls = result.polls if task.record_polls else result.polls.iloc[:0]
-    return {"run": run, "pages": result.pages.to_dict("list"), "polls": polls.to_dict("list")}
+    found = {"run": run, "pages": result.pages.to_dict("list"), "polls": polls.to_dict("list")}
+    if len(result.messages):
+        found["messages"] = result.messages[["message", "delay_s"]].to_dict("list")
+    return found
 
 
 def frames(results: dict[str, dict[str, Any]]) -> Frames:
@@ -195,11 +228,11 @@ def frames(results: dict[str, dict[str, Any]]) -> Frames:
     def gather(part: str) -> pd.DataFrame:
         pieces = []
         for result in results.values():
-            piece = pd.DataFrame(result[part])
+            piece = pd.DataFrame(result.get(part, {}))
             piece["policy"] = result["run"]["policy"]
             piece.insert(0, "replication", result["run"]["replication"])
             pieces.append(piece)
         filled = [piece for piece in pieces if len(piece)] or pieces[:1]
         return pd.concat(filled, ignore_index=True)
 
-    return Frames(runs, gather("pages"), gather("polls"))
+    return Frames(runs, gather("pages"), gather("polls"), gather("messages"))

@@ -8,24 +8,31 @@ single phase would be luck.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from math import nan
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+
+import netsim
 import traces
 from experiments.study.sweep import Generated, Recorded
 from lpsm import randomness
+from traces.browsing import workload_of
 
-__all__ = ["VISITS", "Browsing", "Units", "browsed", "generated", "recorded", "units"]
+__all__ = ["VISITS", "Browsing", "Units", "browsed", "generated", "recorded", "told", "units"]
 
 VISITS = 10  # of a page that is compared by itself
 
 
 class Browsing(NamedTuple):
-    """A session as it was recorded: its name, whose it is, and its pages."""
+    """A session as it was recorded: its name, whose it is, its pages, and the messages that were pushed meanwhile."""
 
     name: str
     user: str
     pages: tuple[traces.Page, ...]
+    messages: tuple[traces.Message, ...] = ()
 
 
 class Units(NamedTuple):
@@ -67,12 +74,15 @@ def browsed(
     if traces.detect(path) == "workload":
         if member is not None:
             raise ValueError(f"member chooses sessions of a trace, {path} is a workload")
-        yield Browsing("workload", "workload", tuple(traces.read_workload(path)))
+        found = traces.read_workload(path)
+        if found.round_trip_s is not None:
+            report.round_trips_us.add(round(found.round_trip_s * 1e6))
+        yield Browsing("workload", "workload", tuple(found), found.messages)
         return
     for session in traces.sessions(path, member=member, skip_damaged=skip_damaged, report=report):
-        pages = traces.pages(session.requests, rule=rule, report=report)
-        if pages:
-            yield Browsing(session.name, session.user, tuple(pages))
+        found = workload_of(session.requests, rule=rule, report=report)
+        if found or found.messages:
+            yield Browsing(session.name, session.user, tuple(found), found.messages)
 
 
 def generated(pages: int, seed: int, seeds: int) -> list[Generated | Recorded]:
@@ -114,23 +124,63 @@ def recorded(
     ValueError
         If there is no page.
     """
-    found: list[Generated | Recorded] = []
+    found: list[Recorded] = []
     names: set[str] = set()
     for path in paths:
-        report = traces.Report()
+        report, first = traces.Report(), len(found)
         for session in browsed(path, member=member, skip_damaged=skip_damaged, report=report):
             number = seed + len(found)
             name = path.stem if session.name == "workload" and len(paths) > 1 else session.name
             name = f"{name} ({number})" if name in names else name
             names.add(name)
-            found.append(Recorded(name=name, seed=number, recorded=session.pages))
+            found.append(Recorded(name=name, seed=number, recorded=session.pages, messages=session.messages))
             advance()
+        found[first:] = _known(found[first:], report.round_trip_s, seed)
         if report.format:  # a workload is read without one
             told(str(report))
     if not found:
         where = ", ".join(str(path) for path in paths)
         raise ValueError(f"{where}: there is no page in it" + (f" under {member}" if member else ""))
-    return found
+    return list(found)
+
+
+def _known(sessions: list[Recorded], round_trip_s: float | None, seed: int) -> list[Recorded]:
+    """Return the sessions of a trace with its round trip, and unknown waits drawn from the known ones of the trace."""
+    known = [wait for session in sessions for page in session.recorded for wait in page.waits_s if wait == wait]
+    rng = randomness.generator(seed, randomness.SERVER, 1)
+
+    def told(page: traces.Page) -> traces.Page:
+        waits = page.waits_s or (nan,) * (1 + len(page.objects))
+        return page._replace(waits_s=tuple(wait if wait == wait else float(rng.choice(known)) for wait in waits))
+
+    return [
+        replace(
+            session, round_trip_s=round_trip_s,
+            recorded=tuple(map(told, session.recorded)) if known else session.recorded,
+        )
+        for session in sessions
+    ]  # fmt: skip
+
+
+def told(sessions: Sequence[Generated | Recorded], config: netsim.SimulationConfig) -> dict[str, Any]:
+    """Return what of the world was recorded and is used: the servers' times, the round trip, the messages.
+
+    Returns
+    -------
+    dict
+        server_times_s (median, or None), round_trip_s (median, or None), messages; empty for drawn traffic.
+    """
+    recorded = [session for session in sessions if isinstance(session, Recorded)]
+    if not recorded:
+        return {}
+    waits = [wait for session in recorded for page in session.recorded for wait in page.waits_s]
+    trips = [session.round_trip_s for session in recorded if session.round_trip_s is not None]
+    used = bool(waits) and config.server_delay.kind == "recorded"
+    return {
+        "server_times_s": float(np.median(waits)) if used else None,
+        "round_trip_s": float(np.median(trips)) if trips else None,
+        "messages": sum(len(session.messages) for session in recorded),
+    }
 
 
 def units(
@@ -174,8 +224,13 @@ def units(
             if value is not None:
                 raise ValueError(f"{name} is for recorded traffic, but the traffic is split by seeds")
         return Units(list(workloads), "seeds")
-    by_page = len(sessions) < few
+    by_page = len(sessions) < few and not any(session.messages for session in sessions)
     count = visits if visits is not None else VISITS if by_page else 1
+    if any(session.messages for session in sessions):
+        if visits is not None or think_s is not None:
+            raise ValueError("visits and think are for pages, but messages were pushed at their times between these")
+        return Units(list(sessions), "sessions")
+    trips = [session.round_trip_s for session in sessions for _ in _parts(session, by_page)]
     browsings = [
         (f"{session.name} page {number}" if by_page else session.name, pages)
         for number, (session, pages) in enumerate(
@@ -188,7 +243,7 @@ def units(
     for number, (name, pages) in enumerate(browsings):
         own = seed + number if by_page else sessions[number].seed
         browsing = _visited(pages, count, think_s, seed, number, beacon_interval_ns)
-        made.append(Recorded(name=name, seed=own, recorded=browsing))
+        made.append(Recorded(name=name, seed=own, recorded=browsing, round_trip_s=trips[number]))
     return Units(made, "pages" if by_page else "sessions", count)
 
 

@@ -20,8 +20,8 @@ import numpy as np
 import pandas as pd
 
 import netsim
-from experiments.quantities import BASELINE, LIMIT, PAGE_AWAKE
-from experiments.study.compare import page_slowdowns, ratio, reference_energies
+from experiments.quantities import BASELINE, LIMIT, PAGE_AWAKE, REFERENCES
+from experiments.study.compare import added_delays, estimate, page_slowdowns, ratio, reference_energies
 from experiments.study.sweep import Frames
 from lpsm import randomness
 
@@ -46,16 +46,21 @@ class Rule:
     ----------
     max_slowdown : float
         Largest mean slowdown of pages, at least 1.
+    max_push_delay_s : float or None
+        Largest mean delay that is added to pushed messages, seconds; None: any.
     battery_mwh : float
         Capacity whose life is told, milliwatt-hours.
     """
 
     max_slowdown: float = 1.1
+    max_push_delay_s: float | None = None
     battery_mwh: float = 10_000.0
 
     def __post_init__(self) -> None:
         if not 1.0 <= self.max_slowdown < float("inf"):
             raise ValueError(f"max-slowdown must be at least 1 and finite, got {self.max_slowdown}")
+        if self.max_push_delay_s is not None and not 0.0 < self.max_push_delay_s < float("inf"):
+            raise ValueError(f"max-push-delay must be above 0 and finite, got {self.max_push_delay_s}")
         if not 0.0 < self.battery_mwh < float("inf"):
             raise ValueError(f"battery-mwh must be above 0 and finite, got {self.battery_mwh}")
 
@@ -103,6 +108,12 @@ def measure(frames: Frames, names: Sequence[str], radio: netsim.Radio) -> pd.Dat
     )
     slowdowns = page_slowdowns(pages)
     sums = slowdowns.groupby(["policy", "replication"], sort=False)["slowdown"].sum()
+    messages = frames.messages
+    if len(messages):
+        messages = messages[messages["replication"].isin(names)]
+        added = added_delays(messages).set_index(["policy", "replication"])
+    else:
+        added = pd.DataFrame(index=pd.MultiIndex.from_arrays([[], []]))
     together = pd.concat([runs, references], ignore_index=True)
     tables = {
         str(policy): rows.set_index("replication").loc[list(names)] for policy, rows in together.groupby("policy")
@@ -111,14 +122,17 @@ def measure(frames: Frames, names: Sequence[str], radio: netsim.Radio) -> pd.Dat
     for policy in tables:
         own = tables[policy]
         estimates = {
-            "energy_j_per_page": ratio(own["total_j"], own["pages"]),
+            "energy_j_per_page": ratio(own["total_j"], own["pages"].clip(lower=1)),
             "mean_mw": ratio(1000 * own["total_j"], own["elapsed_s"]),
         }
         row: dict[str, Any] = {"policy": policy, "units": len(own), "pages": int(own["pages"].sum())}
         p95 = float("nan")
         if policy in sums.index:
-            estimates["slowdown_mean"] = ratio(sums[policy].loc[list(names)], own["pages"])
+            estimates["slowdown_mean"] = ratio(sums[policy].reindex(list(names), fill_value=0.0), own["pages"])
             p95 = float(slowdowns.loc[slowdowns["policy"] == policy, "slowdown"].quantile(0.95))
+        if policy in added.index:
+            estimates["added_delay_mean_s"] = estimate(added["added_delay_mean_s"][policy].reindex(list(names)))
+            row["added_delay_p95_s"] = float(added["added_delay_p95_s"][policy].mean())
         for name, other in (("vs_none", BASELINE), ("above_limit", LIMIT), ("above_page_awake", PAGE_AWAKE)):
             found = ratio(own["total_j"], tables[other]["total_j"])
             estimates[f"energy_{name}_percent"] = type(found)(100 * (found.mean - 1), 100 * found.half_width)
@@ -126,6 +140,8 @@ def measure(frames: Frames, names: Sequence[str], radio: netsim.Radio) -> pd.Dat
             row[name], row[f"{name}_half_width"] = found
         rows.append({**row, "slowdown_p95": p95})
     table = pd.DataFrame(rows)
+    if "slowdown_mean" not in table:  # there is no page, but messages
+        table = table.assign(slowdown_mean=float("nan"), slowdown_mean_half_width=float("nan"))
     return table.assign(on_front_mean=front(table, "slowdown_mean"), on_front_p95=front(table, "slowdown_p95"))
 
 
@@ -143,10 +159,13 @@ def ranked(table: pd.DataFrame, rule: Rule, *, surely: bool = False) -> list[str
     With `surely` the upper end of the interval of the mean must be allowed.  Of several that need the same, the first
     in the table is first.
     """
-    slowdown = table["slowdown_mean"]
-    if surely:
-        slowdown = slowdown + table["slowdown_mean_half_width"].fillna(0.0)
-    allowed = table[(slowdown <= rule.max_slowdown) | (table["policy"] == BASELINE)]
+    kept = table["slowdown_mean"].notna() | table["energy_j_per_page"].notna()
+    kept &= ~table["policy"].isin(REFERENCES)
+    for name, limit in (("slowdown_mean", rule.max_slowdown), ("added_delay_mean_s", rule.max_push_delay_s)):
+        if limit is not None and name in table:
+            surely_at = table[name] + table[f"{name}_half_width"].fillna(0.0) * surely
+            kept &= (surely_at <= limit) | surely_at.isna()  # without pages nothing is slowed down
+    allowed = table[kept | (table["policy"] == BASELINE)]
     return [str(policy) for policy in allowed.sort_values("energy_j_per_page", kind="stable")["policy"]]
 
 

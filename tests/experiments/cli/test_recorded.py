@@ -1,0 +1,113 @@
+"""What a trace tells of its servers, its round trip and its messages is used by every command, and said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+import netsim
+import traces
+from experiments.study.traffic import recorded, units
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Path:
+    """Write a workload that tells how long servers took, the round trip, and messages."""
+    path = tmp_path / "told.jsonl"
+    path.write_text(
+        '{"page": "a", "request_bytes": 300, "reply_bytes": 5000, "objects": [[200, 700]], "think_s": 2.0,'
+        ' "waits_s": [0.25, null]}\n'
+        '{"page": "b", "request_bytes": 300, "reply_bytes": 900, "think_s": 4.0, "waits_s": [0.75]}\n'
+        '{"message_bytes": 400, "at_s": 3.33}\n{"message_bytes": 400, "at_s": 5.01}\n{"round_trip_s": 0.1}\n'
+    )
+    return path
+
+
+def test_recorded_servers_and_round_trips_are_the_default_and_one_option_leaves_them_out(lpsm: Run, told: Path) -> None:
+    def latencies(*options: str) -> list[float]:
+        result = lpsm("simulate", told, *options)
+        assert result.exit_code == 0, result.output
+        return [float(line.split(",")[3]) for line in result.stdout.splitlines()[1:]]
+
+    default, instant = latencies(), latencies("--server-delay", "0")
+    assert latencies("--server-delay", "recorded", "--rtt", "recorded") == default
+    assert latencies("--server-delay", "0", "--rtt", "0.0402") == instant
+    assert latencies("--rtt", "0.1") == pytest.approx(default)
+    assert default[1] - instant[1] == pytest.approx(0.75 + (0.1 - 0.0402) * 2, abs=0.03)  # a connection, an exchange
+
+
+@pytest.mark.parametrize("command", ["compare", "tune"])
+def test_what_was_recorded_is_said_in_the_output_and_in_the_manifest(
+    lpsm: Run, told: Path, tmp_path: Path, command: str
+) -> None:
+    files = ["--trace", told] if command == "compare" else [told, told]
+    words = [command, *files, "--policies", "psm,bsd:1", "--jobs", "1", "--out", tmp_path / "out"]
+    result = lpsm(*words)
+    assert result.exit_code == 0, result.output
+    assert "servers: as recorded, 0." in result.stdout
+    assert "round trip: as recorded, 100 ms" in result.stdout
+    assert "messages are pushed" in result.stdout
+    assert "added s" in result.stdout
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    said = manifest["configuration"]["traffic"]["recorded"]
+    assert said["round_trip_s"] == pytest.approx(0.1)
+    assert said["server_times_s"] is not None
+    other = lpsm(*words[:-1], tmp_path / "instant", "--server-delay", "0")
+    assert "as recorded" not in other.stdout
+
+
+def test_a_trace_that_tells_nothing_of_its_servers_is_said_to(lpsm: Run, workload: Path, tmp_path: Path) -> None:
+    result = lpsm("compare", "--trace", workload, "--policies", "psm", "--jobs", "1", "--out", tmp_path / "out")
+    assert "servers answer at once: the trace does not tell" in result.stdout
+
+
+def test_waits_that_are_not_known_are_drawn_from_those_of_the_same_trace(told: Path) -> None:
+    [session] = recorded([told], seed=3)
+    waits = [page.waits_s for page in session.pages()]
+    assert waits[0][0] == 0.25
+    assert waits[0][1] in (0.25, 0.75)
+    assert waits[1] == (0.75,)
+    again = recorded([told], seed=3)
+    assert again[0].pages() == session.pages()
+    assert session.round_trip_s == pytest.approx(0.1)
+    whole = units([session], few=4, seed=0, beacon_interval_ns=100_000_000)
+    assert whole.called == "sessions"  # messages have their places between the pages, which are not parted
+
+
+def test_messages_are_delayed_by_power_saving_as_the_simulator_says(lpsm: Run, told: Path, tmp_path: Path) -> None:
+    words = ["compare", "--trace", told, "--policies", "psm,bsd:1", "--jobs", "1", "--json", "--out", tmp_path / "out"]
+    summary = {row["policy"]: row for row in json.loads(lpsm(*words).stdout)["summary"]}
+    assert summary["none"]["added_delay_mean_s"] == 0.0
+    totals = json.loads(lpsm("simulate", told, "--policy", "psm", "--json").stdout)
+    [session] = recorded([told])
+    world = session.world(netsim.SimulationConfig())
+    psm, base = (
+        netsim.simulate(session.pages(), policy, config=world).messages["delay_s"] for policy in ("psm", "none")
+    )
+    assert summary["psm:100"]["added_delay_mean_s"] == pytest.approx((psm - base).mean())
+    assert totals["messages"] == 2
+    assert 0.0 < totals["added_delay_mean_s"] < 0.2
+
+
+def test_messages_alone_are_traffic_and_the_setting_keeps_their_delay(lpsm: Run, tmp_path: Path) -> None:
+    files = []
+    for number in range(4):
+        files.append(tmp_path / f"push{number}.jsonl")
+        made = [traces.Message(7.13 * place + 0.37 * number, 300) for place in range(1, 9)]
+        files[-1].write_text("".join(traces.workload_line(message) for message in made))
+    words = ["tune", *files, "--policies", "none,psm,listen:10,dynamic", "--jobs", "1", "--json"]
+    found = json.loads(lpsm(*words, "--max-push-delay", "0.3", "--out", tmp_path / "a").stdout)
+    rows = {row["policy"]: row for row in found["held_out"]}
+    assert rows["listen:10"]["added_delay_mean_s"] > 0.3
+    assert found["recommendation"]["policy"] in ("psm:100", "dynamic:100")
+    assert found["recommendation"]["added_delay_mean_s"] <= 0.3
+    anything = json.loads(lpsm(*words, "--out", tmp_path / "b").stdout)
+    assert anything["recommendation"]["policy"] == "listen:10"
+    populated = lpsm("population", files[0], "--policies", "psm", "--jobs", "1", "--out", tmp_path / "p")
+    assert populated.exit_code == 0, populated.output
