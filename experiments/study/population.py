@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from math import nan
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -281,7 +282,7 @@ def _rows(user: User, policies: Sequence[Any], config: netsim.SimulationConfig) 
         if not rows:
             undelayed_s = latency_s
         slowdown = latency_s / undelayed_s
-        ranked = np.sort(slowdown)
+        ranked = np.sort(slowdown) if len(slowdown) else np.full(1, np.nan)  # of messages alone there is none
         totals = run_row(result)
         rows.append(
             {
@@ -292,7 +293,7 @@ def _rows(user: User, policies: Sequence[Any], config: netsim.SimulationConfig) 
                 "reply_bytes": sum(replies),
                 **{name: value for name, value in totals.items() if name in SCHEMA.names},
                 "latency_s": float(latency_s.sum()),
-                "slowdown_mean": float(slowdown.mean()),
+                "slowdown_mean": float(slowdown.mean()) if len(slowdown) else nan,
                 "slowdown_median": _quantile(ranked, 0.5),
                 "slowdown_p95": _quantile(ranked, 0.95),
                 "slowdown_max": float(ranked[-1]),
