@@ -20,7 +20,16 @@ from statistics import median
 
 from traces.records import Request
 from traces.runs import Runs
-from traces.wireless import ACTION, ASSOCIATION_REQUEST, ASSOCIATION_RESPONSE, BEACON, PS_POLL, Frame, parse
+from traces.wireless import (
+    ACTION,
+    ASSOCIATION_REQUEST,
+    ASSOCIATION_RESPONSE,
+    BEACON,
+    PS_POLL,
+    Frame,
+    parse,
+    payload_bytes,
+)
 
 __all__ = ["Audit", "Client", "Network", "audit"]
 
@@ -30,7 +39,6 @@ REACTION_US = 30_000
 
 _MOST = 1 << 16
 _LARGEST_GAP = 2048  # of sequence numbers, which repeat after 4096
-_ENCRYPTION_BYTES, _LLC_BYTES, _IP_TCP_BYTES, _ACK_OPTIONS_BYTES = 16, 8, 40, 12
 _LONG_PREAMBLE_US, _SHORT_PREAMBLE_US = 192, 20
 _DSSS_MBPS = (1.0, 2.0, 5.5, 11.0)
 _WAYS = ("ps_polls", "null_frames", "data_frames", "triggers", "twt_actions")
@@ -361,9 +369,7 @@ def _carry(found: Audit, client: Client, address: bytes, frame: Frame, up: bool,
             client._told_us = -1
     if frame.retry:
         return
-    header = 26 if frame.tid >= 0 else 24
-    payload = frame.size - header - _LLC_BYTES - _ENCRYPTION_BYTES * frame.protected - _IP_TCP_BYTES
-    if payload > _ACK_OPTIONS_BYTES:
+    if payload := payload_bytes(frame):
         if client._runs is None:
             client._runs = Runs(address.hex(":"), frame.bssid.hex(":"), _Book(client))
         if up:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 __all__ = [
     *("LINK_TYPES", "WIRELESS", "Background", "Segment", "address_text", "decode", "decode_ip"),
-    *("ends", "is_background", "is_local", "reversed_key"),
+    *("IPV4", "IPV6", "ends", "is_background", "is_local", "reversed_key"),
 ]
 
 RAW_IP_AT = {0: 4, 12: 0, 14: 0, 101: 0, 108: 4, 228: 0, 229: 0}

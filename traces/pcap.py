@@ -2,7 +2,7 @@
 
 dpkt reads the files; the headers are taken from their places (`traces.frames`), flows are told apart
 (`traces.flows`) and entered into a ledger, in which every byte of payload is in exactly one place (`traces.ledger`).
-Nothing is decrypted.
+Nothing is decrypted.  Encrypted frames of 802.11 (`traces.wireless`) are the runs of their station, by their sizes.
 
 Left out and counted: background (ARP, DHCP, mDNS, SSDP, whatever is sent to many), flows between two local addresses,
 fragments of IP after the first.  What the end of the capture cuts counts with what came.  Memory is bounded by the
@@ -20,10 +20,25 @@ from typing import BinaryIO
 from traces.errors import TraceError
 from traces.flows import Flow, LeftOut, TcpFlow, UdpFlow
 from traces.formats import Format
-from traces.frames import LINK_TYPES, WIRELESS, Background, Segment, decode, ends, is_background, is_local, reversed_key
+from traces.frames import (
+    IPV4,
+    IPV6,
+    LINK_TYPES,
+    WIRELESS,
+    Background,
+    Segment,
+    decode,
+    decode_ip,
+    ends,
+    is_background,
+    is_local,
+    reversed_key,
+)
 from traces.ledger import Entries, Ledger
 from traces.records import Batch, Report, Request, batch_of
+from traces.runs import Runs
 from traces.streams import ACK, SYN, Counted
+from traces.wireless import data_body, parse, payload_bytes
 
 __all__ = ["FORMATS", "JUMP_BACK_US", "JUMP_US", "batches", "frames"]
 
@@ -50,7 +65,7 @@ def batches(
     Parameters
     ----------
     client : str, optional
-        IP address of the one device whose flows are wanted; it is the client of all of them.
+        Address of the one device whose flows are wanted (of 802.11 its MAC address); it is the client of all of them.
 
     Raises
     ------
@@ -84,6 +99,7 @@ class _Reader:
         self._report = report
         self._client = client
         self._flows: dict[bytes, tuple[Flow, bool]] = {}
+        self._stations: dict[bytes, Runs] = {}
         self._latest_us = -1
 
     def take(self, moment_us: int, link: int, frame: bytes) -> None:
@@ -98,7 +114,9 @@ class _Reader:
             elif step_us < 0:
                 moment_us = self._latest_us  # packets that overtook each other on their way into the file
         self._latest_us = moment_us
-        segment = decode(link, frame)
+        segment = decode(link, frame) if link not in WIRELESS else self._on_air(link, frame, moment_us)
+        if segment is None:
+            return
         if type(segment) is Background:
             self._report.count(
                 f"{segment.reason}_packets" if segment.size or "background" in segment.reason else segment.reason
@@ -114,8 +132,44 @@ class _Reader:
             entry = self._open(segment, frame, entry)
         entry[0].take(entry[1], segment, frame, moment_us)
 
+    def _on_air(self, link: int, captured: bytes, now_us: int) -> Segment | Background | None:
+        """Return what a frame of 802.11 holds; take an encrypted one as payload of its station, by its size."""
+        frame = parse(link, captured)
+        if frame is None or not frame.is_data:
+            return Background("frames_of_802.11_without_data")
+        kind, at = data_body(frame, captured)
+        if kind in (IPV4, IPV6):
+            try:
+                found = decode_ip(captured, at)
+            except (IndexError, struct.error):
+                return Background("packets_cut_in_their_headers")
+            many = isinstance(found, Segment) and frame.receiver[0] & 1
+            return Background("background_multicast", found.size) if many else found
+        size = payload_bytes(frame)
+        if not frame.protected or frame.receiver[0] & 1 or frame.up is frame.down or frame.retry or not size:
+            return Background("frames_of_802.11_without_data")
+        self.ledger.captured(size)
+        station = frame.transmitter if frame.up else frame.receiver
+        if self._client not in (None, station):
+            self.ledger.leave_out("other_clients", size)
+            return None
+        if station not in self._stations:
+            if len(self._stations) >= _MOST_FLOWS:
+                self._stations.pop(next(iter(self._stations))).close()
+            self.ledger.remote = True
+            entries = Entries(self.ledger, self.ledger.group("802.11", 0), at_home=False)
+            self._stations[station] = Runs(self.ledger.name(station), frame.bssid.hex(":"), entries)
+        if frame.up:
+            self._stations[station].up(now_us, size, b"", 0)
+        else:
+            self._stations[station].down(now_us, size)
+        return None
+
     def close(self) -> None:
         """End all flows."""
+        for runs in self._stations.values():
+            runs.close()
+        self._stations.clear()
         for flow in {id(flow): flow for flow, _ in self._flows.values()}.values():
             flow.close()
         self._flows.clear()
@@ -242,10 +296,13 @@ def frames(
 def _address(client: str | None, path: str | PathLike[str]) -> bytes | None:
     if client is None:
         return None
+    digits = client.replace(":", "").replace("-", "")
+    if len(client) == 17 and len(digits) == 12 and not digits.strip("0123456789abcdefABCDEF"):
+        return bytes.fromhex(digits)
     try:
         return ip_address(client).packed
     except ValueError:
-        raise TraceError(path, "", "--client must be an IP address", client) from None
+        raise TraceError(path, "", "--client must be an IP address, or a MAC address in 802.11", client) from None
 
 
 class _Checked:

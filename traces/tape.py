@@ -19,6 +19,7 @@ __all__ = ["Member", "is_tar", "members"]
 
 _BLOCK = 512
 _LONGEST_NAME = 1 << 16
+_MOST_MEMBERS = 1 << 20
 _LARGEST_MEMBER_BYTES = 1 << 30  # a session is a few megabytes
 _FILE, _FOLDER, _SPECIAL = (b"0", b"\0", b"7"), b"5", (b"1", b"2", b"3", b"4", b"6")
 _LONG_NAME, _LONG_LINK, _PAX, _PAX_GLOBAL = b"L", b"K", b"x", b"g"
@@ -45,9 +46,12 @@ def members(stream: BinaryIO, path: str | PathLike[str]) -> Iterator[Member]:
     TraceError
         If a header or a member is cut or damaged, or a name absurdly long.
     """
-    at = 0
+    at = count = 0
     name: str | None = None
     while True:
+        count += 1
+        if count > _MOST_MEMBERS:
+            raise TraceError(path, f"byte {at}", f"an archive must have at most {_MOST_MEMBERS} members", "more")
         header = stream.read(_BLOCK)
         where = f"byte {at}"
         at += len(header)

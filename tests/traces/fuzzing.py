@@ -17,13 +17,19 @@ import tarfile
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import dpkt
 import numpy as np
 
 import traces
+from tests.traces.captures import Tcp, pcap, record, udp
 from traces import TraceError, ucb
+from traces.audit import audit
+from traces.files import open_trace
+from traces.frames import WIRELESS
+from traces.pcap import frames as capture_frames
 
 SECONDS = 1.0  # longest that reading a small input may take
 
@@ -92,6 +98,8 @@ def seeds() -> dict[str, bytes]:
         "har": json.dumps({"log": {"pages": [], "entries": [entry] * 3}}).encode(),
         "pcap": _capture(dpkt.pcap.Writer),
         "pcapng": _capture(dpkt.pcapng.Writer),
+        "pcap-tls": _encrypted(),
+        "pcap-air": _on_air(),
         "csv": b"time,bytes,client\n" + b"".join(b"%d.5,%d,c\n" % (n, n * 100) for n in range(12)),
     }
 
@@ -133,7 +141,23 @@ def outcome(path: Path, *, skip_damaged: bool = False) -> str:
         traces.pages(request for batch in batches for request in batch.requests())
     except TraceError:
         return "past the header" if report.counts else "at the header"
+    if report.format == "pcap":
+        _check_conserved(report)
+        _audited(path)
     return "whole"
+
+
+def _check_conserved(report: traces.Report) -> None:
+    payload = report.payload
+    assert payload is not None
+    entered = payload.in_requests + payload.in_replies + payload.in_messages
+    assert payload.captured == entered + sum(payload.left_out.values())
+
+
+def _audited(path: Path) -> None:
+    """Follow a monitor-mode capture, too."""
+    with suppress(TraceError), open_trace(path) as stream:
+        audit(capture_frames(stream, path, traces.Report(), links=WIRELESS))
 
 
 def _records(n: int) -> ucb.Records:
@@ -164,6 +188,33 @@ def _capture(writer_type: type) -> bytes:
     return stream.getvalue()
 
 
+def _encrypted() -> bytes:
+    """Return a capture of TLS records, QUIC datagrams and a push."""
+    flow = Tcp(10.0, 0.02, 0.01)
+    flow.up(10.1, record(300))
+    flow.down(10.2, record(2000))
+    flow.up(10.21, record(30))
+    flow.down(12.0, record(100))
+    datagrams = [
+        udp(11.0, True, b"\xc0\0\0\0\1" + bytes(200)),
+        udp(11.1, False, bytes(900)),
+        udp(80.0, True, bytes(50)),
+    ]
+    return pcap([*flow.frames, *datagrams])
+
+
+def _on_air() -> bytes:
+    """Return a monitor-mode capture of beacons, a poll and encrypted frames."""
+    radiotap = b"\0\0\x09\0\x04\0\0\0\x16"
+    ap, station = b"\2\0\0\0\0\1", b"\2\0\0\0\0\2"
+    beacon = b"\x80\0\0\0" + b"\xff" * 6 + ap + ap + bytes(10) + b"\x64\0\1\0" + b"\0\4home\5\4\0\2\0\4"
+    poll = b"\xa4\x10\2\xc0" + ap + station
+    up, down = (b"\x88\x41\0\0" + ap + station + ap, b"\x88\x42\0\0" + station + ap + ap)
+    frames = [(1.0 + 0.1 * number, beacon) for number in range(5)]
+    frames += [(1.11, poll), (1.12, down + bytes(4) + b"c" * 300), (1.31, up + bytes(4) + b"c" * 200)]
+    return pcap([(at_s, radiotap + frame) for at_s, frame in frames], link=127)
+
+
 def _random_operations(chance: random.Random) -> list[Operation]:
     return [
         (
@@ -175,10 +226,10 @@ def _random_operations(chance: random.Random) -> list[Operation]:
     ]
 
 
-def fuzz(n_inputs: int, seed: int = 0) -> dict[str, object]:
+def fuzz(n_inputs: int, seed: int = 0, only: str = "") -> dict[str, object]:
     """Read inputs, nine in ten of them changed valid files, and return what happened."""
     chance = random.Random(seed)
-    valid = seeds()
+    valid = {name: data for name, data in seeds().items() if name.startswith(only)}
     unpackers = {"ucb.gz": (gzip.decompress, gzip.compress), "bu.tar.xz": (lzma.decompress, lzma.compress)}
     happened: Counter[str] = Counter()
     slowest = 0.0
@@ -213,5 +264,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("inputs", type=int, nargs="?", default=10_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", help="formats whose names begin so")
     arguments = parser.parse_args()
-    print(fuzz(arguments.inputs, arguments.seed))
+    print(fuzz(arguments.inputs, arguments.seed, arguments.only))

@@ -1,6 +1,9 @@
 """Whatever a file holds, reading it ends in a result or in one clear error, soon and in little memory."""
 
 import gzip
+import io
+import json
+import tarfile
 import time
 
 import pytest
@@ -9,7 +12,7 @@ from hypothesis import strategies as st
 
 import traces
 from tests.traces.fuzzing import KINDS, NASTY, SECONDS, change, fuzz, outcome, seeds
-from traces import TraceError
+from traces import TraceError, tape
 from traces.files import open_trace
 
 VALID = seeds()
@@ -84,3 +87,42 @@ def test_a_hundred_thousand_changed_files_are_read_or_refused():
     assert report["slowest_s"] < 10 * SECONDS  # wall clock of a busy machine
     assert report["peak_mb"] < 500
     assert report["whole"] + report["past the header"] > 50_000
+
+
+@pytest.mark.parametrize("opening", [b'{"log": {"entries": ', b'{"page": ', b""])
+def test_json_that_is_nested_without_end_is_refused(tmp_path, opening):
+    (tmp_path / "t").write_bytes(opening + b"[" * 100_000)
+    with pytest.raises(TraceError):
+        traces.read_workload(tmp_path / "t")
+    with pytest.raises(TraceError):
+        list(traces.read(tmp_path / "t"))
+
+
+def test_numbers_of_any_size_in_a_har_are_unknown_or_refused(tmp_path):
+    entry = {
+        "startedDateTime": "2020-01-01T00:00:00Z",
+        "time": 10**400,
+        "timings": {"wait": 10**400, "connect": -1e308},
+    }
+    entry |= {"request": {"url": "http://a/"}, "response": {"status": 200, "bodySize": 10**400, "_transferSize": 90}}
+    (tmp_path / "t").write_text(json.dumps({"log": {"entries": [entry]}}))
+    (request,) = traces.read(tmp_path / "t")
+    assert (request.reply_bytes, request.end_us - request.start_us, request.wait_us) == (90, 0, -1)
+
+
+def test_an_archive_of_too_many_members_is_refused_and_paths_lead_nowhere(tmp_path, monkeypatch):
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        for name in ("../../con1.a.1", "/etc/con1.a.2", "con1.a.3"):
+            item = tarfile.TarInfo(name)
+            item.type = tarfile.SYMTYPE if name == "con1.a.3" else tarfile.REGTYPE
+            item.linkname = "/etc/passwd"
+            tar.addfile(item, io.BytesIO())
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "t").write_bytes(archive.getvalue())
+    before = sorted(tmp_path.rglob("*"))
+    assert list(traces.sessions(tmp_path / "folder" / "t")) == []
+    assert sorted(tmp_path.rglob("*")) == before
+    monkeypatch.setattr(tape, "_MOST_MEMBERS", 2)
+    with pytest.raises(TraceError, match="an archive must have at most 2 members"):
+        list(traces.sessions(tmp_path / "folder" / "t"))
