@@ -7,6 +7,7 @@ MODULES = (
     "explore",
     "simulator",
     "traces",
+    "captures",
     "population",
     "experts",
     "expert_comparison",

@@ -1,6 +1,7 @@
 """Captures of encrypted, pushed and other traffic: what was made is found, to the byte and to the millisecond."""
 
 import random
+import struct
 
 import pytest
 from hypothesis import given, settings
@@ -187,3 +188,25 @@ def test_real_captures_are_conserved_and_equal_an_independent_count(data, name):
         + (report["bytes_lost_outside_exchanges"])
     )
     assert min(payload.in_requests, payload.in_replies, payload.in_messages, *payload.left_out.values(), 0) == 0
+
+
+def test_encrypted_frames_of_802_11_are_the_runs_of_their_station(tmp_path):
+    radiotap = struct.pack("<BBHI", 0, 0, 8, 0)
+    ap, station = b"\2\0\0\0\0\1", b"\2\0\0\0\0\2"
+
+    def data(up, size):
+        bits = 0x40 | (1 if up else 2)
+        ends = ap + station + ap if up else station + ap + ap
+        header = bytes([0x88, bits, 0, 0]) + ends + b"\0\0\0\0"
+        return radiotap + header + bytes(8 + 16 + 40 + size)  # LLC, encryption, IP and TCP
+
+    frames = [(1.0, data(True, 300)), (1.2, data(False, 1400)), (1.201, data(False, 600)), (1.202, data(True, 0))]
+    frames.append((9.0, data(False, 90)))
+    (tmp_path / "c").write_bytes(pcap(frames, link=127))
+    for client in (None, "02:00:00:00:00:02"):
+        report = Report()
+        found = traces.workload_of(traces.read(tmp_path / "c", client=client), report=report)
+        assert [(page.page, page.request_bytes, page.reply_bytes) for page in found] == [
+            ("02:00:00:00:00:02/0", 300, 2000)
+        ]
+        assert found.messages == (traces.Message(8.0, 90),)
