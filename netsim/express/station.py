@@ -92,7 +92,7 @@ def open_gate(w: Place, at: int) -> None:
 
 @compiled
 def _note_poll(w: Place, polls: Place, at: int, waiting: int, following: int, more: int) -> None:
-    """Enter a poll and so many more like it, or extend the last entry by it where it repeats that."""
+    """Enter a poll and so many more like it, or extend the last entry by it where it goes on with the same spacing."""
     slept = at - w[slot.SLEPT]
     place = 6 * (w[slot.N_POLLS] - 1)
     if (
@@ -103,6 +103,7 @@ def _note_poll(w: Place, polls: Place, at: int, waiting: int, following: int, mo
         and polls[place + 2] == 0
         and slept == polls[place + 1] == polls[place + 3] == following
         and (polls[place + 4] == 0 or polls[place + 5] == following)
+        and at == polls[place] + (polls[place + 4] + 1) * following
     ):
         polls[place + 4] += 1
         polls[place + 5] = following
