@@ -1,9 +1,10 @@
-"""The access point: four links and, in front of the air, a buffer with a gate.
+"""The access point as one client meets it: four links, which all clients share, each of them first in, first out.
 
 Down the wire everything arrives here.  While the client's gate is open a frame
-goes straight onto the air; while it is closed it waits, and the next beacon that
-the client listens to lets it out.  Up, nothing is held, so the two links are one
-step.  Left out: contention for the medium, and a limit to the buffer.
+goes straight onto the air; while it is closed it waits in the client's buffer
+(`netsim.station`), and the next beacon that the client listens to lets it out.  Up,
+nothing is held, so the two links are one step.  Left out: contention for the air (which
+`netsim.air` has), and a limit to the buffer.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class LinkConfig:
 
 
 class AccessPoint:
-    """The links between one client and the server, and the losses on the air.
+    """The links between one client and the server, what it has sent over them, and its losses on the air.
 
     Parameters
     ----------
@@ -72,17 +73,27 @@ class AccessPoint:
         Rates, delays, loss.
     loss : numpy.random.Generator
         Draws one uniform a frame if the loss rate is positive.
+    shared : bool
+        Whether other clients use the same links.
     """
 
-    __slots__ = ("_env", "_loss", "_loss_rate", "air_down", "air_up", "lost", "wire_down", "wire_up")
+    __slots__ = ("_env", "_loss", "_loss_rate", "air_down", "air_up", "lost", "shared", "wire_down", "wire_up")
 
-    def __init__(self, env: Clock, config: LinkConfig, loss: np.random.Generator) -> None:
+    def __init__(self, env: Clock, config: LinkConfig, loss: np.random.Generator, *, shared: bool = False) -> None:
         self._env = env
+        self.shared = shared
         self._loss_rate = config.loss_rate
         self._loss = loss
         self.air_up, self.air_down = config.air(), config.air()
         self.wire_up, self.wire_down = config.wire(), config.wire()
         self.lost = 0
+
+    def beside(self, config: LinkConfig) -> AccessPoint:
+        """Return the same access point as another client meets it."""
+        other = AccessPoint(self._env, config, self._loss, shared=True)
+        other.air_up, other.air_down = self.air_up.beside(), self.air_down.beside()
+        other.wire_up, other.wire_down = self.wire_up.beside(), self.wire_down.beside()
+        return other
 
     def again(self, env: Clock) -> AccessPoint:
         """Return this access point, links as they are, on another clock."""
@@ -109,7 +120,7 @@ class AccessPoint:
         return arrival
 
     def straight_down(self, packet: Packet, receive: Callable[[Occurrence], None]) -> None:
-        """Carry a packet from the server to a client that never sleeps, so that nothing needs to stop in between."""
+        """Carry a packet from the server to a client that never sleeps and shares nothing: it need not stop here."""
         self.downlink(self.wire_down.transmit(self._env.now, packet.size_bytes), packet, receive)
 
     def _is_lost(self) -> bool:

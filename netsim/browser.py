@@ -22,8 +22,8 @@ from simpy import Event, Timeout
 
 from netsim.air.radio_states import StateTimes
 from netsim.clock import Clock
+from netsim.medium import WirelessStation
 from netsim.server import Server
-from netsim.station import Station
 from netsim.tcp import Endpoint, TcpConfig
 from traces.records import Page
 
@@ -77,7 +77,7 @@ class Browser:
     ----------
     env : Clock
         Tells and keeps the time.
-    station : Station
+    station : WirelessStation
         Sends and receives.
     server : Server
         Answers.
@@ -99,7 +99,7 @@ class Browser:
     def __init__(
         self,
         env: Clock,
-        station: Station,
+        station: WirelessStation,
         server: Server,
         tcp: TcpConfig,
         *,
@@ -120,12 +120,6 @@ class Browser:
         self._taken = 0
         self._missing = 0
         self._complete: Event
-
-    def again(self, env: Clock, station: Station) -> Browser:
-        """Return a browser set like this one, on another clock and station."""
-        return Browser(
-            env, station, Server(env), self.tcp, persistent=self.persistent, max_connections=self.max_connections
-        )
 
     def browse(self, pages: Sequence[Page], delays_ns: NDArray[np.int64]) -> Generator[Event, None, None]:
         """Issue the pages one after another; a SimPy process."""
@@ -155,7 +149,7 @@ class Browser:
             if page.think_s:
                 yield Timeout(env, round(page.think_s * _NS_PER_S))
 
-    def trip(self, end_ns: int, air_up_ns: int, air_down_ns: int, frames_lost: int) -> Trip:
+    def trip(self, end_ns: int) -> Trip:
         """End the run at `end_ns`, and return what it leaves behind."""
         station = self.station
         station.finish(end_ns)
@@ -163,9 +157,9 @@ class Browser:
             end_ns=end_ns,
             awake_ns=station.awake_ns(end_ns),
             beacons=station.beacons,
-            air_up_ns=air_up_ns,
-            air_down_ns=air_down_ns,
-            frames_lost=frames_lost,
+            air_up_ns=station.air_up_ns,
+            air_down_ns=station.air_down_ns,
+            frames_lost=station.lost,
             loads=np.array(self.loads, dtype=np.int64).reshape(-1, 4),
             polls=np.array(station.polls, dtype=np.int64).reshape(-1, 6),
             intervals=np.array(station.intervals, dtype=np.int64),

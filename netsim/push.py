@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from simpy import Event, Timeout
 
 from netsim.clock import Clock
-from netsim.station import Station
+from netsim.medium import WirelessStation
 from netsim.tcp import Endpoint, Packet, TcpConfig
 from traces.records import Message
 
@@ -33,7 +33,7 @@ class PushChannel:
     ----------
     env : Clock
         Tells and keeps the time.
-    station : Station
+    station : WirelessStation
         The client.
     tcp : TcpConfig
         Parameters of the connection.
@@ -41,7 +41,7 @@ class PushChannel:
         In the order of their instants; at least one.
     """
 
-    def __init__(self, env: Clock, station: Station, tcp: TcpConfig, messages: Sequence[Message]) -> None:
+    def __init__(self, env: Clock, station: WirelessStation, tcp: TcpConfig, messages: Sequence[Message]) -> None:
         self._env = env
         self._messages = messages
         self._written_ns = [round(message.at_s * _NS_PER_S) for message in messages]

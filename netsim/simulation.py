@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from netsim.air.cell import AirConfig, Cell
 from netsim.air.recording import AirRecorder
 from netsim.browser import Browser, Trip
 from netsim.clock import Clock
+from netsim.medium import Medium
 from netsim.policies.protocol import Policy
 from netsim.push import PushChannel
 from netsim.radio import Radio, RadioConfig
@@ -32,6 +33,7 @@ from netsim.result import SimulationResult, result_of
 from netsim.server import Server, ServerDelay, draw_each
 from netsim.station import Station
 from netsim.tcp import TcpConfig
+from netsim.wires import Wires
 from traces.columns import Workload
 from traces.records import Message, Page
 
@@ -41,6 +43,7 @@ _NS_PER_MS = 1_000_000
 _ENGINES = ("auto", "packet", "express")
 _SMALL_PAGES, _SMALL_S = 10_000, 500_000.0
 _LONGEST_WAIT_S = 1e6
+_NO_MESSAGES = np.empty((0, 3), dtype=np.int64)
 _LATEST_S = 4e9  # well inside 63 bits of nanoseconds
 
 
@@ -157,43 +160,14 @@ def simulate(
         reason = "done before the twin would be compiled"
     if isinstance(recorder, AirRecorder) != (config.medium is not None) and recorder is not None:
         raise ValueError("a Recorder notes frames on wires and an AirRecorder on the air, and this run is the other")
-    if config.medium is not None:
-        note = recorder if isinstance(recorder, AirRecorder) else None
-        [result] = _share_air([(workload, policy)], config, seed, [messages], server_delays, note)
-        return result
-    assert not isinstance(recorder, AirRecorder)
-    clock = Clock()
-    parts = (AccessPoint, Station, Browser) if recorder is None else recorder.parts()
-    access_point = parts[0](clock, config.link, randomness.generator(seed, randomness.LOSS))
-    browser = _browser(clock, access_point, policy, config, alone=True, parts=parts)
-    server = randomness.generator(seed, randomness.SERVER)
-    if server_delays is None:
-        delays = config.server_delay.draw(workload, server)
-    else:
-        delays = draw_each(workload, server_delays, server)
-    record = np.empty((0, 3), dtype=np.int64)
     if engine == "packet" or reason:
-        browsing: Event = clock.process(browser.browse(workload, delays))
-        if messages:
-            channel = PushChannel(clock, browser.station, config.tcp, messages)
-            clock.run(until=clock.all_of([browsing, clock.process(channel.deliver())]))
-            record = channel.record()
-        else:
-            clock.run(until=browsing)
-        trip = browser.trip(clock.now, access_point.air_up.busy_ns, access_point.air_down.busy_ns, access_point.lost)
-    else:
-        from netsim.express.engine import browse
+        [result] = _run_packets([(workload, policy)], config, seed, [messages], server_delays, recorder)
+        return result
+    from netsim.express.engine import browse
 
-        trip = browse(
-            workload,
-            delays,
-            policy,
-            browser,
-            access_point,
-            beacon_interval_ns=config.beacon_interval_ns,
-            hand_over=engine == "auto",
-        )
-    return result_of(workload, policy, config.radio, trip, record)
+    delays = _delays(workload, config, seed, 0, server_delays)
+    trip = browse(workload, delays, policy, config, hand_over=engine == "auto")
+    return result_of(workload, policy, config.radio, trip, _NO_MESSAGES)
 
 
 def simulate_cell(
@@ -217,120 +191,89 @@ def simulate_cell(
     seed : int
         Of the server delays (stream index: the place of the client) and of the losses.
     push : sequence of iterables of Message, optional
-        What servers write unasked, one entry a client, on the shared air only; a client may have messages alone.
+        What servers write unasked, one entry a client; a client may have messages alone.  By default what the
+        workloads have of it.
 
     Raises
     ------
     ValueError
-        If there is no client, messages are not one entry a client or pushed over wires, or as `simulate` does.
+        If there is no client, messages are not one entry a client, or as `simulate` does.
     """
     config = SimulationConfig() if config is None else config
     given = [(Workload.of(pages), policy) for pages, policy in clients]
     if not given:
         raise ValueError("a cell must have at least one client, got none")
-    pushed = [_messages(messages) for messages in push]
-    if pushed and (config.medium is None or len(pushed) != len(given)):
-        raise ValueError(
-            f"push must be one entry a client ({len(given)}), on the shared air, got {len(pushed)} entries"
-        )
-    if config.medium is not None:
-        for (workload, _), messages in zip(given, pushed or [[]] * len(given), strict=True):
-            if workload or not messages:
-                _check(workload)
-            _check_messages(messages)
-        return _share_air(
-            [
-                (workload, policies.make(policy, beacon_interval_ns=config.beacon_interval_ns, radio=config.radio))
-                for workload, policy in given
-            ],
-            config,
-            seed,
-            pushed=pushed,
-        )
-    clock = Clock()
-    access_point = AccessPoint(clock, config.link, randomness.generator(seed, randomness.LOSS))
+    if push and len(push) != len(given):
+        raise ValueError(f"push must be one entry a client ({len(given)}), got {len(push)} entries")
+    pushed = [_messages(messages) for messages in push] or [list(workload.messages) for workload, _ in given]
     members: list[tuple[Workload, Policy]] = []
-    trips: dict[int, Trip] = {}
-    visits = []
-
-    def visit(place: int, browser: Browser, delays: NDArray[np.int64]) -> Generator[Event, None, None]:
-        yield from browser.browse(members[place][0], delays)
-        station = browser.station
-        trips[place] = browser.trip(clock.now, station.air_up_ns, station.air_down_ns, station.lost)
-
-    for place, (workload, policy) in enumerate(given):
-        _check(workload)
+    for (workload, policy), messages in zip(given, pushed, strict=True):
+        if workload or not messages:
+            _check(workload)
+        _check_messages(messages)
         made = policies.make(policy, beacon_interval_ns=config.beacon_interval_ns, radio=config.radio)
         members.append((workload, made))
-        browser = _browser(clock, access_point, members[-1][1], config, alone=False)
-        delays = config.server_delay.draw(workload, randomness.generator(seed, randomness.SERVER, place))
-        visits.append(clock.process(visit(place, browser, delays)))
-    clock.run(until=clock.all_of(visits))
-    nothing = np.empty((0, 3), dtype=np.int64)
-    return [result_of(*member, config.radio, trips[place], nothing) for place, member in enumerate(members)]
+    return _run_packets(members, config, seed, pushed)
 
 
-def _share_air(
+def _run_packets(
     members: Sequence[tuple[Workload, Policy]],
     config: SimulationConfig,
     seed: int,
-    pushed: Sequence[Sequence[Message]] = (),
+    pushed: Sequence[Sequence[Message]],
     server_delays: Sequence[ServerDelay] | None = None,
-    recorder: AirRecorder | None = None,
+    recorder: Recorder | AirRecorder | None = None,
 ) -> list[SimulationResult]:
-    """Browse with clients that share the air; `server_delays` are those of the first client's pages."""
-    assert config.medium is not None
+    """Run clients of one access point on the packet model; `server_delays` are those of a single client's pages."""
     clock = Clock()
-    cell = Cell(clock, config.medium, config.link, config.beacon_interval_ns, seed)
-    if recorder is not None:
-        recorder.attach(cell)
-    trips: dict[int, Trip] = {}
-    records: dict[int, NDArray[np.int64]] = {}
+    access_point_type, station_type, browser_type = (AccessPoint, Station, Browser)
+    if isinstance(recorder, Recorder):
+        access_point_type, station_type, browser_type = recorder.parts()
+    medium: Medium
+    if config.medium is None:
+        loss = randomness.generator(seed, randomness.LOSS)
+        access_point = access_point_type(clock, config.link, loss, shared=len(members) > 1)
+        medium = Wires(clock, config.link, access_point, config.beacon_interval_ns, station_type)
+    else:
+        medium = cell = Cell(clock, config.medium, config.link, config.beacon_interval_ns, seed)
+        if isinstance(recorder, AirRecorder):
+            recorder.attach(cell)
+    trips: dict[int, tuple[Trip, NDArray[np.int64]]] = {}
 
     def visit(place: int, browser: Browser, delays: NDArray[np.int64]) -> Generator[Event, None, None]:
-        messages = pushed[place] if pushed else ()
+        messages = pushed[place]
         channel = PushChannel(clock, browser.station, config.tcp, messages) if messages else None
         browsing: Event = clock.process(browser.browse(members[place][0], delays))
         yield browsing if channel is None else clock.all_of([browsing, clock.process(channel.deliver())])
-        station = browser.station
-        trips[place] = browser.trip(clock.now, station.air_up_ns, station.air_down_ns, station.lost)
-        records[place] = np.empty((0, 3), dtype=np.int64) if channel is None else channel.record()
+        trips[place] = browser.trip(clock.now), _NO_MESSAGES if channel is None else channel.record()
 
     visits = []
     for place, (workload, policy) in enumerate(members):
-        browser = Browser(
+        browser = browser_type(
             clock,
-            cast(Station, cell.client(policy, config.radio)),
+            medium.client(policy, config.radio),
             Server(clock),
             config.tcp,
             persistent=config.connections == "persistent",
             max_connections=config.max_connections,
         )
-        rng = randomness.generator(seed, randomness.SERVER, place)
-        own = config.server_delay.draw(workload, rng) if server_delays is None else None
-        delays = draw_each(workload, server_delays or (), rng) if own is None else own
-        visits.append(clock.process(visit(place, browser, delays)))
+        visits.append(clock.process(visit(place, browser, _delays(workload, config, seed, place, server_delays))))
     clock.run(until=clock.all_of(visits))
-    return [result_of(*member, config.radio, trips[place], records[place]) for place, member in enumerate(members)]
+    return [result_of(*member, config.radio, *trips[place]) for place, member in enumerate(members)]
 
 
-def _browser(
-    clock: Clock,
-    access_point: AccessPoint,
-    policy: Policy,
+def _delays(
+    workload: Workload,
     config: SimulationConfig,
-    *,
-    alone: bool,
-    parts: tuple[type[AccessPoint], type[Station], type[Browser]] = (AccessPoint, Station, Browser),
-) -> Browser:
-    return parts[2](
-        clock,
-        parts[1](clock, access_point, policy, config.beacon_interval_ns, alone=alone),
-        Server(clock),
-        config.tcp,
-        persistent=config.connections == "persistent",
-        max_connections=config.max_connections,
-    )
+    seed: int,
+    place: int,
+    server_delays: Sequence[ServerDelay] | None,
+) -> NDArray[np.int64]:
+    """Return the server's delays for the client at a place, nanoseconds, one a reply in the order of its pages."""
+    rng = randomness.generator(seed, randomness.SERVER, place)
+    if server_delays is None:
+        return config.server_delay.draw(workload, rng)
+    return draw_each(workload, server_delays, rng)
 
 
 def _is_ready(policy: Policy) -> bool:

@@ -89,8 +89,6 @@ class Station:
         Decides; asked in the order of time.
     beacon_interval_ns : int
         Time between beacons.
-    alone : bool
-        Whether no other client shares the links.
     asked : bool
         Whether the policy has been asked at time 0 already: the station goes on with a run (see `resume`).
 
@@ -114,7 +112,6 @@ class Station:
         policy: Policy,
         beacon_interval_ns: int = 100_000_000,
         *,
-        alone: bool = True,
         asked: bool = False,
     ) -> None:
         self._env = env
@@ -123,9 +120,7 @@ class Station:
         self._observe = policy.observe if isinstance(policy, Observer) else None
         self._interval_ns = beacon_interval_ns
         self._view = View("idle", 0, None, None, 0, 0, (), None)
-        self._alone = alone
         self._transmitted_ns = 0  # when its own transmitter is idle
-        self.air_up_ns = self.air_down_ns = self.lost = 0  # kept only where the links are shared
         self.outstanding = self.groups_lost = 0
         self.beacons = 0
         self.intervals = array("q")
@@ -145,7 +140,7 @@ class Station:
         self._repeat_ns = 0
         self._open_on_send = False
         self._agreed = False
-        self.never_sleeps = alone and getattr(policy, "never_sleeps", False)
+        self.never_sleeps = not access_point.shared and getattr(policy, "never_sleeps", False)
         if not asked:
             self._start()
 
@@ -154,6 +149,26 @@ class Station:
         self._sleep_ns = plan.awake_until_ns
         if self._sleep_ns <= 0:
             self._fall_asleep(0, plan)
+
+    @property
+    def access_point(self) -> AccessPoint:
+        """What carries its packets."""
+        return self._access_point
+
+    @property
+    def lost(self) -> int:
+        """Frames lost on the air, either way."""
+        return self._access_point.lost
+
+    @property
+    def air_up_ns(self) -> int:
+        """Time that its frames have spent on the air towards the access point."""
+        return self._access_point.air_up.busy_ns
+
+    @property
+    def air_down_ns(self) -> int:
+        """Time that frames for it have spent on the air."""
+        return self._access_point.air_down.busy_ns
 
     # -- packets
 
@@ -168,10 +183,7 @@ class Station:
         if self._observe is not None:
             self._tell(packet, packet.to.peer, now, now, sent=True)
         self._wake(now)
-        if self._alone:
-            self._access_point.uplink(packet)
-        else:
-            self._count_up(packet)
+        self._access_point.uplink(packet)
         self._transmitted_ns = transmitted = self._access_point.air_up.free_ns
         if self._gate_open:
             self._plan = None
@@ -194,10 +206,7 @@ class Station:
         self.advance(now)
         if self._gate_open:
             self._plan = None
-            if self._alone:
-                left = self._access_point.downlink(now, packet, self._receiver(now))
-            else:
-                left = self._count_down(now, packet, now)
+            left = self._access_point.downlink(now, packet, self._receiver(now))
             if left > self._busy_until_ns:
                 self._busy_until_ns = left
             return
@@ -206,23 +215,6 @@ class Station:
         self._buffer.append(packet)
         self._arrivals.append(now)
         self._buffered_bytes += packet.size_bytes
-
-    def _count_up(self, packet: Packet) -> None:
-        """Transmit over links that are shared, keeping one's own account."""
-        point = self._access_point
-        before, lost = point.air_up.busy_ns, point.lost
-        point.uplink(packet)
-        self.air_up_ns += point.air_up.busy_ns - before
-        self.lost += point.lost - lost
-
-    def _count_down(self, at_ns: int, packet: Packet, reached_ns: int) -> int:
-        """Put a frame for this client onto air that is shared, keeping its account; return when it has left it."""
-        point = self._access_point
-        before, lost = point.air_down.busy_ns, point.lost
-        arrival = point.downlink(at_ns, packet, self._receiver(reached_ns))
-        self.air_down_ns += point.air_down.busy_ns - before
-        self.lost += point.lost - lost
-        return arrival
 
     def _at_beacon(self, _: Occurrence) -> None:
         self.advance(self._env.now)
@@ -409,10 +401,7 @@ class Station:
         self._plan = None
         busy = at_ns
         for packet, reached in zip(self._buffer, self._arrivals, strict=True):
-            if self._alone:
-                busy = self._access_point.downlink(at_ns, packet, self._receiver(reached))
-            else:
-                busy = self._count_down(at_ns, packet, reached)
+            busy = self._access_point.downlink(at_ns, packet, self._receiver(reached))
         self._busy_until_ns = max(busy, self._transmitted_ns)
         self._buffer.clear()
         self._arrivals.clear()

@@ -8,9 +8,12 @@ its way any more.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
+from lpsm import randomness
 from lpsm._compile import standalone
 from netsim.access_point import AccessPoint
 from netsim.browser import Browser, Trip
@@ -19,8 +22,12 @@ from netsim.express import layout as slot
 from netsim.express.coverage import NotCoveredError
 from netsim.policies.compiled import CompiledForm
 from netsim.policies.protocol import Policy
+from netsim.server import Server
 from netsim.station import Station, StationState
 from traces.columns import Workload
+
+if TYPE_CHECKING:
+    from netsim.simulation import SimulationConfig
 
 __all__ = ["browse", "is_ready"]
 
@@ -46,20 +53,15 @@ def _form(policy: Policy) -> CompiledForm:
 class _Run:
     """The arrays of one run, and the steps on them."""
 
-    def __init__(
-        self,
-        workload: Workload,
-        delays_ns: Ints,
-        policy: Policy,
-        browser: Browser,
-        access_point: AccessPoint,
-        beacon_interval_ns: int,
-    ) -> None:
+    def __init__(self, workload: Workload, delays_ns: Ints, policy: Policy, config: SimulationConfig) -> None:
         n = len(workload)
         if workload.sizes.max() > _MAX_BYTES:
             raise NotCoveredError(f"sizes must be at most {_MAX_BYTES} bytes, got {workload.sizes.max()}")
         self.workload, self.delays_ns, self.policy = workload, delays_ns, policy
-        self.browser, self.access_point, self.interval_ns = browser, access_point, beacon_interval_ns
+        self.config = config
+        clock = Clock()
+        self.access_point = AccessPoint(clock, config.link, randomness.generator(0, randomness.LOSS))  # without loss
+        station = Station(clock, self.access_point, policy, config.beacon_interval_ns)
         self.sizes = np.empty(3 * len(delays_ns), dtype=np.int64)
         self.sizes[::3], self.sizes[1::3], self.sizes[2::3] = *workload.sizes.T, delays_ns
         objects = workload.objects
@@ -68,7 +70,8 @@ class _Run:
         self.pages[:-1, 1] = np.rint(workload.think_s * _NS_PER_S)
         self.pages[:-1, 2] = np.cumsum(objects + 1) - objects - 1
         self.pages[:-1, 3] = objects
-        self.world = _world(policy, browser, access_point, beacon_interval_ns, int(objects.max()))
+        self.world = _world(policy, config, self.access_point, int(objects.max()))
+        self.save_station(station)
         self.form = _form(policy)
         self.reached = np.empty(int(self.world[slot.ROOM]), dtype=np.int64)
         self.loads = np.zeros((n, 4), dtype=np.int64)
@@ -114,8 +117,15 @@ class _Run:
         """Browse from page `first` on by the packet model until all is quiet between two pages; return the next."""
         state = self.world
         clock = Clock(int(state[slot.NOW]))
-        browser = self.browser.again(clock, self._load_station(clock))
-        station = browser.station
+        station, config = self._load_station(clock), self.config
+        browser = Browser(
+            clock,
+            station,
+            Server(clock),
+            config.tcp,
+            persistent=config.connections == "persistent",
+            max_connections=config.max_connections,
+        )
         page = first
         while page < len(self.workload):
             first_object, n_objects = self.pages[page, 2], self.pages[page, 3] + 1
@@ -149,7 +159,7 @@ class _Run:
         for link, free_ns in zip(links, free, strict=True):
             link.free_ns = free_ns
         point.air_up.busy_ns, point.air_down.busy_ns = int(state[slot.AIR_UP_BUSY]), int(state[slot.AIR_DOWN_BUSY])
-        station = Station(clock, point.again(clock), self.policy, self.interval_ns, asked=True)
+        station = Station(clock, point.again(clock), self.policy, self.config.beacon_interval_ns, asked=True)
         fields = len(StationState._fields)
         station.resume(StationState(*state[slot.FIRST_OF_STATION : slot.FIRST_OF_STATION + fields].tolist()))
         return station
@@ -167,10 +177,8 @@ def browse(
     workload: Workload,
     delays_ns: Ints,
     policy: Policy,
-    browser: Browser,
-    access_point: AccessPoint,
+    config: SimulationConfig,
     *,
-    beacon_interval_ns: int,
     hand_over: bool,
 ) -> Trip:
     """Browse the pages on links without loss, as the packet model would.
@@ -183,10 +191,8 @@ def browse(
         The server's delays, one a reply in the order of the pages.
     policy : Policy
         One with a compiled form; advanced by the run.
-    browser, access_point : Browser, AccessPoint
-        Fresh ones of the packet model: what they are set to counts here too.
-    beacon_interval_ns : int
-        Time between beacons.
+    config : SimulationConfig
+        The world.
     hand_over : bool
         Whether pages that are not covered go to the packet model; otherwise they raise.
 
@@ -195,8 +201,7 @@ def browse(
     NotCoveredError
         If a page is left over and may not be handed over, or a size exceeds 2**40 bytes.
     """
-    run = _Run(workload, delays_ns, policy, browser, access_point, beacon_interval_ns)
-    run.save_station(browser.station)
+    run = _Run(workload, delays_ns, policy, config)
     page = 0
     while (page := run.express(page)) <= len(workload):
         if not hand_over and run.world[slot.BAIL] != slot.REFUSED:  # what a policy must not the packet model refuses
@@ -220,17 +225,17 @@ def browse(
     )
 
 
-def _world(policy: Policy, browser: Browser, point: AccessPoint, interval_ns: int, most_objects: int) -> Ints:
-    tcp = browser.tcp
-    in_flight = (tcp.window + 4) * (browser.max_connections + 1)
+def _world(policy: Policy, config: SimulationConfig, point: AccessPoint, most_objects: int) -> Ints:
+    tcp = config.tcp
+    in_flight = (tcp.window + 4) * (config.max_connections + 1)
     p = slot.new_world(1 << (2 * in_flight).bit_length(), most_objects)
     (p[slot.AIR_NUM], p[slot.AIR_DEN]), p[slot.AIR_DELAY] = point.air_up.ns_per_byte, point.air_up.delay_ns
     (p[slot.WIRE_NUM], p[slot.WIRE_DEN]), p[slot.WIRE_DELAY] = point.wire_up.ns_per_byte, point.wire_up.delay_ns
     p[slot.MSS], p[slot.HEADER] = tcp.mss_bytes, tcp.header_bytes
     p[slot.FIRST_WINDOW], p[slot.WINDOW], p[slot.NAGLE] = tcp.initial_window, tcp.window, tcp.nagle
     p[slot.MIN_RTO], p[slot.FIRST_RTO] = round(tcp.min_rto_s * _NS_PER_S), round(tcp.initial_rto_s * _NS_PER_S)
-    p[slot.PERSISTENT], p[slot.MAX_CONNECTIONS] = browser.persistent, browser.max_connections
-    p[slot.INTERVAL] = interval_ns
+    p[slot.PERSISTENT], p[slot.MAX_CONNECTIONS] = config.connections == "persistent", config.max_connections
+    p[slot.INTERVAL] = config.beacon_interval_ns
     full, bare = tcp.mss_bytes + tcp.header_bytes, tcp.header_bytes
     p[slot.AIR_FULL] = full * p[slot.AIR_NUM] // p[slot.AIR_DEN]
     p[slot.AIR_BARE] = bare * p[slot.AIR_NUM] // p[slot.AIR_DEN]

@@ -28,6 +28,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Callable, Iterable, Sequence
+from struct import Struct
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,6 +46,8 @@ Floats = Any
 
 NOT_YET_NS = -(2**61)
 """The instant, in a `FlatView`, of what has not happened yet: far enough back for any sum to stay negative."""
+
+_UNKNOWN_TO_THE_LINK = (-1, 0, 0, 0, 0)
 
 
 class FlatView(NamedTuple):
@@ -142,8 +145,7 @@ class CompiledForm:
 
     def plan(self, view: View) -> Plan:
         """Ask the compiled rule."""
-        exchange = self._exchange or self._linked()
-        return exchange.plan(flat_view(view))
+        return (self._exchange or self._linked()).plan(view)
 
     def observe(self, frame: Frame) -> None:
         """Tell the compiled rule of a frame.
@@ -153,8 +155,7 @@ class CompiledForm:
         ValueError
             If what the host knows of the frame is not given though the rule has had it before.
         """
-        exchange = self._exchange or self._linked()
-        exchange.observe(frame)
+        (self._exchange or self._linked()).observe(frame)
 
     @property
     def addresses(self) -> tuple[int, int]:
@@ -199,6 +200,10 @@ def _is_ready(rule: Callable[..., Any]) -> bool:
     return machine_code is not None and bool(machine_code.is_ready(rule))
 
 
+_VIEW, _FRAME = Struct(f"{len(FlatView._fields)}q"), Struct(f"{len(FlatFrame._fields)}q")
+_PLAN = Struct("5q")
+
+
 class _Exchange:
     """What Python hands to the machine code and takes back: memory that both see."""
 
@@ -207,23 +212,24 @@ class _Exchange:
 
         self._form = form
         self._plan_address, self._observe_address = form.addresses
-        self._ask, self._tell = machine_code.ask, machine_code.tell
+        self._ask, self._tell = machine_code.caller(machine_code.ask), machine_code.caller(machine_code.tell)
         self._numbers = array("q", bytes(8 * len(FlatFrame._fields)))
         self._shared = np.frombuffer(self._numbers, dtype=np.int64)
 
-    def plan(self, view: FlatView) -> Plan:
-        numbers, form = self._numbers, self._form
-        numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5] = view
+    def plan(self, view: View) -> Plan:
+        numbers, form, sent, received = self._numbers, self._form, view.last_sent_ns, view.last_received_ns
+        _VIEW.pack_into(
+            numbers, 0, view.now_ns, view.event == "beacon", NOT_YET_NS if sent is None else sent,
+            NOT_YET_NS if received is None else received, view.slept_ns, view.buffered_bytes,
+        )  # fmt: skip
         self._ask(self._plan_address, self._shared, form.ints, form.floats)
-        return Plan(numbers[0], numbers[1], numbers[2] != 0, numbers[3], numbers[4] != 0)
+        until, wake, opens, repeat, agreed = _PLAN.unpack_from(numbers)
+        return Plan(until, wake, opens != 0, repeat, agreed != 0)
 
     def observe(self, frame: Frame) -> None:
-        numbers, form, host = self._numbers, self._form, frame.host
-        numbers[0], numbers[1], numbers[2], numbers[3] = frame.sent, frame.at_ns, frame.reached_ns, frame.size_bytes
-        if host is None:
-            numbers[4], numbers[5], numbers[6], numbers[7], numbers[8] = -1, 0, 0, 0, 0
-        else:
-            numbers[4], numbers[5], numbers[6], numbers[7], numbers[8] = host
+        form, host = self._form, frame.host
+        known = _UNKNOWN_TO_THE_LINK if host is None else host
+        _FRAME.pack_into(self._numbers, 0, frame.sent, frame.at_ns, frame.reached_ns, frame.size_bytes, *known)
         self._tell(self._observe_address, self._shared, form.ints, form.floats)
 
 

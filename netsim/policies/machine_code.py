@@ -21,7 +21,7 @@ from lpsm._compile import compiled, is_compiled
 from netsim.policies.compiled import FlatFrame, FlatView, ObserveRule, PlanRule
 from netsim.policies.protocol import Plan
 
-__all__ = ["address", "ask", "call_observe", "call_plan", "is_ready", "tell"]
+__all__ = ["address", "ask", "call_observe", "call_plan", "caller", "is_ready", "tell"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -51,6 +51,11 @@ def address(rule: PlanRule | ObserveRule, kind: str) -> int:
 def is_ready(rule: Any) -> bool:
     """Whether a rule is compiled, in this process or on disk."""
     return is_compiled(_kernel(rule))
+
+
+def caller(kernel: Any) -> Any:
+    """Return what calls a kernel from Python in the shortest way."""
+    return _kernel(kernel).dispatcher
 
 
 @cache
