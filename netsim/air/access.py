@@ -187,17 +187,24 @@ class Medium:
     def contend(self, station: Contender) -> None:
         """Let a station with a frame contend: at once if the channel has been idle for DIFS, else with a backoff."""
         now = self.env.now
-        self.advance(now)
+        if self.beacons is not None and self.beacons.next_ns <= now:
+            self.advance(now)
         station.contending = True
         if now >= self._count_from_ns:
             if station.due <= self._slots + (now - self._count_from_ns) // self._slot_ns:
                 self._transmit([station])
-                self._plan_turn()
+                if self._waiting:
+                    self._plan_turn()
                 return
         elif station.due <= self._slots:
             station.due = self._slots + station.backoff()
+        self._wait(station)
+
+    def _wait(self, station: Contender) -> None:
+        """Wait for the end of the backoff of a station."""
         heappush(self._waiting, (station.due, station.order, station))
-        self._plan_turn()
+        if self._waiting[0][2] is station:
+            self._plan_turn()
 
     def advance(self, now_ns: int) -> None:
         """Let the beacons pass whose time came while nobody contended."""
@@ -339,5 +346,4 @@ class Medium:
         """Let a sender contend with its next frame, whose backoff is drawn already."""
         if sender.queue and not sender.contending:
             sender.contending = True
-            heappush(self._waiting, (sender.due, sender.order, sender))
-        self._plan_turn()
+            self._wait(sender)

@@ -140,7 +140,8 @@ class AirStation:
 
     def send(self, packet: Packet) -> None:
         """Hand a packet to the transmitter, waking up for it if need be."""
-        self.advance(self._env.now)
+        if not self.never_sleeps:
+            self.advance(self._env.now)
         self._adviser.sent(packet, self._env.now)
         self._plan = None
         self._close_ns = NEVER_NS
@@ -176,7 +177,8 @@ class AirStation:
 
     def _at_access_point(self, event: Occurrence) -> None:
         now = self._env.now
-        self.advance(now)
+        if not self.never_sleeps:
+            self.advance(now)
         if self.is_open:
             self.forward((event._value, now))
             return
