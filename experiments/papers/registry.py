@@ -37,6 +37,7 @@ _MODULES = (
     "thesis.browsing",
     "thesis.server_delay",
     "thesis.replayed",
+    "thesis.constant_m",
     "thesis.active",
     "thesis.counterexample",
     "thesis.digits",

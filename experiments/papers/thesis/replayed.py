@@ -28,14 +28,15 @@ from lpsm import alpha_grid
 from lpsm.bounds.experts import fixed_share_partition_loss, learn_alpha_asymptotic_regret
 from lpsm.randomness import generator
 
-__all__ = ["EXPERIMENTS"]
+__all__ = ["EXPERIMENTS", "requests_of", "sessions"]
 
 SESSIONS = ("con4.cs18.785551445", "con6.cs17.786230791", "con396.huey.792945489")  # of the sample, longest first
 EARLY = 200  # polls of "the early iterations"
 LINE_BYTES_PER_S = 28_800 // 8  # the thesis' users dialled in
 
 
-def _sweep(setup: Setup) -> dict[str, dict[str, Any]]:
+def sessions(setup: Setup) -> dict[str, dict[str, Any]]:
+    """Return a task a recorded session, or a seed of generated browsing."""
     polls = setup.pick(1500, 20_000)
     if setup.stand_in:
         return {
@@ -47,17 +48,20 @@ def _sweep(setup: Setup) -> dict[str, dict[str, Any]]:
 
 def replay(task: dict[str, Any]) -> Rows:
     """Replay one session; polls, cumulative losses, and least losses of k segments."""
-    if "session" in task:
-        path = Path(task["folder"]) / "bu-www-client" / "sample" / task["session"]
-        requests = [request for session in traces.sessions(path) for request in session.requests]
-    else:
-        requests = _generated(task["pages"], task["seed"])
-    found = details(requests, ReplayConfig(), max_polls=task["polls"])
+    found = details(requests_of(task), ReplayConfig(), max_polls=task["polls"])
     return {
         "polls": found.polls.to_dict("records"),  # type: ignore[dict-item]
         "regrets": found.regrets.to_dict("records"),  # type: ignore[dict-item]
         "partitions": found.partitions.to_dict("records"),  # type: ignore[dict-item]
     }
+
+
+def requests_of(task: dict[str, Any]) -> list[traces.Request]:
+    """Return the requests of a task's session, or those that are generated in its place."""
+    if "session" not in task:
+        return _generated(task["pages"], task["seed"])
+    path = Path(task["folder"]) / "bu-www-client" / "sample" / task["session"]
+    return [request for session in traces.sessions(path) for request in session.requests]
 
 
 def _generated(n_pages: int, seed: int) -> list[traces.Request]:
@@ -194,7 +198,7 @@ def _experiment(place: str, claim: str, claims: tuple[Claim, ...], draw: Any) ->
         name=f"thesis/{place}",
         claim=claim,
         time="1 min",
-        sweep=_sweep,
+        sweep=sessions,
         run=replay,
         claims=claims,
         figures=draw,
