@@ -22,6 +22,7 @@ __all__ = ["KINDS", "Wishes", "make"]
 
 _PING_BYTES = 2
 _HOUR_S = 3600.0
+_MOST_EVENTS = 1e7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +65,9 @@ class Wishes:
             least, most = getattr(self, name)
             if not 1 <= least <= most <= 1 << 40:
                 raise ValueError(f"{name} must be two sizes, the smaller one first and at least 1, got {least}:{most}")
+        events = self.hours * (self.messages_per_hour + self.reports_per_hour + _HOUR_S / self.keep_alive_s)
+        if events > _MOST_EVENTS:
+            raise ValueError(f"messages, reports and keep-alives must be at most {_MOST_EVENTS:g}, got {events:g}")
         if self.pages is not None and self.pages < 1:
             raise ValueError(f"pages must be at least 1, got {self.pages}")
 

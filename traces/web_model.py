@@ -15,6 +15,7 @@ being rejected and not clipped.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from importlib import resources
 from typing import NamedTuple
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 
 from traces.records import Page
 
-__all__ = ["generate"]
+__all__ = ["drawn", "generate"]
 
 
 def generate(n_pages: int, rng: np.random.Generator) -> list[Page]:
@@ -52,10 +53,14 @@ def generate(n_pages: int, rng: np.random.Generator) -> list[Page]:
     >>> [page.page for page in generate(2, np.random.default_rng(0))]
     ['w0', 'w1']
     """
+    return list(drawn(n_pages, rng))
+
+
+def drawn(n_pages: int, rng: np.random.Generator) -> Iterator[Page]:
+    """Yield the pages of `generate` as they are drawn, in constant memory."""
     if n_pages < 1:
         raise ValueError(f"n_pages must be at least 1, got {n_pages}")
     model = _quantiles()
-    pages = []
     for index in range(n_pages):
         count_level, think_level = rng.random(2)
         n_objects = int(model.objects[np.searchsorted(model.objects_cumulative, count_level)])
@@ -64,8 +69,7 @@ def generate(n_pages: int, rng: np.random.Generator) -> list[Page]:
         replies = _sizes(levels[:, 1], model.probability, model.reply_bytes)
         think_s = float(np.interp(think_level, model.probability, model.think_s))
         embedded = tuple(zip(requests[1:], replies[1:], strict=True))
-        pages.append(Page(f"w{index}", requests[0], replies[0], embedded, round(think_s, 6)))
-    return pages
+        yield Page(f"w{index}", requests[0], replies[0], embedded, round(think_s, 6))
 
 
 class _Quantiles(NamedTuple):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +55,7 @@ def generate(
     import traces
     from lpsm.randomness import WORKLOAD, generator
     from traces.made import Wishes, make
+    from traces.web_model import drawn
 
     if seed < 0:
         raise ValueError(f"--seed must be at least 0, got {seed}")
@@ -71,22 +74,36 @@ def generate(
     if kind == "web" and n_pages is None and hours is None:
         n_pages = 100
     wishes = Wishes(pages=n_pages, bursty=bursty, **{name: value for name, value in given.items() if value is not None})
-    made = make(kind, wishes, generator(seed, WORKLOAD))
+    rng = generator(seed, WORKLOAD)
+    records: Iterable[Any]
+    if kind == "web" and n_pages is not None:  # as many as anybody likes: written as they are drawn
+        records = drawn(n_pages, rng)
+    else:
+        made = make(kind, wishes, rng)
+        records = chain(made, made.messages)
+    totals = dict.fromkeys(("pages", "objects", "reply_bytes", "think_s", "messages", "message_bytes"), 0)
+    counted = _counted(records, totals)
     if out is None:
-        for record in (*made, *made.messages):
+        for record in counted:
             click.echo(traces.workload_line(record), nl=False)
         return
-    traces.write_workload(out, made)
+    traces.write_workload(out, counted)
     if as_json:
-        totals = {
-            "pages": len(made),
-            "objects": int(made.objects.sum()),
-            "reply_bytes": int(made.sizes[:, 1].sum()),
-            "think_s": sum(made.think_s.tolist()),
-            "messages": len(made.messages),
-            "message_bytes": sum(message.size_bytes for message in made.messages),
-        }
         click.echo(json.dumps(totals))
+
+
+def _counted(records: Iterable[Any], totals: dict[str, Any]) -> Iterator[Any]:
+    """Yield pages and messages, and add them up."""
+    for record in records:
+        if hasattr(record, "size_bytes"):
+            totals["messages"] += 1
+            totals["message_bytes"] += record.size_bytes
+        else:
+            totals["pages"] += 1
+            totals["objects"] += len(record.objects)
+            totals["reply_bytes"] += record.reply_bytes + sum(reply for _, reply in record.objects)
+            totals["think_s"] += record.think_s
+        yield record
 
 
 def _sizes(name: str, text: str | None) -> tuple[int, int] | None:
