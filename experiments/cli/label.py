@@ -31,6 +31,12 @@ __all__ = ["label"]
 @seed_option("Seed of its coins.")
 @number_option("--window", kind=int, most=10**9, default=2000, help="Rounds in a sliding window.")
 @click.option("--normalize/--no-normalize", default=None, help="Divide instances by their norm [as its paper does].")
+@click.option(
+    "--scale/--no-scale",
+    default=None,
+    help="Running standardisation of each column [of dense files, not of data sets].",
+)
+@number_option("--budget", kind=int, most=10**12, metavar="N", help="Ask each sampler for at most N labels.")
 @click.option("--intercept", is_flag=True, help="Append a constant feature of 1.")
 @click.option("--label", "column", metavar="COLUMN", help="Column of labels in a table, name or number from 0 [last].")
 @click.option("--drop", multiple=True, metavar="COLUMN", help="A column of a table to leave out; may be repeated.")
@@ -47,6 +53,8 @@ def label(
     seed: int,
     window: int,
     normalize: bool | None,
+    scale: bool | None,
+    budget: int | None,
     intercept: bool,
     column: str | None,
     drop: tuple[str, ...],
@@ -78,10 +86,14 @@ def label(
         raise ValueError(f"--algorithm must be one of {', '.join(keys)}, got {algorithm!r}{hint}")
     config = study.LabelConfig(
         algorithm=algorithm, parameters=study.parse_parameters(parameters), seed=seed, window=window,
-        normalize=normalize,
+        normalize=normalize, max_queries=budget,
     )  # fmt: skip
     config.sampler(1)  # a parameter out of its range is known before anything is read
     stream, digest = _stream(source, folder, column, drop, rows)
+    _refuse_zeros(stream, config)
+    scale = _is_scaled(scale, source, stream)
+    if scale:
+        stream = stream.scaled()
     if intercept:
         stream = stream.with_intercept()
     asked = study.problems(
@@ -94,8 +106,9 @@ def label(
         "data": stream.name, "data_sha256": digest, "label": column, "drop": list(drop), "rows": rows,
         "intercept": intercept, "positive": positive, "one_vs_rest": one_vs_rest, "algorithm": algorithm,
         "parameters": dict(pair.split("=", 1) for pair in parameters), "normalize": normalize, "seed": seed,
-        "window": window,
+        "window": window, "scale": scale, "budget": budget,
     }  # fmt: skip
+    _warn(outcome, config)
     spelt = " ".join((algorithm, *parameters))
     text = label_text(outcome.classes, outcome.summary, asked, f"{spelt} on {stream.name}")
     if out is not None:
@@ -108,6 +121,37 @@ def label(
         click.echo(text)
         if out is not None:
             click.echo(f"\nTables and pictures are in {out}.")
+
+
+def _is_scaled(scale: bool | None, source: str, stream: Stream) -> bool:
+    """Whether columns are standardised: as told, otherwise those of a dense file."""
+    from scipy import sparse
+
+    from experiments import datasets
+
+    dense = not sparse.issparse(stream.X)
+    if scale and not dense:
+        raise ValueError("--scale is for dense instances: centring would fill a sparse table")
+    return dense and source not in datasets.names() if scale is None else scale
+
+
+def _warn(outcome: Outcome, config: LabelConfig) -> None:
+    """Say on standard error if a sampler that chooses asked for nearly everything, or for nearly nothing."""
+    from lpsm import samplers
+
+    if isinstance(config.sampler(1).rule, samplers.Always):
+        return  # it asks for everything by design
+    rounds = int(outcome.summary["rounds"])
+    for row in outcome.classes.to_dict("records"):
+        asked = int(row["queries"])
+        spent = config.max_queries is not None and asked >= config.max_queries
+        if asked > 0.95 * rounds:
+            much, what = f"{asked} of {rounds} labels", "a smaller parameter, or --scale or --normalize, asks for fewer"
+        elif asked < max(2, rounds // 1000) and not spent:
+            much, what = f"only {asked} of {rounds} labels", "a larger parameter, or --no-normalize, asks for more"
+        else:
+            continue
+        click.echo(f"lpsm: {config.algorithm} asked for {much} about {row['class']}: {what}", err=True)
 
 
 def _stream(

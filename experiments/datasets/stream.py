@@ -81,6 +81,21 @@ class Stream:
         lines = self.lines[rows] if len(self.lines) else self.lines
         return replace(self, X=self.X[rows], y=self.y[rows], lines=lines)
 
+    def scaled(self) -> Stream:
+        """Return the stream with each dense column centred and divided by its standard deviation so far.
+
+        Row t is scaled by rows 1 .. t; a column without spread gives 0, and the first row, of which that would
+        leave nothing, becomes a row of ones.
+        """
+        rounds = np.arange(1, self.X.shape[0] + 1)[:, None]
+        apart = self.X - self.X[0]  # sums of small numbers, where all values are large
+        mean = np.cumsum(apart, axis=0) / rounds
+        spread = np.sqrt(np.maximum(np.cumsum(apart**2, axis=0) / rounds - mean**2, 0.0))
+        flat = spread <= 1e-9 * np.abs(self.X).max(axis=0)
+        X = np.where(flat, 0.0, (apart - mean) / np.where(flat, 1.0, spread))
+        X[0] = 1.0
+        return replace(self, X=X)
+
     def with_intercept(self) -> Stream:
         """Return the stream with a constant feature of 1 appended."""
         ones = np.ones((self.X.shape[0], 1))

@@ -39,6 +39,7 @@ class LabelConfig:
     seed: int = 0
     window: int = 2000  # the papers'
     normalize: bool | None = None
+    max_queries: int | None = None  # labels a sampler asks for at most
 
     def __post_init__(self) -> None:
         """Hold the numbers to their ranges; the parameters are the sampler's own business."""
@@ -51,7 +52,14 @@ class LabelConfig:
     def sampler(self, n_features: int, index: int = 0) -> samplers.Sampler:
         """Return the sampler of class number `index`, its coins its own."""
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(POLICY_STREAM, index)))
-        return samplers.make(self.algorithm, n_features, rng=rng, normalize=self.normalize, **self.parameters)
+        return samplers.make(
+            self.algorithm,
+            n_features,
+            rng=rng,
+            normalize=self.normalize,
+            max_queries=self.max_queries,
+            **self.parameters,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -56,6 +56,7 @@ def make(
     normalize: bool | None = None,
     kernel: Any = None,
     dtype: Any = np.float64,
+    max_queries: int | None = None,
     **params: Any,
 ) -> Sampler:
     """Return the sampler named `key`.
@@ -76,6 +77,8 @@ def make(
         "poly" (degree, gamma, coef0) or a function of two vectors for the dual form.
     dtype
         float64 or float32.
+    max_queries
+        Labels asked for at most; None for no limit.
     **params
         The algorithm's parameters by symbol; ``lambda_`` or ``lambda`` for lambda, ``rho`` or
         ``rho_t`` for rho_t.
@@ -107,6 +110,7 @@ def make(
         rng=rng,
         dtype=dtype,
         key=key,
+        max_queries=max_queries,
     )
 
 

@@ -29,6 +29,8 @@ RANDOMIZED = frozenset(
     (COIN, SECOND_ORDER_COIN, FIXED_COIN, ADAPTIVE_COIN, APPLE_TASTING, LABEL_EFFICIENT_FILTER)
 )  # rules that toss a coin each round
 
+UNLIMITED = 2**62  # labels
+
 # Forms: weights over features, or coefficients over stored instances under a kernel.
 PRIMAL, LINEAR, RBF, POLYNOMIAL, GIVEN = range(5)
 
@@ -72,6 +74,7 @@ class Plan(NamedTuple):
     gamma: float  # kernel: exp(-gamma |x-z|^2), (gamma x.z + offset)^degree
     offset: float
     degree: float
+    most: int  # labels asked for at most
 
 
 class State(NamedTuple):

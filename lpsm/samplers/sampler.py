@@ -61,6 +61,8 @@ class Sampler:
         The coins of a randomised rule, one uniform a round; None for one of seed 0.
     dtype
         float64 or float32, of the learner's arrays.
+    max_queries
+        Labels asked for at most; after that it goes on predicting.  None for no limit.
 
     >>> from lpsm.samplers import Always, LeastSquares
     >>> s = Sampler(LeastSquares(), Always(), n_features=2)
@@ -84,6 +86,7 @@ class Sampler:
         rng: np.random.Generator | None = None,
         dtype: Any = np.float64,
         key: str = "",
+        max_queries: int | None = None,
     ) -> None:
         at_least("n_features", n_features, 1)
         if stores not in ("mistakes", "queried"):
@@ -93,7 +96,10 @@ class Sampler:
             raise ValueError(f"dtype must be float64 or float32, got {self.dtype}")
         self.learner, self.rule, self.kernel = learner, rule, kernel
         self.n_features, self.stores, self.normalize, self.key = int(n_features), stores, bool(normalize), key
-        self._plan = plan_of(learner, rule, kernel, stores, bool(normalize))
+        if max_queries is not None:
+            at_least("max_queries", max_queries, 0)
+        self.max_queries = max_queries
+        self._plan = plan_of(learner, rule, kernel, stores, bool(normalize), max_queries)
         self.randomized = self._plan.rule in RANDOMIZED
         self._rng = rng if rng is not None or not self.randomized else np.random.default_rng(0)
         self._evictions: np.random.Generator | None = None
@@ -346,6 +352,7 @@ class Sampler:
             "normalize": self.normalize,
             "dtype": self.dtype.name,
             "sparse_memory": self._sparse_memory,
+            "max_queries": self.max_queries,
             **{name: saving.described(part) for name, part in parts.items()},
         }
         return {
@@ -371,6 +378,7 @@ class Sampler:
             *(saving.rebuilt(config[name], PARTS) for name in ("learner", "rule")),
             kernel=saving.rebuilt(config["kernel"], PARTS),
             **{name: config[name] for name in ("n_features", "stores", "normalize", "dtype", "key")},
+            max_queries=config.get("max_queries"),
         )
         sampler._sparse_memory = config["sparse_memory"]
         sampler._rng, sampler._evictions = saving.generator(state["coins"]), saving.generator(state["evictions"])

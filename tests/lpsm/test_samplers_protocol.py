@@ -108,6 +108,31 @@ def test_the_shared_run_loop_plays_a_sampler_and_its_ledger_agrees_with_the_log(
     assert len(log) == own.rounds == len(Y)
 
 
+@pytest.mark.parametrize("key", ["ssmd", "rls", "perceptron", "sop-label-efficient", "ssnl", "dkm", "bbq"])
+def test_a_budget_ends_the_questions_and_changes_nothing_before(key):
+    free, limited, single = (
+        samplers.make(key, n_features=D, rng=np.random.default_rng(4), max_queries=most) for most in (None, 5, 5)
+    )
+    log, short, loop = free.run(X, Y), limited.run(X, Y), by_rounds(single, X, Y)
+    last = int(np.flatnonzero(log.queried)[4])
+    np.testing.assert_array_equal(short.queried[: last + 1], log.queried[: last + 1])
+    assert not short.queried[last + 1 :].any()
+    np.testing.assert_array_equal(short.margin[: last + 1], log.margin[: last + 1])
+    for one, other in zip(of(short), loop, strict=True):
+        np.testing.assert_array_equal(one, other)
+    restored = samplers.Sampler.from_state(limited.state())
+    assert restored.max_queries == 5
+    assert not restored.run(X, Y).queried.any()
+    assert not samplers.make(key, n_features=D, max_queries=0).run(X, Y).queried.any()
+
+
+def test_a_budget_is_no_thing_for_a_filter():
+    with pytest.raises(ValueError, match="max_queries must be None for a filter"):
+        samplers.make("ffole", n_features=D, max_queries=3)
+    with pytest.raises(ValueError, match="max_queries must be an integer of at least 0, got -1"):
+        samplers.make("sop", n_features=D, max_queries=-1)
+
+
 def test_a_filter_predicts_what_it_forwards():
     for key in ("filter", "ffoat", "fsoat", "ffole", "fsole"):
         log = samplers.make(key, n_features=D, rng=np.random.default_rng(2)).run(X, Y)

@@ -56,6 +56,8 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Whether rows are divided by their norm; None for what the key's paper does.
     fit_intercept
         Whether a constant feature of 1 is appended to the rows; the papers have none.
+    max_queries
+        Labels asked for at most; None for no limit.
     random_state
         Seed, generator or None, of the coins of a randomised key.
     oracle
@@ -116,6 +118,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         coef0: float | None = None,
         normalize: bool | None = None,
         fit_intercept: bool = False,
+        max_queries: int | None = None,
         random_state: Any = None,
         oracle: Callable[[int, Any], Any] | None = None,
     ) -> None:
@@ -143,6 +146,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.coef0 = coef0
         self.normalize = normalize
         self.fit_intercept = fit_intercept
+        self.max_queries = max_queries
         self.random_state = random_state
         self.oracle = oracle
 
@@ -217,6 +221,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 rng=_generator(self.random_state),
                 normalize=self.normalize,
                 kernel=self.kernel,
+                max_queries=self.max_queries,
                 **{name: getattr(self, name) for name in _SYMBOLS if getattr(self, name) is not None},
             )
         rounds = self._rounds(table)

@@ -11,13 +11,15 @@ from lpsm.samplers.layout import Part, Plan
 __all__ = ["plan_of"]
 
 
-def plan_of(learner: Part, rule: Part, kernel: Part | None, stores: str, normalize: bool) -> Plan:
+def plan_of(
+    learner: Part, rule: Part, kernel: Part | None, stores: str, normalize: bool, max_queries: int | None = None
+) -> Plan:
     """Return the plan of a combination.
 
     Raises
     ------
     ValueError
-        If the rule needs another learner.
+        If the rule needs another learner, or has no use for a limit.
     """
     fields = {**learner.plan(), **rule.plan(), **({} if kernel is None else kernel.plan())}
     second = fields["learner"] == layout.SECOND_ORDER
@@ -26,7 +28,11 @@ def plan_of(learner: Part, rule: Part, kernel: Part | None, stores: str, normali
         raise ValueError(f"{type(rule).__name__} needs a second-order learner with the current instance, got {learner}")
     if fields["rule"] == layout.SECOND_ORDER_COIN and second and not includes_instance:
         raise ValueError(f"{type(rule).__name__} needs a learner that includes the current instance, got {learner}")
+    filters = (layout.FILTER, layout.APPLE_TASTING, layout.LABEL_EFFICIENT_FILTER)
+    if max_queries is not None and fields["rule"] in filters:
+        raise ValueError(f"max_queries must be None for a filter, which predicts by asking, got {max_queries}")
     return Plan(
+        most=layout.UNLIMITED if max_queries is None else max_queries,
         learner=int(fields["learner"]),
         rule=int(fields["rule"]),
         form=int(fields.get("form", layout.PRIMAL)),

@@ -130,6 +130,8 @@ def grant(plan: Plan, counts: Array, chance: float, signal: bool, floor: float) 
             chance = 0.0
     else:
         query = signal
+    if counts[ASKED] >= plan.most:  # the budget is spent
+        return False, 0.0
     if query:
         counts[ASKED] += 1
     return query, chance

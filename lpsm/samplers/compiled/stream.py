@@ -53,6 +53,7 @@ from lpsm.samplers.layout import (
     SECOND_ORDER,
     SIZE,
     STORED,
+    UNLIMITED,
     Plan,
     State,
     Work,
@@ -245,7 +246,7 @@ def stream(
     primal, remembers = plan.form == PRIMAL, plan.form != PRIMAL or plan.learner == BUDGET
     direct = primal and not plan.normalize  # the instance needs no copy
     perceptron, second = primal and plan.learner == PERCEPTRON, primal and plan.learner == SECOND_ORDER
-    always = plan.rule == ALWAYS and (lazy or not plan.includes_instance)
+    always = plan.rule == ALWAYS and plan.most == UNLIMITED and (lazy or not plan.includes_instance)
     unknown = -1.0 if plan.learner == SECOND_ORDER else 0.0
     scheduled, bias, floor, square, norm2 = len(world.floors) > 0, 0.0, 0.0, 0.0, 0.0
     begin, n, values, columns = 0, world.dense.shape[1], work.x, work.columns

@@ -13,6 +13,7 @@ from click.testing import Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experiments.datasets.stream import Stream
 from experiments.study.label import LabelConfig, first_touch, label, parse_parameters, problems
 from lpsm import samplers
 
@@ -44,6 +45,47 @@ def by_hand(predicted: list[bool], positive: list[bool]) -> float:
         return 0.0
     precision, recall = hit / sum(predicted), hit / sum(positive)
     return 2 * precision * recall / (precision + recall)
+
+
+def test_a_dense_file_is_standardised_by_the_rows_so_far_unless_told_not_to(tmp_path, lpsm):
+    X, y = drawn(rounds=80)
+    for name, rows in (("one", X), ("other", 1000.0 * X + 5e4)):
+        lines = [",".join([*map(repr, row), str(k)]) for row, k in zip(rows.tolist(), y.tolist(), strict=True)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["a,b,c,d,kind", *lines]) + "\n")
+    found = {}
+    for name in ("one", "other"):
+        for option in ("--scale", "--no-scale"):
+            result = lpsm("label", tmp_path / f"{name}.csv", "--algorithm", "ssmd", "--json", option)
+            found[name, option] = json.loads(result.stdout)["classes"][0]["accuracy"]
+    default = lpsm("label", tmp_path / "other.csv", "--algorithm", "ssmd", "--json")
+    assert json.loads(default.stdout)["classes"][0]["accuracy"] == found["other", "--scale"]
+    assert found["other", "--scale"] == found["one", "--scale"]  # units and zeros do not matter
+    assert found["other", "--scale"] > found["other", "--no-scale"] + 0.05
+
+
+def test_standardisation_is_that_of_the_rows_so_far():
+    X, y = drawn(rounds=30)
+    X[:, 1] = 7.0
+    stream = Stream(name="s", X=X, y=y, classes=("a", "b"), lines=np.zeros(0, dtype=np.int64))
+    scaled = stream.scaled().X
+    assert (scaled[0] == 1.0).all()
+    assert not scaled[1:, 1].any()
+    for t in range(1, 30):
+        for j in (0, 2, 3):
+            so_far = X[: t + 1, j]
+            assert scaled[t, j] == pytest.approx((X[t, j] - so_far.mean()) / so_far.std(), rel=1e-9)
+
+
+def test_a_budget_is_kept_and_asking_for_nearly_all_or_none_is_said(table, lpsm):
+    result = lpsm("label", table, "--algorithm", "ssmd", "--budget", "7", "--json")
+    assert json.loads(result.stdout)["classes"][0]["queries"] == 7
+    assert "asked for" not in result.stderr
+    greedy = lpsm("label", table, "--algorithm", "ssmd", "--param", "K=1e9")
+    assert "lpsm: ssmd asked for" in greedy.stderr
+    assert "asks for fewer" in greedy.stderr
+    shy = lpsm("label", table, "--algorithm", "sop-fixed-bias", "--param", "rate=0.0")
+    assert "asked for only 0 of" in shy.stderr
+    assert "asked for" not in lpsm("label", table, "--algorithm", "sop").stderr
 
 
 # -- the study -------------------------------------------------------------------------------------------------
