@@ -87,4 +87,4 @@ def test_objects_that_are_no_pairs_and_times_that_are_none_are_refused():
         with pytest.raises(ValueError, match=r"page 'a': (issue|think)_s must lie in \[0, 4e\+09\] s, got nan"):
             netsim.simulate([page])
     with pytest.raises(ValueError, match="sizes must be at least 1 byte, got 0"):
-        netsim.simulate([Page("a", 300, 500), Page("b", 300, 500, ((1, 0),))])
+        netsim.simulate([Page("a", 300, 500), Page("b", 300, 500, ((0, 1),))])
