@@ -15,8 +15,9 @@ __all__ = ["Clock", "Occurrence"]
 class Occurrence(Event):
     """Something that happens at an instant known beforehand, with a value for whoever is called.
 
-    It is SimPy's `Timeout` with an absolute instant and its one callback given at once; nearly all events of a
-    run are of this kind, so it enters itself into the schedule without further calls.
+    It is SimPy's `Timeout` with an absolute instant and its one callback given at once.  Nearly all events of a run
+    are of this kind, so it enters itself into SimPy's queue instead of calling `Environment.schedule`, which would
+    make a run of the Web model under static PSM 3 to 6 % slower.
 
     Parameters
     ----------

@@ -38,17 +38,19 @@ MAX_RTO = 60_000_000_000
 ) = range(76)
 FIRST_STATE = NOW
 FIRST_LINK, FIRST_OF_STATION = AIR_UP, GATE
-# a connection: the server's sender, and what is to come of the request; the client's sender, and what is to come of
-# the reply; what is fetched.  The numbers of bytes that are acknowledged, and of bytes in a packet, need no place in
+# what one end of a connection has as a sender
+(UNACKED, NEXT, END, CWND, DEADLINE, RTO, SRTT, RTTVAR, TIMED, TIMED_AT, ALL, N_SENDER) = range(12)
+# a connection: the server as a sender, and what is to come of the request; the client as a sender, and what is to come
+# of the reply; what is fetched.  The numbers of bytes that are acknowledged, and of bytes in a packet, need no place in
 # the packets: nothing is lost or overtaken, so they follow from what the receiving end waits for.
-(
-    S_UNACKED, S_NEXT, S_END, S_CWND, S_DEADLINE, S_RTO, S_SRTT, S_RTTVAR, S_TIMED, S_TIMED_AT, S_ALL,
-    S_TO_COME,
-    C_UNACKED, C_NEXT, C_END, C_CWND, C_DEADLINE, C_RTO, C_SRTT, C_RTTVAR, C_TIMED, C_TIMED_AT, C_ALL,
-    C_TO_COME,
-    OBJECT, UPLOAD, CLOSED, REPLY_AT, REPLY_SINCE,
-    N_CONNECTION,
-) = range(30)
+SERVER, S_TO_COME, CLIENT, C_TO_COME = 0, N_SENDER, N_SENDER + 1, 2 * N_SENDER + 1
+OBJECT, UPLOAD, CLOSED, REPLY_AT, REPLY_SINCE, N_CONNECTION = range(C_TO_COME + 1, C_TO_COME + 7)
+S_UNACKED, S_NEXT, S_END, S_CWND, S_DEADLINE, S_RTO, S_SRTT, S_TIMED, S_TIMED_AT, S_ALL = (
+    SERVER + field for field in (UNACKED, NEXT, END, CWND, DEADLINE, RTO, SRTT, TIMED, TIMED_AT, ALL)
+)
+C_UNACKED, C_NEXT, C_END, C_CWND, C_DEADLINE, C_RTO, C_SRTT, C_TIMED, C_TIMED_AT, C_ALL = (
+    CLIENT + field for field in (UNACKED, NEXT, END, CWND, DEADLINE, RTO, SRTT, TIMED, TIMED_AT, ALL)
+)
 # fmt: on
 TIMER, FULL, REFUSED = 1, 2, 3  # why a page is left over
 SYN, BARE, DATA = 0, 1, 2  # a packet: a SYN or SYN-ACK, an ACK alone, or payload

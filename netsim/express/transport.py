@@ -18,38 +18,39 @@ __all__ = ["at_client", "at_server", "fetch", "next_reply", "reply"]
 
 
 @compiled
-def _sample(w: Place, rto: int, rtt: int) -> None:
-    """RFC 6298 on the fields RTO, SRTT, RTTVAR that begin at `rto`."""
-    if w[rto + 1] < 0:
-        w[rto + 1] = rtt
-        w[rto + 2] = rtt >> 1
+def _sample(w: Place, sender: int, rtt: int) -> None:
+    """Take in a measured round trip: RFC 6298, section 2."""
+    if w[sender + slot.SRTT] < 0:
+        w[sender + slot.SRTT] = rtt
+        w[sender + slot.RTTVAR] = rtt >> 1
     else:
-        w[rto + 2] += (abs(w[rto + 1] - rtt) - w[rto + 2]) >> 2
-        w[rto + 1] += (rtt - w[rto + 1]) >> 3
-    w[rto] = min(max(w[rto + 1] + 4 * w[rto + 2], w[slot.MIN_RTO]), slot.MAX_RTO)
+        w[sender + slot.RTTVAR] += (abs(w[sender + slot.SRTT] - rtt) - w[sender + slot.RTTVAR]) >> 2
+        w[sender + slot.SRTT] += (rtt - w[sender + slot.SRTT]) >> 3
+    timeout = w[sender + slot.SRTT] + 4 * w[sender + slot.RTTVAR]
+    w[sender + slot.RTO] = min(max(timeout, w[slot.MIN_RTO]), slot.MAX_RTO)
 
 
 @compiled
 def _new_ack(w: Place, sender: int, ack: int, now: int) -> None:
     """Take in an ACK at the sender whose fields begin at `sender`."""
-    if now >= w[sender + slot.S_DEADLINE]:
+    if now >= w[sender + slot.DEADLINE]:
         w[slot.BAIL] = slot.TIMER
-    if 0 <= w[sender + slot.S_TIMED] <= ack:
-        _sample(w, sender + slot.S_RTO, now - w[sender + slot.S_TIMED_AT])
-        w[sender + slot.S_TIMED] = -1
-    w[sender] = ack
-    w[sender + slot.S_CWND] = min(w[sender + slot.S_CWND] + 1, w[slot.WINDOW])
-    w[sender + slot.S_DEADLINE] = (
-        slot.NEVER if w[sender + slot.S_NEXT] == ack or w[sender + slot.S_ALL] else now + w[sender + slot.S_RTO]
+    if 0 <= w[sender + slot.TIMED] <= ack:
+        _sample(w, sender, now - w[sender + slot.TIMED_AT])
+        w[sender + slot.TIMED] = -1
+    w[sender + slot.UNACKED] = ack
+    w[sender + slot.CWND] = min(w[sender + slot.CWND] + 1, w[slot.WINDOW])
+    w[sender + slot.DEADLINE] = (
+        slot.NEVER if w[sender + slot.NEXT] == ack or w[sender + slot.ALL] else now + w[sender + slot.RTO]
     )
 
 
 @compiled
 def _send(w: Place, sender: int, now: int) -> int:
     """Let out what the window, and Nagle if asked for, allow: from the byte returned to S_NEXT."""
-    begin, end, mss = w[sender + slot.S_NEXT], w[sender + slot.S_END], w[slot.MSS]
-    unacked = w[sender]
-    stop = unacked + w[sender + slot.S_CWND] * mss
+    begin, end, mss = w[sender + slot.NEXT], w[sender + slot.END], w[slot.MSS]
+    unacked = w[sender + slot.UNACKED]
+    stop = unacked + w[sender + slot.CWND] * mss
     if stop >= end:
         stop = end
         if w[slot.NAGLE]:
@@ -57,19 +58,19 @@ def _send(w: Place, sender: int, now: int) -> int:
             if partial and end - partial > unacked:
                 stop = end - partial
     if stop > begin:
-        if w[sender + slot.S_TIMED] < 0:
-            w[sender + slot.S_TIMED] = min(begin + mss, stop)
-            w[sender + slot.S_TIMED_AT] = now
-        if w[sender + slot.S_DEADLINE] == slot.NEVER:
-            w[sender + slot.S_DEADLINE] = now + w[sender + slot.S_RTO]
-        w[sender + slot.S_NEXT] = stop
+        if w[sender + slot.TIMED] < 0:
+            w[sender + slot.TIMED] = min(begin + mss, stop)
+            w[sender + slot.TIMED_AT] = now
+        if w[sender + slot.DEADLINE] == slot.NEVER:
+            w[sender + slot.DEADLINE] = now + w[sender + slot.RTO]
+        w[sender + slot.NEXT] = stop
     return begin
 
 
 @compiled
 def _send_up(w: Place, c: int, now: int, rule: Rule) -> None:
     """Do so at the client, and put it onto the air."""
-    at, mss = _send(w, c + slot.C_UNACKED, now), w[slot.MSS]
+    at, mss = _send(w, c + slot.CLIENT, now), w[slot.MSS]
     while at < w[c + slot.C_NEXT]:
         length = min(mss, w[c + slot.C_NEXT] - at)
         at += length
@@ -79,10 +80,10 @@ def _send_up(w: Place, c: int, now: int, rule: Rule) -> None:
 @compiled
 def _has_all(w: Place, sender: int, now: int) -> None:
     """The last, partial segment of a message has arrived: no ACK packet is needed."""
-    if now >= w[sender + slot.S_DEADLINE]:
+    if now >= w[sender + slot.DEADLINE]:
         w[slot.BAIL] = slot.TIMER
-    w[sender + slot.S_ALL] = 1
-    w[sender + slot.S_DEADLINE] = slot.NEVER
+    w[sender + slot.ALL] = 1
+    w[sender + slot.DEADLINE] = slot.NEVER
 
 
 @compiled
@@ -141,30 +142,30 @@ def at_client(w: Place, sizes: Place, c: int, kind: int, now: int, rule: Rule) -
         if now >= w[c + slot.C_DEADLINE]:
             w[slot.BAIL] = slot.TIMER
         w[c + slot.C_DEADLINE] = slot.NEVER
-        _sample(w, c + slot.C_RTO, now - w[c + slot.C_TIMED_AT])
+        _sample(w, c + slot.CLIENT, now - w[c + slot.C_TIMED_AT])
         # the handshake ACK: all it does at the server is to end the wait for it
         arrival = bare_up(w, c, now, rule)
         if arrival >= w[c + slot.S_DEADLINE]:
             w[slot.BAIL] = slot.TIMER
         w[c + slot.S_DEADLINE] = slot.NEVER
-        _sample(w, c + slot.S_RTO, arrival - w[c + slot.S_TIMED_AT])
+        _sample(w, c + slot.SERVER, arrival - w[c + slot.S_TIMED_AT])
         w[c + slot.C_END] += sizes[w[c + slot.OBJECT]]
         _send_up(w, c, now, rule)
     elif kind == slot.BARE:
-        _new_ack(w, c + slot.C_UNACKED, min(w[c + slot.C_UNACKED] + mss, w[c + slot.C_NEXT]), now)
+        _new_ack(w, c + slot.CLIENT, min(w[c + slot.C_UNACKED] + mss, w[c + slot.C_NEXT]), now)
         _send_up(w, c, now, rule)
         if w[c + slot.UPLOAD] and w[c + slot.C_UNACKED] == w[c + slot.C_END]:
             _arrived(w, sizes, c, now, rule)
     else:
         if w[c + slot.C_UNACKED] < w[c + slot.C_NEXT]:
-            _new_ack(w, c + slot.C_UNACKED, w[c + slot.C_NEXT], now)
+            _new_ack(w, c + slot.CLIENT, w[c + slot.C_NEXT], now)
         length = min(mss, w[c + slot.C_TO_COME])
         w[c + slot.C_TO_COME] -= length
         if w[c + slot.C_TO_COME]:
             acknowledge(w, c, now, rule)
             return
         if length < mss:
-            _has_all(w, c, now)
+            _has_all(w, c + slot.SERVER, now)
         vanished = _arrived(w, sizes, c, now, rule)
         if vanished and length == mss:  # otherwise the next request carries the ACK
             bare_up(w, c, now, rule)
@@ -175,7 +176,7 @@ def reply(w: Place, sizes: Place, c: int, now: int) -> int:
     """Write the reply to the request that the connection carries; return the first byte that goes out now."""
     w[c + slot.S_END] += sizes[w[c + slot.OBJECT] + 1]
     w[c + slot.S_ALL] = 0
-    return _send(w, c, now)
+    return _send(w, c + slot.SERVER, now)
 
 
 @compiled
@@ -188,21 +189,21 @@ def at_server(w: Place, sizes: Place, c: int, kind: int, now: int) -> int:
     if w[c + slot.CLOSED]:
         return w[c + slot.S_NEXT]
     if kind == slot.BARE:
-        _new_ack(w, c, w[c] + mss, now)
-        return _send(w, c, now)
+        _new_ack(w, c + slot.SERVER, w[c + slot.S_UNACKED] + mss, now)
+        return _send(w, c + slot.SERVER, now)
     if kind == slot.SYN:
         w[c + slot.S_TIMED_AT] = now
         w[c + slot.S_DEADLINE] = now + w[c + slot.S_RTO]
         return -1 - slot.SYN
-    if w[c] < w[c + slot.S_NEXT]:
-        _new_ack(w, c, w[c + slot.S_NEXT], now)
+    if w[c + slot.S_UNACKED] < w[c + slot.S_NEXT]:
+        _new_ack(w, c + slot.SERVER, w[c + slot.S_NEXT], now)
     length = min(mss, w[c + slot.S_TO_COME])
     w[c + slot.S_TO_COME] -= length
     if w[c + slot.S_TO_COME] == 0:
         if w[c + slot.UPLOAD]:
             return -1 - slot.BARE
         if length < mss:
-            _has_all(w, c + slot.C_UNACKED, now)
+            _has_all(w, c + slot.CLIENT, now)
         delay = sizes[w[c + slot.OBJECT] + 2]
         if delay == 0:  # the reply carries the ACK
             return reply(w, sizes, c, now)

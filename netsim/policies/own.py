@@ -6,7 +6,7 @@ import inspect
 import sys
 from functools import cache
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from netsim.policies.entry import Setting
 from netsim.policies.protocol import Policy
 
-__all__ = ["checked", "is_meant", "load"]
+__all__ = ["checked", "exists", "is_meant", "load"]
 
 
 def is_meant(text: str) -> bool:
@@ -22,6 +22,16 @@ def is_meant(text: str) -> bool:
     place, colon, rest = _parts(text)
     name = rest.partition(":")[0]
     return bool(colon) and name.isidentifier() and (place.endswith(".py") or _is_module(place))
+
+
+def exists(place: str) -> bool:
+    """Whether there is a file or a module of this name."""
+    if place.endswith(".py") or Path(*place.split(".")).with_suffix(".py").is_file():
+        return True
+    try:
+        return find_spec(place) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def checked(policy: Any) -> Policy:
@@ -83,6 +93,9 @@ def _module(place: str) -> ModuleType:
         if not path.is_file():
             raise ValueError(f"there is no file {place}")
         return _from_file(path.resolve(), path.stat().st_mtime_ns)
+    beside = Path(*place.split(".")).with_suffix(".py")  # where the program runs, which need not be on Python's path
+    if beside.is_file():
+        return _from_file(beside.resolve(), beside.stat().st_mtime_ns)
     try:
         return import_module(place)
     except Exception as error:

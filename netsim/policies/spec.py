@@ -52,7 +52,7 @@ def make(policy: str | Policy, *, beacon_interval_ns: int = _BEACON_INTERVAL_NS,
     spec, setting = policy, Setting(beacon_interval_ns=beacon_interval_ns, radio=radio)
     kind, colon, parameter = spec.strip().partition(":")
     entries = registry()
-    if kind not in entries and not own.is_meant(spec):
+    if kind not in entries and (not own.is_meant(spec) or (_suggestion(kind) and not own.exists(kind))):
         raise ValueError(f"a policy must be one of {', '.join(entries)}, got {spec!r}{_suggestion(kind)}")
     try:
         if colon and not parameter:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import netsim
 from netsim import NotCoveredError
-from tests.netsim.worlds import Dice, Drawn, ordinary_case
+from tests.netsim.worlds import Dice, Drawn, ordinary_case, tied_case
 from traces.records import Page
 
 POLICIES = ["none", "psm:100", "psm:300", "psm:900", "bsd:1", "bsd:0.3", "bsd:0.05", "lpsm", "lpsm:log"]
@@ -20,6 +20,8 @@ POLICIES += ["listen:2", "dynamic:100", "dynamic:20", "uapsd:100", "twt:500:10",
 POLICIES += ["bsd-phase:1", "bsd-phase:0.1", "bsd-host:1", "bsd-host:0.2", "hold:50", "hold:0"]
 POLICIES += ["lpsm2:1.02", "lpsm2", "lpsm2:1.2", "lpsm2-link:1.02", "lpsm2-link", "lpsm2-link:1.2"]
 POLICIES += ["lpsm3:1.02", "lpsm3", "lpsm3-link", "lpsm3:1.5:50"]
+
+TIED_POLICIES = [*POLICIES, "dynamic:1", "dynamic:2", "dynamic:50", "dynamic:200", "lpsm2:3:40"]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -66,6 +68,10 @@ def test_both_engines_agree_exactly_and_the_twin_covers_most_cases_of_every_poli
     assert all(covered[policy] >= 0.8 * cases[policy] for policy in POLICIES), (cases, covered)
 
 
+def test_both_engines_agree_exactly_where_instants_coincide():
+    check(range(300), tied_case, TIED_POLICIES)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.data(), st.sampled_from(POLICIES), st.integers(0, 3))
 def test_both_engines_agree_exactly_in_whatever_world_is_found(data, policy, seed):
@@ -83,6 +89,28 @@ def test_both_engines_agree_exactly_in_a_hundred_thousand_cases(part):
     cases, covered = check(range(1_000_000 + 5_000 * part, 1_005_000 + 5_000 * part))
     print(f"covered {dict(covered)} of {dict(cases)}")
     assert all(covered[policy] >= 0.8 * cases[policy] for policy in POLICIES), (cases, covered)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(200))
+def test_both_engines_agree_exactly_in_a_million_cases_full_of_ties(part):
+    cases, covered = check(range(2_000_000 + 5_000 * part, 2_005_000 + 5_000 * part), tied_case, TIED_POLICIES)
+    print(f"covered {dict(covered)} of {dict(cases)}")
+    assert all(covered[policy] >= 0.75 * cases[policy] for policy in TIED_POLICIES), (cases, covered)
+
+
+def test_a_poll_after_a_time_awake_is_no_repetition_of_the_last_one():
+    # a page issued at a beacon holds the client awake for one interval, so that it sleeps and wakes at beacons again
+    pages = [Page("p", 60, 1000, (), 3.0, issue_s=0.3), Page("q", 60, 1000, (), 3.0, issue_s=5.5)]
+    for interval_ms, timeout in ((50, 50), (100, 100), (1, 1)):
+        config = netsim.SimulationConfig(
+            link=netsim.LinkConfig(wired_delay_ms=100.0), beacon_interval_ns=interval_ms * 1_000_000
+        )
+        ours, packet = (
+            netsim.simulate(pages, f"dynamic:{timeout}", config=config, engine=engine)
+            for engine in ("express", "packet")
+        )
+        assert_equal(ours, packet)
 
 
 def test_a_page_whose_timer_runs_out_is_handed_over_and_the_others_are_not():
