@@ -142,3 +142,46 @@ def test_every_sample_has_the_requests_and_bytes_that_its_json_says(data):
             assert sum(sizes) == sum(item["_transferSize"] for item in answers), path.name
         else:
             assert sum(sizes) == sum(item["bodySize"] + max(item["headersSize"], 0) for item in answers), path.name
+
+
+def test_waits_are_less_the_round_trip_of_their_connection_or_host(tmp_path):
+    def timed(second, connection, wait, connect=-1, ssl=-1):
+        return {
+            "startedDateTime": f"2024-01-01T00:00:{second:02}Z",
+            "time": 900,
+            "connection": connection,
+            "request": {"url": "https://a.edu/x", "headersSize": 100, "bodySize": 0},
+            "response": {"status": 200, "bodySize": 500, "headersSize": 100},
+            "timings": {"wait": wait, "connect": connect, "ssl": ssl},
+        }
+
+    entries = [
+        timed(1, "1", 250, 90, 60),
+        timed(2, "2", 250, 50),
+        timed(3, "2", 70),
+        timed(4, "9", 40),
+        timed(5, "9", -1),
+    ]
+    (tmp_path / "h").write_text(json.dumps({"log": {"entries": entries}}))
+    requests = traces.read(tmp_path / "h")
+    assert [request.wait_us for request in requests] == [220_000, 200_000, 20_000, 10_000, -1]
+    assert requests.report.round_trip_s == 0.04
+
+
+def test_messages_over_a_websocket_become_exchanges_and_messages(tmp_path):
+    moment = 1_704_067_200.0  # 2024-01-01
+    socket = [("send", 1, "question"), ("receive", 1.2, "answer!"), ("receive", 30, "news"), ("receive", 30.05, "more")]
+    entry = {
+        "startedDateTime": "2024-01-01T00:00:00Z",
+        "time": 50,
+        "request": {"url": "wss://a.edu/live", "headersSize": 100, "bodySize": 0},
+        "response": {"status": 101, "bodySize": 0, "headersSize": 120},
+        "_webSocketMessages": [{"type": kind, "time": moment + at, "data": data} for kind, at, data in socket]
+        + [{"type": "send", "data": "when?"}],
+    }
+    (tmp_path / "h").write_text(json.dumps({"log": {"entries": [entry]}}))
+    requests = traces.read(tmp_path / "h")
+    found = traces.workload_of(requests)
+    assert [(page.request_bytes, page.reply_bytes, page.objects) for page in found] == [(100, 120, ((8, 7),))]
+    assert found.messages == (traces.Message(30.0, 8),)
+    assert requests.report["websocket_messages_without_time_or_data"] == 1
