@@ -6,6 +6,7 @@ MODULES = (
     "compare",
     "explore",
     "simulator",
+    "air",
     "traces",
     "captures",
     "population",

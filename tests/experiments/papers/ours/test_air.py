@@ -40,7 +40,9 @@ def _record(mean_mw):
         for policy in ("none", "listen:1", "listen:3", "dynamic:100", "lpsm2:1.05")
         for seed in range(3)
     ]  # fmt: skip
-    return {"runs": pd.DataFrame(rows)}
+    frame = pd.DataFrame(rows)
+    sparse = frame[(frame["policy"] == "listen:1") & (frame["dtim"] == 1) & (frame["broadcast"] == 0)]
+    return {"runs": frame, "sparse": sparse}
 
 
 def test_claims_about_neighbours_hold_where_they_should_and_fail_where_they_should():
