@@ -136,6 +136,13 @@ def _more_percent(column: str) -> Measure:
     return measure
 
 
+def _of_the_radio(_: Record) -> str:
+    return (
+        "alone this radio draws next to nothing but its beacons, which time awake leaves out, so that every wait for "
+        "the channel weighs more; in the same world the CC3235SF draws 157 % more and is awake 197 % longer"
+    )
+
+
 def _lost(policy: str, dtim: int) -> Measure:
     return lambda record: {f"DTIM {dtim}": _world(record, policy, "group_lost", neighbours=0, dtim=dtim, broadcast=10)}
 
@@ -280,10 +287,10 @@ EXPERIMENTS = (
                   rising(_by_neighbours("listen:1", "awake_percent"), unit=" %")),
             Claim("What 20 neighbours add to the current of static PSM with sparse traffic is of the published size",
                   near(_more_percent("mean_mw"), 108.0, 3.0, unit=" %"),
-                  "up to 108 % with sparse TCP uplink"),
+                  "up to 108 % with sparse TCP uplink", why=_of_the_radio),
             Claim("What they add to its time awake is of the published size",
                   near(_more_percent("awake_percent"), 254.0, 3.0, unit=" %"),
-                  "up to 254 %"),
+                  "up to 254 %", why=_of_the_radio),
             Claim("LPSM2 draws less than dynamic PSM whatever the number of neighbours",
                   below(_by_neighbours("lpsm2:1.05", "mean_mw", "dynamic:100"), 1.0)),
             Claim("LPSM2 keeps a page within 1.1 of its latency without power saving among neighbours",
