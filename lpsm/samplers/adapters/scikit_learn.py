@@ -47,7 +47,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     key
         One of `lpsm.samplers.keys()`; `lpsm.samplers.describe(key)` names its parameters.
-    a, b, c, beta, bias, eta, factor, kappa, lambda_, mistake_driven, rate, rho, s_1, B, C, K, R
+    a, b, c, beta, bias, count_forced, eta, factor, kappa, lambda_, mistake_driven, rate, rho, s_1, B, C, K, R
         The sampler's parameters by the papers' symbols; None, the default, is the key's own
         default.  One that the key does not have is an error when fitting.
     kernel, gamma, degree, coef0
@@ -98,6 +98,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         a: float | None = None,
         b: float | None = None,
         c: float | None = None,
+        count_forced: bool | None = None,
         beta: float | None = None,
         bias: Any = None,
         eta: float | None = None,
@@ -126,6 +127,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.a = a
         self.b = b
         self.c = c
+        self.count_forced = count_forced
         self.beta = beta
         self.bias = bias
         self.eta = eta
