@@ -119,7 +119,7 @@ def energy_parts() -> tuple[Quantity, ...]:
     """Return the parts of the energy a page, which add up to ``total_j_per_page``."""
     return tuple(
         Quantity(
-            f"{part.name}_per_page", part.heading, unit="J", part_of="total_j_per_page", words=part.words,
+            f"{part.name}_per_page", part.heading, 3, unit="J", part_of="total_j_per_page", words=part.words,
             optional=part.optional,
         )
         for part in ENERGY_PARTS
@@ -139,7 +139,7 @@ _ADDED = (
 
 COMPARISON: tuple[Quantity, ...] = (
     _POLICY,
-    Quantity("total_j_per_page", "J/page", unit="J", interval=True, words="energy a page"),
+    Quantity("total_j_per_page", "J/page", 3, unit="J", interval=True, words="energy a page"),
     *energy_parts(),
     Quantity("energy_vs_psm_percent", "energy vs psm", 1, "%", sign=True, interval=True),
     Quantity("beacon_energy_vs_psm_percent", "beacons", 1, "%", sign=True, only_with="listen_j_per_page"),

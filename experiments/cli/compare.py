@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["compare"]
 
-POLICIES = "none,psm,bsd:1,bsd:0.5,bsd:0.2,bsd:0.1,lpsm,lpsm:log"
+POLICIES = "none,psm,listen:3,dynamic,bsd:1,bsd:0.5,lpsm,lpsm:log,lpsm3:1.05,lpsm3:1.2,hold"
+THESIS_POLICIES = "none,psm,bsd:1,bsd:0.5,bsd:0.2,bsd:0.1,lpsm,lpsm:log"
+TODAY: Mapping[str, Any] = {"server_delay": "lognormal:0.2", "radio": "esp32-c6"}  # a server that takes time, a radio
 FEW_SESSIONS = 2  # fewer are cut into pages; a workload is browsed as it is
 WINDOW_S = 150.0  # of the picture of sleep times
 
@@ -33,7 +35,10 @@ WINDOW_S = 150.0  # of the picture of sleep times
 @traffic_options
 @out_option("compare")
 @report_option
-@click.option("--preset", type=click.Choice(["thesis"]), help="Settings of a paper, with what it printed beside ours.")
+@click.option(
+    "--preset", type=click.Choice(["today", "thesis"]), default="today", show_default=True,
+    help="The world where nothing else is said: a radio and servers of today, or a paper's, its figures beside ours.",
+)  # fmt: skip
 @jobs_option()
 @json_option()
 @battery_option
@@ -44,7 +49,7 @@ def compare(
     trace: Path | None,
     out: Path,
     report: Path | None,
-    preset: str | None,
+    preset: str,
     jobs: int | None,
     as_json: bool,
     battery_mwh: float | None,
@@ -67,7 +72,9 @@ def compare(
     from experiments.study.store import Store
 
     model, drawn = split_options(options)
-    config = configuration(model, SETTINGS if preset == "thesis" else None)
+    config = configuration(model, SETTINGS if preset == "thesis" else _today(model, trace))
+    if preset == "thesis" and _is_default("policies"):
+        policies = THESIS_POLICIES
     jobs = checked_jobs(jobs)
     check_report(report, out)
     browsed = [] if trace is None else [trace]
@@ -119,12 +126,25 @@ def compare(
         click.echo(f"\nTables and pictures are in {out}.")
 
 
-def _words(comparison: Comparison, preset: str | None, traffic: Mapping[str, Any], world: str) -> tuple[str, Any]:
+def _today(model: Mapping[str, Any], trace: Path | None) -> dict[str, Any]:
+    """Return the settings of today, without what a radio's own figures or a trace's recorded servers replace."""
+    replaced = {"server_delay"} if trace is not None else set()
+    if any(model.get(name) is not None for name in ("awake_mw", "asleep_mw", "beacon_mj")):
+        replaced.add("radio")
+    return {name: value for name, value in TODAY.items() if name not in replaced}
+
+
+def _is_default(option: str) -> bool:
+    source = click.get_current_context().get_parameter_source(option)
+    return source is not click.core.ParameterSource.COMMANDLINE
+
+
+def _words(comparison: Comparison, preset: str, traffic: Mapping[str, Any], world: str) -> tuple[str, Any]:
     from experiments.papers.thesis.energy import beside
     from experiments.report.comparison import comparison_text, published_text
 
     text = comparison_text(comparison.summary, _over(traffic)) + (f"\n{world}." if world else "")
-    if preset is None:
+    if preset != "thesis":
         return text, None
     table = beside(comparison.summary)
     return text + "\n\n" + published_text(table), table

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import MultipleLocator
+from matplotlib.ticker import MaxNLocator, MultipleLocator
 
 from experiments.figures.style import DPI, INK, PALE, clean, label, looks, styled
 
@@ -31,7 +31,7 @@ def evolution(polls: pd.DataFrame, loads: pd.DataFrame, *, window_s: float) -> F
     drawn = looks(policies)
     with styled():
         figure = Figure(figsize=(7.2, 0.8 + 1.75 * max(len(policies), 1)), dpi=DPI, layout="constrained")
-        grid = figure.subplots(max(len(policies), 1), 1, sharex=True, sharey=True, squeeze=False)
+        grid = figure.subplots(max(len(policies), 1), 1, sharex=True, squeeze=False)
         for axes, policy in zip(grid.flat, policies, strict=True):
             own = polls[polls["policy"] == policy]
             for index, load in enumerate(loads[loads["policy"] == policy].to_dict("records")):
@@ -50,13 +50,14 @@ def evolution(polls: pd.DataFrame, loads: pd.DataFrame, *, window_s: float) -> F
                 full["time_s"], full["next_sleep_ms"], "^", color=INK, mfc="white", markersize=5,
                 label="poll that finds packets" if first else None,
             )  # fmt: skip
+            top = max(1200.0, float(own["next_sleep_ms"].max()) if len(own) else 0.0)
+            axes.yaxis.set_major_locator(MultipleLocator(300) if top < 1600 else MaxNLocator(5))
+            axes.set_ylim(0, 1.04 * top)
             axes.set_title(label(policy))
             axes.set_ylabel("next sleep [ms]")
             clean(axes)
         last = grid.flat[-1]
         last.set_xlim(0, window_s)
-        last.yaxis.set_major_locator(MultipleLocator(300))
-        last.set_ylim(0, max(1200.0, float(polls["next_sleep_ms"].max()) if len(polls) else 0.0) * 1.04)
         last.set_xlabel("time since a page was asked for [s]")
         figure.legend(loc="outside upper right", ncols=3, columnspacing=1.4)
     return figure

@@ -106,8 +106,8 @@ def front(
 
 
 def reference_lines(axes: Axes, references: Mapping[str, float]) -> None:
-    """Draw the reference energies as vertical lines behind everything, named above the axes, apart from each other."""
-    known = [name for name in REFERENCES if name in references]
+    """Draw the reference energies inside the limits as vertical lines behind everything, named above the axes."""
+    known = [name for name in REFERENCES if references.get(name, float("inf")) <= axes.get_xlim()[1]]
     for name in known:
         level = references[name]
         dash = "--" if name == LIMIT else ":"
@@ -138,7 +138,7 @@ def _points(
         look = drawn[policy]
         axes.plot(
             x, y, look.marker, color=look.colour, mfc=look.face, markersize=look.size + 1.5, markeredgewidth=1.2,
-            mec=look.colour if not look.filled else "white" if look.strong else look.colour, zorder=4 + look.strong,
+            zorder=4 + look.strong,
         )  # fmt: skip
         if policy == recommended:
             axes.plot(x, y, "o", mfc="none", mec=INK, markersize=15, markeredgewidth=1.4, zorder=3)

@@ -105,6 +105,7 @@ PART_FILLS = {
     "wakeup_j_per_page": ("#000000", "...."),
 }  # fmt: skip
 """Part of the energy to the colour and the hatching of its piece of a bar."""
+_USUAL_PUSH_MS = "400"  # the delay of messages that LPSM3 keeps if no other is asked for
 DAGGER = "\N{DAGGER}"
 _WORDS = {
     "dynamic": "dynamic PSM", "listen": "listen interval", "hold": "hold", "bsd-phase": "BSD phase",
@@ -226,6 +227,7 @@ def label(policy: str) -> str:
         return policy
     first, _, second = parameter.partition(":")
     first += " ms" if first and kind in ("dynamic", "hold", "twt") else ""
+    second = "" if (kind, second) == ("lpsm3", _USUAL_PUSH_MS) else second
     name = f"{_WORDS.get(kind, kind.upper())} {first}".rstrip() + (f", {second} ms" if second else "")
     return name + DAGGER if kind in HOST_AWARE else name
 

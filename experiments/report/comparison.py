@@ -7,11 +7,13 @@ from typing import Any
 
 import pandas as pd
 
-from experiments.quantities import COMPARISON, shown
+from experiments.figures.style import DAGGER, label
+from experiments.quantities import BASELINE, COMPARISON, REFERENCES, shown
 from experiments.report.text import cells, number, table
 
-__all__ = ["comparison_text", "explanation", "plain", "published_text"]
+__all__ = ["advice", "comparison_text", "explanation", "plain", "published_text"]
 
+SLOWDOWNS = (1.02, 1.05, 1.1, 1.2, 1.5, 2.0)  # mean slowdowns that somebody may put up with
 _EXPLANATION = (
     "J/page: mean over {what}, ± 95 % Student interval; {parts} are parts of it.\n"
     "energy vs psm, beacons: paired differences from static PSM (every beacon), whole and listening energy.\n"
@@ -22,7 +24,33 @@ _EXPLANATION = (
 
 def comparison_text(summary: pd.DataFrame, what: str) -> str:
     """Return the table of a comparison (one row a policy, references last) and how to read it."""
-    return table(*cells(COMPARISON, summary)) + "\n\n" + explanation(summary, what)
+    return "\n\n".join([table(*cells(COMPARISON, summary)), explanation(summary, what), advice(summary)]).rstrip()
+
+
+def advice(summary: pd.DataFrame) -> str:
+    """Return in one sentence which policy to take for which slowdown, and a line on what is host-aware.
+
+    >>> rows = pd.DataFrame({"policy": ["none", "psm:100", "lpsm"], "total_j_per_page": [9.0, 3.0, 2.0],
+    ...                      "slowdown_mean": [1.0, 1.04, 1.4]})
+    >>> print(advice(rows))
+    Which to take: for a mean slowdown of at most 1.05 psm:100 (3 J a page), for 1.5 lpsm (2 J a page).
+    """
+    rows = summary[~summary["policy"].isin((BASELINE, *REFERENCES))]
+    taken: list[tuple[float, str, float]] = []
+    for most in SLOWDOWNS:
+        fit = rows[rows["slowdown_mean"] <= most]
+        if len(fit):
+            place = int(fit["total_j_per_page"].to_numpy().argmin())
+            policy = str(fit["policy"].iloc[place])
+            if not taken or policy != taken[-1][1]:
+                taken.append((most, policy, float(fit["total_j_per_page"].iloc[place])))
+    if not taken:
+        return f"Which to take: none of them keeps the mean slowdown within {SLOWDOWNS[-1]:g}."
+    words = [f"for {most:g} {policy} ({joules:.3g} J a page)" for most, policy, joules in taken]
+    words[0] = words[0].replace("for ", "for a mean slowdown of at most ", 1)
+    aware = [policy for policy in rows["policy"] if label(policy).endswith(DAGGER)]
+    text = f"Which to take: {', '.join(words)}."
+    return text + (f"\nhost-aware, they know which requests are outstanding: {', '.join(aware)}." if aware else "")
 
 
 def explanation(summary: pd.DataFrame, what: str) -> str:

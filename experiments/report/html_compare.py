@@ -10,7 +10,7 @@ import pandas as pd
 
 from experiments.figures.style import DAGGER, label, looks
 from experiments.quantities import BASELINE, COMPARISON, REFERENCES, Quantity, shown
-from experiments.report.comparison import explanation
+from experiments.report.comparison import advice, explanation
 from experiments.report.html import Chart, Page, Table
 from experiments.report.html_charts import axis, energy_bars, figure, front, line, marker, numbers, thin
 from experiments.study.compare import Comparison
@@ -57,7 +57,7 @@ def comparison_page(
         tables.append(Table("published.csv", "As a paper printed it, and ours.", published, columns))
     return Page(
         title="Power-saving policies compared",
-        lead=f"Energy and slowdown of {len(policies)} policies that met the same traffic: {what}.",
+        lead=f"Energy and slowdown of {len(policies)} policies that met the same traffic: {what}. {advice(summary)}",
         command=command,
         configuration=manifest["configuration"],
         versions=manifest["versions"],

@@ -88,7 +88,7 @@ def test_every_page_is_a_point_and_the_line_is_the_mean_over_replications() -> N
 def test_policies_are_called_by_their_names() -> None:
     assert label("bsd:0.5") == "BSD 0.5"
     assert label("psm:300") == "PSM 300"
-    assert label("lpsm3:1.05:400") == "LPSM3 1.05, 400 ms†"
+    assert label("lpsm3:1.05:400") == "LPSM3 1.05†"
     assert label("mine.py:Patient") == "mine.py:Patient"
     assert label("lpsm:log") == "LPSM 1/log T"
 

@@ -37,7 +37,7 @@ def test_what_is_no_number_is_left_blank_and_no_interval_is_not_printed() -> Non
 
 def test_the_table_prints_split_slowdown_and_interval() -> None:
     line = comparison_text(summary(), "1 seed").splitlines()[1].split()
-    assert line[:5] == ["psm:100", "3.30", "0.10", "2.40", "0.80"]
+    assert line[:5] == ["psm:100", "3.300", "0.100", "2.400", "0.800"]
     assert line[-7:-5] == ["+20.0", "%"]
     assert line[-5:] == ["2.20", "±", "0.04", "2.10", "2.60"]
 
