@@ -181,7 +181,7 @@ EXPERIMENTS = (
     Experiment(
         name="thesis/table-4-1",
         claim="labels until the test error is low, on digits, six algorithms",
-        time="3 min",
+        time="10 min",
         sweep=_sweep,
         run=labels_needed,
         claims=(

@@ -270,7 +270,7 @@ EXPERIMENTS = (
     Experiment(
         name="thesis/fig-4-5",
         claim="labels needed against test accuracy, on digits, six algorithms",
-        time="3 min",
+        time="10 min",
         sweep=_sweep(EFFICIENCY),
         run=whole_folds,
         claims=(
@@ -304,7 +304,7 @@ EXPERIMENTS = (
     Experiment(
         name="thesis/fig-4-6",
         claim="test error against labels, on digits; who stops asking",
-        time="3 min",
+        time="10 min",
         sweep=_sweep(CURVES),
         run=whole_folds,
         claims=(

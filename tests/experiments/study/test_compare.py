@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 import netsim
 from experiments.study import sweep
-from experiments.study.compare import compare, estimate, page_slowdowns, ratio, reference_energies
+from experiments.study.compare import (
+    added_delays,
+    compare,
+    estimate,
+    linearised,
+    page_slowdowns,
+    ratio,
+    reference_energies,
+)
 
 POLICIES = ["none", "psm:100", "bsd:0.5"]
 
@@ -130,3 +138,39 @@ def test_without_static_psm_there_are_no_differences_from_it(frames: sweep.Frame
     assert math.isnan(row["energy_vs_psm_percent"])
     assert math.isnan(row["slowdown_vs_psm_mean"])
     assert row["slowdown_mean"] >= 1.0
+
+
+def test_a_linearised_ratio_has_the_mean_and_the_spread_that_the_ratio_reports() -> None:
+    # x = (1, 3), y = (2, 2): r = 1, residuals (1 - 2)/2 and (3 - 2)/2 about it
+    values = linearised([1.0, 3.0], [2.0, 2.0])
+    assert values.tolist() == [0.5, 1.5]
+    assert ratio([1.0, 3.0], [2.0, 2.0]) == pytest.approx(tuple(estimate(values)))
+    assert len(linearised([1.0], [0.0])) == 0
+
+
+def test_a_battery_lasts_its_energy_over_the_mean_power_and_the_ends_of_its_interval(frames: sweep.Frames) -> None:
+    found = compare(frames, POLICIES, awake_mw=750.0, asleep_mw=50.0, battery_mwh=1000.0).summary.iloc[1]
+    power, half = found["mean_mw"], found["mean_mw_half_width"]
+    assert half > 0.0
+    assert found["battery_h"] == pytest.approx(1000.0 / power)
+    assert found["battery_h_low"] == pytest.approx(1000.0 / (power + half))
+    assert found["battery_h_high"] == pytest.approx(1000.0 / (power - half))
+
+
+def test_a_message_is_held_against_itself_without_power_saving() -> None:
+    rows = [("s", "none", 0, 1.0), ("s", "none", 1, 2.0), ("s", "psm:100", 0, 1.5), ("s", "psm:100", 1, 4.5)]
+    found = added_delays(pd.DataFrame(rows, columns=["replication", "policy", "message", "delay_s"]))
+    assert found["policy"].tolist() == ["none", "psm:100"]
+    assert found["added_delay_mean_s"].tolist() == [0.0, 1.5]
+    assert found["added_delay_p95_s"].tolist() == pytest.approx([0.0, 0.5 + 0.95 * 2.0])
+
+
+def test_energies_above_a_reference_are_held_against_that_reference(frames: sweep.Frames) -> None:
+    summary = aggregate(frames).summary.set_index("policy")
+    joules = summary["total_j_per_page"]
+    for name, reference in (("limit", "limit"), ("page_awake", "page-awake")):
+        expected = 100 * (joules["bsd:0.5"] / joules[reference] - 1)
+        assert summary.loc["bsd:0.5", f"energy_above_{name}_percent"] == pytest.approx(expected)
+    assert summary.loc["bsd:0.5", "energy_vs_psm_percent"] == pytest.approx(
+        100 * (joules["bsd:0.5"] / joules["psm:100"] - 1)
+    )
