@@ -141,7 +141,7 @@ class Client:
             return None
         if (common := reduce(gcd, steps)) > 1:
             return common
-        fitting = [n for n in range(1, 33) if sum(step % n == 0 for step in steps) >= 0.9 * len(steps)]
+        fitting = (n for n in range(1, 33) if sum(step % n == 0 for step in steps) >= 0.9 * len(steps))
         return max(fitting)
 
     @property
@@ -302,15 +302,12 @@ def _follow(found: Audit, frame: Frame, captured: bytes, now_us: int) -> None:
 
 
 def _number(client: Client, frame: Frame, from_client: bool) -> None:
-    if frame.number < 0 or frame.is_null:
+    """Count the gaps of a client's numbers; those of others, and of null frames, are shared or free."""
+    if not from_client or frame.tid < 0 or frame.is_null:
         return
-    if not from_client or frame.tid < 0:  # other numbers are shared with frames to others
-        return
-    before = client._numbers.get(frame.tid, -1)
+    gap = (frame.number - client._numbers.get(frame.tid, frame.number)) % 4096
     client._numbers[frame.tid] = frame.number
-    if before >= 0:
-        gap = (frame.number - before) % 4096
-        client.missed_frames += gap - 1 if 1 < gap < _LARGEST_GAP else 0
+    client.missed_frames += gap - 1 if 1 < gap < _LARGEST_GAP else 0
 
 
 def _tell(client: Client, network: Network | None, frame: Frame, captured: bytes, now_us: int) -> None:
