@@ -268,6 +268,7 @@ class TcpFlow:
         self._undecided = False
         if not (_HTTP.match(data) or _SHORT.match(data)):
             self._order = None
+            self._filled = [0, 0]  # runs have no need of what the capture lost
             self._book.count("connections_not_of_http")
             self._speak_runs()
             return
