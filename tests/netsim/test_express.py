@@ -96,7 +96,7 @@ def test_both_engines_agree_exactly_in_a_hundred_thousand_cases(part):
 def test_both_engines_agree_exactly_in_a_million_cases_full_of_ties(part):
     cases, covered = check(range(2_000_000 + 5_000 * part, 2_005_000 + 5_000 * part), tied_case, TIED_POLICIES)
     print(f"covered {dict(covered)} of {dict(cases)}")
-    assert all(covered[policy] >= 0.75 * cases[policy] for policy in TIED_POLICIES), (cases, covered)
+    assert all(covered[policy] >= 0.65 * cases[policy] for policy in TIED_POLICIES), (cases, covered)
 
 
 def test_a_poll_after_a_time_awake_is_no_repetition_of_the_last_one():
