@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from experiments.cli.model import configuration, described, model_options
+from experiments.cli.options import MOST_PAGES, MOST_SEEDS, jobs_option, json_option, number_option, seed_option
 from experiments.cli.reporting import check_report, command_line, deliver, report_option
 
 if TYPE_CHECKING:
@@ -25,13 +26,13 @@ AIR = "11g:54"
 @click.command()
 @click.option("--clients", default="1,2,5,10,20", show_default=True, help="Numbers of clients, separated by commas.")
 @click.option("--policies", default=POLICIES, show_default=True, help="What is compared, separated by commas.")
-@click.option("--pages", type=int, default=20, show_default=True, help="Pages of every client.")
-@click.option("--seed", type=int, default=0, show_default=True, help="First seed.")
-@click.option("--seeds", type=int, default=3, show_default=True, help="Number of seeds: SEED, SEED+1, ...")
+@number_option("--pages", kind=int, most=MOST_PAGES, default=20, help="Pages of every client.")
+@seed_option("First seed.")
+@number_option("--seeds", kind=int, most=MOST_SEEDS, default=3, help="Number of seeds: SEED, SEED+1, ...")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("out/cell"), show_default=True, help="Folder.")
 @report_option
-@click.option("--jobs", type=int, help="Processes [one a processor].")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+@jobs_option()
+@json_option()
 @model_options
 def cell(
     clients: str,

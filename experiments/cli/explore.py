@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from experiments.cli.options import number_option
+
 __all__ = ["explore"]
 
 
@@ -14,7 +16,7 @@ __all__ = ["explore"]
 @click.option(
     "--trace", type=click.Path(path_type=Path), help="Browsing instead of the Web model: a trace or workload."
 )
-@click.option("--port", type=int, default=8050, show_default=True, help="On 127.0.0.1; 0 takes a free one.")
+@number_option("--port", kind=int, most=65_535, default=8050, help="On 127.0.0.1; 0 takes a free one.")
 @click.option("--open/--no-open", "browse", default=True, show_default=True, help="Open the page in the browser.")
 def explore(trace: Path | None, port: int, browse: bool) -> None:
     """Open a page with sliders and lists: what policies cost and delay follows at once.

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from experiments.cli.options import json_option, number_option, seconds_option, seed_option
+from experiments.cli.options import MOST_PAGES, json_option, number_option, seconds_option, seed_option
 from experiments.cli.streams import OUTPUT
 
 __all__ = ["generate"]
@@ -21,7 +21,7 @@ _SIZES = "LEAST:MOST"
 
 @click.command()
 @click.option("--kind", type=click.Choice(_KINDS), default="web", show_default=True, help="What traffic, see above.")
-@number_option("--pages", "n_pages", kind=int, most=10**12, help="How many Web pages [100, or what fills --hours].")
+@number_option("--pages", "n_pages", kind=int, most=MOST_PAGES, help="How many Web pages [100, or what fills --hours].")
 @number_option("--hours", kind=float, most=1e6, help="How long [1].")
 @seconds_option("--keep-alive", help="Time between keep-alives of mqtt [60].")
 @number_option("--messages-per-hour", kind=float, most=1e6, help="Messages that are pushed, on average [180].")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from experiments.cli.model import configuration, described, model_options
+from experiments.cli.options import MOST_PAGES, number_option, seed_option
 
 if TYPE_CHECKING:
     from experiments.timeline import Run, Timeline
@@ -21,16 +22,20 @@ POLICIES = "psm,bsd:1,lpsm,lpsm2:1.05"
 @click.command()
 @click.argument("workload", type=click.Path(path_type=Path))
 @click.option("--policies", default=POLICIES, show_default=True, help="What is shown, separated by commas.")
-@click.option("--page", type=int, help="The page to show, from 1 [1, unless --from is given].")
-@click.option("--from", "start_s", type=float, help="Instead of a page: the first second of the run to show.")
-@click.option("--length", "length_s", type=float, help="How many seconds to show [the page; after --from 10].")
+@number_option("--page", kind=int, most=MOST_PAGES, help="The page to show, from 1 [1, unless --from is given].")
+@number_option(
+    "--from", "start_s", kind=float, most=1e12, help="Instead of a page: the first second of the run to show."
+)
+@number_option(
+    "--length", "length_s", kind=float, most=1e9, help="How many seconds to show [the page; after --from 10]."
+)
 @click.option(
     "--out", type=click.Path(path_type=Path), default=Path("timeline.png"), show_default=True,
     help="The picture: FILE.png, FILE.svg, or FILE.html to zoom into (needs the extra lpsm[report]).",
 )  # fmt: skip
 @click.option("--perfetto", type=click.Path(path_type=Path), metavar="FILE.json", help="Also as trace events.")
 @click.option("--pcap", type=click.Path(path_type=Path), metavar="FILE.pcapng", help="Also as a capture (one policy).")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of server delays and losses.")
+@seed_option("Of server delays and losses.")
 @model_options
 def timeline(
     workload: Path,

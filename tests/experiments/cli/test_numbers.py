@@ -1,0 +1,91 @@
+"""Every number of every command: it works as said, or is refused in one line within two seconds of computing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import Result
+
+import experiments.figures.style
+from experiments.cli import COMMANDS
+from experiments.cli.options import Number
+
+Run = Callable[..., Result]
+NOT_NUMBERS = ["nan", "inf", "-inf", "1e400", "1" + "0" * 29, "", " ", "7 ", "٣", "1_0", "0x10"]
+BAD = [*NOT_NUMBERS, "-0", str(2**31), str(2**63), "-1"]
+SMALL = ["--policies", "none,psm", "--jobs", "1", "--out", "OUT"]
+ARGUMENTS = {
+    "bounds": ["--learner", "static-expert", "--rounds", "5", "--experts", "2"],
+    "cell": ["--pages", "1", "--seeds", "1", "--clients", "1", *SMALL],
+    "compare": ["--pages", "1", "--seeds", "1", *SMALL],
+    "explore": None,  # serves until it is stopped
+    "generate": ["--pages", "2", "--out", "FILE"],
+    "label": ["STREAM", "--algorithm", "ssmd"],
+    "pages": ["TABLE", "--out", "FILE"],
+    "population": ["WORKLOAD", *SMALL],
+    "replay": ["TABLE", "--out", "OUT"],
+    "reproduce": None,  # its numbers are those of compare: --seed and --jobs
+    "simulate": ["WORKLOAD"],
+    "timeline": ["WORKLOAD", "--policies", "psm", "--out", "OUT"],
+    "tune": ["--pages", "1", "--seeds", "2", *SMALL],
+}
+
+
+def numeric(name: str) -> list[click.Option]:
+    """Return the options of a command that take numbers; where a type of its own reads them, that counts too."""
+    module, attribute, _ = COMMANDS[name]
+    command = getattr(import_module(module), attribute)
+    kinds = (Number, click.types.IntParamType, click.types.FloatParamType)
+    return [one for one in command.params if isinstance(one, click.Option) and isinstance(one.type, kinds)]
+
+
+WITH_NUMBERS = sorted(name for name in COMMANDS if numeric(name))
+
+
+def test_every_command_with_numbers_is_tried_or_left_out_with_a_reason() -> None:
+    assert set(WITH_NUMBERS) <= set(ARGUMENTS)
+
+
+@pytest.mark.parametrize("name", WITH_NUMBERS)
+def test_every_number_has_an_upper_limit(name: str) -> None:
+    unlimited = [one.opts[0] for one in numeric(name) if not isinstance(one.type, Number)]
+    assert unlimited == []
+
+
+ORDINARY = ("generate", "pages", "simulate")  # the others have the same options, and draw or compile
+TRIED = [
+    pytest.param(name, marks=[] if name in ORDINARY else [pytest.mark.long])
+    for name in WITH_NUMBERS
+    if ARGUMENTS.get(name)
+]
+
+
+@pytest.mark.parametrize("name", TRIED)
+def test_a_bad_number_is_one_line_and_quick_and_leaves_nothing(
+    lpsm: Run, workload: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(experiments.figures.style, "pictures", lambda name, figure: {})  # drawn elsewhere
+    table, stream = tmp_path / "t.csv", tmp_path / "s.csv"
+    table.write_text("time,bytes\n0.5,2000\n0.6,300\n9.5,3000\n")
+    stream.write_text("a,b,label\n1,2,x\n2,1,y\n0,1,x\n1,0,y\n")
+    places = {"WORKLOAD": workload, "TABLE": table, "STREAM": stream, "FILE": tmp_path / "f", "OUT": tmp_path / "o"}
+    base = [places.get(word, word) for word in ARGUMENTS[name] or ()]
+    lpsm(name, *base)  # what is imported and compiled is so once
+    for option in numeric(name):
+        for value in BAD:
+            began = time.process_time()
+            result = lpsm(name, *base, option.opts[0], value)
+            took_s = time.process_time() - began
+            what = f"lpsm {name} {option.opts[0]} {value!r}: {result.stderr[-300:]}"
+            assert result.exit_code in (0, 2), what
+            if result.exit_code == 2:
+                assert result.stderr.count("\nlpsm: ") + result.stderr.startswith("lpsm: ") == 1, what
+            assert "Traceback" not in result.stderr, what
+            assert took_s < 2.0, f"{what} took {took_s:.1f} s"
+            if value in NOT_NUMBERS:
+                assert result.exit_code == 2, what
