@@ -66,6 +66,7 @@ def read(path: Path, *, label: str | None = None, drop: tuple[str, ...] = ()) ->
         raise ValueError(
             f"{path}: line {line}: a stream must be UTF-8 text or npz, got {error.object[error.start]:#x}"
         ) from None
+    text = text.replace("\r\n", "\n").replace("\r", "\n")  # as a line may end in files of any system
     lines = [line for line in text.split("\n", 50)[:50] if line.strip() and not line.startswith("#")]
     if not lines:
         raise ValueError(f"{path}: a stream must hold an example, got none")
@@ -276,8 +277,10 @@ def _npz(path: Path) -> Stream:
         raise ValueError(f"{path}: an npz must hold y, and X or data, indices, indptr and shape, got {found}")
     try:
         X: Any = _instances(arrays)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{path}: X must be a matrix of numbers: {error}") from None
+    if arrays["y"].ndim == 0:
+        raise ValueError(f"{path}: y must be a vector, or a matrix with a column a class, got shape ()")
     if X.ndim != 2 or X.shape[0] != len(arrays["y"]):
         raise ValueError(f"{path}: X must have a row for each of {len(arrays['y'])} labels, got shape {X.shape}")
     if X.shape[0] == 0 or X.shape[1] == 0:
@@ -313,6 +316,9 @@ def csr(arrays: dict[str, NDArray[Any]]) -> sparse.csr_matrix:
     TypeError, ValueError
         If they describe none.
     """
+    for name, kinds in (("data", "fiub"), ("indices", "iu"), ("indptr", "iu"), ("shape", "iu")):
+        if arrays[name].dtype.kind not in kinds:
+            raise ValueError(f"the type of {name} is {arrays[name].dtype}")
     parts = (arrays["data"].astype(np.float64), arrays["indices"], arrays["indptr"])
     X = sparse.csr_matrix(parts, shape=tuple(int(size) for size in arrays["shape"]))
     X.check_format(full_check=True)

@@ -13,7 +13,12 @@ import pytest
 
 from traces.files import replacing
 
-WRITE = "import sys\nfrom traces.files import replacing\nwith replacing(sys.argv[1]) as file:\n    file.write(b'all of it')"
+WRITE = """
+import sys
+from traces.files import replacing
+with replacing(sys.argv[1]) as file:
+    file.write(b'all of it')
+"""
 
 
 def write(path: str | Path, content: bytes = b"all of it") -> None:
