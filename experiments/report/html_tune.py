@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from experiments.figures.style import label
-from experiments.quantities import REFERENCES, TUNING, Quantity
+from experiments.quantities import REFERENCES, TUNING, Quantity, shown
 from experiments.report.html import Chart, Page, Table
 from experiments.report.html_charts import front
 from experiments.report.tune import recommendation_text
@@ -57,7 +57,7 @@ def tuning_page(found: Tuning, units: str, *, command: str, manifest: Mapping[st
                 "held-out.csv",
                 f"Measured on the {units} held out from the choice.",
                 table,
-                COLUMNS,
+                shown(COLUMNS, table),
                 order=BY,
                 marked=found.policy,
             ),
@@ -65,7 +65,7 @@ def tuning_page(found: Tuning, units: str, *, command: str, manifest: Mapping[st
                 "chosen-on.csv",
                 f"The {units} it was chosen on.",
                 found.chosen_on,
-                COLUMNS,
+                shown(COLUMNS, found.chosen_on),
                 order=BY,
                 marked=found.policy,
             ),
