@@ -6,8 +6,7 @@ the client on wires it is brought up to date only when something happens to it: 
 in one step, however late the traffic of others made them.
 
 States: *dozing*; *awake with the gate closed* (the access point holds its frames back: it sends, polls, or
-waits for a beacon too near to sleep before); *awake with the gate open*.  Left out: association, keep-alive frames,
-beacons that are lost.
+waits for a beacon too near to sleep before); *awake with the gate open*.  Left out: association, keep-alive frames.
 """
 
 from __future__ import annotations
@@ -22,11 +21,12 @@ import numpy as np
 
 from netsim.air.access import NEVER_NS, Contender, Medium
 from netsim.air.access_point import AirAccessPoint, Waiting
+from netsim.air.accounted import Accounted
 from netsim.air.adviser import Adviser
 from netsim.air.air_times import NULL_BYTES
 from netsim.air.beacons import Beacons
 from netsim.air.exchanges import Transmission
-from netsim.air.radio_states import Passages, RadioAccount, StateTimes
+from netsim.air.radio_states import Passages, RadioAccount
 from netsim.air.retrieval import Retrieval, Retriever, retrieval_of
 from netsim.air.transmitter import Transmitter
 from netsim.clock import Clock, Occurrence
@@ -36,7 +36,7 @@ from netsim.tcp import Packet
 __all__ = ["AirStation"]
 
 
-class AirStation:
+class AirStation(Accounted):
     """One client on the air.
 
     Parameters
@@ -70,12 +70,8 @@ class AirStation:
         Frames of its own, either way, that were given up; group frames that it was asleep for.
     air_up_ns, air_down_ns : int
         Air time of data frames, each way, each frame once.
-    account : RadioAccount
-        When its radio dozed and was awake.
-    polls : array of int64
-        As in `netsim.station.Station`.
-    line : deque
-        What the access point has for it while its gate is open.
+    polls, line : array of int64, deque
+        As in `netsim.station.Station`; what the access point has for it while its gate is open.
     """
 
     def __init__(
@@ -109,7 +105,6 @@ class AirStation:
         self._closing: Transmission | None = None
         self._expected_ns = 0
         self._close_ns = self._timer_ns = NEVER_NS
-        self._plan: Plan | None = None  # what holds until something is sent or received
         self._wake_ns = NEVER_NS
         self._repeat_ns = 0
         self._open_on_send = self._agreed = False
@@ -118,23 +113,13 @@ class AirStation:
         if first.agreed and agree is not None:
             self._adviser.offset_ns = agree(first.wake_ns, first.awake_until_ns)
             first = first._replace(awake_until_ns=0, wake_ns=self._adviser.offset_ns)
-        self._plan = first
+        self._plan: Plan | None = first  # what holds until something is sent or received
         self.retrieval = kind = retrieval_of(retrieval, policy.spec, first)
         self._retriever = Retriever(self, medium, kind)
         self._buffer = self._retriever.buffer
         self.is_open = first.awake_until_ns > 0  # association leaves the gate as the policy wants it
         self._follow(first)
         self._stay_until(first.awake_until_ns, 0)
-
-    @property
-    def beacons(self) -> int:
-        """Beacons listened to from doze, up to the last `advance`."""
-        return self.account.beacons
-
-    @property
-    def intervals(self) -> array[int]:
-        """Closed intervals awake: start, end, start, end, ... nanoseconds."""
-        return self.account.intervals
 
     # -- sending
 
@@ -412,33 +397,3 @@ class AirStation:
         self._follow(plan)
         if not self.open_gate():
             self._plan, self._close_ns = plan, max(plan.awake_until_ns, at)
-
-    # -- group frames
-
-    def hears_groups(self, start_ns: int, end_ns: int) -> bool:
-        """Return whether the client hears the beacon that began and ended then, and what follows it."""
-        self.advance(end_ns)
-        account = self.account
-        return account.slept_from_ns > start_ns if account.dozing else account.awake_since_ns <= start_ns
-
-    def groups_done(self, end_ns: int, now_ns: int, air_ns: int) -> None:
-        """Stay for group frames after the beacon that ended at `end_ns`; `now_ns` is the end of the last."""
-        self.advance(now_ns)
-        self.account.hear_more(end_ns, now_ns, air_ns)
-
-    # -- accounts
-
-    def awake_ns(self, now_ns: int) -> int:
-        """Return the time in [0, now] that was not dozed but for beacons; advance to `now_ns` first."""
-        return self.account.awake_ns(now_ns)
-
-    def finish(self, now_ns: int) -> None:
-        """End the run: advance, and close the current interval awake."""
-        self.advance(now_ns)
-        account = self.account
-        if not account.dozing and now_ns > account.awake_since_ns:
-            account.intervals.extend((account.awake_since_ns, now_ns))
-
-    def state_times(self, now_ns: int) -> StateTimes:
-        """Return the time in each state up to `now_ns`; advance first."""
-        return self.account.times(now_ns, self.contender.sent_ns, self.contender.received_ns)
