@@ -115,9 +115,9 @@ def simulate(
     seed : int
         Of the server delays and of the losses.
     engine : {"auto", "packet", "express"}
-        "packet" is the model on SimPy; "express" its compiled twin, which raises where it does not apply;
-        "auto" takes the twin where it applies, page by page, unless it would have to be compiled for a small
-        workload.  The record is the same to the nanosecond.
+        "packet" is the model on SimPy; "express" the same model compiled, which raises where it does not apply;
+        "auto" takes the express engine where it applies, page by page, unless that would have to be compiled for a
+        small workload.  The record is the same to the nanosecond.
     push : iterable of Message, optional
         What the server writes of its own accord, in the order of time, beside the pages, on one connection that is
         open before the run (`netsim.push`); by default what a `traces.Workload` has of it.  The run then lasts until
@@ -157,7 +157,7 @@ def simulate(
     if reason and engine == "express":
         raise express.NotCoveredError(f"engine express does not cover this run: {reason}")
     if not reason and engine == "auto" and _is_small(workload) and not _is_ready(policy):
-        reason = "done before the twin would be compiled"
+        reason = "done before the express engine would be compiled"
     if isinstance(recorder, AirRecorder) != (config.medium is not None) and recorder is not None:
         raise ValueError("a Recorder notes frames on wires and an AirRecorder on the air, and this run is the other")
     if engine == "packet" or reason:
