@@ -101,9 +101,7 @@ def decompressed(
 
 
 def _in_utf8(stream: io.BufferedReader[Any], path: str | os.PathLike[str]) -> BinaryIO:
-    """Return the stream, or its text in UTF-8 if it begins as UTF-16 does."""
-    if stream.peek(2)[:2] not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        return stream
+    """Return the stream, whose text will be in UTF-8 if it begins as UTF-16 does."""
     return io.BufferedReader(_Recoded(stream, os.fspath(path)), _PIECE_BYTES)
 
 
@@ -259,12 +257,13 @@ class _Joined(io.RawIOBase):
 
 
 class _Recoded(io.RawIOBase):
-    """A text in UTF-16 as bytes in UTF-8."""
+    """A text in UTF-16 as bytes in UTF-8; anything else as it is.  Which it is shows when it is first read."""
 
     def __init__(self, source: io.BufferedReader[Any], path: str) -> None:
         self._source = source
         self._path = path
-        self._decoder = codecs.getincrementaldecoder("utf-16")()
+        self._begun = False
+        self._decoder: codecs.IncrementalDecoder | None = None
         self._waiting = b""
 
     def readable(self) -> bool:
@@ -273,17 +272,24 @@ class _Recoded(io.RawIOBase):
     def readinto(self, buffer: object) -> int:
         view = memoryview(buffer)  # type: ignore[arg-type]
         while not self._waiting:
+            if not self._begun:
+                self._begun = True
+                if self._source.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+                    self._decoder = codecs.getincrementaldecoder("utf-16")()
             piece = self._source.read1(_PIECE_BYTES)
-            try:
-                self._waiting = self._decoder.decode(piece, final=not piece).encode("utf-8", "replace")
-            except UnicodeDecodeError as error:
-                raise TraceError(self._path, "", "a text that begins as UTF-16 must be UTF-16", error.reason) from None
+            self._waiting = piece if self._decoder is None else self._recoded(self._decoder, piece)
             if not piece:
                 break
         taken = self._waiting[: len(view)]
         self._waiting = self._waiting[len(taken) :]
         view[: len(taken)] = taken
         return len(taken)
+
+    def _recoded(self, decoder: codecs.IncrementalDecoder, piece: bytes) -> bytes:
+        try:
+            return decoder.decode(piece, final=not piece).encode("utf-8", "replace")
+        except UnicodeDecodeError as error:
+            raise TraceError(self._path, "", "a text that begins as UTF-16 must be UTF-16", error.reason) from None
 
 
 class _Unpacked(io.RawIOBase):
