@@ -93,7 +93,7 @@ def _compile() -> None:
 
     names = sorted({entry.example for entry in policies.registry().values()})
     names = [name for name in names if express.why_not(policies.make(name), 0.0) is None]
-    click.echo("Compiling the express engine and the policies' rules: once, about half a minute.", err=True)
+    click.echo("Compiling the express engine and the policies' rules: once, about a minute.", err=True)
     with progress("policies", len(names)) as advance:
         for name in names:
             netsim.simulate([Page("page", 300, 1000)], name, engine="express")
