@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 __all__ = ["Energy", "Radio", "RadioConfig", "RadioEntry", "StateRadioConfig", "profiles", "registry"]
 
 _J_PER_MW_NS = 1e-12
+_MOST = 1e9  # of a figure in a file, which may be an integer of any length
 _WORDS = ("name", "source")
 _BEACON_MS = 0.294  # 196 bytes at 6 Mb/s with ERP-OFDM: what a beacon lasts where no air says so
 
@@ -298,6 +299,8 @@ def _checked(figures: Mapping[str, Any], where: str) -> RadioConfig | StateRadio
             raise ValueError(f"radio {where}: figures must be among {', '.join(known)}, got {name!r}{hint}")
         if name in known and (isinstance(value, bool) or not isinstance(value, int | float)):
             raise ValueError(f"radio {where}: {name} must be a number, got {value!r}")
+        if name in known and value > _MOST:
+            raise ValueError(f"radio {where}: {name} must be at most {_MOST:g}, got {str(value)[:20]}...")
         if name in _WORDS and not isinstance(value, str):
             raise ValueError(f"radio {where}: {name} must be text, got {value!r}")
     needed = [field.name for field in fields(kind) if field.default is MISSING] or known[:3]

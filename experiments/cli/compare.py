@@ -110,7 +110,9 @@ def compare(
             psm=netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns),
             battery_mwh=battery_mwh,
         )
-        text, beside = _words(comparison, preset, traffic, worlds_words(traffic, config))
+        text, beside = _words(
+            comparison, preset, traffic, worlds_words(traffic, config, sweep.host_aware(chosen, config))
+        )
         _write_tables(store, frames, comparison, text)
         if beside is not None:
             store.write_frame("published.csv", beside)
@@ -143,7 +145,7 @@ def _words(comparison: Comparison, preset: str, traffic: Mapping[str, Any], worl
     from experiments.papers.thesis.energy import beside
     from experiments.report.comparison import comparison_text, published_text
 
-    text = comparison_text(comparison.summary, _over(traffic)) + (f"\n{world}." if world else "")
+    text = comparison_text(comparison.summary, _over(traffic)) + world
     if preset != "thesis":
         return text, None
     table = beside(comparison.summary)

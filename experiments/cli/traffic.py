@@ -118,16 +118,20 @@ def gathered(
     return cut, settings
 
 
-def worlds_words(settings: dict[str, Any], config: netsim.SimulationConfig) -> str:
-    """Return in a sentence what of the world was recorded and is used, or that servers answer at once; or nothing.
+def worlds_words(settings: dict[str, Any], config: netsim.SimulationConfig, aware: Sequence[str]) -> str:
+    """Return in lines below a table which policies are host-aware and what of the world was recorded; or nothing.
 
     Parameters
     ----------
     settings : dict
         Of `gathered`.
+    config : SimulationConfig
+    aware : sequence of str
+        The host-aware policies.
     """
+    told = f"\nhost-aware, told by the host what is outstanding: {', '.join(aware)}." if aware else ""
     if settings["kind"] != "trace":
-        return ""
+        return told
     recorded = settings.get("recorded", {})
     words = []
     if recorded.get("server_times_s") is not None:
@@ -138,4 +142,4 @@ def worlds_words(settings: dict[str, Any], config: netsim.SimulationConfig) -> s
         words.append(f"round trip: as recorded, {1000 * recorded['round_trip_s']:.3g} ms")
     if recorded.get("messages"):
         words.append(f"{recorded['messages']} messages are pushed")
-    return "; ".join(words)
+    return told + (f"\n{'; '.join(words)}." if words else "")

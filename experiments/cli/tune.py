@@ -105,8 +105,8 @@ def tune(
         frames = sweep.frames(results)
         found = choose(frames, [workload.name for workload in cut.workloads], rule, config.radio, seed=seed)
         recommendation = plain_row(found, cut.called)
-        world = worlds_words(source, config)
-        text = tuning_text(found.held_out, found.recommendation, cut.called) + (f"\n{world}." if world else "")
+        world = worlds_words(source, config, sweep.host_aware(chosen, config))
+        text = tuning_text(found.held_out, found.recommendation, cut.called) + world
         _write(store, frames, found, recommendation, text, seed)
         deliver(store, report, lambda: _page(store, found, cut.called))
     if as_json:

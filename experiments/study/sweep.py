@@ -24,8 +24,8 @@ from lpsm.randomness import WORKLOAD, generator
 from netsim.policies import Policy, make
 
 __all__ = [
-    "Frames", "Generated", "Recorded", "Task", "at_round_trip", "frames", "named", "own_sources", "simulate", "tasks",
-    "warm_up",
+    "Frames", "Generated", "Recorded", "Task", "at_round_trip", "frames", "host_aware", "named", "own_sources",
+    "simulate", "tasks", "warm_up",
 ]  # fmt: skip
 
 LISTENING = ("lpsm",)  # whose sleep times are worth recording
@@ -159,6 +159,12 @@ def named(policies: Sequence[str | Policy], beacon_interval_ns: int) -> dict[str
 
 def _kind(name: str) -> str:
     return name.strip().partition(":")[0]
+
+
+def host_aware(policies: Mapping[str, str | Policy], config: netsim.SimulationConfig) -> list[str]:
+    """Return the names of the policies that use what only the host knows."""
+    setting: dict[str, Any] = {"beacon_interval_ns": config.beacon_interval_ns, "radio": config.radio}
+    return [name for name, policy in policies.items() if make(policy, **setting).host_aware]
 
 
 def own_sources(policies: Mapping[str, str | Policy], config: netsim.SimulationConfig) -> dict[str, str]:
