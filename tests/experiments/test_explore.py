@@ -160,7 +160,7 @@ def test_in_a_browser_a_control_moves_everything_and_the_console_stays_clean(
 
 @pytest.mark.parametrize(
     ("words", "rule"),
-    [(["--port", "99999"], "port must lie in"), (["--trace", "missing.har"], "missing.har")],
+    [(["--port", "99999"], "port must be at most 65535"), (["--trace", "missing.har"], "missing.har")],
 )
 def test_what_cannot_be_served_is_refused_in_one_line(complaint: Any, words: list[str], rule: str) -> None:
     assert rule in complaint("explore", "--no-open", *words)
