@@ -2,6 +2,8 @@
 
 import runpy
 
+from experiments.datasets.finding import VARIABLE
+
 MODULES = (
     "compare",
     "explore",
@@ -20,4 +22,9 @@ MODULES = (
 
 for name in MODULES:
     print(f"\n## {name}\n", flush=True)
-    runpy.run_module(f"tests.bench.{name}", run_name="__main__")
+    try:
+        runpy.run_module(f"tests.bench.{name}", run_name="__main__")
+    except (FileNotFoundError, ValueError) as error:
+        if isinstance(error, ValueError) and VARIABLE not in str(error):
+            raise
+        print(f"left out, for want of its data: {error}", flush=True)
