@@ -23,15 +23,15 @@ from scipy import sparse
 from lpsm.online import play
 from lpsm.samplers import layout, saving
 from lpsm.samplers.algorithms import PARTS
-from lpsm.samplers.algorithms.adaptive import AdaptiveSampler
 from lpsm.samplers.algorithms.composition import plan_of
 from lpsm.samplers.algorithms.kernels import CallableKernel
 from lpsm.samplers.algorithms.learners import BudgetPerceptron
 from lpsm.samplers.algorithms.thresholds import Halving
-from lpsm.samplers.checks import as_instance, as_instances, as_labels, at_least, nonzero_rows
+from lpsm.samplers.checks import as_labels, at_least
 from lpsm.samplers.compiled.algebra import WIDE
-from lpsm.samplers.compiled.memory import grow, new_state, new_work, widen
-from lpsm.samplers.compiled.stream import Stream, close_round, drive, margins, open_round, reopen_round, stream_of
+from lpsm.samplers.compiled.memory import new_state, new_work, widen
+from lpsm.samplers.compiled.stream import close_round, drive, margins, open_round, reopen_round
+from lpsm.samplers.intake import Intake
 from lpsm.samplers.layout import RANDOMIZED, Part, State
 from lpsm.samplers.record import Decision, RunLog
 
@@ -41,7 +41,7 @@ SHORT = 64  # rounds
 _NOTHING: NDArray[Any] = np.zeros(0, dtype=np.int32)
 
 
-class Sampler:
+class Sampler(Intake):
     """A margin learner asking by a query rule.
 
     Parameters
@@ -299,11 +299,6 @@ class Sampler:
     # -- what it has done ---------------------------------------------------------------------
 
     @property
-    def rounds(self) -> int:
-        """Rounds so far, t."""
-        return int(self._state.counts[layout.ROUND])
-
-    @property
     def queries(self) -> int:
         """Labels asked for so far."""
         return int(self._state.counts[layout.ASKED])
@@ -393,71 +388,13 @@ class Sampler:
 
     # -- inside -------------------------------------------------------------------------------
 
-    def _schedule(self, t: int) -> tuple[float, float]:
-        """Return rho_t and the bias of the coin, 0 but for the adaptive sampler."""
-        return self.rule.schedule(self.n_features, t) if isinstance(self.rule, AdaptiveSampler) else (0.0, 0.0)
-
     def _ticket_of(self, x: Any) -> int:
         """Return the ticket of the last decision, which must have asked about this very instance."""
         if self._last is None or self._last not in self._questions:
             raise RuntimeError("learn needs a label that decide asked for: the last decision was not a query")
-        question = self._questions[self._last]
-        given, at = self._instance(x)
+        question, (given, at) = self._questions[self._last], self._instance(x)
         columns = question.columns
         same_columns = at is columns if at is None or columns is None else np.array_equal(at, columns)
         if not (same_columns and np.array_equal(given, question.values)):
             raise ValueError("x must be the instance that decide asked about")
         return self._last
-
-    def _instance(self, given: Any) -> tuple[NDArray[Any], NDArray[np.int32] | None]:
-        x = self._as_remembered(given)
-        if sparse.issparse(given) and not sparse.issparse(x):
-            x = x.ravel()
-        values, columns = as_instance(x, self.n_features, self.dtype)
-        if self.normalize and not values.any():
-            raise ValueError("x must not be zero where instances are normalised")
-        if values is x:
-            values = values.copy()
-        return values, columns
-
-    def _as_remembered(self, x: Any) -> Any:
-        """Return instances, one or many, dense or sparse as those that are stored."""
-        if not self._remembers or self._sparse_memory in (None, bool(sparse.issparse(x))):
-            return x
-        if self._sparse_memory:
-            return sparse.csr_matrix(np.atleast_2d(x))
-        return np.ascontiguousarray(x.toarray())
-
-    def _table(self, X: Any, remember: bool = True) -> Any:
-        table = as_instances(X, self.n_features, self.dtype)
-        if self._remembers:
-            if self._sparse_memory is None and remember:
-                self._sparse_memory = bool(sparse.issparse(table))
-            table = self._as_remembered(table)
-        if self.normalize and not (nonzero := nonzero_rows(table)).all():
-            raise ValueError(f"X must have no zero row where instances are normalised, row {int(nonzero.argmin())} is")
-        return table
-
-    def _scaled(self, values: NDArray[Any]) -> NDArray[Any]:
-        return values / np.sqrt(values @ values) if self.normalize else values
-
-    def _make_room(self, width: int, is_sparse: bool) -> None:
-        if not self._remembers:
-            return
-        if self._sparse_memory is None:
-            self._sparse_memory = is_sparse
-        full = self._state.counts[layout.SIZE] >= len(self._state.labels) and self._plan.learner != layout.BUDGET
-        if full or width > self._state.rows.shape[1]:
-            self._state = grow(self._plan, self._state, width, is_sparse)
-            self._work = new_work(self._plan, self._state, self.n_features, self.dtype)
-
-    def _world(self, table: Any, labels: NDArray[np.float64], draw: bool = True) -> Stream:
-        """Return the stream of a table: with its coins and schedules, or (`draw` False) to read margins only."""
-        rounds = len(labels) if draw else 0
-        schedules = np.zeros((2, 0))
-        if isinstance(self.rule, AdaptiveSampler):
-            at = range(self.rounds + 1, self.rounds + rounds + 1)
-            schedules = np.array([self._schedule(t) for t in at]).reshape(-1, 2).T.copy()
-        coins = self.randomized and self._rng is not None and draw
-        uniforms = self._rng.random(rounds) if coins and self._rng is not None else np.zeros(rounds)
-        return stream_of(table, labels, uniforms, schedules)
