@@ -61,13 +61,14 @@ def simulate(
     from experiments.quantities import BASELINE, ENERGY_PARTS, run_row
     from experiments.study.files import columns_text, csv_text, refuse_overwriting, write_file
     from experiments.study.progress import progress
-    from experiments.study.sweep import at_round_trip
 
     refuse_overwriting([workload], [out, polls, intervals])
     config = configuration(model)
     name = netsim.canonical(policy, beacon_interval_ns=config.beacon_interval_ns)
     pages = traces.read_workload(workload)
     if pages.round_trip_s is not None and uses_recorded_round_trip(model["rtt"], config):
+        from experiments.study.sweep import at_round_trip  # brings pandas, which takes longer than most runs
+
         config = at_round_trip(config, pages.round_trip_s)
     with progress("runs", 2) as advance:
         result = netsim.simulate(pages, policy, config=config, seed=seed, engine=engine)

@@ -3,6 +3,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -206,3 +208,14 @@ def test_the_options_of_the_air_are_those_of_its_configuration(lpsm: Run, worklo
     result = netsim.simulate(traces.read_workload(workload), "psm", config=config)
     assert found["elapsed_s"] == result.elapsed_s
     assert found["energy_j_per_page"] == result.energy.per_page_j
+
+
+def test_a_short_run_imports_neither_pandas_nor_numba(tmp_path):
+    (tmp_path / "w.jsonl").write_text('{"page": "a", "request_bytes": 400, "reply_bytes": 9000, "think_s": 1.0}\n')
+    code = (
+        "import sys; from experiments.cli import main; "
+        "main(['simulate', 'w.jsonl', '--policy', 'psm', '--out', 'p.csv'], standalone_mode=False); "
+        "print([name for name in ('pandas', 'numba', 'matplotlib') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
