@@ -58,6 +58,7 @@ _MODULES = (
     "ours.lpsm2",
     "ours.lpsm2_learning",
     "ours.air",
+    "ours.lpsm3",
 )
 
 

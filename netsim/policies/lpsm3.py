@@ -106,7 +106,7 @@ def _fresh(config: Lpsm3Config, host_aware: bool, radio: Radio, interval_ns: int
         "silence_ns": round(config.silence_s * 1e9), "same_message_ns": round(config.same_message_s * 1e9),
         "awake_w": 1e-3 * (radio.awake_mw - radio.asleep_mw), "beacon_j": 1e-3 * radio.beacon_mj,
         "wakeup_j": radio.wakeup_j, "allowed": allowed, "price_w": config.price_w * _ALLOWED_AT_PRICE / allowed,
-        "push_delay_s": config.max_push_delay_s,
+        "push_delay_s": config.max_push_delay_s * (1.0 - config.push_margin),
         "shapes": (config.opening_shape, config.reply_shape, config.rest_shape, config.message_shape,
                    config.held_shape),
     }  # fmt: skip

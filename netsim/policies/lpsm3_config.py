@@ -35,6 +35,9 @@ class Lpsm3Config:
         Range of the price of a second of a message's delay, watts.
     push_memory : float
         Messages over which an error in their mean delay is made good.
+    push_margin : float
+        By which part of it plans aim below the delay of messages that was asked for: the client sees when a message
+        reached the access point, and not how long the server's window held it back before.
     same_message_s : float
         Frames that come unasked no later than this after another belong to the same message.
     silence_s : float
@@ -47,7 +50,7 @@ class Lpsm3Config:
     gain: float = 0.135
     largest_price_ratio: float = 20.0
     good_will: float = 20.0
-    drift_step: float = 0.003
+    drift_step: float = 0.002
     largest_drift: float = 1.0
     prior_events: float = 0.1
     opening_shape: float = 0.5
@@ -57,14 +60,17 @@ class Lpsm3Config:
     held_shape: float = 0.5
     least_push_price_w: float = 1e-4
     most_push_price_w: float = 100.0
-    push_memory: float = 50.0
+    push_memory: float = 30.0
+    push_margin: float = 0.07
     same_message_s: float = 0.005
     silence_s: float = 10.0
 
     def __post_init__(self) -> None:
         if not 1.0 < self.max_slowdown < math.inf:
             raise ValueError(f"max_slowdown must be a number above 1, got {self.max_slowdown}")
-        for name in (field.name for field in fields(self)):
+        if not 0.0 <= self.push_margin < 1.0:
+            raise ValueError(f"push_margin must lie in [0, 1), got {self.push_margin}")
+        for name in (field.name for field in fields(self) if field.name != "push_margin"):
             value = getattr(self, name)
             least = 0.0 if name in ("drift_step", "largest_drift", "same_message_s", "good_will") else math.ulp(0.0)
             if not least <= value < math.inf:

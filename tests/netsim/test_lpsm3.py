@@ -94,7 +94,7 @@ def test_a_page_is_charged_for_what_waited_at_the_access_point_by_the_share_that
 
 
 def test_messages_are_charged_for_the_delay_asked_for():
-    policy = Lpsm3(Lpsm3Config(max_push_delay_s=0.2))
+    policy = Lpsm3(Lpsm3Config(max_push_delay_s=0.2, push_margin=0.0))
     client = Client(policy)
     client.idle(0)
     client.beacon(20_000, waiting=300)
@@ -103,7 +103,7 @@ def test_messages_are_charged_for_the_delay_asked_for():
 
 
 def test_messages_that_the_servers_window_held_back_count_from_when_they_may_have_been_written():
-    policy = Lpsm3(Lpsm3Config(max_push_delay_s=0.2))
+    policy = Lpsm3(Lpsm3Config(max_push_delay_s=0.2, push_margin=0.0))
     client = Client(policy)
     client.idle(0)
     client.beacon(20_000, waiting=3000)
@@ -197,7 +197,7 @@ def test_the_delay_of_memoryless_messages_that_was_asked_for_is_kept(delay_ms):
     messages = push_messages(5400.0, generator(33, WORKLOAD))
     base, own = (netsim.simulate([], policy, push=messages) for policy in ("none", f"lpsm3:1.05:{delay_ms}"))
     added_s = (own.messages["delay_s"] - base.messages["delay_s"]).mean()
-    assert added_s == pytest.approx(delay_ms / 1000, rel=0.1)
+    assert added_s == pytest.approx(0.93 * delay_ms / 1000, rel=0.1)
 
 
 def test_a_radio_whose_wakeups_are_dear_is_woken_less_often():
