@@ -59,34 +59,37 @@ FAMILIES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]
 """Members of LPSM2, BSD with the host's knowledge and the fixed rule: those around the slowdown that is asked for."""
 
 
+SECONDS = {
+    **dict.fromkeys((*WEB, RADIO, "web-and-push"), 5500.0), **dict.fromkeys(PUSH, 5400.0), "streaming": 900.0,
+    "shifting": 3000.0,
+}  # fmt: skip
+
+
 def pushed(ms: int) -> str:
     """Return the policy that is asked for a delay of messages."""
     return f"lpsm3:1.05:{ms}"
 
 
 def _sweep(setup: Setup) -> dict[str, dict[str, Any]]:
-    tasks = {}
-    first = FIRST_SEED + setup.seed
-    for traffic in (*WEB, *MIXED, "streaming"):
-        lpsm2, host, hold = FAMILIES[traffic]
-        policies = [OWN, *([LINKED, LPSM2_LINK] if traffic in WEB else []), "psm:100", *hold, *host, *lpsm2]
-        seconds = setup.pick(600.0, {"streaming": 900.0, "shifting": 3000.0}.get(traffic, 5500.0))
-        for seed in range(first, first + setup.pick(2, 10 if traffic in LONG else 20)):
-            tasks[f"{traffic} seed {seed}"] = {
-                "traffic": traffic, "seconds": seconds, "seed": seed, "policies": policies
-            }  # fmt: skip
-    for traffic, asked in zip(PUSH, (MEMORYLESS_MS, BURST_MS), strict=True):
-        policies = [*map(pushed, asked), *PERIODS]
-        for seed in range(first, first + setup.pick(2, 20)):
-            tasks[f"{traffic} seed {seed}"] = {
-                "traffic": traffic, "seconds": setup.pick(600.0, 5400.0), "seed": seed, "policies": policies
-            }  # fmt: skip
-    for seed in range(first, first + setup.pick(2, 5)):
-        tasks[f"{RADIO} seed {seed}"] = {
-            "traffic": "web-lognormal", "seconds": setup.pick(600.0, 5500.0), "seed": seed, "radio": RADIO,
-            "policies": [OWN, "psm:100", *HOLD, *HOST, *LPSM2],
-        }  # fmt: skip
+    """Make the tasks seed by seed, so that what an interrupted run has is of all kinds."""
+    tasks: dict[str, dict[str, Any]] = {}
+    first, full = FIRST_SEED + setup.seed, 20
+    for seed in range(first, first + setup.pick(2, full)):
+        kinds = [*WEB, "web-and-push", *PUSH]
+        kinds += LONG if seed < first + full // 2 else ()
+        for traffic in [*kinds, RADIO] if seed < first + full // 4 else kinds:
+            task = {"traffic": traffic, "seconds": setup.pick(600.0, SECONDS[traffic]), "seed": seed}
+            if traffic == RADIO:
+                task |= {"traffic": "web-lognormal", "radio": RADIO}
+            tasks[f"{traffic} seed {seed}"] = task | {"policies": list(_policies(traffic))}
     return tasks
+
+
+def _policies(traffic: str) -> tuple[str, ...]:
+    if traffic in PUSH:
+        return (*map(pushed, BURST_MS if traffic == "push-bursty" else MEMORYLESS_MS), *PERIODS)
+    links = (LINKED, LPSM2_LINK) if traffic in WEB else ()
+    return (OWN, *links, "psm:100", *(policy for family in FAMILIES[traffic] for policy in family))
 
 
 def run(task: dict[str, Any]) -> Rows:
