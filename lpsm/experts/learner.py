@@ -44,7 +44,7 @@ class ExpertRun:
     losses, awake
         What it was a run of, shape (T, n); a copy if weights are kept, else as given.
     start
-        A copy of the learner as it was before; None where the weights need none.
+        A copy of the learner as it was before.
 
     A record made from losses alone has neither.
     """
@@ -179,12 +179,12 @@ class Learner:
         self._check(table, mask)
         if alpha_weights and (reason := self._no_alpha_weights()):
             raise ValueError(f"alpha_weights must be False for {type(self).__name__}, {reason}, got True")
-        if len(table) <= SHORT:  # keeping the weights costs less than a copy of the learner
+        start = self.copy()
+        if len(table) <= SHORT:  # keeping the weights costs less than finding them again
             rounds = self._run(table, mask, weights, alpha_weights)
-            return ExpertRun(rounds.loss, table, mask, rounds=rounds)
-        start = self.copy() if weights or alpha_weights else None
+            return ExpertRun(rounds.loss, table, mask, start, rounds=rounds)
         loss = self._run(table, mask, False, False).loss
-        if start is not None:  # to be found again later, whatever happens to the caller's arrays
+        if weights or alpha_weights:  # to be found again later, whatever happens to the caller's arrays
             table, mask = table.copy(), None if mask is None else mask.copy()
         return ExpertRun(loss, table, mask, start, (weights, alpha_weights))
 
