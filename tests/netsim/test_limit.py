@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import netsim
-from tests.netsim.test_express import Dice, case
+from tests.netsim.worlds import Dice, ordinary_case
 
 POLICIES = [
     "psm:100", "psm:700", "listen:3", "dynamic:20", "dynamic:100", "uapsd:100", "uapsd:300", "twt:97.3:4",
@@ -17,7 +17,7 @@ def margins(seeds):
     found = []
     for seed in seeds:
         rng = np.random.default_rng(seed)
-        pages, policy, config = case(Dice(rng), POLICIES[seed % len(POLICIES)])
+        pages, policy, config = ordinary_case(Dice(rng), POLICIES[seed % len(POLICIES)])
         asleep = float(rng.choice([0.0, 0.5, 50.0]))
         radio = netsim.RadioConfig(
             awake_mw=asleep + float(rng.choice([0.0, 10.0, 750.0])),
