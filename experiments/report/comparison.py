@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-from experiments.figures.style import DAGGER, label
 from experiments.quantities import BASELINE, COMPARISON, REFERENCES, shown
 from experiments.report.text import cells, number, table
 
@@ -28,7 +27,7 @@ def comparison_text(summary: pd.DataFrame, what: str) -> str:
 
 
 def advice(summary: pd.DataFrame) -> str:
-    """Return in one sentence which policy to take for which slowdown, and a line on what is host-aware.
+    """Return in one sentence which policy to take for which slowdown.
 
     >>> rows = pd.DataFrame({"policy": ["none", "psm:100", "lpsm"], "total_j_per_page": [9.0, 3.0, 2.0],
     ...                      "slowdown_mean": [1.0, 1.04, 1.4]})
@@ -48,9 +47,7 @@ def advice(summary: pd.DataFrame) -> str:
         return f"Which to take: none of them keeps the mean slowdown within {SLOWDOWNS[-1]:g}."
     words = [f"for {most:g} {policy} ({joules:.3g} J a page)" for most, policy, joules in taken]
     words[0] = words[0].replace("for ", "for a mean slowdown of at most ", 1)
-    aware = [policy for policy in rows["policy"] if label(policy).endswith(DAGGER)]
-    text = f"Which to take: {', '.join(words)}."
-    return text + (f"\nhost-aware, they know which requests are outstanding: {', '.join(aware)}." if aware else "")
+    return f"Which to take: {', '.join(words)}."
 
 
 def explanation(summary: pd.DataFrame, what: str) -> str:
