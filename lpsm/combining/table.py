@@ -53,7 +53,7 @@ def combine(
 
     >>> result = combine([[1.0, 3.0], [2.0, 3.0], [3.0, 3.0]], [1.0, 2.0, 3.0])
     >>> result.predictions.round(2).tolist()
-    [2.0, 2.0, 3.0]
+    [2.0, 2.5, 3.0]
     """
     index, outcome_index = getattr(forecasts, "index", None), getattr(y, "index", None)
     is_frame = hasattr(forecasts, "columns")
