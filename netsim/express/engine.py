@@ -35,7 +35,7 @@ Ints = NDArray[np.int64]
 
 _NS_PER_S = 1_000_000_000
 _MAX_BYTES = 2**40
-_PAGES_AT_ONCE = 64
+_FEWEST_AT_ONCE, _MOST_AT_ONCE = 64, 8192  # pages from one keeping of the state to the next
 
 run_pages = standalone("netsim.express.run", "run_pages")
 
@@ -82,12 +82,13 @@ class _Run:
     def express(self, first: int) -> int:
         """Browse from page `first` on to the end; return the first page left over, or one beyond the end.
 
-        The state is kept every so many pages; a page left over takes it back there, and on to before that page.
+        The state is kept every so many pages, more and more of them while none is left over; a page left over takes it
+        back there, and on to before that page.
         """
-        end = len(self.pages)
+        end, at_once = len(self.pages), _FEWEST_AT_ONCE
         while first < end:
             kept = self._state()
-            page = self._browse(first, min(first + _PAGES_AT_ONCE, end))
+            page = self._browse(first, min(first + at_once, end))
             reason = int(self.world[slot.BAIL])
             if reason:
                 self._take_back(kept)
@@ -97,6 +98,8 @@ class _Run:
                     return page
                 self.polls = np.concatenate([self.polls, np.empty_like(self.polls)])
                 self.intervals = np.concatenate([self.intervals, np.empty_like(self.intervals)])
+            else:
+                at_once = min(2 * at_once, _MOST_AT_ONCE)
             first = page
         return end
 

@@ -108,7 +108,7 @@ def _parameters(key: str, fixed: Mapping[str, float]) -> dict[str, float]:
     return {} if key.startswith("perceptron") else {"a": fixed["a"]}
 
 
-def _make(key: str, X: Any, rng: np.random.Generator | None = None, **parameters: float) -> samplers.Sampler:
+def _make(key: str, X: Any, rng: np.random.Generator | None = None, **parameters: Any) -> samplers.Sampler:
     return samplers.make(key, X.shape[1], rng=rng, normalize=True, **parameters)
 
 
