@@ -156,10 +156,10 @@ def _run(
                 if store.has(names[-1]):
                     advance()
                     continue
-                if task.twin and not on_cluster:  # once here, rather than in every process
-                    if not study.twin_is_ready(task.policies, task.config):
+                if task.compile_first and not on_cluster:  # once here, rather than in every process
+                    if not study.express_is_ready(task.policies, task.config):
                         click.echo("compiling the simulator, once on this machine", err=True)
-                    study.compile_twin(task.policies, task.config)
+                    study.compile_express(task.policies, task.config)
                 yield names[-1], task
 
         def accept(name: str, content: bytes) -> None:

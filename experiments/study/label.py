@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from lpsm import samplers
 
-__all__ = ["LabelConfig", "Outcome", "Problem", "first_touch", "label", "parse_parameters", "problems"]
+__all__ = ["LabelConfig", "Outcome", "Problem", "label", "parse_parameters", "problems"]
 
 POLICY_STREAM = 3  # of the seed's generators; class number k draws from its child k
 MOST_WINDOWS = 400  # drawn and written
@@ -227,52 +227,6 @@ def label(X: Any, asked: Sequence[Problem], config: LabelConfig, advance: Callab
         "exclusive": exclusive,
     }
     return Outcome(classes=classes, windows=_windows(hits, wrong, config.window), summary=summary, rounds=table)
-
-
-def first_touch(
-    make: Callable[[], samplers.Sampler], X: Any, y: NDArray[Any], test: Any, truth: NDArray[Any], error: float,
-    stays: int = 1,
-) -> tuple[int | None, int]:  # fmt: skip
-    """Return how many labels were asked for when the test error first was at most `error`, and in all.
-
-    Parameters
-    ----------
-    make
-        Returns the sampler, the same each time.
-    X, y
-        The stream, (T, d), and its labels.
-    test, truth
-        Instances that are only predicted, and their labels -1 and +1.
-    error
-        Share of wrong predictions to be reached.
-    stays
-        For how many labels in a row it has to stay there, or else to the end of the stream; the
-        first of them counts.
-
-    Returns
-    -------
-    labels, spent
-        `labels` is None if it was never reached; `spent` are those asked for over the whole stream.
-    """
-    log = make().run(X, y)
-    queried, stored = np.cumsum(log.queried), np.flatnonzero(log.stored)
-    spent = int(queried[-1])
-    sampler, at, since = make(), 0, None
-    for position, update in enumerate(stored):
-        sampler.run(X[at : update + 1], y[at : update + 1])
-        at = int(update) + 1
-        now = int(queried[update])
-        if float(np.mean(sampler.predict(test) != truth)) > error:
-            since = None
-            continue
-        since = now if since is None else since
-        last = position + 1 == len(stored)
-        if last or int(queried[stored[position + 1]]) - since >= stays:
-            return since, spent
-    return None, spent
-
-
-# -- inside --------------------------------------------------------------------------------------------
 
 
 def _value(text: str) -> Any:

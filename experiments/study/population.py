@@ -45,15 +45,15 @@ __all__ = [
     "Task",
     "User",
     "check",
-    "compile_twin",
+    "compile_express",
     "compute",
+    "express_is_ready",
     "tasks",
-    "twin_is_ready",
     "users",
 ]
 
 _SPOOLS = 64
-_MANY_PAGES = 5_000  # from here on, compiling the simulator's twin takes less time than going on without it
+_MANY_PAGES = 5_000  # from here on, compiling the express engine takes less time than going on without it
 _ONE_PAGE = (traces.Page("", 1, 1),)
 
 _WORDS = ("user", "policy")
@@ -101,15 +101,15 @@ class Task:
         The world.
     program : str or None
         If given, the digest of the program that must compute it.
-    twin : bool
-        Whether the compiled twin of the simulator is worth compiling first, where it is not; changes no result.
+    compile_first : bool
+        Whether the express engine is worth compiling first, where it is not; changes no result.
     """
 
     members: tuple[User, ...]
     policies: tuple[str | Policy, ...]
     config: netsim.SimulationConfig
     program: str | None = None
-    twin: bool = False
+    compile_first: bool = False
 
 
 def users(
@@ -201,7 +201,11 @@ def tasks(
 
     def task() -> Task:
         return Task(
-            members=tuple(waiting), policies=tuple(policies), config=config, program=program, twin=before >= _MANY_PAGES
+            members=tuple(waiting),
+            policies=tuple(policies),
+            config=config,
+            program=program,
+            compile_first=before >= _MANY_PAGES,
         )
 
     for user in members:
@@ -216,15 +220,15 @@ def tasks(
 
 
 @lru_cache(maxsize=8)
-def compile_twin(policies: Sequence[str | Policy], config: netsim.SimulationConfig) -> None:
-    """Have the simulator's twin compiled for these policies, once a process; those it does not cover are left."""
+def compile_express(policies: Sequence[str | Policy], config: netsim.SimulationConfig) -> None:
+    """Have the express engine compiled for these policies, once a process; those it does not cover are left."""
     for policy in policies:
         with suppress(NotCoveredError):
             netsim.simulate(_ONE_PAGE, policy, config=config, engine="express")
 
 
-def twin_is_ready(policies: Sequence[str | Policy], config: netsim.SimulationConfig) -> bool:
-    """Whether nothing is left to compile for those of these policies that the twin covers."""
+def express_is_ready(policies: Sequence[str | Policy], config: netsim.SimulationConfig) -> bool:
+    """Whether nothing is left to compile for those of these policies that the express engine covers."""
     made = [make(name, beacon_interval_ns=config.beacon_interval_ns) for name in policies]
     return all(why_not(policy, config.link.loss_rate) is not None or is_ready(policy) for policy in made)
 
@@ -250,8 +254,8 @@ def compute(task: Task) -> bytes:
     """
     if task.program is not None and task.program != _this_program():
         raise OtherProgramError("a worker has another version of lpsm, or of its source, than the one that asks")
-    if task.twin:
-        compile_twin(task.policies, task.config)
+    if task.compile_first:
+        compile_express(task.policies, task.config)
     # made once and copied by every run: building LPSM's grid of switching rates takes longer than a short session
     world = task.config
     policies = [make(name, beacon_interval_ns=world.beacon_interval_ns, radio=world.radio) for name in task.policies]

@@ -19,8 +19,9 @@ import numpy as np
 
 from experiments.datasets import Stream, data_folder, load
 from experiments.datasets.texts import reuters
-from experiments.study.label import LabelConfig, first_touch, label, problems
+from experiments.study.label import LabelConfig, label, problems
 from lpsm import samplers
+from tests.oracles.first_touch import first_touch
 
 # stream, digits that are +1, digits that are -1 (None: all others), test error to reach, as in table 4.1
 TASKS: dict[str, tuple[str, str, str | None, float]] = {

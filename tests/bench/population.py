@@ -80,7 +80,7 @@ def parts(trace: Path, n_sessions: int = 1000) -> Iterator[dict[str, object]]:
     spent = 0.0
     for policy in POLICIES:
         names = ("none", policy) if policy != "none" else ("none",)
-        study.compile_twin(names, config)
+        study.compile_express(names, config)
         cut = list(study.tasks(iter(users), names, config))
         start = time.process_time()
         for task in cut:

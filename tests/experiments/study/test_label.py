@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments.datasets.stream import Stream
-from experiments.study.label import LabelConfig, first_touch, label, parse_parameters, problems
+from experiments.study.label import LabelConfig, label, parse_parameters, problems
 from lpsm import samplers
+from tests.oracles.first_touch import first_touch
 
 Run = Callable[..., Result]
 

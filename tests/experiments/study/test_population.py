@@ -78,17 +78,17 @@ def _file(content: bytes):
     return pa.BufferReader(content)
 
 
-def test_the_compiled_twin_changes_no_byte_and_is_asked_for_when_there_are_many_pages(
+def test_compiling_the_express_engine_first_changes_no_byte_and_is_asked_for_when_there_are_many_pages(
     trace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = netsim.SimulationConfig()
     cut = list(study.tasks(study.users(trace, by="session"), ("none", "psm:100"), config, pages_per_task=6))
-    assert not any(task.twin for task in cut)
+    assert not any(task.compile_first for task in cut)
     plain = [study.compute(task) for task in cut[:2]]
     monkeypatch.setattr(study, "_MANY_PAGES", 12)
     again = list(study.tasks(study.users(trace, by="session"), ("none", "psm:100"), config, pages_per_task=6))
-    assert [task.twin for task in again] == [False, False] + [True] * (len(cut) - 2)
-    assert [study.compute(replace(task, twin=True)) for task in cut[:2]] == plain
+    assert [task.compile_first for task in again] == [False, False] + [True] * (len(cut) - 2)
+    assert [study.compute(replace(task, compile_first=True)) for task in cut[:2]] == plain
 
 
 def test_tasks_are_cut_from_a_stream_one_at_a_time(trace: Path) -> None:

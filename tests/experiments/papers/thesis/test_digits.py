@@ -6,8 +6,8 @@ import pytest
 
 from experiments.papers.thesis import digit_runs, digits, label_curves, svm
 from experiments.papers.thesis.digit_runs import KEYS, Fold, Trace, trace
-from experiments.study.label import first_touch
 from lpsm import samplers
+from tests.oracles.first_touch import first_touch
 
 PARAMETERS = {
     "dkm": {"R": 4},

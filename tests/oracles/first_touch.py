@@ -1,0 +1,57 @@
+"""How many labels a sampler asks for until it predicts well: the whole test set is predicted after each update."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpsm import samplers
+
+
+def first_touch(
+    make: Callable[[], samplers.Sampler], X: Any, y: NDArray[Any], test: Any, truth: NDArray[Any], error: float,
+    stays: int = 1,
+) -> tuple[int | None, int]:  # fmt: skip
+    """Return how many labels were asked for when the test error first was at most `error`, and in all.
+
+    Parameters
+    ----------
+    make
+        Returns the sampler, the same each time.
+    X, y
+        The stream, (T, d), and its labels.
+    test, truth
+        Instances that are only predicted, and their labels -1 and +1.
+    error
+        Share of wrong predictions to be reached.
+    stays
+        For how many labels in a row it has to stay there, or else to the end of the stream; the
+        first of them counts.
+
+    Returns
+    -------
+    labels, spent
+        `labels` is None if it was never reached; `spent` are those asked for over the whole stream.
+    """
+    log = make().run(X, y)
+    queried, stored = np.cumsum(log.queried), np.flatnonzero(log.stored)
+    spent = int(queried[-1])
+    sampler, at, since = make(), 0, None
+    for position, update in enumerate(stored):
+        sampler.run(X[at : update + 1], y[at : update + 1])
+        at = int(update) + 1
+        now = int(queried[update])
+        if float(np.mean(sampler.predict(test) != truth)) > error:
+            since = None
+            continue
+        since = now if since is None else since
+        last = position + 1 == len(stored)
+        if last or int(queried[stored[position + 1]]) - since >= stays:
+            return since, spent
+    return None, spent
+
+
+# -- inside --------------------------------------------------------------------------------------------
