@@ -138,8 +138,8 @@ def _more_percent(column: str) -> Measure:
 
 def _of_the_radio(_: Record) -> str:
     return (
-        "alone this radio draws next to nothing but its beacons, which time awake leaves out, so that every wait for "
-        "the channel weighs more; in the same world the CC3235SF draws 157 % more and is awake 197 % longer"
+        "alone this radio draws next to nothing but its beacons, so that every wait for the channel weighs more; "
+        "whether that explains the size has not been tested"
     )
 
 
