@@ -89,7 +89,8 @@ def tune(
     cut, source = gathered(traffic, config, few=FEW_SESSIONS, option="TRAFFIC", seed=seed, rtt=model["rtt"], **drawn)
     if len(cut.workloads) < 2:
         raise ValueError(
-            f"tune needs at least two sessions or pages, one of them to be held out, got {len(cut.workloads)}"
+            f"tune needs at least two sessions or pages, one of them to be held out, got {len(cut.workloads)}; "
+            "add a recording, or see all policies on this one with lpsm compare --trace"
         )
     tasks = sweep.tasks(cut.workloads, list(chosen.values()), config)
     wanted = {name: value for name, value in asdict(rule).items() if value is not None}
