@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from experiments.cli.model import battery_option, configuration, described, model_options, split_options
-from experiments.cli.options import jobs_option, json_option, listed, out_option, policies_option, seed_option
+from experiments.cli.options import (
+    jobs_option,
+    json_option,
+    listed,
+    out_option,
+    policies_option,
+    seed_option,
+    slowdown_option,
+)
 from experiments.cli.reporting import check_report, command_line, deliver, report_option
 from experiments.cli.traffic import gathered, traffic_options, worlds_words
 
@@ -39,6 +47,7 @@ WINDOW_S = 150.0  # of the picture of sleep times
     "--preset", type=click.Choice(["today", "thesis"]), default="today", show_default=True,
     help="The world where nothing else is said: a radio and servers of today, or a paper's, its figures beside ours.",
 )  # fmt: skip
+@slowdown_option("The largest mean slowdown that the sentence under the table is about [several].")
 @jobs_option()
 @json_option()
 @battery_option
@@ -50,6 +59,7 @@ def compare(
     out: Path,
     report: Path | None,
     preset: str,
+    max_slowdown: float | None,
     jobs: int | None,
     as_json: bool,
     battery_mwh: float | None,
@@ -93,6 +103,8 @@ def compare(
         settings["own_policies"] = own
     if battery_mwh is not None:
         settings["battery_mwh"] = battery_mwh
+    if max_slowdown is not None:
+        settings["max_slowdown"] = max_slowdown
     store = Store(out, "compare", settings)
     with store.giving_up():
         if jobs > 1:
@@ -110,9 +122,7 @@ def compare(
             psm=netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns),
             battery_mwh=battery_mwh,
         )
-        text, beside = _words(
-            comparison, preset, traffic, worlds_words(traffic, config, sweep.host_aware(chosen, config))
-        )
+        text, beside = _words(comparison, settings, worlds_words(traffic, config, sweep.host_aware(chosen, config)))
         _write_tables(store, frames, comparison, text)
         if beside is not None:
             store.write_frame("published.csv", beside)
@@ -141,12 +151,12 @@ def _is_default(option: str) -> bool:
     return source is not click.core.ParameterSource.COMMANDLINE
 
 
-def _words(comparison: Comparison, preset: str, traffic: Mapping[str, Any], world: str) -> tuple[str, Any]:
+def _words(comparison: Comparison, settings: Mapping[str, Any], world: str) -> tuple[str, Any]:
     from experiments.papers.thesis.energy import beside
     from experiments.report.comparison import comparison_text, published_text
 
-    text = comparison_text(comparison.summary, _over(traffic)) + world
-    if preset != "thesis":
+    text = comparison_text(comparison.summary, _over(settings["traffic"]), settings.get("max_slowdown")) + world
+    if settings["preset"] != "thesis":
         return text, None
     table = beside(comparison.summary)
     return text + "\n\n" + published_text(table), table

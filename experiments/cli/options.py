@@ -34,6 +34,7 @@ __all__ = [
     "seconds_option",
     "seed_option",
     "skip_damaged_option",
+    "slowdown_option",
 ]
 
 Decorator = Callable[[Any], Any]
@@ -162,6 +163,17 @@ def number_option(*names: str, kind: type[int] | type[float], most: float, **mor
 def seconds_option(name: str, **more: Any) -> Decorator:
     """Declare an option that takes a time in seconds, up to thirty years."""
     return number_option(name, kind=float, most=1e9, metavar="SECONDS", **more)
+
+
+def slowdown_option(what: str, default: float | None = None) -> Decorator:
+    """Declare ``--max-slowdown``, a mean slowdown of at least 1."""
+    return number_option("--max-slowdown", kind=float, most=1e6, default=default, callback=_at_least_one, help=what)
+
+
+def _at_least_one(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
+    if value is not None and value < 1.0:
+        raise ValueError(f"max-slowdown must be at least 1 and finite, got {value}")
+    return value
 
 
 def json_option(what: str = "the result") -> Decorator:

@@ -19,6 +19,7 @@ from experiments.cli.options import (
     policies_option,
     seconds_option,
     seed_option,
+    slowdown_option,
 )
 from experiments.cli.reporting import check_report, command_line, deliver, report_option
 from experiments.cli.traffic import gathered, traffic_options, worlds_words
@@ -33,7 +34,7 @@ __all__ = ["tune"]
 
 @click.command()
 @click.argument("traffic", nargs=-1, type=click.Path(path_type=Path))
-@number_option("--max-slowdown", kind=float, most=1e6, default=1.1, help="Largest mean slowdown of pages.")
+@slowdown_option("Largest mean slowdown of pages.", default=1.1)
 @seconds_option("--max-push-delay", help="Largest mean delay added to pushed messages [any].")
 @number_option("--battery-mwh", kind=float, most=1e12, default=10_000.0, help="Capacity of the battery, mWh.")
 @policies_option(None, "Candidates, separated by commas [those of docs/tune.md].")

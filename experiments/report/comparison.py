@@ -21,22 +21,26 @@ _EXPLANATION = (
 )
 
 
-def comparison_text(summary: pd.DataFrame, what: str) -> str:
-    """Return the table of a comparison (one row a policy, references last) and how to read it."""
-    return "\n\n".join([table(*cells(COMPARISON, summary)), explanation(summary, what), advice(summary)]).rstrip()
+def comparison_text(summary: pd.DataFrame, what: str, max_slowdown: float | None = None) -> str:
+    """Return the table of a comparison (one row a policy, references last), how to read it, and `advice`."""
+    words = advice(summary, max_slowdown)
+    return "\n\n".join([table(*cells(COMPARISON, summary)), explanation(summary, what), words]).rstrip()
 
 
-def advice(summary: pd.DataFrame) -> str:
-    """Return in one sentence which policy to take for which slowdown.
+def advice(summary: pd.DataFrame, max_slowdown: float | None = None) -> str:
+    """Return in one sentence which policy to take for which slowdown, or for `max_slowdown` alone.
 
     >>> rows = pd.DataFrame({"policy": ["none", "psm:100", "lpsm"], "total_j_per_page": [9.0, 3.0, 2.0],
     ...                      "slowdown_mean": [1.0, 1.04, 1.4]})
     >>> print(advice(rows))
     Which to take: for a mean slowdown of at most 1.05 psm:100 (3 J a page), for 1.5 lpsm (2 J a page).
+    >>> print(advice(rows, 1.01))
+    Which to take: none of them keeps the mean slowdown within 1.01.
     """
+    bounds = SLOWDOWNS if max_slowdown is None else (max_slowdown,)
     rows = summary[~summary["policy"].isin((BASELINE, *REFERENCES))]
     taken: list[tuple[float, str, float]] = []
-    for most in SLOWDOWNS:
+    for most in bounds:
         fit = rows[rows["slowdown_mean"] <= most]
         if len(fit):
             place = int(fit["total_j_per_page"].to_numpy().argmin())
@@ -44,7 +48,7 @@ def advice(summary: pd.DataFrame) -> str:
             if not taken or policy != taken[-1][1]:
                 taken.append((most, policy, float(fit["total_j_per_page"].iloc[place])))
     if not taken:
-        return f"Which to take: none of them keeps the mean slowdown within {SLOWDOWNS[-1]:g}."
+        return f"Which to take: none of them keeps the mean slowdown within {bounds[-1]:g}."
     words = [f"for {most:g} {policy} ({joules:.3g} J a page)" for most, policy, joules in taken]
     words[0] = words[0].replace("for ", "for a mean slowdown of at most ", 1)
     return f"Which to take: {', '.join(words)}."

@@ -55,9 +55,10 @@ def comparison_page(
     if published is not None:
         columns = [Quantity(str(name), str(name).replace("_", " "), 3, style="g") for name in published.columns]
         tables.append(Table("published.csv", "As a paper printed it, and ours.", published, columns))
+    words = advice(summary, manifest["configuration"].get("max_slowdown"))
     return Page(
         title="Power-saving policies compared",
-        lead=f"Energy and slowdown of {len(policies)} policies that met the same traffic: {what}. {advice(summary)}",
+        lead=f"Energy and slowdown of {len(policies)} policies that met the same traffic: {what}. {words}",
         command=command,
         configuration=manifest["configuration"],
         versions=manifest["versions"],

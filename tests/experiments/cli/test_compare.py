@@ -215,3 +215,13 @@ def test_what_decides_drawn_traffic_is_refused_beside_a_trace(
     line = complaint("compare", "--trace", workload, option, "3", "--out", tmp_path / "out")
     assert f"{option} is for traffic that is drawn, and --trace is given" in line
     assert not (tmp_path / "out").exists()
+
+
+def test_a_limit_to_the_slowdown_is_what_the_sentence_is_about(
+    lpsm: Run, complaint: Callable[..., str], tmp_path: Path
+) -> None:
+    small = ("compare", "--pages", "3", "--seeds", "2", "--policies", "none,psm,bsd:1", "--jobs", "1")
+    text = lpsm(*small, "--max-slowdown", "1.0001", "--out", tmp_path / "out").stdout
+    [line] = [line for line in text.splitlines() if line.startswith("Which to take")]
+    assert line == "Which to take: none of them keeps the mean slowdown within 1.0001."
+    assert "at least 1" in complaint(*small, "--max-slowdown", "0.5", "--out", tmp_path / "other")
