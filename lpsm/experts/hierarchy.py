@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lpsm.experts import kernels
+from lpsm.experts import kernels, runs
 from lpsm.experts.learner import Floats, Rounds
 
 __all__ = ["Hierarchy", "packed"]
@@ -113,7 +113,7 @@ class Hierarchy:
         record = np.empty((n_rounds if weights else 0, n_experts))
         alpha_record = np.empty((n_rounds if alpha_weights else 0, self.alphas.size))
         mask = np.empty((0, n_experts), dtype=np.bool_) if awake is None else awake
-        kernels.learn_alpha_run(losses, mask, *self.arrays, loss, record, alpha_record)
+        runs.learn_alpha_run(losses, mask, *self.arrays, loss, record, alpha_record)
         return Rounds(
             loss=loss,
             weights=record if weights else None,

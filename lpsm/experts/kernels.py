@@ -41,11 +41,12 @@ from lpsm.experts.vectors import (
 __all__ = [
     "alpha_posterior",
     "close_round",
+    "fold_masses",
     "learn_alpha_round",
-    "learn_alpha_run",
     "masked_round",
     "mixture",
     "mixture_mean",
+    "single_column",
 ]
 
 Floats = NDArray[np.float64]
@@ -63,7 +64,7 @@ LN2 = 0.6931471805599453
 
 
 @compiled
-def _single_column(weights: Floats, keep: float, share: float, factor: Floats) -> float:
+def single_column(weights: Floats, keep: float, share: float, factor: Floats) -> float:
     """The sweep for one alpha: along the experts, whose weights are contiguous then."""
     for i in range(weights.size):
         weights[i] = factor[i] * (keep * weights[i] + share)
@@ -80,7 +81,7 @@ def _sweep(weights: Floats, columns: Floats, factor: Floats) -> float:
     n, m = weights.shape
     keep, share, mass, top = columns[KEEP, :m], columns[WORK, :m], columns[MASS, :m], columns[TOP, :m]
     if m == 1:
-        mass[0] = _single_column(weights.reshape(n), keep[0], columns[SPREAD, 0] * mass[0], factor)
+        mass[0] = single_column(weights.reshape(n), keep[0], columns[SPREAD, 0] * mass[0], factor)
         return float(top[0] * mass[0])
     spread = columns[SPREAD, :m]
     if n == 1:
@@ -98,7 +99,7 @@ def _sweep(weights: Floats, columns: Floats, factor: Floats) -> float:
 
 
 @compiled
-def _fold(weights: Floats, columns: Floats, head: Floats) -> None:
+def fold_masses(weights: Floats, columns: Floats, head: Floats) -> None:
     """Move the column masses into the top level's mantissas and exponents, and rescale."""
     n, m = weights.shape
     scale, mass = columns[WORK, :m], columns[MASS, :m]
@@ -179,13 +180,13 @@ def close_round(weights: Floats, columns: Floats, head: Floats, lowest: float, t
     before: float = head[TOTAL]
     peak: float = head[PEAK]
     if fold or total < TOO_SMALL:
-        _fold(weights, columns, head)
+        fold_masses(weights, columns, head)
         gained: float = (head[PEAK] - peak) * LN2
         return lowest + (math.log(before / head[TOTAL]) - gained)
     head[TOTAL] = total
     head[SINCE] += 1.0
     if head[SINCE] >= head[EVERY]:
-        _fold(weights, columns, head)
+        fold_masses(weights, columns, head)
     return lowest + math.log(before / total)
 
 
@@ -368,65 +369,3 @@ def alpha_posterior(columns: Floats, head: Floats, out: Floats) -> None:
     """Weights of the alphas, in the order of `columns`: equation (2.6), shape (m + s,)."""
     for j in range(out.size):
         out[j] = columns[TOP, j] * columns[MASS, j] / head[TOTAL]
-
-
-@compiled
-def _single_alpha_run(
-    losses: Floats, weights: Floats, columns: Floats, head: Floats, factor: Floats, loss: Floats, record: Floats
-) -> None:
-    """The rounds of `learn_alpha_run` for one alpha, with everything but the weights in registers."""
-    n = factor.size
-    column = weights.reshape(n)
-    keep, spread, top = columns[KEEP, 0], columns[SPREAD, 0], columns[TOP, 0]
-    mass, total, since = columns[MASS, 0], head[TOTAL], head[SINCE]
-    every, lower = head[EVERY], head[LOWER]
-    for t in range(losses.shape[0]):
-        share = spread * mass
-        if record.shape[0] > 0:
-            row = record[t]
-            for i in range(n):
-                row[i] = (top * keep * column[i] + top * share) / total
-        lowest = lowest_loss(losses[t], lower)
-        if not lowest < np.inf:
-            loss[t] = lowest
-            continue
-        decay(losses[t], lowest, factor)
-        mass = _single_column(column, keep, share, factor)
-        before, total = total, top * mass
-        loss[t] = lowest + math.log(before / total)
-        since += 1.0
-        if since >= every:
-            columns[MASS, 0], head[TOTAL] = mass, total
-            _fold(weights, columns, head)
-            top, mass, total, since = columns[TOP, 0], columns[MASS, 0], head[TOTAL], head[SINCE]
-    columns[MASS, 0], head[TOTAL], head[SINCE] = mass, total, since
-
-
-@compiled
-def learn_alpha_run(
-    losses: Floats,
-    awake: NDArray[np.bool_],
-    weights: Floats,
-    columns: Floats,
-    slow: Floats,
-    head: Floats,
-    work: Floats,
-    loss: Floats,
-    record: Floats,
-    alpha_record: Floats,
-) -> None:
-    """Round after round over `losses` (T, n) into `loss` (T,); `awake` and the two records have T or 0 rows."""
-    masked = awake.shape[0] > 0
-    single = not masked and weights.shape[1] == 1 and slow.shape[2] == 0 and alpha_record.shape[0] == 0
-    for t in range(losses.shape[0]):
-        if single and head[SINCE] >= 0.0:
-            _single_alpha_run(losses[t:], weights, columns, head, work[0], loss[t:], record[t:])
-            return
-        if record.shape[0] > 0:
-            mixture(weights, columns, slow, head, record[t])
-        if alpha_record.shape[0] > 0:
-            alpha_posterior(columns, head, alpha_record[t])
-        if masked:
-            loss[t] = masked_round(losses[t], awake[t], weights, columns, slow, head, work)
-        else:
-            loss[t] = learn_alpha_round(losses[t], weights, columns, slow, head, work)

@@ -23,7 +23,8 @@ from netsim.express.coverage import NotCoveredError
 from netsim.policies.compiled import CompiledForm
 from netsim.policies.protocol import Policy
 from netsim.server import Server
-from netsim.station import Station, StationState
+from netsim.station import Station
+from netsim.station_state import StationState
 from traces.columns import Workload
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ MAX_RTO = 60_000_000_000
 
 # parameters: of the links (numerator and denominator of ns a byte), TCP, browser, policy (where its rule and what
 # observes frames are, how long its arrays are); room of the arrays beside this one; then the state of the run, of the
-# links and the station (the fields of `netsim.station.StationState`), what the policy has planned, and the page
+# links and the station (the fields of `netsim.station_state.StationState`), what the policy has planned, and the page
 # fmt: off
 (
     AIR_NUM, AIR_DEN, AIR_DELAY, WIRE_NUM, WIRE_DEN, WIRE_DELAY, AIR_FULL, AIR_BARE, WIRE_FULL, WIRE_BARE,
