@@ -23,6 +23,21 @@ COMMANDS = {
 }
 
 
+SLOW_POLICY = """
+import time
+from netsim.policies.static import StaticPsm
+
+class Slow(StaticPsm):
+    def __init__(self, beacon_interval_ns):
+        super().__init__(beacon_interval_ns=beacon_interval_ns, spec="slow.py:Slow")
+        self.compiled = None
+
+    def plan(self, view):
+        time.sleep(0.05)
+        return super().plan(view)
+"""
+
+
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make(tmp_path_factory.mktemp("browsing") / "sessions", 60, n_users=60)
@@ -76,7 +91,9 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="th
 def test_workers_end_within_two_seconds_of_their_parent_however_it_ends(
     trace: Path, tmp_path: Path, name: str, number: signal.Signals
 ) -> None:
-    process = start(command(name, trace, tmp_path / "out", "--jobs", "2"))
+    slow = tmp_path / "slow.py"  # so that no machine is quick enough to end before the signal comes
+    slow.write_text(SLOW_POLICY)
+    process = start(command(name, trace, tmp_path / "out", "--jobs", "2", "--policies", f"none,psm,{slow}:Slow"))
     wait_for_workers(process, 2)
     process.send_signal(number)
     process.wait(timeout=60)
