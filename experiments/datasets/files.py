@@ -29,7 +29,7 @@ from scipy import sparse
 from experiments.datasets.stream import Stream
 from traces.files import open_trace
 
-__all__ = ["csr", "npz_arrays", "read"]
+__all__ = ["csr", "npz_arrays", "read", "svmlight_line"]
 
 LARGEST_N_CLASSES = 100  # more distinct labels are taken for a column of numbers
 _SVMLIGHT = re.compile(r"^\S+(\s+qid:\S+)?(\s+\d+:\S+)+\s*(#.*)?$")
@@ -197,29 +197,11 @@ def _svmlight(path: Path, text: str) -> Stream:
     values: list[float] = []
     starts = [0]
     for number, line in enumerate(text.split("\n"), 1):
-        fields = line.partition("#")[0].split()
-        if not fields:
+        label = svmlight_line(line, f"{path}: line {number}", columns, values)
+        if label is None:
             continue
-        label, pairs = fields[0], fields[1:]
-        if ":" in label or "," in label:
-            raise ValueError(f"{path}: line {number}: a line must begin with the label of one class, got {label!r}")
         labels.append(label)
         numbers.append(number)
-        last = -1
-        for pair in pairs:
-            index, colon, value = pair.partition(":")
-            if index == "qid" and last < 0:
-                continue
-            if not colon or not index.isdecimal():
-                raise ValueError(f"{path}: line {number}: a feature must be index:value, got {pair!r}")
-            column, feature = int(index), _number(value)
-            if column <= last or column >= 1 << 31:
-                raise ValueError(f"{path}: line {number}: indices must grow, got {pair!r} after {last}")
-            if not isfinite(feature):
-                raise ValueError(f"{path}: line {number}: a feature must be a finite number, got {pair!r}")
-            last = column
-            columns.append(column)
-            values.append(feature)
         starts.append(len(columns))
     if not columns:
         raise ValueError(f"{path}: a stream must hold an example with a feature, got none")
@@ -231,6 +213,46 @@ def _svmlight(path: Path, text: str) -> Stream:
     X = sparse.csr_matrix(parts, shape=(len(labels), int(indices.max()) + 1))
     X.eliminate_zeros()
     return Stream(name=path.name, X=X, y=y, classes=classes, lines=lines)
+
+
+def svmlight_line(line: str, place: str, columns: list[int], values: list[float]) -> str | None:
+    """Append the features of a line ``label index:value ...`` to `columns` and `values`, and return its label.
+
+    Returns
+    -------
+    str or None
+        None for a line of nothing but blanks and comment.
+
+    Raises
+    ------
+    ValueError
+        If it is no such line; the message begins with `place`.
+    """
+    fields = line.partition("#")[0].split()
+    if not fields:
+        return None
+    label, pairs = fields[0], fields[1:]
+    if ":" in label or "," in label:
+        raise ValueError(f"{place}: a line must begin with the label of one class, got {label!r}")
+    last = -1
+    for pair in pairs:
+        index, colon, value = pair.partition(":")
+        if index == "qid" and last < 0:
+            continue
+        if not colon or not index.isdecimal() or len(index) > _MOST_DIGITS:
+            raise ValueError(f"{place}: a feature must be index:value, got {pair[:80]!r}")
+        column, feature = int(index), _number(value)
+        if column <= last or column >= 1 << 31:
+            raise ValueError(f"{place}: indices must grow, got {pair!r} after {last}")
+        if not isfinite(feature):
+            raise ValueError(f"{place}: a feature must be a finite number, got {pair!r}")
+        last = column
+        columns.append(column)
+        values.append(feature)
+    return label
+
+
+_MOST_DIGITS = 20
 
 
 # -- npz -----------------------------------------------------------------------------------------------

@@ -1,10 +1,8 @@
 """Samplers over news: what a record of counts says, by hand."""
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 
 from experiments import datasets
 from experiments.datasets.generated import generated_news
@@ -145,25 +143,6 @@ def test_the_topics_of_more_than_one_percent_are_those_the_module_names():
     assert np.flatnonzero(share > 0.01).tolist() == list(news.ABOVE_1)
     assert np.flatnonzero((share > 0.01) & (share < 0.05)).tolist() == list(news.FROM_1_TO_5)
     assert np.flatnonzero(counts >= 20).tolist() == list(news.ABOVE_20)
-
-
-def test_rcv1_comes_in_order_of_its_story_numbers_with_the_most_frequent_topics(tmp_path):
-    folder = tmp_path / "RCV1"
-    folder.mkdir()
-    X = sparse.csr_matrix(np.eye(4, 6))
-    topics = sparse.csr_matrix(np.array([[1, 0, 1], [0, 0, 1], [0, 0, 1], [1, 1, 0]], dtype=np.uint8))
-    made = {
-        "samples": X, "sample_id": np.array([30, 10, 40, 20], dtype=np.uint32), "sample_topics": topics,
-        "topics_names": np.array(["C", "E", "M"], dtype=object),
-    }  # fmt: skip
-    for name, what in made.items():
-        joblib.dump(what, folder / f"{name}_py3.pkl", compress=9)
-    stream = datasets.rcv1.rcv1(tmp_path, n_topics=2, documents=3)
-    assert stream.classes == ("C", "M")
-    assert stream.X.toarray().argmax(axis=1).tolist() == [1, 3, 0]
-    assert stream.y.tolist() == [[False, True], [True, False], [True, True]]
-    with pytest.raises(ValueError, match="documents must be at least 1"):
-        datasets.rcv1.rcv1(tmp_path, documents=0)
 
 
 def test_a_sweep_is_a_task_a_topic_and_smaller_when_asked():
