@@ -8,6 +8,7 @@ MODULES = (
     "compare",
     "explore",
     "simulator",
+    "events",
     "air",
     "traces",
     "captures",
