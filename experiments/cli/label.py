@@ -37,9 +37,17 @@ __all__ = ["label"]
     help="Running standardisation of each column [of dense files, not of data sets].",
 )
 @number_option("--budget", kind=int, most=10**12, metavar="N", help="Ask each sampler for at most N labels.")
-@click.option("--intercept", is_flag=True, help="Append a constant feature of 1.")
-@click.option("--label", "column", metavar="COLUMN", help="Column of labels in a table, name or number from 0 [last].")
-@click.option("--drop", multiple=True, metavar="COLUMN", help="A column of a table to leave out; may be repeated.")
+@click.option("--intercept", is_flag=True, help="Append a feature that is the same for all, of the size of the others.")
+@click.option("--label", "column", metavar="COLUMN", help="Column of labels, name or number from 0 [last].")
+@click.option("--drop", multiple=True, metavar="COLUMN", help="A column to leave out; may be repeated.")
+@click.option("--text", "texts", multiple=True, metavar="COLUMN", help="A column of texts; may be repeated.")
+@click.option("--ask", is_flag=True, help="There are no labels: ask the person at the keyboard.")
+@click.option("--classes", metavar="CLASS,CLASS", help="With --ask: the two answers, the second is +1.")
+@click.option(
+    "--answers",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="With --ask: file that keeps the answers, and from which they are taken up [DATA.answers.csv, here].",
+)
 @click.option("--positive", metavar="CLASS", help="This class is +1, all others -1 [of two classes the second].")
 @click.option("--one-vs-rest", is_flag=True, help="Any number of classes, a sampler for each against the rest.")
 @number_option("--rows", kind=int, most=10**12, metavar="N", help="Only the first N instances.")
@@ -58,6 +66,10 @@ def label(
     intercept: bool,
     column: str | None,
     drop: tuple[str, ...],
+    texts: tuple[str, ...],
+    ask: bool,
+    classes: str | None,
+    answers: Path | None,
     positive: str | None,
     one_vs_rest: bool,
     rows: int | None,
@@ -67,9 +79,10 @@ def label(
 ) -> None:
     """Run a selective sampler over the stream in DATA; say how well it predicts and what it asks for.
 
-    DATA is a file, by its content a table (CSV, one column the label), svmlight or npz (X and y), plain or
-    packed; or the name of a data set: elec2, mnist, reuters, rcv1, sms-spam, spam-drift, usps. The sampler sees
-    only the labels it asks for; accuracy and F-measure are counted afterwards against all.
+    DATA is a file, by its content a table (CSV, one column the label), parquet, JSON lines, svmlight or npz (X
+    and y), plain or packed; or a data set: elec2, mnist, reuters, rcv1, sms-spam, spam-drift, usps. The sampler
+    sees only the labels it asks for; accuracy and F-measure are counted afterwards against all. With --ask there
+    are none to count against: you are asked, and every answer is kept at once.
     """
     import pandas as pd
 
@@ -89,13 +102,27 @@ def label(
         normalize=normalize, max_queries=budget,
     )  # fmt: skip
     config.sampler(1)  # a parameter out of its range is known before anything is read
-    stream, digest = _stream(source, folder, column, drop, rows)
-    _refuse_zeros(stream, config)
-    scale = _is_scaled(scale, source, stream)
-    if scale:
-        stream = stream.scaled()
+    if ask and (classes is None or column is not None or positive is not None or one_vs_rest):
+        raise ValueError("--ask needs --classes, and takes no --label, --positive or --one-vs-rest")
+    if not ask and (classes is not None or answers is not None):
+        raise ValueError("--classes and --answers go with --ask")
+    as_read, digest = _stream(source, folder, column, drop, texts, rows, labelled=not ask)
+    _refuse_zeros(as_read, config)
+    scale = _is_scaled(scale, source, as_read)
+    stream = as_read.scaled() if scale else as_read
     if intercept:
         stream = stream.with_intercept()
+    if ask:
+        from experiments.cli.asking import ask_person, two_classes
+
+        named = two_classes(classes or "")
+        settings = {
+            "data": stream.name, "data_sha256": digest, "drop": list(drop), "texts": list(texts), "rows": rows,
+            "intercept": intercept, "algorithm": algorithm, "parameters": dict(p.split("=", 1) for p in parameters),
+            "normalize": normalize, "seed": seed, "scale": scale, "budget": budget, "classes": named,
+        }  # fmt: skip
+        ask_person(stream, as_read, config, settings, answers or Path(f"{Path(source).stem}.answers.csv"), out, as_json)
+        return
     asked = study.problems(
         stream.y, stream.classes, one_vs_rest=one_vs_rest, positive=positive, place=stream.place
     )  # fmt: skip
@@ -106,7 +133,7 @@ def label(
         "data": stream.name, "data_sha256": digest, "label": column, "drop": list(drop), "rows": rows,
         "intercept": intercept, "positive": positive, "one_vs_rest": one_vs_rest, "algorithm": algorithm,
         "parameters": dict(pair.split("=", 1) for pair in parameters), "normalize": normalize, "seed": seed,
-        "window": window, "scale": scale, "budget": budget,
+        "window": window, "scale": scale, "budget": budget, "texts": list(texts),
     }  # fmt: skip
     _warn(outcome, config)
     spelt = " ".join((algorithm, *parameters))
@@ -155,7 +182,14 @@ def _warn(outcome: Outcome, config: LabelConfig) -> None:
 
 
 def _stream(
-    source: str, folder: Path | None, column: str | None, drop: tuple[str, ...], rows: int | None
+    source: str,
+    folder: Path | None,
+    column: str | None,
+    drop: tuple[str, ...],
+    texts: tuple[str, ...],
+    rows: int | None,
+    *,
+    labelled: bool,
 ) -> tuple[Stream, str]:
     """Return the stream, and the digest of what it was read from."""
     from experiments import datasets
@@ -164,15 +198,16 @@ def _stream(
     if rows is not None and rows < 1:
         raise ValueError(f"rows must be at least 1, got {rows}")
     if source in datasets.names():
-        if column is not None or drop:
-            raise ValueError(f"--label and --drop are for tables, {source} is a data set")
+        if column is not None or drop or texts or not labelled:
+            raise ValueError(f"--label, --drop, --text and --ask are for tables, {source} is a data set")
         stream = datasets.load(source, folder)
         digest = stream.digest()
     else:
         path = Path(source)
         if not path.exists() and path.suffix == "" and len(path.parts) == 1:
             raise ValueError(f"DATA must be a file or one of {', '.join(datasets.names())}, got {source!r}")
-        stream, digest = datasets.read(path, label=column, drop=drop), content_digest(path)
+        stream = datasets.read(path, label=column, drop=drop, texts=texts, labelled=labelled)
+        digest = content_digest(path)
     return (stream if rows is None else stream.head(rows)), digest
 
 

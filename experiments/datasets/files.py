@@ -1,11 +1,11 @@
-"""Streams in files: tables (CSV), svmlight and npz, told apart by what is in them.
+"""Streams in files: tables (CSV), parquet, JSON lines, svmlight and npz, told apart by what is in them.
 
 What it models: a table is numbers with commas, semicolons or tabs between them, a line
 an instance, one column its label, with or without a line of names; svmlight is
 ``label index:value ...``; npz holds X (or the data, indices, indptr and shape of a CSR matrix)
-and y, a vector, or a matrix of 0 and 1 with a column a class.  Tables and svmlight may be packed
-with gzip or xz.  Files are parsed by fast readers; only when one of them refuses is the
-file read again, line by line, to say where the fault is.
+and y, a vector, or a matrix of 0 and 1 with a column a class.  What may hold texts is read in `records`.
+All but npz and parquet may be packed with gzip or xz.  Files are parsed by fast readers; only when one of them
+refuses is the file read again, line by line, to say where the fault is.
 What it leaves out: values that are missing; they are errors.
 """
 
@@ -26,6 +26,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from experiments.datasets.records import Records, json_records, of_records, parquet_records, table_records
 from experiments.datasets.stream import Stream
 from traces.files import open_trace
 
@@ -35,7 +36,14 @@ LARGEST_N_CLASSES = 100  # more distinct labels are taken for a column of number
 _SVMLIGHT = re.compile(r"^\S+(\s+qid:\S+)?(\s+\d+:\S+)+\s*(#.*)?$")
 
 
-def read(path: Path, *, label: str | None = None, drop: tuple[str, ...] = ()) -> Stream:
+def read(
+    path: Path,
+    *,
+    label: str | None = None,
+    drop: tuple[str, ...] = (),
+    texts: tuple[str, ...] = (),
+    labelled: bool = True,
+) -> Stream:
     """Return the stream in a file.
 
     Parameters
@@ -43,9 +51,12 @@ def read(path: Path, *, label: str | None = None, drop: tuple[str, ...] = ()) ->
     path
         The file.
     label
-        Name or number (from 0, negative from the end) of a table's column of labels; None for the last.
-    drop
-        Names or numbers of a table's columns that are left out.
+        Name or number (from 0, negative from the end) of the column of labels; None for the last.
+    drop, texts
+        Names or numbers of columns that are left out, and of those that hold texts.
+    labelled
+        Whether there is a column of labels; without one every class number is 0, and `classes` is empty.
+        Columns (`label`, `drop`, `texts`) are those of tables, parquet and JSON lines.
 
     Raises
     ------
@@ -54,8 +65,12 @@ def read(path: Path, *, label: str | None = None, drop: tuple[str, ...] = ()) ->
         number of features than the line before; the message says where.
     """
     with path.open("rb") as file:
-        packed = file.read(4) == _ZIP
-    if packed:
+        start = file.read(4)
+    if start == b"PAR1":
+        return _of_columns(path, parquet_records(path), label, drop, texts, labelled)
+    if start == _ZIP:
+        if texts or not labelled:
+            raise ValueError(f"{path}: {_NEEDS_COLUMNS}, got npz")
         return _npz(path)
     with open_trace(path) as unpacked:
         content = unpacked.read()
@@ -70,9 +85,45 @@ def read(path: Path, *, label: str | None = None, drop: tuple[str, ...] = ()) ->
     lines = [line for line in text.split("\n", 50)[:50] if line.strip() and not line.startswith("#")]
     if not lines:
         raise ValueError(f"{path}: a stream must hold an example, got none")
-    if _SVMLIGHT.match(lines[0].rstrip("\r")) or path.suffix in (".svm", ".svmlight", ".libsvm"):
+    if lines[0].lstrip().startswith("{"):
+        return _of_columns(path, json_records(path, text), label, drop, texts, labelled)
+    if _SVMLIGHT.match(lines[0]) or path.suffix in (".svm", ".svmlight", ".libsvm"):
+        if texts or not labelled:
+            raise ValueError(f"{path}: {_NEEDS_COLUMNS}, got svmlight")
         return _svmlight(path, text)
-    return _table(path, text, lines[0].rstrip("\r"), label, drop)
+    if texts or not labelled:
+        delimiter = max(",;\t", key=lines[0].count)
+        return _of_columns(path, table_records(path, text, delimiter), label, drop, texts, labelled)
+    return _table(path, text, lines[0], label, drop)
+
+
+_NEEDS_COLUMNS = "texts, and instances without labels, must stand in a table, parquet or JSON lines"
+
+
+def _of_columns(
+    path: Path, records: Records, label: str | None, drop: tuple[str, ...], texts: tuple[str, ...], labelled: bool
+) -> Stream:
+    names, lines = records.names, records.lines
+    if not records.rows:
+        raise ValueError(f"{path}: a stream must hold an example, got none")
+
+    def place(row: int) -> str:
+        return f"line {lines[row]}" if len(lines) else f"row {row}"
+
+    dropped = {_column(path, "drop", name, names) for name in drop}
+    said = {_column(path, "text", name, names) for name in texts}
+    at = None
+    if labelled and label is not None:
+        at = _column(path, "label", label, names)
+    elif labelled:
+        at = max((i for i in range(len(names)) if i not in dropped | said), default=-1)
+    if at in said | dropped | {-1}:
+        raise ValueError(f"{path}: label must name a column beside texts and those dropped, got {', '.join(names)}")
+    found = of_records(path, records, at, dropped, said, place)
+    y, classes = _named(found.labels, place, path) if labelled else (np.zeros(len(records.rows), np.int64), ())
+    return Stream(
+        name=path.name, X=found.X, y=y, classes=classes, lines=lines, columns=found.names, texts=found.texts
+    )  # fmt: skip
 
 
 def _named(labels: list[str] | NDArray[Any], places: Any, path: Path) -> tuple[NDArray[np.int64], tuple[str, ...]]:
@@ -154,7 +205,9 @@ def _fault(text: str, delimiter: str, head: list[str], has_names: bool, start: i
         for column in used:
             if not isfinite(_number(row[column])):
                 name = f" ({head[column]})" if has_names else ""
-                return f"{line}, column {column}{name}: a feature must be a finite number, got {row[column]!r}"
+                words = re.search(r"[^\W\d_]{2,}", row[column]) and row[column].lower() not in ("nan", "inf", "-inf")
+                hint = ": --text takes a column of texts, --drop leaves one out" if has_names and words else ""
+                return f"{line}, column {column}{name}: a feature must be a finite number, got {row[column]!r}{hint}"
     return "a table must hold finite numbers, and one column of labels"
 
 

@@ -31,6 +31,10 @@ class Stream:
         Line of the file each instance stands in, (T,); empty where there are no lines.
     in_time_order
         Whether the order of the rows is that of their making.
+    columns
+        Names of the columns of X that are numbers with names; empty where there are none.
+    texts
+        What was written in each row, (T,); empty where X was not made of texts.
     """
 
     name: str
@@ -39,6 +43,8 @@ class Stream:
     classes: tuple[str, ...]
     lines: NDArray[np.int64]
     in_time_order: bool = False
+    columns: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Hold instances and labels to each other."""
@@ -79,7 +85,15 @@ class Stream:
     def take(self, rows: NDArray[np.intp]) -> Stream:
         """Return the instances of these row numbers, in this order."""
         lines = self.lines[rows] if len(self.lines) else self.lines
-        return replace(self, X=self.X[rows], y=self.y[rows], lines=lines)
+        texts = tuple(self.texts[row] for row in rows) if self.texts else ()
+        return replace(self, X=self.X[rows], y=self.y[rows], lines=lines, texts=texts)
+
+    def shown(self, row: int) -> str:
+        """Return an instance as a person reads it: its numbers by name, and its text."""
+        numbers = self.X[[row], : len(self.columns)]
+        dense = numbers.toarray()[0] if sparse.issparse(numbers) else numbers[0]
+        said = ", ".join(f"{name} = {value:g}" for name, value in zip(self.columns, dense, strict=True))
+        return "\n".join(part for part in (said, self.texts[row] if self.texts else "") if part)
 
     def scaled(self) -> Stream:
         """Return the stream with each dense column centred and divided by its standard deviation so far.
@@ -96,8 +110,19 @@ class Stream:
         X[0] = 1.0
         return replace(self, X=X)
 
-    def with_intercept(self) -> Stream:
-        """Return the stream with a constant feature of 1 appended."""
-        ones = np.ones((self.X.shape[0], 1))
-        wider = sparse.hstack([self.X, ones], format="csr") if sparse.issparse(self.X) else np.hstack([self.X, ones])
+    def with_intercept(self, constant: float | None = None) -> Stream:
+        """Return the stream with a feature appended that says nothing: a constant, or of the size of the others.
+
+        Without a constant its value in row t is the root mean square of the values other than 0 in rows 1 .. t: a 1
+        would be as long as all the words of a unit vector together, and every margin would hang on it.
+        """
+        if sparse.issparse(self.X):
+            sums = np.concatenate([[0.0], np.cumsum(self.X.data**2)])[self.X.indptr[1:]]
+            counts = self.X.indptr[1:]
+        else:
+            sums, counts = np.cumsum((self.X**2).sum(axis=1)), np.cumsum((self.X != 0.0).sum(axis=1))
+        size = np.where(sums > 0.0, np.sqrt(sums / np.maximum(counts, 1)), 1.0)[:, None]
+        if constant is not None:
+            size[:] = constant
+        wider = sparse.hstack([self.X, size], format="csr") if sparse.issparse(self.X) else np.hstack([self.X, size])
         return replace(self, X=wider)

@@ -67,7 +67,7 @@ def _stream(name: str, folder: str, stand_in: bool, seed: int) -> tuple[Any, NDA
     if stand_in:
         drawn = drifting(6000, 7, 20.0, generator(seed, WORKLOAD))
         return np.hstack([drawn.X, np.ones((len(drawn.y), 1))]), drawn.y
-    found = {"spam-drift": streams.spam_drift, "elec2": streams.elec2}[name](Path(folder)).with_intercept()
+    found = {"spam-drift": streams.spam_drift, "elec2": streams.elec2}[name](Path(folder)).with_intercept(1.0)
     return found.X, np.where(found.y == 1, 1.0, -1.0)
 
 

@@ -1,0 +1,165 @@
+"""Streams of named columns that may hold texts: parquet, JSON lines, and tables with texts in them.
+
+What it models: one column is the label, some are texts, all others are finite numbers.  Texts become unit vectors of
+hashed words (scikit-learn's `HashingVectorizer`), which needs no vocabulary and so knows nothing of later rows; numbers
+beside them are taken as they are.
+What it leaves out: values that are missing; they are errors.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Sequence
+from io import StringIO
+from math import isfinite
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+__all__ = ["HASHED", "Columns", "Records", "hashed", "json_records", "of_records", "parquet_records", "table_records"]
+
+HASHED = 2**18  # columns that words are hashed to
+
+
+class Records(NamedTuple):
+    """Rows of named fields, and where each stands."""
+
+    names: list[str]
+    rows: list[Sequence[Any]]
+    lines: NDArray[np.int64]  # empty where rows have no lines
+
+
+class Columns(NamedTuple):
+    """What a stream is made of."""
+
+    X: Any
+    labels: list[str]
+    names: tuple[str, ...]  # of the columns that are numbers
+    texts: tuple[str, ...]  # of each row; empty if no column is a text
+
+
+def hashed(texts: Sequence[str]) -> sparse.csr_matrix:
+    """Return the unit vectors of the texts' words, (T, 2^18)."""
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    return sparse.csr_matrix(HashingVectorizer(n_features=HASHED).transform(texts), dtype=np.float64)
+
+
+def parquet_records(path: Path) -> Records:
+    """Read a parquet file.
+
+    Raises
+    ------
+    ValueError
+        If it is damaged.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+        columns = [column.to_pylist() for column in table.columns]
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{path}: a parquet file must be whole, got {str(error).splitlines()[0]}") from None
+    return Records(list(table.column_names), list(zip(*columns, strict=True)), np.zeros(0, dtype=np.int64))
+
+
+def json_records(path: Path, text: str) -> Records:
+    """Read JSON lines: an object a line, all with the same names.
+
+    Raises
+    ------
+    ValueError
+        Naming the line.
+    """
+    names: list[str] = []
+    rows: list[Sequence[Any]] = []
+    lines = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise ValueError(f"{path}: line {number}: every line must be a JSON object, got {line[:40]!r}")
+        names = names or list(found)
+        if set(found) != set(names):
+            raise ValueError(f"{path}: line {number}: every line must name {', '.join(names)}, got {', '.join(found)}")
+        rows.append([found[name] for name in names])
+        lines.append(number)
+    return Records(names, rows, np.array(lines, dtype=np.int64))
+
+
+def table_records(path: Path, text: str, delimiter: str) -> Records:
+    """Read a table whose first line names its columns; a text in quotes may hold anything.
+
+    Raises
+    ------
+    ValueError
+        Naming the line.
+    """
+    rows: list[Sequence[Any]] = []
+    lines = []
+    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter)
+    try:
+        for row in reader:
+            if any(row):
+                rows.append(row)
+                lines.append(reader.line_num)
+                if len(row) != len(rows[0]):
+                    raise ValueError(f"every line must have {len(rows[0])} columns, as the first has, got {len(row)}")
+    except (csv.Error, ValueError) as error:
+        raise ValueError(f"{path}: line {reader.line_num}: {error}") from None
+    return Records([name.strip() for name in rows[0]], rows[1:], np.array(lines[1:], dtype=np.int64))
+
+
+def of_records(
+    path: Path, records: Records, at: int | None, dropped: set[int], texts: set[int], place: Callable[[int], str]
+) -> Columns:
+    """Return features and labels: column `at` is the label (None: there is none), `dropped` are left out.
+
+    Raises
+    ------
+    ValueError
+        If a feature is no finite number, or a text no text, naming its place.
+    """
+    numbers = [i for i in range(len(records.names)) if i != at and i not in dropped and i not in texts]
+    if not numbers and not texts:
+        raise ValueError(f"{path}: there must be a column beside the label, got {', '.join(records.names)}")
+    X = np.empty((len(records.rows), len(numbers)))
+    said: list[str] = []
+    for t, row in enumerate(records.rows):
+        for k, i in enumerate(numbers):
+            X[t, k] = value = _finite(row[i])
+            if not isfinite(value):
+                raise ValueError(
+                    f"{path}: {place(t)}, column {i} ({records.names[i]}): a feature must be a finite number, "
+                    f"got {str(row[i])[:40]!r}: --text takes a column of texts, --drop leaves one out"
+                )
+        for i in texts:
+            if not isinstance(row[i], str):
+                raise ValueError(f"{path}: {place(t)}, column {records.names[i]}: a text must be one, got {row[i]!r}")
+        if texts:
+            said.append("\n".join(row[i] for i in sorted(texts)))
+    instances: Any = X
+    if texts:
+        instances = sparse.csr_matrix(sparse.hstack([sparse.csr_matrix(X), hashed(said)]))
+    labels = [] if at is None else [_spelt(row[at]) for row in records.rows]
+    return Columns(instances, labels, tuple(records.names[i] for i in numbers), tuple(said))
+
+
+def _finite(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return float("nan")
+
+
+def _spelt(label: Any) -> str:
+    return "" if label is None else str(label).strip()
