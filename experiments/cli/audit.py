@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from experiments.cli.streams import INPUT, OUTPUT
+from experiments.presets import TODAY
 
 if TYPE_CHECKING:
     from traces.audit import Audit
@@ -19,7 +20,7 @@ __all__ = ["audit"]
 @click.command()
 @click.argument("capture", type=INPUT)
 @click.option("--client", metavar="MAC", help="Only this client, by its address.")
-@click.option("--radio", default="thesis", show_default=True, help="Power figures: a profile or a .toml file.")
+@click.option("--radio", default=TODAY["radio"], show_default=True, help="Power figures: a profile or a .toml file.")
 @click.option(
     "--policies", metavar="NAME,NAME", default="none,psm,bsd:1,lpsm2", show_default=True,
     help="What else is compared on the same traffic, beside the policy nearest to what the client did.",

@@ -60,7 +60,7 @@ def cell(
     from experiments.study.run import run
     from experiments.study.store import Store
 
-    config = configuration({**model, "air": model["air"] or AIR})
+    config = configuration({**model, "air": model["air"] or AIR}, drawn=True)
     counts = _numbers(clients)
     if seeds < 1 or seed < 0:
         raise ValueError(f"seed must be at least 0 and seeds at least 1, got {seed} and {seeds}")

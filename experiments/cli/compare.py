@@ -31,7 +31,6 @@ __all__ = ["compare"]
 
 POLICIES = "none,psm,listen:3,dynamic,bsd:1,bsd:0.5,lpsm,lpsm:log,lpsm3:1.05,lpsm3:1.2,hold"
 THESIS_POLICIES = "none,psm,bsd:1,bsd:0.5,bsd:0.2,bsd:0.1,lpsm,lpsm:log"
-TODAY: Mapping[str, Any] = {"server_delay": "lognormal:0.2", "radio": "esp32-c6"}  # a server that takes time, a radio
 FEW_SESSIONS = 2  # fewer are cut into pages; a workload is browsed as it is
 WINDOW_S = 150.0  # of the picture of sleep times
 
@@ -43,10 +42,6 @@ WINDOW_S = 150.0  # of the picture of sleep times
 @traffic_options
 @out_option("compare")
 @report_option
-@click.option(
-    "--preset", type=click.Choice(["today", "thesis"]), default="today", show_default=True,
-    help="The world where nothing else is said: a radio and servers of today, or a paper's, its figures beside ours.",
-)  # fmt: skip
 @slowdown_option("The largest mean slowdown that the sentence under the table is about [several].")
 @jobs_option()
 @json_option()
@@ -58,7 +53,6 @@ def compare(
     trace: Path | None,
     out: Path,
     report: Path | None,
-    preset: str,
     max_slowdown: float | None,
     jobs: int | None,
     as_json: bool,
@@ -68,11 +62,11 @@ def compare(
     """Compare the energy and the slowdown of power-saving policies.
 
     All policies meet the same pages, think times and server delays.  Tables (CSV) and pictures (PNG
-    and SVG) go to the folder OUT, which is replaced only if an earlier comparison made it.
+    and SVG) go to the folder OUT, which is replaced only if an earlier comparison made it.  With
+    --preset thesis the figures that the thesis prints stand beside ours.
     """
     import netsim
     import traces
-    from experiments.papers.thesis.energy import SETTINGS
     from experiments.report.comparison import plain
     from experiments.study import sweep
     from experiments.study.compare import compare as aggregate
@@ -82,7 +76,8 @@ def compare(
     from experiments.study.store import Store
 
     model, drawn = split_options(options)
-    config = configuration(model, SETTINGS if preset == "thesis" else _today(model, trace))
+    config = configuration(model, drawn=trace is None)
+    preset = model["preset"] or "today"
     if preset == "thesis" and _is_default("policies"):
         policies = THESIS_POLICIES
     jobs = checked_jobs(jobs)
@@ -136,14 +131,6 @@ def compare(
     else:
         click.echo(text)
         click.echo(f"\nTables and pictures are in {out}.")
-
-
-def _today(model: Mapping[str, Any], trace: Path | None) -> dict[str, Any]:
-    """Return the settings of today, without what a radio's own figures or a trace's recorded servers replace."""
-    replaced = {"server_delay"} if trace is not None else set()
-    if any(model.get(name) is not None for name in ("awake_mw", "asleep_mw", "beacon_mj")):
-        replaced.add("radio")
-    return {name: value for name, value in TODAY.items() if name not in replaced}
 
 
 def _is_default(option: str) -> bool:

@@ -1,7 +1,7 @@
 """The options that describe the wireless world, shared by the commands that simulate it.
 
-What is not given is the model's own default; a preset gives some of them at once, and
-an option given beside it wins.
+A preset gives some of them at once: by default those of today, a paper's with ``--preset thesis``.  An option given
+beside it wins, and what neither gives is the model's own default.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from experiments.cli.options import Names, Number, NumberOr, number_option, radio_names
+from experiments.presets import THESIS, TODAY
 
 if TYPE_CHECKING:
     import netsim
@@ -36,6 +37,10 @@ def _number(most: float, part: str, field: str, words: str) -> _Option:
 
 
 _OPTIONS = {
+    "preset": _Option(
+        click.Choice(["today", "thesis"]), "", "",
+        "The world where nothing else is said: a radio and servers of today, or those of the thesis [today].",
+    ),
     "rtt": _Option(
         NumberOr("recorded", float, 3600.0), "link", "",
         "Round-trip time between client and server, seconds, or recorded [recorded where a trace tells it, or 0.0402].",
@@ -54,13 +59,15 @@ _OPTIONS = {
     ),
     "max-connections": _number(10_000, "", "max_connections", "Connections in parallel, at most [4]."),
     "server-delay": _Option(
-        str, "", "", "Time of a server: SECONDS, exponential:MEAN, lognormal:MEAN[:SIGMA] or recorded [recorded, or 0]."
+        str, "", "",
+        "Time of a server: SECONDS, exponential:MEAN, lognormal:MEAN[:SIGMA] or recorded "
+        f"[recorded, or 0; {TODAY['server_delay']} if pages are drawn].",
     ),
     "beacon-ms": _number(1e6, "", "", "Time between beacons, ms; that of real access points is 102.4 [100]."),
-    "radio": _Option(Names(radio_names), "", "", "Radio, one of `lpsm radios`, or a TOML file [thesis]."),
-    "awake-mw": _number(1e9, "radio", "awake_mw", "Power of the radio awake, mW [750]."),
-    "asleep-mw": _number(1e9, "radio", "asleep_mw", "Power of the radio asleep, mW [50]."),
-    "beacon-mj": _number(1e9, "radio", "beacon_mj", "Energy of listening to one beacon, mJ [1.5]."),
+    "radio": _Option(Names(radio_names), "", "", f"One of `lpsm radios`, or a TOML file [{TODAY['radio']}]."),
+    "awake-mw": _number(1e9, "radio", "awake_mw", "Power awake of a radio of two states, mW [750]."),
+    "asleep-mw": _number(1e9, "radio", "asleep_mw", "Its power asleep, mW [50]."),
+    "beacon-mj": _number(1e9, "radio", "beacon_mj", "Its energy of listening to one beacon, mJ [1.5]."),
     "air": _Option(str, "", "", "Share the air: 11b, 11g, 11a or 11n, perhaps with :MBPS [a pair of wires]."),
     "dtim": _number(255, "", "", "With --air: every so many beacons one announces group frames [1]."),
     "retrieval": _Option(
@@ -119,8 +126,15 @@ def _positive(_context: click.Context, _parameter: click.Parameter, value: float
     return value
 
 
-def configuration(given: Mapping[str, Any], preset: Mapping[str, Any] | None = None) -> netsim.SimulationConfig:
+def configuration(given: Mapping[str, Any], *, drawn: bool = False) -> netsim.SimulationConfig:
     """Build the configuration from options as a command received them.
+
+    Parameters
+    ----------
+    given : mapping
+        The options of the model by name, None where not given.
+    drawn : bool
+        Whether the traffic is drawn from the Web model, so that no recording tells how long servers take.
 
     Raises
     ------
@@ -131,7 +145,8 @@ def configuration(given: Mapping[str, Any], preset: Mapping[str, Any] | None = N
     """
     import netsim
 
-    values = {**(preset or {}), **{name: value for name, value in given.items() if value is not None}}
+    values = {name: value for name, value in given.items() if value is not None}
+    values = _preset(values, drawn) | values
     parts: dict[str, dict[str, Any]] = {"link": {}, "tcp": {}, "radio": {}, "": {}}
     for name, option in _OPTIONS.items():
         value = values.get(name.replace("-", "_"))
@@ -154,6 +169,16 @@ def configuration(given: Mapping[str, Any], preset: Mapping[str, Any] | None = N
         radio=replace(radio, **parts["radio"]),
         **parts[""],
     )
+
+
+def _preset(values: Mapping[str, Any], drawn: bool) -> dict[str, Any]:
+    """Return what the preset says, without the radio if figures of one of two states are given."""
+    if values.get("preset") == "thesis":
+        return dict(THESIS)
+    replaced = {"radio"} if {"awake_mw", "asleep_mw", "beacon_mj"} & values.keys() else set()
+    if not drawn:
+        replaced.add("server_delay")
+    return {name: value for name, value in TODAY.items() if name not in replaced}
 
 
 def described(config: netsim.SimulationConfig) -> dict[str, Any]:

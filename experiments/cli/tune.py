@@ -81,7 +81,7 @@ def tune(
 
     rule = Rule(max_slowdown=max_slowdown, max_push_delay_s=max_push_delay, battery_mwh=battery_mwh)
     model, drawn = split_options(options)
-    config = configuration(model)
+    config = configuration(model, drawn=not traffic)
     check_report(report, out)
     jobs = checked_jobs(jobs)
     chosen = sweep.named(CANDIDATES if policies is None else listed(policies), config.beacon_interval_ns)

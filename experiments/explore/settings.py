@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 import netsim
+from experiments.presets import TODAY
 
 __all__ = ["DEFAULT_POLICIES", "Settings"]
 
@@ -42,10 +43,10 @@ class Settings:
 
     pages: int = 100
     seeds: int = 10
-    server: str = "constant"
+    server: str = "lognormal"
     server_s: float = 0.2
     rtt_ms: float = 40.2
-    radio: str = "thesis"
+    radio: str = TODAY["radio"]
     beacon_ms: float = 100.0
     policies: tuple[str, ...] = DEFAULT_POLICIES
     page: int = 2
@@ -119,9 +120,7 @@ class Settings:
     @property
     def server_delay(self) -> str:
         """The server's delay as options write it."""
-        if self.server == "constant":
-            return f"{self.server_s:g}"
-        return f"{self.server}:{self.server_s:g}" + (":1" if self.server == "lognormal" else "")
+        return f"{self.server_s:g}" if self.server == "constant" else f"{self.server}:{self.server_s:g}"
 
     @property
     def config(self) -> netsim.SimulationConfig:

@@ -22,7 +22,7 @@ pytest.importorskip("dash")
 from experiments.explore.answer import Explorer
 from experiments.explore.app import _lighter, app, figures
 
-SMALL = Settings(pages=5, seeds=2, policies=("psm:100", "bsd:1", "hold:50"), page=1)
+SMALL = Settings(pages=5, seeds=2, server="constant", policies=("psm:100", "bsd:1", "hold:50"), page=1)
 OTHER = Settings(
     pages=7, seeds=3, server="lognormal", server_s=0.35, rtt_ms=100.0, radio="cc3235sf", beacon_ms=102.4,
     policies=("listen:3", "lpsm:log"), page=4,

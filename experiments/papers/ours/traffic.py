@@ -26,7 +26,7 @@ from experiments.papers.claims import Beside, Claim, Measure, Record, shown, wid
 from experiments.papers.predicates import below, beside, both, each, falling
 from experiments.papers.registry import Experiment, Rows, Setup
 from experiments.papers.thesis.browsing import settings
-from experiments.papers.thesis.energy import SETTINGS
+from experiments.presets import THESIS
 from experiments.study.compare import estimate, linearised
 from lpsm import LearnAlpha, hindsight
 from lpsm.bounds.experts import fixed_share_partition_loss
@@ -73,7 +73,7 @@ def _tasks(setup: Setup, worlds: Sequence[tuple[str, dict[str, Any]]]) -> dict[s
             "policy": policy,
             "seed": seed,
             "pages": setup.pick(30, 200),
-            "server_delay_s": SETTINGS["server_delay"],
+            "server_delay_s": THESIS["server_delay"],
             **extra,
         }
         for name, extra in worlds

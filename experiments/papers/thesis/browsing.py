@@ -20,7 +20,7 @@ from experiments.figures.comparison import energy, slowdown, slowdown_by_page
 from experiments.papers.claims import Beside, Claim, Measure, Record, wide
 from experiments.papers.predicates import above, at_most, below, between, each, near
 from experiments.papers.registry import Experiment, Rows, Setup
-from experiments.papers.thesis.energy import SETTINGS
+from experiments.presets import THESIS
 from experiments.quantities import PSM
 from experiments.study import sweep as study_sweep
 from experiments.study.compare import compare, estimate, linearised, page_slowdowns
@@ -43,8 +43,8 @@ def settings(
         link = netsim.LinkConfig(wired_delay_ms=round(rtt_s * 500.0 - link.wireless_delay_ms, 6))
     return netsim.SimulationConfig(
         link=link,
-        tcp=netsim.TcpConfig(mss_bytes=SETTINGS["mss"], nagle=SETTINGS["nagle"]),
-        connections=SETTINGS["connections"],
+        tcp=netsim.TcpConfig(mss_bytes=THESIS["mss"], nagle=THESIS["nagle"]),
+        connections=THESIS["connections"],
         max_connections=4 if connections is None else connections,
         server_delay=netsim.ServerDelay(mean_s=server_delay_s),
     )
@@ -59,7 +59,7 @@ def _both(setup: Setup) -> dict[str, dict[str, Any]]:
     """The two settings of the thesis: seeds of 100 pages, and 4 of 500."""
     runs = [(SHORT, setup.pick(20, 100), setup.pick(3, 20)), (LONG, setup.pick(40, 500), setup.pick(2, 4))]
     return {
-        f"{run} seed {seed} {policy}": task(run, pages, seed, policy, SETTINGS["server_delay"])
+        f"{run} seed {seed} {policy}": task(run, pages, seed, policy, THESIS["server_delay"])
         for run, pages, seeds in runs
         for seed in range(setup.seed, setup.seed + seeds)
         for policy in POLICIES

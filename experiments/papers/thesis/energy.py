@@ -8,14 +8,11 @@ compared, and single figures cannot.  It states the slowdown against static PSM.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-__all__ = ["PUBLISHED", "SETTINGS", "Published", "beside"]
-
-SETTINGS: Mapping[str, Any] = {"connections": "per-object", "mss": 536, "nagle": True, "server_delay": 0.5}
+__all__ = ["PUBLISHED", "Published", "beside"]
 
 
 class Published(NamedTuple):

@@ -19,7 +19,7 @@ from experiments.papers.claims import Beside, Claim, Record
 from experiments.papers.predicates import at_least, at_most
 from experiments.papers.registry import Experiment, Setup
 from experiments.papers.thesis.browsing import SHORT, simulate, task
-from experiments.papers.thesis.energy import SETTINGS
+from experiments.presets import THESIS
 from experiments.study.evolution import busy_page, window
 
 __all__ = ["EXPERIMENTS"]
@@ -30,7 +30,7 @@ CLIMB = 20  # polls that find nothing
 
 def _evolving(setup: Setup) -> dict[str, dict[str, Any]]:
     return {
-        policy: task(SHORT, setup.pick(20, 100), setup.seed, policy, SETTINGS["server_delay"], polls=True)
+        policy: task(SHORT, setup.pick(20, 100), setup.seed, policy, THESIS["server_delay"], polls=True)
         for policy in ("none", "lpsm", "lpsm:log")
     }
 

@@ -27,7 +27,11 @@ def test_a_cell_is_that_of_the_library_and_a_client_is_compared_with_itself_with
     assert len(found["summary"]) == 3 * 2
     rows = pd.read_csv(out / "clients.csv")
     assert len(rows) == 3 * 2 * (1 + 3)
-    config = netsim.SimulationConfig(medium=netsim.AirConfig())
+    config = netsim.SimulationConfig(
+        medium=netsim.AirConfig(),
+        radio=netsim.Radio.profile("esp32-c6"),
+        server_delay=netsim.ServerDelay.parse("lognormal:0.2"),
+    )
     pages = [list(traces.generate(2, generator(1, WORKLOAD, client))) for client in range(3)]
     cells = {
         policy: netsim.simulate_cell([(own, policy) for own in pages], config=config, seed=1)

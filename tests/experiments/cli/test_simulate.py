@@ -41,13 +41,23 @@ def test_without_a_file_the_pages_go_to_standard_output_and_nothing_else_does(lp
 
 
 def test_json_is_one_object_with_the_totals_of_the_whole_run(lpsm: Run, workload: Path) -> None:
-    totals = json.loads(lpsm("simulate", workload, "--policy", "psm", "--json").stdout)
+    totals = json.loads(lpsm("simulate", workload, "--policy", "psm", "--radio", "thesis", "--json").stdout)
     assert totals["policy"] == "psm:100"
     assert totals["pages"] == 3
     assert totals["energy_j_per_page"] == pytest.approx(
         (totals["awake_j"] + totals["sleep_j"] + totals["listen_j"]) / 3, rel=1e-12
     )
     assert totals["listen_j"] == pytest.approx(1.5e-3 * totals["beacons"])
+
+
+def test_the_world_is_that_of_today_unless_the_thesis_is_asked_for(lpsm: Run, workload: Path) -> None:
+    def run(*arguments: str) -> str:
+        return lpsm("simulate", workload, "--policy", "psm", "--json", *arguments).stdout
+
+    assert run() == run("--preset", "today") == run("--radio", "esp32-c6", "--server-delay", "recorded")
+    thesis = ("--connections", "per-object", "--mss", "536", "--nagle", "--server-delay", "0.5", "--radio", "thesis")
+    assert run("--preset", "thesis") == run(*thesis)
+    assert run("--preset", "thesis", "--radio", "ns3") == run(*thesis[:-1], "ns3")
 
 
 def test_polls_and_radio_intervals_are_written_where_asked(lpsm: Run, workload: Path, tmp_path: Path) -> None:
@@ -185,8 +195,8 @@ def test_a_radio_is_a_name_or_a_file_and_single_figures_win(
         found = json.loads(lpsm("simulate", workload, "--policy", "psm", "--json", *arguments).stdout)
         return float(found["sleep_j"])
 
-    usual = sleeping()
-    assert sleeping("--radio", "thesis") == usual
+    usual = sleeping("--radio", "thesis")
+    assert sleeping("--asleep-mw", "50") == usual  # what belongs to a radio of two states is of the thesis'
     assert sleeping("--radio", mine) == pytest.approx(0.8 * usual)
     assert sleeping("--radio", mine, "--asleep-mw", "50") == pytest.approx(usual)
     mine.write_text("awake_mw = 750\n")

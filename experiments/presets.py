@@ -1,0 +1,17 @@
+"""The worlds that studies take where nothing else is said: that of today, and the thesis'.
+
+Keys are the options of the model (`lpsm simulate --help`); what a preset does not name is the model's own default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["THESIS", "TODAY"]
+
+# A radio fitted to its maker's figures, and servers that take time, where no recording tells how long theirs took.
+TODAY: Mapping[str, Any] = {"radio": "esp32-c6", "server_delay": "lognormal:0.2"}
+
+# Monteleoni 2006, section 2.5: ns-2's Web generator and its FullTcp.  The length of the delay is our assumption.
+THESIS: Mapping[str, Any] = {"connections": "per-object", "mss": 536, "nagle": True, "server_delay": 0.5}
