@@ -21,7 +21,7 @@ import math
 
 from lpsm._compile import compiled
 
-__all__ = ["price_at", "saturation", "settle"]
+__all__ = ["price_at", "price_before", "saturation", "settle"]
 
 
 @compiled
@@ -49,6 +49,18 @@ def settle(balance: float, excess: float, good_will: float) -> float:
 def price_at(balance: float, drift: float, start: float, gain: float, largest_ratio: float) -> float:
     """Return the price at a balance: `start` exp(`gain` balance + `drift`), at most `largest_ratio` times `start`."""
     return start * min(math.exp(gain * balance + drift), largest_ratio)
+
+
+@compiled
+def price_before(now_ns: int, since_ns: int, deadline_ns: int, least: float, largest: float) -> float:
+    """Return the price of delay of what has a deadline: from `least` at first to `largest` at the deadline.
+
+    It grows by the same factor in equal times, and stays at its largest from the deadline on.
+    """
+    if now_ns >= deadline_ns:
+        return largest
+    part = max(0, now_ns - since_ns) / (deadline_ns - since_ns) if since_ns < deadline_ns else 1.0
+    return least * (largest / least) ** part
 
 
 def saturation(gain: float, least_drift: float, largest_ratio: float) -> float:

@@ -134,6 +134,7 @@ class Browser:
             station.advance(issued)
             awake, beacons = station.awake_ns(issued), station.beacons
             before = station.state_times(issued)
+            station.deadline_ns = None if page.deadline_s is None else round(page.deadline_s * _NS_PER_S)
             self._page, self._delays = page, delays[first : first + 1 + len(page.objects)]
             first += 1 + len(page.objects)
             self._taken, self._missing = 0, len(page.objects)

@@ -29,11 +29,15 @@ class WirelessStation(Protocol):
     ----------
     outstanding : int
         Requests sent whose replies are incomplete; kept by the browser.
+    deadline_ns : int or None
+        When the page issued last must be complete; kept by the browser.
     groups_lost : int
         Group frames that it was asleep for.
     """
 
     outstanding: int
+
+    deadline_ns: int | None
 
     groups_lost: int
 

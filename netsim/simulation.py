@@ -291,7 +291,7 @@ def _check(workload: Workload) -> None:
     if not workload:
         raise ValueError("a workload must have at least one page, got none")
     issued = workload.issue_s[~np.isnan(workload.issue_s)]
-    times = np.concatenate([workload.think_s, issued])
+    times = np.concatenate([workload.think_s, issued, workload.deadline_s[~np.isnan(workload.deadline_s)]])
     waits = workload.waits_s[~np.isnan(workload.waits_s)]
     if not ((waits >= 0.0) & (waits <= _LONGEST_WAIT_S)).all():
         raise ValueError(f"waits_s must lie in [0, {_LONGEST_WAIT_S:g}] s, got {waits.min()} to {waits.max()}")
@@ -305,7 +305,8 @@ def _check(workload: Workload) -> None:
                 raise ValueError(f"page {page.page!r}: sizes must be at least 1 byte, got {request}")
             if reply < 0:
                 raise ValueError(f"page {page.page!r}: a reply must have at least 0 bytes, got {reply}")
-        for name, value in (("think_s", page.think_s), ("issue_s", page.issue_s or 0.0)):
+        instants = ("issue_s", page.issue_s or 0.0), ("deadline_s", page.deadline_s or 0.0)
+        for name, value in (("think_s", page.think_s), *instants):
             if not 0.0 <= value <= _LATEST_S:
                 raise ValueError(f"page {page.page!r}: {name} must lie in [0, {_LATEST_S:g}] s, got {value}")
         total += page.think_s

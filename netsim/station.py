@@ -51,6 +51,8 @@ class Station:
         Beacons listened to from sleep, up to the last `advance`.
     outstanding : int
         Requests sent whose replies are incomplete; kept by the browser.
+    deadline_ns : int or None
+        When the page issued last must be complete; kept by the browser.
     intervals : array of int64
         Closed intervals awake: start, end, start, end, ... nanoseconds.
     polls : array of int64
@@ -75,6 +77,7 @@ class Station:
         self._view = View("idle", 0, None, None, 0, 0, (), None)
         self._transmitted_ns = 0  # when its own transmitter is idle
         self.outstanding = self.groups_lost = 0
+        self.deadline_ns: int | None = None
         self.beacons = 0
         self.intervals = array("q")
         self.polls = array("q")
@@ -368,7 +371,7 @@ class Station:
         view.buffered_bytes = waiting
         view.arrivals_ns = tuple(self._arrivals) if waiting else ()
         if self._policy.host_aware:
-            view.outstanding = self.outstanding
+            view.outstanding, view.deadline_ns = self.outstanding, self.deadline_ns
         plan = self._policy.plan(view)
         if type(plan) is not Plan:
             raise TypeError(f"policy {self._policy.spec}: plan must return a Plan, got {plan!r}")

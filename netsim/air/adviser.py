@@ -46,6 +46,7 @@ class Adviser:
         waiting_bytes: int = 0,
         arrivals_ns: Sequence[int] = (),
         outstanding: int = 0,
+        deadline_ns: int | None = None,
     ) -> Plan:
         """Return the policy's plan; at a beacon `now_ns` is its target time, and frames are stamped no later."""
         view = self._view
@@ -56,6 +57,7 @@ class Adviser:
         view.arrivals_ns = tuple(min(at, now_ns) for at in arrivals_ns) if waiting_bytes else ()
         if self.policy.host_aware:
             view.outstanding = outstanding
+            view.deadline_ns = None if deadline_ns is None else deadline_ns - self.offset_ns
         plan = self.policy.plan(view)
         if self.offset_ns:
             offset = self.offset_ns

@@ -64,6 +64,8 @@ class AirStation(Accounted):
     ----------
     outstanding : int
         Requests sent whose replies are incomplete; kept by the browser.
+    deadline_ns : int or None
+        When the page issued last must be complete; kept by the browser.
     connections : iterator of int
         Gives every connection of this client a number of its own.
     lost, groups_lost : int
@@ -97,6 +99,7 @@ class AirStation(Accounted):
         self.account = RadioAccount(passages)
         self.line: deque[Waiting] = deque()
         self.outstanding = 0
+        self.deadline_ns: int | None = None
         self.connections = count()
         self.lost = self.groups_lost = self.air_up_ns = self.air_down_ns = 0
         self.polls = array("q")
@@ -226,7 +229,9 @@ class AirStation(Accounted):
             return
         self._woke_to_send = False
         if self._plan is None:
-            self._plan = self._adviser.ask("idle", at_ns, outstanding=self.outstanding)
+            self._plan = self._adviser.ask(
+                "idle", at_ns, outstanding=self.outstanding, deadline_ns=self.deadline_ns
+            )
         self._stay_until(max(self._plan.awake_until_ns, at_ns), at_ns)
 
     def _stay_until(self, until_ns: int, now_ns: int) -> None:
@@ -355,6 +360,7 @@ class AirStation(Accounted):
         plan = self._adviser.ask(
             "beacon", target_ns, slept_ns=slept, waiting_bytes=buffer.n_bytes,
             arrivals_ns=[reached for _, reached in buffer.frames], outstanding=self.outstanding,
+            deadline_ns=self.deadline_ns,
         )  # fmt: skip
         self.polls.extend((target_ns, slept, buffer.n_bytes, max(0, plan.wake_ns - target_ns), 0, 0))
         return plan

@@ -66,11 +66,15 @@ class _Run:
         self.sizes = np.empty(3 * len(delays_ns), dtype=np.int64)
         self.sizes[::3], self.sizes[1::3], self.sizes[2::3] = *workload.sizes.T, delays_ns
         objects = workload.objects
-        self.pages = np.full((n + 1, 4), -1, dtype=np.int64)
+        self.pages = np.full((n + 1, 5), -1, dtype=np.int64)
         self.pages[:-1, 0] = np.where(np.isnan(workload.issue_s), -1, np.rint(workload.issue_s * _NS_PER_S))
         self.pages[:-1, 1] = np.rint(workload.think_s * _NS_PER_S)
         self.pages[:-1, 2] = np.cumsum(objects + 1) - objects - 1
         self.pages[:-1, 3] = objects
+        self.pages[:, 4] = slot.NEVER
+        if policy.host_aware:
+            due = ~np.isnan(workload.deadline_s)
+            self.pages[:-1, 4][due] = np.rint(workload.deadline_s[due] * _NS_PER_S)
         self.world = _world(policy, config, self.access_point, int(objects.max()))
         self.save_station(station)
         self.form = _form(policy)
@@ -140,7 +144,7 @@ class _Run:
                 break
         self.left_over += page - first
         self.loads[first:page] = np.array(browser.loads, dtype=np.int64).reshape(-1, 4)
-        state[slot.NOW] = clock.now
+        state[slot.NOW], state[slot.PAGE_DEADLINE] = clock.now, self.pages[page - 1, 4]
         self.save_station(station)
         self._append(np.array(station.polls, dtype=np.int64), np.array(station.intervals, dtype=np.int64))
         return page
@@ -164,6 +168,8 @@ class _Run:
             link.free_ns = free_ns
         point.air_up.busy_ns, point.air_down.busy_ns = int(state[slot.AIR_UP_BUSY]), int(state[slot.AIR_DOWN_BUSY])
         station = Station(clock, point.again(clock), self.policy, self.config.beacon_interval_ns, asked=True)
+        due = int(state[slot.PAGE_DEADLINE])
+        station.deadline_ns = None if due == slot.NEVER else due
         fields = len(StationState._fields)
         station.resume(StationState(*state[slot.FIRST_OF_STATION : slot.FIRST_OF_STATION + fields].tolist()))
         return station
@@ -239,7 +245,7 @@ def _world(policy: Policy, config: SimulationConfig, point: AccessPoint, most_ob
     p[slot.FIRST_WINDOW], p[slot.WINDOW], p[slot.NAGLE] = tcp.initial_window, tcp.window, tcp.nagle
     p[slot.MIN_RTO], p[slot.FIRST_RTO] = round(tcp.min_rto_s * _NS_PER_S), round(tcp.initial_rto_s * _NS_PER_S)
     p[slot.PERSISTENT], p[slot.MAX_CONNECTIONS] = config.connections == "persistent", config.max_connections
-    p[slot.INTERVAL] = config.beacon_interval_ns
+    p[slot.INTERVAL], p[slot.PAGE_DEADLINE] = config.beacon_interval_ns, slot.NEVER
     full, bare = tcp.mss_bytes + tcp.header_bytes, tcp.header_bytes
     p[slot.AIR_FULL] = full * p[slot.AIR_NUM] // p[slot.AIR_DEN]
     p[slot.AIR_BARE] = bare * p[slot.AIR_NUM] // p[slot.AIR_DEN]

@@ -127,9 +127,9 @@ def run_pages(
     ----------
     begin, end : int
         The first page, and the one after the last.
-    pages : array of int64, shape (n + 1, 4)
-        A row a page: instant of its own or -1, think time, first object, number of objects.  The last row, with -1 for
-        the number of objects, is the end of the run.
+    pages : array of int64, shape (n + 1, 5)
+        A row a page: instant of its own or -1, think time, first object, number of objects, deadline or NEVER.  The
+        last row, with -1 for the number of objects, is the end of the run.
     sizes : array of int64
         Three numbers an object: request, reply, server delay.
     w : array of int64
@@ -167,14 +167,15 @@ def _page(
     rule: Rule,
 ) -> None:  # fmt: skip
     """Browse one page and think about it, or end the run; BAIL is set if it must be done otherwise."""
-    issued = max(w[slot.NOW], pages[4 * page])
+    issued = max(w[slot.NOW], pages[5 * page])
     if reach(w, polls, intervals, issued, rule):
         w[slot.BAIL] = slot.TIMER  # nothing waits between pages
     awake = w[slot.BEFORE] + max(0, (issued if w[slot.GATE] else min(issued, w[slot.UNTIL])) - w[slot.SINCE])
     beacons = w[slot.BEACONS]
-    w[slot.FIRST_OBJECT], w[slot.N_OBJECTS] = pages[4 * page + 2], pages[4 * page + 3]
+    w[slot.FIRST_OBJECT], w[slot.N_OBJECTS] = pages[5 * page + 2], pages[5 * page + 3]
     last = w[slot.N_OBJECTS] < 0
     if not last and not w[slot.BAIL]:
+        w[slot.PAGE_DEADLINE] = pages[5 * page + 4]
         _load(w, sizes, polls, intervals, reached, issued, rule)
     if 6 * w[slot.N_POLLS] > w[slot.POLLS_ROOM] or 2 * w[slot.N_INTERVALS] > w[slot.INTERVALS_ROOM]:
         w[slot.BAIL] = slot.FULL
@@ -185,4 +186,4 @@ def _page(
     loads[4 * page + 1] = done
     loads[4 * page + 2] = w[slot.BEFORE] + max(0, done - w[slot.SINCE]) - awake
     loads[4 * page + 3] = w[slot.BEACONS] - beacons
-    w[slot.NOW] = done + pages[4 * page + 1]
+    w[slot.NOW] = done + pages[5 * page + 1]

@@ -21,7 +21,10 @@ def _ask(w: Place, rule: Rule, now: int, at_beacon: int) -> None:
     slept = now - w[slot.SLEPT] if at_beacon else 0 * now
     waiting = w[slot.WAITING_BYTES] if at_beacon else 0 * now
     ints, floats = carray(rule[0], (w[slot.N_INTS],)), carray(rule[1], (w[slot.N_FLOATS],))
-    plan = call_plan(w[slot.RULE], ints, floats, now, at_beacon, w[slot.SENT], w[slot.RECEIVED], slept, waiting)
+    plan = call_plan(
+        w[slot.RULE], ints, floats, now, at_beacon, w[slot.SENT], w[slot.RECEIVED], slept, waiting,
+        w[slot.PAGE_DEADLINE],
+    )  # fmt: skip
     w[slot.PLANNED] = 1
     w[slot.PLAN_UNTIL], w[slot.PLAN_WAKE], w[slot.PLAN_REPEAT] = plan.awake_until_ns, plan.wake_ns, plan.repeat_ns
     w[slot.PLAN_OPENS], w[slot.PLAN_AGREED] = plan.open_on_send, plan.agreed

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lpsm import _standalone
-from netsim.policies.protocol import Frame, Plan, View
+from netsim.policies.protocol import FOREVER_NS, Frame, Plan, View
 
 __all__ = ["NOT_YET_NS", "CompiledForm", "FlatFrame", "FlatView", "flat_view", "joined", "put_back"]
 
@@ -65,6 +65,9 @@ class FlatView(NamedTuple):
         At a beacon, the time since it last fell asleep or listened; 0 otherwise.
     buffered_bytes : int
         At a beacon, bytes waiting at the access point, headers included; 0 otherwise.
+    deadline_ns : int
+        When the page issued last must be complete; `FOREVER_NS` where nothing depends on it, and unless the policy is
+        `host_aware`.
     """
 
     now_ns: int
@@ -73,6 +76,7 @@ class FlatView(NamedTuple):
     last_received_ns: int
     slept_ns: int
     buffered_bytes: int
+    deadline_ns: int
 
 
 class FlatFrame(NamedTuple):
@@ -221,6 +225,7 @@ class _Exchange:
         _VIEW.pack_into(
             numbers, 0, view.now_ns, view.event == "beacon", NOT_YET_NS if sent is None else sent,
             NOT_YET_NS if received is None else received, view.slept_ns, view.buffered_bytes,
+            FOREVER_NS if view.deadline_ns is None else view.deadline_ns,
         )  # fmt: skip
         self._ask(self._plan_address, self._shared, form.ints, form.floats)
         until, wake, opens, repeat, agreed = _PLAN.unpack_from(numbers)
@@ -243,6 +248,7 @@ def flat_view(view: View) -> FlatView:
         NOT_YET_NS if received is None else received,
         view.slept_ns,
         view.buffered_bytes,
+        FOREVER_NS if view.deadline_ns is None else view.deadline_ns,
     )
 
 

@@ -26,6 +26,9 @@ class Lpsm3Config:
         price over the first one, and the good will in pages.
     drift_step, largest_drift : float
         How fast the logarithm of the price moves with the balance, a page, and how far, either way.
+    early_ratio : float
+        The price of a second's delay of a page with a deadline when it is issued, over the first price; it grows
+        to the largest price at the deadline.
     prior_events : float
         Events that the prior of a hazard counts for, in every bin.
     opening_shape, reply_shape, rest_shape, message_shape, held_shape : float
@@ -52,6 +55,7 @@ class Lpsm3Config:
     good_will: float = 20.0
     drift_step: float = 0.002
     largest_drift: float = 1.0
+    early_ratio: float = 0.003
     prior_events: float = 0.1
     opening_shape: float = 0.5
     reply_shape: float = 0.5

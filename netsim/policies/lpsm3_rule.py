@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from lpsm import hazards, message_prices
 from lpsm import sleep_planning as planning
 from lpsm._compile import compiled
-from lpsm.prices import price_at, settle
+from lpsm.prices import price_at, price_before, settle
 from lpsm.sleep_planning import Record
 from netsim.policies.compiled import FlatFrame, FlatView, Floats, Ints
-from netsim.policies.protocol import Plan
+from netsim.policies.protocol import FOREVER_NS, Plan
 
 __all__ = ["ROOM", "SIZE", "STATE", "follow_plan", "observe_frame", "prepare", "state_of"]
 
@@ -38,7 +38,7 @@ STATE = np.dtype(
         ("same_message_ns", "i8"),
         ("awake_w", "f8"), ("beacon_j", "f8"), ("wakeup_j", "f8"),
         ("allowed", "f8"), ("price_w", "f8"), ("gain", "f8"), ("largest_price_ratio", "f8"), ("good_will", "f8"),
-        ("drift_step", "f8"), ("largest_drift", "f8"),
+        ("drift_step", "f8"), ("largest_drift", "f8"), ("early_ratio", "f8"),
         ("push_delay_s", "f8"), ("least_push_price_w", "f8"), ("most_push_price_w", "f8"), ("push_memory", "f8"),
         ("prior_events", "f8"), ("shapes", "f8", (N_KINDS,)),
         # learned, a row a kind
@@ -291,7 +291,7 @@ def follow_plan(view: FlatView, ints: Ints, floats: Floats) -> Plan:
         s.opened_ns, s.planned = now_ns, 0
         return Plan(now_ns, now_ns + s.interval_ns, True, 0 * now_ns, False)
     if not at_beacon:
-        _end_page(s)
+        _end_page(s, view.deadline_ns)
         s.waiting = s.n
         if s.delivered:
             _begin_cycle(s, now_ns)
@@ -300,8 +300,10 @@ def follow_plan(view: FlatView, ints: Ints, floats: Floats) -> Plan:
         if s.n == 0:
             s.planned = 0
     k, awake = s.next_stop, 0
-    if not (at_beacon and s.planned and k <= _FOLLOWED_STOPS and now_ns == s.planned_ns + work.stop_ns[k]):
-        _plan(s, work, now_ns, not at_beacon)
+    has_deadline = s.n > 0 and view.deadline_ns != FOREVER_NS  # the price has moved
+    followed = at_beacon and s.planned and not has_deadline and k <= _FOLLOWED_STOPS
+    if not (followed and now_ns == s.planned_ns + work.stop_ns[k]):
+        _plan(s, work, now_ns, view.deadline_ns, not at_beacon)
         k, awake = 0, int(not at_beacon)
     asleep_ns, next_stop = planning.follow(work, s.last_stop, k, awake)
     until_ns = s.planned_ns + asleep_ns
@@ -318,7 +320,7 @@ def follow_plan(view: FlatView, ints: Ints, floats: Floats) -> Plan:
 
 
 @compiled
-def _plan(s: Record, work: Record, now_ns: int, awake: bool) -> None:
+def _plan(s: Record, work: Record, now_ns: int, deadline_ns: int, awake: bool) -> None:
     """Plan from now on, by what is outstanding and at the prices of the moment."""
     n, interval_ns = s.n, s.interval_ns
     if s.push_stale and (s.messages < 50 or s.messages - s.priced_messages >= 4):
@@ -334,7 +336,11 @@ def _plan(s: Record, work: Record, now_ns: int, awake: bool) -> None:
     s.last_stop = planning.forecast(
         work, s.kind, s.age_ns, s.is_message, total, s.mean_rates, to_beacon_ns, interval_ns
     )
-    price_w = price_at(s.balance, s.drift, s.price_w, s.gain, s.largest_price_ratio)
+    if deadline_ns == FOREVER_NS:
+        price_w = price_at(s.balance, s.drift, s.price_w, s.gain, s.largest_price_ratio)
+    else:
+        early_w, late_w = s.price_w * s.early_ratio, s.price_w * s.largest_price_ratio
+        price_w = price_before(now_ns, s.issued_ns, deadline_ns, early_w, late_w)
     planning.choose(
         work, s.last_stop, awake, interval_ns, s.awake_w, s.beacon_j, s.wakeup_j, price_w, s.push_price_w, n
     )
@@ -342,14 +348,14 @@ def _plan(s: Record, work: Record, now_ns: int, awake: bool) -> None:
 
 
 @compiled
-def _end_page(s: Record) -> None:
-    """If nothing is outstanding any more, settle for the page that this was."""
+def _end_page(s: Record, deadline_ns: int) -> None:
+    """If nothing is outstanding any more, settle for the page that this was, unless its deadline was what mattered."""
     if s.n or not s.loading:
         return
     s.loading = 0
     s.pages += 1
     undelayed_s = (s.heard_ns - s.issued_ns) * 1e-9 - s.held_s
-    if undelayed_s > 0.0:
+    if undelayed_s > 0.0 and deadline_ns == FOREVER_NS:
         s.balance = settle(s.balance, s.held_s / (undelayed_s * s.allowed) - 1.0, s.good_will)
         s.drift = min(max(s.drift + s.drift_step * s.balance, -s.largest_drift), s.largest_drift)
 

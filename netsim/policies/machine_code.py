@@ -89,6 +89,7 @@ def _caller(returned: Any, taken: tuple[Any, ...]) -> Any:
 def _call_plan(
     context: Any, address: Any, ints: Any, floats: Any,
     now_ns: Any, at_beacon: Any, last_sent_ns: Any, last_received_ns: Any, slept_ns: Any, buffered_bytes: Any,
+    deadline_ns: Any,
 ) -> Any:  # fmt: skip
     return _PLAN(_INTEGER, _INTS, _FLOATS, *[_INTEGER] * len(FlatView._fields)), _caller(_PLAN, _PLAN_TAKES)
 
@@ -111,7 +112,9 @@ call_observe: Any = intrinsic(_call_observe)
 @compiled
 def ask(address: int, numbers: Ints, ints: Ints, floats: Floats) -> None:
     """Call the rule at `address` with the view that `numbers` begins with; leave the plan there."""
-    plan = call_plan(address, ints, floats, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5])
+    plan = call_plan(
+        address, ints, floats, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], numbers[6]
+    )
     numbers[0] = plan.awake_until_ns
     numbers[1] = plan.wake_ns
     numbers[2] = plan.open_on_send

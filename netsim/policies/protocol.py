@@ -57,6 +57,9 @@ class View:
         At a beacon, when each waiting frame reached the access point.
     outstanding : int or None
         Requests sent whose replies are incomplete; None unless the policy is `host_aware`.
+    deadline_ns : int or None
+        When the page issued last must be complete, as the player of a stream tells the host; None where nothing
+        depends on it, and unless the policy is `host_aware`.
     """
 
     event: Literal["idle", "beacon"]
@@ -67,6 +70,7 @@ class View:
     buffered_bytes: int
     arrivals_ns: Sequence[int]
     outstanding: int | None
+    deadline_ns: int | None = None
 
 
 class Plan(NamedTuple):
@@ -104,7 +108,7 @@ class Policy(Protocol):
 
     @property
     def host_aware(self) -> bool:
-        """Whether `view.outstanding` is filled in: knowledge of the host, not of the link."""
+        """Whether `outstanding` and `deadline_ns` of views are filled in: knowledge of the host, not of the link."""
         ...
 
     def plan(self, view: View) -> Plan:

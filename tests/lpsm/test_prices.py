@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsm.prices import price_at, saturation, settle
+from lpsm.prices import price_at, price_before, saturation, settle
 
 LARGEST_EXCESS = 19.0
 
@@ -45,6 +45,15 @@ def test_the_price_is_at_its_largest_from_saturation_on_whatever_the_drift(gain,
 @given(st.floats(-20.0, 60.0), st.floats(0.0, 10.0))
 def test_the_price_grows_with_the_balance(balance, more):
     assert price_at(balance + more, 0.0, 3.0, 0.1, 20.0) >= price_at(balance, 0.0, 3.0, 0.1, 20.0)
+
+
+def test_before_a_deadline_the_price_grows_by_equal_factors_in_equal_times():
+    prices = [price_before(at, 100, 500, 0.02, 50.0) for at in (0, 100, 200, 300, 400, 500, 501, 10**15)]
+    assert prices[:2] == [0.02, 0.02]
+    assert prices[-3:] == [50.0] * 3
+    factors = [after / before for before, after in zip(prices[1:5], prices[2:6], strict=True)]
+    assert factors == pytest.approx([2500 ** (1 / 4)] * 4)
+    assert price_before(90, 100, 95, 0.02, 50.0) == price_before(90, 100, 100, 0.02, 50.0) == 50.0
 
 
 def test_extremes():

@@ -25,8 +25,9 @@ class Client:
         reached = round((at_ms if reached_ms is None else reached_ms) * MS)
         self.policy.observe(Frame(False, round(at_ms * MS), reached, 40 if opening else size, self._host(host)))
 
-    def idle(self, at_ms):
-        return self.policy.plan(View("idle", round(at_ms * MS), None, None, 0, 0, (), None))
+    def idle(self, at_ms, deadline_ms=None):
+        deadline = None if deadline_ms is None else round(deadline_ms * MS)
+        return self.policy.plan(View("idle", round(at_ms * MS), None, None, 0, 0, (), None, deadline))
 
     def beacon(self, at_ms, waiting=0):
         return self.policy.plan(View("beacon", round(at_ms * MS), None, None, 0, waiting, (), None))

@@ -14,7 +14,7 @@ from tests.netsim.clients import LOGNORMAL, MS, Client, web
 from tests.netsim.test_express import assert_equal
 from tests.netsim.worlds import Dice, ordinary_case
 from traces.records import Page
-from traces.traffic import draw, push_messages
+from traces.traffic import draw, push_messages, stalls, stream
 
 OPENING, REPLY, REST, MESSAGE = range(4)
 KEYS = ("key", "push_key")  # names of connections, which engines are free to give
@@ -167,6 +167,33 @@ def test_with_more_connections_than_there_is_room_for_the_oldest_are_kept_in_min
     assert client.idle(2000).wake_ns > 2000 * MS
 
 
+def test_far_from_its_deadline_a_page_is_slept_for_near_it_waited_for_awake_and_the_balance_leaves_it_out():
+    awake_ms = {}
+    for deadline_ms in (None, 61_000, 1012):
+        policy = Lpsm3()
+        client = Client(policy)
+        client.idle(0)
+        client.sent(1000, "a")
+        awake_ms[deadline_ms] = client.idle(1010, deadline_ms).awake_until_ns / MS - 1010
+        client.received(1500, "a", size=300, completes=True, reached_ms=1490)
+        client.idle(1500, deadline_ms)
+        assert policy.memory[0]["balance"] == (-1.0 if deadline_ms is None else 0.0)
+        assert policy.memory[0]["pages"] == 1
+    assert awake_ms[61_000] == 0.0 < awake_ms[None] < awake_ms[1012]
+
+
+def test_a_stream_with_deadlines_needs_no_more_than_the_rule_that_is_never_awake_in_vain_and_never_stalls():
+    found = stream(200.0, generator(36, WORKLOAD))
+    hinted = [page._replace(deadline_s=at) for page, at in zip(found.pages, found.deadlines_s.tolist(), strict=True)]
+    own, blind, rule = (
+        netsim.simulate(pages, policy)
+        for pages, policy in ((hinted, "lpsm3"), (found.pages, "lpsm3"), (hinted, "hold:0"))
+    )
+    assert own.energy.total_j <= rule.energy.total_j < 0.97 * blind.energy.total_j
+    done_s = own.pages["issue_s"] + own.pages["latency_s"]
+    assert not stalls(found.deadlines_s, found.viewings, done_s).any()
+
+
 # -- what it keeps
 
 
@@ -229,6 +256,8 @@ def compare(seeds):
         dice = Dice(np.random.default_rng(seed))
         pages, _, world = ordinary_case(dice, "lpsm3")
         pages *= dice.integer(1, 6)
+        deadlines_s = [dice.one_of([None, None, 0.0, 10 * i * dice.fraction()]) for i in range(len(pages))]
+        pages = [page._replace(deadline_s=at) for page, at in zip(pages, deadlines_s, strict=True)]
         world = replace(world, radio=netsim.RadioConfig(wakeup_mj=dice.one_of([0.0, 0.3])),
                         beacon_interval_ns=dice.one_of([100_000_000, 102_400_000, 37_000_000]))  # fmt: skip
         config = Lpsm3Config(max_slowdown=dice.one_of([1.02, 1.05, 1.5]), silence_s=dice.one_of([10.0, 0.7]))

@@ -195,6 +195,25 @@ def test_what_is_no_policy_is_refused_in_words(policy, message):
         netsim.simulate([Page("p", 300, 500)], policy)
 
 
+@pytest.mark.parametrize("host_aware", [True, False])
+def test_the_host_tells_the_deadline_of_the_page_issued_last_and_the_link_knows_of_none(host_aware):
+    class Asking:
+        spec = "asking"
+
+        def __init__(self):
+            self.host_aware, self.told = host_aware, []
+
+        def plan(self, view):
+            self.told.append((view.now_ns, view.deadline_ns))
+            return Plan(view.now_ns, (view.now_ns // (100 * MS) + 1) * 100 * MS)
+
+    pages = [Page("a", 300, 5000, (), 1.0, 1.0), Page("b", 300, 500, (), 1.0, 5.0, (), 7.25), Page("c", 300, 500)]
+    told = netsim.simulate(pages, Asking()).final_policy.told
+    assert {deadline for at, deadline in told if at < 5000 * MS} == {None}
+    assert {deadline for _, deadline in told} == ({None, 7250 * MS} if host_aware else {None})
+    assert told[-1][1] is None  # of the last page
+
+
 def test_a_policy_object_is_left_as_it_was_and_may_count_what_it_sees():
     class Counting:
         spec, host_aware = "counting", True
