@@ -1,6 +1,7 @@
 """Prices from running totals: what is allowed is kept against every adversary."""
 
 import math
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -51,7 +52,7 @@ def test_before_a_deadline_the_price_grows_by_equal_factors_in_equal_times():
     prices = [price_before(at, 100, 500, 0.02, 50.0) for at in (0, 100, 200, 300, 400, 500, 501, 10**15)]
     assert prices[:2] == [0.02, 0.02]
     assert prices[-3:] == [50.0] * 3
-    factors = [after / before for before, after in zip(prices[1:5], prices[2:6], strict=True)]
+    factors = [after / before for before, after in pairwise(prices[1:6])]
     assert factors == pytest.approx([2500 ** (1 / 4)] * 4)
     assert price_before(90, 100, 95, 0.02, 50.0) == price_before(90, 100, 100, 0.02, 50.0) == 50.0
 
