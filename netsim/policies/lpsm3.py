@@ -110,8 +110,8 @@ def _fresh(config: Lpsm3Config, host_aware: bool, radio: Radio, interval_ns: int
         "shapes": (config.opening_shape, config.reply_shape, config.rest_shape, config.message_shape,
                    config.held_shape),
     }  # fmt: skip
-    same = ("gain", "largest_price_ratio", "early_ratio", "good_will", "drift_step", "largest_drift", "least_push_price_w",
-            "most_push_price_w", "push_memory", "prior_events")  # fmt: skip
+    same = ("gain", "largest_price_ratio", "early_ratio", "good_will", "drift_step", "largest_drift",
+            "least_push_price_w", "most_push_price_w", "push_memory", "prior_events")  # fmt: skip
     state = rule.state_of(ints)
     for name, value in {**constants, **{name: getattr(config, name) for name in same}}.items():
         state[name] = value
