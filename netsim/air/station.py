@@ -229,9 +229,7 @@ class AirStation(Accounted):
             return
         self._woke_to_send = False
         if self._plan is None:
-            self._plan = self._adviser.ask(
-                "idle", at_ns, outstanding=self.outstanding, deadline_ns=self.deadline_ns
-            )
+            self._plan = self._adviser.ask("idle", at_ns, outstanding=self.outstanding, deadline_ns=self.deadline_ns)
         self._stay_until(max(self._plan.awake_until_ns, at_ns), at_ns)
 
     def _stay_until(self, until_ns: int, now_ns: int) -> None:
