@@ -29,6 +29,7 @@ __all__ = ["Energy", "Radio", "RadioConfig", "RadioEntry", "StateRadioConfig", "
 
 _J_PER_MW_NS = 1e-12
 _MOST = 1e9  # of a figure in a file, which may be an integer of any length
+_LARGEST_FILE_BYTES = 1 << 16
 _WORDS = ("name", "source")
 _BEACON_MS = 0.294  # 196 bytes at 6 Mb/s with ERP-OFDM: what a beacon lasts where no air says so
 
@@ -104,12 +105,16 @@ class Radio:
         OSError
             If it cannot be read.
         """
+        with Path(path).open("rb") as file:
+            content = file.read(_LARGEST_FILE_BYTES + 1)
+        if len(content) > _LARGEST_FILE_BYTES:
+            raise ValueError(f"{path}: a radio must be at most {_LARGEST_FILE_BYTES} bytes of TOML, got more")
         try:
-            figures = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except tomllib.TOMLDecodeError as error:
-            raise ValueError(f"{path}: a radio must be TOML: {error}") from None
+            figures = tomllib.loads(content.decode("utf-8").replace("\r\n", "\n"))
         except UnicodeDecodeError as error:
             raise ValueError(f"{path}: a radio must be TOML in UTF-8: byte {error.start}: {error.reason}") from None
+        except (ValueError, RecursionError) as error:  # integers of thousands of digits, arrays without end
+            raise ValueError(f"{path}: a radio must be TOML: {str(error)[:200]}") from None
         return _checked(figures, str(path))
 
     @staticmethod

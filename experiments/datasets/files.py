@@ -14,8 +14,8 @@ from __future__ import annotations
 import csv
 import io
 import re
+import sys
 import zipfile
-import zlib
 from collections.abc import Collection
 from math import isfinite
 from pathlib import Path
@@ -28,7 +28,7 @@ from scipy import sparse
 
 from experiments.datasets.records import Records, json_records, of_records, parquet_records, table_records
 from experiments.datasets.stream import Stream
-from traces.files import open_trace
+from traces.files import open_trace, read_line
 
 __all__ = ["csr", "npz_arrays", "read", "svmlight_line"]
 
@@ -73,7 +73,9 @@ def read(
             raise ValueError(f"{path}: {_NEEDS_COLUMNS}, got npz")
         return _npz(path)
     with open_trace(path) as unpacked:
-        content = unpacked.read()
+        content = read_line(unpacked, _LONGEST_LINE_BYTES, path, 1) + unpacked.read(MAX_STREAM_BYTES)
+    if len(content) > MAX_STREAM_BYTES:
+        raise ValueError(f"{path}: a stream must not exceed {MAX_STREAM_BYTES} bytes, got more")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -328,13 +330,18 @@ def npz_arrays(path: Path, wanted: Collection[str]) -> tuple[dict[str, NDArray[A
     arrays: dict[str, NDArray[Any]] = {}
     found = "a damaged one"
     try:
+        with zipfile.ZipFile(path) as packed:
+            size = sum(item.file_size for item in packed.infolist() if item.filename.removesuffix(".npy") in wanted)
+        if size > MAX_STREAM_BYTES:
+            found = f"{size} bytes where at most {MAX_STREAM_BYTES} are read"
+            raise ValueError(found)
         with np.load(path, allow_pickle=False) as held:
             for name in held.files:
                 if name in wanted:
                     found = f"{name} damaged or pickled"
                     arrays[name] = held[name]
             names = ", ".join(held.files)
-    except _NPZ_FAULTS:
+    except Exception:  # zipfile, numpy and the parsers that they use raise a dozen kinds
         raise ValueError(f"{path}: an npz must hold plain arrays, and be whole, got {found}") from None
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray):
@@ -343,7 +350,10 @@ def npz_arrays(path: Path, wanted: Collection[str]) -> tuple[dict[str, NDArray[A
 
 
 _ZIP = b"PK\x03\x04"
-_NPZ_FAULTS = (ValueError, zipfile.BadZipFile, zlib.error, OSError, EOFError, KeyError, MemoryError, RuntimeError)
+MAX_STREAM_BYTES = 1 << 29
+"""Largest file of a stream, unpacked, and all wanted arrays of an npz together: 512 MiB."""
+
+_LONGEST_LINE_BYTES = 1 << 24
 
 
 def _npz(path: Path) -> Stream:
@@ -394,11 +404,23 @@ def csr(arrays: dict[str, NDArray[Any]]) -> sparse.csr_matrix:
     for name, kinds in (("data", "fiub"), ("indices", "iu"), ("indptr", "iu"), ("shape", "iu")):
         if arrays[name].dtype.kind not in kinds:
             raise ValueError(f"the type of {name} is {arrays[name].dtype}")
-    parts = (arrays["data"].astype(np.float64), arrays["indices"], arrays["indptr"])
-    X = sparse.csr_matrix(parts, shape=tuple(int(size) for size in arrays["shape"]))
-    X.check_format(full_check=True)
+    data, indices, indptr = (np.ravel(arrays[name]) for name in ("data", "indices", "indptr"))
+    shape = tuple(int(size) for size in arrays["shape"])
+    if len(shape) != 2 or min(shape) < 0 or max(shape) > _LARGEST_INDEX or len(indptr) != shape[0] + 1:
+        raise ValueError(f"a shape {shape} does not belong to {len(indptr)} places of indptr")
+    stored = int(indptr[-1])
+    # scipy leaves some of this unchecked, and then writes over memory
+    if int(indptr[0]) != 0 or not 0 <= stored <= min(len(indices), len(data)) or (indptr[1:] < indptr[:-1]).any():
+        raise ValueError("indptr must rise from 0 to at most the number of indices and of data")
+    data, indices = data[:stored], indices[:stored]
+    if stored and not 0 <= int(indices.min()) <= int(indices.max()) < shape[1]:
+        raise ValueError(f"an index must lie in [0, {shape[1] - 1}]")
+    X = sparse.csr_matrix((data.astype(np.float64), indices.astype(np.int64), indptr.astype(np.int64)), shape=shape)
     X.sum_duplicates()
     return X
+
+
+_LARGEST_INDEX = 2**31 - 1
 
 
 def _labels(path: Path, y: NDArray[Any]) -> tuple[NDArray[Any], tuple[str, ...]]:
@@ -408,4 +430,6 @@ def _labels(path: Path, y: NDArray[Any]) -> tuple[NDArray[Any], tuple[str, ...]]
         return y.astype(np.bool_), tuple(str(column) for column in range(y.shape[1]))
     if y.ndim != 1:
         raise ValueError(f"{path}: y must be a vector, or a matrix with a column a class, got shape {y.shape}")
+    if y.dtype.kind == "U" and y.size and y.view(f"{y.dtype.str[0]}u4").max() > sys.maxunicode:
+        raise ValueError(f"{path}: y must be text in Unicode, got other characters")
     return _named([str(label) for label in y.tolist()], lambda row: f"row {row}", path)

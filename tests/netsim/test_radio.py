@@ -114,6 +114,9 @@ def test_a_radio_of_ones_own_is_read(tmp_path):
     ("text", "message"),
     [
         ("awake_mw = ", "a radio must be TOML"),
+        ("awake_mw = " + "[" * 5000, "a radio must be TOML"),
+        ("awake_mw = " + "1" * 5000, "a radio must be TOML"),
+        ("# " + "x" * 70_000, "a radio must be at most 65536 bytes of TOML"),
         ("awake_mw = 3\nasleep_mw = 1", "beacon_mj must be given, it is missing"),
         ("awake_mw = 3\nasleep_mw = 1\nbeacon_mj = 1\nbeacn_mj = 2", "got 'beacn_mj', did you mean beacon_mj?"),
         ("awake_mw = 3\nasleep_mw = 1\nbeacon_mj = '1'", "beacon_mj must be a number, got '1'"),

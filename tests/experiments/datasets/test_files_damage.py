@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from experiments.datasets import read
+from experiments.datasets import files, read
 
 
 def test_lines_may_end_as_on_any_system(tmp_path: Path) -> None:
@@ -33,6 +35,10 @@ def test_lines_may_end_as_on_any_system(tmp_path: Path) -> None:
         ({"shape": np.array([np.inf, 2.0])}, "the type of shape is float"),
         ({"shape": np.array(3)}, "X must be a matrix"),
         ({"indptr": np.array([0, 1, 2, 10**9])}, "X must be a matrix"),
+        ({"indptr": np.array([0, 2, 3, -1]), "indices": np.array([7, 10**6, -9])}, "X must be a matrix"),
+        ({"indptr": np.array([0, 3, 1, 3])}, "X must be a matrix"),
+        ({"indices": np.array([0, 1, 2**64 - 1], dtype=np.uint64)}, "X must be a matrix"),
+        ({"y": np.array([2**31 - 1] * 3, dtype=np.uint32).view("U1")}, "y must be text in Unicode"),
     ],
 )
 def test_arrays_that_are_no_stream_are_one_line_that_names_the_file(
@@ -50,3 +56,35 @@ def test_arrays_that_are_no_stream_are_one_line_that_names_the_file(
         read(path)
     assert str(path) in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_a_header_that_numpy_cannot_parse_is_one_line_that_names_the_file(tmp_path: Path) -> None:
+    for name, header in (
+        ("open", "{'descr': '<f8"),
+        ("long", "{'shape': (" + "9" * 5000 + ",)}"),
+        ("deep", "[" * 9000),
+    ):
+        path = tmp_path / f"{name}.npz"
+        start = b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little")
+        with zipfile.ZipFile(path, "w") as packed:
+            packed.writestr("y.npy", start + header.encode())
+        with pytest.raises(ValueError, match="must hold plain arrays, and be whole") as raised:
+            read(path)
+        assert str(path) in str(raised.value)
+
+
+@pytest.mark.parametrize("kind", ["table", "svmlight", "npz", "line"])
+def test_a_stream_that_unpacks_to_more_than_is_read_is_refused_with_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(files, "MAX_STREAM_BYTES", 10_000)
+    monkeypatch.setattr(files, "_LONGEST_LINE_BYTES", 5_000)
+    path = tmp_path / "stream"
+    if kind == "npz":
+        with path.open("wb") as file:
+            np.savez_compressed(file, X=np.zeros((1000, 2)), y=np.zeros(1000))
+    else:
+        line = {"table": b"1,2,x\n", "svmlight": b"1 1:2\n", "line": b"1,2,"}[kind]
+        path.write_bytes(gzip.compress(line * 10_000))
+    with pytest.raises(ValueError, match=r"10000|must not be longer than 5000 bytes"):
+        read(path)

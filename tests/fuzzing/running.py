@@ -1,0 +1,233 @@
+"""Draws inputs, reads them, and counts what became of it: nothing but a result or a reader's own error may.
+
+An input is drawn from a grammar; then its structure is changed, or its bytes, packed or not, or both; some stay as
+they were drawn, and a few are noise.  An input that ends at a place of the readers' code at which none had ended is
+kept, and later ones are changes of those kept, too: a feedback of coverage that costs nothing, because an error
+carries its place.
+"""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.fuzzing import browsing, packets, settings, streams
+from tests.fuzzing.values import Chance, Content, Grammar, changed, reshaped
+
+GRAMMARS: dict[str, Grammar] = browsing.GRAMMARS | packets.GRAMMARS | streams.GRAMMARS | settings.GRAMMARS
+HANG_S = 5.0  # of processor time
+_MOST_KEPT = 100
+
+
+class Found(NamedTuple):
+    """What became of the inputs of a format: how many there were, came past the header, were read whole."""
+
+    inputs: int
+    past_header: int
+    whole: int
+    ends: int
+    slowest_s: float
+
+
+class Hang(BaseException):
+    """An input is read for longer than any may be."""
+
+
+def fuzz(n_inputs: int, seed: int = 0, only: str = "") -> tuple[dict[str, Found], list[str]]:
+    """Read so many inputs, spread over the formats whose names begin with `only`.
+
+    Returns
+    -------
+    tuple of (dict, list)
+        What became of the inputs of each format; and a text for each place of the code at which one ended in anything
+        but a result or an error that names the file, with the name of a copy of the first such input.
+    """
+    chance = Chance(seed)
+    chosen = [name for name in GRAMMARS if name.startswith(only)]
+    counts: Counter[tuple[str, str]] = Counter()
+    kept: defaultdict[str, list[Any]] = defaultdict(list)
+    ends: defaultdict[str, set[object]] = defaultdict(set)
+    slowest: defaultdict[str, float] = defaultdict(float)
+    faults: dict[object, str] = {}
+    before = signal.signal(signal.SIGPROF, _hang)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            for at in range(n_inputs):
+                name = chosen[at % len(chosen)]
+                structure, content = _drawn(GRAMMARS[name], kept[name], chance)
+                path = write(Path(folder), GRAMMARS[name].name, content)
+                draws = chance.getrandbits(64)
+                began = time.process_time()
+                signal.setitimer(signal.ITIMER_PROF, HANG_S)
+                try:
+                    became, end = outcome(GRAMMARS[name], path, Chance(draws))
+                except (Exception, Hang) as error:
+                    became, end = "fault", (name, type(error), *_place(error))
+                    if end not in faults:
+                        copy = Path(tempfile.gettempdir(), f"input-of-{name}-{at}")
+                        shutil.rmtree(copy, ignore_errors=True)
+                        (shutil.copytree if path.is_dir() else shutil.copy)(path, copy)
+                        faults[end] = f"{name}, {copy}: {type(error).__name__}: {str(error)[:300]}, at {_place(error)}"
+                signal.setitimer(signal.ITIMER_PROF, 0)
+                slowest[name] = max(slowest[name], time.process_time() - began)
+                counts[name, became] += 1
+                if end not in ends[name]:
+                    ends[name].add(end)
+                    kept[name][chance.randrange(_MOST_KEPT) :] = [structure, *kept[name][-_MOST_KEPT:]]
+    finally:
+        signal.signal(signal.SIGPROF, before)
+    found = {
+        name: Found(
+            inputs=sum(count for (of, _), count in counts.items() if of == name),
+            past_header=counts[name, "past"] + counts[name, "whole"],
+            whole=counts[name, "whole"], ends=len(ends[name]), slowest_s=slowest[name],
+        )
+        for name in chosen
+    }  # fmt: skip
+    return found, list(faults.values())
+
+
+def _drawn(grammar: Grammar, kept: list[Any], chance: Chance) -> tuple[Any, Content]:
+    """Return a structure or bytes, which may be kept, and what is made of it."""
+    draw = chance.random()
+    if draw < 0.03:
+        noise = chance.randbytes(chance.randrange(300))
+        return noise, noise
+    base = chance.choice(kept) if kept and chance.random() < 0.4 else grammar.make(chance)
+    if not isinstance(base, bytes) and draw < 0.6:
+        base = reshaped(base, chance)
+    content = base if isinstance(base, bytes) else grammar.render(base)
+    if draw < 0.5:
+        return base, content
+    if isinstance(content, dict):
+        name = chance.choice([*content]) if content else "README"
+        return base, {**content, name: changed(content.get(name, b""), chance)}
+    if grammar.packed and chance.random() < 0.3:
+        pack = chance.choice((_gzip, _xz))
+        data = changed(pack(content), chance) if chance.random() < 0.5 else pack(changed(content, chance))
+        return base, data
+    if draw < 0.9:
+        content = changed(content, chance)
+        return content, content
+    return base, content
+
+
+def _gzip(data: bytes) -> bytes:
+    return gzip.compress(data, 1, mtime=0)
+
+
+def _xz(data: bytes) -> bytes:
+    return lzma.compress(data, preset=0)
+
+
+def write(folder: Path, name: str, content: Content) -> Path:
+    """Write an input in place of the one before it."""
+    path = folder / name
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+        return path
+    path.mkdir()
+    for inner, data in content.items():
+        (path / inner).parent.mkdir(exist_ok=True)
+        (path / inner).write_bytes(data)
+    return path
+
+
+def outcome(grammar: Grammar, path: Path, chance: Chance) -> tuple[str, object]:
+    """Return how far an input came (header, past, whole), and at which place of the code it ended."""
+    try:
+        grammar.read(path, chance)
+    except (ValueError, FileNotFoundError) as error:
+        said = str(error)
+        names = isinstance(error, FileNotFoundError) or str(path) in said or "policy" in said
+        assert names, f"an error that names no file: {said[:300]!r}"
+        return ("past" if _is_past(said) else "header"), _place(error)
+    return "whole", "whole"
+
+
+def _place(error: BaseException) -> tuple[str, ...]:
+    """Return the last four places of the code through which an error came."""
+    places = []
+    trace = error.__traceback__
+    while trace is not None:
+        places.append(f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}")
+        trace = trace.tb_next
+    return tuple(places[-4:])
+
+
+def _is_past(said: str) -> bool:
+    """Whether an error tells of a place behind the beginning, or of what the whole lacks."""
+    return not any(mark in said for mark in _AT_THE_HEADER)
+
+
+_AT_THE_HEADER = (
+    *(
+        "must be of a known format",
+        "must not be empty",
+        "packed byte 0",
+        "line 1:",
+        "line 1,",
+        "entry 1:",
+        "no such file",
+    ),
+    *(
+        "must be whole JSON",
+        "must be UTF-8",
+        "must be TOML",
+        "a policy must be one of",
+        "must be a zip file",
+        "is not there",
+    ),
+    *("and be whole", "a capture must be intact", "the link layer must be", "a workload of pages is needed"),
+)
+
+
+def _hang(_number: int, _frame: Any) -> None:
+    raise Hang(f"it was read for more than {HANG_S} s")
+
+
+def peak_mb() -> int:
+    """Return the most memory that this process has had."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) // 1024
+
+
+def table(found: dict[str, Found]) -> str:
+    """Return what was found as lines of text."""
+    rows = [f"{'format':<12}{'inputs':>9}{'past header':>13}{'whole':>9}{'ends':>6}{'slowest s':>11}"]
+    total = Found(*(sum(column) for column in list(zip(*found.values(), strict=True))[:4]),  # type: ignore[arg-type]
+                  max(one.slowest_s for one in found.values()))  # fmt: skip
+    for name, one in {**found, "all": total}.items():
+        rows.append(f"{name:<12}{one.inputs:>9}{one.past_header:>13}{one.whole:>9}{one.ends:>6}{one.slowest_s:>11.3f}")
+    return "\n".join([*rows, f"peak of memory: {peak_mb()} MB"])
+
+
+def main(arguments: list[str]) -> None:
+    """Run the fuzzer as a command."""
+    import argparse
+
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzzing", description=__doc__)
+    parser.add_argument("inputs", type=int, nargs="?", default=10_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", metavar="FORMAT", help=f"of {', '.join(GRAMMARS)}")
+    given = parser.parse_args(arguments)
+    found, faults = fuzz(given.inputs, given.seed, given.only)
+    print(table(found))
+    if faults:
+        sys.exit("\n".join(faults))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
