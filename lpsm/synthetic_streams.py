@@ -112,7 +112,12 @@ def separable(
 
 
 def linear_noise(
-    n_rounds: int, n_features: int, exponent: float, rng: np.random.Generator, target: Array | None = None
+    n_rounds: int,
+    n_features: int,
+    exponent: float,
+    rng: np.random.Generator,
+    target: Array | None = None,
+    margin: float = 0.0,
 ) -> NoisyStream:
     """Labels with E[y | x] = u.x, and |u.x| distributed so that P(|u.x| < eps) = eps^exponent on [0, 1].
 
@@ -121,21 +126,28 @@ def linear_noise(
     exponent
         alpha > 0 of the low-noise condition, which then holds with c = 1, the least c there is.
         `exponent` = 1 and d = 2 is not the uniform circle, whose law is (2/pi) arcsin(eps).
+    margin
+        In [0, 1): every |u.x| is at least this (a hard margin), the rest of it having that law:
+        P(|u.x| < eps) = ((eps - margin)/(1 - margin))^exponent, which is at most eps^exponent.
 
     Raises
     ------
     ValueError
-        A size or the exponent is out of range, or the target has the wrong shape or no direction.
+        A size, the exponent or the margin is out of range, or the target has the wrong shape or no direction.
     """
     _check_sizes(n_rounds, n_features)
+    if not 0.0 <= margin < 1.0:
+        raise ValueError(f"margin must lie in [0, 1), got {margin}")
     if not 0.0 < exponent < np.inf:
         raise ValueError(f"exponent must be positive and finite, got {exponent}")
     u = _unit_target(target, n_features, rng)
-    sizes = rng.random(n_rounds) ** (1.0 / exponent)  # P(U^(1/alpha) < eps) = eps^alpha
+    sizes = margin + (1.0 - margin) * rng.random(n_rounds) ** (1.0 / exponent)  # P(U^(1/alpha) < eps) = eps^alpha
     projections = sizes * _coins(n_rounds, rng)
     X = _around(np.broadcast_to(u, (n_rounds, n_features)), projections, rng)
     y = np.where(rng.random(n_rounds) < (1.0 + projections) / 2.0, 1.0, -1.0)
-    along = exponent / (exponent + 2.0)  # E (u.x)^2
+    first, second = exponent / (exponent + 1.0), exponent / (exponent + 2.0)  # moments of U^(1/alpha)
+    rest = 1.0 - margin
+    along = margin * margin + 2.0 * margin * rest * first + rest * rest * second  # E (u.x)^2
     eigenvalues = np.full(n_features, (1.0 - along) / (n_features - 1))
     eigenvalues[0] = along
     return NoisyStream(X=X, y=y, target=u, exponent=float(exponent), constant=1.0, correlation_eigenvalues=eigenvalues)

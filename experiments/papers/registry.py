@@ -11,16 +11,16 @@ the record shows of why.  What it leaves out: where records lie (`papers.archive
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
 
 from experiments.papers.claims import Claim, Record, Verdict
 
-__all__ = ["PAPERS", "Experiment", "Rows", "Setup", "all_experiments", "choose"]
+__all__ = ["PAPERS", "Better", "Experiment", "Rows", "Setup", "all_experiments", "choose"]
 
 Rows = dict[str, list[dict[str, Any]]]  # what a task returns: table -> rows, plain JSON data
 
@@ -39,6 +39,7 @@ _MODULES = (
     "thesis.replayed",
     "thesis.constant_m",
     "thesis.active",
+    "thesis.table_3_1",
     "thesis.counterexample",
     "thesis.digits",
     "thesis.label_curves",
@@ -46,8 +47,12 @@ _MODULES = (
     "worst_case.text",
     "rls.separable",
     "rls.risk",
+    "rls.closed_form",
     "rls.text",
+    "rls.sparse",
     "adaptive.exponents",
+    "adaptive.noise",
+    "adaptive.labels",
     "adaptive.sampling",
     "adaptive.spending",
     "adaptive.topics",
@@ -64,12 +69,27 @@ _MODULES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What a sweep is made for: size ("smoke" or "full"), first seed, and the folder of data sets if there is one."""
+    """What a sweep is made for.
+
+    Attributes
+    ----------
+    size
+        "smoke" or "full".
+    seed
+        The first one.
+    data
+        The folder of data sets, if there is one.
+    stand_in
+        Whether something stands in for the data set.
+    better
+        Whether the data set of the paper itself is there and taken (`Experiment.better`).
+    """
 
     size: str = "full"
     seed: int = 0
     data: Path | None = None
     stand_in: bool = False
+    better: bool = False
 
     def __post_init__(self) -> None:
         """Hold size and seed to their ranges."""
@@ -83,8 +103,16 @@ class Setup:
         return smoke if self.size == "smoke" else full
 
     def source(self) -> dict[str, Any]:
-        """Return the columns of a task that say where its data are, or that something stands in."""
-        return {"stand_in": self.stand_in, "folder": "" if self.stand_in else str(self.data)}
+        """Return the columns of a task that say where its data are, or that something else is taken."""
+        better = {"better": True} if self.better else {}
+        return {"stand_in": self.stand_in, "folder": "" if self.stand_in else str(self.data), **better}
+
+
+class Better(NamedTuple):
+    """The data set of the paper itself, taken where somebody has it: its name in records, and a file that shows it."""
+
+    name: str
+    shown_by: str  # pattern below the folder of data sets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +137,8 @@ class Experiment:
         Returns name to picture, from the record.
     data
         Folder of the data set it wants; empty if none.
+    better
+        The data set of the paper itself, if `data` is not that: it is taken before it where it is there.
     published
         Where that data set is published.
     stand_in
@@ -125,6 +155,7 @@ class Experiment:
     claims: tuple[Claim, ...]
     figures: Callable[[Record], Mapping[str, Figure]]
     data: str = ""
+    better: Better | None = None
     published: str = ""
     stand_in: str = ""
     traffic: bool = False
@@ -148,9 +179,11 @@ class Experiment:
         """
         if not self.data:
             return Setup(size=setup.size, seed=setup.seed)
-        found = setup.data is not None and (setup.data / self.data).is_dir()
-        if found and not setup.stand_in:
-            return setup
+        if setup.data is not None and not setup.stand_in:
+            if self.better is not None and any(setup.data.glob(self.better.shown_by)):
+                return replace(setup, better=True)
+            if (setup.data / self.data).is_dir():
+                return setup
         if self.stand_in and (self.traffic or setup.stand_in):
             return Setup(size=setup.size, seed=setup.seed, stand_in=True)
         where = f"{setup.data}/{self.data}" if setup.data is not None else self.data
@@ -163,6 +196,8 @@ class Experiment:
         """Say what data the record was made from."""
         if not self.data:
             return "generated"
+        if setup.better and self.better is not None:
+            return self.better.name
         return self.stand_in if setup.stand_in else self.data
 
 

@@ -22,9 +22,11 @@ from lpsm.bounds import _rules
 __all__ = [
     "adaptive_labels",
     "adaptive_patience",
+    "adaptive_rate_in_labels",
     "adaptive_regret",
     "best_label_margin",
     "best_regret_margin",
+    "disagreement_cap",
     "eigenvalue_bias_cap",
     "eigenvalue_failure",
     "eigenvalue_variance_cap",
@@ -35,6 +37,7 @@ __all__ = [
     "regret_from_margin",
     "regret_from_square_loss",
     "square_loss_regret_cap",
+    "supervised_rate_in_labels",
     "supervised_regret",
     "supervised_regret_of_spectrum",
 ]
@@ -59,6 +62,41 @@ def supervised_regret_of_spectrum(*, n_rounds: int, alpha: float, c: float, eige
         raise ValueError(f"eigenvalues must be non-negative and sum to 1 (unit instances), got {spectrum}")
     log_det = float(np.sum(np.log1p(n_rounds * spectrum)))
     return supervised_regret(n_rounds=n_rounds, alpha=alpha, c=c, log_det=log_det)
+
+
+def supervised_rate_in_labels(alpha: float) -> float:
+    """A Remark 5: exponent of the average regret in the number N of labels, all of them bought: -(1+alpha)/(2+alpha).
+
+    It is that of the bound of Theorem 1, without logarithms.
+    """
+    _check_noise(alpha, 1.0)
+    return -(1.0 + alpha) / (2.0 + alpha)
+
+
+def adaptive_rate_in_labels(alpha: float) -> float:
+    """A Remark 5: the same of the adaptive sampler (Theorem 2), -(1+alpha)(2+alpha)/(2(3+alpha)).
+
+    It is below that of all labels, and the rate faster, for alpha > sqrt(3) - 1.
+
+    >>> adaptive_rate_in_labels(1.0), supervised_rate_in_labels(1.0)
+    (-0.75, -0.6666666666666666)
+    """
+    _check_noise(alpha, 1.0)
+    return -(1.0 + alpha) * (2.0 + alpha) / (2.0 * (3.0 + alpha))
+
+
+def disagreement_cap(regret: float, *, alpha: float, c: float) -> float:
+    """A section 4, the equivalent form of Assumption 1: P(f* f < 0) <= c' R(f)^(alpha/(1+alpha)).
+
+    Markov's inequality gives P(f* f < 0) <= c eps^alpha + R(f)/eps; the best eps gives
+    c' = c^(1/(1+alpha)) (1+alpha) alpha^(-alpha/(1+alpha)), which goes to 1 for alpha -> infinity.
+    Deviation: A writes c for both constants; c itself is too small (by sqrt 2 for abs(f*) uniform).
+    """
+    _check_noise(alpha, c)
+    _rules.non_negative(regret=regret)
+    power = alpha / (1.0 + alpha)
+    constant = c ** (1.0 - power) * (1.0 + alpha) * alpha**-power
+    return float(constant * regret**power)
 
 
 def square_loss_regret_cap(*, comparator_norm: float, log_det: float) -> float:

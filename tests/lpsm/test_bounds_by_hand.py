@@ -132,6 +132,21 @@ def test_adaptive_theorem_1_lemmas_1_and_2():
     assert low_noise.regret_from_margin(0.5, 0.125, alpha=2.0, c=3.0) == close(3.0 / 8.0 + 0.125)
 
 
+def test_adaptive_remark_5_and_the_equivalent_noise_condition():
+    assert low_noise.supervised_rate_in_labels(2.0) == close(-0.75)
+    assert low_noise.adaptive_rate_in_labels(2.0) == close(-1.2)
+    critical = sqrt(3.0) - 1.0
+    assert low_noise.adaptive_rate_in_labels(critical) == close(low_noise.supervised_rate_in_labels(critical))
+    for alpha, faster in ((critical - 0.01, False), (critical + 0.01, True), (0.0, False)):
+        rates = low_noise.adaptive_rate_in_labels(alpha), low_noise.supervised_rate_in_labels(alpha)
+        assert (rates[0] < rates[1]) == faster
+    # c = 4 and alpha = 1: the least of 4 eps + 1/(4 eps) is 2, at eps = 1/4
+    assert low_noise.disagreement_cap(0.25, alpha=1.0, c=4.0) == close(2.0)
+    # c = 2 and alpha = 2: 2 eps^2 + 4/eps at eps = 1
+    assert low_noise.disagreement_cap(4.0, alpha=2.0, c=2.0) == close(6.0)
+    assert low_noise.disagreement_cap(0.5, alpha=0.0, c=3.0) == close(3.0)
+
+
 def test_adaptive_lemma_3_and_theorem_2():
     # lambda = 1/2, d = 2: it speaks from 16 * 2 * 4 = 128 instances on, exp(-(1/4) 128/8) = exp(-4)
     assert low_noise.eigenvalue_failure(128, n_features=2, eigenvalue=0.5) == close(exp(-4.0))

@@ -91,6 +91,18 @@ def test_the_correlation_eigenvalues_are_those_of_the_sample(exponent):
     assert stream.correlation_eigenvalues.sum() == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("exponent", [0.5, 3.0])
+def test_a_hard_margin_keeps_every_margin_and_the_law_of_what_is_above_it(exponent):
+    stream = streams.linear_noise(40_000, 3, exponent, rng_of(6), margin=0.4)
+    sizes = np.abs(stream.X @ stream.target)
+    assert sizes.min() >= 0.4 - 1e-12
+    assert np.mean(sizes < 0.7) == pytest.approx(0.5**exponent, abs=0.01)
+    assert np.mean(sizes**2) == pytest.approx(stream.correlation_eigenvalues[0], abs=0.01)
+    np.testing.assert_array_equal(
+        streams.linear_noise(9, 3, exponent, rng_of(6)).X, streams.linear_noise(9, 3, exponent, rng_of(6), margin=0.0).X
+    )
+
+
 @pytest.mark.parametrize(("d", "similarity"), [(2, 0.3), (3, 0.5), (6, 0.8)])
 def test_the_similar_density_takes_both_extreme_values_and_no_other(d, similarity):
     axis = np.eye(d)[0]
@@ -128,6 +140,7 @@ def test_extreme_parameters_give_what_they_must():
         (lambda rng: streams.separable(5, 3, 0.1, rng, np.zeros(3)), r"must have a direction, got norm 0.0"),
         (lambda rng: streams.separable(5, 3, 0.1, rng, np.ones(2)), r"must have shape \(3,\), got \(2,\)"),
         (lambda rng: streams.linear_noise(5, 3, 0.0, rng), r"exponent must be positive and finite, got 0.0"),
+        (lambda rng: streams.linear_noise(5, 3, 1.0, rng, margin=1.0), r"margin must lie in \[0, 1\), got 1.0"),
         (lambda rng: streams.drifting(5, 3, 16.1, rng), r"drift must lie in .* got 16.1"),
         (lambda rng: streams.drifting(5, 3, 1.0, rng, n_shifts=5), r"n_shifts must lie in .* got 5"),
         (lambda rng: streams.drifting(5, 3, 1.0, rng, margin=-0.1), r"margin must lie in \[0, 1\), got -0.1"),
