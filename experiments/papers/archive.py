@@ -3,7 +3,8 @@
 What it models: `reproduce` runs what is not finished yet (a journal keeps every finished
 task, `study.store`), writes the record, reads it back, and only then checks claims and draws.
 A folder whose record has the same configuration and was made by the same program is not
-computed again.  Every parquet file carries configuration and versions in its own metadata, so
+computed again; neither are tasks that another experiment, which draws something else from them, has
+under the same folder.  Every parquet file carries configuration and versions in its own metadata, so
 that it stays what it is when it is moved.  What it leaves out: how results are worded (`report.results`).
 """
 
@@ -99,6 +100,9 @@ def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1,
         with store.giving_up(input_is_right=True):
             record = _tables(folder, earlier)
         return _conclude(experiment, store, record, computed=False)
+    shared = _shared(experiment, store, out)
+    if shared is not None:
+        return _conclude(experiment, store, shared, computed=False)
     with store.giving_up():
         found = run(
             experiment.run, tasks, jobs=jobs, finished=store.finished, keep=store.keep,
@@ -146,6 +150,22 @@ def collect(found: list[Result]) -> list[dict[str, Any]]:
         }
         for result in found
     ]
+
+
+def _shared(experiment: Experiment, store: Store, out: Path) -> Record | None:
+    """Return the record of another experiment that ran the very same tasks with the same program, if there is one."""
+
+    def tasks(manifest: Mapping[str, Any]) -> Any:
+        return {**manifest["configuration"], "experiment": ""}, manifest["versions"]
+
+    for other in all_experiments().values():
+        if other.run is experiment.run and other.name != experiment.name:
+            folder = folder_of(out, other)
+            manifest = _manifest(folder)
+            if manifest is not None and tasks(manifest) == tasks(store.manifest):
+                with store.giving_up(input_is_right=True):
+                    return _tables(folder, manifest)
+    return None
 
 
 def _conclude(experiment: Experiment, store: Store, record: Record, *, computed: bool) -> Result:

@@ -30,6 +30,14 @@ TASTING: tuple[Case, ...] = tuple(
     (key, {"count_forced": forced}, 3) for key in ("ffoat", "fsoat") for forced in (False, True)
 )
 EFFICIENT: tuple[Case, ...] = tuple((key, {"C": value}, 1) for key in ("ffole", "fsole") for value in C)
+EVERY: dict[str, Any] = {  # both figures are drawn from the same runs
+    "sweep": sweep(
+        (("sop", {}, 1), *FILTER, *TASTING, *EFFICIENT),
+        topics=FROM_1_TO_5,
+        smoke=(("sop", {}, 1), *FILTER[1::3], *TASTING, *EFFICIENT[1::3]),
+    ),
+    "run": run_cases,
+}
 OVER_TIME = {"recall": "recall", "precision": "precision"}
 
 
@@ -128,8 +136,7 @@ EXPERIMENTS = (
         name="adaptive/fig-9",
         claim="recall and precision of the filter over time, several K",
         time="2 min",
-        sweep=sweep((("sop", {}, 1), *FILTER), topics=FROM_1_TO_5, smoke=(("sop", {}, 1), *FILTER[1::3])),
-        run=run_cases,
+        **EVERY,
         claims=(
             Claim(
                 "the recall does not considerably change throughout a run",
@@ -154,11 +161,8 @@ EXPERIMENTS = (
     Experiment(
         name="adaptive/fig-10",
         claim="the filter beside apple tasting and label-efficient filters",
-        time="2 min",
-        sweep=sweep(
-            (*FILTER, *TASTING, *EFFICIENT), topics=FROM_1_TO_5, smoke=(*FILTER[1:2], *TASTING, *EFFICIENT[1::3])
-        ),
-        run=run_cases,
+        time="as long as fig-9, whose runs it takes where they are",
+        **EVERY,
         claims=(
             Claim(
                 "the filter's recall is much higher than that of the four others",

@@ -15,9 +15,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.papers import readings as read
-from experiments.papers.adaptive.sampling import DKMPERC, MIDDLE, OVER_TIME, SOLE, SSMD
+from experiments.papers.adaptive.sampling import AS_LONG, EVERY, MIDDLE, OVER_TIME
 from experiments.papers.claims import Beside, Claim, Measure, Record
-from experiments.papers.news import NEWS, run_cases, sweep
+from experiments.papers.news import NEWS
 from experiments.papers.predicates import above, at_least, at_most, below, between, both, each, wide_enough
 from experiments.papers.registry import Experiment
 
@@ -169,9 +169,8 @@ EXPERIMENTS = (
     Experiment(
         name="adaptive/fig-6",
         claim="SSMD, SOLE and DKMPERC over time: at 5 % of the labels, and at equal final F",
-        time="1 min",
-        sweep=sweep((*SSMD, *SOLE, *DKMPERC), smoke=(*SSMD[::3], *SOLE[::3], *DKMPERC[::3])),
-        run=run_cases,
+        time=AS_LONG,
+        **EVERY,
         claims=(
             Claim(
                 "(a) all ask for around 5 % of the labels",

@@ -106,7 +106,7 @@ EXPERIMENTS = (
         name="rls/fig-2",
         claim="selective sampling with c = 5 beside Perceptrons with all labels",
         time="4 min",
-        sweep=sweep((*ALL, *LEAST_SQUARES), smoke=(*ALL, *LEAST_SQUARES), smoke_topics=2),
+        sweep=sweep((*ALL, *LEAST_SQUARES), smoke=(*ALL, *LEAST_SQUARES), smoke_topics=2, rcv1_stories=40_000),
         run=run_cases,
         claims=(
             Claim(

@@ -18,7 +18,7 @@ from experiments.figures.papers import lines
 from experiments.papers.claims import Beside, Claim, Measure, Record
 from experiments.papers.predicates import at_most
 from experiments.papers.registry import Experiment, Rows, Setup
-from experiments.papers.thesis.replayed import requests_of, sessions
+from experiments.papers.thesis.replayed import BROWSING, requests_of, sessions
 from experiments.study.replay import ReplayConfig, rounds, totals
 
 __all__ = ["EXPERIMENTS"]
@@ -83,9 +83,6 @@ EXPERIMENTS = (
             for loss, words in LOSSES.items()
         ),
         figures=_draw,
-        data="bu-www-client",
-        traffic=True,
-        stand_in="generated browsing over a dial-up line",
-        published="Boston University Web client traces 1994-1995, Internet Traffic Archive",
+        **BROWSING,
     ),
 )

@@ -1,0 +1,114 @@
+"""Where records come from: the paper's own data where they are there, and runs that several figures are drawn from."""
+
+import joblib
+import numpy as np
+from scipy import sparse
+
+from experiments.papers import archive, news
+from experiments.papers.claims import Claim
+from experiments.papers.predicates import at_least
+from experiments.papers.registry import Experiment, Setup, all_experiments
+from experiments.papers.thesis import replayed
+from traces import ucb
+
+ALL = all_experiments()
+
+
+def rcv1_folder(tmp_path, stories=400):
+    rng = np.random.default_rng(1)
+    folder = tmp_path / "RCV1"
+    folder.mkdir()
+    shares = np.concatenate([[0.3, 0.04, 0.03, 0.005], np.full(98, 0.001)])
+    made = {
+        "samples": sparse.csr_matrix(np.eye(stories, 50)), "sample_id": np.arange(stories, dtype=np.uint32),
+        "sample_topics": sparse.csr_matrix((rng.random((stories, 102)) < shares).astype(np.uint8)),
+        "topics_names": np.array([f"T{i:03}" for i in range(102)], dtype=object),
+    }  # fmt: skip
+    for name, what in made.items():
+        joblib.dump(what, folder / f"{name}_py3.pkl")
+    return tmp_path
+
+
+def test_who_has_rcv1_runs_every_news_experiment_on_it_and_its_record_says_what_its_weights_know(tmp_path):
+    folder = rcv1_folder(tmp_path)
+    (tmp_path / "reuters21578").mkdir()
+    on_news = [one for one in ALL.values() if one.data == "reuters21578"]
+    assert len(on_news) == 15
+    for experiment in on_news:
+        setup = experiment.setup(Setup(data=folder))
+        assert experiment.material(setup) == "RCV1 (its document frequencies look ahead)"
+        tasks = experiment.sweep(setup).values()
+        assert {task["documents"] for task in tasks} <= {20_000, 40_000}
+        stream = news.news(str(folder), False, 0, 20_000, better=True)
+        share = stream.y.mean(axis=0)[[task["rank"] for task in tasks]]
+        if experiment.name in ("adaptive/fig-9", "adaptive/fig-10"):
+            assert np.all((share > 0.01) & (share < 0.05))
+        elif experiment.name in ("adaptive/fig-7", "adaptive/fig-8"):
+            assert np.all(share * len(stream.y) >= 20)
+        else:
+            assert len(tasks) == 50
+    X, y, named = news.question({**next(iter(tasks)), "rank": 0})
+    assert (X.shape, named) == ((400, 50), {"topic": "T000", "rank": 0})
+    assert np.mean(y == 1) == stream.y[:, 0].mean() > 0.2
+    assert on_news[0].material(on_news[0].setup(Setup(data=folder, stand_in=True))) == "generated news"
+
+
+def test_without_rcv1_reuters_21578_stands_in_for_it(tmp_path):
+    (tmp_path / "reuters21578").mkdir()
+    experiment = ALL["worst-case/fig-3-a"]
+    setup = experiment.setup(Setup(data=tmp_path))
+    assert experiment.material(setup) == "reuters21578"
+    assert all("better" not in task for task in experiment.sweep(setup).values())
+
+
+def test_who_has_the_home_ip_traces_replays_their_busiest_clients(tmp_path):
+    folder = tmp_path / "ucb-home-ip"
+    folder.mkdir()
+    records = np.zeros(6, dtype=ucb.RECORD_DTYPE)
+    records["request_s"] = records["first_s"] = records["last_s"] = 848_278_026 + np.arange(6)
+    records["client"] = [7, 8, 8, 9, 9, 9]
+    records["body_bytes"], records["url_bytes"] = 1000, 4
+    content = ucb.pack(ucb.Records(records, 4 * np.arange(6), 6 * b"GET "))
+    (folder / "UCB-home-IP-848278026-848292426.tr").write_bytes(content)
+    for name in ("thesis/fig-2-9", "thesis/constant-m"):
+        setup = ALL[name].setup(Setup(data=tmp_path))
+        assert ALL[name].material(setup) == "ucb-home-ip"
+        found = [len(replayed.requests_of(task)) for task in ALL[name].sweep(setup).values()]
+        assert sorted(set(found)) == [1, 2, 3]
+    assert [len(replayed.requests_of(task)) for task in replayed.sessions(setup).values()] == [3, 2, 1]
+
+
+def drawn(name, statement):
+    """An experiment on the same runs as others, with a claim of its own."""
+    return Experiment(
+        name=name,
+        claim="a line",
+        time="1 s",
+        sweep=lambda setup: {"only": {"seed": setup.seed}},
+        run=_run,
+        claims=(Claim(statement, at_least(lambda record: {"": record["rows"]["x"]}, 0.0)),),
+        figures=lambda record: {},
+    )
+
+
+def _run(task):
+    return {"rows": [{"x": task["seed"] + 0.5}]}
+
+
+def test_a_figure_drawn_from_the_runs_of_another_takes_them_and_its_record_is_the_one_it_would_have_made(
+    tmp_path, monkeypatch
+):
+    first, second = (drawn(f"paper/{name}", name) for name in ("first", "second"))
+    monkeypatch.setattr(archive, "all_experiments", lambda: {one.name: one for one in (first, second)})
+    alone = archive.reproduce(second, Setup(), tmp_path / "alone")
+    archive.reproduce(first, Setup(), tmp_path / "both")
+    assert archive.reproduce(second, Setup(seed=1), tmp_path / "both").computed  # of another seed
+    with monkeypatch.context() as patch:
+        patch.setattr(archive, "run", None)
+        shared = archive.reproduce(second, Setup(), tmp_path / "both")
+    assert (alone.computed, shared.computed) == (True, False)
+    assert shared.claims["statement"].tolist() == ["second"]
+    files = [path for path in (tmp_path / "alone").rglob("*") if path.is_file()]
+    assert len(files) == 3
+    for path in files:
+        assert path.read_bytes() == (tmp_path / "both" / path.relative_to(tmp_path / "alone")).read_bytes(), path
