@@ -1,11 +1,13 @@
 """What a run of mistakes says of independent examples: risks, and regret against Bayes.
 
 What it models: the passage from a count of mistakes to the risk R(w) = P(SGN(w.x) != y) of the
-hypotheses that made them, on independent examples, and the regret of rls on labels with linear
-noise.  A bound on a risk at or above 1 is vacuous; nothing is clipped.
+hypotheses that made them, on independent examples, the regret of rls on labels with linear
+noise, and what is known of the errors of fixed hypotheses where only some labels were bought, each weighted by
+the inverse of the probability with which it was asked for.  A bound on a risk at or above 1 is vacuous; nothing is
+clipped.
 What it leaves out: estimating a risk.
 
-Source: Cesa-Bianchi 2007 (R), sections 3.2 and 3.3.
+Sources: Cesa-Bianchi 2007 (R), sections 3.2 and 3.3; Beygelzimer, Dasgupta and Langford 2009, theorem 1.
 """
 
 from __future__ import annotations
@@ -17,7 +19,13 @@ from numpy.typing import ArrayLike
 
 from lpsm.bounds import _rules
 
-__all__ = ["average_risk", "linear_source_regret", "penalised_hypothesis", "selected_risk"]
+__all__ = [
+    "average_risk",
+    "importance_weighted_deviation",
+    "linear_source_regret",
+    "penalised_hypothesis",
+    "selected_risk",
+]
 
 
 def average_risk(mistakes: int, n_rounds: int, delta: float) -> float:
@@ -27,6 +35,28 @@ def average_risk(mistakes: int, n_rounds: int, delta: float) -> float:
     """
     _check(mistakes, n_rounds, delta)
     return mistakes / n_rounds + sqrt(2.0 / n_rounds * log(1.0 / delta))
+
+
+def importance_weighted_deviation(n_rounds: int, n_hypotheses: int, least_probability: float, delta: float) -> float:
+    """Beygelzimer, Dasgupta and Langford 2009, theorem 1: how far weighted errors are from risks, at most.
+
+    With probability 1 - delta, for each of `n_hypotheses` chosen beforehand, whatever the rule that asks,
+
+        abs((1/n) sum_t 1{asked} 1{h(x_t) != y_t} / P_t - R(h)) <= (sqrt(2)/P) sqrt(ln(2 n_hypotheses/delta)/n)
+
+    with P_t >= P the probability of asking in round t: Azuma's inequality for each, on differences of at most 1/P.
+
+    Raises
+    ------
+    ValueError
+        If there is no round or hypothesis, or P or delta lies outside (0, 1].
+    """
+    _check(0, n_rounds, delta)
+    if n_hypotheses < 1:
+        raise ValueError(f"n_hypotheses must be at least 1, got {n_hypotheses}")
+    if not 0.0 < least_probability <= 1.0:
+        raise ValueError(f"least_probability must lie in (0, 1], got {least_probability}")
+    return sqrt(2.0 * log(2.0 * n_hypotheses / delta) / n_rounds) / least_probability
 
 
 def selected_risk(mistakes: int, n_rounds: int, delta: float) -> float:

@@ -6,9 +6,12 @@ from lpsm.samplers.algorithms.adaptive import AdaptiveSampler
 from lpsm.samplers.algorithms.always import Always
 from lpsm.samplers.algorithms.coins import Coin, FixedCoin, SecondOrderCoin
 from lpsm.samplers.algorithms.filters import AppleTasting, Filter, LabelEfficientFilter
+from lpsm.samplers.algorithms.hinge import ImportanceWeighted
 from lpsm.samplers.algorithms.kernels import Linear, Polynomial, Radial
 from lpsm.samplers.algorithms.learners import (
+    AdaGrad,
     BudgetPerceptron,
+    DiagonalArow,
     Lasec,
     LeastSquares,
     ModifiedPerceptron,
@@ -25,15 +28,18 @@ if TYPE_CHECKING:
     from lpsm.samplers.adapters.scikit_learn import SelectiveClassifier
 
 __all__ = [
+    "AdaGrad",
     "AdaptiveSampler",
     "Always",
     "AppleTasting",
     "BudgetPerceptron",
     "Coin",
     "Decision",
+    "DiagonalArow",
     "Filter",
     "FixedCoin",
     "Halving",
+    "ImportanceWeighted",
     "LabelEfficientFilter",
     "Lasec",
     "LeastSquares",

@@ -18,15 +18,16 @@ from numpy.typing import NDArray
 
 __all__ = ["Part", "Plan", "State", "Work"]
 
-# Learners.  The first four are first-order: one vector, no variance.
-PERCEPTRON, MODIFIED, SHIFTING, BUDGET, SECOND_ORDER = range(5)
+# Learners.  All but the fifth are first-order: one vector; the last two keep a number a feature beside it.
+PERCEPTRON, MODIFIED, SHIFTING, BUDGET, SECOND_ORDER, DIAGONAL, ADAGRAD = range(7)
 
 # Query rules.
 ALWAYS, COIN, SECOND_ORDER_COIN, FIXED_COIN, SMALL_MARGIN, NEXT_LABEL = range(6)
 ADAPTIVE_SAMPLER, ADAPTIVE_COIN, VARIANCE, HALVING, FILTER, APPLE_TASTING, LABEL_EFFICIENT_FILTER = range(6, 13)
+IMPORTANCE = 13
 
 RANDOMIZED = frozenset(
-    (COIN, SECOND_ORDER_COIN, FIXED_COIN, ADAPTIVE_COIN, APPLE_TASTING, LABEL_EFFICIENT_FILTER)
+    (COIN, SECOND_ORDER_COIN, FIXED_COIN, ADAPTIVE_COIN, APPLE_TASTING, LABEL_EFFICIENT_FILTER, IMPORTANCE)
 )  # rules that toss a coin each round
 
 UNLIMITED = 2**62  # labels
@@ -44,9 +45,9 @@ BLOCK = 8
 ANCHORS = 32
 
 # `State.scalars` (float64): the threshold s of the halving rule, the largest squared norm at an update,
-# and, for a kernel given by a callable, k(x, x) of the round in progress.
-THRESHOLD, LARGEST_SQUARE, SELF_SIMILARITY = range(3)
-N_SCALARS = 3
+# for a kernel given by a callable k(x, x) of the round in progress, and the weight of its label.
+THRESHOLD, LARGEST_SQUARE, SELF_SIMILARITY, WEIGHT = range(4)
+N_SCALARS = 4
 
 
 class Part(Protocol):
@@ -64,13 +65,15 @@ class Plan(NamedTuple):
     form: int
     includes_instance: bool  # margin p/(1+r) instead of p
     stores_all: bool  # every queried example, not only the queried mistakes
+    hinge: bool  # the queried examples with y p < 1
     normalize: bool
     mistake_driven: bool  # adaptive sampler only: step 4' instead of 4
     adaptive: bool  # the coin's parameter is beta X^2 sqrt(1+K)
-    step: float  # eta, the modified update's factor, or the shifting Perceptron's lambda
+    step: float  # eta, the modified update's factor, the shifting Perceptron's lambda, or AROW's r
     ridge: float  # 1/a, 1/b for lasec
     drift: float  # 1/c, 0 without drift
-    theta: float  # the rule's own parameter: b, C, rate, K, beta, kappa, lambda, R
+    theta: float  # the rule's own parameter: b, C, rate, K, beta, kappa, lambda, R, c_0
+    floor: float  # least probability of asking where labels are weighted
     gamma: float  # kernel: exp(-gamma |x-z|^2), (gamma x.z + offset)^degree
     offset: float
     degree: float
@@ -83,7 +86,7 @@ class State(NamedTuple):
     counts: NDArray[Any]  # (N_COUNTS,)
     scalars: NDArray[Any]  # (N_SCALARS,)
     weights: NDArray[Any]  # (d,) v or w; dual: (capacity,) coefficient of each stored instance
-    matrix: NDArray[Any]  # primal: (d, d) A^-1 or M; dual: (capacity, capacity) upper factor U, U'U = I + K
+    matrix: NDArray[Any]  # primal: (d, d) A^-1 or M, (1, d) a number a feature; dual: (capacity,) twice: U, U'U = I + K
     waiting: NDArray[Any]  # primal: (BLOCK, d) the h of the updates A^-1 -= h h' not yet applied to the matrix
     anchors: NDArray[Any]  # primal: (ANCHORS, d) the h of the first updates
     target: NDArray[Any]  # dual: (capacity,) U'^-1 y

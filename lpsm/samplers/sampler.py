@@ -52,7 +52,8 @@ class Sampler(Intake):
         Dimension d of the instances.
     stores
         "mistakes": of the queried examples those predicted wrongly; "queried": all of
-        them.  The adaptive sampler stores what it scheduled, either way.
+        them; "small margins": those with y p < 1, as a hinge loss wants it.  The adaptive
+        sampler stores what it scheduled, in any case.
     normalize
         Whether instances are divided by their norm first; a zero vector is then an error.
     kernel
@@ -89,8 +90,8 @@ class Sampler(Intake):
         max_queries: int | None = None,
     ) -> None:
         at_least("n_features", n_features, 1)
-        if stores not in ("mistakes", "queried"):
-            raise ValueError(f"stores must be 'mistakes' or 'queried', got {stores!r}")
+        if stores not in ("mistakes", "queried", "small margins"):
+            raise ValueError(f"stores must be 'mistakes', 'queried' or 'small margins', got {stores!r}")
         self.dtype: np.dtype[Any] = np.dtype(dtype)
         if self.dtype not in (np.dtype(np.float64), np.dtype(np.float32)):
             raise ValueError(f"dtype must be float64 or float32, got {self.dtype}")
@@ -140,7 +141,8 @@ class Sampler(Intake):
         self._fresh, self._last = True, None
         if query:
             due = int(self._state.counts[layout.DUE])
-            self._questions[t] = saving.Question(values, columns, p, due, (square, norm2, p, r))
+            weight = float(self._state.scalars[layout.WEIGHT])
+            self._questions[t] = saving.Question(values, columns, p, due, weight, (square, norm2, p, r))
             self._last = t
         return Decision(float(margin), int(prediction), bool(query), float(chance), self._last)
 
@@ -179,6 +181,7 @@ class Sampler(Intake):
         del self._questions[ticket]
         self._fresh = False
         self._state.counts[layout.DUE] = question.due
+        self._state.scalars[layout.WEIGHT] = question.weight
         eviction, evicted = 0.0, int(self._state.counts[layout.EVICTED])
         if self._evictions is not None:
             resume = self._evictions.bit_generator.state
@@ -377,7 +380,7 @@ class Sampler(Intake):
         )
         sampler._sparse_memory = config["sparse_memory"]
         sampler._rng, sampler._evictions = saving.generator(state["coins"]), saving.generator(state["evictions"])
-        sampler._state = State(*(np.array(state[f"state_{name}"], order="C") for name in State._fields))
+        sampler._state = saving.restored(state)
         sampler._work = new_work(sampler._plan, sampler._state, sampler.n_features, sampler.dtype)
         sampler._questions = saving.questions_of_arrays(state)
         return sampler

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lpsm.samplers import layout
 from lpsm.samplers.layout import Part, State
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "questions_of_arrays",
     "questions_to_arrays",
     "rebuilt",
+    "restored",
 ]
 
 VERSION = 2
@@ -44,6 +46,7 @@ class Question(NamedTuple):
     columns: NDArray[np.int32] | None
     said: float  # w.x in its round, whose sign was the prediction
     due: int  # what the adaptive sampler's round entitled to
+    weight: float = 1.0  # of its label
     products: tuple[float, float, float, float] = (np.nan,) * 4  # square, norm2, p and r of its round
 
 
@@ -105,6 +108,13 @@ def checked_config(state: Mapping[str, Any]) -> dict[str, Any]:
     return config
 
 
+def restored(state: Mapping[str, Any]) -> State:
+    """Return the arrays of a state; what an earlier version had no number for is as it is at the start."""
+    found = State(*(np.array(state[f"state_{name}"], order="C") for name in State._fields))
+    scalars = np.append(found.scalars, np.ones(layout.N_SCALARS - len(found.scalars)))
+    return found._replace(scalars=scalars)
+
+
 def questions_to_arrays(questions: Mapping[int, Question], dtype: Any) -> dict[str, NDArray[Any]]:
     """Return open questions, by ticket, as arrays: a column each, and the instances end to end."""
     asked = list(questions.values())
@@ -113,6 +123,7 @@ def questions_to_arrays(questions: Mapping[int, Question], dtype: Any) -> dict[s
         "open_tickets": np.array(list(questions), dtype=np.int64),
         "open_said": np.array([question.said for question in asked], dtype=np.float64),
         "open_due": np.array([question.due for question in asked], dtype=np.int64),
+        "open_weights": np.array([question.weight for question in asked], dtype=np.float64),
         "open_lengths": np.array([len(question.values) for question in asked], dtype=np.int64),
         "open_sparse": np.array([question.columns is not None for question in asked], dtype=np.bool_),
         "open_values": np.concatenate([np.zeros(0, dtype=dtype), *(question.values for question in asked)]),
@@ -129,7 +140,8 @@ def questions_of_arrays(state: Mapping[str, Any]) -> dict[int, Question]:
         values = np.array(state["open_values"][at : at + length])
         columns = np.array(state["open_columns"][column : column + length]) if is_sparse else None
         at, column = at + length, column + (length if is_sparse else 0)
-        found[int(ticket)] = Question(values, columns, float(state["open_said"][i]), int(state["open_due"][i]))
+        weight = float(state["open_weights"][i]) if "open_weights" in state else 1.0
+        found[int(ticket)] = Question(values, columns, float(state["open_said"][i]), int(state["open_due"][i]), weight)
     return found
 
 

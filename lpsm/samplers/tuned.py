@@ -34,7 +34,7 @@ from lpsm.experts import LearnAlpha, StaticExpert, alpha_grid
 from lpsm.online import play
 from lpsm.samplers.catalogue import make
 from lpsm.samplers.checks import as_instances, as_labels, between, non_negative
-from lpsm.samplers.layout import APPLE_TASTING, FILTER, LABEL_EFFICIENT_FILTER
+from lpsm.samplers.layout import APPLE_TASTING, FILTER, IMPORTANCE, LABEL_EFFICIENT_FILTER
 from lpsm.samplers.record import Decision, RunLog
 from lpsm.samplers.sampler import Sampler
 
@@ -102,8 +102,8 @@ class TunedSampler:
         self.samplers: tuple[Sampler, ...] = tuple(
             make(key, n_features, rng=shared, **{**params, parameter: _plain(value)}) for value in candidates
         )
-        if self.samplers[0].rule.plan()["rule"] in (FILTER, APPLE_TASTING, LABEL_EFFICIENT_FILTER):
-            raise ValueError(f"key must be a sampler, not a filter, got {key!r}")
+        if self.samplers[0].rule.plan()["rule"] in (FILTER, APPLE_TASTING, LABEL_EFFICIENT_FILTER, IMPORTANCE):
+            raise ValueError(f"key must be a sampler, neither a filter nor one that weighs labels, got {key!r}")
         self._mixture = StaticExpert(m) if mixture == "static-expert" else LearnAlpha(m, _ALPHAS)
         self._squares = 0.0
         self._questions: dict[int, tuple[list[Decision], float]] = {}

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from lpsm import samplers
+from tests.lpsm.test_samplers_oracles import NO_DUAL
 from tests.oracles.samplers import Stored
 
 D, T = 4, 30
@@ -18,7 +19,7 @@ WORLD = np.random.default_rng(5)
 X = WORLD.normal(size=(T, D))
 Y = np.where(X @ WORLD.normal(size=D) + 0.5 * WORLD.normal(size=T) >= 0.0, 1, -1)
 
-# key -> parameters, margin from what is stored, probability of asking from (margin, |x|^2, t, N), stores everything
+# key -> parameters, margin from what is stored, probability of asking from (margin, |x|^2, t, N), and what it stores
 DEFINITIONS = {
     "rls": ({}, lambda S, x: S.forward(x, 1.0), lambda m, square, t, n: 1.0, True),
     "ridge": ({}, lambda S, x: S.ridge(x, 1.0), lambda m, square, t, n: 1.0, True),
@@ -32,6 +33,10 @@ DEFINITIONS = {
              lambda m, square, t, n: 1.0 if n == 0 or m * m <= square * 0.2 * log(t) / n else 0.0, False),
     "sop-label-efficient": ({"C": 0.3}, lambda S, x: S.forward(x, 1.0),
                             lambda m, square, t, n: 0.3 / (0.3 + abs(m)), False),
+    "arow-ss": ({"b": 0.3, "r": 0.7}, lambda S, x: S.arow(x, 0.7, False),
+                lambda m, square, t, n: 0.3 / (0.3 + abs(m)), "small margins"),
+    "arow-diagonal": ({"r": 0.7}, lambda S, x: S.arow(x, 0.7, True), lambda m, square, t, n: 1.0, "small margins"),
+    "adagrad": ({"eta": 0.6}, lambda S, x: S.adagrad(x, 0.6)[0], lambda m, square, t, n: 1.0, "small margins"),
 }  # fmt: skip
 
 
@@ -40,16 +45,18 @@ DEFINITIONS = {
 @given(order=st.lists(st.integers(-1, 6), min_size=T, max_size=2 * T), seed=st.integers(0, 9))
 @settings(max_examples=15, deadline=None)
 def test_any_interleaving_of_decisions_and_late_labels_equals_its_definition(key, form, order, seed):
-    parameters, margin, chance, stores_all = DEFINITIONS[key]
+    parameters, margin, chance, stores = DEFINITIONS[key]
     coins = np.random.default_rng(seed)
-    kernel = "linear" if form == "dual" and key != "shifting-perceptron" else None
+    kernel = "linear" if form == "dual" and key not in ("shifting-perceptron", *NO_DUAL) else None
     sampler = samplers.make(key, D, rng=np.random.default_rng(seed), kernel=kernel, **parameters)
     stored, owed, t = Stored(D), {}, 0
     for step in order:
         if step >= 0 and owed:  # a label comes: of any question that is open
             ticket = list(owed)[step % len(owed)]
-            row, predicted = owed.pop(ticket)
-            keeps = stores_all or predicted != Y[row]
+            row, predicted, said = owed.pop(ticket)
+            keeps = stores is True or predicted != Y[row]
+            if stores == "small margins":  # in its round, and on the day its label comes
+                keeps = Y[row] * said < 1 and Y[row] * margin(stored, X[row]) < 1
             if keeps:
                 stored.add(X[row], int(Y[row]))
             assert sampler.learn(ticket, int(Y[row])) == keeps
@@ -63,7 +70,7 @@ def test_any_interleaving_of_decisions_and_late_labels_equals_its_definition(key
             assert decision.query == asks
             assert decision.ticket == (t + 1 if asks else None)
             if asks:
-                owed[decision.ticket] = (t, decision.prediction)
+                owed[decision.ticket] = (t, decision.prediction, m)
             t += 1
         assert sampler.open_tickets == list(owed)
         assert sampler.stored == len(stored)

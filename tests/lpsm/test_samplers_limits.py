@@ -56,6 +56,10 @@ SAME = {"normalize": False}
         (("randomized-budget-perceptron", {"B": 1000}), ("perceptron", {})),
         (("rls", {}), ("rls-all", {})),
         (("sole", {"C": 0.2}), ("sop-label-efficient", {"C": 0.2})),
+        (("arow-ss", {"b": inf, "r": 0.7}), ("arow", {"r": 0.7})),
+        (("arow-diagonal-ss", {"b": inf}), ("arow-diagonal", {})),
+        (("adagrad-ss", {"b": inf}), ("adagrad", {})),
+        (("iwal", {"floor": 1.0}), ("adagrad", {})),
         (("dkm", {"R": 10_000, "s_1": 1.0 + 1e-9}), ("modified-perceptron", {})),
     ],
 )

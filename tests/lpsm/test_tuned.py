@@ -166,7 +166,7 @@ def test_learning_without_a_query_is_an_error():
         (lambda: TunedSampler("perceptron-ss", 2, "b", []), "grid must hold at least one candidate"),
         (lambda: TunedSampler("perceptron-ss", 2, "b", [0.1, -1.0]), "b must be positive.* got -1"),
         (lambda: TunedSampler("perceptron-ss", 2, "K", [0.1]), r"takes the parameters .* got \['K'\]"),
-        (lambda: TunedSampler("filter", 2, "K", [0.1]), "key must be a sampler, not a filter, got 'filter'"),
+        (lambda: TunedSampler("filter", 2, "K", [0.1]), "key must be a sampler, neither a filter nor .* got 'filter'"),
         (lambda: TunedSampler("ssmd", 2, "K", [0.1], mixture="none"), "mixture must be .* got 'none'"),
         (lambda: TunedSampler("ssmd", 2, "K", [0.1], label_price=-1.0), "label_price must be .* got -1.0"),
         (lambda: TunedSampler("ssmd", 2, "K", [0.1], exploration=1.5), r"exploration must lie in \[0, 1\], got 1.5"),

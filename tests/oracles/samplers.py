@@ -21,14 +21,15 @@ class Stored:
     """The stored examples in order, and every margin that can be had from them."""
 
     def __init__(self, d):
-        self.d, self.x, self.y = d, [], []
+        self.d, self.x, self.y, self.weight = d, [], [], []
 
     def __len__(self):
         return len(self.x)
 
-    def add(self, x, y):
+    def add(self, x, y, weight=1.0):
         self.x.append(x)
         self.y.append(y)
+        self.weight.append(weight)
 
     def correlation(self, a):
         return a * np.eye(self.d) + sum((np.outer(x, x) for x in self.x), np.zeros((self.d, self.d)))
@@ -61,6 +62,22 @@ class Stored:
             v = (1 - shrink) * v + y * z
         return float(v @ x)
 
+    def arow(self, x, r, diagonal):  # Crammer, Kulesza and Dredze 2009 figure 1, replayed
+        mean, S = np.zeros(self.d), np.eye(self.d)
+        for z, y in zip(self.x, self.y, strict=True):
+            beta = 1.0 / (z @ S @ z + r)
+            mean, S = mean + max(0.0, 1 - y * (mean @ z)) * beta * y * S @ z, S - beta * np.outer(S @ z, z @ S)
+            S = np.diag(np.diag(S)) if diagonal else S
+        return float(mean @ x)
+
+    def adagrad(self, x, eta):  # with how far a step for x would move its margin
+        w, G = np.zeros(self.d), np.zeros(self.d)
+        for z, y, h in zip(self.x, self.y, self.weight, strict=True):
+            G = G + z**2
+            D = np.array([1 / sqrt(g) if g > 0 else 0.0 for g in G])
+            w = w + min(eta * h, max(0.0, 1 - y * (w @ z)) / (z @ (D * z))) * y * D * z
+        return float(w @ x), eta * sum(v * v / sqrt(g + v * v) for g, v in zip(G, x, strict=True) if v != 0)
+
     def lasec(self, x, b, c):  # D figure 1, literally: d x d inverses each round
         eye, over_c = np.eye(self.d), 1.0 / c
         D = eye * (b if c == inf else b * c / (c - b))
@@ -71,6 +88,22 @@ class Stored:
             D = S
         S = np.linalg.inv(np.linalg.inv(D) + over_c * eye) + np.outer(x, x)
         return float(x @ np.linalg.inv(S) @ np.linalg.inv(eye + over_c * D) @ e)
+
+
+def importance(t, gap, c_0, floor):
+    """Beygelzimer, Hsu, Langford and Zhang 2010, algorithm 1, its equation solved by bisection."""
+    if t == 1:
+        return 1.0
+    e = c_0 * log(t) / (t - 1)
+    if gap <= sqrt(e) + e:
+        return 1.0
+    c_1, c_2 = 5 + 2 * sqrt(2), 5
+    low, high = 1e-30, 1.0
+    for _ in range(400):
+        s = sqrt(low * high)
+        above = (c_1 / sqrt(s) - c_1 + 1) * sqrt(e) + (c_2 / s - c_2 + 1) * e > gap
+        low, high = (s, high) if above else (low, s)
+    return max(floor, low)
 
 
 def margins_by_recursion(X, y, b, c):
@@ -105,6 +138,10 @@ def play(key, X, y, rng=None, normalize=False, **q):
         value = first_order[kinds[key]]
     elif key in ("ridge", "ssnci"):
         value = lambda S, x: S.ridge(x, a)  # noqa: E731
+    elif key in ("arow", "arow-ss", "arow-diagonal", "arow-diagonal-ss"):
+        value = lambda S, x: S.arow(x, q["r"], "diagonal" in key)  # noqa: E731
+    elif key in ("adagrad", "adagrad-ss", "iwal"):
+        value = lambda S, x: S.adagrad(x, q["eta"])[0]  # noqa: E731
     elif key in ("lasec", "lasec-ss"):
         value = lambda S, x: S.lasec(x, q["b"], q["c"])  # noqa: E731
     else:
@@ -113,6 +150,7 @@ def play(key, X, y, rng=None, normalize=False, **q):
 
     S = Stored(X.shape[1])
     wanted_next = key == "ssnl"  # the adaptive sampler's and ssnl's appointment with the next label
+    hinge = key.startswith(("arow", "adagrad", "iwal"))
     s, streak, false_positives = q.get("s_1", 1.0), 0, 0
     largest = 0.0
     rows = []
@@ -126,8 +164,13 @@ def play(key, X, y, rng=None, normalize=False, **q):
         threshold = inf if N == 0 else length**2 * q["K"] * log(t) / N if "K" in q else None
         if q.get("K") == inf:
             threshold = inf
-        store_now = None
+        store_now, weight = None, 1.0
         match key:
+            case "arow-ss" | "arow-diagonal-ss" | "adagrad-ss":
+                asks = rng.random() < q["b"] / (q["b"] + abs(m))
+            case "iwal":
+                chance = importance(t, abs(m) / (S.adagrad(x, q["eta"])[1] * t), q["c_0"], q["floor"])
+                asks, weight = rng.random() < chance, 1 / chance
             case "perceptron-ss" | "cbgz-dkm":
                 b = q["b"]
                 asks = rng.random() < (1.0 if b == inf else b / (b + abs(m)))
@@ -180,7 +223,7 @@ def play(key, X, y, rng=None, normalize=False, **q):
         asks = bool(asks) or begins
         stores = False
         if asks:
-            stores = wrong
+            stores = label * m < 1 if hinge else wrong
             if key in ("ridge", "rls", "rls-all", "ss", "ssnci", "ssnl", "bbq", "filter"):
                 stores = True
             if store_now is not None:
@@ -194,7 +237,7 @@ def play(key, X, y, rng=None, normalize=False, **q):
             if key in ("ffoat", "fsoat") and label == -1 and (m >= 0 or q.get("count_forced")):
                 false_positives += 1
             if stores:
-                S.add(x, label)
+                S.add(x, label, weight)
                 largest = max(largest, length)
         if key in ("filter", "ffoat", "fsoat", "ffole", "fsole"):
             predicted = 1 if asks else -1

@@ -100,6 +100,9 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         c: float | None = None,
         count_forced: bool | None = None,
         beta: float | None = None,
+        c_0: float | None = None,
+        floor: float | None = None,
+        r: float | None = None,
         bias: Any = None,
         eta: float | None = None,
         factor: float | None = None,
@@ -129,6 +132,9 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.c = c
         self.count_forced = count_forced
         self.beta = beta
+        self.c_0 = c_0
+        self.floor = floor
+        self.r = r
         self.bias = bias
         self.eta = eta
         self.factor = factor

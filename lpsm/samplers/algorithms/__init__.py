@@ -6,7 +6,7 @@ every record of parameters by the name of its class.
 
 # The order of these imports is the catalogue's.
 # isort: off
-from lpsm.samplers.algorithms import always, coins, thresholds, adaptive, filters
+from lpsm.samplers.algorithms import always, coins, thresholds, adaptive, filters, hinge
 from lpsm.samplers.algorithms import kernels, learners
 # isort: on
 
@@ -14,7 +14,7 @@ __all__ = ["PARTS"]
 
 PARTS = {
     name: record
-    for module in (learners, kernels, always, coins, thresholds, adaptive, filters)
+    for module in (learners, kernels, always, coins, thresholds, adaptive, filters, hinge)
     for name, record in vars(module).items()
     if isinstance(record, type) and hasattr(record, "__dataclass_fields__") and hasattr(record, "plan")
 }

@@ -28,6 +28,10 @@ def plan_of(
         raise ValueError(f"{type(rule).__name__} needs a second-order learner with the current instance, got {learner}")
     if fields["rule"] == layout.SECOND_ORDER_COIN and second and not includes_instance:
         raise ValueError(f"{type(rule).__name__} needs a learner that includes the current instance, got {learner}")
+    if fields["learner"] in (layout.DIAGONAL, layout.ADAGRAD) and kernel is not None:
+        raise ValueError(f"kernel must be None for a learner that keeps a number a feature, got {kernel}")
+    if fields["rule"] == layout.IMPORTANCE and fields["learner"] != layout.ADAGRAD:
+        raise ValueError(f"{type(rule).__name__} needs AdaGrad, which takes weighted labels, got {learner}")
     filters = (layout.FILTER, layout.APPLE_TASTING, layout.LABEL_EFFICIENT_FILTER)
     if max_queries is not None and fields["rule"] in filters:
         raise ValueError(f"max_queries must be None for a filter, which predicts by asking, got {max_queries}")
@@ -38,11 +42,12 @@ def plan_of(
         form=int(fields.get("form", layout.PRIMAL)),
         includes_instance=includes_instance,
         stores_all=stores == "queried",
+        hinge=stores == "small margins",
         normalize=normalize,
         mistake_driven=bool(fields.get("mistake_driven", False)),
         adaptive=bool(fields.get("adaptive", False)),
         **{
             name: float(fields.get(name, 0.0))
-            for name in ("step", "ridge", "drift", "theta", "gamma", "offset", "degree")
+            for name in ("step", "ridge", "drift", "theta", "floor", "gamma", "offset", "degree")
         },
     )

@@ -16,10 +16,11 @@ from lpsm.samplers import layout
 from lpsm.samplers.checks import at_least, between, non_negative, positive
 
 __all__ = [
+    "AdaGrad",
     "BudgetPerceptron",
+    "DiagonalArow",
     "Lasec",
     "LeastSquares",
-    "MarginLearner",
     "ModifiedPerceptron",
     "Perceptron",
     "ShiftingPerceptron",
@@ -132,4 +133,35 @@ class Lasec:
         }
 
 
-MarginLearner = Perceptron | ModifiedPerceptron | ShiftingPerceptron | BudgetPerceptron | LeastSquares | Lasec
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiagonalArow:
+    """AROW with a diagonal matrix S, 1 at first: w += y S x loss/(x'S x + r), and S loses the diagonal of its update.
+
+    Crammer, Kulesza and Dredze 2009, figure 1; loss = max(0, 1 - y w.x).
+    """
+
+    r: float = 1.0
+
+    def __post_init__(self) -> None:
+        positive("r", self.r)
+
+    def plan(self) -> dict[str, float]:
+        """Fields of the plan."""
+        return {"learner": layout.DIAGONAL, "step": self.r}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdaGrad:
+    """AdaGrad on the hinge loss: w += s y D x, D = 1/sqrt(sums of x_j^2 at updates), s = min(eta h, loss/x'D x).
+
+    h is the weight of the label.  Duchi, Hazan and Singer 2011, figure 1; Karampatziakis and Langford 2011, section 4.
+    """
+
+    eta: float = 0.5
+
+    def __post_init__(self) -> None:
+        positive("eta", self.eta)
+
+    def plan(self) -> dict[str, float]:
+        """Fields of the plan."""
+        return {"learner": layout.ADAGRAD, "step": self.eta}

@@ -27,6 +27,10 @@ PAPERS = {
     "A": "Cavallanti, Cesa-Bianchi and Gentile 2010",
     "R": "Cesa-Bianchi 2007",
     "D": "Moroshko and Crammer 2014",
+    "AROW": "Crammer, Kulesza and Dredze 2009",
+    "AG": "Duchi, Hazan and Singer 2011",
+    "IU": "Karampatziakis and Langford 2011",
+    "IW": "Beygelzimer, Hsu, Langford and Zhang 2010",
 }
 
 

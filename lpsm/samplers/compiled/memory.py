@@ -24,7 +24,7 @@ def new_state(plan: Plan, n_features: int, budget: int, threshold: float, dtype:
     counts = np.zeros(layout.N_COUNTS, dtype=np.int64)
     counts[layout.SCHEDULED] = plan.rule == layout.NEXT_LABEL  # the first label is asked for
     scalars = np.zeros(layout.N_SCALARS)
-    scalars[layout.THRESHOLD] = threshold
+    scalars[layout.THRESHOLD], scalars[layout.WEIGHT] = threshold, 1.0
     primal = plan.form == layout.PRIMAL
     capacity = budget or (0 if primal else FIRST_CAPACITY)
     second = plan.learner == layout.SECOND_ORDER
@@ -34,6 +34,8 @@ def new_state(plan: Plan, n_features: int, budget: int, threshold: float, dtype:
         np.fill_diagonal(matrix, plan.ridge)
     elif second:
         matrix = np.zeros((capacity, capacity), dtype=dtype)
+    elif plan.learner in (layout.DIAGONAL, layout.ADAGRAD):
+        matrix = np.zeros((1, n_features), dtype=dtype)
     return State(
         counts=counts,
         scalars=scalars,
@@ -88,6 +90,8 @@ def widen(plan: Plan, state: State, n_features: int) -> State:
     if plan.form == layout.PRIMAL:
         d = state.weights.shape[0]
         state = state._replace(weights=_resized(state.weights, (n_features,)))
+        if plan.learner in (layout.DIAGONAL, layout.ADAGRAD):
+            state = state._replace(matrix=_resized(state.matrix, (1, n_features)))
         if plan.learner == layout.SECOND_ORDER:
             matrix = _resized(state.matrix, (n_features, n_features))
             applied = int(state.counts[layout.STORED] - state.counts[layout.PENDING])  # those waiting come later

@@ -18,6 +18,7 @@ from lpsm._compile import compiled
 from lpsm.samplers.algorithms.adaptive import adaptive_probability
 from lpsm.samplers.algorithms.coins import coin_probability
 from lpsm.samplers.algorithms.filters import filter_probability
+from lpsm.samplers.algorithms.hinge import importance_probability
 from lpsm.samplers.algorithms.thresholds import halving_probability, small_margin_probability, variance_probability
 from lpsm.samplers.layout import (
     ADAPTIVE_COIN,
@@ -31,6 +32,7 @@ from lpsm.samplers.layout import (
     FILTER,
     FIXED_COIN,
     HALVING,
+    IMPORTANCE,
     LABEL_EFFICIENT_FILTER,
     MODIFIED,
     NEXT_LABEL,
@@ -42,6 +44,7 @@ from lpsm.samplers.layout import (
     STREAK,
     THRESHOLD,
     VARIANCE,
+    WEIGHT,
     Plan,
 )
 
@@ -80,6 +83,8 @@ def probability(plan: Plan, counts: Array, scalars: Array, p: float, r: float, n
         return variance_probability(plan, counts, r)
     if rule == HALVING:
         return halving_probability(scalars, m)
+    if rule == IMPORTANCE:
+        return importance_probability(plan, counts, p, r)
     return filter_probability(plan, counts, p, m, norm2)
 
 
@@ -93,6 +98,8 @@ def examine(
     """
     if plan.learner == MODIFIED and counts[READY] == 0:
         return YES, 1.0  # v = 0 would never move: the first example is bought
+    if plan.rule == IMPORTANCE:  # it needs to know how far a label would move the margin
+        return OPEN, 0.0
     chance = probability(plan, counts, scalars, p, 0.0, norm2, bias)
     asks = YES if u < chance else NO
     if not plan.includes_instance:
@@ -107,7 +114,7 @@ def examine(
 
 
 @compiled
-def grant(plan: Plan, counts: Array, chance: float, signal: bool, floor: float) -> tuple[bool, float]:
+def grant(plan: Plan, counts: Array, scalars: Array, chance: float, signal: bool, floor: float) -> tuple[bool, float]:
     """Turn the coin of this round into a question now or about the next label.
 
     `floor` is rho_t of the adaptive sampler.  Returns whether this label is asked for
@@ -130,6 +137,8 @@ def grant(plan: Plan, counts: Array, chance: float, signal: bool, floor: float) 
             chance = 0.0
     else:
         query = signal
+        if plan.rule == IMPORTANCE:
+            scalars[WEIGHT] = 1.0 / chance
     if counts[ASKED] >= plan.most:  # the budget is spent
         return False, 0.0
     if query:
@@ -164,4 +173,6 @@ def settle(plan: Plan, counts: Array, scalars: Array, p: float, y: float) -> boo
         if plan.mistake_driven and counts[DUE] >= 2 and wrong:
             counts[SCHEDULED] = 1
         return bool(counts[DUE] % 2 == 1)
+    if plan.hinge:
+        return y * p < 1.0
     return plan.stores_all or wrong

@@ -27,7 +27,9 @@ from lpsm._compile import compiled
 from lpsm.samplers.compiled.algebra import add, append_row, dot, gather_dot, solve_lower, solve_upper
 from lpsm.samplers.compiled.inverse import absorb, spread
 from lpsm.samplers.layout import (
+    ADAGRAD,
     BUDGET,
+    DIAGONAL,
     EVICTED,
     GIVEN,
     LARGEST_SQUARE,
@@ -41,6 +43,7 @@ from lpsm.samplers.layout import (
     SHIFTING,
     SIZE,
     STORED,
+    WEIGHT,
     Plan,
     State,
     Work,
@@ -141,6 +144,8 @@ def numerator(plan: Plan, state: State, work: Work, n: int, sparse: bool, square
 def variance(plan: Plan, state: State, work: Work, n: int, sparse: bool, norm2: float) -> float:
     """Return r = x'g with g = A^-1 x left in the work space for `store`; dual: U'^-1 k is left there."""
     g = work.g
+    if plan.learner == DIAGONAL or plan.learner == ADAGRAD:
+        return diagonal_variance(plan, state, work, n, sparse, plan.learner == DIAGONAL)
     if plan.form == PRIMAL:
         return spread(
             plan.ridge, plan.drift, state.counts, state.matrix, state.waiting, work.x, work.columns, n, sparse, norm2, g
@@ -151,6 +156,44 @@ def variance(plan: Plan, state: State, work: Work, n: int, sparse: bool, norm2: 
     solve_lower(state.matrix, size, g)
     r = (plan.ridge + size * plan.drift) * norm2 - dot(g, g, size)
     return float(max(r, 0.0))
+
+
+@compiled
+def diagonal_variance(plan: Plan, state: State, work: Work, n: int, sparse: bool, arow: bool) -> float:
+    """Return x'S x with AROW's diagonal S = 1/(1 + q); of AdaGrad how far its step would move the margin, eta x'D x."""
+    kept, total = state.matrix[0], 0.0
+    for j in range(n):
+        x = work.x[j]
+        q = kept[work.columns[j]] if sparse else kept[j]
+        if arow:
+            total += x * x / (1.0 + q)
+        elif x != 0.0:
+            total += x * x / sqrt(q + x * x)
+    return total if arow else plan.step * total
+
+
+@compiled
+def store_diagonal(plan: Plan, state: State, work: Work, n: int, sparse: bool, p: float, y: float) -> None:
+    """AROW with a diagonal S, or AdaGrad on the hinge loss with a step that does not carry the margin beyond 1."""
+    kept, weights, arow = state.matrix[0], state.weights, plan.learner == DIAGONAL
+    loss = max(0.0, 1.0 - y * p)
+    reach = diagonal_variance(plan, state, work, n, sparse, arow)
+    if arow:
+        size = loss / (reach + plan.step)
+    elif reach > 0.0:  # of the gradients with that of this round
+        size = min(plan.step * state.scalars[WEIGHT], loss * plan.step / reach)
+    else:
+        return  # an instance of zeros
+    for j in range(n):
+        i = work.columns[j] if sparse else j
+        x, q = work.x[j], kept[i]
+        if arow:
+            scale = 1.0 / (1.0 + q)
+            weights[i] += size * y * scale * x
+            kept[i] = 1.0 / (scale - scale * scale * x * x / (reach + plan.step)) - 1.0
+        elif x != 0.0:
+            kept[i] = q + x * x
+            weights[i] += size * y * x / sqrt(kept[i])
 
 
 @compiled
@@ -171,6 +214,9 @@ def store_first_order(
 ) -> None:
     """Perceptron updates, in the features or over the stored instances."""
     counts, weights = state.counts, state.weights
+    if plan.learner == DIAGONAL or plan.learner == ADAGRAD:
+        store_diagonal(plan, state, work, n, sparse, p, y)
+        return
     coefficient = y
     if plan.learner == MODIFIED:  # v -= factor (v.x) x; the first example is v itself
         if counts[READY] != 0:

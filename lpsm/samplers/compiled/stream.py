@@ -141,7 +141,7 @@ def open_round(
         r = variance(plan, state, work, n, sparse, norm2)
         chance = probability(plan, counts, scalars, p, r, norm2, bias)
         verdict = YES if u < chance else NO
-    query, chance = grant(plan, counts, chance, verdict == YES, floor)
+    query, chance = grant(plan, counts, scalars, chance, verdict == YES, floor)
     return square, norm2, p, r, margin(plan, p, max(r, 0.0)), prediction(plan, p, query), query, chance
 
 
@@ -182,6 +182,8 @@ def close_round(
         return False
     if plan.learner == MODIFIED and initialised and (p >= 0.0) == (y > 0.0):
         return False  # late: v has come right since, and a modified update would turn it wrong
+    if plan.hinge and y * p >= 1.0:
+        return False  # late: the margin has become large enough since
     store(plan, state, work, n, sparse, square, norm2, p, r, y, eviction)
     return True
 
@@ -244,7 +246,7 @@ def stream(
     counts, scalars, weights, matrix, g = state.counts, state.scalars, state.weights, state.matrix, work.g
     starts, labels, uniforms = world.starts, world.labels, world.uniforms
     primal, remembers = plan.form == PRIMAL, plan.form != PRIMAL or plan.learner == BUDGET
-    direct = primal and not plan.normalize  # the instance needs no copy
+    direct = primal and not plan.normalize and plan.learner <= SECOND_ORDER  # the instance needs no copy
     perceptron, second = primal and plan.learner == PERCEPTRON, primal and plan.learner == SECOND_ORDER
     always = plan.rule == ALWAYS and plan.most == UNLIMITED and (lazy or not plan.includes_instance)
     unknown = -1.0 if plan.learner == SECOND_ORDER else 0.0
@@ -297,7 +299,7 @@ def stream(
                     r = variance(plan, state, work, n, sparse, norm2)
                 chance = probability(plan, counts, scalars, p, r, norm2, bias)
                 verdict = YES if u < chance else NO
-            query, _ = grant(plan, counts, chance, verdict == YES, floor)
+            query, _ = grant(plan, counts, scalars, chance, verdict == YES, floor)
         y = labels[t]
         out.margin[t] = margin(plan, p, max(r, 0.0))
         out.prediction[t] = prediction(plan, p, query)
