@@ -38,8 +38,9 @@ def _number(most: float, part: str, field: str, words: str) -> _Option:
 
 _OPTIONS = {
     "preset": _Option(
-        click.Choice(["today", "thesis"]), "", "",
-        "The world where nothing else is said: a radio and servers of today, or those of the thesis [today].",
+        click.Choice(["today", "thesis", "model"]), "", "",
+        "The world where nothing else is said: a radio and servers of today, the thesis' world, or the defaults of "
+        "the model in Python [today; model in simulate and population].",
     ),
     "rtt": _Option(
         NumberOr("recorded", float, 3600.0), "link", "",
@@ -126,7 +127,7 @@ def _positive(_context: click.Context, _parameter: click.Parameter, value: float
     return value
 
 
-def configuration(given: Mapping[str, Any], *, drawn: bool = False) -> netsim.SimulationConfig:
+def configuration(given: Mapping[str, Any], *, drawn: bool = False, preset: str = "today") -> netsim.SimulationConfig:
     """Build the configuration from options as a command received them.
 
     Parameters
@@ -135,6 +136,8 @@ def configuration(given: Mapping[str, Any], *, drawn: bool = False) -> netsim.Si
         The options of the model by name, None where not given.
     drawn : bool
         Whether the traffic is drawn from the Web model, so that no recording tells how long servers take.
+    preset : str
+        The preset where none is given.
 
     Raises
     ------
@@ -146,7 +149,7 @@ def configuration(given: Mapping[str, Any], *, drawn: bool = False) -> netsim.Si
     import netsim
 
     values = {name: value for name, value in given.items() if value is not None}
-    values = _preset(values, drawn) | values
+    values = _preset({"preset": preset} | values, drawn) | values
     parts: dict[str, dict[str, Any]] = {"link": {}, "tcp": {}, "radio": {}, "": {}}
     for name, option in _OPTIONS.items():
         value = values.get(name.replace("-", "_"))
@@ -173,8 +176,10 @@ def configuration(given: Mapping[str, Any], *, drawn: bool = False) -> netsim.Si
 
 def _preset(values: Mapping[str, Any], drawn: bool) -> dict[str, Any]:
     """Return what the preset says, without the radio if figures of one of two states are given."""
-    if values.get("preset") == "thesis":
+    if values["preset"] == "thesis":
         return dict(THESIS)
+    if values["preset"] == "model":
+        return {}
     replaced = {"radio"} if {"awake_mw", "asleep_mw", "beacon_mj"} & values.keys() else set()
     if not drawn:
         replaced.add("server_delay")

@@ -84,7 +84,7 @@ def population(
     from experiments.study.files import content_digest
     from experiments.study.store import Store
 
-    config = configuration(model)
+    config = configuration(model, preset="model")
     check_report(report, out, inside=False)
     chosen = sweep.named(listed(policies), config.beacon_interval_ns)
     chosen = {BASELINE: chosen.pop(BASELINE), **chosen}

@@ -63,7 +63,7 @@ def simulate(
     from experiments.study.progress import progress
 
     refuse_overwriting([workload], [out, polls, intervals])
-    config = configuration(model)
+    config = configuration(model, preset="model")
     name = netsim.canonical(policy, beacon_interval_ns=config.beacon_interval_ns)
     pages = traces.read_workload(workload)
     if pages.round_trip_s is not None and uses_recorded_round_trip(model["rtt"], config):

@@ -116,7 +116,7 @@ def test_sessions_of_a_trace_are_replications_and_members_can_be_chosen(lpsm: Ru
         (["--jobs", "0"], "jobs must be at least 1, got 0"),
         (["--member", "x*"], "no --trace is given"),
         (["--trace", "absent.tar"], "absent.tar"),
-        (["--preset", "these"], "'these' is not one of 'today', 'thesis'"),
+        (["--preset", "these"], "'these' is not one of 'today', 'thesis', 'model'"),
     ],
 )
 def test_a_bad_value_is_one_line_and_leaves_nothing(

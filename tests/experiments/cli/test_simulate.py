@@ -41,7 +41,7 @@ def test_without_a_file_the_pages_go_to_standard_output_and_nothing_else_does(lp
 
 
 def test_json_is_one_object_with_the_totals_of_the_whole_run(lpsm: Run, workload: Path) -> None:
-    totals = json.loads(lpsm("simulate", workload, "--policy", "psm", "--radio", "thesis", "--json").stdout)
+    totals = json.loads(lpsm("simulate", workload, "--policy", "psm", "--json").stdout)
     assert totals["policy"] == "psm:100"
     assert totals["pages"] == 3
     assert totals["energy_j_per_page"] == pytest.approx(
@@ -50,11 +50,12 @@ def test_json_is_one_object_with_the_totals_of_the_whole_run(lpsm: Run, workload
     assert totals["listen_j"] == pytest.approx(1.5e-3 * totals["beacons"])
 
 
-def test_the_world_is_that_of_today_unless_the_thesis_is_asked_for(lpsm: Run, workload: Path) -> None:
+def test_the_world_is_that_of_the_model_unless_another_is_asked_for(lpsm: Run, workload: Path) -> None:
     def run(*arguments: str) -> str:
         return lpsm("simulate", workload, "--policy", "psm", "--json", *arguments).stdout
 
-    assert run() == run("--preset", "today") == run("--radio", "esp32-c6", "--server-delay", "recorded")
+    assert run() == run("--preset", "model") == run("--radio", "thesis", "--server-delay", "recorded")
+    assert run("--preset", "today") == run("--radio", "esp32-c6", "--server-delay", "recorded")
     thesis = ("--connections", "per-object", "--mss", "536", "--nagle", "--server-delay", "0.5", "--radio", "thesis")
     assert run("--preset", "thesis") == run(*thesis)
     assert run("--preset", "thesis", "--radio", "ns3") == run(*thesis[:-1], "ns3")
