@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 import netsim
 from netsim.recorder import Recorder, Transmission
@@ -27,11 +28,12 @@ AFTER_S = 0.15  # shown of the time after a page, as a share of its load at leas
 
 
 class Run(NamedTuple):
-    """A recorded run: its record, the notes, and the beacon interval."""
+    """A recorded run: its record, the notes, the beacon interval, and how long its radio takes to wake up."""
 
     result: netsim.SimulationResult
     recorder: Recorder
     beacon_interval_ns: int
+    wakeup_s: float
 
 
 class Beacon(NamedTuple):
@@ -59,8 +61,9 @@ class Timeline:
         Canonical name.
     start_s, length_s : float
         The window, in the time of the run; everything below is relative to its start.
-    awake, gate : list of (start_s, end_s)
-        When the client is awake, and when what reaches the access point is delivered at once.
+    awake, gate, waking : list of (start_s, end_s)
+        When the client is awake, when what reaches the access point is delivered at once, and the ramps up to being
+        awake or to a beacon listened to, which a radio that takes time is charged for; nothing waits for them.
     beacons : list of Beacon
     frames : list of Transmission
         Those on the air in the window; their instants are in the time of the run, nanoseconds.
@@ -77,6 +80,7 @@ class Timeline:
     length_s: float
     awake: list[tuple[float, float]]
     gate: list[tuple[float, float]]
+    waking: list[tuple[float, float]]
     beacons: list[Beacon]
     frames: list[Transmission]
     waiting: list[Step]
@@ -111,7 +115,7 @@ def record(
     """Browse under a policy and keep what happens."""
     recorder = Recorder()
     result = netsim.simulate(workload, policy, config=config, seed=seed, push=push, recorder=recorder)
-    return Run(result, recorder, config.beacon_interval_ns)
+    return Run(result, recorder, config.beacon_interval_ns, config.radio.wakeup_ms / 1000)
 
 
 def window_of_page(run: Run, page: int) -> tuple[float, float]:
@@ -145,12 +149,13 @@ def timeline(run: Run, start_s: float, length_s: float) -> Timeline:
         raise ValueError(f"the window must be longer than 0 s, got {length_s:g}")
     end_s = min(start_s + length_s, result.elapsed_s)
     radio = result.radio
-    rows = radio[radio["state"] == "awake"]
-    awake = _clipped(list(zip(rows["start_s"], rows["end_s"], strict=True)), start_s, end_s)
+    rows = radio.loc[radio["state"] == "awake", ["start_s", "end_s"]].to_numpy()
     gates = _gates(recorder, result.elapsed_s)
-    frames = [
-        frame for frame in recorder.transmissions if frame.end_ns * _S >= start_s and frame.start_ns * _S <= end_s
-    ]
+    first_ns, last_ns = start_s / _S, end_s / _S
+    frames = [frame for frame in recorder.transmissions if frame.end_ns >= first_ns and frame.start_ns <= last_ns]
+    beacons, awake = _beacons(run, rows, start_s, end_s), _clipped(rows.tolist(), start_s, end_s)
+    listened = [beacon.time_s for beacon in beacons if beacon.heard == "listened"]
+    ready = sorted({*listened, *(start for start, _ in awake)} if run.wakeup_s else ())
     pages = result.page_columns
     loads = [(at, at + took) for at, took in zip(pages["issue_s"], pages["latency_s"], strict=True)]
     return Timeline(
@@ -159,7 +164,8 @@ def timeline(run: Run, start_s: float, length_s: float) -> Timeline:
         length_s=length_s,
         awake=awake,
         gate=_clipped(gates, start_s, end_s),
-        beacons=_beacons(run, start_s, end_s),
+        waking=[(max(0.0, at - run.wakeup_s), at) for at in ready if at > 0.0],
+        beacons=beacons,
         frames=frames,
         waiting=_steps(
             [(frame.reached_ns, frame.start_ns, frame.size_bytes) for frame in recorder.transmissions if frame.down],
@@ -188,22 +194,20 @@ def _clipped(spans: Sequence[tuple[float, float]], start_s: float, end_s: float)
     ]
 
 
-def _beacons(run: Run, start_s: float, end_s: float) -> list[Beacon]:
+def _beacons(run: Run, awake: NDArray[np.float64], start_s: float, end_s: float) -> list[Beacon]:
     """Return the beacons of a window; one is listened to if a poll is at it, and free if the client is awake anyway."""
     interval = run.beacon_interval_ns
-    polled = set(np.rint(run.result.polls["time_s"].to_numpy() / _S).astype(np.int64).tolist())
-    radio = run.result.radio
-    rows = radio[radio["state"] == "awake"]
-    starts, ends = rows["start_s"].to_numpy(), rows["end_s"].to_numpy()
-    found = []
-    for number in range(-(-round(start_s / _S) // interval), round(end_s / _S) // interval + 1):
-        at_s = number * interval * _S
-        place = int(np.searchsorted(starts, at_s - 0.5 * _S)) - 1  # awake since before the beacon
-        heard = "awake" if place >= 0 and ends[place] >= at_s - 0.5 * _S else "slept"
-        if heard == "slept" and number * interval in polled:
-            heard = "listened"
-        found.append(Beacon(at_s - start_s, heard))
-    return found
+    first, last = -(-round(start_s / _S) // interval), round(end_s / _S) // interval
+    at_s = np.arange(first, last + 1) * interval * _S
+    polls_s = run.result.polls["time_s"].to_numpy()
+    near = polls_s[(polls_s > start_s - 1.0) & (polls_s < end_s + 1.0)]
+    polled = np.isin(np.arange(first, last + 1) * interval, np.rint(near / _S).astype(np.int64))
+    place = np.searchsorted(awake[:, 0], at_s - 0.5 * _S) - 1  # awake since before the beacon
+    free = (place >= 0) & (np.append(awake[:, 1], -1.0)[place] >= at_s - 0.5 * _S)
+    return [
+        Beacon(float(at) - start_s, "awake" if is_free else "listened" if was_polled else "slept")
+        for at, is_free, was_polled in zip(at_s, free, polled, strict=True)
+    ]
 
 
 def _steps(spans: Sequence[tuple[int, int, int]], start_s: float, end_s: float) -> list[Step]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["timeline"]
 
-POLICIES = "psm,bsd:1,lpsm,lpsm2:1.05"
+POLICIES = "psm,bsd:1,lpsm,lpsm3:1.05"
 
 
 @click.command()
@@ -62,6 +62,10 @@ def timeline(
     from experiments.timeline import record
     from experiments.timeline import timeline as seen
 
+    if model["air"] is not None:
+        raise ValueError(
+            f"air: a timeline is of a run on wires, got {model['air']}; docs/air.md draws a page on the air"
+        )
     config = configuration(model)
     names = [netsim.canonical(one, beacon_interval_ns=config.beacon_interval_ns) for one in policies.split(",") if one]
     _check(out, names, page, start_s, pcap)
@@ -80,7 +84,7 @@ def timeline(
         from experiments.report.perfetto import trace_events
 
         spans = [seen(run, 0.0, run.result.elapsed_s) for run in runs] if whole else shown
-        write_file(perfetto, json.dumps(trace_events(spans)))
+        write_file(perfetto, json.dumps(trace_events(spans), separators=(",", ":")))
     if pcap is not None:
         from experiments.report.capture import capture
 

@@ -73,21 +73,22 @@ class Explorer:
 
     def answer(self, settings: Settings) -> Answer:
         """Return the answer to these settings."""
-        names = [BASELINE, *(self._name(policy, settings) for policy in settings.policies)]
-        names = list(dict.fromkeys(names))
-        count = min(settings.seeds, len(self.sessions)) if self.sessions else settings.seeds
-        keys = [(settings.pages, seed, name, settings.config) for name in names for seed in range(count)]
-        saving = [name for name in names if name != BASELINE]
-        learned_first = sorted(saving[1:], key=lambda name: not look(name).strong)
-        chosen = tuple([*saving[:1], *learned_first][:TIMELINES])
-        shown_timelines = self._threads.submit(self._timelines, settings.pages, settings.page, chosen, settings.config)
-        slow_first = sorted(keys, key=lambda key: not key[2].startswith("lpsm"))
-        found = dict(zip(slow_first, self._threads.map(lambda key: self._run(*key), slow_first), strict=True))
-        base = [found[settings.pages, seed, BASELINE, settings.config] for seed in range(count)]
+        config = settings.config
+        interval_ns = config.beacon_interval_ns
+        saving = [netsim.canonical(policy, beacon_interval_ns=interval_ns) for policy in settings.policies]
+        names = list(dict.fromkeys([BASELINE, *saving]))
+        seeds = range(min(settings.seeds, len(self.sessions)) if self.sessions else settings.seeds)
+        learned_first = sorted(names[2:], key=lambda name: not look(name).strong)
+        chosen = tuple([*names[1:2], *learned_first][:TIMELINES])
+        shown_timelines = self._threads.submit(self._timelines, settings.pages, settings.page, chosen, config)
+        slow_first = sorted(names, key=lambda name: not name.startswith("lpsm"))
+        keys = [(settings.pages, seed, name, config) for name in slow_first for seed in seeds]
+        found = dict(zip(keys, self._threads.map(lambda key: self._run(*key), keys), strict=True))
+        base = [found[settings.pages, seed, BASELINE, config] for seed in seeds]
         rows = []
         parts = [part.name for part in energy_parts()]
         for name in names:
-            runs = [found[settings.pages, seed, name, settings.config] for seed in range(count)]
+            runs = [found[settings.pages, seed, name, config] for seed in seeds]
             energies = np.array([run.energies_j for run in runs])
             slowdowns = [run.latency_s / plain.latency_s for run, plain in zip(runs, base, strict=True)]
             total, slow = estimate(energies[:, -1]), estimate([float(one.mean()) for one in slowdowns])
@@ -101,19 +102,14 @@ class Explorer:
                 }
             )  # fmt: skip
         shown = shown_timelines.result()
-        return Answer(pd.DataFrame(rows), self._references(settings, base), shown)
-
-    def _name(self, policy: str, settings: Settings) -> str:
-        return netsim.canonical(policy, beacon_interval_ns=settings.beacon_interval_ns)
-
-    def _references(self, settings: Settings, base: list[_Totals]) -> dict[str, float]:
-        least = settings.config.radio.least_j
-        return {
+        least = config.radio.least_j
+        references = {
             LIMIT: float(np.mean([least(run.elapsed_s, run.air_s) / len(run.latency_s) for run in base])),
             PAGE_AWAKE: float(
                 np.mean([least(run.elapsed_s, float(run.latency_s.sum())) / len(run.latency_s) for run in base])
             ),
         }
+        return Answer(pd.DataFrame(rows), references, shown)
 
     # -- what is kept
 

@@ -111,7 +111,7 @@ def _layout(trace: str | None) -> html.Div:
         {"label": f"{label(entry.example)} ({entry.example})", "value": entry.example} for entry in registry().values()
     ]
     known = {option["value"] for option in policies} | {BASELINE}
-    more = [name for name in (*Settings().policies, "bsd:0.2", "lpsm", "lpsm2:1.2") if name not in known]
+    more = [name for name in (*Settings().policies, "bsd:0.2", "lpsm", "lpsm3:1.2") if name not in known]
     policies = [option for option in policies if option["value"] != BASELINE]
     policies += [{"label": f"{label(name)} ({name})", "value": name} for name in more]
     traffic = (

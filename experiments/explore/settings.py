@@ -13,7 +13,7 @@ from experiments.presets import TODAY
 
 __all__ = ["DEFAULT_POLICIES", "Settings"]
 
-DEFAULT_POLICIES = ("psm:100", "listen:3", "dynamic:100", "bsd:1", "bsd:0.5", "lpsm:log", "lpsm2:1.05", "hold:50")
+DEFAULT_POLICIES = ("psm:100", "listen:3", "dynamic:100", "bsd:1", "bsd:0.5", "lpsm:log", "lpsm3:1.05", "hold:50")
 _SERVERS = ("constant", "exponential", "lognormal")
 
 

@@ -1,12 +1,14 @@
 """Energy against slowdown: every policy a point, the front of those that nothing beats, and the reference energies.
 
-Energy is on the horizontal axis, as in every picture: left is little energy, low is little waiting.
+Energy is on the horizontal axis, as in every picture: left is little energy, low is little waiting.  Both axes are
+logarithmic, because radios of today make policies differ by factors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -18,9 +20,9 @@ from experiments.figures.labels import name_points
 from experiments.figures.style import BOX, DAGGER, DPI, GREY, INK, clean, label, log_axis, looks, styled
 from experiments.quantities import BASELINE, LIMIT, REFERENCES
 
-__all__ = ["front", "nondominated", "reference_lines"]
+__all__ = ["energy_range", "far_from", "front", "nondominated", "reference_lines"]
 
-_FAR = 3.0  # energies beyond so many times the median of those that save leave the picture
+_FAR = 3.0  # energies beyond so many times the largest but a tenth of those that save leave the picture
 
 
 def nondominated(energy: Sequence[float], slowdown: Sequence[float]) -> list[int]:
@@ -68,51 +70,69 @@ def front(
         What needs far more energy than the others, such as no power saving, leaves the picture and is told at its edge.
     """
     own = rows[~rows["policy"].isin(REFERENCES)].reset_index(drop=True)
-    saving = own[own["policy"] != BASELINE]
-    most = _FAR * float(saving["energy_j_per_page"].median()) if len(saving) else float("inf")
-    shown = own[own["energy_j_per_page"] <= most].reset_index(drop=True)
-    far = own[own["energy_j_per_page"] > most]
-    high = max([float(shown["energy_j_per_page"].max()) if len(shown) else 1.0, *references.values()])
-    low = min([float(shown["energy_j_per_page"].min()) if len(shown) else 0.0, *references.values()])
-    span = max(high - low, 0.02 * high)
+    shown = own[own["energy_j_per_page"] <= far_from(own)].reset_index(drop=True)
+    far = own[own["energy_j_per_page"] > far_from(own)]
+    low, high = energy_range([*shown["energy_j_per_page"], *references.values()])
     with styled():
         figure = Figure(figsize=(5.6 if len(panels) == 1 else 8.4, 4.3), dpi=DPI, layout="constrained")
         grid = figure.subplots(1, len(panels), squeeze=False)[0]
         for axes, (column, words) in zip(grid, panels.items(), strict=True):
             first = axes is grid[0]
-            axes.set_xlim(low - 0.06 * span, high + 0.16 * span)
+            log_axis(axes, "x", low, high)
             top = float(shown[column].max()) if len(shown) else 1.5
             bounds = [top, max_slowdown if first and np.isfinite(max_slowdown) else 1.0, 1.1]
-            log_axis(axes, "y", 1 / max(bounds) ** 0.08, max(bounds) ** 1.1)
+            log_axis(axes, "y", 1 / max(bounds) ** 0.12, max(bounds) ** 1.1)
             reference_lines(axes, references)
             if first and np.isfinite(max_slowdown):
                 axes.axhline(max_slowdown, color=GREY, linewidth=0.9, linestyle="-.", zorder=1)
                 axes.annotate(
-                    f"slowdown allowed: {max_slowdown:g}", (1.0, max_slowdown), xycoords=("axes fraction", "data"),
-                    xytext=(0, 3), textcoords="offset points", ha="right", fontsize=8, color="#5c5c5c",
+                    f"allowed: {max_slowdown:g}", (0.0, max_slowdown), xycoords=("axes fraction", "data"),
+                    xytext=(3, 3), textcoords="offset points", fontsize=8, color="#5c5c5c", bbox=BOX, zorder=1.5,
                 )  # fmt: skip
             axes.set(xlabel="energy [J per page]", ylabel=words)
             clean(axes, "both")
         note = "left and low is better"
         if shown["policy"].map(lambda name: label(name).endswith(DAGGER)).any():
             note += f"    {DAGGER} knows what the host waits for"
+        if len(far):
+            note += "    further right: " + "; ".join(
+                f"{label(row['policy'])} {row['energy_j_per_page']:.3g} J".replace(" ", "\N{NO-BREAK SPACE}")
+                for row in _records(far)
+            )
+        note = "\n".join(wrap(note, int(17.5 * figure.get_figwidth()), drop_whitespace=False))
         figure.text(0.005, 0.005, note, fontsize=8, color="#5c5c5c", ha="left", va="bottom")
         grid[0].set_xlabel("energy [J per page]", labelpad=4)
         engine: Any = figure.get_layout_engine()
-        engine.set(rect=(0, 0.04, 1, 0.96))
+        margin = 0.04 * (1 + note.count("\n"))
+        engine.set(rect=(0, margin, 1, 1 - margin))
         for axes, column in zip(grid, panels, strict=True):
-            _points(axes, shown, column, recommended, named, far, references.values())
+            allowed = max_slowdown if axes is grid[0] else float("nan")
+            _points(axes, shown, column, recommended, named, allowed, references.values())
     return figure
+
+
+def far_from(rows: pd.DataFrame) -> float:
+    """Return the energy beyond which a policy leaves the picture, joules a page."""
+    saving = rows.loc[rows["policy"] != BASELINE, "energy_j_per_page"]
+    return _FAR * float(saving.quantile(0.9)) if len(saving) else float("inf")
+
+
+def energy_range(energies: Sequence[float]) -> tuple[float, float]:
+    """Return where the logarithmic axis of energies begins and ends, joules a page; names need room on the right."""
+    low, high = min(energies, default=1.0), max(energies, default=1.0)
+    span = max(high / low, 1.05)
+    return low / span**0.06, low * span**1.16
 
 
 def reference_lines(axes: Axes, references: Mapping[str, float]) -> None:
     """Draw the reference energies inside the limits as vertical lines behind everything, named above the axes."""
-    known = [name for name in REFERENCES if references.get(name, float("inf")) <= axes.get_xlim()[1]]
-    for name in known:
-        level = references[name]
-        dash = "--" if name == LIMIT else ":"
-        axes.axvline(level, color=INK, linewidth=1.0, linestyle=dash, zorder=0.8)
-        left = name == known[0] and len(known) > 1
+    most, across = axes.get_xlim()[1], axes.transData - axes.transAxes
+    known = {name: references[name] for name in REFERENCES if references.get(name, float("inf")) <= most}
+    places = [float(across.transform((level, axes.get_ylim()[0]))[0]) for level in known.values()]
+    apart_enough = len(places) < 2 or places[1] - places[0] > 0.45
+    for (name, level), place in zip(known.items(), places, strict=True):
+        axes.axvline(level, color=INK, linewidth=1.0, linestyle="--" if name == LIMIT else ":", zorder=0.8)
+        left = place > 0.7 if apart_enough else name == LIMIT
         axes.annotate(
             f"{name} {level:.3g}", (level, 1.0), xycoords=("data", "axes fraction"), xytext=(2 if left else -2, 3),
             textcoords="offset points", ha="right" if left else "left", va="bottom", fontsize=8, annotation_clip=False,
@@ -125,7 +145,7 @@ def _points(
     column: str,
     recommended: str,
     named: int,
-    far: pd.DataFrame,
+    allowed: float,
     levels: Iterable[float],
 ) -> None:
     drawn = looks(rows["policy"].tolist())
@@ -142,12 +162,6 @@ def _points(
         )  # fmt: skip
         if policy == recommended:
             axes.plot(x, y, "o", mfc="none", mec=INK, markersize=15, markeredgewidth=1.4, zorder=3)
-    for place, row in enumerate(_records(far)):
-        axes.annotate(
-            f"{label(row['policy'])}: {row['energy_j_per_page']:.3g} J \N{RIGHTWARDS ARROW}", (1.0, row[column]),
-            xycoords=("axes fraction", "data"), xytext=(-2, 3 + 10 * place), textcoords="offset points", ha="right",
-            fontsize=8, color="#5c5c5c", bbox=BOX, zorder=6,
-        )  # fmt: skip
     chosen = [index for index in range(len(rows)) if rows["policy"][index] == recommended]
     spread = best if len(best) <= named else [best[i] for i in np.linspace(0, len(best) - 1, named).astype(int)]
     others = [index for index in range(len(rows)) if index not in best and index not in chosen]
@@ -161,6 +175,8 @@ def _points(
         marks += [("", energy[j], slow[i] + t * (slow[j] - slow[i])) for t in along]
     low, high = np.log(axes.get_ylim())
     marks += [("", level, float(np.exp(low + t * (high - low)))) for level in levels for t in np.linspace(0, 1, 50)]
+    if np.isfinite(allowed):
+        marks += [("", float(x), allowed) for x in np.geomspace(*axes.get_xlim(), 60)]
     name_points(axes, marks, {label(policy): look.colour for policy, look in drawn.items()})
 
 

@@ -37,8 +37,7 @@ def over_time(windows: pd.DataFrame, window: int, name: str) -> Figure:
                 windows["t"], windows[f"{column}_so_far"], "--", color=VERMILLION, linewidth=1.5, marker=marker,
                 label="from the start" if first else None,
             )  # fmt: skip
-            axes.set_title(title)
-            axes.set_xlabel("round")
+            axes.set(xlabel="round", ylabel=title)
             if column == "label_rate":
                 axes.set_ylim(0, 1.08 * float(windows[[column, f"{column}_so_far"]].max().max()) or 1.0)
             clean(axes)
@@ -66,7 +65,7 @@ def by_class(classes: pd.DataFrame, name: str) -> Figure:
             values = rows[column].fillna(0.0)
             axes.barh(places, values, height=0.7, color=colour, edgecolor=INK, linewidth=0.6)
             axes.axvline(float(rows[column].mean()), color=INK, linewidth=1.0, linestyle="--")
-            axes.set_title(f"{title}, mean dashed")
+            axes.set_xlabel(f"{title} (dashed: mean)")
             axes.set_xlim(left=0)
             clean(axes, "x")
             axes.set_yticks(places, list(rows["class"]))

@@ -22,7 +22,7 @@ __all__ = ["apart", "name_ends", "name_points"]
 FONT_SIZE = 8.0
 _LEADER: dict[str, Any] = {"arrowstyle": "-", "color": "0.7", "linewidth": 0.5}
 _AROUND = ((1, 0), (0.7, 0.5), (0, 1), (0.7, -0.5), (0, -1), (-1, 0), (-0.7, 0.5), (-0.7, -0.5))
-_PLACES = [(radius * dx, radius * dy) for radius in (1.0, 1.9, 3.0, 4.4) for dx, dy in _AROUND]
+_PLACES = [(radius * dx, radius * dy) for radius in (1.0, 1.9, 3.0, 4.4, 6.0, 8.0) for dx, dy in _AROUND]
 
 
 def apart(places: NDArray[np.float64], step: float, low: float, high: float) -> NDArray[np.float64]:
@@ -55,6 +55,7 @@ def name_ends(axes: Axes, ends: Mapping[str, tuple[float, float]], colours: Mapp
     """
     if not ends:
         return
+    axes.get_ylim()  # settles the limits, which the transformation takes as they are
     heights = {name: float(axes.transAxes.inverted().transform(axes.transData.transform(end))[1])
                for name, end in ends.items()}  # fmt: skip
     order = sorted(heights, key=lambda name: heights[name])

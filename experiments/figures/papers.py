@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogFormatter
+from matplotlib.ticker import MaxNLocator
 
 from experiments.figures.labels import name_ends
-from experiments.figures.style import DPI, GREY, Look, clean, label, looks, readable, styled
+from experiments.figures.style import DPI, GREY, Look, clean, label, log_axis, looks, readable, styled
 
 __all__ = ["lines", "panels"]
 
@@ -77,12 +77,15 @@ def lines(frame: pd.DataFrame, *, x: str, y: str, x_scale: Scale = "linear", y_s
 
 
 def _plain_numbers(axes: Axes) -> None:
-    """Write 20 rather than 2 x 10^1 along a logarithmic axis of less than three decades from 1 up."""
-    for axis in (axes.xaxis, axes.yaxis):
+    """Write few numbers along an axis; 20, not 2 x 10^1, along a logarithmic one of less than three decades."""
+    which: Literal["x", "y"]
+    for which in ("x", "y"):
+        axis = axes.xaxis if which == "x" else axes.yaxis
         low, high = sorted(axis.get_view_interval())
-        if axis.get_scale() == "log" and low >= 1.0 and high <= 1e4 and high < 1e3 * low:
-            axis.set_major_formatter(LogFormatter())
-            axis.set_minor_formatter(LogFormatter())
+        if axis.get_scale() != "log":
+            axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+        elif low >= 1e-4 and high <= 1e5 and high < 1e3 * low:
+            log_axis(axes, which, low, high)
 
 
 def _looks(frames: Sequence[pd.DataFrame]) -> dict[str, Look]:

@@ -167,7 +167,7 @@ def competition(regrets: pd.DataFrame, partitions: pd.DataFrame) -> Figure:
         )
         curve.set_xscale("log")
         curve.set_title("total loss against k segments", fontsize=8)
-        curve.set_xlabel("segments k")
+        curve.set(xlabel="segments k", ylabel="total [nats]")
         clean(curve)
         figure.legend(loc="outside lower center", ncols=4, columnspacing=1.4)
     return figure

@@ -227,7 +227,7 @@ def label(policy: str) -> str:
         return policy
     first, _, second = parameter.partition(":")
     first += " ms" if first and kind in ("dynamic", "hold", "twt") else ""
-    second = "" if (kind, second) == ("lpsm3", _USUAL_PUSH_MS) else second
+    second = "" if kind.startswith("lpsm3") and second == _USUAL_PUSH_MS else second
     name = f"{_WORDS.get(kind, kind.upper())} {first}".rstrip() + (f", {second} ms" if second else "")
     return name + DAGGER if kind in HOST_AWARE else name
 
@@ -266,6 +266,8 @@ def clean(axes: Axes, grid: Literal["both", "x", "y"] = "y") -> None:
 def log_axis(axes: Axes, which: Literal["x", "y"], low: float, high: float) -> None:
     """Make an axis logarithmic from low to high, with plain numbers at 1, 2, 5 (or more) of every decade."""
     steps: tuple[float, ...] = (1, 2, 5) if high > 12 * low else (1, 1.5, 2, 3, 4, 5, 7)
+    if high > 200 * low:
+        steps = (1,)
     if high < 1.6 * low:
         steps = tuple(1 + tenth / 10 for tenth in range(90))
     axis = axes.xaxis if which == "x" else axes.yaxis

@@ -20,6 +20,7 @@ from experiments.figures.style import (
     INK,
     ORANGE,
     PALE,
+    PURPLE,
     SKY,
     VERMILLION,
     clean,
@@ -65,6 +66,7 @@ def timelines(runs: Sequence[Timeline]) -> Figure:
             handles=[
                 Patch(facecolor=SKY, edgecolor=INK, hatch="////", label="awake, frames delivered at once"),
                 Patch(facecolor="white", edgecolor=INK, hatch="////", label="awake to send only"),
+                *[Patch(facecolor=PURPLE, label="waking up")] * any(run.waking for run in runs),
                 Patch(facecolor=VERMILLION, label="beacon listened to"),
                 Patch(facecolor=SKY, label="beacon passed awake"),
                 Patch(facecolor=GREY, label="beacon slept through"),
@@ -80,6 +82,8 @@ def _panel(axes: Axes, run: Timeline, length: float) -> None:
     least = _DOWN_LEAST * length
     for start, end in run.loads:
         axes.axvspan(start, end, color=PALE, linewidth=0, zorder=0.5)
+    for start, end in run.waking:
+        axes.barh(place["radio"], max(end - start, least), 0.35, start, color=PURPLE, lw=0)
     for start, end in run.awake:
         axes.barh(
             place["radio"], max(end - start, least), 0.7, start, color="white", hatch="////", edgecolor=INK, lw=0.4

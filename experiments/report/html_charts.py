@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from experiments.figures.comparison import bar_parts
-from experiments.figures.front import nondominated
+from experiments.figures.front import energy_range, far_from, nondominated
 from experiments.figures.style import GREY, INK, Look, label, looks, readable, series
 from experiments.quantities import BASELINE, REFERENCES
 
@@ -141,6 +141,7 @@ def front(
         The slowdown allowed, a line if finite.
     """
     saving = rows[rows["policy"] != BASELINE].reset_index(drop=True)
+    saving = saving[saving["energy_j_per_page"] <= far_from(saving)].reset_index(drop=True)
     energy, slow = saving["energy_j_per_page"].tolist(), saving[slowdown].tolist()
     best = nondominated(energy, slow)
     data: list[dict[str, Any]] = [
@@ -173,11 +174,13 @@ def front(
                 "line": {"color": GREY, "width": 1.2, "dash": "dashdot"},
             }
         )  # fmt: skip
-    ends = [*energy, *references.values()] or [0.0, 1.0]
-    span = max(ends) - min(ends) or 1.0
+    low, high = energy_range([*energy, *references.values()])
     return figure(
         data, height=height, shapes=shapes, showlegend=True,
-        xaxis=axis("energy [J per page]", range=[min(ends) - 0.06 * span, max(ends) + 0.2 * span]),
+        xaxis=axis(
+            "energy [J per page]", type="log", range=np.log10([low, high]).tolist(), tickformat="~g",
+            dtick="D2" if high > 4 * low else "D1",
+        ),
         yaxis=axis(words, type="log"),
     )  # fmt: skip
 

@@ -23,7 +23,8 @@ def timeline_page(
     """Lay out timelines of policies on the same traffic; `what` says which stretch of it."""
     caption = (
         "Drag to zoom, double click for all of it. A panel a policy: frames, beacons, the radio (thick: frames are "
-        "delivered at once; thin: awake to send only), what waits at the access point, requests outstanding, decisions."
+        "delivered at once; thin: awake to send only; purple: waking up), what waits at the access point, requests "
+        "outstanding, decisions."
     )
     return Page(
         title="What the radio does",
@@ -73,6 +74,7 @@ def timeline_figure(runs: Sequence[Timeline], *, row_height: int = 24) -> dict[s
 
 
 def _traces(run: Timeline) -> Iterable[dict[str, Any]]:
+    yield _bars("radio", [(start, end, "waking up") for start, end in run.waking], PURPLE, 7)
     yield _bars("radio", [(start, end, "awake to send only") for start, end in run.awake], INK, 4)
     yield _bars("radio", [(start, end, "awake, frames delivered at once") for start, end in run.gate], SKY, 14)
     for heard, colour in HEARD.items():

@@ -1,17 +1,19 @@
 """Timelines as trace events, which Perfetto (ui.perfetto.dev) and chrome://tracing open.
 
 A process a policy; its threads are the radio, beacons, frames up and down, and decisions; what waits at the access
-point and the requests outstanding are counters.  Format: "Trace Event Format", the JSON object form with phases M
-(names), X (complete events), i (instants) and C (counters); times are in microseconds.
+point and the requests outstanding are counters.  A beacon listened to says how many were slept through before it, and
+where one after another was listened to at the same distance they are one event.  Format: "Trace Event Format", the
+JSON object form with phases M (names), X (complete events), i (instants) and C (counters); times are in microseconds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from experiments.figures.style import label
-from experiments.timeline import Timeline
+from experiments.timeline import Beacon, Timeline
 
 __all__ = ["trace_events"]
 
@@ -56,8 +58,19 @@ def _of(pid: int, run: Timeline) -> Iterator[dict[str, Any]]:
         yield span("awake", "radio", start, end)
     for start, end in run.gate:
         yield span("open", "frames delivered at once", start, end)
-    for beacon in run.beacons:
-        yield instant(f"beacon {beacon.heard}", "beacons", beacon.time_s)
+    awake_from = {start for start, _ in run.awake}  # the ramps to mere beacons are told by the beacons
+    for start, end in run.waking:
+        if end in awake_from:
+            yield span("waking up", "radio", start, end)
+    for (heard, slept), group in groupby(_with_slept(run.beacons), key=lambda one: one[1:]):
+        times = [time for time, _, _ in group]
+        if heard == "listened" and len(times) > 2:
+            yield span(
+                "listens again and again", "beacons", times[0], times[-1], beacons=len(times), slept_through=slept
+            )
+        else:
+            for time in times:
+                yield instant(f"beacon {heard}", "beacons", time, slept_through=slept)
     for frame in run.frames:
         name = {0: "data" if frame.length else "ACK", 1: "SYN", 2: "SYN-ACK"}[frame.flag]
         yield span(
@@ -72,6 +85,17 @@ def _of(pid: int, run: Timeline) -> Iterator[dict[str, Any]]:
     ):  # fmt: skip
         for step in steps:
             yield {"ph": "C", "pid": pid, "tid": 0, "name": name, "ts": _us(step.start_s), "args": {unit: step.value}}
+
+
+def _with_slept(beacons: Sequence[Beacon]) -> Iterator[tuple[float, str, int]]:
+    """Yield the beacons that were not slept through: when, how they were heard, and how many were before them."""
+    slept = 0
+    for beacon in beacons:
+        if beacon.heard == "slept":
+            slept += 1
+            continue
+        yield beacon.time_s, beacon.heard, slept
+        slept = 0
 
 
 def _us(time_s: float) -> float:

@@ -52,6 +52,19 @@ def test_a_timeline_of_the_whole_run_adds_up_to_its_result(runs: dict[str, Run],
     assert {step.value for step in seen.outstanding} <= {0, 1, 2, 3, 4}  # connections at a time
 
 
+def test_a_radio_that_takes_time_wakes_up_before_it_is_awake_and_before_every_beacon_it_listens_to() -> None:
+    config = netsim.SimulationConfig(radio=netsim.Radio.profile("esp32-c6"))
+    run = record(WORK, "psm", config)
+    seen = timeline(run, 0.0, run.result.elapsed_s)
+    assert len(seen.waking) >= run.result.beacons - 1
+    assert {round(end - start, 9) for start, end in seen.waking} == {round(config.radio.wakeup_ms / 1000, 9)}
+    starts = {start for start, _ in seen.awake} | {one.time_s for one in seen.beacons if one.heard == "listened"}
+    assert {end for _, end in seen.waking} == starts - {0.0}
+    window, length = window_of_page(run, 2)
+    inside = timeline(run, window, length).waking
+    assert all(0.0 <= start < end <= length for start, end in inside)
+
+
 def test_a_window_is_a_piece_of_the_whole(runs: dict[str, Run]) -> None:
     run = runs["bsd:1"]
     start, length = window_of_page(run, 2)
@@ -97,6 +110,16 @@ def test_trace_events_have_the_published_shape(runs: dict[str, Run]) -> None:
         if event["ph"] == "M":
             assert event["name"] in ("process_name", "thread_name", "thread_sort_index")
     assert {event["ph"] for event in data["traceEvents"]} == set(needed)
+    for pid, run in enumerate(runs.values(), 1):  # nothing is lost where beacons are told together
+        told = [one for one in data["traceEvents"] if one["pid"] == pid and one.get("cat") == "beacons"]
+        listened = [one["args"].get("beacons", 1) for one in told if "awake" not in one["name"]]
+        beacons = timeline(run, 0.0, 60.0).beacons
+        assert sum(listened) == sum(beacon.heard == "listened" for beacon in beacons)
+        slept = sum(one["args"]["slept_through"] * one["args"].get("beacons", 1) for one in told)
+        after_last = [beacon.heard for beacon in reversed(beacons)].index
+        assert slept + min(after_last(kind) for kind in {one.heard for one in beacons} - {"slept"}) == sum(
+            beacon.heard == "slept" for beacon in beacons
+        )
     spans: dict[tuple[int, int], list[tuple[float, float]]] = {}
     for event in data["traceEvents"]:
         if event["ph"] == "X":
@@ -200,6 +223,26 @@ def test_tshark_reads_the_run_back(runs: dict[str, Run], policy: str, tmp_path: 
     replies = sum(page.reply_bytes + sum(reply for _, reply in page.objects) for page in WORK)
     assert sum(int(length) for (length,) in lengths) == replies
     assert len(fields("http.request.method", only="http.request")) == sum(1 + len(page.objects) for page in WORK)
+
+
+@pytest.mark.parametrize("policy", ["psm", "lpsm", "dynamic"])
+def test_audit_reads_the_run_back(runs: dict[str, Run], policy: str, lpsm: Any, tmp_path: Path) -> None:
+    run, path = runs[policy], tmp_path / "run.pcapng"
+    path.write_bytes(capture(run))
+    found = json.loads(lpsm("audit", path, "--policies", "none", "--json").stdout)
+    [network], [client] = found["networks"], found["clients"]
+    assert network["beacons"] == int(run.result.elapsed_s * 10 + 1e-6) + 1
+    assert network["beacons_missed_by_the_sniffer"] == client["frames_missed_by_the_sniffer"] == 0
+    assert client["sleeps"] == sum(not opened for _, opened in run.recorder.gates)
+    opened = sum(end - start for start, end in timeline(run, 0.0, run.result.elapsed_s).gate)
+    last_s = blocks(path.read_bytes())[-1][0] / 1e9  # what comes after the last frame is not in the capture
+    assert client["asleep_share"] * client["known_s"] == pytest.approx(last_s - opened, abs=2e-3)
+    for way, is_down in (("up", False), ("down", True)):
+        sent = [frame for frame in run.recorder.transmissions if frame.down == is_down]
+        assert client[f"frames_{way}"] == len(sent)
+        assert client[f"bytes_{way}"] == sum(32 + frame.size_bytes for frame in sent)  # 802.11 and LLC headers
+    if policy == "dynamic":
+        assert client["nearest_policy"] == "dynamic:100"
 
 
 def test_the_command_writes_what_it_is_asked_for(lpsm: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,7 +124,7 @@ def _against_best_other(record: Record) -> dict[str, Any]:
 
 # -- pictures ------------------------------------------------------------------------------------------------------
 
-OVER_TIME = {"f": "F-measure", "rate": "labels asked for"}
+OVER_TIME = {"f": "F-measure", "rate": "share of labels asked for"}
 
 
 def _draw_variants(place: str, keys: tuple[str, ...]) -> Any:

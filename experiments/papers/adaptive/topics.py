@@ -113,7 +113,7 @@ def _draw_7(record: Record) -> Mapping[str, Figure]:
 
 def _draw_8(record: Record) -> Mapping[str, Figure]:
     rows = _by_topic(record)
-    columns = {"f": "F-measure", "rate": "labels asked for"}
+    columns = {"f": "F-measure", "rate": "share of labels asked for"}
     frames = [(title, _points(rows["positive"], rows[column])) for column, title in columns.items()]
     return {"fig-8": panels(frames, x="positive examples", y="", x_scale="log", share_y=False)}
 

@@ -234,7 +234,7 @@ def _draw(record: Record) -> Mapping[str, Figure]:
 
     messages = [
         (traffic, front_frame(record, traffic, [("static PSM", PERIODS), ("LPSM3", tuple(map(pushed, asked)))],
-                              y="added_s_mean", over="limit_j", most=(1.6, 0.8)))
+                              y="added_s_mean", over="limit_j", most=(0.8, 1.6)))
         for traffic, asked in zip(PUSH, (MEMORYLESS_MS, BURST_MS), strict=True)
     ]  # fmt: skip
     mixed = [front("web-and-push", (1.6, 1.3)), front("streaming", (2.5, 1.3)), front("shifting", (1.8, 1.3))]

@@ -89,14 +89,14 @@ def _draw_2(record: Record) -> Mapping[str, Figure]:
     groups = [
         (f"selective sampling, c = {np.sqrt(value):g}", "ss", value) for value in (PRINTED, BESIDE)
     ] + [(read.NAMES[key], key, None) for key in ("sop", "perceptron")]  # fmt: skip
-    return {"fig-2": read.curves(record, groups, {"f": "F-measure", "rate": "labels asked for"})}
+    return {"fig-2": read.curves(record, groups, {"f": "F-measure", "rate": "share of labels asked for"})}
 
 
 def _draw_3(record: Record) -> Mapping[str, Figure]:
     values = [value for value in SHOWN if value in set(record["totals"]["value"])]
     groups: list[tuple[str, str, float | None]] = [(f"C = {value:g}", "sop-label-efficient", value) for value in values]
     groups.append((read.NAMES["sop"], "sop", None))
-    return {"fig-3": read.curves(record, groups, {"f": "F-measure", "rate": "labels asked for"})}
+    return {"fig-3": read.curves(record, groups, {"f": "F-measure", "rate": "share of labels asked for"})}
 
 
 _SS = read.of("ss", PRINTED)

@@ -230,14 +230,14 @@ def _shrinkage(record: Record) -> dict[str, Any]:
 
 
 def _draw_a(record: Record) -> Mapping[str, Figure]:
-    return {"fig-3-a": read.curves(record, _displayed(record), {"f": "F-measure", "rate": "labels asked for"})}
+    return {"fig-3-a": read.curves(record, _displayed(record), {"f": "F-measure", "rate": "share of labels asked for"})}
 
 
 def _draw_b(record: Record) -> Mapping[str, Figure]:
     scores = read.scored(record)
     values = {key: float(select(scores)["value"].mode().iloc[0]) for key, select in CHOSEN.items()}
     groups = [(f"{read.NAMES[key]}, {value:g}", key, value) for key, value in values.items()]
-    return {"fig-3-b": read.curves(record, groups, {"f": "F-measure", "rate": "labels asked for"})}
+    return {"fig-3-b": read.curves(record, groups, {"f": "F-measure", "rate": "share of labels asked for"})}
 
 
 def _draw_c(record: Record) -> Mapping[str, Figure]:
@@ -247,7 +247,7 @@ def _draw_c(record: Record) -> Mapping[str, Figure]:
         for value in [float(_on_category(record, key)["value"].iloc[0])]
     ]
     own = {"windows": record["windows"][record["windows"]["rank"] == CATEGORY]}
-    return {"fig-3-c": read.curves(own, groups, {"f": "F-measure", "rate": "labels asked for"})}
+    return {"fig-3-c": read.curves(own, groups, {"f": "F-measure", "rate": "share of labels asked for"})}
 
 
 def _draw_d(record: Record) -> Mapping[str, Figure]:
