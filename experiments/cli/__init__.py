@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import io
 import os
 import signal
 import sys
@@ -17,6 +18,7 @@ from typing import Any
 
 import click
 
+from experiments.inert import echo
 from experiments.study.interruptions import SIGNALS, Interrupted
 
 __all__ = ["COMMANDS", "main"]
@@ -101,6 +103,9 @@ class _Program(click.Group):
             for number in SIGNALS:
                 if signal.getsignal(number) is not signal.SIG_IGN or number == signal.SIGINT:  # as nohup leaves SIGHUP
                     signal.signal(number, _interrupt)
+        for stream in (sys.stdout, sys.stderr):  # what the terminal's characters do not include is written as escapes
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
         try:
             status = super().main(args, standalone_mode=False, **extra)
             sys.stdout.flush()
@@ -140,7 +145,7 @@ def _interrupt(number: int, _frame: Any) -> None:
 
 
 def _complain(message: str) -> int:
-    click.echo("lpsm: " + " ".join(message.split()), err=True)
+    echo("lpsm: " + " ".join(message.split()), err=True)
     return BAD_INPUT
 
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from experiments.inert import echo
+
 if TYPE_CHECKING:
     from experiments.datasets import Stream
     from experiments.study.label import LabelConfig
@@ -36,13 +38,13 @@ def ask_person(
     names: list[str] = settings["classes"]
     answers = Answers(path, settings["data_sha256"], names)
     if answers.given:
-        click.echo(f"{len(answers.given)} labels are there already, in {path}", err=True)
+        echo(f"{len(answers.given)} labels are there already, in {path}", err=True)
 
     def put(row: int, decision: Any) -> str | None:
         likely = names[decision.prediction > 0]
-        click.echo(f"\n{stream.place(row)}\n{as_read.shown(row)}", err=True)
+        echo(f"\n{stream.place(row)}\n{as_read.shown(row)}", err=True)
         while True:
-            click.echo(f"{' or '.join(names)}? (probably {likely}; q ends) ", err=True, nl=False)
+            echo(f"{' or '.join(names)}? (probably {likely}; q ends) ", err=True, nl=False)
             line = click.get_text_stream("stdin").readline()
             word = line.strip()
             if not line or (word == "q" and "q" not in names):
@@ -50,7 +52,7 @@ def ask_person(
             meant = [name for name in names if name == word] or [n for n in names if word and n.startswith(word)]
             if len(meant) == 1:
                 return meant[0]
-            click.echo(f"an answer must be one of {', '.join(names)}, or how one begins", err=True)
+            echo(f"an answer must be one of {', '.join(names)}, or how one begins", err=True)
 
     found = label_by_asking(stream.X, names, config, answers, put)
     predicted = found.table["prediction"].value_counts()
@@ -69,8 +71,8 @@ def ask_person(
         click.echo(json.dumps({**settings, **summary}))
         return
     said = ", ".join(f"{count} {name}" for name, count in summary["predicted"].items())
-    click.echo(f"{found.rounds} of {len(stream.y)} rows seen, {found.labels} labels, kept in {path}; predicted: {said}")
+    echo(f"{found.rounds} of {len(stream.y)} rows seen, {found.labels} labels, kept in {path}; predicted: {said}")
     if found.stopped:
-        click.echo("The same command goes on from there.")
+        echo("The same command goes on from there.")
     if out is not None:
-        click.echo(f"The predictions are in {out}.")
+        echo(f"The predictions are in {out}.")

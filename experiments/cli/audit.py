@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from experiments.cli.streams import INPUT, OUTPUT
+from experiments.inert import echo
 from experiments.presets import TODAY
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def audit(
 
         with replacing(picture) as file:
             file.write(pictures("audit", timeline(found, chosen))[f"audit{picture.suffix.lower()}"])
-    click.echo(json.dumps(result) if as_json else audit_text(result))
+    echo(json.dumps(result) if as_json else audit_text(result))
 
 
 def _read(capture: Path, *, skip_damaged: bool) -> Audit:

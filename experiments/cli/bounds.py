@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from experiments.cli.options import jobs_option, json_option, number_option, seed_option
+from experiments.inert import echo
 
 if TYPE_CHECKING:
     import numpy as np
@@ -102,9 +103,9 @@ def bounds(
         settings = {"process": process if losses is None else "given", "seed": seed, "trials": trials}
         click.echo(json.dumps({**settings, "violated": violated, "statements": _plain(shown)}))
     else:
-        click.echo(_one(reports) if trials == 1 else _many(summary))
+        echo(_one(reports) if trials == 1 else _many(summary))
         checked, firm = int(summary["checked"].sum()), int(summary["firm"].sum())
-        click.echo(f"\n{checked} statements checked, {firm} of them neither void nor vacuous, {violated} violated.")
+        echo(f"\n{checked} statements checked, {firm} of them neither void nor vacuous, {violated} violated.")
     context.exit(1 if violated else 0)
 
 

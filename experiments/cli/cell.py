@@ -11,6 +11,7 @@ import click
 from experiments.cli.model import configuration, described, model_options
 from experiments.cli.options import MOST_PAGES, MOST_SEEDS, jobs_option, json_option, number_option, seed_option
 from experiments.cli.reporting import check_report, command_line, deliver, report_option
+from experiments.inert import echo
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,8 +88,8 @@ def cell(
     if as_json:
         click.echo(json.dumps({**settings, "summary": plain(found)}))
     else:
-        click.echo(text)
-        click.echo(f"\nTables and pictures are in {out}.")
+        echo(text)
+        echo(f"\nTables and pictures are in {out}.")
 
 
 def _numbers(text: str) -> list[int]:

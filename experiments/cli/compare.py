@@ -21,6 +21,7 @@ from experiments.cli.options import (
 )
 from experiments.cli.reporting import check_report, command_line, deliver, report_option
 from experiments.cli.traffic import gathered, traffic_options, worlds_words
+from experiments.inert import echo
 
 if TYPE_CHECKING:
     from experiments.study.compare import Comparison
@@ -129,8 +130,8 @@ def compare(
             data["published"] = plain(beside)
         click.echo(json.dumps(data))
     else:
-        click.echo(text)
-        click.echo(f"\nTables and pictures are in {out}.")
+        echo(text)
+        echo(f"\nTables and pictures are in {out}.")
 
 
 def _is_default(option: str) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from experiments.cli.options import json_option
+from experiments.inert import echo
 
 __all__ = ["doctor"]
 
@@ -49,8 +50,8 @@ def doctor(compile_now: bool, as_json: bool) -> None:
         click.echo(json.dumps({**found, "wrong": wrong}))
     else:
         for title, value in found.items():
-            click.echo(f"{title.replace('_', ' ')}: {_line(value)}")
-        click.echo("everything needed is there" if not wrong else "wrong: " + "; ".join(wrong))
+            echo(f"{title.replace('_', ' ')}: {_line(value)}")
+        echo("everything needed is there" if not wrong else "wrong: " + "; ".join(wrong))
     if wrong:
         click.get_current_context().exit(1)
 
@@ -93,7 +94,7 @@ def _compile() -> None:
 
     names = sorted({entry.example for entry in policies.registry().values()})
     names = [name for name in names if express.why_not(policies.make(name), 0.0) is None]
-    click.echo("Compiling the express engine and the policies' rules: once, about a minute.", err=True)
+    echo("Compiling the express engine and the policies' rules: once, about a minute.", err=True)
     with progress("policies", len(names)) as advance:
         for name in names:
             netsim.simulate([Page("page", 300, 1000)], name, engine="express")

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from experiments.cli.options import number_option
+from experiments.inert import echo
 
 __all__ = ["explore"]
 
@@ -50,7 +51,7 @@ def explore(trace: Path | None, port: int, browse: bool) -> None:
         explorer.warm_up()
     server = make_server("127.0.0.1", port, app(explorer, trace=trace.name if trace else None).server, threaded=True)
     address = f"http://127.0.0.1:{server.server_port}/"
-    click.echo(f"{address}  (Ctrl-C ends it)")
+    echo(f"{address}  (Ctrl-C ends it)")
     sys.stdout.flush()
     if browse:
         click.launch(address)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from experiments.cli.options import Names, json_option, number_option, sampler_names, seed_option
+from experiments.inert import echo
 
 if TYPE_CHECKING:
     from experiments.datasets import Stream
@@ -145,9 +146,9 @@ def label(
         tables = {"classes": plain(outcome.classes), "windows": plain(outcome.windows)}
         click.echo(json.dumps({**settings, **summary, "mapping": mapping_text(asked), **tables}))
     else:
-        click.echo(text)
+        echo(text)
         if out is not None:
-            click.echo(f"\nTables and pictures are in {out}.")
+            echo(f"\nTables and pictures are in {out}.")
 
 
 def _is_scaled(scale: bool | None, source: str, stream: Stream) -> bool:
@@ -178,7 +179,7 @@ def _warn(outcome: Outcome, config: LabelConfig) -> None:
             much, what = f"only {asked} of {rounds} labels", "a larger parameter, or --no-normalize, asks for more"
         else:
             continue
-        click.echo(f"lpsm: {config.algorithm} asked for {much} about {row['class']}: {what}", err=True)
+        echo(f"lpsm: {config.algorithm} asked for {much} about {row['class']}: {what}", err=True)
 
 
 def _stream(

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from experiments.cli.options import json_option
+from experiments.inert import echo
 
 __all__ = ["formats", "policies", "radios", "samplers"]
 
@@ -54,8 +55,8 @@ def _listing(name: str, registry: Callable[[], Mapping[str, Any]], about: str) -
             return
         for entry in entries.values():
             aware = " (host-aware: the host says what is outstanding)" if entry.get("host_aware") else ""
-            click.echo(f"{entry['written']}\n    {entry['meaning']}{aware}")
-            click.echo(f"    Source: {entry['source']}\n    Example: {entry['example']}")
+            echo(f"{entry['written']}\n    {entry['meaning']}{aware}")
+            echo(f"    Source: {entry['source']}\n    Example: {entry['example']}")
 
     return listing
 

@@ -13,6 +13,7 @@ import click
 
 from experiments.cli.options import json_option, member_option, seconds_option, skip_damaged_option
 from experiments.cli.streams import INPUT, OUTPUT
+from experiments.inert import echo
 
 if TYPE_CHECKING:
     from experiments.found import Found
@@ -86,8 +87,8 @@ def pages(
     if as_json:
         click.echo(json.dumps({"format": report.format, "pages": written, "counts": report.counts} | found.as_dict()))
     else:
-        click.echo(found_text(found), err=out == _STANDARD_OUTPUT)
-    click.echo(f"{traces.counted(written, 'pages')} from {report}", err=True)
+        echo(found_text(found), err=out == _STANDARD_OUTPUT)
+    echo(f"{traces.counted(written, 'pages')} from {report}", err=True)
 
 
 def _picture(path: Path | None) -> Callable[[Found], None] | None:

@@ -24,6 +24,7 @@ from experiments.cli.options import (
     skip_damaged_option,
 )
 from experiments.cli.reporting import check_report, command_line, report_option
+from experiments.inert import echo
 
 if TYPE_CHECKING:
     import netsim
@@ -120,8 +121,8 @@ def population(
     if as_json:
         click.echo(json.dumps({**settings, **data}))
     else:
-        click.echo(text)
-        click.echo(f"\nA row for each user and policy is in {out / 'users'}, tables and pictures are in {out}.")
+        echo(text)
+        echo(f"\nA row for each user and policy is in {out / 'users'}, tables and pictures are in {out}.")
 
 
 def _run(
@@ -158,7 +159,7 @@ def _run(
                     continue
                 if task.compile_first and not on_cluster:  # once here, rather than in every process
                     if not study.express_is_ready(task.policies, task.config):
-                        click.echo("compiling the simulator, once on this machine", err=True)
+                        echo("compiling the simulator, once on this machine", err=True)
                     study.compile_express(task.policies, task.config)
                 yield names[-1], task
 
@@ -168,7 +169,7 @@ def _run(
 
         stream(study.compute, missing(), pool, accept)
     if report.format:  # a workload is read without one
-        click.echo(str(report), err=True)
+        echo(str(report), err=True)
     if not names:
         raise ValueError(f"{trace}: there is no page in it")
     return names

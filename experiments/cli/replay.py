@@ -11,6 +11,7 @@ import click
 
 from experiments.cli.options import json_option, member_option, number_option, out_option, skip_damaged_option
 from experiments.cli.reporting import check_report, command_line, deliver, report_option
+from experiments.inert import echo
 
 if TYPE_CHECKING:
     from experiments.study.replay import Details, ReplayConfig
@@ -89,15 +90,15 @@ def replay(
         text = _words(rows, shown, found)
         _write(store, rows, found, text, str(read))
         deliver(store, report, lambda: _page(store, rows, shown, found))
-    click.echo(str(read), err=True)
+    echo(str(read), err=True)
     if as_json:
         import pandas as pd
 
         data = {**settings, "replays": plain(pd.DataFrame(rows)), "shown": shown, "bounds": plain(found.bounds)}
         click.echo(json.dumps(data))
     else:
-        click.echo(text)
-        click.echo(f"\nTables and pictures are in {out}.")
+        echo(text)
+        echo(f"\nTables and pictures are in {out}.")
 
 
 def _times(text: str) -> tuple[float, ...]:

@@ -12,6 +12,7 @@ import click
 
 from experiments.cli.options import jobs_option, json_option, out_option, seed_option
 from experiments.cli.reporting import check_report, command_line, report_option
+from experiments.inert import echo
 
 if TYPE_CHECKING:
     from experiments.papers.registry import Experiment, Setup
@@ -82,7 +83,7 @@ def reproduce(
             continue
         said += archive.collect([result])
         if not as_json:
-            click.echo(results_text(said[-1], computed=result.computed) + "\n")
+            echo(results_text(said[-1], computed=result.computed) + "\n")
     everything = archive.collect(archive.results(out))
     write_file(page, results_markdown(everything, PAPERS))
     (out / "results").mkdir(exist_ok=True)
@@ -91,13 +92,13 @@ def reproduce(
     if report is not None and said:
         write_file(report, _page(said, setup))
     for line in missing:
-        click.echo(f"left out: {line}", err=True)
+        echo(f"left out: {line}", err=True)
     if as_json:
         click.echo(json.dumps({"results": said, "left_out": missing}))
     else:
         held = sum(claim["holds"] for result in said for claim in result["claims"])
         count = sum(len(result["claims"]) for result in said)
-        click.echo(f"{held} of {count} claims hold. Records and pictures are in {out}, all claims in {page}.")
+        echo(f"{held} of {count} claims hold. Records and pictures are in {out}, all claims in {page}.")
 
 
 def _page(said: list[dict[str, Any]], setup: Setup) -> str:
@@ -137,4 +138,4 @@ def _print_list(experiments: Iterable[Experiment], as_json: bool) -> None:
         return
     widths = [max(len(row[column]) for row in rows) for column in range(5)]
     for row in rows:
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

@@ -10,6 +10,7 @@ import click
 
 from experiments.cli.model import battery_option, configuration, model_options, uses_recorded_round_trip
 from experiments.cli.options import Names, json_option, policy_names, seed_option
+from experiments.inert import echo
 
 __all__ = ["simulate"]
 
@@ -117,7 +118,7 @@ def simulate(
     waited = f", mean slowdown {slowdown.mean():.2f}" if n else ""
     if len(added_s):
         waited += f", {len(added_s)} messages {added_s.mean():.3f} s later in the mean"
-    click.echo(
+    echo(
         f"{result.policy}: {n} pages in {result.elapsed_s:.1f} s, {energy.total_j / each:.3f} J a page "
         f"(limit {limit_j / each:.3f}, page-awake {page_awake_j / each:.3f}; whole run: {parts} J), "
         f"{result.beacons} beacons, {result.wakeups} wake-ups{waited}{life}",

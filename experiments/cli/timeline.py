@@ -10,6 +10,7 @@ import click
 
 from experiments.cli.model import configuration, described, model_options
 from experiments.cli.options import MOST_PAGES, number_option, seed_option
+from experiments.inert import echo
 
 if TYPE_CHECKING:
     from experiments.timeline import Run, Timeline
@@ -93,7 +94,7 @@ def timeline(
     for one in shown:
         listened = sum(beacon.heard == "listened" for beacon in one.beacons)
         awake = sum(end - start for start, end in one.awake)
-        click.echo(
+        echo(
             f"{one.policy}: {one.title}, awake {1000 * awake:.1f} of {1000 * one.length_s:.0f} ms, "
             f"{listened} of {len(one.beacons)} beacons listened to, {len(one.frames)} frames"
         )

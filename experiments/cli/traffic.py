@@ -17,6 +17,7 @@ from experiments.cli.options import (
     seconds_option,
     skip_damaged_option,
 )
+from experiments.inert import echo
 
 if TYPE_CHECKING:
     import netsim
@@ -96,7 +97,7 @@ def gathered(
         with progress("sessions read", None) as advance:
             workloads = traffic.recorded(
                 paths, member=member, skip_damaged=skip_damaged, seed=seed, advance=advance,
-                told=lambda text: click.echo(text, err=True),
+                told=lambda text: echo(text, err=True),
             )  # fmt: skip
         if not uses_recorded_round_trip(rtt, config):
             workloads = [workload.without_round_trip() for workload in workloads]

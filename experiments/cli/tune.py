@@ -23,6 +23,7 @@ from experiments.cli.options import (
 )
 from experiments.cli.reporting import check_report, command_line, deliver, report_option
 from experiments.cli.traffic import gathered, traffic_options, worlds_words
+from experiments.inert import echo
 
 if TYPE_CHECKING:
     from experiments.study.store import Store
@@ -116,8 +117,8 @@ def tune(
         data = {**settings, "sentence": sentence, "recommendation": recommendation, "held_out": plain(found.held_out)}
         click.echo(json.dumps(data))
     else:
-        click.echo(text)
-        click.echo(f"\nTables and the picture are in {out}.")
+        echo(text)
+        echo(f"\nTables and the picture are in {out}.")
 
 
 def _page(store: Store, found: Tuning, units: str) -> str:

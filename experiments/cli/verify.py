@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from experiments.cli.options import json_option
+from experiments.inert import echo
 
 __all__ = ["verify"]
 
@@ -31,10 +32,10 @@ def verify(folder: Path, as_json: bool) -> None:
         problems += [f"{within}{problem}" for problem in found.problems]
     if as_json:
         shown = [{"folder": str(path), **found._asdict()} for path, found in checked.items()]
-        click.echo(json.dumps(shown[0] if folder in checked else {"folder": str(folder), "records": shown}))
+        echo(json.dumps(shown[0] if folder in checked else {"folder": str(folder), "records": shown}))
     else:
         for problem in problems:
-            click.echo(problem)
+            echo(problem)
     if problems:
         more = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
         raise ValueError(f"{folder} is not as it was written: {problems[0]}{more}")
@@ -44,4 +45,4 @@ def verify(folder: Path, as_json: bool) -> None:
     if not as_json:
         whole = sum(found.whole for found in checked.values())
         what = f"lpsm {checked[folder].command}" if folder in checked else f"{len(checked)} folders of results"
-        click.echo(f"{folder}: {what}, {whole} files, all whole")
+        echo(f"{folder}: {what}, {whole} files, all whole")

@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.style import BLUE, DPI, INK, ORANGE, VERMILLION, clean, styled
+from experiments.inert import drawn
 
 __all__ = ["by_class", "over_time"]
 
@@ -42,7 +43,7 @@ def over_time(windows: pd.DataFrame, window: int, name: str) -> Figure:
                 axes.set_ylim(0, 1.08 * float(windows[[column, f"{column}_so_far"]].max().max()) or 1.0)
             clean(axes)
         figure.legend(loc="outside lower center", ncols=2)
-        figure.suptitle(name, fontsize=9)
+        figure.suptitle(drawn(name), fontsize=9)
     return figure
 
 
@@ -68,6 +69,6 @@ def by_class(classes: pd.DataFrame, name: str) -> Figure:
             axes.set_xlabel(f"{title} (dashed: mean)")
             axes.set_xlim(left=0)
             clean(axes, "x")
-            axes.set_yticks(places, list(rows["class"]))
-        figure.suptitle(name, fontsize=9)
+            axes.set_yticks(places, [drawn(str(name)) for name in rows["class"]])
+        figure.suptitle(drawn(name), fontsize=9)
     return figure

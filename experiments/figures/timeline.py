@@ -29,6 +29,7 @@ from experiments.figures.style import (
     readable,
     styled,
 )
+from experiments.inert import drawn
 from experiments.timeline import Timeline
 
 __all__ = ["HEARD", "ROWS", "ROW_WORDS", "timelines"]
@@ -108,7 +109,7 @@ def _panel(axes: Axes, run: Timeline, length: float) -> None:
     axes.plot([at for at, _ in run.decisions], [place["decisions"]] * len(run.decisions), "|", color=INK, markersize=7)
     axes.set_yticks(range(len(ROWS)), [ROW_WORDS[row] for row in ROWS])
     axes.set_ylim(-0.6, len(ROWS) - 0.4)
-    axes.set_title(f"{label(run.policy)}: {run.title}", color=readable(look(run.policy).colour))
+    axes.set_title(drawn(f"{label(run.policy)}: {run.title}"), color=readable(look(run.policy).colour))
     clean(axes, "x")
     axes.tick_params(axis="y", length=0)
 

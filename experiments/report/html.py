@@ -17,13 +17,14 @@ import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
+from html import escape as escaped_html
 from importlib import resources
 from math import isfinite
 from typing import Any, NamedTuple
 
 import pandas as pd
 
+from experiments.inert import inert
 from experiments.quantities import Quantity
 from experiments.report.text import cell
 from experiments.study.files import csv_text
@@ -97,6 +98,11 @@ class Page:
     notes: Sequence[str] = field(default=())
 
 
+def escape(text: str) -> str:
+    """Return text as it stands in HTML: inert, with no markup."""
+    return escaped_html(inert(text, "\n\t"))
+
+
 def plotly_library() -> str:
     """Return Plotly's JavaScript.
 
@@ -159,7 +165,7 @@ def _finite(data: Any) -> Any:
         return [_finite(value) for value in data]
     if isinstance(data, float) and not isfinite(data):
         return None
-    return data
+    return inert(data, "\n\t") if isinstance(data, str) else data
 
 
 def _choices(choices: Sequence[tuple[str, str]], chosen: str) -> str:

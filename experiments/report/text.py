@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from experiments.inert import inert
 from experiments.quantities import Quantity, shown
 
 __all__ = ["cell", "cells", "counted", "number", "plus_minus", "table"]
@@ -69,9 +70,10 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     none     39.1
     psm:100   3.3
     """
-    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
+    shown = [[inert(cell) for cell in row] for row in (header, *rows)]
+    widths = [max(len(row[column]) for row in shown) for column in range(len(header))]
     lines = []
-    for row in [header, *rows]:
+    for row in shown:
         numbers = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
         lines.append("  ".join([row[0].ljust(widths[0]), *numbers]).rstrip())
     return "\n".join(lines)

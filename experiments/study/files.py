@@ -12,6 +12,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from experiments.inert import cell
 from traces.files import replacing
 
 if TYPE_CHECKING:
@@ -107,11 +108,16 @@ def replace_folder(made: Path, folder: Path) -> None:
 
 
 def csv_text(frame: pd.DataFrame) -> str:
-    """Return the frame as CSV: times (`.._s`) to the nanosecond, other floats so that they read back exactly."""
+    """Return the frame as CSV: times (`.._s`) to the nanosecond, other floats so that they read back exactly.
+
+    Text is inert, and no cell a formula (`experiments.inert`).
+    """
     import pandas as pd
 
-    printed = frame.copy()
+    printed = frame.rename(columns=cell)
     for name in printed.columns:
+        if not pd.api.types.is_numeric_dtype(printed[name]):
+            printed[name] = printed[name].map(cell)
         if name.endswith("_s") and pd.api.types.is_float_dtype(printed[name]):
             printed[name] = [f"{value:.9f}" if value == value else "" for value in printed[name]]
     return str(printed.to_csv(index=False, lineterminator="\n"))
@@ -122,7 +128,7 @@ def columns_text(columns: Mapping[str, Any], n_rows: int) -> str:
     printed = []
     for name, column in columns.items():
         values = repeat(column, n_rows) if isinstance(column, str) else getattr(column, "tolist", lambda c=column: c)()
-        printed.append([f"{value:.9f}" for value in values] if name.endswith("_s") else values)
+        printed.append([f"{value:.9f}" if name.endswith("_s") else cell(value) for value in values])
     text = StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(columns)

@@ -26,6 +26,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from experiments.inert import inert
 from experiments.study.files import (
     append_line,
     csv_text,
@@ -167,7 +168,9 @@ class Store:
         return [self.partial / name for name in sorted(self.finished)]
 
     def write(self, name: str, content: str | bytes) -> None:
-        """Add a result file."""
+        """Add a result file; text for people (``.txt``) is inert."""
+        if isinstance(content, str) and name.endswith(".txt"):
+            content = inert(content, "\n\t")
         write_file(self.partial / name, content)
 
     def write_frame(self, name: str, frame: pd.DataFrame) -> None:
