@@ -64,6 +64,8 @@ _MODULES = (
     "ours.lpsm2_learning",
     "ours.air",
     "ours.lpsm3",
+    "ours.lpsm3_parts",
+    "ours.lpsm3_air",
 )
 
 

@@ -22,6 +22,7 @@ from experiments.study.compare import estimate, linearised
 
 __all__ = [
     "at_equal",
+    "curve_frame",
     "energies",
     "equal_energy",
     "front_frame",
@@ -29,7 +30,9 @@ __all__ = [
     "mean_of",
     "saving",
     "saving_claim",
+    "slowed_early",
     "spared",
+    "spared_by_whole",
     "values",
 ]
 
@@ -104,17 +107,57 @@ def spared(traffic: str, policy: str, family: Sequence[str], column: str = "slow
     return measure
 
 
-def limited(traffic: str, policy: str, limit: float) -> Claim:
+def spared_by_whole(traffic: str, part: str, whole: str, wholes: Sequence[str]) -> Measure:
+    """Measure by how many percent a whole is below what is left without a part, at the latter's slowdown.
+
+    `wholes` are the whole asked for several slowdowns, among them `whole`, which was asked for the same as the part.
+    """
+
+    def measure(record: Record) -> dict[str, Any]:
+        found = saving(at_equal(record, traffic, part, wholes), energies(record, traffic, [part])[part])
+        slow = values(record, traffic, "slowdown_mean", [part, whole]).mean()
+        return {"": Beside(found, f"at {slow[part]:.3f} (whole: {slow[whole]:.3f} when 1.05 is asked)")}
+
+    return measure
+
+
+def slowed_early(traffic: str, policy: str) -> Measure:
+    """Measure the slowdown of the first ten pages, beside that of the others."""
+
+    def measure(record: Record) -> dict[str, Any]:
+        rows = record["curves"]
+        own = rows[(rows["traffic"] == traffic) & (rows["policy"] == policy)]
+        parts = (own[own["first_page"] == 0], own[own["first_page"] > 0])
+        first, others = (part.groupby("replication")["slowdown"].mean() for part in parts)
+        return {"": Beside(first, f"(others {others.mean():.3f})")}
+
+    return measure
+
+
+def curve_frame(record: Record, traffic: str, block: int) -> pd.DataFrame:
+    """Return rows (group, x, y, half_width): mean slowdown, block of pages by block, of every policy with curves."""
+    rows = record["curves"][record["curves"]["traffic"] == traffic]
+    frame = []
+    for (policy, first), own in rows.groupby(["policy", "first_page"], sort=False)["slowdown"]:
+        found = estimate(own)
+        middle = float(first) + block / 2
+        frame.append({"group": policy, "x": middle, "y": found.mean, "half_width": found.half_width})
+    return pd.DataFrame(frame)
+
+
+def limited(traffic: str, policy: str, limit: float, column: str = "slowdown_mean") -> Claim:
     """Claim that the mean slowdown over replications is at most a limit."""
     statement = f"{traffic}: the mean slowdown of {policy} is at most {limit:g}"
-    return Claim(statement, at_most(mean_of(traffic, "slowdown_mean", [policy]), limit), f"{limit:g}")
+    return Claim(statement, at_most(mean_of(traffic, column, [policy]), limit), f"{limit:g}")
 
 
-def saving_claim(traffic: str, policy: str, family: Sequence[str], name: str, least_percent: float) -> Claim:
+def saving_claim(
+    traffic: str, policy: str, family: Sequence[str], name: str, least_percent: float, column: str = "slowdown_mean"
+) -> Claim:
     """Claim that a policy needs so many percent less than a family at its own slowdown."""
     return Claim(
         f"{traffic}: {policy} uses at least {least_percent:g} % less energy than {name} of equal slowdown",
-        at_least(spared(traffic, policy, family), least_percent, unit=" %"),
+        at_least(spared(traffic, policy, family, column), least_percent, unit=" %"),
         f"{least_percent:g} %",
         f"{name} is interpolated seed by seed at the policy's own slowdown",
     )

@@ -22,19 +22,28 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+import netsim
 from experiments.figures.papers import panels
 from experiments.papers.claims import Beside, Claim, Measure, Record
-from experiments.papers.ours.lpsm2_fronts import at_equal, energies, front_frame, saving, values
+from experiments.papers.ours.lpsm2_fronts import (
+    at_equal,
+    curve_frame,
+    energies,
+    front_frame,
+    saving,
+    slowed_early,
+    spared_by_whole,
+    values,
+)
 from experiments.papers.ours.lpsm2_runs import BLOCK, HOST_AWARE, World, blocks, measure, seeds_of, world_of
 from experiments.papers.predicates import above, at_most, below, beside, each, reaching
 from experiments.papers.registry import Experiment, Rows, Setup
-from experiments.study.compare import estimate
 from lpsm import LearnAlpha, alpha_grid, hindsight
 from lpsm.bounds.experts import fixed_share_partition_loss
 from netsim.policies.lpsm2 import CONTEXTS, Lpsm2, Lpsm2Config
 from netsim.policies.lpsm2_record import Round, by_context
 
-__all__ = ["EXPERIMENTS", "browse_parts", "fixed_schedules", "learn", "regrets"]
+__all__ = ["EXPERIMENTS", "best_schedules", "browse_parts", "fixed_schedules", "learn", "regrets", "with_rounds"]
 
 Floats = NDArray[np.float64]
 
@@ -112,11 +121,12 @@ def _trained(traffic: str, seconds: float) -> list[Round]:
     """Rounds of the training seeds, of one kind of traffic."""
     found: list[Round] = []
     for seed in TRAINING_SEEDS:
-        found += _recorded(world_of({"traffic": traffic, "seconds": seconds, "seed": seed}))[1]
+        found += with_rounds(world_of({"traffic": traffic, "seconds": seconds, "seed": seed}))[1]
     return found
 
 
-def _recorded(world: World) -> tuple[Any, list[Round]]:
+def with_rounds(world: World) -> tuple[netsim.SimulationResult, list[Round]]:
+    """Browse a world under LPSM2; return the run, and its rounds with what every schedule would have cost."""
     result = world.browse(Lpsm2(Lpsm2Config(record=True), spec=OWN))
     policy = result.final_policy
     assert isinstance(policy, Lpsm2)
@@ -128,7 +138,7 @@ def learn(task: dict[str, Any]) -> Rows:
     world = world_of(task)
     common = {"traffic": task["traffic"], "replication": f"seed-{task['seed']}"}
     base = world.browse("none")
-    own, record = _recorded(world)
+    own, record = with_rounds(world)
     results = [own, *(world.browse(policy) for policy in WIDE if policy != OWN), world.browse("lpsm2-link:1.05")]
     sources = {HINDSIGHT: record, SAME: _trained(task["traffic"], task["seconds"])}
     sources[ELSEWHERE] = _trained("web-instant", task["seconds"])
@@ -228,30 +238,6 @@ def _own_regret(traffic: str, *segments: int) -> Measure:
     return measure
 
 
-def _slowed_early(traffic: str) -> Measure:
-    """Slowdown of the first ten pages, beside that of the others."""
-
-    def measure(record: Record) -> dict[str, Any]:
-        rows = record["curves"]
-        own = rows[(rows["traffic"] == traffic) & (rows["policy"] == OWN)]
-        parts = (own[own["first_page"] == 0], own[own["first_page"] > 0])
-        first, others = (part.groupby("replication")["slowdown"].mean() for part in parts)
-        return {"": Beside(first, f"(others {others.mean():.3f})")}
-
-    return measure
-
-
-def _spared_by_whole(traffic: str, part: str) -> Measure:
-    """By how many percent the whole is below what is left without a part, at the latter's slowdown."""
-
-    def measure(record: Record) -> dict[str, Any]:
-        found = saving(at_equal(record, traffic, part, WIDE), energies(record, traffic, [part])[part])
-        slow = values(record, traffic, "slowdown_mean", [part, OWN]).mean()
-        return {"": Beside(found, f"at {slow[part]:.3f} (whole: {slow[OWN]:.3f} when 1.05 is asked)")}
-
-    return measure
-
-
 def _waits_less(part: str) -> Measure:
     """How much longer messages wait without a part, ms, at each delay asked for, beside what that costs."""
 
@@ -272,16 +258,7 @@ def _waits_less(part: str) -> Measure:
 
 
 def _draw_learning(record: Record) -> Mapping[str, Figure]:
-    curves = []
-    for traffic in TRAFFICS[:3]:
-        rows = record["curves"][record["curves"]["traffic"] == traffic]
-        frame = []
-        for policy in dict.fromkeys(rows["policy"]):
-            for first, own in rows[rows["policy"] == policy].groupby("first_page", sort=True)["slowdown"]:
-                found = estimate(own)
-                middle = float(str(first)) + BLOCK / 2
-                frame.append({"group": policy, "x": middle, "y": found.mean, "half_width": found.half_width})
-        curves.append((traffic, pd.DataFrame(frame)))
+    curves = [(traffic, curve_frame(record, traffic, BLOCK)) for traffic in TRAFFICS[:3]]
     families = [*((f"fixed, {kind}", fixed(kind)) for kind in KINDS), ("LPSM2", WIDE), ("link", ("lpsm2-link:1.05",))]
     fronts = [
         (traffic, front_frame(record, traffic, families, over="limit_j", most=(1.3, 2.5))) for traffic in TRAFFICS
@@ -340,7 +317,7 @@ EXPERIMENTS = (
             *(
                 Claim(
                     f"{traffic}: the first ten pages are slowed down by no more than a tenth",
-                    at_most(_slowed_early(traffic), 1.1),
+                    at_most(slowed_early(traffic, OWN), 1.1),
                     "1.1",
                     "ours",
                 )
@@ -359,7 +336,7 @@ EXPERIMENTS = (
             *(
                 Claim(
                     f"{traffic}: the whole uses less energy than LPSM2 {part}, at its slowdown",
-                    above(_spared_by_whole(traffic, part), unit=" %"),
+                    above(spared_by_whole(traffic, part, OWN, WIDE), unit=" %"),
                     reason="the whole, at five slowdowns asked for, interpolated seed by seed",
                 )
                 for part in PARTS

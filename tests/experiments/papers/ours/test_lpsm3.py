@@ -5,8 +5,11 @@ import pandas as pd
 import pytest
 
 import netsim
-from experiments.papers.ours import lpsm3
+from experiments.papers.ours import lpsm3, lpsm3_parts
 from experiments.papers.registry import Setup, all_experiments
+from lpsm.hazards import N_BINS
+from netsim.policies.lpsm3 import Lpsm3
+from traces.records import Message
 
 
 def test_the_seeds_are_none_that_anything_was_chosen_on_and_every_kind_of_traffic_is_there():
@@ -45,3 +48,81 @@ def test_messages_are_held_against_the_constant_period_of_equal_delay(extra_mw):
     (found,) = lpsm3._below_period("push-bursty", 200)(record).values()
     assert np.mean(found.sample) == pytest.approx(-100 * extra_mw / (100.0 + 3.0 / 0.36), abs=1e-9)
     assert "180 ms" in found.words
+
+
+@pytest.fixture(scope="module")
+def stream_rows():
+    task = {"traffic": "streaming", "seconds": 60.0, "seed": 8900, "policies": ["hold:0", lpsm3.OWN]}
+    return {row["policy"]: row for row in lpsm3.run(task)["runs"]}
+
+
+def test_a_stream_is_also_run_with_its_deadlines_which_the_claims_ask_for(stream_rows):
+    assert list(stream_rows) == ["hold:0", lpsm3.OWN, lpsm3.HINTED]
+    assert stream_rows[lpsm3.HINTED]["total_j"] < stream_rows[lpsm3.OWN]["total_j"]
+    rows = [{**row, "replication": f"seed-{seed}"} for seed in range(3) for row in stream_rows.values()]
+    record = {"runs": pd.DataFrame(rows)}
+    hinted = record["runs"]["policy"] == lpsm3.HINTED
+    record["runs"].loc[hinted, ["total_j", "stalls"]] = 0.99 * stream_rows["hold:0"]["total_j"], 0
+    assert all(claim.check(record).holds for claim in lpsm3._of_deadlines())
+    record["runs"].loc[hinted, ["total_j", "stalls"]] = 1e6, 1
+    assert not any(claim.check(record).holds for claim in lpsm3._of_deadlines())
+
+
+def test_a_part_that_is_taken_away_is_gone_and_the_rest_stays():
+    whole = Lpsm3()
+    for part, change in {**lpsm3_parts.PARTS, **lpsm3_parts.PARTS_OF_PUSH}.items():
+        rest = lpsm3_parts.without(part, change, max_push_delay_s=0.1)
+        assert rest.spec == part
+        assert rest.config.max_push_delay_s == 0.1
+        for name, value in change.items():
+            if name == "alone":
+                netsim.simulate([], rest, push=[Message(1.0, 300), Message(2.5, 300)])
+                assert np.array_equal(rest.memory[0]["mean_rates"], rest.memory[0]["rates"][:, value])
+            else:
+                assert getattr(rest.config, name) == value != getattr(whole.config, name)
+
+
+def test_one_estimator_alone_stays_alone_whatever_it_learns():
+    alone = lpsm3_parts.without("one", {"alone": 2})
+    messages = [Message(float(at), 300) for at in range(1, 200, 3)]
+    learned = netsim.simulate([], alone, push=messages).final_policy.memory[0]
+    assert learned["events"].sum() > 50
+    assert np.array_equal(learned["mean_rates"], learned["rates"][:, 2])
+
+
+def test_who_is_experienced_knows_waits_and_nothing_else_of_the_run_before():
+    messages = [Message(float(at), 300) for at in range(1, 200, 3)]
+    before = netsim.simulate([], lpsm3.OWN, push=messages).final_policy
+    after, fresh = lpsm3_parts.experienced(before).memory[0], Lpsm3().memory[0]
+    changed = {name for name in fresh.dtype.names if not np.array_equal(after[name], fresh[name])}
+    assert changed <= set(lpsm3_parts.LEARNED)
+    assert after["events"].shape[1] == N_BINS
+    assert after["events"].sum() == before.memory[0]["events"].sum() > 50
+
+
+def test_regret_is_what_is_needed_above_the_schedules_at_equal_slowdown():
+    rows = []
+    for seed in range(3):
+        for place, name in enumerate(lpsm3_parts.fixed(lpsm3_parts.HINDSIGHT)):
+            rows.append(["web-instant", f"seed-{seed}", name, 50.0 - 2 * place, 1.0 + 0.1 * place])
+        rows.append(["web-instant", f"seed-{seed}", lpsm3.OWN, 51.5, 1.05])
+    record = {"runs": pd.DataFrame(rows, columns=["traffic", "replication", "policy", "total_j", "slowdown_mean"])}
+    (found,) = lpsm3_parts._regret_j("web-instant")(record).values()
+    assert np.asarray(found.sample) == pytest.approx([2.5] * 3)
+
+
+@pytest.mark.parametrize(
+    "name", ["ours/lpsm3-learning", "ours/lpsm3-ablations", pytest.param("ours/lpsm3-air", marks=pytest.mark.long)]
+)
+def test_every_claim_of_the_other_studies_finds_what_it_asks_for(name):
+    experiment = all_experiments()[name]
+    tasks = experiment.sweep(Setup(size="smoke", seed=40))
+    rows = {}
+    for task in {task.get("world", task["traffic"]): task for task in tasks.values()}.values():
+        seconds = 120.0 if task["traffic"] in lpsm3.LONG else 600.0
+        for table, found in experiment.run(task | {"seconds": seconds}).items():
+            rows.setdefault(table, []).extend(found)
+    record = {table: pd.DataFrame(found) for table, found in rows.items()}
+    for claim, verdict in experiment.verdicts(record):
+        assert verdict.ours, claim.statement
+    assert experiment.figures(record)
