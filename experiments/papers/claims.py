@@ -23,6 +23,7 @@ from dataclasses import KW_ONLY, dataclass
 from math import floor, isfinite, log10
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
@@ -36,6 +37,7 @@ __all__ = [
     "Predicate",
     "Record",
     "Verdict",
+    "jackknifed",
     "named",
     "shown",
     "steps_inside",
@@ -147,6 +149,19 @@ def named(measures: Mapping[str, Measure]) -> Measure:
         return {f"{name} {own}".strip(): sample for name, samples in found.items() for own, sample in samples.items()}
 
     return measure
+
+
+def jackknifed(runs: Any, statistic: Callable[[Any], float]) -> Any:
+    """Return a statistic of all runs as a sample, a number a run, whose mean is that of all.
+
+    They are the pseudo-values of the jackknife, which leaves out one run at a time, about the statistic of all.
+    """
+    whole, count = statistic(list(runs)), len(runs)
+    if count < 2:
+        return np.array([whole])
+    rest = np.array([statistic([one for one in runs if one != left]) for left in runs])
+    parts = count * whole - (count - 1) * rest
+    return parts - parts.mean() + whole
 
 
 def steps_inside(chosen: Iterable[float], grid: Iterable[float]) -> Beside:

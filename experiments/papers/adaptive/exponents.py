@@ -10,7 +10,7 @@ What it leaves out: other noise, and more dimensions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import lines
-from experiments.papers.claims import Beside, Claim, Measure, Record
+from experiments.papers.claims import Beside, Claim, Measure, Record, jackknifed
 from experiments.papers.predicates import each, falling, reaching
 from experiments.papers.registry import Experiment, Rows, Setup
 from experiments.study.compare import estimate
@@ -27,7 +27,7 @@ from lpsm.bounds.low_noise import adaptive_labels, adaptive_regret, supervised_r
 from lpsm.randomness import POLICY, WORKLOAD, generator
 from lpsm.synthetic_streams import linear_noise
 
-__all__ = ["ADAPTIVE", "ALL", "AS_LONG", "EXPERIMENTS", "HARD", "every", "grow", "growth", "jackknifed", "slope"]
+__all__ = ["ADAPTIVE", "ALL", "AS_LONG", "EXPERIMENTS", "HARD", "every", "grow", "growth", "slope"]
 
 D = 2
 POINTS = 40
@@ -94,19 +94,6 @@ def _means(record: Record, key: str, column: str) -> pd.DataFrame:
 def slope(x: Any, y: Any) -> float:
     """Return the slope of ln y on ln x."""
     return float(np.polyfit(np.log(np.asarray(x, dtype=float)), np.log(np.asarray(y, dtype=float)), 1)[0])
-
-
-def jackknifed(runs: Any, statistic: Callable[[Any], float]) -> Any:
-    """Return a statistic of all runs as a sample, a number a run, whose mean is that of all.
-
-    They are the pseudo-values of the jackknife, which leaves out one run at a time, about the statistic of all.
-    """
-    whole, count = statistic(list(runs)), len(runs)
-    if count < 2:
-        return np.array([whole])
-    rest = np.array([statistic([one for one in runs if one != left]) for left in runs])
-    parts = count * whole - (count - 1) * rest
-    return parts - parts.mean() + whole
 
 
 def _excess_exponent(key: str, column: str, predicted: Any, bound: Any) -> Measure:

@@ -26,10 +26,9 @@ from experiments.papers.adaptive.exponents import (
     every,
     grow,
     growth,
-    jackknifed,
     slope,
 )
-from experiments.papers.claims import Beside, Claim, Measure, Record
+from experiments.papers.claims import Beside, Claim, Measure, Record, jackknifed
 from experiments.papers.predicates import above, at_most, below, between, reaching
 from experiments.papers.registry import Experiment
 from lpsm.bounds.low_noise import adaptive_rate_in_labels, supervised_rate_in_labels
@@ -74,7 +73,8 @@ def _faster(low: float, high: float) -> Measure:
         for alpha, own in growth(record, ADAPTIVE).groupby("alpha"):
             other = growth(record, ALL)
             if low < float(str(alpha)) < high:
-                ours, theirs = _exponents(own), _exponents(other[other["alpha"] == alpha])[: own["run"].nunique()]
+                theirs = _exponents(other[(other["alpha"] == alpha) & other["run"].isin(own["run"])])
+                ours = _exponents(own)
                 words = f"(N^{ours.mean():.2f} against N^{theirs.mean():.2f})"
                 found[f"alpha {alpha:g}:"] = Beside(ours - theirs, words)
         return found
