@@ -10,7 +10,7 @@ import click
 
 from experiments.cli.streams import INPUT, OUTPUT
 from experiments.inert import echo
-from experiments.presets import TODAY
+from experiments.presets import LEARNED, TODAY
 
 if TYPE_CHECKING:
     from traces.audit import Audit
@@ -23,7 +23,7 @@ __all__ = ["audit"]
 @click.option("--client", metavar="MAC", help="Only this client, by its address.")
 @click.option("--radio", default=TODAY["radio"], show_default=True, help="Power figures: a profile or a .toml file.")
 @click.option(
-    "--policies", metavar="NAME,NAME", default="none,psm,bsd:1,lpsm2", show_default=True,
+    "--policies", metavar="NAME,NAME", default=f"none,psm,bsd:1,{LEARNED}", show_default=True,
     help="What else is compared on the same traffic, beside the policy nearest to what the client did.",
 )  # fmt: skip
 @click.option("--picture", type=OUTPUT, metavar="FILE", help="Timeline of sleep, beacons and frames: .svg or .png.")

@@ -12,6 +12,7 @@ from experiments.cli.model import configuration, described, model_options
 from experiments.cli.options import MOST_PAGES, MOST_SEEDS, jobs_option, json_option, number_option, seed_option
 from experiments.cli.reporting import check_report, command_line, deliver, report_option
 from experiments.inert import echo
+from experiments.presets import LEARNED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["cell"]
 
-POLICIES = "none,psm,dynamic,uapsd,twt:200:10,bsd:1,lpsm2"
+POLICIES = f"none,psm,dynamic,uapsd,twt:200:10,bsd:1,{LEARNED}"
 AIR = "11g:54"
 
 

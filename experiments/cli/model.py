@@ -62,10 +62,10 @@ _OPTIONS = {
     "server-delay": _Option(
         str, "", "",
         "Time of a server: SECONDS, exponential:MEAN, lognormal:MEAN[:SIGMA] or recorded "
-        f"[recorded, or 0; {TODAY['server_delay']} if pages are drawn].",
+        "[recorded where a trace tells it; else by the preset].",
     ),
     "beacon-ms": _number(1e6, "", "", "Time between beacons, ms; that of real access points is 102.4 [100]."),
-    "radio": _Option(Names(radio_names), "", "", f"One of `lpsm radios`, or a TOML file [{TODAY['radio']}]."),
+    "radio": _Option(Names(radio_names), "", "", "One of `lpsm radios`, or a TOML file [by the preset]."),
     "awake-mw": _number(1e9, "radio", "awake_mw", "Power awake of a radio of two states, mW [750]."),
     "asleep-mw": _number(1e9, "radio", "asleep_mw", "Its power asleep, mW [50]."),
     "beacon-mj": _number(1e9, "radio", "beacon_mj", "Its energy of listening to one beacon, mJ [1.5]."),

@@ -11,13 +11,14 @@ import click
 from experiments.cli.model import configuration, described, model_options
 from experiments.cli.options import MOST_PAGES, number_option, seed_option
 from experiments.inert import echo
+from experiments.presets import LEARNED
 
 if TYPE_CHECKING:
     from experiments.timeline import Run, Timeline
 
 __all__ = ["timeline"]
 
-POLICIES = "psm,bsd:1,lpsm,lpsm3:1.05"
+POLICIES = f"psm,bsd:1,lpsm,{LEARNED}"
 
 
 @click.command()

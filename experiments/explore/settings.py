@@ -9,11 +9,11 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 import netsim
-from experiments.presets import TODAY
+from experiments.presets import LEARNED, TODAY
 
 __all__ = ["DEFAULT_POLICIES", "Settings"]
 
-DEFAULT_POLICIES = ("psm:100", "listen:3", "dynamic:100", "bsd:1", "bsd:0.5", "lpsm:log", "lpsm3:1.05", "hold:50")
+DEFAULT_POLICIES = ("psm:100", "listen:3", "dynamic:100", "bsd:1", "bsd:0.5", "lpsm:log", LEARNED, "hold:50")
 _SERVERS = ("constant", "exponential", "lognormal")
 
 

@@ -169,15 +169,18 @@ def _points(
     names = {index: label(rows["policy"][index]) for index in wanted}
     order = [*wanted, *(index for index in range(len(rows)) if index not in wanted)]
     marks = [(names.get(index, ""), energy[index], slow[index]) for index in order]
-    along = np.linspace(0.0, 1.0, 12)
-    for i, j in pairwise(best):  # the line between two of the front is kept free as well
-        marks += [("", energy[i] + t * (energy[j] - energy[i]), slow[i]) for t in along]
-        marks += [("", energy[j], slow[i] + t * (slow[j] - slow[i])) for t in along]
+    along = np.linspace(0.0, 1.0, 40)
     low, high = np.log(axes.get_ylim())
-    marks += [("", level, float(np.exp(low + t * (high - low)))) for level in levels for t in np.linspace(0, 1, 50)]
+    lines = [(level, float(np.exp(low + t * (high - low)))) for level in levels for t in along]
+    for i, j in pairwise(best):
+        lines += [(energy[i] + t * (energy[j] - energy[i]), slow[i]) for t in along]
+        lines += [(energy[j], slow[i] + t * (slow[j] - slow[i])) for t in along]
     if np.isfinite(allowed):
-        marks += [("", float(x), allowed) for x in np.geomspace(*axes.get_xlim(), 60)]
-    name_points(axes, marks, {label(policy): look.colour for policy, look in drawn.items()})
+        across = np.geomspace(*axes.get_xlim(), len(along)).tolist()
+        lines += [(x, allowed) for x in across]
+        above = float(np.exp(np.log(allowed) + 0.025 * (high - low)))
+        marks += [("", x, above) for x in across[: len(across) // 4]]  # what is written there
+    name_points(axes, marks, {label(policy): look.colour for policy, look in drawn.items()}, lines=lines)
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:

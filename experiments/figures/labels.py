@@ -22,6 +22,7 @@ __all__ = ["apart", "name_ends", "name_points"]
 FONT_SIZE = 8.0
 _LEADER: dict[str, Any] = {"arrowstyle": "-", "color": "0.7", "linewidth": 0.5}
 _AROUND = ((1, 0), (0.7, 0.5), (0, 1), (0.7, -0.5), (0, -1), (-1, 0), (-0.7, 0.5), (-0.7, -0.5))
+_CROSSING = 14.0  # places further away that a name takes rather than crossing a line
 _PLACES = [(radius * dx, radius * dy) for radius in (1.0, 1.9, 3.0, 4.4, 6.0, 8.0) for dx, dy in _AROUND]
 
 
@@ -71,7 +72,12 @@ def name_ends(axes: Axes, ends: Mapping[str, tuple[float, float]], colours: Mapp
 
 
 def name_points(
-    axes: Axes, points: Sequence[tuple[str, float, float]], colours: Mapping[str, str], *, gap: float = 7.0
+    axes: Axes,
+    points: Sequence[tuple[str, float, float]],
+    colours: Mapping[str, str],
+    *,
+    lines: Sequence[tuple[float, float]] = (),
+    gap: float = 7.0,
 ) -> None:
     """Write each name next to its point where it meets neither a point nor another name, with a leader if it is far.
 
@@ -81,6 +87,8 @@ def name_points(
         Data coordinates; those without a name (an empty one) are only kept free.
     colours : mapping
         Name to the colour of its point.
+    lines : sequence of (x, y)
+        Places on lines, which a name crosses rather than being far from its point.
     gap : float
         From a point to its name, points of 1/72 inch.
     """
@@ -94,6 +102,7 @@ def name_points(
     room = axes.get_window_extent(renderer)
     at = {index: axes.transData.transform((x, y)) for index, (_, x, y) in enumerate(points)}
     taken = [Bbox.from_bounds(x - 4 * scale, y - 4 * scale, 8 * scale, 8 * scale) for x, y in at.values()]
+    crossed = axes.transData.transform(lines) if len(lines) else np.empty((0, 2))
     for index, (name, x, y) in enumerate(points):
         if not name:
             continue
@@ -109,6 +118,7 @@ def name_points(
             low = at[index][1] + gap * scale * dy - (box.height if dy < 0 else box.height / 2 if dy == 0 else 0)
             spot = Bbox.from_bounds(left, low, box.width, box.height)
             cost = rank + 1e4 * _outside(spot, room) + sum(1e3 for other in taken if spot.overlaps(other))
+            cost += _CROSSING * bool(spot.count_contains(crossed))
             if cost < best:
                 best, offset, chosen = cost, ((left - at[index][0]) / scale, (low - at[index][1]) / scale), spot
         text.set_position(offset)

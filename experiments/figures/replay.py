@@ -13,7 +13,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from experiments.figures.labels import name_ends
-from experiments.figures.style import BLUE, DPI, INK, PALE, VERMILLION, clean, styled
+from experiments.figures.style import BLUE, DPI, INK, PALE, VERMILLION, clean, log_axis, styled
 
 __all__ = ["alphas", "competition", "losses", "regret_distribution", "thinned", "weights"]
 
@@ -165,7 +165,7 @@ def competition(regrets: pd.DataFrame, partitions: pd.DataFrame) -> Figure:
         curve.axhline(
             last["best_per_poll_loss"], color=INK, linewidth=1.0, linestyle=":", label="best expert of each poll"
         )
-        curve.set_xscale("log")
+        log_axis(curve, "x", 0.9, 1.1 * float(partitions["k"].max()))
         curve.set_title("total loss against k segments", fontsize=8)
         curve.set(xlabel="segments k", ylabel="total [nats]")
         clean(curve)

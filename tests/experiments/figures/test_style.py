@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import re
+from functools import cache, partial
 from itertools import pairwise
 
 import matplotlib as mpl
+import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
@@ -12,11 +14,17 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from experiments.figures import style
+import netsim
+import traces
+from experiments.figures import label as label_figures
+from experiments.figures import population, replay, style
 from experiments.figures.front import front, nondominated
 from experiments.figures.papers import lines, panels
 from experiments.figures.style import contrast, label, look, looks, pictures, readable
+from experiments.figures.timeline import timelines
+from experiments.figures.tune import tradeoff
 from experiments.report import html_charts
+from experiments.timeline import record, timeline, window_of_page
 from netsim import policies
 from tests.experiments.figures.test_comparison import DRAWN
 
@@ -36,7 +44,70 @@ def fronts() -> Figure:
     return panels(frames, x="energy over the limit", y="mean slowdown")
 
 
-ALL = {**DRAWN, "papers": fronts}
+def replays(draw: str) -> Figure:
+    rng = np.random.default_rng(0)
+    times = ("100", "500", "1000")
+    polls = pd.DataFrame({"time_s": np.arange(1.0, 41.0), "mixture_loss": 0.2, "polling_loss": 0.1})
+    for name in times:
+        polls[f"loss_{name}"] = rng.exponential(0.2, 40) + 0.01
+        polls[f"weight_{name}"] = rng.dirichlet(np.ones(3), 40)[:, 0]
+    if draw in ("losses", "weights"):
+        return getattr(replay, draw)(polls)  # type: ignore[no-any-return]
+    if draw == "competition":
+        sums = polls[["mixture_loss", "polling_loss"]].cumsum().assign(time_s=polls["time_s"], best_expert_loss=1.0)
+        partitions = pd.DataFrame({"k": [1, 2, 3], "loss": [9.0, 7.0, 6.0]})
+        return replay.competition(sums.assign(best_per_poll_loss=0.5), partitions)
+    if draw == "alphas":
+        quantiles = pd.DataFrame({"time_s": [1.0, 2.0], "mean": [0.1, 0.01]})
+        for share in ("0.05", "0.5", "0.95"):
+            quantiles[f"quantile_{share}"] = [0.1 * float(share), 0.01 * float(share)]
+        return replay.alphas(quantiles, pd.DataFrame({"alpha": [0.01, 0.1, 1.0], "weight": [0.7, 0.2, 0.1]}))
+    return replay.regret_distribution(pd.DataFrame({"mixture_regret": [1e-3, 2e-3], "polling_regret": [-1e-3, 0.0]}))
+
+
+def users(draw: str) -> Figure:
+    rows = pd.DataFrame(
+        {"policy": np.repeat(["none", "psm:100", "lpsm:log"], 9), "slowdown_mean": np.linspace(1, 4, 27)}
+    )
+    table = rows.assign(saving_percent=np.linspace(0, 90, 27), saving_vs_psm_percent=np.linspace(-20, 40, 27))
+    return getattr(population, draw)(table, ["none", "psm:100", "lpsm:log"])  # type: ignore[no-any-return]
+
+
+def labels(draw: str) -> Figure:
+    if draw == "by_class":
+        return label_figures.by_class(
+            pd.DataFrame({"class": ["earn", "acq"], "f_measure": [0.9, 0.8], "label_rate": [0.1, 0.2]}), "ssmd on news"
+        )
+    columns = ("accuracy", "f_measure", "label_rate")
+    windows = pd.DataFrame({name: [0.5, 0.6, 0.7] for column in columns for name in (column, f"{column}_so_far")})
+    return label_figures.over_time(windows.assign(t=[100, 200, 300]), 100, "ssmd on news")
+
+
+def tuned() -> Figure:
+    names = [name for name in MANY[:18] if not name.startswith("mine")]
+    energies = np.geomspace(0.05, 30.0, len(names))
+    rows = pd.DataFrame({"policy": names, "energy_j_per_page": energies, "slowdown_mean": 1 + 0.1 / energies})
+    levels = pd.DataFrame({"policy": ["limit", "page-awake"], "energy_j_per_page": [0.03, 0.9]})
+    table = pd.concat([rows.assign(slowdown_p95=1 + 0.3 / energies), levels])
+    return tradeoff(table, "lpsm2:1.05", 1.1)
+
+
+def frame_by_frame() -> Figure:
+    config = netsim.SimulationConfig(radio=netsim.Radio.profile("esp32-c6"))
+    run = record(traces.Workload.of([traces.Page("a", 300, 9000, ((300, 4000),), 2.0)]), "psm", config)
+    return timelines([timeline(run, *window_of_page(run, 0))])
+
+
+DRAWING = {
+    **DRAWN,
+    "papers": fronts,
+    **{f"replay {draw}": partial(replays, draw) for draw in ("losses", "weights", "competition", "alphas", "regret")},
+    **{f"population {draw}": partial(users, draw) for draw in ("saving", "slowdown", "by_user")},
+    **{f"label {draw}": partial(labels, draw) for draw in ("over_time", "by_class")},
+    "tune": tuned,
+    "timeline": frame_by_frame,
+}
+ALL = {name: cache(draw) for name, draw in DRAWING.items()}
 
 
 def test_no_two_policies_of_a_picture_look_the_same_nor_two_of_sixty_series() -> None:
@@ -89,7 +160,7 @@ def _outside(axes: Axes) -> list[Text]:
     """The labels of ticks that lie outside the axes, which are not drawn, and all of axes that are switched off."""
     found = [] if axes.axison else [*axes.get_xticklabels(), *axes.get_yticklabels()]
     for axis, limits in ((axes.xaxis, sorted(axes.get_xlim())), (axes.yaxis, sorted(axes.get_ylim()))):
-        ticks = axis.get_major_ticks()
+        ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
         found += [tick.label1 for tick in ticks if not limits[0] <= tick.get_loc() <= limits[1]]
     return found
 
@@ -97,12 +168,14 @@ def _outside(axes: Axes) -> list[Text]:
 @pytest.mark.parametrize("name", ALL)
 def test_every_axis_says_what_it_measures(name: str) -> None:
     figure = ALL[name]()
-    rows = figure.axes
+    rows = [axes for axes in figure.axes if axes.axison]
     across = [axes.get_xlabel() for axes in rows] + [figure.get_supxlabel()]
     up = [axes.get_ylabel() for axes in rows] + [figure.get_supylabel()]
     assert any(across)
     assert any(up) or any(tick.get_text() for tick in rows[0].get_yticklabels())
-    assert all("[" in words for words in across if "energy" in words and "over" not in words)
+    measured = re.compile(r"\b(energy|time|loss|sleep|regret|delay|cumulative|total)\b(?!.*\bover\b)")
+    for words in (*across, *up):  # what has a unit says it; shares, counts and slowdowns have none
+        assert "[" in words or not measured.search(words), words
 
 
 def test_what_is_told_apart_by_colour_is_told_apart_in_grey() -> None:
