@@ -165,6 +165,8 @@ POPULATION: tuple[Quantity, ...] = (
     Quantity("slowdown_p50", "median"),
     Quantity("slowdown_p95", "95 %"),
     Quantity("slowdown_p100", "max"),
+    Quantity("added_delay_s_mean", "added s", 3, "s"),
+    Quantity("added_delay_s_p95", "95 %", 3, "s"),
     Quantity("costlier_than_psm_percent", "dearer", 1, "%", bare=True),
     Quantity("slower_than_psm_percent", "slower", 1, "%", bare=True),
     Quantity("losing_both_percent", "both", 1, "%", bare=True),

@@ -20,6 +20,7 @@ from experiments.cli.options import (
     slowdown_option,
 )
 from experiments.cli.reporting import check_report, command_line, deliver, report_option
+from experiments.cli.streams import INPUT
 from experiments.cli.traffic import gathered, traffic_options, worlds_words
 from experiments.inert import echo
 
@@ -39,7 +40,7 @@ WINDOW_S = 150.0  # of the picture of sleep times
 @click.command()
 @seed_option("First seed.")
 @policies_option(POLICIES)
-@click.option("--trace", type=click.Path(path_type=Path), help="Browsing instead: each session a replication.")
+@click.option("--trace", type=INPUT, help="Browsing instead: each session a replication.")
 @traffic_options
 @out_option("compare")
 @report_option
@@ -89,7 +90,7 @@ def compare(
     cut, traffic = gathered(browsed, config, few=few, option="--trace", seed=seed, rtt=model["rtt"], **drawn)
     if trace is not None:
         [traffic["sha256"]] = traffic["sha256"]
-    if cut.called != "pages":
+    if cut.called in ("seeds", "sessions"):
         del traffic["units"]
     chosen = sweep.named(listed(policies), config.beacon_interval_ns)
     tasks = sweep.tasks(cut.workloads, list(chosen.values()), config)
@@ -153,8 +154,8 @@ def _words(comparison: Comparison, settings: Mapping[str, Any], world: str) -> t
 def _over(traffic: Mapping[str, Any]) -> str:
     if traffic["kind"] == "generated":
         return f"{traffic['seeds']} seeds of {traffic['pages']} pages"
-    if traffic.get("units") == "pages":
-        return f"its pages, each visited {traffic['visits']} times"
+    if "units" in traffic:
+        return f"its {traffic['units']}, each visited {traffic['visits']} times"
     return f"{traffic['sessions']} session{'s' * (traffic['sessions'] != 1)}"
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from experiments.cli.model import configuration, described, model_options
+from experiments.cli.model import configuration, described, model_options, uses_recorded_round_trip
 from experiments.cli.options import (
     MOST_PAGES,
     jobs_option,
@@ -24,6 +24,8 @@ from experiments.cli.options import (
     skip_damaged_option,
 )
 from experiments.cli.reporting import check_report, command_line, report_option
+from experiments.cli.streams import INPUT
+from experiments.cli.traffic import recorded_words
 from experiments.inert import echo
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ FILES = ("population.txt", "summary.csv", "by-activity.csv", *(f"{name}.{kind}" 
 
 
 @click.command()
-@click.argument("trace", type=click.Path(path_type=Path))
+@click.argument("trace", type=INPUT)
 @policies_option(POLICIES)
 @click.option("--by", type=click.Choice(["user", "session"]), default="user", show_default=True, help="What is a run.")
 @member_option
@@ -100,7 +102,7 @@ def population(
     study.check(tuple(chosen.values()), config)
     traffic = {
         "sha256": content_digest(trace), "by": by, "member": member, "seed": seed, "skip_damaged": skip_damaged,
-        "max_think_s": max_think,
+        "max_think_s": max_think, "recorded_round_trip": uses_recorded_round_trip(model["rtt"], config),
     }  # fmt: skip
     settings = {"traffic": traffic, "policies": names, "model": described(config), "pages_per_task": pages_per_task}
     if own := sweep.own_sources(chosen, config):
@@ -114,12 +116,14 @@ def population(
     store = Store(out, "population", settings, parts="users", beside=FILES, resume=resume)
     with store.giving_up(input_is_right=bool(store.finished)):
         program = store.manifest["source_sha256"] if on_cluster else None
-        wanted = _run(store, trace, traffic, tuple(chosen.values()), config, pages_per_task, program, scheduler, jobs)
+        wanted, recorded = _run(
+            store, trace, traffic, tuple(chosen.values()), config, pages_per_task, program, scheduler, jobs
+        )
         static = netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns)
-        text, data = _write(store, names, by, report, static)
+        text, data = _write(store, names, by, report, static, recorded_words(recorded, config))
         store.publish(wanted)
     if as_json:
-        click.echo(json.dumps({**settings, **data}))
+        click.echo(json.dumps({**settings, "recorded": recorded, **data}))
     else:
         echo(text)
         echo(f"\nA row for each user and policy is in {out / 'users'}, tables and pictures are in {out}.")
@@ -135,8 +139,8 @@ def _run(
     program: str | None,
     scheduler: str,
     jobs: int,
-) -> list[str]:
-    """Compute what is missing; return the names of all parts."""
+) -> tuple[list[str], dict[str, Any]]:
+    """Compute what is missing; return the names of all parts, and what of the world was recorded and is used."""
     import traces
     from experiments.study import population as study
     from experiments.study.executor import stream, workers
@@ -144,7 +148,9 @@ def _run(
 
     report = traces.Report()
     on_cluster = program is not None
-    chosen = {name: traffic[name] for name in ("by", "member", "skip_damaged", "seed", "max_think_s")}
+    chosen = {
+        name: traffic[name] for name in ("by", "member", "skip_damaged", "seed", "max_think_s", "recorded_round_trip")
+    }
     users = study.users(trace, **chosen, report=report)
     cut = study.tasks(users, policies, config, pages_per_task=pages_per_task, program=program)
     names: list[str] = []
@@ -172,11 +178,16 @@ def _run(
         echo(str(report), err=True)
     if not names:
         raise ValueError(f"{trace}: there is no page in it")
-    return names
+    wait_us = report.waits_us.quantile(0.5) if config.server_delay.kind == "recorded" else None
+    return names, {
+        "server_times_s": None if wait_us is None else wait_us / 1e6,
+        "round_trip_s": report.round_trip_s if traffic["recorded_round_trip"] else None,
+        "messages": report["messages"],
+    }
 
 
 def _write(
-    store: Store, policies: tuple[str, ...], by: str, report: Path | None, psm: str
+    store: Store, policies: tuple[str, ...], by: str, report: Path | None, psm: str, world: str
 ) -> tuple[str, dict[str, Any]]:
     from experiments.figures.population import by_user, saving, slowdown
     from experiments.figures.style import pictures
@@ -188,6 +199,7 @@ def _write(
     table = read(store.files())
     whole, quarters = summary(table, policies, psm), by_activity(table, policies)
     text = population_text(whole, quarters, f"{whole['users'].iloc[0]} {by}s, {whole['pages'].iloc[0]} pages", by, psm)
+    text += f"\n\n{world}" if world else ""
     store.write_frame("summary.csv", whole)
     store.write_frame("by-activity.csv", quarters)
     listed = list(policies)

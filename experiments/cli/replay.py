@@ -11,6 +11,7 @@ import click
 
 from experiments.cli.options import json_option, member_option, number_option, out_option, skip_damaged_option
 from experiments.cli.reporting import check_report, command_line, deliver, report_option
+from experiments.cli.streams import INPUT
 from experiments.inert import echo
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ __all__ = ["replay"]
 
 
 @click.command()
-@click.argument("trace", type=click.Path(path_type=Path))
+@click.argument("trace", type=INPUT)
 @out_option("replay")
 @report_option
 @member_option

@@ -10,13 +10,15 @@ import click
 
 from experiments.cli.model import battery_option, configuration, model_options, uses_recorded_round_trip
 from experiments.cli.options import Names, json_option, policy_names, seed_option
+from experiments.cli.streams import INPUT
+from experiments.cli.traffic import recorded_words
 from experiments.inert import echo
 
 __all__ = ["simulate"]
 
 
 @click.command()
-@click.argument("workload", type=click.Path(path_type=Path))
+@click.argument("workload", type=INPUT)
 @click.option(
     "--policy",
     type=Names(policy_names),
@@ -67,7 +69,10 @@ def simulate(
     config = configuration(model, preset="model")
     name = netsim.canonical(policy, beacon_interval_ns=config.beacon_interval_ns)
     pages = traces.read_workload(workload)
+    known_s = pages.waits_s[~np.isnan(pages.waits_s)] if config.server_delay.kind == "recorded" else np.empty(0)
+    recorded = {"server_times_s": float(np.median(known_s))} if len(known_s) else {}
     if pages.round_trip_s is not None and uses_recorded_round_trip(model["rtt"], config):
+        recorded["round_trip_s"] = pages.round_trip_s
         from experiments.study.sweep import at_round_trip  # brings pandas, which takes longer than most runs
 
         config = at_round_trip(config, pages.round_trip_s)
@@ -108,6 +113,8 @@ def simulate(
     if len(added_s):
         totals["messages"] = len(added_s)
         totals["added_delay_mean_s"], totals["added_delay_p95_s"] = added_s.mean(), float(np.quantile(added_s, 0.95))
+    if recorded:
+        totals["recorded"] = recorded
     if battery_mwh is not None:
         totals["battery_h"] = battery_mwh / mean_mw if mean_mw else None
     if as_json:
@@ -124,3 +131,5 @@ def simulate(
         f"{result.beacons} beacons, {result.wakeups} wake-ups{waited}{life}",
         err=True,
     )
+    if words := recorded_words(recorded, config):
+        echo(words, err=True)

@@ -10,6 +10,7 @@ import click
 
 from experiments.cli.model import configuration, described, model_options
 from experiments.cli.options import MOST_PAGES, number_option, seed_option
+from experiments.cli.streams import INPUT
 from experiments.inert import echo
 from experiments.presets import LEARNED
 
@@ -22,7 +23,7 @@ POLICIES = f"psm,bsd:1,lpsm,{LEARNED}"
 
 
 @click.command()
-@click.argument("workload", type=click.Path(path_type=Path))
+@click.argument("workload", type=INPUT)
 @click.option("--policies", default=POLICIES, show_default=True, help="What is shown, separated by commas.")
 @number_option("--page", kind=int, most=MOST_PAGES, help="The page to show, from 1 [1, unless --from is given].")
 @number_option(

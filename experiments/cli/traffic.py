@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import netsim
     from experiments.study.traffic import Units
 
-__all__ = ["gathered", "traffic_options", "worlds_words"]
+__all__ = ["gathered", "recorded_words", "traffic_options", "worlds_words"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -114,7 +114,7 @@ def gathered(
     recorded = traffic.told(workloads, config)
     if any(recorded.values()):
         settings["recorded"] = recorded
-    if cut.called == "pages" or cut.visits > 1 or think is not None:
+    if cut.called in ("pages", "parts") or cut.visits > 1 or think is not None:
         settings |= {"visits": cut.visits, "think_s": think}
     return cut, settings
 
@@ -131,9 +131,19 @@ def worlds_words(settings: dict[str, Any], config: netsim.SimulationConfig, awar
         The host-aware policies.
     """
     told = f"\nhost-aware, told by the host what is outstanding: {', '.join(aware)}." if aware else ""
-    if settings["kind"] != "trace":
-        return told
-    recorded = settings.get("recorded", {})
+    words = recorded_words(settings.get("recorded", {}), config) if settings["kind"] == "trace" else ""
+    return told + (f"\n{words}" if words else "")
+
+
+def recorded_words(recorded: Mapping[str, Any], config: netsim.SimulationConfig) -> str:
+    """Return in a line what of the world was recorded; nothing where all of it is given by options.
+
+    Parameters
+    ----------
+    recorded : mapping
+        As `study.traffic.told` returns it.
+    config : SimulationConfig
+    """
     words = []
     if recorded.get("server_times_s") is not None:
         words.append(f"servers: as recorded, {recorded['server_times_s']:.3g} s (median)")
@@ -141,6 +151,6 @@ def worlds_words(settings: dict[str, Any], config: netsim.SimulationConfig, awar
         words.append("servers answer at once: the trace does not tell")
     if recorded.get("round_trip_s") is not None:
         words.append(f"round trip: as recorded, {1000 * recorded['round_trip_s']:.3g} ms")
-    if recorded.get("messages"):
-        words.append(f"{recorded['messages']} messages are pushed")
-    return told + (f"\n{'; '.join(words)}." if words else "")
+    if count := recorded.get("messages"):
+        words.append(f"{count} message{' is' if count == 1 else 's are'} pushed")
+    return f"{'; '.join(words)}." if words else ""

@@ -22,6 +22,7 @@ from experiments.cli.options import (
     slowdown_option,
 )
 from experiments.cli.reporting import check_report, command_line, deliver, report_option
+from experiments.cli.streams import INPUT
 from experiments.cli.traffic import gathered, traffic_options, worlds_words
 from experiments.inert import echo
 
@@ -34,7 +35,7 @@ __all__ = ["tune"]
 
 
 @click.command()
-@click.argument("traffic", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("traffic", nargs=-1, type=INPUT)
 @slowdown_option("Largest mean slowdown of pages.", default=1.1)
 @seconds_option("--max-push-delay", help="Largest mean delay added to pushed messages [any].")
 @number_option("--battery-mwh", kind=float, most=1e12, default=10_000.0, help="Capacity of the battery, mWh.")
@@ -109,6 +110,8 @@ def tune(
         found = choose(frames, [workload.name for workload in cut.workloads], rule, config.radio, seed=seed)
         recommendation = plain_row(found, cut.called)
         world = worlds_words(source, config, sweep.host_aware(chosen, config))
+        if max_push_delay is not None and not len(frames.messages):
+            world += "\nNo message is pushed, so that max-push-delay rules nothing out."
         text = tuning_text(found.held_out, found.recommendation, cut.called) + world
         _write(store, frames, found, recommendation, text, seed)
         deliver(store, report, lambda: _page(store, found, cut.called))
@@ -142,14 +145,14 @@ def _write(store: Store, frames: Frames, found: Tuning, recommendation: dict[str
     from experiments.figures.style import pictures
     from experiments.figures.tune import tradeoff
     from experiments.quantities import BASELINE
-    from experiments.study.tune import split
+    from experiments.study.tune import halves
 
     store.write("tune.txt", text + "\n")
     store.write("recommendation.json", json.dumps(recommendation, indent=2) + "\n")
     store.write_frame("chosen-on.csv", found.chosen_on)
     store.write_frame("held-out.csv", found.held_out)
     base = frames.runs.loc[frames.runs["policy"] == BASELINE, ["replication", "pages"]].reset_index(drop=True)
-    ours, _ = split(base["replication"].tolist(), seed)
+    ours, _ = halves(frames, base["replication"].tolist(), seed)
     role = base["replication"].isin(ours).map({True: "chosen on", False: "held out"})
     store.write_frame("units.csv", base.rename(columns={"replication": "unit"}).assign(role=role))
     store.write_frame("runs.csv", frames.runs)

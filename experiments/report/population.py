@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from experiments.quantities import ACTIVITY, BASELINE, POPULATION, PSM
+from experiments.quantities import ACTIVITY, BASELINE, POPULATION, PSM, shown
 from experiments.report.text import cells, table
 
 __all__ = ["population_text"]
@@ -32,12 +32,14 @@ def population_text(summary: pd.DataFrame, by_activity: pd.DataFrame, what: str,
         The canonical name of static PSM.
     """
     against_psm = bool(summary["slower_than_psm_percent"].notna().all())
-    columns = [quantity for quantity in POPULATION if against_psm or not summary[quantity.name].isna().any()]
+    columns = [one for one in shown(POPULATION, summary) if against_psm or not summary[one.name].isna().any()]
     text = (
         table(*cells(columns, summary))
         + "\n\n"
         + EXPLANATION.format(what=what, by=by, vs=f", or with {psm}" if against_psm else "")
     )
+    if "messages" in summary:
+        text += f"added s: how much later pushed messages come than without power saving; its mean over {by}s.\n"
     if not against_psm:
         return text.rstrip()
     text += AGAINST_PSM.format(by=by, psm=psm)

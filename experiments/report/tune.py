@@ -52,7 +52,8 @@ def recommendation_text(found: dict[str, Any], units: str) -> str:
     if found["passed_over"]:
         text += (
             f" Passed over: {found['passed_over']}, of less energy where it was chosen, but there pages take more than "
-            f"the {found['max_slowdown']:g} times that were asked for."
+            f"the {found['max_slowdown']:g} times that were asked for"
+            + (f", or messages come more than {limit:g} s later." if (limit := found.get("max_push_delay_s")) else ".")
         )
     if found["best_on_held_out"] != found["policy"]:
         text += f" Chosen on those held out themselves, it would have been {found['best_on_held_out']}."

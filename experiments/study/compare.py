@@ -193,7 +193,7 @@ def compare(
         _slowdown_statistics(slowdowns, psm), on=["replication", "policy"], how="left", sort=False
     )
     if len(frames.messages):
-        table = table.merge(added_delays(frames.messages), on=["replication", "policy"], how="left", sort=False)
+        table = table.merge(_added_statistics(frames.messages), on=["replication", "policy"], how="left", sort=False)
     table = _paired(table, psm)
     order = [*policies, LIMIT, PAGE_AWAKE]
     table = table[table["policy"].isin(order)].reset_index(drop=True)
@@ -214,7 +214,7 @@ def _per_page(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def added_delays(messages: pd.DataFrame) -> pd.DataFrame:
-    """Return how much later pushed messages came than without power saving, by replication and policy.
+    """Pair every pushed message with itself without power saving.
 
     Parameters
     ----------
@@ -224,12 +224,15 @@ def added_delays(messages: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        replication, policy, added_delay_mean_s, added_delay_p95_s.
+        replication, policy, message, delay_s, delay_s_base, added_s.
     """
     base = messages.loc[messages["policy"] == BASELINE, ["replication", "message", "delay_s"]]
     paired = messages.merge(base, on=["replication", "message"], suffixes=("", "_base"), sort=False)
-    paired["added_s"] = paired["delay_s"] - paired["delay_s_base"]
-    groups = paired.groupby(["replication", "policy"], sort=False)["added_s"]
+    return paired.assign(added_s=paired["delay_s"] - paired["delay_s_base"])
+
+
+def _added_statistics(messages: pd.DataFrame) -> pd.DataFrame:
+    groups = added_delays(messages).groupby(["replication", "policy"], sort=False)["added_s"]
     found = pd.DataFrame({"added_delay_mean_s": groups.mean(), "added_delay_p95_s": groups.quantile(0.95)})
     return found.reset_index()
 

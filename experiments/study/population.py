@@ -33,6 +33,7 @@ import netsim
 import traces
 from experiments.quantities import ENERGIES, run_row
 from experiments.study.files import source_digest
+from experiments.study.sweep import at_round_trip
 from experiments.study.traffic import browsed
 from netsim import NotCoveredError
 from netsim.express import why_not
@@ -57,20 +58,20 @@ _MANY_PAGES = 5_000  # from here on, compiling the express engine takes less tim
 _ONE_PAGE = (traces.Page("", 1, 1),)
 
 _WORDS = ("user", "policy")
-_COUNTS = ("sessions", "pages", "objects", "reply_bytes", "beacons", "wakeups")
+_COUNTS = ("sessions", "pages", "objects", "reply_bytes", "beacons", "wakeups", "messages")
 SCHEMA = pa.schema(
     [
         (name, pa.string() if name in _WORDS else pa.int64() if name in _COUNTS else pa.float64())
         for name in (
             "user", "policy", "sessions", "pages", "objects", "reply_bytes", "elapsed_s", *ENERGIES, "beacons",
             "wakeups", "saving_percent", "saving_vs_psm_percent", "latency_s", "slowdown_mean", "slowdown_median",
-            "slowdown_p95", "slowdown_max", "slowdown_vs_psm",
+            "slowdown_p95", "slowdown_max", "slowdown_vs_psm", "messages", "added_delay_mean_s", "added_delay_p95_s",
         )
     ]
 )  # fmt: skip
 """A row is a user under a policy: energies of the whole run, savings of whole energies against ``none`` and
-static PSM (null where that was not run), latency as a sum over pages, slowdowns of pages against ``none``, and the
-mean slowdown over that of static PSM."""
+static PSM (null where that was not run), latency as a sum over pages, slowdowns of pages against ``none``, the mean
+slowdown over that of static PSM, and how much later than under ``none`` messages came (null without messages)."""
 
 
 class OtherProgramError(OSError):
@@ -78,13 +79,17 @@ class OtherProgramError(OSError):
 
 
 class User(NamedTuple):
-    """Whose browsing it is, and what decides what the trace does not tell (server delays, losses)."""
+    """Whose browsing it is, and what decides what the trace does not tell (server delays, losses).
+
+    `round_trip_s` is that to the servers, if it is to be used in place of the configuration's.
+    """
 
     name: str
     seed: int
     sessions: int
     pages: tuple[traces.Page, ...]
     messages: tuple[traces.Message, ...] = ()
+    round_trip_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +125,7 @@ def users(
     skip_damaged: bool = False,
     seed: int = 0,
     max_think_s: float | None = None,
+    recorded_round_trip: bool = False,
     report: traces.Report | None = None,
 ) -> Iterator[User]:
     """Yield the users, or the sessions, of a trace that have pages.
@@ -136,6 +142,9 @@ def users(
         Of the first; each has the next.
     max_think_s : float, optional
         A longer pause is an absence, and left out (`traces.GroupingRule`).
+    recorded_round_trip : bool
+        Whether users get the round trip that the trace tells.  Every format that tells one is read to its end
+        before its first session is there.
     """
     if by not in ("user", "session"):
         raise ValueError(f"by must be user or session, got {by!r}")
@@ -145,13 +154,15 @@ def users(
         (found.user if by == "user" else found.name, found.pages, found.messages)
         for found in browsed(trace, member=member, skip_damaged=skip_damaged, rule=rule, report=report)
     )
-    gathered: Iterable[tuple[Any, ...]]
+    gathered: Iterable[tuple[str, int, tuple[traces.Page, ...], tuple[traces.Message, ...]]]
     if by == "user" and traces.detect(trace) == "bu":
-        gathered = _gathered((name, pages) for name, pages, _ in of_sessions)  # such traces tell of no message
+        # such traces tell of no message
+        gathered = ((*user, ()) for user in _gathered((name, pages) for name, pages, _ in of_sessions))
     else:
         gathered = ((name, 1, pages, messages) for name, pages, messages in of_sessions)
-    for number, (name, sessions, *browsing) in enumerate(gathered):
-        yield User(name, seed + number, sessions, *browsing)
+    for number, (name, sessions, pages, messages) in enumerate(gathered):
+        round_trip_s = report.round_trip_s if recorded_round_trip else None
+        yield User(name, seed + number, sessions, pages, messages, round_trip_s)
 
 
 def _gathered(
@@ -278,13 +289,15 @@ def _this_program() -> str:
 def _rows(user: User, policies: Sequence[Any], config: netsim.SimulationConfig) -> list[dict[str, Any]]:
     replies = [size for page in user.pages for size in (page.reply_bytes, *(reply for _, reply in page.objects))]
     browsing = traces.Workload.of(user.pages, user.messages)
+    world = config if user.round_trip_s is None else at_round_trip(config, user.round_trip_s)
     rows: list[dict[str, Any]] = []
-    undelayed_s = np.empty(0)
+    undelayed_s = at_once_s = np.empty(0)
     for policy in policies:
-        result = netsim.simulate(browsing, policy, config=config, seed=user.seed)
+        result = netsim.simulate(browsing, policy, config=world, seed=user.seed)
         latency_s = result.latency_s
+        delay_s = result.messages["delay_s"].to_numpy() if user.messages else np.empty(0)
         if not rows:
-            undelayed_s = latency_s
+            undelayed_s, at_once_s = latency_s, delay_s
         slowdown = latency_s / undelayed_s
         ranked = np.sort(slowdown) if len(slowdown) else np.full(1, np.nan)  # of messages alone there is none
         totals = run_row(result)
@@ -301,6 +314,9 @@ def _rows(user: User, policies: Sequence[Any], config: netsim.SimulationConfig) 
                 "slowdown_median": _quantile(ranked, 0.5),
                 "slowdown_p95": _quantile(ranked, 0.95),
                 "slowdown_max": float(ranked[-1]),
+                "messages": len(delay_s),
+                "added_delay_mean_s": float((delay_s - at_once_s).mean()) if len(delay_s) else None,
+                "added_delay_p95_s": float(np.quantile(delay_s - at_once_s, 0.95)) if len(delay_s) else None,
             }
         )
     static = netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns)

@@ -25,7 +25,7 @@ __all__ = ["COLUMNS", "QUANTILES", "SLOW", "by_activity", "read", "summary"]
 
 COLUMNS = (
     "policy", "pages", "elapsed_s", "total_j", "saving_percent", "saving_vs_psm_percent", "latency_s", "slowdown_mean",
-    "slowdown_vs_psm",
+    "slowdown_vs_psm", "messages", "added_delay_mean_s",
 )  # fmt: skip
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 SLOW = 2.0  # a mean slowdown that is reported as such
@@ -55,7 +55,8 @@ def summary(table: pd.DataFrame, policies: Sequence[str], psm: str = PSM) -> pd.
         all users together; over users `saving_percent` (against none), `saving_vs_psm_percent` and `slowdown`, each
         as ``.._mean`` and ``.._p00`` to ``.._p100``; and the percentages of users ``costlier_than_none_percent``,
         ``costlier_than_psm_percent``, ``slower_than_psm_percent``, ``losing_both_percent``,
-        ``slowed_over_2_percent``.
+        ``slowed_over_2_percent``.  Where messages are pushed: `messages`, and over the users who have some
+        `added_delay_s`, how much later they come in the mean.
     """
     rows = []
     base_j = float(_of(table, policies[0])["total_j"].sum())
@@ -63,19 +64,24 @@ def summary(table: pd.DataFrame, policies: Sequence[str], psm: str = PSM) -> pd.
     for policy in policies:
         own = _of(table, policy)
         dear, late = own["saving_vs_psm_percent"] < 0, own["slowdown_vs_psm"] > 1
-        against_psm = bool(own["slowdown_vs_psm"].notna().all())
+        against_psm = bool(own["saving_vs_psm_percent"].notna().all())
         row: dict[str, Any] = {"policy": policy, "users": len(own), "pages": int(own["pages"].sum())}
         row["total_j"] = float(own["total_j"].sum())
         row["saving_of_all_percent"] = 100.0 * (1.0 - row["total_j"] / base_j)
         row["saving_of_all_vs_psm_percent"] = 100.0 * (1.0 - row["total_j"] / psm_j)
-        for name, column in (
-            ("saving_percent", "saving_percent"),
-            ("saving_vs_psm_percent", "saving_vs_psm_percent"),
-            ("slowdown", "slowdown_mean"),
-        ):
-            values = own[column].to_numpy(dtype=float)
-            row[f"{name}_mean"] = float(values.mean())
-            for level, value in zip(QUANTILES, np.quantile(values, QUANTILES), strict=True):
+        distributed = {
+            "saving_percent": "saving_percent",
+            "saving_vs_psm_percent": "saving_vs_psm_percent",
+            "slowdown": "slowdown_mean",
+        }
+        if messages := int(own["messages"].sum()):
+            row["messages"] = messages
+            distributed["added_delay_s"] = "added_delay_mean_s"
+        for name, column in distributed.items():
+            values = own[column].dropna().to_numpy(dtype=float)  # some users may have no page, or no message
+            quantiles = np.quantile(values, QUANTILES) if len(values) else np.full(len(QUANTILES), np.nan)
+            row[f"{name}_mean"] = float(values.mean()) if len(values) else float("nan")
+            for level, value in zip(QUANTILES, quantiles, strict=True):
                 row[f"{name}_p{round(100 * level):02d}"] = float(value)
         row["costlier_than_none_percent"] = _share(own["saving_percent"] < 0)
         row["costlier_than_psm_percent"] = _share(dear) if against_psm else float("nan")
@@ -105,7 +111,7 @@ def by_activity(table: pd.DataFrame, policies: Sequence[str]) -> pd.DataFrame:
             if not len(places):
                 continue
             group = own.iloc[places]
-            against_psm = bool(group["slowdown_vs_psm"].notna().all())
+            against_psm = bool(group["saving_vs_psm_percent"].notna().all())
             rows.append(
                 {
                     "policy": policy,

@@ -5,14 +5,15 @@ drawn at random (stream 4), decide: the candidate of least energy whose mean slo
 of its interval.  What is reported about it comes from the other half alone, so that having been chosen cannot flatter
 it; a candidate that breaks the rule there is passed over, and that is said.
 
-Pages weigh the same, whatever unit they are in: energy a page is the sum of joules over the sum of pages, the mean
-slowdown that of all pages.  Intervals are 95 % Student intervals over units, of the linearised ratio.  Left out:
-that the candidates' own parameters could be searched more finely than the list does.
+Pages and messages weigh the same, whatever unit they are in: energy a page is the sum of joules over the sum of
+pages, the mean slowdown that of all pages, the added delay that of all messages.  Intervals are 95 % Student intervals
+over units, of the linearised ratio.  Left out: that the candidates' own parameters could be searched more finely than
+the list does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,12 +22,13 @@ import pandas as pd
 
 import netsim
 from experiments.quantities import BASELINE, LIMIT, PAGE_AWAKE, REFERENCES
-from experiments.study.compare import added_delays, estimate, page_slowdowns, ratio, reference_energies
+from experiments.study.compare import added_delays, page_slowdowns, ratio, reference_energies
 from experiments.study.sweep import Frames
 from lpsm import randomness
 
 __all__ = [
-    "CANDIDATES", "FEW_SESSIONS", "Rule", "Tuning", "choose", "front", "measure", "ranked", "split", "tune",
+    "CANDIDATES", "FEW_SESSIONS", "Rule", "Tuning", "choose", "front", "halves", "measure", "ranked", "split",
+    "tune",
 ]  # fmt: skip
 
 CANDIDATES = (
@@ -85,11 +87,21 @@ class Tuning(NamedTuple):
     recommendation: dict[str, Any]
 
 
-def split(names: Sequence[str], seed: int) -> tuple[list[str], list[str]]:
-    """Return the units to choose on (half of them, rounded down) and those held out."""
-    order = randomness.generator(seed, randomness.SPLIT).permutation(len(names))
-    half = len(names) // 2
-    return [names[i] for i in sorted(order[:half])], [names[i] for i in sorted(order[half:])]
+def split(names: Sequence[str], seed: int, pushed: Collection[str] = ()) -> tuple[list[str], list[str]]:
+    """Return the units to choose on (half of them, rounded down) and those held out.
+
+    Those to which messages are `pushed` are split in the same way, so that a single one is among those held out.
+    """
+    order = randomness.generator(seed, randomness.SPLIT).permutation(len(names)).tolist()
+    with_messages, without = ([i for i in order if (names[i] in pushed) is wanted] for wanted in (True, False))
+    half = len(with_messages) // 2
+    ours = {*with_messages[:half], *without[: len(names) // 2 - half]}
+    return [name for i, name in enumerate(names) if i in ours], [name for i, name in enumerate(names) if i not in ours]
+
+
+def halves(frames: Frames, names: Sequence[str], seed: int) -> tuple[list[str], list[str]]:
+    """Return the units of a sweep to choose on, and those held out (`split`)."""
+    return split(names, seed, frozenset(frames.messages["replication"]) if len(frames.messages) else ())
 
 
 def measure(frames: Frames, names: Sequence[str], radio: netsim.Radio) -> pd.DataFrame:
@@ -100,7 +112,8 @@ def measure(frames: Frames, names: Sequence[str], radio: netsim.Radio) -> pd.Dat
     DataFrame
         policy, units, pages, then energy_j_per_page, mean_mw, slowdown_mean, energy_vs_none_percent,
         energy_above_limit_percent and energy_above_page_awake_percent, each with its `.._half_width`, and
-        slowdown_p95, on_front_mean, on_front_p95.
+        slowdown_p95, on_front_mean, on_front_p95; where messages are pushed, added_delay_mean_s with its half width
+        and added_delay_p95_s.
     """
     runs = frames.runs[frames.runs["replication"].isin(names)]
     pages = frames.pages[frames.pages["replication"].isin(names)]
@@ -111,10 +124,7 @@ def measure(frames: Frames, names: Sequence[str], radio: netsim.Radio) -> pd.Dat
     sums = slowdowns.groupby(["policy", "replication"], sort=False)["slowdown"].sum()
     messages = frames.messages
     if len(messages):
-        messages = messages[messages["replication"].isin(names)]
-        added = added_delays(messages).set_index(["policy", "replication"])
-    else:
-        added = pd.DataFrame(index=pd.MultiIndex.from_arrays([[], []]))
+        messages = added_delays(messages[messages["replication"].isin(names)])
     together = pd.concat([runs, references], ignore_index=True)
     tables = {
         str(policy): rows.set_index("replication").loc[list(names)] for policy, rows in together.groupby("policy")
@@ -131,9 +141,10 @@ def measure(frames: Frames, names: Sequence[str], radio: netsim.Radio) -> pd.Dat
         if policy in sums.index:
             estimates["slowdown_mean"] = ratio(sums[policy].reindex(list(names), fill_value=0.0), own["pages"])
             p95 = float(slowdowns.loc[slowdowns["policy"] == policy, "slowdown"].quantile(0.95))
-        if policy in added.index:
-            estimates["added_delay_mean_s"] = estimate(added["added_delay_mean_s"][policy].reindex(list(names)))
-            row["added_delay_p95_s"] = float(added["added_delay_p95_s"][policy].mean())
+        if len(messages) and (late := messages[messages["policy"] == policy]).size:
+            of_unit = late.groupby("replication")["added_s"].agg(["sum", "count"]).reindex(list(names), fill_value=0)
+            estimates["added_delay_mean_s"] = ratio(of_unit["sum"], of_unit["count"])
+            row["added_delay_p95_s"] = float(late["added_s"].quantile(0.95))
         for name, other in (("vs_none", BASELINE), ("above_limit", LIMIT), ("above_page_awake", PAGE_AWAKE)):
             found = ratio(own["total_j"], tables[other]["total_j"])
             estimates[f"energy_{name}_percent"] = type(found)(100 * (found.mean - 1), 100 * found.half_width)
@@ -195,7 +206,7 @@ def tune(frames: Frames, names: Sequence[str], rule: Rule, radio: netsim.Radio, 
     seed : int
         Of the split.
     """
-    ours, theirs = split(names, seed)
+    ours, theirs = halves(frames, names, seed)
     chosen_on, held_out = (measure(frames, half, radio) for half in (ours, theirs))
     allowed = ranked(held_out, rule)
     candidates = ranked(chosen_on, rule, surely=True)
@@ -208,6 +219,7 @@ def tune(frames: Frames, names: Sequence[str], rule: Rule, radio: netsim.Radio, 
         **{name: rule.battery_mwh / mw if mw > 0 else float("nan") for name, mw in lives.items()},
         "battery_mwh": rule.battery_mwh,
         "max_slowdown": rule.max_slowdown,
+        **({} if rule.max_push_delay_s is None else {"max_push_delay_s": rule.max_push_delay_s}),
         "passed_over": ", ".join(candidates[: candidates.index(policy)]),
         "best_on_held_out": allowed[0],
         "chosen_on_units": len(ours),

@@ -6,11 +6,16 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import click
+import numpy as np
 import pytest
 from click.testing import Result
 
 import netsim
 import traces
+from experiments.cli import main
+from experiments.cli.streams import INPUT
+from experiments.study.sweep import Recorded
 from experiments.study.traffic import recorded, units
 
 Run = Callable[..., Result]
@@ -76,8 +81,39 @@ def test_waits_that_are_not_known_are_drawn_from_those_of_the_same_trace(told: P
     again = recorded([told], seed=3)
     assert again[0].pages() == session.pages()
     assert session.round_trip_s == pytest.approx(0.1)
-    whole = units([session], few=4, seed=0, beacon_interval_ns=100_000_000)
-    assert whole.called == "sessions"  # messages have their places between the pages, which are not parted
+
+
+def test_a_session_with_messages_is_cut_where_its_pages_begin_and_each_visit_keeps_its_messages_in_place() -> None:
+    pages = tuple(traces.Page(name, 300, 5000, (), 1.0, at) for name, at in (("a", 2.0), ("b", 10.0), ("c", 40.0)))
+    messages = tuple(traces.Message(at, 100 + number) for number, at in enumerate((1.0, 9.5, 12.0, 41.0)))
+    session = Recorded(name="phone", seed=5, recorded=pages, messages=messages)
+    cut = units([session], few=4, seed=1, beacon_interval_ns=100_000_000, visits=50)
+    assert (cut.called, cut.visits) == ("pages", 50)
+    assert [unit.name for unit in cut.workloads] == ["phone page 1", "phone page 2", "phone page 3"]
+    wanted = [(2.0, [1.0, 9.5], 10.0), (0.0, [2.0], 30.0), (0.0, [1.0], 20.0)]
+    for unit, (issued, sent, lasts) in zip(cut.workloads, wanted, strict=True):
+        work = unit.pages()
+        begun = work.issue_s - issued
+        assert len(work) == 50
+        steps = np.diff(begun)
+        assert ((steps >= lasts - 1e-5) & (steps <= lasts + 0.1)).all()
+        assert np.histogram(begun % 0.1, 4, (0, 0.1))[0].min() >= 5
+        at = np.array([message.at_s for message in work.messages]).reshape(50, len(sent))
+        assert at - begun[:, None] == pytest.approx(np.tile(sent, (50, 1)), abs=1e-5)
+    paused = units([session], few=4, seed=1, beacon_interval_ns=100_000_000, visits=3, think_s=30.0)
+    assert np.diff(paused.workloads[0].pages().issue_s) == pytest.approx(39.5, abs=0.11)
+    with pytest.raises(ValueError, match="think is for pages, but messages were pushed"):
+        units([session] * 4, few=4, seed=1, beacon_interval_ns=100_000_000, think_s=30.0)
+
+
+@pytest.mark.parametrize(("count", "parts"), [(2, 2), (20, 20), (90, 18)])
+def test_messages_alone_are_cut_into_parts_of_as_many_messages(count: int, parts: int) -> None:
+    messages = tuple(traces.Message(7.0 * number, 300) for number in range(count))
+    session = Recorded(name="push", seed=0, recorded=(), messages=messages)
+    cut = units([session], few=4, seed=0, beacon_interval_ns=100_000_000)
+    assert (cut.called, len(cut.workloads)) == ("parts", parts)
+    assert sum(len(unit.messages) for unit in cut.workloads) == 10 * count
+    assert len({len(unit.messages) for unit in cut.workloads}) == 1
 
 
 def test_messages_are_delayed_by_power_saving_as_the_simulator_says(lpsm: Run, told: Path, tmp_path: Path) -> None:
@@ -92,6 +128,9 @@ def test_messages_are_delayed_by_power_saving_as_the_simulator_says(lpsm: Run, t
     )
     assert summary["psm:100"]["added_delay_mean_s"] == pytest.approx((psm - base).mean())
     assert totals["messages"] == 2
+    assert totals["recorded"] == {"server_times_s": 0.5, "round_trip_s": 0.1}
+    assert "servers: as recorded, 0.5 s (median); round trip: as recorded, 100 ms." in lpsm("simulate", told).stderr
+    assert "recorded" not in lpsm("simulate", told, "--server-delay", "0").stderr
     assert 0.0 < totals["added_delay_mean_s"] < 0.2
 
 
@@ -109,5 +148,46 @@ def test_messages_alone_are_traffic_and_the_setting_keeps_their_delay(lpsm: Run,
     assert found["recommendation"]["added_delay_mean_s"] <= 0.3
     anything = json.loads(lpsm(*words, "--out", tmp_path / "b").stdout)
     assert anything["recommendation"]["policy"] == "listen:10"
-    populated = lpsm("population", files[0], "--policies", "psm", "--jobs", "1", "--out", tmp_path / "p")
-    assert populated.exit_code == 0, populated.output
+    alone = json.loads(
+        lpsm(*words[:1], files[0], *words[5:], "--max-push-delay", "0.3", "--out", tmp_path / "c").stdout
+    )
+    assert alone["recommendation"]["policy"] in ("psm:100", "dynamic:100")  # one session is cut where messages come
+    assert "8 parts" in alone["sentence"] or "4 parts" in alone["sentence"]
+
+
+def test_a_population_is_told_its_round_trip_and_how_much_later_messages_come(
+    lpsm: Run, told: Path, tmp_path: Path
+) -> None:
+    words = ["population", told, "--policies", "psm", "--radio", "thesis", "--jobs", "1"]
+    found = json.loads(lpsm(*words, "--json", "--out", tmp_path / "a").stdout)
+    assert found["recorded"] == {"server_times_s": 0.5, "round_trip_s": 0.1, "messages": 2}
+    [session] = recorded([told])
+    browsing = traces.read_workload(told)
+    runs = {
+        policy: netsim.simulate(browsing, policy, config=session.world(netsim.SimulationConfig()))
+        for policy in ("none", "psm")
+    }
+    late_s = (runs["psm"].messages["delay_s"] - runs["none"].messages["delay_s"]).mean()
+    psm = next(row for row in found["summary"] if row["policy"] == "psm:100")
+    assert psm["added_delay_s_mean"] == pytest.approx(late_s)
+    assert psm["total_j"] == pytest.approx(runs["psm"].energy.total_j)
+    text = (tmp_path / "a" / "population.txt").read_text()
+    assert "servers: as recorded, 0.5 s (median); round trip: as recorded, 100 ms; 2 messages are pushed." in text
+    assert "added s" in text
+    instant = lpsm(*words, "--server-delay", "0", "--json", "--out", tmp_path / "b")
+    assert json.loads(instant.stdout)["recorded"]["round_trip_s"] is None
+
+
+def test_standard_input_is_written_as_a_hyphen_in_every_command_that_takes_traffic(
+    lpsm: Run, complaint: Callable[..., str], told: Path, tmp_path: Path
+) -> None:
+    for name in ("audit", "compare", "pages", "population", "replay", "simulate", "timeline", "tune"):
+        command = main.get_command(click.Context(main), name)
+        assert command is not None
+        assert any(parameter.type is INPUT for parameter in command.params), name
+    of_file = lpsm("simulate", told, "--policy", "psm")
+    of_input = lpsm("simulate", "-", "--policy", "psm", given=told.read_text())
+    assert of_input.exit_code == 0, of_input.output
+    assert (of_input.stdout, of_input.stderr) == (of_file.stdout, of_file.stderr)
+    message = complaint("tune", "-", "-", "--policies", "psm", "--out", tmp_path / "twice")
+    assert "- is standard input, which can be read once" in message

@@ -151,7 +151,7 @@ def users_with(savings: list[float], slower: list[float]) -> pd.DataFrame:
             "total_j": {"none": 10.0, "psm:100": 2.0, "x": 2.0 * (1 - savings[user] / 100)}[policy],
             "saving_percent": 80.0, "saving_vs_psm_percent": savings[user] if policy == "x" else 0.0,
             "slowdown_mean": 3.0 * slower[user] if policy == "x" else 3.0,
-            "slowdown_vs_psm": slower[user] if policy == "x" else 1.0,
+            "slowdown_vs_psm": slower[user] if policy == "x" else 1.0, "messages": 0, "added_delay_mean_s": np.nan,
         }
         for policy in ("none", "psm:100", "x")
         for user in range(len(savings))
@@ -173,6 +173,17 @@ def test_who_loses_is_counted_by_hand() -> None:
     own = quarters[quarters["policy"] == "x"]
     assert own["saving_vs_psm_percent_median"].tolist() == [10.0, -10.0, -10.0, 30.0]
     assert own["pages_per_hour_from"].tolist() == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_users_without_pages_or_without_messages_count_where_they_have_some() -> None:
+    table = users_with([10.0, 20.0, 30.0], [1.0, 1.0, 1.0])
+    own = table["policy"] == "x"
+    table.loc[own, "messages"] = [4, 0, 6]
+    table.loc[own, "added_delay_mean_s"] = [0.25, np.nan, 0.75]
+    table.loc[own, "slowdown_mean"] = [np.nan, 2.0, 4.0]
+    row = summary(table, ["none", "psm:100", "x"]).set_index("policy").loc["x"]
+    assert (row["messages"], row["added_delay_s_mean"], row["slowdown_mean"]) == (10, 0.5, 3.0)
+    assert row["saving_vs_psm_percent_mean"] == pytest.approx(20.0)
 
 
 def test_without_static_psm_the_words_are_of_savings_against_none_alone(lpsm: Run, trace: Path, tmp_path: Path) -> None:

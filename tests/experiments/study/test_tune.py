@@ -48,6 +48,18 @@ def test_the_halves_share_nothing_and_miss_nothing_and_depend_on_the_seed(n: int
     assert n < 10 or split(names, 6) != (chosen_on, held_out)
 
 
+@pytest.mark.parametrize("n", [2, 3, 10, 101])
+@pytest.mark.parametrize("n_pushed", [1, 2, 5])
+def test_units_with_messages_are_halved_too_and_a_single_one_is_held_out(n: int, n_pushed: int) -> None:
+    names = [str(i) for i in range(n)]
+    pushed = set(names[:n_pushed])
+    for seed in range(5):
+        chosen_on, held_out = split(names, seed, pushed)
+        assert sorted([*chosen_on, *held_out]) == sorted(names)
+        assert len(chosen_on) == n // 2
+        assert len(pushed.intersection(chosen_on)) == len(pushed) // 2
+
+
 def test_the_choice_does_not_depend_on_what_is_held_out(frames: sweep.Frames) -> None:
     found = tune(frames, SEEDS, Rule(), CONFIG.radio, seed=0)
     _, held_out = split(SEEDS, 0)
