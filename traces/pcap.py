@@ -1,7 +1,7 @@
 """Captures: pcap and pcapng files, from packets to exchanges, uploads and messages, whatever they carry.
 
-dpkt reads the files; the headers are taken from their places (`traces.frames`), flows are told apart
-(`traces.flows`) and entered into a ledger, in which every byte of payload is in exactly one place (`traces.ledger`).
+dpkt reads pcap files, `traces.pcapng` the others; headers are taken from their places (`traces.frames`), flows are told
+apart (`traces.flows`) and entered into a ledger: every byte of payload is in exactly one place (`traces.ledger`).
 Nothing is decrypted.  Encrypted frames of 802.11 (`traces.wireless`) are the runs of their station, by their sizes.
 
 Left out and counted: background (ARP, DHCP, mDNS, SSDP, whatever is sent to many), flows between two local addresses,
@@ -17,6 +17,7 @@ from ipaddress import ip_address
 from os import PathLike
 from typing import BinaryIO
 
+from traces import pcapng
 from traces.errors import TraceError
 from traces.flows import Flow, LeftOut, TcpFlow, UdpFlow
 from traces.formats import Format
@@ -48,7 +49,7 @@ JUMP_US, JUMP_BACK_US = 3_600_000_000, 1_000_000
 _LARGEST_BLOCK_BYTES = 1 << 20
 _MOST_FLOWS = 1 << 14
 _REQUESTS_A_BATCH = 1 << 12
-_LATEST_S = 1e11
+_LATEST_US = 10**17
 _NAME_SERVICE = 53
 
 
@@ -250,36 +251,44 @@ def frames(
     Parameters
     ----------
     links : collection of int
-        Link types that are of use.
+        Link types that are of use; packets of other interfaces are passed over, counted.
 
     Raises
     ------
     TraceError
-        If the file is cut or damaged (with `skip_damaged` it ends there, counted) or its link layer unknown.
+        If the file is cut or damaged (with `skip_damaged` it ends there, counted) or no packet of such a link type.
     """
     import dpkt
 
     damage = (dpkt.Error, ValueError, IndexError, KeyError, AttributeError, struct.error, TypeError, OverflowError)
     source = _Checked(stream, path)
-    packets = 0
+    rule = "the link layer must be Ethernet, 802.11, Linux cooked, loopback or raw IP"
+    if links == WIRELESS:
+        rule = "the capture must be of 802.11 frames, taken in monitor mode"
+    packets, other = 0, -1
     try:
         try:
-            is_pcapng = stream.peek(4)[:4] == b"\x0a\x0d\x0d\x0a"  # type: ignore[attr-defined]
-            reader = (dpkt.pcapng.Reader if is_pcapng else dpkt.pcap.Reader)(source)
-            link = reader.datalink()
-            if link not in links:
-                rule = "the link layer must be Ethernet, 802.11, Linux cooked, loopback or raw IP"
-                if links == WIRELESS:
-                    rule = "the capture must be of 802.11 frames, taken in monitor mode"
-                raise TraceError(path, "", rule, f"link type {link}")
-            for moment, frame in reader:
+            if stream.peek(4)[:4] == pcapng.SECTION:  # type: ignore[attr-defined]
+                found = pcapng.packets(source.read, report.count)
+            else:
+                reader = dpkt.pcap.Reader(source)
+                if (link := reader.datalink()) not in links:
+                    raise TraceError(path, "", rule, f"link type {link}")
+                found = ((round(moment * 1_000_000), link, frame) for moment, frame in reader)
+            for moment_us, link, frame in found:
                 if source.ended:
                     raise TraceError(path, f"byte {source.at}", "a packet must be complete", "its end")
-                if not 0 <= moment <= _LATEST_S:
-                    rule = f"the time of a packet must lie in [0, {_LATEST_S:.0e}] s"
-                    raise TraceError(path, f"byte {source.at}", rule, moment)
+                if not 0 <= moment_us <= _LATEST_US:
+                    bounds = f"the time of a packet must lie in [0, {_LATEST_US / 1e6:.0e}] s"
+                    raise TraceError(path, f"byte {source.at}", bounds, moment_us / 1e6)
+                if link not in links:  # of another interface
+                    other = link
+                    report.count("packets_of_other_link_layers")
+                    continue
                 packets += 1
-                yield round(moment * 1_000_000), link, frame
+                yield moment_us, link, frame
+            if other >= 0 and not packets:
+                raise TraceError(path, "", rule, f"link type {other}")
         except damage as error:
             if isinstance(error, TraceError):
                 raise

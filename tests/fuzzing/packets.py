@@ -122,12 +122,15 @@ def _capture(chance: Chance) -> dict[str, Any]:
     if chance.random() < 0.9:
         made.sort(key=lambda frame: float(frame["at"]))
     for frame in made:
+        if chance.random() < 0.1:
+            frame["interface"] = chance.randrange(3)
         if chance.random() < 0.02:
             frame[chance.choice(("length", "version", "fragment", "offset", "size", "type", "cut", "six"))] = number(
                 chance, 0, 2000
             )
     return {"magic": text(chance, "a1b2c3d4", "a1b23c4d", "0a0d0d0a", "0a0d0d0a"),
             "link": maybe(chance, 1, 0.8) or chance.choice((0, 101, 113, 12, 276)),
+            "interfaces": [[number(chance, 101, 101), number(chance, 6, 9)] for _ in range(chance.randrange(3))],
             "snap": number(chance, 65_535, 65_535), "frames": made}  # fmt: skip
 
 
@@ -210,7 +213,7 @@ def _file(structure: Any) -> bytes:
             (fields.get("at", 0.0), data[: int.from_bytes(binary(">H", fields.get("cut", 65_535)), "big")], fields)
         )
     if magic == b"\x0a\x0d\x0d\x0a":
-        return _pcapng(packets, number_of_link, snap)
+        return _pcapng(packets, number_of_link, snap, listed(found.get("interfaces")))
     nano = magic == b"\xa1\xb2\x3c\x4d"
     made = magic + b"\0\2\0\4" + bytes(8) + binary(">I", snap) + binary(">I", link)
     for at, data, fields in packets:
@@ -220,7 +223,7 @@ def _file(structure: Any) -> bytes:
     return made
 
 
-def _pcapng(packets: list[tuple[Any, bytes, dict[str, Any]]], link: int, snap: Any) -> bytes:
+def _pcapng(packets: list[tuple[Any, bytes, dict[str, Any]]], link: int, snap: Any, interfaces: list[Any]) -> bytes:
     def block(kind: int, body: bytes, length: Any = None) -> bytes:
         body += bytes(-len(body) % 4)
         size = binary("<I", 12 + len(body) if length is None else length)
@@ -228,6 +231,10 @@ def _pcapng(packets: list[tuple[Any, bytes, dict[str, Any]]], link: int, snap: A
 
     made = block(0x0A0D0D0A, b"\x4d\x3c\x2b\x1a\1\0\0\0" + b"\xff" * 8)
     made += block(1, binary("<H", link) + b"\0\0" + binary("<I", snap))
+    for interface in interfaces:
+        other, resolution = [*listed(interface), 0, 0][:2]
+        option = b"\x09\0\1\0" + binary(">B", resolution) + b"\0\0\0"
+        made += block(1, binary("<H", other) + b"\0\0" + binary("<I", snap) + option)
     for at, data, fields in packets:
         second, part = _moment(at, 1_000_000)
         moment = (second * 1_000_000 + part) & (1 << 64) - 1

@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import traces
-from traces import TraceError
+from traces import Report, TraceError
+from traces.files import open_trace
+from traces.pcap import frames
 
 CLIENT, SERVER = b"\x0a\x00\x00\x02", b"\xc0\xa8\x00\x01"
 SYN, FIN, ACK = dpkt.tcp.TH_SYN, dpkt.tcp.TH_FIN, dpkt.tcp.TH_ACK
@@ -171,6 +173,46 @@ def test_an_absurd_time_is_an_error(tmp_path):
     data[at : at + 4] = b"\xff\xff\xff\xff"
     with pytest.raises(TraceError, match=r"the time of a packet must lie in \[0, 1e\+11\] s, got 18446744070"):
         read(tmp_path, bytes(data))
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_interfaces_of_several_links_and_clocks_and_sections_are_read_each_as_it_is(tmp_path, order):
+    def block(kind, body):
+        body += bytes(-len(body) % 4)
+        return struct.pack(f"{order}II", kind, len(body) + 12) + body + struct.pack(f"{order}I", len(body) + 12)
+
+    def interface(link, *options):
+        made = struct.pack(f"{order}HHI", link, 0, 0)
+        for code, value in options:
+            made += struct.pack(f"{order}HH", code, len(value)) + value + bytes(-len(value) % 4)
+        return block(1, made)
+
+    def packet(number, stamp, data, kind=6):
+        numbers = struct.pack(f"{order}HH", number, 0) if kind == 2 else struct.pack(f"{order}I", number)
+        sizes = struct.pack(f"{order}II", len(data), len(data))
+        return block(kind, numbers + struct.pack(f"{order}II", stamp >> 32, stamp & 0xFFFFFFFF) + sizes + data)
+
+    section = block(0x0A0D0D0A, struct.pack(f"{order}IHHq", 0x1A2B3C4D, 1, 0, -1))
+    usb, ethernet = interface(220), interface(1, (1, b"text"), (0, b""), (9, b"\3"))
+    raw = interface(101, (9, b"\x94"), (14, struct.pack(f"{order}q", 1000)))
+    one, other = (segment(True, 99 + at, b"\x17\3\3" + bytes(98)) for at in (0, 101))
+    data = section + usb + ethernet + packet(0, 5, b"usb") + packet(1, 1_000_000_000, one)
+    data += block(3, struct.pack(f"{order}I", 3) + b"now")
+    data += section + raw + packet(0, 3 << 19, other[14:]) + ethernet + packet(1, 1_002_000_001, other[:-1], kind=2)
+    report = Report()
+    (tmp_path / "c").write_bytes(data)
+    with open_trace(tmp_path / "c") as stream:
+        found = list(frames(stream, tmp_path / "c", report))
+    assert found == [
+        (1_000_000_000, 1, one), (1_001_500_000, 101, other[14:]), (1_002_000_001, 1, other[:-1]),
+    ]  # fmt: skip
+    assert report.counts == {"packets_of_other_link_layers": 1, "packets_without_a_time": 1, "packets": 3}
+    with pytest.raises(TraceError, match=r"the link layer must be Ethernet, .*, got link type 220"):
+        read(tmp_path, section + usb + packet(0, 5, b"usb"))
+    with pytest.raises(TraceError, match="the interface of a packet must be described before it, got number 0"):
+        read(tmp_path, section + packet(0, 5, b"x"))
+    with pytest.raises(TraceError, match="the version of pcapng must be 1"):
+        read(tmp_path, section[:12] + b"\2\0\2\0" + section[16:])
 
 
 @pytest.mark.parametrize(
