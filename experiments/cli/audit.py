@@ -46,9 +46,11 @@ def audit(
     import netsim
     from experiments.audited import audited
     from experiments.report.audit import audit_text
+    from experiments.study.files import refuse_overwriting
 
     if picture is not None and picture.suffix.lower() not in (".svg", ".png"):
         raise ValueError(f"the name of the picture must end in .svg or .png, got {picture}")
+    refuse_overwriting([capture], [picture])
     config = netsim.SimulationConfig(radio=netsim.Radio.named(radio))
     found = _read(capture, skip_damaged=skip_damaged)
     address = _address(client, found)
@@ -66,12 +68,15 @@ def audit(
 
 
 def _read(capture: Path, *, skip_damaged: bool) -> Audit:
-    from traces import Report, TraceError
+    from traces import Report, TraceError, detect
     from traces.audit import audit as followed
     from traces.files import open_trace
     from traces.frames import WIRELESS
     from traces.pcap import frames
 
+    kind = detect(capture)
+    if kind != "pcap":
+        raise TraceError(capture, "", "a monitor-mode capture (pcap or pcapng) is needed here", f"a trace, {kind}")
     report = Report()
     with open_trace(capture, on_damage=report.on_damage if skip_damaged else None) as stream:
         found = followed(frames(stream, capture, report, skip_damaged=skip_damaged, links=WIRELESS))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from experiments.inert import echo
 if TYPE_CHECKING:
     from experiments.datasets import Stream
     from experiments.study.label import LabelConfig, Outcome
+    from experiments.study.store import Store
 
 __all__ = ["label"]
 
@@ -91,6 +93,7 @@ def label(
     from experiments.report.label import label_text, mapping_text
     from experiments.study import label as study
     from experiments.study.progress import progress
+    from experiments.study.store import Store
     from lpsm import samplers
 
     keys = samplers.keys()
@@ -128,19 +131,21 @@ def label(
         stream.y, stream.classes, one_vs_rest=one_vs_rest, positive=positive, place=stream.place
     )  # fmt: skip
     _refuse_zeros(stream, config)
-    with progress("classes", len(asked)) as advance:
-        outcome = study.label(stream.X, asked, config, advance)
     settings = {
         "data": stream.name, "data_sha256": digest, "label": column, "drop": list(drop), "rows": rows,
         "intercept": intercept, "positive": positive, "one_vs_rest": one_vs_rest, "algorithm": algorithm,
         "parameters": dict(pair.split("=", 1) for pair in parameters), "normalize": normalize, "seed": seed,
         "window": window, "scale": scale, "budget": budget, "texts": list(texts),
     }  # fmt: skip
-    _warn(outcome, config)
-    spelt = " ".join((algorithm, *parameters))
-    text = label_text(outcome.classes, outcome.summary, asked, f"{spelt} on {stream.name}")
-    if out is not None:
-        _write(out, settings, outcome, text, f"{spelt} on {stream.name}")
+    store = None if out is None else Store(out, "label", settings)
+    with nullcontext() if store is None else store.giving_up():
+        with progress("classes", len(asked)) as advance:
+            outcome = study.label(stream.X, asked, config, advance)
+        _warn(outcome, config)
+        what = f"{' '.join((algorithm, *parameters))} on {stream.name}"
+        text = label_text(outcome.classes, outcome.summary, asked, what)
+        if store is not None:
+            _write(store, settings, outcome, text, what)
     if as_json:
         (summary,) = plain(pd.DataFrame([outcome.summary]))
         tables = {"classes": plain(outcome.classes), "windows": plain(outcome.windows)}
@@ -223,23 +228,20 @@ def _refuse_zeros(stream: Stream, config: LabelConfig) -> None:
         )
 
 
-def _write(out: Path, settings: dict[str, Any], outcome: Outcome, text: str, name: str) -> None:
+def _write(store: Store, settings: dict[str, Any], outcome: Outcome, text: str, name: str) -> None:
     from experiments.figures import label as figures
     from experiments.figures.style import pictures
-    from experiments.study.store import Store
 
-    store = Store(out, "label", settings)
-    with store.giving_up():
-        store.write("label.txt", text + "\n")
-        store.write_frame("classes.csv", outcome.classes)
-        store.write_frame("windows.csv", outcome.windows)
-        if len(outcome.rounds):
-            store.write_frame("rounds.csv", outcome.rounds)
-        window = min(settings["window"], outcome.summary["rounds"])
-        drawn = {"label": figures.over_time(outcome.windows, window, name)}
-        if len(outcome.classes) > 1:
-            drawn["classes"] = figures.by_class(outcome.classes, name)
-        for picture, figure in drawn.items():
-            for file, content in pictures(picture, figure).items():
-                store.write(file, content)
-        store.publish()
+    store.write("label.txt", text + "\n")
+    store.write_frame("classes.csv", outcome.classes)
+    store.write_frame("windows.csv", outcome.windows)
+    if len(outcome.rounds):
+        store.write_frame("rounds.csv", outcome.rounds)
+    window = min(settings["window"], outcome.summary["rounds"])
+    drawn = {"label": figures.over_time(outcome.windows, window, name)}
+    if len(outcome.classes) > 1:
+        drawn["classes"] = figures.by_class(outcome.classes, name)
+    for picture, figure in drawn.items():
+        for file, content in pictures(picture, figure).items():
+            store.write(file, content)
+    store.publish()

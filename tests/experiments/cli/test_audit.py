@@ -54,4 +54,13 @@ def test_other_captures_and_clients_are_refused(complaint: Callable[..., str], c
     with (tmp_path / "ip.pcap").open("wb") as file:
         dpkt.pcap.Writer(file, linktype=1).writepkt(bytes(60), ts=1.0)
     assert "must be of 802.11 frames, taken in monitor mode" in complaint("audit", tmp_path / "ip.pcap")
+    (tmp_path / "empty").write_bytes(b"")
+    assert "empty: a trace must not be empty" in complaint("audit", tmp_path / "empty")
+    (tmp_path / "t.csv").write_text("time,bytes\n0.5,2000\n")
+    assert "a monitor-mode capture (pcap or pcapng) is needed here, got a trace, csv" in complaint(
+        "audit", tmp_path / "t.csv"
+    )
+    same = capture.rename(tmp_path / "air.svg")
+    assert "an output must be a file of its own" in complaint("audit", same, "--picture", same)
+    capture = same
     assert "must end in .svg or .png" in complaint("audit", capture, "--picture", "a.txt")
