@@ -49,6 +49,7 @@ N_BINS = len(EDGES_NS) - 1
 WIDTHS = np.array([1, 5, 25], dtype=np.int64)
 """How many bins each of the estimators takes together."""
 N_WIDTHS = len(WIDTHS)
+_SPAN_S = (EDGES_NS[1:] - EDGES_NS[:-1]) * 1e-9
 
 
 @compiled
@@ -64,24 +65,33 @@ def find_bin(age_ns: int) -> int:
     return low
 
 
-@compiled
-def _prior_time_s(first: int, after: int, prior_events: float, prior_shape: float) -> float:
-    """Return the prior's time at risk of a group of bins, so that its mean rate is `prior_shape` over the age."""
-    last_ns = EDGES_NS[min(after, N_BINS - 1)]
-    middle_s = 0.5e-9 * (EDGES_NS[first] + max(last_ns, EDGES_NS[first]))
-    return prior_events * middle_s / prior_shape
+def _middles_s() -> Floats:
+    """Return the age in the middle of the group of bins that each bin is in, a row an estimator."""
+    first = np.arange(N_BINS) // WIDTHS[:, None] * WIDTHS[:, None]
+    begin, end = EDGES_NS[first], EDGES_NS[np.minimum(first + WIDTHS[:, None], N_BINS - 1)]
+    middles: Floats = 0.5e-9 * (begin + np.maximum(begin, end))
+    return middles
+
+
+_MIDDLES_S = _middles_s()
 
 
 @compiled
 def _refresh(
     events: Floats, at_risk_s: Floats, prior_events: float, prior_shape: float, last_bin: int, rates: Floats
 ) -> None:
-    """Compute the posterior mean rates of all estimators for the bins up to `last_bin`."""
-    for which in range(N_WIDTHS):
+    """Compute the posterior mean rates of all estimators for the bins up to `last_bin`.
+
+    The prior's time at risk of a group of bins is such that its mean rate is `prior_shape` over the age in its middle.
+    """
+    for place in range(last_bin + 1):  # the first estimator's groups are bins
+        time_s = prior_events * _MIDDLES_S[0, place] / prior_shape + at_risk_s[place]
+        rates[0, place] = (prior_events + events[place]) / time_s
+    for which in range(1, N_WIDTHS):
         width = WIDTHS[which]
         for group in range(last_bin // width + 1):
             first, after = group * width, min((group + 1) * width, N_BINS)
-            count, time_s = prior_events, _prior_time_s(first, after, prior_events, prior_shape)
+            count, time_s = prior_events, prior_events * _MIDDLES_S[which, first] / prior_shape
             for place in range(first, after):
                 count += events[place]
                 time_s += at_risk_s[place]
@@ -93,15 +103,13 @@ def _refresh(
 def _average(rates: Floats, log_evidence: Floats, mean_rates: Floats) -> None:
     """Average the estimators' rates by their evidence."""
     most = max(log_evidence[0], max(log_evidence[1], log_evidence[2]))
-    total = 0.0
-    for which in range(N_WIDTHS):
-        total += math.exp(log_evidence[which] - most)
+    fine, middle, wide = (
+        math.exp(log_evidence[0] - most), math.exp(log_evidence[1] - most), math.exp(log_evidence[2] - most)
+    )  # fmt: skip
+    total = fine + middle + wide
+    fine, middle, wide = fine / total, middle / total, wide / total
     for place in range(N_BINS):
-        mean_rates[place] = 0.0
-    for which in range(N_WIDTHS):
-        weight = math.exp(log_evidence[which] - most) / total
-        for place in range(N_BINS):
-            mean_rates[place] += weight * rates[which, place]
+        mean_rates[place] = fine * rates[0, place] + middle * rates[1, place] + wide * rates[2, place]
 
 
 @compiled
@@ -148,12 +156,16 @@ def learn_wait(
         Whether it ended at `to_ns`; otherwise it was cut short there.
     """
     first, last = find_bin(from_ns), find_bin(to_ns)
+    fine, middle, wide = log_evidence[0], log_evidence[1], log_evidence[2]
     for place in range(first, last + 1):
-        low, high = max(from_ns, EDGES_NS[place]), min(to_ns, EDGES_NS[place + 1])
-        time_s = (high - low) * 1e-9
+        time_s = _SPAN_S[place]
+        if place in (first, last):
+            time_s = (min(to_ns, EDGES_NS[place + 1]) - max(from_ns, EDGES_NS[place])) * 1e-9
         at_risk_s[place] += time_s
-        for which in range(N_WIDTHS):
-            log_evidence[which] -= rates[which, place] * time_s
+        fine -= rates[0, place] * time_s
+        middle -= rates[1, place] * time_s
+        wide -= rates[2, place] * time_s
+    log_evidence[0], log_evidence[1], log_evidence[2] = fine, middle, wide
     if ended:
         events[last] += 1.0
         for which in range(N_WIDTHS):

@@ -66,6 +66,9 @@ WORKSPACE = np.dtype(
         ("lived_s", "f8", (MOST_STEPS,)),  # expected time awake in a step by who stays awake
         ("stop_ns", "i8", (N_STOPS,)),  # the stops, since now
         ("late", "f8", (N_STOPS,)),  # cost of delay if asleep from a stop to each later one
+        ("more_s", "f8", (N_STOPS,)),  # how much later than the next stop each later one is
+        ("woken_j", "f8", (N_STOPS,)),  # cost of a passage to awake, times the probability of being there
+        ("onward_j", "f8", (N_STOPS,)),  # cost of sleeping on to each later stop after the next, and from there on
         ("value", "f8", (2, N_STOPS)),  # cost to go, asleep and awake, times the probability of still waiting
         ("asleep_step", "i8", (2, N_STOPS)),  # decision: the step at whose beginning to fall asleep
         ("next_stop", "i8", (2, N_STOPS)),  # decision: the stop to listen to then
@@ -181,8 +184,10 @@ def choose(
     waiting = max(1, waiting)
     page_price_w /= waiting
     value, late, high = work.value, work.late, last
+    more_s, woken_j, onward_j = work.more_s, work.woken_j, work.onward_j
     after = _cost_after(work, last, interval_ns, awake_w, beacon_j, page_price_w, message_price_w)
     value[0, last] = value[1, last] = after
+    woken_j[last] = wakeup_j * work.alive[work.first_step[last]]
     for k in range(last - 1, -1, -1):
         first, end, next_ns = work.first_step[k], work.first_step[k + 1], work.stop_ns[k + 1]
         pages, pages_s, messages, messages_s = _events_until_stop(work, first, end, next_ns)
@@ -193,8 +198,12 @@ def choose(
         # what being awake could save at most, against the least that it costs
         stay = awake_w * work.lived_s[first] < missed + (beacon_j + wakeup_j) * alive
         awake_cost, awake_step, awake_next = value[1, k + 1], end, k + 1  # awake until the next stop, and on
+        for j in range(k + 1, high + 1):
+            more_s[j] = (work.stop_ns[j] - next_ns) * 1e-9
         if stay:
             lived_s = pages = pages_s = messages = messages_s = 0.0
+            for j in range(k + 1, high + 1):
+                onward_j[j] = (late[j] if j > k + 1 else 0.0) + value[0, j] - woken_j[j]
             for i in range(end - 1, first, -1):  # asleep from the beginning of step i on
                 pages, pages_s, messages, messages_s = _with_step(
                     work, i, next_ns, pages, pages_s, messages, messages_s
@@ -202,9 +211,7 @@ def choose(
                 lived_s += work.lived_s[i]
                 least = np.inf
                 for j in range(high, k, -1):
-                    more_s = (work.stop_ns[j] - next_ns) * 1e-9
-                    cost = _late_cost(work, pages, pages_s, messages, messages_s, more_s, price)
-                    cost += (late[j] if j > k + 1 else 0.0) + value[0, j] - wakeup_j * work.alive[work.first_step[j]]
+                    cost = _late_cost(work, pages, pages_s, messages, messages_s, more_s[j], price) + onward_j[j]
                     if cost < least:
                         least, high = cost, j
                 least += (wakeup_j + beacon_j) * work.alive[i] - awake_w * lived_s
@@ -216,13 +223,13 @@ def choose(
             )
         sleep_cost, far = np.inf, high
         for j in range(far, k, -1):
-            more_s = (work.stop_ns[j] - next_ns) * 1e-9
-            cost = _late_cost(work, pages, pages_s, messages, messages_s, more_s, price)
+            cost = _late_cost(work, pages, pages_s, messages, messages_s, more_s[j], price)
             late[j] = cost + (late[j] if j > k + 1 else 0.0)
-            cost = late[j] + value[0, j] - wakeup_j * work.alive[work.first_step[j]]
+            cost = late[j] + value[0, j] - woken_j[j]
             if cost < sleep_cost:
                 sleep_cost, high = cost, j
         sleep_cost += (wakeup_j + beacon_j) * alive
+        woken_j[k] = wakeup_j * alive
         for awake in range(2):
             woken = awake_cost + (0.0 if awake else wakeup_j * alive)
             stays = stay and woken < sleep_cost
