@@ -11,8 +11,19 @@ from lpsm.experts import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alph
 
 if TYPE_CHECKING:
     from lpsm.combining import Combiner, combine
+    from lpsm.states import from_state, to_json
 
-__all__ = ["Combiner", "FixedShare", "LearnAlpha", "MarkovShare", "StaticExpert", "alpha_grid", "combine"]
+__all__ = [
+    "Combiner",
+    "FixedShare",
+    "LearnAlpha",
+    "MarkovShare",
+    "StaticExpert",
+    "alpha_grid",
+    "combine",
+    "from_state",
+    "to_json",
+]
 
 _SUBMODULES = (
     "bounds",
@@ -24,6 +35,7 @@ _SUBMODULES = (
     "randomness",
     "samplers",
     "schedules",
+    "states",
     "synthetic",
     "synthetic_streams",
 )
@@ -34,6 +46,8 @@ def __getattr__(name: str) -> Any:
         return import_module(f"lpsm.{name}")
     if name in ("Combiner", "combine"):
         return getattr(import_module("lpsm.combining"), name)
+    if name in ("from_state", "to_json"):
+        return getattr(import_module("lpsm.states"), name)
     if name == "__version__":
         return version("lpsm")
     raise AttributeError(f"module 'lpsm' has no attribute {name!r}")

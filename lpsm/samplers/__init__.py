@@ -20,6 +20,7 @@ from lpsm.samplers.algorithms.learners import (
 )
 from lpsm.samplers.algorithms.thresholds import Halving, NextLabel, SmallMargin, Variance
 from lpsm.samplers.catalogue import describe, keys, make, registry
+from lpsm.samplers.multiclass import MulticlassSampler
 from lpsm.samplers.record import Decision, RunLog
 from lpsm.samplers.sampler import Sampler
 from lpsm.samplers.tuned import TunedSampler
@@ -45,6 +46,7 @@ __all__ = [
     "LeastSquares",
     "Linear",
     "ModifiedPerceptron",
+    "MulticlassSampler",
     "NextLabel",
     "Perceptron",
     "Polynomial",

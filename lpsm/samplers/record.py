@@ -61,6 +61,11 @@ class RunLog:
         return cls(prediction, queried, stored, margin)
 
     @property
+    def exact(self) -> bool:
+        """Whether `margin` is there, and need not be computed."""
+        return self._replay is None
+
+    @property
     def margin(self) -> NDArray[np.float64]:
         """Signed margin of every round, as `decide` gives it."""
         if self._replay is not None:

@@ -354,6 +354,7 @@ class Sampler(Intake):
             **{name: saving.described(part) for name, part in parts.items()},
         }
         return {
+            "kind": np.array("Sampler"),
             "version": np.array(saving.VERSION),
             "config": saving.as_text(config),
             "coins": saving.position(self._rng),

@@ -90,6 +90,74 @@ def test_partial_fits_add_up_to_one_fit(key):
     assert parts.decision_function(X) == pytest.approx(whole.decision_function(X), abs=1e-9)
 
 
+def test_the_parameters_of_the_estimator_are_those_of_the_keys_and_of_their_kernels():
+    from lpsm.samplers.adapters.scikit_learn import _SYMBOLS
+
+    own = {"key", "kernel", "normalize", "fit_intercept", "intercept_scaling", "max_queries", "random_state", "oracle"}
+    assert set(SelectiveClassifier().get_params()) == set(_SYMBOLS) | own
+
+
+@pytest.mark.parametrize("key", ["ss", "sop-label-efficient", "arow-diagonal-ss"])
+def test_rows_without_labels_are_asked_about_and_answered_later_as_the_sampler_would_be(key):
+    X, y = example(90)
+    model, by_hand = SelectiveClassifier(key, random_state=2), samplers.make(key, 4, rng=np.random.default_rng(2))
+    model.partial_fit(X[:30], classes=["no", "yes"])  # nobody knows a label yet
+    tickets = [d.ticket for d in (by_hand.decide(x) for x in X[:30]) if d.ticket]
+    assert model.tickets_[model.tickets_ > 0].tolist() == tickets
+    assert np.array_equal(model.tickets_ > 0, model.queried_)
+    rows = np.flatnonzero(model.tickets_)[::-1]
+    model.answer(model.tickets_[rows], y[rows])
+    some = np.where(np.arange(30) % 2 == 0, y[30:60], None)
+    model.partial_fit(X[30:60], some)
+    owed = np.flatnonzero(model.tickets_)
+    assert (owed % 2 == 1).all()
+    for ticket in reversed(tickets):
+        by_hand.learn(ticket, 1 if y[ticket - 1] == "yes" else -1)
+    for t in range(30, 60):
+        decision = by_hand.decide(X[t])
+        if decision.query and t % 2 == 0:
+            by_hand.learn(decision.ticket, 1 if y[t] == "yes" else -1)
+    assert model.sampler_.open_tickets == by_hand.open_tickets == model.tickets_[owed].tolist()
+    np.testing.assert_array_equal(model.decision_function(X), by_hand.margins(X))
+    with pytest.raises(RuntimeError, match="ticket must be of an open question"):
+        model.answer([tickets[0]], ["yes"])
+
+
+def test_more_classes_are_one_question_a_row():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 5))
+    y = np.array(["a", "b", "c", "d"])[(X @ rng.normal(size=(5, 4))).argmax(axis=1)]
+    model = SelectiveClassifier("ss", K=0.3).fit(X[:600], y[:600])
+    assert model.n_queries_ == model.queried_.sum() < 400
+    assert model.score(X[600:], y[600:]) > 0.8
+    assert model.decision_function(X).shape == (900, 4)
+    assert (model.predicted_[300:] == y[300:600]).mean() > 0.8
+    chances = model.predict_proba(X[600:])
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+    assert np.array_equal(model.classes_[chances.argmax(axis=1)], model.predict(X[600:]))
+    late = SelectiveClassifier("ssmd").partial_fit(X[:50], classes=["a", "b", "c", "d"])
+    owed = np.flatnonzero(late.tickets_)
+    late.answer(late.tickets_[owed], y[owed])
+    assert late.sampler_.stored > 5
+
+
+@pytest.mark.parametrize("key", ["ss", "arow-ss", "perceptron-ss"])
+def test_probabilities_are_calibrated_on_what_was_bought(key):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(4000, 4)) / 2
+    y = rng.random(4000) < 1 / (1 + np.exp(-3 * X[:, 0]))
+    model = SelectiveClassifier(key, random_state=0).fit(X[:2000], y[:2000])
+    assert model.n_queries_ < 1950
+    chance = model.predict_proba(X[2000:])[:, 1]
+    for low, high in ((0.0, 0.3), (0.3, 0.5), (0.5, 0.7), (0.7, 1.0)):
+        inside = (chance >= low) & (chance < high)
+        assert inside.sum() > 100
+        assert abs(chance[inside].mean() - y[2000:][inside].mean()) < 0.1
+    assert -np.log(np.where(y[2000:], chance, 1 - chance)).mean() < 0.65  # 0.526 at the true probabilities
+    nothing = SelectiveClassifier("ss", max_queries=0).fit(X[:50], y[:50])
+    assert (nothing.predict_proba(X) == 0.5).all()
+
+
 def test_sparse_rows_give_the_margins_of_dense_ones():
     X, y = example()
     X = np.where(np.abs(X) > 0.3, X, 0.0)
@@ -175,8 +243,11 @@ def test_scikit_learn_is_imported_only_when_asked_for():
         (lambda X, y: SelectiveClassifier("ssmd", b=1.0).fit(X, y), r"'ssmd' takes the parameters .* got \['b'\]"),
         (lambda X, y: SelectiveClassifier("ssmd", gamma=1.0).fit(X, y), r"got \['gamma'\]"),
         (lambda X, y: SelectiveClassifier("ssmd", K=-1.0).fit(X, y), "K must be .* got -1.0"),
-        (lambda X, y: SelectiveClassifier().fit(X, np.arange(len(y)) % 3), "Only binary classification is supported"),
-        (lambda X, y: SelectiveClassifier().fit(X, y, classes=["a", "b", "c"]), "classes must be one or two, got 3"),
+        (lambda X, y: SelectiveClassifier("dkm").fit(X, np.arange(len(y)) % 3), "Only binary classification is"),
+        (lambda X, y: SelectiveClassifier("ffole").fit(X, y, classes=["a", "b", "c"]), "Only binary classification"),
+        (lambda X, y: SelectiveClassifier().partial_fit(X), "classes must be given with an oracle, or without labels"),
+        (lambda X, y: SelectiveClassifier().fit(X, y).answer([1], ["maybe"]), "y must hold only the classes"),
+        (lambda X, y: SelectiveClassifier().fit(X, y).answer([1, 2], ["no"]), "a label for each of 2 tickets, got 1"),
         (lambda X, y: SelectiveClassifier().fit(X, y, classes=["no", "maybe"]), "y must hold only the classes"),
         (lambda X, y: SelectiveClassifier(oracle=lambda i, x: 1).fit(X), "classes must be given with an oracle"),
         (

@@ -10,8 +10,7 @@ order, goes to the instance as it was when it was asked about.
 New features may appear at any time; a feature that an instance lacks is 0.  Where a key normalises, an instance of
 zeros has no direction: it is no round, is not asked about, and is predicted to be positive.
 
-What it leaves out: more than two classes, probabilities (the predicted class has 1), filters' forced forwards as
-anything but questions.
+What it leaves out: more than two classes, filters' forced forwards as anything but questions.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from zlib import crc32
 import numpy as np
 from scipy import sparse
 
+from lpsm.samplers.calibration import Bought, leads, probabilities
 from lpsm.samplers.catalogue import make
 from lpsm.samplers.sampler import Sampler
 
@@ -56,7 +56,7 @@ class RiverSampler(base.Classifier):
 
     def __init__(
         self,
-        key: str = "ssmd",
+        key: str = "ss",
         params: Mapping[str, Any] | None = None,
         classes: Sequence[Hashable] = (False, True),
         features: Sequence[Hashable] | None = None,
@@ -71,6 +71,9 @@ class RiverSampler(base.Classifier):
         self.features, self.n_hashed, self.seed = features, n_hashed, seed
         self.sampler: Sampler | None = None
         self._columns: dict[Hashable, int] = {name: i for i, name in enumerate(features or ())}
+        self._margins: dict[int, float] = {}  # of open questions
+        self._bought = Bought()
+        self._scale: float | None = None
         self._opened: tuple[dict[Any, Any], int | None] | None = None  # the instance of `ask`, and its ticket
 
     @property
@@ -95,7 +98,10 @@ class RiverSampler(base.Classifier):
             sampler.widen(len(row))
         if sampler.normalize and not _any(row):
             return None
-        return sampler.decide(row).ticket
+        decision = sampler.decide(row)
+        if decision.ticket is not None:
+            self._margins[decision.ticket] = decision.margin
+        return decision.ticket
 
     def close(self, ticket: int, y: Hashable) -> None:
         """Give the label that a ticket stands for."""
@@ -103,21 +109,26 @@ class RiverSampler(base.Classifier):
             raise ValueError(f"y must be one of the classes {tuple(self.classes)}, got {y!r}")
         assert self.sampler is not None
         self.sampler.learn(ticket, 1 if y == self.classes[1] else -1)
+        self._bought.add(leads(np.array([self._margins.pop(ticket)]))[0], int(y == self.classes[1]))
+        self._scale = None
 
     def predict_one(self, x: Mapping[Any, float], **kwargs: Any) -> Any:
         """Return the predicted class of `x`."""
         row = self._row(x, remember=False)
         if self.sampler is None or (self.sampler.normalize and not _any(row)):
             return self.classes[1]
-        if not sparse.issparse(row):
-            row = row[: self.sampler.n_features]
-            row = np.append(row, np.zeros(self.sampler.n_features - len(row)))
-        return self.classes[int(self.sampler.margins(row.reshape(1, -1))[0] >= 0.0)]
+        return self.classes[int(self._margin(row)[0] >= 0.0)]
 
     def predict_proba_one(self, x: Mapping[Any, float], **kwargs: Any) -> dict[Any, float]:
-        """Return 1 for the predicted class and 0 for the other: samplers have margins, not probabilities."""
-        predicted = self.predict_one(x)
-        return {name: float(name == predicted) for name in self.classes}
+        """Return the classes' probabilities, calibrated on the labels bought so far, the predicted class first."""
+        row = self._row(x, remember=False)
+        margin = np.zeros(1)
+        if self.sampler is not None and not (self.sampler.normalize and not _any(row)):
+            margin = self._margin(row)
+        if self._scale is None:
+            self._scale = self._bought.fitted(2)
+        chances = list(zip(self.classes, probabilities(leads(margin), self._scale)[0].tolist(), strict=True))
+        return dict(chances[::-1] if margin[0] >= 0.0 else chances)
 
     def learn_one(self, x: Mapping[Any, float], y: Hashable, **kwargs: Any) -> None:
         """Play the round of `x`, unless `ask` has; its label is looked at only if it is asked for."""
@@ -130,6 +141,13 @@ class RiverSampler(base.Classifier):
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield from ({"key": "ssmd"}, {"key": "perceptron-ss", "seed": 0}, {"key": "sop-ss", "n_hashed": 64, "seed": 0})
+
+    def _margin(self, row: Any) -> Any:
+        assert self.sampler is not None
+        if not sparse.issparse(row):
+            row = row[: self.sampler.n_features]
+            row = np.append(row, np.zeros(self.sampler.n_features - len(row)))
+        return self.sampler.margins(row.reshape(1, -1))
 
     def _row(self, x: Mapping[Any, float], remember: bool = True) -> Any:
         if self.n_hashed is not None:

@@ -1,0 +1,86 @@
+"""Probabilities from scores: one number, fitted to the labels that were bought.
+
+What it models: softmax(beta scores), beta >= 0 of least log loss over the scores that the bought instances had in their
+rounds, before their labels were known.  Which labels are bought depends on the scores (and a coin), so that those
+bought are, given the score, a fair sample of all.  Targets are softened, the label's being (n + 1)/(n + k), as in
+Platt 1999, so that a few that are all right do not make sure of everything.  The largest probability stays where the
+largest score is.
+What it leaves out: a bias, which would move it.
+Source: Guo, Pleiss, Sun and Weinberger 2017, section 4.2 (temperature scaling).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, softmax
+
+from lpsm.samplers.record import RunLog
+
+__all__ = ["Bought", "fitted_scale", "leads", "probabilities"]
+
+Floats = NDArray[np.float64]
+
+
+def fitted_scale(scores: Floats, labels: NDArray[np.int64]) -> float:
+    """Return beta for the scores (n, k) of instances of these classes (n,); 0 if there is nothing to go by."""
+    n, k = scores.shape
+    size = float(np.abs(scores - scores.mean(axis=1, keepdims=True)).mean()) if n else 0.0
+    if size == 0.0:
+        return 0.0
+    wanted = np.full((n, k), 1.0 / (n + k))
+    wanted[np.arange(n), labels] = (n + 1.0) / (n + k)
+
+    def loss(beta: float) -> float:
+        return -float((wanted * log_softmax(beta * scores, axis=1)).sum())
+
+    found = minimize_scalar(loss, bounds=(0.0, 50.0 * np.log(n + 2.0) / size), method="bounded")
+    return float(found.x) if found.fun < loss(0.0) else 0.0
+
+
+def probabilities(scores: Floats, beta: float) -> Floats:
+    """Return softmax(beta scores), (n, k)."""
+    return np.asarray(softmax(beta * scores, axis=1))
+
+
+def leads(margins: Floats) -> Floats:
+    """Return scores (n, 2) of two classes of which the second leads by twice the margin, (n,)."""
+    return np.column_stack([-margins, margins])
+
+
+class Bought:
+    """Scores and classes of the instances whose labels were bought.
+
+    The margins of a run may have to be computed for it: that is left until they are needed, and those of a long run
+    that nobody needed until the next are given up, since its instances would have to be kept.
+    """
+
+    def __init__(self) -> None:
+        self._scores: list[Floats] = []
+        self._codes: list[int] = []
+        self._log: tuple[RunLog, NDArray[np.int64]] | None = None
+
+    def add(self, scores: Floats, code: int) -> None:
+        """Enter the scores (k,) of an instance in its round, and its class."""
+        self._scores.append(scores)
+        self._codes.append(code)
+
+    def add_log(self, log: RunLog, codes: NDArray[np.int64]) -> None:
+        """Enter the questions of a run over two classes, and their answers."""
+        self._log = (log, codes)
+        if log.exact:
+            self._read()
+
+    def fitted(self, n_classes: int) -> float:
+        """Return `fitted_scale` of all there is."""
+        self._read()
+        scores = np.array(self._scores).reshape(len(self._codes), n_classes)
+        return fitted_scale(scores, np.array(self._codes, dtype=np.int64))
+
+    def _read(self) -> None:
+        if self._log is not None:
+            log, codes = self._log
+            self._scores += list(leads(log.margin[log.queried]))
+            self._codes += codes.tolist()
+            self._log = None

@@ -1,0 +1,82 @@
+"""A state finds its class, as arrays or as JSON text, and whatever it is goes on as it would have."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import lpsm
+from lpsm import samplers, states
+from lpsm.samplers import MulticlassSampler
+
+RNG = np.random.default_rng(0)
+LOSSES = RNG.exponential(size=(20, 3))
+X = RNG.normal(size=(40, 3))
+Y = np.where(X[:, 0] > 0, 1, -1)
+
+
+def run_sampler(model):
+    return [tuple(model.decide(x))[:3] for x in X[20:]]
+
+
+def made():
+    for learner in (lpsm.StaticExpert(3), lpsm.FixedShare(3, 0.1), lpsm.MarkovShare(np.full((3, 3), 1 / 3)),
+                    lpsm.LearnAlpha(3, [0.0, 0.1, 0.5]), lpsm.LearnAlpha(3, doubling=True)):  # fmt: skip
+        learner.run([[np.inf, 0.0, 1.0], [0.5, np.inf, 0.0]])
+        yield learner, lambda model: model.run(LOSSES).loss.tolist()
+    combiner = lpsm.Combiner(3)
+    combiner.run(LOSSES, LOSSES[:, 0])
+    yield combiner, lambda model: model.run(LOSSES, LOSSES[:, 1])[0].tolist()
+    for key in ("ssmd", "iwal", "sop-ss", "randomized-budget-perceptron"):
+        sampler = samplers.make(key, 3, rng=np.random.default_rng(1))
+        sampler.run(X[:18], Y[:18])
+        sampler.decide(X[18])
+        yield sampler, run_sampler
+    several = MulticlassSampler("ss", 3, 4, kernel="rbf")
+    for t, x in enumerate(X[:18]):
+        ticket = several.decide(x).ticket
+        if ticket is not None and t != 3:
+            several.learn(ticket, t % 4)
+    yield several, run_sampler
+
+
+@pytest.mark.parametrize("write", [lambda state: state, lpsm.to_json], ids=["arrays", "JSON"])
+def test_every_state_finds_its_class_and_goes_on(write):
+    for original, play in made():
+        restored = lpsm.from_state(write(original.state()))
+        assert type(restored) is type(original)
+        assert repr(restored) == repr(original)
+        if hasattr(original, "open_tickets"):
+            assert restored.open_tickets == original.open_tickets
+            for ticket in original.open_tickets:
+                assert original.learn(ticket, 1) == restored.learn(ticket, 1)
+        assert play(restored) == play(original)
+
+
+def test_json_keeps_every_bit_and_is_plain_json():
+    state = lpsm.LearnAlpha(3, [0.0, 0.1]).state()
+    state["odd"] = np.array([np.nan, np.inf, -np.inf, 5e-324, 0.1, -0.0])
+    text = lpsm.to_json(state)
+    json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+    for name, array in states.from_json(text).items():
+        assert array.dtype == np.asarray(state[name]).dtype
+        np.testing.assert_array_equal(array, state[name])
+    assert np.signbit(states.from_json(text)["odd"][-1])
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        ({"kind": np.array("Nobody")}, "a state must be of one of StaticExpert, .*, got 'Nobody'"),
+        ({}, "got 'none'"),
+        ("{", "a state in JSON must be what to_json writes"),
+        ("[]", "a state in JSON must be what to_json writes"),
+        ('{"format": "lpsm-state", "version": 9, "arrays": {}}', "format must be lpsm-state, version 1"),
+        ({"kind": np.array("MulticlassSampler")}, "must hold"),
+    ],
+)
+def test_what_is_no_state_is_refused(state, message):
+    with pytest.raises(ValueError, match=message):
+        lpsm.from_state(state)
