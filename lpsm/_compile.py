@@ -96,7 +96,7 @@ class Standalone:
         if files is not None and types is not None:
             code = _standalone.loaded(files, types)
             if code is not None:
-                return _standalone.call(code, args)
+                return _standalone.call(code, types, args)
         kernel = self.kernel
         result = kernel(*args)
         if files is not None and types is not None and isinstance(kernel, Kernel):

@@ -91,20 +91,33 @@ def address_files(function: Callable[..., Any]) -> KernelFiles | None:
     return files_of(function.__module__, f"{function.__qualname__}.standalone")
 
 
-def call(code: Code, args: tuple[Any, ...]) -> Any:
-    """Call machine code with numbers and plain arrays; return its result."""
+def call(code: Code, types: Types, args: tuple[Any, ...]) -> Any:
+    """Call machine code with numbers and plain arrays of these types; return its result."""
     place, trouble = _RESULTS[code.result](), ctypes.c_void_p()
-    flat: list[Any] = [value for arg in args for value in _flat(arg)]
-    function = _function(code.address, tuple(type(value) for value in flat))
-    status = function(ctypes.addressof(place), ctypes.addressof(trouble), *flat)
+    flat: list[Any] = []
+    for arg in args:
+        if isinstance(arg, np.ndarray):
+            address = arg.__array_interface__["data"][0]
+            flat += (None, None, arg.size, arg.itemsize, address, *arg.shape, *arg.strides)
+        else:
+            flat.append(arg)
+    status = _function(code.address, types)(ctypes.addressof(place), ctypes.addressof(trouble), *flat)
     if status:
         raise RuntimeError(f"compiled function must end with status 0, got {status}")
     return place.value
 
 
 @cache
-def _function(at: int, types: tuple[Any, ...]) -> Any:
-    return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *types)(at)
+def _function(at: int, types: Types) -> Any:
+    """Return the function at an address, with the values of C that numba passes for arguments of these types."""
+    flat: list[Any] = []
+    for name in types:
+        _, is_array, dimensions = name.partition(":")
+        number = ctypes.c_double if name == "float" else ctypes.c_int64
+        pointers, sizes = (ctypes.c_void_p,) * 2, (ctypes.c_int64,) * 2
+        shape = (ctypes.c_int64,) * (2 * int(dimensions or 0))
+        flat += (*pointers, *sizes, ctypes.c_void_p, *shape) if is_array else (number,)
+    return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *flat)(at)
 
 
 def types_of(args: tuple[Any, ...]) -> tuple[str, ...] | None:
@@ -112,7 +125,7 @@ def types_of(args: tuple[Any, ...]) -> tuple[str, ...] | None:
     names = []
     for arg in args:
         if isinstance(arg, np.ndarray):
-            if not (arg.flags.c_contiguous and arg.flags.aligned and arg.flags.writeable and arg.ndim > 0):
+            if not arg.flags.carray or not arg.ndim:
                 return None
             names.append(f"{arg.dtype.str}:{arg.ndim}")
         elif isinstance(arg, int | np.int64) and not isinstance(arg, bool):
@@ -147,15 +160,6 @@ def _code(content: bytes) -> Code:
     engine.finalize_object()
     _ENGINES.append(engine)
     return Code(engine.get_function_address(head["name"]), head["result"])
-
-
-def _flat(arg: Any) -> list[Any]:
-    """Return an argument as the values of C that numba passes for it."""
-    if isinstance(arg, np.ndarray):
-        sizes = [ctypes.c_int64(value) for value in (arg.size, arg.itemsize)]
-        places = [ctypes.c_int64(value) for value in (*arg.shape, *arg.strides)]
-        return [ctypes.c_void_p(), ctypes.c_void_p(), *sizes, ctypes.c_void_p(arg.ctypes.data), *places]
-    return [ctypes.c_double(arg) if isinstance(arg, float) else ctypes.c_int64(arg)]
 
 
 _no_owner = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: None)  # takes the place of what is never called

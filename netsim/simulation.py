@@ -150,13 +150,11 @@ def simulate(
     reason = None if engine == "packet" else express.why_not(policy, config.link.loss_rate)
     if config.medium is not None and not reason:
         reason = "the air is shared, and only the packet model has that"
-    if messages and not reason:
-        reason = "messages are pushed, and only the packet model has them"
     if recorder is not None:
         reason = reason or "it is recorded, and only the packet model has frames to record"
     if reason and engine == "express":
         raise express.NotCoveredError(f"engine express does not cover this run: {reason}")
-    if not reason and engine == "auto" and _is_small(workload) and not _is_ready(policy):
+    if not reason and engine == "auto" and _is_small(workload, messages) and not _is_ready(policy):
         reason = "done before the express engine would be compiled"
     if isinstance(recorder, AirRecorder) != (config.medium is not None) and recorder is not None:
         raise ValueError("a Recorder notes frames on wires and an AirRecorder on the air, and this run is the other")
@@ -166,8 +164,8 @@ def simulate(
     from netsim.express.engine import browse
 
     delays = _delays(workload, config, seed, 0, server_delays)
-    trip = browse(workload, delays, policy, config, hand_over=engine == "auto")
-    return result_of(workload, policy, config.radio, trip, _NO_MESSAGES)
+    trip, pushed = browse(workload, messages, delays, policy, config, hand_over=engine == "auto")
+    return result_of(workload, policy, config.radio, trip, pushed)
 
 
 def simulate_cell(
@@ -282,9 +280,10 @@ def _is_ready(policy: Policy) -> bool:
     return is_ready(policy)
 
 
-def _is_small(workload: Workload) -> bool:
+def _is_small(workload: Workload, messages: Sequence[Message]) -> bool:
     """Whether the packet model needs some seconds at most."""
-    return len(workload) <= _SMALL_PAGES and workload.think_s.sum() <= _SMALL_S
+    lasts_s = workload.think_s.sum() + (messages[-1].at_s if messages else 0.0)
+    return len(workload) + len(messages) <= _SMALL_PAGES and lasts_s <= _SMALL_S
 
 
 def _check(workload: Workload) -> None:
@@ -295,7 +294,8 @@ def _check(workload: Workload) -> None:
     waits = workload.waits_s[~np.isnan(workload.waits_s)]
     if not ((waits >= 0.0) & (waits <= _LONGEST_WAIT_S)).all():
         raise ValueError(f"waits_s must lie in [0, {_LONGEST_WAIT_S:g}] s, got {waits.min()} to {waits.max()}")
-    legal = bool((workload.sizes.min(axis=0) >= (1, 0)).all()) and bool(((times >= 0.0) & (times <= _LATEST_S)).all())
+    legal = workload.sizes[:, 0].min() >= 1 and workload.sizes[:, 1].min() >= 0
+    legal = bool(legal and ((times >= 0.0) & (times <= _LATEST_S)).all())
     if legal and workload.think_s.sum() <= _LATEST_S:
         return
     total = 0.0

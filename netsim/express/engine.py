@@ -3,11 +3,12 @@
 `run.run_pages` holds the recurrence; here it is fed, and the pages that it
 leaves over (where a retransmission timer would have run out) are browsed by the
 packet model from the state that the kernel stopped in, until nothing of them is on
-its way any more.
+its way any more (`netsim.express.handover`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,27 +17,29 @@ from numpy.typing import NDArray
 from lpsm import randomness
 from lpsm._compile import standalone
 from netsim.access_point import AccessPoint
-from netsim.browser import Browser, Trip
+from netsim.browser import Trip
 from netsim.clock import Clock
 from netsim.express import layout as slot
 from netsim.express.coverage import NotCoveredError
 from netsim.policies.compiled import CompiledForm
 from netsim.policies.protocol import Policy
-from netsim.server import Server
+from netsim.push import PushState, table_of
 from netsim.station import Station
-from netsim.station_state import StationState
 from traces.columns import Workload
+from traces.records import Message
 
 if TYPE_CHECKING:
     from netsim.simulation import SimulationConfig
 
-__all__ = ["browse", "is_ready"]
+__all__ = ["Run", "browse", "is_ready"]
 
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 _NS_PER_S = 1_000_000_000
 _MAX_BYTES = 2**40
-_FEWEST_AT_ONCE, _MOST_AT_ONCE = 64, 8192  # pages from one keeping of the state to the next
+_FEWEST_AT_ONCE, _MOST_AT_ONCE = 256, 8192  # pages from one keeping of the state to the next
+_FEWEST_ROWS = 256  # room for polls, and for intervals, beside 16 a page or message; it grows
 
 run_pages = standalone("netsim.express.run", "run_pages")
 
@@ -51,20 +54,41 @@ def _form(policy: Policy) -> CompiledForm:
     return form
 
 
-class _Run:
-    """The arrays of one run, and the steps on them."""
+class Run:
+    """The arrays of one run, and the express steps on them.
 
-    def __init__(self, workload: Workload, delays_ns: Ints, policy: Policy, config: SimulationConfig) -> None:
+    Attributes
+    ----------
+    workload, messages, delays_ns, policy, config
+        As `browse` takes them.
+    access_point : AccessPoint
+        Its links are used by the packet model's pages.
+    world : array of int64
+        The state, as `layout` says.
+    loads, polls, intervals : arrays of int64
+        What the run leaves behind, as `Trip` says; polls and intervals with room for more.
+    """
+
+    def __init__(
+        self,
+        workload: Workload,
+        messages: Sequence[Message],
+        delays_ns: Ints,
+        policy: Policy,
+        config: SimulationConfig,
+    ) -> None:
         n = len(workload)
-        if workload.sizes.max() > _MAX_BYTES:
+        if workload.sizes.max(initial=0) > _MAX_BYTES:
             raise NotCoveredError(f"sizes must be at most {_MAX_BYTES} bytes, got {workload.sizes.max()}")
-        self.workload, self.delays_ns, self.policy = workload, delays_ns, policy
+        if sum(message.size_bytes for message in messages) > _MAX_BYTES:
+            raise NotCoveredError(f"messages must have at most {_MAX_BYTES} bytes altogether")
+        self.workload, self.messages, self.delays_ns, self.policy = workload, messages, delays_ns, policy
         self.config = config
         clock = Clock()
         self.access_point = AccessPoint(clock, config.link, randomness.generator(0, randomness.LOSS))  # without loss
         station = Station(clock, self.access_point, policy, config.beacon_interval_ns)
-        self.sizes = np.empty(3 * len(delays_ns), dtype=np.int64)
-        self.sizes[::3], self.sizes[1::3], self.sizes[2::3] = *workload.sizes.T, delays_ns
+        self._sizes = np.empty(3 * len(delays_ns), dtype=np.int64)
+        self._sizes[::3], self._sizes[1::3], self._sizes[2::3] = *workload.sizes.T, delays_ns
         objects = workload.objects
         self.pages = np.full((n + 1, 5), -1, dtype=np.int64)
         self.pages[:-1, 0] = np.where(np.isnan(workload.issue_s), -1, np.rint(workload.issue_s * _NS_PER_S))
@@ -75,79 +99,62 @@ class _Run:
         if policy.host_aware:
             due = ~np.isnan(workload.deadline_s)
             self.pages[:-1, 4][due] = np.rint(workload.deadline_s[due] * _NS_PER_S)
-        self.world = _world(policy, config, self.access_point, int(objects.max()))
+        self.pushed = np.full((len(messages) + 1, 3), slot.NEVER, dtype=np.int64)
+        self.pushed[:-1] = table_of(messages)
+        self._form = _form(policy)
+        self.world = _world(policy, config, self.access_point, int(objects.max(initial=0)))
+        self.world[slot.N_PAGES], self.world[slot.N_MESSAGES] = n, len(messages)
+        self._flow = np.zeros(2)
+        self.save_push(PushState.first(config.tcp))
         self.save_station(station)
-        self.form = _form(policy)
-        self.reached = np.empty(int(self.world[slot.ROOM]), dtype=np.int64)
+        self._reached = np.empty(int(self.world[slot.ROOM]), dtype=np.int64)
         self.loads = np.zeros((n, 4), dtype=np.int64)
-        self.polls = np.empty(6 * (64 * n + 256), dtype=np.int64)
-        self.intervals = np.empty(2 * (64 * n + 256), dtype=np.int64)
+        rows = 16 * (n + len(messages)) + _FEWEST_ROWS
+        self.polls = np.empty(6 * rows, dtype=np.int64)
+        self.intervals = np.empty(2 * rows, dtype=np.int64)
         self.left_over = 0
 
     def express(self, first: int) -> int:
-        """Browse from page `first` on to the end; return the first page left over, or one beyond the end.
+        """Browse from page `first` on to the end; return the first page left over, or two beyond the last page.
 
         The state is kept every so many pages, more and more of them while none is left over; a page left over takes it
         back there, and on to before that page.
         """
         end, at_once = len(self.pages), _FEWEST_AT_ONCE
-        while first < end:
+        while first <= len(self.workload):
             kept = self._state()
             page = self._browse(first, min(first + at_once, end))
             reason = int(self.world[slot.BAIL])
             if reason:
                 self._take_back(kept)
-                self._browse(first, page)
+                if page > first:
+                    self._browse(first, page)
                 self.world[slot.BAIL] = reason
                 if reason != slot.FULL:
                     return page
-                self.polls = np.concatenate([self.polls, np.empty_like(self.polls)])
-                self.intervals = np.concatenate([self.intervals, np.empty_like(self.intervals)])
             else:
                 at_once = min(2 * at_once, _MOST_AT_ONCE)
+            if reason or 12 * self.world[slot.N_POLLS] > self.polls.size:
+                self.polls = np.concatenate([self.polls, np.empty_like(self.polls)])
+            if reason or 4 * self.world[slot.N_INTERVALS] > self.intervals.size:
+                self.intervals = np.concatenate([self.intervals, np.empty_like(self.intervals)])
             first = page
-        return end
+        return first
 
     def _browse(self, first: int, end: int) -> int:
-        form = self.form
+        form = self._form
         return run_pages(
-            first, end, self.pages, self.sizes, self.world, self.loads, self.polls, self.intervals, self.reached,
-            form.ints, form.floats,
+            first, end, self.pages, self._sizes, self.world, self.loads, self.polls, self.intervals, self._reached,
+            self.pushed, self._flow, form.ints, form.floats,
         )  # fmt: skip
 
-    def _state(self) -> tuple[Ints, Ints, NDArray[np.float64]]:
-        return self.world[slot.FIRST_STATE : slot.RING].copy(), self.form.ints.copy(), self.form.floats.copy()
+    def _state(self) -> tuple[Ints, Floats, Ints, Floats]:
+        state, form = self.world[slot.FIRST_STATE : slot.RING], self._form
+        return state.copy(), self._flow.copy(), form.ints.copy(), form.floats.copy()
 
-    def _take_back(self, state: tuple[Ints, Ints, NDArray[np.float64]]) -> None:
-        self.world[slot.FIRST_STATE : slot.RING], self.form.ints[:], self.form.floats[:] = state
-
-    def packet(self, first: int) -> int:
-        """Browse from page `first` on by the packet model until all is quiet between two pages; return the next."""
-        state = self.world
-        clock = Clock(int(state[slot.NOW]))
-        station, config = self._load_station(clock), self.config
-        browser = Browser(
-            clock,
-            station,
-            Server(clock),
-            config.tcp,
-            persistent=config.connections == "persistent",
-            max_connections=config.max_connections,
-        )
-        page = first
-        while page < len(self.workload):
-            first_object, n_objects = self.pages[page, 2], self.pages[page, 3] + 1
-            delays = self.delays_ns[first_object : first_object + n_objects]
-            clock.run(until=clock.process(browser.browse(self.workload[page : page + 1], delays)))
-            page += 1
-            if station.quiet(clock.now):
-                break
-        self.left_over += page - first
-        self.loads[first:page] = np.array(browser.loads, dtype=np.int64).reshape(-1, 4)
-        state[slot.NOW], state[slot.PAGE_DEADLINE] = clock.now, self.pages[page - 1, 4]
-        self.save_station(station)
-        self._append(np.array(station.polls, dtype=np.int64), np.array(station.intervals, dtype=np.int64))
-        return page
+    def _take_back(self, kept: tuple[Ints, Floats, Ints, Floats]) -> None:
+        form = self._form
+        self.world[slot.FIRST_STATE : slot.RING], self._flow[:], form.ints[:], form.floats[:] = kept
 
     def save_station(self, station: Station) -> None:
         """Enter the station and the links into the state."""
@@ -160,21 +167,33 @@ class _Run:
         if station.never_sleeps:
             state[slot.BUSY] = slot.NEVER
 
-    def _load_station(self, clock: Clock) -> Station:
-        state, point = self.world, self.access_point
-        links = (point.air_up, point.wire_up, point.wire_down, point.air_down)
-        free = state[slot.FIRST_LINK : slot.FIRST_LINK + len(links)].tolist()
-        for link, free_ns in zip(links, free, strict=True):
-            link.free_ns = free_ns
-        point.air_up.busy_ns, point.air_down.busy_ns = int(state[slot.AIR_UP_BUSY]), int(state[slot.AIR_DOWN_BUSY])
-        station = Station(clock, point.again(clock), self.policy, self.config.beacon_interval_ns, asked=True)
-        due = int(state[slot.PAGE_DEADLINE])
-        station.deadline_ns = None if due == slot.NEVER else due
-        fields = len(StationState._fields)
-        station.resume(StationState(*state[slot.FIRST_OF_STATION : slot.FIRST_OF_STATION + fields].tolist()))
-        return station
+    def save_push(self, push: PushState) -> None:
+        """Enter the connection of the messages into the state."""
+        state = self.world
+        n = state[slot.WRITTEN] = state[slot.ANNOUNCED] = state[slot.DELIVERED] = push.delivered
+        sent = self.pushed[n - 1, 1] if n else 0
+        state[slot.EXPECTED] = state[slot.HAS] = state[slot.ACK_SENT] = sent
+        sender = state[slot.PUSH :]
+        sender[slot.S_UNACKED] = sender[slot.S_NEXT] = sender[slot.S_END] = sent
+        sender[slot.S_DEADLINE], sender[slot.S_TIMED], sender[slot.S_ALL] = slot.NEVER, -1, 1
+        state[slot.DUPLICATES], state[slot.RECOVERING], state[slot.RECOVER] = (
+            push.duplicates, push.recovering, push.recover,
+        )  # fmt: skip
+        sender[slot.S_RTO], sender[slot.S_SRTT], sender[slot.RTTVAR] = push.rto_ns, push.srtt_ns, push.rttvar_ns
+        self._flow[:] = push.cwnd, push.ssthresh
 
-    def _append(self, polls: Ints, intervals: Ints) -> None:
+    def push_state(self) -> PushState:
+        """Return the connection of the messages as the state has it."""
+        state = self.world
+        sender = state[slot.PUSH :]
+        names = (slot.DELIVERED, slot.DUPLICATES, slot.RECOVERING, slot.RECOVER)
+        delivered, duplicates, recovering, recover = (int(state[name]) for name in names)
+        rto, srtt, rttvar = (int(sender[name]) for name in (slot.S_RTO, slot.S_SRTT, slot.RTTVAR))
+        cwnd, ssthresh = self._flow.tolist()
+        return PushState(delivered, cwnd, ssthresh, duplicates, recovering, recover, rto, srtt, rttvar)
+
+    def append(self, polls: Ints, intervals: Ints) -> None:
+        """Enter polls and intervals that the packet model noted."""
         state = self.world
         n_polls, n_intervals = int(state[slot.N_POLLS]), int(state[slot.N_INTERVALS])
         self.polls = np.concatenate([self.polls[: 6 * n_polls], polls, np.empty_like(self.polls)])
@@ -182,21 +201,43 @@ class _Run:
         state[slot.N_POLLS] += len(polls) // 6
         state[slot.N_INTERVALS] += len(intervals) // 2
 
+    def trip(self) -> Trip:
+        """Return what the run leaves behind at its end."""
+        state = self.world
+        end, since = int(state[slot.NOW]), int(state[slot.SINCE])
+        until = end if state[slot.GATE] else min(end, int(state[slot.UNTIL]))
+        last = np.array([since, until] if until > since else [], dtype=np.int64)
+        return Trip(
+            end_ns=end,
+            awake_ns=int(state[slot.BEFORE]) + max(0, until - since),
+            beacons=int(state[slot.BEACONS]),
+            air_up_ns=int(state[slot.AIR_UP_BUSY]),
+            air_down_ns=int(state[slot.AIR_DOWN_BUSY]),
+            frames_lost=0,
+            loads=self.loads,
+            polls=self.polls[: 6 * int(state[slot.N_POLLS])].reshape(-1, 6),
+            intervals=np.concatenate([self.intervals[: 2 * int(state[slot.N_INTERVALS])], last]),
+            pages_handed_over=self.left_over,
+        )
+
 
 def browse(
     workload: Workload,
+    messages: Sequence[Message],
     delays_ns: Ints,
     policy: Policy,
     config: SimulationConfig,
     *,
     hand_over: bool,
-) -> Trip:
+) -> tuple[Trip, Ints]:
     """Browse the pages on links without loss, as the packet model would.
 
     Parameters
     ----------
     workload : Workload
         What to browse.
+    messages : sequence of Message
+        What is pushed beside it.
     delays_ns : array of int64
         The server's delays, one a reply in the order of the pages.
     policy : Policy
@@ -206,38 +247,33 @@ def browse(
     hand_over : bool
         Whether pages that are not covered go to the packet model; otherwise they raise.
 
+    Returns
+    -------
+    Trip, array of int64
+        The record, and that of the messages as `PushChannel.record` returns it.
+
     Raises
     ------
     NotCoveredError
         If a page is left over and may not be handed over, or a size exceeds 2**40 bytes.
     """
-    run = _Run(workload, delays_ns, policy, config)
+    run = Run(workload, messages, delays_ns, policy, config)
     page = 0
     while (page := run.express(page)) <= len(workload):
         if not hand_over and run.world[slot.BAIL] != slot.REFUSED:  # what a policy must not the packet model refuses
-            raise NotCoveredError(f"page {workload[page].page!r}: a retransmission timer would run out")
-        page = run.packet(page)
-    state = run.world
-    end, since = int(state[slot.NOW]), int(state[slot.SINCE])
-    until = end if state[slot.GATE] else min(end, int(state[slot.UNTIL]))
-    last = np.array([since, until] if until > since else [], dtype=np.int64)
-    return Trip(
-        end_ns=end,
-        awake_ns=int(state[slot.BEFORE]) + max(0, until - since),
-        beacons=int(state[slot.BEACONS]),
-        air_up_ns=int(state[slot.AIR_UP_BUSY]),
-        air_down_ns=int(state[slot.AIR_DOWN_BUSY]),
-        frames_lost=0,
-        loads=run.loads,
-        polls=run.polls[: 6 * int(state[slot.N_POLLS])].reshape(-1, 6),
-        intervals=np.concatenate([run.intervals[: 2 * int(state[slot.N_INTERVALS])], last]),
-        pages_handed_over=run.left_over,
-    )
+            what = f"page {workload[page].page!r}" if page < len(workload) else "after the last page"
+            raise NotCoveredError(f"{what}: a retransmission timer would run out, or two things happen at once")
+        from netsim.express.handover import browse_packets
+
+        page = browse_packets(run, page)
+    record = run.pushed[:-1].copy()
+    record[:, 1] = np.diff(record[:, 1], prepend=0)
+    return run.trip(), record
 
 
 def _world(policy: Policy, config: SimulationConfig, point: AccessPoint, most_objects: int) -> Ints:
     tcp = config.tcp
-    in_flight = (tcp.window + 4) * (config.max_connections + 1)
+    in_flight = (tcp.window + 4) * (config.max_connections + 2)
     p = slot.new_world(1 << (2 * in_flight).bit_length(), most_objects)
     (p[slot.AIR_NUM], p[slot.AIR_DEN]), p[slot.AIR_DELAY] = point.air_up.ns_per_byte, point.air_up.delay_ns
     (p[slot.WIRE_NUM], p[slot.WIRE_DEN]), p[slot.WIRE_DELAY] = point.wire_up.ns_per_byte, point.wire_up.delay_ns

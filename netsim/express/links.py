@@ -7,7 +7,7 @@ from netsim.express import layout as slot
 from netsim.express.layout import Place
 from netsim.express.station import Rule, note_sent
 
-__all__ = ["acknowledge", "air", "bare_up", "up", "wire"]
+__all__ = ["acknowledge", "air", "bare_message_up", "bare_up", "up", "wire"]
 
 
 @compiled
@@ -52,7 +52,7 @@ def _queue(w: Place, word: int, arrival: int) -> None:
     tail = w[slot.UP_TAIL]
     if tail - w[slot.UP_HEAD] > w[slot.MASK]:
         w[slot.BAIL] = slot.TIMER
-    place = slot.RING + (tail & w[slot.MASK]) * 2
+    place = slot.RING + (tail & w[slot.MASK]) * slot.N_UP
     w[place] = arrival
     w[place + 1] = word
     w[slot.UP_TAIL] = tail + 1
@@ -80,3 +80,11 @@ def acknowledge(w: Place, c: int, now: int, rule: Rule) -> None:
     if w[slot.OBSERVER]:
         note_sent(w, rule, c, slot.BARE, 0 * now, now)
     _queue(w, c << 2 | slot.BARE, _carry(w, w[slot.AIR_BARE], w[slot.WIRE_BARE], now))
+
+
+@compiled
+def bare_message_up(w: Place, now: int, rule: Rule) -> None:
+    """Send an ACK of all that has come of the messages."""
+    place = slot.RING + (w[slot.UP_TAIL] & w[slot.MASK]) * slot.N_UP
+    acknowledge(w, slot.PUSH, now, rule)
+    w[place + 2] = w[slot.HAS]

@@ -34,29 +34,33 @@ def _ask(w: Place, rule: Rule, now: int, at_beacon: int) -> None:
 @compiled
 def note_sent(w: Place, rule: Rule, c: int, kind: int, length: int, now: int) -> None:
     """Let the policy observe a packet with `length` bytes of payload that the client sends."""
-    _observe(w, rule, 1, now, now, c, kind, length, 0)
+    _observe(w, rule, 1, now, now, c, kind, length, 0, 1)
 
 
 @compiled
-def note_received(w: Place, rule: Rule, c: int, kind: int, length: int, reached: int, now: int) -> None:
-    """Let the policy observe a packet that was at the access point at `reached`."""
-    if length:
+def note_received(w: Place, rule: Rule, c: int, kind: int, first: int, length: int, reached: int, now: int) -> None:
+    """Let the policy observe a packet that was at the access point at `reached`; `first` is a message's byte in it."""
+    wanted = 1
+    if c == slot.PUSH:
+        wanted = first + length > w[slot.HAS]
+        completes = wanted and first + length == w[slot.EXPECTED]
+    elif length:
         completes = length == w[c + slot.C_TO_COME]
     else:
         acknowledged = w[c + slot.C_UNACKED] + w[slot.MSS]
         completes = kind == slot.BARE and w[c + slot.UPLOAD] != 0 and acknowledged >= w[c + slot.C_END]
-    _observe(w, rule, 0, now, reached, c, kind, length, completes)
+    _observe(w, rule, 0, now, reached, c, kind, length, completes, wanted)
 
 
 @compiled
 def _observe(
-    w: Place, rule: Rule, sent: int, at: int, reached: int, c: int, kind: int, length: int, completes: int
+    w: Place, rule: Rule, sent: int, at: int, reached: int, c: int, kind: int, length: int, completes: int, wanted: int
 ) -> None:
     ints, floats = carray(rule[0], (w[slot.N_INTS],)), carray(rule[1], (w[slot.N_FLOATS],))
     size = length + w[slot.HEADER]
     if w[slot.HOST_AWARE]:
         opening = kind == slot.SYN
-        call_observe(w[slot.OBSERVER], ints, floats, sent, at, reached, size, c, opening, length, completes, 1)
+        call_observe(w[slot.OBSERVER], ints, floats, sent, at, reached, size, c, opening, length, completes, wanted)
     else:
         call_observe(w[slot.OBSERVER], ints, floats, sent, at, reached, size, -1, 0, 0, 0, 0)
 
@@ -87,10 +91,12 @@ def stay_awake(w: Place, intervals: Place, at: int) -> None:
 
 @compiled
 def open_gate(w: Place, at: int) -> None:
-    """Deliver from `at` on what reaches the access point."""
+    """Deliver from `at` on what reaches the access point, and first what waits there."""
     w[slot.GATE] = 1
     w[slot.PLANNED] = 0
     w[slot.BUSY] = max(at, w[slot.AIR_UP])
+    w[slot.OUT], w[slot.OUT_TAIL], w[slot.OUT_AT] = 0, w[slot.WAITING], at
+    w[slot.WAITING] = w[slot.WAITING_BYTES] = 0
 
 
 @compiled
@@ -166,8 +172,6 @@ def reach(w: Place, polls: Place, intervals: Place, now: int, rule: Rule) -> boo
         if w[slot.WAITING]:
             stay_awake(w, intervals, at)
             open_gate(w, at)
-            w[slot.OUT], w[slot.OUT_TAIL], w[slot.OUT_AT] = 0, w[slot.WAITING], at
-            w[slot.WAITING] = w[slot.WAITING_BYTES] = 0
             return True
         if w[slot.PLAN_UNTIL] > at:
             stay_awake(w, intervals, at)

@@ -14,11 +14,11 @@ from netsim.express.layout import Place
 from netsim.express.links import acknowledge, bare_up, up
 from netsim.express.station import Rule
 
-__all__ = ["at_client", "at_server", "fetch", "next_reply", "reply"]
+__all__ = ["at_client", "at_server", "fetch", "next_reply", "reply", "sample"]
 
 
 @compiled
-def _sample(w: Place, sender: int, rtt: int) -> None:
+def sample(w: Place, sender: int, rtt: int) -> None:
     """Take in a measured round trip: RFC 6298, section 2."""
     if w[sender + slot.SRTT] < 0:
         w[sender + slot.SRTT] = rtt
@@ -36,7 +36,7 @@ def _new_ack(w: Place, sender: int, ack: int, now: int) -> None:
     if now >= w[sender + slot.DEADLINE]:
         w[slot.BAIL] = slot.TIMER
     if 0 <= w[sender + slot.TIMED] <= ack:
-        _sample(w, sender, now - w[sender + slot.TIMED_AT])
+        sample(w, sender, now - w[sender + slot.TIMED_AT])
         w[sender + slot.TIMED] = -1
     w[sender + slot.UNACKED] = ack
     w[sender + slot.CWND] = min(w[sender + slot.CWND] + 1, w[slot.WINDOW])
@@ -142,13 +142,13 @@ def at_client(w: Place, sizes: Place, c: int, kind: int, now: int, rule: Rule) -
         if now >= w[c + slot.C_DEADLINE]:
             w[slot.BAIL] = slot.TIMER
         w[c + slot.C_DEADLINE] = slot.NEVER
-        _sample(w, c + slot.CLIENT, now - w[c + slot.C_TIMED_AT])
+        sample(w, c + slot.CLIENT, now - w[c + slot.C_TIMED_AT])
         # the handshake ACK: all it does at the server is to end the wait for it
         arrival = bare_up(w, c, now, rule)
         if arrival >= w[c + slot.S_DEADLINE]:
             w[slot.BAIL] = slot.TIMER
         w[c + slot.S_DEADLINE] = slot.NEVER
-        _sample(w, c + slot.SERVER, arrival - w[c + slot.S_TIMED_AT])
+        sample(w, c + slot.SERVER, arrival - w[c + slot.S_TIMED_AT])
         w[c + slot.C_END] += sizes[w[c + slot.OBJECT]]
         _send_up(w, c, now, rule)
     elif kind == slot.BARE:

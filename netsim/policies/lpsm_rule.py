@@ -7,6 +7,7 @@ polling time, milliseconds, then the arrays that `lpsm.polling.polling_round` ta
 from __future__ import annotations
 
 from lpsm._compile import compiled
+from lpsm._pointers import block
 from lpsm.experts.kernels import N_HEAD, N_ROWS
 from lpsm.polling import polling_round
 from netsim.policies.compiled import FlatView, Floats, Ints
@@ -48,11 +49,11 @@ def _learn(ints: Ints, floats: Floats, buffered_bytes: int) -> None:
     floats[0] = polling_round(
         ints[BEACONS] * interval_ms,
         buffered_bytes,
-        floats[1:columns_at].reshape(n, m),
-        floats[columns_at:slow_at].reshape(N_ROWS, m + s),
-        floats[slow_at:head_at].reshape(2, n, s),
+        block(floats, 1, (n, m)),
+        block(floats, columns_at, (N_ROWS, m + s)),
+        block(floats, slow_at, (2, n, s)),
         floats[head_at:work_at],
-        floats[work_at:experts_at].reshape(3, n),
-        floats[experts_at : experts_at + _EXPERT_ROWS * n].reshape(_EXPERT_ROWS, n),
+        block(floats, work_at, (3, n)),
+        block(floats, experts_at, (_EXPERT_ROWS, n)),
     )
     ints[BEACONS] = nearest_beacons(floats[0], interval_ms)

@@ -1,9 +1,10 @@
-"""The compiled twin equals the packet model to the nanosecond: polls, beacons, radio and what was learned."""
+"""The express engine equals the packet model to the nanosecond: pages, messages, polls, radio, what was learned."""
 
 import os
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import astuple
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 import netsim
 from netsim import NotCoveredError
 from tests.netsim.worlds import Dice, Drawn, ordinary_case, tied_case
-from traces.records import Page
+from traces.records import Message, Page
 
 POLICIES = ["none", "psm:100", "psm:300", "psm:900", "bsd:1", "bsd:0.3", "bsd:0.05", "lpsm", "lpsm:log"]
 POLICIES += ["listen:2", "dynamic:100", "dynamic:20", "uapsd:100", "twt:500:10", "twt:137:5"]
@@ -35,41 +36,49 @@ def record(result):
     """Return all that a run leaves behind: pages, polls, intervals awake, totals, and what was learned."""
     pages = [column for name, column in result.page_columns.items() if name not in ("policy", "page")]
     frames = [*pages, *result.poll_columns.values(), *result.radio_columns.values(), *result._messages.T]
-    totals = (result.elapsed_s, result.awake_s, result.asleep_s, result.beacons, result.uplink_air_s)
+    totals = [result.elapsed_s, result.awake_s, result.asleep_s, result.beacons, result.uplink_air_s]
+    totals += [result.downlink_air_s, *np.nan_to_num(astuple(result.energy), nan=-1.0)]  # without pages none has any
     policy = result.final_policy
     learned = [policy.compiled.floats] if policy.compiled is not None else []
     learned += policy.state() if hasattr(policy, "state") else []
-    return frames, (*totals, result.downlink_air_s, result.energy), learned
+    return [*frames, np.array(totals)], learned
 
 
 def assert_equal(ours, theirs):
     mine, reference = record(ours), record(theirs)
-    assert all(map(np.array_equal, mine[0], reference[0]))
-    assert mine[1] == reference[1]
-    assert all(map(np.array_equal, mine[2], reference[2]))
+    for found, wanted in zip(mine, reference, strict=True):
+        assert all(map(np.array_equal, found, wanted))
 
 
 def check(seeds, make=ordinary_case, policies=POLICIES):
-    """Compare the engines on one case a seed; return how many cases of each policy there were, and were covered."""
+    """Compare the engines on one case a seed; return how many of each policy there were, and the share covered.
+
+    The cases with messages are counted by themselves.
+    """
     cases, covered = Counter(), Counter()
     for seed in seeds:
         name = policies[seed % len(policies)]
         pages, policy, config = make(Dice(np.random.default_rng(seed)), name)
         packet = netsim.simulate(pages, policy, config=config, seed=seed, engine="packet")
-        ours = netsim.simulate(pages, policy, config=config, seed=seed)
+        kind = f"{name}, messages" if pages.messages else name
+        cases[kind] += 1
+        try:
+            ours = netsim.simulate(pages, policy, config=config, seed=seed, engine="express")
+            covered[kind] += 1
+        except NotCoveredError:
+            ours = netsim.simulate(pages, policy, config=config, seed=seed)
         assert_equal(ours, packet)
-        cases[name] += 1
-        covered[name] += ours.pages_handed_over == 0
-    return cases, covered
+    return cases, {kind: covered[kind] / n for kind, n in cases.items()}
 
 
-def test_both_engines_agree_exactly_and_the_twin_covers_most_cases_of_every_policy():
-    cases, covered = check(range(750))
-    assert all(covered[policy] >= 0.8 * cases[policy] for policy in POLICIES), (cases, covered)
+def test_both_engines_agree_exactly_and_the_express_engine_covers_most_cases():
+    _, covered = check(range(410))
+    assert np.mean([share for kind, share in covered.items() if "messages" in kind]) >= 0.9
+    assert np.mean([share for kind, share in covered.items() if "messages" not in kind]) >= 0.9
 
 
 def test_both_engines_agree_exactly_where_instants_coincide():
-    check(range(300), tied_case, TIED_POLICIES)
+    check(range(180), tied_case, TIED_POLICIES)
 
 
 @settings(max_examples=60, deadline=None)
@@ -87,16 +96,16 @@ def test_both_engines_agree_exactly_in_whatever_world_is_found(data, policy, see
 @pytest.mark.parametrize("part", range(20))
 def test_both_engines_agree_exactly_in_a_hundred_thousand_cases(part):
     cases, covered = check(range(1_000_000 + 5_000 * part, 1_005_000 + 5_000 * part))
-    print(f"covered {dict(covered)} of {dict(cases)}")
-    assert all(covered[policy] >= 0.8 * cases[policy] for policy in POLICIES), (cases, covered)
+    print(f"covered {covered} of {dict(cases)}")
+    assert all(share >= 0.8 for share in covered.values()), (cases, covered)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(200))
 def test_both_engines_agree_exactly_in_a_million_cases_full_of_ties(part):
     cases, covered = check(range(2_000_000 + 5_000 * part, 2_005_000 + 5_000 * part), tied_case, TIED_POLICIES)
-    print(f"covered {dict(covered)} of {dict(cases)}")
-    assert all(covered[policy] >= 0.65 * cases[policy] for policy in TIED_POLICIES), (cases, covered)
+    print(f"covered {covered} of {dict(cases)}")
+    assert all(share >= 0.5 for share in covered.values()), (cases, covered)
 
 
 def test_a_poll_after_a_time_awake_is_no_repetition_of_the_last_one():
@@ -122,6 +131,19 @@ def test_a_page_whose_timer_runs_out_is_handed_over_and_the_others_are_not():
     assert_equal(ours, netsim.simulate(pages, "psm:2000", engine="packet"))
     with pytest.raises(NotCoveredError, match="page 'late': a retransmission timer would run out"):
         netsim.simulate(pages, "psm:2000", engine="express")
+
+
+def test_messages_go_on_where_the_packet_model_took_a_page_over_and_are_sent_again_while_the_client_sleeps():
+    late = Page("late", 300, 40_000, ((300, 20_000),), 5.0, issue_s=1.95)
+    pages = [late, *(Page(f"p{i}", 300, 9_000, (), 7.123) for i in range(6))]
+    push = [Message(0.3 + 1.37 * k, 700 * (1 + k % 5)) for k in range(30)]
+    ours = netsim.simulate(pages, "psm:2000", push=push)
+    packet = netsim.simulate(pages, "psm:2000", push=push, engine="packet")
+    assert 1 <= ours.pages_handed_over < len(pages)
+    assert_equal(ours, packet)
+    assert packet.downlink_air_s > sum(size + 40 for _, size in push) * 8 / 5e6 + netsim.simulate(pages).downlink_air_s
+    alone = [netsim.simulate([], "psm:2000", push=push, engine=engine) for engine in ("express", "packet")]
+    assert_equal(*alone)
 
 
 def test_the_twin_says_why_it_does_not_apply():
@@ -153,7 +175,7 @@ def test_a_small_workload_does_not_wait_for_the_twin_to_be_compiled(tmp_path):
     code = """
 import netsim
 from netsim.express.run import run_pages
-from traces.records import Page
+from traces.records import Message, Page
 pages = [Page("p", 300, 500, (), 1.0)]
 netsim.simulate(pages, "psm")
 print(len(run_pages.signatures))

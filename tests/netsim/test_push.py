@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import netsim
-from netsim import NotCoveredError
 from tests.netsim.test_conservation import Tap, configs, pages, policies
 from traces.records import Page
 from traces.traffic import Message, draw
@@ -23,7 +22,7 @@ messages = st.lists(
 def test_every_message_is_delivered_once_in_order_and_time_and_energy_add_up(push, workload, policy, config, seed):
     with pytest.MonkeyPatch.context() as patch:
         tap = Tap(patch)
-        result = netsim.simulate(workload, policy, config=config, seed=seed, push=push)
+        result = netsim.simulate(workload, policy, config=config, seed=seed, push=push, engine="packet")
     found = result.messages
     assert list(found) == ["policy", "message", "written_s", "size_bytes", "delivered_s", "delay_s"]
     assert found.message.tolist() == list(range(len(push)))
@@ -97,7 +96,7 @@ def test_between_messages_the_client_idles_at_the_power_of_its_beacons():
 def test_frames_are_delivered_to_a_client_that_is_awake(monkeypatch):
     tap = Tap(monkeypatch)
     drawn = draw("push-bursty", 600.0, np.random.default_rng(0))
-    result = netsim.simulate([], "bsd:0.5", push=drawn.messages)
+    result = netsim.simulate([], "bsd:0.5", push=drawn.messages, engine="packet")
     awake = result.radio[result.radio.state == "awake"]
     starts, ends = awake.start_s.to_numpy() * 1e9, awake.end_s.to_numpy() * 1e9
     assert len(tap.on_air) >= len(drawn.messages)
@@ -113,12 +112,6 @@ def test_without_messages_the_record_is_what_it_was():
     assert plain.pages.equals(empty.pages)
     assert plain.energy == empty.energy
     assert len(plain.messages) == 0
-
-
-def test_the_compiled_twin_says_that_it_does_not_cover_messages():
-    with pytest.raises(NotCoveredError, match="messages are pushed"):
-        netsim.simulate([], "psm", push=[Message(1.0, 500)], engine="express")
-    assert len(netsim.simulate([], "psm", push=[Message(1.0, 500)]).messages) == 1
 
 
 @pytest.mark.parametrize(

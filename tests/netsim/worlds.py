@@ -13,7 +13,8 @@ from netsim.clock import Clock
 from netsim.server import Server
 from netsim.station import Station
 from netsim.tcp import TcpConfig
-from traces.records import Page
+from traces.columns import Workload
+from traces.records import Message, Page
 
 MS = 1_000_000
 
@@ -96,7 +97,7 @@ DELAYS = [
 
 
 def ordinary_case(dice, policy):
-    """Draw a world and a workload: topology, TCP parameters, pages, uploads, recorded waits, overlapping pauses."""
+    """Draw a world and a workload: topology, TCP, pages, uploads, recorded waits, overlapping pauses, messages."""
     mss = dice.one_of([1460, 536, 1000])
 
     def size():
@@ -120,7 +121,8 @@ def ordinary_case(dice, policy):
             waits = tuple(
                 dice.one_of([nan, 0.0, dice.fraction(), 3 * dice.fraction()]) for _ in range(1 + len(objects))
             )
-        return Page(f"p{i}", *exchange(), objects, think, issue, waits)
+        deadline = dice.one_of([None, None, 40 * dice.fraction()])
+        return Page(f"p{i}", *exchange(), objects, think, issue, waits, deadline)
 
     window = dice.one_of([1, 2, 8, 20, 40])
     config = netsim.SimulationConfig(
@@ -141,7 +143,13 @@ def ordinary_case(dice, policy):
         connections=dice.one_of(["persistent", "per-object"]),
         max_connections=dice.integer(1, 5),
     )
-    return [page(i) for i in range(dice.integer(1, 5))], policy, config
+    pages = [page(i) for i in range(dice.integer(1, 5))]
+    messages = []
+    if dice.integer(0, 1):
+        span_s = dice.one_of([0.05, 2.0, 30.0])
+        messages = [Message(span_s * dice.fraction(), size()) for _ in range(dice.one_of([1, 2, 4, 10]))]
+        pages = pages if dice.integer(0, 5) else []
+    return Workload.of(pages, sorted(messages)), policy, config
 
 
 def tied_case(dice, policy):
@@ -194,7 +202,12 @@ def tied_case(dice, policy):
         max_connections=dice.one_of([1, 2, 4, 4]),
         beacon_interval_ns=interval_ns,
     )
-    return [page(i) for i in range(dice.integer(1, 5))], _in_beacons(policy, interval_ns), config
+    pages = [page(i) for i in range(dice.integer(1, 5))]
+    messages = []
+    if dice.integer(0, 2) == 0:
+        messages = [Message(instant(100), max(1, dice.one_of(sizes))) for _ in range(dice.one_of([1, 2, 5]))]
+        pages = pages if dice.integer(0, 5) else []
+    return Workload.of(pages, sorted(messages)), _in_beacons(policy, interval_ns), config
 
 
 def _in_beacons(policy, interval_ns):
