@@ -13,6 +13,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import subprocess
+import tarfile
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,11 +25,11 @@ import pandas as pd
 from experiments.figures.style import pictures
 from experiments.papers.claims import Record
 from experiments.papers.registry import Experiment, Setup, all_experiments
-from experiments.study.files import source_digest
+from experiments.study.files import PACKAGES, source_digest
 from experiments.study.run import run
 from experiments.study.store import Store
 
-__all__ = ["Result", "collect", "folder_of", "reproduce", "results"]
+__all__ = ["Result", "collect", "folder_of", "program_at", "reproduce", "results"]
 
 MANIFEST = "manifest.json"
 CLAIMS = "claims.csv"
@@ -136,8 +139,31 @@ def results(out: Path) -> list[Result]:
     return found
 
 
-def collect(found: list[Result]) -> list[dict[str, Any]]:
-    """Return results as plain data: a dictionary an experiment, with its claims."""
+def program_at(commit: str) -> str:
+    """Return the digest of the program as it was at a commit of the repository that this one lies in.
+
+    Raises
+    ------
+    ValueError
+        If there is no such commit, or no repository.
+    """
+    root = Path(__file__).resolve().parents[2]
+    command = ["git", "-C", str(root), "archive", commit, *PACKAGES]
+    try:
+        packed = subprocess.run(command, capture_output=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        raise ValueError(f"commit must be one of the repository that lpsm lies in, got {commit!r}") from None
+    with tempfile.TemporaryDirectory() as folder, tarfile.open(fileobj=io.BytesIO(packed)) as tree:
+        tree.extractall(folder, filter="data")
+        return source_digest(Path(folder))
+
+
+def collect(found: list[Result], commit: str = "") -> list[dict[str, Any]]:
+    """Return results as plain data: a dictionary an experiment, with its claims; `made` is by which program.
+
+    That is the commit given, of records whose program it was, and otherwise the beginning of the program's digest.
+    """
+    names = {program_at(commit): f"commit {commit}"} if commit else {}
     return [
         {
             "experiment": result.experiment.name,
@@ -146,6 +172,8 @@ def collect(found: list[Result]) -> list[dict[str, Any]]:
             "seed": result.configuration["seed"],
             "material": result.configuration["material"],
             "runs": len(result.configuration["tasks"]),
+            "made": names.get(result.configuration["program_sha256"])
+            or f"program {result.configuration['program_sha256'][:12]}",
             "claims": result.claims.to_dict("records"),
         }
         for result in found

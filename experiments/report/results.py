@@ -28,17 +28,20 @@ def results_markdown(results: Sequence[Mapping[str, Any]], papers: Mapping[str, 
     ----------
     results
         A mapping an experiment: `experiment`, `about`, `size`, `seed`, `material`, `runs`, and `claims`, each with
-        `statement`, `printed`, `ours`, `holds`, `tolerance`, `why_not`; if known `made`, by which program.
+        `statement`, `printed`, `ours`, `holds`, `tolerance`, `why_not`; if known `made`, by which program.  What all
+        have in common of size, seed and program is said once.
     papers
         Key of a paper to its name.
     """
     held, failed, idle = _counts(results)
+    common = _common(results)
+    every = f" Every record: {_made(common)}." if common else ""
     parts = [
         HEADING,
         f"Made by `lpsm reproduce` from its records: {len(results)} experiments, {held + failed + idle} claims, of "
         f"which {held} hold and {failed} do not"
         + (f"; {idle} more say of themselves that they can hardly fail" if idle else "")
-        + ". ± is a 95 % Student interval over replications.",
+        + f".{every} ± is a 95 % Student interval over replications.",
         HOW_TO_READ,
         _overview(results, papers),
     ]
@@ -50,15 +53,18 @@ def results_markdown(results: Sequence[Mapping[str, Any]], papers: Mapping[str, 
                 f"Tolerances, all figures, and what the records show of failures: [details](results/{paper}.md)."
             )
         for result in own:
-            parts += [f"### {result['experiment']}", _about(result), _table(result["claims"], brief=True)]
+            parts += [f"### {result['experiment']}", _about(result, common), _table(result["claims"], brief=True)]
     return "\n\n".join(parts) + "\n"
 
 
 def details_markdown(results: Sequence[Mapping[str, Any]], paper: str, name: str) -> str:
     """Return the page of one paper: every claim with its tolerance, and why those fail that do."""
+    common = _common(results)
     parts = [f"# {name[0].upper()}{name[1:]}: claim by claim", HOW_TO_READ]
+    if common:
+        parts.append(f"Every record: {_made(common)}.")
     for result in _of(results, paper):
-        parts += [f"## {result['experiment']}", _about(result), _table(result["claims"], brief=False)]
+        parts += [f"## {result['experiment']}", _about(result, common), _table(result["claims"], brief=False)]
         failed = [claim for claim in result["claims"] if not claim["holds"]]
         if failed:
             parts.append("\n".join(f"- *{_cell(claim['statement'])}*: {_cell(claim['why_not'])}." for claim in failed))
@@ -68,7 +74,8 @@ def details_markdown(results: Sequence[Mapping[str, Any]], paper: str, name: str
 def results_text(result: Mapping[str, Any], *, computed: bool) -> str:
     """Return the claims of one experiment, a line each, for a terminal."""
     lines = [
-        f"{result['experiment']}: {result['about']} ({_made(result)}{'' if computed else '; the record was there'})"
+        f"{result['experiment']}: {result['about']} ({_made({**result, 'made': ''})}"
+        f"{'' if computed else '; the record was there'})"
     ]
     for claim in result["claims"]:
         lines.append(f"  [{'holds' if claim['holds'] else 'fails'}] {claim['statement']}")
@@ -102,14 +109,23 @@ def _overview(results: Sequence[Mapping[str, Any]], papers: Mapping[str, str]) -
     return "\n".join(rows)
 
 
-def _about(result: Mapping[str, Any]) -> str:
+def _common(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What all records have in common of size, first seed and program."""
+    names = ("size", "seed", "made")
+    return {name: results[0].get(name, "") for name in names if len({one.get(name, "") for one in results}) == 1}
+
+
+def _about(result: Mapping[str, Any], common: Mapping[str, Any]) -> str:
     about = str(result["about"])
-    return f"{about[0].upper()}{about[1:]}. {_made(result)[0].upper()}{_made(result)[1:]}."
+    own = _made({name: value for name, value in result.items() if name not in common})
+    return f"{about[0].upper()}{about[1:]}. {own[0].upper()}{own[1:]}."
 
 
 def _made(result: Mapping[str, Any]) -> str:
-    made = f"; {result['made']}" if result.get("made") else ""
-    return f"{result['size']} size, {result['runs']} runs from seed {result['seed']}, data: {result['material']}{made}"
+    """Say of what size a record is, how many runs from which seed, of which data, and by which program."""
+    words = {"size": "{} size", "runs": "{} runs", "seed": "from seed {}", "material": "data: {}", "made": "{}"}
+    said = ", ".join(text.format(result[name]) for name, text in words.items() if result.get(name, "") != "")
+    return said.replace(" runs, from", " runs from")
 
 
 def _table(claims: Sequence[Mapping[str, Any]], *, brief: bool) -> str:

@@ -136,9 +136,12 @@ def columns_text(columns: Mapping[str, Any], n_rows: int) -> str:
     return text.getvalue()
 
 
-def source_digest() -> str:
-    """Return the SHA-256 of the program's own Python files: parts made by different programs are never mixed."""
-    root = Path(__file__).resolve().parents[2]
+def source_digest(root: Path | None = None) -> str:
+    """Return the SHA-256 of the program's own Python files: parts made by different programs are never mixed.
+
+    `root` is where they lie, if the program is another than this one.
+    """
+    root = root or Path(__file__).resolve().parents[2]
     digest = hashlib.sha256()
     for package in PACKAGES:
         for path in sorted((root / package).rglob("*.py")):

@@ -230,6 +230,46 @@ def test_the_page_has_a_short_line_a_claim_and_the_details_all_of_it():
     assert ours in details_markdown([{**result, "claims": [claim]}], "rls", PAPERS["rls"])
 
 
+def test_what_all_records_have_in_common_is_said_once_and_the_rest_of_each():
+    claim = {"statement": "s", "printed": "", "ours": "1", "holds": True, "tolerance": "t", "why_not": ""}
+    one = {
+        "experiment": "rls/x",
+        "about": "a",
+        "size": "full",
+        "seed": 7,
+        "material": "m",
+        "runs": 3,
+        "claims": [claim],
+    }
+    one["made"] = "commit abc"
+    other = {**one, "experiment": "rls/y", "runs": 5}
+    for page in (results_markdown([one, other], PAPERS), details_markdown([one, other], "rls", "the survey")):
+        assert page.count("Every record: full size, from seed 7, commit abc.") == 1
+        assert page.count("commit abc") == page.count("seed 7") == 1
+        assert "A. 3 runs, data: m." in page
+        assert "A. 5 runs, data: m." in page
+    other = {**other, "seed": 8, "made": "program 123"}
+    for page in (results_markdown([one, other], PAPERS), details_markdown([one, other], "rls", "the survey")):
+        assert "Every record: full size." in page
+        assert "A. 3 runs from seed 7, data: m, commit abc." in page
+        assert "A. 5 runs from seed 8, data: m, program 123." in page
+
+
+def test_a_commit_is_named_beside_the_records_of_its_program_alone(tmp_path, monkeypatch):
+    experiment = all_experiments()["thesis/counterexample-4-3"]
+    result = archive.reproduce(experiment, Setup(size="smoke"), tmp_path)
+    digest = result.configuration["program_sha256"]
+    monkeypatch.setattr(archive, "program_at", {"mine": digest, "theirs": "0" * 64}.__getitem__)
+    assert [archive.collect([result], commit)[0]["made"] for commit in ("mine", "theirs", "")] == [
+        "commit mine", *2 * [f"program {digest[:12]}"]
+    ]  # fmt: skip
+
+
+def test_the_program_of_a_commit_is_that_of_its_files(tmp_path):
+    with pytest.raises(ValueError, match="commit must be one of the repository that lpsm lies in, got 'no-such'"):
+        archive.program_at("no-such")
+
+
 def test_the_page_of_the_claims_holds_them_all(tmp_path):
     out, page = tmp_path / "papers", tmp_path / "page.html"
     command = ["reproduce", "thesis/counterexample-4-3", "--size", "smoke", "--out", str(out), "--report", str(page)]
