@@ -49,7 +49,7 @@ def mistakes_of(task: dict[str, Any]) -> Rows:
     missed = stream.X[samplers.make("sop", D).run(stream.X, stream.y).prediction != stream.y]
     along, m = np.abs(missed @ stream.target), len(missed)
     lambda_0 = float(np.mean(along**2))
-    named = {"n_features": D, "gamma": gamma, "lambda_0": lambda_0}
+    named: dict[str, Any] = {"n_features": D, "gamma": gamma, "lambda_0": lambda_0}
     return {
         "mistakes": [
             {"margin": gamma, "run": task["run"], "mistakes": m, "lambda_0": lambda_0,

@@ -75,8 +75,8 @@ def _draw(record: Record) -> Mapping[str, Figure]:
     scores = read.scored(record)
     scores = scores.assign(group=scores["key"].map(NAMES), x=100 * scores["stored"] / scores["rounds"])
     frame = pd.DataFrame({"group": scores["group"], "x": scores["x"], "y": scores["f"], "points": True})
-    names = {"x": "training examples it depends on, %", "y": "F-measure on later stories"}
-    return {"equation-3": lines(frame, **names, x_scale="log")}
+    depends, f = "training examples it depends on, %", "F-measure on later stories"
+    return {"equation-3": lines(frame, x=depends, y=f, x_scale="log")}
 
 
 EXPERIMENTS = (

@@ -19,13 +19,14 @@ from experiments.papers.registry import Setup, all_experiments
 
 EXPERIMENTS = all_experiments()
 CLAIMS = [(name, claim) for name, one in EXPERIMENTS.items() for claim in one.claims]
-TRIALS = 300  # made-up records, of which one has to turn a claim
+TRIALS = 150  # made-up records, of which one has to turn a claim
 KEYS = (  # columns that say what a row is of
     "a", "alpha", "at", "b", "d", "delay_s", "error", "gamma", "goal", "key", "kind", "m", "margin", "n", "page",
     "parameter", "policy", "problem", "rate", "setting", "similarity", "source", "t", "traffic", "value", "wanted",
 )  # fmt: skip
 REPLICATIONS = ("task", "topic", "rank", "run", "seed", "replication", "split", "fold", "session")
-STUCK = {}  # claims that no change of one column turns
+EDGES = "no tuned parameter lies at the edge of its grid"  # `steps_inside` is tested by hand; a record tunes anew
+STUCK: dict[str, set[str]] = {}  # claims that none of the made-up records turns
 
 
 def samples(predicate, right):
@@ -173,5 +174,6 @@ def turned(claim, record):
 @pytest.mark.parametrize("name", list(EXPERIMENTS))
 def test_every_claim_holds_on_one_record_and_fails_on_another(name):
     record = small(EXPERIMENTS[name])
-    stuck = {claim.statement for claim in EXPERIMENTS[name].claims if not turned(claim, record)}
+    claims = [claim for claim in EXPERIMENTS[name].claims if claim.statement != EDGES]
+    stuck = {claim.statement for claim in claims if not turned(claim, record)}
     assert stuck <= STUCK.get(name, set()), stuck

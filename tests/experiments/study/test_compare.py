@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import netsim
+from experiments.quantities import PER_PAGE
 from experiments.study import sweep
 from experiments.study.compare import (
     added_delays,
@@ -160,9 +161,77 @@ def test_a_battery_lasts_its_energy_over_the_mean_power_and_the_ends_of_its_inte
 def test_a_message_is_held_against_itself_without_power_saving() -> None:
     rows = [("s", "none", 0, 1.0), ("s", "none", 1, 2.0), ("s", "psm:100", 0, 1.5), ("s", "psm:100", 1, 4.5)]
     found = added_delays(pd.DataFrame(rows, columns=["replication", "policy", "message", "delay_s"]))
-    assert found["policy"].tolist() == ["none", "psm:100"]
-    assert found["added_delay_mean_s"].tolist() == [0.0, 1.5]
-    assert found["added_delay_p95_s"].tolist() == pytest.approx([0.0, 0.5 + 0.95 * 2.0])
+    assert found[["policy", "message", "added_s"]].to_numpy().tolist() == [
+        ["none", 0, 0.0], ["none", 1, 0.0], ["psm:100", 0, 0.5], ["psm:100", 1, 2.5]
+    ]  # fmt: skip
+
+
+def by_hand() -> sweep.Frames:
+    """Two replications of two pages and two messages, under no power saving and static PSM."""
+    runs, pages, messages = [], [], []
+    for replication, policy, total_j, latencies, delays in (
+        ("s", "none", 8.0, (1.0, 3.0), (0.1, 0.2)),
+        ("s", "psm:100", 4.0, (2.0, 3.0), (0.1, 0.6)),
+        ("t", "none", 10.0, (2.0, 2.0), (0.3, 0.1)),
+        ("t", "psm:100", 2.0, (3.0, 8.0), (0.4, 0.1)),
+    ):
+        named = {"replication": replication, "policy": policy}
+        parts = {"awake_j": total_j / 4, "sleep_j": total_j / 2, "listen_j": total_j / 4, "total_j": total_j}
+        times = {"elapsed_s": 20.0, "uplink_air_s": 1.0, "downlink_air_s": 2.0, "beacons": 6, "wakeups": 4}
+        runs.append({**dict.fromkeys(PER_PAGE, 0.0), **named, "pages": 2, **parts, **times})
+        pages += [{**named, "page": f"p{i}", "latency_s": s} for i, s in enumerate(latencies)]
+        messages += [{**named, "message": i, "delay_s": s} for i, s in enumerate(delays)]
+    tables = {"runs": runs, "pages": pages, "polls": [], "messages": messages}
+    return sweep.Frames(**{name: pd.DataFrame(rows) for name, rows in tables.items()})
+
+
+def test_two_replications_by_hand() -> None:
+    found = compare(by_hand(), ["none", "psm:100"], awake_mw=1000.0, asleep_mw=100.0)
+    own = found.replications.set_index(["replication", "policy"])
+    assert own["total_j_per_page"].to_dict() == pytest.approx(
+        {("s", "none"): 4.0, ("s", "psm:100"): 2.0, ("t", "none"): 5.0, ("t", "psm:100"): 1.0,
+         ("s", "limit"): 1.9, ("t", "limit"): 1.9, ("s", "page-awake"): 2.8, ("t", "page-awake"): 2.8}
+    )  # fmt: skip
+    assert own.loc["s", "beacons_per_page"].to_dict() == {"none": 3.0, "psm:100": 3.0, "limit": 0.0, "page-awake": 0.0}
+    assert own.loc["t", "wakeups_per_page"].to_dict() == {"none": 2.0, "psm:100": 2.0, "limit": 0.0, "page-awake": 0.0}
+    assert own.loc[("s", "limit"), ["awake_j_per_page", "sleep_j_per_page", "listen_j_per_page"]].tolist() == [
+        1,
+        0.9,
+        0,
+    ]
+    assert own["elapsed_s_per_page"].tolist() == 8 * [10.0]
+    slow = own.loc[("t", "psm:100")]
+    assert slow[["slowdown_mean", "slowdown_median", "slowdown_max"]].tolist() == [2.75, 2.75, 4.0]
+    assert slow["slowdown_p95"] == pytest.approx(1.5 + 0.95 * 2.5)
+    assert own.loc[("s", "none"), ["slowdown_vs_psm_mean", "slowdown_vs_psm_max"]].tolist() == [0.75, 1.0]
+    assert slow["slowdown_minus_psm"] == 0.0
+    assert own.loc[("t", "none"), "slowdown_minus_psm"] == -1.75
+    assert own.loc[("t", "psm:100"), "energy_minus_none_j_per_page"] == -4.0
+    assert own.loc[("t", "none"), "energy_minus_psm_j_per_page"] == 4.0
+    assert own.loc[("s", "psm:100"), "mean_mw"] == pytest.approx(200.0)
+    assert own.loc[("s", "psm:100"), "added_delay_mean_s"] == pytest.approx(0.2)
+    assert own.loc[("s", "psm:100"), "added_delay_p95_s"] == pytest.approx(0.38)
+    summary = found.summary.set_index("policy")
+    assert summary["pages"].tolist() == [4, 4, 4, 4]
+    assert summary["replications"].tolist() == [2, 2, 2, 2]
+    psm = summary.loc["psm:100"]
+    assert psm["mean_mw"] == pytest.approx(150.0)
+    assert psm["slowdown_max"] == 4.0
+    assert psm["slowdown_mean"] == pytest.approx((1.5 + 2.75) / 2)
+    assert summary.loc["none", "energy_vs_psm_percent"] == pytest.approx(200.0)
+    assert summary.loc["none", "slowdown_ratio_psm"] == pytest.approx(1.0 / 2.125)
+    # (4 - 3 x 2)/1.5 and (5 - 3 x 1)/1.5 about the ratio of 3
+    half = estimate([3.0 - 2.0 / 1.5, 3.0 + 2.0 / 1.5]).half_width
+    assert summary.loc["none", "energy_vs_psm_percent_half_width"] == pytest.approx(100.0 * half)
+    assert psm["energy_above_limit_percent"] == pytest.approx(100 * (1.5 / 1.9 - 1))
+    assert psm["energy_above_page_awake_percent"] == pytest.approx(100 * (1.5 / 2.8 - 1))
+
+
+def test_a_run_without_a_page_is_counted_as_a_whole() -> None:
+    frames = by_hand()
+    runs = frames.runs.assign(pages=0)
+    found = compare(frames._replace(runs=runs), ["none"], awake_mw=1000.0, asleep_mw=100.0).replications
+    assert found.loc[found["policy"] == "none", "total_j_per_page"].tolist() == [8.0, 10.0]
 
 
 def test_energies_above_a_reference_are_held_against_that_reference(frames: sweep.Frames) -> None:
