@@ -14,6 +14,7 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -103,6 +104,7 @@ class _Program(click.Group):
             for number in SIGNALS:
                 if signal.getsignal(number) is not signal.SIG_IGN or number == signal.SIGINT:  # as nohup leaves SIGHUP
                     signal.signal(number, _interrupt)
+        _open_what_is_closed()
         for stream in (sys.stdout, sys.stderr):  # what the terminal's characters do not include is written as escapes
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
@@ -127,7 +129,20 @@ class _Program(click.Group):
             status = _complain(f"{where}{error.strerror or error}")
         except ValueError as error:
             status = _complain(str(error))
+        except MemoryError as error:
+            status = _complain(f"there is not enough memory here: {str(error) or 'nothing is left'}")
         sys.exit(status if isinstance(status, int) else 0)
+
+
+def _open_what_is_closed() -> None:
+    """Have closed standard streams lead nowhere, lest a file that is opened next takes the place of one."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            with suppress(OSError):
+                os.fstat(number)
+                continue  # the descriptor is somebody's
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
+            setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", closefd=False))
 
 
 def _interrupt(number: int, _frame: Any) -> None:

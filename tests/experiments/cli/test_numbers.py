@@ -29,7 +29,7 @@ ARGUMENTS = {
     "pages": ["TABLE", "--out", "FILE"],
     "population": ["WORKLOAD", *SMALL],
     "replay": ["TABLE", "--out", "OUT"],
-    "reproduce": None,  # its numbers are those of compare: --seed and --jobs
+    "reproduce": ["thesis/counterexample-4-3", "--size", "smoke", "--jobs", "1", "--out", "OUT"],
     "simulate": ["WORKLOAD"],
     "timeline": ["WORKLOAD", "--policies", "psm", "--out", "OUT"],
     "tune": ["--pages", "1", "--seeds", "2", *SMALL],

@@ -1,0 +1,145 @@
+"""Small files that unpack to gigabytes, or nest without end: one line with the limit, soon, in little memory."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import os
+import struct
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+PROGRAM = [sys.executable, "-c", "from experiments.cli import main; main()"]
+PIECE_BYTES = 1 << 26
+
+
+class Ended(NamedTuple):
+    """How a command ended: its status, what it said, processor time and the most memory it had."""
+
+    status: int
+    said: str
+    seconds: float
+    peak_mb: int
+
+
+def run(*words: str | Path) -> Ended:
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(
+            [*PROGRAM, *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said
+        )
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        said.seek(0)
+        text = said.read().decode()
+    return Ended(process.returncode, text, used.ru_utime + used.ru_stime, used.ru_maxrss // 1024)
+
+
+def repeated(path: Path, head: bytes, filler: bytes, n_bytes: int, pack: Callable[[bytes], bytes]) -> None:
+    """Write a packed file of several members: a head, then filler up to so many bytes."""
+    piece = filler * (PIECE_BYTES // len(filler))
+    packed = pack(piece)
+    with path.open("wb") as file:
+        file.write(pack(head))
+        for _ in range(n_bytes // len(piece)):
+            file.write(packed)
+
+
+def thin(data: bytes) -> bytes:
+    return gzip.compress(data, 1, mtime=0)
+
+
+def hard(data: bytes) -> bytes:
+    return lzma.compress(data, preset=0)
+
+
+def members(path: Path, count: int) -> None:
+    block = tarfile.TarInfo("../../con1.cs18.1").tobuf(tarfile.GNU_FORMAT)
+    link = tarfile.TarInfo("con2.cs18.1")
+    link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+    piece = (block + link.tobuf(tarfile.GNU_FORMAT)) * 5_000
+    with path.open("wb") as file:
+        for _ in range(count // 10_000):
+            file.write(thin(piece))
+
+
+def capture(length: int) -> bytes:
+    head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65_535, 1)
+    return head + struct.pack("<IIII", 1, 0, length, length)
+
+
+def arrays(path: Path, n_bytes: int) -> None:
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (%d, 1), }" % (n_bytes // 8)
+    header += b" " * (-(len(header) + 11) % 64) + b"\n"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file, file.open("X.npy", "w") as entry:
+        entry.write(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header)
+        for _ in range(n_bytes // PIECE_BYTES):
+            entry.write(bytes(PIECE_BYTES))
+
+
+LINE = b'cs18 791000000 5 "http://a/'
+GIGABYTES = 10 << 30
+BOMBS: dict[str, tuple[Callable[[Path], object], list[str], str, int]] = {
+    "gzip of zeros": (lambda path: repeated(path, b"", bytes(1), GIGABYTES, thin), ["pages"], "known format", 200),
+    "xz of zeros": (lambda path: repeated(path, b"", bytes(1), GIGABYTES, hard), ["pages"], "known format", 200),
+    "zeros behind a session": (lambda path: repeated(path, LINE, bytes(1), GIGABYTES, thin), ["pages"],
+                               "must not be longer than 65536 bytes", 200),
+    "zeros behind a HAR": (lambda path: repeated(path, b'{"log": {', b" ", GIGABYTES, hard), ["pages"],
+                           "must not exceed 134217728 bytes", 600),
+    "zeros behind a capture": (lambda path: repeated(path, capture(10), bytes(16), GIGABYTES, thin), ["pages"],
+                               "", 200),
+    "a line of a gigabyte": (lambda path: repeated(path, b"time,bytes\n1,", b"1", 1 << 30, thin), ["pages"],
+                             "must not be longer than 65536 bytes", 200),
+    "a workload in a line": (lambda path: repeated(path, b'{"page": "', b"x", 1 << 30, thin), ["pages-of"],
+                             "must not be longer than 16777216 bytes", 250),
+    "nested JSON": (lambda path: path.write_bytes(b'{"log": {"entries": ' + b"[" * 100_000), ["pages"],
+                    "must be whole JSON", 200),
+    "a nested workload": (lambda path: path.write_bytes(b'{"page": ' + b"[" * 100_000), ["pages-of"],
+                          "must be whole JSON", 200),
+    "an archive of two million members": (lambda path: members(path, 2_000_000), ["pages"],
+                                          "must have at most 1048576 members", 200),
+    "a packet of four gigabytes": (lambda path: path.write_bytes(capture(2**32 - 1)), ["pages"],
+                                   "must be at most 1048576 bytes long", 200),
+    "arrays of zeros": (lambda path: arrays(path, 2 << 30), ["label"], "where at most 536870912 are read", 250),
+    "svmlight without end": (lambda path: repeated(path, b"", b"1 1:1 2:1\n", GIGABYTES, thin), ["label"],
+                             "must not exceed 536870912 bytes", 1300),
+    "a stream in a line": (lambda path: repeated(path, b"1 ", b"1:1 ", 1 << 30, thin), ["label"],
+                           "must not be longer than 16777216 bytes", 300),
+    "a radio of a gigabyte": (lambda path: os.truncate(path, 1 << 30), ["radio"], "at most 65536 bytes", 200),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def workload(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("pages") / "w.jsonl"
+    path.write_text('{"page": "a", "request_bytes": 300, "reply_bytes": 5000}\n')
+    return path
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_is_refused_with_its_limit(tmp_path: Path, workload: Path, name: str) -> None:
+    make, (kind,), rule, most_mb = BOMBS[name]
+    path = tmp_path / ("bomb.toml" if kind == "radio" else "bomb")
+    path.touch()
+    make(path)
+    words: dict[str, list[str | Path]] = {
+        "pages": ["pages", path, "--out", tmp_path / "out"],
+        "pages-of": ["simulate", path],
+        "label": ["label", path, "--algorithm", "ssmd"],
+        "radio": ["simulate", workload, "--radio", path],
+    }
+    ended = run(*words[kind])
+    print(f"{name}: {path.stat().st_size} bytes, {ended.seconds:.1f} s, {ended.peak_mb} MB: {ended.said[-150:]!r}")
+    assert ended.status == 2
+    assert "Traceback" not in ended.said
+    assert rule in ended.said
+    assert ended.peak_mb < most_mb
+    assert not (tmp_path / "out").exists()

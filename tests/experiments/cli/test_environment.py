@@ -1,0 +1,139 @@
+"""The program in unusual surroundings: the same bytes, or one line and exit status 2."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.experiments.browsing import contents
+
+PROGRAM = ["-c", "from experiments.cli import main; main()"]
+
+
+def run(
+    *words: str | Path, python: tuple[str, ...] = (), without: tuple[str, ...] = (), closed: tuple[int, ...] = (),
+    limit: tuple[int, int] | None = None, **variables: str,
+) -> subprocess.CompletedProcess[bytes]:  # fmt: skip
+    """Run the program in a process of its own, in an environment that is changed as told."""
+
+    def prepare() -> None:
+        for number in closed:
+            os.close(number)
+        if limit is not None:
+            resource.setrlimit(limit[0], (limit[1], limit[1]))
+
+    environment = {name: value for name, value in os.environ.items() if name not in without} | variables
+    return subprocess.run(
+        [sys.executable, *python, *PROGRAM, *map(str, words)], env=environment, preexec_fn=prepare, capture_output=True,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write replies with dates, a word that Turkish writes otherwise, and a letter that is not in ASCII."""
+    path = tmp_path_factory.mktemp("table") / "t.csv"
+    path.write_text("TIME,BYTES,URL\n2020-03-29T01:59:59,2000,HTTP://İI.edu/I.GIF\n2020-03-29T03:00:09,300,/é.html\n")
+    return path
+
+
+def one_line(ended: subprocess.CompletedProcess[bytes]) -> str:
+    said = ended.stderr.decode()
+    assert ended.returncode == 2, said
+    assert "Traceback" not in said
+    assert said.count("lpsm: ") == 1
+    return said
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"python": ("-OO",)},
+        {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
+        {"LC_ALL": "tr_TR.UTF-8"},
+        {"PYTHONIOENCODING": "ascii"},
+        {"TZ": "Europe/Berlin"},
+        {"TZ": "Pacific/Kiritimati"},
+        {"without": ("HOME", "USER", "LOGNAME", "XDG_CACHE_HOME", "TERM")},
+        {"limit": (resource.RLIMIT_NOFILE, 64)},
+    ],
+    ids=str,
+)
+def test_the_bytes_are_the_same(table: Path, tmp_path: Path, changed: dict[str, object]) -> None:
+    for place, how in (("usual", {}), ("changed", changed)):
+        folder = tmp_path / place
+        folder.mkdir()
+        for words in (["pages", table, "--out", folder / "w.jsonl"],
+                      ["simulate", folder / "w.jsonl", "--policy", "psm", "--out", folder / "s.csv"],
+                      ["compare", "--trace", folder / "w.jsonl", "--policies", "none,psm", "--jobs", "2", "--out",
+                       folder / "out"]):  # fmt: skip
+            ended = run(*words, **how)  # type: ignore[arg-type]
+            assert ended.returncode == 0, ended.stderr.decode()
+    assert contents(tmp_path / "usual") == contents(tmp_path / "changed")
+
+
+@pytest.mark.long
+def test_many_clients_are_told_apart_where_few_files_may_be_open(tmp_path: Path) -> None:
+    from tests.traces.conftest import records
+    from traces import ucb
+
+    (tmp_path / "t").write_bytes(ucb.pack(records(3000, clients=300)))
+    words = ["population", tmp_path / "t", "--policies", "none,psm", "--jobs", "2", "--out"]
+    assert run(*words, tmp_path / "usual").returncode == 0
+    ended = run(*words, tmp_path / "few", limit=(resource.RLIMIT_NOFILE, 64))
+    assert ended.returncode == 0, ended.stderr.decode()
+    assert contents(tmp_path / "usual") == contents(tmp_path / "few")
+
+
+@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)])
+def test_closed_standard_streams_are_taken_for_none(table: Path, tmp_path: Path, closed: tuple[int, ...]) -> None:
+    out = tmp_path / "w.jsonl"
+    ended = run("generate", "--pages", "2", "--out", out, closed=closed)
+    assert ended.returncode == 0, ended.stderr.decode()
+    assert out.read_text().startswith('{"page": "w0"')
+    if 0 in closed and 2 not in closed:
+        assert "a trace must not be empty" in one_line(run("pages", "-", "--out", out, closed=closed))
+
+
+def test_what_the_terminals_characters_do_not_include_is_written_as_an_escape(tmp_path: Path) -> None:
+    ended = run("simulate", tmp_path / "é.jsonl", PYTHONIOENCODING="cp1251:strict")
+    assert r"\xe9.jsonl: No such file" in one_line(ended)
+
+
+@pytest.mark.long
+def test_too_little_memory_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "big.csv"
+    path.write_text("a,b,label\n" + "1.5,2.5,x\n0.5,2.5,y\n" * 2_000_000)
+    said = one_line(run("label", path, "--algorithm", "ssmd", limit=(resource.RLIMIT_AS, 900 << 20)))
+    assert "not enough memory" in said
+
+
+@pytest.fixture
+def read_only(tmp_path: Path) -> Iterator[Path]:
+    """Make a folder in which nobody may write."""
+    folder = tmp_path / "fixed"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "ro,size=1m", "tmpfs", folder], capture_output=True)
+    if mounted.returncode and os.geteuid() == 0:
+        pytest.skip("no file system may be mounted here")
+    folder.chmod(0o500) if mounted.returncode else None
+    yield folder
+    if not mounted.returncode:
+        subprocess.run(["umount", folder], check=True)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["generate", "--pages", "2", "--out", "w.jsonl"], ["compare", "--pages", "1", "--seeds", "1", "--out", "o"]],
+)
+def test_an_output_where_nobody_may_write_is_one_line_that_names_it(
+    complaint: Callable[..., str], read_only: Path, words: list[str]
+) -> None:
+    assert f"{read_only / words[-1]}" in complaint(*words[:-1], read_only / words[-1])
