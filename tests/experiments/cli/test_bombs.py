@@ -93,8 +93,6 @@ BOMBS: dict[str, tuple[Callable[[Path], object], list[str], str, int]] = {
                                "must not be longer than 65536 bytes", 200),
     "zeros behind a HAR": (lambda path: repeated(path, b'{"log": {', b" ", GIGABYTES, hard), ["pages"],
                            "must not exceed 134217728 bytes", 600),
-    "zeros behind a capture": (lambda path: repeated(path, capture(10), bytes(16), GIGABYTES, thin), ["pages"],
-                               "", 200),
     "a line of a gigabyte": (lambda path: repeated(path, b"time,bytes\n1,", b"1", 1 << 30, thin), ["pages"],
                              "must not be longer than 65536 bytes", 200),
     "a workload in a line": (lambda path: repeated(path, b'{"page": "', b"x", 1 << 30, thin), ["pages-of"],
