@@ -87,18 +87,27 @@ def whole_number(text: str, what: str, least: int, *, unit: str = "") -> int:
     return int(value)
 
 
+MOST_MS = 10**9
+_MOST_CHARACTERS = 60
+
+
 def exact_ms(what: str, value_ms: str | float | Fraction) -> Fraction:
     """Return a number of milliseconds as exact nanoseconds.
 
     Raises
     ------
     ValueError
-        If it is no number.
+        If it is no number, or larger than 1e9.
     """
+    text = str(value_ms)
     try:
-        return Fraction(str(value_ms)) * NS_PER_MS
+        power = int(text.lower().partition("e")[2] or 0)
+        value = Fraction(text) if len(text) <= _MOST_CHARACTERS and abs(power) <= _MOST_CHARACTERS else None
     except (ValueError, ZeroDivisionError):
-        raise ValueError(f"the {what} must be a number of milliseconds, got {value_ms!r}") from None
+        raise ValueError(f"the {what} must be a number of milliseconds, got {text[:_MOST_CHARACTERS]!r}") from None
+    if value is None or value > MOST_MS:
+        raise ValueError(f"the {what} must be at most {MOST_MS} ms, got {text[:_MOST_CHARACTERS]}")
+    return value * NS_PER_MS
 
 
 def slowdown_and_push(parameter: str, written: str) -> tuple[float | None, float | None]:

@@ -25,6 +25,7 @@ from tests.fuzzing.values import Chance, Content, Grammar, changed, reshaped
 GRAMMARS: dict[str, Grammar] = browsing.GRAMMARS | packets.GRAMMARS | streams.GRAMMARS | settings.GRAMMARS
 HANG_S = 5.0  # of processor time
 _MOST_KEPT = 100
+_IN_MEMORY = Path("/dev/shm")
 
 
 class Found(NamedTuple):
@@ -59,7 +60,7 @@ def fuzz(n_inputs: int, seed: int = 0, only: str = "") -> tuple[dict[str, Found]
     faults: dict[object, str] = {}
     before = signal.signal(signal.SIGPROF, _hang)
     try:
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory(dir=_IN_MEMORY if _IN_MEMORY.is_dir() else None) as folder:
             for at in range(n_inputs):
                 name = chosen[at % len(chosen)]
                 structure, content = _drawn(GRAMMARS[name], kept[name], chance)
