@@ -49,7 +49,7 @@ FIRST_ORDER = ("perceptron", "perceptron-ss", "random-perceptron", "dkm-perceptr
 RCV1_STORIES, RCV1_TOPICS = 20_000, 102  # stories unless a paper takes more; all topics
 NEWS: dict[str, Any] = {
     "data": "reuters21578",
-    "better": Better("RCV1 (its document frequencies look ahead)", "RCV1/samples_py3.pkl"),
+    "better": Better("RCV1 (its document frequencies look ahead)", "RCV1/lyrl2004_vectors_train.dat*"),
     "published": "Reuters-21578, Distribution 1.0, as reuters21578/reuters21578.jsonl.gz, a story a line",
     "stand_in": "generated news",
 }

@@ -1,8 +1,6 @@
 """Where records come from: the paper's own data where they are there, and runs that several figures are drawn from."""
 
-import joblib
 import numpy as np
-from scipy import sparse
 
 from experiments.papers import archive, news
 from experiments.papers.claims import Claim
@@ -18,14 +16,13 @@ def rcv1_folder(tmp_path, stories=400):
     rng = np.random.default_rng(1)
     folder = tmp_path / "RCV1"
     folder.mkdir()
-    shares = np.concatenate([[0.3, 0.04, 0.03, 0.005], np.full(98, 0.001)])
-    made = {
-        "samples": sparse.csr_matrix(np.eye(stories, 50)), "sample_id": np.arange(stories, dtype=np.uint32),
-        "sample_topics": sparse.csr_matrix((rng.random((stories, 102)) < shares).astype(np.uint8)),
-        "topics_names": np.array([f"T{i:03}" for i in range(102)], dtype=object),
-    }  # fmt: skip
-    for name, what in made.items():
-        joblib.dump(what, folder / f"{name}_py3.pkl")
+    for part in ("train", "test_pt0", "test_pt1", "test_pt2", "test_pt3"):
+        lines = [f"{number}  {1 + number % 50}:1.0" for number in range(stories)] if part == "train" else []
+        (folder / f"lyrl2004_vectors_{part}.dat").write_text("\n".join(lines))
+    has = rng.random((stories, 102)) < np.concatenate([[0.3, 0.04, 0.03, 0.005], np.full(98, 0.001)])
+    has[0] = True  # every topic is there
+    topics = "\n".join(f"T{topic:03} {story} 1" for story, topic in zip(*np.nonzero(has), strict=True))
+    (folder / "rcv1-v2.topics.qrels").write_text(topics)
     return tmp_path
 
 
@@ -48,7 +45,7 @@ def test_who_has_rcv1_runs_every_news_experiment_on_it_and_its_record_says_what_
         else:
             assert len(tasks) == 50
     X, y, named = news.question({**next(iter(tasks)), "rank": 0})
-    assert (X.shape, named) == ((400, 50), {"topic": "T000", "rank": 0})
+    assert (X.shape, named) == ((400, 47_236), {"topic": "T000", "rank": 0})
     assert np.mean(y == 1) == stream.y[:, 0].mean() > 0.2
     assert on_news[0].material(on_news[0].setup(Setup(data=folder, stand_in=True))) == "generated news"
 
