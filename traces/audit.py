@@ -29,6 +29,7 @@ from traces.wireless import (
     Frame,
     parse,
     payload_bytes,
+    twt_agreement,
 )
 
 __all__ = ["Audit", "Client", "Network", "audit"]
@@ -37,8 +38,7 @@ TIME_UNIT_US = 1024
 REACTION_US = 30_000
 """A client that wakes up so soon after a beacon reacted to it."""
 
-_MOST = 1 << 16
-_LARGEST_GAP = 2048  # of sequence numbers, which repeat after 4096
+_MOST, _LARGEST_GAP = 1 << 16, 2048  # sequence numbers repeat after 4096
 _LONG_PREAMBLE_US, _SHORT_PREAMBLE_US = 192, 20
 _DSSS_MBPS = (1.0, 2.0, 5.5, 11.0)
 _WAYS = ("ps_polls", "null_frames", "data_frames", "triggers", "twt_actions")
@@ -98,6 +98,8 @@ class Client:
         Frames that the sniffer did not hear, by gaps of sequence numbers.
     announced : int or None
         The listen interval of its association request.
+    agreed_us : (int, int) or None
+        Interval and length of the service periods of its target wake time, as its setup frames tell them.
     states : list of (int, bool)
         When its state was told to change, and whether to sleep, for pictures.
     requests : list of Request
@@ -120,6 +122,7 @@ class Client:
     airtime_down_us: float = 0.0
     missed_frames: int = 0
     announced: int | None = None
+    agreed_us: tuple[int, int] | None = None
     states: list[tuple[int, bool]] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     _asleep: bool | None = None
@@ -141,8 +144,7 @@ class Client:
             return None
         if (common := reduce(gcd, steps)) > 1:
             return common
-        fitting = (n for n in range(1, 33) if sum(step % n == 0 for step in steps) >= 0.9 * len(steps))
-        return max(fitting)
+        return max(n for n in range(1, 33) if sum(step % n == 0 for step in steps) >= 0.9 * len(steps))
 
     @property
     def hold_us(self) -> int | None:
@@ -155,15 +157,14 @@ class Client:
             return "none"
         ways = {name: self.woke_by[name] for name in ("ps_polls", "triggers", "twt_actions")}
         if ways["twt_actions"] and ways["twt_actions"] >= max(ways.values()):
-            return "twt"
+            return "twt" if self.agreed_us is None else "twt:{:g}:{:g}".format(*(us / 1000 for us in self.agreed_us))
         if ways["triggers"] > ways["ps_polls"]:
             return "uapsd"
         hold_us = self.hold_us or 0
         polled = self.woke_by["ps_polls"] > self.woke_by["null_frames"] + self.woke_by["data_frames"]
         if not polled and hold_us >= 5_000:
             return f"dynamic:{round(hold_us / 1000)}"
-        interval = self.listen_interval or 1
-        return f"listen:{interval}" if interval > 1 else "psm"
+        return f"listen:{self.listen_interval}" if (self.listen_interval or 1) > 1 else "psm"
 
 
 @dataclass(slots=True)
@@ -295,6 +296,8 @@ def _follow(found: Audit, frame: Frame, captured: bytes, now_us: int) -> None:
         client._aid = (captured[frame.body_at + 4] | captured[frame.body_at + 5] << 8) & 0x3FFF
     elif frame.kind == PS_POLL:
         client._aid = frame.duration & 0x3FFF
+    elif frame.kind == ACTION:
+        client.agreed_us = twt_agreement(frame, captured) or client.agreed_us
     if from_client:
         _tell(client, network, frame, captured, now_us)
     if frame.is_data:
@@ -376,24 +379,22 @@ def _carry(found: Audit, client: Client, address: bytes, frame: Frame, up: bool,
 
 
 def _spend(client: Client, now_us: int) -> None:
-    if client._asleep is not None:
-        if client._asleep:
-            client.asleep_us += now_us - client._since_us
-        else:
-            client.awake_us += now_us - client._since_us
+    if client._asleep:
+        client.asleep_us += now_us - client._since_us
+    elif client._asleep is not None:
+        client.awake_us += now_us - client._since_us
     client._since_us = now_us
 
 
 class _Book:
-    """Where the runs of a client are entered."""
+    """Where the runs of a client are entered, and what is neither exchange nor message is not."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
 
     def enter(self, request: Request) -> None:
-        """Take an exchange or a message."""
         if len(self._client.requests) < _MOST:
             self._client.requests.append(request)
 
     def leave_out(self, reason: str, size_bytes: int) -> None:
-        """Take what is neither: nothing."""
+        pass

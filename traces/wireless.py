@@ -4,7 +4,7 @@ Bare frames and those behind a radiotap, Prism or PPI header are read.  What is 
 its kind, its power-management and retry bits, its number, its size without the checksum, and its rate.  Left out:
 control frames other than PS-Poll, aggregates (each frame of one counts by itself), bodies.
 
-Sources: IEEE 802.11-2020, section 9.2 and 9.3; radiotap.org, the list of defined fields.
+Sources: IEEE 802.11-2020, section 9.2, 9.3 and 9.4.2.199 (TWT); radiotap.org, the list of defined fields.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ __all__ = [
     "data_body",
     "parse",
     "payload_bytes",
+    "twt_agreement",
 ]
 
 BEACON, ASSOCIATION_REQUEST, ASSOCIATION_RESPONSE, ACTION, PS_POLL = 0x08, 0x00, 0x01, 0x0D, 0x1A
@@ -36,6 +37,7 @@ _FIELDS = (
 )
 _ENCRYPTION_BYTES, _LLC_BYTES, _IP_TCP_BYTES, _TCP_OPTIONS_BYTES = 16, 8, 40, 12
 _FLAGS, _RATE, _MCS = 1, 2, 19
+_TWT_SETUP, _TWT_ELEMENT, _TWT_BYTES, _TWT_REJECT = b"\x16\x06", 216, 15, 7
 _HAS_CHECKSUM, _IS_BROKEN = 0x10, 0x40
 _HT_MBPS = (6.5, 13.0, 19.5, 26.0, 39.0, 52.0, 58.5, 65.0)
 _word = Struct("<I").unpack_from
@@ -124,6 +126,18 @@ def payload_bytes(frame: Frame) -> int:
     header = 26 if frame.tid >= 0 else 24
     payload = frame.size - header - _LLC_BYTES - _ENCRYPTION_BYTES * frame.protected - _IP_TCP_BYTES
     return payload if payload > _TCP_OPTIONS_BYTES else 0
+
+
+def twt_agreement(frame: Frame, captured: bytes) -> tuple[int, int] | None:
+    """Return the wake interval and the wake duration, microseconds, that a TWT setup frame asks for or grants."""
+    at = frame.body_at
+    element = captured[at + 3 : at + 5 + _TWT_BYTES]
+    if captured[at : at + 2] != _TWT_SETUP or len(element) < 2 + _TWT_BYTES or element[0] != _TWT_ELEMENT:
+        return None
+    request, mantissa = _half(element, 3)[0], _half(element, 14)[0]
+    if request >> 1 & 7 == _TWT_REJECT:
+        return None
+    return mantissa << (request >> 10 & 31), element[13] * (1024 if element[2] & 0x20 else 256)
 
 
 def _before(link: int, captured: bytes) -> tuple[int, float, bool, bool]:

@@ -14,7 +14,7 @@ from traces.wireless import PS_POLL, parse
 AP, STATION = b"\x02\0\0\0\0\1", b"\x02\0\0\0\0\2"
 AID = 5
 BEACON_US = 102_400
-NULL, QOS_DATA = 0x24, 0x28
+NULL, QOS_DATA, QOS_NULL, ACTION = 0x24, 0x28, 0x2C, 0x0D
 
 
 class Air:
@@ -110,6 +110,44 @@ def test_hold_time_and_time_asleep_are_those_of_the_client():
     assert client.nearest_policy() == "dynamic:60"
     assert (client.frames_up, client.frames_down, client.retries) == (4, 4, 1)
     assert client.airtime_up_us == pytest.approx(sum(192 + 8 * (26 + size) / 11 for size in (300, 700, 500, 900)))
+
+
+def test_a_client_that_triggers_its_own_delivery_uses_u_apsd():
+    air = Air()
+    for number in range(1, 30):
+        air.beacon(number)
+    air.add(1_000, NULL, up=True, sleeps=True)
+    for number in range(40):  # QoS null frames of a sleeping client: each is answered with what waits
+        at_us = 100_000 + 60_000 * number
+        air.add(at_us, QOS_NULL, up=True, sleeps=True)
+        air.add(at_us + 900, QOS_DATA, up=False, body=b"v" * 160)
+    client = air.audit().clients[STATION]
+    assert client.woke_by == dict.fromkeys(client.woke_by, 0) | {"triggers": 40}
+    assert client.nearest_policy() == "uapsd"
+    assert (client.sleeps, client.awake_us) == (1, 0)
+
+
+@pytest.mark.parametrize(("control", "unit_us"), [(0, 256), (0x20, 1024)])
+def test_target_wake_times_are_those_that_were_agreed(control, unit_us):
+    def setup(command, mantissa, exponent, duration):
+        kind = struct.pack("<H", 1 | command << 1 | exponent << 10)
+        wake = bytes(8) + bytes([duration]) + struct.pack("<H", mantissa) + b"\0"
+        return b"\x16\x06\1" + bytes([216, 15, control]) + kind + wake
+
+    air = Air()
+    for number in range(1, 30):
+        air.beacon(number)
+    air.add(1_000, ACTION, up=True, body=setup(0, 100, 10, 200))
+    air.add(2_000, ACTION, up=False, body=setup(4, 512, 10, 64))  # accepted otherwise than it was asked for
+    air.add(3_000, ACTION, up=False, body=setup(7, 1, 1, 1))  # a refusal of something else
+    air.add(4_000, NULL, up=True, sleeps=True)
+    for number in range(1, 5):
+        air.add(524_288 * number + 300, QOS_DATA, up=False, body=b"d" * 300)
+    client = air.audit().clients[STATION]
+    assert client.agreed_us == (524_288, 64 * unit_us)
+    assert client.woke_by["twt_actions"] == 1
+    assert client.nearest_policy() == f"twt:524.288:{64 * unit_us / 1000:g}"
+    assert client.asleep_us == max(at_us for at_us, *_ in air.frames) - 4_000
 
 
 def test_what_the_sniffer_missed_is_counted():
