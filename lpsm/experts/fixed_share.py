@@ -67,11 +67,8 @@ class FixedShare(Learner):
 
     def update(self, losses: ArrayLike, awake: ArrayLike | None = None) -> float:
         """Learn from one round and return the mixture loss, nats; see `Learner.update`."""
-        if awake is None:
-            loss = self._hierarchy.quick_round(losses)
-            if loss == loss:
-                return loss
-        return super().update(losses, awake)
+        loss = self._hierarchy.quick_round(losses, awake)
+        return loss if loss == loss else super().update(losses, awake)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n_experts={self.n_experts}, alpha={self.alpha})"

@@ -79,6 +79,14 @@ class Hierarchy:
         self.arrays, order = packed(n_experts, alphas, prior, alpha_prior, lower)
         self._order = order
 
+    def __copy__(self) -> Hierarchy:
+        """Return an independent one in the same state; what never changes, and scratch space, is not copied."""
+        twin = Hierarchy.__new__(Hierarchy)
+        twin.alphas, twin._order = self.alphas, self._order
+        weights, columns, slow, head, work = self.arrays
+        twin.arrays = (weights.copy(), columns.copy(), slow.copy(), head.copy(), np.empty_like(work))
+        return twin
+
     def mixture(self) -> Floats:
         """Weights over the experts for the next round, shape (n,)."""
         weights, columns, slow, head, work = self.arrays
@@ -99,12 +107,17 @@ class Hierarchy:
             return kernels.learn_alpha_round(losses, *self.arrays)
         return kernels.masked_round(losses, awake, *self.arrays)
 
-    def quick_round(self, losses: ArrayLike) -> float:
-        """One round of losses that nobody has checked: NaN, and nothing changed, if they are not legal."""
+    def quick_round(self, losses: ArrayLike, awake: ArrayLike | None = None) -> float:
+        """One round of arguments that nobody has checked: NaN, and nothing changed, if they are not legal."""
         row = np.ascontiguousarray(losses, dtype=np.float64)
         if row.shape != (self.arrays[4].shape[1],):
             return math.nan
-        return kernels.learn_alpha_round(row, *self.arrays)
+        if awake is None:
+            return kernels.learn_alpha_round(row, *self.arrays)
+        mask = np.ascontiguousarray(awake)
+        if mask.dtype != np.bool_ or mask.shape != row.shape:
+            return math.nan
+        return kernels.masked_round(row, mask, *self.arrays)
 
     def run(self, losses: Floats, awake: NDArray[np.bool_] | None, weights: bool, alpha_weights: bool) -> Rounds:
         """Many rounds, shape (T, n)."""

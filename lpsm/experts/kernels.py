@@ -34,6 +34,7 @@ from lpsm.experts.vectors import (
     lowest_loss,
     row_products,
     share_first_rows,
+    share_four_rows,
     share_row,
     share_two_rows,
 )
@@ -90,8 +91,13 @@ def _sweep(weights: Floats, columns: Floats, factor: Floats) -> float:
             mass[j] = weights[0, j]
         return dot(top, mass)
     share_first_rows(weights[0], weights[1], keep, spread, share, mass, factor[0], factor[1])
-    for q in range(1, n // 2):
-        i = 2 * q
+    i = 2
+    while i + 3 < n:
+        share_four_rows(
+            weights[i], weights[i + 1], weights[i + 2], weights[i + 3], keep, share, mass, factor[i : i + 4]
+        )
+        i += 4
+    if i + 1 < n:
         share_two_rows(weights[i], weights[i + 1], keep, share, mass, factor[i], factor[i + 1])
     if n % 2:
         share_row(weights[n - 1], keep, share, mass, factor[n - 1])

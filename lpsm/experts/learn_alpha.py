@@ -121,11 +121,8 @@ class LearnAlpha(Learner):
 
     def update(self, losses: ArrayLike, awake: ArrayLike | None = None) -> float:
         """Learn from one round and return the mixture loss (2.8), nats; see `Learner.update`."""
-        if awake is None and not self._epoch:
-            loss = self._hierarchy.quick_round(losses)
-            if loss == loss:
-                return loss
-        return super().update(losses, awake)
+        loss = math.nan if self._epoch else self._hierarchy.quick_round(losses, awake)
+        return loss if loss == loss else super().update(losses, awake)
 
     def __repr__(self) -> str:
         grid = "doubling=True" if self._epoch else f"{self._hierarchy.alphas.size} alphas"

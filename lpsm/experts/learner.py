@@ -8,7 +8,7 @@ Source: Monteleoni 2006, section 2.2.1.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import deepcopy
+from copy import copy
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -193,7 +193,9 @@ class Learner:
 
     def copy(self) -> Self:
         """Return an independent learner in the same state."""
-        return deepcopy(self)
+        twin = object.__new__(type(self))
+        twin.__dict__.update({name: copy(value) for name, value in vars(self).items()})
+        return twin
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything needed to go on, as a versioned dict of arrays; ``numpy.savez(path, **state)`` writes it."""

@@ -18,6 +18,7 @@ __all__ = [
     "lowest_loss",
     "row_products",
     "share_first_rows",
+    "share_four_rows",
     "share_row",
     "share_two_rows",
     "weigh_first_rows",
@@ -138,6 +139,30 @@ def share_two_rows(
         row[j] = value
         next_row[j] = next_value
         mass[j] += value + next_value
+
+
+@compiled
+def share_four_rows(
+    row: Floats,
+    second: Floats,
+    third: Floats,
+    fourth: Floats,
+    keep: Floats,
+    share: Floats,
+    mass: Floats,
+    factor: Floats,
+) -> None:
+    """As `share_two_rows` twice, to the last bit: keep, share and mass are read for four rows."""
+    a, b, c, d = factor[0], factor[1], factor[2], factor[3]
+    for j in range(row.size):
+        k, s = keep[j], share[j]
+        v, w = a * (k * row[j] + s), b * (k * second[j] + s)
+        x, y = c * (k * third[j] + s), d * (k * fourth[j] + s)
+        row[j] = v
+        second[j] = w
+        third[j] = x
+        fourth[j] = y
+        mass[j] = (mass[j] + (v + w)) + (x + y)
 
 
 @compiled

@@ -46,6 +46,11 @@ class Intake:
         return self.rule.schedule(self.n_features, t) if isinstance(self.rule, AdaptiveSampler) else (0.0, 0.0)
 
     def _instance(self, given: Any) -> tuple[NDArray[Any], NDArray[np.int32] | None]:
+        if type(given) is np.ndarray and not self._sparse_memory and given.shape == (self.n_features,):
+            values = np.array(given, dtype=self.dtype, order="C")
+            square = values.dot(values)
+            if 0.0 < square < np.inf:  # no NaN, no infinity, not all zero
+                return values, None
         x = self._as_remembered(given)
         if sparse.issparse(given) and not sparse.issparse(x):
             x = x.ravel()

@@ -129,9 +129,10 @@ class Sampler(Intake):
         """
         values, columns = self._instance(x)
         is_sparse = columns is not None
-        self._make_room(len(values), is_sparse)
-        if isinstance(self.kernel, CallableKernel):
-            self.kernel.fill(self._state, self._work, self._scaled(values))
+        if self._remembers:
+            self._make_room(len(values), is_sparse)
+            if isinstance(self.kernel, CallableKernel):
+                self.kernel.fill(self._state, self._work, self._scaled(values))
         t = self.rounds + 1
         u = float(self._rng.random()) if self.randomized and self._rng is not None else 0.0
         at = _NOTHING if columns is None else columns
@@ -144,7 +145,7 @@ class Sampler(Intake):
             weight = float(self._state.scalars[layout.WEIGHT])
             self._questions[t] = saving.Question(values, columns, p, due, weight, (square, norm2, p, r))
             self._last = t
-        return Decision(float(margin), int(prediction), bool(query), float(chance), self._last)
+        return Decision(margin, prediction, query, chance, self._last)
 
     def learn(self, x: Any, y: int) -> bool:
         """Take the label `y` of an instance `decide` asked about; return whether the example was stored.
