@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
+
+    from experiments.study.bounds_trials import Trial
 
 __all__ = ["bounds"]
 
@@ -31,7 +32,7 @@ __all__ = ["bounds"]
     "--losses",
     "file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Losses of your own: a .npy matrix, or text with one round a line, separated by commas or blanks.",
+    help="Losses of your own: a .npy matrix, a table as pandas writes it, or text with one round a line.",
 )
 @click.option(
     "--learner",
@@ -94,8 +95,12 @@ def bounds(
         )
         for index in range(trials)
     }
-    played = run(partial(bounds_trials.play, losses=losses), tasks, jobs=jobs, title="trials")
-    reports = bounds_trials.table(list(played.values()))
+    stopped = None
+    if losses is None:
+        found = list(run(bounds_trials.play, tasks, jobs=jobs, title="trials").values())
+    else:
+        found, stopped = _own(tasks["0"], losses)
+    reports = bounds_trials.table(found)
     summary = bounds_trials.summary(reports)
     violated = int(summary["violated"].sum())
     shown = reports if trials == 1 else summary
@@ -106,7 +111,30 @@ def bounds(
         echo(_one(reports) if trials == 1 else _many(summary))
         checked, firm = int(summary["checked"].sum()), int(summary["firm"].sum())
         echo(f"\n{checked} statements checked, {firm} of them neither void nor vacuous, {violated} violated.")
+    if stopped is not None:
+        raise stopped
     context.exit(1 if violated else 0)
+
+
+def _own(trial: Trial, losses: NDArray[np.float64]) -> tuple[list[pd.DataFrame], KeyboardInterrupt | None]:
+    """Reports of the learners on given losses; of those that were finished, if it is interrupted."""
+    from experiments.study import bounds_trials
+    from experiments.study.interruptions import Interrupted
+    from experiments.study.progress import progress
+
+    found: list[pd.DataFrame] = []
+    try:
+        with progress("learners", len(trial.learners)) as advance:
+            for part in bounds_trials.parts(trial, losses):
+                found.append(part)
+                advance()
+    except KeyboardInterrupt as interruption:
+        said = f", {len(found)} of {len(trial.learners)} learners were finished"
+        stopped = Interrupted.saying(said, interruption)
+        if not found:
+            raise stopped from None
+        return found, stopped
+    return found, None
 
 
 def _read(path: Path) -> NDArray[np.float64]:
@@ -145,12 +173,22 @@ def _text_of(path: Path) -> str:
 
 
 def _numbers(text: str) -> list[list[float]]:
-    """Rows of numbers, all of one length; empty lines and those that begin with # are left out."""
+    """Rows of numbers, all of one length; empty lines and those that begin with # are left out.
+
+    Below a line of names with commas between them, as ``DataFrame.to_csv`` writes it, a first column without a name
+    or without numbers is an index, and left out.
+    """
     rows: list[list[float]] = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        words = line.replace(",", " ").split()
-        if not words or words[0].startswith("#"):
-            continue
+    named = index = False
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip(" ,")]
+    lines = [(number, line) for number, line in lines if not line.lstrip().startswith("#")]
+    if lines and "," in lines[0][1] and not any(_is_number(word) for word in lines[0][1].split(",")):
+        named = True
+        index = lines[0][1].startswith((",", '"",')) or (
+            len(lines) > 1 and not _is_number(lines[1][1].split(",")[0]) and lines[1][1].count(",") > 0
+        )
+    for number, line in lines[named:]:
+        words = line.split(",")[index:] if named else line.replace(",", " ").split()
         try:
             rows.append([float(word) for word in words])
         except ValueError:
@@ -158,6 +196,14 @@ def _numbers(text: str) -> list[list[float]]:
         if len(rows[-1]) != len(rows[0]):
             raise ValueError(f"line {number}: every round must have {len(rows[0])} losses, got {len(words)}")
     return rows
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def _plain(frame: pd.DataFrame) -> list[dict[str, Any]]:

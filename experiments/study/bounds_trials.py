@@ -7,7 +7,7 @@ over it (an adversary plays each of them anew) and are reported on.  A trial is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import exp, log
 
@@ -19,7 +19,7 @@ from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid, 
 from lpsm.bounds import expert_report
 from lpsm.experts import Learner
 
-__all__ = ["LEARNERS", "Trial", "play", "summary", "table"]
+__all__ = ["LEARNERS", "Trial", "parts", "play", "summary", "table"]
 
 LEARNERS = ("static-expert", "fixed-share", "markov-share", "learn-alpha")
 MOST_ROUNDS, MOST_EXPERTS = 200, 6  # of sizes drawn
@@ -64,6 +64,11 @@ def play(trial: Trial, losses: NDArray[np.float64] | None = None) -> pd.DataFram
 
     Columns: trial, process, rounds, n_experts, learner, then those of `lpsm.bounds.report`.
     """
+    return pd.concat(list(parts(trial, losses)), ignore_index=True)
+
+
+def parts(trial: Trial, losses: NDArray[np.float64] | None = None) -> Iterator[pd.DataFrame]:
+    """As `play`, a learner at a time."""
     rng = np.random.default_rng(np.random.SeedSequence(trial.seed, spawn_key=(_STREAM, trial.index)))
     name = trial.process or synthetic.PROCESSES[int(rng.integers(len(synthetic.PROCESSES)))]
     rounds = trial.rounds or round(MOST_ROUNDS ** float(np.sqrt(rng.random())))  # 42 in the middle, 1 now and then
@@ -75,25 +80,16 @@ def play(trial: Trial, losses: NDArray[np.float64] | None = None) -> pd.DataFram
         name, (rounds, n) = "given", losses.shape
     elif name != "adversarial":
         losses = _draw(name, rng, rounds, n, scale)
-    parts = []
     for kind in trial.learners:
         learner = _learner(kind, rng, rounds, n, trial.alpha)
         played = losses
         if played is None:
             played = synthetic.adversarial(type(learner).from_state(learner.state()), rounds, scale=scale).losses
         part = pd.DataFrame(expert_report.rows(learner, played), columns=list(expert_report.Row._fields))
-        part.insert(0, "learner", kind)
-        parts.append(part)
-    joined = pd.concat(parts, ignore_index=True)
-    about: list[tuple[str, int | str]] = [
-        ("trial", trial.index),
-        ("process", name),
-        ("rounds", rounds),
-        ("n_experts", n),
-    ]
-    for at, (column, value) in enumerate(about):
-        joined.insert(at, column, value)
-    return joined
+        about = {"trial": trial.index, "process": name, "rounds": rounds, "n_experts": n, "learner": kind}
+        for at, (column, value) in enumerate(about.items()):
+            part.insert(at, column, value)
+        yield part
 
 
 def table(reports: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -3,8 +3,11 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
+from click.testing import CliRunner
 
+from experiments.cli import main
 from experiments.study import bounds_trials
 from lpsm.bounds import expert_report
 
@@ -55,9 +58,41 @@ def test_losses_of_ones_own_are_taken_from_text_and_from_npy(lpsm, tmp_path):
     assert "markov-share" not in of_text
 
 
+@pytest.mark.parametrize("kind", ["numbers", "times", "named times", "none"])
+def test_losses_are_read_as_pandas_writes_them(lpsm, tmp_path, kind):
+    rows = np.array([[0, 1], [1, 0.5], [0.25, 0.0]])
+    frame = pd.DataFrame(rows, columns=["steady", "last week, again"])
+    if "times" in kind:
+        frame.index = pd.date_range("2024-01-01", periods=3, freq="h", name="time" if "named" in kind else None)
+    frame.to_csv(tmp_path / "frame.csv", index=kind != "none")
+    np.save(tmp_path / "plain.npy", rows)
+    of_frame, of_matrix = (lpsm("bounds", "--losses", tmp_path / name).stdout for name in ("frame.csv", "plain.npy"))
+    assert of_frame == of_matrix
+    assert "T = 3, n = 2" in of_frame
+
+
+def test_what_is_finished_is_printed_when_it_is_stopped(tmp_path, monkeypatch):
+    np.save(tmp_path / "l.npy", np.random.default_rng(0).random((20, 2)))
+    parts = bounds_trials.parts
+
+    def interrupted(trial, losses):
+        for number, part in enumerate(parts(trial, losses)):
+            if number == 2:
+                raise KeyboardInterrupt
+            yield part
+
+    monkeypatch.setattr(bounds_trials, "parts", interrupted)
+    result = CliRunner().invoke(main, ["bounds", "--losses", str(tmp_path / "l.npy")], standalone_mode=False)
+    assert "fixed-share" in result.stdout
+    assert "markov-share" not in result.stdout
+    assert "2 of 4 learners were finished" in str(result.exception.format_message())
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
+        ("a,b\n0,1\n1,x\n", "line 3: losses must be numbers, got '1,x'"),
+        (",a,b\n0,0,1\n1,2\n", "line 3: every round must have 2 losses, got 1"),
         ("0 1\n1 x\n", "line 2: losses must be numbers, got '1 x'"),
         ("0 1\n1\n", "line 2: every round must have 2 losses, got 1"),
         ("0 1\n1 -2\n", "losses must be at least 0, got -2.0"),
