@@ -36,7 +36,8 @@ CANDIDATES = (
     "dynamic:200", "uapsd", "twt:100:20", "twt:500:20", "twt:1000:50", "bsd:1", "bsd:0.5", "bsd:0.2", "bsd:0.1",
     "bsd:0.05", "bsd-phase:1", "bsd-phase:0.5", "bsd-phase:0.2", "bsd-phase:0.1", "bsd-phase:0.05", "lpsm",
     "lpsm:log", "lpsm2-link:1.05", "bsd-host:0.5", "bsd-host:0.1", "hold:20", "hold:50", "hold:100", "lpsm2:1.02",
-    "lpsm2:1.05", "lpsm2:1.1", "lpsm3:1.05:400", "lpsm3-link:1.05:400",
+    "lpsm2:1.05", "lpsm2:1.1", "lpsm3:1.02:400", "lpsm3:1.05:400", "lpsm3:1.1:400", "lpsm3:1.2:400",
+    "lpsm3-link:1.05:400",
 )  # fmt: skip
 FEW_SESSIONS = 4  # fewer than so many are cut into pages
 

@@ -24,9 +24,9 @@ from tests.bench.compare import PROGRAM, seconds
 from traces.records import Page
 
 POLLING = ("lpsm", "lpsm:log")
-POLICIES = ("none", "psm:100", "bsd:1", "lpsm2", *POLLING)
-PACKET_TARGETS = {"none": 4000, "psm:100": 3000, "lpsm": 400, "lpsm:log": 1000}
-EXPRESS_TARGETS = {"none": 1_000_000, "psm:100": 1_000_000, "lpsm": 2000, "lpsm:log": 7000}
+POLICIES = ("none", "psm:100", "bsd:1", "lpsm2", "lpsm3", *POLLING)
+PACKET_TARGETS = {"none": 4000, "psm:100": 3000, "lpsm3": 1000, "lpsm": 400, "lpsm:log": 1000}
+EXPRESS_TARGETS = {"none": 1_000_000, "psm:100": 1_000_000, "lpsm3": 15_000, "lpsm": 2000, "lpsm:log": 7000}
 NS2 = {"none": 2650, "psm:100": 531}
 N_PAGES, N_SMALL = 5000, 250
 PACKETS = 81  # of a page of 12,000 bytes and three objects of 12,000 bytes, handshakes and acknowledgements included

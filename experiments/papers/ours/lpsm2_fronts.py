@@ -140,7 +140,7 @@ def curve_frame(record: Record, traffic: str, block: int) -> pd.DataFrame:
     frame = []
     for (policy, first), own in rows.groupby(["policy", "first_page"], sort=False)["slowdown"]:
         found = estimate(own)
-        middle = float(first) + block / 2
+        middle = float(str(first)) + block / 2
         frame.append({"group": policy, "x": middle, "y": found.mean, "half_width": found.half_width})
     return pd.DataFrame(frame)
 
