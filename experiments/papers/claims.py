@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from experiments.study.compare import Estimate
+from experiments.study.compare import Estimate, estimate
 
 __all__ = [
     "NOTHING",
@@ -39,6 +39,7 @@ __all__ = [
     "Verdict",
     "jackknifed",
     "named",
+    "point",
     "shown",
     "steps_inside",
     "wide",
@@ -162,6 +163,12 @@ def jackknifed(runs: Any, statistic: Callable[[Any], float]) -> Any:
     rest = np.array([statistic([one for one in runs if one != left]) for left in runs])
     parts = count * whole - (count - 1) * rest
     return parts - parts.mean() + whole
+
+
+def point(group: Any, x: float, sample: ArrayLike) -> dict[str, Any]:
+    """Return a point of a curve with its interval, for `experiments.figures.papers`."""
+    found = estimate(sample)
+    return {"group": group, "x": x, "y": found.mean, "half_width": found.half_width}
 
 
 def steps_inside(chosen: Iterable[float], grid: Iterable[float]) -> Beside:

@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import lines
-from experiments.papers.claims import Beside, Claim, Measure, Record, steps_inside, wide
+from experiments.papers.claims import Beside, Claim, Measure, Record, point, steps_inside, wide
 from experiments.papers.drift.shift_runs import (
     B_GRID,
     C_FACTORS,
@@ -25,7 +25,6 @@ from experiments.papers.drift.shift_runs import (
 )
 from experiments.papers.predicates import above, at_least, at_most, between, both, largest, reaching, wide_enough
 from experiments.papers.registry import Experiment
-from experiments.study.compare import estimate
 
 __all__ = ["EXPERIMENTS"]
 
@@ -117,21 +116,15 @@ def _chosen(record: Record) -> dict[str, Any]:
 
 def _trade_off(record: Record) -> pd.DataFrame:
     totals = record["totals"][record["totals"]["key"] != "lasec"]
-    rows = []
-    for (key, wanted), own in totals.groupby(["key", "wanted"], sort=False):
-        found = estimate(own["accuracy"])
-        rows.append(
-            {"group": key, "wanted": wanted, "x": own["rate"].mean(), "y": found.mean, "half_width": found.half_width}
-        )
-    return pd.DataFrame(rows)
+    groups = totals.groupby(["key", "wanted"], sort=False)
+    return pd.DataFrame([point(key, own["rate"].mean(), own["accuracy"]) for (key, _), own in groups])
 
 
 def _draw_curve(name: str) -> Any:
     def figures(record: Record) -> Mapping[str, Figure]:
         rows = []
         for (key, t), own in record["curve"].groupby(["key", "t"], sort=False):
-            found = estimate(own["accuracy"])
-            rows.append({"group": key, "x": t, "y": found.mean, "half_width": found.half_width})
+            rows.append(point(key, t, own["accuracy"]))
         return {name: lines(pd.DataFrame(rows), x="rounds", y="cumulative accuracy")}
 
     return figures

@@ -17,12 +17,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import lines, panels
-from experiments.papers.claims import Beside, Claim, Measure, Record, steps_inside
+from experiments.papers.claims import Beside, Claim, Measure, Record, point, steps_inside
 from experiments.papers.drift.shift_runs import B_GRID, C_FACTORS
 from experiments.papers.ours.stream_runs import A_GRID, FULL, SAMPLERS, run, sweep
 from experiments.papers.predicates import above, at_least, beside, between, wide_enough
 from experiments.papers.registry import Experiment
-from experiments.study.compare import estimate
 
 __all__ = ["EXPERIMENTS"]
 
@@ -193,8 +192,7 @@ def _curves(record: Record, value: str, twin: bool) -> pd.DataFrame:
     for key in (*SAMPLERS, *(("last bought",) if twin and value == "accuracy" else ())):
         name = f"{key} at random" if twin and key in SAMPLERS else key
         for _, own in totals[totals["key"] == name].groupby("wanted"):
-            found = estimate(own[value])
-            rows.append({"group": key, "x": own["rate"].mean(), "y": found.mean, "half_width": found.half_width})
+            rows.append(point(key, own["rate"].mean(), own[value]))
     frame = pd.DataFrame(rows)
     references = ("sop", "no change") if value == "accuracy" else ("sop",)
     for key in references:

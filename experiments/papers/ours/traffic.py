@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 import netsim
 import traces
 from experiments.figures.papers import lines, panels
-from experiments.papers.claims import Beside, Claim, Measure, Record, shown, wide
+from experiments.papers.claims import Beside, Claim, Measure, Record, point, shown, wide
 from experiments.papers.predicates import below, beside, both, each, falling
 from experiments.papers.registry import Experiment, Rows, Setup
 from experiments.papers.thesis.browsing import settings
@@ -267,9 +267,7 @@ def _draw_shifting(record: Record) -> Mapping[str, Figure]:
     gaps = []
     for world in dict.fromkeys(record["regrets"]["world"]):
         own = _regret_table(record, world, "lpsm")
-        for k in SEGMENTS:
-            found = estimate((own["mixture"] - own["best"])[own["k"] == k])
-            gaps.append({"group": world, "x": k, "y": found.mean, "half_width": found.half_width})
+        gaps += [point(world, k, (own["mixture"] - own["best"])[own["k"] == k]) for k in SEGMENTS]
     return {
         "shifting-traffic": lines(pd.DataFrame(rows), x="energy per page [J]", y="mean slowdown of a page"),
         "shifting-regret": lines(

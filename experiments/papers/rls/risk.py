@@ -18,10 +18,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import panels
-from experiments.papers.claims import Beside, Claim, Measure, Record
+from experiments.papers.claims import Beside, Claim, Measure, Record, point
 from experiments.papers.predicates import above, at_least, at_most, below, between, each
 from experiments.papers.registry import Experiment, Rows, Setup
-from experiments.study.compare import estimate
 from lpsm import samplers
 from lpsm.bounds.risk import average_risk, penalised_hypothesis, selected_risk
 from lpsm.bounds.second_order import log_determinant, second_order_mistakes
@@ -173,14 +172,14 @@ def _looseness(record: Record) -> dict[str, Any]:
 
 
 def _draw(record: Record) -> Mapping[str, Figure]:
-    names = {"picked": "picked hypothesis", "average": "average of all", "picked_bound": "bound (6)"}
+    names = {"picked": "picked hypothesis", "average": "average of all"}
+    names |= {"picked_bound": "bound (6)", "spectral_bound": "(6) by Theorem 1"}
     frames = []
     for source, by_source in record["risks"].groupby("source", sort=False):
         rows = []
         for column, name in names.items():
             for n, own in by_source.groupby("n"):
-                found = estimate(own[column])
-                rows.append({"group": name, "x": n, "y": found.mean, "half_width": found.half_width})
+                rows.append(point(name, n, own[column]))
         frames.append((str(source), pd.DataFrame(rows)))
     return {"risk-bound": panels(frames, x="examples", y="risk", x_scale="log", y_scale="log")}
 

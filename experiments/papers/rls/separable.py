@@ -19,10 +19,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import panels
-from experiments.papers.claims import Beside, Claim, Measure, Record
+from experiments.papers.claims import Beside, Claim, Measure, Record, point
 from experiments.papers.predicates import below, each
 from experiments.papers.registry import Experiment, Rows, Setup
-from experiments.study.compare import estimate
 from lpsm import samplers
 from lpsm.bounds.second_order import log_determinant, second_order_limit, second_order_mistakes
 from lpsm.randomness import WORKLOAD, generator
@@ -136,8 +135,7 @@ def _draw_curves(record: Record) -> Mapping[str, Figure]:
         for table, column, name in (("counts", "mistakes", "mistakes, 2nd order"), ("bounds", "bound", "bound")):
             own = record[table][record[table]["source"] == source]
             for a, part in own[np.isfinite(own["a"])].groupby("a"):
-                found = estimate(part[column])
-                rows.append({"group": name, "x": a, "y": found.mean, "half_width": found.half_width})
+                rows.append(point(name, a, part[column]))
         for table, column, name in (
             ("counts", "mistakes", "mistakes, Perceptron"), ("bounds", "bound", "bound, a -> infinity"),
         ):  # fmt: skip

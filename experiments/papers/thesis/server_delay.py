@@ -13,12 +13,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import lines
-from experiments.papers.claims import Beside, Claim, Measure, Record, named
+from experiments.papers.claims import Beside, Claim, Measure, Record, named, point
 from experiments.papers.predicates import at_least, at_most, falling
 from experiments.papers.registry import Experiment, Setup
 from experiments.papers.thesis.browsing import NAMES, saved, simulate, slowdowns, task
 from experiments.quantities import PSM
-from experiments.study.compare import estimate, linearised
+from experiments.study.compare import linearised
 
 __all__ = ["EXPERIMENTS"]
 
@@ -60,9 +60,7 @@ def _by_delay(record: Record) -> pd.DataFrame:
     rows = []
     for setting in dict.fromkeys(record["runs"]["setting"]):
         slow = slowdowns(record, setting)
-        for policy in (PSM, "bsd:0.5", "lpsm", "lpsm:log"):
-            found = estimate(slow[policy])
-            rows.append({"group": policy, "x": float(setting), "y": found.mean, "half_width": found.half_width})
+        rows += [point(policy, float(setting), slow[policy]) for policy in (PSM, "bsd:0.5", "lpsm", "lpsm:log")]
     return pd.DataFrame(rows)
 
 

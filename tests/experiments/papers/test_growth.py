@@ -1,0 +1,107 @@
+"""What records of growth say: laws that are put into them come out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from experiments.papers.adaptive import noise
+from experiments.papers.adaptive.exponents import ADAPTIVE, ALL, HARD
+from experiments.papers.claims import jackknifed, point
+from experiments.papers.registry import all_experiments
+from experiments.papers.rls import closed_form
+from experiments.papers.thesis import table_3_1
+from lpsm.bounds.second_order import separable_second_order_step
+
+CLAIMS = {claim.statement: claim for name in ("adaptive/remark-5", "thesis/table-3-1", "adaptive/noise-condition")
+          for claim in all_experiments()[name].claims}  # fmt: skip
+
+
+def test_pseudo_values_of_a_mean_are_the_numbers_and_those_of_one_run_the_statistic():
+    numbers = np.array([3.0, 1.0, 4.0, 1.5])
+    np.testing.assert_allclose(jackknifed(range(4), lambda runs: numbers[runs].mean()), numbers)
+    assert jackknifed([2], lambda runs: numbers[runs].mean()).tolist() == [4.0]
+    found = point("name", 2.0, [1.0, 3.0])
+    assert (found["group"], found["x"], found["y"]) == ("name", 2.0, 2.0)
+    assert found["half_width"] == pytest.approx(12.7062, abs=1e-4)
+
+
+def grown(laws):
+    """Rows of growth: (key, alpha, margin, labels as a function of n, average regret as a function of labels)."""
+    n = np.unique(np.geomspace(10, 1e6, 40).astype(int))
+    tables = []
+    for key, alpha, margin, bought, average in laws:
+        for run in range(3):
+            had = bought(n)
+            rows = {"key": key, "alpha": alpha, "margin": margin, "run": run, "n": n, "labels": had}
+            tables.append(pd.DataFrame({**rows, "regret": n * average(had), "eigenvalue": 0.3}))
+    return {"growth": pd.concat(tables, ignore_index=True)}
+
+
+def test_a_power_of_the_labels_is_found_and_the_faster_one_is_told():
+    record = grown(
+        [(ALL, 1.0, 0.0, lambda n: 1.0 * n, lambda had: had**-0.7),
+         (ADAPTIVE, 1.0, 0.0, lambda n: n**0.6, lambda had: had**-0.9)]
+    )  # fmt: skip
+    faster = CLAIMS[
+        "for alpha > sqrt 3 - 1 the average regret falls faster in the labels that the adaptive sampler buys"
+    ]
+    (found,) = faster.test.measure(record).values()
+    np.testing.assert_allclose(found.sample, -0.2)
+    assert faster.check(record).holds
+    swapped = record["growth"].assign(key=record["growth"]["key"].map({ALL: ADAPTIVE, ADAPTIVE: ALL}))
+    assert not faster.check({"growth": swapped}).holds
+    slow = CLAIMS["all labels: the average regret falls at least as fast in the labels as the bound"]
+    assert slow.check(record).holds  # -0.7 against -2/3
+    assert not slow.check(grown([(ALL, 1.0, 0.0, lambda n: 1.0 * n, lambda had: had**-0.6)])).holds
+
+
+@pytest.mark.parametrize(("bought", "holds"), [(lambda n: 50 * np.log(n), True), (lambda n: n**0.4, False)])
+def test_logarithmic_labels_are_told_from_a_power(bought, holds):
+    alpha, margin = HARD
+    record = grown([(ADAPTIVE, alpha, margin, bought, lambda had: np.exp(-had / 50))])
+    claim = CLAIMS["under a hard margin the adaptive sampler's labels are of order ln n"]
+    assert claim.check(record).holds == holds
+
+
+def test_an_exponential_fall_is_told_from_a_power():
+    alpha, margin = HARD
+    claim = CLAIMS["and falls exponentially in the labels that the adaptive sampler buys"]
+    for average, holds in ((lambda had: np.exp(-had / 50), True), (lambda had: had**-2.0, False)):
+        assert claim.check(grown([(ADAPTIVE, alpha, margin, lambda n: 50 * np.log(n), average)])).holds == holds
+
+
+def test_what_a_halving_costs_tells_logarithms_from_powers():
+    goals = (0.16, 0.08, 0.04, 0.02, 0.01)
+    rows = [
+        {"key": key, "run": run, "goal": goal, "labels": 90 + 50 * np.log(1 / goal), "mistakes": goal**-2.0,
+         "rounds": 7 + 3 / goal}
+        for key in table_3_1.KEYS
+        for run in range(3)
+        for goal in goals
+    ]  # fmt: skip
+    record = {"goals": pd.DataFrame(rows)}
+    for column, exponent in (("labels", 0.0), ("mistakes", 2.0), ("rounds", 1.0)):
+        (found,) = table_3_1._exponent("dkm", column)(record).values()
+        np.testing.assert_allclose(found.sample, exponent, atol=1e-9)
+    assert CLAIMS["dkm: labels grow as log 1/eps"].check(record).holds
+    assert not CLAIMS["dkm: total errors grow as log 1/eps"].check(record).holds
+    assert CLAIMS["perceptron: mistakes grow as 1/eps^2"].check(record).holds
+
+
+def test_the_largest_number_of_mistakes_satisfies_equation_5_with_equality():
+    for gamma in (0.1, 1e-4):
+        m = closed_form.solved(2.0, gamma) * closed_form.D * np.log(1.0 / gamma) / gamma
+        step = separable_second_order_step(m, n_features=closed_form.D, gamma=gamma, lambda_0=2.0 * gamma)
+        assert step == pytest.approx(m)
+
+
+def test_the_noise_condition_is_held_on_every_classifier_and_fails_with_less_regret():
+    rows = pd.DataFrame(
+        noise.classifiers({"alpha": 1.0, "margin": 0.0, "run": 0, "seed": 0, "instances": 5000})["classifiers"]
+    )
+    everywhere = rows[(rows["kind"] == "wrong below") & (rows["at"] == 1.0)].iloc[0]
+    assert everywhere["disagreement"] == 1.0
+    assert everywhere["regret"] == pytest.approx(0.5, abs=0.02)
+    claim = CLAIMS["the equivalent form: P(f* f < 0) <= c R(f)^(alpha/(1+alpha)) for all f"]
+    assert claim.check({"classifiers": rows}).holds
+    assert not claim.check({"classifiers": rows.assign(regret=rows["regret"] / 3)}).holds
