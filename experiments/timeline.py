@@ -153,7 +153,10 @@ def timeline(run: Run, start_s: float, length_s: float) -> Timeline:
     gates = _gates(recorder, result.elapsed_s)
     first_ns, last_ns = start_s / _S, end_s / _S
     frames = [frame for frame in recorder.transmissions if frame.end_ns >= first_ns and frame.start_ns <= last_ns]
-    beacons, awake = _beacons(run, rows, start_s, end_s), _clipped(rows.tolist(), start_s, end_s)
+    beacons, awake = (
+        _beacons(run, rows, start_s, end_s),
+        _clipped([(start, end) for start, end in rows], start_s, end_s),
+    )
     listened = [beacon.time_s for beacon in beacons if beacon.heard == "listened"]
     ready = sorted({*listened, *(start for start, _ in awake)} if run.wakeup_s else ())
     pages = result.page_columns

@@ -74,6 +74,11 @@ class Radio:
         raise NotImplementedError
 
     @property
+    def wakeup_ms(self) -> float:
+        """Time from being asleep to being awake, milliseconds."""
+        raise NotImplementedError
+
+    @property
     def wakeup_j(self) -> float:
         """Energy of one wake-up beyond what being awake and being asleep draw, joules."""
         raise NotImplementedError

@@ -1,14 +1,15 @@
 """The answer to a position of the controls: energies and slowdowns of all policies, and the timeline of a page.
 
 Runs go to the compiled engine where it covers them, on a few threads (its kernels let others run), and each is kept:
-moving one control runs only what it changes.
+moving one control runs only what it changes.  Learned policies take most of the time, so an answer can be had before
+they are done, without them.  What a policy needs compiled is compiled when it is first asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import lru_cache, partial
 from threading import Lock
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from experiments.explore.settings import Settings
 from experiments.figures.style import look
 from experiments.quantities import BASELINE, LIMIT, PAGE_AWAKE, energy_parts
 from experiments.study.compare import estimate
+from experiments.study.population import compile_express
 from experiments.timeline import Timeline, record, timeline, window_of_page
 from lpsm.randomness import WORKLOAD, generator
 
@@ -32,11 +34,15 @@ _KEPT = 4096
 
 
 class Answer(NamedTuple):
-    """What the page shows: a row a policy, the reference energies [J a page], and timelines of a page."""
+    """What the page shows: a row a policy, the reference energies [J a page], and timelines of a page.
+
+    `pending` names the policies that are not among the rows yet; timelines are None while they are not drawn yet.
+    """
 
     rows: pd.DataFrame
     references: dict[str, float]
-    timelines: list[Timeline]
+    timelines: list[Timeline] | None
+    pending: list[str]
 
 
 class _Totals(NamedTuple):
@@ -63,32 +69,37 @@ class Explorer:
         self.sessions = tuple(sessions)
         self._threads = ThreadPoolExecutor(threads)
         self._lock = Lock()
-        self._run = lru_cache(_KEPT)(self._simulated)
+        self._compiled: set[str] = set()
+        self._run = lru_cache(_KEPT)(partial(self._threads.submit, self._simulated))
         self._work = lru_cache(64)(self._generated)
-        self._timelines = lru_cache(256)(self._recorded)
+        self._timelines = lru_cache(256)(partial(self._threads.submit, self._recorded))
 
     def warm_up(self) -> None:
         """Compile what the first answers need."""
         self.answer(Settings(pages=2, seeds=1))
 
-    def answer(self, settings: Settings) -> Answer:
-        """Return the answer to these settings."""
+    def answer(self, settings: Settings, *, within_s: float | None = None) -> Answer:
+        """Return the answer to these settings, or after so many seconds what there is of it."""
         config = settings.config
         interval_ns = config.beacon_interval_ns
         saving = [netsim.canonical(policy, beacon_interval_ns=interval_ns) for policy in settings.policies]
         names = list(dict.fromkeys([BASELINE, *saving]))
+        with self._lock:  # an engine that is not compiled is passed over by short runs, which are then slow for ever
+            compile_express(tuple(name for name in names if name not in self._compiled), config)
+            self._compiled.update(names)
         seeds = range(min(settings.seeds, len(self.sessions)) if self.sessions else settings.seeds)
         learned_first = sorted(names[2:], key=lambda name: not look(name).strong)
         chosen = tuple([*names[1:2], *learned_first][:TIMELINES])
-        shown_timelines = self._threads.submit(self._timelines, settings.pages, settings.page, chosen, config)
-        slow_first = sorted(names, key=lambda name: not name.startswith("lpsm"))
-        keys = [(settings.pages, seed, name, config) for name in slow_first for seed in seeds]
-        found = dict(zip(keys, self._threads.map(lambda key: self._run(*key), keys), strict=True))
-        base = [found[settings.pages, seed, BASELINE, config] for seed in seeds]
+        quick_first = sorted(names, key=lambda name: look(name).strong)
+        asked = {name: [self._run(settings.pages, seed, name, config) for seed in seeds] for name in quick_first}
+        timelines = self._timelines(settings.pages, settings.page, chosen, config)
+        wait([timelines, *(run for runs in asked.values() for run in runs)], timeout=within_s)
+        base = [run.result() for run in asked[BASELINE]]
+        done = [name for name in names if name == BASELINE or all(run.done() for run in asked[name])]
         rows = []
         parts = [part.name for part in energy_parts()]
-        for name in names:
-            runs = [found[settings.pages, seed, name, config] for seed in seeds]
+        for name in done:
+            runs = [run.result() for run in asked[name]]
             energies = np.array([run.energies_j for run in runs])
             slowdowns = [run.latency_s / plain.latency_s for run, plain in zip(runs, base, strict=True)]
             total, slow = estimate(energies[:, -1]), estimate([float(one.mean()) for one in slowdowns])
@@ -101,7 +112,6 @@ class Explorer:
                     "slowdown_p95": float(np.mean([np.quantile(one, 0.95) for one in slowdowns])),
                 }
             )  # fmt: skip
-        shown = shown_timelines.result()
         least = config.radio.least_j
         references = {
             LIMIT: float(np.mean([least(run.elapsed_s, run.air_s) / len(run.latency_s) for run in base])),
@@ -109,7 +119,8 @@ class Explorer:
                 np.mean([least(run.elapsed_s, float(run.latency_s.sum())) / len(run.latency_s) for run in base])
             ),
         }
-        return Answer(pd.DataFrame(rows), references, shown)
+        shown = timelines.result() if timelines.done() else None
+        return Answer(pd.DataFrame(rows), references, shown, [name for name in names if name not in done])
 
     # -- what is kept
 

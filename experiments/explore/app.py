@@ -7,6 +7,7 @@ read it.  A link carries the position of all controls.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -23,9 +24,10 @@ from experiments.report.html_timeline import timeline_figure
 from netsim.policies import registry
 from netsim.radio import profiles
 
-__all__ = ["app"]
+__all__ = ["WITHIN_S", "app", "figures"]
 
 GRAPHS = ("front", "energy", "timeline")
+WITHIN_S = 0.2  # an answer that takes longer comes in parts
 _HOSTS = ("127.0.0.1", "localhost")
 _DARK_BACK, _DARK_INK = "#16181c", "#e8e8e8"
 _CLOSED: Any = {"aria-expanded": "false", "aria-controls": "code"}
@@ -67,24 +69,35 @@ def app(explorer: Explorer, *, trace: str | None = None) -> Dash:
     @made.callback(
         *(Output(graph, "figure") for graph in GRAPHS), Output("table", "children"), Output("complaint", "children"),
         Output("command", "children"), Output("python", "children"), Output("url", "search"),
-        *(Output(name, "value") for name in _CONTROLS),
+        Output("pending", "children"), Output("again", "disabled"), *(Output(name, "value") for name in _CONTROLS),
         *(Input(name, "value") for name in _CONTROLS), Input("dark", "data"), Input("url", "search"),
+        Input("again", "n_intervals"),
     )  # fmt: skip
     def follow(*given: Any) -> Any:
-        *values, dark, search = given
+        *values, dark, search, _ = given
         first = ctx.triggered_id in (None, "url")
         try:
             settings = (
                 Settings.of_link(search or "") if first else Settings.of(dict(zip(_CONTROLS, values, strict=True)))
             )
-            found = explorer.answer(settings)
+            found = explorer.answer(settings, within_s=WITHIN_S)
         except ValueError as error:
-            return [*[no_update] * (len(GRAPHS) + 1), str(error), *[no_update] * (3 + len(_CONTROLS))]
+            return [
+                *[no_update] * (len(GRAPHS) + 1),
+                str(error),
+                *[no_update] * 3,
+                "",
+                True,
+                *[no_update] * len(_CONTROLS),
+            ]
+        pending = [*map(label, found.pending), *["the timelines"] * (found.timelines is None)]
         shown = [getattr(settings, name) for name in _CONTROLS]
         shown[_CONTROLS.index("policies")] = list(settings.policies)
         return [
-            *(_themed(figure, bool(dark)) for figure in figures(found)), _table(found), "", settings.command(trace),
-            settings.python(trace), settings.link, *(shown if first else [no_update] * len(_CONTROLS)),
+            *(no_update if figure is None else _themed(figure, bool(dark)) for figure in figures(found)),
+            _table(found), "", settings.command(trace), settings.python(trace), settings.link,
+            f"Still computing: {', '.join(pending)} ..." if pending else "", not pending,
+            *(shown if first else [no_update] * len(_CONTROLS)),
         ]  # fmt: skip
 
     @made.callback(
@@ -97,12 +110,12 @@ def app(explorer: Explorer, *, trace: str | None = None) -> Dash:
     return made
 
 
-def figures(found: Answer) -> list[dict[str, Any]]:
-    """Return the pictures of an answer: front, energies, timeline."""
+def figures(found: Answer) -> list[dict[str, Any] | None]:
+    """Return the pictures of an answer: front, energies, timeline (None while it is not there yet)."""
     return [
         front(found.rows, "slowdown_mean", found.references, "mean slowdown of a page", height=400),
         energy_bars(found.rows, found.references),
-        timeline_figure(found.timelines, row_height=16),
+        None if found.timelines is None else timeline_figure(found.timelines, row_height=16),
     ]
 
 
@@ -145,6 +158,7 @@ def _layout(trace: str | None) -> html.Div:
         [
             dcc.Location(id="url", refresh=False),
             dcc.Store(id="dark"),
+            dcc.Interval(id="again", interval=50, disabled=True),
             html.H1("What saving power costs"),
             html.P(
                 "Move anything: all policies browse the same pages again. Left and low is better. The address of this "
@@ -156,6 +170,7 @@ def _layout(trace: str | None) -> html.Div:
                     html.Div(
                         [
                             html.P(id="complaint", role="alert"),
+                            html.P(id="pending", role="status", className="note"),
                             html.Div(
                                 [
                                     html.Div([html.Pre(id=name), dcc.Clipboard(target_id=name, title="copy")])
@@ -225,7 +240,8 @@ def _recoloured(part: Any) -> Any:
     if isinstance(part, Mapping):
         return {name: _recoloured(value) for name, value in part.items()}
     if isinstance(part, (list, tuple)):
-        return [_recoloured(value) for value in part]
+        plain = all(isinstance(value, (int, float)) or value is None for value in part[:2])  # coordinates
+        return part if plain else [_recoloured(value) for value in part]
     if isinstance(part, str) and part.startswith("#"):
         if part in ("#e3e3e3", "#ffffff"):
             return "#33373e" if part == "#e3e3e3" else _DARK_BACK
@@ -233,6 +249,7 @@ def _recoloured(part: Any) -> Any:
     return part
 
 
+@cache
 def _lighter(colour: str, least: float = 4.5) -> str:
     parts = to_rgb(colour)
     for step in range(0, 100, 4):

@@ -59,7 +59,7 @@ def test_an_answer_has_the_numbers_of_the_simulator() -> None:
         slow = [(run.latency_s / plain.latency_s).mean() for run, plain in zip(runs, base, strict=True)]
         assert row["slowdown_mean"] == pytest.approx(np.mean(slow))
     assert list(found.rows["policy"]) == ["none", "psm:100", "bsd:1", "hold:50"]
-    assert [one.policy for one in found.timelines] == ["psm:100", "bsd:1", "hold:50"]
+    assert [one.policy for one in found.timelines or []] == ["psm:100", "bsd:1", "hold:50"]
     assert found.references["limit"] < found.rows["total_j_per_page"].min()
 
 
@@ -71,6 +71,17 @@ def test_what_was_answered_once_is_not_computed_again() -> None:
     assert explorer._run.cache_info().misses == runs
     explorer.answer(replace(SMALL, policies=(*SMALL.policies, "listen:2")))
     assert explorer._run.cache_info().misses == runs + 2  # one more policy on two seeds
+
+
+def test_what_takes_long_comes_later_and_is_then_the_same() -> None:
+    explorer, settings = Explorer(), replace(SMALL, policies=("psm:100", "lpsm:log"))
+    first = explorer.answer(settings, within_s=0.0)
+    assert sorted([*first.rows["policy"], *first.pending]) == ["lpsm:log", "none", "psm:100"]
+    whole = explorer.answer(settings)
+    assert whole.pending == []
+    assert whole.timelines is not None
+    assert whole.rows.equals(Explorer().answer(settings).rows)
+    assert first.rows.equals(whole.rows.set_index("policy").loc[first.rows["policy"]].reset_index())
 
 
 def test_the_command_and_the_python_that_are_shown_do_the_same(lpsm: Any, tmp_path: Path, monkeypatch: Any) -> None:
