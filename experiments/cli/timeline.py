@@ -74,6 +74,8 @@ def timeline(
     _check(out, names, page, start_s, pcap)
     refuse_overwriting([workload], [out, perfetto, pcap])
     work = traces.read_workload(workload)
+    if page is not None and not 1 <= page <= len(work):  # known before anything is run
+        raise ValueError(f"page must lie in [1, {len(work)}], got {page}")
     runs = []
     with progress("policies", len(names)) as advance:
         for name in names:
