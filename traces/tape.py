@@ -19,7 +19,7 @@ __all__ = ["Member", "is_tar", "members"]
 
 _BLOCK = 512
 _LONGEST_NAME = 1 << 16
-_MOST_MEMBERS = 1 << 20
+_MOST_MEMBERS = 1 << 17
 _LARGEST_MEMBER_BYTES = 1 << 30  # a session is a few megabytes
 _FILE, _FOLDER, _SPECIAL = (b"0", b"\0", b"7"), b"5", (b"1", b"2", b"3", b"4", b"6")
 _LONG_NAME, _LONG_LINK, _PAX, _PAX_GLOBAL = b"L", b"K", b"x", b"g"

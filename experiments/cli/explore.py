@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -25,6 +26,7 @@ def explore(trace: Path | None, port: int, browse: bool) -> None:
     The page is served to this machine only, until Ctrl-C.  Needs the extra lpsm[explore].
     """
     import traces
+    from experiments.study.interruptions import Interrupted
     from experiments.study.progress import progress
 
     if port < 0:
@@ -46,18 +48,19 @@ def explore(trace: Path | None, port: int, browse: bool) -> None:
             sessions = [traces.Workload.of(pages) for pages in map(list, found) if pages]
         if not sessions:
             raise ValueError(f"{trace}: there is no page in it")
-    explorer = Explorer(sessions)
-    with progress("compiling", None):
-        explorer.warm_up()
-    server = make_server("127.0.0.1", port, app(explorer, trace=trace.name if trace else None).server, threaded=True)
-    address = f"http://127.0.0.1:{server.server_port}/"
-    echo(f"{address}  (Ctrl-C ends it)")
-    sys.stdout.flush()
-    if browse:
-        click.launch(address)
     try:
+        explorer = Explorer(sessions)
+        with progress("compiling", None):
+            explorer.warm_up()
+        page = app(explorer, trace=trace.name if trace else None)
+        server = make_server("127.0.0.1", port, page.server, threaded=True)
+        address = f"http://127.0.0.1:{server.server_port}/"
+        echo(f"{address}  (Ctrl-C ends it)")
+        sys.stdout.flush()
+        if browse:
+            click.launch(address)
         server.serve_forever()
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt("the explorer has ended") from None
-    finally:
-        server.server_close()
+    except KeyboardInterrupt as stopped:
+        found = stopped if isinstance(stopped, Interrupted) else Interrupted()
+        echo(f"lpsm: {found.word}, the explorer has ended", err=True)
+        os._exit(found.status)  # threads that compute would be waited for; they write nothing

@@ -73,9 +73,11 @@ def read(
             raise ValueError(f"{path}: {_NEEDS_COLUMNS}, got npz")
         return _npz(path)
     with open_trace(path) as unpacked:
-        content = read_line(unpacked, _LONGEST_LINE_BYTES, path, 1) + unpacked.read(MAX_STREAM_BYTES)
-    if len(content) > MAX_STREAM_BYTES:
-        raise ValueError(f"{path}: a stream must not exceed {MAX_STREAM_BYTES} bytes, got more")
+        content = bytearray(read_line(unpacked, _LONGEST_LINE_BYTES, path, 1))
+        while piece := unpacked.read(_PIECE_BYTES):
+            content += piece
+            if len(content) > MAX_STREAM_BYTES:
+                raise ValueError(f"{path}: a stream must not exceed {MAX_STREAM_BYTES} bytes, got more")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -354,6 +356,7 @@ MAX_STREAM_BYTES = 1 << 29
 """Largest file of a stream, unpacked, and all wanted arrays of an npz together: 512 MiB."""
 
 _LONGEST_LINE_BYTES = 1 << 24
+_PIECE_BYTES = 1 << 20
 
 
 def _npz(path: Path) -> Stream:

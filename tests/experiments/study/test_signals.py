@@ -138,6 +138,35 @@ def test_a_worker_that_is_killed_ends_the_program_in_one_line(trace: Path, tmp_p
     assert process.returncode in (0, 2), stderr  # 0 if everything was computed by then
 
 
+BUSY_EXPLORER = """
+import time
+from experiments.explore.answer import Explorer
+
+def warm_up(self):
+    future = self._threads.submit(time.sleep, 60)
+    print("busy", flush=True)
+    future.result()
+
+Explorer.warm_up = warm_up
+from experiments.cli import main
+main(["explore", "--port", "0"])
+"""
+
+
+@needs_proc
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_explorer_ends_within_two_seconds_even_while_its_threads_compute(number: signal.Signals) -> None:
+    process = start([sys.executable, "-c", BUSY_EXPLORER])
+    assert process.stdout is not None
+    assert process.stdout.readline() == "busy\n"
+    process.send_signal(number)
+    _, stderr = process.communicate(timeout=2)
+    assert process.returncode == 128 + number
+    assert stderr.count("lpsm: ") == 1
+    assert "the explorer has ended" in stderr
+
+
 @needs_proc
 @pytest.mark.long
 @pytest.mark.parametrize("name", list(COMMANDS))
