@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import netsim
+from netsim.air.recording import AirRecorder
 from netsim.recorder import Recorder, Transmission
 from traces.columns import Workload
 from traces.records import Message
@@ -113,7 +114,7 @@ def record(
     push: Sequence[Message] = (),
 ) -> Run:
     """Browse under a policy and keep what happens."""
-    recorder = Recorder()
+    recorder = Recorder() if config.medium is None else AirRecorder()
     result = netsim.simulate(workload, policy, config=config, seed=seed, push=push, recorder=recorder)
     return Run(result, recorder, config.beacon_interval_ns, config.radio.wakeup_ms / 1000)
 
@@ -171,7 +172,7 @@ def timeline(run: Run, start_s: float, length_s: float) -> Timeline:
         beacons=beacons,
         frames=frames,
         waiting=_steps(
-            [(frame.reached_ns, frame.start_ns, frame.size_bytes) for frame in recorder.transmissions if frame.down],
+            [(frame.reached_ns, frame.start_ns, frame.size_bytes) for frame in _last_attempts(recorder)],
             start_s, end_s,
         ),
         outstanding=_steps([(one.asked_ns, one.answered_ns, 1) for one in recorder.exchanges], start_s, end_s),
@@ -182,6 +183,14 @@ def timeline(run: Run, start_s: float, length_s: float) -> Timeline:
         ],
         loads=_clipped(loads, start_s, end_s),
     )  # fmt: skip
+
+
+def _last_attempts(recorder: Recorder) -> list[Transmission]:
+    """Return the frames down, of each that was sent again on the air the last attempt only."""
+    down = [frame for frame in recorder.transmissions if frame.down]
+    return list(
+        {(frame.reached_ns, frame.connection, frame.flag, frame.seq, frame.ack): frame for frame in down}.values()
+    )
 
 
 def _gates(recorder: Recorder, elapsed_s: float) -> list[tuple[float, float]]:

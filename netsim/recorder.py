@@ -9,7 +9,7 @@ recorder is built of the ordinary parts and pays nothing.  Instants are integer 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from netsim.access_point import AccessPoint
 from netsim.browser import Browser, Connection
@@ -18,7 +18,9 @@ from netsim.policies.protocol import Plan
 from netsim.station import Station
 from netsim.tcp import Endpoint, Packet
 
-__all__ = ["Decision", "Exchange", "Recorder", "Transmission"]
+__all__ = ["Decision", "Exchange", "Recorder", "RecordingBrowser", "Transmission"]
+
+T = TypeVar("T")
 
 
 class Transmission(NamedTuple):
@@ -118,22 +120,19 @@ class Recorder:
         self._used = False
 
     def parts(self) -> tuple[type[AccessPoint], type[Station], type[Browser]]:
-        """Return the classes that a recorded run is built of; called once, by the run."""
+        """Return the classes that a recorded run on wires is built of; called once, by the run."""
+        self.use()
+        return self.part(_RecordingAccessPoint), self.part(_RecordingStation), self.part(RecordingBrowser)
+
+    def use(self) -> None:
+        """Begin to record a run."""
         if self._used:
             raise ValueError("a recorder is for one run, and this one has recorded a run")
         self._used = True
-        recorder = self
 
-        class _AccessPoint(_RecordingAccessPoint):
-            _recorder = recorder
-
-        class _Station(_RecordingStation):
-            _recorder = recorder
-
-        class _Browser(_RecordingBrowser):
-            _recorder = recorder
-
-        return _AccessPoint, _Station, _Browser
+    def part(self, kind: type[T]) -> type[T]:
+        """Return a class of parts that tell this recorder what they do."""
+        return type(kind.__name__, (kind,), {"_recorder": self})
 
     def transmitted(
         self, packet: Packet, client: Endpoint, down: bool, reached_ns: int, span: tuple[int, int], lost: bool
@@ -218,7 +217,7 @@ class _RecordingStation(Station):
             notes.append((at_ns, True))
 
 
-class _RecordingBrowser(Browser):
+class RecordingBrowser(Browser):
     """A browser that notes what it asks for and when the reply is complete."""
 
     _recorder: Recorder

@@ -9,9 +9,8 @@ message, if that is later); seconds appear only in the result (`netsim.result`).
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
-from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,7 @@ from netsim import express, policies
 from netsim.access_point import AccessPoint, LinkConfig
 from netsim.air.cell import AirConfig, Cell
 from netsim.air.recording import AirRecorder
+from netsim.air.station import AirStation
 from netsim.browser import Browser, Trip
 from netsim.clock import Clock
 from netsim.medium import Medium
@@ -33,6 +33,7 @@ from netsim.result import SimulationResult, result_of
 from netsim.server import Server, ServerDelay, draw_each
 from netsim.station import Station
 from netsim.tcp import TcpConfig
+from netsim.traffic import check, messages_of
 from netsim.wires import Wires
 from traces.columns import Workload
 from traces.records import Message, Page
@@ -41,10 +42,8 @@ __all__ = ["SimulationConfig", "SimulationResult", "simulate", "simulate_cell"]
 
 _NS_PER_MS = 1_000_000
 _ENGINES = ("auto", "packet", "express")
-_SMALL_PAGES, _SMALL_S = 10_000, 500_000.0
-_LONGEST_WAIT_S = 1e6
+_SMALL_PAGES, _SMALL_S, _SMALL_LOADED_S = 10_000, 500_000.0, 100.0  # the last where neighbours load the channel
 _NO_MESSAGES = np.empty((0, 3), dtype=np.int64)
-_LATEST_S = 4e9  # well inside 63 bits of nanoseconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +97,7 @@ def simulate(
     engine: str = "auto",
     push: Iterable[Message] | None = None,
     server_delays: Sequence[ServerDelay] | None = None,
-    recorder: Recorder | AirRecorder | None = None,
+    recorder: Recorder | None = None,
 ) -> SimulationResult:
     """Browse `pages` under `policy` and return the record.
 
@@ -116,8 +115,8 @@ def simulate(
         Of the server delays and of the losses.
     engine : {"auto", "packet", "express"}
         "packet" is the model on SimPy; "express" the same model compiled, which raises where it does not apply;
-        "auto" takes the express engine where it applies, page by page, unless that would have to be compiled for a
-        small workload.  The record is the same to the nanosecond.
+        "auto" takes the express engine where it applies (on wires page by page), unless that would have to be
+        compiled for a small workload.  The record is the same to the nanosecond.
     push : iterable of Message, optional
         What the server writes of its own accord, in the order of time, beside the pages, on one connection that is
         open before the run (`netsim.push`); by default what a `traces.Workload` has of it.  The run then lasts until
@@ -142,23 +141,16 @@ def simulate(
         raise ValueError(f"engine must be one of {', '.join(_ENGINES)}, got {engine!r}")
     config = SimulationConfig() if config is None else config
     workload = Workload.of(pages)
-    messages = _messages(workload.messages if push is None else push)
-    if workload or not messages:
-        _check(workload)
-    _check_messages(messages)
+    messages = messages_of(workload.messages if push is None else push)
+    check(workload, messages)
     policy = policies.make(policy, beacon_interval_ns=config.beacon_interval_ns, radio=config.radio)
-    reason = None if engine == "packet" else express.why_not(policy, config.link.loss_rate)
-    if config.medium is not None and not reason:
-        reason = "the air is shared, and only the packet model has that"
-    if recorder is not None:
-        reason = reason or "it is recorded, and only the packet model has frames to record"
-    if reason and engine == "express":
-        raise express.NotCoveredError(f"engine express does not cover this run: {reason}")
-    if not reason and engine == "auto" and _is_small(workload, messages) and not _is_ready(policy):
-        reason = "done before the express engine would be compiled"
     if isinstance(recorder, AirRecorder) != (config.medium is not None) and recorder is not None:
         raise ValueError("a Recorder notes frames on wires and an AirRecorder on the air, and this run is the other")
-    if engine == "packet" or reason:
+    reason = _not_express(engine, [(workload, policy)], config, [messages], recorder)
+    if config.medium is not None and not reason:
+        [result] = _run_express_air([(workload, policy)], config, seed, [messages], server_delays, engine)
+        return result
+    if reason:
         [result] = _run_packets([(workload, policy)], config, seed, [messages], server_delays, recorder)
         return result
     from netsim.express.engine import browse
@@ -174,11 +166,12 @@ def simulate_cell(
     config: SimulationConfig | None = None,
     seed: int = 0,
     push: Sequence[Iterable[Message]] = (),
+    engine: str = "auto",
 ) -> list[SimulationResult]:
     """Browse with several clients behind one access point; one record a client, in the order given.
 
-    The clients share all four links (each of them first in, first out) and have buffers and gates of their own.
-    A client leaves when its pages are done.  With one client this is `simulate` on the packet model.
+    On wires the clients share all four links (each of them first in, first out), on the air the channel; they have
+    buffers and gates of their own.  A client leaves when its pages are done.  With one client this is `simulate`.
 
     Parameters
     ----------
@@ -191,27 +184,87 @@ def simulate_cell(
     push : sequence of iterables of Message, optional
         What servers write unasked, one entry a client; a client may have messages alone.  By default what the
         workloads have of it.
+    engine : {"auto", "packet", "express"}
+        As for `simulate`; the express engine has cells on the air only.
 
     Raises
     ------
     ValueError
         If there is no client, messages are not one entry a client, or as `simulate` does.
+    NotCoveredError
+        If the express engine is asked for what it does not cover.
     """
+    if engine not in _ENGINES:
+        raise ValueError(f"engine must be one of {', '.join(_ENGINES)}, got {engine!r}")
     config = SimulationConfig() if config is None else config
     given = [(Workload.of(pages), policy) for pages, policy in clients]
     if not given:
         raise ValueError("a cell must have at least one client, got none")
     if push and len(push) != len(given):
         raise ValueError(f"push must be one entry a client ({len(given)}), got {len(push)} entries")
-    pushed = [_messages(messages) for messages in push] or [list(workload.messages) for workload, _ in given]
+    pushed = [messages_of(messages) for messages in push] or [list(workload.messages) for workload, _ in given]
     members: list[tuple[Workload, Policy]] = []
     for (workload, policy), messages in zip(given, pushed, strict=True):
-        if workload or not messages:
-            _check(workload)
-        _check_messages(messages)
+        check(workload, messages)
         made = policies.make(policy, beacon_interval_ns=config.beacon_interval_ns, radio=config.radio)
         members.append((workload, made))
-    return _run_packets(members, config, seed, pushed)
+    if _not_express(engine, members, config, pushed, in_cell=True):
+        return _run_packets(members, config, seed, pushed)
+    return _run_express_air(members, config, seed, pushed, None, engine)
+
+
+def _not_express(
+    engine: str,
+    members: Sequence[tuple[Workload, Policy]],
+    config: SimulationConfig,
+    pushed: Sequence[Sequence[Message]],
+    recorder: Recorder | None = None,
+    *,
+    in_cell: bool = False,
+) -> str | None:
+    """Say why a run takes the packet model, or None if it takes the express engine.
+
+    Raises
+    ------
+    NotCoveredError
+        If the express engine is asked for what it does not cover.
+    """
+    if engine == "packet":
+        return "it is asked for"
+    on_wires = config.medium is None
+    reasons = [express.why_not(policy, config.link.loss_rate if on_wires else 0.0) for _, policy in members]
+    if on_wires and in_cell:
+        reasons.append("a cell on wires, and only the packet model has that")
+    if recorder is not None:
+        reasons.append("it is recorded, and only the packet model has frames to record")
+    reason = next((reason for reason in reasons if reason), None)
+    if reason and engine == "express":
+        raise express.NotCoveredError(f"engine express does not cover this run: {reason}")
+    if not reason and engine == "auto" and _is_small(members, pushed, config) and not _is_ready(members, config):
+        reason = "done before the express engine would be compiled"
+    return reason
+
+
+def _run_express_air(
+    members: Sequence[tuple[Workload, Policy]],
+    config: SimulationConfig,
+    seed: int,
+    pushed: Sequence[Sequence[Message]],
+    server_delays: Sequence[ServerDelay] | None,
+    engine: str,
+) -> list[SimulationResult]:
+    """Run clients of one cell on the compiled air; on the packet model if too much is under way at once for it."""
+    from netsim.air.express.engine import browse_together
+
+    delays = [_delays(workload, config, seed, place, server_delays) for place, (workload, _) in enumerate(members)]
+    before = [(workload, deepcopy(policy)) for workload, policy in members] if engine == "auto" else []
+    try:
+        found = browse_together(members, delays, pushed, config, seed)
+    except express.NotCoveredError:
+        if engine == "express":
+            raise
+        return _run_packets(before, config, seed, pushed, server_delays)
+    return [result_of(*member, config.radio, *one) for member, one in zip(members, found, strict=True)]
 
 
 def _run_packets(
@@ -220,12 +273,15 @@ def _run_packets(
     seed: int,
     pushed: Sequence[Sequence[Message]],
     server_delays: Sequence[ServerDelay] | None = None,
-    recorder: Recorder | AirRecorder | None = None,
+    recorder: Recorder | None = None,
 ) -> list[SimulationResult]:
     """Run clients of one access point on the packet model; `server_delays` are those of a single client's pages."""
     clock = Clock()
     access_point_type, station_type, browser_type = (AccessPoint, Station, Browser)
-    if isinstance(recorder, Recorder):
+    air_station_type = AirStation
+    if isinstance(recorder, AirRecorder):
+        air_station_type, browser_type = recorder.air_parts()
+    elif recorder is not None:
         access_point_type, station_type, browser_type = recorder.parts()
     medium: Medium
     if config.medium is None:
@@ -233,7 +289,7 @@ def _run_packets(
         access_point = access_point_type(clock, config.link, loss, shared=len(members) > 1)
         medium = Wires(clock, config.link, access_point, config.beacon_interval_ns, station_type)
     else:
-        medium = cell = Cell(clock, config.medium, config.link, config.beacon_interval_ns, seed)
+        medium = cell = Cell(clock, config.medium, config.link, config.beacon_interval_ns, seed, air_station_type)
         if isinstance(recorder, AirRecorder):
             recorder.attach(cell)
     trips: dict[int, tuple[Trip, NDArray[np.int64]]] = {}
@@ -274,65 +330,23 @@ def _delays(
     return draw_each(workload, server_delays, rng)
 
 
-def _is_ready(policy: Policy) -> bool:
+def _is_ready(members: Sequence[tuple[Workload, Policy]], config: SimulationConfig) -> bool:
+    """Whether nothing is left to compile for the express engine."""
+    if config.medium is not None:
+        from netsim.air.express import engine as air
+
+        return air.is_ready([policy for _, policy in members])
     from netsim.express.engine import is_ready
 
-    return is_ready(policy)
+    return is_ready(members[0][1])
 
 
-def _is_small(workload: Workload, messages: Sequence[Message]) -> bool:
+def _is_small(
+    members: Sequence[tuple[Workload, Policy]], pushed: Sequence[Sequence[Message]], config: SimulationConfig
+) -> bool:
     """Whether the packet model needs some seconds at most."""
-    lasts_s = workload.think_s.sum() + (messages[-1].at_s if messages else 0.0)
-    return len(workload) + len(messages) <= _SMALL_PAGES and lasts_s <= _SMALL_S
-
-
-def _check(workload: Workload) -> None:
-    if not workload:
-        raise ValueError("a workload must have at least one page, got none")
-    issued = workload.issue_s[~np.isnan(workload.issue_s)]
-    times = np.concatenate([workload.think_s, issued, workload.deadline_s[~np.isnan(workload.deadline_s)]])
-    waits = workload.waits_s[~np.isnan(workload.waits_s)]
-    if not ((waits >= 0.0) & (waits <= _LONGEST_WAIT_S)).all():
-        raise ValueError(f"waits_s must lie in [0, {_LONGEST_WAIT_S:g}] s, got {waits.min()} to {waits.max()}")
-    legal = workload.sizes[:, 0].min() >= 1 and workload.sizes[:, 1].min() >= 0
-    legal = bool(legal and ((times >= 0.0) & (times <= _LATEST_S)).all())
-    if legal and workload.think_s.sum() <= _LATEST_S:
-        return
-    total = 0.0
-    for page in workload:  # which rule is broken, and where
-        for request, reply in ((page.request_bytes, page.reply_bytes), *page.objects):
-            if request < 1:
-                raise ValueError(f"page {page.page!r}: sizes must be at least 1 byte, got {request}")
-            if reply < 0:
-                raise ValueError(f"page {page.page!r}: a reply must have at least 0 bytes, got {reply}")
-        instants = ("issue_s", page.issue_s or 0.0), ("deadline_s", page.deadline_s or 0.0)
-        for name, value in (("think_s", page.think_s), *instants):
-            if not 0.0 <= value <= _LATEST_S:
-                raise ValueError(f"page {page.page!r}: {name} must lie in [0, {_LATEST_S:g}] s, got {value}")
-        total += page.think_s
-    if total > _LATEST_S:
-        raise ValueError(f"think times must add up to at most {_LATEST_S:g} s, got {total:g}")
-
-
-def _messages(push: Any) -> list[Message]:
-    wanted = "push must be messages, traces.traffic.Message(at_s, size_bytes)"
-    if not isinstance(push, Iterable):
-        raise TypeError(f"{wanted}, got {push!r}")
-    messages = list(push)
-    for number, message in enumerate(messages):
-        if not isinstance(message, Message):
-            raise TypeError(f"{wanted}, got {message!r} as message {number}")
-        values: tuple[Any, ...] = message
-        if not isinstance(values[0], Real) or not isinstance(values[1], Integral):
-            raise TypeError(f"message {number}: at_s must be a number and size_bytes a whole one, got {message}")
-    return messages
-
-
-def _check_messages(messages: Sequence[Message]) -> None:
-    earlier = 0.0
-    for number, message in enumerate(messages):
-        if message.size_bytes < 1:
-            raise ValueError(f"message {number}: size_bytes must be at least 1, got {message.size_bytes}")
-        if not earlier <= message.at_s <= _LATEST_S:
-            raise ValueError(f"message {number}: at_s must lie in [{earlier:g}, {_LATEST_S:g}] s, got {message.at_s}")
-        earlier = message.at_s
+    done = sum(len(workload) for workload, _ in members) + sum(len(messages) for messages in pushed)
+    lasts_s = max(workload.think_s.sum() for workload, _ in members)
+    lasts_s += max(messages[-1].at_s if messages else 0.0 for messages in pushed)
+    loaded = config.medium is not None and config.medium.neighbours > 0
+    return done <= _SMALL_PAGES and lasts_s <= (_SMALL_LOADED_S if loaded else _SMALL_S)

@@ -48,6 +48,7 @@ def _listing(name: str, registry: Callable[[], Mapping[str, Any]], about: str) -
         entries = {
             key: {field: str(getattr(entry, field)) for field in ("written", "meaning", "source", "example")}
             | ({"host_aware": entry.host_aware} if hasattr(entry, "host_aware") else {})
+            | ({"members": members} if (members := getattr(entry, "members", ())) else {})
             for key, entry in registry().items()
         }
         if as_json:
@@ -57,6 +58,8 @@ def _listing(name: str, registry: Callable[[], Mapping[str, Any]], about: str) -
             aware = " (host-aware: the host says what is outstanding)" if entry.get("host_aware") else ""
             echo(f"{entry['written']}\n    {entry['meaning']}{aware}")
             echo(f"    Source: {entry['source']}\n    Example: {entry['example']}")
+            for written, meaning, source in entry.get("members", ()):
+                echo(f"    {written}\n        {meaning}\n        Source: {source}")
 
     return listing
 

@@ -94,7 +94,8 @@ def timeline(
         from experiments.report.capture import capture
 
         window = (0.0, runs[0].result.elapsed_s) if whole else windows[0]
-        write_file(pcap, capture(runs[0], *window, wireless_mbps=config.link.wireless_mbps))
+        rate_mbps = config.link.wireless_mbps if config.medium is None else config.medium.phy.rate_mbps
+        write_file(pcap, capture(runs[0], *window, wireless_mbps=rate_mbps))
     for one in shown:
         listened = sum(beacon.heard == "listened" for beacon in one.beacons)
         awake = sum(end - start for start, end in one.awake)

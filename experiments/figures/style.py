@@ -83,6 +83,7 @@ _FAMILIES = {
     "psm": Look("#000000", "s"),
     "listen": Look("#5c5c5c", "<"),
     "dynamic": Look(SKY, "^"),
+    "driver": Look(OLIVE, "p"),
     "uapsd": Look(TEAL, "v"),
     "twt": Look(BROWN, ">"),
     "bsd": Look(ORANGE, "o"),
@@ -108,7 +109,7 @@ PART_FILLS = {
 _USUAL_PUSH_MS = "400"  # the delay of messages that LPSM3 keeps if no other is asked for
 DAGGER = "\N{DAGGER}"
 _WORDS = {
-    "dynamic": "dynamic PSM", "listen": "listen interval", "hold": "hold", "bsd-phase": "BSD phase",
+    "dynamic": "dynamic PSM", "driver": "driver", "listen": "listen interval", "hold": "hold", "bsd-phase": "BSD phase",
     "bsd-host": "BSD host", "lpsm2-link": "LPSM2 link", "lpsm3-link": "LPSM3 link", "uapsd": "U-APSD",
 }  # fmt: skip
 _NAMES = {

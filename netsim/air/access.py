@@ -143,7 +143,7 @@ class Medium:
         self.busy_ns = self.collided_ns = 0
         self._loss = loss if loss_rate else None
         self._loss_rate = loss_rate
-        self._attempts = attempts
+        self.attempts = attempts
         self._rts_bytes = rts_bytes
         self._slot_ns, self._difs_ns, self._timeout_ns = phy.slot_ns, phy.difs_ns, phy.timeout_ns
         self._pifs_ns = phy.pifs_ns
@@ -152,6 +152,7 @@ class Medium:
         self._slots = 0  # beginning with this number
         self._waiting: list[tuple[int, int, Contender]] = []  # a heap: (count at which the backoff ends, order, who)
         self._turn_ns = NEVER_NS  # when to look at whose turn it is
+        self._beacon_turn_ns = NEVER_NS  # when that will be looked at for a beacon in any case
         self._exchanges: dict[tuple[Any, int], Exchange] = {}
         self._n_contenders = 0
 
@@ -235,16 +236,23 @@ class Medium:
         turn = NEVER_NS
         if self._waiting:
             turn = self._count_from_ns + (self._waiting[0][0] - self._slots) * self._slot_ns
+        beacon_turn = NEVER_NS
         if self.beacons is not None:
             target = self.beacons.next_ns if self._waiting else self.beacons.wanted_ns
             if target < NEVER_NS:
-                turn = min(turn, max(target, self.free_ns + self._pifs_ns))
+                beacon_turn = max(target, self.free_ns + self._pifs_ns)
+                turn = min(turn, beacon_turn)
         if turn < NEVER_NS and turn != self._turn_ns:
             self._turn_ns = turn
-            Occurrence(self.env, turn, self._take_turn)
+            if turn != self._beacon_turn_ns:  # between exchanges the next beacon is planned for over and over
+                Occurrence(self.env, turn, self._take_turn)
+                if turn == beacon_turn:
+                    self._beacon_turn_ns = turn
 
     def _take_turn(self, _: Occurrence) -> None:
         now = self.env.now
+        if now == self._beacon_turn_ns:
+            self._beacon_turn_ns = NEVER_NS
         if now != self._turn_ns:
             return  # another turn took its place
         self._turn_ns = NEVER_NS
@@ -328,7 +336,7 @@ class Medium:
         sender.tries += 1
         sender.cw = min(2 * sender.cw + 1, self.phy.cw_max)
         transmission = sender.queue[0]
-        given_up = not transmission.answered or sender.tries >= self._attempts
+        given_up = not transmission.answered or sender.tries >= self.attempts
         if given_up:
             sender.queue.popleft()
             sender.dropped += 1

@@ -137,13 +137,14 @@ class AirAccessPoint:
             if station.line:
                 self._turns.append(station)
             self._serving = station, waiting
-            packet = waiting[0]
+            packet, reached_ns = waiting
             if packet is None:
                 exchange = self._medium.control(NULL_BYTES)
             else:
                 exchange = self._medium.data(packet.size_bytes + DATA_OVERHEAD_BYTES)
             delivered = partial(station.receive, waiting, exchange.sender_ns, exchange.receiver_ns)
-            self.contender.send(Transmission(exchange, delivered, partial(self._served, station)))
+            ended = partial(self._served, station)
+            self.contender.send(Transmission(exchange, delivered, ended, packet=packet, reached_ns=reached_ns))
 
     def _served(self, station: AirStation, delivered: bool) -> None:
         self._serving = None

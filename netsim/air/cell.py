@@ -26,10 +26,11 @@ from netsim.clock import Clock
 from netsim.policies.protocol import Policy
 from netsim.radio import Radio
 
-__all__ = ["AirConfig", "Cell"]
+__all__ = ["NEIGHBOUR_BYTES", "AirConfig", "Cell"]
 
 _NS_PER_S = 1_000_000_000
-_NEIGHBOUR_BYTES = 1500
+NEIGHBOUR_BYTES = 1500
+"""Size of a neighbour's packets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,10 +86,21 @@ class Cell:
         Time between the target times of beacons.
     seed : int
         Of the losses, the backoffs (one stream a station) and the background.
+    station : type
+        What clients are made of: `AirStation` or a class of its methods.
     """
 
-    def __init__(self, env: Clock, config: AirConfig, link: LinkConfig, beacon_interval_ns: int, seed: int) -> None:
+    def __init__(
+        self,
+        env: Clock,
+        config: AirConfig,
+        link: LinkConfig,
+        beacon_interval_ns: int,
+        seed: int,
+        station: type[AirStation] = AirStation,
+    ) -> None:
         self._env = env
+        self._station = station
         self._config = config
         self._seed = seed
         self._stations = self._agreed_ns = 0
@@ -105,7 +117,7 @@ class Cell:
 
     def client(self, policy: Policy, radio: Radio) -> AirStation:
         """Add a client with this policy and radio."""
-        station = AirStation(
+        station = self._station(
             self._env, self.medium, self.beacons, self.access_point, policy, Passages.of(radio), self._rng(),
             self._config.retrieval, self._agree,
         )  # fmt: skip
@@ -123,7 +135,7 @@ class Cell:
         return randomness.generator(self._seed, randomness.AIR, self._stations - 1)
 
     def _load(self, neighbour: Contender) -> None:
-        exchange = self.medium.data(_NEIGHBOUR_BYTES + DATA_OVERHEAD_BYTES)
+        exchange = self.medium.data(NEIGHBOUR_BYTES + DATA_OVERHEAD_BYTES)
         if not self._config.neighbour_mbps:
             transmission = Transmission(exchange, _nothing, lambda _: neighbour.queue.append(transmission))
             neighbour.send(transmission)
@@ -131,7 +143,7 @@ class Cell:
         self._env.process(self._offer(neighbour, Transmission(exchange, _nothing)))
 
     def _offer(self, neighbour: Contender, transmission: Transmission) -> Generator[Event, None, None]:
-        mean_ns = _NEIGHBOUR_BYTES * 8_000 / self._config.neighbour_mbps
+        mean_ns = NEIGHBOUR_BYTES * 8_000 / self._config.neighbour_mbps
         rng = self._rng()
         while True:
             yield Timeout(self._env, round(rng.exponential(mean_ns)))

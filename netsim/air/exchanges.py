@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from netsim.air.air_times import CTS_BYTES, POLL_BYTES, RTS_BYTES, Phy
+from netsim.tcp import Packet
 
 __all__ = ["Exchange", "Transmission", "control", "data", "group", "polled"]
 
@@ -52,9 +53,13 @@ class Transmission:
         Called afterwards with whether it was delivered; when it is dropped after the last attempt, with False.
     answered : bool
         Whether the receiver answers; group frames are neither acknowledged nor repeated.
+    packet : Packet, optional
+        What it carries, or, of a PS-Poll, what answers it.
+    reached_ns : int
+        When that was handed to the transmitter, or reached the access point.
     """
 
-    __slots__ = ("answered", "delivered", "ended", "exchange")
+    __slots__ = ("answered", "delivered", "ended", "exchange", "packet", "reached_ns")
 
     def __init__(
         self,
@@ -63,11 +68,15 @@ class Transmission:
         ended: Callable[[bool], None] | None = None,
         *,
         answered: bool = True,
+        packet: Packet | None = None,
+        reached_ns: int = 0,
     ) -> None:
         self.exchange = exchange
         self.delivered = delivered
         self.ended = ended
         self.answered = answered
+        self.packet = packet
+        self.reached_ns = reached_ns
 
 
 def data(phy: Phy, mpdu_bytes: int, rts_bytes: int | None) -> Exchange:

@@ -1,12 +1,17 @@
-"""What was on the air, frame by frame: who sent what, from when to when."""
+"""What was on the air, frame by frame: who sent what, from when to when; and what `netsim.recorder` notes elsewhere."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from netsim.air.access import Contender
+from netsim.air.adviser import Adviser
 from netsim.air.air_times import CTS_BYTES, RTS_BYTES
 from netsim.air.cell import Cell
+from netsim.air.exchanges import Transmission
+from netsim.air.station import AirStation
+from netsim.policies.protocol import Plan
+from netsim.recorder import Decision, Recorder, RecordingBrowser
 
 __all__ = ["AirFrame", "AirRecorder"]
 
@@ -33,8 +38,10 @@ class AirFrame(NamedTuple):
     received: bool
 
 
-class AirRecorder:
-    """Keeps what is on the air during one run; handed to `netsim.simulate`.
+class AirRecorder(Recorder):
+    """Keeps what happens on the air during one run; handed to `netsim.simulate`.
+
+    Beside the frames it has all that a `Recorder` has: every attempt at a data frame is one of its transmissions.
 
     Examples
     --------
@@ -47,13 +54,19 @@ class AirRecorder:
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self._frames: list[AirFrame] = []
         self._cell: Cell
 
+    def air_parts(self) -> tuple[type[AirStation], type[RecordingBrowser]]:
+        """Return the classes that a recorded run is built of; called once, by the run."""
+        self.use()
+        station = self.part(_RecordingAirStation)
+        station._adviser_type = self.part(_RecordingAdviser)
+        return station, self.part(RecordingBrowser)
+
     def attach(self, cell: Cell) -> None:
-        """Have a cell tell what is on its air; called once, by the run."""
-        if hasattr(self, "_cell"):
-            raise ValueError("a recorder is for one run, and this one has recorded a run")
+        """Have a cell tell what is on its air."""
         self._cell = cell
         cell.medium.observer = self._note
 
@@ -74,6 +87,7 @@ class AirRecorder:
             exchange, name = transmission.exchange, self._name(sender)
             other = self._other(sender)
             rts = exchange.kind == "data" and exchange.first_ns < exchange.sender_ns
+            self._note_packet(transmission, name, rts=rts, received=received)
             at, end = now, now + exchange.first_ns
             self._frames.append(AirFrame(at, end, name, "rts" if rts else exchange.kind, received))
             if not received:
@@ -93,6 +107,17 @@ class AirRecorder:
                 start = now + exchange.delivered_ns + phy.sifs_ns
                 self._frames.append(AirFrame(start, now + exchange.total_ns, answering, "ack", True))
 
+    def _note_packet(self, transmission: Transmission, sender: str, *, rts: bool, received: bool) -> None:
+        """Note an attempt at a data frame, unless what goes before it was lost already."""
+        packet, exchange, now = transmission.packet, transmission.exchange, self._cell.medium.env.now
+        polled = exchange.kind == "poll"
+        if packet is None or ((rts or polled) and not received):
+            return
+        air_ns = exchange.receiver_ns if polled else exchange.sender_ns - exchange.first_ns * rts
+        down = polled or sender == "access point"
+        client, end = packet.to if down else packet.to.peer, now + exchange.delivered_ns
+        self.transmitted(packet, client, down, transmission.reached_ns, (end - air_ns, end), not received)
+
     def _name(self, sender: Contender) -> str:
         cell = self._cell
         if sender is cell.access_point.contender:
@@ -109,3 +134,44 @@ class AirRecorder:
             return "access point"
         served = access_point.serving
         return "client 0" if served is None else self._name(served.contender)
+
+
+class _RecordingAdviser(Adviser):
+    """Notes what the policy answers."""
+
+    __slots__ = ()
+    _recorder: Recorder
+
+    def ask(self, event: Literal["idle", "beacon"], now_ns: int, **known: Any) -> Plan:
+        plan = super().ask(event, now_ns, **known)
+        self._recorder.decisions.append(Decision(now_ns, event, known.get("waiting_bytes", 0), plan))
+        return plan
+
+
+class _RecordingAirStation(AirStation):
+    """A station that notes when its gate opens and closes."""
+
+    _recorder: Recorder
+    _gate = True
+    _at_ns = -1  # what is done now holds from then on
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the gate is open."""
+        return self._gate
+
+    @is_open.setter
+    def is_open(self, value: bool) -> None:
+        if value != self._gate:
+            self._recorder.gates.append((self._env.now if self._at_ns < 0 else self._at_ns, value))
+        self._gate = value
+
+    def _stay_until(self, until_ns: int, now_ns: int) -> None:
+        self._at_ns = now_ns
+        super()._stay_until(until_ns, now_ns)
+        self._at_ns = -1
+
+    def _begin_service(self) -> None:
+        self._at_ns = self._wake_ns
+        super()._begin_service()
+        self._at_ns = -1

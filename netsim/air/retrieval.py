@@ -104,8 +104,10 @@ class Retriever:
             self._station.forward((None, 0))
 
     def _poll(self) -> None:
-        exchange = self._medium.polled(self.buffer.frames[0][0].size_bytes + self.overhead_bytes)
-        self._station.transmit(Transmission(exchange, self._polled, self._poll_ended))
+        packet, reached_ns = self.buffer.frames[0]
+        exchange = self._medium.polled(packet.size_bytes + self.overhead_bytes)
+        poll = Transmission(exchange, self._polled, self._poll_ended, packet=packet, reached_ns=reached_ns)
+        self._station.transmit(poll)
 
     def _polled(self) -> None:
         packet, reached_ns = self.buffer.take()

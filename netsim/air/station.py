@@ -76,6 +76,8 @@ class AirStation(Accounted):
         As in `netsim.station.Station`; what the access point has for it while its gate is open.
     """
 
+    _adviser_type = Adviser
+
     def __init__(
         self,
         env: Clock,
@@ -92,7 +94,7 @@ class AirStation(Accounted):
         self._medium = medium
         self._beacons = beacons
         self._access_point = access_point
-        self._adviser = Adviser(policy, beacons.interval_ns)
+        self._adviser = self._adviser_type(policy, beacons.interval_ns)
         self._interval_ns = beacons.interval_ns
         self.contender = Contender(medium, rng)
         self._transmitter = Transmitter(env, self.contender)
@@ -137,7 +139,8 @@ class AirStation(Accounted):
             self._closing = None  # no sleep, since there is something to send
         exchange = self._medium.data(packet.size_bytes + self._retriever.overhead_bytes)
         self.air_up_ns += exchange.delivered_ns
-        self.transmit(Transmission(exchange, partial(self._sent_up, packet), self.sent))
+        sent_up = partial(self._sent_up, packet)
+        self.transmit(Transmission(exchange, sent_up, self.sent, packet=packet, reached_ns=self._env.now))
 
     def transmit(self, transmission: Transmission) -> None:
         """Queue a frame, waking up for it if need be."""

@@ -50,6 +50,8 @@ class Entry:
         ValueError with the rule that the text breaks.
     host_aware : bool
         Whether it uses what only the host knows.
+    members : tuple of (str, str, str)
+        Where parameters are names: each as it is typed, its meaning and its source.
     """
 
     written: str
@@ -58,6 +60,7 @@ class Entry:
     example: str
     make: Callable[[str, Setting], Policy]
     host_aware: bool = False
+    members: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def kind(self) -> str:

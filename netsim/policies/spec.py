@@ -14,14 +14,14 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from netsim.policies import bsd, bsd_phase, host, lpsm, lpsm2, lpsm3, own, static, twt
+from netsim.policies import bsd, bsd_phase, drivers, host, lpsm, lpsm2, lpsm3, own, static, twt
 from netsim.policies.entry import Entry, Setting
 from netsim.policies.protocol import Policy
 from netsim.radio import Radio
 
 __all__ = ["canonical", "make", "registry"]
 
-_MODULES = (static, twt, bsd, bsd_phase, host, lpsm, lpsm2, lpsm3)
+_MODULES = (static, drivers, twt, bsd, bsd_phase, host, lpsm, lpsm2, lpsm3)
 _BEACON_INTERVAL_NS = 100_000_000
 
 

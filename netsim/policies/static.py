@@ -16,7 +16,7 @@ from netsim.policies.protocol import FOREVER_NS, Plan, View
 
 __all__ = ["ENTRIES", "AlwaysAwake", "StaticPsm", "TriggeredPsm", "in_ms"]
 
-PERIOD, TIMEOUT, TRIGGERED = 0, 1, 2
+PERIOD, TIMEOUT, TRIGGERED, TIMEOUT_SENT = 0, 1, 2, 3
 
 
 def _never_sleep(view: FlatView, ints: Ints, floats: Floats) -> Plan:
@@ -24,11 +24,11 @@ def _never_sleep(view: FlatView, ints: Ints, floats: Floats) -> Plan:
 
 
 def _listen_periodically(view: FlatView, ints: Ints, floats: Floats) -> Plan:
-    """Sleep to the next multiple of the period, after the timeout if there is one."""
-    period, timeout = ints[PERIOD], ints[TIMEOUT]
+    """Sleep to the next multiple of the period, after the timeouts if there are any."""
+    period = ints[PERIOD]
     asleep = view.now_ns
-    if timeout:
-        asleep = max(asleep, max(view.last_sent_ns, view.last_received_ns) + timeout)
+    if ints[TIMEOUT]:
+        asleep = max(asleep, view.last_received_ns + ints[TIMEOUT], view.last_sent_ns + ints[TIMEOUT_SENT])
     return Plan(asleep, (asleep // period + 1) * period, ints[TRIGGERED] != 0, period, False)
 
 
@@ -56,6 +56,8 @@ class StaticPsm:
         A positive multiple of the beacon interval.
     inactivity_timeout_ms : int
         How long to stay awake after the last packet, either way; 0 (the model's default) sleeps at once.
+    timeout_after_sending_ms : int, optional
+        How long to stay awake after the last packet sent, where that is another time.
     beacon_interval_ns : int
         Time between beacons.
     spec : str, optional
@@ -69,6 +71,7 @@ class StaticPsm:
         period_ms: str | float | Fraction = 100,
         *,
         inactivity_timeout_ms: int = 0,
+        timeout_after_sending_ms: int | None = None,
         beacon_interval_ns: int = 100 * NS_PER_MS,
         spec: str | None = None,
     ) -> None:
@@ -77,7 +80,8 @@ class StaticPsm:
             raise ValueError(f"inactivity_timeout_ms must be at least 0, got {inactivity_timeout_ms}")
         timeout = f":timeout={inactivity_timeout_ms}" if inactivity_timeout_ms else ""
         self.spec = spec or f"psm:{in_ms(period_ns)}{timeout}"
-        self._ints = period_ns, inactivity_timeout_ms * NS_PER_MS, inactivity_timeout_ms > 0
+        sent_ms = inactivity_timeout_ms if timeout_after_sending_ms is None else timeout_after_sending_ms
+        self._ints = period_ns, inactivity_timeout_ms * NS_PER_MS, inactivity_timeout_ms > 0, sent_ms * NS_PER_MS
         self.compiled = CompiledForm(_listen_periodically, ints=self._ints)
 
     def plan(self, view: View) -> Plan:
@@ -106,7 +110,7 @@ class TriggeredPsm:
     def __init__(self, period_ms: str | float | Fraction = 100, *, beacon_interval_ns: int = 100 * NS_PER_MS) -> None:
         period_ns = _period_ns("uapsd", period_ms, beacon_interval_ns)
         self.spec = f"uapsd:{in_ms(period_ns)}"
-        self._ints = period_ns, 0, True
+        self._ints = period_ns, 0, True, 0
         self.compiled = CompiledForm(_listen_periodically, ints=self._ints)
 
     def plan(self, view: View) -> Plan:

@@ -179,3 +179,36 @@ def test_waking_up_to_send_moves_no_poll_of_lpsm():
     later = [Page("a", 300, 3000, (), 3.0, 0.25)]
     first, second = netsim.simulate(pages, "lpsm").polls, netsim.simulate(later, "lpsm").polls
     assert first.time_s[0] == second.time_s[0] == 0.7
+
+
+@pytest.mark.parametrize(
+    ("spec", "interval_ms", "sent_ms", "received_ms", "asleep_ms", "wake_ms"),
+    [
+        ("driver:mac80211", 100, 10, 50, 150, 200),
+        ("driver:cc33xx", 100, 48, 10, 53, 100),  # 5 ms after sending, 40 ms after receiving
+        ("driver:cc33xx", 100, 10, 48, 88, 100),
+        ("driver:esp-idf-max", 102.4, 10, 20, 70, 307.2),
+        ("driver:pic32mzw", 100, 10, 20, 50, 1000),
+        ("driver:pic32mzw", 100, None, None, 50, 1000),
+    ],
+)
+def test_a_driver_stays_awake_as_long_as_it_is_documented_to_and_listens_to_its_beacons(
+    spec, interval_ms, sent_ms, received_ms, asleep_ms, wake_ms
+):
+    policy = make(spec, beacon_interval_ns=round(1e6 * interval_ms))
+    sent, received = (None if at is None else at * 1_000_000 for at in (sent_ms, received_ms))
+    plan = policy.plan(View("idle", 50_000_000, sent, received, 0, 0, (), None))
+    assert plan.awake_until_ns == asleep_ms * 1_000_000
+    assert plan.wake_ns == round(1e6 * wake_ms)
+    assert policy.spec == spec
+
+
+def test_every_driver_is_listed_with_its_source_and_a_name_that_can_be_typed():
+    [entry] = [entry for kind, entry in netsim.policies.registry().items() if kind == "driver"]
+    assert len(entry.members) >= 10
+    for written, meaning, source in entry.members:
+        assert make(written).spec == written
+        assert "every" in meaning
+        assert source
+    with pytest.raises(ValueError, match="the driver must be one of mac80211, "):
+        make("driver:windows")

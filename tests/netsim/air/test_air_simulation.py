@@ -96,7 +96,7 @@ def test_two_hundred_clients_that_begin_at_one_instant_all_get_their_pages():
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: netsim.simulate(PAGES, "psm", config=AIR, engine="express"), ValueError, "the air is shared"),
+        (lambda: netsim.simulate_cell([(PAGES, "psm")], config=AIR, engine="x"), ValueError, "engine must be one of"),
         (
             lambda: netsim.simulate(PAGES, "psm", config=AIR, recorder=Recorder()),
             ValueError,

@@ -36,3 +36,24 @@ def test_a_recorder_is_for_one_run():
     netsim.simulate(PAGES, "psm", config=config, recorder=recorder)
     with pytest.raises(ValueError, match="a recorder is for one run"):
         netsim.simulate(PAGES, "psm", config=config, recorder=recorder)
+
+
+@pytest.mark.parametrize("policy", ["none", "psm", "dynamic:50", "uapsd", "twt:200:20", "lpsm2"])
+@pytest.mark.parametrize("rts_bytes", [None, 500])
+def test_packets_gates_decisions_and_requests_are_noted_as_on_wires(policy, rts_bytes):
+    recorder = AirRecorder()
+    config = netsim.SimulationConfig(medium=netsim.AirConfig(neighbours=1, rts_bytes=rts_bytes))
+    result = netsim.simulate(PAGES, policy, config=config, recorder=recorder)
+    carried = [frame for frame in recorder.transmissions if not frame.lost]
+    assert sum(frame.length for frame in carried if frame.down) == sum(p.reply_bytes + 4_000 for p in PAGES)
+    assert sum(frame.length for frame in carried if not frame.down) == sum(p.request_bytes + 300 for p in PAGES)
+    on_air = {(frame.start_ns, frame.end_ns) for frame in recorder.frames if frame.kind == "data" and frame.received}
+    assert {(frame.start_ns, frame.end_ns) for frame in carried} <= on_air
+    assert all(frame.reached_ns <= frame.start_ns for frame in carried)
+    assert [(one.page, one.object_index) for one in recorder.exchanges] == [(p, i) for p in range(3) for i in (-1, 0)]
+    decisions = [decision.at_ns for decision in recorder.decisions]
+    assert len(decisions) >= len(result.polls) / 4
+    assert [at for at, _ in recorder.gates] == sorted(at for at, _ in recorder.gates)
+    assert all(before != after for (_, before), (_, after) in pairwise(recorder.gates))
+    if policy == "none":
+        assert recorder.gates == [(0, False), (0, True)]

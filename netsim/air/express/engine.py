@@ -1,0 +1,380 @@
+"""Runs of cells on the compiled air, equal to those of the packet model to the nanosecond.
+
+`run.run_cell` is the packet model's loop of events, event for event; here its array is filled, numbers are drawn for
+it from the same streams, and what it leaves is made into records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpsm import randomness
+from lpsm._compile import standalone
+from netsim.air.access import Medium
+from netsim.air.air_times import DATA_OVERHEAD_BYTES, NULL_BYTES, POLL_BYTES, QOS_BYTES, Phy
+from netsim.air.cell import NEIGHBOUR_BYTES
+from netsim.air.exchanges import control, data, group, polled
+from netsim.air.express import layout as slot
+from netsim.air.radio_states import Passages, StateTimes
+from netsim.browser import Trip
+from netsim.clock import Clock
+from netsim.express.coverage import NotCoveredError
+from netsim.policies.compiled import NOT_YET_NS, CompiledForm
+from netsim.policies.protocol import Policy
+from netsim.radio import StateRadioConfig
+from traces.columns import Workload
+from traces.records import Message
+
+if TYPE_CHECKING:
+    from netsim.simulation import SimulationConfig
+
+__all__ = ["browse_together", "is_ready"]
+
+Ints = NDArray[np.int64]
+Draws = Callable[[int], NDArray[np.float64]]
+
+_NS_PER_S = 1_000_000_000
+_MAX_BYTES = 2**40
+_AT_ONCE = 64  # backoffs that the packet model draws at once, and uses from the last to the first
+_DRAWS = 1024  # room for each stream of numbers
+_LOG = 4096
+_FRAMES, _CONNECTIONS = 256, 256  # room a client, beyond what TCP's windows take
+_SPARE_FRAMES = 1024  # room of the cell, group frames among it
+_LATE = 1024  # beacons that were late, before there is made more room for them
+
+run_cell = standalone("netsim.air.express.run", "run_cell")
+
+
+def is_ready(policies: Sequence[Policy]) -> bool:
+    """Whether what runs under these policies need is compiled, in this process or on disk."""
+    return run_cell.ready() and all(_form(policy).is_ready for policy in policies)
+
+
+def browse_together(
+    members: Sequence[tuple[Workload, Policy]],
+    delays_ns: Sequence[Ints],
+    pushed: Sequence[Sequence[Message]],
+    config: SimulationConfig,
+    seed: int,
+) -> list[tuple[Trip, Ints]]:
+    """Browse with the clients of one cell, as the packet model would.
+
+    Parameters
+    ----------
+    members : sequence of (Workload, Policy)
+        What each client browses, and a policy with a compiled form, which the run advances.
+    delays_ns : sequence of arrays of int64
+        The server's delays, one a reply in the order of the pages.
+    pushed : sequence of sequences of Message
+        What the server writes to each client of its own accord.
+    config : SimulationConfig
+        The world; its medium is an `AirConfig`.
+    seed : int
+        Of losses, backoffs, neighbours and group frames.
+
+    Raises
+    ------
+    NotCoveredError
+        If more is under way at once than there is room for, a policy plans what it must not, or a size exceeds 2**40
+        bytes.
+    """
+    run = _Run(members, delays_ns, pushed, config, seed)
+    run.go()
+    return [run.result(client) for client in range(len(members))]
+
+
+def _form(policy: Policy) -> CompiledForm:
+    form: CompiledForm = policy.compiled  # type: ignore[attr-defined]
+    return form
+
+
+class _Streams:
+    """Numbers drawn ahead, a stream a row: those left and the end of them stand at two places of the array."""
+
+    def __init__(self, buffer: int) -> None:
+        self._buffer = buffer
+        self._places: list[int] = []
+        self._draws: list[Draws] = []
+
+    def add(self, w: Ints, at: int, draw: Draws) -> None:
+        """Add a stream, empty as yet."""
+        w[at : at + 2] = self._buffer + _DRAWS * len(self._places)
+        self._places.append(at)
+        self._draws.append(draw)
+
+    def refill(self, w: Ints) -> None:
+        """Draw more for those of which less than half is left."""
+        places = np.array(self._places)
+        for number in np.flatnonzero(2 * (w[places + 1] - w[places]) < _DRAWS).tolist():
+            at, buffer = self._places[number], self._buffer + _DRAWS * number
+            begin, end = w[at : at + 2].tolist()
+            left = end - begin
+            w[buffer : buffer + left] = w[begin:end].copy()
+            fresh = self._draws[number]((_DRAWS - left) // _AT_ONCE * _AT_ONCE)
+            w[buffer + left : buffer + left + len(fresh)] = fresh.view(np.int64)
+            w[at : at + 2] = buffer, buffer + left + len(fresh)
+
+
+def _uniform(rng: np.random.Generator) -> Draws:
+    return lambda n: rng.random(n)
+
+
+def _backoffs(rng: np.random.Generator) -> Draws:
+    return lambda n: np.ascontiguousarray(rng.random((n // _AT_ONCE, _AT_ONCE))[:, ::-1]).ravel()
+
+
+def _gaps(rng: np.random.Generator, mean_ns: float) -> Draws:
+    return lambda n: np.rint(rng.exponential(mean_ns, n))
+
+
+class _Run:
+    """The array of one run, and what fills and empties it."""
+
+    def __init__(
+        self,
+        members: Sequence[tuple[Workload, Policy]],
+        delays_ns: Sequence[Ints],
+        pushed: Sequence[Sequence[Message]],
+        config: SimulationConfig,
+        seed: int,
+    ) -> None:
+        assert config.medium is not None
+        for workload, _ in members:
+            if len(workload) and workload.sizes.max() > _MAX_BYTES:
+                raise NotCoveredError(f"sizes must be at most {_MAX_BYTES} bytes, got {workload.sizes.max()}")
+        self._members, self._config, self._seed = members, config, seed
+        self._air = air = config.medium
+        self._contenders = 1 + air.neighbours + len(members)
+        if self._contenders >= 1 << slot.ORDER_BITS:
+            raise NotCoveredError(f"at most {(1 << slot.ORDER_BITS) - 1} stations are covered, got {self._contenders}")
+        self._logs: list[Ints] = []
+        self._pushed = [_messages(messages) for messages in pushed]
+        self._end = slot.FIRST_RECORD
+        self._places: dict[str, int] = {}
+        n, connections = len(members), 0
+        for workload, _ in members:
+            connections += min(_CONNECTIONS, len(workload.sizes)) + 2
+        exchanges = _exchanges(air.phy, air.rts_bytes, config.tcp.mss_bytes + config.tcp.header_bytes)
+        frames = (_FRAMES + 2 * config.tcp.window * config.max_connections) * n + air.neighbours + _SPARE_FRAMES
+        rooms = {
+            "contenders": slot.CONTENDER_SIZE * self._contenders,
+            "clients": slot.CLIENT_SIZE * n,
+            "exchanges": exchanges.size,
+            "draws": _DRAWS * (self._contenders + air.neighbours + 2),
+            "winners": self._contenders,
+            "waiting": self._contenders,
+            "listeners": 2 * (8 * n + 8),
+            "told": 8 * n + 8,
+            "batches": slot.MOST_BATCHES * (3 + n),
+            "log": slot.LOG_SIZE * (_LOG + 16 * n),
+            "browsed": sum(_browsed(workload) for workload, _ in members) + sum(rows.size for rows in self._pushed),
+            "totals": slot.TOTALS_SIZE * n,
+            "events": slot.EVENT_SIZE * (2 * connections + frames),
+            "connections": slot.CONNECTION_SIZE * (connections + 2),
+            "frames": slot.FRAME_SIZE * frames,
+            "late": 2 * _LATE,
+        }
+        for name, size in rooms.items():
+            self._places[name] = self._end
+            self._end += size
+        self.w = np.zeros(self._end, dtype=np.int64)
+        at = self._places["exchanges"]
+        self.w[at : at + exchanges.size] = exchanges.ravel()
+        self._streams = _Streams(self._places["draws"])
+        self._set_world(rooms)
+        self._set_contenders()
+        self._set_clients(delays_ns)
+
+    def go(self) -> None:
+        """Run to the end."""
+        w, status = self.w, 0
+        while not status & slot.OVER:
+            self._streams.refill(w)
+            status = run_cell(w)
+            if status & slot.REFUSED:
+                raise NotCoveredError("too much is under way at once, or the policy plans a wake-up that is no beacon")
+            at = self._places["log"]
+            self._logs.append(w[at : at + slot.LOG_SIZE * int(w[slot.N_LOG])].reshape(-1, slot.LOG_SIZE).copy())
+            w[slot.N_LOG] = w[slot.STATUS] = 0
+            if status & slot.LATES:  # they come last
+                w = self.w = np.concatenate([w, np.zeros(2 * int(w[slot.LATE_ROOM]), dtype=np.int64)])
+                w[slot.LATE_ROOM] *= 2
+        log = np.concatenate(self._logs)
+        self._logs = [log[np.argsort(log[:, 0], kind="stable")]]
+
+    def result(self, number: int) -> tuple[Trip, Ints]:
+        """Return what a client's run leaves behind, and its messages."""
+        w, workload = self.w, self._members[number][0]
+        client = self._places["clients"] + slot.CLIENT_SIZE * number
+        [log] = self._logs
+        mine = log[slice(*np.searchsorted(log[:, 0], (client, client + 1)))]
+        end, awake, beacons, up, down, lost, groups_lost, *states = self._row(
+            int(w[client + slot.CLIENT_TOTALS]), slot.TOTALS_SIZE
+        ).tolist()
+        n = len(workload)
+        loads = self._row(int(w[client + slot.CLIENT_LOADS]) - slot.LOAD_SIZE * n, slot.LOAD_SIZE * n)
+        loads = loads.reshape(-1, slot.LOAD_SIZE)
+        page_states: list[tuple[StateTimes, StateTimes]] = []
+        if isinstance(self._config.radio, StateRadioConfig):
+            page_states = [(_states(row[: slot.STATES]), _states(row[slot.STATES :])) for row in loads[:, 4:].tolist()]
+        trip = Trip(
+            end_ns=end, awake_ns=awake, beacons=beacons, air_up_ns=up, air_down_ns=down, frames_lost=lost,
+            loads=loads[:, :4].copy(),
+            polls=mine[mine[:, 1] == 1, 2:].copy(),
+            intervals=mine[mine[:, 1] == 0, 2:4].ravel(),
+            pages_handed_over=0,
+            states=_states(states),
+            page_states=page_states,
+            groups_lost=groups_lost,
+        )  # fmt: skip
+        messages = self._row(int(w[client + slot.CLIENT_MESSAGES]), self._pushed[number].size)
+        columns = [slot.MESSAGE_AT, slot.MESSAGE_BYTES, slot.MESSAGE_DELIVERED]
+        return trip, messages.reshape(-1, slot.MESSAGE_SIZE)[:, columns]
+
+    def _row(self, at: int, size: int) -> Ints:
+        return self.w[at : at + size]
+
+    def _set_world(self, rooms: dict[str, int]) -> None:
+        w, config, air, places = self.w, self._config, self._air, self._places
+        phy, tcp, wire, passages = air.phy, config.tcp, config.link.wire(), Passages.of(config.radio)
+        medium = Medium(Clock(), phy)
+        poll = polled(phy, NULL_BYTES, None)
+        neighbours = air.neighbours
+        values = {
+            slot.SLOT: phy.slot_ns, slot.DIFS: phy.difs_ns, slot.PIFS: phy.pifs_ns, slot.TIMEOUT: phy.timeout_ns,
+            slot.AFTER_COLLISION: phy.difs_ns, slot.CW_MIN: phy.cw_min, slot.CW_MAX: phy.cw_max,
+            slot.ATTEMPTS: medium.attempts, slot.LOSSY: config.link.loss_rate > 0.0,
+            slot.LOSS_RATE: _bits(config.link.loss_rate),
+            slot.POLL_AIR: phy.control_ns(POLL_BYTES), slot.POLL_SENDER: poll.sender_ns,
+            slot.GROUP_AIR: group(phy, air.beacons.broadcast_bytes + DATA_OVERHEAD_BYTES, None).first_ns,
+            slot.INTERVAL: config.beacon_interval_ns, slot.BEACON_AIR: phy.lowest_ns(air.beacons.size_bytes),
+            slot.DTIM: air.beacons.dtim_period,
+            slot.WIRE_NUM: wire.ns_per_byte[0], slot.WIRE_DEN: wire.ns_per_byte[1], slot.WIRE_DELAY: wire.delay_ns,
+            slot.MSS: tcp.mss_bytes, slot.HEADER: tcp.header_bytes, slot.FIRST_WINDOW: tcp.initial_window,
+            slot.WINDOW: tcp.window, slot.MIN_RTO: round(tcp.min_rto_s * _NS_PER_S),
+            slot.FIRST_RTO: round(tcp.initial_rto_s * _NS_PER_S), slot.NAGLE: tcp.nagle,
+            slot.PERSISTENT: config.connections == "persistent", slot.MAX_CONNECTIONS: config.max_connections,
+            slot.WAKEUP: passages.wakeup_ns, slot.SETTLE: passages.settle_ns, slot.GUARD: passages.guard_ns,
+            slot.DRIFT: _bits(passages.drift_ppm),
+            slot.N_NEIGHBOURS: neighbours, slot.N_CLIENTS: len(self._members),
+            slot.NEIGHBOUR_RATE: air.neighbour_mbps > 0.0,
+            slot.CONTENDERS: places["contenders"], slot.CLIENTS: places["clients"], slot.WINNERS: places["winners"],
+            slot.EXCHANGES: places["exchanges"], slot.WAITING: places["waiting"], slot.TOLD: places["told"],
+            slot.EVENTS: places["events"], slot.EVENTS_ROOM: rooms["events"] // slot.EVENT_SIZE,
+            slot.LISTENERS: places["listeners"], slot.LISTENERS_ROOM: rooms["listeners"] // 2,
+            slot.LATE: places["late"], slot.LATE_ROOM: _LATE,
+            slot.BATCHES: places["batches"], slot.BATCH_SIZE: 3 + len(self._members),
+            slot.LOG: places["log"], slot.LOG_ROOM: rooms["log"] // slot.LOG_SIZE, slot.LOG_FEW_LEFT: _LOG // 2,
+            slot.FREE_FRAME: places["frames"] + slot.FRAME_SIZE * neighbours,
+            slot.FRAMES_STOP: places["frames"] + rooms["frames"],
+            slot.FREE_CONNECTION: places["connections"],
+            slot.CONNECTIONS_STOP: places["connections"] + rooms["connections"],
+            slot.TURN: slot.NEVER, slot.BEACON_TURN: slot.NEVER, slot.WANTED: slot.NEVER,
+            slot.NEXT_BEACON: 1, slot.NEXT_TARGET: config.beacon_interval_ns,
+        }  # fmt: skip
+        w[list(values)] = list(values.values())
+
+    def _set_contenders(self) -> None:
+        """Give every station its stream of backoffs; neighbours and group frames draw theirs after all of them."""
+        w, air, drawn = self.w, self._air, self._contenders
+
+        def rng(number: int) -> np.random.Generator:
+            return randomness.generator(self._seed, randomness.AIR, number)
+
+        for number in range(self._contenders):
+            contender = self._places["contenders"] + slot.CONTENDER_SIZE * number
+            w[contender + slot.CONTENDER_CW] = air.phy.cw_min
+            self._streams.add(w, contender + slot.CONTENDER_NEXT, _backoffs(rng(number)))
+            if not 1 <= number <= air.neighbours:
+                continue
+            frame = self._places["frames"] + slot.FRAME_SIZE * (number - 1)
+            w[contender + slot.CONTENDER_HEAD] = frame
+            w[frame + slot.FRAME_CODE] = slot.OFFERED if air.neighbour_mbps else slot.SATURATED
+            w[frame + slot.FRAME_FIRST : frame + slot.FRAME_FIRST + 5] = data(
+                air.phy, NEIGHBOUR_BYTES + DATA_OVERHEAD_BYTES, air.rts_bytes
+            )[:5]
+            w[frame + slot.FRAME_ANSWERED] = 1
+            if air.neighbour_mbps:
+                gaps = _gaps(rng(drawn), NEIGHBOUR_BYTES * 8_000 / air.neighbour_mbps)
+                self._streams.add(w, contender + slot.CONTENDER_GAP, gaps)
+                drawn += 1
+        if air.beacons.broadcast_per_s:
+            self._streams.add(w, slot.GAP_NEXT, _gaps(rng(drawn), _NS_PER_S / air.beacons.broadcast_per_s))
+        if self._config.link.loss_rate:
+            self._streams.add(w, slot.LOSS_NEXT, _uniform(randomness.generator(self._seed, randomness.LOSS)))
+
+    def _set_clients(self, delays_ns: Sequence[Ints]) -> None:
+        w, wanted = self.w, ("ps-poll", "null", "uapsd", "twt", "auto").index(self._air.retrieval)
+        browsed, totals = self._places["browsed"], self._places["totals"]
+        for number, (workload, policy) in enumerate(self._members):
+            client = self._places["clients"] + slot.CLIENT_SIZE * number
+            form = _form(policy)
+            rule, observer = form.addresses
+            n, objects, messages = len(workload), workload.objects, self._pushed[number]
+            pages = np.empty((n, slot.PAGE_SIZE), dtype=np.int64)
+            pages[:, 0] = np.where(np.isnan(workload.issue_s), -1, np.rint(workload.issue_s * _NS_PER_S))
+            pages[:, 1] = np.where(workload.think_s == 0.0, -1, np.rint(workload.think_s * _NS_PER_S))
+            pages[:, 2] = objects
+            pages[:, 3] = np.where(np.isnan(workload.deadline_s), slot.NEVER, np.rint(workload.deadline_s * _NS_PER_S))
+            replies = np.column_stack([workload.sizes, delays_ns[number]]).astype(np.int64)
+            places = []
+            for rows in (pages, replies, messages):
+                places.append(browsed)
+                w[browsed : browsed + rows.size] = rows.ravel()
+                browsed += rows.size
+            uapsd = self._air.retrieval == "auto" and policy.spec.startswith("uapsd")
+            values = {
+                slot.CLIENT_RULE: rule, slot.CLIENT_OBSERVER: observer, slot.CLIENT_HOST_AWARE: policy.host_aware,
+                slot.CLIENT_INTS: form.ints.ctypes.data, slot.CLIENT_N_INTS: form.ints.size,
+                slot.CLIENT_FLOATS: form.floats.ctypes.data, slot.CLIENT_N_FLOATS: form.floats.size,
+                slot.CLIENT_NEVER_SLEEPS: getattr(policy, "never_sleeps", False),
+                slot.CLIENT_RETRIEVAL: slot.UAPSD if uapsd else wanted,
+                slot.CLIENT_CONTENDER: self._places["contenders"]
+                + slot.CONTENDER_SIZE * (1 + self._air.neighbours + number),
+                slot.CLIENT_LAST_SENT: NOT_YET_NS, slot.CLIENT_LAST_RECEIVED: NOT_YET_NS,
+                slot.CLIENT_DEADLINE: slot.NEVER, slot.CLIENT_CLOSE: slot.NEVER, slot.CLIENT_TIMER: slot.NEVER,
+                slot.CLIENT_PAGES: places[0], slot.CLIENT_PAGES_STOP: places[0] + pages.size,
+                slot.CLIENT_OBJECTS: places[1], slot.CLIENT_NUMBER: 1, slot.CLIENT_LOADS: browsed,
+                slot.CLIENT_MESSAGES: places[2], slot.CLIENT_N_MESSAGES: len(messages),
+                slot.CLIENT_TOTALS: totals,
+            }  # fmt: skip
+            w[client + np.array(list(values))] = list(values.values())
+            browsed += slot.LOAD_SIZE * n
+            totals += slot.TOTALS_SIZE
+
+
+def _browsed(workload: Workload) -> int:
+    return (slot.PAGE_SIZE + slot.LOAD_SIZE) * len(workload) + slot.OBJECT_SIZE * len(workload.sizes)
+
+
+def _messages(messages: Sequence[Message]) -> Ints:
+    rows = np.zeros((len(messages), slot.MESSAGE_SIZE), dtype=np.int64)
+    rows[:, slot.MESSAGE_AT] = [round(message.at_s * _NS_PER_S) for message in messages]
+    rows[:, slot.MESSAGE_BYTES] = [message.size_bytes for message in messages]
+    rows[:, slot.MESSAGE_END] = np.cumsum(rows[:, slot.MESSAGE_BYTES])
+    return rows
+
+
+def _states(values: Sequence[int]) -> StateTimes:
+    return StateTimes(**dict(zip(StateTimes.__slots__, values, strict=True)))
+
+
+def _bits(value: float) -> int:
+    return int(np.array([value]).view(np.int64)[0])
+
+
+@lru_cache(maxsize=8)
+def _exchanges(phy: Phy, rts_bytes: int | None, packet_bytes: int) -> Ints:
+    """Return the times of a data frame, a row a size of its MPDU; the first row is that of a null frame."""
+    most = packet_bytes + DATA_OVERHEAD_BYTES + QOS_BYTES
+    rows = np.zeros((most + 1, slot.EXCHANGE_SIZE), dtype=np.int64)
+    rows[0, :5] = control(phy, NULL_BYTES, None)[:5]
+    for size in range(DATA_OVERHEAD_BYTES + 1, most + 1):
+        fetched = polled(phy, size, None)
+        rows[size] = *data(phy, size, rts_bytes)[:5], fetched.delivered_ns, fetched.total_ns, fetched.receiver_ns
+    return rows

@@ -1,0 +1,143 @@
+"""What happens when, and the records that come and go: `netsim.clock`, and memory.
+
+Events that fall on one instant happen in the order in which they were scheduled, as with SimPy.
+"""
+
+from __future__ import annotations
+
+from lpsm._compile import compiled
+from lpsm._pointers import real
+from netsim.air.express import layout as slot
+from netsim.express.layout import Place
+
+__all__ = ["append", "draw", "free_connection", "free_frame", "happen", "new_frame", "next_event", "note", "refer"]
+
+
+@compiled
+def happen(w: Place, at: int, code: int, argument: int) -> None:
+    """Schedule an event at the instant `at`."""
+    hole = w[slot.N_EVENTS]
+    if hole >= w[slot.EVENTS_ROOM]:
+        w[slot.STATUS] |= slot.REFUSED
+        return
+    w[slot.N_EVENTS] = hole + 1
+    order = w[slot.SCHEDULED]
+    w[slot.SCHEDULED] = order + 1
+    heap = w[slot.EVENTS]
+    while hole > 0:  # it is the last of those of its instant
+        parent = (hole - 1) >> 1
+        above = heap + slot.EVENT_SIZE * parent
+        if w[above] <= at:
+            break
+        place = heap + slot.EVENT_SIZE * hole
+        w[place], w[place + 1], w[place + 2] = w[above], w[above + 1], w[above + 2]
+        hole = parent
+    place = heap + slot.EVENT_SIZE * hole
+    w[place], w[place + 1], w[place + 2] = at, order, argument << slot.CODE_BITS | code
+
+
+@compiled
+def next_event(w: Place) -> None:
+    """Take out the first event: NOW, EVENT and ARGUMENT."""
+    heap, n = w[slot.EVENTS], w[slot.N_EVENTS] - 1
+    w[slot.N_EVENTS] = n
+    w[slot.NOW] = w[heap]
+    w[slot.EVENT], w[slot.ARGUMENT] = w[heap + 2] & ((1 << slot.CODE_BITS) - 1), w[heap + 2] >> slot.CODE_BITS
+    last = heap + slot.EVENT_SIZE * n
+    at, order, what = w[last], w[last + 1], w[last + 2]
+    hole = 0
+    while True:
+        child = 2 * hole + 1
+        if child >= n:
+            break
+        place = heap + slot.EVENT_SIZE * child
+        other = place + slot.EVENT_SIZE
+        if child + 1 < n and (w[other] < w[place] or (w[other] == w[place] and w[other + 1] < w[place + 1])):
+            child, place = child + 1, other
+        if at < w[place] or (at == w[place] and order < w[place + 1]):
+            break
+        above = heap + slot.EVENT_SIZE * hole
+        w[above], w[above + 1], w[above + 2] = w[place], w[place + 1], w[place + 2]
+        hole = child
+    place = heap + slot.EVENT_SIZE * hole
+    w[place], w[place + 1], w[place + 2] = at, order, what
+
+
+@compiled
+def draw(w: Place, stream: int) -> float:
+    """Return the next number of the stream whose place and end stand at `stream`; says in time that more are needed."""
+    at = w[stream]
+    w[stream] = at + 1
+    if at + slot.MARGIN >= w[stream + 1]:
+        w[slot.STATUS] |= slot.DRAWS
+    return real(w[at])
+
+
+@compiled
+def note(w: Place, client: int, what: int, a: int, b: int, c: int, d: int, e: int, f: int) -> None:
+    """Enter into the log an interval awake (`what` 0: start, end) or a poll (1), unless the client has left."""
+    if w[client + slot.CLIENT_IS_DONE]:
+        return
+    n = w[slot.N_LOG]
+    if n >= w[slot.LOG_ROOM]:
+        w[slot.STATUS] |= slot.REFUSED
+        return
+    place = w[slot.LOG] + slot.LOG_SIZE * n
+    w[place], w[place + 1], w[place + 2], w[place + 3] = client, what, a, b
+    w[place + 4], w[place + 5], w[place + 6], w[place + 7] = c, d, e, f
+    w[slot.N_LOG] = n + 1
+    if n >= w[slot.LOG_FEW_LEFT]:
+        w[slot.STATUS] |= slot.LOGS
+
+
+@compiled
+def new_frame(w: Place) -> int:
+    """Return a frame, whose fields are as they were left."""
+    frame = w[slot.FREE_FRAME]
+    if w[frame + slot.FRAME_LINK]:
+        w[slot.FREE_FRAME] = w[frame + slot.FRAME_LINK]
+    elif frame + 2 * slot.FRAME_SIZE < w[slot.FRAMES_STOP]:  # memory that was never used
+        w[slot.FREE_FRAME] = frame + slot.FRAME_SIZE
+    else:
+        w[slot.STATUS] |= slot.REFUSED
+    w[frame + slot.FRAME_LINK] = 0
+    return frame
+
+
+@compiled
+def free_frame(w: Place, frame: int) -> None:
+    """Give a frame back."""
+    w[frame + slot.FRAME_LINK] = w[slot.FREE_FRAME]
+    w[slot.FREE_FRAME] = frame
+
+
+@compiled
+def append(w: Place, queue: int, frame: int) -> None:
+    """Put a frame at the end of the queue whose first and last stand at `queue`."""
+    w[frame + slot.FRAME_LINK] = 0
+    if w[queue]:
+        w[w[queue + 1] + slot.FRAME_LINK] = frame
+    else:
+        w[queue] = frame
+    w[queue + 1] = frame
+
+
+@compiled
+def refer(w: Place, connection: int, more: int) -> None:
+    """Count those who will come back to a connection; one that is closed and that nobody does is given back."""
+    left = w[connection + slot.CONNECTION_REFERENCES] + more
+    w[connection + slot.CONNECTION_REFERENCES] = left
+    if left == 0 and w[connection + slot.END_CLOSED]:
+        free_connection(w, connection)
+
+
+@compiled
+def free_connection(w: Place, connection: int) -> None:
+    """Give a connection back, and what came on it out of order."""
+    for end in (connection, connection + slot.CONNECTION_SERVER):
+        while w[end + slot.END_OUT_OF_ORDER]:
+            node = w[end + slot.END_OUT_OF_ORDER]
+            w[end + slot.END_OUT_OF_ORDER] = w[node + slot.FRAME_LINK]
+            free_frame(w, node)
+    w[connection + slot.CONNECTION_LINK] = w[slot.FREE_CONNECTION]
+    w[slot.FREE_CONNECTION] = connection

@@ -1,0 +1,89 @@
+"""What a run is given to do, checked before it begins: pages and messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from traces.columns import Workload
+from traces.records import Message
+
+__all__ = ["check", "messages_of"]
+
+_LONGEST_WAIT_S = 1e6
+_LATEST_S = 4e9  # well inside 63 bits of nanoseconds
+
+
+def messages_of(push: Any) -> list[Message]:
+    """Return what is pushed as a list of messages.
+
+    Raises
+    ------
+    TypeError
+        If it is anything else.
+    """
+    wanted = "push must be messages, traces.traffic.Message(at_s, size_bytes)"
+    if not isinstance(push, Iterable):
+        raise TypeError(f"{wanted}, got {push!r}")
+    messages = list(push)
+    for number, message in enumerate(messages):
+        if not isinstance(message, Message):
+            raise TypeError(f"{wanted}, got {message!r} as message {number}")
+        values: tuple[Any, ...] = message
+        if not isinstance(values[0], Real) or not isinstance(values[1], Integral):
+            raise TypeError(f"message {number}: at_s must be a number and size_bytes a whole one, got {message}")
+    return messages
+
+
+def check(workload: Workload, messages: Sequence[Message]) -> None:
+    """Check the pages that a client browses and the messages that it is sent.
+
+    Raises
+    ------
+    ValueError
+        If there are neither, or one of them breaks a rule.
+    """
+    if workload or not messages:
+        _check_pages(workload)
+    _check_messages(messages)
+
+
+def _check_pages(workload: Workload) -> None:
+    if not workload:
+        raise ValueError("a workload must have at least one page, got none")
+    issued = workload.issue_s[~np.isnan(workload.issue_s)]
+    times = np.concatenate([workload.think_s, issued, workload.deadline_s[~np.isnan(workload.deadline_s)]])
+    waits = workload.waits_s[~np.isnan(workload.waits_s)]
+    if not ((waits >= 0.0) & (waits <= _LONGEST_WAIT_S)).all():
+        raise ValueError(f"waits_s must lie in [0, {_LONGEST_WAIT_S:g}] s, got {waits.min()} to {waits.max()}")
+    legal = workload.sizes[:, 0].min() >= 1 and workload.sizes[:, 1].min() >= 0
+    legal = bool(legal and ((times >= 0.0) & (times <= _LATEST_S)).all())
+    if legal and workload.think_s.sum() <= _LATEST_S:
+        return
+    total = 0.0
+    for page in workload:  # which rule is broken, and where
+        for request, reply in ((page.request_bytes, page.reply_bytes), *page.objects):
+            if request < 1:
+                raise ValueError(f"page {page.page!r}: sizes must be at least 1 byte, got {request}")
+            if reply < 0:
+                raise ValueError(f"page {page.page!r}: a reply must have at least 0 bytes, got {reply}")
+        instants = ("issue_s", page.issue_s or 0.0), ("deadline_s", page.deadline_s or 0.0)
+        for name, value in (("think_s", page.think_s), *instants):
+            if not 0.0 <= value <= _LATEST_S:
+                raise ValueError(f"page {page.page!r}: {name} must lie in [0, {_LATEST_S:g}] s, got {value}")
+        total += page.think_s
+    if total > _LATEST_S:
+        raise ValueError(f"think times must add up to at most {_LATEST_S:g} s, got {total:g}")
+
+
+def _check_messages(messages: Sequence[Message]) -> None:
+    earlier = 0.0
+    for number, message in enumerate(messages):
+        if message.size_bytes < 1:
+            raise ValueError(f"message {number}: size_bytes must be at least 1, got {message.size_bytes}")
+        if not earlier <= message.at_s <= _LATEST_S:
+            raise ValueError(f"message {number}: at_s must lie in [{earlier:g}, {_LATEST_S:g}] s, got {message.at_s}")
+        earlier = message.at_s

@@ -1,0 +1,170 @@
+"""The compiled air equals the packet model to the nanosecond, in random cells; and what it does not cover it says."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import netsim
+from netsim import NotCoveredError
+from netsim.air.express import engine
+from netsim.air.recording import AirRecorder
+from traces.records import Message, Page
+
+POLICIES = [
+    "none",
+    "psm",
+    "listen:3",
+    "dynamic:100",
+    "dynamic:12",
+    "uapsd",
+    "twt:200:10",
+    "twt:1000:8",
+    "bsd:1",
+    "bsd:0.5",
+]
+POLICIES += ["lpsm", "lpsm:log", "lpsm2", "lpsm2-link", "lpsm3", "lpsm3-link", "hold:50", "bsd-phase:1", "bsd-host:1"]
+PHYS = ["11g:54", "11g:6", "11b:11", "11b:1", "11b-short", "11a:24", "11n"]
+RADIOS = ["thesis", "esp32-c6", "cc3235sf-states"]
+SIZES = [0, 100, 1460, 5_000, 30_000]
+
+
+def random_cell(seed, policy):
+    """Return clients, world and messages: half of all cells lose frames, and some nearly all of them."""
+    rng = np.random.default_rng(seed)
+
+    def one_of(values):
+        return values[rng.integers(len(values))]
+
+    phy = netsim.Phy.parse(one_of(PHYS))
+    if rng.random() < 0.2:
+        phy = netsim.Phy(kind=phy.kind, rate_mbps=phy.rate_mbps, cw_min=one_of([1, 3, 7]), cw_max=one_of([7, 63]))
+    beacons = netsim.BeaconConfig(
+        dtim_period=one_of([1, 2, 3]), broadcast_per_s=one_of([0.0, 0.0, 3.0, 10.0]), broadcast_bytes=one_of([40, 300])
+    )
+    air = netsim.AirConfig(
+        phy=phy, beacons=beacons, retrieval=one_of(["auto", "auto", "ps-poll", "null", "uapsd", "twt"]),
+        rts_bytes=one_of([None, None, 0, 500]), neighbours=one_of([0, 0, 1, 3]), neighbour_mbps=one_of([0.0, 0.3, 2.0]),
+    )  # fmt: skip
+    config = netsim.SimulationConfig(
+        medium=air,
+        link=netsim.LinkConfig(
+            loss_rate=one_of([0.0, 0.0, 0.1, 0.6]),
+            wired_delay_ms=one_of([0.0, 5.0, 20.0]),
+            wired_mbps=one_of([1.0, 100.0]),
+        ),
+        tcp=netsim.TcpConfig(
+            nagle=bool(rng.random() < 0.2), min_rto_s=one_of([0.2, 1.0]), initial_rto_s=one_of([1.0, 3.0]),
+            window=one_of([4, 20]), mss_bytes=one_of([536, 1460]),
+        ),
+        radio=netsim.Radio.named(one_of(RADIOS)),
+        server_delay=netsim.ServerDelay.parse(one_of(["0", "0.05", "exponential:0.1"])),
+        connections=one_of(["persistent", "per-object"]),
+        max_connections=one_of([1, 4]),
+        beacon_interval_ns=one_of([100_000_000, 102_400_000]),
+    )  # fmt: skip
+    clients, push = [], []
+    for _ in range(one_of([1, 1, 2, 5])):
+        pages = [
+            Page(
+                f"p{n}", int(rng.integers(1, 2000)), one_of(SIZES),
+                tuple((int(rng.integers(1, 900)), one_of(SIZES)) for _ in range(rng.integers(0, 6))),
+                one_of([0.0, 0.05, 0.4, 2.0]), one_of([None, None, 1.5]), deadline_s=one_of([None, 3.0]),
+            )
+            for n in range(rng.integers(1, 4))
+        ]  # fmt: skip
+        written = np.sort(rng.uniform(0, 5, rng.integers(0, 6))).tolist() if rng.random() < 0.3 else []
+        push.append([Message(at, one_of([1, 160, 1460, 5_000])) for at in written])
+        clients.append(([] if written and rng.random() < 0.5 else pages, policy))
+    return clients, config, push
+
+
+def differences(ours, theirs):
+    """Name what two records of one client do not have in common; everything is compared."""
+    mine, reference = ours._trip, theirs._trip
+    found = [name for name in mine._fields if not _equal(name, getattr(mine, name), getattr(reference, name))]
+    if not np.array_equal(ours._messages, theirs._messages):
+        found.append("messages")
+    learned, expected = ours.final_policy.compiled, theirs.final_policy.compiled
+    if not (np.array_equal(learned.ints, expected.ints) and np.array_equal(learned.floats, expected.floats)):
+        found.append("policy")
+    if repr(ours.energy) != repr(theirs.energy):  # joules a page are no number without pages
+        found.append("energy")
+    return found
+
+
+def _equal(name, ours, theirs):
+    if name == "page_states":  # made only where energies are told from them
+        return not ours or list(ours) == list(theirs)
+    return np.array_equal(ours, theirs) if isinstance(ours, np.ndarray) else ours == theirs
+
+
+def check(seeds):
+    """Compare the engines in one cell a seed; count the cells of each policy, those covered, and frames lost."""
+    cases, covered, lost = Counter(), Counter(), 0
+    for seed in seeds:
+        policy = POLICIES[seed % len(POLICIES)]
+        clients, config, push = random_cell(seed, policy)
+        cases[policy] += 1
+        try:
+            ours = netsim.simulate_cell(clients, config=config, seed=seed, push=push, engine="express")
+        except NotCoveredError:  # an access point that is given more than it can send
+            continue
+        covered[policy] += 1
+        packet = netsim.simulate_cell(clients, config=config, seed=seed, push=push, engine="packet")
+        for client, pair in enumerate(zip(ours, packet, strict=True)):
+            assert not differences(*pair), (seed, client, policy, differences(*pair))
+        lost += sum(result.frames_lost for result in packet)
+    return cases, covered, lost
+
+
+def test_both_engines_agree_exactly_in_random_cells_and_the_compiled_one_covers_all():
+    cases, covered, lost = check(range(2 * len(POLICIES)))
+    assert covered == cases
+    assert lost > 100  # frames given up after seven attempts, so that TCP repeats, and packets come out of order
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(10))
+def test_both_engines_agree_exactly_in_ten_thousand_random_cells(part):
+    cases, covered, _ = check(range(100_000 + 1_000 * part, 101_000 + 1_000 * part))
+    assert all(covered[policy] >= 0.8 * cases[policy] for policy in POLICIES), (cases, covered)
+
+
+def test_they_agree_where_beacons_crowd_the_channel_and_more_of_them_are_late_than_there_was_room_for():
+    config = netsim.SimulationConfig(
+        medium=netsim.AirConfig(phy=netsim.Phy.parse("11b:1"), neighbours=2), beacon_interval_ns=4_000_000
+    )
+    pages = [Page("p", 300, 3_000, (), 12.0)] * 2
+    ours, packet = (netsim.simulate(pages, "psm:20", config=config, engine=name) for name in ("express", "packet"))
+    assert not differences(ours, packet)
+
+
+def test_numbers_are_drawn_and_polls_noted_however_long_a_run_is():
+    config = netsim.SimulationConfig(medium=netsim.AirConfig(neighbours=1))
+    pages = [Page("p", 300, 3_000, (), 3.0)] * 2
+    ours, packet = (netsim.simulate(pages, "lpsm", config=config, engine=name) for name in ("express", "packet"))
+    assert not differences(ours, packet)
+
+
+def test_what_is_not_covered_is_refused_when_asked_for_and_else_left_to_the_packet_model(monkeypatch):
+    pages, air = [Page("p", 300, 9_000)], netsim.SimulationConfig(medium=netsim.AirConfig())
+
+    class Mine:
+        spec, host_aware = "mine", False
+
+        def plan(self, view):
+            return netsim.Plan(view.now_ns, (view.now_ns // 100_000_000 + 1) * 100_000_000)
+
+    with pytest.raises(NotCoveredError, match="policy mine has no compiled form"):
+        netsim.simulate(pages, Mine(), config=air, engine="express")
+    with pytest.raises(NotCoveredError, match="it is recorded"):
+        netsim.simulate(pages, "psm", config=air, engine="express", recorder=AirRecorder())
+    with pytest.raises(NotCoveredError, match="a cell on wires"):
+        netsim.simulate_cell([(pages, "psm")], engine="express")
+    packet = netsim.simulate(pages, "lpsm", config=air, engine="packet")
+    monkeypatch.setattr(engine, "_FRAMES", -160)
+    monkeypatch.setattr(engine, "_SPARE_FRAMES", 4)
+    with pytest.raises(NotCoveredError, match="too much is under way at once"):
+        netsim.simulate(pages, "lpsm", config=air, engine="express")
+    assert not differences(netsim.simulate(pages, "lpsm", config=air), packet)
