@@ -94,11 +94,14 @@ def _compile() -> None:
 
     names = sorted({entry.example for entry in policies.registry().values()})
     names = [name for name in names if express.why_not(policies.make(name), 0.0) is None]
-    echo("Compiling the express engine and the policies' rules: once, about a minute.", err=True)
+    echo("Compiling the express engines and the policies' rules: once, about two minutes.", err=True)
     with progress("policies", len(names)) as advance:
         for name in names:
             netsim.simulate([Page("page", 300, 1000)], name, engine="express")
             advance()
+    netsim.simulate(
+        [Page("page", 300, 1000)], "psm", config=netsim.SimulationConfig(medium=netsim.AirConfig()), engine="express"
+    )
 
 
 def _compiled() -> str:
