@@ -32,16 +32,22 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {  
         (f"{L}_bounds_experts.py", f"{L}_bounds_version_space.py", f"{L}_bounds_drift.py", f"{L}_bounds_active.py",
          f"{L}_bounds_perceptrons.py", f"{L}_bounds_second_order.py"),
     ),
-    "lpsm/experts": (("lpsm/experts/*.py",), (f"{L}_fixed_share.py",), (f"{L}_learn_alpha.py", f"{L}_grids.py")),
+    "lpsm/experts": (
+        ("lpsm/experts/*.py",),
+        (f"{L}_fixed_share.py", f"{L}_learn_alpha.py"),
+        (f"{L}_grids.py", f"{L}_comparators.py", f"{L}_hindsight.py", f"{L}_schedules.py", f"{L}_combining.py"),
+    ),
     "lpsm/samplers": (
         ("lpsm/samplers/algorithms/*.py", "lpsm/samplers/compiled/*.py"),
         (f"{L}_samplers_oracles.py",),
-        (f"{L}_samplers_protocol.py", f"{L}_samplers_limits.py"),
+        (f"{L}_samplers_protocol.py", f"{L}_samplers_limits.py", f"{L}_late_labels.py", f"{L}_states.py",
+         f"{L}_importance.py", f"{L}_multiclass.py"),
     ),
     "netsim": (
-        ("netsim/*.py",),
-        (f"{N}_station.py", f"{N}_tcp.py", f"{N}_link.py", f"{N}_radio.py"),
-        (f"{N}_simulation.py", f"{N}_conservation.py", f"{N}_express.py"),
+        ("netsim/*.py", "netsim/express/*.py"),
+        (f"{N}_station.py", f"{N}_tcp.py", f"{N}_link.py", f"{N}_radio.py", f"{N}_policies.py", f"{N}_push.py"),
+        (f"{N}_simulation.py", f"{N}_conservation.py", f"{N}_bsd.py", f"{N}_environment.py", f"{N}_recorder.py",
+         f"{N}_waits.py", f"{N}_express.py"),
     ),
     "experiments/papers": (
         ("experiments/papers/claims.py", "experiments/papers/predicates.py", "experiments/papers/readings.py"),

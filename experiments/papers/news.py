@@ -14,7 +14,7 @@ Sources: Cesa-Bianchi et al. 2004, section 4; Cesa-Bianchi 2007, section 4; Cava
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -30,10 +30,12 @@ from lpsm.randomness import POLICY, WORKLOAD, generator
 __all__ = [
     "ABOVE_1",
     "ABOVE_20",
+    "ALL_LABELS",
     "FROM_1_TO_5",
     "NEWS",
     "Case",
     "counts",
+    "grid",
     "make",
     "news",
     "question",
@@ -54,6 +56,12 @@ NEWS: dict[str, Any] = {
     "stand_in": "generated news",
 }
 Case = tuple[str, dict[str, Any], int]  # key of the sampler, its parameters (one varies), runs with other coins
+ALL_LABELS: tuple[Case, ...] = (("sop", {}, 1), ("perceptron", {}, 1))
+
+
+def grid(key: str, symbol: str, values: Iterable[Any], runs: int = 1) -> tuple[Case, ...]:
+    """Return a case for each value of a sampler's parameter."""
+    return tuple((key, {symbol: value}, runs) for value in values)
 
 
 def sweep(

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from experiments.papers import readings as read
 from experiments.papers.claims import Beside, Claim, Measure, Record, named
-from experiments.papers.news import FROM_1_TO_5, NEWS, Case, run_cases, sweep
+from experiments.papers.news import ALL_LABELS, FROM_1_TO_5, NEWS, grid, run_cases, sweep
 from experiments.papers.predicates import above, between, both, each, rising, wide_enough
 from experiments.papers.registry import Experiment
 
@@ -25,16 +25,14 @@ __all__ = ["EXPERIMENTS"]
 
 K = (0.001, 0.003, 0.01, 0.1, 1.0, 5.0, 10.0)
 C = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1)
-FILTER: tuple[Case, ...] = tuple(("filter", {"K": value}, 1) for value in K)
-TASTING: tuple[Case, ...] = tuple(
-    (key, {"count_forced": forced}, 3) for key in ("ffoat", "fsoat") for forced in (False, True)
-)
-EFFICIENT: tuple[Case, ...] = tuple((key, {"C": value}, 1) for key in ("ffole", "fsole") for value in C)
+FILTER = grid("filter", "K", K)
+TASTING = tuple(case for key in ("ffoat", "fsoat") for case in grid(key, "count_forced", (False, True), 3))
+EFFICIENT = tuple(case for key in ("ffole", "fsole") for case in grid(key, "C", C))
 EVERY: dict[str, Any] = {  # both figures are drawn from the same runs
     "sweep": sweep(
-        (("sop", {}, 1), *FILTER, *TASTING, *EFFICIENT),
+        (*ALL_LABELS[:1], *FILTER, *TASTING, *EFFICIENT),
         topics=FROM_1_TO_5,
-        smoke=(("sop", {}, 1), *FILTER[1::3], *TASTING, *EFFICIENT[1::3]),
+        smoke=(*ALL_LABELS[:1], *FILTER[1::3], *TASTING, *EFFICIENT[1::3]),
     ),
     "run": run_cases,
 }

@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from experiments.figures.papers import panels
 from experiments.papers import readings as read
 from experiments.papers.claims import Beside, Claim, Measure, Record, named
-from experiments.papers.news import NEWS, Case, run_cases, sweep
+from experiments.papers.news import ALL_LABELS, NEWS, grid, run_cases, sweep
 from experiments.papers.predicates import above, at_least, at_most, beside, between, both, wide_enough
 from experiments.papers.registry import Experiment
 
@@ -35,22 +35,15 @@ FRACTION = 0.25  # of the labels: "only a fraction"
 LOW = (0.025, 0.05, 0.075, 0.1)  # the range of label rates the paper looks at
 MIDDLE = 0.05
 RIVALS = ("ss", "ssnl", "sop-label-efficient", "dkm-perceptron")
-ALL: tuple[Case, ...] = (("sop", {}, 1), ("perceptron", {}, 1))
-
-
-def _grid(key: str, symbol: str, values: tuple[float, ...]) -> tuple[Case, ...]:
-    return tuple((key, {symbol: value}, 1) for value in values)
-
-
-SS = _grid("ss", "K", K_OF_SS)
-SSNCI, SSNL = (_grid(key, "K", K) for key in ("ssnci", "ssnl"))
-SSMD = _grid("ssmd", "K", K_MISTAKES)
-SOLE = _grid("sop-label-efficient", "C", C)
-DKMPERC = _grid("dkm-perceptron", "R", R)
+SS = grid("ss", "K", K_OF_SS)
+SSNCI, SSNL = (grid(key, "K", K) for key in ("ssnci", "ssnl"))
+SSMD = grid("ssmd", "K", K_MISTAKES)
+SOLE = grid("sop-label-efficient", "C", C)
+DKMPERC = grid("dkm-perceptron", "R", R)
 EVERY: dict[str, Any] = {  # figures 3 to 6 are drawn from the same runs
     "sweep": sweep(
-        (*ALL, *SS, *SSNCI, *SSMD, *SSNL, *SOLE, *DKMPERC),
-        smoke=(*ALL, *SS[1:4], *SSNCI[1:4], *SSMD[::3], *SSNL[1:4], *SOLE[::3], *DKMPERC[::3]),
+        (*ALL_LABELS, *SS, *SSNCI, *SSMD, *SSNL, *SOLE, *DKMPERC),
+        smoke=(*ALL_LABELS, *SS[1:4], *SSNCI[1:4], *SSMD[::3], *SSNL[1:4], *SOLE[::3], *DKMPERC[::3]),
     ),
     "run": run_cases,
 }

@@ -20,14 +20,14 @@ from scipy.stats import spearmanr
 from experiments.figures.papers import panels
 from experiments.papers import readings as read
 from experiments.papers.claims import Beside, Claim, Measure, Record
-from experiments.papers.news import ABOVE_20, NEWS, Case, question, run_cases, sweep
+from experiments.papers.news import ABOVE_20, NEWS, grid, question, run_cases, sweep
 from experiments.papers.predicates import at_least, at_most, between, both
 from experiments.papers.registry import Experiment, Rows
 
 __all__ = ["EXPERIMENTS"]
 
 AT = 0.003
-CASES: tuple[Case, ...] = tuple(("ssmd", {"K": K}, 1) for K in (0.001, AT, 0.01))
+CASES = grid("ssmd", "K", (0.001, AT, 0.01))
 SWEEP = sweep(CASES, topics=ABOVE_20, smoke_topics=10, rcv1_stories=40_000)
 
 

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from experiments.papers import readings as read
 from experiments.papers.claims import Beside, Claim, Measure, Record, named
-from experiments.papers.news import NEWS, Case, run_cases, sweep
+from experiments.papers.news import ALL_LABELS, NEWS, grid, run_cases, sweep
 from experiments.papers.predicates import above, at_least, at_most, beside, rising
 from experiments.papers.registry import Experiment
 
@@ -25,9 +25,8 @@ __all__ = ["EXPERIMENTS"]
 PRINTED, BESIDE = 25.0, 1.0  # K = c^2
 C = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 SHOWN = (0.03, 0.1, 0.3, 1.0)  # what the figure displays is not printed
-ALL: tuple[Case, ...] = (("sop", {}, 1), ("perceptron", {}, 1))
-LEAST_SQUARES: tuple[Case, ...] = tuple(("ss", {"K": value}, 1) for value in (BESIDE, PRINTED))
-EFFICIENT: tuple[Case, ...] = tuple(("sop-label-efficient", {"C": value}, 1) for value in C)
+LEAST_SQUARES = grid("ss", "K", (BESIDE, PRINTED))
+EFFICIENT = grid("sop-label-efficient", "C", C)
 
 
 # -- what a record says ------------------------------------------------------------------------------------------
@@ -106,7 +105,9 @@ EXPERIMENTS = (
         name="rls/fig-2",
         claim="selective sampling with c = 5 beside Perceptrons with all labels",
         time="4 min",
-        sweep=sweep((*ALL, *LEAST_SQUARES), smoke=(*ALL, *LEAST_SQUARES), smoke_topics=2, rcv1_stories=40_000),
+        sweep=sweep(
+            (*ALL_LABELS, *LEAST_SQUARES), smoke=(*ALL_LABELS, *LEAST_SQUARES), smoke_topics=2, rcv1_stories=40_000
+        ),
         run=run_cases,
         claims=(
             Claim(
@@ -136,7 +137,7 @@ EXPERIMENTS = (
         name="rls/fig-3",
         claim="the label-efficient second-order Perceptron, several C",
         time="1 min",
-        sweep=sweep((*ALL[:1], *EFFICIENT), smoke=(*ALL[:1], *EFFICIENT[::2])),
+        sweep=sweep((*ALL_LABELS[:1], *EFFICIENT), smoke=(*ALL_LABELS[:1], *EFFICIENT[::2])),
         run=run_cases,
         claims=(
             Claim(

@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from experiments.figures.papers import lines
 from experiments.papers import readings as read
 from experiments.papers.claims import Beside, Claim, Measure, Record, named, shown, steps_inside
-from experiments.papers.news import NEWS, Case, counts, make, question, run_cases, sweep
+from experiments.papers.news import ALL_LABELS, NEWS, Case, counts, grid, make, question, run_cases, sweep
 from experiments.papers.predicates import above, at_least, at_most, below, between, both, each, wide_enough
 from experiments.papers.registry import Experiment, Rows, Setup
 from experiments.study.compare import estimate
@@ -34,28 +34,23 @@ RATES = (0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 0.9)
 SHOWN = (0.01, 0.03, 0.1)  # the three of panel a
 FIVE = (0.003, 0.01, 0.03, 0.1, 0.3)  # of panel d
 REGULARISERS = (0.1, 0.3, 3.0, 10.0)  # beside the paper's 1
-ALL: tuple[Case, ...] = (("sop", {}, 1), ("perceptron", {}, 1))
 RIVALS = ("perceptron-ss", "sop-fixed-bias")
 CATEGORY, COINS = 0, 10  # panel c: rank of the category and runs on it
 STORIES = 40_000
 FLAT_FROM = 0.6  # 24,000 of 40,000 stories
 
 
-def _grid(key: str, symbol: str, values: tuple[float, ...], runs: int = 1) -> tuple[Case, ...]:
-    return tuple((key, {symbol: value}, runs) for value in values)
-
-
 def _three(runs: int = 1) -> tuple[Case, ...]:
     return (
-        *_grid("sop-ss", "b", B, runs), *_grid("perceptron-ss", "b", B_FIRST, runs),
-        *_grid("sop-fixed-bias", "rate", RATES, runs),
+        *grid("sop-ss", "b", B, runs), *grid("perceptron-ss", "b", B_FIRST, runs),
+        *grid("sop-fixed-bias", "rate", RATES, runs),
     )  # fmt: skip
 
 
 def _sweep(setup: Setup) -> dict[str, dict[str, Any]]:
     """Panels a to c: all topics, more runs of the one that counts in c."""
-    tasks = dict(sweep((*ALL, *_three()), smoke=(*ALL, *_three()[::3]), rcv1_stories=STORIES)(setup))
-    cases = (*ALL, *_three(COINS)) if setup.size == "full" else (*ALL, *_three(2)[::3])
+    tasks = dict(sweep((*ALL_LABELS, *_three()), smoke=(*ALL_LABELS, *_three()[::3]), rcv1_stories=STORIES)(setup))
+    cases = (*ALL_LABELS, *_three(COINS)) if setup.size == "full" else (*ALL_LABELS, *_three(2)[::3])
     return {name: {**task, "cases": cases} if task["rank"] == CATEGORY else task for name, task in tasks.items()}
 
 
