@@ -165,7 +165,7 @@ def jackknifed(runs: Any, statistic: Callable[[Any], float]) -> Any:
     return parts - parts.mean() + whole
 
 
-def point(group: Any, x: float, sample: ArrayLike) -> dict[str, Any]:
+def point(group: Any, x: Any, sample: ArrayLike) -> dict[str, Any]:
     """Return a point of a curve with its interval, for `experiments.figures.papers`."""
     found = estimate(sample)
     return {"group": group, "x": x, "y": found.mean, "half_width": found.half_width}

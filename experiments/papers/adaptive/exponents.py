@@ -11,6 +11,7 @@ What it leaves out: other noise, and more dimensions.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,10 @@ def slope(x: Any, y: Any) -> float:
     return float(np.polyfit(np.log(np.asarray(x, dtype=float)), np.log(np.asarray(y, dtype=float)), 1)[0])
 
 
+def _mean_slope(table: pd.DataFrame, runs: Any) -> float:
+    return slope(table.columns, table.loc[runs].mean())
+
+
 def _excess_exponent(key: str, column: str, predicted: Any, bound: Any) -> Measure:
     """Slope of ln(mean) on ln n over the last two decades less the predicted one, by alpha."""
 
@@ -105,7 +110,7 @@ def _excess_exponent(key: str, column: str, predicted: Any, bound: Any) -> Measu
         for alpha, own in growth(record, key).groupby("alpha"):
             later = own[own["n"] >= own["n"].max() / 100]
             table = later.pivot(index="run", columns="n", values=column)
-            sample = jackknifed(table.index, lambda runs, of=table: slope(of.columns, of.loc[runs].mean()))
+            sample = jackknifed(table.index, partial(_mean_slope, table))
             rows = means[(means["alpha"] == alpha) & means["n"].isin(table.columns)]
             own_growth = slope(rows["n"], [bound(row) for row in rows.to_dict("records")])
             words = f"(exponent {sample.mean():.2f}; the explicit bound's is {own_growth:.2f} over these rounds)"

@@ -9,6 +9,7 @@ its own measure.  A claim that nothing can turn says nothing.
 import json
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -158,12 +159,23 @@ def made_up(record, columns, rng):
     return found
 
 
+def scaled(record, columns):
+    """The record with all of these columns made smaller or larger together, and one by one."""
+    for chosen in (columns, *([one] for one in columns)):
+        for factor in (0.0, 1e-3, 0.3, 3.0, 1e3):
+            found = dict(record)
+            for table, name in chosen:
+                found[table] = found[table].assign(**{name: found[table][name] * factor})
+            yield found
+
+
 def turned(claim, record):
     """Whether some made-up record has the other verdict: calm ones, whose intervals do not hide the change."""
     verdict, quiet, rng = claim.check(record).holds, calm(record), np.random.default_rng(0)
     columns = list(dict.fromkeys([*read_by(claim, record), *read_by(claim, quiet)]))
-    for trial in range(TRIALS if columns else 1):
-        found = check(claim, made_up(quiet, columns, rng) if trial else quiet)
+    drawn = (made_up(quiet, columns, rng) for _ in range(TRIALS if columns else 0))
+    for other in chain([quiet], scaled(quiet, columns), drawn):
+        found = check(claim, other)
         if found is not None and found.holds != verdict:
             return True
     return False
@@ -174,6 +186,6 @@ def turned(claim, record):
 @pytest.mark.parametrize("name", list(EXPERIMENTS))
 def test_every_claim_holds_on_one_record_and_fails_on_another(name):
     record = small(EXPERIMENTS[name])
-    claims = [claim for claim in EXPERIMENTS[name].claims if claim.statement != EDGES]
+    claims = [claim for claim in EXPERIMENTS[name].claims if claim.statement != EDGES and not claim.no_test]
     stuck = {claim.statement for claim in claims if not turned(claim, record)}
     assert stuck <= STUCK.get(name, set()), stuck
