@@ -60,7 +60,8 @@ def price_before(now_ns: int, since_ns: int, deadline_ns: int, least: float, lar
     if now_ns >= deadline_ns:
         return largest
     part = max(0, now_ns - since_ns) / (deadline_ns - since_ns) if since_ns < deadline_ns else 1.0
-    return least * (largest / least) ** part
+    price: float = least * (largest / least) ** part
+    return price
 
 
 def saturation(gain: float, least_drift: float, largest_ratio: float) -> float:
