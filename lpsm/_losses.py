@@ -1,4 +1,4 @@
-"""The check of a loss matrix, and its form for the compiled recursions.
+"""The check of a loss matrix, its form for the compiled recursions, and regrets over rounds in which not all are awake.
 
 Losses are nats, one row a round; +inf is a legal loss (a likelihood of zero).
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Likelihoods", "checked_losses"]
+__all__ = ["Likelihoods", "awake_regrets", "checked_losses"]
 
 Floats = NDArray[np.float64]
 
@@ -27,6 +27,29 @@ def checked_losses(losses: ArrayLike) -> Floats:
     if np.isnan(matrix).any() or np.isneginf(matrix).any():
         raise ValueError("losses must be numbers above -inf, got NaN or -inf")
     return matrix
+
+
+def awake_regrets(mixture: ArrayLike, losses: ArrayLike, awake: ArrayLike) -> Floats:
+    """What a mixture lost beyond each expert over the rounds in which that expert was awake, (n,).
+
+    With sleepers there is no expert that is best over all rounds; each is a comparator over its own (Freund, Schapire,
+    Singer and Warmuth 1997, section 2).  Rounds in which the mixture or the expert lost infinitely count for nothing.
+
+    Parameters
+    ----------
+    mixture
+        Loss of the mixture in every round, (T,).
+    losses, awake
+        (T, n); losses of experts asleep are not looked at.
+
+    >>> awake_regrets([1.0, 2.0], [[0.5, 9.0], [1.0, 1.5]], [[True, False], [True, True]]).tolist()
+    [1.5, 0.5]
+    """
+    there = np.asarray(awake, dtype=np.bool_)
+    theirs = np.where(there, np.asarray(losses, dtype=np.float64), 0.0)
+    mine = np.broadcast_to(np.asarray(mixture, dtype=np.float64)[:, None], theirs.shape)
+    counts = there & np.isfinite(mine) & np.isfinite(theirs)
+    return np.asarray(np.where(counts, np.where(counts, mine, 0.0) - np.where(counts, theirs, 0.0), 0.0).sum(axis=0))
 
 
 class Likelihoods:

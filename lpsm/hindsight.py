@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lpsm import _hindsight_kernels as kernels
-from lpsm._losses import Likelihoods, checked_losses
+from lpsm._losses import Likelihoods, awake_regrets, checked_losses
 from lpsm.experts.learner import checked_prior
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "Partition",
     "alpha_losses",
     "alpha_slopes",
+    "awake_regrets",
     "best_alpha",
     "best_expert",
     "best_partition",

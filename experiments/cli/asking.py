@@ -63,15 +63,16 @@ def ask_person(
         with store.giving_up():
             store.write_frame("predictions.csv", found.table)
             store.publish()
+    said = {name: int(predicted.get(name, 0)) for name in names}
     summary = {
         "rounds": found.rounds, "labels": found.labels, "stopped": found.stopped, "answers": str(path),
-        "predicted": {name: int(predicted.get(name, 0)) for name in names},
+        "predicted": said,
     }  # fmt: skip
     if as_json:
         click.echo(json.dumps({**settings, **summary}))
         return
-    said = ", ".join(f"{count} {name}" for name, count in summary["predicted"].items())
-    echo(f"{found.rounds} of {len(stream.y)} rows seen, {found.labels} labels, kept in {path}; predicted: {said}")
+    counts = ", ".join(f"{count} {name}" for name, count in said.items())
+    echo(f"{found.rounds} of {len(stream.y)} rows seen, {found.labels} labels, kept in {path}; predicted: {counts}")
     if found.stopped:
         echo("The same command goes on from there.")
     if out is not None:

@@ -136,7 +136,7 @@ def sms_spam(folder: Path) -> Stream:
     return _worded("sms-spam", past_tfidf(texts), np.array(labels, dtype=np.int64), ("ham", "spam"))
 
 
-def _worded(name: str, X: sparse.csr_matrix, y: NDArray[Any], classes: tuple[str, ...], **more: bool) -> Stream:
+def _worded(name: str, X: sparse.csr_matrix, y: NDArray[Any], classes: tuple[str, ...], **more: Any) -> Stream:
     """Return the stream without texts that hold no word: they have no direction."""
     stream = Stream(name=name, X=X, y=y, classes=classes, lines=np.zeros(0, dtype=np.int64), **more)
     worded = np.flatnonzero(np.diff(X.indptr))

@@ -4,8 +4,9 @@ What it models: for the learner that made the run, every statement of `lpsm.boun
 that speaks about it, with both sides computed: the measured one from the run's own losses
 and hindsight, the bound from the statement.  A statement whose hypothesis fails is void, one
 that promises nothing is vacuous; both are said and neither counts as violated.
-What it leaves out: runs in which experts slept (the statements do not speak of them).
-Source: Monteleoni 2006 (T), sections 2.2-2.4.
+Of a run in which experts slept they do not speak; there Static-expert is held against each expert over the rounds in
+which that one was awake.
+Sources: Monteleoni 2006 (T), sections 2.2-2.4; Freund, Schapire, Singer and Warmuth 1997, theorem 1.
 """
 
 from __future__ import annotations
@@ -105,6 +106,8 @@ def rows(
         facts.reason = "experts slept in some rounds"
     elif not np.isfinite(facts.loss):
         facts.reason = "in some round the mixture gave the outcome no probability"
+    if isinstance(learner, StaticExpert) and run.awake is not None:
+        return [_specialists(facts, run), *_fixed_share(facts, 0.0)]
     if isinstance(learner, StaticExpert):
         return [_static(facts), *_fixed_share(facts, 0.0)]
     if isinstance(learner, FixedShare):
@@ -208,6 +211,22 @@ def _static(facts: _Facts) -> Row:
     best = hindsight.best_expert(facts.losses).loss
     bound = bounds.static_expert_loss(facts.losses.sum(axis=0), facts.prior)
     return facts.upper("Static-expert against the best expert", facts.loss, best, bound - best)
+
+
+def _specialists(facts: _Facts, run: ExpertRun) -> Row:
+    """Regret over the rounds in which an expert was awake is at most ln(1/its prior); the tightest of all experts."""
+    name = "Static-expert against an expert while it is awake"
+    if not np.isfinite(facts.loss):
+        return facts.void(name, "upper", "in some round the mixture gave the outcome no probability")
+    assert run.awake is not None
+    known = facts.prior > 0.0
+    regrets = hindsight.awake_regrets(run.loss, facts.losses, run.awake)[known]
+    limits = -np.log(facts.prior[known])
+    at = int((limits - regrets).argmin())
+    facts.reason, reason = None, facts.reason
+    row = facts.row(name, "upper", float(regrets[at]), float(limits[at]))
+    facts.reason = reason
+    return row
 
 
 def _partition(facts: _Facts, alpha: float) -> Row:

@@ -277,7 +277,8 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if anew or classes is not None:
             self.classes_ = self._class_names(labels, classes, None if anew else self.classes_)
         if anew:
-            self._bought, self._waiting = Bought(), {}
+            self._bought = Bought()
+            self._waiting: dict[int, Any] = {}
             size = self.intercept_scaling
             self._constant = (_typical(X) if size is None else float(size)) if self.fit_intercept else 0.0
         table = self._with_intercept(X)
