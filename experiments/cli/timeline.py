@@ -65,11 +65,9 @@ def timeline(
     from experiments.timeline import record
     from experiments.timeline import timeline as seen
 
-    if model["air"] is not None:
-        raise ValueError(
-            f"air: a timeline is of a run on wires, got {model['air']}; docs/air.md draws a page on the air"
-        )
     config = configuration(model)
+    if pcap is not None and config.medium is not None:
+        raise ValueError(f"pcap: a capture is of a run on wires, got --air {model['air']}")
     names = [netsim.canonical(one, beacon_interval_ns=config.beacon_interval_ns) for one in policies.split(",") if one]
     _check(out, names, page, start_s, pcap)
     refuse_overwriting([workload], [out, perfetto, pcap])
@@ -94,8 +92,7 @@ def timeline(
         from experiments.report.capture import capture
 
         window = (0.0, runs[0].result.elapsed_s) if whole else windows[0]
-        rate_mbps = config.link.wireless_mbps if config.medium is None else config.medium.phy.rate_mbps
-        write_file(pcap, capture(runs[0], *window, wireless_mbps=rate_mbps))
+        write_file(pcap, capture(runs[0], *window, wireless_mbps=config.link.wireless_mbps))
     for one in shown:
         listened = sum(beacon.heard == "listened" for beacon in one.beacons)
         awake = sum(end - start for start, end in one.awake)
