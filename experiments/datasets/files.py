@@ -226,7 +226,7 @@ def _column(path: Path, what: str, name: str | None, head: list[str]) -> int:
 
 
 def _is_index(name: str) -> bool:
-    return re.fullmatch(r"-?\d+", name) is not None
+    return re.fullmatch(r"-?\d{1,9}", name) is not None
 
 
 def _lines_before(text: str, first: str) -> int:

@@ -23,6 +23,7 @@ from scipy import sparse
 __all__ = ["HASHED", "Columns", "Records", "hashed", "json_records", "of_records", "parquet_records", "table_records"]
 
 HASHED = 2**18  # columns that words are hashed to
+MOST_CELLS = 2**26  # of a parquet file, which may say a billion rows in a hundred bytes
 
 
 class Records(NamedTuple):
@@ -55,16 +56,20 @@ def parquet_records(path: Path) -> Records:
     Raises
     ------
     ValueError
-        If it is damaged.
+        If it is damaged, or has more than `MOST_CELLS` cells.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(path)
+        with pq.ParquetFile(path) as file:
+            found = file.metadata
+            if found.num_rows * max(found.num_columns, 1) > MOST_CELLS:
+                raise ValueError(f"{found.num_rows} rows of {found.num_columns} columns; {MOST_CELLS} cells are read")
+            table = file.read()
         columns = [column.to_pylist() for column in table.columns]
-    except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{path}: a parquet file must be whole, got {str(error).splitlines()[0]}") from None
+    except Exception as error:  # pyarrow raises a dozen kinds
+        said = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ValueError(f"{path}: a parquet file must be whole and not too large, got {said[:200]}") from None
     return Records(list(table.column_names), list(zip(*columns, strict=True)), np.zeros(0, dtype=np.int64))
 
 
@@ -88,7 +93,7 @@ def json_records(path: Path, text: str) -> Records:
             found = None
         if not isinstance(found, dict):
             raise ValueError(f"{path}: line {number}: every line must be a JSON object, got {line[:40]!r}")
-        names = names or list(found)
+        names = names if lines else list(found)
         if set(found) != set(names):
             raise ValueError(f"{path}: line {number}: every line must name {', '.join(names)}, got {', '.join(found)}")
         rows.append([found[name] for name in names])

@@ -109,7 +109,8 @@ def _workload(chance: Chance) -> list[Any]:
     return [*lines, {"round_trip_s": real(chance, 0, 1)}] if chance.random() < 0.3 else lines
 
 
-def _jsonl(structure: Any) -> bytes:
+def as_json_lines(structure: Any) -> bytes:
+    """Render a list as JSON, a value a line; now and then as one JSON array."""
     if not isinstance(structure, list) or len(structure) % 4 == 3:
         return as_json(structure)
     return b"".join(as_json(line) + b"\n" for line in structure)
@@ -265,7 +266,7 @@ def _of(make: Callable[[Chance], Any], render: Callable[[Any], Any], **more: Any
 
 GRAMMARS = {
     "har": _of(_har, as_json),
-    "workload": _of(_workload, _jsonl, read=read_pages),
+    "workload": _of(_workload, as_json_lines, read=read_pages),
     "ucb": _of(_ucb, _ucb_binary),
     "showtrace": _of(_ucb, _ucb_text),
     "bu": _of(_session, _session_text, name="con1.cs18.791000000"),

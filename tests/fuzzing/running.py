@@ -191,7 +191,7 @@ _AT_THE_HEADER = (
         "must be a zip file",
         "is not there",
     ),
-    *("and be whole", "a capture must be intact", "the link layer must be", "a workload of pages is needed"),
+    *("be whole", "a capture must be intact", "the link layer must be", "a workload of pages is needed"),
 )
 
 

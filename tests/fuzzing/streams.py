@@ -1,4 +1,4 @@
-"""Grammars of streams of labelled instances: tables, svmlight, npz, and RCV1 as it was published."""
+"""Grammars of streams of labelled instances: tables, JSON lines, parquet, svmlight, npz, and RCV1 as published."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from scipy import sparse
 
 from experiments import datasets
 from experiments.datasets.rcv1 import rcv1
 from experiments.datasets.stream import Stream
-from tests.fuzzing.browsing import as_table, listed
+from tests.fuzzing.browsing import as_json_lines, as_table, listed
 from tests.fuzzing.values import Chance, Grammar, binary, encoded, maybe, number, real, text, written
 
 
@@ -145,7 +147,36 @@ def _published(structure: Any) -> dict[str, bytes]:
     return {f"RCV1/{name}": _pairs(found[name]) for name in usual if name not in (".", "..")}
 
 
+def _records(chance: Chance) -> list[Any]:
+    names = chance.sample(("a", "b", "c d", "e"), chance.randint(1, 3))
+    return [
+        {**{name: real(chance, -9, 9) for name in names}, "label": text(chance, "x", "y")}
+        for _ in range(chance.randint(1, 8))
+    ]
+
+
+def _parquet(structure: Any) -> bytes:
+    """Render records as parquet; a column whose values are of several kinds becomes text."""
+    rows = [row for row in listed(structure) if isinstance(row, dict)]
+    names = {written(name).encode("utf-8", "replace").decode(): name for row in rows for name in row}
+    columns: dict[str, Any] = {}
+    for shown, name in names.items():
+        values = [row.get(name) for row in rows]
+        try:
+            columns[shown] = pa.array(values)
+        except (pa.ArrowException, UnicodeError, OverflowError, TypeError, ValueError):
+            columns[shown] = pa.array([written(value).encode("utf-8", "replace").decode() for value in values])
+    stream = io.BytesIO()
+    try:
+        pq.write_table(pa.table(columns), stream)
+    except (pa.ArrowException, ValueError):
+        return b"PAR1" + written(structure).encode("utf-8", "replace")
+    return stream.getvalue()
+
+
 GRAMMARS = {
+    "records": Grammar(make=_records, render=as_json_lines, read=read_stream),
+    "parquet": Grammar(make=_records, render=_parquet, read=read_stream, packed=False),
     "labels": Grammar(make=_table, render=_ended, read=read_stream),
     "svmlight": Grammar(make=_svmlight, render=_pairs, read=read_stream),
     "npz": Grammar(make=_npz, render=_zip, read=read_stream, packed=False),

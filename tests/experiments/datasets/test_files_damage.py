@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from experiments.datasets import files, read
+from experiments.datasets import files, read, records
 
 
 def test_lines_may_end_as_on_any_system(tmp_path: Path) -> None:
@@ -87,4 +88,25 @@ def test_a_stream_that_unpacks_to_more_than_is_read_is_refused_with_the_limit(
         line = {"table": b"1,2,x\n", "svmlight": b"1 1:2\n", "line": b"1,2,"}[kind]
         path.write_bytes(gzip.compress(line * 10_000))
     with pytest.raises(ValueError, match=r"10000|must not be longer than 5000 bytes"):
+        read(path)
+
+
+def test_a_first_line_without_names_is_refused_with_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "stream.jsonl"
+    path.write_text('{}\n{"a": 1, "label": "x"}\n')
+    with pytest.raises(ValueError, match="line 2: every line must name , got a, label"):
+        read(path)
+
+
+def test_a_parquet_file_of_too_many_cells_is_refused_before_they_are_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "stream.parquet"
+    pd.DataFrame({"a": np.zeros(1000), "label": 1}).to_parquet(path)
+    assert len(read(path).y) == 1000
+    monkeypatch.setattr(records, "MOST_CELLS", 1999)
+    with pytest.raises(ValueError, match="1000 rows of 2 columns; 1999 cells are read"):
+        read(path)
+    path.write_bytes(path.read_bytes()[:-9] + b"damagePAR")
+    with pytest.raises(ValueError, match="a parquet file must be whole"):
         read(path)
