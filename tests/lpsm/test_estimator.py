@@ -19,7 +19,7 @@ from lpsm import samplers
 from lpsm import synthetic_streams as streams
 from lpsm.samplers import SelectiveClassifier
 
-SOME = ["ssmd", "sop-ss", "lasec-ss", "filter", "dkm"]
+SOME = ["ss", "sop-ss", "arow-diagonal-ss", "filter", "dkm"]
 CHECKED = [pytest.param(key, marks=[] if key in SOME else pytest.mark.long) for key in tuple(samplers.keys())]
 
 

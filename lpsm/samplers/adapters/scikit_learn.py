@@ -37,7 +37,9 @@ _SYMBOLS = (
     *dict.fromkeys(parameter.name for entry in registry().values() for parameter in entry.parameters),
     *("gamma", "degree", "coef0"),  # of a kernel
 )
-_NO_PROMISE = frozenset({"modified-perceptron", "sop-fixed-bias", "cbgz-dkm", "random-perceptron", "random-dkm"})
+_NO_PROMISE = frozenset(
+    ("modified-perceptron", "sop-fixed-bias", "bbq-i", "dkm-perceptron", "cbgz-dkm", "random-perceptron", "random-dkm")
+)
 """Keys that need separable examples through the origin, or buy too few of a short stream, to be accurate on it."""
 
 
