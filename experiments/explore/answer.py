@@ -8,10 +8,10 @@ they are done, without them.  What a policy needs compiled is compiled when it i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from functools import lru_cache, partial
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import lru_cache
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -70,9 +70,9 @@ class Explorer:
         self._threads = ThreadPoolExecutor(threads)
         self._lock = Lock()
         self._compiled: set[str] = set()
-        self._run = lru_cache(_KEPT)(partial(self._threads.submit, self._simulated))
+        self._run = lru_cache(_KEPT)(lambda *key: self._threads.submit(self._simulated, *key))
         self._work = lru_cache(64)(self._generated)
-        self._timelines = lru_cache(256)(partial(self._threads.submit, self._recorded))
+        self._timelines = lru_cache(256)(lambda *key: self._threads.submit(self._recorded, *key))
 
     def warm_up(self) -> None:
         """Compile what the first answers need."""
@@ -93,7 +93,8 @@ class Explorer:
         quick_first = sorted(names, key=lambda name: look(name).strong)
         asked = {name: [self._run(settings.pages, seed, name, config) for seed in seeds] for name in quick_first}
         timelines = self._timelines(settings.pages, settings.page, chosen, config)
-        wait([timelines, *(run for runs in asked.values() for run in runs)], timeout=within_s)
+        started: list[Future[Any]] = [timelines, *(run for runs in asked.values() for run in runs)]
+        wait(started, timeout=within_s)
         base = [run.result() for run in asked[BASELINE]]
         done = [name for name in names if name == BASELINE or all(run.done() for run in asked[name])]
         rows = []

@@ -30,6 +30,10 @@ GRAPHS = ("front", "energy", "timeline")
 WITHIN_S = 0.2  # an answer that takes longer comes in parts
 _HOSTS = ("127.0.0.1", "localhost")
 _DARK_BACK, _DARK_INK = "#16181c", "#e8e8e8"
+_EMPTY: Any = {
+    "layout": {"xaxis": {"visible": False}, "yaxis": {"visible": False}, "paper_bgcolor": "rgba(0,0,0,0)",
+               "plot_bgcolor": "rgba(0,0,0,0)"},
+}  # fmt: skip
 _CLOSED: Any = {"aria-expanded": "false", "aria-controls": "code"}
 _NAMED: Any = {"aria-label": "settings"}
 _CONTROLS = ("pages", "seeds", "server", "server_s", "rtt_ms", "radio", "beacon_ms", "policies", "page")
@@ -206,7 +210,9 @@ def _choice(name: str, words: str, options: list[str]) -> html.Div:
 
 
 def _graph(name: str, title: str) -> html.Section:
-    graph = dcc.Graph(id=name, config={"displaylogo": False, "responsive": True, "modeBarButtons": [["toImage"]]})
+    graph = dcc.Graph(
+        id=name, figure=_EMPTY, config={"displaylogo": False, "responsive": True, "modeBarButtons": [["toImage"]]}
+    )
     return html.Section([html.H2(title), graph])
 
 

@@ -151,7 +151,10 @@ def front(
             "line": {"color": GREY, "shape": "hv", "width": 1.5},
         }
     ]  # fmt: skip
+    low, high = energy_range([*energy, *references.values()])
+    rank = {place: number for number, place in enumerate(sorted(range(len(slow)), key=lambda place: slow[place]))}
     for place, (policy, look) in enumerate(looks(saving["policy"].tolist()).items()):
+        side = "left" if energy[place] > low**0.4 * high**0.6 else "right"  # the names stay inside
         taken = policy == recommended
         named = taken or place in best or len(energy) <= 12
         data.append(
@@ -159,7 +162,7 @@ def front(
                 "type": "scatter", "mode": "markers+text" if named else "markers", "showlegend": not named,
                 "name": label(policy) + (", recommended" if taken else ""), "meta": {"choice": policy},
                 "x": numbers([energy[place]]), "y": numbers([slow[place]]), "text": [label(policy)],
-                "textposition": ("top right", "middle right", "bottom right")[place % 3],
+                "textposition": f"{('bottom', 'middle', 'top')[rank[place] % 3]} {side}",
                 "textfont": {"color": readable(look.colour), "size": 11}, "cliponaxis": False,
                 "marker": marker(look, 17 if taken else 0, line={"color": INK, "width": 2 if taken else 0.5}),
                 "hovertemplate": f"{label(policy)}: %{{x:.4g}} J a page, slowdown %{{y:.3g}}<extra></extra>",
@@ -174,14 +177,14 @@ def front(
                 "line": {"color": GREY, "width": 1.2, "dash": "dashdot"},
             }
         )  # fmt: skip
-    low, high = energy_range([*energy, *references.values()])
+    top = max([1.1, *slow, *([max_slowdown] if max_slowdown == max_slowdown else [])])
     return figure(
         data, height=height, shapes=shapes, showlegend=True,
         xaxis=axis(
             "energy [J per page]", type="log", range=np.log10([low, high]).tolist(), tickformat="~g",
             dtick="D2" if high > 4 * low else "D1",
         ),
-        yaxis=axis(words, type="log"),
+        yaxis=axis(words, type="log", range=np.log10([top**-0.12, top**1.1]).tolist(), tickformat="~g"),
     )  # fmt: skip
 
 

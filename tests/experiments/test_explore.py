@@ -161,6 +161,8 @@ def test_in_a_browser_a_control_moves_everything_and_the_console_stays_clean(
             session.cdp("Input.dispatchKeyEvent", key)
         session.wait("document.querySelector('#table').innerText.length > 0", 60)
         session.wait("location.search.includes('server_s=0.25')", 60)
+        session.wait("document.querySelector('#pending').innerText === ''", 60)  # what comes later has come
+        assert len(session.run(rows)) == 4
         assert session.run("return document.querySelector('#code').hidden")
         session.run("document.querySelector('#show-code').click()")
         session.wait("!document.querySelector('#code').hidden", 30)
