@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from experiments.figures.style import label, looks
-from experiments.quantities import ACTIVITY, BASELINE, POPULATION
+from experiments.quantities import ACTIVITY, BASELINE, POPULATION, shown
 from experiments.report.html import Chart, Page, Table
 from experiments.report.html_charts import axis, figure, line, thin
 
@@ -54,7 +54,7 @@ def population_page(
         configuration=manifest["configuration"],
         versions=manifest["versions"],
         tables=[
-            Table("summary.csv", f"Over all {by}s.", whole, POPULATION),
+            Table("summary.csv", f"Over all {by}s.", whole, shown(POPULATION, whole)),
             Table("by-activity.csv", f"The {by}s in quarters by how much they browse.", quarters, ACTIVITY),
         ],
         charts=[
