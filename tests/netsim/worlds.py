@@ -202,7 +202,7 @@ def tied_case(dice, policy):
         max_connections=dice.one_of([1, 2, 4, 4]),
         beacon_interval_ns=interval_ns,
     )
-    pages = [page(i) for i in range(dice.integer(1, 5))]
+    pages = [page(i) for i in range(dice.integer(1, 3))]
     messages = []
     if dice.integer(0, 2) == 0:
         messages = [Message(instant(100), max(1, dice.one_of(sizes))) for _ in range(dice.one_of([1, 2, 5]))]
