@@ -12,7 +12,7 @@ has been thought about.  Left out: caches, name look-ups, pipelining, aborts.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from itertools import count
 from typing import NamedTuple
 
@@ -121,10 +121,10 @@ class Browser:
         self._missing = 0
         self._complete: Event
 
-    def browse(self, pages: Sequence[Page], delays_ns: NDArray[np.int64]) -> Generator[Event, None, None]:
+    def browse(self, pages: Iterable[Page], delays_ns: NDArray[np.int64]) -> Generator[Event, None, None]:
         """Issue the pages one after another; a SimPy process."""
         env, station = self.env, self.station
-        delays, first = delays_ns.tolist(), 0
+        first = 0
         for page in pages:
             if page.issue_s is not None:
                 wait = round(page.issue_s * _NS_PER_S) - env.now
@@ -135,7 +135,7 @@ class Browser:
             awake, beacons = station.awake_ns(issued), station.beacons
             before = station.state_times(issued)
             station.deadline_ns = None if page.deadline_s is None else round(page.deadline_s * _NS_PER_S)
-            self._page, self._delays = page, delays[first : first + 1 + len(page.objects)]
+            self._page, self._delays = page, delays_ns[first : first + 1 + len(page.objects)].tolist()
             first += 1 + len(page.objects)
             self._taken, self._missing = 0, len(page.objects)
             self._complete = Event(env)

@@ -3,15 +3,16 @@
 All links are first in, first out, and the client reacts at once to what reaches
 it.  So a packet can be followed from the server through the access point to the
 client, and the client's answers back into a queue of packets on their way to the
-server, before the next packet is looked at; the only events are a packet (or a
-delayed reply) at the server, and a beacon that finds frames waiting.  Every hop is
-max(arrival, link free) + transmission.
+server, before the next packet is looked at.  The only events are a packet, a
+delayed reply or a message at the server, a beacon that finds frames waiting, and a
+page that is issued.  Every hop is max(arrival, link free) + transmission.
 
-It covers runs without loss.  Instead of retransmitting it notices that a timer
-would have run out (never too late, and sometimes though it would not have) and
-stops at the beginning of that page, for the packet model to take it.  Names and
-rules are those of `netsim.tcp`, `netsim.station`, `netsim.browser`; the policies'
-rules are their own (`netsim.policies.compiled`).
+It covers runs without loss.  Where the timer of a page's connection would have run
+out it does not retransmit, but stops before that page, for the packet model to take
+it (`handover`); the connection of pushed messages has the whole of TCP's sender
+(`push`).  Names and rules are those of `netsim.tcp`, `netsim.station`,
+`netsim.browser` and `netsim.push`; the policies' rules are their own
+(`netsim.policies.compiled`).
 
 Everything but the policy's state and the logs is one array of integers, `w`: parameters,
 state, queues, connections, at the places named in `layout`.

@@ -20,6 +20,7 @@ from netsim.access_point import AccessPoint
 from netsim.browser import Trip
 from netsim.clock import Clock
 from netsim.express import layout as slot
+from netsim.express import state
 from netsim.express.coverage import NotCoveredError
 from netsim.policies.compiled import CompiledForm
 from netsim.policies.protocol import Policy
@@ -63,8 +64,10 @@ class Run:
         As `browse` takes them.
     access_point : AccessPoint
         Its links are used by the packet model's pages.
-    world : array of int64
-        The state, as `layout` says.
+    world, flow : array of int64, array of float64
+        The state, as `layout` and `run.run_pages` say.
+    pages, pushed : array of int64
+        Pages and messages, as `run.run_pages` takes them.
     loads, polls, intervals : arrays of int64
         What the run leaves behind, as `Trip` says; polls and intervals with room for more.
     """
@@ -102,11 +105,11 @@ class Run:
         self.pushed = np.full((len(messages) + 1, 3), slot.NEVER, dtype=np.int64)
         self.pushed[:-1] = table_of(messages)
         self._form = _form(policy)
-        self.world = _world(policy, config, self.access_point, int(objects.max(initial=0)))
+        self.world = state.new_world(policy, self._form, config, self.access_point, int(objects.max(initial=0)))
         self.world[slot.N_PAGES], self.world[slot.N_MESSAGES] = n, len(messages)
-        self._flow = np.zeros(2)
-        self.save_push(PushState.first(config.tcp))
-        self.save_station(station)
+        self.flow = np.zeros(2)
+        state.enter_push(self.world, self.flow, 0, PushState.first(config.tcp))
+        state.enter_station(self.world, self.access_point, station)
         self._reached = np.empty(int(self.world[slot.ROOM]), dtype=np.int64)
         self.loads = np.zeros((n, 4), dtype=np.int64)
         rows = 16 * (n + len(messages)) + _FEWEST_ROWS
@@ -145,78 +148,42 @@ class Run:
         form = self._form
         return run_pages(
             first, end, self.pages, self._sizes, self.world, self.loads, self.polls, self.intervals, self._reached,
-            self.pushed, self._flow, form.ints, form.floats,
+            self.pushed, self.flow, form.ints, form.floats,
         )  # fmt: skip
 
     def _state(self) -> tuple[Ints, Floats, Ints, Floats]:
-        state, form = self.world[slot.FIRST_STATE : slot.RING], self._form
-        return state.copy(), self._flow.copy(), form.ints.copy(), form.floats.copy()
+        form = self._form
+        return self.world[slot.FIRST_STATE : slot.RING].copy(), self.flow.copy(), form.ints.copy(), form.floats.copy()
 
     def _take_back(self, kept: tuple[Ints, Floats, Ints, Floats]) -> None:
         form = self._form
-        self.world[slot.FIRST_STATE : slot.RING], self._flow[:], form.ints[:], form.floats[:] = kept
-
-    def save_station(self, station: Station) -> None:
-        """Enter the station and the links into the state."""
-        state, point = self.world, self.access_point
-        station_state = station.state()
-        state[slot.FIRST_OF_STATION : slot.FIRST_OF_STATION + len(station_state)] = station_state
-        links = (point.air_up, point.wire_up, point.wire_down, point.air_down)
-        state[slot.FIRST_LINK : slot.FIRST_LINK + len(links)] = [link.free_ns for link in links]
-        state[slot.AIR_UP_BUSY], state[slot.AIR_DOWN_BUSY] = point.air_up.busy_ns, point.air_down.busy_ns
-        if station.never_sleeps:
-            state[slot.BUSY] = slot.NEVER
-
-    def save_push(self, push: PushState) -> None:
-        """Enter the connection of the messages into the state."""
-        state = self.world
-        n = state[slot.WRITTEN] = state[slot.ANNOUNCED] = state[slot.DELIVERED] = push.delivered
-        sent = self.pushed[n - 1, 1] if n else 0
-        state[slot.EXPECTED] = state[slot.HAS] = state[slot.ACK_SENT] = sent
-        sender = state[slot.PUSH :]
-        sender[slot.S_UNACKED] = sender[slot.S_NEXT] = sender[slot.S_END] = sent
-        sender[slot.S_DEADLINE], sender[slot.S_TIMED], sender[slot.S_ALL] = slot.NEVER, -1, 1
-        state[slot.DUPLICATES], state[slot.RECOVERING], state[slot.RECOVER] = (
-            push.duplicates, push.recovering, push.recover,
-        )  # fmt: skip
-        sender[slot.S_RTO], sender[slot.S_SRTT], sender[slot.RTTVAR] = push.rto_ns, push.srtt_ns, push.rttvar_ns
-        self._flow[:] = push.cwnd, push.ssthresh
-
-    def push_state(self) -> PushState:
-        """Return the connection of the messages as the state has it."""
-        state = self.world
-        sender = state[slot.PUSH :]
-        names = (slot.DELIVERED, slot.DUPLICATES, slot.RECOVERING, slot.RECOVER)
-        delivered, duplicates, recovering, recover = (int(state[name]) for name in names)
-        rto, srtt, rttvar = (int(sender[name]) for name in (slot.S_RTO, slot.S_SRTT, slot.RTTVAR))
-        cwnd, ssthresh = self._flow.tolist()
-        return PushState(delivered, cwnd, ssthresh, duplicates, recovering, recover, rto, srtt, rttvar)
+        self.world[slot.FIRST_STATE : slot.RING], self.flow[:], form.ints[:], form.floats[:] = kept
 
     def append(self, polls: Ints, intervals: Ints) -> None:
         """Enter polls and intervals that the packet model noted."""
-        state = self.world
-        n_polls, n_intervals = int(state[slot.N_POLLS]), int(state[slot.N_INTERVALS])
+        w = self.world
+        n_polls, n_intervals = int(w[slot.N_POLLS]), int(w[slot.N_INTERVALS])
         self.polls = np.concatenate([self.polls[: 6 * n_polls], polls, np.empty_like(self.polls)])
         self.intervals = np.concatenate([self.intervals[: 2 * n_intervals], intervals, np.empty_like(self.intervals)])
-        state[slot.N_POLLS] += len(polls) // 6
-        state[slot.N_INTERVALS] += len(intervals) // 2
+        w[slot.N_POLLS] += len(polls) // 6
+        w[slot.N_INTERVALS] += len(intervals) // 2
 
     def trip(self) -> Trip:
         """Return what the run leaves behind at its end."""
-        state = self.world
-        end, since = int(state[slot.NOW]), int(state[slot.SINCE])
-        until = end if state[slot.GATE] else min(end, int(state[slot.UNTIL]))
+        w = self.world
+        end, since = int(w[slot.NOW]), int(w[slot.SINCE])
+        until = end if w[slot.GATE] else min(end, int(w[slot.UNTIL]))
         last = np.array([since, until] if until > since else [], dtype=np.int64)
         return Trip(
             end_ns=end,
-            awake_ns=int(state[slot.BEFORE]) + max(0, until - since),
-            beacons=int(state[slot.BEACONS]),
-            air_up_ns=int(state[slot.AIR_UP_BUSY]),
-            air_down_ns=int(state[slot.AIR_DOWN_BUSY]),
+            awake_ns=int(w[slot.BEFORE]) + max(0, until - since),
+            beacons=int(w[slot.BEACONS]),
+            air_up_ns=int(w[slot.AIR_UP_BUSY]),
+            air_down_ns=int(w[slot.AIR_DOWN_BUSY]),
             frames_lost=0,
             loads=self.loads,
-            polls=self.polls[: 6 * int(state[slot.N_POLLS])].reshape(-1, 6),
-            intervals=np.concatenate([self.intervals[: 2 * int(state[slot.N_INTERVALS])], last]),
+            polls=self.polls[: 6 * int(w[slot.N_POLLS])].reshape(-1, 6),
+            intervals=np.concatenate([self.intervals[: 2 * int(w[slot.N_INTERVALS])], last]),
             pages_handed_over=self.left_over,
         )
 
@@ -269,26 +236,3 @@ def browse(
     record = run.pushed[:-1].copy()
     record[:, 1] = np.diff(record[:, 1], prepend=0)
     return run.trip(), record
-
-
-def _world(policy: Policy, config: SimulationConfig, point: AccessPoint, most_objects: int) -> Ints:
-    tcp = config.tcp
-    in_flight = (tcp.window + 4) * (config.max_connections + 2)
-    p = slot.new_world(1 << (2 * in_flight).bit_length(), most_objects)
-    (p[slot.AIR_NUM], p[slot.AIR_DEN]), p[slot.AIR_DELAY] = point.air_up.ns_per_byte, point.air_up.delay_ns
-    (p[slot.WIRE_NUM], p[slot.WIRE_DEN]), p[slot.WIRE_DELAY] = point.wire_up.ns_per_byte, point.wire_up.delay_ns
-    p[slot.MSS], p[slot.HEADER] = tcp.mss_bytes, tcp.header_bytes
-    p[slot.FIRST_WINDOW], p[slot.WINDOW], p[slot.NAGLE] = tcp.initial_window, tcp.window, tcp.nagle
-    p[slot.MIN_RTO], p[slot.FIRST_RTO] = round(tcp.min_rto_s * _NS_PER_S), round(tcp.initial_rto_s * _NS_PER_S)
-    p[slot.PERSISTENT], p[slot.MAX_CONNECTIONS] = config.connections == "persistent", config.max_connections
-    p[slot.INTERVAL], p[slot.PAGE_DEADLINE] = config.beacon_interval_ns, slot.NEVER
-    full, bare = tcp.mss_bytes + tcp.header_bytes, tcp.header_bytes
-    p[slot.AIR_FULL] = full * p[slot.AIR_NUM] // p[slot.AIR_DEN]
-    p[slot.AIR_BARE] = bare * p[slot.AIR_NUM] // p[slot.AIR_DEN]
-    p[slot.WIRE_FULL] = full * p[slot.WIRE_NUM] // p[slot.WIRE_DEN]
-    p[slot.WIRE_BARE] = bare * p[slot.WIRE_NUM] // p[slot.WIRE_DEN]
-    form = _form(policy)
-    p[slot.RULE], p[slot.OBSERVER] = form.addresses
-    p[slot.HOST_AWARE] = policy.host_aware
-    p[slot.N_INTS], p[slot.N_FLOATS] = form.ints.size, form.floats.size
-    return p

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from lpsm._compile import compiled
 from lpsm._pointers import start
 from netsim.express import layout as slot
+from netsim.express.browsing import complete_page, fills_more_than, is_quiet, issue_page, look_ahead, schedule_issue
 from netsim.express.layout import Place
 from netsim.express.links import acknowledge, air, wire
-from netsim.express.push import MESSAGE, acknowledged, announce, at_subscriber, next_instant, serve
-from netsim.express.station import Rule, note_received, open_gate, reach, stay_awake
-from netsim.express.transport import at_client, at_server, fetch, next_reply, reply
+from netsim.express.push import acknowledged, announce, at_subscriber, next_instant, serve
+from netsim.express.station import Rule, note_received, reach
+from netsim.express.transport import at_client, at_server, next_reply, reply
 
 __all__ = ["run_pages"]
 
@@ -63,7 +64,7 @@ def run_pages(
     w[slot.BAIL], w[slot.FIXED_POLLS] = 0, w[slot.N_POLLS]
     w[slot.PAGE], w[slot.QUIET_PAGE] = begin, begin
     rule, world, arrived = (start(ints), start(floats)), start(w), start(messages)
-    _schedule_issue(world, start(pages), arrived)
+    schedule_issue(world, start(pages), arrived)
     _follow_packets(
         end, world, start(pages), start(sizes), start(loads), start(polls), start(intervals), start(reached),
         arrived, start(flow), rule,
@@ -97,15 +98,15 @@ def _follow_packets(
                 reach(w, polls, intervals, w[slot.WAKE], rule)
                 first = stop = 0 * now
             elif issue <= soonest and issue < slot.NEVER:
-                if _fills_more_than(w, 1):
+                if fills_more_than(w, 1):
                     w[slot.BAIL] = slot.FULL
                     return
-                if w[slot.PAGE] < w[slot.N_PAGES] and _is_quiet(w, issue):
+                if w[slot.PAGE] < w[slot.N_PAGES] and is_quiet(w, issue):
                     w[slot.QUIET_PAGE] = w[slot.PAGE]
-                    if w[slot.PAGE] >= end or _fills_more_than(w, 2):
+                    if w[slot.PAGE] >= end or fills_more_than(w, 2):
                         w[slot.NOW] = issue
                         return
-                if _issue(w, pages, sizes, polls, intervals, messages, rule):
+                if issue_page(w, pages, sizes, polls, intervals, messages, rule):
                     return
                 first = stop = 0 * now
             elif replier == -2 or (now == soonest) + (due == soonest) + (pushed == soonest) > 1:
@@ -114,7 +115,7 @@ def _follow_packets(
             elif pushed == soonest:
                 c, kind, now = slot.PUSH, slot.DATA, pushed
                 first, stop = serve(w, messages, flow, now), w[slot.PUSH_STOP]
-                _look_ahead(w, messages)
+                look_ahead(w, messages)
             elif due == soonest:
                 w[replier + slot.REPLY_AT] = slot.NEVER
                 w[slot.PENDING] -= 1
@@ -124,7 +125,7 @@ def _follow_packets(
             w[slot.UP_HEAD] = head + 1
             if c == slot.PUSH:
                 first, stop = acknowledged(w, flow, w[place + 2], now), w[slot.PUSH_STOP]
-                _look_ahead(w, messages)
+                look_ahead(w, messages)
                 kind = slot.DATA
             else:
                 first, stop = at_server(w, sizes, c, kind, now), w[c + slot.S_NEXT]
@@ -150,7 +151,7 @@ def _follow_packets(
                             w[slot.BAIL] = slot.TIMER
                         first = stop
                     else:
-                        _issue(w, pages, sizes, polls, intervals, messages, rule)
+                        issue_page(w, pages, sizes, polls, intervals, messages, rule)
                     continue
                 if not w[slot.GATE] or at > w[slot.BUSY]:
                     if w[slot.GATE] or at >= w[slot.WAKE]:
@@ -184,7 +185,7 @@ def _follow_packets(
                     w[slot.BAIL] = slot.TIMER
                 if w[slot.PAGE] == w[slot.N_PAGES]:  # after the end of the run
                     continue
-                _issue(w, pages, sizes, polls, intervals, messages, rule)
+                issue_page(w, pages, sizes, polls, intervals, messages, rule)
             w[slot.RECEIVED] = free
             to = word >> 2
             if to == slot.PUSH:
@@ -198,101 +199,9 @@ def _follow_packets(
             elif to == slot.PUSH:
                 at_subscriber(w, messages, byte, length, free, rule)
                 if w[slot.PAGE] == w[slot.N_PAGES]:
-                    _schedule_issue(w, pages, messages)
-                _look_ahead(w, messages)
+                    schedule_issue(w, pages, messages)
+                look_ahead(w, messages)
             else:
                 at_client(w, sizes, to, word & 3, free, rule)
                 if w[slot.DONE] >= 0:
-                    _complete(w, pages, loads, messages)
-
-
-@compiled
-def _is_quiet(w: Place, now: int) -> bool:
-    """Return whether nothing but messages to be written is on its way or waits anywhere at `now`, between two pages."""
-    if w[slot.N_MESSAGES] == 0:
-        return True
-    on_links = max(w[slot.WIRE_DOWN] + w[slot.WIRE_DELAY], w[slot.AIR_DOWN] + w[slot.AIR_DELAY]) >= now
-    waits = w[slot.WAITING] or w[slot.UP_HEAD] < w[slot.UP_TAIL] or w[slot.PARTIAL_HEAD] < w[slot.PARTIAL_TAIL]
-    sending = w[slot.PUSH + slot.S_UNACKED] < w[slot.PUSH + slot.S_END] or w[slot.PUSH + slot.S_DEADLINE] < slot.NEVER
-    return not (on_links or waits or sending)
-
-
-@compiled
-def _fills_more_than(w: Place, parts: int) -> bool:
-    """Return whether so many times the polls and intervals awake so far would not have had room."""
-    polls, intervals = 6 * w[slot.N_POLLS], 2 * w[slot.N_INTERVALS]
-    return parts * polls > w[slot.POLLS_ROOM] or parts * intervals > w[slot.INTERVALS_ROOM]
-
-
-@compiled
-def _issue(w: Place, pages: Place, sizes: Place, polls: Place, intervals: Place, messages: Place, rule: Rule) -> bool:
-    """Issue the page that is due, or end the run and return True; what a beacon lets out before comes first."""
-    issued, page = w[slot.ISSUE], w[slot.PAGE]
-    if reach(w, polls, intervals, issued, rule):
-        return False
-    if _fills_more_than(w, 1):
-        w[slot.BAIL] = slot.FULL
-    if page == w[slot.N_PAGES]:
-        w[slot.NOW] = issued
-        w[slot.PAGE] = page + 1
-        return True
-    awake = (issued if w[slot.GATE] else min(issued, w[slot.UNTIL])) - w[slot.SINCE]
-    w[slot.AWAKE_BEFORE], w[slot.BEACONS_BEFORE] = w[slot.BEFORE] + max(0, awake), w[slot.BEACONS]
-    w[slot.FIRST_OBJECT], w[slot.N_OBJECTS] = pages[5 * page + 2], pages[5 * page + 3]
-    w[slot.PAGE_DEADLINE] = pages[5 * page + 4]
-    w[slot.PENDING] = w[slot.TAKEN] = 0
-    w[slot.MISSING], w[slot.DONE], w[slot.NOW] = w[slot.N_OBJECTS], -1, issued
-    w[slot.ISSUE] = slot.NEVER
-    _look_ahead(w, messages)
-    for i in range(w[slot.N_OBJECTS] + 1):
-        w[w[slot.CONNECTIONS] + i * slot.N_CONNECTION + slot.REPLY_AT] = slot.NEVER
-    stay_awake(w, intervals, issued)
-    fetch(w, sizes, w[slot.CONNECTIONS], issued, False, rule)
-    if w[slot.GATE]:
-        w[slot.PLANNED] = 0
-    elif w[slot.OPENS]:
-        open_gate(w, issued)
-    else:
-        w[slot.UNTIL] = w[slot.AIR_UP]
-    return False
-
-
-@compiled
-def _complete(w: Place, pages: Place, loads: Place, messages: Place) -> None:
-    """Enter the page that has come, and think about it."""
-    page, done = w[slot.PAGE], w[slot.DONE]
-    loads[4 * page] = w[slot.NOW]
-    loads[4 * page + 1] = done
-    loads[4 * page + 2] = w[slot.BEFORE] + max(0, done - w[slot.SINCE]) - w[slot.AWAKE_BEFORE]
-    loads[4 * page + 3] = w[slot.BEACONS] - w[slot.BEACONS_BEFORE]
-    w[slot.NOW], w[slot.DONE], w[slot.PAGE] = done + pages[5 * page + 1], -1, page + 1
-    tail, kept = w[slot.UP_TAIL], w[slot.UP_HEAD]
-    if w[slot.N_MESSAGES]:
-        for number in range(kept, tail):
-            place = slot.RING + (number & w[slot.MASK]) * slot.N_UP
-            if w[place + 1] >> 2 == slot.PUSH:
-                to = slot.RING + (kept & w[slot.MASK]) * slot.N_UP
-                w[to], w[to + 1], w[to + 2] = w[place], w[place + 1], w[place + 2]
-                kept += 1
-    w[slot.UP_TAIL] = kept  # the others are for connections that have vanished
-    _schedule_issue(w, pages, messages)
-
-
-@compiled
-def _schedule_issue(w: Place, pages: Place, messages: Place) -> None:
-    """Say when the next page is issued, or the run ends: once its pages are done and its messages delivered."""
-    page, n = w[slot.PAGE], w[slot.N_MESSAGES]
-    w[slot.ISSUE] = slot.NEVER
-    if page < w[slot.N_PAGES]:
-        w[slot.ISSUE] = max(w[slot.NOW], pages[5 * page])
-    elif w[slot.DELIVERED] == n:
-        w[slot.ISSUE] = max(w[slot.NOW], messages[MESSAGE * n - 1]) if n else w[slot.NOW]
-    _look_ahead(w, messages)
-
-
-@compiled
-def _look_ahead(w: Place, messages: Place) -> None:
-    """Say when something next happens that is no packet at the server."""
-    w[slot.NEXT_AT] = w[slot.ISSUE]
-    if w[slot.N_MESSAGES]:
-        w[slot.NEXT_AT] = min(w[slot.ISSUE], next_instant(w, messages))
+                    complete_page(w, pages, loads, messages)
