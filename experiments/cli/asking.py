@@ -6,10 +6,9 @@ What it leaves out: the sampler's rounds and the file of answers (`study.asking`
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import click
 
 from experiments.inert import echo
 
@@ -18,6 +17,11 @@ if TYPE_CHECKING:
     from experiments.study.label import LabelConfig
 
 __all__ = ["ask_person", "two_classes"]
+
+
+def read_line() -> str:
+    """Return what the person types next; empty at the end of the input."""
+    return sys.stdin.readline()
 
 
 def two_classes(classes: str) -> list[str]:
@@ -45,7 +49,7 @@ def ask_person(
         echo(f"\n{stream.place(row)}\n{as_read.shown(row)}", err=True)
         while True:
             echo(f"{' or '.join(names)}? (probably {likely}; q ends) ", err=True, nl=False)
-            line = click.get_text_stream("stdin").readline()
+            line = read_line()
             word = line.strip()
             if not line or (word == "q" and "q" not in names):
                 return None
@@ -69,7 +73,7 @@ def ask_person(
         "predicted": said,
     }  # fmt: skip
     if as_json:
-        click.echo(json.dumps({**settings, **summary}))
+        echo(json.dumps({**settings, **summary}))
         return
     counts = ", ".join(f"{count} {name}" for name, count in said.items())
     echo(f"{found.rounds} of {len(stream.y)} rows seen, {found.labels} labels, kept in {path}; predicted: {counts}")

@@ -83,7 +83,7 @@ def json_records(path: Path, text: str) -> Records:
     """
     names: list[str] = []
     rows: list[Sequence[Any]] = []
-    lines = []
+    lines: list[int] = []
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -110,7 +110,7 @@ def table_records(path: Path, text: str, delimiter: str) -> Records:
         Naming the line.
     """
     rows: list[Sequence[Any]] = []
-    lines = []
+    lines: list[int] = []
     reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter)
     try:
         for row in reader:

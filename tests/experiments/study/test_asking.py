@@ -69,17 +69,14 @@ def test_answers_are_kept_as_they_come_and_a_second_run_goes_on_where_the_first_
 def test_an_interruption_says_what_is_kept(mails, tmp_path, monkeypatch):
     path = mails[0]
 
-    class Keyboard:
-        def __init__(self):
-            self.lines = ["ham\n", "spam\n"]
+    lines = ["ham\n", "spam\n"]
 
-        def readline(self):
-            if not self.lines:
-                raise KeyboardInterrupt
-            return self.lines.pop(0)
+    def typed():
+        if not lines:
+            raise KeyboardInterrupt
+        return lines.pop(0)
 
-    monkeypatch.setattr("click.get_text_stream", lambda name: Keyboard.one)
-    Keyboard.one = Keyboard()
+    monkeypatch.setattr("experiments.cli.asking.read_line", typed)
     result = run(path, tmp_path / "a.csv")
     assert "2 labels are kept in" in str(result.exception.format_message())
     assert len((tmp_path / "a.csv").read_text().splitlines()) == 4
