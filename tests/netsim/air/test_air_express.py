@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import netsim
-from netsim import NotCoveredError
+from netsim import NotCoveredError, policies
 from netsim.air.express import engine
+from netsim.air.express import layout as slot
 from netsim.air.recording import AirRecorder
+from traces.columns import Workload
 from traces.records import Message, Page
 
 POLICIES = [
@@ -122,6 +124,54 @@ def test_both_engines_agree_exactly_in_random_cells_and_the_compiled_one_covers_
     cases, covered, lost = check(range(2 * len(POLICIES)))
     assert covered == cases
     assert lost > 100  # frames given up after seven attempts, so that TCP repeats, and packets come out of order
+
+
+def check_conservation(seeds):
+    """Check in a compiled cell a seed that time and frames add up; return how many cells were covered."""
+    covered = 0
+    for seed in seeds:
+        clients, config, push = random_cell(seed, POLICIES[seed % len(POLICIES)])
+        interval_ns, radio = config.beacon_interval_ns, config.radio
+        members = [
+            (Workload.of(pages), policies.make(policy, beacon_interval_ns=interval_ns, radio=radio))
+            for pages, policy in clients
+        ]
+        delays = [np.zeros(len(workload.sizes), dtype=np.int64) for workload, _ in members]
+        run = engine._Run(members, delays, push, config, seed)
+        try:
+            run.go()
+        except NotCoveredError:
+            continue
+        covered += 1
+        w, first = run.w, run._places["contenders"]
+        stations = w[first : first + slot.CONTENDER_SIZE * run._contenders].reshape(-1, slot.CONTENDER_SIZE)
+        ended = stations[:, [slot.CONTENDER_DELIVERED, slot.CONTENDER_LOST, slot.CONTENDER_COLLIDED]].sum(axis=1)
+        on_air = stations[:, slot.CONTENDER_ATTEMPTS] - ended
+        assert on_air.min() >= 0, seed
+        assert on_air.sum() <= 1, seed  # frames sent = delivered + lost + collided, but for one that is on the air
+        assert (stations[:, slot.CONTENDER_DROPPED] <= ended).all(), seed
+        used = int(w[slot.BUSY] + w[slot.COLLIDED])  # what is left of the time of the channel is idle
+        assert stations[:, [slot.CONTENDER_SENT]].sum() > 0, seed
+        assert used <= max(w[slot.NOW], w[slot.FREE]), seed
+        for number, (workload, _) in enumerate(members):
+            trip, messages = run.result(number)
+            assert trip.states.total_ns == trip.end_ns, seed
+            assert min(getattr(trip.states, name) for name in trip.states.__slots__) >= 0, seed
+            assert (np.diff(trip.intervals) >= 0).all(), seed  # who dozes may be woken in the same instant
+            assert len(trip.loads) == len(workload), seed
+            assert (trip.loads[:, 1] > trip.loads[:, 0]).all(), seed
+            assert (messages[:, 2] > messages[:, 0]).all(), seed
+    return covered
+
+
+def test_time_of_channel_and_radios_and_frames_add_up_in_random_cells():
+    assert check_conservation(range(200, 240)) >= 38
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(10))
+def test_time_of_channel_and_radios_and_frames_add_up_in_ten_thousand_random_cells(part):
+    assert check_conservation(range(300_000 + 1_000 * part, 301_000 + 1_000 * part)) >= 900
 
 
 @pytest.mark.long
