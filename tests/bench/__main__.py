@@ -19,6 +19,7 @@ MODULES = (
     "samplers",
     "label",
     "tuned",
+    "defaults",
 )
 
 for name in MODULES:
