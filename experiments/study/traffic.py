@@ -17,6 +17,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 import netsim
 import traces
@@ -289,7 +290,7 @@ def _parts(session: Recorded, cut: bool) -> list[_Part]:
 
 
 def _visited(
-    part: _Part, visits: int, think_s: float | None, phases_s: Sequence[float]
+    part: _Part, visits: int, think_s: float | None, phases_s: NDArray[np.float64]
 ) -> tuple[tuple[traces.Page, ...], tuple[traces.Message, ...]]:
     """Return a part visited so many times, each time from another phase of the beacons."""
     pages, messages, lasts_s = part
