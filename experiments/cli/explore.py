@@ -61,6 +61,6 @@ def explore(trace: Path | None, port: int, browse: bool) -> None:
             click.launch(address)
         server.serve_forever()
     except KeyboardInterrupt as stopped:
-        found = stopped if isinstance(stopped, Interrupted) else Interrupted()
-        echo(f"lpsm: {found.word}, the explorer has ended", err=True)
-        os._exit(found.status)  # threads that compute would be waited for; they write nothing
+        ended = stopped if isinstance(stopped, Interrupted) else Interrupted()
+        echo(f"lpsm: {ended.word}, the explorer has ended", err=True)
+        os._exit(ended.status)  # threads that compute would be waited for; they write nothing

@@ -77,7 +77,7 @@ def without(part: str, change: Mapping[str, float], **more: float) -> Lpsm3:
     """Return LPSM3 with a part taken away, under its name: constants changed, or one of the estimators `alone`."""
     numbers = {**change, **more}
     alone = numbers.pop("alone", None)
-    policy = Lpsm3(Lpsm3Config(**numbers), spec=part)  # type: ignore[arg-type]
+    policy = Lpsm3(Lpsm3Config(**numbers), spec=part)
     if alone is not None:
         state = policy.memory[0]
         state["log_evidence"][:, [which for which in range(N_WIDTHS) if which != alone]] = -1e12
