@@ -85,7 +85,10 @@ def replay(
     }  # fmt: skip
     store = Store(out, "replay", settings)
     with store.giving_up():
-        rows, chosen = _replay_all(store, first, units, config, show)
+        try:
+            rows, chosen = _replay_all(store, first, units, config, show)
+        except traces.TraceError as error:  # of arrivals, which know no file
+            raise traces.TraceError(read.path or trace, error.where, error.rule, error.value) from None
         found = details(chosen[1], config)
         shown = chosen[0]
         text = _words(rows, shown, found)

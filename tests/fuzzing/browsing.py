@@ -23,7 +23,8 @@ def read_requests(path: Path, chance: Chance, report: Report | None = None) -> N
     """Read a trace whole, group it, and hold pages to the rules of a workload, which they become."""
     report = Report() if report is None else report
     batches = traces.batches(path, skip_damaged=chance.random() < 0.4, report=report)
-    pages = traces.pages(request for batch in batches for request in batch.requests())
+    requests = (request for batch in batches for request in batch.requests())
+    pages = traces.pages(requests, report=report)
     lines = "".join(map(traces.workload_line, pages))
     if lines and chance.random() < 0.2:
         again = path.with_name("again.jsonl")
