@@ -254,8 +254,8 @@ def compare(seeds):
     covered = 0
     for seed in seeds:
         dice = Dice(np.random.default_rng(seed))
-        pages, _, world = ordinary_case(dice, "lpsm3")
-        pages *= dice.integer(1, 6)
+        drawn, _, world = ordinary_case(dice, "lpsm3")
+        pages = list(drawn) * dice.integer(1, 6)
         deadlines_s = [dice.one_of([None, None, 0.0, 10 * i * dice.fraction()]) for i in range(len(pages))]
         pages = [page._replace(deadline_s=at) for page, at in zip(pages, deadlines_s, strict=True)]
         world = replace(world, radio=netsim.RadioConfig(wakeup_mj=dice.one_of([0.0, 0.3])),
@@ -264,8 +264,9 @@ def compare(seeds):
         policy = Lpsm3(
             config, host_aware=dice.integer(0, 1) == 1, radio=world.radio, beacon_interval_ns=world.beacon_interval_ns
         )
-        packet = netsim.simulate(pages, policy, config=world, seed=seed, engine="packet")
-        ours = netsim.simulate(pages, policy, config=world, seed=seed)
+        given = {"config": world, "seed": seed, "push": drawn.messages}
+        packet = netsim.simulate(pages, policy, engine="packet", **given)
+        ours = netsim.simulate(pages, policy, **given)
         assert_equal(ours, packet)
         assert_same_memory(ours, packet)
         covered += ours.pages_handed_over == 0
