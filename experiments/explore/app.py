@@ -27,7 +27,7 @@ from netsim.radio import profiles
 __all__ = ["WITHIN_S", "app", "figures"]
 
 GRAPHS = ("front", "energy", "timeline")
-WITHIN_S = 0.2  # an answer that takes longer comes in parts
+WITHIN_S = 0.15  # an answer that takes longer comes in parts
 _HOSTS = ("127.0.0.1", "localhost")
 _DARK_BACK, _DARK_INK = "#16181c", "#e8e8e8"
 _EMPTY: Any = {
