@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import Result
 
@@ -57,6 +58,10 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with gzip.open("prices.csv.gz", "wt") as table:
         table.write("date,a,b,c,d,class\n" + "\n".join(dated) + "\n")
     np.savez("digits.npz", X=X, y=draw.integers(0, 10, size=len(X)))
+    mails = pd.DataFrame({"body": ["win a prize now" if spam else "see you at noon" for spam in y], "kind": y})
+    mails["kind"] = mails["kind"].map({0: "ham", 1: "spam"})
+    mails.to_json("mails.jsonl", orient="records", lines=True)
+    mails[["body"]].to_parquet("mails.parquet")
     return tmp_path
 
 

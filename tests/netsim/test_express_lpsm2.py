@@ -29,11 +29,11 @@ SERVERS = [
 
 
 def variant(seed):
-    """Draw pages, a world and an LPSM2 with some of its parts taken away; requests of many packets now and then."""
+    """Draw pages, messages, a world and an LPSM2 without some of its parts; requests of many packets now and then."""
     dice = Dice(np.random.default_rng(seed))
-    pages, _, world = ordinary_case(dice, "lpsm2")
+    drawn, _, world = ordinary_case(dice, "lpsm2")
     times = 60 if dice.integer(0, 4) == 0 else 1
-    pages = [page._replace(issue_s=None, request_bytes=page.request_bytes * times) for page in pages]
+    pages = [page._replace(issue_s=None, request_bytes=page.request_bytes * times) for page in drawn]
     pages *= dice.integer(1, 6)
     world = replace(
         world,
@@ -53,16 +53,16 @@ def variant(seed):
         config = replace(config, schedules=config.schedules[: dice.integer(1, 9)])
     host_aware, interval_ns = dice.integer(0, 1) == 1, world.beacon_interval_ns
     policy = Lpsm2(config, host_aware=host_aware, radio=world.radio, beacon_interval_ns=interval_ns)
-    return pages, world, policy
+    return pages, {"config": world, "seed": seed, "push": drawn.messages}, policy
 
 
 def compare(seeds):
     """Compare the engines on one variant a seed; return what there was among the cases."""
     seen = Counter()
     for seed in seeds:
-        pages, world, policy = variant(seed)
-        packet = netsim.simulate(pages, policy, config=world, seed=seed, engine="packet")
-        ours = netsim.simulate(pages, policy, config=world, seed=seed)
+        pages, given, policy = variant(seed)
+        packet = netsim.simulate(pages, policy, engine="packet", **given)
+        ours = netsim.simulate(pages, policy, **given)
         assert_equal(ours, packet)
         prices = packet.final_policy.prices_w
         seen["whole"] += ours.pages_handed_over == 0
