@@ -135,7 +135,8 @@ def test_an_interrupted_run_says_what_it_keeps(
     assert stdout == ""
     assert "Traceback" not in stderr
     (line,) = [line for line in stderr.splitlines() if line.startswith("lpsm: ")]
-    kept = len((out / "finished.jsonl").read_text().splitlines())
+    # A task whose line was written when the signal came may be written down once more.
+    kept = len(set((out / "finished.jsonl").read_text().splitlines()))
     assert f"{word}; {kept} finished tasks are kept in {out}" in line
     assert kept <= len(list(out.glob("users/*.parquet"))) <= kept + 1  # one may have been about to be listed
     assert not list(out.rglob("*.tmp"))
