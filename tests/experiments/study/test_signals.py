@@ -49,8 +49,15 @@ def command(name: str, trace: Path, out: Path, *more: str) -> list[str]:
     return [*PROGRAM, *words, "--out", str(out), *more]
 
 
+def _not_as_under_nohup() -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 def start(words: list[str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    return subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=_not_as_under_nohup,
+    )  # fmt: skip
 
 
 def processes_of(session: int) -> list[int]:
