@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import click
 
-__all__ = ["cell", "drawn", "echo", "inert"]
+__all__ = ["as_meant", "cell", "drawn", "echo", "inert"]
 
 _FORMULA = ("=", "+", "-", "@")
 
@@ -35,6 +35,16 @@ def cell(value: object) -> object:
         return value
     text = inert(value)
     return f"'{text}" if len(text) > 1 and text.startswith(_FORMULA) and not _is_number(text) else text
+
+
+def as_meant(value: object) -> object:
+    """Return a cell of a table that was read back without the apostrophe that `cell` put before it.
+
+    >>> as_meant(cell("-13.2 ± 0.9 %")), as_meant("'tis")
+    ('-13.2 ± 0.9 %', "'tis")
+    """
+    quoted = isinstance(value, str) and value.startswith("'") and value[1:].startswith(_FORMULA)
+    return str(value)[1:] if quoted else value
 
 
 def drawn(text: str) -> str:

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from experiments.figures.style import pictures
+from experiments.inert import as_meant
 from experiments.papers.claims import Record
 from experiments.papers.registry import Experiment, Setup, all_experiments
 from experiments.study.files import PACKAGES, source_digest
@@ -134,7 +135,7 @@ def results(out: Path) -> list[Result]:
         manifest = _manifest(folder)
         if manifest is not None and manifest.get("command") == f"reproduce {experiment.name}":
             written = io.BytesIO(_whole(folder, CLAIMS, manifest))
-            claims = pd.read_csv(written, keep_default_na=False, dtype={"printed": str, "ours": str})
+            claims = pd.read_csv(written, keep_default_na=False, dtype={"printed": str, "ours": str}).map(as_meant)
             found.append(Result(experiment, manifest["configuration"], claims, False))
     return found
 

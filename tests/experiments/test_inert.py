@@ -15,7 +15,7 @@ import dpkt
 import pytest
 from click.testing import Result
 
-from experiments.inert import cell, inert
+from experiments.inert import as_meant, cell, inert
 
 Run = Callable[..., Result]
 HOSTILE = [
@@ -174,3 +174,8 @@ def test_complaints_about_hostile_names_are_one_harmless_line(lpsm: Run, files: 
 def test_ordinary_names_and_numbers_stay_as_they_are() -> None:
     for text in ("w0", "http://a.edu/i.gif?q=1", "naïve שלום 日本", "-1.5e-3", "+1", "psm:100", "-"):
         assert inert(text) == cell(text) == text
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, "-13.2 ± 0.9 %", "+", "'tis", "plain"])
+def test_a_cell_that_is_read_back_is_as_it_was_meant(text: str) -> None:
+    assert as_meant(cell(text)) == inert(text)
