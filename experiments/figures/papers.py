@@ -56,8 +56,9 @@ def panels(
             axes.set_xlabel(x)
             axes.set_xscale(x_scale)
             axes.set_yscale(y_scale)
-            _plain_numbers(axes)
             clean(axes, "both")
+        for axes in grid:  # whose limits may be those of all panels
+            _plain_numbers(axes)
         grid[0].set_ylabel(y)
         if beside:
             last = frames[-1][1].dropna(subset=["x", "y"]).sort_values("x", kind="stable").groupby("group").last()
