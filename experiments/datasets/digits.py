@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.datasets.files import npz_arrays
 from experiments.datasets.finding import find
+from experiments.datasets.npz import arrays_of
 from experiments.datasets.stream import Stream
 from traces.files import open_trace
 
@@ -34,7 +34,7 @@ def usps(folder: Path) -> Stream:
     """
     path = find(folder, "usps", "usps.npz")
     wanted = ("X_train", "X_test", "y_train", "y_test")
-    arrays, found = npz_arrays(path, wanted)
+    arrays, found = arrays_of(path, wanted)
     if len(arrays) < len(wanted):
         raise ValueError(f"{path}: it must hold {', '.join(wanted)}, got {found}")
     for name, array in arrays.items():

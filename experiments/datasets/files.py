@@ -2,8 +2,7 @@
 
 What it models: a table is numbers with commas, semicolons or tabs between them, a line
 an instance, one column its label, with or without a line of names; svmlight is
-``label index:value ...``; npz holds X (or the data, indices, indptr and shape of a CSR matrix)
-and y, a vector, or a matrix of 0 and 1 with a column a class.  What may hold texts is read in `records`.
+``label index:value ...``.  What may hold texts is read in `records`, and npz in `npz`.
 All but npz and parquet may be packed with gzip or xz.  Files are parsed by fast readers; only when one of them
 refuses is the file read again, line by line, to say where the fault is.
 What it leaves out: values that are missing; they are errors.
@@ -14,25 +13,23 @@ from __future__ import annotations
 import csv
 import io
 import re
-import sys
-import zipfile
-from collections.abc import Collection
 from math import isfinite
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 
+from experiments.datasets import npz
+from experiments.datasets.classes import as_number, named
 from experiments.datasets.records import Records, json_records, of_records, parquet_records, table_records
 from experiments.datasets.stream import Stream
 from traces.files import open_trace, read_line
 
-__all__ = ["csr", "npz_arrays", "read", "svmlight_line"]
+__all__ = ["read", "svmlight_line"]
 
-LARGEST_N_CLASSES = 100  # more distinct labels are taken for a column of numbers
+_LONGEST_LINE_BYTES = 1 << 24
+_PIECE_BYTES = 1 << 20
 _SVMLIGHT = re.compile(r"^\S+(\s+qid:\S+)?(\s+\d+:\S+)+\s*(#.*)?$")
 
 
@@ -68,16 +65,16 @@ def read(
         start = file.read(4)
     if start == b"PAR1":
         return _of_columns(path, parquet_records(path), label, drop, texts, labelled)
-    if start == _ZIP:
+    if start == npz.ZIP:
         if texts or not labelled:
             raise ValueError(f"{path}: {_NEEDS_COLUMNS}, got npz")
-        return _npz(path)
+        return npz.stream(path)
     with open_trace(path) as unpacked:
         content = bytearray(read_line(unpacked, _LONGEST_LINE_BYTES, path, 1))
         while piece := unpacked.read(_PIECE_BYTES):
             content += piece
-            if len(content) > MAX_STREAM_BYTES:
-                raise ValueError(f"{path}: a stream must not exceed {MAX_STREAM_BYTES} bytes, got more")
+            if len(content) > npz.MAX_STREAM_BYTES:
+                raise ValueError(f"{path}: a stream must not exceed {npz.MAX_STREAM_BYTES} bytes, got more")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -124,30 +121,10 @@ def _of_columns(
     if at in said | dropped | {-1}:
         raise ValueError(f"{path}: label must name a column beside texts and those dropped, got {', '.join(names)}")
     found = of_records(path, records, at, dropped, said, place)
-    y, classes = _named(found.labels, place, path) if labelled else (np.zeros(len(records.rows), np.int64), ())
+    y, classes = named(found.labels, place, path) if labelled else (np.zeros(len(records.rows), np.int64), ())
     return Stream(
         name=path.name, X=found.X, y=y, classes=classes, lines=lines, columns=found.names, texts=found.texts
     )  # fmt: skip
-
-
-def _named(labels: list[str] | NDArray[Any], places: Any, path: Path) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Return each label's class number, and the names: by value if all are numbers (1, 1.0 and +1 are one)."""
-    codes, found = pd.factorize(np.asarray(labels, dtype=object))
-    values = [_number(name) for name in found]
-    if all(isfinite(value) for value in values):
-        keys: list[Any] = values
-        spelt = [f"{value:g}" if float(f"{value:g}") == value else repr(value) for value in values]
-    else:
-        keys = spelt = [str(name) for name in found]
-        for at, value in enumerate(values):
-            if keys[at].strip() == "" or keys[at].lower() == "nan" or value in (float("inf"), -float("inf")):
-                row = int(np.argmax(codes == at))
-                raise ValueError(f"{path}: {places(row)}: a label must name a class, got {keys[at]!r}")
-    order = sorted(set(zip(keys, spelt, strict=True)))
-    if len(order) > LARGEST_N_CLASSES:
-        raise ValueError(f"{path}: labels must name at most {LARGEST_N_CLASSES} classes, got {len(order)}")
-    rank = {key: position for position, (key, _) in enumerate(order)}
-    return np.array([rank[key] for key in keys], dtype=np.int64)[codes], tuple(name for _, name in order)
 
 
 # -- tables ------------------------------------------------------------------------------------------
@@ -161,7 +138,7 @@ def _table(path: Path, text: str, first: str, label: str | None, drop: tuple[str
     used = [column for column in range(len(head)) if column != at and column not in dropped]
     if not used:
         raise ValueError(f"{path}: a table must have a column beside the label, got {first!r}")
-    has_names = all(np.isnan(_number(head[column])) and head[column].lower() != "nan" for column in used)
+    has_names = all(np.isnan(as_number(head[column])) and head[column].lower() != "nan" for column in used)
     if not has_names and any(name in head for name in (label, *drop) if name is not None and not _is_index(name)):
         raise ValueError(f"{path}: columns have no names, got {first!r} in the first line")
     start = _lines_before(text, first) + int(has_names)
@@ -185,7 +162,7 @@ def _table(path: Path, text: str, first: str, label: str | None, drop: tuple[str
     numbers = [number for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     lines = np.array(numbers[len(numbers) - len(frame) :], dtype=np.int64)
     labels = frame[at].str.strip().to_numpy()
-    y, classes = _named(labels, lambda row: f"line {lines[row]}", path)
+    y, classes = named(labels, lambda row: f"line {lines[row]}", path)
     return Stream(name=path.name, X=X, y=y, classes=classes, lines=lines)
 
 
@@ -207,7 +184,7 @@ def _fault(text: str, delimiter: str, head: list[str], has_names: bool, start: i
         if len(row) != len(head):
             return f"{line}: every line must have {len(head)} columns, as the first has, got {len(row)}"
         for column in used:
-            if not isfinite(_number(row[column])):
+            if not isfinite(as_number(row[column])):
                 name = f" ({head[column]})" if has_names else ""
                 words = re.search(r"[^\W\d_]{2,}", row[column]) and row[column].lower() not in ("nan", "inf", "-inf")
                 hint = ": --text takes a column of texts, --drop leaves one out" if has_names and words else ""
@@ -236,13 +213,6 @@ def _lines_before(text: str, first: str) -> int:
     return 0
 
 
-def _number(text: Any) -> float:
-    try:
-        return float(text)
-    except (TypeError, ValueError):
-        return float("nan")
-
-
 # -- svmlight ------------------------------------------------------------------------------------------
 
 
@@ -263,7 +233,7 @@ def _svmlight(path: Path, text: str) -> Stream:
     if not columns:
         raise ValueError(f"{path}: a stream must hold an example with a feature, got none")
     lines = np.array(numbers, dtype=np.int64)
-    y, classes = _named(labels, lambda row: f"line {lines[row]}", path)
+    y, classes = named(labels, lambda row: f"line {lines[row]}", path)
     indices = np.array(columns, dtype=np.int32)
     indices -= int(indices.min() > 0)
     parts = (np.array(values), indices, np.array(starts, dtype=np.int64))
@@ -298,7 +268,7 @@ def svmlight_line(line: str, place: str, columns: list[int], values: list[float]
             continue
         if not colon or not index.isdecimal() or len(index) > _MOST_DIGITS:
             raise ValueError(f"{place}: a feature must be index:value, got {pair[:80]!r}")
-        column, feature = int(index), _number(value)
+        column, feature = int(index), as_number(value)
         if column <= last or column >= 1 << 31:
             raise ValueError(f"{place}: indices must grow, got {pair!r} after {last}")
         if not isfinite(feature):
@@ -310,129 +280,3 @@ def svmlight_line(line: str, place: str, columns: list[int], values: list[float]
 
 
 _MOST_DIGITS = 20
-
-
-# -- npz -----------------------------------------------------------------------------------------------
-
-
-def npz_arrays(path: Path, wanted: Collection[str]) -> tuple[dict[str, NDArray[Any]], str]:
-    """Return those of the wanted arrays that an npz holds, and the names of all it holds; pickles are never loaded.
-
-    Raises
-    ------
-    ValueError
-        If it is no npz, or damaged, or one of these is not a plain array.
-    OSError
-        If it cannot be opened.
-    """
-    with path.open("rb") as file:
-        start = file.read(4)
-    if start != _ZIP:
-        raise ValueError(f"{path}: an npz must be a zip file of arrays, got one that begins with {start!r}")
-    arrays: dict[str, NDArray[Any]] = {}
-    found = "a damaged one"
-    try:
-        with zipfile.ZipFile(path) as packed:
-            size = sum(item.file_size for item in packed.infolist() if item.filename.removesuffix(".npy") in wanted)
-        if size > MAX_STREAM_BYTES:
-            found = f"{size} bytes where at most {MAX_STREAM_BYTES} are read"
-            raise ValueError(found)
-        with np.load(path, allow_pickle=False) as held:
-            for name in held.files:
-                if name in wanted:
-                    found = f"{name} damaged or pickled"
-                    arrays[name] = held[name]
-            names = ", ".join(held.files)
-    except Exception:  # zipfile, numpy and the parsers that they use raise a dozen kinds
-        raise ValueError(f"{path}: an npz must hold plain arrays, and be whole, got {found}") from None
-    for name, array in arrays.items():
-        if not isinstance(array, np.ndarray):
-            raise ValueError(f"{path}: {name} must be an array as numpy writes it, got other bytes")
-    return arrays, names or "nothing"
-
-
-_ZIP = b"PK\x03\x04"
-MAX_STREAM_BYTES = 1 << 29
-"""Largest file of a stream, unpacked, and all wanted arrays of an npz together: 512 MiB."""
-
-_LONGEST_LINE_BYTES = 1 << 24
-_PIECE_BYTES = 1 << 20
-
-
-def _npz(path: Path) -> Stream:
-    arrays, found = npz_arrays(path, _ARRAYS)
-    if "y" not in arrays or not ("X" in arrays or set(arrays) >= _CSR):
-        raise ValueError(f"{path}: an npz must hold y, and X or data, indices, indptr and shape, got {found}")
-    try:
-        X: Any = _instances(arrays)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{path}: X must be a matrix of numbers: {error}") from None
-    if arrays["y"].ndim == 0:
-        raise ValueError(f"{path}: y must be a vector, or a matrix with a column a class, got shape ()")
-    if X.ndim != 2 or X.shape[0] != len(arrays["y"]):
-        raise ValueError(f"{path}: X must have a row for each of {len(arrays['y'])} labels, got shape {X.shape}")
-    if X.shape[0] == 0 or X.shape[1] == 0:
-        raise ValueError(f"{path}: a stream must hold an example with a feature, got shape {X.shape}")
-    held = X.data if sparse.issparse(X) else X.ravel()
-    if not np.isfinite(held).all():
-        at = int(np.argmin(np.isfinite(held)))
-        row, column = divmod(at, X.shape[1])
-        if sparse.issparse(X):
-            row, column = int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at])
-        raise ValueError(f"{path}: row {row}, feature {column}: a feature must be a finite number, got {held[at]}")
-    y, classes = _labels(path, arrays["y"])
-    return Stream(name=path.name, X=X, y=y, classes=classes, lines=np.zeros(0, dtype=np.int64))
-
-
-_CSR = {"data", "indices", "indptr", "shape"}
-_ARRAYS = _CSR | {"X", "y"}
-
-
-def _instances(arrays: dict[str, NDArray[Any]]) -> Any:
-    if "X" in arrays:
-        if arrays["X"].dtype.kind not in "fiub":
-            raise ValueError(f"its type is {arrays['X'].dtype}")
-        return np.ascontiguousarray(arrays["X"], dtype=np.float64)
-    return csr(arrays)
-
-
-def csr(arrays: dict[str, NDArray[Any]]) -> sparse.csr_matrix:
-    """Return the matrix that data, indices, indptr and shape describe, checked.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If they describe none.
-    """
-    for name, kinds in (("data", "fiub"), ("indices", "iu"), ("indptr", "iu"), ("shape", "iu")):
-        if arrays[name].dtype.kind not in kinds:
-            raise ValueError(f"the type of {name} is {arrays[name].dtype}")
-    data, indices, indptr = (np.ravel(arrays[name]) for name in ("data", "indices", "indptr"))
-    shape = tuple(int(size) for size in arrays["shape"])
-    if len(shape) != 2 or min(shape) < 0 or max(shape) > _LARGEST_INDEX or len(indptr) != shape[0] + 1:
-        raise ValueError(f"a shape {shape} does not belong to {len(indptr)} places of indptr")
-    stored = int(indptr[-1])
-    # scipy leaves some of this unchecked, and then writes over memory
-    if int(indptr[0]) != 0 or not 0 <= stored <= min(len(indices), len(data)) or (indptr[1:] < indptr[:-1]).any():
-        raise ValueError("indptr must rise from 0 to at most the number of indices and of data")
-    data, indices = data[:stored], indices[:stored]
-    if stored and not 0 <= int(indices.min()) <= int(indices.max()) < shape[1]:
-        raise ValueError(f"an index must lie in [0, {shape[1] - 1}]")
-    X = sparse.csr_matrix((data.astype(np.float64), indices.astype(np.int64), indptr.astype(np.int64)), shape=shape)
-    X.sum_duplicates()
-    return X
-
-
-_LARGEST_INDEX = 2**31 - 1
-
-
-def _labels(path: Path, y: NDArray[Any]) -> tuple[NDArray[Any], tuple[str, ...]]:
-    if y.ndim == 2:
-        if y.shape[1] == 0 or not np.isin(y, (0, 1)).all():
-            raise ValueError(f"{path}: y must hold 0 and 1 where it has a column a class, got shape {y.shape}")
-        return y.astype(np.bool_), tuple(str(column) for column in range(y.shape[1]))
-    if y.ndim != 1:
-        raise ValueError(f"{path}: y must be a vector, or a matrix with a column a class, got shape {y.shape}")
-    if y.dtype.kind == "U" and y.size and y.view(f"{y.dtype.str[0]}u4").max() > sys.maxunicode:
-        raise ValueError(f"{path}: y must be text in Unicode, got other characters")
-    return _named([str(label) for label in y.tolist()], lambda row: f"row {row}", path)

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.datasets.files import csr, npz_arrays, read
+from experiments.datasets.files import read
 from experiments.datasets.finding import find
+from experiments.datasets.npz import arrays_of, csr
 from experiments.datasets.stream import Stream
 from traces.files import open_trace, read_line
 
@@ -29,7 +30,7 @@ def spam_drift(folder: Path) -> Stream:
     """
     path = find(folder, "spam_katakis_stream", "spam_stream.npz")
     wanted = ("data", "indices", "indptr", "shape", "y")
-    arrays, found = npz_arrays(path, wanted)
+    arrays, found = arrays_of(path, wanted)
     if len(arrays) < len(wanted):
         raise ValueError(f"{path}: it must hold {', '.join(wanted)}, got {found}")
     y = arrays["y"]

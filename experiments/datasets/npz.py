@@ -1,0 +1,145 @@
+"""Streams in files of numpy's arrays, npz.
+
+What it models: X (or the data, indices, indptr and shape of a CSR matrix) and y, a vector, or a matrix of 0 and 1 with
+a column a class.  Pickles are never loaded, and sizes and indices are checked before anything is made of them.
+"""
+
+from __future__ import annotations
+
+import sys
+import zipfile
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from experiments.datasets.classes import named
+from experiments.datasets.stream import Stream
+
+__all__ = ["MAX_STREAM_BYTES", "ZIP", "arrays_of", "csr", "stream"]
+
+ZIP = b"PK\x03\x04"
+MAX_STREAM_BYTES = 1 << 29
+"""Largest file of a stream, unpacked, and all wanted arrays of an npz together: 512 MiB."""
+
+_CSR = {"data", "indices", "indptr", "shape"}
+_ARRAYS = _CSR | {"X", "y"}
+_LARGEST_INDEX = 2**31 - 1
+
+
+def arrays_of(path: Path, wanted: Collection[str]) -> tuple[dict[str, NDArray[Any]], str]:
+    """Return those of the wanted arrays that an npz holds, and the names of all it holds; pickles are never loaded.
+
+    Raises
+    ------
+    ValueError
+        If it is no npz, or damaged, or one of these is not a plain array.
+    OSError
+        If it cannot be opened.
+    """
+    with path.open("rb") as file:
+        start = file.read(4)
+    if start != ZIP:
+        raise ValueError(f"{path}: an npz must be a zip file of arrays, got one that begins with {start!r}")
+    arrays: dict[str, NDArray[Any]] = {}
+    found = "a damaged one"
+    try:
+        with zipfile.ZipFile(path) as packed:
+            size = sum(item.file_size for item in packed.infolist() if item.filename.removesuffix(".npy") in wanted)
+        if size > MAX_STREAM_BYTES:
+            found = f"{size} bytes where at most {MAX_STREAM_BYTES} are read"
+            raise ValueError(found)
+        with np.load(path, allow_pickle=False) as held:
+            for name in held.files:
+                if name in wanted:
+                    found = f"{name} damaged or pickled"
+                    arrays[name] = held[name]
+            names = ", ".join(held.files)
+    except Exception:  # zipfile, numpy and the parsers that they use raise a dozen kinds
+        raise ValueError(f"{path}: an npz must hold plain arrays, and be whole, got {found}") from None
+    for name, array in arrays.items():
+        if not isinstance(array, np.ndarray):
+            raise ValueError(f"{path}: {name} must be an array as numpy writes it, got other bytes")
+    return arrays, names or "nothing"
+
+
+def stream(path: Path) -> Stream:
+    """Return the stream in an npz.
+
+    Raises
+    ------
+    ValueError
+        If it is no npz, damaged, or holds no stream.
+    """
+    arrays, found = arrays_of(path, _ARRAYS)
+    if "y" not in arrays or not ("X" in arrays or set(arrays) >= _CSR):
+        raise ValueError(f"{path}: an npz must hold y, and X or data, indices, indptr and shape, got {found}")
+    try:
+        X: Any = _instances(arrays)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{path}: X must be a matrix of numbers: {error}") from None
+    if arrays["y"].ndim == 0:
+        raise ValueError(f"{path}: y must be a vector, or a matrix with a column a class, got shape ()")
+    if X.ndim != 2 or X.shape[0] != len(arrays["y"]):
+        raise ValueError(f"{path}: X must have a row for each of {len(arrays['y'])} labels, got shape {X.shape}")
+    if X.shape[0] == 0 or X.shape[1] == 0:
+        raise ValueError(f"{path}: a stream must hold an example with a feature, got shape {X.shape}")
+    held = X.data if sparse.issparse(X) else X.ravel()
+    if not np.isfinite(held).all():
+        at = int(np.argmin(np.isfinite(held)))
+        row, column = divmod(at, X.shape[1])
+        if sparse.issparse(X):
+            row, column = int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at])
+        raise ValueError(f"{path}: row {row}, feature {column}: a feature must be a finite number, got {held[at]}")
+    y, classes = _labels(path, arrays["y"])
+    return Stream(name=path.name, X=X, y=y, classes=classes, lines=np.zeros(0, dtype=np.int64))
+
+
+def _instances(arrays: dict[str, NDArray[Any]]) -> Any:
+    if "X" in arrays:
+        if arrays["X"].dtype.kind not in "fiub":
+            raise ValueError(f"its type is {arrays['X'].dtype}")
+        return np.ascontiguousarray(arrays["X"], dtype=np.float64)
+    return csr(arrays)
+
+
+def csr(arrays: dict[str, NDArray[Any]]) -> sparse.csr_matrix:
+    """Return the matrix that data, indices, indptr and shape describe, checked.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they describe none.
+    """
+    for name, kinds in (("data", "fiub"), ("indices", "iu"), ("indptr", "iu"), ("shape", "iu")):
+        if arrays[name].dtype.kind not in kinds:
+            raise ValueError(f"the type of {name} is {arrays[name].dtype}")
+    data, indices, indptr = (np.ravel(arrays[name]) for name in ("data", "indices", "indptr"))
+    shape = tuple(int(size) for size in arrays["shape"])
+    if len(shape) != 2 or min(shape) < 0 or max(shape) > _LARGEST_INDEX or len(indptr) != shape[0] + 1:
+        raise ValueError(f"a shape {shape} does not belong to {len(indptr)} places of indptr")
+    stored = int(indptr[-1])
+    # scipy leaves some of this unchecked, and then writes over memory
+    if int(indptr[0]) != 0 or not 0 <= stored <= min(len(indices), len(data)) or (indptr[1:] < indptr[:-1]).any():
+        raise ValueError("indptr must rise from 0 to at most the number of indices and of data")
+    data, indices = data[:stored], indices[:stored]
+    if stored and not 0 <= int(indices.min()) <= int(indices.max()) < shape[1]:
+        raise ValueError(f"an index must lie in [0, {shape[1] - 1}]")
+    X = sparse.csr_matrix((data.astype(np.float64), indices.astype(np.int64), indptr.astype(np.int64)), shape=shape)
+    X.sum_duplicates()
+    return X
+
+
+def _labels(path: Path, y: NDArray[Any]) -> tuple[NDArray[Any], tuple[str, ...]]:
+    if y.ndim == 2:
+        if y.shape[1] == 0 or not np.isin(y, (0, 1)).all():
+            raise ValueError(f"{path}: y must hold 0 and 1 where it has a column a class, got shape {y.shape}")
+        return y.astype(np.bool_), tuple(str(column) for column in range(y.shape[1]))
+    if y.ndim != 1:
+        raise ValueError(f"{path}: y must be a vector, or a matrix with a column a class, got shape {y.shape}")
+    if y.dtype.kind == "U" and y.size and y.view(f"{y.dtype.str[0]}u4").max() > sys.maxunicode:
+        raise ValueError(f"{path}: y must be text in Unicode, got other characters")
+    return named([str(label) for label in y.tolist()], lambda row: f"row {row}", path)
