@@ -343,16 +343,11 @@ class Sampler(Intake):
         ValueError
             If a parameter is a function, which cannot be written down.
         """
-        parts = {"learner": self.learner, "rule": self.rule, "kernel": self.kernel}
         config = {
-            "key": self.key,
-            "n_features": self.n_features,
-            "stores": self.stores,
-            "normalize": self.normalize,
+            **{name: getattr(self, name) for name in ("key", "n_features", "stores", "normalize", "max_queries")},
             "dtype": self.dtype.name,
             "sparse_memory": self._sparse_memory,
-            "max_queries": self.max_queries,
-            **{name: saving.described(part) for name, part in parts.items()},
+            **{name: saving.described(getattr(self, name)) for name in ("learner", "rule", "kernel")},
         }
         return {
             "kind": np.array("Sampler"),

@@ -106,13 +106,10 @@ class AirStation(Accounted):
         self.lost = self.groups_lost = self.air_up_ns = self.air_down_ns = 0
         self.polls = array("q")
         self._due_down = 0  # frames that the access point is about to send it
-        self.is_open = self._woke_to_send = False
+        self.is_open = self._woke_to_send = self._open_on_send = self._agreed = False
         self._closing: Transmission | None = None
-        self._expected_ns = 0
-        self._close_ns = self._timer_ns = NEVER_NS
-        self._wake_ns = NEVER_NS
-        self._repeat_ns = 0
-        self._open_on_send = self._agreed = False
+        self._expected_ns = self._repeat_ns = 0
+        self._close_ns = self._timer_ns = self._wake_ns = NEVER_NS
         self.never_sleeps = getattr(policy, "never_sleeps", False)
         first = self._adviser.ask("idle", 0)
         if first.agreed and agree is not None:
@@ -198,9 +195,8 @@ class AirStation(Accounted):
 
     def served(self, delivered: bool) -> None:
         """Note that the access point is done with a frame for this client."""
-        self.lost += not delivered
         self._due_down -= 1
-        self._rest(self._medium.free_ns)
+        self.sent(delivered)
 
     def open_gate(self) -> bool:
         """Let the access point send what waits, and all that comes from now on; return whether anything waits."""
@@ -345,10 +341,8 @@ class AirStation(Accounted):
 
     def _await_beacon(self) -> None:
         """Have the next instant of listening happen if it matters: frames wait, or the policy may wish to be awake."""
-        wake = self._wake_ns
-        if (self._repeat_ns or self._agreed) and not self._buffer.frames:
-            return
-        if wake == self._expected_ns or wake >= FOREVER_NS:
+        wake, matters = self._wake_ns, self._buffer.frames or not (self._repeat_ns or self._agreed)
+        if not matters or wake == self._expected_ns or wake >= FOREVER_NS:
             return
         self._expected_ns = wake
         if self._agreed:
