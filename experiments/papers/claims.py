@@ -171,9 +171,13 @@ def point(group: Any, x: Any, sample: ArrayLike) -> dict[str, Any]:
     return {"group": group, "x": x, "y": found.mean, "half_width": found.half_width}
 
 
-def steps_inside(chosen: Iterable[float], grid: Iterable[float]) -> Beside:
-    """Return how many values of a grid lie beyond each chosen one, on the side where fewer do: 0 at its edge."""
+def steps_inside(chosen: Iterable[float], grid: Iterable[float], least: float | None = None) -> Beside:
+    """Return how many values of a grid lie beyond each chosen one, on the side where fewer do: 0 at its edge.
+
+    Where no parameter can be smaller than `least`, the grid that reaches it has an edge on the other side only.
+    """
     values = sorted(set(grid))
-    places = [min(values.index(value), len(values) - 1 - values.index(value)) for value in sorted(set(chosen))]
+    below = len(values) if values[0] == least else 0
+    places = [min(below + values.index(value), len(values) - 1 - values.index(value)) for value in sorted(set(chosen))]
     words = ", ".join(f"{value:g}" for value in sorted(set(chosen)))
     return Beside(places, f"steps to the edge for {words} in {values[0]:g} to {values[-1]:g}")

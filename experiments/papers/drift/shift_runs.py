@@ -26,8 +26,9 @@ __all__ = ["B_GRID", "C_FACTORS", "FIRST_ORDER", "RATES", "SHIFT", "selective", 
 SHIFT = 500
 D = 50
 POINTS = 100  # of a curve
-B_GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
-C_FACTORS = (1.1, 2.0, 20.0, 200.0, 2000.0, 20_000.0)  # LASEC wants c > b
+# From the middle outwards: of equally accurate values the first is taken.
+B_GRID = (1.0, 0.1, 10.0, 0.01, 100.0, 0.001, 1000.0)
+C_FACTORS = (20.0, 2.0, 200.0, 1.1, 2000.0, 1.01, 20_000.0)  # LASEC wants c > b
 SELECTIVE: Mapping[str, tuple[str, float, float]] = {  # key -> parameter of the query rate, and its range
     "lasec-ss": ("a", 1e-4, 1e3),
     "sop-label-efficient": ("C", 1e-4, 1e3),

@@ -49,9 +49,8 @@ TRAFFIC = ("periodic", "pushed", "web")
 
 def _contention(setup: Setup) -> dict[str, dict[str, Any]]:
     neighbours = setup.pick((0, 5), NEIGHBOURS)
-    worlds = {(count, dtim, rate) for count in neighbours for dtim, rate in ((1, 0), (3, 10))}
-    worlds |= {(0, dtim, rate) for dtim in DTIMS for rate in BROADCASTS}
-    seeds = range(setup.seed, setup.seed + setup.pick(2, 3))
+    worlds = {(count, dtim, rate) for count in neighbours for dtim in DTIMS for rate in BROADCASTS}
+    seeds = range(setup.seed, setup.seed + setup.pick(2, 10))
     sparse = {
         f"{count} neighbours, sparse, seed {seed}": {
             "neighbours": count,
@@ -67,7 +66,7 @@ def _contention(setup: Setup) -> dict[str, dict[str, Any]]:
     return sparse | {
         f"{count} neighbours DTIM {dtim} broadcast {rate} seed {seed} {policy}": {
             "neighbours": count, "dtim": dtim, "broadcast": rate, "seed": seed, "policy": policy,
-            "pages": setup.pick(3, 4),
+            "pages": setup.pick(3, 10),
         }
         for count, dtim, rate in sorted(worlds)
         for seed in seeds
@@ -182,7 +181,7 @@ def _twt(setup: Setup) -> dict[str, dict[str, Any]]:
         }
         for kind in TRAFFIC
         for clients in setup.pick((1, 3), (1, 10, 50))
-        for seed in range(setup.seed, setup.seed + setup.pick(2, 3))
+        for seed in range(setup.seed, setup.seed + setup.pick(2, 6))
         for policy in (WEB_POLICIES if kind == "web" else MESSAGE_POLICIES)
     }  # fmt: skip
 

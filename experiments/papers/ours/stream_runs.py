@@ -41,7 +41,7 @@ FULL = ("sop", "lasec", "perceptron")  # all labels
 RATES = (0.02, 0.05, 0.1, 0.2, 0.4)
 TUNING = 0.2  # share of the stream, from its start
 WINDOWS = {"spam-drift": 500, "elec2": 1344}  # rounds: mails; four weeks of half-hours
-A_GRID = (0.0001, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
+A_GRID = (0.1, 0.01, 1.0, 0.001, 10.0, 0.0001, 100.0, 0.00001, 0.000001)  # from the middle outwards, as B_GRID is
 
 
 def sweep(name: str, setup: Setup) -> dict[str, dict[str, Any]]:

@@ -64,11 +64,11 @@ PROBLEMS: Mapping[str, Problem] = {
     "USPS 0vAll": Problem((0,), (), 0.05, (174.22, 87.56, 156.08, 115.14, 235.10, 173.96)),
     "USPS 147vAll": Problem((1, 4, 7), (), 0.1, (190.72, 137.86, 193.70, 116.28, 210.40, 151.32)),
 }
-_COIN = [{"b": b} for b in (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)]
+_COIN = [{"b": b} for b in (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)]
 _PATIENCE = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
 GRIDS: Mapping[str, list[dict[str, Any]]] = {
     "dkm": [{"R": R} for R in _PATIENCE],
-    "dkm-perceptron": [{"R": R, "eta": eta} for R in _PATIENCE for eta in (0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 3.0)],
+    "dkm-perceptron": [{"R": R, "eta": eta} for R in _PATIENCE for eta in (0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 3.0, 10.0)],
     "cbgz-dkm": _COIN,
     "perceptron-ss": _COIN,
     "random-dkm": [{"rate": 1.0}],
@@ -274,5 +274,6 @@ def inside_grids(record: Record) -> dict[str, Any]:
     rows, found = record["tuned"], {}
     for key, name in dict.fromkeys(zip(rows["key"], rows["parameter"], strict=True)):
         own = rows[(rows["key"] == key) & (rows["parameter"] == name)]
-        found[f"{name} of {key}"] = steps_inside(own["value"], (float(one[name]) for one in GRIDS[key]))
+        grid = (float(one[name]) for one in GRIDS[key])
+        found[f"{name} of {key}"] = steps_inside(own["value"], grid, least=1.0 if name == "R" else None)
     return found

@@ -171,6 +171,8 @@ def test_a_chosen_value_at_the_edge_of_its_grid_is_told():
     grid = (0.1, 0.3, 1.0, 3.0)
     assert steps_inside([0.3, 1.0], grid).sample == [1, 1]
     assert steps_inside([3.0, 0.3], grid).sample == [1, 0]
+    assert steps_inside([0.1, 3.0], grid, least=0.1).sample == [3, 0]
+    assert steps_inside([0.1], grid, least=0.0).sample == [0]
     assert steps_inside([0.1], grid).words == "steps to the edge for 0.1 in 0.1 to 3"
     assert wide_enough(lambda record: {"K": steps_inside([0.3], grid)}).check({}).holds
     assert not wide_enough(lambda record: {"K": steps_inside([0.3, 3.0], grid)}).check({}).holds
