@@ -70,6 +70,7 @@ def bounds(
     statement spoke and its slack over those times.  A statement whose hypothesis fails is void, one
     that promises nothing is vacuous.  The exit status is 1 if a statement is violated.
     """
+    from experiments.datasets.losses import read_losses
     from experiments.study import bounds_trials
     from experiments.study.run import run
 
@@ -81,7 +82,7 @@ def bounds(
     if file is not None:
         if trials != 1 or process != "random" or rounds is not None or experts is not None or scale is not None:
             raise ValueError("losses of your own leave no choice of process, rounds, experts, scale or trials")
-        losses = _read(file)
+        losses = read_losses(file)
     tasks = {
         str(index): bounds_trials.Trial(
             index=index,
@@ -135,75 +136,6 @@ def _own(trial: Trial, losses: NDArray[np.float64]) -> tuple[list[pd.DataFrame],
             raise stopped from None
         return found, stopped
     return found, None
-
-
-def _read(path: Path) -> NDArray[np.float64]:
-    """A matrix of losses from a file, with errors that name it."""
-    import numpy as np
-
-    from lpsm.hindsight import best_expert
-
-    try:
-        losses = _matrix(path) if path.suffix == ".npy" else np.array(_numbers(_text_of(path)))
-        best_expert(losses)  # for its checks of shape and values
-        if (losses < 0.0).any():
-            raise ValueError(f"losses must be at least 0, got {losses.min()}")
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-    return losses
-
-
-def _matrix(path: Path) -> NDArray[np.float64]:
-    import numpy as np
-
-    try:
-        return np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
-    except (ValueError, TypeError, EOFError):
-        raise ValueError("losses must be a whole .npy matrix of numbers, got something else") from None
-
-
-def _text_of(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        place = error.start
-        raise ValueError(
-            f"losses must be text, or a matrix in a file .npy, got bytes that are neither at {place}"
-        ) from None
-
-
-def _numbers(text: str) -> list[list[float]]:
-    """Rows of numbers, all of one length; empty lines and those that begin with # are left out.
-
-    Below a line of names with commas between them, as ``DataFrame.to_csv`` writes it, a first column without a name
-    or without numbers is an index, and left out.
-    """
-    rows: list[list[float]] = []
-    named = index = False
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip(" ,")]
-    lines = [(number, line) for number, line in lines if not line.lstrip().startswith("#")]
-    if lines and "," in lines[0][1] and not any(_is_number(word) for word in lines[0][1].split(",")):
-        named = True
-        index = lines[0][1].startswith((",", '"",')) or (
-            len(lines) > 1 and not _is_number(lines[1][1].split(",")[0]) and lines[1][1].count(",") > 0
-        )
-    for number, line in lines[named:]:
-        words = line.split(",")[index:] if named else line.replace(",", " ").split()
-        try:
-            rows.append([float(word) for word in words])
-        except ValueError:
-            raise ValueError(f"line {number}: losses must be numbers, got {line!r}") from None
-        if len(rows[-1]) != len(rows[0]):
-            raise ValueError(f"line {number}: every round must have {len(rows[0])} losses, got {len(words)}")
-    return rows
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
 
 
 def _plain(frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -3,8 +3,8 @@
 What it models: a table is numbers with commas, semicolons or tabs between them, a line
 an instance, one column its label, with or without a line of names; svmlight is
 ``label index:value ...``.  What may hold texts is read in `records`, and npz in `npz`.
-All but npz and parquet may be packed with gzip or xz.  Files are parsed by fast readers; only when one of them
-refuses is the file read again, line by line, to say where the fault is.
+All but npz and parquet may be packed with gzip or xz.  Tables are parsed by a fast reader; only when it refuses is the
+text read again, line by line, to say where the fault is.
 What it leaves out: values that are missing; they are errors.
 """
 
@@ -13,6 +13,9 @@ from __future__ import annotations
 import csv
 import io
 import re
+from array import array
+from collections.abc import MutableSequence
+from itertools import islice
 from math import isfinite
 from pathlib import Path
 
@@ -22,14 +25,12 @@ from scipy import sparse
 
 from experiments.datasets import npz
 from experiments.datasets.classes import as_number, named
-from experiments.datasets.records import Records, json_records, of_records, parquet_records, table_records
+from experiments.datasets.records import MOST_CELLS, Records, json_records, of_records, parquet_records, table_records
 from experiments.datasets.stream import Stream
-from traces.files import open_trace, read_line
+from experiments.datasets.text import counts, numbered_lines, whole_text
 
 __all__ = ["read", "svmlight_line"]
 
-_LONGEST_LINE_BYTES = 1 << 24
-_PIECE_BYTES = 1 << 20
 _SVMLIGHT = re.compile(r"^\S+(\s+qid:\S+)?(\s+\d+:\S+)+\s*(#.*)?$")
 
 
@@ -69,33 +70,28 @@ def read(
         if texts or not labelled:
             raise ValueError(f"{path}: {_NEEDS_COLUMNS}, got npz")
         return npz.stream(path)
-    with open_trace(path) as unpacked:
-        content = bytearray(read_line(unpacked, _LONGEST_LINE_BYTES, path, 1))
-        while piece := unpacked.read(_PIECE_BYTES):
-            content += piece
-            if len(content) > npz.MAX_STREAM_BYTES:
-                raise ValueError(f"{path}: a stream must not exceed {npz.MAX_STREAM_BYTES} bytes, got more")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise ValueError(
-            f"{path}: line {line}: a stream must be UTF-8 text or npz, got {error.object[error.start]:#x}"
-        ) from None
-    text = text.replace("\r\n", "\n").replace("\r", "\n")  # as a line may end in files of any system
-    lines = [line for line in text.split("\n", 50)[:50] if line.strip() and not line.startswith("#")]
-    if not lines:
+    first = next(
+        (line for _, line in islice(numbered_lines(path), 50) if line.strip() and not line.startswith("#")), None
+    )
+    features, n_lines = counts(path, b":", b"\n")
+    if first is None:
         raise ValueError(f"{path}: a stream must hold an example, got none")
-    if lines[0].lstrip().startswith("{"):
-        return _of_columns(path, json_records(path, text), label, drop, texts, labelled)
-    if _SVMLIGHT.match(lines[0]) or path.suffix in (".svm", ".svmlight", ".libsvm"):
+    is_json = first.lstrip().startswith("{")
+    if not is_json and (_SVMLIGHT.match(first) or path.suffix in (".svm", ".svmlight", ".libsvm")):
         if texts or not labelled:
             raise ValueError(f"{path}: {_NEEDS_COLUMNS}, got svmlight")
-        return _svmlight(path, text)
+        if features + n_lines > MOST_CELLS:
+            raise ValueError(
+                f"{path}: a stream must hold at most {MOST_CELLS} lines and features, got {features + n_lines}"
+            )
+        return _svmlight(path)
+    text = whole_text(path)
+    if is_json:
+        return _of_columns(path, json_records(path, text), label, drop, texts, labelled)
     if texts or not labelled:
-        delimiter = max(",;\t", key=lines[0].count)
+        delimiter = max(",;\t", key=first.count)
         return _of_columns(path, table_records(path, text, delimiter), label, drop, texts, labelled)
-    return _table(path, text, lines[0], label, drop)
+    return _table(path, text, first, label, drop)
 
 
 _NEEDS_COLUMNS = "texts, and instances without labels, must stand in a table, parquet or JSON lines"
@@ -216,33 +212,31 @@ def _lines_before(text: str, first: str) -> int:
 # -- svmlight ------------------------------------------------------------------------------------------
 
 
-def _svmlight(path: Path, text: str) -> Stream:
+def _svmlight(path: Path) -> Stream:
     """Indices are those of the file if one is 0, else one less; a line's must grow."""
     labels: list[str] = []
-    numbers: list[int] = []
-    columns: list[int] = []
-    values: list[float] = []
-    starts = [0]
-    for number, line in enumerate(text.split("\n"), 1):
+    known: dict[str, str] = {}
+    numbers, columns, values, starts = array("q"), array("i"), array("d"), array("q", [0])
+    for number, line in numbered_lines(path):
         label = svmlight_line(line, f"{path}: line {number}", columns, values)
         if label is None:
             continue
-        labels.append(label)
+        labels.append(known.setdefault(label, label))
         numbers.append(number)
         starts.append(len(columns))
     if not columns:
         raise ValueError(f"{path}: a stream must hold an example with a feature, got none")
-    lines = np.array(numbers, dtype=np.int64)
+    lines = np.asarray(numbers, dtype=np.int64)
     y, classes = named(labels, lambda row: f"line {lines[row]}", path)
-    indices = np.array(columns, dtype=np.int32)
+    indices = np.asarray(columns, dtype=np.int32)
     indices -= int(indices.min() > 0)
-    parts = (np.array(values), indices, np.array(starts, dtype=np.int64))
+    parts = (np.asarray(values), indices, np.asarray(starts, dtype=np.int64))
     X = sparse.csr_matrix(parts, shape=(len(labels), int(indices.max()) + 1))
     X.eliminate_zeros()
     return Stream(name=path.name, X=X, y=y, classes=classes, lines=lines)
 
 
-def svmlight_line(line: str, place: str, columns: list[int], values: list[float]) -> str | None:
+def svmlight_line(line: str, place: str, columns: MutableSequence[int], values: MutableSequence[float]) -> str | None:
     """Append the features of a line ``label index:value ...`` to `columns` and `values`, and return its label.
 
     Returns

@@ -23,7 +23,7 @@ from tests.fuzzing import browsing, packets, settings, streams
 from tests.fuzzing.values import Chance, Content, Grammar, changed, reshaped
 
 GRAMMARS: dict[str, Grammar] = browsing.GRAMMARS | packets.GRAMMARS | streams.GRAMMARS | settings.GRAMMARS
-HANG_S = 5.0  # of processor time
+HANG_S = 2.0  # of processor time
 _MOST_KEPT = 100
 _IN_MEMORY = Path("/dev/shm")
 
@@ -191,7 +191,13 @@ _AT_THE_HEADER = (
         "must be a zip file",
         "is not there",
     ),
-    *("be whole", "a capture must be intact", "the link layer must be", "a workload of pages is needed"),
+    *(
+        "be whole",
+        "a capture must be intact",
+        "the link layer must be",
+        "a workload of pages is needed",
+        "a whole .npy",
+    ),
 )
 
 

@@ -1,4 +1,4 @@
-"""Grammars of streams of labelled instances: tables, JSON lines, parquet, svmlight, npz, and RCV1 as published."""
+"""Grammars of streams of labelled instances: tables, JSON lines, parquet, svmlight, npz, RCV1 as published; losses."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from scipy import sparse
 
 from experiments import datasets
+from experiments.datasets.losses import read_losses
 from experiments.datasets.rcv1 import rcv1
 from experiments.datasets.stream import Stream
 from tests.fuzzing.browsing import as_json_lines, as_table, listed
@@ -147,6 +148,32 @@ def _published(structure: Any) -> dict[str, bytes]:
     return {f"RCV1/{name}": _pairs(found[name]) for name in usual if name not in (".", "..")}
 
 
+def read_own_losses(path: Path, chance: Chance) -> None:
+    """Read losses of experts: a matrix of numbers of at least 0."""
+    losses = read_losses(path)
+    assert losses.ndim == 2
+    assert (losses >= 0.0).all()
+
+
+def _losses(chance: Chance) -> dict[str, Any]:
+    experts = chance.randint(1, 4)
+    named = chance.random() < 0.5
+    rows = [
+        [*(["2024-01-01"] if named else []), *(real(chance, 0, 9) for _ in range(experts))]
+        for _ in range(chance.randint(1, 8))
+    ]
+    head = [[text(chance, "", "time"), *(text(chance, "a", "b c") for _ in range(experts))]] if named else []
+    return {"delimiter": "," if named else text(chance, ",", " ", "\t"), "rows": [*head, *rows]}
+
+
+def _matrix(chance: Chance) -> dict[str, Any]:
+    rows, columns = chance.randint(1, 6), chance.randint(1, 4)
+    return {
+        "descr": text(chance, "<f8"), "order": text(chance, "False", "True"), "shape": [rows, columns],
+        "dtype": "<f8", "values": [real(chance, 0, 9) for _ in range(rows * columns)],
+    }  # fmt: skip
+
+
 def _records(chance: Chance) -> list[Any]:
     names = chance.sample(("a", "b", "c d", "e"), chance.randint(1, 3))
     return [
@@ -181,4 +208,6 @@ GRAMMARS = {
     "svmlight": Grammar(make=_svmlight, render=_pairs, read=read_stream),
     "npz": Grammar(make=_npz, render=_zip, read=read_stream, packed=False),
     "rcv1": Grammar(make=_rcv1, render=_published, read=read_rcv1),
+    "losses": Grammar(make=_losses, render=as_table, read=read_own_losses),
+    "matrix": Grammar(make=_matrix, render=_npy, read=read_own_losses, name="input.npy", packed=False),
 }

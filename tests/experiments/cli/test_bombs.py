@@ -75,12 +75,16 @@ def capture(length: int) -> bytes:
     return head + struct.pack("<IIII", 1, 0, length, length)
 
 
-def arrays(path: Path, n_bytes: int) -> None:
+def array_header(n_bytes: int) -> bytes:
     header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (%d, 1), }" % (n_bytes // 8)
     header += b" " * (-(len(header) + 11) % 64) + b"\n"
+    return b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header
+
+
+def arrays(path: Path, n_bytes: int) -> None:
     file = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1)
     with file, file.open("X.npy", "w", force_zip64=True) as entry:
-        entry.write(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header)
+        entry.write(array_header(n_bytes))
         for _ in range(n_bytes // PIECE_BYTES):
             entry.write(bytes(PIECE_BYTES))
 
@@ -108,7 +112,13 @@ BOMBS: dict[str, tuple[Callable[[Path], object], list[str], str, int]] = {
                                    "must be at most 1048576 bytes long", 200),
     "arrays of zeros": (lambda path: arrays(path, 2 << 30), ["label"], "where at most 536870912 are read", 250),
     "svmlight without end": (lambda path: repeated(path, b"", b"1 1:1 2:1\n", GIGABYTES, thin), ["label"],
-                             "must not exceed 536870912 bytes", 900),
+                             "must not exceed 536870912 bytes", 200),
+    "svmlight of too many": (lambda path: repeated(path, b"", b"1 1:1 2:1\n", 1 << 29, thin), ["label"],
+                             "at most 67108864 lines and features", 200),
+    "losses without end": (lambda path: repeated(path, b"", b"1 1 1 1\n", GIGABYTES, thin), ["bounds"],
+                           "must not exceed 536870912 bytes", 200),
+    "a matrix that says too much": (lambda path: path.write_bytes(array_header(10**12) + bytes(100)), ["matrix"],
+                                    "must be a whole .npy matrix", 200),
     "a stream in a line": (lambda path: repeated(path, b"1 ", b"1:1 ", 1 << 30, thin), ["label"],
                            "must not be longer than 16777216 bytes", 300),
     "a radio of a gigabyte": (lambda path: os.truncate(path, 1 << 30), ["radio"], "at most 65536 bytes", 200),
@@ -126,7 +136,7 @@ def workload(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_is_refused_with_its_limit(tmp_path: Path, workload: Path, name: str) -> None:
     make, (kind,), rule, most_mb = BOMBS[name]
-    path = tmp_path / ("bomb.toml" if kind == "radio" else "bomb")
+    path = tmp_path / {"radio": "bomb.toml", "matrix": "bomb.npy"}.get(kind, "bomb")
     path.touch()
     make(path)
     words: dict[str, list[str | Path]] = {
@@ -134,6 +144,8 @@ def test_a_bomb_is_refused_with_its_limit(tmp_path: Path, workload: Path, name: 
         "pages-of": ["simulate", path],
         "label": ["label", path, "--algorithm", "ssmd"],
         "radio": ["simulate", workload, "--radio", path],
+        "bounds": ["bounds", "--losses", path],
+        "matrix": ["bounds", "--losses", path],
     }
     ended = run(*words[kind])
     print(f"{name}: {path.stat().st_size} bytes, {ended.seconds:.1f} s, {ended.peak_mb} MB: {ended.said[-150:]!r}")

@@ -145,7 +145,7 @@ def test_a_broken_npz_and_bytes_that_are_no_text_are_errors(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"1,2,x\n1,\xff,y\n")
     with pytest.raises(ValueError, match="an npz must hold plain arrays, and be whole"):
         datasets.read(tmp_path / "t.npz")
-    with pytest.raises(ValueError, match="line 2: a stream must be UTF-8 text or npz, got 0xff"):
+    with pytest.raises(ValueError, match="line 2: it must be UTF-8 text, npz or npy, got 0xff"):
         datasets.read(tmp_path / "t.csv")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.datasets import files, npz, read, records
+from experiments.datasets import npz, read, records, text
 
 
 def test_lines_may_end_as_on_any_system(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_stream_that_unpacks_to_more_than_is_read_is_refused_with_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     monkeypatch.setattr(npz, "MAX_STREAM_BYTES", 10_000)
-    monkeypatch.setattr(files, "_LONGEST_LINE_BYTES", 5_000)
+    monkeypatch.setattr(text, "_LONGEST_LINE_BYTES", 5_000)
     path = tmp_path / "stream"
     if kind == "npz":
         with path.open("wb") as file:

@@ -1,0 +1,91 @@
+"""Losses of experts in files: a .npy matrix, a table as pandas writes it, or text with one round a line.
+
+What it models: numbers with blanks or commas between them; empty lines and those that begin with # are left out.  Below
+a line of names with commas between them, as ``DataFrame.to_csv`` writes it, a first column without a name or without
+numbers is an index, and left out.
+"""
+
+from __future__ import annotations
+
+from array import array
+from itertools import chain, islice
+from pathlib import Path
+from warnings import catch_warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.datasets.records import MOST_CELLS
+from experiments.datasets.text import counts, numbered_lines
+from lpsm.hindsight import best_expert
+
+__all__ = ["read_losses"]
+
+
+def read_losses(path: Path) -> NDArray[np.float64]:
+    """Return losses in nats, (T, n): a row a round, a column an expert.
+
+    Raises
+    ------
+    ValueError
+        If there are none, too many, or some that are no numbers of at least 0; the message names the file.
+    OSError
+        If it cannot be opened.
+    """
+    losses = _matrix(path) if path.suffix == ".npy" else _rounds(path)
+    try:
+        best_expert(losses)  # for its checks of shape and values
+        if (losses < 0.0).any():
+            raise ValueError(f"losses must be at least 0, got {losses.min()}")
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    return losses
+
+
+def _matrix(path: Path) -> NDArray[np.float64]:
+    path.open("rb").close()  # what cannot be opened is no matter of its content
+    try:
+        with catch_warnings(action="ignore"):  # of headers that lie
+            held = np.load(path, mmap_mode="r", allow_pickle=False)  # compares the size with what the header says
+        if held.size <= MOST_CELLS:
+            return np.array(held, dtype=np.float64)
+    except Exception:  # numpy raises half a dozen kinds
+        raise ValueError(f"{path}: losses must be a whole .npy matrix of numbers, got something else") from None
+    raise ValueError(f"{path}: losses must be at most {MOST_CELLS} numbers, got {held.size}")
+
+
+def _rounds(path: Path) -> NDArray[np.float64]:
+    counts(path)
+    rounds = (
+        (number, line)
+        for number, line in numbered_lines(path)
+        if line.strip(" ,") and not line.lstrip().startswith("#")
+    )
+    head = list(islice(rounds, 2))
+    named = bool(head) and "," in head[0][1] and not any(map(_is_number, head[0][1].split(",")))
+    index = named and (
+        head[0][1].startswith((",", '"",'))
+        or (len(head) > 1 and not _is_number(head[1][1].split(",")[0]) and head[1][1].count(",") > 0)
+    )
+    losses = array("d")
+    width = 0
+    for number, line in chain(head[named:], rounds):
+        words = line.split(",")[index:] if named else line.replace(",", " ").split()
+        try:
+            losses.extend(map(float, words))
+        except ValueError:
+            raise ValueError(f"{path}: line {number}: losses must be numbers, got {line[:80]!r}") from None
+        width = width or len(words)
+        if len(words) != width:
+            raise ValueError(f"{path}: line {number}: every round must have {width} losses, got {len(words)}")
+        if len(losses) > MOST_CELLS:
+            raise ValueError(f"{path}: line {number}: losses must be at most {MOST_CELLS} numbers, got more")
+    return np.asarray(losses).reshape(-1, width) if losses else np.zeros(0)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
