@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import click
 
-__all__ = ["as_meant", "cell", "drawn", "echo", "inert"]
+__all__ = ["as_meant", "cell", "drawn", "echo", "inert", "is_number"]
 
 _FORMULA = ("=", "+", "-", "@")
 
@@ -34,7 +34,7 @@ def cell(value: object) -> object:
     if not isinstance(value, str):
         return value
     text = inert(value)
-    return f"'{text}" if len(text) > 1 and text.startswith(_FORMULA) and not _is_number(text) else text
+    return f"'{text}" if len(text) > 1 and text.startswith(_FORMULA) and not is_number(text) else text
 
 
 def as_meant(value: object) -> object:
@@ -61,13 +61,14 @@ def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
     click.echo(inert(text, "\n\t"), err=err, nl=nl)
 
 
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
-
-
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether text is a number, as Python reads one."""
     try:
         float(text)
     except ValueError:
         return False
     return True
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")

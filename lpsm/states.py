@@ -22,6 +22,7 @@ _CLASSES = {
     "Combiner": "lpsm.combining",
     "Sampler": "lpsm.samplers",
     "MulticlassSampler": "lpsm.samplers",
+    "TunedSampler": "lpsm.samplers",
 }
 FORMAT = "lpsm-state"
 _WORDS = {"inf": np.inf, "-inf": -np.inf, "nan": np.nan}

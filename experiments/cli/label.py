@@ -101,6 +101,8 @@ def label(
         near = get_close_matches(algorithm.lower(), keys, n=1)
         hint = f", did you mean {near[0]}?" if near else ""
         raise ValueError(f"--algorithm must be one of {', '.join(keys)}, got {algorithm!r}{hint}")
+    if budget is not None and budget < 0:
+        raise ValueError(f"--budget must be at least 0, got {budget}")
     config = study.LabelConfig(
         algorithm=algorithm, parameters=study.parse_parameters(parameters), seed=seed, window=window,
         normalize=normalize, max_queries=budget,

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from experiments.datasets.records import MOST_CELLS
 from experiments.datasets.text import counts, numbered_lines
+from experiments.inert import is_number
 from lpsm.hindsight import best_expert
 
 __all__ = ["read_losses"]
@@ -62,10 +63,10 @@ def _rounds(path: Path) -> NDArray[np.float64]:
         if line.strip(" ,") and not line.lstrip().startswith("#")
     )
     head = list(islice(rounds, 2))
-    named = bool(head) and "," in head[0][1] and not any(map(_is_number, head[0][1].split(",")))
+    named = bool(head) and "," in head[0][1] and not any(map(is_number, head[0][1].split(",")))
     index = named and (
         head[0][1].startswith((",", '"",'))
-        or (len(head) > 1 and not _is_number(head[1][1].split(",")[0]) and head[1][1].count(",") > 0)
+        or (len(head) > 1 and not is_number(head[1][1].split(",")[0]) and head[1][1].count(",") > 0)
     )
     losses = array("d")
     width = 0
@@ -81,11 +82,3 @@ def _rounds(path: Path) -> NDArray[np.float64]:
         if len(losses) > MOST_CELLS:
             raise ValueError(f"{path}: line {number}: losses must be at most {MOST_CELLS} numbers, got more")
     return np.asarray(losses).reshape(-1, width) if losses else np.zeros(0)
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True

@@ -24,9 +24,10 @@ from lpsm.samplers.multiclass import MulticlassSampler
 from lpsm.samplers.record import Decision, RunLog
 from lpsm.samplers.sampler import Sampler
 from lpsm.samplers.tuned import TunedSampler
+from lpsm.states import from_state
 
 if TYPE_CHECKING:
-    from lpsm.samplers.adapters.scikit_learn import SelectiveClassifier
+    from lpsm.samplers.estimator import SelectiveClassifier
 
 __all__ = [
     "AdaGrad",
@@ -60,6 +61,7 @@ __all__ = [
     "TunedSampler",
     "Variance",
     "describe",
+    "from_state",
     "keys",
     "make",
     "registry",
@@ -69,7 +71,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Import the scikit-learn estimator when it is first asked for."""
     if name == "SelectiveClassifier":
-        from lpsm.samplers.adapters.scikit_learn import SelectiveClassifier
+        from lpsm.samplers.estimator import SelectiveClassifier
 
         return SelectiveClassifier
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,5 +1,235 @@
-"""The river adapter under its public name; it is written in `adapters.river`."""
+"""Selective samplers inside river: dictionaries of features in, labels one at a time, early or late.
 
-from lpsm.samplers.adapters.river import ActiveRiverSampler, RiverSampler
+What it models: river's loop.  `RiverSampler` is a river classifier to which every label may be shown.  Its round is
+`learn_one`: there it decides, and looks at the label only if it asks for it; `predict_one` reads the state and
+changes nothing.  So it may stand behind transformers that learn, and its labels may come late.  `ask(x)` opens
+the round of x ahead of its label.  `ActiveRiverSampler` is the same in river's active-learning form, whose predictions
+are pairs (label, whether it is wanted): the round is the prediction, and the label that comes for x later, in any
+order, goes to the instance as it was when it was asked about.
+
+New features may appear at any time; a feature that an instance lacks is 0.  Where a key normalises, an instance of
+zeros has no direction: it is no round, is not asked about, and is predicted to be positive.
+
+What it leaves out: more than two classes, filters' forced forwards as anything but questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from scipy import sparse
+
+from lpsm.samplers.calibration import Bought, leads, probabilities
+from lpsm.samplers.catalogue import make
+from lpsm.samplers.sampler import Sampler
+
+try:
+    from river import base, compose
+    from river.active.base import ActiveLearningClassifier
+except ImportError as error:  # pragma: no cover
+    raise ImportError("the river adapter needs river: install lpsm[river]") from error
 
 __all__ = ["ActiveRiverSampler", "RiverSampler"]
+
+
+class RiverSampler(base.Classifier):
+    """A sampler as a river classifier.
+
+    Parameters
+    ----------
+    key
+        A key of `lpsm.samplers.keys()`.
+    params
+        The sampler's parameters by symbol, and `normalize`, as in `lpsm.samplers.make`.
+    classes
+        The two labels, negative first; river's binary metrics take booleans.
+    features
+        Names of the features, if no others may come; None to take them as they come.
+    n_hashed
+        Instead of names: the size of a hashed feature space, for vocabularies without end.
+    seed
+        Seed of the coins of a randomised key.
+    """
+
+    def __init__(
+        self,
+        key: str = "ss",
+        params: Mapping[str, Any] | None = None,
+        classes: Sequence[Hashable] = (False, True),
+        features: Sequence[Hashable] | None = None,
+        n_hashed: int | None = None,
+        seed: int | None = None,
+    ) -> None:
+        if len(classes) != 2 or classes[0] == classes[1]:
+            raise ValueError(f"classes must be two different labels, got {classes!r}")
+        if features is not None and n_hashed is not None:
+            raise ValueError(f"features and n_hashed exclude each other, got {features!r} and {n_hashed}")
+        self.key, self.params, self.classes = key, params, classes
+        self.features, self.n_hashed, self.seed = features, n_hashed, seed
+        self.sampler: Sampler | None = None
+        self._columns: dict[Hashable, int] = {name: i for i, name in enumerate(features or ())}
+        self._margins: dict[int, float] = {}  # of open questions
+        self._bought = Bought()
+        self._scale: float | None = None
+        self._opened: tuple[dict[Any, Any], int | None] | None = None  # the instance of `ask`, and its ticket
+
+    @property
+    def n_queries(self) -> int:
+        """Labels asked for so far."""
+        return 0 if self.sampler is None else self.sampler.queries
+
+    def ask(self, x: Mapping[Any, float]) -> bool:
+        """Whether the label of `x` is wanted; its round is opened, and `learn_one` with it closes that."""
+        if self._opened is None or self._opened[0] != x:
+            self._opened = (dict(x), self.open(x))
+        return self._opened[1] is not None
+
+    def open(self, x: Mapping[Any, float]) -> int | None:
+        """Play the round of `x` and return the ticket of its question, None if its label is not wanted."""
+        row = self._row(x)
+        if self.sampler is None:
+            size = self.n_hashed or max(1, len(self._columns))
+            self.sampler = make(self.key, size, rng=np.random.default_rng(self.seed), **dict(self.params or {}))
+        sampler = self.sampler
+        if not sparse.issparse(row) and len(row) > sampler.n_features:
+            sampler.widen(len(row))
+        if sampler.normalize and not _any(row):
+            return None
+        decision = sampler.decide(row)
+        if decision.ticket is not None:
+            self._margins[decision.ticket] = decision.margin
+        return decision.ticket
+
+    def close(self, ticket: int, y: Hashable) -> None:
+        """Give the label that a ticket stands for."""
+        if y not in self.classes:
+            raise ValueError(f"y must be one of the classes {tuple(self.classes)}, got {y!r}")
+        assert self.sampler is not None
+        self.sampler.learn(ticket, 1 if y == self.classes[1] else -1)
+        self._bought.add(leads(np.array([self._margins.pop(ticket)]))[0], int(y == self.classes[1]))
+        self._scale = None
+
+    def predict_one(self, x: Mapping[Any, float], **kwargs: Any) -> Any:
+        """Return the predicted class of `x`."""
+        row = self._row(x, remember=False)
+        if self.sampler is None or (self.sampler.normalize and not _any(row)):
+            return self.classes[1]
+        return self.classes[int(self._margin(row)[0] >= 0.0)]
+
+    def predict_proba_one(self, x: Mapping[Any, float], **kwargs: Any) -> dict[Any, float]:
+        """Return the classes' probabilities, calibrated on the labels bought so far, the predicted class first."""
+        row = self._row(x, remember=False)
+        margin = np.zeros(1)
+        if self.sampler is not None and not (self.sampler.normalize and not _any(row)):
+            margin = self._margin(row)
+        if self._scale is None:
+            self._scale = self._bought.fitted(2)
+        chances = list(zip(self.classes, probabilities(leads(margin), self._scale)[0].tolist(), strict=True))
+        return dict(chances[::-1] if margin[0] >= 0.0 else chances)
+
+    def learn_one(self, x: Mapping[Any, float], y: Hashable, **kwargs: Any) -> None:
+        """Play the round of `x`, unless `ask` has; its label is looked at only if it is asked for."""
+        wanted = self.ask(x)
+        ticket = None if self._opened is None else self._opened[1]
+        self._opened = None
+        if wanted and ticket is not None:
+            self.close(ticket, y)
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield from ({"key": "ssmd"}, {"key": "perceptron-ss", "seed": 0}, {"key": "sop-ss", "n_hashed": 64, "seed": 0})
+
+    def _margin(self, row: Any) -> Any:
+        assert self.sampler is not None
+        if not sparse.issparse(row):
+            row = row[: self.sampler.n_features]
+            row = np.append(row, np.zeros(self.sampler.n_features - len(row)))
+        return self.sampler.margins(row.reshape(1, -1))
+
+    def _row(self, x: Mapping[Any, float], remember: bool = True) -> Any:
+        if self.n_hashed is not None:
+            columns = [crc32(str(name).encode()) % self.n_hashed for name in x]
+            values = [float(value) for value in x.values()]
+            return sparse.csr_matrix((values, (np.zeros(len(x), dtype=np.intp), columns)), shape=(1, self.n_hashed))
+        unknown = sorted((name for name in x if name not in self._columns), key=str)
+        if unknown and self.features is not None:
+            raise ValueError(f"x must hold only the features {list(self.features)}, got {unknown[0]!r}")
+        if remember:
+            for name in unknown:
+                self._columns[name] = len(self._columns)
+        row = np.zeros(len(self._columns))
+        for name, value in x.items():
+            if name in self._columns:
+                row[self._columns[name]] = value
+        return row
+
+
+class ActiveRiverSampler(ActiveLearningClassifier):
+    """A `RiverSampler`, or a pipeline that ends in one, in river's active-learning form.
+
+    Predictions are pairs (label, whether its label is wanted).  A label that comes late goes to the instance as it
+    was transformed when it was asked about; the transformers learn from the instances whose labels come.
+
+    Parameters
+    ----------
+    classifier
+        The sampler, or transformers and it.
+    seed
+        Not used: the coins are the sampler's.
+    """
+
+    def __init__(self, classifier: Any, seed: int | None = None) -> None:
+        super().__init__(classifier=classifier, seed=seed)
+        self._last: tuple[dict[Any, Any], int | None] | None = None
+        self._owed: list[tuple[dict[Any, Any], int]] = []  # instances as they came, oldest first, and their tickets
+
+    @property
+    def sampler(self) -> RiverSampler:
+        """The `RiverSampler` at the end."""
+        steps = self._steps()
+        if not isinstance(steps[-1], RiverSampler):
+            raise ValueError(f"classifier must be, or end in, a RiverSampler, got {steps[-1]!r}")
+        return steps[-1]
+
+    def learn_one(self, x: Mapping[Any, float], y: Hashable, **kwargs: Any) -> None:
+        """Take the label of an instance that was asked about; without a question it is not looked at."""
+        at = next((i for i, (seen, _) in enumerate(self._owed) if seen == x), None)
+        instance: Any = x
+        for step in self._steps()[:-1]:
+            step.learn_one(instance)
+            instance = step.transform_one(instance)
+        if at is not None:
+            self.sampler.close(self._owed.pop(at)[1], y)
+        elif self._last is None or self._last[0] != x:
+            self.sampler.learn_one(instance, y)  # it was not predicted before: its round is now
+        self._last = None
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"classifier": RiverSampler()}
+
+    def _unit_test_skips(self) -> set[str]:
+        return {"check_predict_proba_one_binary"}  # it is not for predictions that are pairs
+
+    def _ask_for_label(self, x: Mapping[Any, float], y_pred: Any) -> bool:
+        if self._last is None or self._last[0] != x:
+            instance: Any = x
+            for step in self._steps()[:-1]:
+                instance = step.transform_one(instance)
+            ticket = self.sampler.open(instance)
+            self._last = (dict(x), ticket)
+            if ticket is not None:
+                self._owed.append((dict(x), ticket))
+        return self._last[1] is not None
+
+    def _steps(self) -> list[Any]:
+        if isinstance(self.classifier, compose.Pipeline):
+            return list(self.classifier.steps.values())
+        return [self.classifier]
+
+
+def _any(row: Any) -> bool:
+    return bool((row.data if sparse.issparse(row) else row).any())

@@ -23,6 +23,8 @@ prediction (Cesa-Bianchi, Lugosi, Stoltz 2005).  The papers' own answer is the k
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from math import inf, log, sqrt
 from typing import Any, cast
 
@@ -30,8 +32,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from lpsm import states
 from lpsm.experts import LearnAlpha, StaticExpert, alpha_grid
 from lpsm.online import play
+from lpsm.samplers import saving
 from lpsm.samplers.catalogue import make
 from lpsm.samplers.checks import as_instances, as_labels, between, non_negative
 from lpsm.samplers.layout import APPLE_TASTING, FILTER, IMPORTANCE, LABEL_EFFICIENT_FILTER
@@ -39,6 +43,8 @@ from lpsm.samplers.record import Decision, RunLog
 from lpsm.samplers.sampler import Sampler
 
 __all__ = ["TunedSampler"]
+
+VERSION = 1  # of its state
 
 
 class TunedSampler:
@@ -179,6 +185,70 @@ class TunedSampler:
         """Tickets of the questions whose labels have not come, oldest first."""
         return list(self._questions)
 
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return everything that determines the future, as a versioned dict of arrays; see `Sampler.state`."""
+        names = ("key", "n_features", "parameter", "label_price", "exploration")
+        parts = {"mixture": self._mixture, **{f"copy_{j}": sampler for j, sampler in enumerate(self.samplers)}}
+        asked = [
+            [decision._replace(ticket=decision.ticket or 0) for decision in decisions]
+            for decisions, _ in self._questions.values()
+        ]
+        return {
+            "kind": np.array("TunedSampler"),
+            "version": np.array(VERSION),
+            "config": saving.as_text({name: getattr(self, name) for name in names}),
+            "grid": self.grid.copy(),
+            "coins": saving.position(self._coin.rng),
+            "squares": np.array(self._squares),
+            "totals": np.array([self.rounds, self.queries, self.stored]),
+            "open_tickets": np.array(list(self._questions), dtype=np.int64),
+            "open_chances": np.array([chance for _, chance in self._questions.values()], dtype=np.float64),
+            "open_decisions": np.array(asked, dtype=np.float64).reshape(len(asked), len(self.grid), 5),
+            **{f"{part}_{name}": array for part, model in parts.items() for name, array in model.state().items()},
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> TunedSampler:
+        """Return the sampler `state` was taken from, ready for its next round or a late label.
+
+        Raises
+        ------
+        ValueError
+            If the state is of another version or lacks a part.
+        """
+        if "version" not in state or int(state["version"]) != VERSION:
+            raise ValueError(f"version of a TunedSampler's state must be {VERSION}, got {state.get('version', 'none')}")
+        own = {"config", "grid", "coins", "squares", "totals", "open_tickets", "open_chances", "open_decisions"}
+        if missing := sorted(own - set(state)):
+            raise ValueError(f"a TunedSampler's state must hold {missing}, got {sorted(state)}")
+
+        def part(prefix: str) -> Any:
+            found = {name.removeprefix(prefix): state[name] for name in state if name.startswith(prefix)}
+            return states.from_state(found)
+
+        tuned = cls.__new__(cls)
+        vars(tuned).update(json.loads(str(state["config"])))
+        tuned.grid = np.array(state["grid"], dtype=np.float64)
+        tuned._coin = _SharedCoin(cast(np.random.Generator, saving.generator(state["coins"])))
+        tuned.samplers = tuple(part(f"copy_{j}_") for j in range(len(tuned.grid)))
+        for sampler in tuned.samplers:
+            sampler._rng = cast(np.random.Generator, tuned._coin)
+        tuned._mixture, tuned._squares, tuned._last = part("mixture_"), float(state["squares"]), None
+        tuned.rounds, tuned.queries, tuned.stored = (int(total) for total in state["totals"])
+        tuned._questions = {
+            int(ticket): ([_decision(row) for row in rows], float(chance))
+            for ticket, chance, rows in zip(
+                state["open_tickets"], state["open_chances"], state["open_decisions"], strict=True
+            )
+        }
+        return tuned
+
+    def __repr__(self) -> str:
+        return (
+            f"TunedSampler({self.key!r}, n_features={self.n_features}, {self.parameter} from {len(self.grid)} values, "
+            f"rounds={self.rounds}, queries={self.queries})"
+        )
+
     def run(self, X: Any, y: ArrayLike) -> RunLog:
         """Decide on the rows of X in turn, reading y only where it is asked for."""
         table = as_instances(X, self.n_features, np.float64)
@@ -204,16 +274,26 @@ class _SharedCoin:
     """One uniform a round, shown alike to every copy."""
 
     def __init__(self, rng: np.random.Generator) -> None:
-        self._rng, self.value = rng, inf
+        self.rng, self.value = rng, inf
 
     def toss(self) -> None:
-        self.value = float(self._rng.random())
+        self.value = float(self.rng.random())
 
     def random(self) -> float:
         return self.value
 
     def spawn(self, n: int) -> list[np.random.Generator]:
-        return self._rng.spawn(n)
+        return self.rng.spawn(n)
+
+    @property
+    def bit_generator(self) -> np.random.BitGenerator:
+        return self.rng.bit_generator
+
+
+def _decision(row: NDArray[np.float64]) -> Decision:
+    """A decision of a copy from its five numbers."""
+    margin, prediction, query, probability, ticket = row.tolist()
+    return Decision(margin, int(prediction), bool(query), probability, int(ticket) or None)
 
 
 def _plain(value: float) -> float | int:

@@ -91,7 +91,7 @@ def test_partial_fits_add_up_to_one_fit(key):
 
 
 def test_the_parameters_of_the_estimator_are_those_of_the_keys_and_of_their_kernels():
-    from lpsm.samplers.adapters.scikit_learn import _SYMBOLS
+    from lpsm.samplers.estimator import _SYMBOLS
 
     own = {"key", "kernel", "normalize", "fit_intercept", "intercept_scaling", "max_queries", "random_state", "oracle"}
     assert set(SelectiveClassifier().get_params()) == set(_SYMBOLS) | own

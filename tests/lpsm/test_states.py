@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import lpsm
 from lpsm import samplers, states
-from lpsm.samplers import MulticlassSampler
+from lpsm.samplers import MulticlassSampler, TunedSampler
 
 RNG = np.random.default_rng(0)
 LOSSES = RNG.exponential(size=(20, 3))
 X = RNG.normal(size=(40, 3))
 Y = np.where(X[:, 0] > 0, 1, -1)
+
+
+# predictions and questions of the eight rounds that followed
+THEN = [(1, True), (-1, True), (1, True), (-1, False), (1, True), (1, False), (1, False), (1, False)]
 
 
 def run_sampler(model):
@@ -41,6 +46,16 @@ def made():
             several.learn(ticket, t % 4)
     yield several, run_sampler
 
+    for key, parameter, grid in (
+        ("sop-ss", "b", [0.1, 1.0]),
+        ("randomized-budget-perceptron", "B", [2, 4]),
+        ("ssmd", "K", [0.1]),
+    ):
+        tuned = TunedSampler(key, 3, parameter, grid, rng=np.random.default_rng(1))
+        tuned.run(X[:18], Y[:18])
+        tuned.decide(X[18])
+        yield tuned, run_sampler
+
 
 @pytest.mark.parametrize("write", [lambda state: state, lpsm.to_json], ids=["arrays", "JSON"])
 def test_every_state_finds_its_class_and_goes_on(write):
@@ -53,6 +68,24 @@ def test_every_state_finds_its_class_and_goes_on(write):
             for ticket in original.open_tickets:
                 assert original.learn(ticket, 1) == restored.learn(ticket, 1)
         assert play(restored) == play(original)
+
+
+def test_a_state_written_before_labels_had_weights_is_read_and_goes_on_as_it_did_then():
+    text = Path(__file__).with_name("old_states").joinpath("sampler_version_2.json").read_text()
+    state = states.from_json(text)
+    assert int(state["version"]) == 2
+    assert len(state["state_scalars"]) == 3  # today there are four
+    assert "open_weights" not in state
+    sampler, world = lpsm.from_state(text), np.random.default_rng(0).normal(size=(40, 2)).round(2)
+    assert sampler.open_tickets == [17]
+    then = [sampler.decide(x)[:4] for x in world[17:25]]  # as the program of that time went on
+    assert [(d[1], d[2]) for d in then] == THEN
+    assert then[0][0] == pytest.approx(0.14141722017026404, abs=1e-12)
+    assert then[-1][3] == pytest.approx(0.43518619269146175, abs=1e-12)
+    sampler.learn(17, int(np.sign(world[16, 0])))
+    assert sampler.decide(world[32])[0] == pytest.approx(0.47706326565615176, abs=1e-12)
+    again = lpsm.from_state(sampler.state())
+    assert again.open_tickets == sampler.open_tickets
 
 
 def test_json_keeps_every_bit_and_is_plain_json():
@@ -75,6 +108,8 @@ def test_json_keeps_every_bit_and_is_plain_json():
         ("[]", "a state in JSON must be what to_json writes"),
         ('{"format": "lpsm-state", "version": 9, "arrays": {}}', "format must be lpsm-state, version 1"),
         ({"kind": np.array("MulticlassSampler")}, "must hold"),
+        ({"kind": np.array("TunedSampler")}, "version of a TunedSampler's state must be 1, got none"),
+        ({"kind": np.array("TunedSampler"), "version": np.array(1)}, "a TunedSampler's state must hold"),
     ],
 )
 def test_what_is_no_state_is_refused(state, message):

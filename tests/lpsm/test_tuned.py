@@ -77,7 +77,7 @@ def test_the_estimated_costs_are_unbiased():
     handed = []
     for u in coins:
         s = pickle.loads(pickle.dumps(warm))
-        s._coin._rng = Always(u)
+        s._coin.rng = Always(u)
         s._pay = handed.append  # instead of the mixture
         if s.decide(x).query:
             s.learn(x, label)

@@ -293,6 +293,11 @@ def test_bad_input_is_one_line_with_its_place_and_nothing_is_written(complaint, 
     assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
 
 
+def test_a_budget_below_zero_is_named_as_it_was_given(complaint):
+    line = complaint("label", "iris", "--algorithm", "ssmd", "--budget", "-1")
+    assert "--budget must be at least 0, got -1" in line
+
+
 def test_what_is_neither_a_file_nor_a_name_says_the_names(complaint, monkeypatch, tmp_path: Path):
     monkeypatch.delenv("LPSM_DATA", raising=False)
     assert "one of elec2, mnist, reuters" in complaint("label", "iris", "--algorithm", "ssmd")
