@@ -145,6 +145,7 @@ def _run(
     from experiments.study import population as study
     from experiments.study.executor import stream, workers
     from experiments.study.progress import progress
+    from experiments.study.sweep import compile_express
 
     report = traces.Report()
     on_cluster = program is not None
@@ -166,7 +167,7 @@ def _run(
                 if task.compile_first and not on_cluster:  # once here, rather than in every process
                     if not study.express_is_ready(task.policies, task.config):
                         echo("compiling the simulator, once on this machine", err=True)
-                    study.compile_express(task.policies, task.config)
+                    compile_express(task.policies, task.config)
                 yield names[-1], task
 
         def accept(name: str, content: bytes) -> None:

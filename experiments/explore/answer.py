@@ -23,7 +23,7 @@ from experiments.explore.settings import Settings
 from experiments.figures.style import look
 from experiments.quantities import BASELINE, LIMIT, PAGE_AWAKE, energy_parts
 from experiments.study.compare import estimate
-from experiments.study.population import compile_express
+from experiments.study.sweep import compile_express
 from experiments.timeline import Timeline, record, timeline, window_of_page
 from lpsm.randomness import WORKLOAD, generator
 

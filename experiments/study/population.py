@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
 from math import nan
@@ -33,9 +33,8 @@ import netsim
 import traces
 from experiments.quantities import ENERGIES, run_row
 from experiments.study.files import source_digest
-from experiments.study.sweep import at_round_trip
+from experiments.study.sweep import MANY_PAGES, at_round_trip, compile_express
 from experiments.study.traffic import browsed
-from netsim import NotCoveredError
 from netsim.express import why_not
 from netsim.express.engine import is_ready
 from netsim.policies import Policy, make
@@ -46,7 +45,6 @@ __all__ = [
     "Task",
     "User",
     "check",
-    "compile_express",
     "compute",
     "express_is_ready",
     "tasks",
@@ -54,7 +52,6 @@ __all__ = [
 ]
 
 _SPOOLS = 64
-_MANY_PAGES = 5_000  # from here on, compiling the express engine takes less time than going on without it
 _ONE_PAGE = (traces.Page("", 1, 1),)
 
 _WORDS = ("user", "policy")
@@ -216,7 +213,7 @@ def tasks(
             policies=tuple(policies),
             config=config,
             program=program,
-            compile_first=before >= _MANY_PAGES,
+            compile_first=before >= MANY_PAGES,
         )
 
     for user in members:
@@ -228,14 +225,6 @@ def tasks(
             waiting, n_pages = [], 0
     if waiting:
         yield task()
-
-
-@lru_cache(maxsize=8)
-def compile_express(policies: Sequence[str | Policy], config: netsim.SimulationConfig) -> None:
-    """Have the express engine compiled for these policies, once a process; those it does not cover are left."""
-    for policy in policies:
-        with suppress(NotCoveredError):
-            netsim.simulate(_ONE_PAGE, policy, config=config, engine="express")
 
 
 def express_is_ready(policies: Sequence[str | Policy], config: netsim.SimulationConfig) -> bool:

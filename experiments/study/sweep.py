@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,11 +26,14 @@ from lpsm.randomness import WORKLOAD, generator
 from netsim.policies import Policy, make
 
 __all__ = [
-    "Frames", "Generated", "Recorded", "Task", "at_round_trip", "frames", "host_aware", "named", "own_sources",
-    "simulate", "tasks", "warm_up",
+    "MANY_PAGES", "Frames", "Generated", "Recorded", "Task", "at_round_trip", "compile_express", "frames",
+    "host_aware", "named", "own_sources", "simulate", "tasks", "warm_up",
 ]  # fmt: skip
 
 LISTENING = ("lpsm",)  # whose sleep times are worth recording
+MANY_PAGES = 5_000
+"""From here on, compiling the express engine takes less time than going on without it."""
+_ONE_PAGE = (traces.Page("", 1, 1),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +83,11 @@ class Recorded:
     def __post_init__(self) -> None:
         if not self.recorded and not self.messages:
             raise ValueError(f"a session needs at least one page, {self.name} has none")
+
+    @property
+    def n_pages(self) -> int:
+        """How many pages were browsed."""
+        return len(self.recorded)
 
     def pages(self) -> Sequence[traces.Page]:
         """Return the pages, a workload with the messages beside them."""
@@ -210,10 +220,24 @@ def tasks(
 
 
 def warm_up(listed: Iterable[Task]) -> None:
-    """Run one small page under every policy, so that what must be compiled is compiled once, before processes start."""
-    page = traces.Page("", 1, 1)
-    for task in {(task.name, task.config): task for task in listed}.values():
-        netsim.simulate([page], task.policy, config=task.config)
+    """Run one small page under every policy, so that what must be compiled is compiled once, before processes start.
+
+    The express engine is among it if the replications have `MANY_PAGES` together.
+    """
+    found = list(listed)
+    n_pages = sum({task.workload.name: task.workload.n_pages for task in found}.values())
+    for task in {(task.name, task.config): task for task in found}.values():
+        netsim.simulate(_ONE_PAGE, task.policy, config=task.config)
+        if n_pages >= MANY_PAGES:
+            compile_express((task.policy,), task.config)
+
+
+@lru_cache(maxsize=64)
+def compile_express(policies: Sequence[str | Policy], config: netsim.SimulationConfig) -> None:
+    """Have the express engine compiled for these policies, once a process; those it does not cover are left."""
+    for policy in policies:
+        with suppress(netsim.NotCoveredError):
+            netsim.simulate(_ONE_PAGE, policy, config=config, engine="express")
 
 
 def simulate(task: Task) -> dict[str, Any]:

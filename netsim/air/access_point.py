@@ -142,7 +142,7 @@ class AirAccessPoint:
                 exchange = self._medium.control(NULL_BYTES)
             else:
                 exchange = self._medium.data(packet.size_bytes + DATA_OVERHEAD_BYTES)
-            delivered = partial(station.receive, waiting, exchange.sender_ns, exchange.receiver_ns)
+            delivered = partial(station.receive, waiting, exchange, exchange.sender_ns, exchange.receiver_ns)
             ended = partial(self._served, station)
             self.contender.send(Transmission(exchange, delivered, ended, packet=packet, reached_ns=reached_ns))
 

@@ -40,7 +40,7 @@ class AirConfig:
     Attributes
     ----------
     phy : Phy
-        Physical layer and rate.
+        Physical layer and rate; a least window of 0 slots is for cells without neighbours.
     beacons : BeaconConfig
         DTIM period, and group frames of the background.
     retrieval : str
@@ -67,6 +67,8 @@ class AirConfig:
             raise ValueError(f"rts_bytes must be at least 0, got {self.rts_bytes}")
         if not 0 <= self.neighbours <= 1000:
             raise ValueError(f"neighbours must lie in [0, 1000], got {self.neighbours}")
+        if self.neighbours and not self.phy.cw_min:
+            raise ValueError("cw_min must be at least 1 beside neighbours, who would never let others send, got 0")
         if not 0.0 <= self.neighbour_mbps < 1e4:
             raise ValueError(f"neighbour_mbps must lie in [0, 10000), got {self.neighbour_mbps}")
 

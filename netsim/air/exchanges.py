@@ -28,6 +28,8 @@ class Exchange(NamedTuple):
         When its last frame, the acknowledgement if there is one, has been received.
     sender_ns, receiver_ns : int
         Air time of the frames that the winner of the channel sends, and of those that it receives.
+    data_ns : int
+        Air time of the data frame in it alone; 0 if there is none.
     kind : {"data", "null", "poll", "group"}
         What the winner sends.
     """
@@ -37,6 +39,7 @@ class Exchange(NamedTuple):
     total_ns: int
     sender_ns: int
     receiver_ns: int
+    data_ns: int = 0
     kind: str = "data"
 
 
@@ -83,25 +86,25 @@ def data(phy: Phy, mpdu_bytes: int, rts_bytes: int | None) -> Exchange:
     """Return the times of a data frame that is acknowledged, after RTS and CTS if it has at least `rts_bytes`."""
     frame, sifs, ack = phy.data_ns(mpdu_bytes), phy.sifs_ns, phy.ack_ns
     if rts_bytes is None or mpdu_bytes < rts_bytes:
-        return Exchange(frame, frame, frame + sifs + ack, frame, ack)
+        return Exchange(frame, frame, frame + sifs + ack, frame, ack, frame)
     rts, cts = phy.lowest_ns(RTS_BYTES), phy.lowest_ns(CTS_BYTES)
     before = rts + sifs + cts + sifs
-    return Exchange(rts, before + frame, before + frame + sifs + ack, rts + frame, cts + ack)
+    return Exchange(rts, before + frame, before + frame + sifs + ack, rts + frame, cts + ack, frame)
 
 
 def control(phy: Phy, mpdu_bytes: int, _: int | None) -> Exchange:
     """Return the times of a null frame that is acknowledged."""
     frame = phy.control_ns(mpdu_bytes)
-    return Exchange(frame, frame, frame + phy.sifs_ns + phy.ack_ns, frame, phy.ack_ns, "null")
+    return Exchange(frame, frame, frame + phy.sifs_ns + phy.ack_ns, frame, phy.ack_ns, kind="null")
 
 
 def polled(phy: Phy, mpdu_bytes: int, _: int | None) -> Exchange:
     """Return the times of a PS-Poll, the data frame of so many bytes that answers it, and its ACK."""
     poll, sifs, ack, frame = phy.control_ns(POLL_BYTES), phy.sifs_ns, phy.ack_ns, phy.data_ns(mpdu_bytes)
-    return Exchange(poll, poll + sifs + frame, poll + sifs + frame + sifs + ack, poll + ack, frame, "poll")
+    return Exchange(poll, poll + sifs + frame, poll + sifs + frame + sifs + ack, poll + ack, frame, frame, "poll")
 
 
 def group(phy: Phy, mpdu_bytes: int, _: int | None) -> Exchange:
     """Return the times of a group frame, which nobody answers."""
     frame = phy.lowest_ns(mpdu_bytes)
-    return Exchange(frame, frame, frame, frame, 0, "group")
+    return Exchange(frame, frame, frame, frame, 0, kind="group")

@@ -19,12 +19,13 @@ announced TWT, access classes, the longest service period of U-APSD, dropping fr
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from netsim.air.access import Medium
 from netsim.air.access_point import Buffer
 from netsim.air.air_times import DATA_OVERHEAD_BYTES, NULL_BYTES, QOS_BYTES
-from netsim.air.exchanges import Transmission
+from netsim.air.exchanges import Exchange, Transmission
 from netsim.policies.protocol import Plan
 
 if TYPE_CHECKING:
@@ -106,13 +107,12 @@ class Retriever:
     def _poll(self) -> None:
         packet, reached_ns = self.buffer.frames[0]
         exchange = self._medium.polled(packet.size_bytes + self.overhead_bytes)
-        poll = Transmission(exchange, self._polled, self._poll_ended, packet=packet, reached_ns=reached_ns)
+        answered = partial(self._polled, exchange)
+        poll = Transmission(exchange, answered, self._poll_ended, packet=packet, reached_ns=reached_ns)
         self._station.transmit(poll)
 
-    def _polled(self) -> None:
-        packet, reached_ns = self.buffer.take()
-        self._station.air_down_ns += self._medium.data(packet.size_bytes + self.overhead_bytes).first_ns
-        self._station.receive((packet, reached_ns), 0, 0)  # the times of the exchange are the poll's
+    def _polled(self, exchange: Exchange) -> None:
+        self._station.receive(self.buffer.take(), exchange, 0, 0)  # its times are counted as those of the poll
 
     def _poll_ended(self, delivered: bool) -> None:
         if delivered and self.buffer.frames:  # More Data

@@ -25,7 +25,7 @@ from netsim.air.accounted import Accounted
 from netsim.air.adviser import Adviser
 from netsim.air.air_times import NULL_BYTES
 from netsim.air.beacons import Beacons
-from netsim.air.exchanges import Transmission
+from netsim.air.exchanges import Exchange, Transmission
 from netsim.air.radio_states import Passages, RadioAccount
 from netsim.air.retrieval import Retrieval, Retriever, retrieval_of
 from netsim.air.transmitter import Transmitter
@@ -135,7 +135,7 @@ class AirStation(Accounted):
         if self._closing is not None and self._transmitter.withdraw(self._closing):
             self._closing = None  # no sleep, since there is something to send
         exchange = self._medium.data(packet.size_bytes + self._retriever.overhead_bytes)
-        self.air_up_ns += exchange.delivered_ns
+        self.air_up_ns += exchange.data_ns
         sent_up = partial(self._sent_up, packet)
         self.transmit(Transmission(exchange, sent_up, self.sent, packet=packet, reached_ns=self._env.now))
 
@@ -182,14 +182,14 @@ class AirStation(Accounted):
         self._due_down += 1
         self._access_point.forward(self, waiting)
 
-    def receive(self, waiting: Waiting, received_ns: int, sent_ns: int) -> None:
+    def receive(self, waiting: Waiting, exchange: Exchange, received_ns: int, sent_ns: int) -> None:
         """Take in a frame from the access point, whose exchange took so long to receive and to answer."""
         self.contender.received_ns += received_ns
         self.contender.sent_ns += sent_ns
         packet, reached_ns = waiting
         self._plan = None
         if packet is not None:
-            self.air_down_ns += received_ns
+            self.air_down_ns += exchange.data_ns
             self._adviser.received(packet, self._env.now, reached_ns)
             packet.to.receive(packet)
 

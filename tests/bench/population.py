@@ -20,6 +20,7 @@ from pathlib import Path
 import netsim
 import traces
 from experiments.study import population as study
+from experiments.study.sweep import compile_express
 from tests.real_data import DATA
 
 PROGRAM = [sys.executable, "-c", "from experiments.cli import main; main()"]
@@ -80,7 +81,7 @@ def parts(trace: Path, n_sessions: int = 1000) -> Iterator[dict[str, object]]:
     spent = 0.0
     for policy in POLICIES:
         names = ("none", policy) if policy != "none" else ("none",)
-        study.compile_express(names, config)
+        compile_express(names, config)
         cut = list(study.tasks(iter(users), names, config))
         start = time.process_time()
         for task in cut:

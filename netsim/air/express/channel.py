@@ -9,7 +9,7 @@ from netsim.air.express.events import append, draw, happen
 from netsim.express.layout import Place
 
 __all__ = [
-    "advance_beacons", "backoff", "beacon_start", "contend", "data_exchange", "heard_up_to", "late_in_all",
+    "advance_beacons", "backoff", "beacon_start", "contend", "data_air", "data_exchange", "heard_up_to", "late_in_all",
     "listen_to_beacon", "null_exchange", "send", "take_turn", "wait",
 ]  # fmt: skip
 
@@ -24,6 +24,12 @@ def data_exchange(w: Place, frame: int, mpdu_bytes: int) -> None:
     for field in range(5):
         w[frame + slot.FRAME_FIRST + field] = w[row + field]
     w[frame + slot.FRAME_ANSWERED] = 1
+
+
+@compiled
+def data_air(w: Place, mpdu_bytes: int) -> int:
+    """Return the air time of a data frame of so many bytes."""
+    return w[w[slot.EXCHANGES] + slot.EXCHANGE_SIZE * mpdu_bytes + slot.DATA_ALONE]
 
 
 @compiled

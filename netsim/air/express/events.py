@@ -10,7 +10,10 @@ from lpsm._pointers import real
 from netsim.air.express import layout as slot
 from netsim.express.layout import Place
 
-__all__ = ["append", "draw", "free_connection", "free_frame", "happen", "new_frame", "next_event", "note", "refer"]
+__all__ = [
+    "append", "draw", "free_connection", "free_frame", "happen", "new_frame", "new_record", "next_event", "note",
+    "refer",
+]  # fmt: skip
 
 
 @compiled
@@ -91,15 +94,22 @@ def note(w: Place, client: int, what: int, a: int, b: int, c: int, d: int, e: in
 
 
 @compiled
-def new_frame(w: Place) -> int:
-    """Return a frame, whose fields are as they were left."""
-    frame = w[slot.FREE_FRAME]
-    if w[frame + slot.FRAME_LINK]:
-        w[slot.FREE_FRAME] = w[frame + slot.FRAME_LINK]
-    elif frame + 2 * slot.FRAME_SIZE < w[slot.FRAMES_STOP]:  # memory that was never used
-        w[slot.FREE_FRAME] = frame + slot.FRAME_SIZE
+def new_record(w: Place, free: int, link: int, size: int, stop: int) -> int:
+    """Take the first of the records that are free, which are linked; after the last, memory that was never used."""
+    record = w[free]
+    if w[record + link]:
+        w[free] = w[record + link]
+    elif record + 2 * size < w[stop]:
+        w[free] = record + size
     else:
         w[slot.STATUS] |= slot.REFUSED
+    return record
+
+
+@compiled
+def new_frame(w: Place) -> int:
+    """Return a frame, whose fields are as they were left."""
+    frame = new_record(w, slot.FREE_FRAME, slot.FRAME_LINK, slot.FRAME_SIZE, slot.FRAMES_STOP)
     w[frame + slot.FRAME_LINK] = 0
     return frame
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from lpsm._compile import compiled
+from netsim.air.air_times import DATA_OVERHEAD_BYTES
 from netsim.air.express import layout as slot
 from netsim.air.express.access_point import forward, hold, serve, take_held, withdraw
 from netsim.air.express.browser import foresee, receive
-from netsim.air.express.channel import advance_beacons, backoff, contend, wait
+from netsim.air.express.channel import advance_beacons, backoff, contend, data_air, wait
 from netsim.air.express.events import draw, free_frame, happen, refer
 from netsim.air.express.groups import group_ended
 from netsim.air.express.radio import observe
@@ -118,14 +119,14 @@ def _delivered(w: Place, code: int, client: int, frame: int) -> None:
         w[contender + slot.CONTENDER_SENT] += w[frame + slot.FRAME_RECEIVER]
         w[client + slot.CLIENT_PLANNED] = 0
         if w[frame + slot.FRAME_TO]:
-            w[client + slot.CLIENT_AIR_DOWN] += w[frame + slot.FRAME_SENDER]
+            w[client + slot.CLIENT_AIR_DOWN] += data_air(w, w[frame + slot.FRAME_BYTES] + DATA_OVERHEAD_BYTES)
             _receive_down(w, client, frame)
         else:
             free_frame(w, frame)
     elif code == slot.POLL:
         packet = take_held(w, client)
         size = w[packet + slot.FRAME_BYTES] + w[client + slot.CLIENT_OVERHEAD]
-        w[client + slot.CLIENT_AIR_DOWN] += w[w[slot.EXCHANGES] + slot.EXCHANGE_SIZE * size + slot.DATA_FIRST]
+        w[client + slot.CLIENT_AIR_DOWN] += data_air(w, size)
         w[client + slot.CLIENT_PLANNED] = 0
         _receive_down(w, client, packet)
     elif code == slot.OPENING:

@@ -75,10 +75,10 @@ STATES = 7  # the fields of `netsim.air.radio_states.StateTimes`
 LOAD_SIZE = 4 + 2 * STATES  # a page: the columns of `netsim.browser.Trip.loads`, then its states before and after
 # the totals of a client: the instant, time awake, beacons, air up and down, frames lost, groups lost, states
 TOTALS_SIZE = 7 + STATES
-# an exchange of data: `netsim.air.exchanges.Exchange`; then what differs where a PS-Poll fetches it
+# an exchange of data: `netsim.air.exchanges.Exchange`; then what differs where a PS-Poll fetches the data
 (
-    DATA_FIRST, DATA_DELIVERED, DATA_TOTAL, DATA_SENDER, DATA_RECEIVER, POLLED_DELIVERED, POLLED_TOTAL,
-    POLLED_RECEIVER, EXCHANGE_SIZE,
+    DATA_FIRST, DATA_DELIVERED, DATA_TOTAL, DATA_SENDER, DATA_RECEIVER, DATA_ALONE, POLLED_DELIVERED, POLLED_TOTAL,
+    EXCHANGE_SIZE,
 ) = range(9)  # fmt: skip
 EVENT_SIZE, LOG_SIZE = 3, 8
 

@@ -8,6 +8,7 @@ from netsim.air.express.access_point import forward, take_held
 from netsim.air.express.channel import (
     advance_beacons,
     beacon_start,
+    data_air,
     data_exchange,
     heard_up_to,
     late_in_all,
@@ -74,9 +75,10 @@ def send_up(w: Place, client: int, frame: int) -> None:
     w[client + slot.CLIENT_CLOSE] = slot.NEVER
     if w[client + slot.CLIENT_CLOSING]:
         _withdraw_closing(w, client)
-    data_exchange(w, frame, w[frame + slot.FRAME_BYTES] + w[client + slot.CLIENT_OVERHEAD])
+    size = w[frame + slot.FRAME_BYTES] + w[client + slot.CLIENT_OVERHEAD]
+    data_exchange(w, frame, size)
     w[frame + slot.FRAME_CODE] = slot.UP
-    w[client + slot.CLIENT_AIR_UP] += w[frame + slot.FRAME_DELIVERED]
+    w[client + slot.CLIENT_AIR_UP] += data_air(w, size)
     _transmit(w, client, frame)
 
 
@@ -92,7 +94,7 @@ def poll(w: Place, client: int) -> None:
     w[frame + slot.FRAME_FIRST], w[frame + slot.FRAME_SENDER] = w[slot.POLL_AIR], w[slot.POLL_SENDER]
     w[frame + slot.FRAME_DELIVERED] = w[row + slot.POLLED_DELIVERED]
     w[frame + slot.FRAME_TOTAL] = w[row + slot.POLLED_TOTAL]
-    w[frame + slot.FRAME_RECEIVER] = w[row + slot.POLLED_RECEIVER]
+    w[frame + slot.FRAME_RECEIVER] = w[row + slot.DATA_ALONE]
     _transmit(w, client, frame)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from lpsm._compile import compiled
 from lpsm._pointers import bits, real
 from netsim.air.express import layout as slot
-from netsim.air.express.events import free_connection, happen, new_frame, refer
+from netsim.air.express.events import free_connection, happen, new_frame, new_record, refer
 from netsim.air.express.station import send_up
 from netsim.express.layout import Place
 
@@ -29,13 +29,7 @@ def wire(w: Place, line: int, size: int) -> int:
 @compiled
 def new_connection(w: Place, client: int, number: int) -> int:
     """Make a connection between a client and the server; its two ends are closed to each other."""
-    made = w[slot.FREE_CONNECTION]
-    if w[made + slot.CONNECTION_LINK]:
-        w[slot.FREE_CONNECTION] = w[made + slot.CONNECTION_LINK]
-    elif made + 2 * slot.CONNECTION_SIZE < w[slot.CONNECTIONS_STOP]:  # memory that was never used
-        w[slot.FREE_CONNECTION] = made + slot.CONNECTION_SIZE
-    else:
-        w[slot.STATUS] |= slot.REFUSED
+    made = new_record(w, slot.FREE_CONNECTION, slot.CONNECTION_LINK, slot.CONNECTION_SIZE, slot.CONNECTIONS_STOP)
     for field in range(slot.CONNECTION_SIZE):
         w[made + field] = 0
     w[made + slot.CONNECTION_NUMBER] = number

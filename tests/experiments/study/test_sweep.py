@@ -64,6 +64,15 @@ def test_empty_traffic_is_an_error() -> None:
         sweep.tasks([session, session], ["none"], CONFIG)
 
 
+def test_warming_up_compiles_the_express_engine_once_a_policy_where_pages_are_many(monkeypatch) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(sweep, "compile_express", lambda policies, config: asked.append((*policies, config)))
+    for n_pages, compiled in ((sweep.MANY_PAGES // 2 - 1, []), (sweep.MANY_PAGES // 2, ["none", "psm:100"])):
+        listed = sweep.tasks([sweep.Generated(n_pages=n_pages, seed=seed) for seed in (0, 1)], ["psm"], CONFIG)
+        sweep.warm_up(listed.values())
+        assert asked == [(policy, CONFIG) for policy in compiled]
+
+
 def test_warming_up_runs_every_policy_and_leaves_no_trace() -> None:
     listed = sweep.tasks([sweep.Generated(n_pages=2, seed=0)], ["psm", "lpsm"], CONFIG)
     before = {key: sweep.simulate(task) for key, task in listed.items()}

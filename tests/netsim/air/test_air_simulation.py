@@ -104,6 +104,11 @@ def test_two_hundred_clients_that_begin_at_one_instant_all_get_their_pages():
         ),
         (lambda: netsim.AirConfig(retrieval="telepathy"), ValueError, "retrieval must be one of auto, ps-poll"),
         (lambda: netsim.AirConfig(neighbours=-1), ValueError, "neighbours must lie in"),
+        (
+            lambda: netsim.AirConfig(neighbours=1, phy=netsim.Phy(cw_min=0)),
+            ValueError,
+            "cw_min must be at least 1 beside neighbours, who would never let others send, got 0",
+        ),
         (lambda: netsim.AirConfig(rts_bytes=-1), ValueError, "rts_bytes must be at least 0"),
         (lambda: netsim.AirConfig(neighbour_mbps=-1.0), ValueError, "neighbour_mbps must lie in"),
         (lambda: netsim.BeaconConfig(dtim_period=0), ValueError, "dtim_period must lie in"),

@@ -44,6 +44,18 @@ def test_ps_poll_fetches_frame_by_frame_and_sleeps_after_the_last_ack():
     assert times.receiving_ns == 2 * DATA * US
 
 
+@pytest.mark.parametrize("retrieval", ["ps-poll", "null"])
+def test_the_air_time_of_data_is_that_of_the_data_frames_alone_however_they_are_fetched(retrieval):
+    world = air(retrieval, rts_bytes=0)
+    client, sink = world.client("psm:100"), Sink(world.clock)
+    world.up(client, 10 * MS, sink)
+    for _ in range(2):
+        world.down(client, 30 * MS, sink)
+    world.finish(200 * MS)
+    assert len(sink.times_ns) == 3
+    assert (client.air_up_ns, client.air_down_ns) == (DATA * US, 2 * DATA * US)
+
+
 def test_null_frames_open_and_close_the_gate():
     world = air("null")
     client, sink = world.client("psm:100"), Sink(world.clock)
