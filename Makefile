@@ -10,9 +10,10 @@ QUICK := tests/lpsm/test_bounds_by_hand.py tests/lpsm/test_fixed_share.py tests/
 	tests/traces/test_grouping.py tests/traces/test_table.py tests/netsim/test_tcp.py tests/netsim/test_station.py \
 	tests/netsim/test_radio.py tests/netsim/test_bsd.py tests/experiments/study/test_compare.py \
 	tests/experiments/papers/test_predicates.py tests/experiments/papers/test_news.py
-# ROOM: where faults are put in on purpose.   COUNT: how many.
+# ROOM: where faults are put in on purpose.   COUNT: how many.   SEED: which.
 ROOM ?= lpsm/bounds
 COUNT ?= 40
+SEED ?= 0
 
 .PHONY: help compare test quick lint docs check-long mutants bench clean
 help: ## list the targets
@@ -46,7 +47,7 @@ check-long: $(READY) ## the long tests: many trials, kills, full fuzzing
 	$(BIN)/python -m pytest -n 2 -m long
 
 mutants: $(READY) ## faults put into a ROOM on purpose, and how many of COUNT its tests find
-	$(BIN)/python -m tests.mutants $(ROOM) --count $(COUNT)
+	$(BIN)/python -m tests.mutants $(ROOM) --count $(COUNT) --seed $(SEED)
 
 bench: $(READY) ## speed, each figure beside a peer in the same run
 	$(BIN)/python -m tests.bench

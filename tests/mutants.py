@@ -1,10 +1,12 @@
 """Small faults put into a room on purpose, and how many of them its tests find.
 
 Run ``python -m tests.mutants ROOM --count 40 --seed 0`` (or ``make mutants ROOM=lpsm/bounds``).  Cosmic Ray's operators
-change a copy of the tree in one place: a number, an operator, a comparison, a truth value, a word of control flow.  A
-mutant is killed if the relevant tests fail or do not end; those that run longest are tried only on what the others
-leave alive.  The sample is drawn by seed, so that the same command names the same survivors.  Doc strings, signatures
-and imports are not mutated.  Kernels run as plain Python, since compiling a mutant takes longer than testing it.
+change a copy of the tree in one place: a number, an operator, a comparison, a truth value, a word of control flow.  The
+room's tests run once without a fault, and it is noted which lines each executes.  A mutant is tried on the tests that
+execute its line, the quickest first, a few seconds of them, and is killed if one of them fails or does not end.
+The sample is drawn by seed, so that the same command names the same survivors.  Doc strings, signatures and imports
+are not mutated.  Kernels run as plain Python (`tests.plain_kernels`), since compiling a mutant takes longer than
+testing it; a test that fails so, or that takes more than a second, is left out and listed (`tests.relevance`).
 """
 
 from __future__ import annotations
@@ -13,49 +15,64 @@ import argparse
 import ast
 import os
 import shutil
-import signal
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.relevance import LIBRARIES, profiled, survives
+
 ROOT = Path(__file__).resolve().parents[1]
 TREES = ("lpsm", "netsim", "traces", "experiments", "tests", "docs", "pyproject.toml", "README.md")
-SECONDS = 120  # after which a test run counts as one that does not end
-L, N, E = "tests/lpsm/test", "tests/netsim/test", "tests/experiments"
-ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {  # what is mutated; tests; longer ones
-    "lpsm/bounds": (
-        ("lpsm/bounds/*.py",),
-        (f"{L}_bounds_by_hand.py",),
-        (f"{L}_bounds_experts.py", f"{L}_bounds_version_space.py", f"{L}_bounds_drift.py", f"{L}_bounds_active.py",
-         f"{L}_bounds_perceptrons.py", f"{L}_bounds_second_order.py"),
-    ),
+CONTROL_S = 15.0  # of tests, once more without a fault
+ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated; its tests, doc tests included
+    "lpsm/bounds": (("lpsm/bounds/*.py",), ("tests/lpsm/test_bounds_*.py",)),
     "lpsm/experts": (
         ("lpsm/experts/*.py",),
-        (f"{L}_fixed_share.py",),
-        (f"{L}_learn_alpha.py", f"{L}_grids.py", f"{L}_comparators.py", f"{L}_hindsight.py",
-         f"{L}_schedules.py", f"{L}_combining.py"),
+        tuple(f"tests/lpsm/test_{name}.py" for name in (
+            "experts_by_hand", "fixed_share", "learn_alpha", "grids", "comparators", "combining", "specialists",
+            "polling",
+        )),
     ),
     "lpsm/samplers": (
-        ("lpsm/samplers/algorithms/*.py", "lpsm/samplers/compiled/*.py"),
-        (f"{L}_samplers_oracles.py",),
-        (f"{L}_samplers_protocol.py", f"{L}_samplers_limits.py", f"{L}_late_labels.py", f"{L}_states.py",
-         f"{L}_importance.py", f"{L}_multiclass.py"),
+        ("lpsm/samplers/*.py", "lpsm/samplers/algorithms/*.py", "lpsm/samplers/compiled/*.py"),
+        ("tests/lpsm/test_samplers_*.py", *(f"tests/lpsm/test_{name}.py" for name in (
+            "late_labels", "states", "importance", "multiclass", "tuned"
+        ))),
     ),
-    "netsim": (
-        ("netsim/*.py", "netsim/express/*.py"),
-        (f"{N}_station.py", f"{N}_tcp.py", f"{N}_link.py", f"{N}_radio.py", f"{N}_policies.py", f"{N}_push.py"),
-        (f"{N}_simulation.py", f"{N}_conservation.py", f"{N}_bsd.py", f"{N}_environment.py", f"{N}_recorder.py",
-         f"{N}_waits.py", f"{N}_express.py"),
+    "lpsm/sleep_planning": (
+        ("lpsm/sleep_planning.py", "lpsm/message_prices.py", "lpsm/prices.py", "lpsm/hazards.py"),
+        tuple(f"tests/lpsm/test_{name}.py" for name in (
+            "sleep_planning", "message_prices", "prices", "hazards", "planner_as_expert"
+        )),
     ),
+    "netsim/packet": (
+        ("netsim/*.py",),
+        tuple(f"tests/netsim/test_{name}.py" for name in (
+            "station", "tcp", "link", "radio", "push", "simulation", "conservation", "environment", "recorder", "waits"
+        )),
+    ),
+    "netsim/express": (
+        ("netsim/express/*.py",), ("tests/netsim/test_express.py", "tests/netsim/test_express_lpsm2.py")
+    ),
+    "netsim/policies": (
+        ("netsim/policies/*.py",),
+        tuple(f"tests/netsim/test_{name}.py" for name in (
+            "policies", "bsd", "awareness", "host", "limit", "lpsm2", "lpsm3", "own_policies"
+        )),
+    ),
+    "netsim/lpsm3": (("netsim/policies/lpsm3*.py",), ("tests/netsim/test_lpsm3.py",)),
+    "netsim/air": (("netsim/air/*.py",), ("tests/netsim/air/test_*.py",)),
     "experiments/papers": (
-        ("experiments/papers/claims.py", "experiments/papers/predicates.py", "experiments/papers/readings.py"),
-        (f"{E}/papers/test_predicates.py", f"{E}/papers/test_news.py"),
-        (f"{E}/papers/test_both_sides.py",),
+        tuple(f"experiments/papers/{name}.py" for name in ("claims", "predicates", "readings")),
+        tuple(f"tests/experiments/papers/test_{name}.py" for name in ("predicates", "news", "both_sides")),
     ),
-    "experiments/study": (("experiments/study/compare.py",), (f"{E}/study/test_compare.py",), ()),
+    "experiments/study": (
+        tuple(f"experiments/study/{name}.py" for name in ("compare", "population_summary", "replay", "tune")),
+        tuple(f"tests/experiments/study/test_{name}.py" for name in ("compare", "population", "replay", "tune")),
+    ),
 }  # fmt: skip
 
 
@@ -69,7 +86,7 @@ class Mutant(NamedTuple):
 
 
 def unread(source: str) -> list[tuple[int, int]]:
-    """Lines of doc strings and spans that are annotations: (first, last) lines, (line, -1) for whole statements."""
+    """Lines that are not mutated, (first, last): doc strings, signatures, annotations, imports."""
     spans = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
@@ -100,94 +117,57 @@ def mutants(path: str, source: str) -> Iterator[Mutant]:
                 yield Mutant(path, operator, occurrence, start[0])
 
 
-def survives(tree: Path, tests: tuple[str, ...]) -> bool:
-    """Whether all of these tests pass on a tree, in a process of their own that has the libraries already."""
-    if not tests:
-        return True
-    child = os.fork()
-    if not child:
-        os.setsid()
-        os.chdir(tree)
-        silent = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(silent, 1)
-        os.dup2(silent, 2)
-        import pytest
-
-        # as plain Python, what a kernel lets overflow on purpose would warn
-        options = [
-            "-W",
-            "ignore::RuntimeWarning",
-            "-x",
-            "-q",
-            "-n",
-            "0",
-            "-p",
-            "no:cacheprovider",
-            "--rootdir",
-            str(tree),
-            "-c",
-            str(tree / "pyproject.toml"),
-        ]
-        os._exit(int(pytest.main([*options, *tests])))
-    end = time.monotonic() + SECONDS
-    while time.monotonic() < end:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status) == 0
-        time.sleep(0.02)
-    os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return False
-
-
 def main() -> int:
     """Draw mutants of a room, try the tests on each, print the kill rate and who survived."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("room", choices=sorted(ROOMS))
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", help="mutate only the files whose path has this in it")
     given = parser.parse_args()
-    os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
-    import numba
+    os.environ["NUMBA_DISABLE_JIT"] = "1"
+    for library in LIBRARIES:  # loaded once, before the forks
+        import_module(library)
     import numpy as np
-    import pandas
-    import pytest
-    import scipy.optimize
-    import scipy.special  # all of these are loaded once, before the forks
     from cosmic_ray.mutating import mutate_code
 
-    loaded = (numba, pandas, pytest, scipy.optimize, scipy.special)
-    patterns, quick, longer = ROOMS[given.room]
+    changed_files, test_files = ROOMS[given.room]
     with tempfile.TemporaryDirectory() as folder:
-        tree = Path(folder)
+        tree = Path(folder).resolve()
         for name in TREES:
             source = ROOT / name
-            copy = shutil.copytree if source.is_dir() else shutil.copy
+            copy = shutil.copytree if source.is_dir() else shutil.copy2
             copy(source, tree / name, **({"ignore": shutil.ignore_patterns("__pycache__")} if source.is_dir() else {}))
         sys.path.insert(0, str(tree))
-        sys.dont_write_bytecode = True
-        for tests in (quick, longer):  # what fails by itself kills nothing
-            assert survives(tree, tests), f"{', '.join(tests)} fail without a mutant: {loaded[0].__name__}"
-        paths = sorted(str(path.relative_to(tree)) for pattern in patterns for path in tree.glob(pattern))
+        paths, tests = ([str(path.relative_to(tree)) for pattern in patterns for path in sorted(tree.glob(pattern))]
+                        for patterns in (changed_files, test_files))  # fmt: skip
+        paths = [path for path in paths if given.only in path]
+        profile = profiled(tree, [*tests, *paths], paths)
+        print(f"{len(profile.seconds)} tests, {sum(profile.seconds.values()):.0f} s; {len(profile.left_out)} left out",
+              *(f"{test}: {why}" for test, why in profile.left_out.items()), sep="\n  ", file=sys.stderr)  # fmt: skip
+        if not survives(tree, profile.quickest(profile.seconds, CONTROL_S), profile):
+            raise RuntimeError("the tests do not pass in another order without a mutant")
         every = [mutant for path in paths for mutant in mutants(path, (tree / path).read_text())]
         order = np.random.default_rng(given.seed).permutation(len(every))[: given.count]
         alive = []
         for count, place in enumerate(sorted(order.tolist()), 1):
             mutant = every[place]
             file = tree / mutant.path
-            source = file.read_text()
-            changed = mutate_code(source, mutant.operator, mutant.occurrence)
-            if changed is None:
-                continue
+            source_text = file.read_text()
+            changed = mutate_code(source_text, mutant.operator, mutant.occurrence)
+            if changed is None or changed == source_text:
+                raise RuntimeError(f"nothing changed: {mutant}")
             file.write_text(changed)
-            if survives(tree, quick) and survives(tree, longer):
-                was, now = (text.splitlines()[mutant.line - 1].strip() for text in (source, changed))
-                alive.append(f"{mutant.path}:{mutant.line}: {was}  ->  {now}")
-            file.write_text(source)
+            relevant = profile.relevant(mutant.path, source_text, mutant.line)
+            if survives(tree, relevant, profile):
+                was, now = (text.splitlines()[mutant.line - 1].strip() for text in (source_text, changed))
+                alive.append(f"{mutant.path}:{mutant.line}: {was}  ->  {now}  ({len(relevant)} tests)")
+                print(f"\r{alive[-1]}", file=sys.stderr)
+            file.write_text(source_text)
             print(f"\r{count} of {len(order)}, {len(alive)} alive", end="", file=sys.stderr)
         print(file=sys.stderr)
     killed = len(order) - len(alive)
-    print(f"{given.room}: {killed} of {len(order)} mutants killed ({100 * killed / len(order):.0f} %), "
+    print(f"{given.room}: {killed} of {len(order)} mutants killed ({100 * killed / max(1, len(order)):.0f} %), "
           f"of {len(every)} there are, seed {given.seed}")  # fmt: skip
     print("\n".join(alive))
     return 0

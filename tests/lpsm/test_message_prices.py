@@ -5,7 +5,7 @@ import pytest
 
 from lpsm import message_prices
 from lpsm import sleep_planning as planning
-from lpsm.hazards import N_BINS, HazardLearner
+from lpsm.hazards import EDGES_NS, N_BINS, HazardLearner
 
 INTERVAL_NS = 100_000_000
 
@@ -21,6 +21,52 @@ def test_memoryless_messages_have_as_many_followers_as_their_rate_says(rate):
     times_s = np.arange(planning.FOLLOWERS_STEPS) * 0.05
     assert work["followers"] == pytest.approx(rate * times_s, abs=0.03)
     assert work["followers_s"] == pytest.approx(rate * times_s**2 / 2, rel=0.05, abs=0.01)
+
+
+@pytest.mark.parametrize("interval_ns", [INTERVAL_NS, 37_000_000])
+def test_followers_solve_the_renewal_equation(interval_ns):
+    learner, n = HazardLearner.fresh(), planning.FOLLOWERS_STEPS
+    for gap_ms in (200, 210, 700, 1500, 4000):
+        learner.learn(gap_ms * 1_000_000)
+    work = np.zeros(1, dtype=planning.WORKSPACE)[0]
+    message_prices.renewal_followers(work, learner.mean_rates, interval_ns)
+    step_ns = interval_ns // 2
+    ends = np.concatenate([[0.0], np.cumsum(learner.mean_rates[:-1] * np.diff(EDGES_NS[:-1]) * 1e-9)])
+    cells = -np.diff(np.exp(-np.interp(np.arange(n) * step_ns, EDGES_NS[:-1], ends)))
+    gap = 0.5 * (np.append(cells, 0.0) + np.append(0.0, cells))  # the probability of a cell lies at its two ends
+    earlier = np.array([[gap[c - i] if i <= c else 0.0 for i in range(n)] for c in range(n)])
+    number = np.linalg.solve(np.eye(n) - earlier, gap).cumsum()
+    assert work["followers"] == pytest.approx(number, rel=1e-9)
+    assert work["followers_s"] == pytest.approx(np.append(0.0, number[:-1].cumsum()) * step_ns * 1e-9, rel=1e-9)
+
+
+@pytest.mark.parametrize(("rate", "price_w"), [(0.4, 0.3), (0.05, 0.1), (1.0, 40.0)])
+def test_the_promise_is_what_its_own_plan_leads_to_on_a_fine_grid(rate, price_w):
+    work = np.zeros(1, dtype=planning.WORKSPACE)[0]
+    message_prices.renewal_followers(work, same_rates(rate), INTERVAL_NS)
+    radio = (0.7, 0.0015, 0.002)
+    promised = message_prices.promised_delay(work, same_rates(rate), 300_000_000, INTERVAL_NS, *radio, price_w)
+    last = planning.forecast(
+        work, np.zeros(1, np.int64), np.array([300_000_000]), np.ones(1, np.int64), 1, same_rates(rate)[None],
+        INTERVAL_NS, INTERVAL_NS,
+    )  # fmt: skip
+    planning.choose(work, last, True, INTERVAL_NS, *radio, 0.0, price_w, 1)
+    table = lambda name, s: np.interp(s / 0.05, np.arange(planning.FOLLOWERS_STEPS), work[name])  # noqa: E731
+    late_s, number, k, awake = 0.0, 0.0, 0, 1
+    while k < last:
+        asleep_ns, stop = planning.follow(work, last, k, awake)
+        stop = last if stop < 0 else stop
+        at_s = np.arange(work["stop_ns"][k] * 1e-9, work["stop_ns"][stop] * 1e-9, 1e-3) + 0.5e-3
+        wait_s = np.where(at_s >= asleep_ns * 1e-9, work["stop_ns"][stop] * 1e-9 - at_s, 0.0)
+        mass = rate * 1e-3 * np.exp(-rate * at_s)
+        late_s += mass @ (wait_s + table("followers_s", wait_s))
+        number += mass @ (1.0 + table("followers", wait_s))
+        k, awake = stop, 0
+    _, period = planning.best_period(work, 0.0, rate, INTERVAL_NS, 0.7, 0.0015, 0.0, price_w)
+    even_s, left = np.linspace(0.0, period * 0.1, 500), np.exp(-rate * work["stop_ns"][last] * 1e-9)
+    late_s += left * (even_s + table("followers_s", even_s)).mean()
+    number += left * (1.0 + table("followers", even_s)).mean()
+    assert promised == pytest.approx((late_s, number), rel=0.005, abs=1e-4)
 
 
 def test_followers_are_those_of_a_simulated_renewal_process():
@@ -48,3 +94,24 @@ def test_the_price_found_promises_the_delay_wanted(wanted_s):
     promised = np.array([message_prices.promised_delay(work, rates, age, *fixed, price) for age in ages])
     late_s, number = weights @ promised
     assert late_s / number == pytest.approx(wanted_s, rel=0.15)
+
+
+def test_bisection_comes_as_near_as_its_halvings_and_leaves_out_what_never_happens():
+    work, rates = np.zeros(1, dtype=planning.WORKSPACE)[0], same_rates(0.05)
+    message_prices.renewal_followers(work, rates, INTERVAL_NS)
+    rates[:300] *= 0.9  # what is young is no like what is old
+    fixed = (INTERVAL_NS, 0.7, 0.0015, 0.0)
+
+    def price(ages_s, weights, halvings=6):
+        ages_ns = np.array([round(age * 1e9) for age in ages_s])
+        return message_prices.price_of_delay(work, rates, ages_ns, np.array(weights), *fixed, 0.4, 0.01, 1.0, halvings)
+
+    found = price((0.05,), (1.0,))
+    assert np.log(found / 0.01) / np.log(100.0) * 64 % 1.0 == pytest.approx(0.5)  # the middle of one of 64 parts
+    below, above = (
+        message_prices.promised_delay(work, rates, 50_000_000, *fixed, found * 100.0 ** (sign / 128))
+        for sign in (-1.001, 1.001)
+    )
+    assert above[0] / above[1] <= 0.4 <= below[0] / below[1]
+    assert price((0.05, 900.0), (1.0, 0.0)) == found
+    assert price((0.05, 0.05), (2.0, 5.0), 4) == price((0.05,), (1.0,), 4)

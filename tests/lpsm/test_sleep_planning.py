@@ -1,5 +1,7 @@
 """Plans of sleep: against every schedule on a short horizon, against chance, and what must hold of all of them."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -95,6 +97,77 @@ def test_no_schedule_on_a_short_horizon_costs_less(waits, waiting, wakeup_j, awa
     assert len(costs) > 300
     assert own == pytest.approx(value, rel=0.02, abs=2e-5)
     assert own <= min(costs.values()) * 1.003 + 1e-6
+
+
+PAGE, MESSAGE = 4.0, 1.5  # events a second
+
+
+def closed_form(path, stops, last, *, waiting, followers_s, wakeup_j, awake, prices_w, terminal_j):
+    """What a path costs where rates are constant: every integral of exp(-rate t) in closed form."""
+    rate = PAGE + MESSAGE
+    alive = lambda at_ns: np.exp(-rate * at_ns * 1e-9)  # noqa: E731
+    total, at = 0.0, 0
+    for asleep, wake in path:
+        if asleep > at:
+            total += RADIO["awake_w"] * (alive(at) - alive(asleep)) / rate + (0.0 if awake else wakeup_j * alive(at))
+        if wake < 0:
+            break
+        total += RADIO["beacon_j"] * alive(asleep) + wakeup_j * (alive(asleep) - alive(wake))
+        for begin, end in pairwise(stops):
+            low, high = max(begin, asleep), min(end, wake)
+            if low < high:  # what comes between two stops is charged together
+                mass = alive(low) - alive(high)
+                delay_s = (alive(low) * (wake - low) - alive(high) * (wake - high)) * 1e-9 - mass / rate
+                others = (waiting - 1) * PAGE / waiting
+                expected = others * delay_s / mass / (waiting - 1) if waiting > 1 else 0.0
+                page_s = PAGE / rate * delay_s * (1 + (waiting - 1) * expected / (2 + expected))
+                table_s = np.interp(delay_s / mass / 0.05, np.arange(len(followers_s)), followers_s)
+                total += prices_w[0] / waiting * page_s + prices_w[1] * MESSAGE / rate * (delay_s + mass * table_s)
+        at, awake = wake, False
+    return total + alive(stops[last]) * terminal_j
+
+
+@pytest.mark.parametrize("price_w", [2.0, 8.0, 40.0])
+@pytest.mark.parametrize(("waiting", "awake", "wakeup_j", "follow"), [
+    (1, True, 0.0, 0.0), (1, False, 0.004, 0.3), (3, True, 0.02, 0.0), (2, False, 0.0, 1.0),
+])  # fmt: skip
+def test_at_constant_rates_the_value_is_the_least_of_all_closed_forms(price_w, waiting, awake, wakeup_j, follow):
+    planner = Planner([(same_rates(PAGE), 0, 0), (same_rates(MESSAGE), 10**9, 1)], 60_000_000)
+    followers_s = follow * (np.arange(planning.FOLLOWERS_STEPS) * 0.05) ** 2
+    planner.work["followers_s"] = followers_s
+    prices_w, last = (price_w, 1.3), 2
+    value = planner.choose(page_price_w=price_w, message_price_w=1.3, waiting=waiting, awake=awake, wakeup_j=wakeup_j,
+                           last=last)  # fmt: skip
+    stops, steps = planner.work["stop_ns"].tolist(), planner.work["step_ns"][: planner.work["first_step"][last]]
+    powers_w = [RADIO["awake_w"]]
+    for period in planning.STOPS[1:] * 0.1:
+        table_s = (
+            4 * np.interp(period * 10, range(101), followers_s) + np.interp(period * 20, range(101), followers_s)
+        ) / 6
+        late_w = price_w / waiting * PAGE * period / 2 + 1.3 * MESSAGE * (period / 2 + table_s)
+        powers_w.append(RADIO["beacon_j"] / period + late_w)
+    terms = {"waiting": waiting, "followers_s": followers_s, "wakeup_j": wakeup_j, "awake": awake,
+             "prices_w": prices_w, "terminal_j": min(powers_w) / (PAGE + MESSAGE)}  # fmt: skip
+    costs = [closed_form(path, stops, last, **terms) for path in oracle.paths(stops, steps.tolist(), last)]
+    assert closed_form(planner.path(awake), stops, last, **terms) == pytest.approx(value, rel=1e-6)
+    assert value == pytest.approx(min(costs), rel=1e-6)
+
+
+def test_tables_are_read_between_and_beyond_their_entries_and_averaged_by_simpsons_rule():
+    squares = np.arange(planning.FOLLOWERS_STEPS) ** 2.0
+    assert [planning.tabulated(squares, at) for at in (0.0, 3.0, 3.5, 100.0, 101.0)] == [0, 9, 12.5, 10_000, 10_199]
+    assert planning.mean_tabulated(squares, 12.0) == 48.0  # the mean of x^2 up to 12
+
+
+def test_the_best_period_is_the_cheapest_of_all():
+    work = np.zeros(1, dtype=planning.WORKSPACE)[0]
+    terms = {**RADIO, "prices_w": (5.0, 2.0)}
+    for page, message in ((1e-4, 1e-3), (0.02, 0.01), (0.3, 0.0), (0.0, 0.2), (50.0, 0.0)):
+        least, period = planning.best_period(work, page, message, INTERVAL_NS, 0.7, 0.0015, 5.0, 2.0)
+        expected_j = oracle.stationary_j((page, message), 0.1, planning.STOPS[1:].tolist(), **terms)
+        assert least == pytest.approx(expected_j * (page + message), rel=1e-12)
+        own_w = 0.0015 / (0.1 * period) + (5.0 * page + 2.0 * message) * 0.05 * period if period else 0.7
+        assert own_w == pytest.approx(least, rel=1e-12)
 
 
 def test_the_value_of_a_plan_is_what_it_costs_on_average():

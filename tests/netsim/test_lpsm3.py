@@ -13,17 +13,10 @@ from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
 from tests.netsim.clients import LOGNORMAL, MS, Client, web
 from tests.netsim.test_express import assert_equal
 from tests.netsim.worlds import Dice, ordinary_case
-from traces.records import Page
 from traces.traffic import draw, push_messages, stalls, stream
 
 OPENING, REPLY, REST, MESSAGE = range(4)
 KEYS = ("key", "push_key")  # names of connections, which engines are free to give
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _compiled():
-    for policy in ("lpsm3", "lpsm3-link"):
-        netsim.simulate([Page("p", 300, 500)], policy, engine="express")
 
 
 def waits(policy):

@@ -1,0 +1,160 @@
+"""Few rounds of few experts, against Bayes' rule written with dense matrices; every layout of the kernels is met."""
+
+import numpy as np
+import pytest
+
+from lpsm import FixedShare, LearnAlpha, MarkovShare
+from lpsm.experts import kernels
+from lpsm.experts.mean_round import learn_alpha_mean_round
+from lpsm.experts.scaled import decay_scaled, power_of_two, scaled_column_round, scaled_share_of_each, scaled_total
+from lpsm.experts.vectors import dot, lowest_loss, row_products
+from tests.oracles.experts import share_matrix
+
+RATES = [0.2, 0.05, 0.6, 1e-12, 0.9, 0.0, 1.0, 0.4, 0.3, 1e-30]
+LAYOUTS = [(1, 1), (1, 3), (2, 1), (2, 2), (3, 1), (3, 3), (5, 10), (6, 5), (7, 2), (8, 9), (9, 4), (10, 1)]
+
+
+def world(n, m, rounds=18):
+    """Losses with a common part, zeros, an excluded expert; rates; priors that are not even."""
+    rng = np.random.default_rng([n, m])
+    losses = rng.exponential(2.0, (rounds, n)) + rng.exponential(1.0, (rounds, 1))
+    losses[2] = 0.0
+    losses[4, 0] = 40.0
+    if n > 1:
+        losses[6, 1] = np.inf
+    alpha_prior, prior = rng.dirichlet(np.ones(m)), rng.dirichlet(np.ones(n))
+    return losses, np.array(RATES[:m]), alpha_prior, prior
+
+
+def bayes(losses, rates, alpha_prior, prior):
+    """Mixture losses; before each round and after the last, weights of experts and of alphas."""
+    n = losses.shape[1]
+    columns, top = np.tile(prior, (len(rates), 1)), np.array(alpha_prior)
+    loss, weights, alphas = [], [top @ columns], [top]
+    for row in losses:
+        likely = columns * np.exp(-row)
+        of_alpha = likely.sum(axis=1)
+        loss.append(-np.log(top @ of_alpha))
+        top = top * of_alpha / (top @ of_alpha)
+        columns = np.array([one / one.sum() @ share_matrix(n, rate) for one, rate in zip(likely, rates, strict=True)])
+        weights.append(top @ columns)
+        alphas.append(top)
+    return np.array(loss), np.array(weights), np.array(alphas)
+
+
+def close(got, want):
+    np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-13)
+
+
+@pytest.mark.parametrize(("n", "m"), LAYOUTS)
+def test_updates_and_runs_of_learn_alpha_are_bayes_rule(n, m):
+    losses, rates, alpha_prior, prior = world(n, m)
+    loss, weights, alphas = bayes(losses, rates, alpha_prior, prior)
+    learner = LearnAlpha(n, rates, prior=prior, alpha_prior=alpha_prior)
+    other = learner.copy()
+    assert learner.untouched
+    for t, row in enumerate(losses):
+        close(learner.weights, weights[t])
+        close(learner.alpha_weights, alphas[t])
+        close(learner.update(row), loss[t])
+        assert not learner.untouched
+    close(learner.weights, weights[-1])
+    parts = [other.run(losses[:5], alpha_weights=True), other.run(losses[5:], alpha_weights=True)]
+    close(np.concatenate([part.loss for part in parts]), loss)
+    close(np.concatenate([part.weights for part in parts]), weights[:-1])
+    close(np.concatenate([part.alpha_weights for part in parts]), alphas[:-1])
+    close(other.alpha_weights, alphas[-1])
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.2, 1e-12, 0.995])
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_a_run_of_fixed_share_in_chunks_is_bayes_rule(n, rate):
+    losses, _, _, prior = world(n, 1, 40)
+    loss, weights, _ = bayes(losses, [rate], [1.0], prior)
+    learner = FixedShare(n, rate, prior=prior)
+    for part in (slice(0, 1), slice(1, 12), slice(12, 40)):  # kept, kept, found again
+        run = learner.run(losses[part])
+        close(run.loss, loss[part])
+        close(run.weights, weights[part])
+    close(learner.weights, weights[-1])
+    matrix = MarkovShare(share_matrix(n, rate), prior=prior)
+    close([matrix.update(row) for row in losses], loss)
+    close(matrix.weights, weights[-1])
+
+
+def test_sleepers_keep_their_part_of_each_column():
+    """Awake experts share what they had by Bayes' rule; a sleeper's share of the column stays."""
+    losses, awake = np.array([[1.0, 9.0, 0.5], [2.0, 0.25, 9.0]]), np.array([[True, False, True], [True, True, False]])
+    learner, (columns, top) = LearnAlpha(3, [0.1, 0.5]), (np.full((2, 3), 1 / 3), np.full(2, 0.5))
+    for row, mask in zip(losses, awake, strict=True):
+        of_alpha = (columns * np.exp(-row) * mask).sum(axis=1) / (columns * mask).sum(axis=1)
+        factors = np.where(mask, np.exp(-row) / of_alpha[:, None], 1.0)
+        assert learner.update(row, mask) == pytest.approx(-np.log(top @ of_alpha), rel=1e-12)
+        top = top * of_alpha / (top @ of_alpha)
+        columns = np.array(
+            [one @ share_matrix(3, rate) for one, rate in zip(columns * factors, (0.1, 0.5), strict=True)]
+        )
+        close(learner.weights, top @ columns)
+        close(learner.alpha_weights, top)
+
+
+@pytest.mark.parametrize(("n", "m"), LAYOUTS)
+def test_the_round_that_also_finds_the_mean_of_values_is_bayes_rule(n, m):
+    losses, rates, alpha_prior, prior = world(n, m)
+    loss, weights, _ = bayes(losses, rates, alpha_prior, prior)
+    learner, values = LearnAlpha(n, rates, prior=prior, alpha_prior=alpha_prior), 1.0 + np.arange(n) ** 2
+    arrays = learner.arrays()
+    for t, row in enumerate(losses):
+        assert learn_alpha_mean_round(values, row, *arrays) == pytest.approx(values @ weights[t + 1], rel=1e-9)
+        assert arrays[3][kernels.LOSS] == pytest.approx(loss[t], rel=1e-9, abs=1e-13)
+    assert kernels.mixture_mean(values, *arrays) == pytest.approx(values @ weights[-1], rel=1e-9)
+    nothing = learn_alpha_mean_round(values, np.full(n, np.inf), *arrays)  # teaches nothing
+    assert arrays[3][kernels.LOSS] == np.inf
+    assert nothing == pytest.approx(values @ weights[-1], rel=1e-9)
+
+
+@pytest.mark.parametrize("size", range(20))
+def test_sums_of_vectors_are_those_of_whole_numbers(size):
+    a, b = np.arange(1.0, size + 1), np.arange(3.0, size + 3)
+    assert dot(a, b) == sum(i * (i + 2) for i in range(1, size + 1))
+    matrix, out = np.arange(5.0 * size).reshape(5, size) + 1, np.zeros(5)
+    for rows in range(6):
+        row_products(np.ascontiguousarray(matrix[:rows]), b, out[:rows])
+        assert out[:rows].tolist() == [sum(x * y for x, y in zip(row, b, strict=True)) for row in matrix[:rows]]
+    for place in range(size):
+        moved = np.roll(a, place)
+        assert lowest_loss(moved, 1.0) == 1.0
+        assert np.isnan(lowest_loss(moved, 1.5))
+        moved[place] = np.nan
+        assert np.isnan(lowest_loss(moved, 0.0))
+
+
+def test_scaled_numbers_reach_beyond_floats():
+    assert [power_of_two(k) for k in (-1023.0, -1022.0, -1.0, 0.0, 3.0)] == [0.0, 2.0**-1022, 0.5, 1.0, 8.0]
+    mantissa, exponent = np.empty(4), np.empty(4)
+    decay_scaled(np.array([0.0, 2.0, 1e5, np.inf]), 1.0, mantissa, exponent)
+    with np.errstate(divide="ignore"):
+        assert np.log(mantissa) + exponent * np.log(2) == pytest.approx([1.0, -1.0, 1 - 1e5, -np.inf], rel=1e-14)
+    total, peak = scaled_total(np.array([0.5, 0.0, 0.75]), np.array([-3000.0, 5.0, -2999.0]))
+    assert (total, peak) == (1.0, -2999.0)
+    assert scaled_total(np.zeros(2), np.ones(2)) == (0.0, 0.0)
+    weights, exponents = np.array([0.5, 0.5, 0.75]), np.array([-4999.0, -5000.0, -5000.0])  # as 4, 2, 3
+    scaled_share_of_each(weights, exponents, np.array([0.75, 0.0, 1.0]), np.array([0.25, 1.0, 0.0]))
+    assert (weights * 2.0 ** (exponents + 5002)).tolist() == [
+        4.0,
+        0.5,
+        4.5,
+    ]  # a half from the first, one from the second
+
+
+def test_a_column_of_scaled_numbers_keeps_its_total_and_its_sleepers():
+    weights, exponents = np.array([0.5, 0.5, 0.75]), np.array([0.0, -1.0, -1.0])
+    factor, shift, awake = np.array([0.5, 0.5, 0.5]), np.array([1.0, -3000.0, 0.0]), np.array([True, True, False])
+    ratio, exponent = scaled_column_round(weights, exponents, factor, shift, awake, 7.0)
+    assert ratio * 2.0**exponent == pytest.approx(2 / 3)  # all that is left of 3/4 is 1/2
+    assert (weights * 2.0 ** np.maximum(exponents, -100)).tolist() == pytest.approx([0.75, 0.0, 0.375])
+    assert exponents[1] < -2990
+    asleep = np.zeros(3, dtype=bool)
+    ratio, exponent = scaled_column_round(weights, exponents, factor, shift, asleep, 7.0)
+    assert np.log(ratio) + exponent * np.log(2) == pytest.approx(7.0)
+    assert scaled_column_round(np.ones(1), np.zeros(1), np.zeros(1), np.zeros(1), np.ones(1, dtype=bool), 7.0) == (0, 0)

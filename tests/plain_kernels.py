@@ -1,0 +1,104 @@
+"""What stands in, where kernels run as plain Python, for what only machine code has: addresses, and calls by address.
+
+`install` puts it in place before anything of the project is imported, with ``NUMBA_DISABLE_JIT=1``.  Nothing is read
+from or kept on disk.  An address of numbers is then the array itself, whose indices numpy checks.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import struct
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+__all__ = ["install"]
+
+_rules: list[Callable[..., Any]] = []
+
+
+def install(package: str) -> None:
+    """Let plain Python run what is otherwise compiled in ``lpsm`` or, with "", everywhere.
+
+    The process is then good for nothing else.
+    """
+    numba: Any = import_module("numba")
+    numba.carray = _array
+    sys.modules["lpsm._pointers"] = _module(
+        "lpsm._pointers", start=lambda array: array, block=_block, real=_real, bits=_bits,
+        integers_at=lambda address: ctypes.cast(int(address), ctypes.POINTER(ctypes.c_int64)),
+        reals_at=lambda address: ctypes.cast(int(address), ctypes.POINTER(ctypes.c_double)),
+    )  # fmt: skip
+    sys.modules["netsim.policies.machine_code"] = _module(
+        "netsim.policies.machine_code", address=_address, is_ready=lambda rule: True, caller=lambda kernel: kernel,
+        ask=_ask, tell=_tell, call_plan=_call_plan, call_observe=_call_observe,
+    )  # fmt: skip
+    for name in ("exp", "expm1", "cosh"):  # machine code answers infinity
+        setattr(math, name, _unbounded(getattr(math, name)))
+    for name in ("_kernel_files", "_compile", "_standalone"):
+        vars(import_module(f"lpsm.{name}"))["files_of"] = lambda module, name: None
+    for name, record in (("lpsm.sleep_planning", "WORKSPACE"), ("netsim.policies.lpsm3_rule", "STATE")):
+        if name.startswith(package):
+            module = vars(import_module(name))
+            module[record] = np.dtype((np.record, module[record]))  # whose fields are attributes
+
+
+def _module(name: str, **contents: Any) -> ModuleType:
+    module = ModuleType(name)
+    vars(module).update(contents)
+    return module
+
+
+def _unbounded(function: Callable[[float], float]) -> Callable[[float], float]:
+    def bounded(x: float) -> float:
+        try:
+            return function(x)
+        except OverflowError:
+            return math.inf
+
+    return bounded
+
+
+def _array(at: Any, shape: tuple[int, ...]) -> Any:
+    return _block(at, 0, shape) if isinstance(at, np.ndarray) else np.ctypeslib.as_array(at, shape)
+
+
+def _block(array: Any, at: int, shape: tuple[int, ...]) -> Any:
+    return array[at : at + math.prod(shape)].reshape(shape)
+
+
+def _real(number: int) -> Any:
+    return np.float64(struct.unpack("d", struct.pack("q", number))[0])
+
+
+def _bits(number: float) -> int:
+    return int(struct.unpack("q", struct.pack("d", number))[0])
+
+
+def _address(rule: Callable[..., Any], kind: str) -> int:
+    if rule not in _rules:
+        _rules.append(rule)
+    return _rules.index(rule) + 1
+
+
+def _call_plan(address: int, ints: Any, floats: Any, *fields: int) -> Any:
+    view = import_module("netsim.policies.compiled").FlatView
+    return _rules[address - 1](view(*fields), ints, floats)
+
+
+def _call_observe(address: int, ints: Any, floats: Any, *fields: int) -> None:
+    frame = import_module("netsim.policies.compiled").FlatFrame
+    _rules[address - 1](frame(*fields), ints, floats)
+
+
+def _ask(address: int, numbers: Any, ints: Any, floats: Any) -> None:
+    numbers[:5] = _call_plan(address, ints, floats, *numbers[:7])
+
+
+def _tell(address: int, numbers: Any, ints: Any, floats: Any) -> None:
+    _call_observe(address, ints, floats, *numbers[:9])
