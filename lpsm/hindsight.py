@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lpsm import _hindsight_kernels as kernels
+from lpsm._best_rate import BestAlpha, search, slopes
 from lpsm._losses import Likelihoods, awake_regrets, checked_losses
 from lpsm.experts.learner import checked_prior
 
@@ -39,7 +40,6 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-_LINEAR_FROM = 1e-100  # a smaller rate, and the rate 1, need the logarithmic recursion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,16 +57,6 @@ class Partition:
     starts: NDArray[np.int64]
     experts: NDArray[np.int64]
     loss: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BestAlpha:
-    """The switching rate of least loss; no rate in [0, 1] loses less than `loss - gap`."""
-
-    alpha: float
-    loss: float
-    gap: float
-    evaluations: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -214,7 +204,7 @@ def alpha_slopes(losses: ArrayLike, alphas: ArrayLike, *, prior: ArrayLike | Non
     rates = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
     if not ((rates >= 0.0) & (rates <= 1.0)).all():
         raise ValueError(f"alpha must lie in [0, 1], got {alphas!r}")
-    return _slopes(Likelihoods(matrix, checked_prior("prior", prior, matrix.shape[1])), rates)
+    return slopes(Likelihoods(matrix, checked_prior("prior", prior, matrix.shape[1])), rates)
 
 
 def best_alpha(
@@ -222,19 +212,17 @@ def best_alpha(
 ) -> BestAlpha:
     """The switching rate in [0, 1] of least loss, searched globally.
 
-    With theta = ln(alpha / (1 - alpha)) the loss is (T-1) ln(1 + e^theta) - h(theta), where h is
-    the logarithm of a polynomial in e^theta with coefficients >= 0, hence convex.  On an interval
-    h lies below its chord, and the convex remainder has its minimum in closed form: a lower bound
-    of the loss.  Intervals are split until none can hold a loss below the best by `tolerance`.
+    exp(-L_T) is a polynomial in the rate, read everywhere to a relative error that a bound controls from its values at
+    some 6 sqrt(T) rates (`lpsm._best_rate`), whatever the shape of the curve.
 
     Parameters
     ----------
     losses : array_like, shape (T, n)
     prior : array_like, shape (n,), optional
     tolerance : float
-        Wanted `gap`, nats.
+        Wanted `gap`, nats; below about 1e-8 it may come out larger.
     max_evaluations : int
-        Losses computed at most; a flat curve at a small tolerance stops here with a larger `gap`.
+        Losses computed at most; with too few of them `gap` is larger, or infinite.
 
     Returns
     -------
@@ -244,33 +232,10 @@ def best_alpha(
     """
     matrix = checked_losses(losses)
     prepared = Likelihoods(matrix, checked_prior("prior", prior, matrix.shape[1]))
-    moves = len(matrix) - 1
-    if moves == 0 or matrix.shape[1] == 1 or not prepared.finite:
-        loss = float(_slopes(prepared, np.zeros(1))[0, 0])
+    if len(matrix) == 1 or matrix.shape[1] == 1 or not prepared.finite:
+        loss = float(slopes(prepared, np.zeros(1))[0, 0])
         return BestAlpha(alpha=0.0, loss=loss, gap=0.0, evaluations=1)
-    rates = np.sin(np.linspace(0.0, np.pi / 2.0, 33)) ** 2
-    rates[-1] = 1.0
-    table = _slopes(prepared, rates)
-    polished = -1.0
-    while True:
-        best = int(table[:, 0].argmin())
-        if rates[best] != polished:
-            rates, table = _with_polished_best(prepared, rates, table)
-            best = int(table[:, 0].argmin())
-            polished = rates[best]
-        gaps = table[best, 0] - _lower_bounds(rates, table[:, 0], moves)
-        wide = np.flatnonzero((gaps > tolerance) & (np.diff(rates) > 4e-16 * rates[1:]))
-        if wide.size == 0 or rates.size + wide.size > max_evaluations:
-            break
-        middles = _middles(rates[wide], rates[wide + 1])
-        table = np.concatenate((table, _slopes(prepared, middles)))
-        rates, first = np.unique(np.concatenate((rates, middles)), return_index=True)
-        table = table[first]
-    for end in (rates.size - 1, 0):  # an end that ties to rounding is the answer, 0 before 1
-        if table[end, 0] <= table[best, 0] + prepared.rounding(table[best, 0]):
-            best = end
-    gap = max(0.0, float(gaps.max()))
-    return BestAlpha(alpha=float(rates[best]), loss=float(table[best, 0]), gap=gap, evaluations=rates.size)
+    return search(prepared, tolerance, max_evaluations)
 
 
 def best_transitions(
@@ -324,71 +289,6 @@ def best_transitions(
     return BestTransitions(
         matrix=found, loss=prepared.offset - log_scale, counts=counts, residual=residual, iterations=iterations
     )
-
-
-def _slopes(prepared: Likelihoods, rates: Floats) -> Floats:
-    """(m, 3) rows of loss and its two derivatives at `rates`."""
-    table = np.full((rates.size, 3), np.nan)
-    table[:, 0] = np.inf
-    if not prepared.finite:
-        return table
-    if prepared.shifted.shape[1] == 1:
-        table[:] = prepared.offset, 0.0, 0.0
-        return table
-    linear = (rates >= _LINEAR_FROM) & (rates < 1.0)
-    table[linear] = kernels.share_slopes(prepared.likelihoods, prepared.prior, rates[linear])
-    for at in np.flatnonzero(~linear):
-        table[at, 0] = kernels.share_loss_log(prepared.shifted, prepared.log_prior, rates[at])
-    table[:, 0] += prepared.offset
-    return table
-
-
-def _lower_bounds(rates: Floats, values: Floats, moves: int) -> Floats:
-    """Lower bound of the loss on each interval between neighbouring rates, (len(rates) - 1,)."""
-    bounds = np.empty(rates.size - 1)
-    # next to an end h <= its value at the inner point: the loss falls by at most (T-1) ln(1/(1-alpha))
-    bounds[0] = min(values[0], values[1] + moves * np.log1p(-rates[1]))
-    bounds[-1] = min(values[-1], values[-2] + moves * np.log(rates[-2]))
-    alpha, loss = rates[1:-1], values[1:-1]
-    theta, remainder = np.log(alpha) - np.log1p(-alpha), -moves * np.log1p(-alpha)
-    h = remainder - loss
-    wide = np.diff(theta)
-    apart = wide > 0.0  # neighbouring floats have one theta, and nothing between them
-    slope = np.diff(h) / np.where(apart, wide, 1.0)
-    at = np.clip(slope / moves, alpha[:-1], alpha[1:])
-    chord = h[:-1] + slope * (np.log(at) - np.log1p(-at) - theta[:-1])
-    least = np.minimum(loss[:-1], loss[1:])
-    bounds[1:-1] = np.where(apart, np.minimum(-moves * np.log1p(-at) - chord, least), least)
-    return bounds
-
-
-def _middles(low: Floats, high: Floats) -> Floats:
-    """Where to split: half way in arcsin(sqrt(alpha)), but fast towards the ends 0 and 1."""
-    half = np.sin(0.5 * (np.arcsin(np.sqrt(low)) + np.arcsin(np.sqrt(high)))) ** 2
-    half = np.where(low == 0.0, high / 64.0, half)
-    half = np.where(high == 1.0, 1.0 - (1.0 - low) / 64.0, half)
-    return np.asarray(np.where((half > low) & (half < high), half, 0.5 * (low + high)))
-
-
-def _with_polished_best(prepared: Likelihoods, rates: Floats, table: Floats) -> tuple[Floats, Floats]:
-    """Add the stationary rate beside the best one so far, if that is interior, or put it in its place."""
-    best = int(table[:, 0].argmin())
-    if best in (0, rates.size - 1):
-        return rates, table
-    alpha = kernels.stationary_rate(
-        prepared.likelihoods,
-        prepared.prior,
-        rates[best - 1 : best + 2].copy(),
-        table[best - 1 : best + 2, 0] - prepared.offset,
-    )
-    row = _slopes(prepared, np.array([alpha]))
-    if row[0, 0] < table[best, 0]:
-        at = int(np.searchsorted(rates, alpha))
-        return np.insert(rates, at, alpha), np.insert(table, at, row[0], axis=0)
-    if row[0, 0] <= table[best, 0] + prepared.rounding(table[best, 0]):  # the same loss: the stationary rate stands
-        rates, table = rates.copy(), table.copy()
-        rates[best], table[best] = alpha, (table[best, 0], *row[0, 1:])
-    return rates, table
 
 
 def _check_k(k: int, rounds: int) -> None:

@@ -137,7 +137,7 @@ class _Facts:
 
     @cached_property
     def best(self) -> hindsight.BestAlpha:
-        return hindsight.best_alpha(self.losses, prior=self.prior, tolerance=1e-4, max_evaluations=5_000)
+        return hindsight.best_alpha(self.losses, prior=self.prior, tolerance=1e-4)
 
     @cached_property
     def most(self) -> float:

@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.interpolate import BarycentricInterpolator
 
-from lpsm import hindsight
+from lpsm import alpha_grid, hindsight
+from lpsm._best_rate import interpolation_error, node_losses, slopes
+from lpsm._losses import Likelihoods
 from tests.oracles import hindsight as oracle
 
 values = st.one_of(st.floats(0, 5), st.sampled_from([0.0, 1.0, 30.0, 1e6]))
@@ -140,6 +143,48 @@ def test_the_global_minimum_is_found_among_two_local_ones():
         assert best.loss <= at.min() + 1e-12
         assert best.alpha == pytest.approx(grid[at.argmin()], abs=1e-4)
         assert best.gap <= 1e-6
+
+
+@pytest.mark.parametrize(
+    ("rounds", "n", "scale", "repeats"),
+    [(2, 3, 1.0, 1), (12, 2, 4.0, 1), (300, 5, 1e-3, 1), (300, 5, 2.0, 1), (300, 3, 3.0, 50)],
+)
+def test_the_polynomial_through_few_losses_is_as_near_as_its_bound_says(rounds, n, scale, repeats):  # theorem
+    rng = np.random.default_rng(rounds + repeats)
+    prepared = Likelihoods(
+        np.repeat(rng.exponential(scale, size=(rounds // repeats, n)), repeats, axis=0), np.ones(n) / n
+    )
+    rates = rng.random(60)
+    exact = -slopes(prepared, rates)[:, 0] + prepared.offset
+    for nodes in (4, 20, 60, rounds):
+        at = alpha_grid(kind="chebyshev", size=nodes)
+        values = -node_losses(prepared, at)
+        top = max(values.max(), exact.max())
+        through = BarycentricInterpolator(at, np.exp(values - top), rng=0)(rates)
+        error = np.abs(through - np.exp(exact - top)).max()
+        assert error <= interpolation_error(rounds, nodes) + 1e-9
+
+
+def test_a_flat_curve_is_settled_by_six_losses_for_each_root_of_the_rounds():
+    losses = np.random.default_rng(0).exponential(1e-3, size=(2_000, 3))
+    best = hindsight.best_alpha(losses)
+    assert best.evaluations <= 6.5 * np.sqrt(2_000)
+    assert best.gap <= 1e-6
+    dense = np.sin(np.linspace(0.0, np.pi / 2, 301)) ** 2
+    assert best.loss - best.gap <= hindsight.alpha_losses(losses, dense).min() <= best.loss + 1e-6
+    few, too_few = (hindsight.best_alpha(losses, max_evaluations=most) for most in (150, 50))
+    assert few.evaluations <= 150
+    assert 1e-6 < few.gap < too_few.gap == np.inf
+
+
+@pytest.mark.parametrize(("stays", "alpha"), [(True, 0.0), (False, 1.0)])
+def test_a_curve_that_only_rises_or_falls_is_best_at_its_end(stays, alpha):
+    lead = np.zeros(200, dtype=int) if stays else np.arange(200) % 2
+    losses = np.where(lead[:, None] == np.arange(2), 0.0, 0.3)
+    best = hindsight.best_alpha(losses)
+    assert best.alpha == alpha
+    assert best.loss == pytest.approx(hindsight.alpha_losses(losses, [alpha])[0], rel=1e-15)
+    assert (np.diff(hindsight.alpha_losses(losses, np.linspace(alpha, 1.0 - alpha, 40))) > 0.0).all()
 
 
 def test_an_interior_best_rate_is_stationary():
