@@ -22,7 +22,7 @@ __all__ = ["reproduce"]
 
 @click.command()
 @click.argument("what", metavar="[NAME | PAPER | all]", required=False)
-@click.option("--list", "listed", is_flag=True, help="List the experiments, one a line, and stop.")
+@click.option("--list", "listed", is_flag=True, help="List all figures, tables and theorems: first the experiments.")
 @click.option(
     "--size", type=click.Choice(["smoke", "full"]), default="full", show_default=True, help="How much is run."
 )
@@ -136,12 +136,19 @@ def _data_folder(given: Path | None) -> Path | None:
 
 def _print_list(experiments: Iterable[Experiment], as_json: bool) -> None:
     from experiments.papers.registry import PAPERS
+    from experiments.papers.statements import STATEMENTS
 
     rows = [(one.name, PAPERS[one.paper], one.claim, one.data or "generated", one.time) for one in experiments]
+    more = [(one.name, PAPERS[one.name.partition("/")[0]], one.says, one.where) for one in STATEMENTS]
     if as_json:
         names = ("name", "paper", "claim", "data", "time")
-        click.echo(json.dumps({"experiments": [dict(zip(names, row, strict=True)) for row in rows]}))
+        tables = {
+            "experiments": [dict(zip(names, row, strict=True)) for row in rows],
+            "statements": [dict(zip(("name", "paper", "says", "where"), row, strict=True)) for row in more],
+        }
+        click.echo(json.dumps(tables))
         return
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
-    for row in rows:
-        echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    for table in (rows, more):
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        for row in table:
+            echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

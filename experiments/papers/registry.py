@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from matplotlib.figure import Figure
 
 from experiments.papers.claims import Claim, Record, Verdict
+from experiments.papers.statements import STATEMENTS
 
 __all__ = ["PAPERS", "Better", "Experiment", "Rows", "Setup", "all_experiments", "choose"]
 
@@ -220,14 +221,17 @@ def choose(what: str) -> list[Experiment]:
     Raises
     ------
     ValueError
-        If there is no such experiment or paper.
+        If there is no such experiment or paper, or it is a statement without a record of its own.
     """
     known = all_experiments()
     chosen = [one for name, one in known.items() if what in ("all", one.paper, name)]
     if not chosen:
         from difflib import get_close_matches
 
-        near = get_close_matches(what, [*known, *PAPERS, "all"], n=1)
+        stated = {one.name: one for one in STATEMENTS}
+        if what in stated:
+            raise ValueError(f"{what} has no record of its own: it is {stated[what].where}")
+        near = get_close_matches(what, [*known, *PAPERS, *stated, "all"], n=1)
         raise ValueError(
             f"an experiment must be one of `lpsm reproduce --list`, a paper ({', '.join(PAPERS)}) or all, got {what!r}"
             + (f"; did you mean {near[0]!r}?" if near else "")

@@ -34,12 +34,6 @@ def bytes_of(folder):
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
-def test_the_list_names_every_experiment_first_on_its_line():
-    lines = reproduce("--list").stdout.splitlines()
-    assert [line.split()[0] for line in lines] == list(all_experiments())
-    assert all(name.partition("/")[0] in PAPERS for name in all_experiments())
-
-
 def test_a_paper_and_all_mean_their_experiments():
     everything = list(all_experiments().values())
     assert choose("all") == everything

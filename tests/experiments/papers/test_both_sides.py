@@ -1,9 +1,9 @@
 """Every claim can fail and can hold: made-up measures of its predicate, and records changed until its verdict turns.
 
 For every claim the samples that its predicate asks for, and others, take the place of what is measured.  In the long
-test records are made up from one of the small size, whose columns are changed in groups of rows (a policy, a sampler,
-a value ...) drawn at random, until the verdict turns: so every claim holds on one record and fails on another, through
-its own measure.  A claim that nothing can turn says nothing.
+test records are made up from one of the small size with the whole grids, whose columns are changed in groups of rows
+(a policy, a sampler, a value ...) drawn at random, until the verdict turns: so every claim holds on one record and
+fails on another, through its own measure.  A claim that nothing can turn says nothing.
 """
 
 import json
@@ -21,10 +21,12 @@ from experiments.papers.registry import Setup, all_experiments
 EXPERIMENTS = all_experiments()
 CLAIMS = [(name, claim) for name, one in EXPERIMENTS.items() for claim in one.claims]
 TRIALS = 150  # made-up records, of which one has to turn a claim
-KEYS = (  # columns that say what a row is of
-    "a", "alpha", "at", "b", "d", "delay_s", "error", "gamma", "goal", "key", "kind", "m", "margin", "n", "page",
-    "parameter", "policy", "problem", "rate", "setting", "similarity", "source", "t", "traffic", "value", "wanted",
+KEYS = (  # columns that say what a row is of, unless they have many values
+    "a", "alpha", "at", "b", "broadcast", "clients", "context", "d", "delay_s", "dtim", "end", "error", "first_page",
+    "gamma", "goal", "k", "key", "kind", "m", "margin", "n", "neighbours", "number", "page", "parameter", "policy",
+    "problem", "rate", "setting", "similarity", "source", "t", "traffic", "value", "wanted", "window", "world",
 )  # fmt: skip
+FEW = 24  # so many different numbers a column of keys has at most, unless they are whole
 REPLICATIONS = ("task", "topic", "rank", "run", "seed", "replication", "split", "fold", "session")
 EDGES = "no tuned parameter lies at the edge of its grid"  # `steps_inside` is tested by hand; a record tunes anew
 STUCK = {  # claims on several columns or problems at once, which hardly any record drawn at random turns
@@ -81,9 +83,14 @@ def _rows(run, tasks):
 
 
 def small(experiment):
-    """A record of the small size on what stands in for data, as plain data frames."""
-    setup = experiment.setup(Setup(size="smoke", stand_in=bool(experiment.data)))
-    return _rows(experiment.run, json.dumps(dict(experiment.sweep(setup))))
+    """A record of the small size on what stands in for data, with the whole grid, as plain data frames."""
+    setup = Setup(size="smoke", stand_in=bool(experiment.data))
+    tasks = {key: dict(task) for key, task in experiment.sweep(experiment.setup(setup)).items()}
+    if all("cases" in task for task in tasks.values()):
+        whole = next(iter(experiment.sweep(experiment.setup(replace(setup, size="full"))).values()))["cases"]
+        for task in tasks.values():
+            task["cases"] = whole
+    return _rows(experiment.run, json.dumps(tasks))
 
 
 def check(claim, record):
@@ -94,16 +101,23 @@ def check(claim, record):
         return None
 
 
+def keys_of(frame):
+    """The columns that say what a row is of."""
+    own = [name for name in frame.columns if name in KEYS]
+    return [name for name in own if frame[name].dtype.kind != "f" or frame[name].nunique() <= FEW]
+
+
 def numbers(frame):
-    """The columns that are measured, in contrast to those that say what a row is of."""
-    return [name for name in frame.columns if frame[name].dtype.kind in "fib" and name not in (*KEYS, *REPLICATIONS)]
+    """The columns that are measured, in contrast to those."""
+    other = (*keys_of(frame), *REPLICATIONS)
+    return [name for name in frame.columns if frame[name].dtype.kind in "fib" and name not in other]
 
 
 def calm(record):
     """The record without the differences between replications, whose intervals are then narrow."""
     found = {}
     for table, frame in record.items():
-        alike = [name for name in frame.columns if name in KEYS]
+        alike = keys_of(frame)
         columns = [name for name in numbers(frame) if frame[name].dtype.kind in "if"]
         if alike and columns:
             groups = frame.groupby(alike, dropna=False)
@@ -127,7 +141,7 @@ def read_by(claim, record):
 def rows_of(frame, rng):
     """A mask of rows drawn at random: all, or those of one or two values of columns that say what a row is of."""
     mask = np.ones(len(frame), dtype=bool)
-    for name in rng.permutation([name for name in frame.columns if name in KEYS])[: rng.integers(3)]:
+    for name in rng.permutation(keys_of(frame))[: rng.integers(3)]:
         values = frame[name].dropna().unique()
         if len(values):
             few = rng.choice(len(values), size=rng.integers(1, 1 + max(1, len(values) // 2)), replace=False)
@@ -135,18 +149,25 @@ def rows_of(frame, rng):
     return mask
 
 
-def changed(values, rng):
-    """What the numbers of some rows may become."""
+def changed(frame, name, mask, rng):
+    """What the numbers of a column may become in some rows: scaled, shifted, one number, a trend, another column."""
+    values = frame.loc[mask, name].to_numpy()
     if values.dtype == bool:
         return np.full_like(values, rng.random() < 0.5)
-    kind, sign = rng.integers(4), rng.choice((-1.0, 1.0))
+    kind, sign = rng.integers(6), rng.choice((-1.0, 1.0))
     if kind == 0:
         return values * 10.0 ** rng.uniform(-3.0, 1.5)
     if kind == 1:
         return values + sign * 10.0 ** rng.uniform(-2.0, 3.0)
     if kind == 2:
-        return np.full_like(values, 10.0 ** rng.uniform(-3.0, 3.0))
-    return values * rng.uniform(0.7, 1.3)
+        return np.full(len(values), 10.0 ** rng.uniform(-3.0, 3.0))
+    if kind == 3:
+        return values * rng.uniform(0.7, 1.3)
+    ordered = [one for one in frame.columns if frame[one].dtype.kind in "if"]
+    other = frame.loc[mask, ordered[rng.integers(len(ordered))]].astype(float)
+    if kind == 4:
+        return values * np.exp(rng.uniform(-3.0, 3.0) * other.rank(pct=True).fillna(0.0).to_numpy())
+    return other.to_numpy() * 10.0 ** rng.uniform(-1.0, 1.0)
 
 
 def made_up(record, columns, rng):
@@ -157,27 +178,37 @@ def made_up(record, columns, rng):
             values = found[table][name].to_numpy()
             values = values.copy() if values.dtype == bool else values.astype(float)
             mask = rows_of(found[table], rng)
-            values[mask] = changed(values[mask], rng)
+            values[mask] = changed(found[table], name, mask, rng)
             found[table] = found[table].assign(**{name: values})
     return found
 
 
-def scaled(record, columns):
+def scaled(record, columns, factors=(0.0, 1e-3, 0.3, 3.0, 1e3)):
     """The record with all of these columns made smaller or larger together, and one by one."""
     for chosen in (columns, *([one] for one in columns)):
-        for factor in (0.0, 1e-3, 0.3, 3.0, 1e3):
+        for factor in factors:
             found = dict(record)
             for table, name in chosen:
                 found[table] = found[table].assign(**{name: found[table][name] * factor})
             yield found
 
 
+def aimed(claim, record, columns):
+    """The record with columns scaled so that what is measured comes into a narrow range, if it is in proportion."""
+    test = claim.test
+    if isinstance(test, Within) and 0.0 < test.low < test.high < np.inf:
+        for sample in test.measure(record).values():
+            mean = np.mean(getattr(sample, "sample", sample))
+            yield from scaled(record, columns, [(test.low + test.high) / 2.0 / mean] if mean else [])
+
+
 def turned(claim, record):
     """Whether some made-up record has the other verdict: calm ones, whose intervals do not hide the change."""
     verdict, quiet, rng = claim.check(record).holds, calm(record), np.random.default_rng(0)
     columns = list(dict.fromkeys([*read_by(claim, record), *read_by(claim, quiet)]))
-    drawn = (made_up(quiet, columns, rng) for _ in range(TRIALS if columns else 0))
-    for other in chain([quiet], scaled(quiet, columns), drawn):
+    columns = columns or [(table, name) for table, frame in record.items() for name in numbers(frame)]
+    drawn = (made_up(quiet, columns, rng) for _ in range(TRIALS))
+    for other in chain([quiet], scaled(quiet, columns), aimed(claim, record, columns), drawn):
         found = check(claim, other)
         if found is not None and found.holds != verdict:
             return True

@@ -1,0 +1,183 @@
+"""The figures, tables and theorems of the five papers that no experiment is named after, and where each one stands.
+
+What it models: a statement is held by a function of `lpsm.bounds` or an algorithm with its tests, or by an experiment
+that has another name.  Together with the experiments these are all numbered figures, tables, theorems, lemmas,
+corollaries and claims of the papers.  What it leaves out: remarks and equations that neither a function nor an
+experiment computes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["STATEMENTS", "Statement"]
+
+
+class Statement(NamedTuple):
+    """A figure, table or theorem that no experiment is named after.
+
+    Attributes
+    ----------
+    name
+        Paper and place, ``thesis/lemma-1``.
+    says
+        What it states or shows, in a line.
+    code
+        Names below `lpsm`, and keys of samplers (those without a dot), with blanks between them.
+    test
+        Which file ``tests/lpsm/test_*.py`` holds the code to it.
+    experiment
+        The experiment that runs it, if there is one.
+    misprint
+        The place of its misprint in ``docs/sampler-bounds.md``, if it has one.
+    """
+
+    name: str
+    says: str
+    code: str
+    test: str
+    experiment: str = ""
+    misprint: str = ""
+
+    @property
+    def where(self) -> str:
+        """Where it stands: its code and test, the experiment, and a misprint."""
+        names = [f"lpsm.{one}" if "." in one else f'lpsm.samplers.make("{one}")' for one in self.code.split()]
+        held = f"{', '.join(names)}, which tests/lpsm/test_{self.test}.py holds to the paper"
+        misprint = f"; misprinted ({self.misprint}, see docs/sampler-bounds.md)" if self.misprint else ""
+        return (f"part of {self.experiment}, and " if self.experiment else "") + held + misprint
+
+
+STATEMENTS = (
+    Statement("worst-case/fig-1", "the selective sampling Perceptron", "perceptron-ss", "samplers_oracles"),
+    Statement("worst-case/fig-2", "the selective sampling second-order Perceptron", "sop-ss", "samplers_oracles"),
+    Statement("worst-case/theorem-1", "expected mistakes and labels of the selective sampling Perceptron",
+        "bounds.perceptrons.selective_perceptron_mistakes", "bounds_perceptrons"),
+    Statement("worst-case/theorem-2", "expected mistakes and labels of the selective sampling second-order Perceptron",
+        "bounds.second_order.selective_second_order_mistakes bounds.second_order.quadratic_form_cap",
+        "bounds_second_order", misprint="W Theorem 2, proof"),
+    Statement("worst-case/remark-1", "both bounds at their best b",
+        "bounds.perceptrons.selective_perceptron_tuned_mistakes "
+        "bounds.second_order.selective_second_order_tuned_mistakes",
+        "bounds_by_hand", misprint="W (8), third term"),
+    Statement("worst-case/remark-2", "both algorithms with a kernel, in dual form", "perceptron-ss sop-ss",
+        "samplers_oracles"),
+    Statement("thesis/fig-2-1", "an algorithm keeps a distribution over experts", "experts.FixedShare", "fixed_share"),
+    Statement("thesis/fig-2-2", "the best expert as the hidden state of a Markov chain", "experts.MarkovShare",
+        "fixed_share"),
+    Statement("thesis/fig-2-3", "Learn-alpha: a hierarchy of experts and alpha-experts", "experts.LearnAlpha",
+        "learn_alpha"),
+    Statement("thesis/fig-2-4", "the algorithm LPSM", "polling.PollingLearner", "polling"),
+    Statement("thesis/lemma-1", "the regret of Fixed-share as an identity", "bounds.experts.regret_identity",
+        "bounds_experts"),
+    Statement("thesis/theorem-1", "the regret of Fixed-share with the wrong switching rate",
+        "bounds.experts.fixed_share_regret bounds.experts.markov_share_regret", "bounds_experts"),
+    Statement("thesis/corollary-1", "the regret of Learn-alpha",
+        "bounds.experts.learn_alpha_regret bounds.experts.learn_alpha_optimised_regret", "bounds_experts"),
+    Statement("thesis/theorem-2", "a lower bound on the regret of Fixed-share",
+        "bounds.experts.fixed_share_regret_lower", "bounds_experts"),
+    Statement("thesis/claim-1", "the second derivative of the loss of Fixed-share in its switching rate",
+        "bounds.experts.curvature bounds.experts.relative_curvature", "bounds_experts"),
+    Statement("thesis/fig-3-1", "the error region in the plane of hypothesis and target, of which Lemma 3 speaks",
+        "bounds.perceptrons.perceptron_lemma_sine", "bounds_perceptrons"),
+    Statement("thesis/lemma-2", "the mass of a band around the equator of a sphere", "bounds.active.band_mass",
+        "bounds_active", misprint="T appendix B"),
+    Statement("thesis/lemma-3", "how large an angle is where the Perceptron does not turn away from its target",
+        "bounds.perceptrons.perceptron_lemma_sine bounds.perceptrons.perceptron_updates_needed", "bounds_perceptrons",
+        experiment="thesis/theorem-3", misprint="T Theorem 3"),
+    Statement("thesis/fig-3-2", "the modified Perceptron", "modified-perceptron", "samplers_oracles"),
+    Statement("thesis/lemma-4", "how much an update of the modified Perceptron gains",
+        "bounds.active.modified_update bounds.active.good_update", "bounds_by_hand", misprint="T Lemma 4"),
+    Statement("thesis/theorem-4", "mistakes of the modified Perceptron until its error is small",
+        "bounds.active.modified_perceptron_mistakes bounds.active.modified_perceptron_error", "bounds_active",
+        experiment="thesis/theorems-4-5", misprint="T Theorem 4, proof"),
+    Statement("thesis/fig-3-3", "labels are asked for in a band around the hypothesis", "dkm", "samplers_oracles"),
+    Statement("thesis/fig-3-4", "the active modified Perceptron", "dkm", "samplers_oracles",
+        misprint="T figure 3-4, to the letter"),
+    Statement("thesis/lemma-5", "the threshold stays large enough", "bounds.active.threshold_confidence",
+        "bounds_active"),
+    Statement("thesis/lemma-6", "the share of errors in a band", "bounds.active.band_error_floor", "bounds_active"),
+    Statement("thesis/lemma-7", "the share of errors that are asked about", "bounds.active.queried_error_floor",
+        "bounds_active"),
+    Statement("thesis/lemma-8", "the share of updates that are good", "bounds.active.good_query_floor",
+        "bounds_active"),
+    Statement("thesis/theorem-5", "labels, errors and stream length of the active modified Perceptron",
+        "bounds.active.active_budget", "bounds_active", experiment="thesis/theorems-4-5"),
+    Statement("thesis/theorem-6", "DKM's hypothesis can err where the labels are certain",
+        "bounds.version_space.counterexample", "bounds_version_space", experiment="thesis/counterexample-4-3"),
+    Statement("thesis/fig-4-1", "the three points that take DKM out of its version space",
+        "bounds.version_space.counterexample", "bounds_version_space", experiment="thesis/counterexample-4-3"),
+    Statement("thesis/fig-4-2", "the region of certain labels that the third hypothesis errs in",
+        "bounds.version_space.label_is_forced", "bounds_version_space", experiment="thesis/counterexample-4-3"),
+    Statement("thesis/corollary-2", "DKM's hypothesis can err on an example that it has learned from",
+        "bounds.version_space.counterexample", "bounds_version_space", experiment="thesis/counterexample-4-3"),
+    Statement("thesis/lemma-9", "an error outside the uncertainty region puts a hypothesis out of the version space",
+        "bounds.version_space.error_region bounds.version_space.uncertainty_region", "bounds_version_space"),
+    Statement("thesis/lemma-10", "its converse need not hold (up to sets of measure zero)",
+        "bounds.version_space.error_region bounds.version_space.uncertainty_region", "bounds_version_space",
+        misprint="T Lemma 10"),
+    Statement("thesis/lemma-11", "the target region need not lie in the version space",
+        "bounds.version_space.target_region bounds.version_space.version_space", "bounds_version_space"),
+    Statement("thesis/lemma-12", "the version space need not lie in the target region",
+        "bounds.version_space.target_region bounds.version_space.version_space", "bounds_version_space"),
+    Statement("thesis/lemma-13", "Lemma 6 for instances that are lambda-similar to uniform",
+        "bounds.active.band_error_floor", "bounds_active"),
+    Statement("thesis/lemma-14", "Lemma 5 for these", "bounds.active.threshold_confidence", "bounds_active"),
+    Statement("thesis/lemma-15", "Lemma 7 for these", "bounds.active.queried_error_floor", "bounds_active",
+        misprint="T Lemma 15"),
+    Statement("thesis/lemma-16", "Lemma 4 for these", "bounds.active.good_update", "bounds_active"),
+    Statement("thesis/fig-4-3", "DKM with the patience R", "dkm", "samplers_oracles"),
+    Statement("thesis/fig-4-4", "CBGZ with b and a learning rate", "perceptron-ss", "samplers_oracles"),
+    Statement("rls/equation-1", "ridge regression on the labels", "ridge", "samplers_oracles"),
+    Statement("rls/theorem-1", "mistakes of the second-order Perceptron, and their limit for a large regulariser",
+        "bounds.second_order.second_order_mistakes bounds.second_order.second_order_limit", "bounds_second_order",
+        misprint="R (4) and the limit before it"),
+    Statement("rls/equation-4", "the trace of the correlation matrix", "bounds.second_order.trace_cap",
+        "bounds_second_order", misprint="R (4) and the limit before it"),
+    Statement("rls/equation-6", "the risk of the hypothesis that is picked",
+        "bounds.risk.selected_risk bounds.risk.penalised_hypothesis", "bounds_by_hand", experiment="rls/risk-bound"),
+    Statement("rls/equation-7", "forward ridge regression", "rls", "samplers_oracles"),
+    Statement("rls/theorem-2", "expected mistakes beyond those of Bayes, for labels with linear means",
+        "bounds.risk.linear_source_regret", "bounds_second_order"),
+    Statement("rls/theorem-3", "expected mistakes of the label-efficient second-order Perceptron",
+        "bounds.second_order.label_efficient_mistakes", "bounds_second_order"),
+    Statement("adaptive/fig-1", "the selective sampler SS", "ss", "samplers_oracles"),
+    Statement("adaptive/fig-2", "the filter", "filter", "samplers_oracles"),
+    Statement("adaptive/fig-11", "least squares with all labels", "rls-all", "samplers_oracles"),
+    Statement("adaptive/fig-12", "the adaptive sampler", "adaptive-sampler", "samplers_oracles"),
+    Statement("adaptive/remark-4", "the bound of Theorem 1 in the spectrum of the process",
+        "bounds.low_noise.supervised_regret_of_spectrum", "bounds_second_order"),
+    Statement("adaptive/remark-9", "the adaptive sampler that stores mistakes alone (mistake_driven)",
+        "adaptive-sampler", "samplers_oracles"),
+    Statement("adaptive/lemma-1", "regret is bounded by that of the square loss",
+        "bounds.low_noise.regret_from_square_loss", "bounds_by_hand"),
+    Statement("adaptive/lemma-2", "regret is bounded by errors beyond a margin", "bounds.low_noise.regret_from_margin",
+        "bounds_second_order"),
+    Statement("adaptive/lemma-3", "the smallest eigenvalue of a sample", "bounds.low_noise.eigenvalue_failure",
+        "bounds_second_order", misprint="A 5"),
+    Statement("adaptive/lemma-4", "what the adaptive sampler stores is distributed as the stream", "adaptive-sampler",
+        "bounds_second_order"),
+    Statement("adaptive/lemma-5",
+        "what comes after a stopping time is independent of what came before; Lemma 4 rests on it", "adaptive-sampler",
+        "bounds_second_order"),
+    Statement("drift/table-1", "second-order algorithms with all labels, against a fixed or a drifting target",
+        "sop lasec", "samplers_oracles"),
+    Statement("drift/table-2", "selective sampling of second order, against a fixed or a drifting target",
+        "sop-ss lasec-ss", "samplers_oracles"),
+    Statement("drift/fig-1", "LASEC and LASEC-SS", "lasec lasec-ss", "samplers_oracles"),
+    Statement("drift/lemma-1", "the minimum of the objective by recursion",
+        "bounds.drift.drift_matrices bounds.drift.drift_objective_minimum", "bounds_drift"),
+    Statement("drift/theorem-2", "mistakes of LASEC", "bounds.drift.drift_mistakes", "bounds_drift"),
+    Statement("drift/theorem-4", "expected mistakes and labels of LASEC-SS",
+        "bounds.drift.selective_drift_mistakes bounds.drift.drift_best_a", "bounds_drift"),
+    Statement("drift/remark-3", "without drift, and with c infinite, LASEC is the second-order Perceptron", "sop lasec",
+        "samplers_limits"),
+    Statement("drift/remark-6", "the same of LASEC-SS and the label-efficient second-order Perceptron",
+        "sop-label-efficient lasec-ss", "samplers_limits"),
+    Statement("drift/lemma-7", "a quadratic inequality solved for the mistakes", "bounds.drift.quadratic_solution",
+        "bounds_by_hand"),
+    Statement("drift/corollary-8", "mistakes of LASEC at the best b and c",
+        "bounds.drift.drift_tuning bounds.drift.tuned_drift_mistakes", "bounds_drift", misprint="D Corollary 8, proof"),
+    Statement("drift/corollary-9", "expected mistakes of LASEC-SS at the best b and c",
+        "bounds.drift.tuned_selective_drift_mistakes", "bounds_drift"),
+)  # fmt: skip
