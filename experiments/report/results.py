@@ -1,8 +1,8 @@
 """Results of papers in words: a page of every claim, the printed figure beside ours.
 
-What it models: plain data in (a dictionary an experiment, with its claims), Markdown or
-lines of text out.  A claim that fails stays in its place, with what the record shows of why.
-What it leaves out: what is claimed, and how it is checked.
+What it models: plain data in (a dictionary an experiment, with its claims), Markdown or lines of text out.  The page
+of all papers has a line a claim, or for claims that differ in a few words; the pages of details have a row a claim, and
+of those that fail what the record shows of why.  What it leaves out: what is claimed, and how it is checked.
 """
 
 from __future__ import annotations
@@ -19,6 +19,13 @@ HOW_TO_READ = (
     "docs/reproduce.md lists those, and from which seed on nothing had been seen."
 )
 _MARK = {True: "holds", False: "**does not hold**"}
+_SQUARE = {True: "■", False: "□"}
+_LEGEND = (
+    "■ a claim that holds, □ one that does not, · one that can hardly fail; what is printed stands in brackets. A dash "
+    "stands for the words in which claims on one line differ. The details have data, tolerances, all figures, and why "
+    "claims fail."
+)
+_WORDS = 4  # at most so many differ between claims on one line
 
 
 def results_markdown(results: Sequence[Mapping[str, Any]], papers: Mapping[str, str]) -> str:
@@ -44,16 +51,17 @@ def results_markdown(results: Sequence[Mapping[str, Any]], papers: Mapping[str, 
         + f".{every} ± is a 95 % Student interval over replications.",
         HOW_TO_READ,
         _overview(results, papers),
+        _LEGEND,
     ]
     for paper, name in papers.items():
         own = _of(results, paper)
         if own:
             parts.append(f"## {name[0].upper()}{name[1:]}")
-            parts.append(
-                f"Tolerances, all figures, and what the records show of failures: [details](results/{paper}.md)."
-            )
+            parts.append(f"[Details](results/{paper}.md).")
         for result in own:
-            parts += [f"### {result['experiment']}", _about(result, common), _table(result["claims"], brief=True)]
+            made = _made({name: result.get(name, "") for name in ("seed", "made") if name not in common})
+            heading = f"### {result['experiment']}: {result['about']}" + (f" ({made})" if made else "")
+            parts += [heading, "\n".join(f"- {line}" for line in _short_lines(result["claims"]))]
     return "\n\n".join(parts) + "\n"
 
 
@@ -64,7 +72,7 @@ def details_markdown(results: Sequence[Mapping[str, Any]], paper: str, name: str
     if common:
         parts.append(f"Every record: {_made(common)}.")
     for result in _of(results, paper):
-        parts += [f"## {result['experiment']}", _about(result, common), _table(result["claims"], brief=False)]
+        parts += [f"## {result['experiment']}", _about(result, common), _table(result["claims"])]
         failed = [claim for claim in result["claims"] if not claim["holds"]]
         if failed:
             parts.append("\n".join(f"- *{_cell(claim['statement'])}*: {_cell(claim['why_not'])}." for claim in failed))
@@ -128,23 +136,82 @@ def _made(result: Mapping[str, Any]) -> str:
     return said.replace(" runs, from", " runs from")
 
 
-def _table(claims: Sequence[Mapping[str, Any]], *, brief: bool) -> str:
-    more = "" if brief else " tolerance |"
-    rows = [f"| claim | printed | ours | |{more}", "|---|---|---|---|" + ("" if brief else "---|")]
+def _table(claims: Sequence[Mapping[str, Any]]) -> str:
+    rows = ["| claim | printed | ours | | tolerance |", "|---|---|---|---|---|"]
     for claim in claims:
-        ours = _brief(claim["ours"]) if brief else claim["ours"]
-        cells = [*map(_cell, (claim["statement"], claim["printed"], ours)), _MARK[bool(claim["holds"])]]
-        rows.append(f"| {' | '.join(cells if brief else [*cells, _cell(claim['tolerance'])])} |")
+        statement, printed, ours, tolerance = (
+            _cell(claim[name]) for name in ("statement", "printed", "ours", "tolerance")
+        )
+        rows.append(f"| {statement} | {printed} | {ours} | {_MARK[bool(claim['holds'])]} | {tolerance} |")
     return "\n".join(rows)
 
 
-def _brief(ours: str, longest: int = 100) -> str:
-    """Return the first figures, without what stands in brackets beside them."""
-    plain = re.sub(r" ?\([^()]*\)", "", str(ours))
-    if len(plain) <= longest:
-        return plain
-    cut = max(plain.rfind(mark, 0, longest) for mark in (", ", "; ", " "))
-    return f"{plain[:cut].rstrip(',;')} ..."
+def _short_lines(claims: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A line a claim; those that differ in a few words are on one, with a dash for these words."""
+    groups: list[tuple[list[str], list[str], list[Mapping[str, Any]]]] = []  # words before, after, claims
+    for claim in claims:
+        words = str(claim["statement"]).split()
+        for place, (before, after, members) in enumerate(groups):
+            if len(members) == 1:
+                before, after = _common_ends(str(members[0]["statement"]).split(), words)
+            if _is_between(before, after, words) and all(
+                _is_between(before, after, str(one["statement"]).split()) for one in members
+            ):
+                groups[place] = before, after, [*members, claim]
+                break
+        else:
+            groups.append((words, [], [claim]))
+    return [_short_line(*group) for group in groups]
+
+
+def _common_ends(one: list[str], other: list[str]) -> tuple[list[str], list[str]]:
+    """The words with which both begin, and those with which both end."""
+    same = [first == second for first, second in zip(one, other, strict=False)]
+    begin = same.index(False) if False in same else len(same)
+    rest = [first == second for first, second in zip(one[begin:][::-1], other[begin:][::-1], strict=False)]
+    end = rest.index(False) if False in rest else len(rest)
+    return one[:begin], one[len(one) - end :]
+
+
+def _is_between(before: list[str], after: list[str], words: list[str]) -> bool:
+    """Whether so many words begin and end so, and a few stand between."""
+    count = len(words) - len(before) - len(after)
+    ends = words[: len(before)] == before and words[len(words) - len(after) :] == after
+    return ends and 1 <= count <= _WORDS < len(before) + len(after)
+
+
+def _short_line(before: list[str], after: list[str], claims: Sequence[Mapping[str, Any]]) -> str:
+    printed = [_printed(claim) for claim in claims]
+    ours = [re.sub(r" ?\([^()]*\)", "", str(claim["ours"])) for claim in claims]  # without what stands beside
+    said = [f"{_square(claim)} {{}}{_brief(figures)}" for claim, figures in zip(claims, ours, strict=True)]
+    if len(claims) == 1:
+        return _cell(said[0].format(f"{claims[0]['statement']}: ") + printed[0])
+    own = [" ".join(str(claim["statement"]).split()[len(before) :][: -len(after) or None]) for claim in claims]
+    shared = printed[0] if len(set(printed)) == 1 else ""
+    parts = [
+        one.format(f"{name.rstrip(':,')}: ") + ("" if shared else more)
+        for one, name, more in zip(said, own, printed, strict=True)
+    ]
+    dash = [] if all(name.endswith(":") for name in own) else ["–"]
+    return _cell(f"{' '.join([*before, *dash, *after])}{shared}: {'; '.join(parts)}")
+
+
+def _square(claim: Mapping[str, Any]) -> str:
+    return "·" if "not a test:" in claim["tolerance"] else _SQUARE[bool(claim["holds"])]
+
+
+def _printed(claim: Mapping[str, Any]) -> str:
+    """What is printed, in brackets, unless the claim itself says it."""
+    printed = str(claim["printed"])
+    return f" ({_brief(printed)})" if printed.lstrip("-") not in str(claim["statement"]) else ""
+
+
+def _brief(words: str, longest: int = 34) -> str:
+    """Return the first figures or words."""
+    if len(words) <= longest:
+        return words
+    ends = [words.rfind(mark, 0, longest) for mark in (", ", "; ", " ")]
+    return f"{words[: max(*ends[:2]) if max(*ends[:2]) > 0 else ends[2]]} ..."
 
 
 def _cell(text: str) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from experiments.papers.claims import Beside
 from experiments.papers.predicates import Both, Extreme, Ordered, Within
 from experiments.papers.registry import Setup, all_experiments
 
@@ -198,7 +199,7 @@ def aimed(claim, record, columns):
     test = claim.test
     if isinstance(test, Within) and 0.0 < test.low < test.high < np.inf:
         for sample in test.measure(record).values():
-            mean = np.mean(getattr(sample, "sample", sample))
+            mean = np.mean(sample.sample if isinstance(sample, Beside) else sample)
             yield from scaled(record, columns, [(test.low + test.high) / 2.0 / mean] if mean else [])
 
 
