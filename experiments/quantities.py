@@ -9,7 +9,7 @@ A quantity of `RUN` says how it is taken from the record of a run.  Those of `CO
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ACTIVITY", "BASELINE", "CELL", "COMPARISON", "ENERGIES", "ENERGY_PARTS", "LIMIT", "PAGE_AWAKE", "PER_PAGE",
-    "POPULATION", "PSM", "REFERENCES", "RUN", "TUNING", "Quantity", "energy_parts", "run_row", "shown",
+    "POPULATION", "PSM", "REFERENCES", "RUN", "TUNING", "Quantity", "energy_parts", "mean_row", "run_row", "shown",
 ]  # fmt: skip
 
 BASELINE = "none"  # no power saving: what slowdowns and the two reference energies are measured against
@@ -214,6 +214,20 @@ def run_row(result: Any) -> dict[str, Any]:
     result : netsim.SimulationResult
     """
     return {quantity.name: quantity.of_run(result) for quantity in RUN if quantity.of_run is not None}
+
+
+def mean_row(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the totals of a run, as means over its clients, of which there are `clients` if there is not one alone.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        Of `run_row`, one a client; all have as many pages.
+    """
+    if len(rows) == 1:
+        return dict(rows[0])
+    means = {name: sum(row[name] for row in rows) / len(rows) for name in rows[0]}
+    return {"clients": len(rows), **means, "pages": rows[0]["pages"]}
 
 
 def shown(quantities: Iterable[Quantity], frame: pd.DataFrame) -> list[Quantity]:

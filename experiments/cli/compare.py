@@ -82,6 +82,8 @@ def compare(
     preset = model["preset"] or "today"
     if preset == "thesis" and _is_default("policies"):
         policies = THESIS_POLICIES
+    if preset == "thesis" and drawn["clients"] != 1:
+        raise ValueError(f"clients must be 1 with --preset thesis, which has one client, got {drawn['clients']}")
     jobs = checked_jobs(jobs)
     check_report(report, out)
     browsed = [] if trace is None else [trace]
@@ -93,7 +95,7 @@ def compare(
     if cut.called in ("seeds", "sessions"):
         del traffic["units"]
     chosen = sweep.named(listed(policies), config.beacon_interval_ns)
-    tasks = sweep.tasks(cut.workloads, list(chosen.values()), config)
+    tasks = sweep.tasks(cut.workloads, list(chosen.values()), config, drawn["clients"])
     wanted = list(chosen)
     settings: dict[str, Any] = {"traffic": traffic, "policies": wanted, "model": described(config), "preset": preset}
     if own := sweep.own_sources(chosen, config):
@@ -176,8 +178,9 @@ def _write_tables(store: Store, frames: Frames, comparison: Comparison, text: st
     store.write_frame("runs.csv", frames.runs)
     store.write_frame("pages.csv", frames.pages)
     store.write_frame("slowdown-by-page.csv", comparison.slowdowns)
-    if len(frames.messages):
-        store.write_frame("messages.csv", frames.messages)
+    for name in ("messages", "clients"):
+        if len(frame := getattr(frames, name)):
+            store.write_frame(f"{name}.csv", frame)
 
 
 def _write_pictures(store: Store, frames: Frames, comparison: Comparison) -> Any:
@@ -199,6 +202,8 @@ def _write_pictures(store: Store, frames: Frames, comparison: Comparison) -> Any
     if len(frames.polls) and len(comparison.slowdowns):
         first = frames.polls["replication"].iloc[0]
         pages = frames.pages[frames.pages["replication"] == first]
+        if "client" in pages:  # whose polls were recorded
+            pages = pages[pages["client"] == 0]
         start_page = busy_page(pages.loc[pages["policy"] == BASELINE, "issue_s"], WINDOW_S)
         polls, loads = window(pages, frames.polls, start_page=start_page, window_s=WINDOW_S)
         store.write_frame("sleep-times.csv", polls)

@@ -21,6 +21,7 @@ __all__ = [
     "Names",
     "Number",
     "NumberOr",
+    "clients_option",
     "jobs_option",
     "json_option",
     "listed",
@@ -198,6 +199,12 @@ def jobs_option(what: str = "Processes [one a processor].", default: int | None 
     from experiments.study.executor import MOST_JOBS
 
     return number_option("--jobs", kind=int, most=MOST_JOBS, default=default, help=what)
+
+
+clients_option = number_option(
+    "--clients", kind=int, most=1_000_000, default=1,
+    help="Clients behind the access point, all of the same policy; figures are means over them.",
+)  # fmt: skip
 
 
 def policies_option(default: str | None, what: str = "What is compared, separated by commas.") -> Decorator:

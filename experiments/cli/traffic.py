@@ -12,6 +12,7 @@ from experiments.cli.model import uses_recorded_round_trip
 from experiments.cli.options import (
     MOST_PAGES,
     MOST_SEEDS,
+    clients_option,
     member_option,
     number_option,
     seconds_option,
@@ -38,6 +39,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--visits", kind=int, most=10_000, help="How often a recorded page or session is visited [a page 10 times]."
     ),
     seconds_option("--think", help="Pause after every recorded page [as recorded]."),
+    clients_option,
 )
 
 
@@ -61,6 +63,7 @@ def gathered(
     skip_damaged: bool,
     visits: int | None,
     think: float | None,
+    clients: int,
     rtt: float | str | None,
 ) -> tuple[Units, dict[str, Any]]:
     """Return the traffic that the options ask for, and what the manifest says about it.
@@ -116,11 +119,13 @@ def gathered(
         settings["recorded"] = recorded
     if cut.called in ("pages", "parts") or cut.visits > 1 or think is not None:
         settings |= {"visits": cut.visits, "think_s": think}
+    if clients != 1:
+        settings["clients"] = clients
     return cut, settings
 
 
 def worlds_words(settings: dict[str, Any], config: netsim.SimulationConfig, aware: Sequence[str]) -> str:
-    """Return in lines below a table which policies are host-aware and what of the world was recorded; or nothing.
+    """Return in lines below a table how many clients a cell has, which policies are host-aware, what was recorded.
 
     Parameters
     ----------
@@ -131,6 +136,8 @@ def worlds_words(settings: dict[str, Any], config: netsim.SimulationConfig, awar
         The host-aware policies.
     """
     told = f"\nhost-aware, told by the host what is outstanding: {', '.join(aware)}." if aware else ""
+    if "clients" in settings:
+        told += f"\n{settings['clients']} clients behind one access point; figures are means over them."
     words = recorded_words(settings.get("recorded", {}), config) if settings["kind"] == "trace" else ""
     return told + (f"\n{words}" if words else "")
 

@@ -95,7 +95,7 @@ def tune(
             f"tune needs at least two sessions or pages, one of them to be held out, got {len(cut.workloads)}; "
             "add a recording, or see all policies on this one with lpsm compare --trace"
         )
-    tasks = sweep.tasks(cut.workloads, list(chosen.values()), config)
+    tasks = sweep.tasks(cut.workloads, list(chosen.values()), config, drawn["clients"])
     wanted = {name: value for name, value in asdict(rule).items() if value is not None}
     settings = {"traffic": source, "policies": list(chosen), "model": described(config), "rule": wanted}
     if own := sweep.own_sources(chosen, config):
@@ -156,6 +156,8 @@ def _write(store: Store, frames: Frames, found: Tuning, recommendation: dict[str
     role = base["replication"].isin(ours).map({True: "chosen on", False: "held out"})
     store.write_frame("units.csv", base.rename(columns={"replication": "unit"}).assign(role=role))
     store.write_frame("runs.csv", frames.runs)
+    if len(frames.clients):
+        store.write_frame("clients.csv", frames.clients)
     if not found.held_out["slowdown_mean"].notna().any():
         return  # there are messages alone, and no page to be slowed down
     figure = tradeoff(found.held_out, found.policy, found.recommendation["max_slowdown"])

@@ -16,10 +16,9 @@ import numpy as np
 import pandas as pd
 
 import netsim
-import traces
 from experiments.quantities import BASELINE, CELL
 from experiments.study.compare import estimate
-from lpsm.randomness import WORKLOAD, generator
+from experiments.study.sweep import Generated, check_clients
 
 __all__ = ["CellTask", "cell_rows", "cell_tasks", "simulate", "summary"]
 
@@ -54,8 +53,7 @@ def cell_tasks(
     for name, values in (("policies", wanted), ("clients", list(clients))):
         if not values or len(set(values)) < len(values):
             raise ValueError(f"{name} must be different ones, at least one, got {','.join(map(str, values)) or 'none'}")
-    if min(clients) < 1 or max(clients) > 1000:
-        raise ValueError(f"clients must lie in [1, 1000], got {','.join(map(str, clients))}")
+    check_clients(clients)
     if pages < 1:
         raise ValueError(f"pages must be at least 1, got {pages}")
     names = wanted if BASELINE in wanted else [BASELINE, *wanted]
@@ -70,10 +68,9 @@ def cell_tasks(
 
 def simulate(task: CellTask) -> list[dict[str, Any]]:
     """Run one cell; one row a client, plain JSON data."""
-    workloads = [
-        list(traces.generate(task.pages, generator(task.seed, WORKLOAD, client))) for client in range(task.clients)
-    ]
-    results = netsim.simulate_cell([(pages, task.policy) for pages in workloads], config=task.config, seed=task.seed)
+    drawn = Generated(n_pages=task.pages, seed=task.seed)
+    members = [(drawn.pages(client), task.policy) for client in range(task.clients)]
+    results = netsim.simulate_cell(members, config=task.config, seed=task.seed)
     return [
         {
             "policy": task.policy, "clients": task.clients, "seed": task.seed, "client": client, "pages": task.pages,

@@ -120,20 +120,26 @@ def page_slowdowns(pages: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     pages : DataFrame
-        Rows of the runs: `replication`, `policy`, `page`, `latency_s`; pages of a run in the order browsed.
+        Rows of the runs: `replication`, `policy`, `page`, `latency_s`; pages of a run in the order browsed, those of
+        each `client` after those of the one before if there are several.
 
     Returns
     -------
     DataFrame
-        replication, policy, page, base_latency_s, latency_s, slowdown.
+        replication, policy, client if there are several, page, base_latency_s, latency_s, slowdown.
     """
-    table = pages[["replication", "policy", "page", "latency_s"]].copy()
+    whose = ["replication", "policy", *_client(pages), "page"]
+    table = pages[[*whose, "latency_s"]].copy()
     table["number"] = table.groupby(["replication", "policy"], sort=False).cumcount()
     base = table.loc[table["policy"] == BASELINE, ["replication", "number", "latency_s"]]
     base = base.rename(columns={"latency_s": "base_latency_s"})
     paired = table.merge(base, on=["replication", "number"], how="left", sort=False, validate="many_to_one")
     paired["slowdown"] = paired["latency_s"] / paired["base_latency_s"]
-    return paired[["replication", "policy", "page", "base_latency_s", "latency_s", "slowdown"]]
+    return paired[[*whose, "base_latency_s", "latency_s", "slowdown"]]
+
+
+def _client(table: pd.DataFrame) -> list[str]:
+    return [name for name in ("client",) if name in table]
 
 
 def reference_energies(frames: Frames, *, awake_mw: float, asleep_mw: float) -> pd.DataFrame:
@@ -144,7 +150,7 @@ def reference_energies(frames: Frames, *, awake_mw: float, asleep_mw: float) -> 
     for run in runs:
         busy_s = {
             LIMIT: max(run["uplink_air_s"], run["downlink_air_s"]),
-            PAGE_AWAKE: float(latency.get(run["replication"], float("nan"))),
+            PAGE_AWAKE: float(latency.get(run["replication"], float("nan"))) / run.get("clients", 1),
         }
         for name, awake_s in busy_s.items():
             # `limit` charges only the difference for being awake, over a sleep that lasts throughout: the same sum
@@ -226,8 +232,9 @@ def added_delays(messages: pd.DataFrame) -> pd.DataFrame:
     DataFrame
         replication, policy, message, delay_s, delay_s_base, added_s.
     """
-    base = messages.loc[messages["policy"] == BASELINE, ["replication", "message", "delay_s"]]
-    paired = messages.merge(base, on=["replication", "message"], suffixes=("", "_base"), sort=False)
+    one = ["replication", *_client(messages), "message"]
+    base = messages.loc[messages["policy"] == BASELINE, [*one, "delay_s"]]
+    paired = messages.merge(base, on=one, suffixes=("", "_base"), sort=False)
     return paired.assign(added_s=paired["delay_s"] - paired["delay_s_base"])
 
 

@@ -4,6 +4,10 @@ A replication is a seed of the traffic model, or a recorded browsing session.  A
 policies of a replication meet the same world: the same pages, think times and server
 delays (common random numbers), which is what makes their differences comparable.
 A task is a value, and `simulate` a pure function of it.
+
+With several clients a replication is a cell, whose clients all follow the policy that is measured and have draws of
+their own of the same traffic: other pages of the traffic model, or the recorded ones at other times.  The totals of a
+run are then means over its clients, whose own ones are kept beside them.
 """
 
 from __future__ import annotations
@@ -20,17 +24,18 @@ import pandas as pd
 
 import netsim
 import traces
-from experiments.quantities import BASELINE, run_row
+from experiments.quantities import BASELINE, mean_row, run_row
 from experiments.study.files import file_digest
 from lpsm.randomness import WORKLOAD, generator
 from netsim.policies import Policy, make
 
 __all__ = [
-    "MANY_PAGES", "Frames", "Generated", "Recorded", "Task", "at_round_trip", "compile_express", "frames",
-    "host_aware", "named", "own_sources", "simulate", "tasks", "warm_up",
+    "MANY_PAGES", "Frames", "Generated", "Recorded", "Task", "at_round_trip", "by_client", "check_clients",
+    "compile_express", "frames", "host_aware", "named", "own_sources", "simulate", "tasks", "warm_up",
 ]  # fmt: skip
 
 LISTENING = ("lpsm",)  # whose sleep times are worth recording
+MOST_CLIENTS = 1000  # of one cell
 MANY_PAGES = 5_000
 """From here on, compiling the express engine takes less time than going on without it."""
 _ONE_PAGE = (traces.Page("", 1, 1),)
@@ -54,9 +59,9 @@ class Generated:
         """How the replication is called in results."""
         return f"seed-{self.seed}"
 
-    def pages(self) -> Sequence[traces.Page]:
-        """Draw the pages."""
-        return list(traces.generate(self.n_pages, generator(self.seed, WORKLOAD)))
+    def pages(self, client: int = 0) -> Sequence[traces.Page]:
+        """Draw the pages of a client."""
+        return list(traces.generate(self.n_pages, generator(self.seed, WORKLOAD, client)))
 
     def world(self, config: netsim.SimulationConfig) -> netsim.SimulationConfig:
         """Return the world in which they are browsed."""
@@ -89,9 +94,31 @@ class Recorded:
         """How many pages were browsed."""
         return len(self.recorded)
 
-    def pages(self) -> Sequence[traces.Page]:
-        """Return the pages, a workload with the messages beside them."""
-        return traces.Workload.of(self.recorded, self.messages)
+    def pages(self, client: int = 0) -> Sequence[traces.Page]:
+        """Return the pages of a client, a workload with the messages beside them.
+
+        Every client but the first (0) begins later, by up to the mean time between two pages (between two messages,
+        if there is no page), a second at least.
+        """
+        if client == 0:
+            return traces.Workload.of(self.recorded, self.messages)
+        ends_s = [(page.issue_s or 0.0) + page.think_s for page in self.recorded]
+        lasts_s = max(sum(page.think_s for page in self.recorded), *ends_s, *(sent.at_s for sent in self.messages), 0.0)
+        spacing_s = max(1.0, lasts_s / (len(self.recorded) or len(self.messages)))
+        return self._later(generator(self.seed, WORKLOAD, client).uniform(0.0, spacing_s))
+
+    def _later(self, by_s: float) -> traces.Workload:
+        def later(at_s: float | None) -> float | None:
+            return None if at_s is None else round(at_s + by_s, 6)
+
+        first = [page._replace(issue_s=page.issue_s or 0.0) for page in self.recorded[:1]]
+        return traces.Workload.of(
+            [
+                page._replace(issue_s=later(page.issue_s), deadline_s=later(page.deadline_s))
+                for page in (*first, *self.recorded[1:])
+            ],
+            [sent._replace(at_s=round(sent.at_s + by_s, 6)) for sent in self.messages],
+        )
 
     def world(self, config: netsim.SimulationConfig) -> netsim.SimulationConfig:
         """Return the world in which the session is browsed: with its own round trip, if that is given."""
@@ -104,11 +131,12 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One run: a policy, by its canonical name and what makes it, on a replication."""
+    """One run: a policy, by its canonical name and what makes it, of so many clients, on a replication."""
 
     workload: Generated | Recorded
     policy: str | Policy
     config: netsim.SimulationConfig
+    clients: int = 1
     record_polls: bool = False
     name: str = ""
 
@@ -124,12 +152,17 @@ class Task:
 
 
 class Frames(NamedTuple):
-    """What a sweep found, a row each for a run, for a page of a run, for a recorded poll, and for a pushed message."""
+    """What a sweep found, a row each for a run, for a page of a run, for a recorded poll, and for a pushed message.
+
+    With several clients pages and messages say whose they are (`client`), `runs` has `clients`, how many there are,
+    and means over them, and the frame `clients` a row each; polls are those of the first client.
+    """
 
     runs: pd.DataFrame
     pages: pd.DataFrame
     polls: pd.DataFrame
     messages: pd.DataFrame = pd.DataFrame()
+    clients: pd.DataFrame = pd.DataFrame()
 
 
 def at_round_trip(config: netsim.SimulationConfig, round_trip_s: float) -> netsim.SimulationConfig:
@@ -188,8 +221,24 @@ def own_sources(policies: Mapping[str, str | Policy], config: netsim.SimulationC
     return found
 
 
+def check_clients(clients: Iterable[int]) -> None:
+    """Refuse numbers of clients that no cell has.
+
+    Raises
+    ------
+    ValueError
+        With the rule and the values.
+    """
+    listed = list(clients)
+    if min(listed) < 1 or max(listed) > MOST_CLIENTS:
+        raise ValueError(f"clients must lie in [1, {MOST_CLIENTS}], got {','.join(map(str, listed))}")
+
+
 def tasks(
-    workloads: Sequence[Generated | Recorded], policies: Sequence[str | Policy], config: netsim.SimulationConfig
+    workloads: Sequence[Generated | Recorded],
+    policies: Sequence[str | Policy],
+    config: netsim.SimulationConfig,
+    clients: int = 1,
 ) -> dict[str, Task]:
     """List the runs of a sweep, keyed; the run without power saving is always among them.
 
@@ -198,8 +247,9 @@ def tasks(
     Raises
     ------
     ValueError
-        If there is nothing to run, or a policy or a replication is named twice.
+        If there is nothing to run, a policy or a replication is named twice, or no cell has so many clients.
     """
+    check_clients([clients])
     if not workloads:
         raise ValueError("there is no traffic to simulate: no page and no session")
     chosen = named(policies, config.beacon_interval_ns)
@@ -209,7 +259,7 @@ def tasks(
         for name, policy in chosen.items()
         for task in [
             Task(
-                workload=workload, name=name, policy=policy, config=workload.world(config),
+                workload=workload, name=name, policy=policy, config=workload.world(config), clients=clients,
                 record_polls=index == 0 and name.startswith(LISTENING),
             )
         ]
@@ -242,17 +292,36 @@ def compile_express(policies: Sequence[str | Policy], config: netsim.SimulationC
 
 def simulate(task: Task) -> dict[str, Any]:
     """Run one task; the result is plain JSON data."""
-    result = netsim.simulate(task.workload.pages(), task.policy, config=task.config, seed=task.workload.seed)
-    run = {"replication": task.workload.name, "policy": result.policy, **run_row(result)}
-    polls = result.polls if task.record_polls else result.polls.iloc[:0]
-    found = {"run": run, "pages": result.pages.to_dict("list"), "polls": polls.to_dict("list")}
-    if len(result.messages):
-        found["messages"] = result.messages[["message", "delay_s"]].to_dict("list")
+    workload, seed = task.workload, task.workload.seed
+    if task.clients == 1:
+        results = [netsim.simulate(workload.pages(), task.policy, config=task.config, seed=seed)]
+    else:
+        members = [(workload.pages(client), task.policy) for client in range(task.clients)]
+        results = netsim.simulate_cell(members, config=task.config, seed=seed)
+    rows = [run_row(result) for result in results]
+    polls = results[0].polls if task.record_polls else results[0].polls.iloc[:0]
+    found = {
+        "run": {"replication": workload.name, "policy": results[0].policy, **mean_row(rows)},
+        "pages": by_client([result.pages for result in results]).to_dict("list"),
+        "polls": polls.to_dict("list"),
+    }
+    if task.clients > 1:
+        found["clients"] = by_client([pd.DataFrame([row]) for row in rows]).to_dict("list")
+    if len(results[0].messages):
+        messages = [result.messages[["message", "delay_s"]] for result in results]
+        found["messages"] = by_client(messages).to_dict("list")
     return found
 
 
+def by_client(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Put the tables of a cell's clients one below the other, with the number of each `client`; one stays as it is."""
+    if len(tables) == 1:
+        return tables[0]
+    return pd.concat([table.assign(client=client) for client, table in enumerate(tables)], ignore_index=True)
+
+
 def frames(results: dict[str, dict[str, Any]]) -> Frames:
-    """Gather results, in their order, into three frames."""
+    """Gather results, in their order, into frames."""
     runs = pd.DataFrame([result["run"] for result in results.values()])
 
     def gather(part: str) -> pd.DataFrame:
@@ -265,4 +334,4 @@ def frames(results: dict[str, dict[str, Any]]) -> Frames:
         filled = [piece for piece in pieces if len(piece)] or pieces[:1]
         return pd.concat(filled, ignore_index=True)
 
-    return Frames(runs, gather("pages"), gather("polls"), gather("messages"))
+    return Frames(runs, gather("pages"), gather("polls"), gather("messages"), gather("clients"))

@@ -140,7 +140,8 @@ def measure(frames: Frames, names: Sequence[str], radio: netsim.Radio) -> pd.Dat
         row: dict[str, Any] = {"policy": policy, "units": len(own), "pages": int(own["pages"].sum())}
         p95 = float("nan")
         if policy in sums.index:
-            estimates["slowdown_mean"] = ratio(sums[policy].reindex(list(names), fill_value=0.0), own["pages"])
+            pages_of_all = own["pages"] * own.get("clients", 1)
+            estimates["slowdown_mean"] = ratio(sums[policy].reindex(list(names), fill_value=0.0), pages_of_all)
             p95 = float(slowdowns.loc[slowdowns["policy"] == policy, "slowdown"].quantile(0.95))
         if len(messages) and (late := messages[messages["policy"] == policy]).size:
             of_unit = late.groupby("replication")["added_s"].agg(["sum", "count"]).reindex(list(names), fill_value=0)

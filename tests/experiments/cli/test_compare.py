@@ -217,6 +217,22 @@ def test_what_decides_drawn_traffic_is_refused_beside_a_trace(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.long
+def test_a_cell_of_clients_is_said_and_each_has_a_row_of_its_own(
+    lpsm: Run, complaint: Callable[..., str], tmp_path: Path
+) -> None:
+    small = ("--pages", "2", "--seeds", "2", "--policies", "psm", "--clients", "2", "--jobs", "1")
+    for command, called in (("compare", "traffic"), ("tune", "traffic")):
+        out = tmp_path / command
+        data = json.loads(lpsm(command, *small, "--air", "11g", "--out", out, "--json").stdout)
+        assert data[called]["clients"] == 2
+        assert len((out / "clients.csv").read_text().splitlines()) == 1 + 2 * 2 * 2
+        text = (out / ("comparison.txt" if command == "compare" else "tune.txt")).read_text()
+        assert "2 clients behind one access point; figures are means over them." in text
+    line = complaint("compare", *small, "--preset", "thesis", "--out", tmp_path / "thesis")
+    assert "clients must be 1 with --preset thesis, which has one client, got 2" in line
+
+
 def test_a_limit_to_the_slowdown_is_what_the_sentence_is_about(
     lpsm: Run, complaint: Callable[..., str], tmp_path: Path
 ) -> None:

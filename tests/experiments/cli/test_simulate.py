@@ -40,6 +40,23 @@ def test_without_a_file_the_pages_go_to_standard_output_and_nothing_else_does(lp
     assert {row["policy"] for row in rows} == {"bsd:0.5"}
 
 
+def test_clients_have_rows_of_their_own_and_totals_are_means_over_them(
+    lpsm: Run, complaint: Callable[..., str], workload: Path, tmp_path: Path
+) -> None:
+    out, polls = tmp_path / "pages.csv", tmp_path / "polls.csv"
+    several = ("simulate", workload, "--policy", "psm", "--clients", "2")
+    totals = json.loads(lpsm(*several, "--air", "11g", "--out", out, "--polls", polls, "--json").stdout)
+    rows = list(csv.DictReader(out.open()))
+    assert list(rows[0]) == [*COLUMNS, "client"]
+    assert [(row["client"], row["page"]) for row in rows] == [(client, page) for client in "01" for page in "abc"]
+    assert (totals["clients"], totals["pages"]) == (2, 3)
+    listened = [row["client"] for row in csv.DictReader(polls.open())]
+    assert set(listened) == {"0", "1"}
+    assert 1000 * totals["energy_j_per_page"] * 3 == pytest.approx(totals["mean_mw"] * totals["elapsed_s"])
+    assert "clients must lie in [1, 1000], got 0" in complaint(*several[:-1], "0")
+    assert "a cell on wires" in complaint(*several, "--engine", "express")
+
+
 def test_json_is_one_object_with_the_totals_of_the_whole_run(lpsm: Run, workload: Path) -> None:
     totals = json.loads(lpsm("simulate", workload, "--policy", "psm", "--json").stdout)
     assert totals["policy"] == "psm:100"

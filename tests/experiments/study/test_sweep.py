@@ -3,11 +3,16 @@ from __future__ import annotations
 import json
 import pickle
 
+import numpy as np
 import pytest
 
 import netsim
 import traces
 from experiments.study import sweep
+from experiments.study.compare import added_delays, compare
+from experiments.study.tune import measure
+from lpsm.randomness import WORKLOAD, generator
+from traces import Message
 
 CONFIG = netsim.SimulationConfig()
 PAGE = traces.Page("a", 300, 500, (), 1.0)
@@ -80,3 +85,60 @@ def test_warming_up_runs_every_policy_and_leaves_no_trace() -> None:
     assert {key: sweep.simulate(task) for key, task in listed.items()} == before
     with pytest.raises(ValueError, match="multiple"):
         sweep.warm_up([sweep.Task(workload=sweep.Generated(n_pages=1, seed=0), policy="psm:150", config=CONFIG)])
+
+
+AIR = netsim.SimulationConfig(medium=netsim.AirConfig())
+
+
+def test_with_clients_a_replication_is_the_cell_of_the_library_and_figures_are_means_over_its_clients() -> None:
+    traffic = [sweep.Generated(n_pages=2, seed=seed) for seed in (3, 4)]
+    listed = sweep.tasks(traffic, ["none", "psm"], AIR, clients=2)
+    frames = sweep.frames({key: sweep.simulate(task) for key, task in listed.items()})
+    pages = [list(traces.generate(2, generator(4, WORKLOAD, client))) for client in range(2)]
+    base, cell = (netsim.simulate_cell([(own, name) for own in pages], config=AIR, seed=4) for name in ("none", "psm"))
+    run = frames.runs.set_index(["replication", "policy"]).loc[("seed-4", "psm:100")]
+    assert (run["clients"], run["pages"]) == (2, 2)
+    for name in ("elapsed_s", "beacons", "uplink_air_s"):
+        assert run[name] == sum(getattr(result, name) for result in cell) / 2
+    assert run["total_j"] == sum(result.energy.total_j for result in cell) / 2
+    own = frames.clients[(frames.clients["replication"] == "seed-4") & (frames.clients["policy"] == "psm:100")]
+    assert own["total_j"].tolist() == [result.energy.total_j for result in cell]
+    slowdown = np.concatenate([late.latency_s / early.latency_s for late, early in zip(cell, base, strict=True)])
+    compared = compare(frames, ["psm:100"], awake_mw=750.0, asleep_mw=50.0)
+    found = compared.replications.set_index(["replication", "policy"])
+    assert found.loc[("seed-4", "psm:100"), "slowdown_mean"] == pytest.approx(slowdown.mean())
+    awake_s = sum(result.latency_s.sum() for result in base) / 2
+    assert found.loc[("seed-4", "page-awake"), "awake_j_per_page"] == pytest.approx(0.75 * awake_s / 2)
+    tuned = measure(frames, ["seed-4"], AIR.radio).set_index("policy")
+    assert tuned.loc["psm:100", "slowdown_mean"] == pytest.approx(slowdown.mean())
+    assert tuned.loc["page-awake", "energy_j_per_page"] == pytest.approx(
+        found.loc[("seed-4", "page-awake"), "total_j_per_page"]
+    )
+
+
+def test_clients_browse_what_was_recorded_at_times_of_their_own() -> None:
+    recorded = (PAGE._replace(think_s=30.0), PAGE._replace(issue_s=50.0, deadline_s=60.0, think_s=30.0))
+    sent = (Message(at_s=2.0, size_bytes=10), Message(at_s=70.0, size_bytes=10))
+    session = sweep.Recorded(name="s", seed=1, recorded=recorded, messages=sent)
+    assert list(session.pages(0)) == list(recorded)
+    delays = []
+    for client in (1, 2):
+        workload = session.pages(client)
+        first, second = workload
+        by_s = first.issue_s
+        assert 0.0 < by_s < 80.0 / 2
+        assert (second.issue_s, second.deadline_s) == pytest.approx((50.0 + by_s, 60.0 + by_s))
+        assert [message.at_s for message in workload.messages] == pytest.approx([2.0 + by_s, 70.0 + by_s])
+        delays.append(by_s)
+    assert delays[0] != delays[1]
+    listed = sweep.tasks([session], ["none", "psm"], AIR, clients=2)
+    frames = sweep.frames({key: sweep.simulate(task) for key, task in listed.items()})
+    late = added_delays(frames.messages)
+    assert late.groupby("policy").size().to_dict() == {"none": 4, "psm:100": 4}
+    assert (late.loc[late["policy"] == "none", "added_s"] == 0).all()
+
+
+@pytest.mark.parametrize("clients", [0, 1001])
+def test_numbers_of_clients_that_no_cell_has_are_errors(clients: int) -> None:
+    with pytest.raises(ValueError, match=rf"clients must lie in \[1, 1000\], got {clients}"):
+        sweep.tasks([sweep.Generated(n_pages=1, seed=0)], ["none"], AIR, clients)
