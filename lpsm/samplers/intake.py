@@ -95,10 +95,13 @@ class Intake:
     def _world(self, table: Any, labels: NDArray[np.float64], draw: bool = True) -> Stream:
         """Return the stream of a table: with its coins and schedules, or (`draw` False) to read margins only."""
         rounds = len(labels) if draw else 0
-        schedules = np.zeros((2, 0))
-        if isinstance(self.rule, AdaptiveSampler):
-            at = range(self.rounds + 1, self.rounds + rounds + 1)
-            schedules = np.array([self._schedule(t) for t in at]).reshape(-1, 2).T.copy()
         coins = self.randomized and self._rng is not None and draw
         uniforms = self._rng.random(rounds) if coins and self._rng is not None else np.zeros(rounds)
-        return stream_of(table, labels, uniforms, schedules)
+        return stream_of(table, labels, uniforms, self._schedules(rounds))
+
+    def _schedules(self, rounds: int) -> NDArray[np.float64]:
+        """Return `_schedule` of the rounds to come, (2, rounds); (2, 0) but for the adaptive sampler."""
+        if not isinstance(self.rule, AdaptiveSampler):
+            return np.zeros((2, 0))
+        at = range(self.rounds + 1, self.rounds + rounds + 1)
+        return np.array([self._schedule(t) for t in at]).reshape(-1, 2).T.copy()

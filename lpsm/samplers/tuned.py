@@ -13,7 +13,7 @@ times a rate that falls as sqrt(ln m/(1 + the weighted squares so far)).  With o
 grid it is that sampler, draw for draw.
 
 What it leaves out: a bound (copies depend on labels that the others' weights bought, so that a copy's
-loss is not what it would have cost alone), filters, whole-stream compilation.
+loss is not what it would have cost alone), filters; whole streams are compiled where copies store no instances.
 
 Source: ours, for the question left open by Cesa-Bianchi et al. 2004, section 5 (1), and Cavallanti
 et al. 2010; experts as in Monteleoni 2006, section 2.4; importance weights as in label-efficient
@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from math import inf, log, sqrt
+from math import inf
 from typing import Any, cast
 
 import numpy as np
@@ -37,12 +37,17 @@ from lpsm.experts import LearnAlpha, StaticExpert, alpha_grid
 from lpsm.online import play
 from lpsm.samplers import saving
 from lpsm.samplers.catalogue import make
-from lpsm.samplers.checks import as_instances, as_labels, between, non_negative
-from lpsm.samplers.layout import APPLE_TASTING, FILTER, IMPORTANCE, LABEL_EFFICIENT_FILTER
+from lpsm.samplers.checks import as_labels, between, non_negative
+from lpsm.samplers.compiled.candidates import FIELDS, Trial, charge, run_candidates, stacked, vote
+from lpsm.samplers.compiled.memory import new_work
+from lpsm.samplers.compiled.stream import Outcome, stream_of
+from lpsm.samplers.layout import APPLE_TASTING, FILTER, IMPORTANCE, LABEL_EFFICIENT_FILTER, State
 from lpsm.samplers.record import Decision, RunLog
 from lpsm.samplers.sampler import Sampler
 
 __all__ = ["TunedSampler"]
+
+SHORT = 8  # rounds: for so few, copying the states costs more than it saves
 
 VERSION = 1  # of its state
 
@@ -133,8 +138,7 @@ class TunedSampler:
         weights = self.weights
         votes = np.array([decision.prediction for decision in decisions], dtype=np.float64)
         chances = np.array([decision.probability for decision in decisions])
-        wanted = float(np.clip(weights @ chances, chances.min(), chances.max()))
-        chance = (1.0 - self.exploration) * wanted + self.exploration
+        margin, chance = vote(weights, votes, chances, self.exploration)
         query = self._coin.value < chance
         self.rounds += 1
         self.queries += query
@@ -146,7 +150,6 @@ class TunedSampler:
             for sampler, decision in zip(self.samplers, decisions, strict=True):
                 if decision.ticket is not None:
                     sampler.forget(decision.ticket)  # the mixture did not ask
-        margin = float(np.clip(weights @ votes, -1.0, 1.0))
         if len(decisions) == 1:
             margin = decisions[0].margin
         return Decision(margin, 1 if margin >= 0.0 else -1, query, chance, self._last)
@@ -177,7 +180,7 @@ class TunedSampler:
         self.stored += stored
         wrong = np.array([decision.prediction != y for decision in decisions], dtype=np.float64)
         chances = np.array([decision.probability for decision in decisions])
-        self._pay(wrong / chance + self.label_price * chances)
+        self._pay(self.label_price * chances + wrong / chance)
         return stored
 
     @property
@@ -251,20 +254,46 @@ class TunedSampler:
 
     def run(self, X: Any, y: ArrayLike) -> RunLog:
         """Decide on the rows of X in turn, reading y only where it is asked for."""
-        table = as_instances(X, self.n_features, np.float64)
+        first = self.samplers[0]
+        table = first._table(X)
         n = table.shape[0]
         labels = as_labels(y, n)
-        rows = (table[t : t + 1] for t in range(n)) if sparse.issparse(table) else table
-        return RunLog.of(play(self, rows, lambda t: int(labels[t])), n)
+        is_sparse = bool(sparse.issparse(table))
+        plans = [sampler._plan for sampler in self.samplers]
+        kinds = {plan._replace(**dict.fromkeys(FIELDS, 0.0)) for plan in plans}
+        if n < SHORT or first._remembers or len(kinds) > 1:
+            rows = (table[t : t + 1] for t in range(n)) if is_sparse else table
+            return RunLog.of(play(self, rows, lambda t: int(labels[t])), n)
+        schedules = np.stack([sampler._schedules(n) for sampler in self.samplers], axis=1)
+        trial = Trial(
+            numbers=np.array([[getattr(plan, field) for field in FIELDS] for plan in plans]),
+            floors=schedules[0],
+            biases=schedules[1],
+            randomized=first.randomized,
+            price=self.label_price,
+            exploration=self.exploration,
+        )
+        world = stream_of(table, labels, self._coin.rng.random(n), np.zeros((2, 0)))
+        stack = stacked([sampler._state for sampler in self.samplers])
+        works = stacked([new_work(plans[0], first._state, self.n_features, first.dtype) for _ in plans])
+        flags = np.zeros((2, n), dtype=np.bool_)
+        out = Outcome(np.zeros(n), np.zeros(n, dtype=np.int8), flags[0], flags[1])
+        self._squares = run_candidates(
+            plans[0], stack, works, world, is_sparse, trial, *self._mixture._hierarchy.arrays, self._squares, out
+        )
+        for j, sampler in enumerate(self.samplers):
+            sampler._state, sampler._fresh, sampler._last = State(*(part[j] for part in stack)), False, None
+        self._last = None
+        self.rounds += n
+        self.queries += int(out.queried.sum())
+        self.stored += int(out.stored.sum())
+        return RunLog(out.prediction, out.queried, out.stored, out.margin)
 
     def _pay(self, losses: NDArray[np.float64]) -> None:
         """Hand the estimated costs of a round to the mixture, at the present rate."""
-        m = len(losses)
-        if m == 1:
-            return
-        rate = min(1.0, sqrt(log(m) / (1.0 + self._squares)))
-        self._squares += float(self.weights @ (losses - losses.min()) ** 2)
-        self._mixture.update(rate * losses)
+        if len(losses) > 1:
+            self._squares = charge(self.weights, losses, self._squares)
+            self._mixture.update(losses)
 
 
 _ALPHAS = alpha_grid(kind="chebyshev", size=8)

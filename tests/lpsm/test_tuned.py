@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from lpsm import samplers
 from lpsm import synthetic_streams as streams
@@ -44,6 +45,43 @@ def test_equal_candidates_keep_equal_weights_and_order_is_immaterial():
     one, two = (TunedSampler("perceptron-ss", 4, "b", g, rng=np.random.default_rng(2)) for g in (grid, grid[::-1]))
     assert np.array_equal(one.run(X, y).queried, two.run(X, y).queried)
     assert one.weights == pytest.approx(two.weights[::-1])
+
+
+@pytest.mark.parametrize(
+    ("key", "parameter", "grid", "others"),
+    [
+        ("perceptron-ss", "b", [0.05, 0.5, 5.0], {}),
+        ("sop-ss", "b", [0.05, 0.5], {"mixture": "static-expert"}),
+        ("ssmd", "K", [0.01, 0.1, 1.0], {"a": 0.5}),
+        ("ssnl", "K", [0.1, 1.0], {}),
+        ("bbq", "kappa", [0.3, 0.6], {}),
+        ("dkm", "R", [2, 8], {}),
+        ("lasec-ss", "c", [10.0, 1000.0], {"max_queries": 30}),
+        ("adaptive-sampler", "lambda_", [0.1, 0.5], {}),
+        ("arow-ss", "r", [0.1, 1.0], {}),
+        ("randomized-budget-perceptron", "B", [4, 16], {}),
+        ("ssmd", "K", [0.1, 1.0], {"kernel": "rbf", "gamma": 0.5}),
+    ],
+)
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+def test_a_run_is_the_loop_of_decisions_and_labels_to_the_last_bit(key, parameter, grid, others, kind):  # oracle
+    X, y = stream(7, n=120)
+    y = np.where(np.random.default_rng(1).random(120) < 0.1, -y, y)
+    table = kind(X)
+    whole, single = (TunedSampler(key, 4, parameter, grid, rng=np.random.default_rng(3), **others) for _ in range(2))
+    rounds = []
+    for t, label in enumerate(y):
+        decision = single.decide(table[t])
+        stored = decision.query and single.learn(table[t], int(label))
+        rounds.append((decision.margin, decision.prediction, decision.query, stored))
+    logs = [whole.run(table[:70], y[:70]), whole.run(table[70:], y[70:])]
+    for name, expected in zip(("margin", "prediction", "queried", "stored"), zip(*rounds, strict=True), strict=True):
+        assert np.array_equal(np.concatenate([getattr(log, name) for log in logs]), expected)
+    assert np.array_equal(whole.weights, single.weights)
+    assert (whole.rounds, whole.queries, whole.stored) == (single.rounds, single.queries, single.stored)
+    for one, other in zip(whole.samplers, single.samplers, strict=True):
+        for part, same in zip(one._state, other._state, strict=True):
+            assert np.array_equal(part, same)
 
 
 def test_one_uniform_is_drawn_a_round_whatever_the_grid():
@@ -112,7 +150,9 @@ def test_the_mixture_of_estimated_costs_is_within_ln_m_of_the_best_candidate():
         mixed[0] += pay(losses)
 
     s._mixture.update = recorded
-    s.run(X, y)
+    for x, label in zip(X, y, strict=True):
+        if s.decide(x).query:
+            s.learn(x, int(label))
     assert totals.min() > 0
     assert totals.min() - 1e-9 <= mixed[0] <= totals.min() + np.log(4) + 1e-9
 
