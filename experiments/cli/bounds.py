@@ -34,6 +34,7 @@ __all__ = ["bounds"]
     type=click.Path(path_type=Path, dir_okay=False),
     help="Losses of your own: a .npy matrix, a table as pandas writes it, or text with one round a line.",
 )
+@click.option("--sleepers", is_flag=True, help="Losses that are empty or nan are of experts asleep in that round.")
 @click.option(
     "--learner",
     "learners",
@@ -53,6 +54,7 @@ def bounds(
     context: click.Context,
     process: str,
     file: Path | None,
+    sleepers: bool,
     learners: tuple[str, ...],
     alpha: float | None,
     rounds: int | None,
@@ -68,7 +70,8 @@ def bounds(
     Static-expert, Fixed-share, Markov-share and Learn-alpha run over the losses.  One trial prints
     every statement with the measured side, the bound and the slack; several print how often each
     statement spoke and its slack over those times.  A statement whose hypothesis fails is void, one
-    that promises nothing is vacuous.  The exit status is 1 if a statement is violated.
+    that promises nothing is vacuous.  The exit status is 1 if a statement is violated.  With --sleepers
+    a comparator counts in the rounds in which it was awake: in the others it loses what the learner loses.
     """
     from experiments.datasets.losses import read_losses
     from experiments.study import bounds_trials
@@ -82,7 +85,9 @@ def bounds(
     if file is not None:
         if trials != 1 or process != "random" or rounds is not None or experts is not None or scale is not None:
             raise ValueError("losses of your own leave no choice of process, rounds, experts, scale or trials")
-        losses = read_losses(file)
+        losses = read_losses(file, sleepers=sleepers)
+    elif sleepers:
+        raise ValueError("--sleepers is for losses of your own: it needs --losses")
     tasks = {
         str(index): bounds_trials.Trial(
             index=index,

@@ -14,6 +14,8 @@ from experiments.cli.options import Names, json_option, number_option, sampler_n
 from experiments.inert import echo
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from experiments.datasets import Stream
     from experiments.study.label import LabelConfig, Outcome
     from experiments.study.store import Store
@@ -55,9 +57,15 @@ __all__ = ["label"]
 @click.option("--one-vs-rest", is_flag=True, help="Any number of classes, a sampler for each against the rest.")
 @number_option("--rows", kind=int, most=10**12, metavar="N", help="Only the first N instances.")
 @click.option("--data", "folder", type=click.Path(path_type=Path), help="Folder of named data sets [LPSM_DATA].")
+@number_option(
+    "--bounds", "runs", kind=int, most=10**4, metavar="RUNS",
+    help="Hold it against its theorem, a randomised sampler in the mean of so many runs.",
+)  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for tables, pictures and a manifest [none].")
 @json_option()
+@click.pass_context
 def label(
+    context: click.Context,
     source: str,
     algorithm: str,
     parameters: tuple[str, ...],
@@ -77,6 +85,7 @@ def label(
     one_vs_rest: bool,
     rows: int | None,
     folder: Path | None,
+    runs: int | None,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -86,11 +95,14 @@ def label(
     and y), plain or packed; or a data set: elec2, mnist, reuters, rcv1, sms-spam, spam-drift, usps. The sampler
     sees only the labels it asks for; accuracy and F-measure are counted afterwards against all. With --ask there
     are none to count against: you are asked, and every answer is kept at once.
+
+    With --bounds the mistakes and labels are held against the theorem about the sampler, evaluated on this stream;
+    one whose hypothesis fails is void, one that promises nothing is vacuous. The exit status is 1 if one is violated.
     """
     import pandas as pd
 
     from experiments.report.comparison import plain
-    from experiments.report.label import label_text, mapping_text
+    from experiments.report.label import bounds_text, label_text, mapping_text
     from experiments.study import label as study
     from experiments.study.progress import progress
     from experiments.study.store import Store
@@ -108,8 +120,10 @@ def label(
         normalize=normalize, max_queries=budget,
     )  # fmt: skip
     config.sampler(1)  # a parameter out of its range is known before anything is read
-    if ask and (classes is None or column is not None or positive is not None or one_vs_rest):
-        raise ValueError("--ask needs --classes, and takes no --label, --positive or --one-vs-rest")
+    if runs is not None and runs < 2:
+        raise ValueError(f"--bounds must be at least 2, since a mean is checked, got {runs}")
+    if ask and (runs is not None or classes is None or column is not None or positive is not None or one_vs_rest):
+        raise ValueError("--ask needs --classes, and takes no --label, --positive, --one-vs-rest or --bounds")
     if not ask and (classes is not None or answers is not None):
         raise ValueError("--classes and --answers go with --ask")
     as_read, digest = _stream(source, folder, column, drop, texts, rows, labelled=not ask)
@@ -139,6 +153,9 @@ def label(
         "parameters": dict(pair.split("=", 1) for pair in parameters), "normalize": normalize, "seed": seed,
         "window": window, "scale": scale, "budget": budget, "texts": list(texts),
     }  # fmt: skip
+    if runs is not None:
+        settings["bounds"] = runs
+    held = pd.DataFrame()
     store = None if out is None else Store(out, "label", settings)
     with nullcontext() if store is None else store.giving_up():
         with progress("classes", len(asked)) as advance:
@@ -146,16 +163,24 @@ def label(
         _warn(outcome, config)
         what = f"{' '.join((algorithm, *parameters))} on {stream.name}"
         text = label_text(outcome.classes, outcome.summary, asked, what)
+        if runs is not None:
+            with progress("bounds", len(asked)) as advance:
+                held = study.held_to_bounds(stream.X, asked, config, runs, advance)
+            text += "\n\n" + bounds_text(held)
         if store is not None:
-            _write(store, settings, outcome, text, what)
+            _write(store, settings, outcome, held, text, what)
     if as_json:
         (summary,) = plain(pd.DataFrame([outcome.summary]))
         tables = {"classes": plain(outcome.classes), "windows": plain(outcome.windows)}
+        if runs is not None:
+            tables["statements"] = plain(held)
         click.echo(json.dumps({**settings, **summary, "mapping": mapping_text(asked), **tables}))
     else:
         echo(text)
         if out is not None:
             echo(f"\nTables and pictures are in {out}.")
+    if runs is not None and not held["holds"].all():
+        context.exit(1)
 
 
 def _is_scaled(scale: bool | None, source: str, stream: Stream) -> bool:
@@ -230,7 +255,7 @@ def _refuse_zeros(stream: Stream, config: LabelConfig) -> None:
         )
 
 
-def _write(store: Store, settings: dict[str, Any], outcome: Outcome, text: str, name: str) -> None:
+def _write(store: Store, settings: dict[str, Any], outcome: Outcome, held: pd.DataFrame, text: str, name: str) -> None:
     from experiments.figures import label as figures
     from experiments.figures.style import pictures
 
@@ -239,6 +264,8 @@ def _write(store: Store, settings: dict[str, Any], outcome: Outcome, text: str, 
     store.write_frame("windows.csv", outcome.windows)
     if len(outcome.rounds):
         store.write_frame("rounds.csv", outcome.rounds)
+    if len(held):
+        store.write_frame("bounds.csv", held)
     window = min(settings["window"], outcome.summary["rounds"])
     drawn = {"label": figures.over_time(outcome.windows, window, name)}
     if len(outcome.classes) > 1:

@@ -23,8 +23,8 @@ from lpsm.hindsight import best_expert
 __all__ = ["read_losses"]
 
 
-def read_losses(path: Path) -> NDArray[np.float64]:
-    """Return losses in nats, (T, n): a row a round, a column an expert.
+def read_losses(path: Path, *, sleepers: bool = False) -> NDArray[np.float64]:
+    """Return losses in nats, (T, n): a row a round, a column an expert; with `sleepers` NaN of whoever was asleep.
 
     Raises
     ------
@@ -33,11 +33,15 @@ def read_losses(path: Path) -> NDArray[np.float64]:
     OSError
         If it cannot be opened.
     """
-    losses = _matrix(path) if path.suffix == ".npy" else _rounds(path)
+    losses = _matrix(path) if path.suffix == ".npy" else _rounds(path, "nan" if sleepers else "")
+    asleep = np.isnan(losses) if sleepers else np.zeros(losses.shape, dtype=np.bool_)
+    known = np.where(asleep, 0.0, losses)
     try:
-        best_expert(losses)  # for its checks of shape and values
-        if (losses < 0.0).any():
-            raise ValueError(f"losses must be at least 0, got {losses.min()}")
+        best_expert(known)  # for its checks of shape and values
+        if (known < 0.0).any():
+            raise ValueError(f"losses must be at least 0, got {known.min()}")
+        if asleep.all(axis=1).any():
+            raise ValueError(f"round {int(asleep.all(axis=1).argmax()) + 1}: an expert must be awake, all are asleep")
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
     return losses
@@ -55,7 +59,8 @@ def _matrix(path: Path) -> NDArray[np.float64]:
     raise ValueError(f"{path}: losses must be at most {MOST_CELLS} numbers, got {held.size}")
 
 
-def _rounds(path: Path) -> NDArray[np.float64]:
+def _rounds(path: Path, missing: str) -> NDArray[np.float64]:
+    """Losses in text; an empty cell of a table is read as `missing`."""
     counts(path)
     rounds = (
         (number, line)
@@ -71,9 +76,9 @@ def _rounds(path: Path) -> NDArray[np.float64]:
     losses = array("d")
     width = 0
     for number, line in chain(head[named:], rounds):
-        words = line.split(",")[index:] if named else line.replace(",", " ").split()
+        words = line.rstrip("\r\n").split(",")[index:] if named else line.replace(",", " ").split()
         try:
-            losses.extend(map(float, words))
+            losses.extend(float(word.strip() or missing) for word in words)
         except ValueError:
             raise ValueError(f"{path}: line {number}: losses must be numbers, got {line[:80]!r}") from None
         width = width or len(words)

@@ -10,7 +10,7 @@ import pandas as pd
 from experiments.report.text import number, table
 from experiments.study.label import Problem
 
-__all__ = ["label_text", "mapping_text"]
+__all__ = ["bounds_text", "label_text", "mapping_text"]
 
 
 def mapping_text(asked: Sequence[Problem]) -> str:
@@ -42,3 +42,14 @@ def label_text(classes: pd.DataFrame, summary: dict[str, Any], asked: Sequence[P
             f"something about {100 * summary['rounds_asked']:.1f} % of the instances"
         )
     return text
+
+
+def bounds_text(held: pd.DataFrame) -> str:
+    """Return what is proved about the sampler as text, a line a statement."""
+    header = ["class", "statement", "measured", "bound", "verdict"]
+    rows: list[dict[str, Any]] = [{str(key): value for key, value in row.items()} for row in held.to_dict("records")]
+    lines = [
+        [str(row["class"]), row["statement"], f"{row['measured']:.6g}", number(row["bound"], 2), row["verdict"]]
+        for row in rows
+    ]
+    return "Held against its theorem:\n\n" + table(header, lines)

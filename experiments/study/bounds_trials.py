@@ -60,7 +60,7 @@ class Trial:
 
 
 def play(trial: Trial, losses: NDArray[np.float64] | None = None) -> pd.DataFrame:
-    """The reports of one trial, below each other; `losses` (T, n) take the place of a drawn process.
+    """The reports of one trial, below each other; `losses` (T, n), NaN of experts asleep, are instead of a process.
 
     Columns: trial, process, rounds, n_experts, learner, then those of `lpsm.bounds.report`.
     """
@@ -85,7 +85,9 @@ def parts(trial: Trial, losses: NDArray[np.float64] | None = None) -> Iterator[p
         played = losses
         if played is None:
             played = synthetic.adversarial(type(learner).from_state(learner.state()), rounds, scale=scale).losses
-        part = pd.DataFrame(expert_report.rows(learner, played), columns=list(expert_report.Row._fields))
+        awake = ~np.isnan(played)
+        run = learner.run(np.where(awake, played, 0.0), awake) if not awake.all() else learner.run(played)
+        part = pd.DataFrame(expert_report.rows(run), columns=list(expert_report.Row._fields))
         about = {"trial": trial.index, "process": name, "rounds": rounds, "n_experts": n, "learner": kind}
         for at, (column, value) in enumerate(about.items()):
             part.insert(at, column, value)

@@ -22,9 +22,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lpsm import samplers
+from lpsm import bounds, samplers
 
-__all__ = ["LabelConfig", "Outcome", "Problem", "label", "parse_parameters", "problems"]
+__all__ = ["LabelConfig", "Outcome", "Problem", "held_to_bounds", "label", "parse_parameters", "problems"]
 
 POLICY_STREAM = 3  # of the seed's generators; class number k draws from its child k
 MOST_WINDOWS = 400  # drawn and written
@@ -227,6 +227,24 @@ def label(X: Any, asked: Sequence[Problem], config: LabelConfig, advance: Callab
         "exclusive": exclusive,
     }
     return Outcome(classes=classes, windows=_windows(hits, wrong, config.window), summary=summary, rounds=table)
+
+
+def held_to_bounds(
+    X: Any, asked: Sequence[Problem], config: LabelConfig, runs: int, advance: Callable[[], None] | None = None
+) -> pd.DataFrame:
+    """Return what is proved about the sampler against what it does: for every problem the rows of `report_sampler`.
+
+    A randomised sampler runs `runs` times over each problem; `advance` is called after each problem.
+    """
+    parts = []
+    for index, problem in enumerate(asked):
+        rng = np.random.default_rng(np.random.SeedSequence(config.seed, spawn_key=(POLICY_STREAM, index)))
+        part = bounds.report_sampler(config.sampler(X.shape[1], index), X, problem.y, runs=runs, rng=rng)
+        part.insert(0, "class", problem.positive)
+        parts.append(part)
+        if advance is not None:
+            advance()
+    return pd.concat(parts, ignore_index=True)
 
 
 def _value(text: str) -> Any:

@@ -4,8 +4,9 @@ What it models: for the learner that made the run, every statement of `lpsm.boun
 that speaks about it, with both sides computed: the measured one from the run's own losses
 and hindsight, the bound from the statement.  A statement whose hypothesis fails is void, one
 that promises nothing is vacuous; both are said and neither counts as violated.
-Of a run in which experts slept they do not speak; there Static-expert is held against each expert over the rounds in
-which that one was awake.
+A run in which experts slept is, for all but Learn-alpha, to the letter the run in which whoever sleeps loses what the
+mixture loses; so the statements speak of those losses, where a comparator's regret grows only in the rounds in which
+it is awake.  Each alpha-expert of Learn-alpha has losses of its own then, and Learn-alpha is held against the best.
 Sources: Monteleoni 2006 (T), sections 2.2-2.4; Freund, Schapire, Singer and Warmuth 1997, theorem 1.
 """
 
@@ -102,9 +103,7 @@ def rows(
         return []
     learner = run.start
     facts = _Facts(run, learner, exact_rounds, k_max)
-    if run.awake is not None:
-        facts.reason = "experts slept in some rounds"
-    elif not np.isfinite(facts.loss):
+    if not np.isfinite(facts.loss):
         facts.reason = "in some round the mixture gave the outcome no probability"
     if isinstance(learner, StaticExpert) and run.awake is not None:
         return [_specialists(facts, run), *_fixed_share(facts, 0.0)]
@@ -117,6 +116,8 @@ def rows(
     if isinstance(learner, LearnAlpha):
         if not learner.untouched and facts.reason is None:
             facts.reason = "the run does not start with the learner's first round"
+        if run.awake is not None:
+            return _sleepy_learn_alpha(facts, learner, run)
         return _doubling(facts) if learner.doubling else _learn_alpha(facts, learner)
     return []
 
@@ -126,7 +127,7 @@ class _Facts:
 
     def __init__(self, run: ExpertRun, learner: Learner, exact_rounds: int, k_max: int) -> None:
         assert run.losses is not None
-        self.losses: Floats = run.losses
+        self.losses: Floats = run.losses if run.awake is None else np.where(run.awake, run.losses, run.loss[:, None])
         self.rounds, self.n = run.losses.shape
         self.loss = run.total_loss
         self.prior = learner.weights / learner.weights.sum()
@@ -216,17 +217,38 @@ def _static(facts: _Facts) -> Row:
 def _specialists(facts: _Facts, run: ExpertRun) -> Row:
     """Regret over the rounds in which an expert was awake is at most ln(1/its prior); the tightest of all experts."""
     name = "Static-expert against an expert while it is awake"
-    if not np.isfinite(facts.loss):
-        return facts.void(name, "upper", "in some round the mixture gave the outcome no probability")
+    if facts.reason:
+        return facts.void(name, "upper", facts.reason)
     assert run.awake is not None
     known = facts.prior > 0.0
     regrets = hindsight.awake_regrets(run.loss, facts.losses, run.awake)[known]
     limits = -np.log(facts.prior[known])
     at = int((limits - regrets).argmin())
-    facts.reason, reason = None, facts.reason
-    row = facts.row(name, "upper", float(regrets[at]), float(limits[at]))
-    facts.reason = reason
-    return row
+    return facts.row(name, "upper", float(regrets[at]), float(limits[at]))
+
+
+def _sleepy_learn_alpha(facts: _Facts, learner: LearnAlpha, run: ExpertRun) -> list[Row]:
+    """(2.10) where experts sleep, and with it the best alpha-expert against k segments: ln m beyond its own bound."""
+    names = ("Learn-alpha against its best alpha", "Learn-alpha against k segments while they are awake")
+    if facts.reason or learner.doubling:
+        return [facts.void(name, "upper", facts.reason or "its epochs are runs of their own") for name in names]
+    assert run.losses is not None
+    start, prior = facts.prior, learner.alpha_weights / learner.alpha_weights.sum()
+    each = [FixedShare(facts.n, float(alpha), prior=start).run(run.losses, run.awake) for alpha in learner.alphas]
+    totals = np.array([one.total_loss for one in each])
+    best = int(totals.argmin())
+    if not np.isfinite(totals[best]):
+        return [facts.void(name, "upper", "each alpha-expert gave an outcome no probability") for name in names]
+    own = _Facts(each[best], learner, 0, facts.k_max)
+    limit = bounds.static_expert_loss(totals, prior)
+    row = _partition(own, float(learner.alphas[best]))
+    if row.verdict.startswith("void"):
+        second = row._replace(statement=names[1])
+    else:
+        extra = limit - totals[best]  # of the mixture beyond this alpha-expert, at most
+        second = facts.row(names[1], "upper", row.measured + facts.loss - totals[best], row.bound + extra)
+        second = second._replace(verdict=second.verdict + row.verdict[row.verdict.index(" (") :])
+    return [facts.upper(names[0], facts.loss, float(totals.min()), limit - float(totals.min())), second]
 
 
 def _partition(facts: _Facts, alpha: float) -> Row:

@@ -71,6 +71,24 @@ def test_losses_are_read_as_pandas_writes_them(lpsm, tmp_path, kind):
     assert "T = 3, n = 2" in of_frame
 
 
+def test_experts_that_sleep_are_missing_losses_if_one_says_so(lpsm, complaint, tmp_path):
+    rows = np.array([[0.0, 1.0], [np.nan, 0.5], [0.25, np.nan], [0.5, 0.1]])
+    pd.DataFrame(rows, columns=["a", "b"]).to_csv(tmp_path / "losses.csv", index=False)
+    np.save(tmp_path / "losses.npy", rows)
+    of_table, of_matrix = (
+        lpsm("bounds", "--sleepers", "--losses", tmp_path / name).stdout for name in ("losses.csv", "losses.npy")
+    )
+    assert of_table == of_matrix
+    assert "against an expert while it is awake" in of_table
+    assert "Learn-alpha against k segments while they are awake" in of_table
+    assert " 0 violated." in of_table
+    assert "losses must be numbers" in complaint("bounds", "--losses", tmp_path / "losses.csv")
+    assert "it needs --losses" in complaint("bounds", "--sleepers")
+    (tmp_path / "losses.csv").write_text("a,b\n1,2\n,nan\n")
+    said = complaint("bounds", "--sleepers", "--losses", tmp_path / "losses.csv")
+    assert "round 2: an expert must be awake, all are asleep" in said
+
+
 def test_what_is_finished_is_printed_when_it_is_stopped(tmp_path, monkeypatch):
     np.save(tmp_path / "l.npy", np.random.default_rng(0).random((20, 2)))
     parts = bounds_trials.parts

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import Result
 from hypothesis import given, settings
@@ -291,6 +292,25 @@ def test_bad_input_is_one_line_with_its_place_and_nothing_is_written(complaint, 
     (tmp_path / "t.csv").write_text(content)
     assert said in complaint("label", tmp_path / "t.csv", "--algorithm", "sop-ss", "--out", tmp_path / "o")
     assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_bounds_are_printed_written_and_decide_the_exit_status(table, lpsm, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    plain = lpsm("label", table, "--algorithm", "sop-label-efficient", "--bounds", "4", "--out", out)
+    assert plain.exit_code == 0
+    assert "R theorem 3, mistakes in the mean of 2 runs" in plain.stdout
+    assert len(pd.read_csv(out / "bounds.csv")) == 3
+    again = lpsm("label", table, "--algorithm", "sop-label-efficient", "--bounds", "4", "--json")
+    assert {row["verdict"] for row in json.loads(again.stdout)["statements"]} == {"holds"}
+    monkeypatch.setattr("lpsm.bounds.sampler_theorems._label_efficient", lambda *_: 0.0)
+    assert lpsm("label", table, "--algorithm", "sop-label-efficient", "--bounds", "4").exit_code == 1
+
+
+def test_bounds_want_several_runs_and_labels(complaint):
+    said = complaint("label", "iris", "--algorithm", "sop", "--bounds", "1")
+    assert "--bounds must be at least 2, since a mean is checked, got 1" in said
+    said = complaint("label", "iris", "--algorithm", "sop", "--bounds", "4", "--ask", "--classes", "a,b")
+    assert "--ask needs --classes, and takes no --label, --positive, --one-vs-rest or --bounds" in said
 
 
 def test_a_budget_below_zero_is_named_as_it_was_given(complaint):

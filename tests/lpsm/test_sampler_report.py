@@ -1,0 +1,119 @@
+"""A sampler against its theorem on one's own stream: bounds hold, are nearly least, and void ones are said to be so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from lpsm import bounds, samplers
+from lpsm import synthetic_streams as streams
+from lpsm.bounds import sampler_report, sampler_theorems
+from tests.oracles import sampler_bounds as oracle
+
+KEYS = {
+    "perceptron": {}, "sop": {"a": 0.7}, "lasec": {"b": 0.5, "c": 30.0}, "perceptron-ss": {"b": 0.4, "eta": 0.3},
+    "sop-ss": {"b": 0.3}, "sop-label-efficient": {"C": 0.5, "a": 2.0}, "sole": {"C": 0.5},
+    "lasec-ss": {"a": 0.3, "c": 20.0},
+}  # fmt: skip
+
+
+def a_stream(noise, n=100, d=3):
+    stream = streams.separable(n, d, 0.3, np.random.default_rng(int(10 * noise)))
+    return stream.X, np.where(np.random.default_rng(1).random(n) < noise, -stream.y, stream.y)
+
+
+def reported(key, X, y, runs=6, **parameters):
+    return bounds.report_sampler(samplers.make(key, X.shape[1], **parameters), X, y, runs=runs)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.05, 0.5])
+@pytest.mark.parametrize(("key", "parameters"), KEYS.items())
+def test_every_theorem_holds_and_says_something_where_a_comparator_is_good(key, parameters, noise):
+    table = reported(key, *a_stream(noise), **parameters)
+    assert table["holds"].all(), table["verdict"].tolist()
+    assert not table["verdict"].str.startswith("void").any()
+    if noise < 0.1:
+        assert table["verdict"].str.startswith("holds").all()
+        assert (table["bound"] < 2.5 * table["measured"] + 5.0).all()
+
+
+@pytest.mark.parametrize(("key", "parameters"), [("perceptron", {}), ("sop-label-efficient", {"C": 0.2, "a": 2.0})])
+def test_a_run_that_counts_what_the_sampler_counts(key, parameters):
+    X, y = a_stream(0.05)
+    table = reported(key, X, y, **parameters)
+    coins = np.random.default_rng(0).spawn(6)
+    logs = [samplers.make(key, 3, rng=coin, **parameters).run(X, y) for coin in coins]
+    counted = logs[:1] if key == "perceptron" else logs[3:]
+    assert table["measured"].iloc[0] == pytest.approx(np.mean([(log.prediction != y).sum() for log in counted]))
+    assert table["measured"].iloc[-1] == logs[0].queried.sum()
+    same = bounds.report_sampler(samplers.make(key, 3, **parameters), sparse.csr_matrix(X), y, runs=6)
+    assert same["bound"].tolist() == pytest.approx(table["bound"].tolist(), rel=1e-3)
+
+
+def test_the_comparator_is_about_the_one_that_a_support_vector_machine_finds():
+    X, y = a_stream(0.05)
+    theorem = sampler_theorems.theorem_of(samplers.make("sop-ss", 3, b=0.3))
+    often = np.random.default_rng(0).random(len(y)) * (np.random.default_rng(1).random(len(y)) < 0.5)
+    (slope, ridge, square), (found,) = theorem.trades[0], sampler_theorems.comparators(theorem, X, y, often)
+    energy = ridge * np.eye(3) + square * (X.T * often) @ X
+
+    def value(w):
+        return slope * often @ np.maximum(0, 1 - y * (X @ w)) + w @ energy @ w
+
+    assert value(found) <= 1.01 * value(oracle.tight_comparator(X, y, often, slope, energy))
+
+
+@pytest.mark.parametrize("d", [2, 9])  # fewer features than instances, and more
+@pytest.mark.parametrize("c", [np.inf, 4.0])
+def test_the_quadratic_forms_are_those_of_the_matrices(d, c):
+    X, b = np.random.default_rng(d).normal(size=(6, d)), 0.7
+    path = bounds.drift.drift_matrices(X, np.ones(6), b=b, c=c)
+    for rows in (X, sparse.csr_matrix(X)):
+        r = sampler_theorems.quadratic_forms(rows, b, c)
+        np.testing.assert_allclose(r / (1 + r), path.quadratic, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "why"),
+    [
+        (samplers.make("ss", 3), "void: no theorem here speaks of ss"),
+        (samplers.make("perceptron-ss", 3, normalize=False), "of at most 1, that of round 3 has 2"),
+        (samplers.make("sop-ss", 3, a=2.0), "void: W theorem 2 is about a = 1, got 2"),
+        (samplers.make("sop-label-efficient", 3, C=np.inf), "void: the coin's parameter is infinite"),
+        (samplers.make("sop", 3, kernel="rbf", gamma=1.0), "void: the comparators of a kernel are not at hand"),
+        (samplers.make("sop", 3, max_queries=5), "void: the budget ended the questions"),
+        (samplers.Sampler(samplers.Perceptron(), samplers.Always(), n_features=3), "speaks of this sampler"),
+    ],
+)
+def test_a_hypothesis_that_fails_is_said_and_nothing_is_violated(sampler, why):
+    X, y = a_stream(0.0, n=30)
+    X = X * np.where(np.arange(30) == 2, 2.0, 1.0)[:, None]
+    table = bounds.report_sampler(sampler, X, y, runs=2)
+    assert table["holds"].all()
+    assert all(why in verdict for verdict in table["verdict"])
+
+
+def test_a_sampler_that_has_learned_before_is_void_and_one_run_is_no_mean():
+    X, y = a_stream(0.0, n=30)
+    sampler = samplers.make("sop", 3)
+    sampler.run(X, y)
+    assert "has had rounds before" in bounds.report_sampler(sampler, X, y)["verdict"].iloc[0]
+    with pytest.raises(ValueError, match="runs must be at least 2, since a mean is checked, got 1"):
+        bounds.report_sampler(samplers.make("sop", 3), X, y, runs=1)
+
+
+def test_more_than_is_proved_is_a_violation_and_a_bound_above_all_rounds_is_vacuous(monkeypatch):
+    table = reported("perceptron", np.eye(3), [-1, -1, -1])  # a mistake in every round, and the bound is tight
+    assert table["measured"].iloc[0] == 3
+    assert table["bound"].iloc[0] == pytest.approx(3.0, abs=1e-3)
+    assert table["verdict"].iloc[0] == "vacuous: it is at most 3 anyway"
+    X, y = a_stream(0.5)
+    for name in ("_first_order", "_selective_first_order"):
+        monkeypatch.setattr(sampler_theorems, name, lambda *_: 1.0)
+    for key in ("perceptron", "perceptron-ss"):
+        table = reported(key, X, y, runs=20)
+        assert table["verdict"].iloc[0] == "violated"
+        assert not table["holds"].iloc[0]
+    assert sampler_report._labels(90.0, np.full(100, 0.5)).verdict == "violated"
+    assert sampler_report._labels(60.0, np.full(100, 0.5)).verdict == "holds"
