@@ -63,7 +63,10 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             "policies", "bsd", "awareness", "host", "limit", "lpsm2", "lpsm3", "own_policies"
         )),
     ),
-    "netsim/lpsm3": (("netsim/policies/lpsm3*.py",), ("tests/netsim/test_lpsm3_by_hand.py", "tests/netsim/test_lpsm3.py")),
+    "netsim/lpsm3": (
+        ("netsim/policies/lpsm3*.py",),
+        ("tests/netsim/test_lpsm3_by_hand.py", "tests/netsim/test_lpsm3.py"),
+    ),
     "netsim/air": (("netsim/air/*.py",), ("tests/netsim/air/test_*.py",)),
     "experiments/papers": (
         tuple(f"experiments/papers/{name}.py" for name in ("claims", "predicates", "readings")),
