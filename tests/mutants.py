@@ -51,7 +51,8 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
     "netsim/packet": (
         ("netsim/*.py",),
         tuple(f"tests/netsim/test_{name}.py" for name in (
-            "station", "tcp", "link", "radio", "push", "simulation", "conservation", "environment", "recorder", "waits"
+            "station", "tcp", "link", "radio", "push", "simulation", "conservation", "environment", "recorder", "waits",
+            "express",
         )),
     ),
     "netsim/express": (

@@ -30,7 +30,7 @@ def install(package: str) -> None:
     numba: Any = import_module("numba")
     numba.carray = _array
     sys.modules["lpsm._pointers"] = _module(
-        "lpsm._pointers", start=lambda array: array, block=_block, real=_real, bits=_bits,
+        "lpsm._pointers", start=lambda array: array.reshape(-1), block=_block, real=_real, bits=_bits,
         integers_at=lambda address: ctypes.cast(int(address), ctypes.POINTER(ctypes.c_int64)),
         reals_at=lambda address: ctypes.cast(int(address), ctypes.POINTER(ctypes.c_double)),
     )  # fmt: skip

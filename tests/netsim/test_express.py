@@ -27,8 +27,8 @@ TIED_POLICIES = [*POLICIES, "dynamic:1", "dynamic:2", "dynamic:50", "dynamic:200
 
 @pytest.fixture(scope="module", autouse=True)
 def _compiled():
-    """Compile the twin, so that "auto" takes it for small workloads too."""
-    for policy in POLICIES:
+    """Compile the twin, so that "auto" takes it for small workloads too, unless kernels run as plain Python."""
+    for policy in () if os.environ.get("NUMBA_DISABLE_JIT") else POLICIES:
         netsim.simulate([Page("p", 300, 500)], policy, engine="express")
 
 
@@ -75,6 +75,13 @@ def test_both_engines_agree_exactly_and_the_express_engine_covers_most_cases():
     _, covered = check(range(410))
     assert np.mean([share for kind, share in covered.items() if "messages" in kind]) >= 0.9
     assert np.mean([share for kind, share in covered.items() if "messages" not in kind]) >= 0.9
+
+
+@pytest.mark.parametrize("seed", range(70))
+def test_both_engines_agree_exactly_in_a_world_and_in_one_full_of_ties(seed):
+    quick = [policy for policy in POLICIES if not policy.startswith(("lpsm2", "lpsm3"))]
+    check([seed], ordinary_case, quick)
+    check([1000 + seed], tied_case, quick)
 
 
 def test_both_engines_agree_exactly_where_instants_coincide():
