@@ -1,0 +1,80 @@
+"""What is said of many users, from a table of five that was written by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+
+from experiments.study.population_summary import by_activity, summary
+
+POLICIES = ["none", "psm:100", "own"]
+
+
+def table(messages: int = 0) -> pd.DataFrame:
+    """Five users; `own` costs 10 to 130 % of none, and is slower than static PSM for two of them."""
+    own_j, psm_j = (1.0, 2.0, 6.0, 4.0, 13.0), (2.0, 2.0, 2.0, 5.0, 5.0)
+    rows = []
+    for user in range(5):
+        for policy, joules, slowdown in zip(
+            POLICIES, (10.0, psm_j[user], own_j[user]), (1.0, 1.5, (1.0, 1.8, 2.5, 1.2, 2.0)[user]), strict=True
+        ):
+            rows.append({
+                "user": f"u{user}", "policy": policy, "pages": (5, 1, 4, 2, 3)[user], "elapsed_s": 1800.0,
+                "total_j": joules, "saving_percent": 100 - 10 * joules,
+                "saving_vs_psm_percent": 100 * (1 - joules / psm_j[user]), "slowdown_mean": slowdown,
+                "slowdown_vs_psm": slowdown / 1.5, "messages": messages * user,
+                "added_delay_mean_s": 0.1 * user if messages * user else math.nan,
+            })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_a_row_of_the_summary_is_what_a_pocket_calculator_gives() -> None:
+    none, _, own = summary(table(), POLICIES, "psm:100").to_dict("records")
+    assert none["saving_of_all_percent"] == 0.0
+    expected = {
+        "users": 5, "pages": 15, "total_j": 26.0, "saving_of_all_percent": 48.0,
+        "saving_of_all_vs_psm_percent": 100 * (1 - 26 / 16), "saving_percent_mean": 48.0, "saving_percent_p00": -30.0,
+        "saving_percent_p05": -30 + 0.2 * 70, "saving_percent_p25": 40.0, "saving_percent_p50": 60.0,
+        "saving_percent_p75": 80.0, "saving_percent_p95": 80 + 0.8 * 10, "saving_percent_p100": 90.0,
+        "saving_vs_psm_percent_mean": (50 + 0 - 200 + 20 - 160) / 5, "slowdown_mean": 1.7, "slowdown_p50": 1.8,
+        "costlier_than_none_percent": 20.0, "costlier_than_psm_percent": 40.0, "slower_than_psm_percent": 60.0,
+        "losing_both_percent": 40.0, "slowed_over_2_percent": 20.0,
+    }  # fmt: skip
+    assert {name: own[name] for name in expected} == pytest.approx(expected)
+    assert "messages" not in own
+
+
+def test_messages_are_added_up_and_users_without_any_have_no_delay() -> None:
+    own = summary(table(messages=2), POLICIES, "psm:100").to_dict("records")[2]
+    assert own["messages"] == 20
+    assert [own["added_delay_s_mean"], own["added_delay_s_p00"]] == pytest.approx([0.25, 0.1])
+
+
+def test_without_static_psm_nothing_is_said_against_it() -> None:
+    alone = table()[lambda rows: rows["policy"] != "psm:100"].assign(saving_vs_psm_percent=math.nan)
+    own = summary(alone, ["none", "own"], "psm:100").to_dict("records")[1]
+    assert own["saving_percent_mean"] == pytest.approx(48.0)
+    for name in ("saving_of_all_vs_psm_percent", "costlier_than_psm_percent", "slower_than_psm_percent",
+                 "losing_both_percent", "saving_vs_psm_percent_mean", "saving_vs_psm_percent_p50"):  # fmt: skip
+        assert math.isnan(own[name]), name
+
+
+def test_quarters_of_users_go_by_pages_an_hour() -> None:
+    groups = by_activity(table(), POLICIES)
+    own = groups[groups["policy"] == "own"].to_dict("records")
+    assert [(row["users"], row["pages_per_hour_from"], row["pages_per_hour_to"]) for row in own] == [
+        (2, 2.0, 4.0), (1, 6.0, 6.0), (1, 8.0, 8.0), (1, 10.0, 10.0),
+    ]  # fmt: skip
+    least = own[0]  # the second and the fourth user
+    assert least["users_are"] == "least active quarter"
+    assert least["saving_percent_median"] == pytest.approx(70.0)
+    assert least["saving_vs_psm_percent_median"] == pytest.approx(10.0)
+    assert least["slowdown_median"] == pytest.approx(1.5)
+    assert [row["costlier_than_psm_percent"] for row in own] == [0.0, 100.0, 100.0, 0.0]
+    assert [row["slower_than_psm_percent"] for row in own] == [50.0, 100.0, 100.0, 0.0]
+    few = by_activity(table()[lambda rows: rows["user"].isin(["u0", "u1"])], POLICIES)
+    assert few[few["policy"] == "own"]["users"].tolist() == [1, 1]
+    blank = by_activity(table().assign(saving_vs_psm_percent=math.nan), POLICIES)
+    assert blank["slower_than_psm_percent"].isna().all()
