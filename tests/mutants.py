@@ -80,7 +80,9 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
     ),
     "experiments/study": (
         tuple(f"experiments/study/{name}.py" for name in ("compare", "population_summary", "replay", "tune")),
-        tuple(f"tests/experiments/study/test_{name}.py" for name in ("compare", "population_summary", "population", "replay", "tune")),
+        tuple(f"tests/experiments/study/test_{name}.py" for name in (
+            "compare", "population_summary", "population", "replay", "tune"
+        )),
     ),
 }  # fmt: skip
 
