@@ -309,8 +309,8 @@ def _checked(figures: Mapping[str, Any], where: str) -> RadioConfig | StateRadio
             raise ValueError(f"radio {where}: figures must be among {', '.join(known)}, got {name!r}{hint}")
         if name in known and (isinstance(value, bool) or not isinstance(value, int | float)):
             raise ValueError(f"radio {where}: {name} must be a number, got {value!r}")
-        if name in known and value > _MOST:
-            raise ValueError(f"radio {where}: {name} must be at most {_MOST:g}, got {str(value)[:20]}...")
+        if name in known and abs(value) > _MOST:
+            raise ValueError(f"radio {where}: {name} must lie between 0 and {_MOST:g}, got {str(value)[:20]}")
         if name in _WORDS and not isinstance(value, str):
             raise ValueError(f"radio {where}: {name} must be text, got {value!r}")
     needed = [field.name for field in fields(kind) if field.default is MISSING] or known[:3]

@@ -58,6 +58,8 @@ def fuzz(n_inputs: int, seed: int = 0, only: str = "") -> tuple[dict[str, Found]
     ends: defaultdict[str, set[object]] = defaultdict(set)
     slowest: defaultdict[str, float] = defaultdict(float)
     faults: dict[object, str] = {}
+    if "policy" in chosen:
+        settings.compile_rules()
     before = signal.signal(signal.SIGPROF, _hang)
     try:
         with tempfile.TemporaryDirectory(dir=_IN_MEMORY if _IN_MEMORY.is_dir() else None) as folder:
