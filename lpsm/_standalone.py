@@ -25,7 +25,7 @@ __all__ = ["Code", "address", "address_files", "call", "loaded", "save", "types_
 Types = tuple[str, ...]
 
 _LOADED: dict[tuple[KernelFiles, Types], Code | None] = {}  # None: not on disk
-_TRIED: set[tuple[KernelFiles, Types]] = set()  # what this process has compiled by itself
+_TRIED: set[tuple[KernelFiles, Types]] = set()  # what this process has compiled by itself, or found kept
 _ENGINES: list[Any] = []  # LLVM frees the machine code with its engine
 _RESULTS: dict[str, Any] = {"int64": ctypes.c_int64, "float64": ctypes.c_double}
 _CANNOT = b"it cannot stand alone"  # kept in place of machine code, so that it is tried once
@@ -56,9 +56,11 @@ def save(files: KernelFiles, types: Types, function: Callable[..., Any], signatu
     from numba.core import registry
 
     compiler: Any = import_module("numba.core.compiler")
-    if (files, types) in _TRIED or files.load(_key(types)) is not None:
+    if (files, types) in _TRIED:
         return
     _TRIED.add((files, types))
+    if files.load(_key(types)) is not None:
+        return
     flags = compiler.Flags()
     flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.nrt = True
     flags.error_model = "numpy"
@@ -139,10 +141,14 @@ def types_of(args: tuple[Any, ...]) -> tuple[str, ...] | None:
 
 def _key(types: tuple[str, ...]) -> tuple[Any, ...]:
     """What the machine code depends on beside its sources: the types, the processor, the version of LLVM."""
+    return "standalone", types, *_machine()
+
+
+@cache
+def _machine() -> tuple[Any, ...]:
     from llvmlite import binding
 
-    features = binding.get_host_cpu_features().flatten()
-    return "standalone", types, binding.get_host_cpu_name(), features, binding.llvm_version_info
+    return binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten(), binding.llvm_version_info
 
 
 def _code(content: bytes) -> Code:

@@ -23,8 +23,9 @@ The learner is Monteleoni 2006, section 2.2.3; the rest is ours.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -91,7 +92,7 @@ class Lpsm2:
         watts = (radio.awake_mw - radio.asleep_mw, radio.beacon_mj, radio.wakeup_j)
         rows = table(config.schedules, beacon_interval_ns)
         prices_w, range_w = _prices(config)
-        self._learners = _fresh_learners(config, rows, beacon_interval_ns, watts, prices_w)
+        self._learners = deepcopy(_fresh_learners(config, beacon_interval_ns, watts))
         self._rule = CompiledForm(
             lpsm2_rule.follow_schedule,
             lpsm2_rule.observe_frame,
@@ -246,20 +247,20 @@ def _numbers(
     return np.concatenate([first, *(joined(learner.arrays()) for learner in learners)])
 
 
-def _fresh_learners(
-    config: Lpsm2Config,
-    rows: NDArray[np.int64],
-    interval_ns: int,
-    watts: tuple[float, float, float],
-    prices_w: tuple[float, float],
-) -> list[LearnAlpha]:
-    """Return one learner a context, or a single one; taught by the first round if there is one."""
-    from lpsm.experts import LearnAlpha
+@lru_cache(maxsize=64)
+def _fresh_learners(config: Lpsm2Config, interval_ns: int, watts: tuple[float, float, float]) -> list[LearnAlpha]:
+    """Return one learner a context, or a single one; taught by the first round if there is one.
 
+    They are found once for a world, which with frequent beacons takes longer than a short run; copy them.
+    """
+    from lpsm.experts import LearnAlpha
+    from lpsm.schedules import table
+
+    rows = table(config.schedules, interval_ns)
     rates = _switching_rates(config.horizon) if config.learn_alpha else [0.0]
     learners = [LearnAlpha(len(rows), rates) for _ in (CONTEXTS if config.contexts else ("all",))]
     if config.prior:
-        waiting, idle = _typical_losses(config, rows, interval_ns, watts, prices_w)
+        waiting, idle = _typical_losses(config, rows, interval_ns, watts, _prices(config)[0])
         for learner, context in zip(learners, CONTEXTS, strict=False):
             learner.update(idle if context == "I" else waiting)
     return learners
