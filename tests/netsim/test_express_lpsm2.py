@@ -3,7 +3,6 @@
 from collections import Counter
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 import netsim
@@ -30,7 +29,7 @@ SERVERS = [
 
 def variant(seed):
     """Draw pages, messages, a world and an LPSM2 without some of its parts; requests of many packets now and then."""
-    dice = Dice(np.random.default_rng(seed))
+    dice = Dice(seed)
     drawn, _, world = ordinary_case(dice, "lpsm2")
     times = 60 if dice.integer(0, 4) == 0 else 1
     pages = [page._replace(issue_s=None, request_bytes=page.request_bytes * times) for page in drawn]

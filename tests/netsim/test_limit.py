@@ -17,7 +17,7 @@ def margins(seeds):
     found = []
     for seed in seeds:
         rng = np.random.default_rng(seed)
-        pages, policy, config = ordinary_case(Dice(rng), POLICIES[seed % len(POLICIES)])
+        pages, policy, config = ordinary_case(Dice(seed), POLICIES[seed % len(POLICIES)])
         asleep = float(rng.choice([0.0, 0.5, 50.0]))
         radio = netsim.RadioConfig(
             awake_mw=asleep + float(rng.choice([0.0, 10.0, 750.0])),

@@ -246,7 +246,7 @@ def assert_same_memory(ours, theirs):
 def compare(seeds):
     covered = 0
     for seed in seeds:
-        dice = Dice(np.random.default_rng(seed))
+        dice = Dice(seed)
         drawn, _, world = ordinary_case(dice, "lpsm3")
         pages = list(drawn) * dice.integer(1, 6)
         deadlines_s = [dice.one_of([None, None, 0.0, 10 * i * dice.fraction()]) for i in range(len(pages))]

@@ -1,6 +1,7 @@
 """Worlds for tests: the parts of a run wired by hand, and random ones for both engines, ordinary or full of ties."""
 
 from math import nan
+from random import Random
 
 import numpy as np
 from hypothesis import strategies as st
@@ -57,19 +58,19 @@ class World:
 
 
 class Dice:
-    """Draws from a generator what hypothesis draws in the property below."""
+    """Draws what hypothesis draws in the property below, from a seed."""
 
-    def __init__(self, rng):
-        self._rng = rng
+    def __init__(self, seed):
+        self._random = Random(seed)
 
     def one_of(self, options):
-        return options[int(self._rng.integers(len(options)))]
+        return options[int(self._random.random() * len(options))]
 
     def integer(self, low, high):
-        return int(self._rng.integers(low, high + 1))
+        return low + int(self._random.random() * (high + 1 - low))
 
     def fraction(self):
-        return float(self._rng.random())
+        return self._random.random()
 
 
 class Drawn:
@@ -153,61 +154,77 @@ def ordinary_case(dice, policy):
 
 
 def tied_case(dice, policy):
-    """Draw a world in which instants coincide: round rates, delays and server times, equal sizes, frequent beacons."""
-    mss = dice.one_of([1460, 1460, 1000, 500, 100, 1, 65_000])
+    """Draw a small world in which instants coincide: round rates, delays and server times, equal sizes, many beacons.
+
+    Headers alone and whole packets often take whole fractions of a beacon interval.
+    """
+    mss, header = dice.one_of(FRAMES)
     grid_s = dice.one_of([0.001, 0.01, 0.05, 0.1, 0.5])
 
     def instant(most):
         return dice.integer(0, most) * grid_s
 
-    sizes = [1, 1, 100, 1000, mss, 2 * mss, 3 * mss + 1, 10 * mss, 0]
-    size = min(dice.one_of(sizes), 200 * mss)
+    sizes = [1, 100, mss, mss, 2 * mss, 3 * mss + 1, 10 * mss, 0]
+    size = min(dice.one_of(sizes), 40 * mss)
+    requests = [1, min(100, 10 * mss), mss, mss, 2 * mss]
 
     def exchange():
-        request = dice.one_of([1, 60, 100, 160, mss, 2 * mss])
-        reply = size if dice.integer(0, 2) else dice.one_of(sizes)
-        return min(request, 50 * mss), min(reply, 200 * mss)
+        return dice.one_of(requests), size if dice.integer(0, 2) else min(dice.one_of(sizes), 40 * mss)
 
     def page(i):
-        objects = tuple(exchange() for _ in range(dice.one_of([0, 0, 1, 2, 4])))
+        objects = tuple(exchange() for _ in range(dice.one_of([0, 0, 1, 2, 3])))
         waits = ()
         if dice.integer(0, 1):
-            waits = tuple(dice.one_of([nan, 0.0, instant(5), instant(40)]) for _ in range(1 + len(objects)))
-        issue = instant(100) if dice.integer(0, 2) == 0 else None
-        return Page(f"p{i}", *exchange(), objects, instant(30), issue, waits)
+            waits = tuple(dice.one_of([nan, 0.0, instant(5), instant(20)]) for _ in range(1 + len(objects)))
+        issue = instant(30) if dice.integer(0, 2) == 0 else None
+        return Page(f"p{i}", *exchange(), objects, instant(dice.one_of([5, 10, 30])), issue, waits)
 
     window = dice.one_of([1, 2, 10, 20, 1000])
     intervals_ms = [1, 2, 10, 50, 100, 100, 100, 500, 1000, 10_000]
     interval_ns = MS * dice.one_of(intervals_ms[:8] if policy.startswith("bsd") else intervals_ms)
     config = netsim.SimulationConfig(
         link=netsim.LinkConfig(
-            wireless_mbps=dice.one_of([8.0, 1.0, 5.0, 80.0, 800.0]),
-            wired_mbps=dice.one_of([8.0, 1.0, 10.0, 80.0, 800.0]),
+            wireless_mbps=dice.one_of([8.0, 8.0, 8.0, 1.0, 5.0, 80.0, 800.0]),
+            wired_mbps=dice.one_of([8.0, 8.0, 8.0, 1.0, 10.0, 80.0, 800.0]),
             wireless_delay_ms=dice.one_of([0.0, 0.0, 0.1, 1.0, 10.0]),
             wired_delay_ms=dice.one_of([0.0, 0.0, 1.0, 20.0, 50.0, 100.0]),
         ),
         tcp=netsim.TcpConfig(
             mss_bytes=mss,
-            header_bytes=dice.one_of([40, 40, 1, 100]),
+            header_bytes=header,
             initial_window=min(window, dice.one_of([1, 2, 10])),
             window=window,
             nagle=dice.integer(0, 2) == 0,
             min_rto_s=dice.one_of([1.0, 200.0]),
             initial_rto_s=dice.one_of([3.0, 200.0]),
         ),
-        server_delay=dice.one_of(
-            [netsim.ServerDelay(kind="recorded"), *(netsim.ServerDelay(mean_s=at) for at in (0.0, 0.01, 0.1, 0.5))]
-        ),
+        server_delay=dice.one_of(ROUND_DELAYS),
         connections=dice.one_of(["persistent", "per-object"]),
         max_connections=dice.one_of([1, 2, 4, 4]),
         beacon_interval_ns=interval_ns,
     )
-    pages = [page(i) for i in range(dice.integer(1, 3))]
+    pages = [page(i) for i in range(dice.one_of([1, 1, 2, 3]))]
     messages = []
     if dice.integer(0, 2) == 0:
-        messages = [Message(instant(100), max(1, dice.one_of(sizes))) for _ in range(dice.one_of([1, 2, 5]))]
+        messages = [Message(instant(30), max(1, dice.one_of(sizes))) for _ in range(dice.one_of([1, 2, 5]))]
         pages = pages if dice.integer(0, 5) else []
     return Workload.of(pages, sorted(messages)), _in_beacons(policy, interval_ns), config
+
+
+FRAMES = [
+    (1000, 1000),
+    (1000, 1000),
+    (900, 100),
+    (900, 100),
+    (400, 100),
+    (1460, 40),
+    (60, 40),
+    (1, 1),
+    (1, 40),
+    (65_000, 40),
+]
+"""Largest segments and headers, bytes: at 8 Mb/s a thousand of them take the shortest beacon interval, 1 ms."""
+ROUND_DELAYS = [netsim.ServerDelay(kind="recorded"), *(netsim.ServerDelay(mean_s=at) for at in (0.0, 0.01, 0.1, 0.5))]
 
 
 def _in_beacons(policy, interval_ns):
