@@ -29,7 +29,6 @@ from lpsm.samplers.calibration import Bought, leads, probabilities
 from lpsm.samplers.catalogue import make, registry
 from lpsm.samplers.checks import nonzero_rows
 from lpsm.samplers.multiclass import MulticlassSampler, has_classes
-from lpsm.samplers.sampler import Sampler
 
 __all__ = ["SelectiveClassifier"]
 
@@ -290,7 +289,17 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         queried = np.zeros(table.shape[0], dtype=np.bool_)
         predicted = np.full(table.shape[0], len(self.classes_) - 1)  # of rows that are no rounds: SGN(0) = +1
         self.tickets_ = np.zeros(table.shape[0], dtype=np.int64)
-        if isinstance(self.sampler_, Sampler) and labels is not None and len(labels) == table.shape[0]:
+        whole = labels is not None and len(labels) == table.shape[0]
+        if isinstance(self.sampler_, MulticlassSampler) and whole:
+            codes = self._codes(labels)[rounds]
+            at = 0
+            for said, asked, scores in self.sampler_._blocks(table[rounds], codes):
+                part = rounds[at : at + len(said)]
+                predicted[part], queried[part] = said, asked
+                for i in np.flatnonzero(asked):
+                    self._bought.add(scores[i].copy(), int(codes[at + i]))
+                at += len(said)
+        elif whole:
             codes = self._codes(labels)[rounds]
             log = self.sampler_.run(table[rounds], np.where(codes == len(self.classes_) - 1, 1.0, -1.0))
             queried[rounds], predicted[rounds] = log.queried, np.where(log.prediction > 0, len(self.classes_) - 1, 0)

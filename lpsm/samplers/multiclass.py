@@ -11,7 +11,7 @@ Sources: those of the binary samplers; Crammer and Singer 2003 for the pair that
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,13 +22,15 @@ from lpsm.samplers import layout, saving
 from lpsm.samplers.algorithms.kernels import CallableKernel
 from lpsm.samplers.catalogue import make
 from lpsm.samplers.checks import at_least
-from lpsm.samplers.compiled.classes import best_two, close_question, open_question, score
+from lpsm.samplers.compiled.classes import best_two, close_question, open_question, question_stream, score
+from lpsm.samplers.compiled.classes import lead as lead_of
 from lpsm.samplers.compiled.memory import new_work
 from lpsm.samplers.compiled.rounds import variance
 from lpsm.samplers.sampler import Sampler
 
 __all__ = ["ClassDecision", "MulticlassSampler", "has_classes"]
 
+BLOCK = 4096  # rows of a run, whose scores are held at a time
 _NONE: NDArray[Any] = np.zeros(0, dtype=np.int32)
 _LEARNERS = (layout.PERCEPTRON, layout.SECOND_ORDER, layout.DIAGONAL, layout.ADAGRAD)
 _FILTERS = (layout.FILTER, layout.APPLE_TASTING, layout.LABEL_EFFICIENT_FILTER)
@@ -171,9 +173,7 @@ class MulticlassSampler:
         square, norm2 = score(
             lead._plan, lead._state, self._rows, lead._work, asked.values, at, is_sparse, scores
         )  # fmt: skip
-        said = 0.5 * float(asked.scores[y] - np.delete(asked.scores, y).max())
-        if asked.prediction != y:
-            said = min(said, -np.finfo(np.float64).tiny)
+        said = lead_of(asked.scores, int(y), asked.prediction)
         lead._state.counts[layout.DUE] = asked.due
         lead._state.scalars[layout.WEIGHT] = asked.weight
         r = -1.0 if lead._plan.learner == layout.SECOND_ORDER else 0.0
@@ -191,15 +191,49 @@ class MulticlassSampler:
             raise RuntimeError(f"ticket must be of an open question, got {ticket}; open are {self.open_tickets}")
 
     def run(self, X: Any, y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Decide on the rows of X in turn, reading y only where it is asked for; return predictions and questions."""
-        labels = np.asarray(y)
-        predicted, queried = np.zeros(len(labels), dtype=np.int64), np.zeros(len(labels), dtype=np.bool_)
-        for t in range(X.shape[0]):
-            decision = self.decide(X[t])
-            predicted[t], queried[t] = decision.prediction, decision.query
-            if decision.ticket is not None:
-                self.learn(decision.ticket, int(labels[t]))
+        """Decide on the rows of X in turn, reading y only where it is asked for; return predictions and questions.
+
+        Equal to the loop of `decide` and `learn`, decision for decision and draw for draw, compiled.
+
+        Raises
+        ------
+        ValueError
+            As `decide`, or if there is not a class for each row; nothing has then been learned.
+        """
+        blocks = list(self._blocks(X, y))
+        predicted, queried = (np.concatenate([block[part] for block in blocks]) for part in (0, 1))
         return predicted, queried
+
+    def _blocks(
+        self, X: Any, y: ArrayLike
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.float64]]]:
+        """Play the rows of X; yield for each block of them predictions, questions, and `last_scores` (B, k)."""
+        lead, labels = self._lead, np.asarray(y)
+        table = lead._table(X)
+        rounds = table.shape[0]
+        if labels.shape != (rounds,):
+            raise ValueError(f"y must have shape ({rounds},), got {labels.shape}")
+        if rounds and not (
+            np.issubdtype(labels.dtype, np.integer) and 0 <= labels.min() <= labels.max() < self.n_classes
+        ):
+            raise ValueError(f"y must hold numbers of classes from 0 to {self.n_classes - 1}, got {labels[:3]} ...")
+        is_sparse = bool(sparse.issparse(table))
+        for start in range(0, max(rounds, 1), BLOCK):
+            part = table[start : start + BLOCK]
+            codes = labels[start : start + BLOCK].astype(np.int64)
+            world = lead._world(part, codes.astype(np.float64))
+            predicted, queried = np.zeros(len(codes), dtype=np.int64), np.zeros(len(codes), dtype=np.bool_)
+            scores, at = np.zeros((len(codes), self.n_classes)), 0
+            while at < len(codes):
+                width = int(world.starts[at + 1] - world.starts[at]) if is_sparse else self.n_features
+                self._make_room(width, is_sparse)
+                at = question_stream(
+                    lead._plan, lead._state, self._rows, self._targets, lead._work, world, codes, is_sparse, predicted,
+                    queried, scores, at,
+                )  # fmt: skip
+            if len(codes):
+                self.last_scores = scores[-1].copy()
+            yield predicted, queried, scores
 
     def scores(self, X: Any) -> NDArray[np.float64]:
         """Return the scores (T, k) of the rows of X under the present state: no round, no question."""

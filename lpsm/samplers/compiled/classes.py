@@ -28,11 +28,13 @@ from lpsm.samplers.compiled.rounds import (
     store_diagonal,
     variance,
 )
+from lpsm.samplers.compiled.stream import Stream, has_room
 from lpsm.samplers.layout import ADAGRAD, DIAGONAL, PRIMAL, ROUND, SECOND_ORDER, SIZE, Plan, State, Work
 
-__all__ = ["best_two", "close_question", "open_question", "score"]
+__all__ = ["best_two", "close_question", "lead", "open_question", "question_stream", "score"]
 
 Array = NDArray[Any]
+SMALLEST = float(np.finfo(np.float64).tiny)
 
 
 @compiled
@@ -129,6 +131,54 @@ def close_question(
         counts[SIZE] += 1
     note_stored(counts, state.scalars, norm2)
     return True
+
+
+@compiled
+def lead(scores: Array, label: int, predicted: int) -> float:
+    """Half the lead of the true class over the best other one; negative wherever another was predicted."""
+    other = -np.inf
+    for c in range(scores.shape[0]):
+        if c != label:
+            other = max(other, scores[c])
+    said = 0.5 * (scores[label] - other)
+    return said if predicted == label else min(said, -SMALLEST)
+
+
+@compiled
+def question_stream(
+    plan: Plan, state: State, rows: Array, targets: Array, work: Work, world: Stream, labels: Array, sparse: bool,
+    predicted: Array, queried: Array, scores: Array, first: int,
+) -> int:  # fmt: skip
+    """Run rounds first, first + 1, ...; return where it stopped (T, or the round that found no room).
+
+    `scores` (T, k) are those that the rule looked at, with the instance in the inverse where the learner wants it.
+    """
+    begin, n, values, columns = 0, world.dense.shape[1], work.x, world.columns
+    bias, floor = 0.0, 0.0
+    for t in range(first, labels.shape[0]):
+        if sparse:
+            begin, n = world.starts[t], world.starts[t + 1] - world.starts[t]
+            values, columns = world.values[begin : begin + n], world.columns[begin : begin + n]
+        else:
+            values = world.dense[t]
+        if plan.form != PRIMAL and not has_room(plan, state, n):
+            return int(t)
+        if len(world.floors) > 0:
+            bias, floor = world.biases[t], world.floors[t]
+        square, norm2, r, _, first_class, query, _ = open_question(
+            plan, state, rows, work, values, columns, sparse, world.uniforms[t], floor, bias, scores[t]
+        )
+        predicted[t], queried[t] = first_class, query
+        if query:
+            y = labels[t]
+            said = lead(scores[t], y, first_class)
+            close_question(
+                plan, state, rows, targets, work, n, sparse, square, norm2, scores[t], r, said, y, False
+            )  # fmt: skip
+        if plan.includes_instance:
+            for c in range(rows.shape[0]):
+                scores[t, c] /= 1.0 + max(r, 0.0)
+    return int(labels.shape[0])
 
 
 @compiled
