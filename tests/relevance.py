@@ -115,6 +115,16 @@ class Watch:
         self.began_s = time.process_time()
         signal.setitimer(signal.ITIMER_PROF, TEST_S)
 
+    def pytest_runtest_setup(self, item: Any) -> None:
+        """Spare a test function that has already been too slow for two sets of its parameters."""
+        import pytest
+
+        if (
+            sum(self.Slow.__name__ in why for test, why in self.left_out.items() if _stem(test) == _stem(item.nodeid))
+            > 1
+        ):
+            pytest.skip("its like were too slow")
+
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         """Let the next test have its own time."""
         signal.setitimer(signal.ITIMER_PROF, 0)
@@ -131,6 +141,10 @@ class Watch:
         data = self.coverage.get_data()
         lines = {path: data.contexts_by_lineno(name) for path, name in self.paths.items()}
         return Profile({test: s for test, s in self.seconds.items() if test not in self.left_out}, lines, self.left_out)
+
+
+def _stem(test: str) -> str:
+    return test.partition("[")[0]
 
 
 def forked(tree: Path, work: Callable[[], int], cpu_s: float, silent: bool = True) -> int:

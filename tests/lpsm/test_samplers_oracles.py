@@ -146,6 +146,22 @@ def test_sparse_and_dual_forms_decide_as_the_primal_one(key, parameters):
     assert_same(of(fresh(lambda x, z: float(x @ z)).run(X[:120], y[:120])), [column[:120] for column in expected])
 
 
+@pytest.mark.parametrize(("key", "parameters"), CASES)
+def test_a_few_rounds_in_every_form_are_the_literal_formula(key, parameters):
+    X, y = a_stream(11, rounds=36, d=3)
+
+    def fresh(kernel=None):
+        return samplers.make(key, n_features=3, rng=np.random.default_rng(12), kernel=kernel, **parameters)
+
+    expected = play(key, X, y, np.random.default_rng(12), key in NORMALIZED, **parameters)
+    assert_same(by_rounds(fresh(), X, y), expected)
+    rows = sparse.csr_matrix(X)
+    forms = [fresh().run(X, y), fresh().run(rows, y)]
+    forms += [] if key in NO_DUAL else [fresh("linear").run(X, y), fresh("linear").run(rows, y)]
+    for log in forms:
+        assert_same(of(log), expected)
+
+
 @pytest.mark.parametrize("key", ["perceptron-ss", "sop-ss", "lasec", "ssmd", "ssnci", "randomized-budget-perceptron"])
 @pytest.mark.parametrize(
     ("kernel", "parameters", "features"),
@@ -155,7 +171,7 @@ def test_sparse_and_dual_forms_decide_as_the_primal_one(key, parameters):
     ],
 )  # fmt: skip
 def test_a_kernel_is_a_linear_sampler_on_its_features(key, kernel, parameters, features):
-    X, y = a_stream(6, rounds=150, d=4)
+    X, y = a_stream(6, rounds=50, d=4)
     X /= np.linalg.norm(X, axis=1)[:, None]
     y = y * np.sign(X[:, 1] + 0.1).astype(int)
     if features is None:  # features of these instances: the rows of a root of their Gram matrix
@@ -173,7 +189,7 @@ def test_a_kernel_is_a_linear_sampler_on_its_features(key, kernel, parameters, f
 
 
 def test_lasec_is_ridge_on_the_kernel_that_weighs_the_past_by_its_age():
-    X, y = a_stream(7, rounds=120)
+    X, y = a_stream(7, rounds=50)
     learner = samplers.Lasec(b=1.3, c=8.0)
     primal = samplers.Sampler(learner, samplers.Always(), n_features=D, stores="queried")
     dual = samplers.Sampler(learner, samplers.Always(), n_features=D, stores="queried", kernel=samplers.Linear())
