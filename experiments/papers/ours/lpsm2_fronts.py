@@ -9,7 +9,7 @@ What it leaves out: which claims are made (`papers.ours.lpsm2`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from experiments.papers.claims import Beside, Claim, Measure, Record, wide
-from experiments.papers.predicates import at_least, at_most
+from experiments.papers.predicates import above, at_least, at_most
 from experiments.study.compare import estimate, linearised
 
 __all__ = [
@@ -30,9 +30,9 @@ __all__ = [
     "mean_of",
     "saving",
     "saving_claim",
-    "slowed_early",
     "spared",
-    "spared_by_whole",
+    "spared_by_parts",
+    "unhurried",
     "values",
 ]
 
@@ -107,31 +107,51 @@ def spared(traffic: str, policy: str, family: Sequence[str], column: str = "slow
     return measure
 
 
-def spared_by_whole(traffic: str, part: str, whole: str, wholes: Sequence[str]) -> Measure:
-    """Measure by how many percent a whole is below what is left without a part, at the latter's slowdown.
+def spared_by_parts(
+    name: str, own: str, wholes: Sequence[str], parts: Iterable[str], traffics: Sequence[str]
+) -> tuple[Claim, ...]:
+    """Claim, part by part, that a policy is below what is left without it, at the latter's slowdown.
 
-    `wholes` are the whole asked for several slowdowns, among them `whole`, which was asked for the same as the part.
+    `wholes` are the policy asked for several slowdowns, among them `own`, which was asked for the same as the parts.
     """
 
-    def measure(record: Record) -> dict[str, Any]:
-        found = saving(at_equal(record, traffic, part, wholes), energies(record, traffic, [part])[part])
-        slow = values(record, traffic, "slowdown_mean", [part, whole]).mean()
-        return {"": Beside(found, f"at {slow[part]:.3f} (whole: {slow[whole]:.3f} when 1.05 is asked)")}
+    def spared_by(traffic: str, part: str) -> Measure:
+        def measure(record: Record) -> dict[str, Any]:
+            found = saving(at_equal(record, traffic, part, wholes), energies(record, traffic, [part])[part])
+            slow = values(record, traffic, "slowdown_mean", [part, own]).mean()
+            return {"": Beside(found, f"at {slow[part]:.3f} (whole: {slow[own]:.3f} when 1.05 is asked)")}
 
-    return measure
+        return measure
+
+    count = {4: "four", 5: "five"}[len(wholes)]
+    return tuple(
+        Claim(
+            f"{traffic}: the whole uses less energy than {name} {part}, at its slowdown",
+            above(spared_by(traffic, part), unit=" %"),
+            reason=f"the whole, at {count} slowdowns asked for, interpolated seed by seed",
+        )
+        for part in parts
+        for traffic in traffics
+    )
 
 
-def slowed_early(traffic: str, policy: str) -> Measure:
-    """Measure the slowdown of the first ten pages, beside that of the others."""
+def unhurried(traffics: Sequence[str], policy: str, reason: str = "") -> tuple[Claim, ...]:
+    """Claim that the first ten pages are slowed down little, beside the others."""
 
-    def measure(record: Record) -> dict[str, Any]:
-        rows = record["curves"]
-        own = rows[(rows["traffic"] == traffic) & (rows["policy"] == policy)]
-        parts = (own[own["first_page"] == 0], own[own["first_page"] > 0])
-        first, others = (part.groupby("replication")["slowdown"].mean() for part in parts)
-        return {"": Beside(first, f"(others {others.mean():.3f})")}
+    def slowed_early(traffic: str) -> Measure:
+        def measure(record: Record) -> dict[str, Any]:
+            rows = record["curves"]
+            own = rows[(rows["traffic"] == traffic) & (rows["policy"] == policy)]
+            parts = (own[own["first_page"] == 0], own[own["first_page"] > 0])
+            first, others = (part.groupby("replication")["slowdown"].mean() for part in parts)
+            return {"": Beside(first, f"(others {others.mean():.3f})")}
 
-    return measure
+        return measure
+
+    statement = "the first ten pages are slowed down by no more than a tenth"
+    return tuple(
+        Claim(f"{traffic}: {statement}", at_most(slowed_early(traffic), 1.1), "1.1", reason) for traffic in traffics
+    )
 
 
 def curve_frame(record: Record, traffic: str, block: int) -> pd.DataFrame:

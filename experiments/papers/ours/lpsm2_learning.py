@@ -31,12 +31,12 @@ from experiments.papers.ours.lpsm2_fronts import (
     energies,
     front_frame,
     saving,
-    slowed_early,
-    spared_by_whole,
+    spared_by_parts,
+    unhurried,
     values,
 )
 from experiments.papers.ours.lpsm2_runs import BLOCK, HOST_AWARE, World, blocks, measure, seeds_of, world_of
-from experiments.papers.predicates import above, at_most, below, beside, each, reaching
+from experiments.papers.predicates import below, beside, each, reaching
 from experiments.papers.registry import Experiment, Rows, Setup
 from lpsm import LearnAlpha, alpha_grid, hindsight
 from lpsm.bounds.experts import fixed_share_partition_loss
@@ -314,15 +314,7 @@ EXPERIMENTS = (
                 for kind, least, words in _AGAINST
                 for traffic in TRAFFICS[kind == ELSEWHERE :]
             ),
-            *(
-                Claim(
-                    f"{traffic}: the first ten pages are slowed down by no more than a tenth",
-                    at_most(slowed_early(traffic, OWN), 1.1),
-                    "1.1",
-                    "ours",
-                )
-                for traffic in TRAFFICS[:3]
-            ),
+            *unhurried(TRAFFICS[:3], OWN, "ours"),
         ),
         figures=_draw_learning,
     ),
@@ -333,15 +325,7 @@ EXPERIMENTS = (
         sweep=_parts,
         run=browse_parts,
         claims=(
-            *(
-                Claim(
-                    f"{traffic}: the whole uses less energy than LPSM2 {part}, at its slowdown",
-                    above(spared_by_whole(traffic, part, OWN, WIDE), unit=" %"),
-                    reason="the whole, at five slowdowns asked for, interpolated seed by seed",
-                )
-                for part in PARTS
-                for traffic in PARTS_ON
-            ),
+            *spared_by_parts("LPSM2", OWN, WIDE, PARTS, PARTS_ON),
             *(
                 Claim(
                     f"{BURSTY}: messages wait no longer than they do {part}",

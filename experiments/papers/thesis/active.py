@@ -198,6 +198,22 @@ def _sphere(place: str, claim: str, sweep: Any, claims: tuple[Claim, ...], figur
 
 _TWICE = "logarithmic growth says as many"
 
+
+def _no_dearer_late(statement: str, key: str, column: str, printed: str) -> Claim:
+    test = at_most(_late_to_early(key, column), 2.0)
+    return Claim(statement, test, printed, _TWICE, why=_per_goal(key, column))
+
+
+def _within_budget(theorem: int, printed: str) -> Claim:
+    return Claim(
+        f"dkm reaches error eps within the labels and total errors of Theorem {theorem}",
+        each(_over_budget, high=1.0),
+        printed,
+        "over the proof's constants, delta = 0.1",
+        no_test=IDLE,
+    )
+
+
 EXPERIMENTS = (
     _sphere(
         "theorem-3",
@@ -229,38 +245,23 @@ EXPERIMENTS = (
                 "share of cases above the bound with its constants; delta is allowed",
                 no_test=IDLE,
             ),
-            Claim(
+            _no_dearer_late(
                 "a halving of the modified Perceptron's error costs about as many mistakes late as early",
-                at_most(_late_to_early("modified-perceptron", "mistakes"), 2.0),
-                "O(d log 1/eps)",
-                _TWICE,
-                why=_per_goal("modified-perceptron", "mistakes"),
+                *("modified-perceptron", "mistakes", "O(d log 1/eps)"),
             ),
             Claim(
                 "that of the Perceptron's costs more and more",
                 at_least(_late_to_early("perceptron", "mistakes"), 2.0, open=True),
                 "Omega(1/eps^2)",
             ),
-            Claim(
-                "dkm reaches error eps within the labels and total errors of Theorem 5",
-                each(_over_budget, high=1.0),
-                "O~(d log 1/eps)",
-                "over the proof's constants, delta = 0.1",
-                no_test=IDLE,
-            ),
-            Claim(
+            _within_budget(5, "O~(d log 1/eps)"),
+            _no_dearer_late(
                 "a halving of dkm's error costs about as many labels late as early",
-                at_most(_late_to_early("dkm", "labels"), 2.0),
-                "O~(d log 1/eps)",
-                _TWICE,
-                why=_per_goal("dkm", "labels"),
+                *("dkm", "labels", "O~(d log 1/eps)"),
             ),
-            Claim(
+            _no_dearer_late(
                 "dkm's total errors grow as its labels do: a halving of its error costs about as many late as early",
-                at_most(_late_to_early("dkm", "mistakes"), 2.0),
-                "O~(d log 1/eps)",
-                _TWICE,
-                why=_per_goal("dkm", "mistakes"),
+                *("dkm", "mistakes", "O~(d log 1/eps)"),
             ),
             Claim(
                 "dkm's stream grows with 1/eps: a halving of its error costs more and more rounds",
@@ -290,13 +291,7 @@ EXPERIMENTS = (
             setup, ("dkm",), *setup.pick(((5,), (1.0, 0.5), 10_000), ((10,), (1.0, 0.5, 0.25), 200_000))
         ),
         (
-            Claim(
-                "dkm reaches error eps within the labels and total errors of Theorem 7",
-                each(_over_budget, high=1.0),
-                "O~(poly(1/lambda) d log 1/eps)",
-                "over the proof's constants, delta = 0.1",
-                no_test=IDLE,
-            ),
+            _within_budget(7, "O~(poly(1/lambda) d log 1/eps)"),
             Claim(
                 "at lambda = 1/2 a halving of the error costs about as many labels late as early",
                 at_most(_late_to_early("dkm", "labels", similarity=0.5), 2.0),
