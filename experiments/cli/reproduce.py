@@ -82,10 +82,11 @@ def reproduce(
     for experiment in chosen:
         try:
             result = archive.reproduce(experiment, setup, out, jobs=jobs, redraw=redraw)
-        except FileNotFoundError as error:
+        except (FileNotFoundError, archive.MissingRecordError) as error:
             if len(chosen) == 1:
                 raise
-            missing.append(f"{error.strerror}: {error.filename}")
+            words = str(error) if isinstance(error, ValueError) else f"{error.strerror}: {error.filename}"
+            missing.append(words)
             continue
         said += archive.collect([result])
         if not as_json:

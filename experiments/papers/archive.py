@@ -30,10 +30,14 @@ from experiments.study.files import PACKAGES, source_digest
 from experiments.study.run import run
 from experiments.study.store import Store
 
-__all__ = ["Result", "collect", "folder_of", "program_at", "reproduce", "results"]
+__all__ = ["MissingRecordError", "Result", "collect", "folder_of", "program_at", "reproduce", "results"]
 
 MANIFEST = "manifest.json"
 CLAIMS = "claims.csv"
+
+
+class MissingRecordError(ValueError):
+    """There is no record to draw again."""
 
 
 class Result(NamedTuple):
@@ -78,7 +82,7 @@ def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1,
     command = f"reproduce {experiment.name}"
     if redraw:
         if earlier is None or earlier.get("command") != command:
-            raise ValueError(f"redraw needs a record of {experiment.name}, there is none in {folder}")
+            raise MissingRecordError(f"redraw needs a record of {experiment.name}, there is none in {folder}")
         record = _tables(folder, earlier)
         store = Store(folder, command, earlier["configuration"])
         try:

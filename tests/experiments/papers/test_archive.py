@@ -88,6 +88,18 @@ def test_redrawing_needs_a_record(tmp_path):
         archive.reproduce(all_experiments()["thesis/fig-2-5"], Setup(size="smoke"), tmp_path, redraw=True)
 
 
+def test_redrawing_a_paper_leaves_out_what_has_no_record(tmp_path):
+    archive.reproduce(all_experiments()["thesis/counterexample-4-3"], Setup(size="smoke"), tmp_path)
+    ran = reproduce("thesis", "--redraw", "--out", str(tmp_path), "--json")
+    assert ran.exception is None
+    told = json.loads(ran.stdout)
+    assert [one["experiment"] for one in told["results"]] == ["thesis/counterexample-4-3"]
+    assert len(told["left_out"]) == len(choose("thesis")) - 1
+    assert (
+        f"redraw needs a record of thesis/fig-2-5, there is none in {tmp_path / 'thesis/fig-2-5'}" in told["left_out"]
+    )
+
+
 def test_a_record_of_another_program_is_summed_up_as_it_stands_but_not_drawn_again(tmp_path):
     old, other = (all_experiments()[f"thesis/{place}"] for place in ("counterexample-4-3", "fig-2-5"))
     setup = Setup(size="smoke")
