@@ -66,8 +66,6 @@ def timeline(
     from experiments.timeline import timeline as seen
 
     config = configuration(model)
-    if pcap is not None and config.medium is not None:
-        raise ValueError(f"pcap: a capture is of a run on wires, got --air {model['air']}")
     names = [netsim.canonical(one, beacon_interval_ns=config.beacon_interval_ns) for one in policies.split(",") if one]
     _check(out, names, page, start_s, pcap)
     refuse_overwriting([workload], [out, perfetto, pcap])

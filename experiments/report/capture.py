@@ -1,10 +1,12 @@
 """A run as a capture that a sniffer beside the access point would have made: 802.11 frames in a pcapng file.
 
-What is in it: a beacon at every beacon interval, whose TIM says whether frames wait for the client; the client's
-data frames, with the power-management (PM) bit as its gate was; a null frame wherever the client changes that
-without sending anything else; the access point's data frames, with More Data while others wait; inside, IPv4 and
-TCP with the sequence numbers of the model, and HTTP/1.1 messages of the sizes of the pages, so that other tools see
-the same requests.  What the model leaves out is not there either: 802.11 acknowledgements, retries, FINs.
+Of a run on the shared air it has the frames that were on the air (`experiments.report.air_capture`).  On wires there
+are none, and they are made.  What is in it then: a beacon at every beacon interval, whose TIM says whether frames wait
+for the client; the client's data frames, with the power-management (PM) bit as its gate was; a null frame wherever the
+client changes that without sending anything else; the access point's data frames, with More Data while others wait;
+inside, IPv4 and TCP with the sequence numbers of the model, and HTTP/1.1 messages of the sizes of the pages, so that
+other tools see the same requests.  What that model leaves out is not there either: 802.11 acknowledgements, retries,
+FINs.
 
 Source of the layouts: IEEE 802.11-2020, section 9 (frames), 9.4.2.5 (TIM); radiotap.org; the pcapng draft
 (draft-ietf-opsawg-pcapng), with time stamps in nanoseconds since the start of the run.
@@ -21,26 +23,44 @@ from typing import NamedTuple
 import dpkt
 
 from experiments.timeline import Run
+from netsim.air.recording import AirRecorder
 from netsim.recorder import Exchange, Transmission
 
-__all__ = ["capture"]
+__all__ = ["ACCESS_POINT", "CLIENT", "GATEWAY", "SNAP", "Captured", "Streams", "beacon_body", "capture"]
 
 ACCESS_POINT, CLIENT, GATEWAY = (bytes((2, 0, 0, 0, 0, last)) for last in (1, 2, 3))  # locally administered addresses
 CLIENT_IP, SERVER_IP = bytes((192, 168, 1, 2)), bytes((203, 0, 113, 1))  # RFC 1918 and RFC 5737
 _BEACON, _DATA, _NULL = 0x80, 0x08, 0x48  # first octet of the frame control
-_TO_DS, _FROM_DS, _PM, _MORE_DATA = 0x01, 0x02, 0x10, 0x20
-_SNAP = bytes((0xAA, 0xAA, 3, 0, 0, 0, 8, 0))
+_TO_DS, _FROM_DS, _RETRY, _PM, _MORE_DATA = 0x01, 0x02, 0x08, 0x10, 0x20
+_BAD_CHECKSUM = 0x40
+_CHANNEL_6, _CHANNEL_36 = (2437, 0x0480), (5180, 0x0140)  # MHz, and radiotap's flags: CCK or OFDM, OFDM at 5 GHz
+SNAP = bytes((0xAA, 0xAA, 3, 0, 0, 0, 8, 0))
 _LINKTYPE_RADIOTAP = 127
 _TU_NS = 1_024_000
 _FIRST_PORT, _PORTS = 49152, 16384
 _WINDOW = 65535
 
 
-class _Frame(NamedTuple):
+class Captured(NamedTuple):
+    """A frame of 802.11: when, its frame control, its addresses (three if it has a number), and what follows them.
+
+    Attributes
+    ----------
+    rate_mbps : float
+        For radiotap; 0: that of the capture.
+    duration : int
+        Of its header.
+    broken : bool
+        Whether its checksum is wrong, as that of a frame that was lost or collided.
+    """
+
     at_ns: int
     control: tuple[int, int]
-    addresses: tuple[bytes, bytes, bytes]
-    body: bytes
+    addresses: tuple[bytes, ...]
+    body: bytes = b""
+    rate_mbps: float = 0.0
+    duration: int = 0
+    broken: bool = False
 
 
 def capture(run: Run, start_s: float = 0.0, length_s: float = float("inf"), *, wireless_mbps: float = 5.0) -> bytes:
@@ -53,22 +73,35 @@ def capture(run: Run, start_s: float = 0.0, length_s: float = float("inf"), *, w
     start_s, length_s : float
         The window, seconds of the run.
     wireless_mbps : float
-        The rate that radiotap headers tell.
+        The rate that radiotap headers tell on wires.
     """
     end_ns = round(min(start_s + length_s, run.result.elapsed_s) * 1e9)
     first_ns = round(start_s * 1e9)
-    radiotap = _radiotap(wireless_mbps)
+    channel = _CHANNEL_6
+    if isinstance(run.recorder, AirRecorder):
+        from experiments.report.air_capture import on_the_air
+
+        found = on_the_air(run.recorder)
+        channel = _CHANNEL_36 if run.recorder.cell.medium.phy.kind == "11a" else channel
+    else:
+        found = _frames(run, end_ns)
     blocks = [_SECTION, _INTERFACE]
-    numbers = {ACCESS_POINT: count(), CLIENT: count()}
-    for frame in sorted(_frames(run, end_ns), key=lambda frame: frame.at_ns):
-        sequence = next(numbers[frame.addresses[1]]) % 4096
+    numbers: dict[bytes, Iterator[int]] = {}
+    last: dict[tuple[bytes, ...], int] = {}  # a frame that is sent again keeps its number
+    for frame in sorted(found, key=lambda frame: frame.at_ns):
+        header = struct.pack("<BBH", *frame.control, frame.duration) + b"".join(frame.addresses)
+        if len(frame.addresses) == 3:
+            ends = frame.addresses[:2]
+            if not (frame.control[1] & _RETRY and ends in last):
+                last[ends] = next(numbers.setdefault(ends[1], count())) % 4096
+            header += struct.pack("<H", last[ends] << 4)
         if first_ns <= frame.at_ns <= end_ns:
-            header = struct.pack("<BBH6s6s6sH", *frame.control, 0, *frame.addresses, sequence << 4)
-            blocks.append(_packet(frame.at_ns, radiotap(frame.at_ns) + header + frame.body))
+            radiotap = _radiotap(frame.at_ns, frame.rate_mbps or wireless_mbps, channel, frame.broken)
+            blocks.append(_packet(frame.at_ns, radiotap + header + frame.body))
     return b"".join(blocks)
 
 
-def _frames(run: Run, end_ns: int) -> Iterator[_Frame]:
+def _frames(run: Run, end_ns: int) -> Iterator[Captured]:
     recorder = run.recorder
     instants = [at for at, _ in recorder.gates]
 
@@ -79,22 +112,22 @@ def _frames(run: Run, end_ns: int) -> Iterator[_Frame]:
     down = [frame for frame in recorder.transmissions if frame.down]
     waited = [frame for frame in down if not is_open(frame.reached_ns) or frame.start_ns in instants]
     yield from _beacons(waited, run.beacon_interval_ns, end_ns)
-    connections = _Streams(recorder.exchanges)
+    connections = Streams(recorder.exchanges)
     sent = {frame.reached_ns for frame in recorder.transmissions if not frame.down}
     for at, opened in recorder.gates:
         if not (opened and at in sent):  # a data frame says it already
-            yield _Frame(at, (_NULL, _TO_DS | (0 if opened else _PM)), (ACCESS_POINT, CLIENT, ACCESS_POINT), b"")
+            yield Captured(at, (_NULL, _TO_DS | (0 if opened else _PM)), (ACCESS_POINT, CLIENT, ACCESS_POINT), b"")
     for place, frame in enumerate(down):
         more = place + 1 < len(down) and down[place + 1].reached_ns <= frame.start_ns
         flags = _FROM_DS | (_MORE_DATA if more else 0)
-        yield _Frame(frame.start_ns, (_DATA, flags), (CLIENT, ACCESS_POINT, GATEWAY), connections.datagram(frame))
+        yield Captured(frame.start_ns, (_DATA, flags), (CLIENT, ACCESS_POINT, GATEWAY), connections.datagram(frame))
     for frame in recorder.transmissions:
         if not frame.down:
             flags = _TO_DS | (0 if is_open(frame.reached_ns) else _PM)
-            yield _Frame(frame.start_ns, (_DATA, flags), (ACCESS_POINT, CLIENT, GATEWAY), connections.datagram(frame))
+            yield Captured(frame.start_ns, (_DATA, flags), (ACCESS_POINT, CLIENT, GATEWAY), connections.datagram(frame))
 
 
-def _beacons(waited: Sequence[Transmission], interval_ns: int, end_ns: int) -> Iterator[_Frame]:
+def _beacons(waited: Sequence[Transmission], interval_ns: int, end_ns: int) -> Iterator[Captured]:
     """Yield a beacon an interval; its TIM names the client (AID 1) if a frame reached the access point and waits."""
     queue = sorted((frame.reached_ns, frame.start_ns) for frame in waited)
     place, until = 0, -1
@@ -103,13 +136,28 @@ def _beacons(waited: Sequence[Transmission], interval_ns: int, end_ns: int) -> I
         while place < len(queue) and queue[place][0] < at:
             until = max(until, queue[place][1])
             place += 1
-        fixed = struct.pack("<QHH", at // 1000, round(interval_ns / _TU_NS), 0x0001)
-        tim = bytes((5, 4, 0, 1, 0, 0b10 if until >= at else 0))
-        body = fixed + bytes((0, 4)) + b"lpsm" + bytes((1, 4, 0x82, 0x84, 0x8B, 0x96)) + tim
-        yield _Frame(at, (_BEACON, 0), (b"\xff" * 6, ACCESS_POINT, ACCESS_POINT), body)
+        body = beacon_body(at, interval_ns, (0, 1), 0b10 if until >= at else 0)
+        yield Captured(at, (_BEACON, 0), (b"\xff" * 6, ACCESS_POINT, ACCESS_POINT), body)
 
 
-class _Streams:
+def beacon_body(at_ns: int, interval_ns: int, dtim: tuple[int, int], bits: int, *, groups: bool = False) -> bytes:
+    """Return what a beacon says: its time, its interval, its network, rates of 802.11b, and the TIM.
+
+    Parameters
+    ----------
+    dtim : (int, int)
+        How many beacons until the next DTIM, and from one to the next.
+    bits : int
+        The first octet of the map of clients for which frames wait.
+    groups : bool
+        Whether group frames follow.
+    """
+    fixed = struct.pack("<QHH", at_ns // 1000, round(interval_ns / _TU_NS), 0x0001)
+    tim = bytes((5, 4, *dtim, int(groups), bits))
+    return fixed + bytes((0, 4)) + b"lpsm" + bytes((1, 4, 0x82, 0x84, 0x8B, 0x96)) + tim
+
+
+class Streams:
     """What the connections carry: HTTP messages of the sizes of the exchanges, made where a frame has a piece of them.
 
     Bytes that belong to no complete exchange, such as pushed messages, are zeros.
@@ -143,7 +191,7 @@ class _Streams:
         ends = (SERVER_IP, CLIENT_IP) if frame.down else (CLIENT_IP, SERVER_IP)
         datagram = dpkt.ip.IP(src=ends[0], dst=ends[1], p=6, ttl=64, id=0, data=segment)
         datagram.len = 20 + len(segment)
-        return _SNAP + bytes(datagram)
+        return SNAP + bytes(datagram)
 
     def _payload(self, connection: int, down: bool, seq: int, length: int) -> bytes:
         if not length:
@@ -177,10 +225,10 @@ def _reply(size: int) -> bytes:
     return b"x" * size
 
 
-def _radiotap(wireless_mbps: float):  # type: ignore[no-untyped-def]
-    """Return what makes a radiotap header: time, flags (no check sequence), rate in 500 kb/s, channel 6 at 2437 MHz."""
-    rate = max(1, min(255, round(2 * wireless_mbps)))
-    return lambda at_ns: struct.pack("<BBHIQBBHH", 0, 0, 22, 0x0F, at_ns // 1000, 0, rate, 2437, 0x0480)
+def _radiotap(at_ns: int, rate_mbps: float, channel: tuple[int, int], broken: bool) -> bytes:
+    """Return a radiotap header: time, flags (no check sequence, or a wrong one), rate in 500 kb/s, channel."""
+    rate = max(1, min(255, round(2 * rate_mbps)))
+    return struct.pack("<BBHIQBBHH", 0, 0, 22, 0x0F, at_ns // 1000, _BAD_CHECKSUM * broken, rate, *channel)
 
 
 def _block(kind: int, body: bytes) -> bytes:

@@ -88,6 +88,11 @@ class AirAccessPoint:
         """The client whose frame is next on the air or on it; None for a group frame or nobody."""
         return None if self._serving is None else self._serving[0]
 
+    @property
+    def has_more(self) -> bool:
+        """Whether more waits for the client that is served, or for everybody."""
+        return bool(self._groups if self._serving is None else self._serving[0].line)
+
     def to_server(self, packet: Packet) -> None:
         """Carry a packet that came over the air to the server."""
         arrival = self._wire_up.transmit(self._env.now, packet.size_bytes)

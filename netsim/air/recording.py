@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 from netsim.air.access import Contender
+from netsim.air.access_point import Buffer
 from netsim.air.adviser import Adviser
 from netsim.air.air_times import CTS_BYTES, RTS_BYTES
 from netsim.air.cell import Cell
 from netsim.air.exchanges import Transmission
 from netsim.air.station import AirStation
+from netsim.clock import Clock
 from netsim.policies.protocol import Plan
 from netsim.recorder import Decision, Recorder, RecordingBrowser
+from netsim.tcp import Packet
 
 __all__ = ["AirFrame", "AirRecorder"]
 
@@ -29,6 +32,15 @@ class AirFrame(NamedTuple):
         "beacon", "data", "null", "poll", "group", "rts", "cts" or "ack".
     received : bool
         Whether it was neither lost nor part of a collision.
+    receiver : str
+        As the sender, or "everybody".
+    number : int
+        Of the one of `Recorder.transmissions` that a data frame is, or of a beacon; -1 for other frames.
+    sleeps, more_data, retry : bool
+        Whether its sender says that it dozes from then on (PM = 1), that more waits for the receiver, and that it
+        has sent this frame before.
+    announces : bool
+        Of a beacon: whether its TIM has the bit of client 0.
     """
 
     start_ns: int
@@ -36,12 +48,23 @@ class AirFrame(NamedTuple):
     sender: str
     kind: str
     received: bool
+    receiver: str = "everybody"
+    number: int = -1
+    sleeps: bool = False
+    more_data: bool = False
+    retry: bool = False
+    announces: bool = False
 
 
 class AirRecorder(Recorder):
     """Keeps what happens on the air during one run; handed to `netsim.simulate`.
 
     Beside the frames it has all that a `Recorder` has: every attempt at a data frame is one of its transmissions.
+
+    Attributes
+    ----------
+    cell : Cell
+        What the run was simulated in.
 
     Examples
     --------
@@ -56,7 +79,10 @@ class AirRecorder(Recorder):
     def __init__(self) -> None:
         super().__init__()
         self._frames: list[AirFrame] = []
-        self._cell: Cell
+        self.waiting: list[
+            tuple[int, bool]
+        ] = []  # from when on the access point holds frames back for client 0, or not
+        self.cell: Cell
 
     def air_parts(self) -> tuple[type[AirStation], type[RecordingBrowser]]:
         """Return the classes that a recorded run is built of; called once, by the run."""
@@ -67,59 +93,72 @@ class AirRecorder(Recorder):
 
     def attach(self, cell: Cell) -> None:
         """Have a cell tell what is on its air."""
-        self._cell = cell
+        self.cell = cell
         cell.medium.observer = self._note
 
     @property
     def frames(self) -> list[AirFrame]:
         """Every frame in the order of time, beacons among them."""
-        beacons = self._cell.beacons
-        sent = [
-            AirFrame(start, start + beacons.air_ns, "access point", "beacon", True)
-            for start in map(beacons.start_ns, range(1, beacons.next_n))
-        ]
-        return sorted([*self._frames, *sent])
+        beacons, found, place = self.cell.beacons, list(self._frames), 0
+        for number in range(1, beacons.next_n):
+            start = beacons.start_ns(number)
+            while place < len(self.waiting) and self.waiting[place][0] < start:
+                place += 1
+            announces = place > 0 and self.waiting[place - 1][1]
+            end = start + beacons.air_ns
+            found.append(AirFrame(start, end, "access point", "beacon", True, number=number, announces=announces))
+        return sorted(found)
 
     def _note(self, senders: list[Contender], received: bool) -> None:
-        now, phy = self._cell.medium.env.now, self._cell.medium.phy
+        now, phy = self.cell.medium.env.now, self.cell.medium.phy
         for sender in senders:
             transmission = sender.queue[0]
-            exchange, name = transmission.exchange, self._name(sender)
-            other = self._other(sender)
+            exchange, name, other = transmission.exchange, self._name(sender), self._other(sender)
             rts = exchange.kind == "data" and exchange.first_ns < exchange.sender_ns
-            self._note_packet(transmission, name, rts=rts, received=received)
+            polled = exchange.kind == "poll"
+            number = self._note_packet(transmission, name, rts=rts, received=received)
+            more = name == "access point" and self.cell.access_point.has_more
+            says = (self._sleeps(sender, transmission), more, sender.tries > 0)
             at, end = now, now + exchange.first_ns
-            self._frames.append(AirFrame(at, end, name, "rts" if rts else exchange.kind, received))
+            first = "rts" if rts else exchange.kind
+            told = (number, *says) if first == "data" else (-1, *says)
+            self._frames.append(AirFrame(at, end, name, first, received, other, *told))
             if not received:
                 continue
             if rts:
                 at = end + phy.sifs_ns
                 assert exchange.first_ns == phy.lowest_ns(RTS_BYTES)
                 end = at + phy.lowest_ns(CTS_BYTES)
-                self._frames.append(AirFrame(at, end, other, "cts", True))
+                self._frames.append(AirFrame(at, end, other, "cts", True, name))
                 at, end = end + phy.sifs_ns, now + exchange.delivered_ns
-                self._frames.append(AirFrame(at, end, name, "data", True))
-            if exchange.kind == "poll":
+                self._frames.append(AirFrame(at, end, name, "data", True, other, number, *says))
+            if polled:
                 at, end = end + phy.sifs_ns, now + exchange.delivered_ns
-                self._frames.append(AirFrame(at, end, other, "data", True))
+                more = any(client.contender is sender and client.has_more for client in self.cell.clients)
+                self._frames.append(AirFrame(at, end, other, "data", True, name, number, more_data=more))
             if exchange.total_ns > exchange.delivered_ns:
-                answering = name if exchange.kind == "poll" else other
+                answering, answered = (name, other) if polled else (other, name)
                 start = now + exchange.delivered_ns + phy.sifs_ns
-                self._frames.append(AirFrame(start, now + exchange.total_ns, answering, "ack", True))
+                self._frames.append(AirFrame(start, now + exchange.total_ns, answering, "ack", True, answered))
 
-    def _note_packet(self, transmission: Transmission, sender: str, *, rts: bool, received: bool) -> None:
-        """Note an attempt at a data frame, unless what goes before it was lost already."""
-        packet, exchange, now = transmission.packet, transmission.exchange, self._cell.medium.env.now
+    def _sleeps(self, sender: Contender, transmission: Transmission) -> bool:
+        """Return the power-management bit of a frame: whether its client dozes as far as the access point knows."""
+        return any(client.contender is sender and client.says_asleep(transmission) for client in self.cell.clients)
+
+    def _note_packet(self, transmission: Transmission, sender: str, *, rts: bool, received: bool) -> int:
+        """Note an attempt at a data frame, unless what goes before it was lost already; return its number, or -1."""
+        packet, exchange, now = transmission.packet, transmission.exchange, self.cell.medium.env.now
         polled = exchange.kind == "poll"
         if packet is None or ((rts or polled) and not received):
-            return
-        air_ns = exchange.receiver_ns if polled else exchange.sender_ns - exchange.first_ns * rts
+            return -1
+        air_ns = exchange.data_ns
         down = polled or sender == "access point"
         client, end = packet.to if down else packet.to.peer, now + exchange.delivered_ns
         self.transmitted(packet, client, down, transmission.reached_ns, (end - air_ns, end), not received)
+        return len(self.transmissions) - 1
 
     def _name(self, sender: Contender) -> str:
-        cell = self._cell
+        cell = self.cell
         if sender is cell.access_point.contender:
             return "access point"
         for number, client in enumerate(cell.clients):
@@ -128,12 +167,12 @@ class AirRecorder(Recorder):
         return f"neighbour {cell.neighbours.index(sender)}"
 
     def _other(self, sender: Contender) -> str:
-        """Return who answers: the access point, or the client that it serves."""
-        access_point = self._cell.access_point
+        """Return who answers: the access point, or the client that it serves; everybody receives a group frame."""
+        access_point = self.cell.access_point
         if sender is not access_point.contender:
             return "access point"
         served = access_point.serving
-        return "client 0" if served is None else self._name(served.contender)
+        return "everybody" if served is None else self._name(served.contender)
 
 
 class _RecordingAdviser(Adviser):
@@ -148,12 +187,50 @@ class _RecordingAdviser(Adviser):
         return plan
 
 
+class _NotedBuffer(Buffer):
+    """A buffer that tells from when on something waits in it, and from when on nothing."""
+
+    __slots__ = ("_env", "_recorder")
+
+    def __init__(self, recorder: AirRecorder, env: Clock) -> None:
+        super().__init__()
+        self._recorder, self._env = recorder, env
+
+    def put(self, packet: Packet, reached_ns: int) -> None:
+        super().put(packet, reached_ns)
+        self._recorder.waiting.append((self._env.now, True))
+
+    def take(self) -> tuple[Packet, int]:
+        taken = super().take()
+        self._recorder.waiting.append((self._env.now, bool(self.frames)))
+        return taken
+
+
 class _RecordingAirStation(AirStation):
     """A station that notes when its gate opens and closes."""
 
-    _recorder: Recorder
+    _recorder: AirRecorder
     _gate = True
     _at_ns = -1  # what is done now holds from then on
+
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*parts)
+        self._buffer = self._retriever.buffer = _NotedBuffer(self._recorder, self._env)
+
+    @property
+    def has_more(self) -> bool:
+        """Whether the access point holds back more than the frame that a PS-Poll is about to fetch."""
+        return len(self._buffer.frames) > 1
+
+    def says_asleep(self, transmission: Transmission) -> bool:
+        """Return the power-management bit of a frame that is about to be sent."""
+        if self.never_sleeps:
+            return False
+        if transmission.exchange.kind == "null" and self.retrieval != "uapsd":
+            return transmission is self._closing
+        if self.retrieval in ("uapsd", "twt") or transmission.exchange.kind == "poll":
+            return True
+        return not self.is_open and not (self.retrieval == "null" and self._open_on_send)
 
     @property
     def is_open(self) -> bool:

@@ -1,12 +1,17 @@
 """Speed of the shared air: pages a second beside the same pages on wires, a saturated cell, and the compiled air.
 
 Pages are 250 of the Web model, on the packet model, in turn in the same process, the least of several runs.  Cells of
-20 clients are run by the packet model and compiled, with pauses a tenth as long; both leave the same record.
-``python -m tests.bench.air`` prints the tables.
+20 clients are run by the packet model and compiled, with pauses a tenth as long; both leave the same record.  Saturated
+cells are run beside ns-3 where its bindings are installed: ``LPSM_NS3`` names the Python that has them (``pip install
+ns3==3.44.post0`` in an environment of its own).  ``python -m tests.bench.air`` prints the tables.
 """
 
+import json
 import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -14,6 +19,7 @@ import netsim
 import traces
 from lpsm import randomness
 from netsim.air.access import Contender, Medium
+from netsim.air.beacons import BeaconConfig, Beacons
 from netsim.air.exchanges import Transmission
 from netsim.clock import Clock
 from tests.bench.simulator import least
@@ -22,6 +28,7 @@ POLICIES = ("none", "psm:100", "dynamic:100", "bsd:1", "lpsm2")
 TARGETS = {"none": 2000, "psm:100": 1000}  # pages a second on an idle machine whose wires do 5,600 and 3,400
 WIRES = {"none": 5600, "psm:100": 3400}
 CELL = 20
+NS3_BEACON_NS = 832_000  # of 80 bytes, at 1 Mb/s in both layers
 
 
 def pages_per_second(times=4):
@@ -44,12 +51,7 @@ def saturated(spec="11g:54", seconds=4.0, n=CELL):
     """Simulated seconds a second of a cell of saturated stations, and its frames a second."""
     clock = Clock()
     medium = Medium(clock, netsim.Phy.parse(spec))
-    exchange = medium.data(1064)
-    stations = [Contender(medium, np.random.default_rng([0, i])) for i in range(n)]
-    for station in stations:
-        endless = Transmission(exchange, lambda: None)
-        endless.ended = lambda _, station=station, endless=endless: station.queue.append(endless)
-        station.send(endless)
+    stations = _saturate(medium, medium.data(1064), n)
     start = time.perf_counter()
     clock.run(until=round(seconds * 1e9))
     taken = time.perf_counter() - start
@@ -98,6 +100,54 @@ def compiled(times=5):
     return rows
 
 
+def beside_ns3(spec="11g", seconds=4.0, n=CELL):
+    """Saturated stations with MPDUs of 1536 bytes, beacons and no power saving: our two engines, and ns-3.
+
+    Returns
+    -------
+    list of (what, throughput in Mb/s or None, simulated seconds a second of the processor), or a sentence that says
+    why there is none.
+    """
+    python = os.environ.get("LPSM_NS3", sys.executable)
+    command = [python, str(Path(__file__).with_name("ns3_peer.py")), spec, str(n), str(seconds)]
+    peer = subprocess.run(command, capture_output=True, text=True)
+    if peer.returncode:
+        last = (peer.stderr.strip().splitlines() or ["no output"])[-1]
+        return f"ns-3 is left out: {python} could not run it ({last}); LPSM_NS3 names a Python that has it"
+    found = json.loads(peer.stdout.strip().splitlines()[-1])
+    clock = Clock()
+    medium = Medium(clock, netsim.Phy.parse(spec))
+    Beacons(medium, 102_400_000, BeaconConfig(), NS3_BEACON_NS)
+    stations = _saturate(medium, medium.data(1536), n)
+    clock.run(until=500_000_000)
+    before, begin = sum(station.delivered for station in stations), time.process_time()
+    clock.run(until=500_000_000 + round(seconds * 1e9))
+    taken_s = time.process_time() - begin
+    mbps = 8e-6 * 1472 * (sum(station.delivered for station in stations) - before) / seconds
+    loaded = netsim.SimulationConfig(medium=netsim.AirConfig(phy=netsim.Phy.parse(spec), neighbours=n))
+    idle = traces.Page("p", 300, 1000, (), 30.0)
+
+    def run():
+        return netsim.simulate([idle], "none", config=loaded, engine="express")
+
+    lasts_s = run().elapsed_s
+    return [
+        ("ns-3", found["throughput_mbps"], seconds / found["processor_s"]),
+        ("packet model", mbps, seconds / taken_s),
+        ("compiled, and one client", None, lasts_s / _processor_s(run, 3)),
+    ]
+
+
+def _saturate(medium, exchange, n):
+    """Add n stations that always have a frame."""
+    stations = [Contender(medium, np.random.default_rng([0, i])) for i in range(n)]
+    for station in stations:
+        endless = Transmission(exchange, lambda: None)
+        endless.ended = lambda _, station=station, endless=endless: station.queue.append(endless)
+        station.send(endless)
+    return stations
+
+
 def main():
     """Print the tables in Markdown."""
     print(f"load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n")
@@ -109,6 +159,15 @@ def main():
     for spec in ("11b:11", "11g:54"):
         rate, frames = max(saturated(spec) for _ in range(3))
         print(f"| {CELL} | {spec} | {rate:.0f} | {frames:,.0f} |")
+    for spec in ("11b", "11g"):
+        beside = beside_ns3(spec)
+        if isinstance(beside, str):
+            print(f"\n{beside}.")
+            break
+        print(f"\n| {CELL} saturated stations, {spec} | Mb/s | simulated s/s | over ns-3 |\n|---|---|---|---|")
+        for what, mbps, speed in beside:
+            carried = "" if mbps is None else f"{mbps:.2f}"
+            print(f"| {what} | {carried} | {speed:.1f} | {speed / beside[0][2]:.0f} |")
     print("\n| cell | policy | packet model, s | compiled, s | ratio |\n|---|---|---|---|---|")
     for what, policy, packet, express, ratio in compiled():
         print(f"| {what} | `{policy}` | {packet:.3f} | {express:.4f} | {ratio:.0f} |")

@@ -1,0 +1,125 @@
+"""The frames of a run on the shared air as a sniffer beside the access point would have written them down.
+
+Every frame that was on the air is here, at the instant at which it began and at the rate at which it was sent: beacons
+with their TIM and their DTIM count, data with the power-management, More Data and retry bits, PS-Polls, null frames,
+RTS, CTS, ACKs, group frames, and what the neighbours sent.  Frames that collided or were lost carry radiotap's flag
+for a wrong checksum, so that readers pass over them.  Inside data frames of the client are IPv4, TCP and HTTP as in a
+capture of a run on wires; group frames and those of neighbours hold nothing but their sizes.
+
+Left out: association.  A client that never says that it dozes is awake from the start.  A trigger of U-APSD is a QoS
+null frame here, two bytes longer than the null frame of the model.
+
+Source of the layouts: IEEE 802.11-2020, section 9 (frames), 9.4.2.5 (TIM); radiotap.org.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+import dpkt
+
+from experiments.report.capture import ACCESS_POINT, CLIENT, GATEWAY, SERVER_IP, SNAP, Captured, Streams, beacon_body
+from netsim.air.cell import NEIGHBOUR_BYTES
+from netsim.air.recording import AirFrame, AirRecorder
+
+__all__ = ["on_the_air"]
+
+_EVERYBODY = b"\xff" * 6
+_BEACON, _POLL, _RTS, _CTS, _ACK = 0x80, 0xA4, 0xB4, 0xC4, 0xD4  # first octet of the frame control
+_DATA, _NULL, _QOS = 0x08, 0x48, 0x80  # the last is added to one of the others
+_TO_DS, _FROM_DS, _RETRY, _PM, _MORE_DATA = 0x01, 0x02, 0x08, 0x10, 0x20
+_AID = 0xC001  # association identifier 1 as a PS-Poll carries it
+_SIZES_ALONE = b"\xaa\xaa\x03\0\0\0\x88\xb5"  # LLC of IEEE's first number for local experiments
+_FCS_BYTES, _HEADER_BYTES, _PADDING_ELEMENT = 4, 24, 221
+
+
+def on_the_air(recorder: AirRecorder) -> Iterator[Captured]:
+    """Yield the frames of a recorded run, in the order of time."""
+    frames = recorder.frames
+    streams = Streams(recorder.exchanges)
+    followed = _followed_by_groups(frames)
+    for frame in frames:
+        if frame.kind == "beacon":
+            yield _beacon(recorder, frame, frame.number in followed)
+        elif frame.kind in ("data", "null", "group"):
+            yield _of_data(recorder, frame, streams)
+        else:
+            yield _of_control(recorder, frame)
+
+
+def _followed_by_groups(frames: list[AirFrame]) -> set[int]:
+    """Return the numbers of the beacons after which group frames come before the next beacon."""
+    found, latest = set(), -1
+    for frame in frames:
+        if frame.kind == "beacon":
+            latest = frame.number
+        elif frame.kind == "group":
+            found.add(latest)
+    return found
+
+
+def _beacon(recorder: AirRecorder, frame: AirFrame, groups: bool) -> Captured:
+    beacons, medium = recorder.cell.beacons, recorder.cell.medium
+    period = beacons.config.dtim_period
+    until = -frame.number % period
+    groups = groups and not until and not all(client.never_sleeps for client in recorder.cell.clients)
+    body = beacon_body(frame.start_ns, beacons.interval_ns, (until, period), 0b10 * frame.announces, groups=groups)
+    room = beacons.config.size_bytes - _FCS_BYTES - _HEADER_BYTES - len(body)
+    while room >= 2:  # elements of other kinds, of which the model knows the size
+        size = min(255, room - 2 - (room - 2 == 256))
+        body += bytes((_PADDING_ELEMENT, size)) + bytes(size)
+        room -= 2 + size
+    addresses = (_EVERYBODY, ACCESS_POINT, ACCESS_POINT)
+    return Captured(frame.start_ns, (_BEACON, 0), addresses, body, medium.phy.lowest_mbps)
+
+
+def _of_data(recorder: AirRecorder, frame: AirFrame, streams: Streams) -> Captured:
+    phy, down = recorder.cell.medium.phy, frame.sender == "access point"
+    ends = (_address(frame.receiver), _address(frame.sender))
+    qos = not down and recorder.cell.clients[0].retrieval == "uapsd" and frame.sender == "client 0"
+    flags = _FROM_DS if down else _TO_DS
+    flags |= _PM * frame.sleeps | _MORE_DATA * frame.more_data | _RETRY * frame.retry
+    body, third, rate_mbps = bytes(2 * qos), GATEWAY, phy.rate_mbps
+    if frame.kind == "null":
+        third, rate_mbps = ACCESS_POINT, phy.control_mbps
+    elif frame.kind == "group":
+        body += _SIZES_ALONE + bytes(recorder.cell.beacons.config.broadcast_bytes)
+        rate_mbps = phy.lowest_mbps
+    elif frame.number >= 0:
+        body += streams.datagram(recorder.transmissions[frame.number])
+    else:
+        body += SNAP + _neighbours_packet(frame.sender)
+    kind = (_NULL if frame.kind == "null" else _DATA) | _QOS * qos
+    return Captured(frame.start_ns, (kind, flags), (*ends, third), body, rate_mbps, broken=not frame.received)
+
+
+def _of_control(recorder: AirRecorder, frame: AirFrame) -> Captured:
+    phy = recorder.cell.medium.phy
+    to, own = _address(frame.receiver), _address(frame.sender)
+    kinds = {"poll": (_POLL, (to, own)), "rts": (_RTS, (to, own)), "cts": (_CTS, (to,)), "ack": (_ACK, (to,))}
+    kind, addresses = kinds[frame.kind]
+    polls = frame.kind == "poll"
+    rate_mbps = phy.lowest_mbps if frame.kind in ("rts", "cts") else phy.control_mbps
+    control, duration = (kind, _PM * polls), _AID * polls
+    return Captured(frame.start_ns, control, addresses, b"", rate_mbps, duration, not frame.received)
+
+
+def _address(station: str) -> bytes:
+    """Return the address of a station by its name in the record."""
+    known = {"access point": ACCESS_POINT, "client 0": CLIENT, "everybody": _EVERYBODY}
+    return known[station] if station in known else struct.pack(">4sH", bytes((2, 0, 0, 1)), _place(station))
+
+
+def _place(station: str) -> int:
+    return int(station.rpartition(" ")[2])
+
+
+def _neighbours_packet(station: str) -> bytes:
+    """Return a packet for the discard port, of the size of all of a neighbour's."""
+    place = _place(station)
+    datagram = dpkt.udp.UDP(sport=9, dport=9, data=bytes(NEIGHBOUR_BYTES - 28))
+    datagram.ulen = NEIGHBOUR_BYTES - 20
+    packet = dpkt.ip.IP(src=bytes((10, 0, place >> 8, place & 255)), dst=SERVER_IP, p=17, ttl=64, id=0, data=datagram)
+    packet.len = NEIGHBOUR_BYTES
+    return bytes(packet)

@@ -1,0 +1,66 @@
+"""Saturated stations in ns-3, through its Python bindings: a script that needs nothing of this project.
+
+``python ns3_peer.py 11g 20 4`` prints, as one JSON object, the throughput of 20 stations that send UDP packets of 1472
+bytes (MPDUs of 1536) to one access point for 4 s, and the processor time that this took without building the cell.
+"""
+
+import json
+import sys
+import time
+
+PAYLOAD_BYTES = 1472
+WARM_UP_S = 2.0
+MODES = {  # standard, rate of data, rate of answers, what is offered in Mb/s: more than the cell can carry
+    "11g": ("WIFI_STANDARD_80211g", "ErpOfdmRate54Mbps", "ErpOfdmRate24Mbps", 36.0),
+    "11b": ("WIFI_STANDARD_80211b", "DsssRate11Mbps", "DsssRate2Mbps", 8.0),
+}
+
+
+def saturated(kind, n, seconds):
+    """Return the throughput of n saturated stations, Mb/s, and the processor seconds of the run."""
+    from ns import ns
+
+    standard, data, control, offered_mbps = MODES[kind]
+    stations, access_point = ns.NodeContainer(), ns.NodeContainer()
+    stations.Create(n)
+    access_point.Create(1)
+    phy = ns.YansWifiPhyHelper()
+    phy.SetChannel(ns.YansWifiChannelHelper.Default().Create())
+    wifi, mac = ns.WifiHelper(), ns.WifiMacHelper()
+    wifi.SetStandard(getattr(ns, standard))
+    rates = ("DataMode", ns.StringValue(data), "ControlMode", ns.StringValue(control))
+    wifi.SetRemoteStationManager("ns3::ConstantRateWifiManager", *rates)
+    common = ("Ssid", ns.SsidValue(ns.Ssid("bench")), "QosSupported", ns.BooleanValue(False))
+    mac.SetType("ns3::StaWifiMac", *common)
+    devices = wifi.Install(phy, mac, stations)
+    mac.SetType("ns3::ApWifiMac", *common)
+    of_access_point = wifi.Install(phy, mac, access_point)
+    mobility, internet, addresses = ns.MobilityHelper(), ns.InternetStackHelper(), ns.Ipv4AddressHelper()
+    mobility.SetMobilityModel("ns3::ConstantPositionMobilityModel")
+    for nodes in (stations, access_point):
+        mobility.Install(nodes)
+        internet.Install(nodes)
+    addresses.SetBase(ns.Ipv4Address("10.0.0.0"), ns.Ipv4Mask("255.255.255.0"))
+    server_address = addresses.Assign(of_access_point).GetAddress(0)
+    addresses.Assign(devices)
+    sink = ns.UdpServerHelper(9).Install(access_point.Get(0)).Get(0)
+    client = ns.UdpClientHelper(server_address.ConvertTo(), 9)
+    client.SetAttribute("MaxPackets", ns.UintegerValue(4_000_000_000))
+    client.SetAttribute("PacketSize", ns.UintegerValue(PAYLOAD_BYTES))
+    interval_s = 8e-6 * PAYLOAD_BYTES * n / offered_mbps
+    for number in range(n):
+        client.SetAttribute("Interval", ns.TimeValue(ns.Seconds(interval_s * (1 + 0.001 * number))))
+        client.Install(stations.Get(number)).Start(ns.Seconds(0.5 + 0.003 * number))
+    ns.Simulator.Stop(ns.Seconds(WARM_UP_S))
+    ns.Simulator.Run()
+    before, begin = sink.GetReceived(), time.process_time()
+    ns.Simulator.Stop(ns.Seconds(float(seconds)))
+    ns.Simulator.Run()
+    taken_s = time.process_time() - begin
+    mbps = 8e-6 * PAYLOAD_BYTES * (sink.GetReceived() - before) / seconds
+    ns.Simulator.Destroy()
+    return {"throughput_mbps": mbps, "processor_s": taken_s}
+
+
+if __name__ == "__main__":
+    print(json.dumps(saturated(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))))
