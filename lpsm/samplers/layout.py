@@ -39,7 +39,7 @@ PRIMAL, LINEAR, RBF, POLYNOMIAL, GIVEN = range(5)
 ROUND, STORED, SIZE, STREAK, FALSE_POSITIVES, SCHEDULED, READY, DUE, EVICTED, ASKED, PENDING = range(11)
 N_COUNTS = 11
 
-# Rank-one updates of a primal inverse that wait to be applied in one pass over it.
+# Rank-one updates of a primal inverse that are applied in one pass over it, once there have been d/2.
 BLOCK = 8
 # Updates remembered for good, to bound r without the matrix.
 ANCHORS = 32
@@ -87,7 +87,7 @@ class State(NamedTuple):
     scalars: NDArray[Any]  # (N_SCALARS,)
     weights: NDArray[Any]  # (d,) v or w; dual: (capacity,) coefficient of each stored instance
     matrix: NDArray[Any]  # primal: (d, d) A^-1 or M, (1, d) a number a feature; dual: (capacity,) twice: U, U'U = I + K
-    waiting: NDArray[Any]  # primal: (BLOCK, d) the h of the updates A^-1 -= h h' not yet applied to the matrix
+    waiting: NDArray[Any]  # primal: (about d/2, d) the h of the updates A^-1 -= h h' not yet applied to the matrix
     anchors: NDArray[Any]  # primal: (ANCHORS, d) the h of the first updates
     target: NDArray[Any]  # dual: (capacity,) U'^-1 y
     rows: NDArray[Any]  # stored instances: (capacity, d), or (capacity, width) values when sparse

@@ -355,7 +355,7 @@ class Sampler(Intake):
             "config": saving.as_text(config),
             "coins": saving.position(self._rng),
             "evictions": saving.position(self._evictions),
-            **{f"state_{name}": array.copy() for name, array in self._state._asdict().items()},
+            **saving.kept(self._state),
             **saving.questions_to_arrays(self._questions, self.dtype),
         }
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm.samplers import layout
+from lpsm.samplers.compiled.memory import most_waiting, resized
 from lpsm.samplers.layout import Part, State
 
 __all__ = [
@@ -108,11 +109,21 @@ def checked_config(state: Mapping[str, Any]) -> dict[str, Any]:
     return config
 
 
+def kept(state: State) -> dict[str, NDArray[Any]]:
+    """Return copies of the arrays by name, without the room for updates of the inverse that have not come."""
+    used = -(-int(state.counts[layout.PENDING]) // layout.BLOCK) * layout.BLOCK
+    arrays = state._replace(waiting=state.waiting[: max(used, layout.BLOCK)])
+    return {f"state_{name}": array.copy() for name, array in arrays._asdict().items()}
+
+
 def restored(state: Mapping[str, Any]) -> State:
     """Return the arrays of a state; what an earlier version had no number for is as it is at the start."""
     found = State(*(np.array(state[f"state_{name}"], order="C") for name in State._fields))
     scalars = np.append(found.scalars, np.ones(layout.N_SCALARS - len(found.scalars)))
-    return found._replace(scalars=scalars)
+    waiting = found.waiting
+    if len(waiting):
+        waiting = resized(waiting, (most_waiting(waiting.shape[1]), waiting.shape[1]))
+    return found._replace(scalars=scalars, waiting=waiting)
 
 
 def questions_to_arrays(questions: Mapping[int, Question], dtype: Any) -> dict[str, NDArray[Any]]:

@@ -11,6 +11,7 @@ import numpy as np
 from lpsm import FixedShare, LearnAlpha, StaticExpert, alpha_grid
 from lpsm.experts.comparators import AdaHedge
 from lpsm.experts.scaled import decay
+from lpsm.hindsight import alpha_losses, best_alpha
 from lpsm.polling import PollingLearner
 
 
@@ -142,13 +143,28 @@ def learner_rows():
     return rows
 
 
+def hindsight_rows():
+    """Milliseconds to find the best switching rate where the curve is flat, beside the losses at 300 rates."""
+    rows = []
+    for rounds, n in ((2_000, 10), (2_000, 100), (10_000, 100)):
+        losses = np.random.default_rng(0).exponential(1e-3, size=(rounds, n))
+        rows.append(
+            {
+                "what": f"{rounds:,} x {n}",
+                "best_alpha_ms": 1e3 * least(lambda a=losses: best_alpha(a), 1, 2),
+                "grid_ms": 10e3 * least(lambda a=losses: alpha_losses(a, np.linspace(0.01, 0.99, 30)), 1, 1),
+            }
+        )
+    return rows
+
+
 def rows():
     """All figures as data."""
-    return [*machine_rows(), *learner_rows()]
+    return [*machine_rows(), *learner_rows(), *hindsight_rows()]
 
 
 def main():
-    """Print the two tables in Markdown."""
+    """Print the three tables in Markdown."""
     print("| machine | |\n|---|---|")
     for row in machine_rows():
         print(f"| {row['what']} | {row['value']:.2f} {row['unit']} |")
@@ -156,6 +172,9 @@ def main():
     for row in learner_rows():
         target = "" if row["target_us"] is None else f"{row['target_us']:g}"
         print(f"| {row['what']} | {row['us']:.3g} | {row['ns_per_element']:.2f} | {target} |")
+    print("\n| flat losses | best_alpha, ms | 300 rates by alpha_losses, ms |\n|---|---|---|")
+    for row in hindsight_rows():
+        print(f"| {row['what']} | {row['best_alpha_ms']:.0f} | {row['grid_ms']:.0f} |")
 
 
 if __name__ == "__main__":

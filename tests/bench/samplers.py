@@ -104,6 +104,26 @@ def one_by_one(key: str, X: Any, y: np.ndarray, **parameters: Any) -> float:
     return least_us(work, len(y), repeats=3)
 
 
+def tuned() -> Iterator[Row]:
+    """`TunedSampler` of nine candidates over a whole stream, and by `decide` and `learn`."""
+    X, y = dense_stream(2_000, 10)
+
+    def made() -> samplers.TunedSampler:
+        grid = np.geomspace(0.001, 10, 9)
+        return samplers.TunedSampler("sop-label-efficient", 10, "C", grid, rng=np.random.default_rng(0))
+
+    def singly() -> None:
+        sampler = made()
+        for x, label in zip(X[:300], y[:300].tolist(), strict=True):
+            if sampler.decide(x).query:
+                sampler.learn(x, label)
+
+    what = "TunedSampler of nine sop-label-efficient, d=10"
+    made().run(X, y)
+    yield {"what": what, "us_a_round": least_us(lambda: made().run(X, y), len(y))}
+    yield {"what": f"{what}, one by one from Python", "us_a_round": least_us(singly, 300, repeats=3)}
+
+
 def peers(X: sparse.csr_matrix, y: np.ndarray, D: np.ndarray, z: np.ndarray) -> Iterator[Row]:
     """Other packages on the sparse stream (X, y), one instance at a time, and on the dense one (D, z)."""
     from sklearn.linear_model import Perceptron
@@ -225,6 +245,7 @@ def measure() -> Iterator[Row]:
         "what": "ssmd K=0.1, d=256, one by one from Python",
         "us_a_round": one_by_one("ssmd", D[:2000], z[:2000], K=0.1),
     }
+    yield from tuned()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield from peers(X, y, D, z)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import inf, sqrt
 
 import numpy as np
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from lpsm import samplers, synthetic_streams
+from lpsm.samplers.layout import PENDING
+from lpsm.states import from_json, to_json
 from tests.lpsm.test_samplers_oracles import a_stream, of
 from tests.oracles.samplers import margins_by_recursion
 
@@ -163,7 +166,7 @@ def test_after_twenty_thousand_updates_the_inverse_is_a_fresh_one_to_1e_6():
 @pytest.mark.parametrize("make_rows", [np.asarray, sparse.csr_matrix])
 def test_wide_matrices_of_which_half_is_kept_give_the_same_margins_and_the_same_inverse(make_rows):
     rng = np.random.default_rng(7)
-    X = rng.normal(size=(90, 530)) * (rng.random((90, 530)) < 0.4)
+    X = rng.normal(size=(290, 530)) * (rng.random((290, 530)) < 0.4)  # the matrix is used from 264 on
     y = np.where(X @ rng.normal(size=530) >= 0.0, 1, -1)
     rows = make_rows(X)
     primal, dual = (samplers.make("rls", n_features=530, a=3.0, kernel=kernel) for kernel in (None, "linear"))
@@ -173,6 +176,46 @@ def test_wide_matrices_of_which_half_is_kept_give_the_same_margins_and_the_same_
     drifting = samplers.Sampler(samplers.Lasec(b=1.0, c=7.0), samplers.Always(), n_features=530, stores="queried")
     literal = margins_by_recursion(X[:40], y[:40], 1.0, 7.0)
     np.testing.assert_allclose(drifting.run(rows[:40], y[:40]).margin, literal, atol=1e-9)
+
+
+@pytest.mark.parametrize("make_rows", [np.asarray, sparse.csr_matrix])
+def test_the_inverse_is_a_fresh_one_while_updates_wait_when_the_matrix_takes_them_and_after(make_rows):
+    rng = np.random.default_rng(8)
+    d, b, c = 40, 0.8, 9.0  # 16 updates wait
+    X = rng.normal(size=(45, d)) * (rng.random((45, d)) < 0.7)
+    y = np.where(rng.random(45) < 0.5, -1, 1)
+    ridge = samplers.make("rls", n_features=d, a=2.0)
+    drifting = samplers.Sampler(samplers.Lasec(b=b, c=c), samplers.Always(), n_features=d, stores="queried")
+    literal = margins_by_recursion(X, y, b, c)
+    for first, end in pairwise((0, 3, 8, 15, 16, 17, 24, 31, 45)):
+        part, labels = make_rows(X[first:end]), y[first:end]
+        ridge.run(part, labels)
+        fresh = np.linalg.inv(2.0 * np.eye(d) + X[:end].T @ X[:end])
+        np.testing.assert_allclose(ridge.inverse, fresh, atol=1e-14)
+        np.testing.assert_allclose(ridge.weights, fresh @ (X[:end].T @ y[:end]), atol=1e-13)
+        np.testing.assert_allclose(drifting.run(part, labels).margin, literal[first:end], atol=1e-12)
+
+
+@pytest.mark.parametrize("stored", [5, 13, 16, 21])
+def test_a_saved_state_goes_on_alike_and_one_whose_matrix_took_every_eighth_update_goes_on_too(stored):
+    rng = np.random.default_rng(9)
+    X, y = rng.normal(size=(60, 40)), np.where(rng.random(60) < 0.5, -1, 1)
+    whole = samplers.make("rls", n_features=40)
+    whole.run(X[:stored], y[:stored])
+    state = from_json(to_json(whole.state()))
+    same = samplers.Sampler.from_state(state)
+    wait = int(state["state_counts"][PENDING])
+    early = dict(state, state_counts=state["state_counts"].copy())  # as states were before more than eight waited
+    rows, early["state_counts"][PENDING] = state["state_waiting"], stored % 8
+    done = wait - stored % 8
+    early["state_matrix"] = state["state_matrix"] - rows[:done].T @ rows[:done]
+    early["state_waiting"] = np.vstack([rows[done:wait], np.zeros((8 - stored % 8, 40))])
+    older = samplers.Sampler.from_state(early)
+    np.testing.assert_allclose(older.inverse, whole.inverse, atol=1e-15)
+    logs = [s.run(X[stored:], y[stored:]) for s in (whole, same, older)]
+    assert np.array_equal(logs[0].margin, logs[1].margin)
+    np.testing.assert_allclose(logs[2].margin, logs[0].margin, atol=1e-12)
+    assert np.array_equal(logs[2].prediction, logs[0].prediction)
 
 
 def test_after_twenty_thousand_updates_lasec_still_has_its_matrix_to_1e_6():

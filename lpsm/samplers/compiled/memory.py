@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lpsm.samplers import layout
 from lpsm.samplers.layout import Plan, State, Work
 
-__all__ = ["grow", "new_state", "new_work", "widen"]
+__all__ = ["grow", "most_waiting", "new_state", "new_work", "resized", "widen"]
 
 FIRST_CAPACITY = 64
 
@@ -41,7 +41,7 @@ def new_state(plan: Plan, n_features: int, budget: int, threshold: float, dtype:
         scalars=scalars,
         weights=np.zeros(n_features if primal else capacity, dtype=dtype),
         matrix=matrix,
-        waiting=np.zeros((layout.BLOCK if second and primal else 0, n_features if primal else 0), dtype=dtype),
+        waiting=np.zeros((most_waiting(n_features), n_features) if second and primal else (0, 0), dtype=dtype),
         anchors=np.zeros((layout.ANCHORS if second and primal else 0, n_features if primal else 0), dtype=dtype),
         target=np.zeros(capacity if second and not primal else 0, dtype=dtype),
         rows=np.zeros((capacity, 0), dtype=dtype),
@@ -50,6 +50,11 @@ def new_state(plan: Plan, n_features: int, budget: int, threshold: float, dtype:
         squares=np.zeros(capacity),
         labels=np.zeros(capacity),
     )
+
+
+def most_waiting(n_features: int) -> int:
+    """How many updates of the inverse wait before the matrix is first used: about d/2, in whole blocks."""
+    return max(n_features // 2 // layout.BLOCK, 1) * layout.BLOCK
 
 
 def new_work(plan: Plan, state: State, n_features: int, dtype: Any) -> Work:
@@ -74,14 +79,14 @@ def grow(plan: Plan, state: State, width: int, sparse: bool) -> State:
         wanted = 2 * capacity
     wide = max(width, state.rows.shape[1])
     return state._replace(
-        weights=state.weights if plan.form == layout.PRIMAL else _resized(state.weights, (wanted,)),
-        matrix=_resized(state.matrix, (wanted, wanted)) if plan.learner == layout.SECOND_ORDER else state.matrix,
-        target=_resized(state.target, (wanted,)) if plan.learner == layout.SECOND_ORDER else state.target,
-        rows=_resized(state.rows, (wanted, wide)),
-        columns=_resized(state.columns, (wanted, wide if sparse else 0)),
-        lengths=_resized(state.lengths, (wanted,)),
-        squares=_resized(state.squares, (wanted,)),
-        labels=_resized(state.labels, (wanted,)),
+        weights=state.weights if plan.form == layout.PRIMAL else resized(state.weights, (wanted,)),
+        matrix=resized(state.matrix, (wanted, wanted)) if plan.learner == layout.SECOND_ORDER else state.matrix,
+        target=resized(state.target, (wanted,)) if plan.learner == layout.SECOND_ORDER else state.target,
+        rows=resized(state.rows, (wanted, wide)),
+        columns=resized(state.columns, (wanted, wide if sparse else 0)),
+        lengths=resized(state.lengths, (wanted,)),
+        squares=resized(state.squares, (wanted,)),
+        labels=resized(state.labels, (wanted,)),
     )
 
 
@@ -89,25 +94,26 @@ def widen(plan: Plan, state: State, n_features: int) -> State:
     """Return the state with room for `n_features` features, as if those that are new had been 0 all along."""
     if plan.form == layout.PRIMAL:
         d = state.weights.shape[0]
-        state = state._replace(weights=_resized(state.weights, (n_features,)))
+        state = state._replace(weights=resized(state.weights, (n_features,)))
         if plan.learner in (layout.DIAGONAL, layout.ADAGRAD):
-            state = state._replace(matrix=_resized(state.matrix, (1, n_features)))
+            state = state._replace(matrix=resized(state.matrix, (1, n_features)))
         if plan.learner == layout.SECOND_ORDER:
-            matrix = _resized(state.matrix, (n_features, n_features))
+            matrix = resized(state.matrix, (n_features, n_features))
             applied = int(state.counts[layout.STORED] - state.counts[layout.PENDING])  # those waiting come later
             at = np.arange(d, n_features)
             matrix[at, at] = plan.ridge + applied * plan.drift
             state = state._replace(
                 matrix=matrix,
-                waiting=_resized(state.waiting, (len(state.waiting), n_features)),
-                anchors=_resized(state.anchors, (len(state.anchors), n_features)),
+                waiting=resized(state.waiting, (most_waiting(n_features), n_features)),
+                anchors=resized(state.anchors, (len(state.anchors), n_features)),
             )
     if state.rows.shape[1] and not state.columns.shape[1]:  # dense instances are stored
-        state = state._replace(rows=_resized(state.rows, (len(state.rows), n_features)))
+        state = state._replace(rows=resized(state.rows, (len(state.rows), n_features)))
     return state
 
 
-def _resized(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+def resized(array: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return the array, with zeros where it grows."""
     if array.shape == shape:
         return array
     larger = np.zeros(shape, dtype=array.dtype)
