@@ -101,7 +101,7 @@ def _of_columns(
     path: Path, records: Records, label: str | None, drop: tuple[str, ...], texts: tuple[str, ...], labelled: bool
 ) -> Stream:
     names, lines = records.names, records.lines
-    if not records.rows:
+    if not records.n_rows:
         raise ValueError(f"{path}: a stream must hold an example, got none")
 
     def place(row: int) -> str:
@@ -117,7 +117,7 @@ def _of_columns(
     if at in said | dropped | {-1}:
         raise ValueError(f"{path}: label must name a column beside texts and those dropped, got {', '.join(names)}")
     found = of_records(path, records, at, dropped, said, place)
-    y, classes = named(found.labels, place, path) if labelled else (np.zeros(len(records.rows), np.int64), ())
+    y, classes = named(found.labels, place, path) if labelled else (np.zeros(records.n_rows, np.int64), ())
     return Stream(
         name=path.name, X=found.X, y=y, classes=classes, lines=lines, columns=found.names, texts=found.texts
     )  # fmt: skip

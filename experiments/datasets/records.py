@@ -17,28 +17,35 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
 __all__ = ["HASHED", "Columns", "Records", "hashed", "json_records", "of_records", "parquet_records", "table_records"]
 
 HASHED = 2**18  # columns that words are hashed to
-MOST_CELLS = 2**26  # of a parquet file, which may say a billion rows in a hundred bytes
+MOST_CELLS = 2**26  # of what is text
+MOST_PARQUET_CELLS = 2**24  # of a parquet file, which may say a billion rows in a hundred bytes
 
 
 class Records(NamedTuple):
-    """Rows of named fields, and where each stands."""
+    """Named columns, all as long as each other, and where each row stands."""
 
     names: list[str]
-    rows: list[Sequence[Any]]
+    columns: list[Sequence[Any]]
     lines: NDArray[np.int64]  # empty where rows have no lines
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(self.columns[0]) if self.columns else 0
 
 
 class Columns(NamedTuple):
     """What a stream is made of."""
 
     X: Any
-    labels: list[str]
+    labels: list[str] | NDArray[Any]
     names: tuple[str, ...]  # of the columns that are numbers
     texts: tuple[str, ...]  # of each row; empty if no column is a text
 
@@ -56,21 +63,43 @@ def parquet_records(path: Path) -> Records:
     Raises
     ------
     ValueError
-        If it is damaged, or has more than `MOST_CELLS` cells.
+        If it is damaged, or has more than `MOST_PARQUET_CELLS` cells.
     """
     import pyarrow.parquet as pq
+    from pyarrow import types
 
     try:
         with pq.ParquetFile(path) as file:
-            found = file.metadata
-            if found.num_rows * max(found.num_columns, 1) > MOST_CELLS:
-                raise ValueError(f"{found.num_rows} rows of {found.num_columns} columns; {MOST_CELLS} cells are read")
-            table = file.read()
-        columns = [column.to_pylist() for column in table.columns]
+            found, schema = file.metadata, file.schema_arrow
+        parts = [found.row_group(i) for i in range(found.num_row_groups)]
+        n_values = sum(part.column(j).num_values for part in parts for j in range(part.num_columns))  # of lists, more
+        if max(n_values, found.num_rows * max(found.num_columns, 1)) > MOST_PARQUET_CELLS:
+            shape = f"{found.num_rows} rows of {found.num_columns} columns and {n_values} values"
+            raise ValueError(f"{shape}; {MOST_PARQUET_CELLS} cells are read")
+        texts = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
+        with pq.ParquetFile(path, read_dictionary=texts) as file:  # a long text may be there a million times
+            columns = [_values(column) for column in file.read().columns]
     except Exception as error:  # pyarrow raises a dozen kinds
         said = (str(error).splitlines() or [type(error).__name__])[0]
         raise ValueError(f"{path}: a parquet file must be whole and not too large, got {said[:200]}") from None
-    return Records(list(table.column_names), list(zip(*columns, strict=True)), np.zeros(0, dtype=np.int64))
+    return Records(list(schema.names), columns, np.zeros(0, dtype=np.int64))
+
+
+def _values(column: Any) -> Any:
+    """Return an array of numbers, or of texts of which equal ones are one object; a list of anything else."""
+    from pyarrow import types
+
+    kind = column.type
+    if types.is_dictionary(kind):
+        parts: list[NDArray[Any]] = [np.zeros(0, dtype=object)]
+        for chunk in column.chunks:
+            texts = np.array([*chunk.dictionary.to_pylist(), None], dtype=object)
+            parts.append(texts[chunk.indices.cast("int64").fill_null(len(texts) - 1).to_numpy()])
+        return np.concatenate(parts)
+    if column.null_count == 0 and (types.is_integer(kind) or types.is_floating(kind)):
+        values = column.to_numpy()
+        return values.astype(np.float64, copy=False) if values.dtype.kind == "f" else values
+    return column.to_pylist()
 
 
 def json_records(path: Path, text: str) -> Records:
@@ -98,7 +127,7 @@ def json_records(path: Path, text: str) -> Records:
             raise ValueError(f"{path}: line {number}: every line must name {', '.join(names)}, got {', '.join(found)}")
         rows.append([found[name] for name in names])
         lines.append(number)
-    return Records(names, rows, np.array(lines, dtype=np.int64))
+    return Records(names, list(zip(*rows, strict=True)), np.array(lines, dtype=np.int64))
 
 
 def table_records(path: Path, text: str, delimiter: str) -> Records:
@@ -121,7 +150,8 @@ def table_records(path: Path, text: str, delimiter: str) -> Records:
                     raise ValueError(f"every line must have {len(rows[0])} columns, as the first has, got {len(row)}")
     except (csv.Error, ValueError) as error:
         raise ValueError(f"{path}: line {reader.line_num}: {error}") from None
-    return Records([name.strip() for name in rows[0]], rows[1:], np.array(lines[1:], dtype=np.int64))
+    columns: list[Sequence[Any]] = list(zip(*rows[1:], strict=True))
+    return Records([name.strip() for name in rows[0]], columns, np.array(lines[1:], dtype=np.int64))
 
 
 def of_records(
@@ -137,26 +167,36 @@ def of_records(
     numbers = [i for i in range(len(records.names)) if i != at and i not in dropped and i not in texts]
     if not numbers and not texts:
         raise ValueError(f"{path}: there must be a column beside the label, got {', '.join(records.names)}")
-    X = np.empty((len(records.rows), len(numbers)))
-    said: list[str] = []
-    for t, row in enumerate(records.rows):
-        for k, i in enumerate(numbers):
-            X[t, k] = value = _finite(row[i])
-            if not isfinite(value):
-                raise ValueError(
-                    f"{path}: {place(t)}, column {i} ({records.names[i]}): a feature must be a finite number, "
-                    f"got {str(row[i])[:40]!r}: --text takes a column of texts, --drop leaves one out"
-                )
-        for i in texts:
-            if not isinstance(row[i], str):
-                raise ValueError(f"{path}: {place(t)}, column {records.names[i]}: a text must be one, got {row[i]!r}")
-        if texts:
-            said.append("\n".join(row[i] for i in sorted(texts)))
+    X = np.empty((records.n_rows, len(numbers)))
+    for k, i in enumerate(numbers):
+        column = records.columns[i]
+        X[:, k] = (
+            column if isinstance(column, np.ndarray) and column.dtype.kind in "fiu" else list(map(_finite, column))
+        )
+        t = int(np.isfinite(X[:, k]).argmin())
+        if not isfinite(X[t, k]):
+            raise ValueError(
+                f"{path}: {place(t)}, column {i} ({records.names[i]}): a feature must be a finite number, "
+                f"got {str(column[t])[:40]!r}: --text takes a column of texts, --drop leaves one out"
+            )
+    for i in sorted(texts):
+        for t, text in enumerate(records.columns[i]):
+            if not isinstance(text, str):
+                raise ValueError(f"{path}: {place(t)}, column {records.names[i]}: a text must be one, got {text!r}")
+    said = ["\n".join(parts) for parts in zip(*(records.columns[i] for i in sorted(texts)), strict=True)]
     instances: Any = X
     if texts:
         instances = sparse.csr_matrix(sparse.hstack([sparse.csr_matrix(X), hashed(said)]))
-    labels = [] if at is None else [_spelt(row[at]) for row in records.rows]
+    labels = [] if at is None else _labels(records.columns[at])
     return Columns(instances, labels, tuple(records.names[i] for i in numbers), tuple(said))
+
+
+def _labels(column: Any) -> Any:
+    """Spell the labels of a column; those of an array, of which many may be equal, once each."""
+    if not isinstance(column, np.ndarray):
+        return [_spelt(value) for value in column]
+    codes, found = pd.factorize(column, use_na_sentinel=False)
+    return np.array([_spelt(value) for value in found.tolist()], dtype=object)[codes]
 
 
 def _finite(value: Any) -> float:

@@ -15,9 +15,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 PROGRAM = [sys.executable, "-c", "from experiments.cli import main; main()"]
+READ = "import pathlib, sys, experiments.datasets as d; assert len(d.read(pathlib.Path(sys.argv[1])).y) == 1 << 23"
 PIECE_BYTES = 1 << 26
 
 
@@ -30,10 +34,10 @@ class Ended(NamedTuple):
     peak_mb: int
 
 
-def run(*words: str | Path) -> Ended:
+def run(*words: str | Path, program: list[str] = PROGRAM) -> Ended:
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
-            [*PROGRAM, *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said
+            [*program, *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said
         )
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -89,6 +93,13 @@ def arrays(path: Path, n_bytes: int) -> None:
             entry.write(bytes(PIECE_BYTES))
 
 
+def columns(path: Path, count: int) -> None:
+    """Write as many rows of a number and of a long text as may be."""
+    numbers = pa.array(np.zeros(count // 2))
+    texts = pa.DictionaryArray.from_arrays(pa.array(np.zeros(count // 2, dtype=np.int32)), pa.array(["x" * 10_000]))
+    pq.write_table(pa.table({"a": numbers, "label": texts}), path, compression="zstd", store_schema=False)
+
+
 LINE = b'cs18 791000000 5 "http://a/'
 GIGABYTES = 10 << 30
 BOMBS: dict[str, tuple[Callable[[Path], object], list[str], str, int]] = {
@@ -119,6 +130,7 @@ BOMBS: dict[str, tuple[Callable[[Path], object], list[str], str, int]] = {
                            "must not exceed 536870912 bytes", 200),
     "a matrix that says too much": (lambda path: path.write_bytes(array_header(10**12) + bytes(100)), ["matrix"],
                                     "must be a whole .npy matrix", 200),
+    "parquet of too many": (lambda path: columns(path, (1 << 24) + 2), ["label"], "16777216 cells are read", 200),
     "a stream in a line": (lambda path: repeated(path, b"1 ", b"1:1 ", 1 << 30, thin), ["label"],
                            "must not be longer than 16777216 bytes", 300),
     "a radio of a gigabyte": (lambda path: os.truncate(path, 1 << 30), ["radio"], "at most 65536 bytes", 200),
@@ -154,3 +166,13 @@ def test_a_bomb_is_refused_with_its_limit(tmp_path: Path, workload: Path, name: 
     assert rule in ended.said
     assert ended.peak_mb < most_mb
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.long
+def test_the_largest_parquet_file_needs_little_memory(tmp_path: Path) -> None:
+    path = tmp_path / "largest"
+    columns(path, 1 << 24)
+    ended = run(path, program=[sys.executable, "-c", READ])
+    print(f"{path.stat().st_size} bytes, {ended.seconds:.1f} s, {ended.peak_mb} MB")
+    assert ended.status == 0, ended.said
+    assert ended.peak_mb < 700

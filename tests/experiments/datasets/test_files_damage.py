@@ -104,8 +104,11 @@ def test_a_parquet_file_of_too_many_cells_is_refused_before_they_are_made(
     path = tmp_path / "stream.parquet"
     pd.DataFrame({"a": np.zeros(1000), "label": 1}).to_parquet(path)
     assert len(read(path).y) == 1000
-    monkeypatch.setattr(records, "MOST_CELLS", 1999)
-    with pytest.raises(ValueError, match="1000 rows of 2 columns; 1999 cells are read"):
+    monkeypatch.setattr(records, "MOST_PARQUET_CELLS", 1999)
+    with pytest.raises(ValueError, match="1000 rows of 2 columns and 2000 values; 1999 cells are read"):
+        read(path)
+    pd.DataFrame({"a": [np.zeros(2000)], "label": 1}).to_parquet(path)
+    with pytest.raises(ValueError, match="1 rows of 2 columns and 2001 values; 1999 cells are read"):
         read(path)
     path.write_bytes(path.read_bytes()[:-9] + b"damagePAR")
     with pytest.raises(ValueError, match="a parquet file must be whole"):
