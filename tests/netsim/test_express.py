@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import netsim
-from netsim import NotCoveredError
+from netsim import NotCoveredError, policies
 from tests.netsim.worlds import Dice, Drawn, ordinary_case, tied_case
 from traces.records import Message, Page
 
@@ -22,6 +22,7 @@ POLICIES += ["lpsm2:1.02", "lpsm2", "lpsm2:1.2", "lpsm2-link:1.02", "lpsm2-link"
 POLICIES += ["lpsm3:1.02", "lpsm3", "lpsm3-link", "lpsm3:1.5:50"]
 
 TIED_POLICIES = [*POLICIES, "dynamic:1", "dynamic:2", "dynamic:50", "dynamic:200", "lpsm2:3:40"]
+TIED_POLICIES += [name for name, *_ in policies.registry()["driver"].members]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -67,14 +68,14 @@ def _busy(i):
     return Page(f"p{i}", 300, 9000, ((300, 700),), 2.5 * i)
 
 
-def check(seeds, make=ordinary_case, policies=POLICIES):
+def check(seeds, make=ordinary_case, names=POLICIES):
     """Compare the engines on one case a seed; return how many of each policy there were, and the share covered.
 
     The cases with messages are counted by themselves.
     """
     cases, covered = Counter(), Counter()
     for seed in seeds:
-        name = policies[seed % len(policies)]
+        name = names[seed % len(names)]
         pages, policy, config = make(Dice(seed), name)
         packet = netsim.simulate(pages, policy, config=config, seed=seed, engine="packet")
         kind = f"{name}, messages" if pages.messages else name
@@ -102,7 +103,8 @@ def test_both_engines_agree_exactly_in_a_world_and_in_one_full_of_ties(seed):
 
 
 def test_both_engines_agree_exactly_where_instants_coincide():
-    check(range(180), tied_case, TIED_POLICIES)
+    assert {name.partition(":")[0] for name in TIED_POLICIES} == set(policies.registry())
+    check(range(4 * len(TIED_POLICIES)), tied_case, TIED_POLICIES)
 
 
 @settings(max_examples=60, deadline=None)
