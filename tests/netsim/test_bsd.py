@@ -7,7 +7,7 @@ import pytest
 
 import netsim
 from netsim.policies.bsd import BoundedSlowdown
-from netsim.policies.bsd_phase import PhaseBoundedSlowdown
+from netsim.policies.bsd_phase import PhaseBoundedSlowdown, phase_integers
 from netsim.policies.protocol import Plan, View
 from traces.records import Page
 
@@ -158,3 +158,16 @@ def test_a_tiny_p_of_the_phase_aware_form_stays_awake_for_long():
     sent = 3 * BEACON + 1
     plan = PhaseBoundedSlowdown("1e-9").plan(View("idle", sent, sent, None, 0, 0, (), None))
     assert plan.wake_ns > plan.awake_until_ns > sent + 1_000_000_000 - BEACON
+
+
+def test_the_integers_of_the_phase_aware_form_are_exact_within_their_limits():
+    def integers(p):
+        return phase_integers(Fraction(p), 950, BEACON)
+
+    assert integers(Fraction(1, 3)) == (BEACON, 9, 1, 3, 30 * BEACON, 4)
+    assert integers(Fraction(5, 2)) == (BEACON, 9, 5, 2, 4 * BEACON, 2)
+    assert integers(Fraction(1, 10**10))[2:4] == (1, 10**9)
+    assert integers(10**20)[2:4] == (10**18, 1)
+    least = Fraction(1, 2_997_002)  # three billion parts in 1001
+    assert Fraction(*integers(1000 + least)[2:4]) == 1000 + least
+    assert Fraction(*integers(1000 + Fraction(1, 2_997_100))[2:4]) != 1000 + Fraction(1, 2_997_100)

@@ -50,6 +50,12 @@ def test_hold_stays_awake_then_listens_to_each_beacon_while_waiting():
     assert client.idle(640).wake_ns == 5600 * MS
 
 
+def test_a_time_awake_below_nothing_is_refused():
+    assert HoldThenBeacons(0).spec == "hold:0"
+    with pytest.raises(ValueError, match="hold_ms must be at least 0, got -1"):
+        HoldThenBeacons(-1)
+
+
 def test_hold_delays_nothing_that_comes_within_its_time():
     pages = web(4, 30)
     ours, none = netsim.simulate(pages, "hold"), netsim.simulate(pages, "none")

@@ -206,7 +206,7 @@ def test_what_a_small_window_held_back_counts_from_the_middle_of_its_silence(sin
 
 
 @pytest.mark.parametrize(("age_ms", "place"), [(0, 0), (34.6, 0), (34.7, 1), (84.8, 1), (84.9, 2), (678, 4), (679, 5),
-                                                (2715, 6), (2716, 7), (3000, 7)])  # fmt: skip
+                                                (2715.2, 6), (2715.4, 7), (3000, 7)])  # fmt: skip
 def test_a_cycle_begins_at_an_age_of_the_last_message(age_ms, place):
     own = Rule()
     own.received(1000, 1000)
@@ -245,6 +245,17 @@ def test_from_sizes_the_link_infers_handshakes_requests_and_ends_of_replies():
     assert watched_s == pytest.approx([0.040, 0.140 + 0.239, 0.005, 0, 0])
     own.received(1400, 1390, size=300)
     assert (own.s["messages"], own.s["n"]) == (1, 0)
+
+
+def test_behind_an_open_handshake_the_link_still_finds_the_rest_of_a_reply():
+    own = Rule(host_aware=False)
+    own.sent(1000, size=40)
+    own.sent(1001)
+    own.received(1100, 1090, size=700)
+    assert [kind for _, kind, _ in own.outstanding()] == [OPENING, REST]
+    own.received(1101, 1091, size=300)
+    assert [kind for _, kind, _ in own.outstanding()] == [OPENING]
+    assert own.s["messages"] == 0
 
 
 def test_the_link_forgets_after_a_silence_and_when_an_acknowledgement_wakes_it():
@@ -377,11 +388,12 @@ def test_the_price_of_messages_is_sought_far_at_first_and_then_near_by(balance, 
     own.asked(1000)
     assert s["push_price_w"] == pytest.approx(sought(0.01, 100.0, 14))
     assert (s["push_stale"], s["priced_messages"]) == (0, 0)
-    s["messages"], s["priced_messages"], s["push_stale"], s["push_price_w"] = 53, 50, 1, 0.03
+    near_w = 2.5 * float(s["push_price_w"])
+    s["messages"], s["priced_messages"], s["push_stale"], s["push_price_w"] = 53, 50, 1, near_w
     own.asked(2000)
-    assert (s["push_stale"], s["push_price_w"]) == (1, 0.03)  # fewer than four more: not yet
+    assert (s["push_stale"], s["push_price_w"]) == (1, near_w)  # fewer than four more: not yet
     s["messages"] = 54
-    expected = sought(0.01, 0.12, 8)
+    expected = sought(max(0.01, near_w / 4), min(100.0, 4 * near_w), 8)
     own.asked(3000)
     assert s["push_price_w"] == pytest.approx(expected)
     assert (s["push_stale"], s["priced_messages"]) == (0, 54)
