@@ -44,7 +44,16 @@ def importance_weighted_deviation(n_rounds: int, n_hypotheses: int, least_probab
 
         abs((1/n) sum_t 1{asked} 1{h(x_t) != y_t} / P_t - R(h)) <= (sqrt(2)/P) sqrt(ln(2 n_hypotheses/delta)/n)
 
-    with P_t >= P the probability of asking in round t: Azuma's inequality for each, on differences of at most 1/P.
+    with P_t >= P the probability of asking in round t.
+
+    Proof.  Examples are independent, and P_t depends on the past and x_t alone, so that a term's mean, given the past,
+    is R(h).  Its difference from R(h) is at most 1/P in size, since 0 <= term <= 1/P and 0 <= R(h) <= 1 <= 1/P.
+    Azuma's inequality bounds the probability that the mean of n such differences exceeds epsilon, on either side, by
+    2 exp(-n epsilon^2 P^2/2); that is delta/n_hypotheses at the bound, and the hypotheses' probabilities add up.
+
+    Ours: half of it suffices.  The differences lie in an interval of length 1/P, for which Hoeffding's lemma gives
+    2 exp(-2 n epsilon^2 P^2).  And on examples that are not independent the same holds of the difference from
+    the error over all of them, (1/n) sum_t 1{h(x_t) != y_t}: given x_t and y_t, the mean of a term is 1{h(x_t) != y_t}.
 
     Raises
     ------

@@ -91,6 +91,7 @@ def report_sampler(
             log, probabilities = _by_rounds(copy, X, labels)
         else:
             log = copy.run(X, labels)
+            log = type(log)(log.prediction, log.queried, log.stored, np.zeros(0))  # no state is kept for its margins
         logs.append(log)
         if advance is not None:
             advance()

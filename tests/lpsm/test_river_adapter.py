@@ -5,7 +5,7 @@ import pytest
 
 river = pytest.importorskip("river")
 
-from river import checks, compose, datasets, evaluate, metrics, preprocessing  # noqa: E402
+from river import active, checks, compose, datasets, evaluate, linear_model, metrics, preprocessing  # noqa: E402
 
 from lpsm import samplers  # noqa: E402
 from lpsm import synthetic_streams as streams  # noqa: E402
@@ -78,6 +78,14 @@ def test_clones_are_fresh_and_alike():
 def test_every_check_of_river_passes(kind):
     for parameters in kind._unit_test_params():
         checks.check_estimator(kind(**parameters))
+
+
+def test_no_check_is_skipped_but_one_that_pairs_cannot_pass_and_that_rivers_own_sampler_fails():
+    assert RiverSampler()._unit_test_skips() == set()
+    assert ActiveRiverSampler(RiverSampler())._unit_test_skips() == {"check_predict_proba_one_binary"}
+    own = active.EntropySampler(linear_model.LogisticRegression())
+    with pytest.raises(AttributeError, match="'tuple' object has no attribute 'keys'"):
+        checks.clf.check_predict_proba_one_binary(own, [({"a": 1.0}, True)])
 
 
 @pytest.mark.parametrize("delay", [None, 20])
