@@ -9,7 +9,6 @@ message, if that is later); seconds appear only in the result (`netsim.result`).
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,6 +24,7 @@ from netsim.air.station import AirStation
 from netsim.browser import Browser, Trip
 from netsim.clock import Clock
 from netsim.medium import Medium
+from netsim.policies.compiled import CompiledForm
 from netsim.policies.protocol import Policy
 from netsim.push import PushChannel
 from netsim.radio import Radio, RadioConfig
@@ -257,13 +257,16 @@ def _run_express_air(
     from netsim.air.express.engine import browse_together
 
     delays = [_delays(workload, config, seed, place, server_delays) for place, (workload, _) in enumerate(members)]
-    before = [(workload, deepcopy(policy)) for workload, policy in members] if engine == "auto" else []
+    forms: list[CompiledForm] = [policy.compiled for _, policy in members]  # type: ignore[attr-defined]
+    before = [(form.ints.copy(), form.floats.copy()) for form in forms] if engine == "auto" else []
     try:
         found = browse_together(members, delays, pushed, config, seed)
     except express.NotCoveredError:
         if engine == "express":
             raise
-        return _run_packets(before, config, seed, pushed, server_delays)
+        for form, (ints, floats) in zip(forms, before, strict=True):
+            form.ints[:], form.floats[:] = ints, floats
+        return _run_packets(members, config, seed, pushed, server_delays)
     return [result_of(*member, config.radio, *one) for member, one in zip(members, found, strict=True)]
 
 

@@ -1,13 +1,15 @@
 """Speed of the shared air: pages a second beside the same pages on wires, a saturated cell, and the compiled air.
 
 Pages are 250 of the Web model, on the packet model, in turn in the same process, the least of several runs.  Cells of
-20 clients are run by the packet model and compiled, with pauses a tenth as long; both leave the same record.  Saturated
-cells are run beside ns-3 where its bindings are installed: ``LPSM_NS3`` names the Python that has them (``pip install
-ns3==3.44.post0`` in an environment of its own).  ``python -m tests.bench.air`` prints the tables.
+20 clients are run by the packet model and compiled, with pauses a tenth as long; both leave the same record.  Cells
+of 1 to 200 clients show what grows with their number.  Saturated cells are run beside ns-3 where its bindings are
+installed: ``LPSM_NS3`` names the Python that has them (``pip install ns3==3.44.post0`` in an environment of its own).
+``python -m tests.bench.air`` prints the tables, or those named: ``pages``, ``saturated``, ``compiled``, ``growth``.
 """
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -21,6 +23,7 @@ from lpsm import randomness
 from netsim.air.access import Contender, Medium
 from netsim.air.beacons import BeaconConfig, Beacons
 from netsim.air.exchanges import Transmission
+from netsim.air.express import engine, layout
 from netsim.clock import Clock
 from tests.bench.simulator import least
 
@@ -68,21 +71,24 @@ def _processor_s(run, times):
     return min(found)
 
 
+def browsing(clients, pages, pause=1.0):
+    """What so many clients browse: pages of the Web model, the pauses that much of what it draws."""
+    return [
+        traces.Workload.of(
+            page._replace(think_s=pause * page.think_s)
+            for page in traces.generate(pages, randomness.generator(0, randomness.WORKLOAD, client))
+        )
+        for client in range(clients)
+    ]
+
+
 def compiled(times=5):
     """One row a cell: processor seconds of the packet model, of the compiled air, and their ratio."""
-    browsed = [
-        [
-            page._replace(think_s=0.1 * page.think_s)
-            for page in traces.generate(20, randomness.generator(0, randomness.WORKLOAD, client))
-        ]
-        for client in range(CELL)
-    ]
+    browsed, longer = browsing(CELL, 20, 0.1), browsing(CELL, 100, 0.1)
     rows = []
     for what, clients, policy, neighbours in (
-        ("20 clients that browse", browsed, "none", 0),
-        ("20 clients that browse", browsed, "psm", 0),
-        ("20 clients that browse", browsed, "dynamic", 0),
-        ("20 clients that browse", browsed, "lpsm2", 0),
+        *((f"{CELL} clients, 20 pages each", browsed, policy, 0) for policy in ("none", "psm", "dynamic", "lpsm2")),
+        *((f"{CELL} clients, 100 pages each", longer, policy, 0) for policy in ("none", "psm", "dynamic", "lpsm2")),
         ("20 saturated neighbours, 1 client", [[traces.Page("p", 300, 1000, (), 30.0)]], "psm", CELL),
     ):
         config = netsim.SimulationConfig(medium=netsim.AirConfig(neighbours=neighbours))
@@ -148,13 +154,38 @@ def _saturate(medium, exchange, n):
     return stations
 
 
+def growth(policy="psm"):
+    """One row a cell of the compiled air: clients, pages each, events, microseconds an event, room and memory in MB."""
+    rows = []
+    for clients, pages in ((1, 10), (20, 10), (100, 10), (200, 10), (200, 20), (200, 40)):
+        config, browsed = netsim.SimulationConfig(medium=netsim.AirConfig()), browsing(clients, pages)
+        made = [(one, netsim.policies.make(policy)) for one in browsed]
+        delays = [np.zeros(len(one.sizes), dtype=np.int64) for one in browsed]
+        run = engine._Run(made, delays, [[]] * clients, config, 0)
+        compiled_s = _processor_s(run.go, 1)
+        events, memory_mb = int(run.w[layout.N_EVENTS_RUN]), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+        rows.append((clients, pages, events, 1e6 * compiled_s / events, run.w.nbytes / 1e6, memory_mb))
+    return rows
+
+
 def main():
     """Print the tables in Markdown."""
-    print(f"load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n")
-    print("| policy | on the air, pages/s | on wires, pages/s | air / wires | asked for |\n|---|---|---|---|---|")
+    print(f"load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    tables = {
+        "pages": _print_pages, "saturated": _print_saturated, "compiled": _print_compiled, "growth": _print_growth
+    }  # fmt: skip
+    for name in sys.argv[1:] or tables:
+        tables[name]()
+
+
+def _print_pages():
+    print("\n| policy | on the air, pages/s | on wires, pages/s | air / wires | asked for |\n|---|---|---|---|---|")
     for policy, on_air, on_wires, ratio in pages_per_second():
         asked = f"{TARGETS[policy] / WIRES[policy]:.2f}" if policy in TARGETS else ""
         print(f"| {policy} | {on_air:,.0f} | {on_wires:,.0f} | {ratio:.2f} | {asked} |")
+
+
+def _print_saturated():
     print("\n| saturated stations | layer | simulated s/s | frames/s |\n|---|---|---|---|")
     for spec in ("11b:11", "11g:54"):
         rate, frames = max(saturated(spec) for _ in range(3))
@@ -168,9 +199,18 @@ def main():
         for what, mbps, speed in beside:
             carried = "" if mbps is None else f"{mbps:.2f}"
             print(f"| {what} | {carried} | {speed:.1f} | {speed / beside[0][2]:.0f} |")
+
+
+def _print_compiled():
     print("\n| cell | policy | packet model, s | compiled, s | ratio |\n|---|---|---|---|---|")
     for what, policy, packet, express, ratio in compiled():
         print(f"| {what} | `{policy}` | {packet:.3f} | {express:.4f} | {ratio:.0f} |")
+
+
+def _print_growth():
+    print("\n| clients | pages each | events | us an event | room, MB | most memory, MB |\n|---|---|---|---|---|---|")
+    for clients, pages, events, each_us, room_mb, memory_mb in growth():
+        print(f"| {clients} | {pages} | {events:,} | {each_us:.3f} | {room_mb:.1f} | {memory_mb:.0f} |")
 
 
 if __name__ == "__main__":

@@ -6,9 +6,9 @@ it from the same streams, and what it leaves is made into records.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from netsim.air.air_times import DATA_OVERHEAD_BYTES, NULL_BYTES, POLL_BYTES, QO
 from netsim.air.cell import NEIGHBOUR_BYTES
 from netsim.air.exchanges import control, data, group, polled
 from netsim.air.express import layout as slot
+from netsim.air.express.draws import DRAWN_AHEAD, Streams, backoffs, gaps, uniform
 from netsim.air.radio_states import Passages, StateTimes
 from netsim.browser import Trip
 from netsim.clock import Clock
@@ -36,12 +37,9 @@ if TYPE_CHECKING:
 __all__ = ["browse_together", "is_ready"]
 
 Ints = NDArray[np.int64]
-Draws = Callable[[int], NDArray[np.float64]]
 
 _NS_PER_S = 1_000_000_000
 _MAX_BYTES = 2**40
-_AT_ONCE = 64  # backoffs that the packet model draws at once, and uses from the last to the first
-_DRAWS = 1024  # room for each stream of numbers
 _LOG = 4096
 _FRAMES, _CONNECTIONS = 256, 256  # room a client, beyond what TCP's windows take
 _SPARE_FRAMES = 1024  # room of the cell, group frames among it
@@ -93,45 +91,6 @@ def _form(policy: Policy) -> CompiledForm:
     return form
 
 
-class _Streams:
-    """Numbers drawn ahead, a stream a row: those left and the end of them stand at two places of the array."""
-
-    def __init__(self, buffer: int) -> None:
-        self._buffer = buffer
-        self._places: list[int] = []
-        self._draws: list[Draws] = []
-
-    def add(self, w: Ints, at: int, draw: Draws) -> None:
-        """Add a stream, empty as yet."""
-        w[at : at + 2] = self._buffer + _DRAWS * len(self._places)
-        self._places.append(at)
-        self._draws.append(draw)
-
-    def refill(self, w: Ints) -> None:
-        """Draw more for those of which less than half is left."""
-        places = np.array(self._places)
-        for number in np.flatnonzero(2 * (w[places + 1] - w[places]) < _DRAWS).tolist():
-            at, buffer = self._places[number], self._buffer + _DRAWS * number
-            begin, end = w[at : at + 2].tolist()
-            left = end - begin
-            w[buffer : buffer + left] = w[begin:end].copy()
-            fresh = self._draws[number]((_DRAWS - left) // _AT_ONCE * _AT_ONCE)
-            w[buffer + left : buffer + left + len(fresh)] = fresh.view(np.int64)
-            w[at : at + 2] = buffer, buffer + left + len(fresh)
-
-
-def _uniform(rng: np.random.Generator) -> Draws:
-    return lambda n: rng.random(n)
-
-
-def _backoffs(rng: np.random.Generator) -> Draws:
-    return lambda n: np.ascontiguousarray(rng.random((n // _AT_ONCE, _AT_ONCE))[:, ::-1]).ravel()
-
-
-def _gaps(rng: np.random.Generator, mean_ns: float) -> Draws:
-    return lambda n: np.rint(rng.exponential(mean_ns, n))
-
-
 class _Run:
     """The array of one run, and what fills and empties it."""
 
@@ -156,25 +115,28 @@ class _Run:
         self._pushed = [_messages(messages) for messages in pushed]
         self._end = slot.FIRST_RECORD
         self._places: dict[str, int] = {}
-        n, connections = len(members), 0
-        for workload, _ in members:
-            connections += min(_CONNECTIONS, len(workload.sizes)) + 2
+        n, n_pages = len(members), sum(len(workload) for workload, _ in members)
+        connections = sum(min(_CONNECTIONS, len(workload.sizes)) + 2 for workload, _ in members)
         exchanges = _exchanges(air.phy, air.rts_bytes, config.tcp.mss_bytes + config.tcp.header_bytes)
         frames = (_FRAMES + 2 * config.tcp.window * config.max_connections) * n + air.neighbours + _SPARE_FRAMES
         rooms = {
             "contenders": slot.CONTENDER_SIZE * self._contenders,
             "clients": slot.CLIENT_SIZE * n,
             "exchanges": exchanges.size,
-            "draws": _DRAWS * (self._contenders + air.neighbours + 2),
+            "draws": DRAWN_AHEAD * (self._contenders + air.neighbours + 2),
             "winners": self._contenders,
             "waiting": self._contenders,
             "listeners": 2 * (8 * n + 8),
             "told": 8 * n + 8,
             "batches": slot.MOST_BATCHES * (3 + n),
             "log": slot.LOG_SIZE * (_LOG + 16 * n),
-            "browsed": sum(_browsed(workload) for workload, _ in members) + sum(rows.size for rows in self._pushed),
+            "pages": slot.PAGE_SIZE * n_pages,
+            "objects": slot.OBJECT_SIZE * sum(len(workload.sizes) for workload, _ in members),
+            "messages": sum(rows.size for rows in self._pushed),
+            "loads": slot.LOAD_SIZE * n_pages,
             "totals": slot.TOTALS_SIZE * n,
-            "events": slot.EVENT_SIZE * (2 * connections + frames),
+            "near": slot.EVENT_SIZE * (2 * connections + frames),
+            "far": slot.EVENT_SIZE * (2 * connections + frames),
             "connections": slot.CONNECTION_SIZE * (connections + 2),
             "frames": slot.FRAME_SIZE * frames,
             "late": 2 * _LATE,
@@ -185,7 +147,7 @@ class _Run:
         self.w = np.zeros(self._end, dtype=np.int64)
         at = self._places["exchanges"]
         self.w[at : at + exchanges.size] = exchanges.ravel()
-        self._streams = _Streams(self._places["draws"])
+        self._streams = Streams(self._places["draws"])
         self._set_world(rooms)
         self._set_contenders()
         self._set_clients(delays_ns)
@@ -265,7 +227,7 @@ class _Run:
             slot.NEIGHBOUR_RATE: air.neighbour_mbps > 0.0,
             slot.CONTENDERS: places["contenders"], slot.CLIENTS: places["clients"], slot.WINNERS: places["winners"],
             slot.EXCHANGES: places["exchanges"], slot.WAITING: places["waiting"], slot.TOLD: places["told"],
-            slot.EVENTS: places["events"], slot.EVENTS_ROOM: rooms["events"] // slot.EVENT_SIZE,
+            slot.NEAR: places["near"], slot.FAR: places["far"], slot.EVENTS_ROOM: rooms["near"] // slot.EVENT_SIZE,
             slot.LISTENERS: places["listeners"], slot.LISTENERS_ROOM: rooms["listeners"] // 2,
             slot.LATE: places["late"], slot.LATE_ROOM: _LATE,
             slot.BATCHES: places["batches"], slot.BATCH_SIZE: 3 + len(self._members),
@@ -289,7 +251,7 @@ class _Run:
         for number in range(self._contenders):
             contender = self._places["contenders"] + slot.CONTENDER_SIZE * number
             w[contender + slot.CONTENDER_CW] = air.phy.cw_min
-            self._streams.add(w, contender + slot.CONTENDER_NEXT, _backoffs(rng(number)))
+            self._streams.add(w, contender + slot.CONTENDER_NEXT, backoffs(rng(number)))
             if not 1 <= number <= air.neighbours:
                 continue
             frame = self._places["frames"] + slot.FRAME_SIZE * (number - 1)
@@ -300,56 +262,70 @@ class _Run:
             )[:5]
             w[frame + slot.FRAME_ANSWERED] = 1
             if air.neighbour_mbps:
-                gaps = _gaps(rng(drawn), NEIGHBOUR_BYTES * 8_000 / air.neighbour_mbps)
-                self._streams.add(w, contender + slot.CONTENDER_GAP, gaps)
+                mean_ns = NEIGHBOUR_BYTES * 8_000 / air.neighbour_mbps
+                self._streams.add(w, contender + slot.CONTENDER_GAP, gaps(rng(drawn), mean_ns))
                 drawn += 1
         if air.beacons.broadcast_per_s:
-            self._streams.add(w, slot.GAP_NEXT, _gaps(rng(drawn), _NS_PER_S / air.beacons.broadcast_per_s))
+            self._streams.add(w, slot.GAP_NEXT, gaps(rng(drawn), _NS_PER_S / air.beacons.broadcast_per_s))
         if self._config.link.loss_rate:
-            self._streams.add(w, slot.LOSS_NEXT, _uniform(randomness.generator(self._seed, randomness.LOSS)))
+            self._streams.add(w, slot.LOSS_NEXT, uniform(randomness.generator(self._seed, randomness.LOSS)))
 
     def _set_clients(self, delays_ns: Sequence[Ints]) -> None:
-        w, wanted = self.w, ("ps-poll", "null", "uapsd", "twt", "auto").index(self._air.retrieval)
-        browsed, totals = self._places["browsed"], self._places["totals"]
-        for number, (workload, policy) in enumerate(self._members):
-            client = self._places["clients"] + slot.CLIENT_SIZE * number
-            form = _form(policy)
-            rule, observer = form.addresses
-            n, objects, messages = len(workload), workload.objects, self._pushed[number]
-            pages = np.empty((n, slot.PAGE_SIZE), dtype=np.int64)
-            pages[:, 0] = np.where(np.isnan(workload.issue_s), -1, np.rint(workload.issue_s * _NS_PER_S))
-            pages[:, 1] = np.where(workload.think_s == 0.0, -1, np.rint(workload.think_s * _NS_PER_S))
-            pages[:, 2] = objects
-            pages[:, 3] = np.where(np.isnan(workload.deadline_s), slot.NEVER, np.rint(workload.deadline_s * _NS_PER_S))
-            replies = np.column_stack([workload.sizes, delays_ns[number]]).astype(np.int64)
-            places = []
-            for rows in (pages, replies, messages):
-                places.append(browsed)
-                w[browsed : browsed + rows.size] = rows.ravel()
-                browsed += rows.size
-            uapsd = self._air.retrieval == "auto" and policy.spec.startswith("uapsd")
-            values = {
-                slot.CLIENT_RULE: rule, slot.CLIENT_OBSERVER: observer, slot.CLIENT_HOST_AWARE: policy.host_aware,
-                slot.CLIENT_INTS: form.ints.ctypes.data, slot.CLIENT_N_INTS: form.ints.size,
-                slot.CLIENT_FLOATS: form.floats.ctypes.data, slot.CLIENT_N_FLOATS: form.floats.size,
-                slot.CLIENT_NEVER_SLEEPS: getattr(policy, "never_sleeps", False),
-                slot.CLIENT_RETRIEVAL: slot.UAPSD if uapsd else wanted,
-                slot.CLIENT_CONTENDER: self._places["contenders"]
-                + slot.CONTENDER_SIZE * (1 + self._air.neighbours + number),
-                slot.CLIENT_LAST_SENT: NOT_YET_NS, slot.CLIENT_LAST_RECEIVED: NOT_YET_NS,
-                slot.CLIENT_DEADLINE: slot.NEVER, slot.CLIENT_CLOSE: slot.NEVER, slot.CLIENT_TIMER: slot.NEVER,
-                slot.CLIENT_PAGES: places[0], slot.CLIENT_PAGES_STOP: places[0] + pages.size,
-                slot.CLIENT_OBJECTS: places[1], slot.CLIENT_NUMBER: 1, slot.CLIENT_LOADS: browsed,
-                slot.CLIENT_MESSAGES: places[2], slot.CLIENT_N_MESSAGES: len(messages),
-                slot.CLIENT_TOTALS: totals,
-            }  # fmt: skip
-            w[client + np.array(list(values))] = list(values.values())
-            browsed += slot.LOAD_SIZE * n
-            totals += slot.TOTALS_SIZE
+        w, places, n = self.w, self._places, len(self._members)
+        workloads, policies = zip(*self._members, strict=True)
+        forms = [_form(policy) for policy in policies]
+        issue_s, think_s, deadline_s = (
+            np.concatenate([getattr(one, name) for one in workloads]) for name in ("issue_s", "think_s", "deadline_s")
+        )
+        pages = np.empty((len(think_s), slot.PAGE_SIZE), dtype=np.int64)
+        pages[:, slot.PAGE_ISSUE] = np.where(np.isnan(issue_s), -1, np.rint(issue_s * _NS_PER_S))
+        pages[:, slot.PAGE_THINK] = np.where(think_s == 0.0, -1, np.rint(think_s * _NS_PER_S))
+        pages[:, slot.PAGE_OBJECTS] = np.concatenate([one.objects for one in workloads])
+        pages[:, slot.PAGE_DEADLINE] = np.where(np.isnan(deadline_s), slot.NEVER, np.rint(deadline_s * _NS_PER_S))
+        sizes = np.concatenate([one.sizes for one in workloads])
+        objects = np.column_stack([sizes, np.concatenate(delays_ns)]).astype(np.int64)
+        for name, rows in (("pages", pages), ("objects", objects), ("messages", np.concatenate(self._pushed))):
+            w[places[name] : places[name] + rows.size] = rows.ravel()
+        n_pages, n_messages = [len(one) for one in workloads], [len(rows) for rows in self._pushed]
+        first_page = places["pages"] + slot.PAGE_SIZE * _before(n_pages)
+        rules, observers = zip(*(_addresses(form._rules) for form in forms), strict=True)
+        wanted = ("ps-poll", "null", "uapsd", "twt", "auto").index(self._air.retrieval)
+        uapsd = [wanted == slot.AUTO and policy.spec.startswith("uapsd") for policy in policies]
+        number = np.arange(n)
+        columns = {
+            slot.CLIENT_RULE: rules, slot.CLIENT_OBSERVER: observers,
+            slot.CLIENT_HOST_AWARE: [policy.host_aware for policy in policies],
+            slot.CLIENT_INTS: [form.ints.ctypes.data for form in forms],
+            slot.CLIENT_N_INTS: [form.ints.size for form in forms],
+            slot.CLIENT_FLOATS: [form.floats.ctypes.data for form in forms],
+            slot.CLIENT_N_FLOATS: [form.floats.size for form in forms],
+            slot.CLIENT_NEVER_SLEEPS: [getattr(policy, "never_sleeps", False) for policy in policies],
+            slot.CLIENT_RETRIEVAL: np.where(uapsd, slot.UAPSD, wanted),
+            slot.CLIENT_CONTENDER: places["contenders"] + slot.CONTENDER_SIZE * (1 + self._air.neighbours + number),
+            slot.CLIENT_LAST_SENT: NOT_YET_NS, slot.CLIENT_LAST_RECEIVED: NOT_YET_NS,
+            slot.CLIENT_DEADLINE: slot.NEVER, slot.CLIENT_CLOSE: slot.NEVER, slot.CLIENT_TIMER: slot.NEVER,
+            slot.CLIENT_PAGES: first_page, slot.CLIENT_PAGES_STOP: first_page + slot.PAGE_SIZE * np.array(n_pages),
+            slot.CLIENT_OBJECTS: places["objects"] + slot.OBJECT_SIZE * _before([len(one.sizes) for one in workloads]),
+            slot.CLIENT_NUMBER: 1,
+            slot.CLIENT_LOADS: places["loads"] + slot.LOAD_SIZE * _before(n_pages),
+            slot.CLIENT_MESSAGES: places["messages"] + slot.MESSAGE_SIZE * _before(n_messages),
+            slot.CLIENT_N_MESSAGES: n_messages,
+            slot.CLIENT_TOTALS: places["totals"] + slot.TOTALS_SIZE * number,
+        }  # fmt: skip
+        clients = w[places["clients"] : places["clients"] + slot.CLIENT_SIZE * n].reshape(n, slot.CLIENT_SIZE)
+        for field, values in columns.items():
+            clients[:, field] = values
 
 
-def _browsed(workload: Workload) -> int:
-    return (slot.PAGE_SIZE + slot.LOAD_SIZE) * len(workload) + slot.OBJECT_SIZE * len(workload.sizes)
+@cache
+def _addresses(rules: tuple[Any, Any]) -> tuple[int, int]:
+    """Return where the machine code of a policy's functions is: found once, for that takes looking at files."""
+    return CompiledForm(*rules).addresses
+
+
+def _before(counts: Sequence[int]) -> Ints:
+    """Return how many there are before each."""
+    return np.cumsum([0, *counts[:-1]])
 
 
 def _messages(messages: Sequence[Message]) -> Ints:

@@ -1,6 +1,7 @@
 """What happens when, and the records that come and go: `netsim.clock`, and memory.
 
-Events that fall on one instant happen in the order in which they were scheduled, as with SimPy.
+Events that fall on one instant happen in the order in which they were scheduled, as with SimPy.  Those that are near
+wait in a heap of their own, which stays small; most of those that are far are timers that will find nothing to do.
 """
 
 from __future__ import annotations
@@ -18,52 +19,65 @@ __all__ = [
 
 @compiled
 def happen(w: Place, at: int, code: int, argument: int) -> None:
-    """Schedule an event at the instant `at`."""
-    hole = w[slot.N_EVENTS]
+    """Schedule an event at the instant `at`, among those that are near or those that are far."""
+    queue = slot.N_FAR if at > w[slot.NOW] + slot.SOON_NS else slot.N_NEAR
+    hole = w[queue]
     if hole >= w[slot.EVENTS_ROOM]:
         w[slot.STATUS] |= slot.REFUSED
         return
-    w[slot.N_EVENTS] = hole + 1
+    w[queue] = hole + 1
     order = w[slot.SCHEDULED]
     w[slot.SCHEDULED] = order + 1
-    heap = w[slot.EVENTS]
+    heap = w[queue + 1]
     while hole > 0:  # it is the last of those of its instant
         parent = (hole - 1) >> 1
         above = heap + slot.EVENT_SIZE * parent
         if w[above] <= at:
             break
-        place = heap + slot.EVENT_SIZE * hole
-        w[place], w[place + 1], w[place + 2] = w[above], w[above + 1], w[above + 2]
+        _put(w, heap + slot.EVENT_SIZE * hole, w[above], w[above + 1], w[above + 2])
         hole = parent
-    place = heap + slot.EVENT_SIZE * hole
-    w[place], w[place + 1], w[place + 2] = at, order, argument << slot.CODE_BITS | code
+    _put(w, heap + slot.EVENT_SIZE * hole, at, order, argument << slot.CODE_BITS | code)
+
+
+@compiled
+def _put(w: Place, place: int, at: int, order: int, what: int) -> None:
+    w[place], w[place + 1], w[place + 2] = at, order, what
+
+
+@compiled
+def _is_before(w: Place, one: int, other: int) -> bool:
+    """Whether an event comes before another, by their places; without a branch, which nobody could predict."""
+    return (w[one] < w[other]) | ((w[one] == w[other]) & (w[one + 1] < w[other + 1]))
 
 
 @compiled
 def next_event(w: Place) -> None:
     """Take out the first event: NOW, EVENT and ARGUMENT."""
-    heap, n = w[slot.EVENTS], w[slot.N_EVENTS] - 1
-    w[slot.N_EVENTS] = n
+    queue = slot.N_NEAR
+    if w[slot.N_FAR] and (not w[slot.N_NEAR] or _is_before(w, w[slot.FAR], w[slot.NEAR])):
+        queue = slot.N_FAR
+    heap, n = w[queue + 1], w[queue] - 1
+    w[queue] = n
     w[slot.NOW] = w[heap]
     w[slot.EVENT], w[slot.ARGUMENT] = w[heap + 2] & ((1 << slot.CODE_BITS) - 1), w[heap + 2] >> slot.CODE_BITS
-    last = heap + slot.EVENT_SIZE * n
-    at, order, what = w[last], w[last + 1], w[last + 2]
-    hole = 0
-    while True:
-        child = 2 * hole + 1
-        if child >= n:
-            break
+    last, hole, child = heap + slot.EVENT_SIZE * n, 0, 1
+    while child < n:  # the lesser child moves up, down to the leaves; `last` itself may take part
         place = heap + slot.EVENT_SIZE * child
-        other = place + slot.EVENT_SIZE
-        if child + 1 < n and (w[other] < w[place] or (w[other] == w[place] and w[other + 1] < w[place + 1])):
-            child, place = child + 1, other
-        if at < w[place] or (at == w[place] and order < w[place + 1]):
+        lesser = _is_before(w, place + slot.EVENT_SIZE, place)
+        child += lesser
+        place += slot.EVENT_SIZE * lesser
+        _put(w, heap + slot.EVENT_SIZE * hole, w[place], w[place + 1], w[place + 2])
+        hole, child = child, 2 * child + 1
+    if hole >= n:
+        return
+    while hole > 0:  # the last of the heap, which belongs near the leaves, fills the hole
+        parent = (hole - 1) >> 1
+        above = heap + slot.EVENT_SIZE * parent
+        if _is_before(w, above, last):
             break
-        above = heap + slot.EVENT_SIZE * hole
-        w[above], w[above + 1], w[above + 2] = w[place], w[place + 1], w[place + 2]
-        hole = child
-    place = heap + slot.EVENT_SIZE * hole
-    w[place], w[place + 1], w[place + 2] = at, order, what
+        _put(w, heap + slot.EVENT_SIZE * hole, w[above], w[above + 1], w[above + 2])
+        hole = parent
+    _put(w, heap + slot.EVENT_SIZE * hole, w[last], w[last + 1], w[last + 2])
 
 
 @compiled

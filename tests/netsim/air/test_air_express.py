@@ -28,7 +28,7 @@ POLICIES = [
 POLICIES += ["lpsm", "lpsm:log", "lpsm2", "lpsm2-link", "lpsm3", "lpsm3-link", "hold:50", "bsd-phase:1", "bsd-host:1"]
 PHYS = ["11g:54", "11g:6", "11b:11", "11b:1", "11b-short", "11a:24", "11n"]
 RADIOS = ["thesis", "esp32-c6", "cc3235sf-states"]
-SIZES = [0, 100, 1460, 5_000, 30_000]
+SIZES = [0, 100, 1460, 5_000, 12_000]
 
 
 def random_cell(seed, policy):
@@ -56,7 +56,7 @@ def random_cell(seed, policy):
             wired_mbps=one_of([1.0, 100.0]),
         ),
         tcp=netsim.TcpConfig(
-            nagle=bool(rng.random() < 0.2), min_rto_s=one_of([0.2, 1.0]), initial_rto_s=one_of([1.0, 3.0]),
+            nagle=bool(rng.random() < 0.2), min_rto_s=one_of([0.2, 0.5]), initial_rto_s=one_of([0.5, 1.0]),
             window=one_of([4, 20]), mss_bytes=one_of([536, 1460]),
         ),
         radio=netsim.Radio.named(one_of(RADIOS)),
@@ -66,16 +66,16 @@ def random_cell(seed, policy):
         beacon_interval_ns=one_of([100_000_000, 102_400_000]),
     )  # fmt: skip
     clients, push = [], []
-    for _ in range(one_of([1, 1, 2, 5])):
+    for _ in range(one_of([1, 1, 2, 4])):
         pages = [
             Page(
                 f"p{n}", int(rng.integers(1, 2000)), one_of(SIZES),
-                tuple((int(rng.integers(1, 900)), one_of(SIZES)) for _ in range(rng.integers(0, 6))),
-                one_of([0.0, 0.05, 0.4, 2.0]), one_of([None, None, 1.5]), deadline_s=one_of([None, 3.0]),
+                tuple((int(rng.integers(1, 900)), one_of(SIZES)) for _ in range(rng.integers(0, 5))),
+                one_of([0.0, 0.05, 0.4, 1.2]), one_of([None, None, 0.7]), deadline_s=one_of([None, 2.0]),
             )
-            for n in range(rng.integers(1, 4))
+            for n in range(rng.integers(1, 3))
         ]  # fmt: skip
-        written = np.sort(rng.uniform(0, 5, rng.integers(0, 6))).tolist() if rng.random() < 0.3 else []
+        written = np.sort(rng.uniform(0, 2, rng.integers(0, 5))).tolist() if rng.random() < 0.3 else []
         push.append([Message(at, one_of([1, 160, 1460, 5_000])) for at in written])
         clients.append(([] if written and rng.random() < 0.5 else pages, policy))
     return clients, config, push
