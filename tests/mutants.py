@@ -37,10 +37,10 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         )),
     ),
     "lpsm/samplers": (
-        ("lpsm/samplers/*.py", "lpsm/samplers/algorithms/*.py", "lpsm/samplers/compiled/*.py"),
-        ("tests/lpsm/test_samplers_*.py", *(f"tests/lpsm/test_{name}.py" for name in (
-            "late_labels", "states", "importance", "multiclass", "tuned"
-        ))),
+        ("lpsm/samplers/algorithms/*.py", "lpsm/samplers/compiled/*.py"),
+        tuple(f"tests/lpsm/test_{name}.py" for name in (
+            "samplers_oracles", "samplers_protocol", "samplers_limits", "late_labels", "importance", "multiclass"
+        )),
     ),
     "lpsm/sleep_planning": (
         ("lpsm/sleep_planning.py", "lpsm/message_prices.py", "lpsm/prices.py", "lpsm/hazards.py"),

@@ -291,12 +291,19 @@ def test_clients_that_share_the_air_learn_apart():
     ("settings", "message"),
     [
         ({"max_slowdown": 1.0}, "max_slowdown must be a number above 1, got 1.0"),
+        ({"max_slowdown": 0.5}, "max_slowdown must be a number above 1, got 0.5"),
+        ({"max_slowdown": np.inf}, "max_slowdown must be a number above 1, got inf"),
         ({"rate_per_j": 0.0}, "rate_per_j must be above 0 and finite, got 0.0"),
         ({"max_push_delay_s": -1.0}, "max_push_delay_s must be above 0 and finite, got -1.0"),
         ({"price_w": 1.0}, "least_price_w <= price_w <= most_price_w must hold, got 2.0, 1.0, 60.0"),
         ({"prior_ms": ()}, "prior_ms must name waits above 0"),
         ({"fixed": (0, 49)}, "fixed must name schedules from 0 to 48"),
         ({"shortest_s": -1.0}, "shortest_s must be at least 0"),
+        ({"shortest_s": np.inf}, "shortest_s must be at least 0 and finite, got inf"),
+        ({"push_step": np.inf}, "push_step must be above 0 and finite, got inf"),
+        ({"price_w": 61.0}, "least_price_w <= price_w <= most_price_w must hold, got 2.0, 61.0, 60.0"),
+        ({"prior_ms": (100.0, 0.0)}, "prior_ms must name waits above 0"),
+        ({"fixed": (-1,)}, "fixed must name schedules from 0 to 48"),
     ],
 )
 def test_a_constant_out_of_range_is_refused(settings, message):
