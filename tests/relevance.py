@@ -118,13 +118,12 @@ class Watch:
         signal.setitimer(signal.ITIMER_PROF, TEST_S)
 
     def pytest_runtest_setup(self, item: Any) -> None:
-        """Spare a test function that has already been too slow for two sets of its parameters."""
+        """Spare a test function that has been too slow for more sets of its parameters than not."""
         import pytest
 
-        if (
-            sum(self.Slow.__name__ in why for test, why in self.left_out.items() if _stem(test) == _stem(item.nodeid))
-            > 1
-        ):
+        like = [test for test in self.seconds if _stem(test) == _stem(item.nodeid)]
+        slow = sum(self.Slow.__name__ in self.left_out.get(test, "") for test in like)
+        if slow > 1 and 2 * slow > len(like):
             pytest.skip("its like were too slow")
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:

@@ -68,6 +68,24 @@ def test_an_agent_that_always_does_the_same_is_the_policy_that_does(action):
     assert info["beacons"] == result.beacons
 
 
+def test_an_observation_is_what_a_policy_would_see_with_times_cut_at_a_minute():
+    seen = []
+
+    class Noting(Same):
+        def plan(self, view):
+            since = [60.0 if at is None else min(60.0, (view.now_ns - at) * 1e-9)
+                     for at in (view.last_sent_ns, view.last_received_ns)]  # fmt: skip
+            seen.append((view.event == "beacon", view.now_ns % 100_000_000 * 1e-9, *since, view.buffered_bytes))
+            return super().plan(view)
+
+    env = made()
+    observations, _, _ = episode(env, lambda _: np.array((0, 3)))
+    seed = int(np.random.default_rng(np.random.PCG64(np.random.SeedSequence(3))).integers(2**31))
+    netsim.simulate(PAGES, Noting(0, environment.BEACONS[3]), config=CONFIG, seed=seed, engine="packet")
+    assert observations[: len(seen), [0, 1, 2, 3, 5]] == pytest.approx(np.array(seen), rel=1e-5)
+    assert env.observation_space.high.tolist() == [1, 60, 60, 60, 60, 1e9, 64]
+
+
 @pytest.mark.parametrize("price", [0.0, 0.5, 20.0])
 @pytest.mark.parametrize("radio", ["thesis", "cc3235sf"])
 def test_rewards_add_up_to_energy_and_priced_waiting(price, radio):

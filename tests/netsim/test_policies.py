@@ -7,6 +7,7 @@ import pytest
 
 import netsim
 from netsim.policies import canonical, make, protocol
+from netsim.policies.compiled import joined, put_back
 from netsim.policies.protocol import View
 from traces.records import Page
 
@@ -212,3 +213,17 @@ def test_every_driver_is_listed_with_its_source_and_a_name_that_can_be_typed():
         assert source
     with pytest.raises(ValueError, match="the driver must be one of mac80211, "):
         make("driver:windows")
+
+
+def test_between_service_periods_sending_does_not_open_the_gate():
+    plan = make("twt:500:20").plan(View("idle", 510_000_000, None, None, 0, 0, (), None))
+    assert plan == (520_000_000, 1_000_000_000, False, 0, True)
+    later = make("twt:500:20").plan(View("idle", 700_000_000, None, None, 0, 0, (), None))
+    assert (later.awake_until_ns, later.wake_ns) == (700_000_000, 1_000_000_000)
+
+
+def test_arrays_that_were_joined_are_put_back_as_they_were():
+    arrays = [np.arange(6.0).reshape(2, 3), np.empty(0), np.array([7.0]), np.arange(4.0)]
+    blank = [np.zeros_like(array) for array in arrays]
+    put_back(np.append(joined(arrays), 99.0), blank)
+    assert [part.tolist() for part in blank] == [part.tolist() for part in arrays]

@@ -99,6 +99,18 @@ def test_wake_ups_are_the_passages_from_asleep_to_awake_and_each_is_charged(poli
     assert charged.pages.latency_s.equals(free.pages.latency_s)  # nothing waits for a ramp
 
 
+def test_the_least_energy_is_that_of_two_powers():
+    radio = netsim.RadioConfig(awake_mw=750.0, asleep_mw=50.0)
+    assert radio.least_j(10.0, 4.0) == pytest.approx(10 * 0.05 + 4 * 0.7)
+    assert radio.total_j(4e9, 6e9, 0, 0) == pytest.approx(radio.least_j(10.0, 4.0))
+
+
+def test_a_run_begins_at_its_first_instant_and_its_states_follow_each_other():
+    columns = netsim.simulate([Page("p", 300, 500, (), 0.0, 0.25)], "psm").radio_columns
+    assert columns["start_s"][0] == 0.0
+    assert columns["start_s"][1:].tolist() == columns["end_s"][:-1].tolist()
+
+
 def test_never_sleeping_wakes_up_never():
     assert netsim.simulate(PAGES, "none").wakeups == 0
 
