@@ -46,6 +46,7 @@ _MODULES = (
     "thesis.label_curves",
     "thesis.svm",
     "worst_case.text",
+    "worst_case.equal_rates",
     "rls.separable",
     "rls.risk",
     "rls.closed_form",
@@ -63,10 +64,12 @@ _MODULES = (
     "ours.streams",
     "ours.lpsm2",
     "ours.lpsm2_learning",
+    "ours.lpsm2_parts",
     "ours.air",
     "ours.lpsm3",
     "ours.lpsm3_parts",
     "ours.lpsm3_air",
+    "ours.browsing",
 )
 
 

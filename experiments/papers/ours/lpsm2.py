@@ -1,11 +1,12 @@
-"""LPSM2 against everything else: energy at equal slowdown on the Web, messages, streams, mixtures, real browsing.
+"""LPSM2 against everything else: energy at equal slowdown on the Web, messages, streams and mixtures.
 
 What it models: the thesis expects (section 2.5.4) that "it should be possible to simultaneously reduce both energy and
 slowdown from that of previous approaches, by appropriate choice and calibration of the loss function".  `ours/lpsm2`
 holds LPSM2 against static PSM, BSD, BSD with its phase, BSD that also knows what is outstanding, a fixed rule with
 the same knowledge, and LPSM, on Web pages with three kinds of servers; `ours/lpsm2-traffic` on everything else that
-is generated; `ours/lpsm2-browsing` on recorded sessions.  Figures required are those that were set down before the
-first full run.  What it leaves out: what was learned, and from which part it comes (`papers.ours.lpsm2_learning`).
+is generated.  Figures required are those that were set down before the first full run.  What it leaves out: recorded
+sessions (`papers.ours.browsing`); what was learned (`papers.ours.lpsm2_learning`), and from which part of it what
+comes (`papers.ours.lpsm2_parts`).
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from experiments.papers.ours.lpsm2_fronts import (
     energies,
     front_frame,
     limited,
+    not_above,
     saving,
     saving_claim,
-    spared,
     values,
 )
 from experiments.papers.ours.lpsm2_runs import (
@@ -39,11 +40,9 @@ from experiments.papers.ours.lpsm2_runs import (
     PSM,
     THESIS,
     run,
-    run_recorded,
     seeds_of,
-    sessions_of,
 )
-from experiments.papers.predicates import above, at_most, reaching
+from experiments.papers.predicates import above, at_most
 from experiments.papers.registry import Experiment, Setup
 from experiments.study.compare import linearised
 
@@ -91,28 +90,6 @@ def _tasks(
     }
 
 
-def _recorded(setup: Setup) -> dict[str, dict[str, Any]]:
-    """Sessions of the archive, ten a task; in the small size those of the sample; else generated pages."""
-    common = {"servers": SERVERS, "policies": list(SOME), "traffic": "recorded"}
-    seeds = seeds_of(setup, 2, 20)
-    if setup.stand_in or setup.data is None:
-        return {
-            f"seed {seed}": {**common, "seeds": [seed], "pages": setup.pick(20, 60), "seed": seed} for seed in seeds
-        }
-    trace = "bu-www-client/" + setup.pick("sample", "condensed.tar.xz")
-    names = sessions_of(setup.data / trace, setup.pick(1, 30), seeds.start)
-    return {
-        f"sessions {first} to {first + len(names[first : first + 10]) - 1}": {
-            **common,
-            "folder": str(setup.data),
-            "trace": trace,
-            "sessions": names[first : first + 10],
-            "seed": seeds.start + first,
-        }
-        for first in range(0, len(names), 10)
-    }
-
-
 # -- what a record says ---------------------------------------------------------------------------------------------
 
 
@@ -137,15 +114,6 @@ def _below_each(traffic: str, policy: str, others: Sequence[str], column: str = 
         }
 
     return measure
-
-
-def _not_above(traffic: str, policy: str, family: Sequence[str], name: str, column: str = "slowdown_mean") -> Claim:
-    what = {"slowdown_mean": "slowdown", "added_s_mean": "added delay"}[column]
-    return Claim(
-        f"{traffic}: {policy} is not above {name} of equal {what}",
-        reaching(spared(traffic, policy, family, column), 0.0, unit=" %"),
-        reason=f"percent below {name}, interpolated seed by seed",
-    )
 
 
 def _both_axes(traffic: str, policy: str, others: Sequence[str]) -> Claim:
@@ -266,13 +234,6 @@ def _draw_rest(record: Record) -> Mapping[str, Figure]:
     }
 
 
-def _draw_recorded(record: Record) -> Mapping[str, Figure]:
-    frames = [
-        (traffic, front_frame(record, traffic, THIN, over="page_awake_j", most=(1.3, 1.6))) for traffic in SERVERS
-    ]
-    return {"lpsm2-browsing": panels(frames, x="energy over page-awake", y=SLOWDOWN)}
-
-
 _OTHER_TARGETS = tuple(policy for policy in HOST_AWARE if policy != OWN)
 
 EXPERIMENTS = (
@@ -299,8 +260,8 @@ EXPERIMENTS = (
             limited(LOGNORMAL, OWN, 1.05),
             saving_claim(LOGNORMAL, OWN, BSD, "BSD", 12.0),
             saving_claim(LOGNORMAL, OWN, PHASE, "BSD with its phase", 8.0),
-            _not_above(LOGNORMAL, OWN, HOST, "BSD with phase and host"),
-            _not_above(LOGNORMAL, OWN, HOLD, "the fixed rule with the host's knowledge"),
+            not_above(LOGNORMAL, OWN, HOST, "BSD with phase and host"),
+            not_above(LOGNORMAL, OWN, HOLD, "the fixed rule with the host's knowledge"),
             *(_targets(traffic, family) for traffic in WEB for family in (_OTHER_TARGETS, LINK)),
             *(_both_axes(traffic, OWN, ("psm:100", "lpsm")) for traffic in WEB),
             _both_axes(LOGNORMAL, OWN, ("lpsm:log",)),
@@ -323,34 +284,12 @@ EXPERIMENTS = (
             _below_fixed("web-and-push", PATIENT),
             *(_push_target(traffic) for traffic in PUSH),
             *(
-                _not_above(traffic, f"{OWN}:{ms}", family, name, "added_s_mean")
+                not_above(traffic, f"{OWN}:{ms}", family, name, "added_s_mean")
                 for name, family in (("static PSM", PSM), ("LPSM", THESIS))
                 for traffic in PUSH
                 for ms in (100, 200)
             ),
         ),
         figures=_draw_rest,
-    ),
-    Experiment(
-        name="ours/lpsm2-browsing",
-        claim="LPSM2 on recorded browsing",
-        time="1 min",
-        sweep=_recorded,
-        run=run_recorded,
-        claims=tuple(
-            claim
-            for traffic in SERVERS
-            for claim in (
-                limited(traffic, OWN, 1.05),
-                saving_claim(traffic, OWN, SOME_BSD, "BSD", 0.0),
-                saving_claim(traffic, OWN, SOME_PHASE, "BSD with its phase", 0.0),
-                _not_above(traffic, OWN, SOME_HOST, "BSD with phase and host"),
-            )
-        ),
-        figures=_draw_recorded,
-        data="bu-www-client",
-        traffic=True,
-        stand_in="pages of the Web model",
-        published="Boston University Web client traces 1994-1995, Internet Traffic Archive",
     ),
 )

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from experiments.papers.claims import Beside, Claim, Measure, Record, wide
-from experiments.papers.predicates import above, at_least, at_most
+from experiments.papers.predicates import above, at_least, at_most, reaching
 from experiments.study.compare import estimate, linearised
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "front_frame",
     "limited",
     "mean_of",
+    "not_above",
     "saving",
     "saving_claim",
     "spared",
@@ -180,6 +181,16 @@ def saving_claim(
         at_least(spared(traffic, policy, family, column), least_percent, unit=" %"),
         f"{least_percent:g} %",
         f"{name} is interpolated seed by seed at the policy's own slowdown",
+    )
+
+
+def not_above(traffic: str, policy: str, family: Sequence[str], name: str, column: str = "slowdown_mean") -> Claim:
+    """Claim that a policy does not need more than a family at its own slowdown (or delay)."""
+    what = {"slowdown_mean": "slowdown", "added_s_mean": "added delay"}[column]
+    return Claim(
+        f"{traffic}: {policy} is not above {name} of equal {what}",
+        reaching(spared(traffic, policy, family, column), 0.0, unit=" %"),
+        reason=f"percent below {name}, interpolated seed by seed",
     )
 
 

@@ -1,4 +1,4 @@
-"""What of LPSM2 is information and what is learning: regrets, hindsight, learning curves, and parts taken away.
+"""What of LPSM2 is information and what is learning: regrets, hindsight, learning curves.
 
 What it models, in `ours/lpsm2-learning`: the rounds of a run of LPSM2 are kept, with what every schedule would have
 cost in them.  From them follow, context by context, the loss of the schedules followed, of the best fixed one,
@@ -7,8 +7,8 @@ Warmuth's bound for k segments); at one nat a joule all are joules.  The best fi
 several prices of a second, are then *run*: in hindsight (chosen on the same run), and chosen on other seeds of the
 same traffic or of Web pages with instant servers.  These have LPSM2's information and learn nothing.
 
-In `ours/lpsm2-ablations` one part of LPSM2 is taken away at a time, and what remains is held against the whole at equal
-slowdown.  What it leaves out: the bound speaks of the mixture, while LPSM2 follows the schedule of largest weight.
+What it leaves out: the bound speaks of the mixture, while LPSM2 follows the schedule of largest weight; and the
+parts of LPSM2, one by one (`papers.ours.lpsm2_parts`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from experiments.papers.ours.lpsm2_fronts import (
     energies,
     front_frame,
     saving,
-    spared_by_parts,
     unhurried,
     values,
 )
@@ -43,28 +42,16 @@ from lpsm.bounds.experts import fixed_share_partition_loss
 from netsim.policies.lpsm2 import CONTEXTS, Lpsm2, Lpsm2Config
 from netsim.policies.lpsm2_record import Round, by_context
 
-__all__ = ["EXPERIMENTS", "best_schedules", "browse_parts", "fixed_schedules", "learn", "regrets", "with_rounds"]
+__all__ = ["EXPERIMENTS", "WIDE", "best_schedules", "fixed_schedules", "learn", "regrets", "tasks_on", "with_rounds"]
 
 Floats = NDArray[np.float64]
 
 TRAFFICS = ("web-instant", "web-constant", "web-lognormal", "shifting")
-PARTS_ON = ("web-lognormal", "shifting")
-BURSTY, DELAYS_MS = "push-bursty", (60, 100, 200, 400)
-PARTS_OF_PUSH = ("with Static-expert", "at a fixed price")
 OWN = "lpsm2:1.05"
 PRICES_W = (2.0, 6.0, 15.0, 40.0)
 SEGMENTS = (1, 2, 5, 10, 20)
 TRAINING_SEEDS = range(4000, 4005)
 WIDE = (*HOST_AWARE, "lpsm2:1.12", "lpsm2:1.2")
-PARTS: Mapping[str, Mapping[str, Any]] = {
-    "without contexts": {"contexts": False},
-    "without 1/w": {"share_delay": False},
-    "without the clock": {"clock": False},
-    "without the first round": {"prior": False},
-    "at a fixed price": {"dual": False},
-    "with Static-expert": {"learn_alpha": False},
-    "with schedules drawn by weight": {"sample_seed": 0},
-}
 HINDSIGHT, SAME, ELSEWHERE = KINDS = ("in hindsight", "of other seeds", "of instant servers")
 
 
@@ -155,35 +142,11 @@ def learn(task: dict[str, Any]) -> Rows:
     }
 
 
-def browse_parts(task: dict[str, Any]) -> Rows:
-    """Run LPSM2 whole, at several slowdowns or delays of messages, and with one part taken away at a time."""
-    world = world_of(task)
-    base = world.browse("none")
-    if task["traffic"] == BURSTY:
-        changed = {
-            f"{name} {ms} ms": {**change, "max_push_delay_s": ms / 1000}
-            for name, change in {"whole": {}, **{name: PARTS[name] for name in PARTS_OF_PUSH}}.items()
-            for ms in DELAYS_MS
-        }
-        found = []
-    else:
-        changed = {name: dict(change) for name, change in PARTS.items()}
-        changed["with schedules drawn by weight"] = {"sample_seed": task["seed"]}
-        found = [world.browse(policy) for policy in WIDE]
-    found += [world.browse(Lpsm2(Lpsm2Config(**change), spec=name)) for name, change in changed.items()]
-    common = {"traffic": task["traffic"], "replication": f"seed-{task['seed']}"}
-    return {"runs": [{**common, "policy": result.policy, **measure(result, base, world)} for result in found]}
-
-
 def _sweep(setup: Setup) -> dict[str, dict[str, Any]]:
-    return _tasks(setup, TRAFFICS)
+    return tasks_on(setup, TRAFFICS)
 
 
-def _parts(setup: Setup) -> dict[str, dict[str, Any]]:
-    return _tasks(setup, (*PARTS_ON, BURSTY))
-
-
-def _tasks(setup: Setup, traffics: Sequence[str]) -> dict[str, dict[str, Any]]:
+def tasks_on(setup: Setup, traffics: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Twenty seeds of 100 pages, and ten of 50 minutes of everything in turn."""
     return {
         f"{traffic} seed {seed}": {"traffic": traffic, "seconds": seconds, "seed": seed}
@@ -238,25 +201,6 @@ def _own_regret(traffic: str, *segments: int) -> Measure:
     return measure
 
 
-def _waits_less(part: str) -> Measure:
-    """How much longer messages wait without a part, ms, at each delay asked for, beside what that costs."""
-
-    def measure(record: Record) -> dict[str, Any]:
-        names = [f"{name} {ms} ms" for ms in DELAYS_MS for name in ("whole", part)]
-        delays, joules = 1000 * values(record, BURSTY, "added_s_mean", names), energies(record, BURSTY, names)
-        found = {}
-        for ms in DELAYS_MS:
-            whole, without = (f"{name} {ms} ms" for name in ("whole", part))
-            cost = saving(joules[without], joules[whole]).mean()
-            words = (
-                f"({delays[whole].mean():.0f} ms whole, {delays[without].mean():.0f} {part}, energy {cost:.1f} % below)"
-            )
-            found[f"{ms} ms:"] = Beside(delays[without] - delays[whole], words)
-        return found
-
-    return measure
-
-
 def _draw_learning(record: Record) -> Mapping[str, Figure]:
     curves = [(traffic, curve_frame(record, traffic, BLOCK)) for traffic in TRAFFICS[:3]]
     families = [*((f"fixed, {kind}", fixed(kind)) for kind in KINDS), ("LPSM2", WIDE), ("link", ("lpsm2-link:1.05",))]
@@ -267,14 +211,6 @@ def _draw_learning(record: Record) -> Mapping[str, Figure]:
         "lpsm2-curves": panels(curves, x="page", y="mean slowdown of ten pages"),
         "lpsm2-hindsight": panels(fronts, x="energy over the limit", y="mean slowdown of a page"),
     }
-
-
-def _draw_parts(record: Record) -> Mapping[str, Figure]:
-    families = [("LPSM2", WIDE), *((part, (part,)) for part in PARTS)]
-    fronts = [
-        (traffic, front_frame(record, traffic, families, over="limit_j", most=(1.5, 2.5))) for traffic in PARTS_ON
-    ]
-    return {"lpsm2-parts": panels(fronts, x="energy over the limit", y="mean slowdown of a page")}
 
 
 _AGAINST = (
@@ -317,24 +253,5 @@ EXPERIMENTS = (
             *unhurried(TRAFFICS[:3], OWN, "ours"),
         ),
         figures=_draw_learning,
-    ),
-    Experiment(
-        name="ours/lpsm2-ablations",
-        claim="LPSM2 with one part taken away at a time",
-        time="1 min",
-        sweep=_parts,
-        run=browse_parts,
-        claims=(
-            *spared_by_parts("LPSM2", OWN, WIDE, PARTS, PARTS_ON),
-            *(
-                Claim(
-                    f"{BURSTY}: messages wait no longer than they do {part}",
-                    reaching(_waits_less(part), 0.0, unit=" ms"),
-                    reason="mean added delay without the part less that of the whole, at each of four delays asked for",
-                )
-                for part in PARTS_OF_PUSH
-            ),
-        ),
-        figures=_draw_parts,
     ),
 )

@@ -1,10 +1,9 @@
 """What the study of LPSM2 runs, and what it keeps of a run.
 
-What it models: a task is one seed of one kind of traffic (`traces.traffic`, or a recorded session), browsed under
-every policy; all of them meet the same pages, servers and messages.  Of a run its energies and
-statistics of its delays are kept, not its pages: slowdown against the same page without power saving, the delay
-that power saving added to messages, stalls of a stream, and the two reference energies
-(`experiments.study.compare`).  A learning curve is kept in blocks of ten pages.
+What it models: a task is one seed of one kind of traffic (`traces.traffic`), browsed under every policy; all of them
+meet the same pages, servers and messages.  Of a run its energies and statistics of its delays are kept, not its pages:
+slowdown against the same page without power saving, the delay that power saving added to messages, stalls of a stream,
+and the two reference energies (`experiments.study.compare`).  A learning curve is kept in blocks of ten pages.
 
 Seeds begin at 5000 more than the first one asked for: LPSM2's constants were chosen on small seeds, and these were not
 looked at before.  What it leaves out: what the rows say (`papers.ours.lpsm2`).
@@ -12,21 +11,19 @@ looked at before.  What it leaves out: what the rows say (`papers.ours.lpsm2`).
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 import netsim
-import traces
 from experiments.papers.registry import Rows, Setup
 from experiments.quantities import BASELINE, run_row
 from lpsm.randomness import WORKLOAD, generator
 from traces.traffic import Traffic, draw, stalls
 
 __all__ = ["BLOCK", "BSD", "FIRST_SEED", "HOLD", "HOST", "HOST_AWARE", "LINK", "PHASE", "POLICIES", "PSM", "THESIS"]
-__all__ += ["World", "blocks", "measure", "run", "run_recorded", "seeds_of", "sessions_of", "world_of"]
+__all__ += ["World", "blocks", "measure", "run", "seeds_of", "world_of"]
 
 FIRST_SEED = 5000
 BLOCK = 10  # pages
@@ -126,49 +123,3 @@ def blocks(result: netsim.SimulationResult, base: netsim.SimulationResult) -> li
         {"first_page": first, **{name: float(one[first : first + BLOCK].mean()) for name, one in means.items()}}
         for first in range(0, len(slowdown) - BLOCK + 1, BLOCK)
     ]
-
-
-def run_recorded(task: dict[str, Any]) -> Rows:
-    """Browse recorded sessions, each by itself, under every policy of a task and with every server."""
-    rule = traces.GroupingRule(max_think_s=LONGEST_PAUSE_S)
-    sessions = traces.sessions(Path(task["folder"]) / task["trace"]) if "folder" in task else ()
-    chosen = [session for session in sessions if session.name in task["sessions"]]
-    wanted = {session.name: traces.pages(session.requests, rule=rule) for session in chosen}
-    if not wanted:
-        wanted = {
-            f"generated-{seed}": traces.generate(task["pages"], generator(seed, WORKLOAD)) for seed in task["seeds"]
-        }
-    found: list[dict[str, Any]] = []
-    for place, (name, pages) in enumerate(wanted.items()):
-        nothing = np.full(len(pages), np.nan), np.full(len(pages), -1, dtype=np.int64)
-        for traffic, server in task["servers"].items():
-            servers = [netsim.ServerDelay.parse(server)] * len(pages)
-            world = World(Traffic(pages, [server] * len(pages), *nothing, []), servers, task["seed"] + place)
-            base = world.browse(BASELINE)
-            for policy in task["policies"]:
-                result = world.browse(policy)
-                common = {"traffic": traffic, "replication": name, "policy": result.policy}
-                found.append({**common, **measure(result, base, world)})
-    return {"runs": found}
-
-
-def sessions_of(trace: Path, n_sessions: int, seed: int) -> list[str]:
-    """Return names of recorded sessions of 20 to 200 pages, drawn without replacement, in the order of the trace.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
-    rule = traces.GroupingRule(max_think_s=LONGEST_PAUSE_S)
-    found = [
-        session.name
-        for session in traces.sessions(trace)
-        if SESSION_PAGES[0] <= len(traces.pages(session.requests, rule=rule)) <= SESSION_PAGES[1]
-    ]
-    if not found:
-        raise ValueError(
-            f"{trace.name} must hold a session of {SESSION_PAGES[0]} to {SESSION_PAGES[1]} pages, it has none"
-        )
-    chosen = np.random.default_rng(seed).permutation(len(found))[:n_sessions]
-    return [found[place] for place in sorted(chosen.tolist())]

@@ -2,9 +2,9 @@
 
 What it models: `lpsm3:1.05:400` on every kind of generated traffic, beside static PSM, BSD, BSD with its phase, two
 fixed rules that know what the host waits for, and LPSM2; a stream whose player tells its deadlines; messages at several
-delays asked for; recorded sessions at several slowdowns; the link's form; and a radio whose wake-ups cost energy.  The
-bars were set down, and the constants of LPSM3 frozen, before a seed from 8000 on was looked at; they were chosen on
-7100 to 7107.  What it leaves out: LPSM, which LPSM2 was held against (`papers.ours.lpsm2`); what each part of LPSM3
+delays asked for; the link's form; and a radio whose wake-ups cost energy.  The bars were set down, and the constants of
+LPSM3 frozen, before a seed from 8000 on was looked at; they were chosen on 7100 to 7107.  What it leaves out: recorded
+sessions (`papers.ours.browsing`); LPSM, which LPSM2 was held against (`papers.ours.lpsm2`); what each part of LPSM3
 gives and what learning costs (`papers.ours.lpsm3_parts`); the shared air (`papers.ours.lpsm3_air`).
 """
 
@@ -21,7 +21,7 @@ import netsim
 from experiments.figures.papers import panels
 from experiments.papers.claims import Beside, Claim, Measure, Record
 from experiments.papers.ours.lpsm2_fronts import energies, front_frame, mean_of, saving, saving_claim, spared, values
-from experiments.papers.ours.lpsm2_runs import measure, run_recorded, sessions_of, world_of
+from experiments.papers.ours.lpsm2_runs import measure, world_of
 from experiments.papers.predicates import at_least, at_most, each
 from experiments.papers.registry import Experiment, Rows, Setup
 from experiments.study.compare import estimate
@@ -131,26 +131,6 @@ def run(task: dict[str, Any]) -> Rows:
         pages = [page._replace(deadline_s=at) for page, at in zip(found.pages, instants, strict=True)]
         results[HINTED] = browse(OWN, pages)
     return {"runs": [{**common, "policy": name, **measure(one, base, world)} for name, one in results.items()]}
-
-
-def _recorded(setup: Setup) -> dict[str, dict[str, Any]]:
-    policies = [f"lpsm3:{target:g}:400" for target in TARGETS] + [*LPSM2, *HOLD]
-    common = {"servers": SERVERS, "policies": policies, "traffic": "recorded"}
-    first = FIRST_SEED + setup.seed
-    if setup.stand_in or setup.data is None:
-        return {
-            f"seed {seed}": {**common, "seeds": [seed], "pages": setup.pick(20, 60), "seed": seed}
-            for seed in range(first, first + setup.pick(2, 20))
-        }
-    trace = "bu-www-client/" + setup.pick("sample", "condensed.tar.xz")
-    names = sessions_of(setup.data / trace, setup.pick(1, 30), first)
-    place = {"folder": str(setup.data), "trace": trace}
-    return {
-        f"sessions {start} to {start + len(names[start : start + 10]) - 1}": {
-            **common, **place, "sessions": names[start : start + 10], "seed": first + start
-        }
-        for start in range(0, len(names), 10)
-    }  # fmt: skip
 
 
 # -- what a record says
@@ -272,14 +252,6 @@ def _below_bsd() -> tuple[Claim, ...]:
     )
 
 
-def _sessions(target: float) -> Claim:
-    policy = f"lpsm3:{target:g}:400"
-    return Claim(
-        f"recorded sessions, lognormal servers: the mean slowdown of {policy} is at most {target:g}",
-        at_most(mean_of("lognormal servers", "slowdown_mean", [policy]), target), f"{target:g}",
-    )  # fmt: skip
-
-
 def _draw(record: Record) -> Mapping[str, Figure]:
     def front(traffic: str, most: tuple[float, float]) -> tuple[str, Any]:
         names = ("LPSM2", "BSD, host", "hold, host", "BSD", "BSD, phase")
@@ -299,13 +271,6 @@ def _draw(record: Record) -> Mapping[str, Figure]:
         "lpsm3-mixed": panels(mixed, x=energy, y=SLOWDOWN),
         "lpsm3-push": panels(messages, x=energy, y="mean added delay of a message [s]"),
     }
-
-
-def _draw_recorded(record: Record) -> Mapping[str, Figure]:
-    own = tuple(f"lpsm3:{target:g}:400" for target in TARGETS)
-    families = [("hold, host", HOLD), ("LPSM2", LPSM2), ("LPSM3", own)]
-    frames = [(name, front_frame(record, name, families, over="page_awake_j", most=(1.6, 1.2))) for name in SERVERS]
-    return {"lpsm3-browsing": panels(frames, x="energy over page-awake", y=SLOWDOWN)}
 
 
 EXPERIMENTS = (
@@ -335,22 +300,5 @@ EXPERIMENTS = (
             *_below_bsd(),
         ),
         figures=_draw,
-    ),
-    Experiment(
-        name="ours/lpsm3-browsing",
-        claim="LPSM3 on recorded browsing",
-        time="1 min",
-        sweep=_recorded,
-        run=run_recorded,
-        claims=(
-            *(_sessions(target) for target in TARGETS),
-            saving_claim("lognormal servers", OWN, LPSM2, "LPSM2", 0.0),
-            saving_claim("lognormal servers", OWN, HOLD, "the fixed rule with the host's knowledge", 0.0),
-        ),
-        figures=_draw_recorded,
-        data="bu-www-client",
-        traffic=True,
-        stand_in="pages of the Web model",
-        published="Boston University Web client traces 1994-1995, Internet Traffic Archive",
     ),
 )

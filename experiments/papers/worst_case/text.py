@@ -1,11 +1,11 @@
-"""Figure 3 of Cesa-Bianchi, Gentile and Zaniboni 2004: Perceptrons that ask by a margin-based coin, on news.
+"""Figure 3, a to c, of Cesa-Bianchi, Gentile and Zaniboni 2004: Perceptrons that ask by a coin, on news.
 
 What it models: section 4. 2ND-ORDER is sop-ss(b), 1ST-ORDER perceptron-ss(b), FIXED-BIAS asks with a constant
 probability; the all-labels algorithms are the Perceptron and the second-order one.  The first-order
 baselines that footnote 4 leaves out are run too.  Where the paper chooses b to compare at equal
 F-measure, b is chosen here on the other half of the topics.  F and label rate are "instantaneous" in
 windows of 2,000 stories, a width that the paper does not give.
-What it leaves out: OHSUMED, on which the paper shows nothing.
+What it leaves out: OHSUMED, on which the paper shows nothing; panel d (`papers.worst_case.equal_rates`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from experiments.figures.papers import lines
 from experiments.papers import readings as read
 from experiments.papers.claims import Beside, Claim, Measure, Record, named, shown, steps_inside
 from experiments.papers.news import ALL_LABELS, NEWS, Case, counts, grid, make, question, run_cases, sweep
@@ -32,7 +31,6 @@ B = (0.001, 0.003, 0.01, 0.03, 0.05, 0.07, 0.1, 0.3, 1.0)
 B_FIRST = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 RATES = (0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 0.9, 0.95, 0.98)
 SHOWN = (0.01, 0.03, 0.1)  # the three of panel a
-FIVE = (0.003, 0.01, 0.03, 0.1, 0.3)  # of panel d
 REGULARISERS = (0.1, 0.3, 3.0, 10.0)  # beside the paper's 1
 RIVALS = ("perceptron-ss", "sop-fixed-bias")
 CATEGORY, COINS = 0, 10  # panel c: rank of the category and runs on it
@@ -62,26 +60,6 @@ def with_regularisers(task: dict[str, Any]) -> Rows:
         log = make("sop", X, generator(task["seed"], POLICY, task["rank"]), {"a": a}).run(X, y)
         rows.append({**named, "key": "sop", "value": a, "run": 0, **counts(log, y)[0]})
     return {**run_cases(task), "regularisers": rows}
-
-
-def same_rate(task: dict[str, Any]) -> Rows:
-    """Panel d: 2ND-ORDER at five b, then both orders with a constant probability that is the rate it had."""
-    X, y, named = question(task)
-    rows = []
-    for place, b in enumerate(task["b"]):
-        rate = 0.0
-        for number, key in enumerate(("sop-ss", "sop-fixed-bias", "random-perceptron")):
-            coins = generator(task["seed"], POLICY, 1000 * (3 * place + number) + task["rank"])
-            parameters = {"b": b} if not number else {"rate": rate}
-            total, _ = counts(make(key, X, coins, parameters).run(X, y), y)
-            rate = rate or total["queried"] / total["rounds"]
-            rows.append({**named, "key": key, "value": b, "run": 0, **total})
-    return {"totals": rows}
-
-
-def _same_rate_sweep(setup: Setup) -> dict[str, dict[str, Any]]:
-    tasks = sweep((), rcv1_stories=STORIES)(setup)
-    return {name: {**task, "b": list(setup.pick(FIVE[::2], FIVE))} for name, task in tasks.items()}
 
 
 # -- what a record says ------------------------------------------------------------------------------------------
@@ -206,24 +184,6 @@ def _emphasis(record: Record) -> dict[str, Any]:
     return found
 
 
-def _at_all_b(ours: str, theirs: str) -> Measure:
-    """F of one sampler less that of another at each b, whose label rate both have."""
-
-    def measure(record: Record) -> Mapping[str, Any]:
-        values = sorted(set(read.scored(record)["value"]))
-        return named({f"b = {b:g}": read.paired("f", read.of(ours, b), read.of(theirs, b)) for b in values})(record)
-
-    return measure
-
-
-def _shrinkage(record: Record) -> dict[str, Any]:
-    """The difference at the smallest b less that at the largest."""
-    gaps = _at_all_b("sop-ss", "sop-fixed-bias")(record)
-    first, *_, last = (gap.sample for gap in gaps.values())
-    words = ", ".join(f"{name}: {gap.sample.mean():+.3f}" for name, gap in gaps.items())
-    return {"": Beside(first - last, f"(gaps by {words})")}
-
-
 def _draw_a(record: Record) -> Mapping[str, Figure]:
     return {"fig-3-a": read.curves(record, _displayed(record), {"f": "F-measure", "rate": "share of labels asked for"})}
 
@@ -243,11 +203,6 @@ def _draw_c(record: Record) -> Mapping[str, Figure]:
     ]
     own = {"windows": record["windows"][record["windows"]["rank"] == CATEGORY]}
     return {"fig-3-c": read.curves(own, groups, {"f": "F-measure", "rate": "share of labels asked for"})}
-
-
-def _draw_d(record: Record) -> Mapping[str, Figure]:
-    frame = read.trade_off(read.scored(record), ("sop-ss", "sop-fixed-bias", "random-perceptron"))
-    return {"fig-3-d": lines(frame, x="labels asked for, %", y="F-measure, mean over topics", x_scale="log")}
 
 
 _CHOSEN = "b chosen on the other half of the topics"
@@ -352,28 +307,6 @@ EXPERIMENTS = (
             wide_enough(_inside_on_category),
         ),
         figures=_draw_c,
-        **NEWS,
-    ),
-    Experiment(
-        name="worst-case/fig-3-d",
-        claim="asking by margin against asking at random, at equal label rates",
-        time="1 min",
-        sweep=_same_rate_sweep,
-        run=same_rate,
-        claims=(
-            Claim(
-                "2ND-ORDER outperforms FIXED-BIAS at every b",
-                above(_at_all_b("sop-ss", "sop-fixed-bias")),
-                "outperforms",
-            ),
-            Claim("the difference shrinks as b gets larger", above(_shrinkage), "tends to shrink"),
-            Claim(
-                "2ND-ORDER-FIXED-BIAS outperforms 1ST-ORDER-FIXED-BIAS at every rate",
-                above(_at_all_b("sop-fixed-bias", "random-perceptron")),
-                "always (footnote 4)",
-            ),
-        ),
-        figures=_draw_d,
         **NEWS,
     ),
 )

@@ -11,17 +11,8 @@ from hypothesis import strategies as st
 import netsim
 from experiments.papers.ours import lpsm2_fronts as fronts
 from experiments.papers.ours import lpsm2_learning as learning
-from experiments.papers.ours.lpsm2_runs import (
-    FIRST_SEED,
-    POLICIES,
-    World,
-    measure,
-    run,
-    run_recorded,
-    seeds_of,
-    sessions_of,
-    world_of,
-)
+from experiments.papers.ours.browsing import run_recorded, sessions_of
+from experiments.papers.ours.lpsm2_runs import FIRST_SEED, POLICIES, World, measure, run, seeds_of, world_of
 from experiments.papers.registry import Setup, all_experiments
 from netsim.policies.lpsm2 import CONTEXTS
 from netsim.policies.lpsm2_record import Round
