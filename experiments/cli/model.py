@@ -79,9 +79,12 @@ _OPTIONS = {
         str, "", "", "With --air: N[:MBPS] stations that load the channel, each with MBPS or saturated [0]."
     ),
     "broadcast": _Option(str, "", "", "With --air: RATE[:BYTES], group frames a second, and their size [0:200]."),
+    "beacon-loss": _Option(bool, "", "", "With --air and --loss: beacons are lost as often as other frames [off]."),
+    "twt-announced": _Option(bool, "", "", "With --air: TWT clients announce with a frame that they are awake [off]."),
     "rts": _number(65_535, "", "", "With --air: announce frames of at least so many bytes with RTS and CTS [off]."),
 }  # fmt: skip
-_ON_THE_AIR = ("dtim", "retrieval", "neighbours", "broadcast", "rts")
+_ON_THE_AIR = ("dtim", "retrieval", "neighbours", "broadcast", "rts", "beacon_loss", "twt_announced")
+_OFF_BY_DEFAULT = ("beacon_loss", "twt_announced")
 _OTHER_NAMES = {"beacon-ms": ("--beacon-interval",)}
 
 
@@ -187,10 +190,14 @@ def _preset(values: Mapping[str, Any], drawn: bool) -> dict[str, Any]:
 
 
 def described(config: netsim.SimulationConfig) -> dict[str, Any]:
-    """Return a configuration as plain data, for manifests and results; wires are not mentioned as a medium."""
+    """Return a configuration as plain data, for manifests and results; wires, and what is off, are not mentioned."""
     data = asdict(config)
     if config.medium is None:
         del data["medium"]
+    else:
+        for name in _OFF_BY_DEFAULT:
+            if not data["medium"][name]:
+                del data["medium"][name]
     return data
 
 
@@ -217,6 +224,7 @@ def _air(values: Mapping[str, Any]) -> netsim.AirConfig | None:
         given |= {"neighbours": _whole("neighbours", count), "neighbour_mbps": mbps}
     if values.get("retrieval") is not None:
         given["retrieval"] = values["retrieval"]
+    given |= {name: True for name in _OFF_BY_DEFAULT if values.get(name)}
     if values.get("rts") is not None:
         given["rts_bytes"] = values["rts"]
     return netsim.AirConfig(phy=netsim.Phy.parse(values["air"]), beacons=netsim.BeaconConfig(**beacons), **given)

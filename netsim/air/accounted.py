@@ -19,10 +19,26 @@ class Accounted:
         The client on the channel.
     account : RadioAccount
         When its radio dozed and was awake.
+    outstanding : int
+        Requests sent whose replies are incomplete; kept by the browser.
+    deadline_ns : int or None
+        When the page issued last must be complete; kept by the browser.
+    lost, groups_lost : int
+        Frames of its own, either way, that were given up; group frames that it was asleep for.
+    air_up_ns, air_down_ns : int
+        Air time of data frames, each way, each frame once.
+    polls : array of int64
+        As in `netsim.station.Station`.
+    beacons_lost, missed_ns : int
+        Beacons that it wanted and could not decode, and when the last of them ended.
     """
 
     contender: Contender
     account: RadioAccount
+    polls: array[int]
+    outstanding = lost = groups_lost = air_up_ns = air_down_ns = beacons_lost = 0
+    deadline_ns: int | None = None
+    missed_ns = -1
 
     def advance(self, now_ns: int) -> None:
         """Bring the state up to `now_ns`."""
@@ -41,6 +57,8 @@ class Accounted:
     def hears_groups(self, start_ns: int, end_ns: int) -> bool:
         """Return whether the client hears the beacon that began and ended then, and what follows it."""
         self.advance(end_ns)
+        if self.missed_ns == end_ns:
+            return False
         account = self.account
         return account.slept_from_ns > start_ns if account.dozing else account.awake_since_ns <= start_ns
 

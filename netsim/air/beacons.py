@@ -4,25 +4,30 @@ What is modelled: a beacon every interval with priority (PIFS, no backoff), at i
 that is on the air then.  Every `dtim_period` beacons one is a DTIM: group frames that have waited follow it,
 contending as the access point's other frames do.  Group frames wait for a DTIM because clients may sleep.  A background
 of group traffic (ARP, mDNS, SSDP of other hosts) arrives memoryless.  Beacons that nobody needs and that nothing
-delays take no event: they are counted when somebody next asks.  Left out: loss of beacons, several BSSIDs,
-beacon jitter.
+delays take no event: they are counted when somebody next asks.  A client may be unable to decode some (`Reception`):
+one that it wanted costs it as much as any, tells it nothing, and makes it listen to the next.  Left out: several
+BSSIDs, beacon jitter.
 
 Source: IEEE 802.11-2020, 11.1.3.2 (beacon generation), 11.2.3 (power management), 9.4.2.5 (TIM).
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
+
+import numpy as np
 
 from netsim.air.access import NEVER_NS, Medium
 from netsim.air.exchanges import Exchange, Transmission
 from netsim.clock import Occurrence
 
-__all__ = ["BeaconConfig", "Beacons"]
+__all__ = ["BeaconConfig", "Beacons", "Reception"]
 
 Listener = Callable[[int, int], None]
+_DRAWN_AT_ONCE = 256
 
 
 class GroupHearer(Protocol):
@@ -69,6 +74,38 @@ class BeaconConfig:
                 raise ValueError(f"{name} must lie in [{least}, 2304], got {value}")
         if not 0.0 <= self.broadcast_per_s <= 1e4:
             raise ValueError(f"broadcast_per_s must lie in [0, 10000], got {self.broadcast_per_s}")
+
+
+class Reception:
+    """Which beacons a client cannot decode: each by itself with the same probability, however many it listens to.
+
+    Parameters
+    ----------
+    loss_rate : float
+        The probability.
+    rng : numpy.random.Generator
+        Of the client; draws once a beacon, in the order of their numbers.
+    """
+
+    __slots__ = ("_drawn", "_loss_rate", "_lost", "_rng")
+
+    def __init__(self, loss_rate: float, rng: np.random.Generator) -> None:
+        self._loss_rate, self._rng = loss_rate, rng
+        self._drawn, self._lost = 0, list[int]()  # the first so many are drawn; of these, what was lost
+
+    def next_lost(self, number: int, step: int, last: int) -> int:
+        """Return the first of the beacons number, number + step, ... up to `last` that is lost, or what follows it."""
+        if not self._loss_rate:
+            return last + 1
+        while self._drawn <= last:
+            lost = np.flatnonzero(self._rng.random(_DRAWN_AT_ONCE) < self._loss_rate)
+            self._lost.extend((lost + self._drawn).tolist())
+            self._drawn += _DRAWN_AT_ONCE
+        lost_numbers = self._lost
+        for place in range(bisect_left(lost_numbers, number), bisect_right(lost_numbers, last)):
+            if (lost_numbers[place] - number) % step == 0:
+                return lost_numbers[place]
+        return last + 1
 
 
 class Beacons:

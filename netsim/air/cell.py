@@ -17,7 +17,7 @@ from netsim.access_point import LinkConfig
 from netsim.air.access import Contender, Medium
 from netsim.air.access_point import AirAccessPoint
 from netsim.air.air_times import DATA_OVERHEAD_BYTES, Phy
-from netsim.air.beacons import BeaconConfig, Beacons
+from netsim.air.beacons import BeaconConfig, Beacons, Reception
 from netsim.air.exchanges import Transmission
 from netsim.air.radio_states import Passages
 from netsim.air.retrieval import RETRIEVALS, Retrieval
@@ -47,6 +47,11 @@ class AirConfig:
         How clients fetch what waits for them, one of `netsim.air.retrieval.RETRIEVALS`.
     rts_bytes : int or None
         Frames of at least so many bytes are announced with RTS and CTS; None: none is.
+    beacon_loss : bool
+        Whether clients cannot decode beacons as often as frames are lost on the air (`LinkConfig.loss_rate`).
+    twt_announced : bool
+        Whether clients announce with a frame that they are awake in a service period agreed on; the access point
+        sends nothing before.
     neighbours : int
         Stations that load the channel with packets of 1500 bytes.
     neighbour_mbps : float
@@ -57,6 +62,8 @@ class AirConfig:
     beacons: BeaconConfig = field(default_factory=BeaconConfig)
     retrieval: Retrieval = "auto"
     rts_bytes: int | None = None
+    beacon_loss: bool = False
+    twt_announced: bool = False
     neighbours: int = 0
     neighbour_mbps: float = 0.0
 
@@ -106,6 +113,7 @@ class Cell:
         self._config = config
         self._seed = seed
         self._stations = self._agreed_ns = 0
+        self._loss_rate = link.loss_rate
         loss = randomness.generator(seed, randomness.LOSS)
         self.medium = Medium(env, config.phy, loss=loss, loss_rate=link.loss_rate, rts_bytes=config.rts_bytes)
         self.beacons = Beacons(self.medium, beacon_interval_ns, config.beacons)
@@ -119,9 +127,11 @@ class Cell:
 
     def client(self, policy: Policy, radio: Radio) -> AirStation:
         """Add a client with this policy and radio."""
+        of_client = randomness.generator(self._seed, randomness.LOSS, 1 + len(self.clients))
+        reception = Reception(self._loss_rate if self._config.beacon_loss else 0.0, of_client)
         station = self._station(
             self._env, self.medium, self.beacons, self.access_point, policy, Passages.of(radio), self._rng(),
-            self._config.retrieval, self._agree,
+            reception, self._config.retrieval, self._agree, self._config.twt_announced,
         )  # fmt: skip
         self.clients.append(station)
         self.beacons.deliver_groups([*self.clients], self.access_point.send_group)

@@ -226,10 +226,10 @@ class _RecordingAirStation(AirStation):
         """Return the power-management bit of a frame that is about to be sent."""
         if self.never_sleeps:
             return False
-        if transmission.exchange.kind == "null" and self.retrieval != "uapsd":
-            return transmission is self._closing
         if self.retrieval in ("uapsd", "twt") or transmission.exchange.kind == "poll":
             return True
+        if transmission.exchange.kind == "null":
+            return transmission is self._closing
         return not self.is_open and not (self.retrieval == "null" and self._open_on_send)
 
     @property

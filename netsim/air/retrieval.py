@@ -9,12 +9,13 @@ A policy says when the client listens and sleeps; its retrieval says what it sen
   what drivers do.
 * ``uapsd``: a data frame, or after a beacon a QoS null frame, triggers a service period, which lasts until the last
   frame that waited; if none did, the access point ends it with a QoS null frame.
-* ``twt``: the gate is open in the service periods agreed on, without any frame, and closed between them.
+* ``twt``: the gate is open in the service periods agreed on, without any frame, and closed between them; announced, it
+  opens when a null frame that the client sends at the beginning of a period has reached the access point.
 * ``auto``: `twt` for policies that agree on instants, `uapsd` for the policy of that name, `null` for those whose sends
   open the gate, `ps-poll` for the others.
 
 Source: IEEE 802.11-2020, 11.2.3.6 (PS-Poll, More Data), 11.2.3.5 (U-APSD); 802.11ax-2021, 26.8 (TWT).  Left out:
-announced TWT, access classes, the longest service period of U-APSD, dropping frames that waited too long.
+access classes, the longest service period of U-APSD, dropping frames that waited too long.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from netsim.air.access_point import AirAccessPoint, Waiting
 from netsim.air.accounted import Accounted
 from netsim.air.adviser import Adviser
 from netsim.air.air_times import NULL_BYTES
-from netsim.air.beacons import Beacons
+from netsim.air.beacons import Beacons, Reception
 from netsim.air.exchanges import Exchange, Transmission
 from netsim.air.radio_states import Passages, RadioAccount
 from netsim.air.retrieval import Retrieval, Retriever, retrieval_of
@@ -55,25 +55,21 @@ class AirStation(Accounted):
         The times that its radio needs.
     rng : numpy.random.Generator
         Draws its backoffs.
+    reception : Reception
+        Which beacons it cannot decode.
     retrieval : str
         How it fetches what waits.
     agree : callable, optional
         Takes interval and length of the service periods that the policy wants, and returns when the first begins.
+    announces : bool
+        Whether it announces with a null frame that it is awake in a service period agreed on.
 
     Attributes
     ----------
-    outstanding : int
-        Requests sent whose replies are incomplete; kept by the browser.
-    deadline_ns : int or None
-        When the page issued last must be complete; kept by the browser.
     connections : iterator of int
         Gives every connection of this client a number of its own.
-    lost, groups_lost : int
-        Frames of its own, either way, that were given up; group frames that it was asleep for.
-    air_up_ns, air_down_ns : int
-        Air time of data frames, each way, each frame once.
-    polls, line : array of int64, deque
-        As in `netsim.station.Station`; what the access point has for it while its gate is open.
+    line : deque of Waiting
+        What the access point has for it while its gate is open.
     """
 
     _adviser_type = Adviser
@@ -87,8 +83,10 @@ class AirStation(Accounted):
         policy: Policy,
         passages: Passages,
         rng: np.random.Generator,
+        reception: Reception,
         retrieval: Retrieval = "auto",
         agree: Callable[[int, int], int] | None = None,
+        announces: bool = False,
     ) -> None:
         self._env = env
         self._medium = medium
@@ -100,15 +98,13 @@ class AirStation(Accounted):
         self._transmitter = Transmitter(env, self.contender)
         self.account = RadioAccount(passages)
         self.line: deque[Waiting] = deque()
-        self.outstanding = 0
-        self.deadline_ns: int | None = None
         self.connections = count()
-        self.lost = self.groups_lost = self.air_up_ns = self.air_down_ns = 0
         self.polls = array("q")
         self._due_down = 0  # frames that the access point is about to send it
         self.is_open = self._woke_to_send = self._open_on_send = self._agreed = False
         self._closing: Transmission | None = None
-        self._expected_ns = self._repeat_ns = 0
+        self._reception, self._announces = reception, announces
+        self._repeat_ns, self._expected_ns = 0, -1
         self._close_ns = self._timer_ns = self._wake_ns = NEVER_NS
         self.never_sleeps = getattr(policy, "never_sleeps", False)
         first = self._adviser.ask("idle", 0)
@@ -122,8 +118,6 @@ class AirStation(Accounted):
         self.is_open = first.awake_until_ns > 0  # association leaves the gate as the policy wants it
         self._follow(first)
         self._stay_until(first.awake_until_ns, 0)
-
-    # -- sending
 
     def send(self, packet: Packet) -> None:
         """Hand a packet to the transmitter, waking up for it if need be."""
@@ -156,8 +150,6 @@ class AirStation(Accounted):
         """Note that a frame of this client has left its queue."""
         self.lost += not delivered
         self._rest(self._medium.free_ns)
-
-    # -- receiving
 
     def send_down(self, packet: Packet) -> None:
         """Carry a packet from the server towards this client."""
@@ -210,8 +202,6 @@ class AirStation(Accounted):
         while self._buffer.frames:
             self.forward(self._buffer.take())
         return found
-
-    # -- sleeping
 
     def _is_quiet(self) -> bool:
         """Return whether nothing is on its way either way."""
@@ -303,8 +293,6 @@ class AirStation(Accounted):
             begin_ns = min(begin_ns, max(for_beacon, self.account.slept_from_ns))
         self._transmitter.ready_ns = max(now, self.account.wake(begin_ns))
 
-    # -- beacons, and what is agreed in place of them
-
     def advance(self, now_ns: int) -> None:
         """Bring the state up to `now_ns`: the beacons that have ended by then, and what was agreed for it."""
         self._medium.advance(now_ns)
@@ -319,12 +307,15 @@ class AirStation(Accounted):
                 self._begin_service()
             else:
                 heard = self._beacons.heard_up_to(now_ns)
-                if heard < self._wake_ns // self._interval_ns:
+                number, step = self._wake_ns // self._interval_ns, self._repeat_ns // self._interval_ns
+                if heard < number:
                     return
-                if self._repeat_ns and self.account.dozing and not self._buffer.frames:
-                    self._skip_beacons(heard)
-                else:
-                    self._listen()
+                if step and self.account.dozing and not self._buffer.frames:
+                    heard = self._reception.next_lost(number, step, heard) - 1
+                    if heard >= number:
+                        self._skip_beacons(heard)
+                        continue
+                self._listen()
 
     def _skip_beacons(self, heard: int) -> None:
         """Listen to all the beacons up to number `heard` that bring nothing and that the policy need not hear of."""
@@ -341,7 +332,8 @@ class AirStation(Accounted):
 
     def _await_beacon(self) -> None:
         """Have the next instant of listening happen if it matters: frames wait, or the policy may wish to be awake."""
-        wake, matters = self._wake_ns, self._buffer.frames or not (self._repeat_ns or self._agreed)
+        silent = self._repeat_ns or (self._agreed and not self._announces)
+        wake, matters = self._wake_ns, self._buffer.frames or not silent
         if not matters or wake == self._expected_ns or wake >= FOREVER_NS:
             return
         self._expected_ns = wake
@@ -363,11 +355,15 @@ class AirStation(Accounted):
     def _listen(self) -> None:
         """Hear the beacon wanted, and do what its TIM and the policy say."""
         target, beacons, account = self._wake_ns, self._beacons, self.account
-        start = beacons.start_ns(target // self._interval_ns)
+        number, slept = target // self._interval_ns, target - account.slept_from_ns
+        start = beacons.start_ns(number)
         end = start + beacons.air_ns
-        slept = target - account.slept_from_ns
-        plan = self._ask_at_beacon(target)
-        stays = bool(self._buffer.frames) or plan.awake_until_ns > end
+        if lost := self._reception.next_lost(number, 1, number) == number:  # it listens to the next
+            plan = Plan(0, target + self._interval_ns, self._open_on_send)
+            self.beacons_lost, self.missed_ns = self.beacons_lost + 1, end
+        else:
+            plan = self._ask_at_beacon(target)
+        stays = not lost and (bool(self._buffer.frames) or plan.awake_until_ns > end)
         if account.dozing:
             if stays:
                 account.beacons += 1
@@ -396,5 +392,8 @@ class AirStation(Accounted):
         if self.account.dozing:
             self._wake_up(at - self.account.passages.wakeup_ns)
         self._follow(plan)
-        if not self.open_gate():
+        if self._announces:
+            self._woke_to_send, self._plan = False, None
+            self._retriever.fetch()
+        elif not self.open_gate():
             self._plan, self._close_ns = plan, max(plan.awake_until_ns, at)

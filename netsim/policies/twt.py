@@ -3,7 +3,7 @@
 Every `interval_ms` a service period of `service_ms` begins, at time 0 first: the client is awake with its gate
 open, and stays so until nothing is on its way when the period is over.  Between periods it wakes up to send, as
 every client does, and hears nothing; it listens to no beacons.  Source: IEEE 802.11ax, individual TWT, reduced to
-its schedule.  Left out: negotiation, triggers, early ends of a period, several agreements at once.
+its schedule.  Left out: negotiation, early ends of a period, several agreements at once.
 """
 
 from __future__ import annotations

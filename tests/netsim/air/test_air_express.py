@@ -210,6 +210,10 @@ def test_what_is_not_covered_is_refused_when_asked_for_and_else_left_to_the_pack
         netsim.simulate(pages, Mine(), config=air, engine="express")
     with pytest.raises(NotCoveredError, match="it is recorded"):
         netsim.simulate(pages, "psm", config=air, engine="express", recorder=AirRecorder())
+    for options in ({"beacon_loss": True}, {"twt_announced": True}):
+        config = netsim.SimulationConfig(medium=netsim.AirConfig(**options), link=netsim.LinkConfig(loss_rate=0.1))
+        with pytest.raises(NotCoveredError, match="beacons are lost or service periods announced"):
+            netsim.simulate([Page("p", 300, 1000)], "psm", config=config, engine="express")
     with pytest.raises(NotCoveredError, match="a cell on wires"):
         netsim.simulate_cell([(pages, "psm")], engine="express")
     packet = netsim.simulate(pages, "lpsm", config=air, engine="packet")

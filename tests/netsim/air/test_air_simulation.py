@@ -26,6 +26,25 @@ def test_states_add_up_to_the_run_and_the_energies_of_pages_to_less_than_it(poli
     assert result.pages.equals(netsim.simulate(PAGES, policy, config=config, engine="packet").pages)
 
 
+@pytest.mark.parametrize(
+    ("policy", "options"), [("psm", {"beacon_loss": True}), ("twt:200:20", {"twt_announced": True})]
+)
+def test_lost_beacons_and_announced_periods_delay_pages_add_up_and_are_the_same_with_the_same_seed(policy, options):
+    lossy = netsim.LinkConfig(loss_rate=0.3)
+    plain = netsim.SimulationConfig(medium=netsim.AirConfig(), radio=netsim.Radio.named("esp32-c6"), link=lossy)
+    changed = netsim.SimulationConfig(medium=netsim.AirConfig(**options), radio=plain.radio, link=lossy)
+    before = netsim.simulate(PAGES, policy, config=plain, engine="packet")
+    after, again = (netsim.simulate(PAGES, policy, config=changed, seed=0) for _ in range(2))
+    assert after.pages.equals(again.pages)
+    assert after.energy == again.energy
+    assert not after.pages.equals(before.pages)
+    assert sum(after.states_s.values()) == pytest.approx(after.elapsed_s)
+    if "beacon_loss" in options:  # the mean wait for a beacon that is heard is longer
+        assert after.latency_s.mean() > before.latency_s.mean()
+    else:  # a frame of the client in every period
+        assert after.states_s["transmitting"] > before.states_s["transmitting"]
+
+
 def test_the_energy_of_a_radio_of_states_is_the_sum_over_its_states():
     radio = netsim.Radio.named("cc3235sf-states")
     config = netsim.SimulationConfig(medium=netsim.AirConfig(), radio=radio)

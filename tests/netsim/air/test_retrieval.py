@@ -1,10 +1,11 @@
 """What a client sends to fetch what waits, to the microsecond: one client, and a window of zero slots."""
 
+import numpy as np
 import pytest
 
 import netsim
 from netsim.air.air_times import Phy
-from netsim.air.beacons import BeaconConfig
+from netsim.air.beacons import BeaconConfig, Reception
 from netsim.air.cell import AirConfig
 from tests.netsim.air.cells import MS, US, Air, Sink
 
@@ -173,3 +174,74 @@ def test_the_access_point_gives_clients_service_periods_that_do_not_overlap():
     assert us(second.intervals) == [5_000, 15_000, 55_000, 65_000, 105_000, 115_000]
     assert us(third.intervals) == [15_000, 20_000, 65_000, 70_000, 115_000, 120_000]
     assert us(sink.times_ns) == [55_000 + DATA]
+
+
+def test_an_announced_service_period_begins_with_a_frame_of_the_client_and_nothing_comes_before():
+    world = air(twt_announced=True)
+    client, sink = world.client("twt:50:5"), Sink(world.clock)
+    world.down(client, 20 * MS, sink)
+    world.down(client, 102 * MS, sink)
+    world.finish(140 * MS)
+    assert us(sink.times_ns) == [50_000 + NULL + SIFS + ACK + DIFS + DATA, 102_000 + DATA]
+    assert us(client.intervals) == [0, 5_000, 50_000, 55_000, 100_000, 105_000]
+    assert client.state_times(140 * MS).transmitting_ns == (3 * NULL + 2 * ACK) * US  # at 0, 50 and 100 ms
+
+
+def test_a_client_that_cannot_announce_itself_gets_nothing_and_sleeps_at_the_end_of_its_period():
+    world = air(twt_announced=True)
+    client, sink = world.client("twt:50:5"), Sink(world.clock)
+    world.down(client, 20 * MS, sink)
+    world.until(49 * MS)
+    world.cell.medium._occupy(49 * MS, 58 * MS)  # the channel is in use beyond the end of the period at 50 ms
+    world.finish(99 * MS)
+    reached = 58_000 + DIFS + NULL
+    assert us(sink.times_ns) == [reached + SIFS + ACK + DIFS + DATA]
+    assert us(client.intervals) == [0, 5_000, 50_000, sink.times_ns[0] / 1000 + SIFS + ACK]
+
+
+def reception(*lost):
+    """A client's reception that loses these beacons and no other."""
+    found = Reception(0.5, np.random.default_rng(0))
+    found._drawn, found._lost = 10**6, list(lost)
+    return found
+
+
+def test_after_a_beacon_that_is_lost_the_client_listens_to_the_next_and_fetches_what_that_announces():
+    world = air()
+    client, sink = world.client("listen:3"), Sink(world.clock)
+    client._reception = reception(3, 6, 7)
+    world.down(client, 30 * MS, sink)
+    world.finish(1250 * MS)
+    assert us(sink.times_ns) == [400_000 + BEACON + DIFS + POLL + SIFS + DATA]
+    assert client.beacons_lost == 3
+    assert client.beacons == 7  # numbers 3, 4, 6, 7, 8, 9, 12: back in step with every third
+    listened = client.state_times(1250 * MS).beacon_receiving_ns
+    assert listened == 6 * BEACON * US  # a lost one costs what another does; after number 4 it stays awake
+
+
+def test_group_frames_after_a_beacon_that_is_lost_are_lost_too():
+    beacons = BeaconConfig(dtim_period=3, broadcast_per_s=1.0)
+    for lost, missed in (((), 0), ((3,), 1), ((6,), 0)):
+        world = air(beacons=beacons)
+        client = world.client("listen:3")
+        client._reception = reception(*lost)
+        world.until(10 * MS)
+        world.cell.beacons.add_group(world.cell.medium.group(236))
+        before = world.cell.beacons.groups_sent
+        world.finish(390 * MS)
+        assert client.groups_lost >= missed
+        assert (client.groups_lost == world.cell.beacons.groups_sent - before) == bool(missed)
+
+
+def test_beacons_are_lost_at_the_rate_of_frames_independently_and_by_number_alone():
+    rate, drawn = 0.1, Reception(0.1, np.random.default_rng(3))
+    lost = {number for number in range(1, 20_001) if drawn.next_lost(number, 1, number) == number}
+    assert abs(len(lost) - 20_000 * rate) < 4 * (20_000 * rate * (1 - rate)) ** 0.5
+    again = Reception(0.1, np.random.default_rng(3))  # asked in another order, for every third only
+    number, found = 3, set()
+    while number <= 20_000:
+        number = again.next_lost(number, 3, 20_000)
+        found |= {number} if number <= 20_000 else set()
+        number += 3
+    assert found == {number for number in lost if number % 3 == 0}
+    assert Reception(0.0, np.random.default_rng(3)).next_lost(1, 1, 10**9) == 10**9 + 1
