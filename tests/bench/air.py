@@ -157,6 +157,9 @@ def _saturate(medium, exchange, n):
 def growth(policy="psm"):
     """One row a cell of the compiled air: clients, pages each, events, microseconds an event, room and memory in MB."""
     rows = []
+    netsim.simulate(
+        browsing(1, 1)[0], policy, config=netsim.SimulationConfig(medium=netsim.AirConfig()), engine="express"
+    )
     for clients, pages in ((1, 10), (20, 10), (100, 10), (200, 10), (200, 20), (200, 40)):
         config, browsed = netsim.SimulationConfig(medium=netsim.AirConfig()), browsing(clients, pages)
         made = [(one, netsim.policies.make(policy)) for one in browsed]
