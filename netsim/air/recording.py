@@ -134,7 +134,7 @@ class AirRecorder(Recorder):
                 self._frames.append(AirFrame(at, end, name, "data", True, other, number, *says))
             if polled:
                 at, end = end + phy.sifs_ns, now + exchange.delivered_ns
-                more = any(client.contender is sender and client.has_more for client in self.cell.clients)
+                more = (client := self._client(sender)) is not None and client.has_more
                 self._frames.append(AirFrame(at, end, other, "data", True, name, number, more_data=more))
             if exchange.total_ns > exchange.delivered_ns:
                 answering, answered = (name, other) if polled else (other, name)
@@ -143,7 +143,12 @@ class AirRecorder(Recorder):
 
     def _sleeps(self, sender: Contender, transmission: Transmission) -> bool:
         """Return the power-management bit of a frame: whether its client dozes as far as the access point knows."""
-        return any(client.contender is sender and client.says_asleep(transmission) for client in self.cell.clients)
+        client = self._client(sender)
+        return client is not None and client.says_asleep(transmission)
+
+    def _client(self, sender: Contender) -> _RecordingAirStation | None:
+        of_cell = (client for client in self.cell.clients if client.contender is sender)
+        return next((client for client in of_cell if isinstance(client, _RecordingAirStation)), None)
 
     def _note_packet(self, transmission: Transmission, sender: str, *, rts: bool, received: bool) -> int:
         """Note an attempt at a data frame, unless what goes before it was lost already; return its number, or -1."""
