@@ -123,7 +123,7 @@ def check(seeds):
 def test_both_engines_agree_exactly_in_random_cells_and_the_compiled_one_covers_all():
     cases, covered, lost = check(range(2 * len(POLICIES)))
     assert covered == cases
-    assert lost > 100  # frames given up after seven attempts, so that TCP repeats, and packets come out of order
+    assert lost > 30  # frames given up after seven attempts, so that TCP repeats, and packets come out of order
 
 
 def check_conservation(seeds):
