@@ -25,9 +25,9 @@ from scipy import sparse
 
 from experiments.datasets import npz
 from experiments.datasets.classes import as_number, named
-from experiments.datasets.records import MOST_CELLS, Records, json_records, of_records, parquet_records, table_records
+from experiments.datasets.records import Records, json_records, of_records, parquet_records, table_records
 from experiments.datasets.stream import Stream
-from experiments.datasets.text import counts, numbered_lines, whole_text
+from experiments.datasets.text import check_size, numbered_lines, whole_text
 
 __all__ = ["read", "svmlight_line"]
 
@@ -73,23 +73,21 @@ def read(
     first = next(
         (line for _, line in islice(numbered_lines(path), 50) if line.strip() and not line.startswith("#")), None
     )
-    features, n_lines = counts(path, b":", b"\n")
     if first is None:
+        check_size(path)
         raise ValueError(f"{path}: a stream must hold an example, got none")
     is_json = first.lstrip().startswith("{")
-    if not is_json and (_SVMLIGHT.match(first) or path.suffix in (".svm", ".svmlight", ".libsvm")):
+    is_svmlight = not is_json and (_SVMLIGHT.match(first) or path.suffix in (".svm", ".svmlight", ".libsvm"))
+    delimiter = max(",;\t", key=first.count)
+    check_size(path, ":" if is_json or is_svmlight else delimiter)
+    if is_svmlight:
         if texts or not labelled:
             raise ValueError(f"{path}: {_NEEDS_COLUMNS}, got svmlight")
-        if features + n_lines > MOST_CELLS:
-            raise ValueError(
-                f"{path}: a stream must hold at most {MOST_CELLS} lines and features, got {features + n_lines}"
-            )
         return _svmlight(path)
     text = whole_text(path)
     if is_json:
         return _of_columns(path, json_records(path, text), label, drop, texts, labelled)
     if texts or not labelled:
-        delimiter = max(",;\t", key=first.count)
         return _of_columns(path, table_records(path, text, delimiter), label, drop, texts, labelled)
     return _table(path, text, first, label, drop)
 

@@ -15,8 +15,7 @@ from warnings import catch_warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.datasets.records import MOST_CELLS
-from experiments.datasets.text import counts, numbered_lines
+from experiments.datasets.text import MOST_CELLS, check_size, numbered_lines
 from experiments.inert import is_number
 from lpsm.hindsight import best_expert
 
@@ -61,7 +60,7 @@ def _matrix(path: Path) -> NDArray[np.float64]:
 
 def _rounds(path: Path, missing: str) -> NDArray[np.float64]:
     """Losses in text; an empty cell of a table is read as `missing`."""
-    counts(path)
+    check_size(path)
     rounds = (
         (number, line)
         for number, line in numbered_lines(path)

@@ -21,11 +21,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from experiments.datasets.text import MOST_CELLS
+
 __all__ = ["HASHED", "Columns", "Records", "hashed", "json_records", "of_records", "parquet_records", "table_records"]
 
 HASHED = 2**18  # columns that words are hashed to
-MOST_CELLS = 2**26  # of what is text
-MOST_PARQUET_CELLS = 2**24  # of a parquet file, which may say a billion rows in a hundred bytes
 
 
 class Records(NamedTuple):
@@ -63,7 +63,7 @@ def parquet_records(path: Path) -> Records:
     Raises
     ------
     ValueError
-        If it is damaged, or has more than `MOST_PARQUET_CELLS` cells.
+        If it is damaged, or has more than `MOST_CELLS` cells, which a file of a hundred bytes may say.
     """
     import pyarrow.parquet as pq
     from pyarrow import types
@@ -73,9 +73,9 @@ def parquet_records(path: Path) -> Records:
             found, schema = file.metadata, file.schema_arrow
         parts = [found.row_group(i) for i in range(found.num_row_groups)]
         n_values = sum(part.column(j).num_values for part in parts for j in range(part.num_columns))  # of lists, more
-        if max(n_values, found.num_rows * max(found.num_columns, 1)) > MOST_PARQUET_CELLS:
+        if max(n_values, found.num_rows * max(found.num_columns, 1)) > MOST_CELLS:
             shape = f"{found.num_rows} rows of {found.num_columns} columns and {n_values} values"
-            raise ValueError(f"{shape}; {MOST_PARQUET_CELLS} cells are read")
+            raise ValueError(f"{shape}; {MOST_CELLS} cells are read")
         texts = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
         with pq.ParquetFile(path, read_dictionary=texts) as file:  # a long text may be there a million times
             columns = [_values(column) for column in file.read().columns]

@@ -11,28 +11,40 @@ from pathlib import Path
 from experiments.datasets import npz
 from traces.files import open_trace, read_line
 
-__all__ = ["counts", "numbered_lines", "whole_text"]
+__all__ = ["MOST_CELLS", "check_size", "numbered_lines", "whole_text"]
+
+MOST_CELLS = 1 << 25
+"""How many cells of a table, values of objects, features or losses are read, with the lines they stand in."""
 
 _LONGEST_LINE_BYTES = 1 << 24
 _PIECE_BYTES = 1 << 20
 
 
-def counts(path: Path, *marks: bytes) -> list[int]:
-    """Unpack a file in constant memory, and return how often each of some bytes stands in it.
+def check_size(path: Path, separator: str = "\n") -> None:
+    """Unpack a file in constant memory, to see whether it is too large.
+
+    Parameters
+    ----------
+    path
+        The file.
+    separator
+        What stands between the cells of a line, or in each of them.
 
     Raises
     ------
     ValueError
-        If it unpacks to more than `npz.MAX_STREAM_BYTES`, or is damaged.
+        If it unpacks to more than `npz.MAX_STREAM_BYTES`, or has more than `MOST_CELLS` ends of lines and separators,
+        or is damaged.
     """
-    size, found = 0, [0] * len(marks)
+    size = cells = 0
     with open_trace(path) as unpacked:
         while piece := unpacked.read(_PIECE_BYTES):
             size += len(piece)
             if size > npz.MAX_STREAM_BYTES:
                 raise ValueError(f"{path}: a stream must not exceed {npz.MAX_STREAM_BYTES} bytes, got more")
-            found = [count + piece.count(mark) for count, mark in zip(found, marks, strict=True)]
-    return found
+            cells += sum(piece.count(mark.encode()) for mark in {separator, "\n"})
+            if cells > MOST_CELLS:
+                raise ValueError(f"{path}: a stream must hold at most {MOST_CELLS} cells, got more")
 
 
 def whole_text(path: Path) -> str:

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 
 PROGRAM = [sys.executable, "-c", "from experiments.cli import main; main()"]
-READ = "import pathlib, sys, experiments.datasets as d; assert len(d.read(pathlib.Path(sys.argv[1])).y) == 1 << 23"
+READ = "import pathlib, sys, experiments.datasets as d; assert len(d.read(pathlib.Path(sys.argv[1])).y) == 1 << 24"
 PIECE_BYTES = 1 << 26
 
 
@@ -125,12 +125,14 @@ BOMBS: dict[str, tuple[Callable[[Path], object], list[str], str, int]] = {
     "svmlight without end": (lambda path: repeated(path, b"", b"1 1:1 2:1\n", GIGABYTES, thin), ["label"],
                              "must not exceed 536870912 bytes", 200),
     "svmlight of too many": (lambda path: repeated(path, b"", b"1 1:1 2:1\n", 1 << 29, thin), ["label"],
-                             "at most 67108864 lines and features", 200),
+                             "at most 33554432 cells", 200),
+    "a table of too many": (lambda path: repeated(path, b"a,b\n", b"1,x\n", 1 << 28, thin), ["label"],
+                            "at most 33554432 cells", 200),
     "losses without end": (lambda path: repeated(path, b"", b"1 1 1 1\n", GIGABYTES, thin), ["bounds"],
                            "must not exceed 536870912 bytes", 200),
     "a matrix that says too much": (lambda path: path.write_bytes(array_header(10**12) + bytes(100)), ["matrix"],
                                     "must be a whole .npy matrix", 200),
-    "parquet of too many": (lambda path: columns(path, (1 << 24) + 2), ["label"], "16777216 cells are read", 200),
+    "parquet of too many": (lambda path: columns(path, (1 << 25) + 2), ["label"], "33554432 cells are read", 200),
     "a stream in a line": (lambda path: repeated(path, b"1 ", b"1:1 ", 1 << 30, thin), ["label"],
                            "must not be longer than 16777216 bytes", 300),
     "a radio of a gigabyte": (lambda path: os.truncate(path, 1 << 30), ["radio"], "at most 65536 bytes", 200),
@@ -171,7 +173,7 @@ def test_a_bomb_is_refused_with_its_limit(tmp_path: Path, workload: Path, name: 
 @pytest.mark.long
 def test_the_largest_parquet_file_needs_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "largest"
-    columns(path, 1 << 24)
+    columns(path, 1 << 25)
     ended = run(path, program=[sys.executable, "-c", READ])
     print(f"{path.stat().st_size} bytes, {ended.seconds:.1f} s, {ended.peak_mb} MB")
     assert ended.status == 0, ended.said

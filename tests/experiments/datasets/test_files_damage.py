@@ -91,6 +91,18 @@ def test_a_stream_that_unpacks_to_more_than_is_read_is_refused_with_the_limit(
         read(path)
 
 
+@pytest.mark.parametrize("line", ["1,2,x\n", "1 1:2 3:4\n", '{"a": 1, "label": "x"}\n'])
+def test_a_stream_of_too_many_cells_is_refused_before_any_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    path = tmp_path / "stream"
+    path.write_text(line * 100)
+    assert len(read(path).y) == 100
+    monkeypatch.setattr(text, "MOST_CELLS", 299)
+    with pytest.raises(ValueError, match="must hold at most 299 cells, got more"):
+        read(path)
+
+
 def test_a_first_line_without_names_is_refused_with_the_next(tmp_path: Path) -> None:
     path = tmp_path / "stream.jsonl"
     path.write_text('{}\n{"a": 1, "label": "x"}\n')
@@ -104,7 +116,7 @@ def test_a_parquet_file_of_too_many_cells_is_refused_before_they_are_made(
     path = tmp_path / "stream.parquet"
     pd.DataFrame({"a": np.zeros(1000), "label": 1}).to_parquet(path)
     assert len(read(path).y) == 1000
-    monkeypatch.setattr(records, "MOST_PARQUET_CELLS", 1999)
+    monkeypatch.setattr(records, "MOST_CELLS", 1999)
     with pytest.raises(ValueError, match="1000 rows of 2 columns and 2000 values; 1999 cells are read"):
         read(path)
     pd.DataFrame({"a": [np.zeros(2000)], "label": 1}).to_parquet(path)
