@@ -7,8 +7,8 @@ it from the same streams, and what it leaves is made into records.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -288,7 +288,7 @@ class _Run:
             w[places[name] : places[name] + rows.size] = rows.ravel()
         n_pages, n_messages = [len(one) for one in workloads], [len(rows) for rows in self._pushed]
         first_page = places["pages"] + slot.PAGE_SIZE * _before(n_pages)
-        rules, observers = zip(*(_addresses(form._rules) for form in forms), strict=True)
+        rules, observers = zip(*(form.addresses for form in forms), strict=True)
         wanted = ("ps-poll", "null", "uapsd", "twt", "auto").index(self._air.retrieval)
         uapsd = [wanted == slot.AUTO and policy.spec.startswith("uapsd") for policy in policies]
         number = np.arange(n)
@@ -315,12 +315,6 @@ class _Run:
         clients = w[places["clients"] : places["clients"] + slot.CLIENT_SIZE * n].reshape(n, slot.CLIENT_SIZE)
         for field, values in columns.items():
             clients[:, field] = values
-
-
-@cache
-def _addresses(rules: tuple[Any, Any]) -> tuple[int, int]:
-    """Return where the machine code of a policy's functions is: found once, for that takes looking at files."""
-    return CompiledForm(*rules).addresses
 
 
 def _before(counts: Sequence[int]) -> Ints:
