@@ -39,7 +39,8 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
     "lpsm/samplers": (
         ("lpsm/samplers/algorithms/*.py", "lpsm/samplers/compiled/*.py"),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
-            "samplers_oracles", "samplers_protocol", "samplers_limits", "late_labels", "importance", "multiclass"
+            "samplers_algebra", "samplers_oracles", "samplers_protocol", "samplers_limits", "late_labels", "importance",
+            "multiclass", "tuned",
         )),
     ),
     "lpsm/sleep_planning": (

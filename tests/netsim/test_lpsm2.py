@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import netsim
-from lpsm.schedules import NEVER_NS, Schedule, standard_schedules, table, walk
+from lpsm.schedules import NEVER_NS, Schedule, standard_schedules, step, table, walk
 from netsim.policies import lpsm2_rule
 from netsim.policies.lpsm2 import CONTEXTS, Lpsm2, Lpsm2Config
 from netsim.policies.lpsm2_record import by_context
@@ -55,6 +55,17 @@ def test_contexts_and_episodes_follow_what_is_outstanding():
         ("W4", 1600, 1700, True, 4),
         ("W3", 1700, 1750, False, 3),
     ]
+
+
+@pytest.mark.parametrize("which", [0, 1, 9, 27, 48])
+def test_a_schedule_that_is_given_is_followed(which):
+    policy = Lpsm2(Lpsm2Config(fixed=(which,) * len(CONTEXTS)))
+    client = Client(policy)
+    client.idle(0)
+    client.sent(1010, "a")
+    plan = client.idle(1020)
+    until, wake, _ = step(table(STANDARD, BEACON)[which], BEACON, 1010 * MS, 1020 * MS)
+    assert (plan.awake_until_ns, plan.wake_ns) == (until, wake)
 
 
 def test_while_requests_wait_time_runs_from_the_oldest_of_them():
