@@ -260,7 +260,7 @@ class TunedSampler:
         labels = as_labels(y, n)
         is_sparse = bool(sparse.issparse(table))
         plans = [sampler._plan for sampler in self.samplers]
-        kinds = {plan._replace(**dict.fromkeys(FIELDS, 0.0)) for plan in plans}
+        kinds = {tuple(getattr(plan, name) for name in plan._fields if name not in FIELDS) for plan in plans}
         if n < SHORT or first._remembers or len(kinds) > 1:
             rows = (table[t : t + 1] for t in range(n)) if is_sparse else table
             return RunLog.of(play(self, rows, lambda t: int(labels[t])), n)
