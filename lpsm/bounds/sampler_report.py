@@ -172,7 +172,7 @@ def _by_rounds(sampler: Sampler, X: Any, labels: Floats) -> tuple[RunLog, Floats
     chances: list[float] = []
 
     def noted() -> Iterator[Any]:
-        rows = (X[t : t + 1] for t in range(len(labels))) if sparse.issparse(X) else np.asarray(X)
+        rows: Any = (X[t : t + 1] for t in range(len(labels))) if sparse.issparse(X) else np.asarray(X)
         for decision, stored in play(sampler, rows, lambda t: int(labels[t])):
             chances.append(decision.probability)
             yield decision, stored

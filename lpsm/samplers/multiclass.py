@@ -200,9 +200,8 @@ class MulticlassSampler:
         ValueError
             As `decide`, or if there is not a class for each row; nothing has then been learned.
         """
-        blocks = list(self._blocks(X, y))
-        predicted, queried = (np.concatenate([block[part] for block in blocks]) for part in (0, 1))
-        return predicted, queried
+        blocks = [(said, asked) for said, asked, _ in self._blocks(X, y)]
+        return np.concatenate([said for said, _ in blocks]), np.concatenate([asked for _, asked in blocks])
 
     def _blocks(
         self, X: Any, y: ArrayLike

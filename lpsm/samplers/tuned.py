@@ -191,7 +191,8 @@ class TunedSampler:
     def state(self) -> dict[str, NDArray[Any]]:
         """Return everything that determines the future, as a versioned dict of arrays; see `Sampler.state`."""
         names = ("key", "n_features", "parameter", "label_price", "exploration")
-        parts = {"mixture": self._mixture, **{f"copy_{j}": sampler for j, sampler in enumerate(self.samplers)}}
+        parts: dict[str, Any] = {f"copy_{j}": sampler for j, sampler in enumerate(self.samplers)}
+        parts["mixture"] = self._mixture
         asked = [
             [decision._replace(ticket=decision.ticket or 0) for decision in decisions]
             for decisions, _ in self._questions.values()
