@@ -92,8 +92,9 @@ def _values(column: Any) -> Any:
     kind = column.type
     if types.is_dictionary(kind):
         parts: list[NDArray[Any]] = [np.zeros(0, dtype=object)]
+        known: dict[Any, Any] = {}  # every chunk has a dictionary of its own
         for chunk in column.chunks:
-            texts = np.array([*chunk.dictionary.to_pylist(), None], dtype=object)
+            texts = np.array([*(known.setdefault(text, text) for text in chunk.dictionary.to_pylist()), None], object)
             parts.append(texts[chunk.indices.cast("int64").fill_null(len(texts) - 1).to_numpy()])
         return np.concatenate(parts)
     if column.null_count == 0 and (types.is_integer(kind) or types.is_floating(kind)):
