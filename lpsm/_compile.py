@@ -156,7 +156,8 @@ class _Numba:
         typeof_impl.register(Kernel)(type_of)  # kernels call kernels
 
     def dispatcher(self, function: Callable[..., Any], files: KernelFiles | None) -> Any:
-        made = self._njit(function, error_model="numpy", nogil=True)
+        inner = "Place" in function.__annotations__.values()  # an address, which only other kernels can give it
+        made = self._njit(function, error_model="numpy", nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=inner)
         if files is not None:
             made._cache = _Overloads(made, files)
         return made
