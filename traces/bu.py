@@ -41,6 +41,10 @@ _ROWS_A_BATCH = 1 << 15
 _MAX_REPLY_BYTES = 1 << 40
 _NAME_SLACK_S = 600
 _NAME = re.compile(r"con(\d+)\.([^.]+)\.(\d{1,12})(?:\.(?:gz|xz))?")
+_NO_SESSION = (
+    "a folder or an archive must hold sessions of Boston University in files named con<user>.<machine>.<start>"
+    " (of other formats, name the files themselves)"
+)
 _LINE = re.compile(rb'(\S+) (\d{1,10}) (\d{1,6}) "([^"]*)" (\d{1,13}) (\d{1,7}(?:\.\d{1,12})?(?:e-\d{1,3})?)\n')
 _OPEN = re.compile(rb'\S+ \d{1,10} \d{1,6} "[^"]*')
 _LOOSE = re.compile(rb'(\S+) (\S+) (\S+) "([^"]*)" (\S+) (\S+)\n?')
@@ -104,7 +108,7 @@ def session_files(
                     chosen += 1
                     yield SessionFile(PurePosixPath(name).name, str(where), stream)
     if not seen:
-        raise TraceError(source, "", "sessions must be in files named con<user>.<machine>.<start>", "no such file")
+        raise TraceError(source, "", _NO_SESSION, "no such file")
     if not chosen:
         raise TraceError(source, "", f"--member must match at least one of {seen} sessions", member)
 

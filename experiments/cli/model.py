@@ -168,7 +168,9 @@ def configuration(given: Mapping[str, Any], *, drawn: bool = False, preset: str 
         parts[""]["beacon_interval_ns"] = _beacon_interval_ns(values["beacon_ms"])
     radio = netsim.Radio.named(values["radio"]) if values.get("radio") is not None else netsim.RadioConfig()
     if parts["radio"] and not isinstance(radio, netsim.RadioConfig):
-        raise ValueError(f"{', '.join(parts['radio'])} belong to radios of two states, which {values['radio']} is not")
+        raise ValueError(
+            f"{', '.join(parts['radio'])}: only a radio of two states takes this, {values['radio']} is not"
+        )
     return netsim.SimulationConfig(
         link=netsim.LinkConfig(**parts["link"]),
         tcp=netsim.TcpConfig(**parts["tcp"]),

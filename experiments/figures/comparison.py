@@ -172,7 +172,7 @@ def slowdown_by_page(pages: pd.DataFrame) -> Figure:
     shown = pages[pages["policy"].isin(policies)]
     drawn = looks(policies)
     with styled():
-        figure = Figure(figsize=(0.6 + 1.95 * columns, 0.7 + 1.9 * lines), dpi=DPI, layout="constrained")
+        figure = Figure(figsize=(max(0.6 + 1.95 * columns, 3.8), 0.7 + 1.9 * lines), dpi=DPI, layout="constrained")
         grid = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
         for axes in grid.flat[len(policies) :]:
             axes.set_axis_off()

@@ -20,7 +20,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 __all__ = [
     "BLUE", "BOX", "DAGGER", "DPI", "GREEN", "GREY", "INK", "ORANGE", "PALE", "PART_FILLS", "PURPLE", "SKY",
@@ -265,15 +265,18 @@ def clean(axes: Axes, grid: Literal["both", "x", "y"] = "y") -> None:
 
 
 def log_axis(axes: Axes, which: Literal["x", "y"], low: float, high: float) -> None:
-    """Make an axis logarithmic from low to high, with plain numbers at 1, 2, 5 (or more) of every decade."""
+    """Make an axis logarithmic from low to high, with plain numbers at 1, 2, 5 (or more) of every decade.
+
+    Over less than a factor of 1.6 the numbers are equally far apart, seven at most.
+    """
     steps: tuple[float, ...] = (1, 2, 5) if high > 12 * low else (1, 1.5, 2, 3, 4, 5, 7)
     if high > 200 * low:
         steps = (1,)
-    if high < 1.6 * low:
-        steps = tuple(1 + tenth / 10 for tenth in range(90))
     axis = axes.xaxis if which == "x" else axes.yaxis
     axes.set(**{f"{which}scale": "log", f"{which}lim": (low, high)})
     ticks = [step * 10.0**power for power in range(-4, 6) for step in steps]
+    if high < 1.6 * low:
+        ticks = [float(tick) for tick in MaxNLocator(6, steps=[1, 2, 5, 10]).tick_values(low, high)]
     axis.set_major_locator(FixedLocator([tick for tick in ticks if low <= tick <= high]))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_locator(NullLocator())

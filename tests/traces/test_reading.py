@@ -83,7 +83,7 @@ def test_members_are_only_for_sessions(tmp_path):
 
 
 def test_an_empty_folder_is_an_error(tmp_path):
-    with pytest.raises(TraceError, match="no such file"):
+    with pytest.raises(TraceError, match=r"name the files themselves.*got no such file"):
         list(traces.read(tmp_path))
 
 

@@ -138,7 +138,10 @@ def test_no_output_can_lie_below_a_file(complaint: Callable[..., str], workload:
         (["--connections", "pipelined"], "pipelined"),
         (["--seed", "-1"], "seed must be at least 0, got -1"),
         (["--awake-mw", "10"], "awake_mw"),
-        (["--awake-mw", "10", "--radio", "esp32-c6"], "belong to radios of two states, which esp32-c6 is not"),
+        (
+            ["--awake-mw", "10", "--radio", "esp32-c6"],
+            "awake_mw: only a radio of two states takes this, esp32-c6 is not",
+        ),
         (["--dtim", "3"], "dtim belongs to the shared air, and no --air is given"),
         (["--air", "11x"], "kind must be one of 11b"),
         (["--air", "11g:55"], "rate_mbps of 11g must be one of 6, 9"),

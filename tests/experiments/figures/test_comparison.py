@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from experiments.figures.comparison import energy, energy_front, slowdown, slowdown_by_page
 from experiments.figures.evolution import evolution
-from experiments.figures.style import label, pictures
+from experiments.figures.style import label, log_axis, pictures
 from experiments.study.evolution import busy_page, window
 
 
@@ -122,3 +122,24 @@ def test_a_window_starts_at_the_same_page_under_every_policy() -> None:
     seen, loads = window(pages, polls, start_page=1, window_s=5.0)
     assert seen.groupby("policy")["time_s"].agg(["min", "max", "size"]).to_numpy().tolist() == [[0, 4, 5], [0, 4, 5]]
     assert loads.to_numpy().tolist() == [["a", 0.0, 1.0], ["b", 0.0, 3.0]]
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.93, 1.48), (0.97, 1.44), (0.57, 0.9), (1.9, 2.1), (97.0, 150.0)])
+def test_a_short_logarithmic_axis_has_a_few_numbers_well_apart(low: float, high: float) -> None:
+    axes = Figure().subplots()
+    log_axis(axes, "x", low, high)
+    ticks = axes.get_xticks()
+    assert 2 <= len(ticks) <= 7
+    assert low <= min(ticks)
+    assert max(ticks) <= high
+    assert max(map(len, (f"{tick:g}" for tick in ticks))) <= 4
+
+
+def test_one_panel_is_wide_enough_for_its_title_below() -> None:
+    pages = by_page()
+    figure = slowdown_by_page(pages[pages["policy"].isin(["none", "psm:100"])])
+    figure.draw_without_rendering()
+    assert figure._supxlabel is not None
+    box = figure._supxlabel.get_window_extent()
+    assert box.x0 >= 0
+    assert box.x1 <= figure.bbox.width
