@@ -206,7 +206,7 @@ def test_what_a_small_window_held_back_counts_from_the_middle_of_its_silence(sin
 
 
 @pytest.mark.parametrize(("age_ms", "place"), [(0, 0), (34.6, 0), (34.7, 1), (84.8, 1), (84.9, 2), (678, 4), (679, 5),
-                                                (2715.2, 6), (2715.4, 7), (3000, 7)])  # fmt: skip
+                                                (2715.2, 6), (2715.4, 7), (3000, 7), (10**6, 7)])  # fmt: skip
 def test_a_cycle_begins_at_an_age_of_the_last_message(age_ms, place):
     own = Rule()
     own.received(1000, 1000)
