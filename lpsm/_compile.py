@@ -148,7 +148,7 @@ class _Numba:
         from numba.core import types
         from numba.extending import typeof_impl
 
-        self._njit = numba.njit
+        self._njit: Any = numba.njit  # its stubs do not know all of its options
 
         def type_of(kernel: Kernel, _: Any) -> Any:
             return types.Dispatcher(kernel.dispatcher)

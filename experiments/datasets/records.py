@@ -32,7 +32,7 @@ class Records(NamedTuple):
     """Named columns, all as long as each other, and where each row stands."""
 
     names: list[str]
-    columns: list[Sequence[Any]]
+    columns: list[Any]  # sequences or arrays (n,)
     lines: NDArray[np.int64]  # empty where rows have no lines
 
     @property

@@ -140,7 +140,7 @@ def lead(scores: Array, label: int, predicted: int) -> float:
     for c in range(scores.shape[0]):
         if c != label:
             other = max(other, scores[c])
-    said = 0.5 * (scores[label] - other)
+    said: float = 0.5 * (scores[label] - other)
     return said if predicted == label else min(said, -SMALLEST)
 
 
