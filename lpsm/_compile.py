@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable
 from functools import cache, cached_property, update_wrapper
 from importlib import import_module
+from logging import getLogger
 from typing import Any, TypeVar, cast
 
 from lpsm._kernel_files import KernelFiles, files_of
@@ -124,7 +125,10 @@ class _Overloads:
         results: Any = import_module("numba.core.compiler").CompileResult
         target.refresh()
         content = self._files.load(self._key(signature, target))
-        return None if content is None else results._rebuild(target, *pickle.loads(content))
+        if content is None:
+            getLogger("lpsm.compiling").info("compiling, once on this machine")
+            return None
+        return results._rebuild(target, *pickle.loads(content))
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep what was compiled for a signature."""

@@ -105,6 +105,8 @@ class _Program(click.Group):
                 if signal.getsignal(number) is not signal.SIG_IGN or number == signal.SIGINT:  # as nohup leaves SIGHUP
                     signal.signal(number, _interrupt)
         _open_what_is_closed()
+        if sys.stderr.isatty():
+            _say_when_compiling()
         for stream in (sys.stdout, sys.stderr):  # what the terminal's characters do not include is written as escapes
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
@@ -143,6 +145,23 @@ def _open_what_is_closed() -> None:
                 continue  # the descriptor is somebody's
             os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
             setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", closefd=False))
+
+
+def _say_when_compiling() -> None:
+    """Say once that kernels are being compiled, which the first run of a command waits for."""
+    import logging
+
+    class Once(logging.Handler):
+        said = False
+
+        def emit(self, record: logging.LogRecord) -> None:
+            if not self.said:
+                echo(f"lpsm: {record.getMessage()}", err=True)
+            self.said = True
+
+    compiling = logging.getLogger("lpsm.compiling")
+    compiling.setLevel(logging.INFO)
+    compiling.addHandler(Once())
 
 
 def _interrupt(number: int, _frame: Any) -> None:

@@ -202,7 +202,7 @@ def jobs_option(what: str = "Processes [one a processor].", default: int | None 
 
 
 clients_option = number_option(
-    "--clients", kind=int, most=1_000_000, default=1,
+    "--clients", kind=int, most=1000, default=1,
     help="Clients behind the access point, all of the same policy; figures are means over them.",
 )  # fmt: skip
 

@@ -30,7 +30,7 @@ POLICIES = f"psm,bsd:1,lpsm,{LEARNED}"
     "--from", "start_s", kind=float, most=1e12, help="Instead of a page: the first second of the run to show."
 )
 @number_option(
-    "--length", "length_s", kind=float, most=1e9, help="How many seconds to show [the page; after --from 10]."
+    "--length", "length_s", kind=float, most=3600, help="How many seconds to show [the page; after --from 10]."
 )
 @click.option(
     "--out", type=click.Path(path_type=Path), default=Path("timeline.png"), show_default=True,

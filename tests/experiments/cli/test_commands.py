@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from click.testing import Result
 
-from experiments.cli import COMMANDS
+from experiments.cli import COMMANDS, _say_when_compiling
 
 
 def test_help_lists_every_command_and_imports_none_of_them(lpsm: Callable[..., Result]) -> None:
@@ -46,6 +47,19 @@ def test_the_version_is_that_of_the_distribution(lpsm: Callable[..., Result]) ->
     from importlib.metadata import version
 
     assert lpsm("--version").stdout == f"lpsm {version('lpsm')}\n"
+
+
+def test_at_a_terminal_compiling_is_told_of_once(capsys):
+    compiling = logging.getLogger("lpsm.compiling")
+    level, handlers = compiling.level, compiling.handlers[:]
+    try:
+        _say_when_compiling()
+        for _ in range(3):
+            compiling.info("compiling, once on this machine")
+        assert capsys.readouterr().err == "lpsm: compiling, once on this machine\n"
+    finally:
+        compiling.setLevel(level)
+        compiling.handlers = handlers
 
 
 @pytest.mark.parametrize("wait_s", [0.6, 1.5])
