@@ -32,7 +32,10 @@ __all__ = ["reproduce"]
 @click.option("--stand-in", is_flag=True, help="Run on the stand-in instead of the data set, where there is one.")
 @click.option("--redraw", is_flag=True, help="Run nothing: check and draw again from the record that is there.")
 @click.option(
-    "--commit", default="", help="Name this commit in RESULTS.md beside records that were made by the program as of it."
+    "--commit",
+    "commits",
+    multiple=True,
+    help="Name this commit in RESULTS.md beside records that were made by the program as of it; may be repeated.",
 )
 @jobs_option()
 @json_option("the results")
@@ -46,7 +49,7 @@ def reproduce(
     data: Path | None,
     stand_in: bool,
     redraw: bool,
-    commit: str,
+    commits: tuple[str, ...],
     jobs: int | None,
     as_json: bool,
     report: Path | None,
@@ -74,7 +77,7 @@ def reproduce(
     page = out / "RESULTS.md"
     if page.exists() and not page.read_text(errors="replace").startswith(HEADING):
         raise ValueError(f"{page} was not written by lpsm reproduce; choose another --out")
-    if commit:
+    for commit in commits:
         archive.program_at(commit)
     setup = Setup(size=size, seed=seed, data=_data_folder(data), stand_in=stand_in)
     missing = []
@@ -91,7 +94,7 @@ def reproduce(
         said += archive.collect([result])
         if not as_json:
             echo(results_text(said[-1], computed=result.computed) + "\n")
-    everything = archive.collect(archive.results(out), commit)
+    everything = archive.collect(archive.results(out), commits)
     write_file(page, results_markdown(everything, PAPERS))
     (out / "results").mkdir(exist_ok=True)
     for paper in dict.fromkeys(result["experiment"].partition("/")[0] for result in everything):

@@ -16,7 +16,7 @@ import json
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -163,12 +163,12 @@ def program_at(commit: str) -> str:
         return source_digest(Path(folder))
 
 
-def collect(found: list[Result], commit: str = "") -> list[dict[str, Any]]:
+def collect(found: list[Result], commits: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Return results as plain data: a dictionary an experiment, with its claims; `made` is by which program.
 
-    That is the commit given, of records whose program it was, and otherwise the beginning of the program's digest.
+    That is the one of the commits given whose program it was, and otherwise the beginning of the program's digest.
     """
-    names = {program_at(commit): f"commit {commit}"} if commit else {}
+    names = {program_at(commit): f"commit {commit}" for commit in commits}
     return [
         {
             "experiment": result.experiment.name,

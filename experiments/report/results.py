@@ -8,6 +8,7 @@ of those that fail what the record shows of why.  What it leaves out: what is cl
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -42,7 +43,7 @@ def results_markdown(results: Sequence[Mapping[str, Any]], papers: Mapping[str, 
     """
     held, failed, idle = _counts(results)
     common = _common(results)
-    every = f" Every record: {_made(common)}." if common else ""
+    every = f" {_said_of_all(results, common)}" if common else ""
     parts = [
         HEADING,
         f"Made by `lpsm reproduce` from its records: {len(results)} experiments, {held + failed + idle} claims, of "
@@ -59,7 +60,7 @@ def results_markdown(results: Sequence[Mapping[str, Any]], papers: Mapping[str, 
             parts.append(f"## {name[0].upper()}{name[1:]}")
             parts.append(f"[Details](results/{paper}.md).")
         for result in own:
-            made = _made({name: result.get(name, "") for name in ("seed", "made") if name not in common})
+            made = _made({name: result[name] for name in ("seed", "made") if name in _own(result, common)})
             heading = f"### {result['experiment']}: {result['about']}" + (f" ({made})" if made else "")
             parts += [heading, "\n".join(f"- {line}" for line in _short_lines(result["claims"]))]
     return "\n\n".join(parts) + "\n"
@@ -70,7 +71,7 @@ def details_markdown(results: Sequence[Mapping[str, Any]], paper: str, name: str
     common = _common(results)
     parts = [f"# {name[0].upper()}{name[1:]}: claim by claim", HOW_TO_READ]
     if common:
-        parts.append(f"Every record: {_made(common)}.")
+        parts.append(_said_of_all(results, common))
     for result in _of(results, paper):
         parts += [f"## {result['experiment']}", _about(result, common), _table(result["claims"])]
         failed = [claim for claim in result["claims"] if not claim["holds"]]
@@ -118,14 +119,25 @@ def _overview(results: Sequence[Mapping[str, Any]], papers: Mapping[str, str]) -
 
 
 def _common(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What all records have in common of size, first seed and program."""
+    """What more than half of the records have in common of size, first seed and program."""
     names = ("size", "seed", "made")
-    return {name: results[0].get(name, "") for name in names if len({one.get(name, "") for one in results}) == 1}
+    most = {name: Counter(one.get(name, "") for one in results).most_common(1)[0] for name in names}
+    return {name: value for name, (value, count) in most.items() if 2 * count > len(results)}
+
+
+def _own(result: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, Any]:
+    """What a record does not have in common with most others."""
+    return {name: value for name, value in result.items() if name not in common or common[name] != value}
+
+
+def _said_of_all(results: Sequence[Mapping[str, Any]], common: Mapping[str, Any]) -> str:
+    alike = all(one.get(name, "") == value for one in results for name, value in common.items())
+    return f"Every record{'' if alike else ' that says nothing else'}: {_made(common)}."
 
 
 def _about(result: Mapping[str, Any], common: Mapping[str, Any]) -> str:
     about = str(result["about"])
-    own = _made({name: value for name, value in result.items() if name not in common})
+    own = _made(_own(result, common))
     return f"{about[0].upper()}{about[1:]}. {own[0].upper()}{own[1:]}."
 
 

@@ -287,6 +287,11 @@ def test_what_all_records_have_in_common_is_said_once_and_the_rest_of_each():
     assert "A. 5 runs from seed 8, data: m, program 123." in long
     assert "Every record: full size." in short
     assert "Every record: full size." in long
+    third = {**other, "experiment": "rls/z"}
+    short = results_markdown([one, other, third], PAPERS)
+    assert "Every record that says nothing else: full size, from seed 8, program 123." in short
+    assert "### rls/x: a (from seed 7, commit abc)\n" in short
+    assert "### rls/z: a\n" in short
 
 
 def test_a_commit_is_named_beside_the_records_of_its_program_alone(tmp_path, monkeypatch):
@@ -294,7 +299,7 @@ def test_a_commit_is_named_beside_the_records_of_its_program_alone(tmp_path, mon
     result = archive.reproduce(experiment, Setup(size="smoke"), tmp_path)
     digest = result.configuration["program_sha256"]
     monkeypatch.setattr(archive, "program_at", {"mine": digest, "theirs": "0" * 64}.__getitem__)
-    assert [archive.collect([result], commit)[0]["made"] for commit in ("mine", "theirs", "")] == [
+    assert [archive.collect([result], commits)[0]["made"] for commits in (["theirs", "mine"], ["theirs"], [])] == [
         "commit mine", *2 * [f"program {digest[:12]}"]
     ]  # fmt: skip
 
