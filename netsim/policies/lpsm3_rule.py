@@ -196,7 +196,7 @@ def _begin_cycle(s: Record, now_ns: int) -> None:
     """Note how old the last message is when messages have been delivered and the client could sleep again."""
     s.delivered = 0
     age_ns, which = now_ns - s.message_ns, 0
-    while which < AGES_NS.size - 1 and age_ns * age_ns > AGES_NS[which] * AGES_NS[which + 1]:
+    while which < AGES_NS.size - 1 and float(age_ns) * age_ns > float(AGES_NS[which]) * AGES_NS[which + 1]:
         which += 1
     for i in range(AGES_NS.size):
         s.ages[i] *= 0.98
