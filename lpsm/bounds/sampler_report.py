@@ -63,8 +63,8 @@ def report_sampler(
 
     >>> from lpsm import samplers
     >>> table = report_sampler(samplers.make("perceptron", 2), [[3.0, 4.0], [-3.0, -4.0]] * 20, [-1, 1] * 20)
-    >>> table[["statement", "measured", "verdict"]].iloc[0].tolist()
-    ['R 3.1, mistakes', 1.0, 'holds']
+    >>> print(*table[["statement", "measured", "verdict"]].iloc[0])
+    R 3.1, mistakes 1.0 holds
     """
     import pandas as pd
 

@@ -237,14 +237,10 @@ def test_infinite_and_useless_bounds_are_vacuous_not_violated():
 
 def test_runs_the_statements_do_not_speak_of_are_void():
     losses = shifting()
-    awake = np.ones(losses.shape, dtype=bool)
-    awake[3, 1] = False
     hopeless = losses.copy()
     hopeless[5] = inf
     learner = LearnAlpha(4, alpha_grid(horizon=120))
     for run in (
-        FixedShare(4, 0.1).run(losses, awake),
-        MarkovShare(np.full((4, 4), 0.25)).run(losses, awake),
         StaticExpert(4).run(hopeless),
         FixedShare(4, 0.1).run(hopeless),
         learner.run(hopeless),

@@ -85,7 +85,7 @@ def test_compiling_the_express_engine_first_changes_no_byte_and_is_asked_for_whe
     cut = list(study.tasks(study.users(trace, by="session"), ("none", "psm:100"), config, pages_per_task=6))
     assert not any(task.compile_first for task in cut)
     plain = [study.compute(task) for task in cut[:2]]
-    monkeypatch.setattr(study, "_MANY_PAGES", 12)
+    monkeypatch.setattr(study, "MANY_PAGES", 12)
     again = list(study.tasks(study.users(trace, by="session"), ("none", "psm:100"), config, pages_per_task=6))
     assert [task.compile_first for task in again] == [False, False] + [True] * (len(cut) - 2)
     assert [study.compute(replace(task, compile_first=True)) for task in cut[:2]] == plain

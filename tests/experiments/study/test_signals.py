@@ -121,7 +121,7 @@ def test_workers_end_within_two_seconds_of_their_parent_however_it_ends(
     process.wait(timeout=60)
     nobody_is_left_of(process.pid, within_s=2.0)
     stdout, stderr = process.communicate()
-    assert stdout == ""
+    assert stdout == "", stderr
     assert "leaked" not in stderr
     if number == signal.SIGKILL:
         assert process.returncode == -signal.SIGKILL
