@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
 from itertools import chain
 from os import PathLike, fspath
 from pathlib import Path
@@ -26,6 +25,7 @@ from traces.records import Batch, Report, Request, Session
 __all__ = ["Requests", "batches", "read", "sessions"]
 
 _PARTS = 64
+_LINES_KEPT = 1 << 16  # of all parts together
 
 
 class Requests:
@@ -176,10 +176,22 @@ def _by_client(requests: Iterable[Request]) -> Iterator[Session]:
 
 def _split(requests: Iterable[Request]) -> Iterator[Session]:
     """Split requests by client over temporary files, then yield the sessions of each file."""
-    with TemporaryDirectory(prefix="traces-") as folder, ExitStack() as stack:
-        parts = [stack.enter_context(Path(folder, str(part)).open("w+", encoding="utf-8")) for part in range(_PARTS)]
-        for request in requests:
-            parts[zlib.crc32(request.client.encode()) % _PARTS].write(json.dumps(request) + "\n")
-        for part in parts:
-            part.seek(0)
-            yield from _by_client(Request(*json.loads(line)) for line in part)
+    with TemporaryDirectory(prefix="traces-") as folder:
+        parts: dict[Path, list[str]] = {Path(folder, str(part)): [] for part in range(_PARTS)}
+        paths = list(parts)
+        for number, request in enumerate(requests, 1):
+            parts[paths[zlib.crc32(request.client.encode()) % _PARTS]].append(json.dumps(request) + "\n")
+            if number % _LINES_KEPT == 0:
+                _append(parts)
+        _append(parts)
+        for path in paths:
+            with path.open(encoding="utf-8") as part:
+                yield from _by_client(Request(*json.loads(line)) for line in part)
+
+
+def _append(parts: dict[Path, list[str]]) -> None:
+    """Write the lines that are kept of each file, one file after another: all at once are too many to be open."""
+    for path, lines in parts.items():
+        with path.open("a", encoding="utf-8") as part:
+            part.writelines(lines)
+        lines.clear()

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 __all__ = ["LARGEST_N_CLASSES", "as_number", "named"]
@@ -28,7 +27,9 @@ def as_number(text: Any) -> float:
 
 def named(labels: list[str] | NDArray[Any], places: Any, path: Path) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Return each label's class number, and the names: by value if all are numbers (1, 1.0 and +1 are one)."""
-    codes, found = pd.factorize(np.asarray(labels, dtype=object))
+    known: dict[str, int] = {}  # of equal texts that are one object, pandas would hash each
+    codes = np.array([known.setdefault(label, len(known)) for label in labels], dtype=np.int64)
+    found = list(known)
     values = [as_number(name) for name in found]
     if all(isfinite(value) for value in values):
         keys: list[Any] = values

@@ -143,7 +143,9 @@ def _table(path: Path, text: str, first: str, label: str | None, drop: tuple[str
                 io.StringIO(text), sep=delimiter, header=None, skiprows=start, dtype={at: str}, names=range(len(head)),
                 keep_default_na=False, float_precision="round_trip", index_col=False, low_memory=False,
             )  # fmt: skip
-        except ValueError:
+        except ValueError as error:
+            if "out of memory" in str(error):  # as pandas says it
+                raise MemoryError from None
             good = False
     if good:
         good = all(frame[column].dtype.kind in "fiu" for column in used) or len(frame) == 0

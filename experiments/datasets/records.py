@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -196,8 +195,11 @@ def _labels(column: Any) -> Any:
     """Spell the labels of a column; those of an array, of which many may be equal, once each."""
     if not isinstance(column, np.ndarray):
         return [_spelt(value) for value in column]
-    codes, found = pd.factorize(column, use_na_sentinel=False)
-    return np.array([_spelt(value) for value in found.tolist()], dtype=object)[codes]
+    known: dict[Any, str] = {}
+    for value in column.tolist():
+        if value not in known:
+            known[value] = _spelt(value)
+    return [known[value] for value in column.tolist()]
 
 
 def _finite(value: Any) -> float:
