@@ -149,6 +149,7 @@ def _follow_packets(
                     if w[slot.PAGE] == w[slot.N_PAGES]:  # after the end of the run
                         if at == w[slot.ISSUE]:
                             w[slot.BAIL] = slot.TIMER
+                        w[slot.WIRE_DOWN] = free  # and so is all that follows it on the wire
                         first = stop
                     else:
                         issue_page(w, pages, sizes, polls, intervals, messages, rule)

@@ -109,6 +109,10 @@ def test_both_engines_agree_exactly_where_instants_coincide():
     check(range(4 * len(TIED_POLICIES)), tied_case, TIED_POLICIES)
 
 
+def test_a_short_segment_does_not_overtake_one_that_comes_after_the_end_of_the_run():
+    check([2_111_766], tied_case, ("driver:pic32mzw",))
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.data(), st.sampled_from(POLICIES), st.integers(0, 3))
 def test_both_engines_agree_exactly_in_whatever_world_is_found(data, policy, seed):
