@@ -70,11 +70,12 @@ def parquet_records(path: Path) -> Records:
     try:
         with pq.ParquetFile(path) as file:
             found, schema = file.metadata, file.schema_arrow
-        parts = [found.row_group(i) for i in range(found.num_row_groups)]
-        n_values = sum(part.column(j).num_values for part in parts for j in range(part.num_columns))  # of lists, more
-        if max(n_values, found.num_rows * max(found.num_columns, 1)) > MOST_CELLS:
-            shape = f"{found.num_rows} rows of {found.num_columns} columns and {n_values} values"
-            raise ValueError(f"{shape}; {MOST_CELLS} cells are read")
+        nested = [field.name for field in schema if types.is_nested(field.type)]
+        if nested:  # pyarrow ends the process where the metadata of a column, which would count values, is damaged
+            raise ValueError(f"lists or records in {nested[0]}; numbers and texts are read")
+        n_rows = max(found.num_rows, sum(found.row_group(i).num_rows for i in range(found.num_row_groups)))
+        if n_rows * max(found.num_columns, 1) > MOST_CELLS:
+            raise ValueError(f"{n_rows} rows of {found.num_columns} columns; {MOST_CELLS} cells are read")
         texts = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
         with pq.ParquetFile(path, read_dictionary=texts) as file:  # a long text may be there a million times
             columns = [_values(column) for column in file.read().columns]
@@ -196,10 +197,11 @@ def _labels(column: Any) -> Any:
     if not isinstance(column, np.ndarray):
         return [_spelt(value) for value in column]
     known: dict[Any, str] = {}
-    for value in column.tolist():
+    values = column.tolist()
+    for value in values:
         if value not in known:
             known[value] = _spelt(value)
-    return [known[value] for value in column.tolist()]
+    return [known[value] for value in values]
 
 
 def _finite(value: Any) -> float:

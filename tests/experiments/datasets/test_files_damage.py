@@ -110,6 +110,13 @@ def test_a_first_line_without_names_is_refused_with_the_next(tmp_path: Path) -> 
         read(path)
 
 
+def test_a_label_of_a_parquet_file_that_is_no_number_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "stream.parquet"
+    pd.DataFrame({"a": [0.0, 1.0, 2.0], "label": [1.0, np.nan, 1.0]}).to_parquet(path)
+    with pytest.raises(ValueError, match="row 1: a label must name a class, got ''"):
+        read(path)
+
+
 def test_a_parquet_file_of_too_many_cells_is_refused_before_they_are_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,10 +124,10 @@ def test_a_parquet_file_of_too_many_cells_is_refused_before_they_are_made(
     pd.DataFrame({"a": np.zeros(1000), "label": 1}).to_parquet(path)
     assert len(read(path).y) == 1000
     monkeypatch.setattr(records, "MOST_CELLS", 1999)
-    with pytest.raises(ValueError, match="1000 rows of 2 columns and 2000 values; 1999 cells are read"):
+    with pytest.raises(ValueError, match="1000 rows of 2 columns; 1999 cells are read"):
         read(path)
     pd.DataFrame({"a": [np.zeros(2000)], "label": 1}).to_parquet(path)
-    with pytest.raises(ValueError, match="1 rows of 2 columns and 2001 values; 1999 cells are read"):
+    with pytest.raises(ValueError, match="lists or records in a; numbers and texts are read"):
         read(path)
     path.write_bytes(path.read_bytes()[:-9] + b"damagePAR")
     with pytest.raises(ValueError, match="a parquet file must be whole"):
