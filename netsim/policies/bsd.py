@@ -18,6 +18,7 @@ from netsim.policies.protocol import FOREVER_NS, Plan, View
 
 __all__ = ["ENTRIES", "BoundedSlowdown", "number_text", "positive_fraction", "whole_beacons"]
 
+_LARGEST = Fraction(10**99)  # and its inverse the least: no float overflows
 INTERVAL, MAX_BEACONS, SILENCE = 0, 1, 2  # at SILENCE + k - 1 begins the silence after which to sleep k beacons
 
 
@@ -86,22 +87,24 @@ def number_text(value: float) -> str:
 
 
 def positive_fraction(policy: str, p: str | float | Fraction) -> Fraction:
-    """Return p as an exact fraction above 0.
+    """Return p as an exact fraction.
 
     Raises
     ------
     ValueError
-        If it is no number above 0.
+        If it is no number, or not from 1e-99 to 1e99.
     """
     text = str(p)
     try:
-        if "e" in text.lower() and not 1e-99 < float(text) < 1e99:  # as a fraction it could fill the memory
+        if "e" in text.lower() and not 1e-100 < float(text) < 1e100:  # as a fraction it could fill the memory
             raise ValueError
         exact = Fraction(text)
     except (ValueError, ZeroDivisionError):
         raise ValueError(f"p of {policy} must be a number above 0, got {p!r}") from None
     if exact <= 0:
         raise ValueError(f"p of {policy} must be above 0, got {p}")
+    if not 1 / _LARGEST <= exact <= _LARGEST:
+        raise ValueError(f"p of {policy} must be from 1e-99 to 1e99, got {p}")
     return exact
 
 

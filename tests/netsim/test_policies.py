@@ -110,6 +110,8 @@ def test_a_policy_has_one_canonical_name(spec, name):
         ("bsd:-0.5", "p of bsd must be above 0"),
         ("bsd:nan", "p of bsd must be a number"),
         ("bsd:1e999999999", "p of bsd must be a number above 0"),
+        (f"bsd-phase:1{'0' * 400}", "p of bsd-phase must be from 1e-99 to 1e99"),
+        (f"bsd:.{'0' * 400}1", "p of bsd must be from 1e-99 to 1e99"),
         ("none:1", "none takes no parameter"),
         ("lpsm:exp", "no parameter or log"),
     ],
