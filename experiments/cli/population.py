@@ -148,7 +148,7 @@ def _run(
     from experiments.study.sweep import compile_express
 
     report = traces.Report()
-    on_cluster = program is not None
+    ready = program is not None  # on a cluster every worker compiles for itself
     chosen = {
         name: traffic[name] for name in ("by", "member", "skip_damaged", "seed", "max_think_s", "recorded_round_trip")
     }
@@ -159,15 +159,17 @@ def _run(
     with progress("tasks", None) as advance, workers(scheduler, jobs) as pool:
 
         def missing() -> Iterator[tuple[str, study.Task]]:
+            nonlocal ready
             for number, task in enumerate(cut):
                 names.append(f"part-{number:06d}.parquet")
                 if store.has(names[-1]):
                     advance()
                     continue
-                if task.compile_first and not on_cluster:  # once here, rather than in every process
+                if task.compile_first and not ready:  # once here, rather than in every process
                     if not study.express_is_ready(task.policies, task.config):
                         echo("compiling the simulator, once on this machine", err=True)
                     compile_express(task.policies, task.config)
+                    ready = True
                 yield names[-1], task
 
         def accept(name: str, content: bytes) -> None:

@@ -254,11 +254,11 @@ def compute(task: Task) -> bytes:
     """
     if task.program is not None and task.program != _this_program():
         raise OtherProgramError("a worker has another version of lpsm, or of its source, than the one that asks")
-    if task.compile_first:
-        compile_express(task.policies, task.config)
     # made once and copied by every run: building LPSM's grid of switching rates takes longer than a short session
     world = task.config
     policies = [make(name, beacon_interval_ns=world.beacon_interval_ns, radio=world.radio) for name in task.policies]
+    if task.compile_first:
+        compile_express(policies, world)
     columns: dict[str, list[Any]] = {name: [] for name in SCHEMA.names}
     for user in task.members:
         for row in _rows(user, policies, task.config):

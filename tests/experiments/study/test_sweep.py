@@ -12,6 +12,7 @@ from experiments.study import sweep
 from experiments.study.compare import added_delays, compare
 from experiments.study.tune import measure
 from lpsm.randomness import WORKLOAD, generator
+from netsim.policies.static import StaticPsm
 from traces import Message
 
 CONFIG = netsim.SimulationConfig()
@@ -76,6 +77,17 @@ def test_warming_up_compiles_the_express_engine_once_a_policy_where_pages_are_ma
         listed = sweep.tasks([sweep.Generated(n_pages=n_pages, seed=seed) for seed in (0, 1)], ["psm"], CONFIG)
         sweep.warm_up(listed.values())
         assert asked == [(policy, CONFIG) for policy in compiled]
+
+
+class Unhashable(StaticPsm):
+    """As a policy that is a plain dataclass."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_warming_up_takes_a_policy_that_no_table_can_be_keyed_by() -> None:
+    many = sweep.Generated(n_pages=sweep.MANY_PAGES, seed=0)
+    sweep.warm_up([sweep.Task(workload=many, policy=Unhashable(), config=CONFIG)])
 
 
 def test_warming_up_runs_every_policy_and_leaves_no_trace() -> None:
