@@ -19,16 +19,25 @@ from collections.abc import Iterator
 
 import dpkt
 
-from experiments.report.capture import ACCESS_POINT, CLIENT, GATEWAY, SERVER_IP, SNAP, Captured, Streams, beacon_body
+from experiments.report.capture import (
+    ACCESS_POINT,
+    CLIENT,
+    GATEWAY,
+    SERVER_IP,
+    SNAP,
+    Captured,
+    Flag,
+    Kind,
+    Streams,
+    beacon_body,
+)
 from netsim.air.cell import NEIGHBOUR_BYTES
 from netsim.air.recording import AirFrame, AirRecorder
 
 __all__ = ["on_the_air"]
 
 _EVERYBODY = b"\xff" * 6
-_BEACON, _POLL, _RTS, _CTS, _ACK = 0x80, 0xA4, 0xB4, 0xC4, 0xD4  # first octet of the frame control
-_DATA, _NULL, _QOS = 0x08, 0x48, 0x80  # the last is added to one of the others
-_TO_DS, _FROM_DS, _RETRY, _PM, _MORE_DATA = 0x01, 0x02, 0x08, 0x10, 0x20
+_QOS = 0x80  # added to the kind of a data or null frame
 _AID = 0xC001  # association identifier 1 as a PS-Poll carries it
 _SIZES_ALONE = b"\xaa\xaa\x03\0\0\0\x88\xb5"  # LLC of IEEE's first number for local experiments
 _FCS_BYTES, _HEADER_BYTES, _PADDING_ELEMENT = 4, 24, 221
@@ -71,15 +80,15 @@ def _beacon(recorder: AirRecorder, frame: AirFrame, groups: bool) -> Captured:
         body += bytes((_PADDING_ELEMENT, size)) + bytes(size)
         room -= 2 + size
     addresses = (_EVERYBODY, ACCESS_POINT, ACCESS_POINT)
-    return Captured(frame.start_ns, (_BEACON, 0), addresses, body, medium.phy.lowest_mbps)
+    return Captured(frame.start_ns, (Kind.BEACON, 0), addresses, body, medium.phy.lowest_mbps)
 
 
 def _of_data(recorder: AirRecorder, frame: AirFrame, streams: Streams) -> Captured:
     phy, down = recorder.cell.medium.phy, frame.sender == "access point"
     ends = (_address(frame.receiver), _address(frame.sender))
     qos = not down and recorder.cell.clients[0].retrieval == "uapsd" and frame.sender == "client 0"
-    flags = _FROM_DS if down else _TO_DS
-    flags |= _PM * frame.sleeps | _MORE_DATA * frame.more_data | _RETRY * frame.retry
+    flags = Flag.FROM_DS if down else Flag.TO_DS
+    flags |= Flag.PM * frame.sleeps | Flag.MORE_DATA * frame.more_data | Flag.RETRY * frame.retry
     body, third, rate_mbps = bytes(2 * qos), GATEWAY, phy.rate_mbps
     if frame.kind == "null":
         third, rate_mbps = ACCESS_POINT, phy.control_mbps
@@ -90,18 +99,23 @@ def _of_data(recorder: AirRecorder, frame: AirFrame, streams: Streams) -> Captur
         body += streams.datagram(recorder.transmissions[frame.number])
     else:
         body += SNAP + _neighbours_packet(frame.sender)
-    kind = (_NULL if frame.kind == "null" else _DATA) | _QOS * qos
+    kind = (Kind.NULL if frame.kind == "null" else Kind.DATA) | _QOS * qos
     return Captured(frame.start_ns, (kind, flags), (*ends, third), body, rate_mbps, broken=not frame.received)
 
 
 def _of_control(recorder: AirRecorder, frame: AirFrame) -> Captured:
     phy = recorder.cell.medium.phy
     to, own = _address(frame.receiver), _address(frame.sender)
-    kinds = {"poll": (_POLL, (to, own)), "rts": (_RTS, (to, own)), "cts": (_CTS, (to,)), "ack": (_ACK, (to,))}
+    kinds = {
+        "poll": (Kind.POLL, (to, own)),
+        "rts": (Kind.RTS, (to, own)),
+        "cts": (Kind.CTS, (to,)),
+        "ack": (Kind.ACK, (to,)),
+    }
     kind, addresses = kinds[frame.kind]
     polls = frame.kind == "poll"
     rate_mbps = phy.lowest_mbps if frame.kind in ("rts", "cts") else phy.control_mbps
-    control, duration = (kind, _PM * polls), _AID * polls
+    control, duration = (kind, Flag.PM * polls), _AID * polls
     return Captured(frame.start_ns, control, addresses, b"", rate_mbps, duration, not frame.received)
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import struct
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from enum import IntEnum, IntFlag
 from itertools import count
 from typing import NamedTuple
 
@@ -26,12 +27,10 @@ from experiments.timeline import Run
 from netsim.air.recording import AirRecorder
 from netsim.recorder import Exchange, Transmission
 
-__all__ = ["ACCESS_POINT", "CLIENT", "GATEWAY", "SNAP", "Captured", "Streams", "beacon_body", "capture"]
+__all__ = ["ACCESS_POINT", "CLIENT", "GATEWAY", "SNAP", "Captured", "Flag", "Kind", "Streams", "beacon_body", "capture"]
 
 ACCESS_POINT, CLIENT, GATEWAY = (bytes((2, 0, 0, 0, 0, last)) for last in (1, 2, 3))  # locally administered addresses
 CLIENT_IP, SERVER_IP = bytes((192, 168, 1, 2)), bytes((203, 0, 113, 1))  # RFC 1918 and RFC 5737
-_BEACON, _DATA, _NULL = 0x80, 0x08, 0x48  # first octet of the frame control
-_TO_DS, _FROM_DS, _RETRY, _PM, _MORE_DATA = 0x01, 0x02, 0x08, 0x10, 0x20
 _BAD_CHECKSUM = 0x40
 _CHANNEL_6, _CHANNEL_36 = (2437, 0x0480), (5180, 0x0140)  # MHz, and radiotap's flags: CCK or OFDM, OFDM at 5 GHz
 SNAP = bytes((0xAA, 0xAA, 3, 0, 0, 0, 8, 0))
@@ -39,6 +38,28 @@ _LINKTYPE_RADIOTAP = 127
 _TU_NS = 1_024_000
 _FIRST_PORT, _PORTS = 49152, 16384
 _WINDOW = 65535
+
+
+class Kind(IntEnum):
+    """First octet of the frame control: type and subtype."""
+
+    DATA = 0x08
+    NULL = 0x48
+    BEACON = 0x80
+    POLL = 0xA4
+    RTS = 0xB4
+    CTS = 0xC4
+    ACK = 0xD4
+
+
+class Flag(IntFlag):
+    """Second octet of the frame control."""
+
+    TO_DS = 0x01
+    FROM_DS = 0x02
+    RETRY = 0x08
+    PM = 0x10
+    MORE_DATA = 0x20
 
 
 class Captured(NamedTuple):
@@ -92,7 +113,7 @@ def capture(run: Run, start_s: float = 0.0, length_s: float = float("inf"), *, w
         header = struct.pack("<BBH", *frame.control, frame.duration) + b"".join(frame.addresses)
         if len(frame.addresses) == 3:
             ends = frame.addresses[:2]
-            if not (frame.control[1] & _RETRY and ends in last):
+            if not (frame.control[1] & Flag.RETRY and ends in last):
                 last[ends] = next(numbers.setdefault(ends[1], count())) % 4096
             header += struct.pack("<H", last[ends] << 4)
         if first_ns <= frame.at_ns <= end_ns:
@@ -116,15 +137,19 @@ def _frames(run: Run, end_ns: int) -> Iterator[Captured]:
     sent = {frame.reached_ns for frame in recorder.transmissions if not frame.down}
     for at, opened in recorder.gates:
         if not (opened and at in sent):  # a data frame says it already
-            yield Captured(at, (_NULL, _TO_DS | (0 if opened else _PM)), (ACCESS_POINT, CLIENT, ACCESS_POINT), b"")
+            yield Captured(
+                at, (Kind.NULL, Flag.TO_DS | (0 if opened else Flag.PM)), (ACCESS_POINT, CLIENT, ACCESS_POINT), b""
+            )
     for place, frame in enumerate(down):
         more = place + 1 < len(down) and down[place + 1].reached_ns <= frame.start_ns
-        flags = _FROM_DS | (_MORE_DATA if more else 0)
-        yield Captured(frame.start_ns, (_DATA, flags), (CLIENT, ACCESS_POINT, GATEWAY), connections.datagram(frame))
+        flags = Flag.FROM_DS | (Flag.MORE_DATA if more else 0)
+        yield Captured(frame.start_ns, (Kind.DATA, flags), (CLIENT, ACCESS_POINT, GATEWAY), connections.datagram(frame))
     for frame in recorder.transmissions:
         if not frame.down:
-            flags = _TO_DS | (0 if is_open(frame.reached_ns) else _PM)
-            yield Captured(frame.start_ns, (_DATA, flags), (ACCESS_POINT, CLIENT, GATEWAY), connections.datagram(frame))
+            flags = Flag.TO_DS | (0 if is_open(frame.reached_ns) else Flag.PM)
+            yield Captured(
+                frame.start_ns, (Kind.DATA, flags), (ACCESS_POINT, CLIENT, GATEWAY), connections.datagram(frame)
+            )
 
 
 def _beacons(waited: Sequence[Transmission], interval_ns: int, end_ns: int) -> Iterator[Captured]:
@@ -137,7 +162,7 @@ def _beacons(waited: Sequence[Transmission], interval_ns: int, end_ns: int) -> I
             until = max(until, queue[place][1])
             place += 1
         body = beacon_body(at, interval_ns, (0, 1), 0b10 if until >= at else 0)
-        yield Captured(at, (_BEACON, 0), (b"\xff" * 6, ACCESS_POINT, ACCESS_POINT), body)
+        yield Captured(at, (Kind.BEACON, 0), (b"\xff" * 6, ACCESS_POINT, ACCESS_POINT), body)
 
 
 def beacon_body(at_ns: int, interval_ns: int, dtim: tuple[int, int], bits: int, *, groups: bool = False) -> bytes:
