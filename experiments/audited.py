@@ -8,7 +8,7 @@ from typing import Any
 
 import netsim
 from traces import workload_of
-from traces.audit import Audit, Client, Network
+from traces.captures.audit import Audit, Client, Network
 
 __all__ = ["audited"]
 

@@ -27,11 +27,11 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
+from traces.archives import Member, is_tar, members
 from traces.errors import TraceError
 from traces.files import OnDamage, decompressed, open_trace, read_line
 from traces.formats import Format
 from traces.records import REQUEST_DTYPE, UNKNOWN_REQUEST_BYTES, Batch, Report
-from traces.tape import Member, is_tar, members
 from traces.waits import network_us
 
 __all__ = ["FORMATS", "SessionFile", "session_batches", "session_files", "user_of"]

@@ -18,7 +18,7 @@ from traces.records import Batch, Report
 
 __all__ = ["Format", "registry"]
 
-_MODULES = ("bu", "pcap", "har", "workload", "ucb", "table")
+_MODULES = ("bu", "captures.pcap", "har", "workload", "ucb", "table")
 
 SessionBatches = tuple[str, str, Iterator[Batch]]
 

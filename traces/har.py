@@ -9,7 +9,7 @@ that page, whatever they are; in the others an HTML reply opens a page.
 
 The time that a server took is `timings.wait` less the round trip of the connection, where an entry of the same
 connection, or else of the same host, tells it: `timings.connect` without `timings.ssl`.  Messages over a WebSocket
-whose times were saved (``_webSocketMessages``) are told apart by their runs (`traces.runs`).
+whose times were saved (``_webSocketMessages``) are told apart by their runs (`traces.captures.runs`).
 
 An archive is one JSON value, so it is held in memory, up to `MAX_HAR_BYTES`.
 Left out: bodies, other timings.  Source: HAR 1.2 specification, W3C Web Performance draft.
@@ -25,6 +25,7 @@ from os import PathLike
 from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
+from traces.captures.runs import Runs
 from traces.errors import TraceError
 from traces.formats import Format
 from traces.records import (
@@ -40,7 +41,6 @@ from traces.records import (
     Request,
     batch_of,
 )
-from traces.runs import Runs
 
 __all__ = ["FORMATS", "MAX_HAR_BYTES", "batches"]
 

@@ -13,7 +13,7 @@ from experiments.inert import echo
 from experiments.presets import LEARNED, TODAY
 
 if TYPE_CHECKING:
-    from traces.audit import Audit
+    from traces.captures.audit import Audit
 
 __all__ = ["audit"]
 
@@ -69,10 +69,10 @@ def audit(
 
 def _read(capture: Path, *, skip_damaged: bool) -> Audit:
     from traces import Report, TraceError, detect
-    from traces.audit import audit as followed
+    from traces.captures.audit import audit as followed
+    from traces.captures.frames import WIRELESS
+    from traces.captures.pcap import frames
     from traces.files import open_trace
-    from traces.frames import WIRELESS
-    from traces.pcap import frames
 
     kind = detect(capture)
     if kind != "pcap":

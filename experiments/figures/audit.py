@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from experiments.figures.style import BLUE, DPI, GREY, ORANGE, PALE, SKY, clean, styled
-from traces.audit import Audit
+from traces.captures.audit import Audit
 
 __all__ = ["timeline"]
 

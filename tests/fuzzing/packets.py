@@ -9,10 +9,10 @@ from typing import Any
 from tests.fuzzing.browsing import listed, read_requests
 from tests.fuzzing.values import Chance, Grammar, binary, encoded, maybe, number, text, written
 from traces import Report, TraceError
-from traces.audit import audit
+from traces.captures.audit import audit
+from traces.captures.frames import WIRELESS
+from traces.captures.pcap import frames
 from traces.files import open_trace
-from traces.frames import WIRELESS
-from traces.pcap import frames
 
 _DEVICE, _SERVER = b"\xc0\xa8\x01\x07", b"\x08\x08\x04\x04"
 _AP, _STATION = b"\2\0\0\0\0\1", b"\2\0\0\0\0\2"

@@ -4,12 +4,12 @@ import struct
 
 import pytest
 
-from traces.audit import audit
+from traces.captures.audit import audit
+from traces.captures.frames import WIRELESS
+from traces.captures.pcap import frames
+from traces.captures.wireless import PS_POLL, parse
 from traces.files import open_trace
-from traces.frames import WIRELESS
-from traces.pcap import frames
 from traces.records import Report
-from traces.wireless import PS_POLL, parse
 
 AP, STATION = b"\x02\0\0\0\0\1", b"\x02\0\0\0\0\2"
 AID = 5

@@ -9,7 +9,7 @@ import time
 import pytest
 
 import traces
-from traces import TraceError, tape
+from traces import TraceError, archives
 from traces.files import open_trace
 
 SECONDS = 1.0  # of processor time
@@ -84,6 +84,6 @@ def test_an_archive_of_too_many_members_is_refused_and_paths_lead_nowhere(tmp_pa
     before = sorted(tmp_path.rglob("*"))
     assert list(traces.sessions(tmp_path / "folder" / "t")) == []
     assert sorted(tmp_path.rglob("*")) == before
-    monkeypatch.setattr(tape, "_MOST_MEMBERS", 2)
+    monkeypatch.setattr(archives, "_MOST_MEMBERS", 2)
     with pytest.raises(TraceError, match="an archive must have at most 2 members"):
         list(traces.sessions(tmp_path / "folder" / "t"))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import traces
 from tests.traces.captures import DEVICE, SERVER, Tcp, ip, pcap, record, udp
 from traces import Report, TraceError
+from traces.captures.streams import Counted
 from traces.records import MESSAGE
-from traces.streams import Counted
 
 NAME = "192.168.1.7"
 

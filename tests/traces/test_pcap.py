@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import traces
 from traces import Report, TraceError
+from traces.captures.pcap import frames
 from traces.files import open_trace
-from traces.pcap import frames
 
 CLIENT, SERVER = b"\x0a\x00\x00\x02", b"\xc0\xa8\x00\x01"
 SYN, FIN, ACK = dpkt.tcp.TH_SYN, dpkt.tcp.TH_FIN, dpkt.tcp.TH_ACK

@@ -16,9 +16,9 @@ import traces
 from experiments.report.capture import CLIENT, capture
 from experiments.timeline import Run, record
 from netsim.air.recording import AirRecorder
-from traces.audit import Audit, audit
-from traces.frames import WIRELESS
-from traces.pcap import frames as captured_frames
+from traces.captures.audit import Audit, audit
+from traces.captures.frames import WIRELESS
+from traces.captures.pcap import frames as captured_frames
 
 WORK = traces.Workload.of(traces.Page(f"p{i}", 300, 9_000, ((310 + i, 4_000 + i),), 0.3) for i in range(3))
 POLICIES = ("none", "psm", "dynamic:50", "uapsd", "listen:3")

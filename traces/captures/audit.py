@@ -18,9 +18,8 @@ from functools import reduce
 from math import gcd
 from statistics import median
 
-from traces.records import Request
-from traces.runs import Runs
-from traces.wireless import (
+from traces.captures.runs import Runs
+from traces.captures.wireless import (
     ACTION,
     ASSOCIATION_REQUEST,
     ASSOCIATION_RESPONSE,
@@ -31,6 +30,7 @@ from traces.wireless import (
     payload_bytes,
     twt_agreement,
 )
+from traces.records import Request
 
 __all__ = ["Audit", "Client", "Network", "audit"]
 
@@ -203,7 +203,7 @@ def audit(frames: Iterable[tuple[int, int, bytes]]) -> Audit:
     Parameters
     ----------
     frames : iterable of (int, int, bytes)
-        Time in microseconds, link type and bytes, as `traces.pcap.frames` yields them.
+        Time in microseconds, link type and bytes, as `traces.captures.pcap.frames` yields them.
     """
     found = Audit()
     for now_us, link, captured in frames:

@@ -23,7 +23,7 @@ RAW_IP_AT = {0: 4, 12: 0, 14: 0, 101: 0, 108: 4, 228: 0, 229: 0}
 
 ETHERNET, LINUX_COOKED, LINUX_COOKED_2 = 1, 113, 276
 WIRELESS = (105, 119, 127, 192)
-"""Link types of 802.11: bare, with Prism, radiotap or PPI headers (`traces.wireless`)."""
+"""Link types of 802.11: bare, with Prism, radiotap or PPI headers (`traces.captures.wireless`)."""
 
 LINK_TYPES = frozenset((*RAW_IP_AT, ETHERNET, LINUX_COOKED, LINUX_COOKED_2, *WIRELESS))
 

@@ -1,7 +1,7 @@
 """The flows of a capture: TCP connections and UDP conversations, from their packets to exchanges and messages.
 
-A connection that speaks HTTP/1 is parsed (`traces.http1`), so that its exchanges have URLs and exact borders.  Any
-other flow is told apart by its runs (`traces.runs`), as is what follows once a connection no longer speaks HTTP/1.
+A connection that speaks HTTP/1 is parsed (`http1`), so that its exchanges have URLs and exact borders.  Any
+other flow is told apart by its runs (`runs`), as is what follows once a connection no longer speaks HTTP/1.
 
 The client of a flow is who opened it, the sender of the SYN or of the first datagram; of a connection that was
 already open, the end with the higher port.  The round trip is the time from SYN to SYN-ACK, and, where the capture
@@ -13,14 +13,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Protocol
 
-from traces import runs
-from traces.frames import Segment, address_text, ends
+from traces.captures import runs
+from traces.captures.frames import Segment, address_text, ends
+from traces.captures.runs import Runs
+from traces.captures.streams import ACK, SYN, Counted, Ordered
 from traces.records import Request
-from traces.runs import Runs
-from traces.streams import ACK, SYN, Counted, Ordered
 
 if TYPE_CHECKING:
-    from traces.http1 import Exchanges
+    from traces.captures.http1 import Exchanges
 
 __all__ = ["Book", "Flow", "LeftOut", "TcpFlow", "UdpFlow"]
 
@@ -272,7 +272,7 @@ class TcpFlow:
             self._book.count("connections_not_of_http")
             self._speak_runs()
             return
-        from traces.http1 import Exchanges
+        from traces.captures.http1 import Exchanges
 
         self._client_forward = forward is not data.startswith(b"HTTP/")
         client, server, port = self._names()

@@ -1,8 +1,8 @@
 """Captures: pcap and pcapng files, from packets to exchanges, uploads and messages, whatever they carry.
 
-dpkt reads pcap files, `traces.pcapng` the others; headers are taken from their places (`traces.frames`), flows are told
-apart (`traces.flows`) and entered into a ledger: every byte of payload is in exactly one place (`traces.ledger`).
-Nothing is decrypted.  Encrypted frames of 802.11 (`traces.wireless`) are the runs of their station, by their sizes.
+dpkt reads pcap files, `pcapng` the others; headers are taken from their places (`frames`), flows are told
+apart (`flows`) and entered into a ledger: every byte of payload is in exactly one place (`ledger`).
+Nothing is decrypted.  Encrypted frames of 802.11 (`wireless`) are the runs of their station, by their sizes.
 
 Left out and counted: background (ARP, DHCP, mDNS, SSDP, whatever is sent to many), flows between two local addresses,
 fragments of IP after the first.  What the end of the capture cuts counts with what came.  Memory is bounded by the
@@ -17,11 +17,9 @@ from ipaddress import ip_address
 from os import PathLike
 from typing import BinaryIO
 
-from traces import pcapng
-from traces.errors import TraceError
-from traces.flows import Flow, LeftOut, TcpFlow, UdpFlow
-from traces.formats import Format
-from traces.frames import (
+from traces.captures import pcapng
+from traces.captures.flows import Flow, LeftOut, TcpFlow, UdpFlow
+from traces.captures.frames import (
     IPV4,
     IPV6,
     LINK_TYPES,
@@ -35,11 +33,13 @@ from traces.frames import (
     is_local,
     reversed_key,
 )
-from traces.ledger import Entries, Ledger
+from traces.captures.ledger import Entries, Ledger
+from traces.captures.runs import Runs
+from traces.captures.streams import ACK, SYN, Counted
+from traces.captures.wireless import data_body, parse, payload_bytes
+from traces.errors import TraceError
+from traces.formats import Format
 from traces.records import Batch, Report, Request, batch_of
-from traces.runs import Runs
-from traces.streams import ACK, SYN, Counted
-from traces.wireless import data_body, parse, payload_bytes
 
 __all__ = ["FORMATS", "JUMP_BACK_US", "JUMP_US", "batches", "frames"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import itemgetter
 
-from traces.frames import address_text
+from traces.captures.frames import address_text
 from traces.records import MESSAGE, FlowGroup, Payload, Report, Request
 
 __all__ = ["Entries", "Ledger"]
