@@ -38,7 +38,7 @@ from netsim.wires import Wires
 from traces.columns import Workload
 from traces.records import Message, Page
 
-__all__ = ["SimulationConfig", "SimulationResult", "simulate", "simulate_cell"]
+__all__ = ["SimulationConfig", "SimulationResult", "is_compiled", "simulate", "simulate_cell"]
 
 _NS_PER_MS = 1_000_000
 _ENGINES = ("auto", "packet", "express")
@@ -333,6 +333,20 @@ def _delays(
     if server_delays is None:
         return config.server_delay.draw(workload, rng)
     return draw_each(workload, server_delays, rng)
+
+
+def is_compiled(policy: str | Policy, config: SimulationConfig) -> bool:
+    """Whether nothing is left to compile for runs of a policy on the engine that `config` asks for.
+
+    Where only the packet model runs, nothing is.
+    """
+    made = policies.make(policy, beacon_interval_ns=config.beacon_interval_ns, radio=config.radio)
+    members = [(Workload.of(()), made)]
+    try:
+        _not_express("express", members, config, [()])
+    except express.NotCoveredError:
+        return True
+    return _is_ready(members, config)
 
 
 def _is_ready(members: Sequence[tuple[Workload, Policy]], config: SimulationConfig) -> bool:

@@ -20,7 +20,7 @@ from typing import Any
 import click
 
 from experiments.inert import echo
-from experiments.study.interruptions import SIGNALS, Interrupted
+from experiments.study.interruptions import SIGNALS, Handler, Interrupted
 
 __all__ = ["COMMANDS", "main"]
 
@@ -101,9 +101,10 @@ class _Program(click.Group):
         if not standalone:
             return super().main(args, standalone_mode=False, **extra)
         if threading.current_thread() is threading.main_thread():
+            interrupt = Handler()
             for number in SIGNALS:
                 if signal.getsignal(number) is not signal.SIG_IGN or number == signal.SIGINT:  # as nohup leaves SIGHUP
-                    signal.signal(number, _interrupt)
+                    signal.signal(number, interrupt)
         _open_what_is_closed()
         if sys.stderr.isatty():
             _say_when_compiling()
@@ -162,20 +163,6 @@ def _say_when_compiling() -> None:
     compiling = logging.getLogger("lpsm.compiling")
     compiling.setLevel(logging.INFO)
     compiling.addHandler(Once())
-
-
-def _interrupt(number: int, _frame: Any) -> None:
-    """Raise `Interrupted`, or end at once while a kernel is compiled: the compiler would lose or mistake it."""
-    stopped = Interrupted("", number)
-    compiler = sys.modules.get("numba.core.compiler_lock")
-    if compiler is not None and compiler.global_compiler_lock.is_locked():
-        from multiprocessing import active_children
-
-        for worker in active_children():
-            worker.terminate()
-        os.write(2, f"lpsm: {stopped.word} while compiling; what was finished before is kept\n".encode())
-        os._exit(stopped.status)
-    raise stopped
 
 
 def _complain(message: str) -> int:

@@ -146,6 +146,7 @@ def _run(
     from experiments.study.executor import stream, workers
     from experiments.study.progress import progress
     from experiments.study.sweep import compile_express
+    from netsim.simulation import is_compiled
 
     report = traces.Report()
     ready = program is not None  # on a cluster every worker compiles for itself
@@ -166,7 +167,7 @@ def _run(
                     advance()
                     continue
                 if task.compile_first and not ready:  # once here, rather than in every process
-                    if not study.express_is_ready(task.policies, task.config):
+                    if not all(is_compiled(policy, task.config) for policy in task.policies):
                         echo("compiling the simulator, once on this machine", err=True)
                     compile_express(task.policies, task.config)
                     ready = True

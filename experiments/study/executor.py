@@ -160,7 +160,8 @@ def stream(
     except BaseException as error:
         for future, key in running.items():
             if not future.cancel() and future.done() and future.exception() is None:
-                accept(key, future.result())
+                with contextlib.suppress(KeyboardInterrupt):  # it says again that we are to stop
+                    accept(key, future.result())
         if isinstance(error, (BrokenExecutor, CancelledError)):
             raise OSError(f"a worker process died, the others are gone too ({type(error).__name__})") from None
         raise
@@ -194,19 +195,24 @@ need not say so."""
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Put off signals to stop until the end of the block; Ctrl-C is ignored in it, and by the processes it starts."""
+    """Put off signals to stop until the end of the block; the processes it starts never hear of Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     came: list[int] = []
-    others = [number for number in SIGNALS if number != signal.SIGINT and callable(signal.getsignal(number))]
-    previous = {signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN)}
-    previous |= {number: signal.signal(number, lambda got, _frame: came.append(got)) for number in others}
+    previous = {number: signal.getsignal(number) for number in SIGNALS}
+    mask = getattr(signal, "pthread_sigmask", lambda *_: ())
     try:
+        for number in SIGNALS:
+            if callable(previous[number]):
+                signal.signal(number, lambda got, _frame: came.append(got))
+        mask(signal.SIG_BLOCK, [signal.SIGINT])  # which processes inherit
         yield
     finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+        mask(signal.SIG_UNBLOCK, [signal.SIGINT])
+        for number in SIGNALS:
+            if callable(previous[number]):
+                signal.signal(number, previous[number])
         if came:
             signal.raise_signal(came[0])
 

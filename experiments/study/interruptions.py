@@ -1,14 +1,19 @@
 """What ends a program early, and with which exit status: Ctrl-C, and the signals that ask it to terminate or hang up.
 
 A handler raises `Interrupted` in the main thread.  On its way up each layer puts its things in order and raises it
-again with what it has to say, so that the last one to see it, the command line, can print what is kept.
+again with what it has to say, so that the last one to see it, the command line, can print what is kept.  Python drops
+an exception that is raised while it frees an object or calls back from C; so the handler remembers the signal, and
+what goes through tasks calls `check` after each, which raises again what was lost.
 """
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
+from typing import Any
 
-__all__ = ["SIGNALS", "Interrupted"]
+__all__ = ["SIGNALS", "Handler", "Interrupted", "check"]
 
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -44,3 +49,45 @@ class Interrupted(KeyboardInterrupt):
     def status(self) -> int:
         """The exit status that a shell expects: 128 and the number of the signal."""
         return 128 + self.number
+
+
+class Handler:
+    """Raises `Interrupted` for a signal, or ends the program at once while a kernel is compiled.
+
+    The compiler would lose or mistake the exception.
+
+    Attributes
+    ----------
+    came : int
+        The last signal that came, 0 before any has.
+    """
+
+    def __init__(self) -> None:
+        self.came = 0
+
+    def __call__(self, number: int, _frame: Any) -> None:
+        """Remember the signal, and raise."""
+        self.came = number
+        stopped = Interrupted("", number)
+        compiler = sys.modules.get("numba.core.compiler_lock")
+        if compiler is not None and compiler.global_compiler_lock.is_locked():
+            from multiprocessing import active_children
+
+            for worker in active_children():
+                worker.terminate()
+            os.write(2, f"lpsm: {stopped.word} while compiling; what was finished before is kept\n".encode())
+            os._exit(stopped.status)
+        raise stopped
+
+
+def check() -> None:
+    """Stop the program if a signal has asked for it, whatever became of the exception that said so.
+
+    Raises
+    ------
+    Interrupted
+        If one has come to a `Handler` that was installed for Ctrl-C.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if isinstance(handler, Handler) and handler.came:
+        raise Interrupted("", handler.came)

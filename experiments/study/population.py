@@ -35,8 +35,6 @@ from experiments.quantities import ENERGIES, run_row
 from experiments.study.files import source_digest
 from experiments.study.sweep import MANY_PAGES, at_round_trip, compile_express
 from experiments.study.traffic import browsed
-from netsim.express import why_not
-from netsim.express.engine import is_ready
 from netsim.policies import Policy, make
 
 __all__ = [
@@ -46,7 +44,6 @@ __all__ = [
     "User",
     "check",
     "compute",
-    "express_is_ready",
     "tasks",
     "users",
 ]
@@ -225,12 +222,6 @@ def tasks(
             waiting, n_pages = [], 0
     if waiting:
         yield task()
-
-
-def express_is_ready(policies: Sequence[str | Policy], config: netsim.SimulationConfig) -> bool:
-    """Whether nothing is left to compile for those of these policies that the express engine covers."""
-    made = [make(name, beacon_interval_ns=config.beacon_interval_ns) for name in policies]
-    return all(why_not(policy, config.link.loss_rate) is not None or is_ready(policy) for policy in made)
 
 
 def check(policies: Sequence[str | Policy], config: netsim.SimulationConfig) -> None:

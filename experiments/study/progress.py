@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from experiments.study.interruptions import check
+
 __all__ = ["progress", "time_left_s"]
 
 PATIENCE_S = 2.0  # what takes longer shows its progress
@@ -44,7 +46,8 @@ def time_left_s(finished: int, left: int, last_s: float, now_s: float) -> float 
 def progress(title: str, total: int | None, *, done: int = 0) -> Iterator[Callable[[], None]]:
     """Show a progress bar on standard error, once the work has taken two seconds; yield the function to advance it.
 
-    The bar counts what is done, and shows the time that was taken and about how much is left.
+    The bar counts what is done, and shows the time that was taken and about how much is left.  To advance it raises
+    `Interrupted` if a signal has asked the program to stop.
     """
     lock = threading.Lock()
     start = time.monotonic()
@@ -81,6 +84,7 @@ def progress(title: str, total: int | None, *, done: int = 0) -> Iterator[Callab
             state["last"] = time.monotonic()
             if state["bar"] is not None:
                 state["bar"].update(state["task"], completed=state["done"])
+        check()
 
     timer = threading.Timer(PATIENCE_S, show)
     timer.daemon = True

@@ -26,7 +26,7 @@ def is_meant(text: str) -> bool:
 
 def exists(place: str) -> bool:
     """Whether there is a file or a module of this name."""
-    if place.endswith(".py") or Path(*place.split(".")).with_suffix(".py").is_file():
+    if place.endswith(".py") or _is_file(Path(*place.split(".")).with_suffix(".py")):
         return True
     try:
         return find_spec(place) is not None
@@ -90,16 +90,24 @@ def _is_module(name: str) -> bool:
 def _module(place: str) -> ModuleType:
     if place.endswith(".py"):
         path = Path(place)
-        if not path.is_file():
+        if not _is_file(path):
             raise ValueError(f"there is no file {place}")
         return _from_file(path.resolve(), path.stat().st_mtime_ns)
     beside = Path(*place.split(".")).with_suffix(".py")  # where the program runs, which need not be on Python's path
-    if beside.is_file():
+    if _is_file(beside):
         return _from_file(beside.resolve(), beside.stat().st_mtime_ns)
     try:
         return import_module(place)
     except Exception as error:
         raise ValueError(f"the module {place} cannot be imported: {_in_a_line(error)}") from None
+
+
+def _is_file(path: Path) -> bool:
+    """Whether there is a file of this name, which may be longer than names of files can be."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 @cache

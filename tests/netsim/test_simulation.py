@@ -6,6 +6,7 @@ import pytest
 import netsim
 from lpsm import randomness
 from netsim.server import ServerDelay
+from netsim.simulation import is_compiled
 from tests.netsim.worlds import World
 from traces.records import Page
 
@@ -167,3 +168,14 @@ def test_an_exception_in_a_users_policy_comes_out_as_itself():
 
     with pytest.raises(KeyError, match="mine"):
         netsim.simulate(PAGES, Broken())
+
+
+def test_what_is_left_to_compile_is_asked_of_the_engine_that_will_run(monkeypatch):
+    monkeypatch.setattr("netsim.express.engine.is_ready", lambda policy: True)
+    monkeypatch.setattr("netsim.air.express.engine.is_ready", lambda policies: False)
+    on_the_air = netsim.SimulationConfig(medium=netsim.AirConfig())
+    assert is_compiled("psm", netsim.SimulationConfig())
+    assert not is_compiled("psm", on_the_air)
+    monkeypatch.setattr("netsim.express.engine.is_ready", lambda policy: False)
+    assert not is_compiled("psm", netsim.SimulationConfig())
+    assert is_compiled("psm", netsim.SimulationConfig(link=netsim.LinkConfig(loss_rate=0.1)))  # only packets run

@@ -5,14 +5,20 @@ import os
 import re
 import signal
 import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from experiments.cli import main
+from experiments.study import executor
 from experiments.study import progress as study_progress
 from experiments.study.executor import MOST_JOBS
-from experiments.study.interruptions import Interrupted
+from experiments.study.interruptions import SIGNALS, Handler, Interrupted
 from experiments.study.progress import progress, time_left_s
 from experiments.study.run import run
+from experiments.study.store import Store
 
 
 def test_results_come_in_the_order_of_the_tasks_however_many_processes() -> None:
@@ -86,3 +92,77 @@ def test_progress_says_what_is_left_on_stderr_and_nothing_on_stdout(
 def test_quick_work_shows_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(math.sqrt, {"a": 4.0}, jobs=1) == {"a": 2.0}
     assert capsys.readouterr() == ("", "")
+
+
+class Lost:
+    """Sends this process a signal while it is freed, where Python drops the exception that the handler raises."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __del__(self) -> None:
+        os.kill(os.getpid(), self.number)
+
+
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    previous = {number: signal.getsignal(number) for number in SIGNALS}
+    yield
+    for number, handler in previous.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.usefixtures("handlers")
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_whose_exception_python_drops_still_ends_the_program_after_the_task(
+    number: int, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep, kept = Store.keep, list[str]()
+
+    def keep_and_lose(self: Store, name: str, content: Any) -> None:
+        keep(self, name, content)
+        kept.append(name)
+        if len(kept) == 2:
+            Lost(number)
+
+    monkeypatch.setattr(Store, "keep", keep_and_lose)
+    words = ["compare", "--pages", "3", "--seeds", "4", "--policies", "psm", "--jobs", "1"]
+    with pytest.raises(SystemExit) as ended:
+        main([*words, "--out", str(tmp_path / "out")])
+    assert ended.value.code == status
+    assert len(kept) == 2
+    assert "2 of 8 runs of a policy were finished" in capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.usefixtures("handlers")
+def test_with_several_processes_too_and_what_is_ready_by_then_is_kept() -> None:
+    signal.signal(signal.SIGINT, Handler())
+    kept: dict[str, float] = {}
+
+    def keep_and_lose(key: str, result: float) -> None:
+        kept[key] = result
+        if len(kept) == 1:
+            Lost(signal.SIGINT)
+
+    with pytest.raises(Interrupted, match="of 400 runs were finished") as stopped:
+        run(math.sqrt, {str(number): 4.0 for number in range(400)}, jobs=2, keep=keep_and_lose)
+    assert 1 <= len(kept) < 10
+    assert str(stopped.value).startswith(f"interrupted, {len(kept)} of")
+
+
+@pytest.mark.usefixtures("handlers")
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_signal_that_comes_while_workers_start_is_put_off_and_they_never_hear_of_ctrl_c(number: int) -> None:
+    came: list[int] = []
+    signal.signal(number, lambda got, _frame: came.append(got))
+    with executor._undisturbed():
+        signal.raise_signal(number)
+        assert came == []
+        status = Path(f"/proc/{os.getpid()}/task/{threading.get_native_id()}/status")
+        if status.exists():
+            blocked = re.search(r"^SigBlk:\s*(\w+)$", status.read_text(), re.M)
+            assert blocked is not None
+            assert int(blocked[1], 16) >> (signal.SIGINT - 1) & 1
+    assert came == [number]
