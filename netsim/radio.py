@@ -22,6 +22,7 @@ from dataclasses import MISSING, dataclass, fields
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
+from os.path import isfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -133,7 +134,7 @@ class Radio:
         """
         if name_or_file in profiles():
             return Radio.profile(name_or_file)
-        if name_or_file.endswith(".toml") or Path(name_or_file).is_file():
+        if name_or_file.endswith(".toml") or isfile(name_or_file):
             return Radio.load(name_or_file)
         return Radio.profile(name_or_file)
 

@@ -7,6 +7,7 @@ import sys
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from os.path import isfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,7 +27,7 @@ def is_meant(text: str) -> bool:
 
 def exists(place: str) -> bool:
     """Whether there is a file or a module of this name."""
-    if place.endswith(".py") or _is_file(Path(*place.split(".")).with_suffix(".py")):
+    if place.endswith(".py") or isfile(Path(*place.split(".")).with_suffix(".py")):
         return True
     try:
         return find_spec(place) is not None
@@ -90,24 +91,16 @@ def _is_module(name: str) -> bool:
 def _module(place: str) -> ModuleType:
     if place.endswith(".py"):
         path = Path(place)
-        if not _is_file(path):
+        if not isfile(path):
             raise ValueError(f"there is no file {place}")
         return _from_file(path.resolve(), path.stat().st_mtime_ns)
     beside = Path(*place.split(".")).with_suffix(".py")  # where the program runs, which need not be on Python's path
-    if _is_file(beside):
+    if isfile(beside):  # False, too, for a name that no file can have
         return _from_file(beside.resolve(), beside.stat().st_mtime_ns)
     try:
         return import_module(place)
     except Exception as error:
         raise ValueError(f"the module {place} cannot be imported: {_in_a_line(error)}") from None
-
-
-def _is_file(path: Path) -> bool:
-    """Whether there is a file of this name, which may be longer than names of files can be."""
-    try:
-        return path.is_file()
-    except OSError:
-        return False
 
 
 @cache

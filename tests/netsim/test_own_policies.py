@@ -77,6 +77,8 @@ def test_an_object_is_copied_and_named_by_itself(own):
         ("mine_own.py:Patient:x", "Patient of mine_own.py makes no policy: ValueError: invalid literal"),
         ("wrong_own.py:Patient", "wrong_own.py cannot be loaded: SyntaxError"),
         ("no_such_module:Patient", "the module no_such_module cannot be imported: ModuleNotFoundError"),
+        (f"{'a' * 300}:Patient", "a cannot be imported: ModuleNotFoundError"),  # no file can have such a name
+        (f"{'a' * 300}.py:Patient", "there is no file a"),
         ("lpsmm:log", "got .lpsmm:log.; did you mean lpsm"),
     ],
 )
