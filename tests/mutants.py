@@ -44,7 +44,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         )),
     ),
     "lpsm/sleep_planning": (
-        ("lpsm/sleep_planning.py", "lpsm/message_prices.py", "lpsm/prices.py", "lpsm/hazards.py"),
+        ("lpsm/sleep_planning/*.py",),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
             "sleep_planning", "message_prices", "prices", "hazards", "planner_as_expert"
         )),

@@ -2,11 +2,11 @@
 
 A client waits for several things at once, each at an age of its own: for the answer to a SYN, for the first frame of
 a reply, for its further frames, and always for a message that nobody asked for.  LPSM3 learns the hazard rate of each
-of these four kinds of wait by age (`lpsm.hazards`).  Whenever the client could sleep it plans, by dynamic programming
-over the beacons ahead, until when to stay awake and which beacons to listen to (`lpsm.sleep_planning`), at the least
+of these four kinds of wait by age (`hazards`).  Whenever the client could sleep it plans, by dynamic programming
+over the beacons ahead, until when to stay awake and which beacons to listen to (`plans`), at the least
 expected energy plus price times delay.  There are two prices.
 
-That of a page's delay follows from the balance of pages (`lpsm.prices`): what pages were delayed, as this client
+That of a page's delay follows from the balance of pages (`prices`): what pages were delayed, as this client
 reckons it, less what was allowed, so that what the user states is a slowdown.  A page is everything from the first
 frame that asks for something until nothing is outstanding.  Frames that waited at the access point are stamped there;
 each wait counts for the page by the share of what was outstanding that it held up.
@@ -17,7 +17,8 @@ lead to the mean delay that was asked for?  What is wanted is corrected slowly b
 `lpsm3` knows from the host what is outstanding; `lpsm3-link` infers it from the sizes of frames, by the rules of
 `netsim.policies.awareness`.
 
-All of it is compiled, and works on one record of numbers (`netsim.policies.lpsm3_rule`), which both engines share.
+The parts in brackets are modules of `lpsm.sleep_planning`.  All of it is
+compiled, and works on one record of numbers (`netsim.policies.lpsm3_rule`), which both engines share.
 """
 
 from __future__ import annotations

@@ -11,11 +11,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from lpsm import hazards, message_prices
-from lpsm import sleep_planning as planning
 from lpsm._compile import compiled
-from lpsm.prices import price_at, price_before, settle
-from lpsm.sleep_planning import Record
+from lpsm.sleep_planning import hazards, message_prices
+from lpsm.sleep_planning import plans as planning
+from lpsm.sleep_planning.plans import Record
+from lpsm.sleep_planning.prices import price_at, price_before, settle
 from netsim.policies.compiled import FlatFrame, FlatView, Floats, Ints
 from netsim.policies.protocol import FOREVER_NS, Plan
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import netsim
-from lpsm.prices import saturation
 from lpsm.randomness import WORKLOAD, generator
+from lpsm.sleep_planning.prices import saturation
 from netsim.policies import lpsm3_rule as rule
 from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
 from tests.netsim.clients import LOGNORMAL, MS, Client, web

@@ -6,8 +6,8 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from lpsm import message_prices
-from lpsm import sleep_planning as planning
+from lpsm.sleep_planning import message_prices
+from lpsm.sleep_planning import plans as planning
 from netsim.policies import lpsm3_rule as rule
 from netsim.policies.compiled import NOT_YET_NS, FlatFrame, FlatView
 from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config

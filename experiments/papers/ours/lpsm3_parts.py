@@ -42,7 +42,7 @@ from experiments.papers.ours.lpsm2_runs import BLOCK, World, blocks, measure, wo
 from experiments.papers.ours.lpsm3 import FIRST_SEED, OWN, SECONDS, pushed
 from experiments.papers.predicates import at_least, at_most
 from experiments.papers.registry import Experiment, Rows, Setup
-from lpsm.hazards import N_WIDTHS
+from lpsm.sleep_planning.hazards import N_WIDTHS
 from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
 
 __all__ = ["EXPERIMENTS", "PARTS", "experienced", "without"]

@@ -1,7 +1,7 @@
 """What delay of messages plans promise at a price, and at which price they promise the delay that is wanted.
 
 What it models: messages whose gaps are independent, with hazard rates that were learned, and a client that follows the
-plans of `lpsm.sleep_planning`.  A *cycle* begins when messages have been delivered and ends when the next are.  Plans
+plans of `plans`.  A *cycle* begins when messages have been delivered and ends when the next are.  Plans
 made at a price lead to an expected delay of those; the price at which the mean over messages is what is wanted is
 found by bisection.  Messages that come while the client sleeps on after a first one, its *followers*, are those of the
 renewal process.
@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-from lpsm.hazards import EDGES_NS, N_BINS, find_bin
-from lpsm.sleep_planning import (
+from lpsm.sleep_planning.hazards import EDGES_NS, N_BINS, find_bin
+from lpsm.sleep_planning.plans import (
     FOLLOWERS_STEPS,
     Record,
     best_period,

@@ -1,7 +1,7 @@
 """Plan a sleep: how long to stay awake now and which beacon to listen to next, at the least expected cost.
 
 What it models: a client that waits for the first of several events, each with a hazard rate that depends on its age
-(`lpsm.hazards`).  Awake, it meets an event at once.  Asleep, it can become awake only at a beacon that it listens to,
+(`hazards`).  Awake, it meets an event at once.  Asleep, it can become awake only at a beacon that it listens to,
 and an event that came before it is met there.  It pays for time awake, for beacons, for passages from asleep to
 awake, and for delay: a price a second for *pages* and another for *messages*, the two classes of events.  The plan
 minimises the expected sum by dynamic programming over the beacons ahead, the first 16 one by one, then at growing
@@ -9,7 +9,7 @@ distances up to 50; between two of these stops it may stay awake for a part of t
 the last stop is that of the best constant period for the rates at that time.
 
 An event may have *followers*: while the client sleeps on, further messages come after the first, and other replies of
-the same page.  Their expected delay is charged too; that of messages is tabulated beforehand (`lpsm.message_prices`).
+the same page.  Their expected delay is charged too; that of messages is tabulated beforehand (`message_prices`).
 
 What it leaves out: what a delay does to later traffic; events that depend on each other in other ways.
 
@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-from lpsm.hazards import EDGES_NS, find_bin
+from lpsm.sleep_planning.hazards import EDGES_NS, find_bin
 
 __all__ = [
     "FOLLOWERS_STEPS",
