@@ -29,6 +29,16 @@ def test_the_link_forgets_when_a_connection_is_opened_from_sleep_but_not_from_aw
     assert count(8 + 10_000 * MS, 340, sent=False) == (0, 0, 0)  # too late for any answer
 
 
+def test_an_account_holds_a_thousand_and_twenty_four_things_and_no_more():
+    account = awareness.new_account(host=False)
+    assert account[: awareness.FIRST].tolist() == [0, 40, 10_000 * MS, 0, 0, 0, 576, 0, -1, 0]
+    for at_ns in range(1, 1031):
+        awareness.observe(account, FlatFrame(1, at_ns, at_ns, 340, -1, 0, 0, 0, 0), False)
+    assert (awareness.asked_ns(account), awareness.waiting(account)) == ([*range(1, 1025)], 1024)
+    awareness.observe(account, FlatFrame(0, 2000, 2000, 300, -1, 0, 0, 0, 0), False)
+    assert (awareness.asked_ns(account), awareness.oldest_ns(account)) == ([*range(2, 1025)], 2)
+
+
 def test_the_link_forgets_after_ten_seconds_of_silence():
     policy = Lpsm2(Lpsm2Config(record=True), host_aware=False)
     client = Client(policy)

@@ -1,5 +1,6 @@
 """Bounded Slowdown: its sleep sequences, and the bound that gives it its name, reached but never exceeded."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -171,3 +172,53 @@ def test_the_integers_of_the_phase_aware_form_are_exact_within_their_limits():
     least = Fraction(1, 2_997_002)  # three billion parts in 1001
     assert Fraction(*integers(1000 + least)[2:4]) == 1000 + least
     assert Fraction(*integers(1000 + Fraction(1, 2_997_100))[2:4]) != 1000 + Fraction(1, 2_997_100)
+
+
+def first_multiple_after(at_ns, interval_ns):
+    return (at_ns // interval_ns + 1) * interval_ns
+
+
+def plain_plan(p, longest, interval_ns, now, sent):
+    """Bounded Slowdown in fractions, as Krashinsky and Balakrishnan have it."""
+    if sent is not None and p * (now - sent) < interval_ns:
+        hold = sent + math.ceil(interval_ns / p)
+        return Plan(hold, first_multiple_after(hold, interval_ns), True, 0, False)
+    beacons = longest if sent is None else min(longest, max(1, math.floor(p * (now - sent) / interval_ns)))
+    repeat = longest * interval_ns if beacons == longest else 0
+    return Plan(now, (now // interval_ns + beacons) * interval_ns, True, repeat, False)
+
+
+def phase_plan(p, longest, interval_ns, now, sent):
+    """The form that knows its phase, beacon by beacon: b after a send may be slept to from b / (1 + p) on."""
+    following = first_multiple_after(now, interval_ns)
+    allowed = [
+        k for k in range(longest) if sent is None or (1 + p) * (now - sent) >= following + k * interval_ns - sent
+    ]
+    if allowed:
+        beacons = allowed[-1] + 1
+        repeat = longest * interval_ns if beacons == longest else 0
+        return Plan(now, following + allowed[-1] * interval_ns, True, repeat, False)
+    while math.ceil((following - sent) / (1 + p)) >= following - sent:
+        following += interval_ns
+    return Plan(sent + math.ceil((following - sent) / (1 + p)), following, True, 0, False)
+
+
+@pytest.mark.parametrize(("kind", "definition"), [(BoundedSlowdown, plain_plan), (PhaseBoundedSlowdown, phase_plan)])
+@pytest.mark.parametrize(("p", "interval_ns", "max_sleep_ms"), [
+    ("1", BEACON, 900), ("0.37", 102_400_000, 900), ("3", BEACON, 200), ("0.05", BEACON, 450), ("7/3", 300_007, 1),
+    ("1/3", 700_001, 4),
+])  # fmt: skip
+def test_every_plan_is_that_of_the_definition(kind, definition, p, interval_ns, max_sleep_ms):
+    policy, exact = kind(p, max_sleep_ms=max_sleep_ms, beacon_interval_ns=interval_ns), Fraction(p)
+    longest, rng, seen = max_sleep_ms * 10**6 // interval_ns, np.random.default_rng(3), set()
+    for phase in (0, 1, interval_ns // 3, interval_ns - 3, interval_ns - 2, interval_ns - 1):
+        sent = 7 * interval_ns + phase
+        edges = [k * interval_ns / exact for k in range(1, longest + 2)]
+        edges += [(k * interval_ns - phase) / (1 + exact) for k in range(1, 3 * longest + 3)]
+        silences = [max(0, math.ceil(edge) + more) for edge in edges for more in (-1, 0, 1)]
+        silences += rng.integers(0, math.ceil(2 * longest * interval_ns / exact), 20).tolist()
+        for now, since in [*((sent + silence, sent) for silence in silences), (sent, None)]:
+            plan = policy.plan(View("idle", now, since, None, 0, 0, (), None))
+            assert plan == definition(exact, longest, interval_ns, now, since)
+            seen.add((plan.wake_ns - now) // interval_ns)
+    assert len(seen) > 2

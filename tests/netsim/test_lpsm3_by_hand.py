@@ -91,18 +91,18 @@ def test_before_anything_was_seen_it_knows_its_settings():
 
 def test_what_is_outstanding_leaves_in_any_order_and_a_first_frame_that_is_not_the_last_leaves_the_rest():
     own = Rule()
-    own.sent(10, connection=7, opening=1)
-    own.sent(20, connection=8)
-    own.sent(25, connection=8)  # more of the same request
+    own.sent(10, connection=8, opening=1)
+    own.sent(20, connection=7)
+    own.sent(25, connection=7)  # more of the same request
     own.sent(30, connection=9)
     own.sent(31, connection=5, size=40)  # a bare acknowledgement asks for nothing
-    assert own.outstanding() == [(7, OPENING, 10 * MS), (8, REPLY, 20 * MS), (9, REPLY, 30 * MS)]
+    assert own.outstanding() == [(8, OPENING, 10 * MS), (7, REPLY, 20 * MS), (9, REPLY, 30 * MS)]
     assert (own.s["loading"], own.s["issued_ns"]) == (1, 10 * MS)
-    own.received(90, 80, connection=8)
-    assert own.outstanding() == [(7, OPENING, 10 * MS), (8, REST, 90 * MS), (9, REPLY, 30 * MS)]
-    own.received(95, 91, connection=7, opening=1)
-    own.received(120, 60, connection=8)  # reached the access point before the wait for it began: nothing is learned
-    own.received(140, 130, connection=8, completes=1)
+    own.received(90, 80, connection=7)
+    assert own.outstanding() == [(8, OPENING, 10 * MS), (7, REST, 90 * MS), (9, REPLY, 30 * MS)]
+    own.received(95, 91, connection=8, opening=1)
+    own.received(120, 60, connection=7)  # reached the access point before the wait for it began: nothing is learned
+    own.received(140, 130, connection=7, completes=1)
     assert own.outstanding() == [(9, REPLY, 30 * MS)]
     ended, watched_s = own.learned()
     assert ended == [1, 1, 1, 0, 0]
@@ -117,6 +117,8 @@ def test_only_so_many_are_kept_in_mind_and_the_last_of_them_can_leave():
     for key in range(rule.ROOM + 3):
         own.sent(1 + key, connection=key)
     assert own.s["n"] == rule.ROOM == 256
+    for name in ("kind", "origin_ns", "age_ns", "is_message"):  # with the next message, and what a window holds back
+        assert own.s[name].shape == (258,)
     own.received(5000, 4000, connection=rule.ROOM - 1, completes=1)
     own.received(5001, 4001, connection=3, completes=1)
     assert [key for key, *_ in own.outstanding()] == [*range(3), *range(4, rule.ROOM - 1)]
@@ -367,6 +369,21 @@ def test_what_a_window_may_be_holding_back_is_planned_for_as_long_as_it_may():
         plan = own.asked(1000 + age_ms)
         assert (plan.awake_until_ns, plan.wake_ns) == alone(own, 1000 + age_ms, True, 3.0, waits)
         assert own.s["is_message"][: len(waits)].tolist() == [1] * len(waits)
+
+
+@pytest.mark.parametrize(("messages", "priced", "before_w", "least_w", "most_w", "halvings"), [
+    (3, 0, 1.0, 0.01, 100.0, 14), (49, 48, 1.0, 0.25, 4.0, 8), (50, 46, 60.0, 15.0, 100.0, 8),
+    (51, 47, 0.02, 0.01, 0.08, 8), (50, 47, 1.0, 1.0, 1.0, 0), (1000, 997, 1.0, 1.0, 1.0, 0),
+])  # fmt: skip
+def test_a_price_of_messages_that_never_wait_falls_as_far_as_it_is_sought(
+    messages, priced, before_w, least_w, most_w, halvings
+):
+    own = Rule(priced=False, least_push_price_w=0.01)
+    own.s["messages"], own.s["priced_messages"], own.s["push_price_w"] = messages, priced, before_w
+    own.s["ages"][:] = 0.0
+    own.asked(1000)
+    assert own.s["push_price_w"] == pytest.approx(least_w * (most_w / least_w) ** (0.5 / 2**halvings))
+    assert (own.s["push_stale"], own.s["priced_messages"]) == ((0, messages) if halvings else (1, priced))
 
 
 @pytest.mark.parametrize(("balance", "wanted_s"), [(0.0, 0.3), (6.0, 0.3 * 0.8), (-60.0, 0.6), (29.0, 0.15)])

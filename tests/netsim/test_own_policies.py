@@ -21,6 +21,12 @@ class Patient:
     def plan(self, view):
         return Plan(view.now_ns, (view.now_ns // self._period_ns + 1) * self._period_ns)
 
+class Weighing:
+    spec, host_aware, plan = "weighing", False, Patient.plan
+
+    def __init__(self, radio):
+        assert radio.awake_mw == 999.0
+
 class Impatient:
     spec, host_aware = "impatient", False
 
@@ -58,6 +64,14 @@ def test_the_beacon_interval_goes_to_a_constructor_that_takes_it(own):
     assert ours.energy == known.energy
 
 
+def test_a_module_of_a_known_name_can_be_loaded_beside_it_and_is_given_the_radio(own):
+    (own / "json.py").write_text(SOURCE)
+    known = sys.modules["json"]
+    assert make("json.py:Weighing", radio=netsim.RadioConfig(awake_mw=999.0)).spec == "weighing"
+    assert sys.modules["json"] is known
+    assert make("netsim.policies.static:AlwaysAwake").spec == "none"
+
+
 def test_an_object_is_copied_and_named_by_itself(own):
     policy = make("mine_own.py:Patient:2")
     assert make(policy) is not policy
@@ -68,7 +82,7 @@ def test_an_object_is_copied_and_named_by_itself(own):
     ("text", "message"),
     [
         ("absent.py:Patient", "^policy 'absent.py:Patient': there is no file absent.py$"),
-        ("mine_own.py:Nobody", "mine_own.py has no class Nobody; it has Patient$"),
+        ("mine_own.py:Nobody", "mine_own.py has no class Nobody; it has Patient, Weighing$"),
         (
             "mine_own.py:Impatient",
             "Impatient of mine_own.py makes no policy: TypeError: policy must be a name or",
