@@ -6,8 +6,7 @@ RTS, CTS, ACKs, group frames, and what the neighbours sent.  Frames that collide
 for a wrong checksum, so that readers pass over them.  Inside data frames of the client are IPv4, TCP and HTTP as in a
 capture of a run on wires; group frames and those of neighbours hold nothing but their sizes.
 
-Left out: association.  A client that never says that it dozes is awake from the start.  A trigger of U-APSD is a QoS
-null frame here, two bytes longer than the null frame of the model.
+Left out: association.  A client that never says that it dozes is awake from the start.
 
 Source of the layouts: IEEE 802.11-2020, section 9 (frames), 9.4.2.5 (TIM); radiotap.org.
 """
@@ -86,7 +85,8 @@ def _beacon(recorder: AirRecorder, frame: AirFrame, groups: bool) -> Captured:
 def _of_data(recorder: AirRecorder, frame: AirFrame, streams: Streams) -> Captured:
     phy, down = recorder.cell.medium.phy, frame.sender == "access point"
     ends = (_address(frame.receiver), _address(frame.sender))
-    qos = not down and recorder.cell.clients[0].retrieval == "uapsd" and frame.sender == "client 0"
+    ours = "client 0" in (frame.sender, frame.receiver) and frame.kind != "group"
+    qos = ours and recorder.cell.clients[0].retrieval == "uapsd"
     flags = Flag.FROM_DS if down else Flag.TO_DS
     flags |= Flag.PM * frame.sleeps | Flag.MORE_DATA * frame.more_data | Flag.RETRY * frame.retry
     body, third, rate_mbps = bytes(2 * qos), GATEWAY, phy.rate_mbps

@@ -16,7 +16,6 @@ import numpy as np
 
 from netsim.access_point import LinkConfig, deliver
 from netsim.air.access import Contender, Medium
-from netsim.air.air_times import DATA_OVERHEAD_BYTES, NULL_BYTES
 from netsim.air.exchanges import Transmission
 from netsim.clock import Clock, Occurrence
 from netsim.tcp import Packet
@@ -144,9 +143,9 @@ class AirAccessPoint:
             self._serving = station, waiting
             packet, reached_ns = waiting
             if packet is None:
-                exchange = self._medium.control(NULL_BYTES)
+                exchange = self._medium.control(station.null_bytes)
             else:
-                exchange = self._medium.data(packet.size_bytes + DATA_OVERHEAD_BYTES)
+                exchange = self._medium.data(packet.size_bytes + station.overhead_bytes)
             delivered = partial(station.receive, waiting, exchange, exchange.sender_ns, exchange.receiver_ns)
             ended = partial(self._served, station)
             self.contender.send(Transmission(exchange, delivered, ended, packet=packet, reached_ns=reached_ns))

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Literal
 
 from netsim.air.access import Medium
 from netsim.air.access_point import Buffer
-from netsim.air.air_times import DATA_OVERHEAD_BYTES, NULL_BYTES, QOS_BYTES
 from netsim.air.exchanges import Exchange, Transmission
 from netsim.policies.protocol import Plan
 
@@ -69,13 +68,12 @@ class Retriever:
         Whether it is polling, or asking for the gate to be opened or for a service period.
     """
 
-    __slots__ = ("_kind", "_medium", "_station", "buffer", "is_busy", "overhead_bytes")
+    __slots__ = ("_kind", "_medium", "_station", "buffer", "is_busy")
 
     def __init__(self, station: AirStation, medium: Medium, kind: Retrieval) -> None:
         self._station = station
         self._medium = medium
         self._kind = kind
-        self.overhead_bytes = DATA_OVERHEAD_BYTES + (QOS_BYTES if kind == "uapsd" else 0)
         self.buffer = Buffer()
         self.is_busy = False
 
@@ -88,7 +86,7 @@ class Retriever:
             self._poll()
         else:
             reached = self._trigger if self._kind == "uapsd" else self._open
-            self._station.transmit(Transmission(self._medium.control(NULL_BYTES), reached, self._ended))
+            self._station.transmit(Transmission(self._medium.control(self._station.null_bytes), reached, self._ended))
 
     def data_reached_access_point(self, *, opens: bool) -> None:
         """Carry out what a data frame of the station says beside its data; `opens`: it may open the gate."""
@@ -107,7 +105,7 @@ class Retriever:
 
     def _poll(self) -> None:
         packet, reached_ns = self.buffer.frames[0]
-        exchange = self._medium.polled(packet.size_bytes + self.overhead_bytes)
+        exchange = self._medium.polled(packet.size_bytes + self._station.overhead_bytes)
         answered = partial(self._polled, exchange)
         poll = Transmission(exchange, answered, self._poll_ended, packet=packet, reached_ns=reached_ns)
         self._station.transmit(poll)

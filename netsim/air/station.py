@@ -23,7 +23,7 @@ from netsim.air.access import NEVER_NS, Contender, Medium
 from netsim.air.access_point import AirAccessPoint, Waiting
 from netsim.air.accounted import Accounted
 from netsim.air.adviser import Adviser
-from netsim.air.air_times import NULL_BYTES
+from netsim.air.air_times import DATA_OVERHEAD_BYTES, NULL_BYTES, QOS_BYTES
 from netsim.air.beacons import Beacons, Reception
 from netsim.air.exchanges import Exchange, Transmission
 from netsim.air.radio_states import Passages, RadioAccount
@@ -70,6 +70,8 @@ class AirStation(Accounted):
         Gives every connection of this client a number of its own.
     line : deque of Waiting
         What the access point has for it while its gate is open.
+    overhead_bytes, null_bytes : int
+        What a data frame adds to its packet, either way, and the size of a null frame; under U-APSD with QoS control.
     """
 
     _adviser_type = Adviser
@@ -113,6 +115,8 @@ class AirStation(Accounted):
             first = first._replace(awake_until_ns=0, wake_ns=self._adviser.offset_ns)
         self._plan: Plan | None = first  # what holds until something is sent or received
         self.retrieval = kind = retrieval_of(retrieval, policy.spec, first)
+        qos_bytes = QOS_BYTES if kind == "uapsd" else 0
+        self.overhead_bytes, self.null_bytes = DATA_OVERHEAD_BYTES + qos_bytes, NULL_BYTES + qos_bytes
         self._retriever = Retriever(self, medium, kind)
         self._buffer = self._retriever.buffer
         self.is_open = first.awake_until_ns > 0  # association leaves the gate as the policy wants it
@@ -128,7 +132,7 @@ class AirStation(Accounted):
         self._close_ns = NEVER_NS
         if self._closing is not None and self._transmitter.withdraw(self._closing):
             self._closing = None  # no sleep, since there is something to send
-        exchange = self._medium.data(packet.size_bytes + self._retriever.overhead_bytes)
+        exchange = self._medium.data(packet.size_bytes + self.overhead_bytes)
         self.air_up_ns += exchange.data_ns
         sent_up = partial(self._sent_up, packet)
         self.transmit(Transmission(exchange, sent_up, self.sent, packet=packet, reached_ns=self._env.now))
@@ -250,7 +254,7 @@ class AirStation(Accounted):
             if self._agreed:
                 self._stay_until(now, now)
             else:
-                self._closing = Transmission(self._medium.control(NULL_BYTES), self._gate_closes, self._closed)
+                self._closing = Transmission(self._medium.control(self.null_bytes), self._gate_closes, self._closed)
                 self.contender.send(self._closing)
 
     def _gate_closes(self) -> None:

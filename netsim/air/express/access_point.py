@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from lpsm._compile import compiled
-from netsim.air.air_times import DATA_OVERHEAD_BYTES
 from netsim.air.express import layout as slot
 from netsim.air.express.channel import data_exchange, null_exchange, send
 from netsim.air.express.events import append, free_frame, new_frame
@@ -70,7 +69,7 @@ def serve(w: Place) -> None:
             _append_turn(w, client)
         w[slot.SERVING], w[slot.SERVING_FRAME] = client, frame
         if w[frame + slot.FRAME_TO]:
-            data_exchange(w, frame, w[frame + slot.FRAME_BYTES] + DATA_OVERHEAD_BYTES)
+            data_exchange(w, frame, w[frame + slot.FRAME_BYTES] + w[client + slot.CLIENT_OVERHEAD])
             w[frame + slot.FRAME_CODE] = slot.DOWN
         send(w, contender, frame)
 

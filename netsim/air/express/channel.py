@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lpsm._compile import compiled
 from lpsm._pointers import real
+from netsim.air.air_times import DATA_OVERHEAD_BYTES, NULL_BYTES
 from netsim.air.express import layout as slot
 from netsim.air.express.events import append, draw, happen
 from netsim.express.layout import Place
@@ -35,7 +36,7 @@ def data_air(w: Place, mpdu_bytes: int) -> int:
 @compiled
 def null_exchange(w: Place, frame: int, code: int, client: int) -> None:
     """Make a frame a null frame of a client, or for it."""
-    data_exchange(w, frame, 0)  # the first row of the table
+    data_exchange(w, frame, w[client + slot.CLIENT_OVERHEAD] - DATA_OVERHEAD_BYTES + NULL_BYTES)
     w[frame + slot.FRAME_CODE] = code
     w[frame + slot.FRAME_OWNER] = client
     w[frame + slot.FRAME_TO] = 0

@@ -340,10 +340,11 @@ def _bits(value: float) -> int:
 
 @lru_cache(maxsize=8)
 def _exchanges(phy: Phy, rts_bytes: int | None, packet_bytes: int) -> Ints:
-    """Return the times of a data frame, a row a size of its MPDU; the first row is that of a null frame."""
+    """Return the times of a data frame, a row a size of its MPDU; those of null frames are among them."""
     most = packet_bytes + DATA_OVERHEAD_BYTES + QOS_BYTES
     rows = np.zeros((most + 1, slot.EXCHANGE_SIZE), dtype=np.int64)
-    rows[0, :6] = control(phy, NULL_BYTES, None)[:6]
+    for size in (NULL_BYTES, NULL_BYTES + QOS_BYTES):
+        rows[size, :6] = control(phy, size, None)[:6]
     for size in range(DATA_OVERHEAD_BYTES + 1, most + 1):
         fetched = polled(phy, size, None)
         rows[size] = *data(phy, size, rts_bytes)[:6], fetched.delivered_ns, fetched.total_ns

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from lpsm._compile import compiled
-from netsim.air.air_times import DATA_OVERHEAD_BYTES
 from netsim.air.express import layout as slot
 from netsim.air.express.access_point import forward, hold, serve, take_held, withdraw
 from netsim.air.express.browser import foresee, receive
@@ -119,7 +118,8 @@ def _delivered(w: Place, code: int, client: int, frame: int) -> None:
         w[contender + slot.CONTENDER_SENT] += w[frame + slot.FRAME_RECEIVER]
         w[client + slot.CLIENT_PLANNED] = 0
         if w[frame + slot.FRAME_TO]:
-            w[client + slot.CLIENT_AIR_DOWN] += data_air(w, w[frame + slot.FRAME_BYTES] + DATA_OVERHEAD_BYTES)
+            size = w[frame + slot.FRAME_BYTES] + w[client + slot.CLIENT_OVERHEAD]
+            w[client + slot.CLIENT_AIR_DOWN] += data_air(w, size)
             _receive_down(w, client, frame)
         else:
             free_frame(w, frame)

@@ -63,7 +63,7 @@ def test_the_audit_of_a_capture_has_the_beacons_frames_and_sleep_of_the_run(poli
     carried = [frame for frame in run.recorder.transmissions if not frame.lost]
     qos = 2 * (policy == "uapsd")
     assert client.bytes_up == sum(frame.size_bytes + 32 + qos for frame in carried if not frame.down)
-    assert client.bytes_down == sum(frame.size_bytes + 32 for frame in carried if frame.down)
+    assert client.bytes_down == sum(frame.size_bytes + 32 + qos for frame in carried if frame.down)
     if policy == "dynamic:50":
         closed_us, since_ns = 0.0, None
         for at, opened in run.recorder.gates:

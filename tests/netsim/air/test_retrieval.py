@@ -86,15 +86,15 @@ def test_a_data_frame_opens_the_gate_of_a_policy_that_stays_awake_and_a_null_fra
 def test_a_trigger_lets_out_what_waits_and_a_null_frame_ends_the_service_period_if_nothing_does():
     world = air()
     client, sink = world.client("uapsd:100"), Sink(world.clock)
-    qos = SLOTLESS.data_ns(1538) / 1000
+    qos, null = SLOTLESS.data_ns(1538) / 1000, SLOTLESS.control_ns(30) / 1000  # with QoS control, two bytes more
     world.down(client, 20 * MS, sink)
     world.up(client, 30 * MS, sink)
     world.up(client, 60 * MS, sink)
     world.finish(95 * MS)
     assert client.retrieval == "uapsd"
-    fetched = 30_000 + qos + SIFS + ACK + DIFS + DATA
+    fetched = 30_000 + qos + SIFS + ACK + DIFS + qos
     assert us(sink.times_ns) == [30_000 + qos, fetched, 60_000 + qos]
-    ended = 60_000 + qos + SIFS + ACK + DIFS + NULL + SIFS + ACK
+    ended = 60_000 + qos + SIFS + ACK + DIFS + null + SIFS + ACK
     assert us(client.intervals) == [30_000, fetched + SIFS + ACK, 60_000, ended]
 
 
