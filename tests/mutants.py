@@ -43,6 +43,13 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             "multiclass", "tuned",
         )),
     ),
+    "lpsm/samplers/doors": (
+        ("lpsm/samplers/*.py",),
+        tuple(f"tests/lpsm/test_{name}.py" for name in (
+            "estimator", "river_adapter", "samplers_protocol", "samplers_refusals", "sampler_report", "samplers_limits",
+            "multiclass", "tuned", "late_labels", "importance", "states",
+        )),
+    ),
     "lpsm/sleep_planning": (
         ("lpsm/sleep_planning/*.py",),
         tuple(f"tests/lpsm/test_{name}.py" for name in (

@@ -117,7 +117,8 @@ def chosen(key: str, pick: Pick) -> Select:
 def at_rate(key: str, rate: float) -> Select:
     """Select a sampler where it asks for `rate` on the mean, between two of its values.
 
-    Interpolated in the logarithm of the mean rate; no row where no two values enclose the rate.
+    Interpolated in the logarithm of the mean rate, which every topic's row then states; no row where no two values
+    enclose the rate.
     """
 
     def select(scores: pd.DataFrame) -> pd.DataFrame:
@@ -131,7 +132,7 @@ def at_rate(key: str, rate: float) -> Select:
             of(key, float(means.index[at]))(scores).select_dtypes("number").drop(columns="value")
             for at in (above - 1, above)
         )
-        return (1.0 - share) * low + share * high
+        return ((1.0 - share) * low + share * high).assign(rate=rate)
 
     return select
 

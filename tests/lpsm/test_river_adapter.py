@@ -135,27 +135,6 @@ def test_an_instance_of_zeros_is_no_round_where_instances_are_normalised():
     assert RiverSampler("dkm").predict_one({"a": 0.0}) is True
 
 
-@pytest.mark.parametrize("key", ["sop", "lasec", "perceptron", "ssmd", "randomized-budget-perceptron"])
-@pytest.mark.parametrize("kernel", [None, "linear", "rbf"])
-def test_features_that_appear_later_were_zero_until_then(key, kernel):
-    world = np.random.default_rng(3)
-    X = world.normal(size=(60, 5))
-    X[:30, 3:] = 0.0
-    y = np.where(world.random(60) < 0.5, 1, -1)
-    whole, growing = (samplers.make(key, d, kernel=kernel) for d in (5, 3))
-    ticket = whole.decide(X[0]).ticket
-    assert growing.decide(X[0, :3]).ticket == ticket
-    for t in range(1, 60):
-        if t == 30:
-            growing.widen(5)
-            assert whole.learn(ticket, 1) == growing.learn(ticket, 1)  # a question from before
-        a, b = whole.decide(X[t]), growing.decide(X[t, : growing.n_features])
-        assert a.margin == pytest.approx(b.margin, abs=1e-10)
-        assert whole.learn(a.ticket, int(y[t])) == growing.learn(b.ticket, int(y[t])) if a.query else not b.query
-    with pytest.raises(ValueError, match="n_features must be an integer of at least 5, got 4"):
-        growing.widen(4)
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [

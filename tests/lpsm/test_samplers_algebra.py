@@ -3,7 +3,18 @@
 import numpy as np
 import pytest
 
-from lpsm.samplers.compiled.algebra import downdate, product, product_upper, solve_lower, solve_upper
+from lpsm.samplers.compiled import algebra
+from lpsm.samplers.compiled.algebra import (
+    add,
+    append_row,
+    dot,
+    downdate,
+    gather_dot,
+    product,
+    product_upper,
+    solve_lower,
+    solve_upper,
+)
 
 
 def symmetric(d):
@@ -26,6 +37,44 @@ def test_products_with_dense_and_sparse_vectors_are_numpys(d):
         g[:] = 0.0
         product_upper(upper, values.copy(), columns, len(values), sparse, g)
         assert g == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("n", range(19))
+def test_inner_products_and_sums_are_numpys_and_read_no_further(n):
+    rng = np.random.default_rng(n)
+    a, b = np.full((2, n + 3), np.nan)
+    a[:n], b[:n], at = rng.normal(size=n), rng.normal(size=n), rng.permutation(n + 3)[:n]
+    assert dot(a, b, n) == pytest.approx(a[:n] @ b[:n], abs=1e-12)
+    dense = rng.normal(size=n + 3)
+    assert gather_dot(a, at, n, dense) == pytest.approx(a[:n] @ dense[at], abs=1e-12)
+    for columns, sparse in ((at, True), (np.arange(n), False)):
+        sums, expected = dense.copy(), dense.copy()
+        expected[columns] += -1.5 * a[:n]
+        add(sums, -1.5, a, at, n, sparse)
+        assert sums == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_factor_grows_by_a_column():
+    upper = np.full((4, 4), 9.0)
+    append_row(upper, 2, np.array([3.0, 4.0, 5.0]), 7.0)
+    expected = np.full((4, 4), 9.0)
+    expected[:3, 2] = 3.0, 4.0, 7.0
+    np.testing.assert_array_equal(upper, expected)
+
+
+def test_of_wide_matrices_the_upper_triangle_is_kept(monkeypatch):
+    monkeypatch.setattr(algebra, "WIDE", 5)  # seen by plain Python alone; compiled code goes on reading all of it
+    matrix, x = symmetric(6)
+    waiting = np.random.default_rng(1).normal(size=(8, 6))
+    given = matrix.copy()
+    downdate(given, waiting, 0.25)
+    expected = matrix - waiting.T @ waiting + 0.25 * np.eye(6)
+    assert np.triu(given) == pytest.approx(np.triu(expected), rel=1e-12)
+    if algebra.downdate is getattr(algebra.downdate, "py_func", algebra.downdate):
+        assert np.tril(given, -1) == pytest.approx(np.tril(matrix, -1))
+    g = np.full(6, 7.0)
+    product(matrix, x, np.zeros(0, dtype=np.int64), 6, False, g)
+    assert g == pytest.approx(matrix @ x, rel=1e-12)
 
 
 @pytest.mark.parametrize("d", [1, 3, 6])

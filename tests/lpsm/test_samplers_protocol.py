@@ -160,6 +160,17 @@ def test_margins_and_predict_read_the_state_and_leave_it():
         assert rng.random() == twin.random()
 
 
+@pytest.mark.parametrize("make_rows", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("kernel", [None, "rbf"])
+def test_what_reads_the_state_before_the_first_round_leaves_it(kernel, make_rows):
+    for model in (samplers.make("ss", D, kernel=kernel), samplers.MulticlassSampler("ss", D, 3, kernel=kernel)):
+        before = model.state()
+        read = model.scores if isinstance(model, samplers.MulticlassSampler) else model.margins
+        assert not read(make_rows(X[:3])).any()
+        for name, array in model.state().items():
+            np.testing.assert_array_equal(array, before[name])
+
+
 def test_margins_of_a_log_are_the_same_read_late_or_after_pickling():
     run = samplers.make("sop", n_features=D).run(X, Y)
     loop = by_rounds(samplers.make("sop", n_features=D), X, Y)
@@ -175,23 +186,23 @@ def test_a_restored_sampler_goes_on_as_the_original(key, parameters, kernel):
     if kernel and key in NO_DUAL:
         return
     original = samplers.make(key, n_features=D, rng=np.random.default_rng(9), kernel=kernel, **parameters)
-    original.run(X[:133], Y[:133])
+    original.run(X[:40], Y[:40])
     file = io.BytesIO()
     np.savez(file, **original.state())
     file.seek(0)
     with np.load(file, allow_pickle=False) as saved:
         restored = samplers.Sampler.from_state(dict(saved))
     assert (restored.key, restored.rounds, restored.stored) == (key, original.rounds, original.stored)
-    for a, b in zip(of(original.run(X[133:], Y[133:])), of(restored.run(X[133:], Y[133:])), strict=True):
+    for a, b in zip(of(original.run(X[40:90], Y[40:90])), of(restored.run(X[40:90], Y[40:90])), strict=True):
         assert np.array_equal(a, b)
 
 
 def test_a_sparse_memory_is_restored():
     rows = sparse.csr_matrix(X)
     original = samplers.make("ssmd", n_features=D, kernel="linear")
-    original.run(rows[:100], Y[:100])
+    original.run(rows[:30], Y[:30])
     restored = samplers.Sampler.from_state(original.state())
-    for a, b in zip(of(original.run(rows[100:], Y[100:])), of(restored.run(rows[100:], Y[100:])), strict=True):
+    for a, b in zip(of(original.run(rows[30:90], Y[30:90])), of(restored.run(rows[30:90], Y[30:90])), strict=True):
         assert np.array_equal(a, b)
 
 
@@ -221,6 +232,29 @@ def test_schedules_may_be_functions_of_t():
     assert samplers.make("adaptive-sampler", n_features=D).run(X[:100], Y[:100]).queried.all()  # rho_t = 16 d
 
 
+@pytest.mark.parametrize("key", ["sop", "lasec", "perceptron", "ssmd", "randomized-budget-perceptron", "arow-diagonal"])
+@pytest.mark.parametrize("kernel", [None, "linear", "rbf"])
+def test_features_that_appear_later_were_zero_until_then(key, kernel):
+    if kernel and key in NO_DUAL:
+        return
+    world = np.random.default_rng(3)
+    rows = world.normal(size=(40, 5))
+    rows[:20, 3:] = 0.0
+    y = np.where(world.random(40) < 0.5, 1, -1)
+    whole, growing = (samplers.make(key, d, kernel=kernel) for d in (5, 3))
+    ticket = whole.decide(rows[0]).ticket
+    assert growing.decide(rows[0, :3]).ticket == ticket
+    for t in range(1, 40):
+        if t == 20:
+            growing.widen(5)
+            assert whole.learn(ticket, 1) == growing.learn(ticket, 1)  # a question from before
+        a, b = whole.decide(rows[t]), growing.decide(rows[t, : growing.n_features])
+        assert a.margin == pytest.approx(b.margin, abs=1e-10)
+        assert whole.learn(a.ticket, int(y[t])) == growing.learn(b.ticket, int(y[t])) if a.query else not b.query
+    with pytest.raises(ValueError, match="n_features must be an integer of at least 5, got 4"):
+        growing.widen(4)
+
+
 def test_every_key_says_paper_figure_and_its_parameters_by_symbol():
     place = re.compile(
         r"\b(?:[TWARD]|AROW|AG|IU|IW) (figure|section|algorithm|remark|\()|journal version of W|as `perceptron-ss-a"
@@ -239,12 +273,15 @@ def test_every_key_is_in_the_table_of_the_documentation():
 
 
 def test_more_features_than_a_matrix_can_hold_switch_to_the_dual_form():
-    d = 60_000
-    rows = sparse.csr_matrix(X)
-    wide = sparse.csr_matrix((rows.data, rows.indices * 8_000, rows.indptr), shape=(len(Y), d))
+    d = 16_385
+    rows = sparse.csr_matrix(X[:40])
+    wide = sparse.csr_matrix((rows.data, rows.indices * 2_000, rows.indptr), shape=(40, d))
     for key in ("ssmd", "lasec", "perceptron"):
         small, large = samplers.make(key, n_features=D), samplers.make(key, n_features=d)
-        np.testing.assert_allclose(large.run(wide, Y).margin, small.run(rows, Y).margin, atol=1e-9)
+        assert (large.kernel is None) == (key == "perceptron")
+        np.testing.assert_allclose(large.run(wide, Y[:40]).margin, small.run(rows, Y[:40]).margin, atol=1e-9)
+    assert samplers.make("perceptron", n_features=16_384).kernel is None
+    assert samplers.make("sop", n_features=d, kernel="rbf").kernel == samplers.Radial()
 
 
 def test_sparse_rows_may_be_unsorted_and_hold_duplicates_and_stay_as_they_were():

@@ -49,6 +49,22 @@ def test_f_without_a_true_positive_is_nought_or_undefined():
     assert readings.mean_by_value(readings.scored(rows), "sop")["f"].iloc[0] == 0.0
 
 
+def test_counts_become_rates_by_hand_and_coins_are_averaged():
+    first = record_of([(0, "ss", 1.0, 100, 6, 10, 20, 30, 5), (1, "ss", np.nan, 100, 0, 0, 0, 10, 1)])["totals"]
+    second = record_of([(0, "ss", 1.0, 100, 3, 10, 10, 10, 5)])["totals"].assign(run=1)
+    rows = readings.measured(first)
+    assert rows[["f", "precision", "recall", "rate"]].iloc[0].tolist() == pytest.approx([0.4, 0.6, 0.3, 0.3])
+    assert rows[["f", "precision", "recall"]].iloc[1].isna().all()
+    scores = readings.scored({"totals": pd.concat([first, second])})
+    assert scores["value"].tolist() == [1.0, 0.0]  # none is 0
+    assert scores.loc[0, ["f", "precision", "recall", "rate"]].tolist() == pytest.approx([0.35, 0.45, 0.3, 0.2])
+    assert "run" not in scores
+    assert readings.of("ss", 1.0)(scores).index.tolist() == [0]
+    assert readings.of("ss")(scores.iloc[::-1]).index.tolist() == [0, 1]
+    windows = pd.concat([first.assign(t=t, tp=t) for t in (2, 1)])
+    assert readings.scored({"windows": windows}, "windows").groupby("t")["tp"].first().to_dict() == {1: 1.0, 2: 2.0}
+
+
 def test_a_value_is_chosen_on_the_other_half_of_the_topics():
     rows = []
     for rank in range(8):  # on even topics .1 is the better value, on odd ones .2
@@ -70,6 +86,56 @@ def test_at_a_label_rate_between_two_values_f_is_interpolated_in_its_logarithm()
     np.testing.assert_allclose(readings.at_rate("ss", 0.02)(scores)["f"], [0.4, 0.5, 0.6])
     assert readings.at_rate("ss", 0.05)(scores).empty
     assert readings.at_rate("ss", 0.005)(scores).empty
+
+
+def test_samplers_are_compared_at_the_label_rates_that_both_reach():
+    rows = [
+        (rank, key, value, 1000, tp + rank * (key == "ss"), 10, 10, queried, 5)
+        for rank in range(2)
+        for key, tps in (("ss", (2, 4, 7)), ("ssmd", (1, 3, 3)))
+        for value, tp, queried in zip((0.3, 0.1, 0.2), tps, (10, 40, 160), strict=True)
+    ]
+    rows += [(rank, "sop", np.nan, 1000, 10, 10, 10, 1000, 5) for rank in range(2)]
+    record = record_of(rows)
+    found = readings.at_rates("f", "ss", "ssmd", (0.02, 0.08, 0.16, 0.5))(record)
+    assert list(found) == ["at 2 %", "at 8 %", "at 16 %"]
+    assert found["at 2 %"].sample.tolist() == pytest.approx([0.1, 0.2])  # .3 and .4 against .2
+    assert found["at 8 %"].sample.tolist() == pytest.approx([0.25, 0.35])  # .55 and .65 against .3
+    assert found["at 16 %"].sample.tolist() == pytest.approx([0.4, 0.5])
+    assert found["at 8 %"].words == "(0.6 with 8 % of the labels against 0.3 with 8 % of the labels)"
+    percent = readings.paired("rate", readings.at_rate("ss", 0.02), readings.of("sop"), percent=True)(record)
+    assert percent[""].sample.tolist() == pytest.approx([-98.0, -98.0])
+    assert readings.paired("f", readings.of("ss", 0.7), readings.of("sop"))(record) == {}
+    frame = readings.trade_off(readings.scored(record), ("ss", "ssmd"), ("sop",))
+    assert list(frame[["group", "reference"]].value_counts(sort=False).to_dict().values()) == [3, 3, 2]
+    ss, reference = frame[frame["group"] == "SS"], frame[frame["reference"]]
+    assert dict(zip(ss["x"], ss["y"], strict=True)) == pytest.approx({4.0: 0.45, 16.0: 0.75, 1.0: 0.25})
+    assert reference[["group", "x", "y"]].to_numpy().tolist() == [[readings.NAMES["sop"], x, 1.0] for x in (1.0, 16.0)]
+    assert frame["half_width"].isna().all()
+    inside = readings.inside({"ss": readings.of("ss", 0.2), "ssmd": readings.chosen("ssmd", lambda *_: 0.1)})(record)
+    assert {name: found.sample for name, found in inside.items()} == {"SS": [1], "SSMD": [0]}
+
+
+def test_pictures_are_of_means_over_topics(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(readings, "panels", lambda frames, **words: drawn.append((frames, words)))
+    totals = record_of(
+        [(rank, key, value, 20, 4 + 2 * rank, 10, 10, queried, 5) for rank in range(2)
+         for key, value, queried in (("ss", 0.1, 5), ("ss", 0.3, 10), ("sop", np.nan, 20))]
+    )["totals"]  # fmt: skip
+    record = {"windows": pd.concat([totals.assign(t=t, tp=totals["tp"] * t, rounds=10 * (1 + t)) for t in (1, 2)])}
+    groups = [("few", "ss", 0.3), ("all", "sop", None)]
+    readings.curves(record, groups, {"f": "F", "rate": "share"})
+    ((first, f), (second, rate)), words = drawn[0]
+    assert (first, second) == ("F", "share")
+    assert (words["x"], words["y"], words["share_y"]) == ("stories", "mean over topics, last 30 stories", False)
+    assert f[["group", "x", "y"]].to_numpy().tolist() == [
+        ["few", 1, 0.5], ["few", 2, 1.0], ["all", 1, 0.5], ["all", 2, 1.0]
+    ]  # fmt: skip
+    assert rate[rate["group"] == "few"]["y"].tolist() == pytest.approx([0.5, 1 / 3])
+    assert "all" in set(rate["group"])  # it asks for 20 of 20, and then for 20 of 30
+    readings.curves({"windows": record["windows"].query("t == 1")}, groups, {"f": "F", "rate": "share"})
+    assert [sorted(set(frame["group"])) for _, frame in drawn[1][0]] == [["all", "few"], ["few"]]  # a share of 1 is none
 
 
 def a_pair(f_of_ss, f_of_sop, rate_of_ss=0.1):
@@ -105,28 +171,33 @@ def test_the_first_and_the_last_window_are_read_at_the_values_selected():
 def test_the_best_value_is_taken_of_those_that_are_sparing_enough():
     table = pd.DataFrame({"f": [0.5, 0.7, 0.9], "rate": [0.1, 0.2, 0.6]}, index=[1.0, 3.0, 10.0])
     assert readings.most_f()(table, table) == 10.0
-    assert readings.most_f(0.25)(table, table) == 3.0
+    assert readings.most_f(0.25)(table, table) == readings.most_f(0.2)(table, table) == 3.0
+    assert readings.below_f(lambda _: 0.7)(table, table) == 3.0
+    assert readings.rate_near(0.3)(table, table) == 3.0  # .6/.3 is 2, .3/.2 is 1.5
     assert readings.rate_near(0.15)(table, table) == 3.0  # in ratio .2 is nearer to .15 than .1 is
     assert readings.below_f(lambda _: 0.8)(table, table) == 3.0
     assert readings.below_f(lambda _: 0.4)(table, table) == 1.0  # none is below: the nearest
 
 
-@pytest.mark.parametrize(("f", "cheapest"), [(0.7, 1.0), (0.69, 1.0), (0.68, 3.0)])
-def test_the_cheapest_value_within_a_hundredth_of_the_reference_is_taken(f, cheapest):
-    rows = [(0, "ss", 1.0, 999, round(100 * f), 100, 100, 10, 5), (0, "ss", 3.0, 999, 72, 100, 100, 20, 5)]
+@pytest.mark.parametrize(
+    ("f", "other", "cheapest"), [(0.7, 0.72, 1.0), (0.69, 0.72, 1.0), (0.68, 0.72, 3.0), (0.5, 0.6, 3.0), (0.6, 0.5, 1.0)]
+)
+def test_the_cheapest_value_within_a_hundredth_of_the_reference_is_taken_or_else_the_best(f, other, cheapest):
+    rows = [(0, "ss", 1.0, 999, round(100 * f), 100, 100, 10, 5)]
+    rows += [(0, "ss", 3.0, 999, round(100 * other), 100, 100, 20, 5)]
     scores = readings.scored(record_of([*rows, (0, "sop", np.nan, 999, 70, 100, 100, 999, 5)]))
     assert readings.cheapest_near("sop")(readings.mean_by_value(scores, "ss"), scores) == cheapest
 
 
 def test_generated_news_has_uneven_topics_whose_words_tell_them():
-    stream = generated_news(3000, 20, np.random.default_rng(0))
+    stream = generated_news(1500, 20, np.random.default_rng(0))
     shares = stream.y.mean(axis=0)
     assert np.all(np.diff(shares) <= 0)
     assert shares[0] > 0.2
     assert 0.005 < shares[-1] < 0.03
     np.testing.assert_allclose(np.asarray(stream.X.multiply(stream.X).sum(axis=1)).ravel(), 1.0)
     log = news.make("sop", stream.X, np.random.default_rng(0), {}).run(stream.X, np.where(stream.y[:, 1], 1, -1))
-    later = slice(1500, None)
+    later = slice(750, None)
     assert np.mean((log.prediction > 0)[later] != stream.y[later, 1]) < 0.5 * shares[1]
 
 

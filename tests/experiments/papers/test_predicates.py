@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.papers.claims import NOTHING, Beside, Claim, named, shown, steps_inside, wide
+from experiments.papers.claims import NOTHING, Beside, Claim, jackknifed, named, point, shown, steps_inside, wide
 from experiments.papers.predicates import (
     above,
     at_least,
@@ -123,6 +123,22 @@ def test_a_verdict_says_its_numbers_the_words_beside_them_and_what_lies_outside(
     )
     assert each(of(x=[1.0, 2.0]), 1.5)({}).ours == "x 1 to 2 over 2"
     assert at_most(of(x=2.0), 1.0, unit=" s")({}).why_not == "x is 2.00 s"
+    assert each(of(x=[2.0, 1.0, 3.0, 2.5]), 2.0, 2.5)({}) == (
+        "x 1 to 3 over 4", False, "x 2 of 4 lie outside, from 1 over 2.25 in the middle to 3"
+    )  # fmt: skip
+    assert each(of(x=[3.0]), 2.0, 2.5, unit=" s")({})[::2] == ("x 3.00 s", "x is 3.00 s")
+    assert below(of(a=1.0, b=3.0, c=4.0), 2.0)({}).why_not == "so for 1 of 3; b is 3.00; c is 4.00"
+    assert at_most(of(a=1.0, b=3.0), 2.0, needed=1)({}) == ("a 1.00, b 3.00", True, "so for 1 of 2; b is 3.00")
+    parts = both(at_most(of(a=1.0), 2.0), at_most(of(b=3.0), 2.0), at_least(of(c=3.0), 4.0))({})
+    assert parts == ("a 1.00; b 3.00; c 3.00", False, "b is 3.00; c is 3.00")
+    assert falling(of(a=3.0, b=1.0, c=Beside(2.0, "at last")), unit=" s")({}) == (
+        "3.00 s at a, 1.00 s at b, 2.00 s at c at last", False, "so at 1 of 2 steps"
+    )  # fmt: skip
+    assert falling(of(a=3.0, b=1.0, c=2.0), ends=True)({}).why_not == "so at 1 of 1 steps"
+    assert not holds(rising(of(a=1.0)))  # one mean is no step
+    best = smallest(of(a=Beside(1.0, "(x)"), b=[nan], c=0.5), "a", unit=" %")({})
+    assert best == ("a 1.00 % (x), b nan %, c 0.500 %", False, "c has it")
+    assert largest(of(a=1.0, b=[nan]), "a")({}).holds
     assert rising(of(a=2.0, b=1.0))({}) == ("2.00 at a, 1.00 at b", False, "so at 0 of 1 steps")
     assert largest(of(a=1.0, b=2.0), "a")({}).why_not == "b has it"
 
@@ -161,6 +177,11 @@ def test_a_claim_says_more_only_where_it_fails():
         (1.0, 0.0, "1.00 ± 0.00 J"),
         (0.0, 0.0, "0 ± 0 J"),
         (nan, nan, "nan J"),
+        (1e-9, nan, "0.000000 J"),  # six digits at most
+        (3.0, 1e-7, "3.0000000 J"[:4] + " ± 0.00 J"),  # so small a spread is of rounding
+        (1.0, 1.1e-6, "1.000000 ± 0.000001 J"),
+        (0.0999, 0.0999, "0.100 ± 0.100 J"),
+        (12345.6, 4567.8, "12346 ± 4568 J"),
     ],
 )
 def test_numbers_are_shown_to_two_figures_of_the_half_width(mean, half, words):
@@ -174,8 +195,19 @@ def test_a_chosen_value_at_the_edge_of_its_grid_is_told():
     assert steps_inside([0.1, 3.0], grid, least=0.1).sample == [3, 0]
     assert steps_inside([0.1], grid, least=0.0).sample == [0]
     assert steps_inside([0.1], grid).words == "steps to the edge for 0.1 in 0.1 to 3"
+    assert steps_inside([1.0, 0.3, 1.0], [1.0, 3.0, 0.3, 0.1, 0.3], least=0.2).words.endswith("for 0.3, 1 in 0.1 to 3")
+    assert steps_inside([0.3], (0.1, 0.3, 1.0, 3.0, 10.0), least=0.1).sample == [3]
+    assert steps_inside([1.0], (0.1, 0.3, 1.0, 3.0, 10.0)).sample == [2]
     assert wide_enough(lambda record: {"K": steps_inside([0.3], grid)}).check({}).holds
     assert not wide_enough(lambda record: {"K": steps_inside([0.3, 3.0], grid)}).check({}).holds
+
+
+def test_a_statistic_of_all_runs_is_spread_as_the_jackknife_says():
+    # the largest of 1, 2, 6, and without one of them: 6, 6, 2; 3 x 6 - 2 x (6, 6, 2) = (6, 6, 14), less 26/3, plus 6
+    assert jackknifed([1.0, 2.0, 6.0], max) == pytest.approx([10 / 3, 10 / 3, 34 / 3])
+    assert jackknifed([1.0, 5.0], np.mean) == pytest.approx([1.0, 5.0])  # of a mean they are the numbers themselves
+    assert jackknifed([7.0], max).tolist() == [7.0]
+    assert point("g", 3, [1.0, 3.0]) == pytest.approx({"group": "g", "x": 3, "y": 2.0, "half_width": HALF}, abs=1e-9)
 
 
 def test_tables_are_laid_out_by_replication_and_measures_named():
@@ -183,6 +215,8 @@ def test_tables_are_laid_out_by_replication_and_measures_named():
         [("t", 1, "a", 5.0), ("t", 0, "a", 4.0), ("t", 1, "b", 7.0), ("t", 0, "b", 6.0), ("u", 0, "a", 9.0)],
         columns=["traffic", "replication", "policy", "joules"],
     )
+    both_ways = wide({"runs": rows}, "runs", "joules", columns="replication", index="policy", traffic="t", policy="b")
+    assert both_ways.to_dict("index") == {"b": {0: 6.0, 1: 7.0}}
     table = wide({"runs": rows}, "runs", "joules", traffic="t")
     assert table["a"].tolist() == [4.0, 5.0]
     assert table["b"].tolist() == [6.0, 7.0]

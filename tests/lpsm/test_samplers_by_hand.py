@@ -1,0 +1,172 @@
+"""The formulae of a round at numbers that a pocket calculator checks, and the defaults and texts of the catalogue."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from math import exp, inf, log, sqrt
+
+import numpy as np
+import pytest
+
+from lpsm import samplers
+from lpsm.samplers import layout
+from lpsm.samplers.algorithms import PARTS
+from lpsm.samplers.compiled.candidates import charge, vote
+from lpsm.samplers.compiled.questions import probability
+from lpsm.samplers.compiled.rounds import diagonal_variance, store_diagonal
+
+WIDTH = sqrt(log(7))  # sqrt(K ln t / N) at K = 2, t = 7, N = 2
+
+
+def chance(key, parameters, counts, p, r, norm2, scalars=(0.0, 0.0, 0.0, 1.0), bias=0.3):
+    numbers = np.zeros(layout.N_COUNTS, dtype=np.int64)
+    for name, value in counts.items():
+        numbers[getattr(layout, name)] = value
+    plan = samplers.make(key, 3, **parameters)._plan
+    return probability(plan, numbers, np.array(scalars), float(p), float(r), float(norm2), bias)
+
+
+@pytest.mark.parametrize(
+    ("key", "parameters", "counts", "p", "r", "norm2", "expected"),
+    [
+        ("sop", {}, {}, 9.0, 0.5, 1.0, 1.0),
+        ("sop-fixed-bias", {"rate": 0.35}, {}, 9.0, 0.5, 1.0, 0.35),
+        ("perceptron-ss", {"b": 0.5}, {}, -1.5, 0.0, 1.0, 0.25),
+        ("perceptron-ss", {"b": inf}, {}, -1.5, 0.0, 1.0, 1.0),
+        ("sop-label-efficient", {"C": 0.5}, {}, -0.75, 0.5, 1.0, 0.5),  # m = -.75/1.5
+        ("sop-ss", {"b": 0.5}, {}, -0.75, 0.5, 1.0, 0.5 / (0.5 + 0.5 + 0.5 * 0.25 * 1.5)),  # b/(b + |m| + m^2(1+r)/2)
+        ("perceptron-ss-adaptive", {"beta": 0.5}, {"STORED": 3}, 1.0, 0.0, 4.0, 4.0 / 5.0),  # b_t = .5 x 4 x 2
+        ("sop-ss-adaptive", {"beta": 0.5}, {"STORED": 8}, -0.75, 0.5, 2.0, 3.0 / (3.0 + 0.5 + 0.1875)),
+        ("perceptron-ss-adaptive", {"beta": 0.5}, {}, 0.0, 0.0, 0.0, 1.0),  # nothing but zeros so far
+        ("ss", {"K": 2.0}, {"ROUND": 7, "STORED": 2}, 1.5 * 0.5 * (WIDTH - 1e-9), 0.5, 0.25, 1.0),  # |x| = .5
+        ("ss", {"K": 2.0}, {"ROUND": 7, "STORED": 2}, -1.5 * 0.5 * (WIDTH + 1e-9), 0.5, 0.25, 0.0),
+        ("ss", {"K": 2.0}, {"ROUND": 7, "STORED": 0}, 99.0, 0.5, 0.25, 1.0),
+        ("ss", {"K": inf}, {"ROUND": 7, "STORED": 2}, 99.0, 0.5, 0.25, 1.0),
+        ("ssnci", {"K": 2.0}, {"ROUND": 7, "STORED": 2}, -0.5 * (WIDTH - 1e-9), 0.5, 0.25, 1.0),
+        ("ssnci", {"K": 2.0}, {"ROUND": 7, "STORED": 2}, 0.5 * (WIDTH + 1e-9), 0.5, 0.25, 0.0),
+        ("ssnl", {"K": 2.0}, {"ROUND": 7, "STORED": 2}, 1.5 * 0.5 * (WIDTH + 1e-9), 0.5, 0.25, 0.0),
+        ("adaptive-sampler", {"lambda_": 32.0}, {"ROUND": 7, "STORED": 4}, 1.5 * (WIDTH - 1e-9), 0.5, 9.0, 1.0),
+        ("adaptive-sampler", {"lambda_": 32.0}, {"ROUND": 7, "STORED": 4}, 1.5 * (WIDTH + 1e-9), 0.5, 9.0, 0.0),
+        ("adaptive-sampler", {"bias": 0.1}, {"ROUND": 7, "STORED": 4}, 9.0, 0.5, 9.0, 0.3),  # the bias of the round
+        ("bbq", {"kappa": 0.5}, {"ROUND": 9}, 9.0, 0.5 + 1e-9, 1.0, 1.0),  # r/(1+r) = 1/3 = 9^-.5
+        ("bbq", {"kappa": 0.5}, {"ROUND": 9}, 9.0, 0.5 - 1e-9, 1.0, 0.0),
+        ("dkm", {}, {}, -0.4, 0.0, 1.0, 1.0),
+        ("dkm", {}, {}, -0.4 - 1e-9, 0.0, 1.0, 0.0),
+        ("filter", {"K": 2.0}, {"ROUND": 7, "STORED": 2}, -1.5 * 0.5 * (WIDTH - 1e-9), 0.5, 0.25, 1.0),
+        ("filter", {"K": 2.0}, {"ROUND": 7, "STORED": 2}, -1.5 * 0.5 * (WIDTH + 1e-9), 0.5, 0.25, 0.0),
+        ("filter", {"K": 2.0}, {"ROUND": 7, "STORED": 0}, -99.0, 0.5, 0.25, 1.0),
+        ("ffoat", {}, {"ROUND": 9, "FALSE_POSITIVES": 3}, -9.0, 0.0, 1.0, 2.0 / 3.0),  # sqrt((1 + 3)/9)
+        ("ffoat", {}, {"ROUND": 2, "FALSE_POSITIVES": 3}, -9.0, 0.0, 1.0, 1.0),
+        ("ffoat", {}, {"ROUND": 9, "FALSE_POSITIVES": 3}, 0.0, 0.0, 1.0, 1.0),
+        ("fsole", {"C": 0.5}, {}, -0.75, 0.5, 1.0, 0.5),
+        ("fsole", {"C": 0.5}, {}, 0.75, 0.5, 1.0, 1.0),
+        ("iwal", {"floor": 0.2}, {"ROUND": 1}, 9.0, 0.5, 1.0, 1.0),
+        ("iwal", {"floor": 0.2}, {"ROUND": 50}, 9.0, 0.0, 1.0, 1.0),
+        ("iwal", {"floor": 0.2}, {"ROUND": 50}, 900.0, 0.5, 1.0, 0.2),
+    ],
+)
+def test_the_chance_of_a_question(key, parameters, counts, p, r, norm2, expected):
+    assert chance(key, parameters, counts, p, r, norm2, (0.4, 0.0, 0.0, 1.0)) == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_largest_norm_at_an_update_counts_where_it_exceeds_that_of_the_instance():
+    found = chance("perceptron-ss-adaptive", {"beta": 0.5}, {"STORED": 3}, 1.0, 0.0, 1.0, (0.0, 4.0, 0.0, 1.0))
+    assert found == pytest.approx(4.0 / 5.0)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize(
+    ("key", "parameters", "kept", "p", "y", "weight", "reach", "weights", "after"),
+    [  # of x = (1, 2) at w = (.5, 0); AROW has S = (1, 1/4), AdaGrad sums (3, 5)
+        ("arow-diagonal", {"r": 2.0}, (0, 3), 0.5, 1, 1, 2.0, (0.625, 0.0625), (1 / 0.75 - 1, 1 / 0.1875 - 1)),
+        ("arow-diagonal", {"r": 2.0}, (0, 3), 0.5, -1, 1, 2.0, (0.125, -0.1875), (1 / 0.75 - 1, 1 / 0.1875 - 1)),
+        ("adagrad", {"eta": 0.6}, (3, 5), 3.0, -1, 1, 1.1, (0.2, -0.4), (4, 9)),  # .6 x (1/2 + 4/3), a step of .6
+        ("adagrad", {"eta": 0.6}, (3, 5), 3.0, -1, 2, 1.1, (-0.1, -0.8), (4, 9)),
+        ("adagrad", {"eta": 0.6}, (3, 5), 0.56, 1, 1, 1.1, (0.62, 0.16), (4, 9)),  # .44/(11/6) = .24 make it 1
+    ],
+)
+def test_a_step_of_the_learners_that_keep_a_number_a_feature(
+    sparse, key, parameters, kept, p, y, weight, reach, weights, after
+):
+    model, columns = samplers.make(key, 3, **parameters), np.array([2, 0]) if sparse else np.array([0, 1])
+    state, work, expected = model._state, model._work, np.zeros(3)
+    state.matrix[0, columns], state.weights[columns], state.scalars[layout.WEIGHT] = kept, (0.5, 0.0), weight
+    work.columns[:2], work.x[:2], expected[columns] = columns, (1.0, 2.0), weights
+    assert diagonal_variance(model._plan, state, work, 2, sparse, key == "arow-diagonal") == pytest.approx(reach)
+    store_diagonal(model._plan, state, work, 2, sparse, float(p), float(y))
+    assert state.weights == pytest.approx(expected)
+    assert state.matrix[0, columns] == pytest.approx(after)
+    work.x[:2] = 0.0
+    store_diagonal(model._plan, state, work, 2, sparse, 0.0, 1.0)  # nothing moves by an instance of zeros
+    assert state.weights == pytest.approx(expected)
+    assert state.matrix[0, columns] == pytest.approx(after)
+
+
+def test_votes_and_charges():
+    weights, costs = np.array([0.25, 0.75]), np.array([1.0, 3.0])
+    assert vote(weights, np.array([1.0, -1.0]), np.array([0.2, 0.4]), 0.1) == pytest.approx((-0.5, 0.9 * 0.35 + 0.1))
+    assert charge(weights, costs, 4.0) == pytest.approx(4.0 + 0.75 * 4.0)  # costs above the least, squared
+    assert costs == pytest.approx(sqrt(log(2) / 5.0) * np.array([1.0, 3.0]))
+    many = np.array([0.5, 0.0, 0.0, 0.0])
+    charge(np.full(4, 0.25), many, 0.0)  # ln 4 is above 1, the rate is not
+    assert many[0] == 0.5
+
+
+def test_the_schedule_of_the_adaptive_sampler():
+    rule = samplers.AdaptiveSampler(lambda_=2.0)
+    assert rule.schedule(3, 1) == (12.0, 0.0)  # 16/4 max(3, ln t)
+    assert rule.schedule(3, 200) == pytest.approx((4.0 * log(200), 0.0))
+    own = samplers.AdaptiveSampler(rho=lambda t: 2.0 * t, bias=lambda t: 1.0 / t)
+    assert own.schedule(3, 4) == (8.0, 0.25)
+    assert samplers.AdaptiveSampler(rho=7, bias=0.5).schedule(3, 4) == (7.0, 0.5)
+
+
+def test_the_defaults_of_every_part():
+    found = {name: asdict(part()) for name, part in PARTS.items() if name != "CallableKernel"}
+    coin = {"b": 0.5, "adaptive": False, "symbol": "b"}
+    assert found == {
+        "Perceptron": {"eta": 1.0}, "ModifiedPerceptron": {"factor": 2.0}, "ShiftingPerceptron": {"lambda_": 0.01},
+        "BudgetPerceptron": {"B": 500, "eta": 1.0}, "LeastSquares": {"a": 1.0, "includes_instance": True},
+        "Lasec": {"b": 1.0, "c": 100.0}, "DiagonalArow": {"r": 1.0}, "AdaGrad": {"eta": 0.5}, "Linear": {},
+        "Radial": {"gamma": 1.0}, "Polynomial": {"degree": 3, "gamma": 1.0, "coef0": 1.0}, "Always": {},
+        "Coin": coin, "SecondOrderCoin": coin, "FixedCoin": {"rate": 0.5}, "SmallMargin": {"K": 1.0},
+        "NextLabel": {"K": 1.0}, "Variance": {"kappa": 0.3}, "Halving": {"R": 10, "s_1": 1.0},
+        "AdaptiveSampler": {"lambda_": 1.0, "rho": None, "mistake_driven": False, "bias": None}, "Filter": {"K": 1.0},
+        "AppleTasting": {"count_forced": False}, "LabelEfficientFilter": {"C": 1.0},
+        "ImportanceWeighted": {"c_0": 0.0001, "floor": 0.01},
+    }  # fmt: skip
+    plan = samplers.make("iwal", 2)._plan
+    assert (plan.stores_all, plan.hinge, plan.normalize, plan.most) == (False, True, False, 2**62)
+
+
+def test_what_the_catalogue_says_of_an_algorithm():
+    entry = samplers.registry()["adaptive-sampler"]
+    assert entry.written == "adaptive-sampler [lambda=1.0] [mistake_driven=False] [a=1.0]"
+    assert entry.example == "lpsm label sms-spam --algorithm adaptive-sampler --param lambda=1.0"
+    assert [parameter.name for parameter in entry.parameters] == ["lambda_", "rho", "mistake_driven", "bias", "a"]
+    assert samplers.registry()["dkm"].source == (
+        "T figures 3-4 and 4-3 (DKM^2 of T table 4.1) (T: Monteleoni 2006)"
+    )
+    assert samplers.registry()["iwal"].source.endswith(
+        "(IU: Karampatziakis and Langford 2011; IW: Beygelzimer, Hsu, Langford and Zhang 2010)"
+    )
+    assert samplers.registry()["arow-ss"].source.endswith(
+        "(W: Cesa-Bianchi, Gentile and Zaniboni 2004; AROW: Crammer, Kulesza and Dredze 2009)"
+    )
+    assert samplers.describe("sole").startswith("sole(C=1.0, a=1.0): The second-order label-efficient classifier asks")
+    with pytest.raises(ValueError, match="did you mean ssmd"):
+        samplers.make("SSMDD", 2)
+    assert samplers.registry()["sole"].recipe is samplers.registry()["sop-label-efficient"].recipe
+
+
+def test_kernels_at_a_pair_of_vectors():
+    x, z = [1.0, 2.0], [3.0, -0.5]
+    for kernel, parameters, expected in (
+        ("rbf", {"gamma": 0.1}, exp(-0.1 * (4.0 + 6.25))), ("linear", {}, 2.0),
+        ("poly", {"gamma": 0.5, "degree": 3, "coef0": 2.0}, 27.0), ("polynomial", {}, 27.0),  # (2 + 1)^3
+        (lambda a, b: float(a @ b) + 1.0, {}, 3.0),
+    ):  # fmt: skip
+        model = samplers.make("perceptron", 2, kernel=kernel, **parameters)
+        model.run([z], [-1])
+        assert model.margins([x])[0] == pytest.approx(-expected)
+    assert samplers.algorithms.kernels.as_kernel(None) is None
