@@ -33,10 +33,10 @@ def fitted_scale(scores: Floats, labels: NDArray[np.int64]) -> float:
     wanted[np.arange(n), labels] = (n + 1.0) / (n + k)
 
     def loss(beta: float) -> float:
-        return -float((wanted * log_softmax(beta * scores, axis=1)).sum())
+        return -float((wanted * log_softmax(beta * (scores / size), axis=1)).sum())
 
-    found = minimize_scalar(loss, bounds=(0.0, 50.0 * np.log(n + 2.0) / size), method="bounded")
-    return float(found.x) if found.fun < loss(0.0) else 0.0
+    found = minimize_scalar(loss, bounds=(0.0, 50.0 * np.log(n + 2.0)), method="bounded")
+    return float(found.x) / size if found.fun < loss(0.0) else 0.0
 
 
 def probabilities(scores: Floats, beta: float) -> Floats:

@@ -198,11 +198,74 @@ def test_rows_of_zeros_are_no_rounds_where_rows_are_normalised():
     assert with_zero.decision_function(np.zeros((1, 4))).tolist() == [0.0]
 
 
+def test_rows_of_zeros_are_no_rounds_of_several_classes_either():
+    X, _ = example(30)
+    y = np.argmax(X[:, :3], axis=1)
+    padded, labels = np.insert(X, 10, 0.0, axis=0), np.insert(y, 10, 0)
+    with_zero, without = (SelectiveClassifier("ss", normalize=True) for _ in range(2))
+    with_zero.fit(padded, labels)
+    without.fit(X, y)
+    assert not with_zero.queried_[10]
+    assert with_zero.predicted_[10] == 2
+    assert np.array_equal(np.delete(with_zero.predicted_, 10), without.predicted_)
+    assert np.array_equal(np.delete(with_zero.queried_, 10), without.queried_)
+    assert with_zero.n_rounds_ == 30
+    np.testing.assert_array_equal(
+        with_zero.decision_function(padded)[[10, 0]], [np.zeros(3), without.sampler_.scores(X[:1])[0]]
+    )
+
+
 def test_a_single_class_is_predicted_for_everything():
     X, _ = example(40)
     model = SelectiveClassifier("sop").fit(X, np.full(40, "only"))
     assert set(model.predict(X)) == {"only"}
     assert model.classes_.tolist() == ["only"]
+    assert model.predict_proba(X).tolist() == 40 * [[1.0]]
+
+
+@pytest.mark.parametrize(
+    ("key", "several", "poor"),
+    [("ss", True, False), ("dkm-perceptron", True, True), ("ffole", False, False), ("dkm", False, False),
+     ("modified-perceptron", False, True), ("nonsense", True, False)],
+)  # fmt: skip
+def test_tags_say_what_a_key_can_do(key, several, poor):
+    tags = SelectiveClassifier(key).__sklearn_tags__()
+    assert (tags.classifier_tags.multi_class, tags.classifier_tags.poor_score) == (several, poor)
+    assert tags.input_tags.sparse
+
+
+@pytest.mark.parametrize("make_rows", [np.asarray, sparse.csr_matrix])
+def test_the_constant_of_an_intercept_is_the_root_mean_square_of_the_values_other_than_0(make_rows):
+    X = np.array([[0.0, 3.0], [4.0, 0.0], [0.0, -5.0]])
+    y, labels = np.array(["no", "yes", "no"]), [-1, 1, -1]
+    for scaling, rows, constant in ((None, X, np.sqrt(50 / 3)), (2.5, X, 2.5), (None, 0 * X, 1.0)):
+        model = SelectiveClassifier("rls", fit_intercept=True, intercept_scaling=scaling).fit(make_rows(rows), y)
+        model.partial_fit(make_rows(2 * rows), y)  # the constant stays
+        wide = np.column_stack([np.vstack([rows, 2 * rows]), np.full(6, constant)])
+        sampler = samplers.make("rls", 3)
+        sampler.run(wide, labels * 2)
+        np.testing.assert_allclose(model.sampler_.weights, sampler.weights)
+        expected = sampler.margins(np.column_stack([X, np.full(3, constant)]))
+        np.testing.assert_allclose(model.decision_function(make_rows(X)), expected)
+
+
+def test_of_equal_scores_the_last_class_is_predicted():
+    X, y = example(10)
+    several = SelectiveClassifier("ss", max_queries=0).fit(X, np.arange(10) % 3)
+    assert (several.predict(X) == 2).all()
+    assert (several.predicted_ == 2).all()
+    assert set(SelectiveClassifier("ss", max_queries=0).fit(X, y).predict(X)) == {"yes"}
+
+
+def test_coins_come_of_a_seed_a_generator_or_numpys_older_one():
+    X, y = example(40)
+    signs = np.where(y == "yes", 1, -1)
+    old = np.random.RandomState(5)
+    seed = old.randint(2**32 - 1, dtype=np.uint32)
+    for given, meant in ((3, 3), (np.random.default_rng(4), 4), (np.random.RandomState(5), seed)):
+        model = SelectiveClassifier("sop-fixed-bias", rate=0.5, random_state=given).fit(X, y)
+        log = samplers.make("sop-fixed-bias", 4, rng=np.random.default_rng(meant)).run(X, signs)
+        assert np.array_equal(model.queried_, log.queried)
 
 
 def test_it_works_inside_pipelines_searches_and_one_against_the_rest():

@@ -9,6 +9,7 @@ from river import active, checks, compose, datasets, evaluate, linear_model, met
 
 from lpsm import samplers  # noqa: E402
 from lpsm import synthetic_streams as streams  # noqa: E402
+from lpsm.samplers.calibration import fitted_scale, leads  # noqa: E402
 from lpsm.samplers.river_adapter import ActiveRiverSampler, RiverSampler  # noqa: E402
 
 
@@ -57,6 +58,67 @@ def test_a_round_is_one_instance_however_often_it_is_predicted():
         model.ask(x)
         model.learn_one(x, y)
     assert model.sampler.rounds == 20
+
+
+@pytest.mark.parametrize("classes", [(False, True), ("ham", "spam")])
+def test_predictions_by_hand_while_features_appear(classes):
+    model, by_hand = RiverSampler("sop", classes=classes), samplers.make("sop", 3)
+    assert model.n_queries == 0
+    assert model.predict_one({"a": 1.0}) == classes[1]  # SGN(0) = +1
+    assert list(model.predict_proba_one({"a": 1.0}).items()) == [(classes[1], 0.5), (classes[0], 0.5)]
+    margins, labels = [], []
+    for x, row, y in (
+        ({"b": 1.0, "a": 2.0}, [1.0, 2.0, 0.0], -1), ({"a": -1.0}, [0.0, -1.0, 0.0], 1),
+        ({"c": 2.0, "b": 1.0}, [1.0, 0.0, 2.0], -1), ({"c": 1.0}, [0.0, 0.0, 1.0], 1),
+        ({"a": 1.0, "c": 0.5}, [0.0, 1.0, 0.5], -1), ({"a": 2.0, "c": 2.0}, [0.0, 2.0, 2.0], -1),
+    ):  # fmt: skip
+        model.predict_one({"unheard of": 9.0, **x})  # is not remembered
+        decision = by_hand.decide(row)
+        assert model.ask(x)
+        assert model.ask(dict(x))  # the round is open already
+        model.learn_one(x, classes[y > 0])
+        by_hand.learn(row, y)
+        margins.append(decision.margin)
+        labels.append(int(y > 0))
+    assert (model.n_queries, model.sampler.rounds, model.sampler.n_features) == (6, 6, 3)
+    scale = fitted_scale(leads(np.array(margins)), np.array(labels))
+    for x, row in (({"a": 1.0}, [0.0, 1.0, 0.0]), ({"b": -1.0, "z": 3.0}, [-1.0, 0.0, 0.0]), ({}, [0.0, 0.0, 0.0])):
+        margin = by_hand.margins([row])[0]
+        chance = 1.0 / (1.0 + np.exp(-2.0 * scale * margin))
+        found = model.predict_proba_one(x)
+        assert found == pytest.approx({classes[1]: chance, classes[0]: 1.0 - chance})
+        assert next(iter(found)) == model.predict_one(x) == classes[int(margin >= 0.0)]
+    assert scale > 0.0
+
+
+def test_rows_of_zeros_have_no_direction_and_even_chances():
+    model = RiverSampler("dkm")
+    model.learn_one({"a": 1.0, "b": 0.5}, False)
+    assert model.predict_one({"a": 1.0}) is False
+    assert model.predict_one({"a": 0.0}) is True
+    assert model.predict_proba_one({"a": 0.0}) == {True: 0.5, False: 0.5}
+    assert model.open({"a": 0.0}) is None
+    assert not model.ask({"a": 0.0})
+    assert model.sampler.rounds == 1
+
+
+def test_an_active_sampler_owes_labels_to_the_oldest_instance_first_and_looks_at_no_others():
+    model = ActiveRiverSampler(RiverSampler("sop-fixed-bias", {"rate": 0.5, "normalize": False}, seed=0))
+    coins, by_hand = np.random.default_rng(0), samplers.make("sop", 1)
+    asked = [model.predict_one({"a": float(i)})[1] for i in range(1, 9)]
+    assert asked == (coins.random(8) < 0.5).tolist()
+    assert any(asked)
+    assert not all(asked)
+    model.predict_one({"a": 8.0})  # the last instance again: no round
+    assert model.sampler.sampler.rounds == 8
+    for i, wanted in enumerate(asked, 1):
+        model.learn_one({"a": float(i)}, (i % 2 == 0) if wanted else "not looked at")
+        if wanted:
+            by_hand.decide([float(i)])
+            by_hand.learn([float(i)], 1 if i % 2 == 0 else -1)
+        if not wanted and i < 8:  # its round is played anew, and the answer is no
+            break
+    assert model.sampler.n_queries >= sum(asked)
 
 
 def test_words_without_end_are_hashed():

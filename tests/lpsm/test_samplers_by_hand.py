@@ -144,9 +144,7 @@ def test_what_the_catalogue_says_of_an_algorithm():
     assert entry.written == "adaptive-sampler [lambda=1.0] [mistake_driven=False] [a=1.0]"
     assert entry.example == "lpsm label sms-spam --algorithm adaptive-sampler --param lambda=1.0"
     assert [parameter.name for parameter in entry.parameters] == ["lambda_", "rho", "mistake_driven", "bias", "a"]
-    assert samplers.registry()["dkm"].source == (
-        "T figures 3-4 and 4-3 (DKM^2 of T table 4.1) (T: Monteleoni 2006)"
-    )
+    assert samplers.registry()["dkm"].source == ("T figures 3-4 and 4-3 (DKM^2 of T table 4.1) (T: Monteleoni 2006)")
     assert samplers.registry()["iwal"].source.endswith(
         "(IU: Karampatziakis and Langford 2011; IW: Beygelzimer, Hsu, Langford and Zhang 2010)"
     )

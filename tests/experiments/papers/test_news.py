@@ -135,7 +135,10 @@ def test_pictures_are_of_means_over_topics(monkeypatch):
     assert rate[rate["group"] == "few"]["y"].tolist() == pytest.approx([0.5, 1 / 3])
     assert "all" in set(rate["group"])  # it asks for 20 of 20, and then for 20 of 30
     readings.curves({"windows": record["windows"].query("t == 1")}, groups, {"f": "F", "rate": "share"})
-    assert [sorted(set(frame["group"])) for _, frame in drawn[1][0]] == [["all", "few"], ["few"]]  # a share of 1 is none
+    assert [sorted(set(frame["group"])) for _, frame in drawn[1][0]] == [
+        ["all", "few"],
+        ["few"],
+    ]  # a share of 1 is none
 
 
 def a_pair(f_of_ss, f_of_sop, rate_of_ss=0.1):
@@ -180,7 +183,8 @@ def test_the_best_value_is_taken_of_those_that_are_sparing_enough():
 
 
 @pytest.mark.parametrize(
-    ("f", "other", "cheapest"), [(0.7, 0.72, 1.0), (0.69, 0.72, 1.0), (0.68, 0.72, 3.0), (0.5, 0.6, 3.0), (0.6, 0.5, 1.0)]
+    ("f", "other", "cheapest"),
+    [(0.7, 0.72, 1.0), (0.69, 0.72, 1.0), (0.68, 0.72, 3.0), (0.5, 0.6, 3.0), (0.6, 0.5, 1.0)],
 )
 def test_the_cheapest_value_within_a_hundredth_of_the_reference_is_taken_or_else_the_best(f, other, cheapest):
     rows = [(0, "ss", 1.0, 999, round(100 * f), 100, 100, 10, 5)]

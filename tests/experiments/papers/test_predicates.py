@@ -1,5 +1,6 @@
 """The vocabulary of claims: what holds on either side of every edge, and what is said of it."""
 
+from dataclasses import FrozenInstanceError, fields
 from math import nan, sqrt
 
 import numpy as np
@@ -157,6 +158,17 @@ def test_the_tolerance_follows_from_the_predicate_and_the_reason():
     assert both(largest(x, "x"), smallest(x, "x")).tolerance == "largest mean of all; smallest mean of all"
     claim = Claim("s", above(x), reason="over seeds", no_test="it cannot fail")
     assert claim.tolerance == "whole 95 % interval above 0; over seeds; not a test: it cannot fail"
+
+
+@pytest.mark.parametrize(
+    "made", [above(of(x=1.0)), rising(of(x=1.0)), largest(of(x=1.0), "x"), both(), Claim("s", both())]
+)
+def test_claims_and_predicates_stay_as_they_are_and_take_their_fields_by_name(made):
+    with pytest.raises(FrozenInstanceError):
+        setattr(made, fields(made)[0].name, None)
+    if not isinstance(made, Claim) and len(fields(made)) > 1:
+        with pytest.raises(TypeError):
+            type(made)(of(x=1.0), "x")
 
 
 def test_a_claim_says_more_only_where_it_fails():

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from experiments.study.population_summary import by_activity, summary
+from experiments.study.population_summary import COLUMNS, by_activity, read, summary
 
 POLICIES = ["none", "psm:100", "own"]
 
@@ -44,6 +45,30 @@ def test_a_row_of_the_summary_is_what_a_pocket_calculator_gives() -> None:
     }  # fmt: skip
     assert {name: own[name] for name in expected} == pytest.approx(expected)
     assert "messages" not in own
+
+
+def test_parts_are_read_in_their_order_and_only_what_is_needed(tmp_path: Path) -> None:
+    whole = table(messages=2).assign(latency_s=1.0)
+    for name, rows in (("b", whole.iloc[:9]), ("a", whole.iloc[9:])):
+        rows.to_parquet(tmp_path / name)
+    found = read([tmp_path / "b", tmp_path / "a"])
+    assert list(found.columns) == list(COLUMNS)
+    assert found["policy"].dtype == "category"
+    assert found["total_j"].tolist() == whole["total_j"].tolist()
+    assert summary(found, POLICIES, "psm:100").equals(summary(whole, POLICIES, "psm:100"))
+
+
+def test_of_users_without_a_page_or_an_hour_nothing_is_divided_by_nought() -> None:
+    blank = table().assign(slowdown_mean=math.nan, slowdown_vs_psm=math.nan, pages=0, elapsed_s=0.0)
+    own = summary(blank, POLICIES, "psm:100").to_dict("records")[2]
+    assert (own["slower_than_psm_percent"], own["losing_both_percent"], own["slowed_over_2_percent"]) == (0.0, 0.0, 0.0)
+    assert own["costlier_than_psm_percent"] == 40.0
+    assert all(math.isnan(own[name]) for name in ("slowdown_mean", "slowdown_p00", "slowdown_p100"))
+    assert by_activity(blank, POLICIES)["pages_per_hour_to"].tolist() == 12 * [0.0]
+    one = table().assign(elapsed_s=0.9e-9, pages=1)
+    assert by_activity(one, POLICIES)["pages_per_hour_to"].tolist() == pytest.approx(12 * [3600e9])
+    assert summary(table(), ["none", "own"], "psm:100").loc[1, "saving_of_all_percent"] == 48.0
+    assert math.isnan(summary(table(), ["none", "own"], "psm:100").loc[1, "saving_of_all_vs_psm_percent"])
 
 
 def test_messages_are_added_up_and_users_without_any_have_no_delay() -> None:

@@ -57,19 +57,28 @@ def naive_polls(requests: list[Request], config: ReplayConfig) -> list[tuple[int
 
 @settings(max_examples=25, deadline=None)
 @given(requests_lists)
-def test_polls_are_those_of_a_walk_through_the_bins(requests: list[Request]) -> None:
-    run = whole(requests)
-    found = [(round(1000 * time), int(slept), int(size)) for time, slept, size in zip(*run[:3], strict=True)]
-    assert found == naive_polls(requests, SMALL)
-
-
-@settings(max_examples=25, deadline=None)
-@given(requests_lists)
 def test_every_byte_is_found_once_and_sleeps_fill_the_time(requests: list[Request]) -> None:
     run = whole(requests)
     assert run.buffered_bytes.sum() == sum(one.reply_bytes for one in requests)
     assert run.buffered_bytes[-1] > 0
     assert np.cumsum(run.slept_ms) / 1000 == pytest.approx(run.time_s)
+
+
+def test_polls_of_one_session_are_those_of_a_walk_through_the_bins() -> None:
+    for config in (SMALL, ReplayConfig(horizon=100, rounding_ms=50, times_ms=(120.0, 700.0), energy="1/log T")):
+        run = whole(BROWSING, config)
+        found = [(round(1000 * time), int(slept), int(size)) for time, slept, size in zip(*run[:3], strict=True)]
+        assert found == naive_polls(BROWSING, config)
+        costs = [1 / math.log(slept) if config.energy == "1/log T" else 1 / slept for slept in run.slept_ms]
+        assert run.polling_loss == pytest.approx(1e-7 * run.slept_ms * run.buffered_bytes / 2 + costs, rel=1e-12)
+
+
+@settings(max_examples=25, deadline=None)
+@given(requests_lists)
+def test_polls_are_those_of_a_walk_through_the_bins(requests: list[Request]) -> None:
+    run = whole(requests)
+    found = [(round(1000 * time), int(slept), int(size)) for time, slept, size in zip(*run[:3], strict=True)]
+    assert found == naive_polls(requests, SMALL)
 
 
 def test_losses_are_those_of_the_equations() -> None:
@@ -118,6 +127,25 @@ def test_totals_are_sums_over_the_polls() -> None:
     assert found["mixture_regret"] * found["polls"] == pytest.approx(run.mixture_loss.sum() - best.loss)
 
 
+def test_totals_by_hand() -> None:
+    def part(losses: list[list[float]], slept: list[float], own: list[float]) -> study.Rounds:
+        n = len(slept)
+        return study.Rounds(np.arange(n), np.array(slept), np.full(n, 3.0), np.array(losses), np.full(n, 0.5),
+                            np.array(own), None, None)  # fmt: skip
+
+    parts = [part([[1, 2], [4, 3]], [100, 300], [0.25, 0.5]), part([[2, 5], [3, 4], [9, 7]], [200, 50, 50], [1, 1, 1])]
+    config = ReplayConfig(times_ms=(100.0, 700.0))
+    assert totals(parts, config) == pytest.approx({
+        "polls": 5, "duration_s": 0.7, "bytes": 15, "mean_sleep_ms": 140.0, "mixture_loss": 2.5, "polling_loss": 3.75,
+        "best_expert_ms": 100.0, "best_expert_loss": 19.0, "best_per_poll_loss": 16.0, "switches": 3,
+        "mixture_regret": (2.5 - 19) / 5, "polling_regret": (3.75 - 19) / 5,
+    })  # fmt: skip
+    assert totals(parts[1:], config)["switches"] == 1
+    assert (
+        totals([parts[0], parts[0]._replace(expert_losses=np.array([[2.0, 1.0], [2.0, 1.0]]))], config)["switches"] == 1
+    )
+
+
 def test_with_one_polling_time_everybody_loses_the_same() -> None:
     config = ReplayConfig(times_ms=(300.0,), horizon=100)
     found = totals(rounds(BROWSING, config), config)
@@ -161,6 +189,43 @@ def test_details_agree_with_the_totals_and_the_curve_ends_at_the_best_of_every_p
     assert weights.sum(axis=1).to_numpy() == pytest.approx(1.0)
     quantiles = found.alphas[["quantile_0.05", "quantile_0.5", "quantile_0.95"]].to_numpy()
     assert (np.diff(quantiles, axis=1) >= 0).all()
+
+
+def test_details_are_those_of_the_rounds() -> None:
+    run, found = whole(BROWSING), details(BROWSING, SMALL)
+    losses, alphas = run.expert_losses, alpha_grid(horizon=100)
+    assert run.weights is not None
+    assert run.alpha_weights is not None
+    assert found.polls["best_expert_ms"].tolist() == [SMALL.times_ms[i] for i in losses.argmin(axis=1)]
+    for i, time_ms in enumerate(SMALL.times_ms):
+        np.testing.assert_array_equal(found.polls[f"loss_{time_ms:g}"], losses[:, i])
+        np.testing.assert_array_equal(found.polls[f"weight_{time_ms:g}"], run.weights[:, i])
+    for name in ("time_s", "slept_ms", "buffered_bytes", "mixture_loss", "polling_loss"):
+        np.testing.assert_array_equal(found.polls[name], getattr(run, name))
+    np.testing.assert_allclose(found.regrets["best_per_poll_loss"], np.cumsum(losses.min(axis=1)))
+    np.testing.assert_allclose(found.regrets["best_expert_loss"], np.cumsum(losses[:, losses.sum(axis=0).argmin()]))
+    np.testing.assert_array_equal(found.posterior, np.column_stack([alphas, run.alpha_weights[-1]]))
+    np.testing.assert_allclose(found.alphas["mean"], run.alpha_weights @ alphas)
+    np.testing.assert_array_equal(found.alphas["time_s"], run.time_s)
+    for level in (0.05, 0.5, 0.95):  # the least rate up to which so much of the posterior lies
+        expected = [
+            alphas[next(i for i in range(len(alphas)) if row[: i + 1].sum() >= level)] for row in run.alpha_weights
+        ]
+        assert found.alphas[f"quantile_{level:g}"].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("per_loss", "less", "k_max", "most"), [(99, 0, 2, 2), (3, 0, 99, 3), (3, 1, 99, 2), (0, -1, 99, 1)]
+)
+def test_the_curve_over_k_goes_as_far_as_there_is_time(
+    monkeypatch: pytest.MonkeyPatch, per_loss: int, less: int, k_max: int, most: int
+) -> None:
+    monkeypatch.setattr(study, "EXACT_WORK", per_loss * whole(BROWSING).expert_losses.size - less)
+    assert details(BROWSING, SMALL, k_max=k_max).partitions["k"].tolist() == list(range(1, most + 1))
+
+
+def test_details_go_over_chunks_and_end_at_the_last_poll_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(study, "CHUNK", 3)
     assert len(details(BROWSING, SMALL, max_polls=4).polls) == 4
 
 
