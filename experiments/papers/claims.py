@@ -27,6 +27,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from experiments.papers.tuning import steps_to_end
 from experiments.study.compare import Estimate, estimate
 
 __all__ = [
@@ -172,12 +173,13 @@ def point(group: Any, x: Any, sample: ArrayLike) -> dict[str, Any]:
 
 
 def steps_inside(chosen: Iterable[float], grid: Iterable[float], least: float | None = None) -> Beside:
-    """Return how many values of a grid lie beyond each chosen one, on the side where fewer do: 0 at its edge.
+    """Return how many values of a grid lie beyond the chosen one nearest to an end, on that side: 0 at its edge.
 
     Where no parameter can be smaller than `least`, the grid that reaches it has an edge on the other side only.
     """
-    values = sorted(set(grid))
-    below = len(values) if values[0] == least else 0
-    places = [min(below + values.index(value), len(values) - 1 - values.index(value)) for value in sorted(set(chosen))]
-    words = ", ".join(f"{value:g}" for value in sorted(set(chosen)))
-    return Beside(places, f"steps to the edge for {words} in {values[0]:g} to {values[-1]:g}")
+    values, taken = sorted(set(grid)), sorted(set(chosen))
+    bounded = values[0] == least
+    steps = min(len(values) - 1 - values.index(one) if bounded else steps_to_end(one, values) for one in taken)
+    end = f"{'the upper' if bounded else 'an'} end of its grid, {values[0]:g} to {values[-1]:g}"
+    span = f"{taken[0]:g} {f'to {taken[-1]:g} were' if len(taken) > 1 else 'was'} chosen"
+    return Beside([steps], f"step{'s' * (steps != 1)} from {end}, at the nearest: {span}")

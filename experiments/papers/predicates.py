@@ -3,7 +3,8 @@
 What it models: a measure returns samples by name, a number a replication (a seed, a session, a split, a topic) in each.
 A predicate says where they have to lie: the whole 95 % Student interval of the mean, the mean itself, any part of the
 interval, or every single number; and of how many names that has to be true.  With one replication there is no
-interval, and the number stands for it in every predicate.  What it leaves out: what is measured.
+interval, and the number stands for it in every predicate.  A name without a number has not met what is asked.
+What it leaves out: what is measured.
 """
 
 from __future__ import annotations
@@ -112,14 +113,16 @@ class Within:
         return Verdict(", ".join(words), count > needed * len(found) if needed < 1.0 else count >= needed, why)
 
     def _shown(self, sample: NDArray[np.float64]) -> str:
-        if self.by != "every" or len(sample) < 2:
-            return shown(estimate(sample), self.unit)
+        if self.by != "every" or not len(sample):
+            return _mean(sample, self.unit)
+        if len(sample) == 1:
+            return f"{sample[0]:.0f}{self.unit}" if float(sample[0]).is_integer() else _mean(sample, self.unit)
         return f"{sample.min():.4g} to {sample.max():.4g}{self.unit} over {len(sample)}"
 
     def _spread(self, sample: NDArray[np.float64]) -> str:
         """Say how single numbers lie that are not where they have to be."""
         if len(sample) < 2:
-            return f"is {shown(estimate(sample), self.unit)}"
+            return f"is {self._shown(sample)}" if len(sample) else "has no number, which counts as failed"
         outside = int(np.sum((sample < self.low) | (sample > self.high)))
         least, middle, most = (f"{value:.3g}" for value in np.quantile(sample, (0.0, 0.5, 1.0)))
         return f"{outside} of {len(sample)} lie outside, from {least} over {middle} in the middle to {most}"
@@ -147,7 +150,7 @@ class Ordered:
         steps = [(means[0], means[-1])] if self.ends and means else list(pairwise(means))
         right = [later < earlier if self.falls else later > earlier for earlier, later in steps]
         words = ", ".join(
-            _joined(shown(estimate(sample), self.unit), f"at {name}", more) for name, (sample, more) in found.items()
+            _joined(_mean(sample, self.unit), f"at {name}", more) for name, (sample, more) in found.items()
         )
         return Verdict(words or NOTHING, bool(right) and all(right), f"so at {sum(right)} of {len(right)} steps")
 
@@ -174,7 +177,7 @@ class Extreme:
         if not known:
             return Verdict(NOTHING, False, NOTHING)
         best = (min if self.least else max)(known, key=known.__getitem__)
-        words = (_joined(name, shown(estimate(one), self.unit), more) for name, (one, more) in found.items())
+        words = (_joined(name, _mean(one, self.unit), more) for name, (one, more) in found.items())
         return Verdict(", ".join(words), best == self.name, f"{best} has it")
 
 
@@ -196,6 +199,11 @@ class Both:
             return Verdict(NOTHING, False, NOTHING)
         why = "; ".join(verdict.why_not for verdict in verdicts if not verdict.holds)
         return Verdict("; ".join(verdict.ours for verdict in verdicts), all(one.holds for one in verdicts), why)
+
+
+def _mean(sample: NDArray[np.float64], unit: str) -> str:
+    """Say mean and interval, or that there is nothing to take the mean of."""
+    return shown(estimate(sample), unit) if len(sample) else "no number"
 
 
 def _joined(*words: str) -> str:

@@ -3,9 +3,10 @@
 What it models: mails of which some are spam (Katakis et al.), and whether the price of electricity goes up in the
 next half-hour (Elec2), each in its own order, a constant feature added, instances normalised.  The first fifth is
 for tuning only (nearly all of the first 700 mails are spam): with all its labels the regulariser of the second-order
-Perceptron and b, c of LASEC, for accuracy, and by bisection the one parameter of every sampler that sets how much
-it asks.  Then every sampler starts anew on the rest, and accuracy is counted on all of it, label bought or
-not.  Each has a twin with the same learner that asks by a coin of the share the sampler came to ask for.
+Perceptron and b, c of LASEC, for accuracy by the one-standard-error rule (`tuning`), and by bisection the
+one parameter of every sampler that sets how much it asks.  Then every sampler starts anew on the rest, and
+accuracy is counted on all of it, label bought or not.  Each has a twin with the same learner that asks by a coin of the
+share the sampler came to ask for.
 Baselines: three learners with all labels, and repeating the last label, of the last round (no change) or of the last
 that a coin bought.
 Replications are the coins' seeds; a sampler without a coin is the same in all, its twin is not.
@@ -16,19 +17,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.papers.drift.shift_runs import B_GRID, C_FACTORS, value_for_rate
+from experiments.papers.drift.shift_runs import value_for_rate
 from experiments.papers.registry import Rows, Setup
+from experiments.papers.tuning import one_standard_error
 from lpsm import samplers
 from lpsm.randomness import POLICY, SPLIT, WORKLOAD, generator
 from lpsm.synthetic_streams import drifting
 
-__all__ = ["A_GRID", "FULL", "RATES", "SAMPLERS", "WINDOWS", "run", "sweep"]
+__all__ = ["C_FACTORS", "FULL", "GRID", "RATES", "SAMPLERS", "WINDOWS", "run", "sweep"]
 
 SAMPLERS: Mapping[str, tuple[str, float, float]] = {  # key -> parameter that sets how much it asks, and its range
     "sop-label-efficient": ("C", 1e-5, 1e3),
@@ -41,7 +44,8 @@ FULL = ("sop", "lasec", "perceptron")  # all labels
 RATES = (0.02, 0.05, 0.1, 0.2, 0.4)
 TUNING = 0.2  # share of the stream, from its start
 WINDOWS = {"spam-drift": 500, "elec2": 1344}  # rounds: mails; four weeks of half-hours
-A_GRID = (0.1, 0.01, 1.0, 0.001, 10.0, 0.0001, 100.0, 0.00001, 0.000001)  # from the middle outwards, as B_GRID is
+GRID = (1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1, 1.0, 10.0, 100.0)  # of a, and of b
+C_FACTORS = (1.1, 2.0, 20.0, 200.0, 2e3, 2e4, 2e5, 2e6, 2e7, 2e8, 2e9)  # of c over b: on Elec2 hardly any drift is best
 
 
 def sweep(name: str, setup: Setup) -> dict[str, dict[str, Any]]:
@@ -91,15 +95,16 @@ def run(task: dict[str, Any]) -> Rows:
 
 
 def _tuned(X: Any, y: Any) -> dict[str, float]:
-    """The a of sop and the b and c of lasec that are most accurate with all labels."""
-    a = max(A_GRID, key=lambda a: _right(_make("sop", X, a=a).run(X, y), y))
-    pairs = [(b, b * factor) for b in B_GRID for factor in C_FACTORS]
-    b, c = max(pairs, key=lambda pair: _right(_make("lasec", X, b=pair[0], c=pair[1]).run(X, y), y))
-    return {"a": a, "b": b, "c": c}
+    """The a of sop and the b and c of lasec, by their mistakes with all labels."""
 
+    def mistakes(key: str, **parameters: float) -> Any:
+        return _make(key, X, **parameters).run(X, y).prediction != y
 
-def _right(log: Any, y: Any) -> float:
-    return float(np.mean(log.prediction == y))
+    ones = [{"a": a} for a in GRID]
+    pairs = [{"b": b, "c over b": factor} for b, factor in product(GRID, C_FACTORS)]
+    sop = one_standard_error(ones, [mistakes("sop", **one) for one in ones])
+    lasec = one_standard_error(pairs, [mistakes("lasec", b=p["b"], c=p["b"] * p["c over b"]) for p in pairs])
+    return {**sop, "b": lasec["b"], "c": lasec["b"] * lasec["c over b"]}
 
 
 def _parameters(key: str, fixed: Mapping[str, float]) -> dict[str, float]:

@@ -18,8 +18,7 @@ from matplotlib.figure import Figure
 
 from experiments.figures.papers import lines, panels
 from experiments.papers.claims import Beside, Claim, Measure, Record, point, steps_inside
-from experiments.papers.drift.shift_runs import B_GRID, C_FACTORS
-from experiments.papers.ours.stream_runs import A_GRID, FULL, SAMPLERS, run, sweep
+from experiments.papers.ours.stream_runs import C_FACTORS, FULL, GRID, SAMPLERS, run, sweep
 from experiments.papers.predicates import above, at_least, beside, between, wide_enough
 from experiments.papers.registry import Experiment
 
@@ -168,18 +167,14 @@ def _full_over_no_change(record: Record) -> dict[str, Any]:
     return {best[0]: _over(table[best], table["no change", 1.0], words)}
 
 
-def _no_change(record: Record) -> dict[str, Any]:
-    return {"": 100 * _table(record)["no change, whole stream", 1.0]}
-
-
 def _over_last_bought(record: Record) -> dict[str, Any]:
     table, rate = _table(record), _shown(record)
     return {key: _over(table[key, rate], table["last bought", rate]) for key in SAMPLERS}
 
 
 def _inside(record: Record) -> dict[str, Any]:
-    tuned, grids = record["tuned"], {"a": A_GRID, "b": B_GRID}
-    found = {name: steps_inside(tuned[name], grid) for name, grid in grids.items()}
+    tuned = record["tuned"]
+    found = {name: steps_inside(tuned[name], GRID) for name in ("a", "b")}
     return {**found, "c over b": steps_inside((tuned["c"] / tuned["b"]).round(6), C_FACTORS)}
 
 

@@ -36,6 +36,7 @@ from experiments.papers.thesis.digit_runs import (
     trace,
     tuned,
 )
+from experiments.papers.tuning import one_standard_error
 from experiments.study.compare import estimate
 from lpsm.randomness import POLICY, generator
 
@@ -102,11 +103,11 @@ def _tuned(task: dict[str, Any], error: float) -> float:
     coins = generator(task["seed"], POLICY, 100 * task["split"] + TUNING)
     drawn = [Fold(0, *cut(X, y, coins.permutation(rows), len(rows) // 5), coins) for _ in range(task["permutations"])]
 
-    def labels(C: float) -> float:
+    def labels(C: float) -> list[int]:
         found = [labels_needed(fold, error, C, simple=False) for fold in drawn]
-        return float(np.mean([len(rows) if value < 0 else value for value in found]))
+        return [len(rows) if value < 0 else value for value in found]
 
-    return min(C_GRID, key=labels)
+    return one_standard_error([{"C": C} for C in C_GRID], [labels(C) for C in C_GRID])["C"]
 
 
 def labels_needed(fold: Fold, error: float, C: float, *, simple: bool, most: int = MOST) -> int:

@@ -202,14 +202,19 @@ def test_numbers_are_shown_to_two_figures_of_the_half_width(mean, half, words):
 
 def test_a_chosen_value_at_the_edge_of_its_grid_is_told():
     grid = (0.1, 0.3, 1.0, 3.0)
-    assert steps_inside([0.3, 1.0], grid).sample == [1, 1]
-    assert steps_inside([3.0, 0.3], grid).sample == [1, 0]
-    assert steps_inside([0.1, 3.0], grid, least=0.1).sample == [3, 0]
+    assert steps_inside([0.3, 1.0], grid).sample == [1]
+    assert steps_inside([3.0, 0.3], grid).sample == [0]
+    assert steps_inside([0.1, 1.0], grid, least=0.1).sample == [1]
+    assert steps_inside([0.1, 3.0], grid, least=0.1).sample == [0]
+    assert steps_inside([0.1], grid, least=0.1).sample == [3]
     assert steps_inside([0.1], grid, least=0.0).sample == [0]
-    assert steps_inside([0.1], grid).words == "steps to the edge for 0.1 in 0.1 to 3"
-    assert steps_inside([1.0, 0.3, 1.0], [1.0, 3.0, 0.3, 0.1, 0.3], least=0.2).words.endswith("for 0.3, 1 in 0.1 to 3")
+    assert steps_inside([1.0, 0.3, 1.0], [1.0, 3.0, 0.3, 0.1, 0.3], least=0.2).words.endswith("0.3 to 1 were chosen")
     assert steps_inside([0.3], (0.1, 0.3, 1.0, 3.0, 10.0), least=0.1).sample == [3]
     assert steps_inside([1.0], (0.1, 0.3, 1.0, 3.0, 10.0)).sample == [2]
+    inside = wide_enough(lambda record: {"K": steps_inside([0.3, 1.0], grid)}).check({})
+    assert inside.ours == "K 1 step from an end of its grid, 0.1 to 3, at the nearest: 0.3 to 1 were chosen"
+    bounded = wide_enough(lambda record: {"R": steps_inside([0.1], grid, least=0.1)}).check({})
+    assert bounded.ours == "R 3 steps from the upper end of its grid, 0.1 to 3, at the nearest: 0.1 was chosen"
     assert wide_enough(lambda record: {"K": steps_inside([0.3], grid)}).check({}).holds
     assert not wide_enough(lambda record: {"K": steps_inside([0.3, 3.0], grid)}).check({}).holds
 
@@ -235,3 +240,17 @@ def test_tables_are_laid_out_by_replication_and_measures_named():
     found = named({"one": of(x=1.0), "two": lambda record: {"": 2.0}})({})
     assert found == {"one x": 1.0, "two": 2.0}
     assert np.isclose(HALF, 12.7062, atol=1e-4)
+
+
+def test_a_name_without_a_number_is_told_in_words_and_has_not_met_what_is_asked():
+    nothing = {"a": Beside([], "(never reached)"), "b": 2.0}
+    verdict = at_least(lambda record: nothing, 1.0)({})
+    assert verdict.ours == "a no number (never reached), b 2.00"
+    assert verdict.why_not == "so for 1 of 2; a has no number, which counts as failed"
+    assert not verdict.holds
+    assert at_least(lambda record: nothing, 1.0, needed=1)({}).holds
+    for predicate in (each(lambda record: nothing, 1), largest(lambda record: nothing, "b"), rising(lambda r: nothing)):
+        assert "no number" in predicate({}).ours
+        assert "nan" not in predicate({}).ours
+    assert largest(lambda record: nothing, "b")({}).holds
+    assert not rising(lambda record: nothing)({}).holds

@@ -11,7 +11,7 @@ from experiments.papers.ours import stream_runs, streams
 def stream_rows():
     task = {"stream": "elec2", "seed": 1, "run": 0, "rates": [0.1, 0.4], "rounds": 900, "stand_in": True, "folder": ""}
     with pytest.MonkeyPatch.context() as patch:  # two values a grid: what is tuned is not what is tested
-        for grid, value in (("A_GRID", 1.0), ("B_GRID", 1.0), ("C_FACTORS", 20.0)):
+        for grid, value in (("GRID", 1.0), ("C_FACTORS", 20.0)):
             patch.setattr(stream_runs, grid, (value, 2.0 * value))
         return stream_runs.run(task)
 

@@ -169,6 +169,47 @@ def test_accuracies_that_some_run_never_reached_are_not_drawn():
 # -- SVMs ------------------------------------------------------------------------------------------------------------
 
 
+def curves_on_mnist_0v1(labels):
+    """A record of figure 4-5 with one run a pairing: labels at the first touch of the three loosest errors."""
+    own = {key: labels.get(key, (10, 20, 40)) for key in KEYS}
+    touches = [
+        {"problem": "MNIST 0v1", "key": key, "error": error, "labels": count}
+        for key, counts in own.items()
+        for error, count in zip((0.04, 0.03, 0.02), counts, strict=True)
+    ]
+    runs = [{"problem": "MNIST 0v1", "key": key, "first": counts[-1]} for key, counts in own.items()]
+    return {"touches": pd.DataFrame(touches), "runs": pd.DataFrame(runs)}
+
+
+@pytest.mark.parametrize(
+    ("labels", "holds", "said"),
+    [
+        ({"dkm": (10, 12, 14), "dkm-perceptron": (9, 12, 20)}, True, "MNIST 0v1: 0.367 (from error 0.0400"),
+        ({"dkm": (10, 12, 40)}, False, "MNIST 0v1: 1.00 (from error 0.0400"),
+        ({"dkm": (-1, -1, -1)}, False, "no number (dkm and cbgz-dkm: no threshold that all runs of both reached; from"),
+        ({"dkm": (10, -1, -1)}, False, "no number (dkm and cbgz-dkm: one threshold alone; from error"),
+        ({"cbgz-dkm": (10, 10, 10)}, False, "cbgz-dkm 10 to 10, where the coin's do not grow; from"),
+    ],
+)
+def test_labels_that_cannot_be_compared_are_told_in_words_and_fail(labels, holds, said):
+    slower = next(claim for claim in label_curves.EXPERIMENTS[0].claims if "increase much slower" in claim.statement)
+    verdict = slower.check(curves_on_mnist_0v1(labels))
+    assert said in verdict.ours
+    assert "nan" not in verdict.ours + verdict.why_not
+    assert verdict.holds == holds
+
+
+def test_rules_without_a_common_threshold_have_no_ratio_of_labels():
+    more = label_curves.EXPERIMENTS[0].claims[0]
+    assert more.check(curves_on_mnist_0v1({"dkm": (11, 22, 44), "dkm-perceptron": (11, 22, 44)})).holds
+    verdict = more.check(curves_on_mnist_0v1({"dkm": (11, 22, 44), "dkm-perceptron": (-1, -1, -1)}))
+    assert not verdict.holds
+    assert verdict.ours.endswith(
+        "dkm-perceptron over perceptron-ss: no number (no threshold that all runs of both reached; the tuned error was "
+        "reached by dkm-perceptron 0, perceptron-ss 1 of 1 runs)"
+    )
+
+
 def test_an_svm_with_random_queries_is_an_svm_on_so_many_of_the_pool():
     from sklearn.svm import SVC
 
