@@ -138,7 +138,7 @@ def test_a_verdict_says_its_numbers_the_words_beside_them_and_what_lies_outside(
     assert falling(of(a=3.0, b=1.0, c=2.0), ends=True)({}).why_not == "so at 1 of 1 steps"
     assert not holds(rising(of(a=1.0)))  # one mean is no step
     best = smallest(of(a=Beside(1.0, "(x)"), b=[nan], c=0.5), "a", unit=" %")({})
-    assert best == ("a 1.00 % (x), b nan %, c 0.500 %", False, "c has it")
+    assert best == ("a 1.00 % (x), b no number, c 0.500 %", False, "c has it")
     assert largest(of(a=1.0, b=[nan]), "a")({}).holds
     assert rising(of(a=2.0, b=1.0))({}) == ("2.00 at a, 1.00 at b", False, "so at 0 of 1 steps")
     assert largest(of(a=1.0, b=2.0), "a")({}).why_not == "b has it"
