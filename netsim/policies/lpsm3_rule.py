@@ -19,7 +19,7 @@ from lpsm.sleep_planning.prices import price_at, price_before, settle
 from netsim.policies.compiled import FlatFrame, FlatView, Floats, Ints
 from netsim.policies.protocol import FOREVER_NS, Plan
 
-__all__ = ["ROOM", "SIZE", "STATE", "follow_plan", "observe_frame", "prepare", "state_of"]
+__all__ = ["ROOM", "SIZE", "STATE", "follow_plan", "observe_frame", "prepare", "state_of", "wanted_delay_s"]
 
 ROOM = 256
 """How many connections and requests are kept in mind at once; what is beyond is taken for unasked."""
@@ -361,11 +361,17 @@ def _end_page(s: Record, deadline_ns: int) -> None:
 
 
 @compiled
+def wanted_delay_s(asked_s: float, balance: float, memory: float) -> float:
+    """Delay of messages that makes good within `memory` of them what they were late so far, from half to double."""
+    return asked_s * min(max(1.0 - balance / memory, 0.5), 2.0)
+
+
+@compiled
 def _price_messages(s: Record, work: Record) -> None:
     """Find the price at which plans promise the delay of messages that is wanted now."""
     rates, interval_ns = s.mean_rates[MESSAGE], s.interval_ns
     message_prices.renewal_followers(work, rates, interval_ns)
-    wanted_s = s.push_delay_s * min(max(1.0 - s.push_balance / s.push_memory, 0.5), 2.0)
+    wanted_s = wanted_delay_s(s.push_delay_s, s.push_balance, s.push_memory)
     least_w, most_w, halvings = s.least_push_price_w, s.most_push_price_w, 14
     if s.priced_messages:  # it has not moved far
         least_w, most_w, halvings = max(least_w, s.push_price_w / 4.0), min(most_w, s.push_price_w * 4.0), 8

@@ -145,6 +145,18 @@ def test_a_page_pays_for_what_lay_at_the_access_point_while_it_slept():
     assert own.s["pages"] == 1
 
 
+@pytest.mark.parametrize("waiting", [0, 1, 2, 5])
+@pytest.mark.parametrize("reached_ms", [1039.999, 1040, 1040.000001, 1060])
+def test_a_wait_holds_its_share_of_a_page_up_and_is_learned_from_a_nanosecond_on(reached_ms, waiting):
+    own = Rule()
+    own.sent(1040)
+    own.s["opened_ns"], own.s["waiting"] = 1060 * MS, waiting
+    own.received(1061, reached_ms)
+    assert own.learned()[0][REPLY] == (reached_ms > 1040)
+    held_s = (1060 - reached_ms) / 1000 / max(1, waiting) if reached_ms > 1040 else 0
+    assert own.s["held_s"] == pytest.approx(held_s, abs=1e-15)
+
+
 @pytest.mark.parametrize(("balance", "drift", "expected"), [
     (-20.0, -1.0, (-20.0, -1.0)), (400.0, 0.9, (399.0, 1.0)), (5.0, 0.0, (4.0, 0.008)),
 ])  # fmt: skip
@@ -265,21 +277,28 @@ def test_the_link_forgets_after_a_silence_and_when_an_acknowledgement_wakes_it()
     own.sent(1000)
     own.sent(2999.9)
     assert own.s["n"] == 2
-    own.sent(4999.9)
-    assert own.outstanding() == [(-1, REPLY, round(4999.9 * MS))]
-    own.received(6999.9, 6999, size=40)
-    assert own.s["n"] == 0
-    own.sent(7000)
-    own.s["awake_until_ns"] = 7100 * MS
-    own.sent(7100, size=40)  # still awake
-    assert [kind for _, kind, _ in own.outstanding()] == [REPLY, OPENING]
-    own.s["awake_until_ns"] = 7100 * MS
-    own.sent(7200, size=40)
-    assert own.outstanding() == [(-1, OPENING, 7200 * MS)]
-    own.asked(9199, beacon=1)
+    own.sent(5800)
+    assert own.outstanding() == [(-1, REPLY, 5800 * MS)]
+    own.sent(7800)
     assert own.s["n"] == 1
-    own.asked(9200, beacon=1)
+    own.received(9800, 9799, size=40)
     assert own.s["n"] == 0
+    own.sent(9900)
+    own.s["awake_until_ns"] = 10_000 * MS
+    own.sent(10_000, size=40)  # still awake
+    assert [kind for _, kind, _ in own.outstanding()] == [REPLY, OPENING]
+    own.s["awake_until_ns"] = 10_000 * MS
+    own.sent(10_100, size=40)
+    assert own.outstanding() == [(-1, OPENING, 10_100 * MS)]
+    own.asked(12_099, beacon=1)
+    assert own.s["n"] == 1
+    own.asked(12_100, beacon=1)
+    assert own.s["n"] == 0
+    own.sent(13_000)
+    plan = own.asked(13_001)
+    own.s["last_ns"] = plan.wake_ns - 3000 * MS
+    own.asked(plan.wake_ns / MS, beacon=1)  # where it meant to listen
+    assert (own.s["n"], own.s["planned_ns"]) == (0, plan.wake_ns)
 
 
 def test_at_a_beacon_that_announces_something_it_stays_awake_until_the_next():
@@ -336,6 +355,7 @@ def test_it_plans_for_what_is_outstanding_and_the_next_message_and_follows_that_
 
 @pytest.mark.parametrize(("stop", "beacon", "planned", "late_ms", "followed"), [
     (8, 1, 1, 0, True), (9, 1, 1, 0, False), (8, 0, 1, 0, False), (8, 1, 0, 0, False), (8, 1, 1, 100, False),
+    (8, 1, 1, -100, False),
 ])  # fmt: skip
 def test_a_plan_is_followed_for_eight_stops_at_the_beacons_that_it_meant(stop, beacon, planned, late_ms, followed):
     own = Rule()
@@ -345,6 +365,22 @@ def test_a_plan_is_followed_for_eight_stops_at_the_beacons_that_it_meant(stop, b
     own.s["next_stop"], own.s["planned"] = stop, planned
     own.asked(1000 + stop * 100 + late_ms, beacon=beacon)
     assert (own.s["planned_ns"] == 1010 * MS) == followed
+
+
+def test_what_is_dear_is_waited_for_awake_up_to_the_last_stop_and_a_frame_ends_the_plan():
+    own = Rule(price_w=1e7)
+    own.sent(1037)
+    plan = own.asked(1037)
+    assert [own.s[name][:2].tolist() for name in ("kind", "age_ns", "is_message")] == [
+        [REPLY, MESSAGE], [0, 1037 * MS], [0, 1]]  # fmt: skip
+    work = own.ints[-planning.WORKSPACE.itemsize // 8 :].view(planning.WORKSPACE)[0]
+    last_ns = 1037 * MS + work["stop_ns"][own.s["last_stop"]]
+    assert last_ns % (100 * MS) == 0
+    assert plan == Plan(last_ns, last_ns + 100 * MS, True, 0, False)
+    assert (own.s["planned"], own.s["awake_until_ns"]) == (0, last_ns)
+    own.s["planned"] = 1
+    own.received(1200, 1190)
+    assert (own.s["planned"], own.s["awake_until_ns"]) == (0, NEVER_NS)
 
 
 def test_before_a_deadline_the_price_is_that_of_the_moment_and_the_plan_is_always_new():
@@ -386,10 +422,14 @@ def test_a_price_of_messages_that_never_wait_falls_as_far_as_it_is_sought(
     assert (own.s["push_stale"], own.s["priced_messages"]) == ((0, messages) if halvings else (1, priced))
 
 
-@pytest.mark.parametrize(("balance", "wanted_s"), [(0.0, 0.3), (6.0, 0.3 * 0.8), (-60.0, 0.6), (29.0, 0.15)])
-def test_the_price_of_messages_is_sought_far_at_first_and_then_near_by(balance, wanted_s):
+def test_messages_may_be_later_or_earlier_than_asked_for_by_what_they_were_before():
+    found = [rule.wanted_delay_s(0.3, balance, 30.0) for balance in (0.0, 6.0, -15.0, -60.0, 29.0, 15.3)]
+    assert found == pytest.approx([0.3, 0.24, 0.45, 0.6, 0.15, 0.15])
+
+
+def test_the_price_of_messages_is_sought_far_at_first_and_then_near_by():
     own = Rule(priced=False, max_push_delay_s=0.3, push_margin=0.0, least_push_price_w=0.01)
-    own.s["push_balance"] = balance
+    own.s["push_balance"] = 6.0
     own.s["ages"][:] = [0, 0, 1.0, 0, 0, 0, 0, 0]
     own.s["mean_rates"][MESSAGE] = 0.2
     s = own.s
@@ -399,7 +439,7 @@ def test_the_price_of_messages_is_sought_far_at_first_and_then_near_by(balance, 
         message_prices.renewal_followers(work, s["mean_rates"][MESSAGE], 100 * MS)
         return message_prices.price_of_delay(
             work, s["mean_rates"][MESSAGE], rule.AGES_NS, s["ages"], 100 * MS, s["awake_w"], s["beacon_j"],
-            s["wakeup_j"], wanted_s, least_w, most_w, halvings,
+            s["wakeup_j"], 0.3 * 0.8, least_w, most_w, halvings,
         )  # fmt: skip
 
     own.asked(1000)

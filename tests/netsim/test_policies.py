@@ -73,10 +73,10 @@ def test_a_policy_has_one_canonical_name(spec, name):
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("pms", "did you mean psm"),
+        ("pms", "did you mean psm[?]$"),
         ("", "a policy must be one of none, psm, .*, lpsm, .*, got ''"),
-        ("bsdphase", "did you mean bsd-phase"),
-        ("dynamc:20", "did you mean dynamic"),
+        ("bsdphase", "did you mean bsd-phase[?]$"),
+        ("dynamc:20", "did you mean dynamic[?]$"),
         ("psm:150", "positive multiple of 100 ms, got 150 ms"),
         ("psm:0", "positive multiple of 100 ms"),
         ("psm:-100", "positive multiple of 100 ms"),
@@ -119,7 +119,7 @@ def test_a_policy_has_one_canonical_name(spec, name):
         ("lpsm2-link:1.05:0", "number of milliseconds above 0, got '0'; write lpsm2-link"),
         ("lpsm2:1.05:100:3", "'lpsm2:1.05:100:3': a target and a push delay are all it takes, got '1.05:100:3'"),
         ("LPSM2", "did you mean lpsm2[?]"),
-        ("lpsm4:1.05", "did you mean lpsm"),
+        ("lpsm4:1.05", "did you mean lpsm3[?]$"),
         ("lpsm3:0.9", "^policy 'lpsm3:0.9': the target must be a number above 1, got '0.9'; write lpsm3"),
         ("lpsm3-link:1.05:x", "the push delay must be a number of milliseconds above 0, got 'x'; write lpsm3-link"),
         ("lpsm2link", "did you mean lpsm2-link[?]"),
