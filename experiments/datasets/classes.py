@@ -5,6 +5,7 @@ What it models: a class is one number, however it is spelt (1, 1.0 and +1), or o
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,10 @@ def as_number(text: Any) -> float:
         return float("nan")
 
 
-def named(labels: list[str] | NDArray[Any], places: Any, path: Path) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+def named(labels: Iterable[str], places: Any, path: Path) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Return each label's class number, and the names: by value if all are numbers (1, 1.0 and +1 are one)."""
     known: dict[str, int] = {}  # of equal texts that are one object, pandas would hash each
-    codes = np.array([known.setdefault(label, len(known)) for label in labels], dtype=np.int64)
+    codes = np.fromiter((known.setdefault(label, len(known)) for label in labels), dtype=np.int64)
     found = list(known)
     values = [as_number(name) for name in found]
     if all(isfinite(value) for value in values):
@@ -44,4 +45,5 @@ def named(labels: list[str] | NDArray[Any], places: Any, path: Path) -> tuple[ND
     if len(order) > LARGEST_N_CLASSES:
         raise ValueError(f"{path}: labels must name at most {LARGEST_N_CLASSES} classes, got {len(order)}")
     rank = {key: position for position, (key, _) in enumerate(order)}
-    return np.array([rank[key] for key in keys], dtype=np.int64)[codes], tuple(name for _, name in order)
+    ranks = np.array([rank[key] for key in keys], dtype=np.int64)
+    return ranks.take(codes, out=codes, mode="clip"), tuple(name for _, name in order)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from io import StringIO
 from math import isfinite
 from pathlib import Path
@@ -25,6 +26,7 @@ from experiments.datasets.text import MOST_CELLS
 __all__ = ["HASHED", "Columns", "Records", "hashed", "json_records", "of_records", "parquet_records", "table_records"]
 
 HASHED = 2**18  # columns that words are hashed to
+_ROWS_AT_ONCE = 1 << 16
 
 
 class Records(NamedTuple):
@@ -44,7 +46,7 @@ class Columns(NamedTuple):
     """What a stream is made of."""
 
     X: Any
-    labels: list[str] | NDArray[Any]
+    labels: Iterator[str]
     names: tuple[str, ...]  # of the columns that are numbers
     texts: tuple[str, ...]  # of each row; empty if no column is a text
 
@@ -67,7 +69,7 @@ def parquet_records(path: Path) -> Records:
     import pyarrow.parquet as pq
     from pyarrow import types
 
-    try:
+    with _as_one_error(path):
         with pq.ParquetFile(path) as file:
             found, schema = file.metadata, file.schema_arrow
         nested = [field.name for field in schema if types.is_nested(field.type)]
@@ -76,31 +78,76 @@ def parquet_records(path: Path) -> Records:
         n_rows = max(found.num_rows, sum(found.row_group(i).num_rows for i in range(found.num_row_groups)))
         if n_rows * max(found.num_columns, 1) > MOST_CELLS:
             raise ValueError(f"{n_rows} rows of {found.num_columns} columns; {MOST_CELLS} cells are read")
-        texts = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
-        with pq.ParquetFile(path, read_dictionary=texts) as file:  # a long text may be there a million times
-            columns = [_values(column) for column in file.read().columns]
-    except Exception as error:  # pyarrow raises a dozen kinds
-        said = (str(error).splitlines() or [type(error).__name__])[0]
-        raise ValueError(f"{path}: a parquet file must be whole and not too large, got {said[:200]}") from None
+        columns = [ParquetColumn(path, i, schema.field(i), n_rows) for i in range(len(schema))]
     return Records(list(schema.names), columns, np.zeros(0, dtype=np.int64))
 
 
-def _values(column: Any) -> Any:
-    """Return an array of numbers, or of texts of which equal ones are one object; a list of anything else."""
+@contextmanager
+def _as_one_error(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # pyarrow raises a dozen kinds
+        said = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ValueError(f"{path}: a parquet file must be whole and not too large, got {said[:200]}") from None
+
+
+class ParquetColumn:
+    """A column of a parquet file, read anew, a part at a time, whenever its values are asked for."""
+
+    def __init__(self, path: Path, number: int, field: Any, n_rows: int) -> None:
+        self._path, self._number, self._field, self._n_rows = path, number, field, n_rows
+
+    def __len__(self) -> int:
+        return self._n_rows
+
+    def __iter__(self) -> Iterator[Any]:
+        for part in self.parts():
+            yield from part.tolist() if isinstance(part, np.ndarray) else part
+
+    def parts(self) -> Iterator[Any]:
+        """Yield arrays of numbers, or of texts of which equal ones are one object; lists of anything else.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged.
+        """
+        import pyarrow.parquet as pq
+        from pyarrow import types
+
+        n_read = 0
+        is_text = types.is_string(self._field.type) or types.is_large_string(self._field.type)
+        texts = [self._field.name] if is_text else []  # a long text may be there a million times
+        with _as_one_error(self._path), pq.ParquetFile(self._path, read_dictionary=texts) as file:
+            groups = range(file.num_row_groups)
+            if is_text:
+                parts = _texts(file.reader.read_row_group(i, column_indices=[self._number]).column(0) for i in groups)
+            else:
+                batches = file.reader.iter_batches(_ROWS_AT_ONCE, row_groups=groups, column_indices=[self._number])
+                parts = (_values(batch.column(0)) for batch in batches)
+            for part in parts:
+                n_read += len(part)
+                yield part
+            if n_read != self._n_rows:
+                raise ValueError(f"{n_read} values of {self._field.name} in {self._n_rows} rows")
+
+
+def _texts(columns: Iterable[Any]) -> Iterator[NDArray[Any]]:
+    known: dict[Any, Any] = {}  # every chunk has a dictionary of its own
+    for chunk in (chunk for column in columns for chunk in column.chunks):
+        texts = np.array([*(known.setdefault(text, text) for text in chunk.dictionary.to_pylist()), None], object)
+        for first in range(0, len(chunk), _ROWS_AT_ONCE):
+            indices = chunk.indices.slice(first, _ROWS_AT_ONCE).cast("int64")
+            yield texts[indices.fill_null(len(texts) - 1).to_numpy()]
+
+
+def _values(part: Any) -> Any:
     from pyarrow import types
 
-    kind = column.type
-    if types.is_dictionary(kind):
-        parts: list[NDArray[Any]] = [np.zeros(0, dtype=object)]
-        known: dict[Any, Any] = {}  # every chunk has a dictionary of its own
-        for chunk in column.chunks:
-            texts = np.array([*(known.setdefault(text, text) for text in chunk.dictionary.to_pylist()), None], object)
-            parts.append(texts[chunk.indices.cast("int64").fill_null(len(texts) - 1).to_numpy()])
-        return np.concatenate(parts)
-    if column.null_count == 0 and (types.is_integer(kind) or types.is_floating(kind)):
-        values = column.to_numpy()
+    if part.null_count == 0 and (types.is_integer(part.type) or types.is_floating(part.type)):
+        values = part.to_numpy()
         return values.astype(np.float64, copy=False) if values.dtype.kind == "f" else values
-    return column.to_pylist()
+    return part.to_pylist()
 
 
 def json_records(path: Path, text: str) -> Records:
@@ -170,16 +217,18 @@ def of_records(
         raise ValueError(f"{path}: there must be a column beside the label, got {', '.join(records.names)}")
     X = np.empty((records.n_rows, len(numbers)))
     for k, i in enumerate(numbers):
-        column = records.columns[i]
-        X[:, k] = (
-            column if isinstance(column, np.ndarray) and column.dtype.kind in "fiu" else list(map(_finite, column))
-        )
-        t = int(np.isfinite(X[:, k]).argmin())
-        if not isfinite(X[t, k]):
-            raise ValueError(
-                f"{path}: {place(t)}, column {i} ({records.names[i]}): a feature must be a finite number, "
-                f"got {str(column[t])[:40]!r}: --text takes a column of texts, --drop leaves one out"
-            )
+        column, first = records.columns[i], 0
+        for part in column.parts() if isinstance(column, ParquetColumn) else [column]:
+            values = X[first : first + len(part), k]
+            is_numbers = isinstance(part, np.ndarray) and part.dtype.kind in "fiu"
+            values[:] = part if is_numbers else list(map(_finite, part))
+            t = int(np.isfinite(values).argmin())
+            if not isfinite(values[t]):
+                raise ValueError(
+                    f"{path}: {place(first + t)}, column {i} ({records.names[i]}): a feature must be a finite number, "
+                    f"got {str(part[t])[:40]!r}: --text takes a column of texts, --drop leaves one out"
+                )
+            first += len(part)
     for i in sorted(texts):
         for t, text in enumerate(records.columns[i]):
             if not isinstance(text, str):
@@ -188,20 +237,20 @@ def of_records(
     instances: Any = X
     if texts:
         instances = sparse.csr_matrix(sparse.hstack([sparse.csr_matrix(X), hashed(said)]))
-    labels = [] if at is None else _labels(records.columns[at])
+    labels = iter(()) if at is None else _labels(records.columns[at])
     return Columns(instances, labels, tuple(records.names[i] for i in numbers), tuple(said))
 
 
-def _labels(column: Any) -> Any:
-    """Spell the labels of a column; those of an array, of which many may be equal, once each."""
-    if not isinstance(column, np.ndarray):
-        return [_spelt(value) for value in column]
+def _labels(column: Any) -> Iterator[str]:
+    """Spell the labels of a column; those of a parquet file, of which many may be equal, once each."""
     known: dict[Any, str] = {}
-    values = column.tolist()
-    for value in values:
+    for value in column:
+        if not isinstance(column, ParquetColumn):
+            yield _spelt(value)
+            continue
         if value not in known:
             known[value] = _spelt(value)
-    return [known[value] for value in values]
+        yield known[value]
 
 
 def _finite(value: Any) -> float:
