@@ -345,9 +345,9 @@ class Station:
         elif plan.awake_until_ns > at_ns:
             self._wake(at_ns)
             self._gate_open = True
-            self._busy_until_ns = max(at_ns, self._transmitted_ns)
-            self._plan = plan
-            self._sleep_ns = max(plan.awake_until_ns, self._busy_until_ns)
+            self._busy_until_ns = busy = max(at_ns, self._transmitted_ns)
+            self._plan = plan if busy < plan.wake_ns else None  # a frame of its own may take longer than the plan reaches
+            self._sleep_ns = max(plan.awake_until_ns, busy)
         else:
             self._slept_from_ns = at_ns
             self._follow(plan, at_ns)

@@ -178,6 +178,8 @@ def reach(w: Place, polls: Place, intervals: Place, now: int, rule: Rule) -> boo
             w[slot.GATE] = 1
             w[slot.BUSY] = max(at, w[slot.AIR_UP])
             w[slot.SLEEP] = max(w[slot.PLAN_UNTIL], w[slot.BUSY])
+            if w[slot.BUSY] >= w[slot.PLAN_WAKE]:  # a frame of its own takes longer than the plan reaches
+                w[slot.PLANNED] = 0
         else:
             w[slot.SLEPT] = at
             _follow(w, at)
