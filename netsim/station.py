@@ -346,7 +346,7 @@ class Station:
             self._wake(at_ns)
             self._gate_open = True
             self._busy_until_ns = busy = max(at_ns, self._transmitted_ns)
-            self._plan = plan if busy < plan.wake_ns else None  # a frame of its own may take longer than the plan reaches
+            self._plan = plan if busy < plan.wake_ns else None  # a frame of its own may take longer than it
             self._sleep_ns = max(plan.awake_until_ns, busy)
         else:
             self._slept_from_ns = at_ns

@@ -139,7 +139,9 @@ class Endpoint:
         self._ssthresh = float(config.window)
         self._duplicates = 0
         self._recovering = False
-        self._recover = 0  # no fast retransmit for what was sent before a time-out (RFC 6582, section 3.2)
+        # What was sent before the last loss ends here: sent again it is not timed (Karn and Partridge 1987), as in
+        # ns-2, and after a time-out it brings no fast retransmit (RFC 6582, section 3.2).
+        self._recover = 0
         self._peer_has_all = True
         # timer
         self._deadline_ns = self._timer_ns = _NEVER_NS
@@ -293,7 +295,7 @@ class Endpoint:
                 break
             if self._next + length > limit:
                 break
-            if self._timed_seq < 0:
+            if self._timed_seq < 0 and self._next + length > self._recover:  # Karn: nothing that was sent before
                 self._timed_seq, self._timed_ns = self._next + length, self._env.now
             self._ack_sent = self._received
             self._send(Packet(self.peer, DATA, self._next, length, self._received, length + header))
@@ -385,7 +387,7 @@ class Endpoint:
         self._cwnd = 1.0
         self._duplicates = 0
         self._recovering = False
-        self._recover = self._next
+        self._recover = max(self._recover, self._next)
         self._next = self._unacked  # go back
         self._retransmit()
         self._next = min(self._unacked + self._config.mss_bytes, self._end)

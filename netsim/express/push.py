@@ -132,8 +132,9 @@ def _send(w: Place, flow: Place, now: int) -> int:
             break
         stop += length
     if stop > begin:
-        if w[slot.PUSH + slot.S_TIMED] < 0:
-            w[slot.PUSH + slot.S_TIMED], w[slot.PUSH + slot.S_TIMED_AT] = min(begin + mss, stop), now
+        if w[slot.PUSH + slot.S_TIMED] < 0 and stop > w[slot.RECOVER]:  # Karn: nothing that was sent before
+            before = max(w[slot.RECOVER] - begin, 0) // mss
+            w[slot.PUSH + slot.S_TIMED], w[slot.PUSH + slot.S_TIMED_AT] = min(begin + (before + 1) * mss, stop), now
         if w[slot.PUSH + slot.S_DEADLINE] == slot.NEVER:
             _arm(w, now)
     w[slot.PUSH + slot.S_NEXT] = w[slot.PUSH_STOP] = stop
@@ -189,7 +190,7 @@ def _time_out(w: Place, flow: Place, now: int) -> int:
     _halve(w, flow)
     flow[CWND] = 1.0
     w[slot.DUPLICATES] = w[slot.RECOVERING] = 0
-    w[slot.RECOVER] = w[slot.PUSH + slot.S_NEXT]
+    w[slot.RECOVER] = max(w[slot.RECOVER], w[slot.PUSH + slot.S_NEXT])
     first = _send_again(w, now)
     w[slot.PUSH + slot.S_NEXT] = w[slot.PUSH_STOP]
     return first

@@ -125,7 +125,7 @@ def push(w: Place, end: int) -> None:
             break
         if at + length > limit:
             break
-        if w[end + slot.END_TIMED_SEQ] < 0:
+        if w[end + slot.END_TIMED_SEQ] < 0 and at + length > w[end + slot.END_RECOVER]:  # Karn: not sent before
             w[end + slot.END_TIMED_SEQ], w[end + slot.END_TIMED] = at + length, w[slot.NOW]
         w[end + slot.END_ACK_SENT] = w[end + slot.END_RECEIVED]
         _send(w, end, slot.DATA, at, length, w[end + slot.END_RECEIVED])
@@ -239,7 +239,7 @@ def _time_out(w: Place, end: int) -> None:
     _halve(w, end)
     w[end + slot.END_CWND] = bits(1.0)
     w[end + slot.END_DUPLICATES] = w[end + slot.END_RECOVERING] = 0
-    w[end + slot.END_RECOVER] = w[end + slot.END_NEXT]
+    w[end + slot.END_RECOVER] = max(w[end + slot.END_RECOVER], w[end + slot.END_NEXT])
     w[end + slot.END_NEXT] = w[end + slot.END_UNACKED]
     _retransmit(w, end)
     w[end + slot.END_NEXT] = min(w[end + slot.END_UNACKED] + w[slot.MSS], w[end + slot.END_WRITTEN])
