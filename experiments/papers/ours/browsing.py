@@ -20,7 +20,7 @@ import traces
 from experiments.figures.papers import panels
 from experiments.papers.claims import Claim, Record
 from experiments.papers.ours import lpsm2, lpsm2_runs, lpsm3
-from experiments.papers.ours.lpsm2_fronts import front_frame, limited, mean_of, not_above, saving_claim
+from experiments.papers.ours.lpsm2_fronts import front_frames, limited, mean_of, not_above, saving_claim
 from experiments.papers.ours.lpsm2_runs import World, measure
 from experiments.papers.predicates import at_most
 from experiments.papers.registry import Experiment, Rows, Setup
@@ -125,15 +125,13 @@ def _sessions(target: float) -> Claim:
 
 
 def _draw_lpsm2(record: Record) -> Mapping[str, Figure]:
-    frames = [
-        (traffic, front_frame(record, traffic, lpsm2.THIN, over="page_awake_j", most=(1.3, 1.6))) for traffic in SERVERS
-    ]
+    frames = front_frames(record, dict.fromkeys(SERVERS, lpsm2.THIN), over="page_awake_j", most=(1.3, 1.6))
     return {"lpsm2-browsing": panels(frames, x="energy over page-awake", y=SLOWDOWN)}
 
 
 def _draw_lpsm3(record: Record) -> Mapping[str, Figure]:
     families = [("hold, host", lpsm3.HOLD), ("LPSM2", lpsm3.LPSM2), ("LPSM3", OWN)]
-    frames = [(name, front_frame(record, name, families, over="page_awake_j", most=(1.6, 1.2))) for name in LOGNORMAL]
+    frames = front_frames(record, dict.fromkeys(LOGNORMAL, families), over="page_awake_j", most=(1.6, 1.2))
     return {"lpsm3-browsing": panels(frames, x="energy over page-awake", y=SLOWDOWN)}
 
 

@@ -22,7 +22,7 @@ from experiments.papers.claims import Beside, Claim, Measure, Record, named
 from experiments.papers.ours.lpsm2_fronts import (
     at_equal,
     energies,
-    front_frame,
+    front_frames,
     limited,
     not_above,
     saving,
@@ -206,9 +206,7 @@ def _push_target(traffic: str) -> Claim:
 
 
 def _draw_web(record: Record) -> Mapping[str, Figure]:
-    frames = [
-        (traffic, front_frame(record, traffic, FAMILIES, over="page_awake_j", most=(1.3, 1.6))) for traffic in WEB
-    ]
+    frames = front_frames(record, dict.fromkeys(WEB, FAMILIES), over="page_awake_j", most=(1.3, 1.6))
     return {"lpsm2-web": panels(frames, x="energy over page-awake", y=SLOWDOWN)}
 
 
@@ -216,18 +214,9 @@ def _draw_rest(record: Record) -> Mapping[str, Figure]:
     push = (*(one for one in THIN if one[0] in ("static PSM", "BSD", "LPSM")), ("LPSM2", PUSHED))
     wide = [(name, (*family, *WIDE) if name == "LPSM2" else family) for name, family in THIN]
     patient = ("LPSM2, messages 0.4 s", (PATIENT,))
-    mixed = [
-        (traffic, front_frame(record, traffic, families, over="limit_j", most=(1.5, 2.5)))
-        for traffic, families in (
-            ("web-and-push", [*THIN, patient]),
-            ("streaming", wide),
-            ("shifting", [*wide, patient]),
-        )
-    ]
-    messages = [
-        (traffic, front_frame(record, traffic, push, y="added_s_mean", over="limit_j", most=(0.6, 1.6)))
-        for traffic in PUSH
-    ]
+    families = {"web-and-push": [*THIN, patient], "streaming": wide, "shifting": [*wide, patient]}
+    mixed = front_frames(record, families, over="limit_j", most=(1.5, 2.5))
+    messages = front_frames(record, dict.fromkeys(PUSH, push), y="added_s_mean", over="limit_j", most=(0.6, 1.6))
     return {
         "lpsm2-mixed": panels(mixed, x="energy over the limit", y=SLOWDOWN),
         "lpsm2-push": panels(messages, x="energy over the limit", y="mean added delay of a message [s]"),

@@ -9,7 +9,7 @@ What it leaves out: which claims are made (`papers.ours.lpsm2`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ __all__ = [
     "energies",
     "equal_energy",
     "front_frame",
+    "front_frames",
     "limited",
     "mean_of",
     "not_above",
@@ -223,3 +224,10 @@ def front_frame(
             if at <= most[0] and found.mean <= most[1]:
                 rows.append({"group": name, "x": found.mean, "y": at, "x_half_width": found.half_width})
     return pd.DataFrame(rows, columns=["group", "x", "y", "x_half_width"])
+
+
+def front_frames(
+    record: Record, families: Mapping[str, Sequence[tuple[str, Sequence[str]]]], **how: Any
+) -> list[tuple[str, pd.DataFrame]]:
+    """Return panels of `experiments.figures.papers`: for every kind of traffic its name and `front_frame`."""
+    return [(traffic, front_frame(record, traffic, own, **how)) for traffic, own in families.items()]

@@ -29,7 +29,7 @@ from experiments.papers.ours.lpsm2_fronts import (
     at_equal,
     curve_frame,
     energies,
-    front_frame,
+    front_frames,
     saving,
     unhurried,
     values,
@@ -204,9 +204,7 @@ def _own_regret(traffic: str, *segments: int) -> Measure:
 def _draw_learning(record: Record) -> Mapping[str, Figure]:
     curves = [(traffic, curve_frame(record, traffic, BLOCK)) for traffic in TRAFFICS[:3]]
     families = [*((f"fixed, {kind}", fixed(kind)) for kind in KINDS), ("LPSM2", WIDE), ("link", ("lpsm2-link:1.05",))]
-    fronts = [
-        (traffic, front_frame(record, traffic, families, over="limit_j", most=(1.3, 2.5))) for traffic in TRAFFICS
-    ]
+    fronts = front_frames(record, dict.fromkeys(TRAFFICS, families), over="limit_j", most=(1.3, 2.5))
     return {
         "lpsm2-curves": panels(curves, x="page", y="mean slowdown of ten pages"),
         "lpsm2-hindsight": panels(fronts, x="energy over the limit", y="mean slowdown of a page"),

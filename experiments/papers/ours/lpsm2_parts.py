@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from experiments.figures.papers import panels
 from experiments.papers.claims import Beside, Claim, Measure, Record
-from experiments.papers.ours.lpsm2_fronts import energies, front_frame, saving, spared_by_parts, values
+from experiments.papers.ours.lpsm2_fronts import energies, front_frames, saving, spared_by_parts, values
 from experiments.papers.ours.lpsm2_learning import OWN, WIDE, tasks_on
 from experiments.papers.ours.lpsm2_runs import measure, world_of
 from experiments.papers.predicates import reaching
@@ -82,9 +82,7 @@ def _waits_less(part: str) -> Measure:
 
 def _draw_parts(record: Record) -> Mapping[str, Figure]:
     families = [("LPSM2", WIDE), *((part, (part,)) for part in PARTS)]
-    fronts = [
-        (traffic, front_frame(record, traffic, families, over="limit_j", most=(1.5, 2.5))) for traffic in PARTS_ON
-    ]
+    fronts = front_frames(record, dict.fromkeys(PARTS_ON, families), over="limit_j", most=(1.5, 2.5))
     return {"lpsm2-parts": panels(fronts, x="energy over the limit", y="mean slowdown of a page")}
 
 

@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 import netsim
 from experiments.figures.papers import panels
 from experiments.papers.claims import Beside, Claim, Measure, Record
-from experiments.papers.ours.lpsm2_fronts import energies, front_frame, mean_of, saving, saving_claim, spared, values
+from experiments.papers.ours.lpsm2_fronts import energies, front_frames, mean_of, saving, saving_claim, spared, values
 from experiments.papers.ours.lpsm2_runs import measure, world_of
 from experiments.papers.predicates import at_least, at_most, each
 from experiments.papers.registry import Experiment, Rows, Setup
@@ -253,21 +253,21 @@ def _below_bsd() -> tuple[Claim, ...]:
 
 
 def _draw(record: Record) -> Mapping[str, Figure]:
-    def front(traffic: str, most: tuple[float, float]) -> tuple[str, Any]:
-        names = ("LPSM2", "BSD, host", "hold, host", "BSD", "BSD, phase")
-        families = [*zip(names, (*FAMILIES[traffic], *BLIND[traffic]), strict=True), ("LPSM3", (OWN,))]
-        families += [("LPSM3, deadlines", (HINTED,))] if traffic == "streaming" else []
-        return traffic, front_frame(record, traffic, families, over="limit_j", most=most)
+    def front(most: tuple[float, float], *traffics: str) -> list[tuple[str, Any]]:
+        return front_frames(record, {name: families(name) for name in traffics}, over="limit_j", most=most)
 
-    messages = [
-        (traffic, front_frame(record, traffic, [("static PSM", PERIODS), ("LPSM3", tuple(map(pushed, asked)))],
-                              y="added_s_mean", over="limit_j", most=(0.8, 1.6)))
-        for traffic, asked in zip(PUSH, (MEMORYLESS_MS, BURST_MS), strict=True)
-    ]  # fmt: skip
-    mixed = [front("web-and-push", (1.6, 1.3)), front("streaming", (2.5, 1.5)), front("shifting", (1.8, 1.3))]
+    def families(traffic: str) -> list[tuple[str, Any]]:
+        names = ("LPSM2", "BSD, host", "hold, host", "BSD", "BSD, phase")
+        own = [*zip(names, (*FAMILIES[traffic], *BLIND[traffic]), strict=True), ("LPSM3", (OWN,))]
+        return [*own, ("LPSM3, deadlines", (HINTED,))] if traffic == "streaming" else own
+
+    asked = dict(zip(PUSH, (MEMORYLESS_MS, BURST_MS), strict=True))
+    push = {name: [("static PSM", PERIODS), ("LPSM3", tuple(map(pushed, own)))] for name, own in asked.items()}
+    messages = front_frames(record, push, y="added_s_mean", over="limit_j", most=(0.8, 1.6))
+    mixed = front((1.6, 1.3), "web-and-push") + front((2.5, 1.5), "streaming") + front((1.8, 1.3), "shifting")
     energy = "energy over the limit"
     return {
-        "lpsm3-web": panels([front(traffic, (1.6, 1.2)) for traffic in WEB], x=energy, y=SLOWDOWN),
+        "lpsm3-web": panels(front((1.6, 1.2), *WEB), x=energy, y=SLOWDOWN),
         "lpsm3-mixed": panels(mixed, x=energy, y=SLOWDOWN),
         "lpsm3-push": panels(messages, x=energy, y="mean added delay of a message [s]"),
     }

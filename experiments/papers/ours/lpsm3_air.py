@@ -21,7 +21,7 @@ from experiments.figures.papers import panels
 from experiments.papers.claims import Record
 from experiments.papers.ours.air import BEACON_NS
 from experiments.papers.ours.air import RADIO as AIR_RADIO
-from experiments.papers.ours.lpsm2_fronts import front_frame, limited, saving_claim
+from experiments.papers.ours.lpsm2_fronts import front_frames, limited, saving_claim
 from experiments.papers.ours.lpsm2_runs import measure, world_of
 from experiments.papers.ours.lpsm3 import FIRST_SEED, HOST, LINKED, LPSM2, OWN
 from experiments.papers.registry import Experiment, Rows, Setup
@@ -79,9 +79,7 @@ def run(task: dict[str, Any]) -> Rows:
 
 def _draw(record: Record) -> Mapping[str, Figure]:
     families = [*FAMILIES, ("LPSM3", (OWN,)), ("LPSM3, link", (LINKED,))]
-    fronts = [
-        (name, front_frame(record, name, families, y=SLOWDOWN, over="base_j", most=(1.3, 1.0))) for name in WORLDS
-    ]
+    fronts = front_frames(record, dict.fromkeys(WORLDS, families), y=SLOWDOWN, over="base_j", most=(1.3, 1.0))
     return {"lpsm3-air": panels(fronts, x="energy over that without power saving", y="slowdown of all pages together")}
 
 

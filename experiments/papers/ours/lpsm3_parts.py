@@ -24,7 +24,7 @@ from experiments.papers.ours.lpsm2_fronts import (
     at_equal,
     curve_frame,
     energies,
-    front_frame,
+    front_frames,
     saving,
     spared_by_parts,
     unhurried,
@@ -198,9 +198,7 @@ def _spared_by_experience(traffic: str) -> Measure:
 
 def _draw_parts(record: Record) -> Mapping[str, Figure]:
     families = [("LPSM3", WHOLE), *((part, (part,)) for part in PARTS)]
-    fronts = [
-        (traffic, front_frame(record, traffic, families, over="limit_j", most=(1.4, 1.5))) for traffic in PARTS_ON
-    ]
+    fronts = front_frames(record, dict.fromkeys(PARTS_ON, families), over="limit_j", most=(1.4, 1.5))
     return {"lpsm3-parts": panels(fronts, x="energy over the limit", y="mean slowdown of a page")}
 
 
@@ -208,9 +206,7 @@ def _draw_learning(record: Record) -> Mapping[str, Figure]:
     curves = [(traffic, curve_frame(record, traffic, BLOCK)) for traffic in LEARNED_ON[:3]]
     families = [("schedules in hindsight", fixed(HINDSIGHT)), ("LPSM2", ("lpsm2:1.05",)), ("LPSM3", (OWN,))]
     families += [(f"LPSM3 {EXPERIENCED}", (EXPERIENCED,))]
-    fronts = [
-        (traffic, front_frame(record, traffic, families, over="limit_j", most=(1.2, 2.0))) for traffic in LEARNED_ON[:3]
-    ]
+    fronts = front_frames(record, dict.fromkeys(LEARNED_ON[:3], families), over="limit_j", most=(1.2, 2.0))
     return {
         "lpsm3-curves": panels(curves, x="page", y="mean slowdown of ten pages"),
         "lpsm3-hindsight": panels(fronts, x="energy over the limit", y="mean slowdown of a page"),
