@@ -29,16 +29,20 @@ class Occurrence(Event):
         Called with this event.
     value : object, optional
         What the event carries.
+    last : bool
+        Whether it comes after all else that happens at its instant, rather than in the order in which it was scheduled.
     """
 
-    def __init__(self, clock: Clock, at_ns: int, callback: Callable[[Occurrence], None], value: Any = None) -> None:
+    def __init__(
+        self, clock: Clock, at_ns: int, callback: Callable[[Occurrence], None], value: Any = None, last: bool = False
+    ) -> None:
         if at_ns < clock._now:
             raise ValueError(f"at_ns must not lie before now ({clock._now}), got {at_ns}")
         self.env = clock
         self.callbacks = [callback]
         self._value = value
         self._ok = True
-        heappush(clock._queue, (at_ns, NORMAL, next(clock._eid), self))
+        heappush(clock._queue, (at_ns, NORMAL + last, next(clock._eid), self))  # type: ignore[arg-type]
 
 
 class Clock(Environment):

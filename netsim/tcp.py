@@ -353,7 +353,8 @@ class Endpoint:
         self._send(Packet(self.peer, DATA, self._unacked, length, self._received, length + self._config.header_bytes))
         self._arm()
 
-    # -- timer: a deadline that moves; events are never cancelled, a late one looks again
+    # -- timer: a deadline that moves; events are never cancelled, a late one looks again.  What else happens at the
+    # -- instant of a time-out goes first: an ACK that comes then is in time, whatever was scheduled in which order
 
     def _arm(self) -> None:
         self._deadline_ns = deadline = self._env.now + self._rto_ns
@@ -362,7 +363,7 @@ class Endpoint:
 
     def _schedule(self, at_ns: int) -> None:
         self._timer_ns = at_ns
-        Occurrence(self._env, at_ns, self._on_timer)
+        Occurrence(self._env, at_ns, self._on_timer, last=True)
 
     def _on_timer(self, _: Occurrence) -> None:
         now = self._env.now

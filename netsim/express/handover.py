@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import numpy as np
+from simpy import Event
 
 from netsim.browser import Browser
 from netsim.clock import Clock
@@ -56,15 +57,15 @@ def browse_packets(run: Run, first: int) -> int:
         done = True
 
     pushing = clock.process(channel.deliver()) if channel is not None and first else None
-    clock.process(browser.browse(until_quiet(), run.delays_ns[run.pages[first, 2] :]))
+    browsing = clock.process(browser.browse(until_quiet(), run.delays_ns[run.pages[first, 2] :]))
     if channel is not None and pushing is None:
         pushing = clock.process(channel.deliver())
+    visit = clock.process(_visit(clock, browsing, pushing))
     while not done:
         clock.step()
     ended = page == len(pages) and (page == first or not quiet())
     if ended:
-        if pushing is not None:
-            clock.run(until=pushing)
+        clock.run(until=clock.all_of([visit]))  # what else falls on the last instant is as in a whole run
         station.advance(clock.now)
     browsed = page - first
     run.left_over += browsed
@@ -80,3 +81,7 @@ def browse_packets(run: Run, first: int) -> int:
         state.enter_push(w, run.flow, int(run.pushed[push.delivered - 1, 1]) if push.delivered else 0, push)
     run.append(np.array(station.polls, dtype=np.int64), np.array(station.intervals, dtype=np.int64))
     return page + ended
+
+
+def _visit(clock: Clock, browsing: Event, pushing: Event | None) -> Generator[Event, None, None]:
+    yield browsing if pushing is None else clock.all_of([browsing, pushing])

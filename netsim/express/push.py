@@ -36,10 +36,10 @@ def next_instant(w: Place, messages: Place) -> int:
 @compiled
 def serve(w: Place, messages: Place, flow: Place, now: int) -> int:
     """Do at the server what is due by itself; return the first byte that goes out now, up to PUSH_STOP."""
-    write_at, deadline = messages[MESSAGE * w[slot.WRITTEN]], w[slot.PUSH + slot.S_DEADLINE]
+    write_at = messages[MESSAGE * w[slot.WRITTEN]]
     partial = _partial(w, w[slot.PARTIAL_HEAD])
     came_at = w[partial] if w[slot.PARTIAL_HEAD] < w[slot.PARTIAL_TAIL] else slot.NEVER
-    if (write_at == now) + (deadline == now) + (came_at == now) > 1:  # the order of events decides
+    if write_at == came_at == now:  # the order of events decides; a time-out comes last
         w[slot.BAIL] = slot.TIMER
     if write_at == now:
         w[slot.PUSH + slot.S_END] = messages[MESSAGE * w[slot.WRITTEN] + 1]

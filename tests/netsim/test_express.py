@@ -109,8 +109,19 @@ def test_both_engines_agree_exactly_where_instants_coincide():
     check(range(4 * len(TIED_POLICIES)), tied_case, TIED_POLICIES)
 
 
-def test_a_short_segment_does_not_overtake_one_that_comes_after_the_end_of_the_run():
-    check([2_111_766], tied_case, ("driver:pic32mzw",))
+@pytest.mark.parametrize(
+    ("seed", "policy"),
+    [
+        (2_111_766, "driver:pic32mzw"),  # a short segment comes after a long one that comes after the end of the run
+        (2_582_233, "lpsm2:1.2"),  # a message is written at the instant of a time-out, here
+        (2_640_147, "lpsm2:1.2"),  # and here,
+        (2_660_199, "hold:50"),  # and here
+        (2_594_839, "lpsm2-link"),  # two frames arrive at the instant at which the run ends
+        (2_665_760, "twt:137:5"),  # a frame that takes longer than the interval between service periods
+    ],
+)
+def test_both_engines_agree_exactly_where_they_once_did_not(seed, policy):
+    check([seed], tied_case, (policy,))
 
 
 @settings(max_examples=60, deadline=None)

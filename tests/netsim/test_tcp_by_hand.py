@@ -2,7 +2,7 @@
 
 import pytest
 
-from netsim.clock import Clock
+from netsim.clock import Clock, Occurrence
 from netsim.tcp import DATA, SYN, SYN_ACK, Endpoint, Packet, TcpConfig
 
 S, MS = 1_000_000_000, 1_000_000
@@ -187,6 +187,30 @@ def test_after_a_time_out_it_goes_back_starts_from_one_segment_and_takes_no_old_
     assert end.tcp._cwnd == 2.0
     assert end.ack(600) == segments(600, 800)  # those sent first had arrived
     assert end.tcp._cwnd == 2.5
+
+
+def test_nothing_that_was_sent_before_a_time_out_is_timed_when_it_is_sent_again():
+    end = End(initial_window=6)
+    end.tcp.write(5000)
+    end.at(801)
+    assert end.news() == [*segments(0, 600), (0, 100)]
+    assert end.ack(100) == segments(100, 300)  # were sent before
+    end.at(900)
+    assert end.ack(500) == segments(500, 800)  # the last two are new
+    assert end.tcp._rto_ns == 1200 * MS
+    end.at(1000)
+    assert end.ack(600) == segments(800, 900)
+    assert end.tcp._rto_ns == 1200 * MS
+    end.ack(700)  # 100 ms after it was sent; the round trip was 200 ms
+    assert end.tcp._rto_ns == 187.5 * MS + 4 * 100 * MS
+
+
+def test_an_acknowledgement_at_the_instant_of_the_time_out_is_in_time_whatever_was_scheduled_first():
+    end = End()
+    end.tcp.write(100)
+    Occurrence(end.clock, 800 * MS, lambda _: end.tcp.receive(Packet(end.tcp, DATA, 0, 0, 100, 40)))
+    end.at(900)
+    assert end.news() == [(0, 100)]
 
 
 def test_the_timer_runs_from_the_last_progress_and_stops_when_all_is_acknowledged():

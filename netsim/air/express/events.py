@@ -1,7 +1,8 @@
 """What happens when, and the records that come and go: `netsim.clock`, and memory.
 
-Events that fall on one instant happen in the order in which they were scheduled, as with SimPy.  Those that are near
-wait in a heap of their own, which stays small; most of those that are far are timers that will find nothing to do.
+Events that fall on one instant happen in the order in which they were scheduled, as with SimPy, but time-outs last.
+Those that are near wait in a heap of their own, which stays small; most of those that are far are timers that will find
+nothing to do.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ def happen(w: Place, at: int, code: int, argument: int) -> None:
         w[slot.STATUS] |= slot.REFUSED
         return
     w[queue] = hole + 1
-    order = w[slot.SCHEDULED]
-    w[slot.SCHEDULED] = order + 1
+    order = w[slot.SCHEDULED] | (code == slot.TCP_TIMER) << 61  # a time-out comes after all else at its instant
+    w[slot.SCHEDULED] += 1
     heap = w[queue + 1]
-    while hole > 0:  # it is the last of those of its instant
+    while hole > 0:
         parent = (hole - 1) >> 1
         above = heap + slot.EVENT_SIZE * parent
-        if w[above] <= at:
+        if w[above] < at or (w[above] == at and w[above + 1] < order):
             break
         _put(w, heap + slot.EVENT_SIZE * hole, w[above], w[above + 1], w[above + 2])
         hole = parent
