@@ -208,6 +208,7 @@ def test_nothing_that_was_sent_before_a_time_out_is_timed_when_it_is_sent_again(
 def test_an_acknowledgement_at_the_instant_of_the_time_out_is_in_time_whatever_was_scheduled_first():
     end = End()
     end.tcp.write(100)
+    end.at(799)
     Occurrence(end.clock, 800 * MS, lambda _: end.tcp.receive(Packet(end.tcp, DATA, 0, 0, 100, 40)))
     end.at(900)
     assert end.news() == [(0, 100)]
