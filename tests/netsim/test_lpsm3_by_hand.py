@@ -62,8 +62,9 @@ def test_its_constants_are_those_that_are_documented():
     for name in ("drift_step", "largest_drift", "same_message_s", "good_will", "push_margin"):
         assert asdict(Lpsm3Config(**{name: 0.0}))[name] == 0.0
     for name, bad in (("push_margin", 1.0), ("push_margin", -0.1), ("price_w", 0.0), ("good_will", -1.0),
-                      ("max_slowdown", math.inf), ("max_slowdown", 1.0), ("silence_s", math.inf)):  # fmt: skip
-        with pytest.raises(ValueError, match=f"{name} must"):
+                      ("max_slowdown", math.inf), ("max_slowdown", 1.0), ("silence_s", math.inf),
+                      ("max_push_delay_s", 0.0), ("drift_step", -1.0), ("gain", math.inf)):  # fmt: skip
+        with pytest.raises(ValueError, match=rf"^{name} must .*, got {bad}$"):
             Lpsm3Config(**{name: bad})
 
 
@@ -198,7 +199,7 @@ def test_messages_pay_for_their_delay_and_frames_of_one_message_are_not_two():
     assert own.s["messages"] == 3
 
 
-@pytest.mark.parametrize("since_ms", [120, 250, 251])
+@pytest.mark.parametrize("since_ms", [0, 120, 250, 251])
 def test_what_a_small_window_held_back_counts_from_the_middle_of_its_silence(since_ms):
     own = Rule(max_push_delay_s=0.1, push_margin=0.0)
     own.received(1000, 1000)
@@ -210,10 +211,10 @@ def test_what_a_small_window_held_back_counts_from_the_middle_of_its_silence(sin
     assert (own.s["held_middle_ns"], own.s["held_from_ns"]) == (1300 * MS, 1700 * MS)
     own.s["opened_ns"], balance = 2100 * MS, float(own.s["push_balance"])
     own.received(2101, 1700 + since_ms)
-    held = since_ms <= 250
+    held = 0 < since_ms <= 250
     from_ms = 1300 if held else 1700 + since_ms
     assert own.s["push_balance"] - balance == pytest.approx((2100 - from_ms) / 100 - 1)
-    assert own.s["held_from_ns"] == (2101 * MS if held else -1)
+    assert own.s["held_from_ns"] == (2101 * MS if since_ms <= 250 else -1)
     ended, watched_s = own.learned()
     assert ended == [0, 0, 0, 1 if held else 2, 1 if held else 0]
     assert watched_s[HELD] == pytest.approx(min(since_ms, 250) / 1000)
@@ -351,6 +352,14 @@ def test_it_plans_for_what_is_outstanding_and_the_next_message_and_follows_that_
     expected = alone(own, now_ms, False, price_w, [(REPLY, now_ms - 300, 0), (MESSAGE, now_ms - 500, 1)])
     assert own.s["planned_ns"] == now_ms * MS
     assert (moved.awake_until_ns, moved.wake_ns) == expected
+
+
+def test_where_nothing_is_outstanding_the_link_follows_its_plan_too():
+    own = Rule(host_aware=False)
+    own.s["messages"], own.s["message_ns"], own.s["push_price_w"] = 1, 49_950 * MS, 3.0
+    plan = own.asked(50_000)
+    own.asked(plan.wake_ns / MS, beacon=1)
+    assert own.s["planned_ns"] == 50_000 * MS < plan.wake_ns
 
 
 @pytest.mark.parametrize(("stop", "beacon", "planned", "late_ms", "followed"), [
