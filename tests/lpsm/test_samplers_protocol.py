@@ -12,6 +12,7 @@ import pytest
 from scipy import sparse
 
 from lpsm import online, samplers
+from lpsm.samplers import catalogue
 from tests.lpsm.test_samplers_oracles import CASES, NO_DUAL, D, a_stream, by_rounds, of
 
 X, Y = a_stream(21)
@@ -280,8 +281,49 @@ def test_more_features_than_a_matrix_can_hold_switch_to_the_dual_form():
         small, large = samplers.make(key, n_features=D), samplers.make(key, n_features=d)
         assert (large.kernel is None) == (key == "perceptron")
         np.testing.assert_allclose(large.run(wide, Y[:40]).margin, small.run(rows, Y[:40]).margin, atol=1e-9)
-    assert samplers.make("perceptron", n_features=16_384).kernel is None
     assert samplers.make("sop", n_features=d, kernel="rbf").kernel == samplers.Radial()
+
+
+def test_the_form_of_a_second_order_learner_goes_by_the_room_for_its_matrix(monkeypatch):
+    monkeypatch.setattr(catalogue, "LARGEST_MATRIX", 4)
+    for key in ("sop", "lasec", "arow", "sop-ss", "perceptron", "arow-diagonal"):
+        for n_features in (2, 4, 5):
+            dual = n_features == 5 and key not in ("perceptron", "arow-diagonal")
+            assert samplers.make(key, n_features).kernel == (samplers.Linear() if dual else None), key
+    assert samplers.make("sop", 5, kernel="rbf", gamma=2.0).kernel == samplers.Radial(gamma=2.0)
+
+
+def test_coins_without_a_generator_are_those_of_seed_0_and_of_others_none_is_kept():
+    twin = samplers.make("sop-fixed-bias", n_features=D, rng=np.random.default_rng(0)).run(X[:40], Y[:40])
+    assert np.array_equal(samplers.make("sop-fixed-bias", n_features=D).run(X[:40], Y[:40]).queried, twin.queried)
+    for key in ("sop", "ss", "perceptron"):
+        assert str(samplers.make(key, n_features=D).state()["coins"]) == ""
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kernel", [None, "linear"])
+def test_weights_and_the_inverse_are_copies_in_the_numbers_asked_for(dtype, kernel):
+    sampler = samplers.make("rls", n_features=D, dtype=dtype, kernel=kernel)
+    sampler.run(X[:5], Y[:5])
+    weights = sampler.weights
+    assert (weights.dtype, weights.shape) == (np.dtype(dtype), (5 if kernel else D,))
+    weights[:] = 9.0
+    assert not (sampler.weights == 9.0).any()
+    if kernel is None:
+        inverse = sampler.inverse
+        assert (inverse.dtype, inverse.shape) == (np.dtype(dtype), (D, D))
+        inverse[:] = 9.0
+        assert np.abs(sampler.inverse).max() <= 1.0
+        np.testing.assert_allclose(sampler.weights, sampler.inverse @ (X[:5].T @ Y[:5]), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("key", "rounds", "exact"), [("sop", 64, True), ("sop", 65, False), ("ridge", 90, True)])
+def test_margins_of_a_long_run_are_put_off_where_they_cost_more_than_the_decision(key, rounds, exact):
+    log = samplers.make(key, n_features=D).run(X[:rounds], Y[:rounds])
+    assert log.exact == exact
+    loop = by_rounds(samplers.make(key, n_features=D), X[:rounds], Y[:rounds])
+    np.testing.assert_array_equal(log.margin, loop[0])
+    assert log.exact
 
 
 def test_sparse_rows_may_be_unsorted_and_hold_duplicates_and_stay_as_they_were():

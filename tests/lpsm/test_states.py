@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -68,6 +69,50 @@ def test_every_state_finds_its_class_and_goes_on(write):
             for ticket in original.open_tickets:
                 assert original.learn(ticket, 1) == restored.learn(ticket, 1)
         assert play(restored) == play(original)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(partial(samplers.make, key, 3) for key in ("ssmd", "iwal", "sop-ss", "randomized-budget-perceptron", "dkm")),
+        partial(samplers.make, "lasec-ss", 3, kernel="poly", degree=2),
+        partial(MulticlassSampler, "ss", 3, 4, kernel="rbf"),
+        partial(TunedSampler, "randomized-budget-perceptron", 3, "B", [2, 4]),
+    ],
+)
+def test_what_is_restored_has_the_same_state(make):
+    model = make()
+    for t in range(9):
+        ticket = model.decide(X[t]).ticket
+        if ticket is not None and t % 3:
+            model.learn(ticket, 1)
+    before = model.state()
+    again = lpsm.from_state(lpsm.to_json(before)).state()
+    assert list(again) == list(before)
+    for name, array in before.items():
+        assert (again[name].dtype, again[name].shape) == (array.dtype, array.shape), name
+        np.testing.assert_array_equal(again[name], array)
+
+
+def test_any_generator_of_numpy_is_restored_where_it_stands():
+    sampler = samplers.make("sop-ss", 3, b=0.1, rng=np.random.Generator(np.random.MT19937(5)))
+    sampler.run(X[:20], Y[:20])
+    restored = lpsm.from_state(lpsm.to_json(sampler.state()))
+    assert run_sampler(restored) == run_sampler(sampler)
+
+
+def test_samplers_are_told_by_name_size_and_what_they_have_done():
+    sampler = samplers.make("perceptron", 3)
+    sampler.run(X[:4], Y[:4])
+    assert repr(sampler) == "Sampler('perceptron', n_features=3, rounds=4, queries=4)"
+    plain = samplers.Sampler(samplers.Perceptron(), samplers.FixedCoin(rate=0.5), n_features=2)
+    assert repr(plain) == "Sampler(Perceptron(eta=1.0), FixedCoin(rate=0.5), n_features=2, rounds=0, queries=0)"
+    several = MulticlassSampler("perceptron", 3, 4)
+    several.decide(X[0])
+    assert repr(several) == "MulticlassSampler('perceptron', n_features=3, n_classes=4, rounds=1, queries=1)"
+    tuned = TunedSampler("ssmd", 3, "K", [0.1, 1.0])
+    tuned.decide(X[0])
+    assert repr(tuned) == "TunedSampler('ssmd', n_features=3, K from 2 values, rounds=1, queries=1)"
 
 
 def test_a_state_written_before_labels_had_weights_is_read_and_goes_on_as_it_did_then():

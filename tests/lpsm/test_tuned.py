@@ -193,6 +193,22 @@ def test_an_empty_stream_and_a_pickled_copy():
     assert s.tuned in (0.1, 1.0)
 
 
+def test_candidates_are_those_of_the_grid_whole_ones_as_integers():
+    s = TunedSampler("dkm", 3, "R", [2.0, 5.0])
+    assert [(one.rule.R, type(one.rule.R)) for one in s.samplers] == [(2, int), (5, int)]
+    s = TunedSampler("ssmd", 3, "K", [0.5, np.inf], a=2.0, mixture="static-expert")
+    assert [one.rule.K for one in s.samplers] == [0.5, np.inf]
+    assert [one.learner.a for one in s.samplers] == [2.0, 2.0]
+    assert (s.exploration, TunedSampler("ssmd", 3, "K", [0.5]).exploration) == (0.01, 0.0)
+    assert TunedSampler("ssmd", 3, "K", [0.5], exploration=1.0).exploration == 1.0
+    assert TunedSampler("ssmd", 3, "K", [0.5], label_price=0.0).label_price == 0.0
+    s._mixture.update(np.array([1.0, 0.5]))
+    assert s.tuned == np.inf
+    for grid in ([[0.1]], 0.1):
+        with pytest.raises(ValueError, match="grid must hold at least one candidate"):
+            TunedSampler("ssmd", 3, "K", grid)
+
+
 def test_learning_without_a_query_is_an_error():
     s = TunedSampler("sop-fixed-bias", 2, "rate", [0.0, 0.0], exploration=0.0)
     assert not s.decide([1.0, 0.0]).query

@@ -9,19 +9,21 @@ fails on another, through its own measure.  A claim that nothing can turn says n
 import json
 from dataclasses import replace
 from functools import cache
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.papers.claims import Beside
+from experiments.papers import predicates
+from experiments.papers.claims import NOTHING
 from experiments.papers.predicates import Both, Extreme, Ordered, Within
 from experiments.papers.registry import Setup, all_experiments
+from experiments.study.compare import estimate
 
 EXPERIMENTS = all_experiments()
 CLAIMS = [(name, claim) for name, one in EXPERIMENTS.items() for claim in one.claims]
-TRIALS = 150  # made-up records, of which one has to turn a claim
+TRIALS = 400  # made-up records, of which one has to turn a claim
 KEYS = (  # columns that say what a row is of, unless they have many values
     "a", "alpha", "at", "b", "broadcast", "clients", "context", "d", "delay_s", "dtim", "end", "error", "first_page",
     "gamma", "goal", "k", "key", "kind", "m", "margin", "n", "neighbours", "number", "page", "parameter", "policy",
@@ -30,10 +32,6 @@ KEYS = (  # columns that say what a row is of, unless they have many values
 FEW = 24  # so many different numbers a column of keys has at most, unless they are whole
 REPLICATIONS = ("task", "topic", "rank", "run", "seed", "replication", "split", "fold", "session")
 EDGES = "no tuned parameter lies at the edge of its grid"  # `steps_inside` is tested by hand; a record tunes anew
-STUCK = {  # claims on several columns or problems at once, which hardly any record drawn at random turns
-    "thesis/fig-2-5": 2, "thesis/fig-2-7": 1, "thesis/theorem-7": 1, "thesis/fig-4-6": 1, "thesis/table-4-1": 4,
-    "drift/fig-2-b": 1, "drift/fig-2-c": 1, "drift/fig-2-e": 2, "drift/fig-2-f": 1,
-}  # fmt: skip
 
 
 def samples(predicate, right):
@@ -109,8 +107,8 @@ def keys_of(frame):
 
 
 def numbers(frame):
-    """The columns that are measured, in contrast to those."""
-    other = (*keys_of(frame), *REPLICATIONS)
+    """The columns that are measured, in contrast to those; a rate may be either."""
+    other = (*(name for name in keys_of(frame) if name != "rate"), *REPLICATIONS)
     return [name for name in frame.columns if frame[name].dtype.kind in "fib" and name not in other]
 
 
@@ -171,6 +169,18 @@ def changed(frame, name, mask, rng):
     return other.to_numpy() * 10.0 ** rng.uniform(-1.0, 1.0)
 
 
+def exchanged(frame, values, rng):
+    """The numbers of a column where two values of a key, if they have as many rows, have exchanged theirs."""
+    keys = [name for name in keys_of(frame) if frame[name].nunique() > 1]
+    if keys:
+        key = frame[keys[rng.integers(len(keys))]]
+        one, other = (np.flatnonzero(key == value) for value in rng.choice(key.dropna().unique(), 2, replace=False))
+        if len(one) == len(other):
+            values = values.copy()
+            values[one], values[other] = values[other], values[one]
+    return values
+
+
 def made_up(record, columns, rng):
     """The record with one to four changes, each of one of these columns in some rows."""
     found = dict(record)
@@ -178,8 +188,11 @@ def made_up(record, columns, rng):
         for _ in range(rng.integers(1, 4)):
             values = found[table][name].to_numpy()
             values = values.copy() if values.dtype == bool else values.astype(float)
-            mask = rows_of(found[table], rng)
-            values[mask] = changed(found[table], name, mask, rng)
+            if rng.random() < 0.2:
+                values = exchanged(found[table], values, rng)
+            else:
+                mask = rows_of(found[table], rng)
+                values[mask] = changed(found[table], name, mask, rng)
             found[table] = found[table].assign(**{name: values})
     return found
 
@@ -194,25 +207,64 @@ def scaled(record, columns, factors=(0.0, 1e-3, 0.3, 3.0, 1e3)):
             yield found
 
 
-def aimed(claim, record, columns):
-    """The record with columns scaled so that what is measured comes into a narrow range, if it is in proportion."""
-    test = claim.test
-    if isinstance(test, Within) and 0.0 < test.low < test.high < np.inf:
-        for sample in test.measure(record).values():
-            mean = np.mean(sample.sample if isinstance(sample, Beside) else sample)
-            yield from scaled(record, columns, [(test.low + test.high) / 2.0 / mean] if mean else [])
+def rightness(test, record):
+    """How far, from -1 to 1, a record is on the right side of a predicate: above 0 where it holds, below where not."""
+    if isinstance(test, Both):
+        return min(rightness(part, record) for part in test.tests)
+    found = {name: estimate(sample) for name, (sample, _) in predicates._samples(test.measure(record)).items()}
+    if isinstance(test, Ordered):
+        means = [one.mean for one in found.values()]
+        steps = [(means[0], means[-1])] if test.ends else list(pairwise(means))
+        parts = sorted(share(b - a, a, b) * (-1 if test.falls else 1) for a, b in steps)
+        return parts[0] + 0.01 * np.mean(parts)
+    if isinstance(test, Extreme):
+        own, sign = found[test.name].mean, -1 if test.least else 1
+        return min(sign * share(own - one.mean, own, one.mean) for name, one in found.items() if name != test.name)
+    parts = sorted((inside(test, one) for one in found.values()), reverse=True)
+    needed = len(parts) if test.needed is None else test.needed
+    count = int(needed * len(parts)) + 1 if needed < 1.0 else int(needed)
+    return parts[min(count, len(parts)) - 1] + 0.01 * np.mean(parts)
+
+
+def inside(test, found):
+    """How far inside a range an estimate lies, as a share of the sizes: the nearer end counts."""
+    half = 0.0 if np.isnan(found.half_width) else found.half_width
+    half *= {"mean": 0.0, "reach": -1.0}.get(test.by, 1.0)  # what must lie inside of it
+    ends = [(found.mean - half - test.low, test.low), (test.high - found.mean - half, test.high)]
+    return min(share(room, found.mean, end) for room, end in ends if np.isfinite(end))
+
+
+def share(difference, *sizes):
+    """A difference as a share of what it is between, from -1 to 1."""
+    return float(difference / (abs(difference) + sum(map(abs, sizes)) + 1e-12))
 
 
 def turned(claim, record):
-    """Whether some made-up record has the other verdict: calm ones, whose intervals do not hide the change."""
+    """Whether some made-up record has the other verdict.
+
+    Scaled ones, as measured and calm, and ones drawn at random, half of them from what has come nearest so far.
+    """
     verdict, quiet, rng = claim.check(record).holds, calm(record), np.random.default_rng(0)
     columns = list(dict.fromkeys([*read_by(claim, record), *read_by(claim, quiet)]))
     columns = columns or [(table, name) for table, frame in record.items() for name in numbers(frame)]
-    drawn = (made_up(quiet, columns, rng) for _ in range(TRIALS))
-    for other in chain([quiet], scaled(quiet, columns), aimed(claim, record, columns), drawn):
+    nearest, least = record, np.inf
+
+    def drawn():
+        for trial in range(TRIALS):
+            yield made_up((nearest, nearest, record, quiet)[trial % 4], columns, rng)
+
+    for other in chain([quiet], scaled(quiet, columns), scaled(record, columns), drawn()):
         found = check(claim, other)
-        if found is not None and found.holds != verdict:
+        if found is None or found.ours == NOTHING:
+            continue
+        if found.holds != verdict:
             return True
+        try:
+            far = abs(rightness(claim.test, other))
+        except (ValueError, KeyError):  # it is not measured on this record
+            continue
+        if far < least:
+            nearest, least = other, far
     return False
 
 
@@ -223,5 +275,4 @@ def test_claims_hold_on_one_record_and_fail_on_another(name):
     record = small(EXPERIMENTS[name])
     claims = [claim for claim in EXPERIMENTS[name].claims if claim.statement != EDGES and not claim.no_test]
     claims = [claim for claim in claims if "MNIST" not in claim.statement]  # the small size has USPS alone
-    stuck = [claim.statement for claim in claims if not turned(claim, record)]
-    assert len(stuck) <= max(STUCK.get(name, 0), 0.2 * len(claims)), stuck
+    assert [claim.statement for claim in claims if not turned(claim, record)] == []

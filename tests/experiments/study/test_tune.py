@@ -223,6 +223,8 @@ def test_ranks_by_hand() -> None:
     assert ranked(table, Rule(max_slowdown=1.16), surely=True) == ["b", "d", "none"]
     assert ranked(table, Rule(max_slowdown=1.14), surely=True) == ["d", "none"]
     assert choose(table, Rule(max_slowdown=1.05)) == "d"
+    unbrowsed = table.assign(slowdown_mean=math.nan, slowdown_mean_half_width=math.nan)  # messages alone
+    assert ranked(unbrowsed, Rule()) == ["c", "b", "d", "none"]
     delays = table.assign(added_delay_mean_s=[0.0, 0.3, 0.2, math.nan, 0, 0, 0], added_delay_mean_s_half_width=0.1)
     assert ranked(delays, Rule(max_slowdown=2.0, max_push_delay_s=0.2)) == ["c", "d", "none"]
     assert ranked(delays, Rule(max_slowdown=2.0, max_push_delay_s=0.2), surely=True) == ["d", "none"]
