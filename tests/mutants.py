@@ -47,7 +47,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         ("lpsm/samplers/*.py",),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
             "estimator", "river_adapter", "samplers_protocol", "samplers_refusals", "sampler_report", "samplers_limits",
-            "multiclass", "tuned", "late_labels", "importance", "states",
+            "multiclass", "tuned", "late_labels", "importance", "states", "calibration",
         )),
     ),
     "lpsm/sleep_planning": (

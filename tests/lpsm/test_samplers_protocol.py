@@ -233,6 +233,14 @@ def test_schedules_may_be_functions_of_t():
     assert samplers.make("adaptive-sampler", n_features=D).run(X[:100], Y[:100]).queried.all()  # rho_t = 16 d
 
 
+def test_a_schedule_is_asked_for_every_round_once():
+    seen: list[int] = []
+    parts = samplers.make("adaptive-sampler", n_features=D, rho=lambda t: seen.append(t) or 0.0)
+    for first, end in ((0, 3), (3, 10), (10, 11)):
+        parts.run(X[first:end], Y[first:end])
+    assert seen == list(range(1, 12))
+
+
 @pytest.mark.parametrize("key", ["sop", "lasec", "perceptron", "ssmd", "randomized-budget-perceptron", "arow-diagonal"])
 @pytest.mark.parametrize("kernel", [None, "linear", "rbf"])
 def test_features_that_appear_later_were_zero_until_then(key, kernel):

@@ -94,6 +94,14 @@ def test_what_is_restored_has_the_same_state(make):
         np.testing.assert_array_equal(again[name], array)
 
 
+@pytest.mark.parametrize(("rounds", "kept"), [(0, 8), (3, 8), (8, 8), (9, 16), (17, 24)])
+def test_of_the_updates_that_wait_those_that_came_are_kept_in_whole_blocks(rounds, kept):
+    sampler = samplers.make("rls", 64)  # 32 may wait
+    rows = np.random.default_rng(1).normal(size=(rounds, 64))
+    sampler.run(rows, np.ones(rounds))
+    assert sampler.state()["state_waiting"].shape == (kept, 64)
+
+
 def test_any_generator_of_numpy_is_restored_where_it_stands():
     sampler = samplers.make("sop-ss", 3, b=0.1, rng=np.random.Generator(np.random.MT19937(5)))
     sampler.run(X[:20], Y[:20])
