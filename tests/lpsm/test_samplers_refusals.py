@@ -93,7 +93,6 @@ def test_instances_that_are_no_numbers_or_of_another_dimension_are_refused(make_
         with pytest.raises(ValueError, match=f"x must be finite, got {bad} in feature 2"):
             sampler.decide(np.array([0.0, 1.0, bad, 0.0, 0.0, 0.0, 0.0]))
     assert sampler.rounds == 0
-    assert sampler.decide(np.full(D, 1e200)).prediction == 1  # whose square is beyond the numbers, and which is not
 
 
 @pytest.mark.parametrize("bad", [0, 2, nan, -1.5])
