@@ -59,8 +59,8 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
     "netsim/packet": (
         ("netsim/*.py",),
         tuple(f"tests/netsim/test_{name}.py" for name in (
-            "station", "tcp", "link", "radio", "push", "simulation", "conservation", "environment", "recorder", "waits",
-            "express",
+            "station", "tcp", "tcp_by_hand", "link", "radio", "push", "simulation", "conservation", "environment",
+            "recorder", "result", "waits", "allowed_values", "express",
         )),
     ),
     "netsim/express": (
@@ -81,7 +81,10 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         ("netsim/policies/lpsm3*.py",),
         ("tests/netsim/test_lpsm3_by_hand.py", "tests/netsim/test_lpsm3.py"),
     ),
-    "netsim/air": (("netsim/air/*.py",), ("tests/netsim/air/test_*.py",)),
+    "netsim/air": (
+        ("netsim/air/*.py", "netsim/air/express/*.py"),
+        ("tests/netsim/air/test_*.py", "tests/netsim/test_allowed_values.py"),
+    ),
     "experiments/papers": (
         tuple(f"experiments/papers/{name}.py" for name in ("claims", "predicates", "readings")),
         tuple(f"tests/experiments/papers/test_{name}.py" for name in ("predicates", "news", "both_sides")),

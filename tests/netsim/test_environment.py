@@ -131,6 +131,40 @@ def test_an_episode_left_early_leaves_nothing_running_behind():
     assert all(run.dead for run in runs)
 
 
+def test_what_each_decision_has_cost_so_far_is_the_time_awake_and_the_loading_of_pages_up_to_it(monkeypatch):
+    radio = netsim.RadioConfig(awake_mw=900.0, asleep_mw=100.0, beacon_mj=0.0)
+    pages = [traces.Page(f"p{i}", 300, 9_000 * i, ((300, 700),), 0.4) for i in range(3)]
+    config = netsim.SimulationConfig(server_delay=CONFIG.server_delay, radio=radio)
+    asked, ask = [], environment._Run.ask
+
+    def noting(run, station, event, now_ns, waiting):
+        asked.append(now_ns)
+        return ask(run, station, event, now_ns, waiting)
+
+    monkeypatch.setattr(environment._Run, "ask", noting)
+    env, over = made(pages=pages, config=config), False
+    env.reset(seed=3)
+    told = [env.unwrapped._last]
+    while not over:
+        over = env.step(np.array((2, 1)))[2]
+        told += [] if over else [env.unwrapped._last]
+    seed = int(np.random.default_rng(np.random.PCG64(np.random.SeedSequence(3))).integers(2**31))
+    policy = Same(environment.AWAKE_MS[2], environment.BEACONS[1])
+    result = netsim.simulate(pages, policy, config=config, seed=seed, engine="packet")
+    (issue, done), (start, end) = result._trip.loads[:, :2].T, result._trip.intervals.reshape(-1, 2).T
+    for now, decision in zip(asked, told, strict=True):
+        loading, awake = ((np.minimum(now, stop) - np.minimum(now, begin)).sum() / 1e9
+                          for begin, stop in ((issue, done), (start, end)))  # fmt: skip
+        assert decision.loading_s == pytest.approx(loading, abs=1e-13)
+        assert decision.joules == pytest.approx(0.8 * awake + 0.1 * now / 1e9, rel=1e-12)
+
+
+def test_no_more_than_64_outstanding_requests_are_told():
+    config = netsim.SimulationConfig(server_delay=ServerDelay(mean_s=1.0), max_connections=70)
+    env = made(pages=[traces.Page("wide", 300, 500, ((300, 500),) * 70)], config=config)
+    assert episode(env, lambda _: np.array((0, 0)))[0][:, -1].max() == 64
+
+
 def test_several_environments_do_not_disturb_each_other():
     alone = episode(made(), lambda _: np.array([1, 1]))
     first, second = made(), made(price_w=9.0)

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,10 @@ from hypothesis import strategies as st
 
 import netsim
 from netsim import NotCoveredError, policies
+from netsim.express import engine
+from netsim.express import layout as slot
 from tests.netsim.worlds import Dice, Drawn, ordinary_case, tied_case
+from traces.columns import Workload
 from traces.records import Message, Page
 
 POLICIES = ["none", "psm:100", "psm:300", "psm:900", "bsd:1", "bsd:0.3", "bsd:0.05", "lpsm", "lpsm:log"]
@@ -95,13 +99,45 @@ def test_both_engines_agree_exactly_and_the_express_engine_covers_most_cases():
     assert np.mean([share for kind, share in covered.items() if "messages" not in kind]) >= 0.9
 
 
+@pytest.fixture
+def small_rooms(monkeypatch):
+    """Let the express engine keep its state at every page, and make room for more polls and intervals over and over."""
+    monkeypatch.setattr(engine, "_FEWEST_AT_ONCE", 1)
+    monkeypatch.setattr(engine, "_FEWEST_ROWS", -10)
+
+
 @pytest.mark.parametrize("seed", range(70))
-def test_both_engines_agree_exactly_in_a_world_and_in_two_full_of_ties_that_the_express_engine_covers(seed):
+def test_both_engines_agree_exactly_in_a_world_and_in_two_full_of_ties_that_the_express_engine_covers(seed, request):
+    if seed % 2:
+        request.getfixturevalue("small_rooms")
     quick = [policy for policy in POLICIES if not policy.startswith(("lpsm2", "lpsm3"))]
     order_decides = {1013, 1019, 1053, 1069, 1094, 1101, 1137}  # where only the packet model can say
     for make, at in ((ordinary_case, seed), (tied_case, 1000 + 2 * seed), (tied_case, 1001 + 2 * seed)):
         _, covered = check([at], make, quick)
         assert list(covered.values()) == [0.0 if at in order_decides else 1.0]
+
+
+@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.usefixtures("small_rooms")
+def test_both_engines_agree_exactly_where_the_packet_model_takes_pages_over_and_messages_are_sent_again(seed):
+    def impatient(dice, policy):
+        pages, policy, config = (ordinary_case, tied_case)[seed % 2](dice, policy)
+        return pages, policy, replace(config, tcp=replace(config.tcp, min_rto_s=0.25, initial_rto_s=0.7))
+
+    check(range(500 + seed, 501 + seed), impatient, ["psm:900", "twt:1500:10", "bsd-host:1", "psm:2000", "listen:8"])
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_both_engines_tell_policies_that_observe_frames_the_same(seed):
+    check([900 + seed], (ordinary_case, tied_case)[seed % 2], ["hold:50", "bsd-host:1", "bsd-host:0.2", "hold:0"])
+
+
+@pytest.mark.parametrize("policy", ["lpsm2:1.2", "lpsm2-link:1.02"])
+def test_both_engines_teach_a_learner_the_same_about_pages_deadlines_uploads_and_messages(policy):
+    pages = [Page("a", 300, 3000, ((300, 700), (4000, 0)), 0.7, None, (), 2.0), Page("b", 300, 9000)]
+    push = [Message(0.33, 700), Message(0.5, 3000), Message(2.6, 100)]
+    ours, packet = (netsim.simulate(pages, policy, push=push, engine=name) for name in ("express", "packet"))
+    assert_equal(ours, packet)
 
 
 def test_both_engines_agree_exactly_where_instants_coincide():
@@ -208,10 +244,50 @@ def test_the_twin_says_why_it_does_not_apply():
     assert len(netsim.simulate(pages, Mine()).pages) == len(netsim.simulate(pages, config=lossy).pages) == 1
 
 
-def test_a_long_silence_needs_more_room_than_there_was_and_loses_nothing():
-    pages = [Page("a", 300, 500, (), 20_000.0), Page("b", 300, 500)]
-    for policy in ("lpsm", "bsd:0.0005"):
-        assert_equal(netsim.simulate(pages, policy, engine="express"), netsim.simulate(pages, policy, engine="packet"))
+@pytest.mark.parametrize(("policy", "think_s"), [("lpsm:log", 3.0), ("twt:137:5", 9.0), ("bsd:0.3", 60.0)])
+@pytest.mark.usefixtures("small_rooms")
+def test_a_long_silence_needs_more_room_than_there_was_and_loses_nothing(policy, think_s, monkeypatch):
+    monkeypatch.setattr(engine, "_FEWEST_ROWS", 4 - 3 * 16)
+    pages = [Page("a", 300, 500, (), think_s), Page("b", 300, 500), Page("c", 300, 500, (), 2 * think_s)]
+    assert_equal(netsim.simulate(pages, policy, engine="express"), netsim.simulate(pages, policy, engine="packet"))
+
+
+@pytest.mark.parametrize("name", ["express", "packet"])
+def test_a_time_out_is_a_minute_at_most_and_what_comes_at_a_beacon_waits_for_the_next(name):
+    # a thousand bytes and a header of a thousand take 2 ms on the wire; sent again after one and two minutes exactly
+    config = netsim.SimulationConfig(
+        link=netsim.LinkConfig(wireless_mbps=8.0, wired_mbps=8.0, wireless_delay_ms=0.0, wired_delay_ms=0.0),
+        tcp=netsim.TcpConfig(mss_bytes=1000, header_bytes=1000, initial_rto_s=60.0), beacon_interval_ns=10_000_000_000,
+    )  # fmt: skip
+    for at_s, found in ((9.998, 4_000), (9.997999999, 6_000)):
+        result = netsim.simulate([], "listen:13", config=config, push=[Message(at_s, 1000)], engine=name)
+        assert result.polls.buffered_bytes.tolist() == [found]
+        assert result.elapsed_s == 130.002
+
+
+def test_sizes_are_covered_up_to_a_tebibyte():
+    def made(size, *messages):
+        workload, policy = Workload.of([Page("p", 300, size)]), policies.make("psm")
+        return engine.Run(workload, messages, np.zeros(1, np.int64), policy, netsim.SimulationConfig())
+
+    assert made(2**40, Message(0.0, 2**39), Message(0.0, 2**39)).left_over == 0
+    with pytest.raises(NotCoveredError, match=r"sizes must be at most 1099511627776 bytes, got 1099511627777"):
+        made(2**40 + 1)
+    with pytest.raises(NotCoveredError, match="messages must have at most 1099511627776 bytes altogether"):
+        made(1, Message(0.0, 2**40), Message(0.0, 1))
+
+
+def test_the_places_of_the_array_follow_each_other_without_a_gap():
+    of_connection = [slot.S_TO_COME, slot.C_TO_COME, slot.OBJECT, slot.UPLOAD, slot.CLOSED, slot.REPLY_AT]
+    of_connection += [slot.REPLY_SINCE, *(at + field for at in (slot.SERVER, slot.CLIENT) for field in range(11))]
+    assert sorted(of_connection) == list(range(slot.N_CONNECTION))
+    assert slot.RING == slot.PUSH + slot.N_CONNECTION
+    w = slot.new_world(8, 3)
+    held, partial, connections = w[slot.HELD], w[slot.PARTIAL], w[slot.CONNECTIONS]
+    assert (w[slot.ROOM], w[slot.MASK]) == (8, 7)
+    assert np.diff([slot.RING, held, partial, connections, w.size]).tolist() == [24, 24, 24, 4 * slot.N_CONNECTION]
+    assert len({slot.TIMER, slot.FULL, slot.REFUSED, 0}) == 4
+    assert w[w != 0].size == 5
 
 
 def test_a_small_workload_does_not_wait_for_the_twin_to_be_compiled(tmp_path):

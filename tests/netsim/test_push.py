@@ -115,20 +115,6 @@ def test_without_messages_the_record_is_what_it_was():
 
 
 @pytest.mark.parametrize(
-    ("push", "message"),
-    [
-        ([Message(1.0, 0)], "message 0: size_bytes must be at least 1, got 0"),
-        ([Message(-1.0, 5)], r"message 0: at_s must lie in \[0, "),
-        ([Message(2.0, 5), Message(1.0, 5)], r"message 1: at_s must lie in \[2, .* got 1.0"),
-        ([Message(float("nan"), 5)], "at_s must lie in"),
-    ],
-)
-def test_a_bad_message_is_named_with_the_rule_and_the_value(push, message):
-    with pytest.raises(ValueError, match=message):
-        netsim.simulate([], push=push)
-
-
-@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"push": "abc"}, r"push must be messages, traces.traffic.Message\(.*\), got 'a' as message 0"),

@@ -85,39 +85,6 @@ def test_a_server_delay_that_cannot_be_read_is_refused(text):
         ServerDelay.parse(text)
 
 
-@pytest.mark.parametrize(
-    ("pages", "message"),
-    [
-        ([], "at least one page"),
-        ([Page("x", 0, 5)], "page 'x': sizes must be at least 1 byte, got 0"),
-        ([Page("x", 5, 5, ((5, -3),))], "page 'x': a reply must have at least 0 bytes, got -3"),
-        ([Page("x", 5, 5, (), -1.0)], "page 'x': think_s must lie in"),
-        ([Page("x", 5, 5, (), float("nan"))], "page 'x': think_s must lie in"),
-        ([Page("x", 5, 5, (), 0.0, -2.0)], "page 'x': issue_s must lie in"),
-    ],
-)
-def test_a_bad_page_is_named_with_the_rule_and_the_value(pages, message):
-    with pytest.raises(ValueError, match=message):
-        netsim.simulate(pages)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: netsim.SimulationConfig(connections="many"), "connections must be persistent or per-object"),
-        (lambda: netsim.SimulationConfig(max_connections=0), "max_connections must be at least 1, got 0"),
-        (lambda: netsim.LinkConfig(loss_rate=1.0), r"loss_rate must lie in \[0, 1\), got 1.0"),
-        (lambda: netsim.LinkConfig(wired_mbps=0), "wired_mbps must be above 0"),
-        (lambda: netsim.RadioConfig(asleep_mw=-1), "asleep_mw must be at least 0"),
-        (lambda: netsim.RadioConfig(awake_mw=1, asleep_mw=2), "awake_mw must be at least asleep_mw"),
-        (lambda: randomness.generator(-1, randomness.LOSS), "seed must be at least 0"),
-    ],
-)
-def test_a_bad_parameter_is_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
-
-
 def test_at_most_so_many_connections_are_open_at_a_time_and_each_object_may_have_its_own():
     page = Page("p", 300, 3000, ((300, 3000),) * 10)
     [one] = World(max_connections=1).load(page)

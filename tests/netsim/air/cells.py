@@ -29,10 +29,13 @@ class Sink:
 class Air:
     """A clock, a cell and its clients."""
 
-    def __init__(self, config=None, *, loss=0.0, interval_ns=100 * MS, seed=0, wired_ms=0.0):
+    def __init__(self, config=None, *, loss=0.0, interval_ns=100 * MS, seed=0, wired_ms=0.0, recorder=None):
         self.clock = Clock()
         link = netsim.LinkConfig(loss_rate=loss, wired_delay_ms=wired_ms, wired_mbps=1e10)
-        self.cell = Cell(self.clock, config or AirConfig(), link, interval_ns, seed)
+        station = [] if recorder is None else [recorder.air_parts()[0]]
+        self.cell = Cell(self.clock, config or AirConfig(), link, interval_ns, seed, *station)
+        if recorder is not None:
+            recorder.attach(self.cell)
         self._interval_ns = interval_ns
         self.stations, self.browsers = [], []
 

@@ -5,10 +5,78 @@ from itertools import pairwise
 import pytest
 
 import netsim
+from netsim.air.air_times import Phy
+from netsim.air.cell import AirConfig
 from netsim.air.recording import AirRecorder
+from tests.netsim.air.cells import MS, Air, Sink
+from tests.netsim.worlds import ScriptedLoss
 from traces.records import Page
 
-PAGES = [Page(f"p{i}", 300, 9_000, ((300, 4_000),), 0.3) for i in range(3)]
+PAGES = [Page(f"p{i}", 300, 5_000, ((300, 2_000),), 0.05) for i in range(3)]
+NAMES = {"a": "access point", "c": "client 0"}
+# what a client of each policy and its access point (c, a) send, from when to when in microseconds, with a window of
+# zero slots: SIFS 10, DIFS 28, data of 1500 and 500 bytes 254 and 106, PS-Poll and ACK 34, null 38, RTS 58, CTS 50
+ON_AIR = {
+    "psm:100": """10000 10254 c data 0 sleeps, 10264 10298 a ack, 100000 100294 a beacon 1 announces,
+        100322 100356 c poll sleeps, 100366 100620 a data 1 more, 100630 100664 c ack,
+        100692 100726 c poll sleeps, 100736 100842 a data 2, 100852 100886 c ack""",
+    # without an answer after SIFS, a slot and 20 for a preamble the sender waits for DIFS and for the end of a slot
+    "psm:100, lost": """10000 10254 c data 0 sleeps lost, 10327 10581 c data 1 sleeps retry, 10591 10625 a ack,
+        100000 100294 a beacon 1 announces, 100322 100356 c poll sleeps lost, 100429 100463 c poll sleeps retry,
+        100473 100727 a data 2 more, 100737 100771 c ack, 100799 100833 c poll sleeps, 100843 100949 a data 3,
+        100959 100993 c ack""",
+    "dynamic:5": """10000 10058 c rts, 10068 10118 a cts, 10128 10382 c data 0, 10392 10426 a ack,
+        15000 15038 c null sleeps, 15048 15082 a ack, 100000 100294 a beacon 1 announces,
+        100322 100360 c null, 100370 100404 a ack, 100432 100490 a rts more, 100500 100550 c cts,
+        100560 100814 a data 1 more, 100824 100858 c ack, 100886 100992 a data 2, 101002 101036 c ack,
+        105992 106030 c null sleeps, 106040 106074 a ack""",
+    "uapsd:100": """10000 10258 c data 0 sleeps, 10268 10302 a ack, 10330 10368 a null, 10378 10412 c ack,
+        100000 100294 a beacon 1 announces, 100322 100360 c null sleeps, 100370 100404 a ack,
+        100432 100686 a data 1 more, 100696 100730 c ack, 100758 100864 a data 2, 100874 100908 c ack""",
+    "twt:50:5": """10000 10254 c data 0 sleeps, 10264 10298 a ack, 50000 50254 a data 1, 50264 50298 c ack,
+        50326 50432 a data 2, 50442 50476 c ack, 100000 100294 a beacon 1""",
+    "none": """10000 10254 c data 0, 10264 10298 a ack, 30000 30254 a data 1, 30264 30298 c ack,
+        30326 30432 a data 2, 30442 30476 c ack, 100000 100294 a beacon 1""",
+}
+GATES = {  # from when on, in milliseconds, the gate is closed, open, closed, ...
+    "psm:100": [0], "dynamic:5": [0, 10.382, 15.038, 100.36, 106.03], "uapsd:100": [0], "none": [0, 0],
+    "twt:50:5": [0, 0, 5, 50, 55, 100, 105, 150, 155],
+}  # fmt: skip
+DECISIONS = {  # asked at a beacon (b) or when idle (i), at which instant in milliseconds
+    "psm:100": "i0 b100 i100.886", "dynamic:5": "i0 i10.426 b100 i101.036", "uapsd:100": "i0 i10.412 b100 i100.908",
+    "twt:50:5": "i0 b0 b50 i50.476 b100 b150", "none": "i0",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ON_AIR)
+def test_frames_gates_and_decisions_are_noted_as_computed_by_hand(case):
+    policy, _, lost = case.partition(", ")
+    recorder = AirRecorder()
+    rts_bytes = 1000 if policy == "dynamic:5" else None
+    world = Air(AirConfig(phy=Phy(kind="11g", cw_min=0, cw_max=0), rts_bytes=rts_bytes), recorder=recorder)
+    if lost:
+        world.cell.medium._loss, world.cell.medium._loss_rate = ScriptedLoss([0, 2]), 0.5
+    client, sink = world.client(policy), Sink(world.clock)
+    world.up(client, 10 * MS, sink)
+    for size in (1500, 500):
+        world.down(client, 30 * MS, sink, size)
+    world.finish(199 * MS)
+    said = []
+    for frame in recorder.frames:
+        sender = frame.sender[0]
+        flags = ("sleeps", "more_data", "retry", "announces")
+        words = [name.partition("_")[0] for name in flags if getattr(frame, name)]
+        words += [] if frame.received else ["lost"]
+        number = [] if frame.number < 0 else [frame.number]
+        said.append(" ".join(map(str, (frame.start_ns // 1000, frame.end_ns // 1000, sender, frame.kind, *number, *words))))  # noqa: E501  # fmt: skip
+        to = "everybody" if frame.kind == "beacon" else NAMES["ca"[sender == "c"]]
+        assert (frame.sender, frame.receiver) == (NAMES[sender], to)
+    assert said == " ".join(ON_AIR[case].split()).split(", ")
+    assert [frame.size_bytes for frame in recorder.transmissions if not frame.lost] == [1500, 1500, 500]
+    assert [frame.down for frame in recorder.transmissions if not frame.lost] == [False, True, True]
+    if not lost:
+        assert recorder.gates == [(round(at * MS), place % 2 == 1) for place, at in enumerate(GATES[case])]
+        assert " ".join(f"{one.event[0]}{one.at_ns / MS:g}" for one in recorder.decisions) == DECISIONS[case]
 
 
 @pytest.mark.parametrize("policy", ["none", "psm", "dynamic:50", "uapsd", "twt:200:20"])
@@ -45,7 +113,7 @@ def test_packets_gates_decisions_and_requests_are_noted_as_on_wires(policy, rts_
     config = netsim.SimulationConfig(medium=netsim.AirConfig(neighbours=1, rts_bytes=rts_bytes))
     result = netsim.simulate(PAGES, policy, config=config, recorder=recorder)
     carried = [frame for frame in recorder.transmissions if not frame.lost]
-    assert sum(frame.length for frame in carried if frame.down) == sum(p.reply_bytes + 4_000 for p in PAGES)
+    assert sum(frame.length for frame in carried if frame.down) == sum(p.reply_bytes + 2_000 for p in PAGES)
     assert sum(frame.length for frame in carried if not frame.down) == sum(p.request_bytes + 300 for p in PAGES)
     on_air = {(frame.start_ns, frame.end_ns) for frame in recorder.frames if frame.kind == "data" and frame.received}
     assert {(frame.start_ns, frame.end_ns) for frame in carried} <= on_air

@@ -1,0 +1,116 @@
+"""Every figure that describes a world is allowed up to its limits, and refused just beyond them by name and value."""
+
+import re
+from math import inf, nan
+
+import pytest
+
+import netsim
+from netsim import AirConfig, BeaconConfig, LinkConfig, Phy, ServerDelay, SimulationConfig, TcpConfig
+from netsim.traffic import check
+from traces.columns import Workload
+from traces.records import Message, Page
+
+TWO = {"awake_mw": 2.0, "asleep_mw": 1.0}
+FIVE = dict.fromkeys(("doze_mw", "waking_mw", "listening_mw", "receiving_mw", "transmitting_mw"), 1.0)
+FINITE = (-1e-9, inf, nan)
+LIMITS = [  # what is made, the figure, values that are allowed and that are not, and what else is given
+    *((LinkConfig, name, (1e-6, 1e12), (9e-7, inf, nan), {}) for name in ("wireless_mbps", "wired_mbps")),
+    *((LinkConfig, name, (0.0, 1e9), FINITE, {}) for name in ("wireless_delay_ms", "wired_delay_ms")),
+    (LinkConfig, "loss_rate", (0.0, 0.999), (-1e-9, 1.0, nan), {}),
+    *((TcpConfig, name, (1,), (0,), {}) for name in ("mss_bytes", "header_bytes")),
+    (TcpConfig, "initial_window", (1, 20), (0, 21), {}),
+    (TcpConfig, "window", (1,), (0,), {"initial_window": 1}),
+    *((TcpConfig, name, (1e-9, 1e9), (0.0, -1.0, inf, nan), {}) for name in ("min_rto_s", "initial_rto_s")),
+    (ServerDelay, "mean_s", (0.0, 1e6), (-1e-9, 1000001.0, nan), {}),
+    (ServerDelay, "mean_s", (0.0,), (1.0,), {"kind": "recorded"}),
+    (ServerDelay, "sigma", (0.0, 10.0), (-1e-9, 10.1, nan), {"kind": "lognormal"}),
+    (ServerDelay, "sigma", (0.0,), (1.0,), {"kind": "exponential"}),
+    (ServerDelay, "kind", ("recorded", "constant"), ("slow",), {}),
+    (netsim.RadioConfig, "awake_mw", (1.0, 1e300), (0.9, inf, nan), TWO),
+    *((netsim.RadioConfig, name, (0.0, 1.0), FINITE, TWO) for name in ("asleep_mw", "beacon_mj", "wakeup_mj")),
+    *((netsim.StateRadioConfig, name, (1.0, 2.0), FINITE, FIVE) for name in FIVE if name != "doze_mw"),
+    *((netsim.StateRadioConfig, name, (0.0, 2.0), FINITE, FIVE) for name in ("wakeup_ms", "drift_ppm", "base_mw")),
+    (SimulationConfig, "beacon_interval_ns", (1_000_000,), (999_999,), {}),
+    (SimulationConfig, "max_connections", (1,), (0,), {}),
+    (SimulationConfig, "connections", ("persistent", "per-object"), ("many",), {}),
+    (AirConfig, "retrieval", ("auto", "twt"), ("pull",), {}),
+    (AirConfig, "rts_bytes", (None, 0), (-1,), {}),
+    (AirConfig, "neighbours", (0, 1000), (-1, 1001), {}),
+    (AirConfig, "neighbours", (0,), (), {"phy": Phy(cw_min=0)}),
+    (AirConfig, "neighbours", (1,), (), {"phy": Phy(cw_min=1)}),
+    (AirConfig, "neighbour_mbps", (0.0, 9999.0), (-1e-9, 10000.0, nan), {}),
+    (BeaconConfig, "size_bytes", (40, 2304), (39, 2305), {}),
+    *((BeaconConfig, name, (1, 2304), (0, 2305), {}) for name in ("dtim_period", "broadcast_bytes")),
+    (BeaconConfig, "broadcast_per_s", (0.0, 1e4), (-1e-9, 10001.0, nan), {}),
+    (Phy, "cw_max", (15, 2047), (14,), {}),
+    (Phy, "cw_min", (0, 1023), (), {}),
+]
+
+
+@pytest.mark.parametrize(("make", "name", "allowed", "refused", "others"), LIMITS)
+def test_a_figure_is_allowed_up_to_its_limits_and_refused_beyond_with_its_name_and_value(
+    make, name, allowed, refused, others
+):
+    for value in allowed:
+        assert getattr(make(**{**others, name: value}), name) == value
+    for value in refused:
+        with pytest.raises(ValueError, match=rf"{name.removesuffix('_s')}.*, got .*{re.escape(str(value))}"):
+            make(**{**others, name: value})
+
+
+def test_neighbours_need_a_window_and_radios_no_less_power_awake_than_asleep():
+    with pytest.raises(ValueError, match=r"cw_min must be at least 1 beside neighbours, .* got 0"):
+        AirConfig(phy=Phy(cw_min=0), neighbours=1)
+    with pytest.raises(ValueError, match=r"awake_mw must be at least asleep_mw \(2.0\), got 1.9"):
+        netsim.RadioConfig(awake_mw=1.9, asleep_mw=2.0)
+    assert netsim.RadioConfig(awake_mw=2.0, asleep_mw=2.0).wakeup_j == 0.0
+
+
+LATEST_S = 4e9
+OBJECTS = ((5, 5), (1, 0))
+GOOD_PAGES = [
+    [Page("p", 1, 0, OBJECTS, 0.0, 0.0, (nan, 0.0, 1e6), 0.0)],
+    [Page("p", 1, 0, OBJECTS, LATEST_S / 2, LATEST_S, (), LATEST_S), Page("q", 1, 1, (), LATEST_S / 2)],
+]
+BAD_PAGES = [
+    ([], "a workload must have at least one page, got none"),
+    ([Page("x", 0, 5)], "page 'x': sizes must be at least 1 byte, got 0"),
+    ([Page("x", 5, 5, ((5, 5), (0, 5)))], "page 'x': sizes must be at least 1 byte, got 0"),
+    ([Page("x", 5, 5, ((5, -1),))], "page 'x': a reply must have at least 0 bytes, got -1"),
+    ([Page("x", 5, 5, (), -1e-9)], r"page 'x': think_s must lie in \[0, 4e\+09\] s, got -1e-09"),
+    ([Page("x", 5, 5, (), nan)], "page 'x': think_s must lie in .* got nan"),
+    ([Page("x", 5, 5, (), 0.0, LATEST_S + 1)], "page 'x': issue_s must lie in .* got 4000000001.0"),
+    ([Page("x", 5, 5, (), 0.0, -1.0)], "page 'x': issue_s must lie in .* got -1.0"),
+    ([Page("x", 5, 5, (), 0.0, None, (), -1.0)], "page 'x': deadline_s must lie in .* got -1.0"),
+    ([Page("x", 5, 5, (), LATEST_S), Page("y", 5, 5, (), 1.0)], "think times must add up to at most 4e.09 s, got 4e"),
+    ([Page("x", 5, 5, (), 0.0, None, (1e6 + 1,))], r"waits_s must lie in \[0, 1e\+06\] s, got 1000001.0 to 1000001.0"),
+    ([Page("x", 5, 5, (), 0.0, None, (-1e-9,))], "waits_s must lie in .* got -1e-09"),
+]
+BAD_MESSAGES = [
+    ([Message(0.0, 1), Message(1.0, 0)], "message 1: size_bytes must be at least 1, got 0"),
+    ([Message(-1e-9, 5)], r"message 0: at_s must lie in \[0, 4e\+09\] s, got -1e-09"),
+    ([Message(2.0, 5), Message(1.0, 5)], r"message 1: at_s must lie in \[2, .* got 1.0"),
+    ([Message(LATEST_S + 1, 5)], "message 0: at_s must lie in .* got 4000000001.0"),
+    ([Message(nan, 5)], "message 0: at_s must lie in .* got nan"),
+]
+
+
+def test_pages_and_messages_at_every_limit_are_taken_and_messages_need_no_page():
+    for pages in GOOD_PAGES:
+        check(Workload.of(pages), [])
+    check(Workload.of([]), [Message(0.0, 1), Message(0.0, 1), Message(LATEST_S, 1)])
+
+
+@pytest.mark.parametrize(("pages", "message"), BAD_PAGES)
+def test_a_bad_page_is_named_with_the_rule_and_the_value(pages, message):
+    with pytest.raises(ValueError, match=message):
+        netsim.simulate(pages)
+
+
+@pytest.mark.parametrize(("messages", "message"), BAD_MESSAGES)
+def test_a_bad_message_is_named_with_the_rule_and_the_value(messages, message):
+    with pytest.raises(ValueError, match=message):
+        netsim.simulate([], push=messages)
+    with pytest.raises(ValueError, match=message):
+        netsim.simulate([Page("p", 300, 500)], push=messages)

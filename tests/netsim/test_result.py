@@ -1,0 +1,109 @@
+"""The record of a run in seconds and joules, from a run that is made up: every column is worked out by hand."""
+
+import numpy as np
+import pytest
+
+import netsim
+from netsim import policies
+from netsim.air.radio_states import StateTimes
+from netsim.browser import Trip
+from netsim.result import result_of
+from traces.columns import Workload
+from traces.records import Page
+
+S, MS = 1_000_000_000, 1_000_000
+PAGES = [Page("a", 300, 500), Page("b", 300, 500)]
+RADIO = netsim.RadioConfig(awake_mw=750.0, asleep_mw=50.0, beacon_mj=1.5, wakeup_mj=2.0)
+STATES = netsim.StateRadioConfig(
+    doze_mw=1.0, waking_mw=20.0, listening_mw=100.0, receiving_mw=110.0, transmitting_mw=300.0, base_mw=5.0
+)
+
+
+def rows(*values):
+    return np.array(values, dtype=np.int64)
+
+
+def made(pages=PAGES, radio=RADIO, **changes):
+    """Make the record of two pages, of two entries of polls, one for three beacons, and of one message."""
+    trip = Trip(
+        end_ns=10 * S, awake_ns=2 * S, beacons=30, air_up_ns=40 * MS, air_down_ns=50 * MS, frames_lost=7,
+        loads=rows((S, 3 * S, 1_500 * MS, 4), (5 * S, 5_500 * MS, 250 * MS, 0))[: len(pages)].reshape(-1, 4),
+        polls=rows((100 * MS, 50 * MS, 0, 200 * MS, 2, 200 * MS), (900 * MS, 400 * MS, 1_500, 300 * MS, 0, 0)),
+        intervals=rows(0, 500 * MS, 1_200 * MS, 2 * S, 5 * S, 5 * S, 5_250 * MS, 10 * S), pages_handed_over=1,
+    )  # fmt: skip
+    workload = Workload.of(pages)
+    return result_of(workload, policies.make("psm"), radio, trip._replace(**changes), rows((S, 700, 1_250 * MS)))
+
+
+def test_totals_are_in_seconds_and_their_energy_is_that_of_states_beacons_and_wake_ups():
+    result = made()
+    assert (result.policy, result.frames_lost, result.beacons, result.pages_handed_over) == ("psm:100", 7, 30, 1)
+    assert (result.elapsed_s, result.awake_s, result.asleep_s) == (10.0, 2.0, 8.0)
+    assert (result.uplink_air_s, result.downlink_air_s) == (0.04, 0.05)
+    assert result.wakeups == 3  # awake from the first instant on is no passage
+    energy = result.energy
+    parts = (energy.awake_j, energy.sleep_j, energy.listen_j, energy.wakeup_j)
+    assert parts == pytest.approx((2 * 0.75, 8 * 0.05, 30 * 0.0015, 3 * 0.002), rel=1e-12)
+    assert energy.total_j == pytest.approx(1.951, rel=1e-12)
+    assert energy.per_page_j == pytest.approx(1.951 / 2, rel=1e-12)
+    assert np.isnan(made([]).energy.per_page_j)
+    assert (result.states_s, result.group_frames_lost) == (None, 0)
+
+
+def test_a_page_has_what_lies_between_its_issue_and_its_last_byte():
+    found = made().page_columns
+    assert (found["policy"], list(found["page"])) == ("psm:100", ["a", "b"])
+    assert found["issue_s"].tolist() == [1.0, 5.0]
+    assert found["latency_s"].tolist() == made().latency_s.tolist() == [2.0, 0.5]
+    assert found["awake_s"].tolist() == [1.5, 0.25]
+    assert found["asleep_s"].tolist() == [0.5, 0.25]
+    assert found["beacons"].tolist() == [4, 0]
+    first = 1.5 * 0.75 + 0.5 * 0.05 + 4 * 0.0015 + 0.002  # woken up at 1.2 s
+    assert found["energy_j"] == pytest.approx([first, 0.25 * 0.8 + 2 * 0.002], rel=1e-12)  # at 5 s, its issue, and 5.25
+
+
+def test_an_entry_of_polls_stands_for_its_first_beacon_and_those_like_it():
+    found = made().poll_columns
+    assert found["time_s"].tolist() == pytest.approx([0.1, 0.3, 0.5, 0.9], rel=1e-15)
+    assert found["slept_ms"].tolist() == [50.0, 200.0, 200.0, 400.0]
+    assert found["buffered_bytes"].tolist() == [0, 0, 0, 1_500]
+    assert found["next_sleep_ms"].tolist() == [200.0, 200.0, 200.0, 300.0]
+
+
+def test_intervals_of_the_radio_follow_each_other_from_the_start_to_the_end_and_none_is_empty():
+    found = made().radio_columns
+    assert found["start_s"].tolist() == [0.0, 0.5, 1.2, 2.0, 5.0, 5.25]
+    assert found["end_s"].tolist() == [0.5, 1.2, 2.0, 5.0, 5.25, 10.0]
+    assert found["state"].tolist() == ["awake", "asleep", "awake", "asleep", "asleep", "awake"]
+
+
+def test_a_message_has_its_instants_in_seconds_and_its_delay():
+    result = made()
+    assert result.messages.to_dict("list") == {
+        "policy": ["psm:100"], "message": [0], "written_s": [1.0], "size_bytes": [700], "delivered_s": [1.25],
+        "delay_s": [0.25],
+    }  # fmt: skip
+    assert result.message_delay_s.tolist() == [0.25]
+
+
+def test_a_radio_of_five_states_is_charged_for_each_of_them_and_a_page_for_its_part_of_each():
+    times = StateTimes(
+        doze_ns=S, waking_ns=2 * S, listening_ns=3 * S, receiving_ns=4 * S, transmitting_ns=5 * S,
+        beacon_listening_ns=S, beacon_receiving_ns=2 * S,
+    )  # fmt: skip
+    later = StateTimes(**{name: 2 * getattr(times, name) for name in StateTimes.__slots__})
+    result = made(radio=STATES, states=later, page_states=[(StateTimes(), times), (times, times)], groups_lost=9)
+    assert result.group_frames_lost == 9
+    assert later.total_ns == 30 * S
+    assert result.states_s == {"doze": 2, "waking": 4, "listening": 6, "receiving": 8, "transmitting": 10}
+    energy = result.energy
+    assert energy.sleep_j == pytest.approx(2 * 0.001, rel=1e-12)
+    assert energy.wakeup_j == pytest.approx(4 * 0.025, rel=1e-12)
+    assert energy.listen_j == pytest.approx(2 * 0.105 + 4 * 0.115, rel=1e-12)
+    assert energy.awake_j == pytest.approx(4 * 0.105 + 4 * 0.115 + 10 * 0.305, rel=1e-12)
+    total = energy.awake_j + energy.sleep_j + energy.listen_j + energy.wakeup_j
+    assert (energy.total_j, energy.per_page_j) == pytest.approx((total, total / 2), rel=1e-12)
+    assert result.page_columns["energy_j"] == pytest.approx([total / 2, 0.0], rel=1e-12)
+    two = made(states=later, page_states=[], pages=PAGES)
+    assert two.energy == made().energy  # a radio of two states is charged as on wires
+    assert two.page_columns["energy_j"].tolist() == made().page_columns["energy_j"].tolist()
