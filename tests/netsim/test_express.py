@@ -127,6 +127,21 @@ def test_both_engines_agree_exactly_where_the_packet_model_takes_pages_over_and_
     check(range(500 + seed, 501 + seed), impatient, ["psm:900", "twt:1500:10", "bsd-host:1", "psm:2000", "listen:8"])
 
 
+@pytest.mark.parametrize("policy", ["psm:900", "psm:2000", "listen:37", "dynamic:100", "twt:1500:10"])
+@pytest.mark.parametrize(("window", "sizes"), [(10, (40, 1, 3)), (20, (30, 0.3, 25)), (2, (1, 1, 1.5)), (40, (6, 90))])
+@pytest.mark.parametrize("nagle", [False, True])
+def test_both_engines_send_messages_of_many_segments_again_and_again_and_recover_alike(policy, window, sizes, nagle):
+    config = netsim.SimulationConfig(
+        tcp=netsim.TcpConfig(
+            initial_window=min(window, 12), window=window, min_rto_s=0.06, initial_rto_s=0.2, nagle=nagle
+        )
+    )
+    push = [Message(0.013 + 1.7 * i, round(1460 * n)) for i, n in enumerate((*sizes, 8, 2, 12))]
+    assert_equal(
+        *(netsim.simulate([], policy, config=config, push=push, engine=name) for name in ("express", "packet"))
+    )
+
+
 @pytest.mark.parametrize("seed", range(24))
 def test_both_engines_tell_policies_that_observe_frames_the_same(seed):
     check([900 + seed], (ordinary_case, tied_case)[seed % 2], ["hold:50", "bsd-host:1", "bsd-host:0.2", "hold:0"])

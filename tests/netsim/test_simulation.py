@@ -8,7 +8,7 @@ from lpsm import randomness
 from netsim.server import ServerDelay
 from netsim.simulation import is_compiled
 from tests.netsim.worlds import World
-from traces.records import Page
+from traces.records import Message, Page
 
 PAGES = [Page(f"p{i}", 300, 5000 + 100 * i, ((300, 2000), (250, 9000)), 4.0) for i in range(8)]
 
@@ -109,7 +109,7 @@ def test_a_cell_of_one_client_is_the_single_client():
 
 
 def test_clients_that_share_an_access_point_slow_each_other_down_and_keep_their_own_energy():
-    heavy = [Page(f"h{i}", 300, 400_000, (), 0.0) for i in range(6)]
+    heavy = [Page(f"h{i}", 300, 400_000, (), 0.0) for i in range(3)]
     alone = netsim.simulate(heavy, "none", engine="packet")
     cell = netsim.simulate_cell([(heavy, "none"), (heavy, "none"), (PAGES, "psm"), (PAGES, "lpsm")])
     assert [result.policy for result in cell] == ["none", "none", "psm:100", "lpsm"]
@@ -122,6 +122,18 @@ def test_clients_that_share_an_access_point_slow_each_other_down_and_keep_their_
     assert cell[2].pages.latency_s.sum() > quiet.pages.latency_s.sum()
     with pytest.raises(ValueError, match="at least one client"):
         netsim.simulate_cell([])
+
+
+def test_a_frame_that_waited_for_its_beacon_goes_before_one_of_another_client_that_is_still_on_the_wire():
+    # 1,040 bytes take 0.832 ms on the wire, 20 ms of delay, 1.664 ms on the air and its 0.1 ms
+    early, late = Message(0.03, 1000), Message(0.09, 1000)
+    asleep, awake = netsim.simulate_cell([([], "psm"), ([], "none")], push=[[early], [late]])
+    assert asleep.messages.delivered_s.tolist() == [pytest.approx(0.1 + 1.764e-3, abs=1e-12)]
+    assert awake.messages.delivered_s.tolist() == [pytest.approx(0.09 + 20.832e-3 + 1.764e-3, abs=1e-12)]
+    with pytest.raises(netsim.NotCoveredError, match="a cell on wires"):
+        netsim.simulate_cell([(PAGES, "psm")], engine="express")
+    with pytest.raises(ValueError, match=r"push must be one entry a client \(1\), got 2 entries"):
+        netsim.simulate_cell([(PAGES, "psm")], push=[[early], []])
 
 
 def test_an_exception_in_a_users_policy_comes_out_as_itself():

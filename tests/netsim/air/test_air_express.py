@@ -160,6 +160,23 @@ def test_both_engines_agree_exactly_in_a_random_cell_in_which_time_and_frames_ad
     assert adds_up(seed)
 
 
+@pytest.mark.parametrize("clients", range(1, 5))
+@pytest.mark.parametrize("policy", ["psm", "dynamic:12", "uapsd", "twt:200:10", "bsd-host:1", "none"])
+def test_both_engines_agree_on_small_pages_and_messages_one_after_another(clients, policy):
+    pages = [Page(f"p{i}", 300 + i, 700 * i, ((200, 100 * i),) * (2 - i), 0.01 * i, 0.3 * i) for i in range(3)]
+    push = [[Message(0.05 * i + 0.001, 300 + i), Message(0.25, 20)] if i != 1 else [] for i in range(clients)]
+    air = netsim.AirConfig(beacons=netsim.BeaconConfig(dtim_period=2, broadcast_per_s=20.0), rts_bytes=600)
+    config = netsim.SimulationConfig(
+        medium=air, link=netsim.LinkConfig(loss_rate=0.1), radio=netsim.Radio.named(RADIOS[clients % 3])
+    )
+    given = [(pages[i % 2 :], policy) for i in range(clients)]
+    ours, packet = (
+        netsim.simulate_cell(given, config=config, push=push, engine=name) for name in ("express", "packet")
+    )
+    for pair in zip(ours, packet, strict=True):
+        assert not differences(*pair)
+
+
 def test_frames_are_given_up_after_seven_attempts_so_that_tcp_repeats_and_packets_come_out_of_order():
     assert sum(compare(seed)[1] for seed in (43, 61)) > 30
 
