@@ -1,5 +1,7 @@
 """The power-saving client in scenarios computed by hand, and what can never happen."""
 
+from dataclasses import astuple
+
 import pytest
 
 import netsim
@@ -117,6 +119,30 @@ def test_a_beacon_is_free_from_just_after_waking_until_the_instant_of_falling_as
     world = World("psm:100")
     send(world, sent_at)
     assert finish(world, 150 * MS).beacons == counted
+
+
+def test_a_policy_is_told_when_it_slept_what_waits_and_when_frames_went_and_came():
+    class Noting:
+        spec, host_aware, told = "noting", True, []
+
+        def plan(self, view):
+            self.told.append(astuple(view))
+            return Plan(view.now_ns, (view.now_ns // (100 * MS) + 1) * 100 * MS)
+
+    world = World(Noting())
+    world.station.outstanding, world.station.deadline_ns = 3, 7 * MS
+    for at in (50, 70):
+        push(world, at * MS)
+    send(world, 250 * MS)
+    finish(world, 350 * MS)
+    left = 100 * MS + 2 * (AIR - 100_000) + 100_000
+    assert Noting.told == [
+        ("idle", 0, None, None, 0, 0, (), 0, None),
+        ("beacon", 100 * MS, None, None, 100 * MS, 2000, (50 * MS, 70 * MS), 3, 7 * MS),
+        ("idle", left, None, left, 0, 0, (), 3, 7 * MS),
+        ("beacon", 200 * MS, None, left, 200 * MS - left, 0, (), 3, 7 * MS),
+        ("beacon", 300 * MS, 250 * MS, left, 100 * MS, 0, (), 3, 7 * MS),
+    ]
 
 
 def test_under_bsd_sending_opens_the_gate_and_cancels_the_scheduled_beacon():

@@ -15,7 +15,8 @@ from traces.records import Page
 PAGES = [Page(f"p{i}", 300, 5_000, ((300, 2_000),), 0.05) for i in range(3)]
 NAMES = {"a": "access point", "c": "client 0"}
 # what a client of each policy and its access point (c, a) send, from when to when in microseconds, with a window of
-# zero slots: SIFS 10, DIFS 28, data of 1500 and 500 bytes 254 and 106, PS-Poll and ACK 34, null 38, RTS 58, CTS 50
+# zero slots: SIFS 10, DIFS 28, data of 1500 and 500 bytes 254 and 106, PS-Poll and ACK 34, null 38, RTS 58, CTS 50;
+# under U-APSD data are two bytes longer: 258 and 110
 ON_AIR = {
     "psm:100": """10000 10254 c data 0 sleeps, 10264 10298 a ack, 100000 100294 a beacon 1 announces,
         100322 100356 c poll sleeps, 100366 100620 a data 1 more, 100630 100664 c ack,
@@ -32,7 +33,7 @@ ON_AIR = {
         105992 106030 c null sleeps, 106040 106074 a ack""",
     "uapsd:100": """10000 10258 c data 0 sleeps, 10268 10302 a ack, 10330 10368 a null, 10378 10412 c ack,
         100000 100294 a beacon 1 announces, 100322 100360 c null sleeps, 100370 100404 a ack,
-        100432 100686 a data 1 more, 100696 100730 c ack, 100758 100864 a data 2, 100874 100908 c ack""",
+        100432 100690 a data 1 more, 100700 100734 c ack, 100762 100872 a data 2, 100882 100916 c ack""",
     "twt:50:5": """10000 10254 c data 0 sleeps, 10264 10298 a ack, 50000 50254 a data 1, 50264 50298 c ack,
         50326 50432 a data 2, 50442 50476 c ack, 100000 100294 a beacon 1""",
     "none": """10000 10254 c data 0, 10264 10298 a ack, 30000 30254 a data 1, 30264 30298 c ack,
@@ -43,7 +44,7 @@ GATES = {  # from when on, in milliseconds, the gate is closed, open, closed, ..
     "twt:50:5": [0, 0, 5, 50, 55, 100, 105, 150, 155],
 }  # fmt: skip
 DECISIONS = {  # asked at a beacon (b) or when idle (i), at which instant in milliseconds
-    "psm:100": "i0 b100 i100.886", "dynamic:5": "i0 i10.426 b100 i101.036", "uapsd:100": "i0 i10.412 b100 i100.908",
+    "psm:100": "i0 b100 i100.886", "dynamic:5": "i0 i10.426 b100 i101.036", "uapsd:100": "i0 i10.412 b100 i100.916",
     "twt:50:5": "i0 b0 b50 i50.476 b100 b150", "none": "i0",
 }  # fmt: skip
 
