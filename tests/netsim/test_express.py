@@ -242,20 +242,20 @@ def test_messages_go_on_where_the_packet_model_took_a_page_over_and_are_sent_aga
 
 def test_of_two_replies_that_are_due_at_one_instant_the_one_asked_for_first_goes_first():
     def run(engine, *waits, recorder=None):
-        page = Page("p", 300, 500, ((300, 500),) * 3, waits_s=(0.0, 0.1, 0.5, *waits))
+        page = Page("p", 300, 500, ((300, 500), (300, 100), (300, 1400), (300, 500)), waits_s=(0, 0.1, 0.5, *waits))
         config = netsim.SimulationConfig(max_connections=2)
         return netsim.simulate([page], "none", config=config, engine=engine, recorder=recorder)
 
     recorder = netsim.Recorder()
-    run("packet", 0.3, recorder=recorder)
+    run("packet", 0.3, 0.0, recorder=recorder)
     asked = {one.object_index: (one.asked_ns, one.connection) for one in recorder.exchanges}
     assert asked[1][0] < asked[2][0]  # on the connection that was opened second
     assert asked[1][1] > asked[2][1]
     wait_s = 0.5 + 64e-6 - (asked[2][0] - asked[1][0]) * 1e-9  # the handshake's ACK is on the air before request 1
     again = netsim.Recorder()
-    packet = run("packet", wait_s, recorder=again)
-    assert [one.object_index for one in again.exchanges] == [-1, 0, 1, 2]
-    assert_equal(run("express", wait_s), packet)
+    packet = run("packet", wait_s, 0.0, recorder=again)
+    assert [one.object_index for one in again.exchanges] == [-1, 0, 1, 2, 3]
+    assert_equal(run("express", wait_s, 0.0), packet)
 
 
 def test_the_twin_says_why_it_does_not_apply():
