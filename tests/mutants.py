@@ -64,7 +64,8 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         )),
     ),
     "netsim/express": (
-        ("netsim/express/*.py",), ("tests/netsim/test_express.py", "tests/netsim/test_express_lpsm2.py")
+        ("netsim/express/*.py",),
+        tuple(f"tests/netsim/test_express{name}.py" for name in ("", "_by_hand", "_lpsm2")),
     ),
     "netsim/policies": (
         (
