@@ -75,6 +75,38 @@ def test_a_packet_takes_its_bytes_at_the_rate_of_its_link_rounded_down(kernel):
     assert kernel(w, 1) == 41 * 400
 
 
+def test_the_time_out_follows_measured_round_trips_by_rfc_6298_in_whole_nanoseconds():
+    w, found = world(MIN_RTO=350), []
+    at = w[slot.CONNECTIONS]
+    w[at + slot.SRTT] = -1
+    for rtt in (200, 300, 1_000, 7, 60_000_000_000):
+        transport.sample(w, at, rtt)
+        found.append((w[at + slot.SRTT], w[at + slot.RTTVAR], w[at + slot.RTO]))
+    assert found[:4] == [(200, 100, 600), (212, 100, 612), (310, 272, 1_398), (272, 279, 1_388)]
+    assert found[4][2] == 60_000_000_000  # at most
+    w[at + slot.SRTT] = -1
+    transport.sample(w, at, 100)
+    assert w[at + slot.RTO] == 350  # at least
+
+
+def test_a_further_request_goes_out_behind_the_one_before_and_its_timer_runs_again():
+    w = world(
+        MSS=100, HEADER=40, TAKEN=1, WINDOW=9, AIR_NUM=1, AIR_DEN=1, WIRE_NUM=2, WIRE_DEN=1, AIR_FULL=140, WIRE_FULL=280
+    )  # fmt: skip
+    c = w[slot.CONNECTIONS]
+    before = {"UNACKED": 50, "NEXT": 50, "END": 50, "CWND": 3, "DEADLINE": slot.NEVER, "ALL": 1, "TIMED": -1, "RTO": 9}
+    for name, value in before.items():
+        w[c + getattr(slot, f"C_{name}")] = value
+    transport.fetch(w, np.array([1, 1, 0, 260, 700, 0]), c, NOW, True, (np.zeros(1, np.int64), np.zeros(1)))
+    after = {"UNACKED": 50, "NEXT": 310, "END": 310, "CWND": 3, "DEADLINE": NOW + 9, "ALL": 0, "TIMED": 150, "RTO": 9}
+    assert {name: w[c + getattr(slot, f"C_{name}")] for name in after} == after
+    assert [w[c + at] for at in (slot.S_TO_COME, slot.C_TO_COME, slot.UPLOAD, slot.OBJECT)] == [260, 700, 0, 3]
+    # 140, 140 and 100 bytes follow each other on the air, then at twice the time on the wire, 10 and 20 ns of delay
+    assert w[slot.AIR_UP] == NOW + 380
+    arrivals = [w[slot.RING + slot.N_UP * i] for i in range(w[slot.UP_TAIL])]
+    assert arrivals == [NOW + 140 + 10 + 280 + 20, NOW + 150 + 2 * 280 + 20, NOW + 150 + 2 * 280 + 200 + 20]
+
+
 def test_room_is_short_when_so_many_times_the_polls_or_intervals_would_not_fit():
     w = world(POLLS_ROOM=60, INTERVALS_ROOM=20, N_POLLS=5, N_INTERVALS=5)
     assert [browsing.fills_more_than(w, parts) for parts in (1, 2, 3)] == [False, False, True]
