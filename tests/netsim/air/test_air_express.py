@@ -28,6 +28,10 @@ POLICIES = [
 POLICIES += ["lpsm", "lpsm:log", "lpsm2", "lpsm2-link", "lpsm3", "lpsm3-link", "hold:50", "bsd-phase:1", "bsd-host:1"]
 PHYS = ["11g:54", "11g:6", "11b:11", "11b:1", "11b-short", "11a:24", "11n"]
 RADIOS = ["thesis", "esp32-c6", "cc3235sf-states"]
+SLOW_RADIO = netsim.StateRadioConfig(
+    doze_mw=1, waking_mw=20, listening_mw=100, receiving_mw=110, transmitting_mw=300, wakeup_ms=23.0, settle_ms=5.0,
+    listen_advance_ms=1.5, drift_ppm=20_000.0,
+)  # fmt: skip
 SIZES = [0, 100, 1460, 5_000, 12_000]
 SMALL_ROOMS = ((engine, "_LOG", 80), (engine, "_LATE", 17), (engine, "DRAWN_AHEAD", 192), (draws, "DRAWN_AHEAD", 192))
 
@@ -166,9 +170,8 @@ def test_both_engines_agree_on_small_pages_and_messages_one_after_another(client
     pages = [Page(f"p{i}", 300 + i, 700 * i, ((200, 100 * i),) * (2 - i), 0.01 * i, 0.3 * i) for i in range(3)]
     push = [[Message(0.05 * i + 0.001, 300 + i), Message(0.25, 20)] if i != 1 else [] for i in range(clients)]
     air = netsim.AirConfig(beacons=netsim.BeaconConfig(dtim_period=2, broadcast_per_s=20.0), rts_bytes=600)
-    config = netsim.SimulationConfig(
-        medium=air, link=netsim.LinkConfig(loss_rate=0.1), radio=netsim.Radio.named(RADIOS[clients % 3])
-    )
+    radio = (SLOW_RADIO, SLOW_RADIO, *map(netsim.Radio.named, RADIOS[:2]))[clients - 1]
+    config = netsim.SimulationConfig(medium=air, link=netsim.LinkConfig(loss_rate=0.1), radio=radio)
     given = [(pages[i % 2 :], policy) for i in range(clients)]
     ours, packet = (
         netsim.simulate_cell(given, config=config, push=push, engine=name) for name in ("express", "packet")
