@@ -109,7 +109,7 @@ def test_a_cell_of_one_client_is_the_single_client():
 
 
 def test_clients_that_share_an_access_point_slow_each_other_down_and_keep_their_own_energy():
-    heavy = [Page(f"h{i}", 300, 400_000, (), 0.0) for i in range(3)]
+    heavy = [Page(f"h{i}", 300, 400_000, (), 0.0) for i in range(6)]
     alone = netsim.simulate(heavy, "none", engine="packet")
     cell = netsim.simulate_cell([(heavy, "none"), (heavy, "none"), (PAGES, "psm"), (PAGES, "lpsm")])
     assert [result.policy for result in cell] == ["none", "none", "psm:100", "lpsm"]
