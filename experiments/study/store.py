@@ -26,7 +26,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.inert import inert
+from experiments.inert import echo, inert
 from experiments.study.files import (
     append_line,
     csv_text,
@@ -62,6 +62,16 @@ def journal_of(folder: Path) -> dict[str, Any]:
             key, value = json.loads(line)
             found[str(key)] = value
     return found
+
+
+def _differences(old: Any, new: Any, name: str = "configuration") -> list[str]:
+    """Say what differs between two configurations, a setting each."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        names = [*old, *(key for key in new if key not in old)]
+        return [line for key in names for line in _differences(old.get(key), new.get(key), key)]
+    texts = [json.dumps(value) for value in (old, new)]
+    was, now = (text if len(text) <= 60 else f"{text[:57]}..." for text in texts)
+    return [] if old == new else [f"{name} was {was}, is {now}"]
 
 
 class Store:
@@ -180,6 +190,8 @@ class Store:
     def publish(self, wanted: Iterable[str] = ()) -> None:
         """Finish: list the files in the manifest, and give the folder its name, replacing an older result.
 
+        One of another configuration is not replaced without a word on standard error.
+
         Parameters
         ----------
         wanted : iterable of str
@@ -190,9 +202,10 @@ class Store:
         OSError
             If it cannot be written, or somebody has meanwhile put something where it is wanted.
         """
+        replaced = None
         if self.partial != self.folder:
             try:
-                self._manifest_of(self.folder)
+                replaced = self._manifest_of(self.folder)
             except ValueError as error:
                 raise OSError(str(error)) from None
         if self._parts:
@@ -211,6 +224,13 @@ class Store:
             replace_folder(self.partial, self.folder)
             if self._parts:
                 self.partial = self.folder
+        others = _differences((replaced or self.manifest).get("configuration"), self.manifest["configuration"])
+        if others:
+            more = f", and {len(others) - 3} more" if len(others) > 3 else ""
+            echo(
+                f"lpsm: {self.folder} held another result, which this one replaces: {', '.join(others[:3])}{more}",
+                err=True,
+            )
 
     @contextmanager
     def giving_up(self, *, input_is_right: bool = False) -> Iterator[None]:

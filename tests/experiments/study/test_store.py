@@ -30,9 +30,15 @@ def test_a_published_folder_holds_its_files_and_a_manifest_with_their_digests(tm
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-def test_results_of_the_same_command_are_replaced_and_of_no_other(tmp_path: Path) -> None:
+def test_results_of_the_same_command_are_replaced_and_of_no_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     made(tmp_path / "out")
+    made(tmp_path / "out")
+    assert capsys.readouterr() == ("", "")  # the same again
     made(tmp_path / "out", {"pages": 4})
+    said = f"lpsm: {tmp_path / 'out'} held another result, which this one replaces: pages was 3, is 4, "
+    assert capsys.readouterr() == ("", said + 'policies was ["none"], is null\n')
     with pytest.raises(ValueError, match="must be new or hold results of lpsm replay"):
         made(tmp_path / "out", command="replay")
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["configuration"] == {"pages": 4}
