@@ -199,8 +199,12 @@ def test_both_engines_agree_exactly_in_a_hundred_thousand_cases(part):
 @pytest.mark.parametrize("part", range(200))
 def test_both_engines_agree_exactly_in_a_million_cases_full_of_ties(part):
     cases, covered = check(range(2_000_000 + 5_000 * part, 2_005_000 + 5_000 * part), tied_case, TIED_POLICIES)
-    print(f"covered {covered} of {dict(cases)}")
-    assert all(share >= 0.5 for share in covered.values()), (cases, covered)
+    names = {kind.partition(",")[0] for kind in cases}
+    kinds = {name: [kind for kind in cases if kind.partition(",")[0] == name] for name in names}
+    shares = {name: np.average([covered[k] for k in of], weights=[cases[k] for k in of]) for name, of in kinds.items()}
+    print(f"covered {shares} of {dict(cases)}")
+    long_sleeps = {"driver:pic32mzw", "psm:900"}  # in a fifth of these worlds a SYN-ACK waits beyond the SYN's timer
+    assert all(share >= (0.6 if name in long_sleeps else 0.75) for name, share in shares.items()), (cases, shares)
 
 
 def test_a_poll_after_a_time_awake_is_no_repetition_of_the_last_one():
