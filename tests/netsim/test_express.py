@@ -203,7 +203,7 @@ def test_both_engines_agree_exactly_in_a_million_cases_full_of_ties(part):
     kinds = {name: [kind for kind in cases if kind.partition(",")[0] == name] for name in names}
     shares = {name: np.average([covered[k] for k in of], weights=[cases[k] for k in of]) for name, of in kinds.items()}
     print(f"covered {shares} of {dict(cases)}")
-    long_sleeps = {"driver:pic32mzw", "psm:900"}  # in a fifth of these worlds a SYN-ACK waits beyond the SYN's timer
+    long_sleeps = {"driver:pic32mzw", "psm:900"}  # a timer runs out in a fifth of their worlds, most often a SYN's
     assert all(share >= (0.6 if name in long_sleeps else 0.75) for name, share in shares.items()), (cases, shares)
 
 
