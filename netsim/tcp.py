@@ -6,7 +6,8 @@ modelled:
 
 * one ACK for every full segment, at once; a segment that goes out anyway carries it;
 * slow start by one segment an ACK up to the window, congestion avoidance above the threshold;
-* an RFC 6298 retransmission timer with Karn's rule, and Reno's fast retransmit and recovery;
+* an RFC 6298 retransmission timer, and Reno's fast retransmit and recovery; Karn's rule as in ns-2
+  (tcp-full.cc): a segment is timed only if it has bytes that were never sent before;
 * optionally Nagle: a last, partial segment waits until all before it is acknowledged.
 
 Left out: delayed ACKs (instead the last, partial segment of a message counts as

@@ -263,6 +263,14 @@ def test_of_two_replies_that_are_due_at_one_instant_the_one_asked_for_first_goes
     assert_equal(run("express", wait_s, 0.0), packet)
 
 
+def test_what_is_sent_again_after_a_time_out_is_timed_in_neither_engine_and_hardly_anything_is_sent_more_often():
+    push = [Message(0.3 + 7.1 * k, 9_000 + 137 * k) for k in range(12)]  # a client that sleeps longer than 3 s
+    express, packet = (netsim.simulate([], "psm:5000", push=push, engine=engine) for engine in ("express", "packet"))
+    assert_equal(express, packet)
+    once_s = sum(size for _, size in push) * 8 / 5e6
+    assert once_s < packet.downlink_air_s < 1.2 * once_s  # 2.6 times with round trips measured on what was sent twice
+
+
 def test_the_twin_says_why_it_does_not_apply():
     pages = [Page("p", 300, 500)]
 

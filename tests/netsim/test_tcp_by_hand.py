@@ -214,6 +214,25 @@ def test_an_acknowledgement_at_the_instant_of_the_time_out_is_in_time_whatever_w
     assert end.news() == [(0, 100)]
 
 
+def test_what_was_sent_before_a_time_out_is_not_timed_again_and_the_first_new_segment_is():
+    end = End(initial_window=6)
+    end.tcp.write(5000)
+    end.at(2000.1)  # two time-outs: before the second it had gone back to byte 100, but all up to 600 was sent before
+    assert end.news() == [*segments(0, 600), (0, 100), (0, 100)]
+    end.at(2100)
+    assert end.ack(100) == segments(100, 300)
+    end.at(2150)
+    assert end.ack(300) == segments(300, 500)
+    end.at(2180)
+    assert end.ack(500) == segments(500, 700)  # the second of them is new
+    end.at(2200)
+    end.ack(600)
+    assert end.tcp._rto_ns == 2400 * MS
+    end.at(2230)
+    end.ack(700)  # 50 ms: spread 100 + (150 - 100) / 4, smooth 200 - 150 / 8
+    assert end.tcp._rto_ns == pytest.approx((181.25 + 4 * 112.5) * MS, rel=1e-6)
+
+
 def test_the_timer_runs_from_the_last_progress_and_stops_when_all_is_acknowledged():
     end = End(initial_window=4, min_rto_s=1.0)
     end.tcp.write(300, end._on_acked)
