@@ -7,9 +7,11 @@ from heapq import heappush
 from typing import Any
 
 from simpy import Environment, Event
-from simpy.events import NORMAL
+from simpy.events import NORMAL, EventPriority
 
 __all__ = ["Clock", "Occurrence"]
+
+_LAST = EventPriority(NORMAL + 1)
 
 
 class Occurrence(Event):
@@ -42,7 +44,7 @@ class Occurrence(Event):
         self.callbacks = [callback]
         self._value = value
         self._ok = True
-        heappush(clock._queue, (at_ns, NORMAL + last, next(clock._eid), self))  # type: ignore[arg-type]
+        heappush(clock._queue, (at_ns, _LAST if last else NORMAL, next(clock._eid), self))
 
 
 class Clock(Environment):

@@ -98,7 +98,7 @@ def _tuned(X: Any, y: Any) -> dict[str, float]:
     """The a of sop and the b and c of lasec, by their mistakes with all labels."""
 
     def mistakes(key: str, **parameters: float) -> Any:
-        return _make(key, X, **parameters).run(X, y).prediction != y
+        return _make(key, X, None, **parameters).run(X, y).prediction != y
 
     ones = [{"a": a} for a in GRID]
     pairs = [{"b": b, "c over b": factor} for b, factor in product(GRID, C_FACTORS)]
