@@ -1,8 +1,7 @@
 """TCP as the model has it: slow start, a window, ACKs at once, RFC 6298 timer, Reno recovery.
 
-A connection is two endpoints.  Each is a sender of its own bytes and a receiver
-of the other's; messages (a request, a reply) follow one another on it.  What is
-modelled:
+A connection is two endpoints.  Each is a sender of its own bytes and a receiver of the other's; messages (a request, a
+reply) follow one another on it.  What is modelled:
 
 * one ACK for every full segment, at once; a segment that goes out anyway carries it;
 * slow start by one segment an ACK up to the window, congestion avoidance above the threshold;
@@ -10,9 +9,8 @@ modelled:
   (tcp-full.cc): a segment is timed only if it has bytes that were never sent before;
 * optionally Nagle: a last, partial segment waits until all before it is acknowledged.
 
-Left out: delayed ACKs (instead the last, partial segment of a message counts as
-acknowledged when it arrives, and the window grows when the next message carries
-the ACK; a message that nothing will answer is acknowledged in full), FIN,
+Left out: delayed ACKs (instead the last, partial segment of a message counts as acknowledged when it arrives, and the
+window grows when the next message carries the ACK; a message that nothing will answer is acknowledged in full), FIN,
 slow-start restart, selective acknowledgement, checksums.
 """
 
@@ -111,9 +109,8 @@ class Endpoint:
     __slots__ = (
         "_ack_sent", "_acknowledges", "_closed", "_config", "_cwnd", "_deadline_ns", "_duplicates", "_end", "_env",
         "_established", "_expected", "_min_rto_ns", "_next", "_on_all_acked", "_on_message", "_on_open",
-        "_out_of_order",
-        "_peer_has_all", "_received", "_recover", "_recovering", "_rto_ns", "_rttvar_ns", "_send", "_srtt_ns",
-        "_ssthresh", "_timed_ns", "_timed_seq", "_timer_ns", "_unacked", "number", "peer",
+        "_out_of_order", "_peer_has_all", "_received", "_recover", "_recovering", "_rto_ns", "_rttvar_ns", "_send",
+        "_srtt_ns", "_ssthresh", "_timed_ns", "_timed_seq", "_timer_ns", "_unacked", "number", "peer",
     )  # fmt: skip
 
     def __init__(
@@ -140,9 +137,7 @@ class Endpoint:
         self._ssthresh = float(config.window)
         self._duplicates = 0
         self._recovering = False
-        # What was sent before the last loss ends here: sent again it is not timed (Karn and Partridge 1987), as in
-        # ns-2, and after a time-out it brings no fast retransmit (RFC 6582, section 3.2).
-        self._recover = 0
+        self._recover = 0  # where what was sent before the last loss ends (RFC 6582, section 3.2)
         self._peer_has_all = True
         # timer
         self._deadline_ns = self._timer_ns = _NEVER_NS
@@ -354,8 +349,7 @@ class Endpoint:
         self._send(Packet(self.peer, DATA, self._unacked, length, self._received, length + self._config.header_bytes))
         self._arm()
 
-    # -- timer: a deadline that moves; events are never cancelled, a late one looks again.  What else happens at the
-    # -- instant of a time-out goes first: an ACK that comes then is in time, whatever was scheduled in which order
+    # -- timer: a deadline that moves; events are never cancelled, a late one looks again, and comes last at its instant
 
     def _arm(self) -> None:
         self._deadline_ns = deadline = self._env.now + self._rto_ns

@@ -80,7 +80,9 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
     ),
     "netsim/lpsm3": (
         ("netsim/policies/lpsm3*.py",),
-        ("tests/netsim/test_lpsm3_by_hand.py", "tests/netsim/test_lpsm3.py"),
+        (
+            *(f"tests/netsim/test_lpsm3{part}.py" for part in ("_by_hand", "_plans_by_hand", "")),
+        ),
     ),
     "netsim/air": (
         ("netsim/air/*.py", "netsim/air/express/*.py"),
@@ -93,7 +95,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
     "experiments/study": (
         tuple(f"experiments/study/{name}.py" for name in ("compare", "population_summary", "replay", "tune")),
         tuple(f"tests/experiments/study/test_{name}.py" for name in (
-            "compare", "population_summary", "population", "replay", "tune"
+            "compare", "population_summary", "population", "replay", "tune", "tune_by_hand"
         )),
     ),
 }  # fmt: skip

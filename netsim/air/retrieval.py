@@ -25,13 +25,14 @@ from typing import TYPE_CHECKING, Literal
 
 from netsim.air.access import Medium
 from netsim.air.access_point import Buffer
+from netsim.air.air_times import DATA_OVERHEAD_BYTES, NULL_BYTES, QOS_BYTES
 from netsim.air.exchanges import Exchange, Transmission
 from netsim.policies.protocol import Plan
 
 if TYPE_CHECKING:
     from netsim.air.station import AirStation
 
-__all__ = ["RETRIEVALS", "Retrieval", "Retriever", "retrieval_of"]
+__all__ = ["RETRIEVALS", "Retrieval", "Retriever", "frame_bytes", "retrieval_of"]
 
 Retrieval = Literal["auto", "ps-poll", "null", "uapsd", "twt"]
 RETRIEVALS: tuple[Retrieval, ...] = ("auto", "ps-poll", "null", "uapsd", "twt")
@@ -46,6 +47,12 @@ def retrieval_of(wanted: Retrieval, spec: str, plan: Plan) -> Retrieval:
     if spec.startswith("uapsd"):
         return "uapsd"
     return "null" if plan.open_on_send else "ps-poll"
+
+
+def frame_bytes(kind: Retrieval) -> tuple[int, int]:
+    """Return what a data frame adds to its packet, either way, and the size of a null frame."""
+    qos_bytes = QOS_BYTES if kind == "uapsd" else 0
+    return DATA_OVERHEAD_BYTES + qos_bytes, NULL_BYTES + qos_bytes
 
 
 class Retriever:

@@ -2,10 +2,8 @@
 
 The client dozes, wakes up in time for the beacons that its policy wants, learns from the TIM whether frames wait for
 it, and fetches them (`netsim.air.retrieval`).  It wakes up to send, which takes the time that its radio needs.  Like
-the client on wires it is brought up to date only when something happens to it: beacons that bring nothing are counted
-in one step, however late the traffic of others made them.
-
-States: *dozing*; *awake with the gate closed* (the access point holds its frames back: it sends, polls, or
+the client on wires it is brought up to date only when something happens to it: beacons that bring nothing count in one
+step.  States: *dozing*; *awake with the gate closed* (the access point holds its frames back: it sends, polls, or
 waits for a beacon too near to sleep before); *awake with the gate open*.  Left out: association, keep-alive frames.
 """
 
@@ -23,11 +21,10 @@ from netsim.air.access import NEVER_NS, Contender, Medium
 from netsim.air.access_point import AirAccessPoint, Waiting
 from netsim.air.accounted import Accounted
 from netsim.air.adviser import Adviser
-from netsim.air.air_times import DATA_OVERHEAD_BYTES, NULL_BYTES, QOS_BYTES
 from netsim.air.beacons import Beacons, Reception
 from netsim.air.exchanges import Exchange, Transmission
 from netsim.air.radio_states import Passages, RadioAccount
-from netsim.air.retrieval import Retrieval, Retriever, retrieval_of
+from netsim.air.retrieval import Retrieval, Retriever, frame_bytes, retrieval_of
 from netsim.air.transmitter import Transmitter
 from netsim.clock import Clock, Occurrence
 from netsim.policies.protocol import FOREVER_NS, Plan, Policy
@@ -67,11 +64,11 @@ class AirStation(Accounted):
     Attributes
     ----------
     connections : iterator of int
-        Gives every connection of this client a number of its own.
+        A number for every connection of this client.
     line : deque of Waiting
         What the access point has for it while its gate is open.
     overhead_bytes, null_bytes : int
-        What a data frame adds to its packet, either way, and the size of a null frame; under U-APSD with QoS control.
+        As `frame_bytes` says.
     """
 
     _adviser_type = Adviser
@@ -115,8 +112,7 @@ class AirStation(Accounted):
             first = first._replace(awake_until_ns=0, wake_ns=self._adviser.offset_ns)
         self._plan: Plan | None = first  # what holds until something is sent or received
         self.retrieval = kind = retrieval_of(retrieval, policy.spec, first)
-        qos_bytes = QOS_BYTES if kind == "uapsd" else 0
-        self.overhead_bytes, self.null_bytes = DATA_OVERHEAD_BYTES + qos_bytes, NULL_BYTES + qos_bytes
+        self.overhead_bytes, self.null_bytes = frame_bytes(kind)
         self._retriever = Retriever(self, medium, kind)
         self._buffer = self._retriever.buffer
         self.is_open = first.awake_until_ns > 0  # association leaves the gate as the policy wants it

@@ -1,0 +1,35 @@
+"""`lpsm doctor`: what the program needs, and what is missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+Run = Callable[..., Result]
+
+
+def test_the_doctor_finds_everything_it_needs(lpsm: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("LPSM_DATA", str(tmp_path))
+    (tmp_path / "har").mkdir()
+    result = lpsm("doctor", "--json")
+    found = json.loads(result.stdout)
+    assert result.exit_code == 0
+    assert found["wrong"] == []
+    assert found["compiled_code"] == "runs"
+    assert found["data"]["har"] == "found"
+    assert found["data"]["pcap"] == "not found"
+    assert "everything needed is there" in lpsm("doctor").stdout
+
+
+def test_the_doctor_says_what_is_missing_and_ends_with_1(lpsm: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from experiments.cli import doctor
+
+    monkeypatch.setattr(doctor, "LIBRARIES", ("numpy", "no-such-library"))
+    monkeypatch.delenv("LPSM_DATA", raising=False)
+    result = lpsm("doctor")
+    assert result.exit_code == 1
+    assert "wrong: no-such-library is missing" in result.stdout

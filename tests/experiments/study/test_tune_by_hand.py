@@ -1,0 +1,181 @@
+"""What `tune` measures, ranks and recommends, on four made-up units, worked out by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import Result
+
+import netsim
+from experiments.quantities import PER_PAGE
+from experiments.study import sweep
+from experiments.study.compare import estimate
+from experiments.study.tune import Rule, choose, front, measure, ranked, split, tune
+
+Run = Callable[..., Result]
+RADIO = netsim.RadioConfig(awake_mw=1000.0, asleep_mw=100.0)
+
+
+def by_hand(pushed: bool = False) -> sweep.Frames:
+    """Four units of 20 s and two pages: 8 J without power saving, half of it under PSM, a quarter under `slow`.
+
+    The latencies of PSM are 1.5 and 1 times as long, those of `slow` are 2 or, in the last unit, 6 times as long.
+    """
+    runs, pages, messages = [], [], []
+    for place, unit in enumerate("abcd"):
+        for policy, share, factors, late in (
+            ("none", 1.0, (1.0, 1.0), 0.0), ("psm", 0.5, (1.5, 1.0), 0.2),
+            ("slow", 0.25, (2.0, 2.0) if place < 3 else (6.0, 6.0), 1.0 + place),
+        ):  # fmt: skip
+            named = {"replication": unit, "policy": policy}
+            times = {"elapsed_s": 20.0, "uplink_air_s": 1.0, "downlink_air_s": 0.5, "beacons": 6, "wakeups": 4}
+            runs.append({**dict.fromkeys(PER_PAGE, 0.0), **named, "pages": 2, **times, "total_j": 8.0 * share})
+            pages += [{**named, "page": i, "latency_s": (1.0 + i) * factors[i]} for i in range(2)]
+            messages += [{**named, "message": i, "delay_s": 0.1 + i * late} for i in range(2) if pushed and place % 2]
+    tables = {"runs": runs, "pages": pages, "polls": [], "messages": messages}
+    return sweep.Frames(**{name: pd.DataFrame(rows) for name, rows in tables.items()})
+
+
+def test_measures_by_hand() -> None:
+    table = measure(by_hand(pushed=True), list("abd"), RADIO).set_index("policy")
+    assert list(table.index) == ["limit", "none", "page-awake", "psm", "slow"]
+    assert table["units"].tolist() == 5 * [3]
+    assert table["pages"].tolist() == 5 * [6]
+    assert table["energy_j_per_page"].to_dict() == pytest.approx(
+        {"none": 4.0, "psm": 2.0, "slow": 1.0, "limit": 1.45, "page-awake": 2.35}  # .1 x 20 + .9 x (1 s, 3 s), over 2
+    )
+    assert table["mean_mw"].to_dict() == pytest.approx(
+        {"none": 400.0, "psm": 200.0, "slow": 100.0, "limit": 145.0, "page-awake": 235.0}
+    )
+    assert table.loc[["none", "psm", "slow"], "slowdown_mean"].tolist() == pytest.approx([1.0, 1.25, (2 + 2 + 6) / 3])
+    # the sums 4, 4 and 12 over 2 pages each: residuals of -8/3, -8/3 and 16/3 to 20/3, over 2
+    half = estimate([2.0, 2.0, 6.0]).half_width
+    assert table.loc["slow", "slowdown_mean_half_width"] == pytest.approx(half)
+    assert table.loc["psm", "slowdown_mean_half_width"] == pytest.approx(0.0, abs=1e-12)
+    assert table.loc[["psm", "slow"], "slowdown_p95"].tolist() == pytest.approx([1.5, 6.0])
+    assert table.loc["slow", "energy_vs_none_percent"] == pytest.approx(-75.0)
+    assert table.loc["psm", "energy_above_limit_percent"] == pytest.approx(100 * (2 / 1.45 - 1))
+    assert table.loc["psm", "energy_above_page_awake_percent"] == pytest.approx(100 * (2 / 2.35 - 1))
+    assert table.loc["psm", "energy_above_limit_percent_half_width"] == pytest.approx(0.0, abs=1e-9)
+    assert table.loc[["none", "psm", "slow"], "added_delay_mean_s"].tolist() == pytest.approx([0.0, 0.1, 1.5])
+    # messages are late by 0 and 2 s in unit b, by 0 and 4 s in d: quantiles of 0, 0, 2, 4
+    assert table.loc["slow", "added_delay_p95_s"] == pytest.approx(2.0 + 0.85 * 2.0)
+    # sums of 0, 2 and 4 s over 0, 2 and 2 messages about 1.5 s a message, over 4/3
+    assert table.loc["slow", "added_delay_mean_s_half_width"] == pytest.approx(
+        estimate([1.5, 1.5 - 0.75, 1.5 + 0.75]).half_width
+    )
+    assert table["on_front_mean"].to_dict() == {
+        "none": True,
+        "psm": True,
+        "slow": True,
+        "limit": False,
+        "page-awake": False,
+    }
+
+
+def test_measures_without_messages_without_pages_and_of_several_clients() -> None:
+    several = by_hand()
+    shared = measure(several._replace(runs=several.runs.assign(clients=2)), list("abd"), RADIO).set_index("policy")
+    assert "added_delay_mean_s" not in shared
+    assert shared.loc["psm", "slowdown_mean"] == pytest.approx(0.625)  # of twice as many pages
+    idle = by_hand()
+    idle = idle._replace(runs=idle.runs.assign(pages=0), pages=idle.pages.iloc[:0])
+    blank = measure(idle, list("ab"), RADIO).set_index("policy")
+    assert blank["slowdown_mean"].isna().all()
+    assert blank["slowdown_mean_half_width"].isna().all()
+    assert blank.loc["psm", "energy_j_per_page"] == 4.0  # of the whole run
+    assert not blank["on_front_mean"].any()
+
+
+UNITS = list("abcd")
+HELD_OUT = next(seed for seed in range(50) if "d" in split(UNITS, seed)[1])  # a seed: where `slow` is slow is held out
+
+
+def test_a_recommendation_by_hand() -> None:
+    frames, names, seed = by_hand(), UNITS, HELD_OUT
+    found = tune(frames, names, Rule(max_slowdown=3.0, battery_mwh=50.0), RADIO, seed=seed)
+    ours, theirs = split(names, seed)
+    assert found.policy == "psm"
+    assert found.chosen_on["units"].tolist() == 5 * [2]
+    told = found.recommendation
+    row = found.held_out.set_index("policy").loc["psm"]
+    assert {name: told[name] for name in row.index} == pytest.approx(row.to_dict(), nan_ok=True)
+    assert (told["policy"], told["passed_over"], told["best_on_held_out"]) == ("psm", "slow", "psm")
+    assert (told["chosen_on_units"], told["held_out_units"]) == (len(ours), len(theirs)) == (2, 2)
+    assert told["battery_h"] == pytest.approx(50.0 / 200.0)
+    assert (told["max_slowdown"], told["battery_mwh"]) == (3.0, 50.0)
+    assert "max_push_delay_s" not in told
+
+
+def test_a_battery_lasts_as_long_as_the_interval_of_the_power_says() -> None:
+    frames, theirs = by_hand(), split(UNITS, HELD_OUT)[1]
+    varied = frames.runs.copy()
+    varied.loc[varied["replication"] == theirs[0], "total_j"] *= 1.1
+    spread = tune(frames._replace(runs=varied), UNITS, Rule(max_slowdown=3.0), RADIO, seed=HELD_OUT).recommendation
+    mean, half = 210.0, estimate([200.0, 220.0]).half_width
+    assert (spread["mean_mw"], spread["mean_mw_half_width"]) == pytest.approx((mean, half))
+    lives = [spread[name] for name in ("battery_h", "battery_h_low", "battery_h_high")]
+    assert lives[:2] == pytest.approx([10_000 / mean, 10_000 / (mean + half)])
+    assert lives[2] == pytest.approx(10_000 / (mean - half))
+
+
+@pytest.mark.parametrize(("limit", "policy", "passed_over"), [(0.05, "none", ""), (None, "slow", "")])
+def test_delays_of_messages_are_ruled_out_where_that_is_asked_for(
+    limit: float | None, policy: str, passed_over: str
+) -> None:
+    rule = Rule(max_slowdown=9.0, max_push_delay_s=limit)  # PSM adds .1 s in the mean
+    found = tune(by_hand(pushed=True), UNITS, rule, RADIO, seed=HELD_OUT)
+    assert (found.policy, found.recommendation["passed_over"]) == (policy, passed_over)
+    assert found.recommendation.get("max_push_delay_s") == limit
+
+
+def test_ranks_by_hand() -> None:
+    table = pd.DataFrame({
+        "policy": ["none", "b", "c", "d", "limit", "page-awake", "e"],
+        "energy_j_per_page": [9.0, 3.0, 2.0, 3.0, 1.0, 1.5, math.nan],
+        "slowdown_mean": [1.5, 1.1, 1.2, 1.0, 1.0, 1.0, math.nan],
+        "slowdown_mean_half_width": [0.0, 0.05, 0.1, math.nan, 0.0, 0.0, math.nan],
+    })  # fmt: skip
+    assert ranked(table, Rule(max_slowdown=1.2)) == ["c", "b", "d", "none"]
+    assert ranked(table, Rule(max_slowdown=1.15)) == ["b", "d", "none"]
+    assert ranked(table, Rule(max_slowdown=1.16), surely=True) == ["b", "d", "none"]
+    assert ranked(table, Rule(max_slowdown=1.14), surely=True) == ["d", "none"]
+    assert choose(table, Rule(max_slowdown=1.05)) == "d"
+    unbrowsed = table.assign(slowdown_mean=math.nan, slowdown_mean_half_width=math.nan)  # messages alone
+    assert ranked(unbrowsed, Rule()) == ["c", "b", "d", "none"]
+    delays = table.assign(added_delay_mean_s=[0.0, 0.3, 0.2, math.nan, 0, 0, 0], added_delay_mean_s_half_width=0.1)
+    assert ranked(delays, Rule(max_slowdown=2.0, max_push_delay_s=0.2)) == ["c", "d", "none"]
+    assert ranked(delays, Rule(max_slowdown=2.0, max_push_delay_s=0.2), surely=True) == ["d", "none"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ({"max_slowdown": 0.99}, "max-slowdown must be at least 1 and finite, got 0.99"),
+        ({"max_slowdown": math.inf}, "max-slowdown must be at least 1 and finite, got inf"),
+        ({"max_push_delay_s": 0.0}, "max-push-delay must be above 0 and finite, got 0.0"),
+        ({"max_push_delay_s": math.inf}, "max-push-delay must be above 0 and finite, got inf"),
+        ({"battery_mwh": 0.0}, "battery-mwh must be above 0 and finite, got 0.0"),
+        ({"battery_mwh": math.inf}, "battery-mwh must be above 0 and finite, got inf"),
+    ],
+)
+def test_a_rule_outside_its_range_is_refused(rule: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Rule(**rule)
+    assert (Rule().max_slowdown, Rule().max_push_delay_s, Rule().battery_mwh) == (1.1, None, 10_000.0)
+    assert Rule(max_slowdown=1.0, max_push_delay_s=0.1).max_push_delay_s == 0.1
+
+
+def test_the_front_is_what_no_other_beats() -> None:
+    table = pd.DataFrame({"energy_j_per_page": [1.0, 2.0, 2.0, 3.0, 0.5], "slow": [3.0, 2.0, 2.0, 2.5, math.nan]})
+    assert front(table, "slow").tolist() == [True, True, True, False, False]
+    rng = np.random.default_rng(3)
+    points = pd.DataFrame({"energy_j_per_page": rng.integers(0, 9, 60), "slow": rng.integers(0, 9, 60)})
+    kept = front(points, "slow")
+    for i, (energy, slow) in enumerate(points.itertuples(index=False)):
+        beaten = any(e <= energy and s <= slow and (e, s) != (energy, slow) for e, s in points.itertuples(index=False))
+        assert kept[i] != beaten
