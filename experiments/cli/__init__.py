@@ -10,9 +10,7 @@ import difflib
 import importlib
 import io
 import os
-import signal
 import sys
-import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -20,7 +18,7 @@ from typing import Any
 import click
 
 from experiments.inert import echo
-from experiments.study.interruptions import SIGNALS, Handler, Interrupted
+from experiments.study.interruptions import Interrupted, handled
 
 __all__ = ["COMMANDS", "main"]
 
@@ -100,11 +98,11 @@ class _Program(click.Group):
         extra["prog_name"] = "lpsm"
         if not standalone:
             return super().main(args, standalone_mode=False, **extra)
-        if threading.current_thread() is threading.main_thread():
-            interrupt = Handler()
-            for number in SIGNALS:
-                if signal.getsignal(number) is not signal.SIG_IGN or number == signal.SIGINT:  # as nohup leaves SIGHUP
-                    signal.signal(number, interrupt)
+        with handled():
+            sys.exit(self._status(args, **extra))
+
+    def _status(self, args: Sequence[str] | None, **extra: Any) -> int:
+        """Run the program, complain in one line of what goes wrong, and return the exit status."""
         _open_what_is_closed()
         if sys.stderr.isatty():
             _say_when_compiling()
@@ -134,7 +132,7 @@ class _Program(click.Group):
             status = _complain(str(error))
         except MemoryError as error:
             status = _complain(f"there is not enough memory here: {str(error) or 'nothing is left'}")
-        sys.exit(status if isinstance(status, int) else 0)
+        return status if isinstance(status, int) else 0
 
 
 def _open_what_is_closed() -> None:

@@ -11,9 +11,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["SIGNALS", "Handler", "Interrupted", "check"]
+__all__ = ["SIGNALS", "Handler", "Interrupted", "check", "handled"]
 
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -78,6 +81,22 @@ class Handler:
             os.write(2, f"lpsm: {stopped.word} while compiling; what was finished before is kept\n".encode())
             os._exit(stopped.status)
         raise stopped
+
+
+@contextmanager
+def handled() -> Iterator[None]:
+    """Have a `Handler` called, within the block, for the signals that stop a program; nohup's ignored ones stay so."""
+    previous: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        handler = Handler()
+        for number in SIGNALS:
+            if signal.getsignal(number) is not signal.SIG_IGN or number == signal.SIGINT:
+                previous[number] = signal.signal(number, handler) or signal.SIG_DFL
+    try:
+        yield
+    finally:
+        for number, before in previous.items():
+            signal.signal(number, before)
 
 
 def check() -> None:

@@ -104,6 +104,15 @@ class Lost:
         os.kill(os.getpid(), self.number)
 
 
+def test_when_the_program_ends_signals_do_again_what_they_did_before(capsys: pytest.CaptureFixture[str]) -> None:
+    before = [signal.getsignal(number) for number in SIGNALS]
+    with pytest.raises(SystemExit):
+        main(["formats"])
+    assert capsys.readouterr().out
+    assert [signal.getsignal(number) for number in SIGNALS] == before
+    assert not isinstance(before[0], Handler)
+
+
 @pytest.fixture
 def handlers() -> Iterator[None]:
     previous = {number: signal.getsignal(number) for number in SIGNALS}
@@ -113,7 +122,6 @@ def handlers() -> Iterator[None]:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.usefixtures("handlers")
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_whose_exception_python_drops_still_ends_the_program_after_the_task(
     number: int, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
