@@ -42,6 +42,17 @@ def test_an_error_of_a_task_arrives_and_what_was_finished_is_kept(jobs: int) -> 
     assert kept == {"a": 2.0}
 
 
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    """Signals do what they do in a program that has just begun, whatever ran before, and again what they did."""
+    previous = {number: signal.getsignal(number) for number in SIGNALS}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    for number, handler in previous.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("handlers")
 def test_an_interrupt_says_how_much_was_finished() -> None:
     def function(task: int) -> int:
         if task == 2:
@@ -111,14 +122,6 @@ def test_when_the_program_ends_signals_do_again_what_they_did_before(capsys: pyt
     assert capsys.readouterr().out
     assert [signal.getsignal(number) for number in SIGNALS] == before
     assert not isinstance(before[0], Handler)
-
-
-@pytest.fixture
-def handlers() -> Iterator[None]:
-    previous = {number: signal.getsignal(number) for number in SIGNALS}
-    yield
-    for number, handler in previous.items():
-        signal.signal(number, handler)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
