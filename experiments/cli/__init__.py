@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 from experiments.inert import echo
-from experiments.study.interruptions import Interrupted, handled
+from experiments.study.interruptions import Interrupted, check, handled
 
 __all__ = ["COMMANDS", "main"]
 
@@ -86,7 +86,11 @@ class _Program(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            except Exception:  # what C makes of a signal that comes while a module is imported, for one
+                check()
+                raise
         except KeyboardInterrupt as error:  # here, because click would forget what it says
             raise _Interruption(error) from None
         except EOFError as error:

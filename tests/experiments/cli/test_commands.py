@@ -62,6 +62,21 @@ def test_at_a_terminal_compiling_is_told_of_once(capsys):
         compiling.handlers = handlers
 
 
+def test_a_signal_that_an_import_makes_an_error_of_still_ends_the_program_in_one_line(tmp_path):
+    (tmp_path / "broken_by_a_signal.py").write_text(
+        "import signal\n"
+        "try:\n    signal.raise_signal(signal.SIGTERM)\n"
+        "except KeyboardInterrupt as error:\n    raise ImportError('initialization failed') from error\n"
+    )
+    code = (
+        "from experiments import cli\n"
+        "cli.COMMANDS['simulate'] = ('broken_by_a_signal', 'simulate', '')\n"
+        "cli.main(['simulate'])\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stderr) == (143, "lpsm: terminated, nothing was written\n")
+
+
 @pytest.mark.parametrize("wait_s", [0.6, 1.5])
 def test_ctrl_c_while_kernels_are_compiled_ends_the_program_at_once(wait_s, tmp_path):
     workload, out = tmp_path / "pages.jsonl", tmp_path / "out.csv"

@@ -56,7 +56,7 @@ def handlers() -> Iterator[None]:
 def test_an_interrupt_says_how_much_was_finished() -> None:
     def function(task: int) -> int:
         if task == 2:
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
         return task
 
     kept: dict[str, int] = {}
