@@ -44,7 +44,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def says_only_what_is_printed(text: str) -> None:
-    found = sorted({one for one in text if not one.isprintable() and one not in "\n\t"})
+    found = sorted({one for one in text if not one.isprintable() and one not in "\n\t\N{NO-BREAK SPACE}"})
     assert found == [], found
 
 
