@@ -10,7 +10,7 @@ What it leaves out: the theorems, and the comparators that make their bounds sma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse, stats
 
 from lpsm.bounds.expert_report import Row
-from lpsm.bounds.sampler_theorems import Theorem, comparators, quadratic_forms, squares, sums_of, theorem_of
+from lpsm.bounds.sampler_theorems import Theorem, comparators, quadratic_forms, sums_of, theorem_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +39,6 @@ def report_sampler(
     *,
     runs: int = 20,
     rng: np.random.Generator | None = None,
-    advance: Callable[[], None] | None = None,
 ) -> pd.DataFrame:
     """What is proved about a sampler against what it does on a labelled stream, as a table.
 
@@ -53,8 +52,6 @@ def report_sampler(
         How often a randomised sampler runs, at least 2; a deterministic one runs once.
     rng
         The runs' coins; None for a generator of seed 0.
-    advance
-        Called after each run.
 
     Returns
     -------
@@ -68,14 +65,14 @@ def report_sampler(
     """
     import pandas as pd
 
-    from lpsm.samplers.checks import as_instances, as_labels
+    from lpsm.samplers.checks import as_instances, as_labels, squared_lengths
 
     if runs < 2:
         raise ValueError(f"runs must be at least 2, since a mean is checked, got {runs}")
     table = as_instances(X, sampler.n_features, np.float64)
     labels = as_labels(y, table.shape[0])
     if sampler.normalize:
-        norms = np.sqrt(squares(table))
+        norms = np.sqrt(squared_lengths(table))
         inverse = 1.0 / np.where(norms > 0.0, norms, 1.0)  # the sampler itself refuses zeros
         table = sparse.csr_matrix(sparse.diags(inverse) @ table) if sparse.issparse(table) else table * inverse[:, None]
     theorem = theorem_of(sampler)
@@ -93,8 +90,6 @@ def report_sampler(
             log = copy.run(X, labels)
             log = type(log)(log.prediction, log.queried, log.stored, np.zeros(0))  # no state is kept for its margins
         logs.append(log)
-        if advance is not None:
-            advance()
     rows = _held(theorem, sampler, logs, probabilities, table, labels)
     return pd.DataFrame(rows, columns=list(Row._fields))
 
@@ -144,7 +139,9 @@ def _unmet(theorem: Theorem, sampler: Sampler, logs: list[RunLog], table: Any) -
     if most is not None and any(log.queried.sum() >= most for log in logs):
         return "the budget ended the questions"
     if theorem.unit:
-        norms = np.sqrt(squares(table))
+        from lpsm.samplers.checks import squared_lengths
+
+        norms = np.sqrt(squared_lengths(table))
         longest = int(norms.argmax()) if len(norms) else 0
         if len(norms) and norms[longest] > 1.0 + 1e-9:
             return f"instances must have a norm of at most 1, that of round {longest + 1} has {norms[longest]:.4g}"

@@ -27,7 +27,7 @@ from lpsm.bounds import drift, perceptrons, second_order
 if TYPE_CHECKING:
     from lpsm.samplers import Sampler
 
-__all__ = ["Sums", "Theorem", "comparators", "quadratic_forms", "squares", "sums_of", "theorem_of"]
+__all__ = ["Sums", "Theorem", "comparators", "quadratic_forms", "sums_of", "theorem_of"]
 
 Floats = NDArray[np.float64]
 TRADES = (0.03, 0.1, 0.3, 1.0, 3.0)  # between hinge loss and energy of the comparators tried for a bound that is no sum
@@ -145,6 +145,8 @@ def _drifting(b: float, a: float | None, sums: Sums) -> float:
 
 def sums_of(w: Floats, table: Any, labels: Floats, stored: NDArray[np.bool_], r: Floats) -> Sums:
     """The sums of one comparator over the rounds in which a run stored; `r` as of `quadratic_forms`."""
+    from lpsm.samplers.checks import squared_lengths
+
     rows = table[stored]
     said = np.asarray(rows @ w).ravel()
     return Sums(
@@ -153,7 +155,7 @@ def sums_of(w: Floats, table: Any, labels: Floats, stored: NDArray[np.bool_], r:
         comparator_norm=float(np.linalg.norm(w)),
         log_det=float(np.log1p(r).sum()),
         quadratic_sum=float((r / (1.0 + r)).sum()),
-        radius=sqrt(float(squares(rows).max(initial=0.0))),
+        radius=sqrt(float(squared_lengths(rows).max(initial=0.0))),
     )
 
 
@@ -200,13 +202,6 @@ def quadratic_forms(rows: Any, b: float, c: float) -> Floats:
         matrix -= np.outer(g, g / (1.0 + r[k]))
         matrix[np.diag_indices(d)] += 1.0 / c
     return r
-
-
-def squares(table: Any) -> Floats:
-    """Squared norms of the rows of a table, dense or CSR."""
-    if sparse.issparse(table):
-        return np.asarray(table.multiply(table).sum(axis=1), dtype=np.float64).ravel()
-    return np.asarray(np.einsum("ij,ij->i", table, table))
 
 
 def _parameters(part: Any) -> dict[str, Any]:

@@ -16,8 +16,8 @@ __all__ = [
     "at_least",
     "between",
     "non_negative",
-    "nonzero_rows",
     "positive",
+    "squared_lengths",
 ]
 
 
@@ -51,7 +51,7 @@ def as_instance(x: Any, n_features: int, dtype: Any) -> tuple[NDArray[Any], NDAr
     Raises
     ------
     ValueError
-        If it has not `n_features` features or one of them is not finite.
+        If it has not `n_features` features, one of them is not finite, or its squared length is not.
     """
     if sparse.issparse(x):
         row = as_instances(x.reshape(1, -1), n_features, dtype)
@@ -61,6 +61,8 @@ def as_instance(x: Any, n_features: int, dtype: Any) -> tuple[NDArray[Any], NDAr
         raise ValueError(f"x must have shape ({n_features},), got {values.shape}")
     if not np.isfinite(values).all():
         raise ValueError(f"x must be finite, got {values[~np.isfinite(values)][0]} in feature {_first_bad(values)}")
+    if not _fits(values.reshape(1, -1)).all():
+        raise ValueError(f"x must have a squared length that is finite, got {_largest(values)}")
     return values, None
 
 
@@ -70,7 +72,7 @@ def as_instances(X: Any, n_features: int, dtype: Any) -> Any:
     Raises
     ------
     ValueError
-        If the number of features differs or a value is not finite.
+        If the number of features differs, or a value or the squared length of an instance is not finite.
     """
     if sparse.issparse(X):
         table = sparse.csr_matrix(X, dtype=dtype)
@@ -86,8 +88,10 @@ def as_instances(X: Any, n_features: int, dtype: Any) -> Any:
     if table.ndim != 2 or table.shape[1] != n_features:
         raise ValueError(f"X must have shape (T, {n_features}), got {table.shape}")
     with np.errstate(over="ignore", invalid="ignore"):
-        total = float(np.sum(values))
-    if not isfinite(total) and not np.isfinite(values).all():
+        total = float(np.vdot(values, values))
+    if isfinite(total):
+        return table
+    if not np.isfinite(values).all():
         if sparse.issparse(table):
             at = _first_bad(values)
             place = f"row {int(np.searchsorted(table.indptr, at, side='right')) - 1}, feature {table.indices[at]}"
@@ -95,13 +99,19 @@ def as_instances(X: Any, n_features: int, dtype: Any) -> Any:
             row, column = np.argwhere(~np.isfinite(table))[0]
             place = f"row {row}, feature {column}"
         raise ValueError(f"X must be finite, got {values.ravel()[_first_bad(values.ravel())]} in {place}")
+    if not (fits := _fits(table)).all():
+        row = int(fits.argmin())
+        raise ValueError(f"X must have squared lengths that are finite, got {_largest(table[row])} in row {row}")
     return table
 
 
-def nonzero_rows(table: Any) -> NDArray[np.bool_]:
-    """Return which rows of a table, dense or CSR, have a value other than zero."""
-    nonzero = abs(table).sum(axis=1) > 0 if sparse.issparse(table) else np.any(table, axis=1)
-    return np.asarray(nonzero).ravel()
+def squared_lengths(table: Any) -> NDArray[Any]:
+    """Return the squared lengths of the rows of a table, dense or CSR; 0 also where they are too small for a number."""
+    with np.errstate(over="ignore"):
+        if sparse.issparse(table):
+            table = table.astype(np.float64, copy=False)
+            return np.asarray(table.multiply(table).sum(axis=1)).ravel()
+        return np.asarray(np.einsum("ij,ij->i", table, table, dtype=np.float64))
 
 
 def as_labels(y: ArrayLike, rounds: int) -> NDArray[np.float64]:
@@ -120,6 +130,15 @@ def as_labels(y: ArrayLike, rounds: int) -> NDArray[np.float64]:
         at = int(np.argmin(good))
         raise ValueError(f"y must hold only -1 and +1, got {labels[at]!s} in round {at}")
     return labels.astype(np.float64)
+
+
+def _fits(table: Any) -> NDArray[np.bool_]:
+    """Return which rows have a squared length that their own type of number can hold."""
+    return np.asarray(squared_lengths(table) <= np.finfo(table.dtype).max)
+
+
+def _largest(row: Any) -> str:
+    return f"a feature of {float(abs(row).max()):g}"
 
 
 def _first_bad(values: NDArray[Any]) -> int:

@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lpsm.samplers.calibration import Bought, leads, probabilities
 from lpsm.samplers.catalogue import make, registry
-from lpsm.samplers.checks import nonzero_rows
+from lpsm.samplers.checks import squared_lengths
 from lpsm.samplers.multiclass import MulticlassSampler, has_classes
 
 __all__ = ["SelectiveClassifier"]
@@ -351,7 +351,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Numbers of the rows that are rounds: all, or those not zero where rows are normalised."""
         if not self.sampler_.normalize:
             return np.arange(table.shape[0])
-        return np.flatnonzero(nonzero_rows(table))
+        return np.flatnonzero(squared_lengths(table) > 0)
 
     def _class_names(self, labels: Any, classes: Any, known: Any) -> NDArray[Any]:
         if labels is not None:

@@ -13,12 +13,15 @@ from scipy import sparse
 
 from lpsm.samplers import layout
 from lpsm.samplers.algorithms.adaptive import AdaptiveSampler
-from lpsm.samplers.checks import as_instance, as_instances, nonzero_rows
+from lpsm.samplers.checks import as_instance, as_instances, squared_lengths
+from lpsm.samplers.compiled.algebra import dot
 from lpsm.samplers.compiled.memory import grow, new_work
 from lpsm.samplers.compiled.stream import Stream, stream_of
 from lpsm.samplers.layout import Part, Plan, State, Work
 
 __all__ = ["Intake"]
+
+_LARGEST = {np.dtype(kind): float(np.finfo(kind).max) for kind in (np.float64, np.float32)}
 
 
 class Intake:
@@ -48,14 +51,13 @@ class Intake:
     def _instance(self, given: Any) -> tuple[NDArray[Any], NDArray[np.int32] | None]:
         if type(given) is np.ndarray and not self._sparse_memory and given.shape == (self.n_features,):
             values = np.array(given, dtype=self.dtype, order="C")
-            square = values.dot(values)
-            if 0.0 < square < np.inf:  # no NaN, no infinity, not all zero
+            if 0.0 < dot(values, values, len(values)) <= _LARGEST[self.dtype]:  # no NaN, no infinity, not all zero
                 return values, None
         x = self._as_remembered(given)
         if sparse.issparse(given) and not sparse.issparse(x):
             x = x.ravel()
         values, columns = as_instance(x, self.n_features, self.dtype)
-        if self.normalize and not values.any():
+        if self.normalize and not values.dot(values):
             raise ValueError("x must not be zero where instances are normalised")
         if values is x:
             values = values.copy()
@@ -75,7 +77,7 @@ class Intake:
             if self._sparse_memory is None and remember:
                 self._sparse_memory = bool(sparse.issparse(table))
             table = self._as_remembered(table)
-        if self.normalize and not (nonzero := nonzero_rows(table)).all():
+        if self.normalize and not (nonzero := squared_lengths(table) > 0).all():
             raise ValueError(f"X must have no zero row where instances are normalised, row {int(nonzero.argmin())} is")
         return table
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from math import inf, nan
 
 import numpy as np
@@ -92,6 +93,17 @@ def test_instances_that_are_no_numbers_or_of_another_dimension_are_refused(make_
     for bad in (nan, inf, -inf):
         with pytest.raises(ValueError, match=f"x must be finite, got {bad} in feature 2"):
             sampler.decide(np.array([0.0, 1.0, bad, 0.0, 0.0, 0.0, 0.0]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for dtype, large in (("float64", 1e155), ("float64", -1e308), ("float32", 1e20)):
+            sampler = samplers.make("perceptron", n_features=D, dtype=dtype)
+            broken = X.copy()
+            broken[17, 3] = large
+            with pytest.raises(ValueError, match=r"lengths that are finite, got a feature of .* in row 17"):
+                sampler.run(make_rows(broken), Y)
+            for one in (sparse.csr_matrix(broken[17]), broken[17], list(broken[17])):
+                with pytest.raises(ValueError, match=r"squared lengths? that (is|are) finite, got a feature of 1e"):
+                    sampler.decide(one)
     assert sampler.rounds == 0
 
 
@@ -114,12 +126,12 @@ def test_labels_other_than_minus_and_plus_one_are_refused_before_anything_is_lea
 @pytest.mark.parametrize("make_rows", [np.asarray, sparse.csr_matrix])
 def test_a_zero_vector_is_an_error_only_where_it_would_be_divided_by_its_norm(make_rows):
     holes = X.copy()
-    holes[3] = 0.0
+    holes[3] = 1e-170 * X[3]  # so short that its squared length is rounded to zero
     with pytest.raises(ValueError, match="no zero row where instances are normalised, row 3 is"):
         samplers.make("perceptron-ss", n_features=D).run(make_rows(holes), Y)
     with pytest.raises(ValueError, match="x must not be zero where instances are normalised"):
         samplers.make("dkm", n_features=D).decide(holes[3])
-    holes[0] = 0.0
+    holes[[0, 3]] = 0.0
     for key in KEYS:
         model = samplers.make(key, n_features=D, normalize=False, rng=np.random.default_rng(0))
         log = model.run(make_rows(holes[:20]), Y[:20])
