@@ -108,14 +108,16 @@ def capture(run: Run, start_s: float = 0.0, length_s: float = float("inf"), *, w
         found = _frames(run, end_ns)
     blocks = [_SECTION, _INTERFACE]
     numbers: dict[bytes, Iterator[int]] = {}
-    last: dict[tuple[bytes, ...], int] = {}  # a frame that is sent again keeps its number
+    last: dict[tuple[bytes, ...], tuple[int, bytes]] = {}  # number and body
     for frame in sorted(found, key=lambda frame: frame.at_ns):
         header = struct.pack("<BBH", *frame.control, frame.duration) + b"".join(frame.addresses)
         if len(frame.addresses) == 3:
             ends = frame.addresses[:2]
-            if not (frame.control[1] & Flag.RETRY and ends in last):
-                last[ends] = next(numbers.setdefault(ends[1], count())) % 4096
-            header += struct.pack("<H", last[ends] << 4)
+            number, body = last.get(ends, (-1, b""))
+            if number < 0 or not frame.control[1] & Flag.RETRY or body != frame.body:  # not the last one sent again
+                number = next(numbers.setdefault(ends[1], count())) % 4096
+            last[ends] = number, frame.body
+            header += struct.pack("<H", number << 4)
         if first_ns <= frame.at_ns <= end_ns:
             radiotap = _radiotap(frame.at_ns, frame.rate_mbps or wireless_mbps, channel, frame.broken)
             blocks.append(_packet(frame.at_ns, radiotap + header + frame.body))

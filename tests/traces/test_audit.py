@@ -164,6 +164,20 @@ def test_what_the_sniffer_missed_is_counted():
     assert found.clients[STATION].nearest_policy() == "none"
 
 
+def test_a_frame_sent_again_is_traffic_once_whether_or_not_its_first_copy_was_heard():
+    air = Air()
+    air.beacon(1)
+    overhead = 8 + 40  # LLC, IP and TCP
+    for at_us, up, size in ((200_000, True, 300), (230_000, False, 500), (240_000, False, 700)):
+        air.add(at_us, QOS_DATA, up=up, body=bytes(overhead + size))
+        air.numbers[up] -= 1
+        air.add(at_us + 400, QOS_DATA, up=up, body=bytes(overhead + size), retry=True)
+    air.frames = [frame for frame in air.frames if frame[0] != 230_000]
+    client = air.audit().clients[STATION]
+    assert [(one.request_bytes, one.reply_bytes) for one in client.requests] == [(300, 1200)]
+    assert (client.frames_up, client.frames_down, client.retries) == (2, 3, 3)
+
+
 def test_frames_that_are_cut_or_broken_are_passed_over():
     air = Air()
     air.beacon(1)

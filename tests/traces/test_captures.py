@@ -189,19 +189,21 @@ def test_encrypted_frames_of_802_11_are_the_runs_of_their_station(tmp_path):
     radiotap = struct.pack("<BBHI", 0, 0, 8, 0)
     ap, station = b"\2\0\0\0\0\1", b"\2\0\0\0\0\2"
 
-    def data(up, size):
-        bits = 0x40 | (1 if up else 2)
+    def data(up, size, number, again=False):
+        bits = 0x40 | (1 if up else 2) | again << 3
         ends = ap + station + ap if up else station + ap + ap
-        header = bytes([0x88, bits, 0, 0]) + ends + b"\0\0\0\0"
+        header = bytes([0x88, bits, 0, 0]) + ends + struct.pack("<H", number << 4) + b"\0\0"
         return radiotap + header + bytes(8 + 16 + 40 + size)  # LLC, encryption, IP and TCP
 
-    frames = [(1.0, data(True, 300)), (1.2, data(False, 1400)), (1.201, data(False, 600)), (1.202, data(True, 0))]
-    frames.append((9.0, data(False, 90)))
+    frames = [(1.0, data(True, 300, 7)), (1.001, data(True, 300, 7, again=True)), (1.2, data(False, 1400, 7))]
+    frames += [(1.201, data(False, 600, 8, again=True)), (1.202, data(True, 0, 8))]  # the first copy was not heard
+    frames.append((9.0, data(False, 90, 9)))
     (tmp_path / "c").write_bytes(pcap(frames, link=127))
     for client in (None, "02:00:00:00:00:02"):
-        report = Report()
-        found = traces.workload_of(traces.read(tmp_path / "c", client=client), report=report)
+        requests = traces.read(tmp_path / "c", client=client)
+        found = traces.workload_of(requests)
         assert [(page.page, page.request_bytes, page.reply_bytes) for page in found] == [
             ("02:00:00:00:00:02/0", 300, 2000)
         ]
         assert found.messages == (traces.Message(8.0, 90),)
+        assert requests.report["frames_of_802.11_heard_before"] == 1

@@ -25,6 +25,7 @@ from traces.captures.wireless import (
     ASSOCIATION_RESPONSE,
     BEACON,
     PS_POLL,
+    Copies,
     Frame,
     parse,
     payload_bytes,
@@ -195,6 +196,7 @@ class Audit:
     end_us: int = -1
     frames: int = 0
     unread: int = 0
+    _copies: Copies = field(default_factory=Copies)
 
 
 def audit(frames: Iterable[tuple[int, int, bytes]]) -> Audit:
@@ -367,9 +369,8 @@ def _carry(found: Audit, client: Client, address: bytes, frame: Frame, up: bool,
             if len(client.delays_us) < _MOST:
                 client.delays_us.append(now_us - client._told_us)
             client._told_us = -1
-    if frame.retry:
-        return
-    if payload := payload_bytes(frame):
+    is_copy = found._copies.hear(frame)
+    if not is_copy and (payload := payload_bytes(frame)):
         if client._runs is None:
             client._runs = Runs(address.hex(":"), frame.bssid.hex(":"), _Book(client))
         if up:

@@ -36,7 +36,7 @@ from traces.captures.frames import (
 from traces.captures.ledger import Entries, Ledger
 from traces.captures.runs import Runs
 from traces.captures.streams import ACK, SYN, Counted
-from traces.captures.wireless import data_body, parse, payload_bytes
+from traces.captures.wireless import Copies, data_body, parse, payload_bytes
 from traces.errors import TraceError
 from traces.formats import Format
 from traces.records import Batch, Report, Request, batch_of
@@ -102,6 +102,7 @@ class _Reader:
         self._flows: dict[bytes, tuple[Flow, bool]] = {}
         self._stations: dict[bytes, Runs] = {}
         self._latest_us = -1
+        self._copies = Copies()
 
     def take(self, moment_us: int, link: int, frame: bytes) -> None:
         """Take a frame."""
@@ -138,6 +139,8 @@ class _Reader:
         frame = parse(link, captured)
         if frame is None or not frame.is_data:
             return Background("frames_of_802.11_without_data")
+        if self._copies.hear(frame):
+            return Background("frames_of_802.11_heard_before")
         kind, at = data_body(frame, captured)
         if kind in (IPV4, IPV6):
             try:
@@ -147,7 +150,7 @@ class _Reader:
             many = isinstance(found, Segment) and frame.receiver[0] & 1
             return Background("background_multicast", found.size) if many else found
         size = payload_bytes(frame)
-        if not frame.protected or frame.receiver[0] & 1 or frame.up is frame.down or frame.retry or not size:
+        if not frame.protected or frame.receiver[0] & 1 or frame.up is frame.down or not size:
             return Background("frames_of_802.11_without_data")
         self.ledger.captured(size)
         station = frame.transmitter if frame.up else frame.receiver

@@ -1,14 +1,17 @@
 """802.11 frames of a monitor-mode capture: their headers, encrypted or not.
 
 Bare frames and those behind a radiotap, Prism or PPI header are read.  What is told of a frame: who sent it to whom,
-its kind, its power-management and retry bits, its number, its size without the checksum, and its rate.  Left out:
-control frames other than PS-Poll, aggregates (each frame of one counts by itself), bodies.
+its kind, its power-management and retry bits, its number, its size without the checksum, and its rate; and of a frame
+that was sent again, whether an earlier copy was heard.  Left out: control frames other than PS-Poll, aggregates (each
+frame of one counts by itself), bodies.
 
-Sources: IEEE 802.11-2020, section 9.2, 9.3 and 9.4.2.199 (TWT); radiotap.org, the list of defined fields.
+Sources: IEEE 802.11-2020, section 9.2, 9.3, 9.4.2.199 (TWT) and 10.3.2.14 (duplicates); radiotap.org, the list of
+defined fields.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from struct import Struct, error
 from typing import NamedTuple
 
@@ -18,6 +21,7 @@ __all__ = [
     "ASSOCIATION_RESPONSE",
     "BEACON",
     "PS_POLL",
+    "Copies",
     "Frame",
     "data_body",
     "parse",
@@ -30,6 +34,7 @@ BEACON, ASSOCIATION_REQUEST, ASSOCIATION_RESPONSE, ACTION, PS_POLL = 0x08, 0x00,
 
 _BARE, _PRISM, _RADIOTAP, _PPI = 105, 119, 127, 192
 _LONGEST_HEADER = 4096
+_REMEMBERED = 2048  # frames; a sender gives the same number to every 4096th
 # (size, alignment) of the radiotap fields by their bits, up to the last one that is needed
 _FIELDS = (
     *((8, 8), (1, 1), (1, 1), (4, 2), (2, 2), (1, 1), (1, 1), (2, 2), (2, 2), (2, 2), (1, 1), (1, 1), (1, 1), (1, 1)),
@@ -59,8 +64,8 @@ class Frame(NamedTuple):
         Its power-management bit.
     retry, protected, more_data : bool
         Its other bits.
-    number : int
-        Its sequence number, -1 if it has none.
+    number, fragment : int
+        Its sequence and fragment numbers, -1 if it has none.
     tid : int
         Its traffic identifier, -1 if it has none.
     body_at : int
@@ -84,6 +89,7 @@ class Frame(NamedTuple):
     protected: bool
     more_data: bool
     number: int
+    fragment: int
     tid: int
     body_at: int
     size: int
@@ -99,6 +105,23 @@ class Frame(NamedTuple):
     def is_null(self) -> bool:
         """Whether it is a data frame that carries nothing but its header."""
         return self.kind >> 4 == 2 and bool(self.kind & 4)
+
+
+class Copies:
+    """Tells further copies of data frames that were heard; a frame sent again whose first copy was missed is none."""
+
+    def __init__(self) -> None:
+        self._heard: OrderedDict[tuple[bytes, bytes, int, int, int], None] = OrderedDict()
+
+    def hear(self, frame: Frame) -> bool:
+        """Take the next frame, and return whether it is a further copy."""
+        name = (frame.transmitter, frame.receiver, frame.tid, frame.number, frame.fragment)
+        if frame.retry and name in self._heard:
+            return True
+        self._heard[name] = None
+        if len(self._heard) > _REMEMBERED:
+            self._heard.popitem(last=False)
+        return False
 
 
 def parse(link: int, captured: bytes) -> Frame | None:
@@ -190,8 +213,8 @@ def _frame(captured: bytes, at: int, rate_mbps: float, has_checksum: bool) -> Fr
     if len(second) < 6:
         return None
     if kind == PS_POLL:
-        return Frame(kind, first, second, first, True, False, *common, -1, -1, at + 16, size, rate_mbps, duration)
-    third, number = captured[at + 16 : at + 22], _half(captured, at + 22)[0] >> 4
+        return Frame(kind, first, second, first, True, False, *common, -1, -1, -1, at + 16, size, rate_mbps, duration)
+    third, (number, fragment) = captured[at + 16 : at + 22], divmod(_half(captured, at + 22)[0], 16)
     header, tid = 24, -1
     if kind >> 4 == 2:
         header += 6 if up and down else 0
@@ -202,6 +225,7 @@ def _frame(captured: bytes, at: int, rate_mbps: float, has_checksum: bool) -> Fr
     elif bits & 128:
         header += 4
     bssid = third if kind >> 4 == 0 else first if up else second if down else third
+    numbers = number, fragment, tid
     return Frame(
-        kind, first, second, bssid, up, down, *common, number, tid, at + header, max(size, 0), rate_mbps, duration
+        kind, first, second, bssid, up, down, *common, *numbers, at + header, max(size, 0), rate_mbps, duration
     )
