@@ -4,9 +4,10 @@ Run ``python -m tests.mutants ROOM --count 40 --seed 0`` (or ``make mutants ROOM
 change a copy of the tree in one place: a number, an operator, a comparison, a truth value, a word of control flow.  The
 room's tests run once without a fault, and it is noted which lines each executes.  A mutant is tried on the tests that
 execute its line, the quickest first, a few seconds of them, and is killed if one of them fails or does not end.
-The sample is drawn by seed, so that the same command names the same survivors.  Doc strings, signatures and imports
-are not mutated.  Kernels run as plain Python (`tests.plain_kernels`), since compiling a mutant takes longer than
-testing it; a test that fails so, or that takes more than half a second, is left out and listed (`tests.relevance`).
+The sample is drawn by seed, so that the same command names the same survivors.  Doc strings, signatures, annotations
+and imports are not mutated.  Kernels run as plain Python (`tests.plain_kernels`), since compiling a mutant takes
+longer than testing it; a test that fails so, or that takes more than half a second, is left out and listed
+(`tests.relevance`).
 """
 
 from __future__ import annotations
@@ -101,6 +102,10 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
 }  # fmt: skip
 
 
+Place = tuple[int, int]
+"""Line and column."""
+
+
 class Mutant(NamedTuple):
     """A fault: the file, what changes it, where, and the line as it then stands."""
 
@@ -110,18 +115,19 @@ class Mutant(NamedTuple):
     line: int
 
 
-def unread(source: str) -> list[tuple[int, int]]:
-    """Lines that are not mutated, (first, last): doc strings, signatures, annotations, imports."""
+def unread(source: str) -> list[tuple[Place, Place]]:
+    """Places that are not mutated, from the first to before the last: doc strings, signatures, annotations, imports."""
     spans = []
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            spans.append((node.lineno, node.end_lineno or node.lineno))
+        value = node.value if isinstance(node, ast.Expr) else None
+        is_text = isinstance(value, ast.Constant) and isinstance(value.value, str)
+        if is_text or isinstance(node, ast.Import | ast.ImportFrom):
+            spans.append(((node.lineno, 0), (node.end_lineno + 1, 0)))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
-            spans.append((node.lineno, node.body[0].lineno - 1))  # the signature, its defaults included
-        if isinstance(node, ast.AnnAssign) and node.value is None:
-            spans.append((node.lineno, node.end_lineno or node.lineno))
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            spans.append((node.lineno, node.end_lineno or node.lineno))
+            spans.append(((node.lineno, 0), (node.body[0].lineno, 0)))  # the signature, its defaults included
+        if isinstance(node, ast.AnnAssign):
+            annotation = node.annotation
+            spans.append(((node.lineno, annotation.col_offset), (annotation.end_lineno, annotation.end_col_offset)))
     return spans
 
 
@@ -138,7 +144,7 @@ def mutants(path: str, source: str) -> Iterator[Mutant]:
         operator = made()
         places = [place for node in ast_nodes(tree) for place in operator.mutation_positions(node)]
         for occurrence, (start, _) in enumerate(places):
-            if not any(first <= start[0] <= last for first, last in spans):
+            if not any(first <= start < last for first, last in spans):
                 yield Mutant(path, operator, occurrence, start[0])
 
 
