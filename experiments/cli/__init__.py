@@ -20,33 +20,42 @@ import click
 from experiments.inert import echo
 from experiments.study.interruptions import Interrupted, check, handled
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "load_command", "main"]
 
-# name -> (module, attribute, one line of help); a new command is one more line, added once its module exists
-COMMANDS: dict[str, tuple[str, str, str]] = {
-    "audit": ("experiments.cli.audit", "audit", "What a device did to save power, from a monitor-mode capture."),
-    "bounds": ("experiments.cli.bounds", "bounds", "Regret bounds of the experts' learners against measured regret."),
-    "cell": ("experiments.cli.cell", "cell", "Policies as the clients behind one access point become more."),
-    "compare": ("experiments.cli.compare", "compare", "Energy and slowdown of power-saving policies, with pictures."),
-    "doctor": ("experiments.cli.doctor", "doctor", "What the program runs on: versions, processors, caches, data."),
-    "explore": ("experiments.cli.explore", "explore", "A local page: move a slider, see what every policy costs."),
-    "formats": ("experiments.cli.listings", "formats", "The formats of traces that are read."),
-    "generate": ("experiments.cli.generate", "generate", "A workload of the measured Web model, or made to order."),
-    "label": ("experiments.cli.label", "label", "A selective sampler over a stream: how good, how many labels."),
-    "pages": ("experiments.cli.pages", "pages", "A trace of any supported format, grouped into pages."),
-    "policies": ("experiments.cli.listings", "policies", "The power-saving policies, with meaning and source."),
-    "population": ("experiments.cli.population", "population", "All users of a trace through every policy."),
-    "radios": ("experiments.cli.listings", "radios", "The radios, with their figures and sources."),
-    "replay": ("experiments.cli.replay", "replay", "LPSM's learner on real arrivals, against hindsight."),
-    "reproduce": ("experiments.cli.reproduce", "reproduce", "Figures and tables of the papers, claim by claim."),
-    "samplers": ("experiments.cli.listings", "samplers", "The selective samplers, with meaning and source."),
-    "simulate": ("experiments.cli.simulate", "simulate", "One workload under one policy, page by page."),
-    "timeline": ("experiments.cli.timeline", "timeline", "What the radio does, frame by frame; captures of it."),
-    "tune": ("experiments.cli.tune", "tune", "The power-save setting to take for somebody's traffic."),
-    "verify": ("experiments.cli.verify", "verify", "Whether a folder of results is as it was written."),
+COMMANDS = {
+    "audit": "Say what a device did to save power, from a capture.",
+    "bounds": "Hold regret bounds of the expert learners against their regret.",
+    "cell": "Compare policies as more clients share one access point.",
+    "compare": "Compare energy and slowdown of power-saving policies.",
+    "doctor": "Check what the program needs: versions, caches, data.",
+    "explore": "Open a page with sliders that shows what every policy costs.",
+    "formats": "List the formats of traces that can be read.",
+    "generate": "Make a workload: Web pages, messages, or a stream.",
+    "label": "Run a selective sampler over a stream; count errors and labels.",
+    "pages": "Read a trace of any supported format and group it into pages.",
+    "policies": "List the power-saving policies, with meaning and source.",
+    "population": "Simulate every user of a trace under every policy.",
+    "radios": "List the radios, with their figures and sources.",
+    "replay": "Replay real arrivals under LPSM's learner, against hindsight.",
+    "reproduce": "Run the papers' experiments again and check the claims.",
+    "samplers": "List the selective samplers, with meaning and source.",
+    "simulate": "Simulate one workload under one policy, page by page.",
+    "timeline": "Show what the radio does, frame by frame; or capture it.",
+    "tune": "Recommend a power-save setting for somebody's traffic.",
+    "verify": "Check whether a folder of results is as it was written.",
 }
+"""Each command with one line of help; it is the function of its name in the module of its name."""
+_LISTINGS = ("formats", "policies", "radios", "samplers")  # are in one module
 
 BAD_INPUT = 2
+
+
+def load_command(name: str) -> click.Command:
+    """Import and return the command of that name."""
+    module = importlib.import_module(f"experiments.cli.{'listings' if name in _LISTINGS else name}")
+    found = getattr(module, name)
+    assert isinstance(found, click.Command)
+    return found
 
 
 class _Interruption(click.ClickException):
@@ -65,12 +74,7 @@ class _Program(click.Group):
         return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        module, attribute, _ = COMMANDS[cmd_name]
-        command = getattr(importlib.import_module(module), attribute)
-        assert isinstance(command, click.Command)
-        return command
+        return load_command(cmd_name) if cmd_name in COMMANDS else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -82,7 +86,7 @@ class _Program(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name][2]) for name in sorted(COMMANDS)])
+            formatter.write_dl([(name, COMMANDS[name]) for name in sorted(COMMANDS)])
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from experiments.cli.options import json_option, listed, policies_option
 from experiments.cli.streams import INPUT, OUTPUT
 from experiments.inert import echo
 from experiments.presets import LEARNED, TODAY
@@ -22,13 +23,12 @@ __all__ = ["audit"]
 @click.argument("capture", type=INPUT)
 @click.option("--client", metavar="MAC", help="Only this client, by its address.")
 @click.option("--radio", default=TODAY["radio"], show_default=True, help="Power figures: a profile or a .toml file.")
-@click.option(
-    "--policies", metavar="NAME,NAME", default=f"none,psm,bsd:1,{LEARNED}", show_default=True,
-    help="What else is compared on the same traffic, beside the policy nearest to what the client did.",
-)  # fmt: skip
+@policies_option(
+    f"none,psm,bsd:1,{LEARNED}", "Policies to compare on the same traffic with the one nearest to what the client did."
+)
 @click.option("--picture", type=OUTPUT, metavar="FILE", help="Timeline of sleep, beacons and frames: .svg or .png.")
 @click.option("--skip-damaged", is_flag=True, help="Read up to where the capture is damaged, and count it.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+@json_option()
 def audit(
     capture: Path,
     client: str | None,
@@ -55,7 +55,7 @@ def audit(
     found = _read(capture, skip_damaged=skip_damaged)
     address = _address(client, found)
     chosen = [address] if address is not None else sorted(found.clients)
-    names = [name.strip() for name in policies.split(",") if name.strip()]
+    names = listed(policies)
     result: dict[str, Any] = audited(found, chosen, names, config, radio)
     if picture is not None:
         from experiments.figures.audit import timeline

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from experiments.cli.model import configuration, described, model_options
-from experiments.cli.options import MOST_PAGES, MOST_SEEDS, jobs_option, json_option, number_option, seed_option
+from experiments.cli.options import (
+    MOST_PAGES,
+    MOST_SEEDS,
+    jobs_option,
+    json_option,
+    listed,
+    number_option,
+    out_option,
+    policies_option,
+    seed_option,
+)
 from experiments.cli.reporting import check_report, command_line, deliver, report_option
 from experiments.inert import echo
 from experiments.presets import LEARNED
@@ -27,11 +37,11 @@ AIR = "11g:54"
 
 @click.command()
 @click.option("--clients", default="1,2,5,10,20", show_default=True, help="Numbers of clients, separated by commas.")
-@click.option("--policies", default=POLICIES, show_default=True, help="What is compared, separated by commas.")
-@number_option("--pages", kind=int, most=MOST_PAGES, default=20, help="Pages of every client.")
+@policies_option(POLICIES)
+@number_option("--pages", kind=int, most=MOST_PAGES, default=20, help="Number of pages of each client.")
 @seed_option("First seed.")
 @number_option("--seeds", kind=int, most=MOST_SEEDS, default=3, help="Number of seeds: SEED, SEED+1, ...")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("out/cell"), show_default=True, help="Folder.")
+@out_option("cell")
 @report_option
 @jobs_option()
 @json_option()
@@ -67,8 +77,7 @@ def cell(
     if seeds < 1 or seed < 0:
         raise ValueError(f"seed must be at least 0 and seeds at least 1, got {seed} and {seeds}")
     check_report(report, out)
-    names = [name for name in policies.split(",") if name.strip()]
-    tasks = study.cell_tasks(names, counts, pages, range(seed, seed + seeds), config)
+    tasks = study.cell_tasks(listed(policies), counts, pages, range(seed, seed + seeds), config)
     settings: dict[str, Any] = {
         "policies": list(dict.fromkeys(task.policy for task in tasks.values())), "clients": counts, "pages": pages,
         "seed": seed, "seeds": seeds, "model": described(config),

@@ -40,11 +40,13 @@ WINDOW_S = 150.0  # of the picture of sleep times
 @click.command()
 @seed_option("First seed.")
 @policies_option(POLICIES)
-@click.option("--trace", type=INPUT, help="Browsing instead: each session a replication.")
+@click.option(
+    "--trace", type=INPUT, help="Recorded traffic in place of the Web model; each of its sessions is a replication."
+)
 @traffic_options
 @out_option("compare")
 @report_option
-@slowdown_option("The largest mean slowdown that the sentence under the table is about [several].")
+@slowdown_option("Name the best policy with at most this mean slowdown [for several of them].")
 @jobs_option()
 @json_option()
 @battery_option

@@ -29,7 +29,7 @@ _SIZES = "LEAST:MOST"
 @number_option("--reports-per-hour", kind=float, most=1e6, help="Reports that an mqtt client sends, on average [60].")
 @click.option("--report-bytes", metavar=_SIZES, help="Their sizes [50:200].")
 @click.option("--bursty", is_flag=True, help="Messages come in bursts of 6 on average, not one by one.")
-@seed_option("Of the draws; the same seed, the same bytes.")
+@seed_option("Seed of all draws; the same seed gives the same bytes.")
 @click.option("--out", type=OUTPUT, help="JSON-lines file for the pages and messages [standard output].")
 @json_option("the totals (needs --out)")
 def generate(

@@ -39,8 +39,8 @@ def _number(most: float, part: str, field: str, words: str) -> _Option:
 _OPTIONS = {
     "preset": _Option(
         click.Choice(["today", "thesis", "model"]), "", "",
-        "The world where nothing else is said: a radio and servers of today, the thesis' world, or the defaults of "
-        "the model in Python [today; model in simulate and population].",
+        "Defaults of the options below: a radio and servers of today, the world of the thesis, or those of the model "
+        "in Python [today; model in simulate and population].",
     ),
     "rtt": _Option(
         NumberOr("recorded", float, 3600.0), "link", "",
@@ -118,7 +118,7 @@ def uses_recorded_round_trip(rtt: float | str | None, config: netsim.SimulationC
 
 def battery_option(function: F) -> F:
     """Add ``--battery-mwh`` to a command, which receives `battery_mwh`, positive, or None."""
-    words = "Say how long a battery lasts, mWh."
+    words = "Capacity of a battery, mWh, to say how long it lasts."
     declare = number_option("--battery-mwh", kind=float, most=1e12, callback=_positive, help=words)
     declared: F = declare(function)
     return declared

@@ -14,6 +14,8 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from experiments.presets import MOST_CLIENTS
+
 __all__ = [
     "MOST_PAGES",
     "MOST_SEED",
@@ -185,8 +187,9 @@ def json_option(what: str = "the result") -> Decorator:
 def out_option(folder: str) -> Decorator:
     """Declare ``--out`` for a command that writes a folder of results."""
     return click.option(
-        "--out", type=click.Path(path_type=Path), default=Path("out", folder), show_default=True, help="Folder."
-    )
+        "--out", type=click.Path(path_type=Path), default=Path("out", folder), show_default=True,
+        help="Folder for the results.",
+    )  # fmt: skip
 
 
 def seed_option(what: str) -> Decorator:
@@ -194,7 +197,7 @@ def seed_option(what: str) -> Decorator:
     return number_option("--seed", kind=int, most=MOST_SEED, default=0, help=what)
 
 
-def jobs_option(what: str = "Processes [one a processor].", default: int | None = None) -> Decorator:
+def jobs_option(what: str = "Number of processes [one per processor].", default: int | None = None) -> Decorator:
     """Declare ``--jobs``."""
     from experiments.study.executor import MOST_JOBS
 
@@ -202,12 +205,12 @@ def jobs_option(what: str = "Processes [one a processor].", default: int | None 
 
 
 clients_option = number_option(
-    "--clients", kind=int, most=1000, default=1,
-    help="Clients behind the access point, all of the same policy; figures are means over them.",
+    "--clients", kind=int, most=MOST_CLIENTS, default=1,
+    help="Clients of the access point, which all follow the same policy; figures are means over them.",
 )  # fmt: skip
 
 
-def policies_option(default: str | None, what: str = "What is compared, separated by commas.") -> Decorator:
+def policies_option(default: str | None, what: str = "Policies to compare, separated by commas.") -> Decorator:
     """Declare ``--policies``, whose names complete in the shell."""
     return click.option(
         "--policies", type=Names(policy_names, several=True), metavar="NAME,NAME", default=default,

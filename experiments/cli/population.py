@@ -42,17 +42,20 @@ FILES = ("population.txt", "summary.csv", "by-activity.csv", *(f"{name}.{kind}" 
 @click.command()
 @click.argument("trace", type=INPUT)
 @policies_option(POLICIES)
-@click.option("--by", type=click.Choice(["user", "session"]), default="user", show_default=True, help="What is a run.")
+@click.option(
+    "--by", type=click.Choice(["user", "session"]), default="user", show_default=True,
+    help="Whether each run is of a user or of a session.",
+)  # fmt: skip
 @member_option
 @skip_damaged_option
-@seconds_option("--max-think", help="Leave out longer pauses, as absences.")
-@seed_option("Of the first user; each has the next.")
+@seconds_option("--max-think", help="Leave out longer pauses between pages: the user was away.")
+@seed_option("Seed of the first user; each further one has the next.")
 @out_option("population")
 @report_option
-@click.option("--resume", is_flag=True, help="Go on with what is in OUT already.")
+@click.option("--resume", is_flag=True, help="Go on where the run in OUT stopped.")
 @click.option("--scheduler", default="processes", show_default=True, help="processes, threads, or the address tcp://HOST:PORT of a Dask scheduler.")  # noqa: E501  # fmt: skip
-@jobs_option("Processes or threads [one a processor].")
-@number_option("--pages-per-task", kind=int, most=MOST_PAGES, default=1000, help="About how much one task holds.")
+@jobs_option("Number of processes or threads [one per processor].")
+@number_option("--pages-per-task", kind=int, most=MOST_PAGES, default=1000, help="About how many pages one task has.")
 @json_option("the summary")
 @model_options
 def population(

@@ -29,16 +29,18 @@ __all__ = ["replay"]
 @member_option
 @click.option(
     "--by", type=click.Choice(["session", "user"]), default="session", show_default=True,
-    help="What is replayed at a time; sessions of a user follow one another.",
+    help="Replay each session, or all sessions of a user one after the other.",
 )  # fmt: skip
 @click.option("--show", metavar="NAME", help="The session or user whose pictures are drawn [most requests].")
 @click.option(
     "--times", default="100:1000:100", show_default=True, help="Polling times, ms: FIRST:LAST:STEP or a list."
 )
 @number_option("--gamma", kind=float, most=1e6, default=1e-7, help="Price of a byte's waiting, per byte and ms.")
-@click.option("--energy", type=click.Choice(["1/T", "1/log T"]), default="1/T", show_default=True, help="Energy term.")
+@click.option(
+    "--energy", type=click.Choice(["1/T", "1/log T"]), default="1/T", show_default=True, help="Energy in the loss."
+)
 @number_option("--rounding", kind=int, most=10**7, default=10, help="Sleeps are multiples of this, ms.")
-@number_option("--horizon", kind=int, most=10**7, default=27_000, help="Polls the switching rates are made for.")
+@number_option("--horizon", kind=int, most=10**7, default=27_000, help="Polls that the switching rates are chosen for.")
 @number_option("--max-idle", kind=float, most=1e9, default=1000.0, help="Longer pauses are shortened to this, s.")
 @skip_damaged_option
 @json_option()

@@ -22,20 +22,23 @@ __all__ = ["reproduce"]
 
 @click.command()
 @click.argument("what", metavar="[NAME | PAPER | all]", required=False)
-@click.option("--list", "listed", is_flag=True, help="List all figures, tables and theorems: first the experiments.")
 @click.option(
-    "--size", type=click.Choice(["smoke", "full"]), default="full", show_default=True, help="How much is run."
+    "--list", "listed", is_flag=True, help="List the experiments, then all figures, tables and theorems of the papers."
 )
+@click.option(
+    "--size", type=click.Choice(["smoke", "full"]), default="full", show_default=True,
+    help="A small run to try it, or all that the paper ran.",
+)  # fmt: skip
 @seed_option("First seed.")
 @out_option("papers")
 @click.option("--data", type=click.Path(path_type=Path), help="Folder of data sets [the one LPSM_DATA names].")
-@click.option("--stand-in", is_flag=True, help="Run on the stand-in instead of the data set, where there is one.")
-@click.option("--redraw", is_flag=True, help="Run nothing: check and draw again from the record that is there.")
+@click.option("--stand-in", is_flag=True, help="Run on generated data instead of the data set, where that is possible.")
+@click.option("--redraw", is_flag=True, help="Run nothing; check the claims and draw again from the record in OUT.")
 @click.option(
     "--commit",
     "commits",
     multiple=True,
-    help="Name this commit in RESULTS.md beside records that were made by the program as of it; may be repeated.",
+    help="Commit whose program made some of the records; RESULTS.md names it beside them; may be repeated.",
 )
 @jobs_option()
 @json_option("the results")

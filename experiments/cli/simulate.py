@@ -34,14 +34,14 @@ __all__ = ["simulate"]
 @click.option("--out", type=click.Path(path_type=Path), help="CSV file for the pages [standard output].")
 @click.option("--polls", type=click.Path(path_type=Path), help="CSV file for every beacon listened to on schedule.")
 @click.option("--intervals", type=click.Path(path_type=Path), help="CSV file for the intervals awake and asleep.")
-@seed_option("Of server delays and losses.")
+@seed_option("Seed of server delays and losses.")
 @clients_option
 @click.option(
     "--engine",
     type=click.Choice(["auto", "packet", "express"]),
     default="auto",
     show_default=True,
-    help="How it is computed.",
+    help="The packet model, the compiled engine (express), or whichever is quicker; all give the same.",
 )
 @json_option("the totals of the whole run")
 @battery_option

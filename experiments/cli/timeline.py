@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from experiments.cli.model import configuration, described, model_options
-from experiments.cli.options import MOST_PAGES, number_option, seed_option
+from experiments.cli.options import MOST_PAGES, listed, number_option, policies_option, seed_option
 from experiments.cli.streams import INPUT
 from experiments.inert import echo
 from experiments.presets import LEARNED
@@ -24,7 +24,7 @@ POLICIES = f"psm,bsd:1,lpsm,{LEARNED}"
 
 @click.command()
 @click.argument("workload", type=INPUT)
-@click.option("--policies", default=POLICIES, show_default=True, help="What is shown, separated by commas.")
+@policies_option(POLICIES, "Policies to show, separated by commas.")
 @number_option("--page", kind=int, most=MOST_PAGES, help="The page to show, from 1 [1, unless --from is given].")
 @number_option(
     "--from", "start_s", kind=float, most=1e12, help="Instead of a page: the first second of the run to show."
@@ -36,9 +36,11 @@ POLICIES = f"psm,bsd:1,lpsm,{LEARNED}"
     "--out", type=click.Path(path_type=Path), default=Path("timeline.png"), show_default=True,
     help="The picture: FILE.png, FILE.svg, or FILE.html to zoom into (needs the extra lpsm[report]).",
 )  # fmt: skip
-@click.option("--perfetto", type=click.Path(path_type=Path), metavar="FILE.json", help="Also as trace events.")
-@click.option("--pcap", type=click.Path(path_type=Path), metavar="FILE.pcapng", help="Also as a capture (one policy).")
-@seed_option("Of server delays and losses.")
+@click.option("--perfetto", type=click.Path(path_type=Path), metavar="FILE.json", help="Also write trace events.")
+@click.option(
+    "--pcap", type=click.Path(path_type=Path), metavar="FILE.pcapng", help="Also write a capture (of one policy)."
+)
+@seed_option("Seed of server delays and losses.")
 @model_options
 def timeline(
     workload: Path,
@@ -52,11 +54,11 @@ def timeline(
     seed: int,
     **model: Any,
 ) -> None:
-    """Show what the radio does while the pages of WORKLOAD are browsed, policies under one another.
+    """Show what the radio does while the pages of WORKLOAD are browsed, one policy below the other.
 
-    Frames both ways, beacons listened to and slept through, when the client is awake, what waits at the access
-    point, requests outstanding, and what the policy decides.  Trace events open in Perfetto (ui.perfetto.dev), a
-    capture in Wireshark; without --page and --from both hold the whole run.
+    The picture shows frames in both directions, beacons that were heard and slept through, when the client is awake,
+    what waits at the access point, requests outstanding, and what the policy decides.  Perfetto (ui.perfetto.dev)
+    opens the trace events, Wireshark the capture; without --page and --from both hold the whole run.
     """
     import netsim
     import traces
@@ -66,7 +68,7 @@ def timeline(
     from experiments.timeline import timeline as seen
 
     config = configuration(model)
-    names = [netsim.canonical(one, beacon_interval_ns=config.beacon_interval_ns) for one in policies.split(",") if one]
+    names = [netsim.canonical(one, beacon_interval_ns=config.beacon_interval_ns) for one in listed(policies)]
     _check(out, names, page, start_s, pcap)
     refuse_overwriting([workload], [out, perfetto, pcap])
     work = traces.read_workload(workload)

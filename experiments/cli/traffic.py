@@ -29,7 +29,7 @@ __all__ = ["gathered", "recorded_words", "traffic_options", "worlds_words"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    number_option("--pages", kind=int, most=MOST_PAGES, default=100, help="Without a trace: pages of each seed."),
+    number_option("--pages", kind=int, most=MOST_PAGES, default=100, help="Without a trace: pages for each seed."),
     number_option(
         "--seeds", kind=int, most=MOST_SEEDS, default=10, help="Without a trace: number of seeds, SEED, SEED+1, ..."
     ),
@@ -38,7 +38,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     number_option(
         "--visits", kind=int, most=10_000, help="How often a recorded page or session is visited [a page 10 times]."
     ),
-    seconds_option("--think", help="Pause after every recorded page [as recorded]."),
+    seconds_option("--think", help="Pause after every recorded page, in place of the recorded ones."),
     clients_option,
 )
 

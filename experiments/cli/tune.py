@@ -40,7 +40,7 @@ __all__ = ["tune"]
 @seconds_option("--max-push-delay", help="Largest mean delay added to pushed messages [any].")
 @number_option("--battery-mwh", kind=float, most=1e12, default=10_000.0, help="Capacity of the battery, mWh.")
 @policies_option(None, "Candidates, separated by commas [those of docs/tune.md].")
-@seed_option("Of the split, and of what was not recorded.")
+@seed_option("Seed of the split in halves, and of what the traffic does not tell.")
 @traffic_options
 @out_option("tune")
 @report_option

@@ -23,6 +23,7 @@ import pandas as pd
 
 import netsim
 import traces
+from experiments.presets import MOST_CLIENTS
 from experiments.quantities import BASELINE, mean_row, run_row
 from experiments.study.files import file_digest
 from lpsm.randomness import WORKLOAD, generator
@@ -34,7 +35,6 @@ __all__ = [
 ]  # fmt: skip
 
 LISTENING = ("lpsm",)  # whose sleep times are worth recording
-MOST_CLIENTS = 1000  # of one cell
 MANY_PAGES = 5_000
 """From here on, compiling the express engine takes less time than going on without it."""
 _ONE_PAGE = (traces.Page("", 1, 1),)

@@ -6,7 +6,6 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 
 import click
@@ -14,7 +13,7 @@ import pytest
 from click.testing import Result
 
 import experiments.figures.style
-from experiments.cli import COMMANDS
+from experiments.cli import COMMANDS, load_command
 from experiments.cli.options import Number
 
 Run = Callable[..., Result]
@@ -41,10 +40,8 @@ ARGUMENTS = {
 
 def numeric(name: str) -> list[click.Option]:
     """Return the options of a command that take numbers; where a type of its own reads them, that counts too."""
-    module, attribute, _ = COMMANDS[name]
-    command = getattr(import_module(module), attribute)
     kinds = (Number, click.types.IntParamType, click.types.FloatParamType)
-    return [one for one in command.params if isinstance(one, click.Option) and isinstance(one.type, kinds)]
+    return [one for one in load_command(name).params if isinstance(one, click.Option) and isinstance(one.type, kinds)]
 
 
 WITH_NUMBERS = sorted(name for name in COMMANDS if numeric(name))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from threading import Thread
 
@@ -13,7 +12,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from experiments.cli import COMMANDS, main
+from experiments.cli import COMMANDS, load_command, main
 from tests.experiments.cli.test_audit import capture
 
 __all__ = ["capture"]  # a fixture
@@ -55,10 +54,8 @@ def command(name: str, places: dict[str, Path], files: dict[str, Path]) -> list[
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_can_be_loaded_and_every_path_that_it_writes_is_tried_here(name: str) -> None:
-    module, attribute, _ = COMMANDS[name]
-    found = getattr(import_module(module), attribute)
     written = {
-        one.opts[0] for one in found.params
+        one.opts[0] for one in load_command(name).params
         if isinstance(one, click.Option) and one.type.name in ("path", "directory") and one.name not in READ
     }  # fmt: skip
     known = {*FILES.get(name, ((), {}))[1], *({"--out", "--report"} if name in FOLDERS else ())}
