@@ -177,7 +177,7 @@ def timeline(run: Run, start_s: float, length_s: float) -> Timeline:
         ),
         outstanding=_steps([(one.asked_ns, one.answered_ns, 1) for one in recorder.exchanges], start_s, end_s),
         decisions=[
-            (one.at_ns * _S - start_s, _words(one.at_ns, one.plan, run.beacon_interval_ns))
+            (one.at_ns * _S - start_s, _words(one.at_ns, one.plan))
             for one in recorder.decisions
             if start_s <= one.at_ns * _S <= end_s
         ],
@@ -238,7 +238,7 @@ def _steps(spans: Sequence[tuple[int, int, int]], start_s: float, end_s: float) 
     return [step for step in steps if step.end_s > step.start_s]
 
 
-def _words(at_ns: int, plan: netsim.Plan, interval_ns: int) -> str:
+def _words(at_ns: int, plan: netsim.Plan) -> str:
     """Return a plan in words: how long awake, when to listen next, whether sending lets out what waits."""
     awake_ms = (plan.awake_until_ns - at_ns) / 1e6
     if awake_ms > 1e12:

@@ -31,9 +31,7 @@ def no_segment(rounds: int) -> tuple[Floats, Ints, Ints]:
 
 
 @compiled
-def add_segment(
-    losses: Floats, values: Floats, experts: Ints, starts: Ints, first: bool, differ: bool
-) -> tuple[Floats, Ints, Ints]:
+def add_segment(losses: Floats, values: Floats, experts: Ints, first: bool, differ: bool) -> tuple[Floats, Ints, Ints]:
     """One more segment: best and second-best (loss, expert, start of its segment) at every round's end."""
     rounds, n = losses.shape
     new_values = np.full((rounds, 2), np.inf)

@@ -141,7 +141,7 @@ def partition_curve(losses: ArrayLike, k_max: int, *, neighbours_differ: bool = 
     curve = np.empty(k_max)
     before = kernels.no_segment(len(matrix))
     for k in range(k_max):
-        before = kernels.add_segment(matrix, before[0], before[1], before[2], k == 0, neighbours_differ)
+        before = kernels.add_segment(matrix, before[0], before[1], k == 0, neighbours_differ)
         curve[k] = before[0][-1, 0]
     return curve
 
@@ -161,8 +161,8 @@ def best_partition(losses: ArrayLike, k: int, *, neighbours_differ: bool = False
     _check_k(k, len(matrix))
     layers = [kernels.no_segment(len(matrix))]
     for done in range(k):
-        values, experts, starts = layers[-1]
-        layers.append(kernels.add_segment(matrix, values, experts, starts, done == 0, neighbours_differ))
+        values, experts, _ = layers[-1]
+        layers.append(kernels.add_segment(matrix, values, experts, done == 0, neighbours_differ))
     loss = float(layers[k][0][-1, 0])
     if not np.isfinite(loss):
         raise ValueError(f"k must allow a sequence of finite loss, got {k}")

@@ -130,7 +130,7 @@ def session_batches(session: SessionFile, report: Report, *, skip_damaged: bool 
     servers: dict[str, int] = {}
     at = 0
     previous = -1
-    for number, line in _records(session, report, skip_damaged):
+    for number, line in _records(session, report):
         try:
             found = _parse(line, session.where, number)
             if found is None:
@@ -175,7 +175,7 @@ def _batch(name: str, rows: list[tuple[int, ...]], urls: list[bytes], servers: d
     return Batch(np.array(rows, dtype=REQUEST_DTYPE), b"".join(urls), lambda _: name, names.__getitem__)
 
 
-def _records(session: SessionFile, report: Report, skip_damaged: bool) -> Iterator[tuple[int, bytes]]:
+def _records(session: SessionFile, report: Report) -> Iterator[tuple[int, bytes]]:
     """Yield (number of its first line, record): a record goes on while the quote of its URL is open."""
     number = first = 0
     pending = b""

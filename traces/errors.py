@@ -6,6 +6,8 @@ from os import PathLike, fspath
 
 __all__ = ["TraceError"]
 
+_LONGEST_TEXT = 80  # of a value in a message, characters
+
 
 class TraceError(ValueError):
     """A trace or workload breaks a rule of its format.
@@ -39,10 +41,10 @@ class TraceError(ValueError):
         return f"{place}: {self.rule}, got {_short(self.value)}"
 
 
-def _short(value: object, longest: int = 80) -> str:
+def _short(value: object) -> str:
     try:
         text = value if isinstance(value, str) else repr(value)
     except ValueError:  # an integer of more digits than Python prints
         text = "a number of thousands of digits"
     printable = text.encode("ascii", "backslashreplace").decode().replace("\n", "\\n").replace("\r", "\\r")
-    return printable if len(printable) <= longest else printable[: longest - 3] + "..."
+    return printable if len(printable) <= _LONGEST_TEXT else printable[: _LONGEST_TEXT - 3] + "..."

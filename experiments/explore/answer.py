@@ -61,13 +61,11 @@ class Explorer:
     ----------
     sessions : sequence of Workload
         Recorded traffic in place of the Web model, a replication each; empty: the model.
-    threads : int
-        Runs at a time.
     """
 
-    def __init__(self, sessions: Sequence[traces.Workload] = (), *, threads: int = 2) -> None:
+    def __init__(self, sessions: Sequence[traces.Workload] = ()) -> None:
         self.sessions = tuple(sessions)
-        self._threads = ThreadPoolExecutor(threads)
+        self._threads = ThreadPoolExecutor(2)
         self._lock = Lock()
         self._compiled: set[str] = set()
         self._run = lru_cache(_KEPT)(lambda *key: self._threads.submit(self._simulated, *key))

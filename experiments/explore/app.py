@@ -17,7 +17,7 @@ from matplotlib.colors import to_rgb
 
 from experiments.explore.answer import Answer, Explorer
 from experiments.explore.settings import Settings
-from experiments.figures.style import INK, contrast, label
+from experiments.figures.style import INK, LEAST_CONTRAST, contrast, label
 from experiments.quantities import BASELINE
 from experiments.report.html_charts import energy_bars, front
 from experiments.report.html_timeline import timeline_figure
@@ -256,11 +256,11 @@ def _recoloured(part: Any) -> Any:
 
 
 @cache
-def _lighter(colour: str, least: float = 4.5) -> str:
+def _lighter(colour: str) -> str:
     parts = to_rgb(colour)
     for step in range(0, 100, 4):
         mixed = [part + (1 - part) * step / 100 for part in parts]
         found = "#" + "".join(f"{round(255 * part):02x}" for part in mixed)
-        if contrast(found, _DARK_BACK) >= least:
+        if contrast(found, _DARK_BACK) >= LEAST_CONTRAST:
             return found
     return _DARK_INK

@@ -14,7 +14,6 @@ __all__ = ["traffic"]
 
 _BINS = 240
 _LONGEST_GAP_US, _SHOWN_GAP_US = 3_600_000_000, 60_000_000
-_LEAST_RATE = 1.0
 
 
 def traffic(found: Found) -> Figure:

@@ -23,12 +23,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 __all__ = [
-    "BLUE", "BOX", "DAGGER", "DPI", "GREEN", "GREY", "INK", "ORANGE", "PALE", "PART_FILLS", "PURPLE", "SKY",
-    "VERMILLION", "Look", "clean", "contrast", "is_policy", "label", "log_axis", "look", "looks", "pictures",
-    "readable", "series", "styled",
+    "BLUE", "BOX", "DAGGER", "DPI", "GREEN", "GREY", "INK", "LEAST_CONTRAST", "ORANGE", "PALE", "PART_FILLS", "PURPLE",
+    "SKY", "VERMILLION", "Look", "clean", "contrast", "label", "log_axis", "look", "looks", "pictures", "readable",
+    "series", "styled",
 ]  # fmt: skip
 
 DPI = 160
+LEAST_CONTRAST = 4.5  # of text and what is behind it (WCAG 2.1, level AA)
 BOX = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}  # behind a text that a line may cross
 INK, GREY, PALE = "#1a1a1a", "#767676", "#dedede"
 ORANGE, SKY, GREEN, BLUE, VERMILLION, PURPLE = "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7"
@@ -166,11 +167,6 @@ def _kind(policy: str) -> str:
     return word if word in _FAMILIES else ""
 
 
-def is_policy(name: str) -> bool:
-    """Return whether this is the name of a policy, or of a family of policies, that has a look of its own."""
-    return bool(_kind(name))
-
-
 def looks(names: Sequence[str]) -> dict[str, Look]:
     """Return the look of everything in one picture.
 
@@ -244,8 +240,8 @@ def _luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def readable(colour: str, least: float = 4.5) -> str:
-    """Return the colour, darkened until text in it stands out from white by at least so much.
+def readable(colour: str) -> str:
+    """Return the colour, darkened until text in it stands out from white by a contrast of at least 4.5.
 
     >>> readable("#000000"), round(contrast(readable(ORANGE)), 1) >= 4.5
     ('#000000', True)
@@ -253,7 +249,7 @@ def readable(colour: str, least: float = 4.5) -> str:
     red, green, blue = to_rgb(colour)
     for step in range(100, 0, -2):
         darker = to_hex((red * step / 100, green * step / 100, blue * step / 100))
-        if contrast(darker) >= least:
+        if contrast(darker) >= LEAST_CONTRAST:
             return darker
     return INK
 

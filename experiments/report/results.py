@@ -26,6 +26,7 @@ _LEGEND = (
     "stands for the words in which claims on one line differ. The details have data, tolerances, all figures, and why "
     "claims fail."
 )
+_LONGEST_BRIEF = 34  # characters
 _WORDS = 4  # at most so many differ between claims on one line
 
 
@@ -218,11 +219,11 @@ def _printed(claim: Mapping[str, Any]) -> str:
     return f" ({_brief(printed)})" if printed.lstrip("-") not in str(claim["statement"]) else ""
 
 
-def _brief(words: str, longest: int = 34) -> str:
+def _brief(words: str) -> str:
     """Return the first figures or words."""
-    if len(words) <= longest:
+    if len(words) <= _LONGEST_BRIEF:
         return words
-    ends = [words.rfind(mark, 0, longest) for mark in (", ", "; ", " ")]
+    ends = [words.rfind(mark, 0, _LONGEST_BRIEF) for mark in (", ", "; ", " ")]
     return f"{words[: max(*ends[:2]) if max(*ends[:2]) > 0 else ends[2]]} ..."
 
 

@@ -283,9 +283,10 @@ def details(requests: Iterable[Request], config: ReplayConfig, *, max_polls: int
     )
 
 
-def _quantiles(time_s: Floats, alphas: Floats, weights: Floats, levels: Sequence[float] = (0.05, 0.5, 0.95)) -> Any:
+def _quantiles(time_s: Floats, alphas: Floats, weights: Floats) -> Any:
     cumulative = np.cumsum(weights, axis=1)
     columns = {
-        f"quantile_{level:g}": alphas[np.minimum((cumulative < level).sum(axis=1), len(alphas) - 1)] for level in levels
+        f"quantile_{level:g}": alphas[np.minimum((cumulative < level).sum(axis=1), len(alphas) - 1)]
+        for level in (0.05, 0.5, 0.95)
     }
     return pd.DataFrame({"time_s": time_s, "mean": weights @ alphas, **columns})

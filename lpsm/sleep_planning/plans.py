@@ -50,7 +50,6 @@ Record = Any
 STOPS = np.array([*range(17), 18, 20, 22, 25, 28, 32, 36, 40, 45, 50], dtype=np.int64)
 """The stops, in beacons from the last one before now; the first stands for now itself."""
 N_STOPS = len(STOPS)
-_DENSE = 16
 _PARTS_FIRST, _PARTS = 16, 8
 _FIRST_FINE = 2  # intervals cut into the larger number of parts
 MOST_STEPS = _FIRST_FINE * _PARTS_FIRST + (N_STOPS - 1 - _FIRST_FINE) * _PARTS

@@ -188,9 +188,9 @@ def _total(task: dict[str, Any], key: str, wanted: float, log: Any, y: Any) -> d
     return {"run": task["run"], "key": key, **rates, "accuracy": _accuracy(log, y)}
 
 
-def value_for_rate(asked: Callable[[float], float], low: float, high: float, rate: float, steps: int = 9) -> float:
+def value_for_rate(asked: Callable[[float], float], low: float, high: float, rate: float) -> float:
     """Bisect the parameter, in log scale, for the query rate: every sampler asks more as its parameter grows."""
-    for _ in range(steps):
+    for _ in range(9):
         middle = float(np.sqrt(low * high))
         if asked(middle) < rate:
             low = middle

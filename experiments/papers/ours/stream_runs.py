@@ -63,7 +63,6 @@ def sweep(name: str, setup: Setup) -> dict[str, dict[str, Any]]:
     }
 
 
-@lru_cache(maxsize=1)
 def _stream(name: str, folder: str, stand_in: bool, seed: int) -> tuple[Any, NDArray[np.float64]]:
     """Return instances in order of time, a constant feature last, and labels -1 and +1."""
     from experiments.datasets import streams
@@ -75,13 +74,19 @@ def _stream(name: str, folder: str, stand_in: bool, seed: int) -> tuple[Any, NDA
     return found.X, np.where(found.y == 1, 1.0, -1.0)
 
 
+@lru_cache(maxsize=1)  # the same for every seed of coins
+def _tuned_stream(rounds: int, *source: Any) -> tuple[Any, NDArray[np.float64], int, dict[str, float]]:
+    """Return instances and labels of so many rounds (0: all), how many are for tuning, and what they tune."""
+    X, y = _stream(*source)
+    if rounds:
+        X, y = X[:rounds], y[:rounds]
+    cut = int(TUNING * len(y))
+    return X, y, cut, _tuned(X[:cut], y[:cut])
+
+
 def run(task: dict[str, Any]) -> Rows:
     """Tune on the first fifth, then run every sampler at every rate, and what it is compared with, on the rest."""
-    X, y = _stream(task["stream"], task["folder"], task["stand_in"], task["seed"])
-    if task["rounds"]:
-        X, y = X[: task["rounds"]], y[: task["rounds"]]
-    cut = int(TUNING * len(y))
-    fixed = _tuned(X[:cut], y[:cut])
+    X, y, cut, fixed = _tuned_stream(task["rounds"], task["stream"], task["folder"], task["stand_in"], task["seed"])
     parts = {
         key: _against_twin(task, key, symbol, low, high, fixed, X, y, cut)
         for key, (symbol, low, high) in SAMPLERS.items()
