@@ -1,33 +1,30 @@
 """Streams in files: tables (CSV), parquet, JSON lines, svmlight and npz, told apart by what is in them.
 
-What it models: a table is numbers with commas, semicolons or tabs between them, a line
-an instance, one column its label, with or without a line of names; svmlight is
-``label index:value ...``.  What may hold texts is read in `records`, and npz in `npz`.
-All but npz and parquet may be packed with gzip or xz.  Tables are parsed by a fast reader; only when it refuses is the
-text read again, line by line, to say where the fault is.
+What it models: svmlight is ``label index:value ...``.  Tables are read in `tables`, JSON lines in `records`, parquet
+and npz in modules of their names.  All but npz and parquet may be packed with gzip or xz.
 What it leaves out: values that are missing; they are errors.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from array import array
-from collections.abc import MutableSequence
+from collections import deque
+from collections.abc import Iterator, MutableSequence
 from itertools import islice
 from math import isfinite
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from scipy import sparse
 
 from experiments.datasets import npz
 from experiments.datasets.classes import as_number, named
-from experiments.datasets.records import Records, json_records, of_records, parquet_records, table_records
+from experiments.datasets.parquet import parquet_records
+from experiments.datasets.records import json_records, stream_of
 from experiments.datasets.stream import Stream
-from experiments.datasets.text import check_size, numbered_lines, whole_text
+from experiments.datasets.tables import table_of_numbers, table_records
+from experiments.datasets.text import check_size, numbered_lines, pieces
 
 __all__ = ["read", "svmlight_line"]
 
@@ -65,175 +62,61 @@ def read(
     with path.open("rb") as file:
         start = file.read(4)
     if start == b"PAR1":
-        return _of_columns(path, parquet_records(path), label, drop, texts, labelled)
+        return stream_of(path, parquet_records(path), label, drop, texts, labelled)
     if start == npz.ZIP:
         if texts or not labelled:
             raise ValueError(f"{path}: {_NEEDS_COLUMNS}, got npz")
         return npz.stream(path)
-    first = next(
-        (line for _, line in islice(numbered_lines(path), 50) if line.strip() and not line.startswith("#")), None
+    number, first = next(
+        (found for found in islice(numbered_lines(path), 50) if found[1].strip() and not found[1].startswith("#")),
+        (0, ""),
     )
-    if first is None:
+    if not number:
         check_size(path)
         raise ValueError(f"{path}: a stream must hold an example, got none")
     is_json = first.lstrip().startswith("{")
     is_svmlight = not is_json and (_SVMLIGHT.match(first) or path.suffix in (".svm", ".svmlight", ".libsvm"))
     delimiter = max(",;\t", key=first.count)
-    check_size(path, ":" if is_json or is_svmlight else delimiter)
+    counts = check_size(path, ":" if is_json or is_svmlight else delimiter)
     if is_svmlight:
         if texts or not labelled:
             raise ValueError(f"{path}: {_NEEDS_COLUMNS}, got svmlight")
         return _svmlight(path)
-    text = whole_text(path)
-    if is_json:
-        return _of_columns(path, json_records(path, text), label, drop, texts, labelled)
-    if texts or not labelled:
-        return _of_columns(path, table_records(path, text, delimiter), label, drop, texts, labelled)
-    return _table(path, text, first, label, drop)
+    try:
+        if is_json:
+            return stream_of(path, json_records(path, counts[":"]), label, drop, texts, labelled)
+        if texts or not labelled:
+            return stream_of(path, table_records(path, delimiter, counts), label, drop, texts, labelled)
+        return table_of_numbers(path, number, first, counts, label, drop)
+    except ValueError:
+        deque(pieces(path), maxlen=0)  # bytes that are no text are said first, wherever they are
+        raise
 
 
 _NEEDS_COLUMNS = "texts, and instances without labels, must stand in a table, parquet or JSON lines"
 
 
-def _of_columns(
-    path: Path, records: Records, label: str | None, drop: tuple[str, ...], texts: tuple[str, ...], labelled: bool
-) -> Stream:
-    names, lines = records.names, records.lines
-    if not records.n_rows:
-        raise ValueError(f"{path}: a stream must hold an example, got none")
-
-    def place(row: int) -> str:
-        return f"line {lines[row]}" if len(lines) else f"row {row}"
-
-    dropped = {_column(path, "drop", name, names) for name in drop}
-    said = {_column(path, "text", name, names) for name in texts}
-    at = None
-    if labelled and label is not None:
-        at = _column(path, "label", label, names)
-    elif labelled:
-        at = max((i for i in range(len(names)) if i not in dropped | said), default=-1)
-    if at in said | dropped | {-1}:
-        raise ValueError(f"{path}: label must name a column beside texts and those dropped, got {', '.join(names)}")
-    found = of_records(path, records, at, dropped, said, place)
-    y, classes = named(found.labels, place, path) if labelled else (np.zeros(records.n_rows, np.int64), ())
-    return Stream(
-        name=path.name, X=found.X, y=y, classes=classes, lines=lines, columns=found.names, texts=found.texts
-    )  # fmt: skip
-
-
-# -- tables ------------------------------------------------------------------------------------------
-
-
-def _table(path: Path, text: str, first: str, label: str | None, drop: tuple[str, ...]) -> Stream:
-    delimiter = max(",;\t", key=first.count)
-    head = [field.strip() for field in next(csv.reader([first], delimiter=delimiter))]
-    at = _column(path, "label", label, head)
-    dropped = {_column(path, "drop", name, head) for name in drop}
-    used = [column for column in range(len(head)) if column != at and column not in dropped]
-    if not used:
-        raise ValueError(f"{path}: a table must have a column beside the label, got {first!r}")
-    has_names = all(np.isnan(as_number(head[column])) and head[column].lower() != "nan" for column in used)
-    if not has_names and any(name in head for name in (label, *drop) if name is not None and not _is_index(name)):
-        raise ValueError(f"{path}: columns have no names, got {first!r} in the first line")
-    start = _lines_before(text, first) + int(has_names)
-    good = _is_even(text, delimiter, start, len(head))
-    if good:
-        try:
-            frame = pd.read_csv(
-                io.StringIO(text), sep=delimiter, header=None, skiprows=start, dtype={at: str}, names=range(len(head)),
-                keep_default_na=False, float_precision="round_trip", index_col=False, low_memory=False,
-            )  # fmt: skip
-        except ValueError as error:
-            if "out of memory" in str(error):  # as pandas says it
-                raise MemoryError from None
-            good = False
-    if good:
-        good = all(frame[column].dtype.kind in "fiu" for column in used) or len(frame) == 0
-        X = frame[used].to_numpy(dtype=np.float64) if good else np.zeros((0, 0))
-        good = good and bool(np.isfinite(X).all())
-    if not good:
-        raise ValueError(f"{path}: {_fault(text, delimiter, head, has_names, start, used)}")
-    if len(frame) == 0:
-        raise ValueError(f"{path}: a stream must hold an example, got names of columns only")
-    numbers = [number for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    lines = np.array(numbers[len(numbers) - len(frame) :], dtype=np.int64)
-    labels = frame[at].str.strip().to_numpy()
-    y, classes = named(labels, lambda row: f"line {lines[row]}", path)
-    return Stream(name=path.name, X=X, y=y, classes=classes, lines=lines)
-
-
-def _is_even(text: str, delimiter: str, start: int, width: int) -> bool:
-    """Whether every line from `start` on has so many columns."""
-    lines = text.split("\n")[start:]
-    if '"' not in text:
-        return all(line.count(delimiter) == width - 1 for line in lines if line.strip())
-    return all(len(row) == width for row in csv.reader(lines, delimiter=delimiter) if any(row))
-
-
-def _fault(text: str, delimiter: str, head: list[str], has_names: bool, start: int, used: list[int]) -> str:
-    """Return what is wrong with a table, and where."""
-    rows = csv.reader(text.split("\n")[start:], delimiter=delimiter)
-    for row in rows:
-        if not any(field.strip() for field in row):
-            continue
-        line = f"line {start + rows.line_num}"
-        if len(row) != len(head):
-            return f"{line}: every line must have {len(head)} columns, as the first has, got {len(row)}"
-        for column in used:
-            if not isfinite(as_number(row[column])):
-                name = f" ({head[column]})" if has_names else ""
-                words = re.search(r"[^\W\d_]{2,}", row[column]) and row[column].lower() not in ("nan", "inf", "-inf")
-                hint = ": --text takes a column of texts, --drop leaves one out" if has_names and words else ""
-                return f"{line}, column {column}{name}: a feature must be a finite number, got {row[column]!r}{hint}"
-    return "a table must hold finite numbers, and one column of labels"
-
-
-def _column(path: Path, what: str, name: str | None, head: list[str]) -> int:
-    if name is None:
-        return len(head) - 1
-    if name in head and not _is_index(name):
-        return head.index(name)
-    if _is_index(name) and -len(head) <= int(name) < len(head):
-        return int(name) % len(head)
-    raise ValueError(f"{path}: {what} must name one of the columns {', '.join(head[:12])}, got {name!r}")
-
-
-def _is_index(name: str) -> bool:
-    return re.fullmatch(r"-?\d{1,9}", name) is not None
-
-
-def _lines_before(text: str, first: str) -> int:
-    for number, line in enumerate(text.split("\n")):
-        if line.rstrip("\r") == first:
-            return number
-    return 0
-
-
-# -- svmlight ------------------------------------------------------------------------------------------
-
-
 def _svmlight(path: Path) -> Stream:
     """Indices are those of the file if one is 0, else one less; a line's must grow."""
-    labels: list[str] = []
-    known: dict[str, str] = {}
-    numbers, columns, values, starts = array("q"), array("i"), array("d"), array("q", [0])
-    for number, line in numbered_lines(path):
-        label = svmlight_line(line, f"{path}: line {number}", columns, values)
-        if label is None:
-            continue
-        labels.append(known.setdefault(label, label))
-        numbers.append(number)
-        starts.append(len(columns))
+    lines, columns, values, starts = array("i"), array("i"), array("d"), array("i", [0])
+
+    def labels() -> Iterator[str]:
+        for number, line in numbered_lines(path):
+            label = svmlight_line(line, f"{path}: line {number}", columns, values)
+            if label is not None:
+                lines.append(number)
+                starts.append(len(columns))
+                yield label
+
+    y, classes = named(labels(), lambda row: f"line {lines[row]}", path)
     if not columns:
         raise ValueError(f"{path}: a stream must hold an example with a feature, got none")
-    lines = np.asarray(numbers, dtype=np.int64)
-    y, classes = named(labels, lambda row: f"line {lines[row]}", path)
-    indices = np.asarray(columns, dtype=np.int32)
+    indices = np.asarray(columns)
     indices -= int(indices.min() > 0)
-    parts = (np.asarray(values), indices, np.asarray(starts, dtype=np.int64))
-    X = sparse.csr_matrix(parts, shape=(len(labels), int(indices.max()) + 1))
+    parts = (np.asarray(values), indices, np.asarray(starts))
+    X = sparse.csr_matrix(parts, shape=(len(y), int(indices.max()) + 1))
     X.eliminate_zeros()
-    return Stream(name=path.name, X=X, y=y, classes=classes, lines=lines)
+    return Stream(name=path.name, X=X, y=y, classes=classes, lines=np.asarray(lines))
 
 
 def svmlight_line(line: str, place: str, columns: MutableSequence[int], values: MutableSequence[float]) -> str | None:

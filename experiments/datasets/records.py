@@ -8,12 +8,14 @@ What it leaves out: values that are missing; they are errors.
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from io import StringIO
+import re
+from array import array
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from math import isfinite
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,34 +23,39 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from experiments.datasets.text import MOST_CELLS
+from experiments.datasets.classes import named, numbers_of
+from experiments.datasets.stream import Stream
+from experiments.datasets.text import pieces
 
-__all__ = ["HASHED", "Columns", "Records", "hashed", "json_records", "of_records", "parquet_records", "table_records"]
+__all__ = [
+    "HASHED", "Parts", "Records", "column_number", "hashed", "is_index", "json_records", "stream_of",
+]  # fmt: skip
 
 HASHED = 2**18  # columns that words are hashed to
-_ROWS_AT_ONCE = 1 << 16
+
+Parts = Iterator[Sequence[Sequence[Any]]]
+"""Values of some columns, of some rows at a time: sequences or arrays, one a column, all as long as each other."""
 
 
 class Records(NamedTuple):
-    """Named columns, all as long as each other, and where each row stands."""
+    """Named columns, and the lines their rows stand in.
+
+    Attributes
+    ----------
+    names
+        Names of the columns.
+    most_rows
+        How many rows there are at most; just as many where rows have no lines.
+    lines
+        Lines of the rows that were read so far; it stays empty where rows have no lines.
+    groups
+        Given numbers of columns, reads them: the columns of a group together, group after group.
+    """
 
     names: list[str]
-    columns: list[Any]  # sequences or arrays (n,)
-    lines: NDArray[np.int64]  # empty where rows have no lines
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows there are."""
-        return len(self.columns[0]) if self.columns else 0
-
-
-class Columns(NamedTuple):
-    """What a stream is made of."""
-
-    X: Any
-    labels: Iterator[str]
-    names: tuple[str, ...]  # of the columns that are numbers
-    texts: tuple[str, ...]  # of each row; empty if no column is a text
+    most_rows: int
+    lines: array[int]
+    groups: Callable[[Sequence[int]], Iterator[tuple[Sequence[int], Parts]]]
 
 
 def hashed(texts: Sequence[str]) -> sparse.csr_matrix:
@@ -58,99 +65,7 @@ def hashed(texts: Sequence[str]) -> sparse.csr_matrix:
     return sparse.csr_matrix(HashingVectorizer(n_features=HASHED).transform(texts), dtype=np.float64)
 
 
-def parquet_records(path: Path) -> Records:
-    """Read a parquet file.
-
-    Raises
-    ------
-    ValueError
-        If it is damaged, or has more than `MOST_CELLS` cells, which a file of a hundred bytes may say.
-    """
-    import pyarrow.parquet as pq
-    from pyarrow import types
-
-    with _as_one_error(path):
-        with pq.ParquetFile(path) as file:
-            found, schema = file.metadata, file.schema_arrow
-        nested = [field.name for field in schema if types.is_nested(field.type)]
-        if nested:  # pyarrow ends the process where the metadata of a column, which would count values, is damaged
-            raise ValueError(f"lists or records in {nested[0]}; numbers and texts are read")
-        n_rows = max(found.num_rows, sum(found.row_group(i).num_rows for i in range(found.num_row_groups)))
-        if n_rows * max(found.num_columns, 1) > MOST_CELLS:
-            raise ValueError(f"{n_rows} rows of {found.num_columns} columns; {MOST_CELLS} cells are read")
-        columns = [ParquetColumn(path, i, schema.field(i), n_rows) for i in range(len(schema))]
-    return Records(list(schema.names), columns, np.zeros(0, dtype=np.int64))
-
-
-@contextmanager
-def _as_one_error(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:  # pyarrow raises a dozen kinds
-        said = (str(error).splitlines() or [type(error).__name__])[0]
-        raise ValueError(f"{path}: a parquet file must be whole and not too large, got {said[:200]}") from None
-
-
-class ParquetColumn:
-    """A column of a parquet file, read anew, a part at a time, whenever its values are asked for."""
-
-    def __init__(self, path: Path, number: int, field: Any, n_rows: int) -> None:
-        self._path, self._number, self._field, self._n_rows = path, number, field, n_rows
-
-    def __len__(self) -> int:
-        return self._n_rows
-
-    def __iter__(self) -> Iterator[Any]:
-        for part in self.parts():
-            yield from part.tolist() if isinstance(part, np.ndarray) else part
-
-    def parts(self) -> Iterator[Any]:
-        """Yield arrays of numbers, or of texts of which equal ones are one object; lists of anything else.
-
-        Raises
-        ------
-        ValueError
-            If the file is damaged.
-        """
-        import pyarrow.parquet as pq
-        from pyarrow import types
-
-        n_read = 0
-        is_text = types.is_string(self._field.type) or types.is_large_string(self._field.type)
-        texts = [self._field.name] if is_text else []  # a long text may be there a million times
-        with _as_one_error(self._path), pq.ParquetFile(self._path, read_dictionary=texts) as file:
-            groups = range(file.num_row_groups)
-            if is_text:
-                parts = _texts(file.reader.read_row_group(i, column_indices=[self._number]).column(0) for i in groups)
-            else:
-                batches = file.reader.iter_batches(_ROWS_AT_ONCE, row_groups=groups, column_indices=[self._number])
-                parts = (_values(batch.column(0)) for batch in batches)
-            for part in parts:
-                n_read += len(part)
-                yield part
-            if n_read != self._n_rows:
-                raise ValueError(f"{n_read} values of {self._field.name} in {self._n_rows} rows")
-
-
-def _texts(columns: Iterable[Any]) -> Iterator[NDArray[Any]]:
-    known: dict[Any, Any] = {}  # every chunk has a dictionary of its own
-    for chunk in (chunk for column in columns for chunk in column.chunks):
-        texts = np.array([*(known.setdefault(text, text) for text in chunk.dictionary.to_pylist()), None], object)
-        for first in range(0, len(chunk), _ROWS_AT_ONCE):
-            indices = chunk.indices.slice(first, _ROWS_AT_ONCE).cast("int64")
-            yield texts[indices.fill_null(len(texts) - 1).to_numpy()]
-
-
-def _values(part: Any) -> Any:
-    from pyarrow import types
-
-    if part.null_count == 0 and (types.is_integer(part.type) or types.is_floating(part.type)):
-        values = part.to_numpy()
-        return values.astype(np.float64, copy=False) if values.dtype.kind == "f" else values
-    return part.to_pylist()
-
-
-def json_records(path: Path, text: str) -> Records:
+def json_records(path: Path, n_values: int) -> Records:
     """Read JSON lines: an object a line, all with the same names.
 
     Raises
@@ -158,107 +73,178 @@ def json_records(path: Path, text: str) -> Records:
     ValueError
         Naming the line.
     """
+    objects = _objects(path)
+    begun = next(objects)
+    names = list(begun[1][0])
+    if not names:
+        deque(objects, maxlen=0)  # which may hold one with names
+        raise ValueError(f"{path}: a stream must hold an example, got none")
+    lines = array("i")
+
+    def parts(wanted: Sequence[int]) -> Parts:
+        for numbers, found in chain([begun], objects):
+            lines.extend(numbers)
+            yield [list(map(itemgetter(names[i]), found)) for i in wanted]
+
+    return Records(names, n_values // len(names), lines, lambda wanted: iter([(wanted, parts(wanted))]))
+
+
+def _objects(path: Path) -> Iterator[tuple[Sequence[int], list[dict[str, Any]]]]:
+    """Yield the objects of some lines at a time, and the numbers of these lines."""
     names: list[str] = []
-    rows: list[Sequence[Any]] = []
-    lines: list[int] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
+    for first, text in pieces(path):
+        lines = text.split("\n")
+        numbers: Sequence[int] = [number for number, line in enumerate(lines, first) if line.strip()]
+        if not numbers:
             continue
-        try:
-            found = json.loads(line)
-        except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
-            raise ValueError(f"{path}: line {number}: every line must be a JSON object, got {line[:40]!r}")
-        names = names if lines else list(found)
-        if set(found) != set(names):
-            raise ValueError(f"{path}: line {number}: every line must name {', '.join(names)}, got {', '.join(found)}")
-        rows.append([found[name] for name in names])
-        lines.append(number)
-    return Records(names, list(zip(*rows, strict=True)), np.array(lines, dtype=np.int64))
+        lines = [lines[number - first] for number in numbers]
+        found = _values_of(text, lines)
+        names = names or (list(found[0]) if isinstance(found[0], dict) else [])
+        known = set(names)
+        for number, line, one in zip(numbers, lines, found, strict=True):
+            if not isinstance(one, dict):
+                raise ValueError(f"{path}: line {number}: every line must be a JSON object, got {line[:40]!r}")
+            if one.keys() != known:
+                rule = f"every line must name {', '.join(names)}, got {', '.join(one)}"
+                raise ValueError(f"{path}: line {number}: {rule}")
+        yield numbers, found
 
 
-def table_records(path: Path, text: str, delimiter: str) -> Records:
-    """Read a table whose first line names its columns; a text in quotes may hold anything.
-
-    Raises
-    ------
-    ValueError
-        Naming the line.
-    """
-    rows: list[Sequence[Any]] = []
-    lines: list[int] = []
-    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter)
+def _values_of(text: str, lines: list[str]) -> list[Any]:
+    """Return the value of each line of JSON, None for one that holds none; all are parsed at once where that can be."""
     try:
-        for row in reader:
-            if any(row):
-                rows.append(row)
-                lines.append(reader.line_num)
-                if len(row) != len(rows[0]):
-                    raise ValueError(f"every line must have {len(rows[0])} columns, as the first has, got {len(row)}")
-    except (csv.Error, ValueError) as error:
-        raise ValueError(f"{path}: line {reader.line_num}: {error}") from None
-    columns: list[Sequence[Any]] = list(zip(*rows[1:], strict=True))
-    return Records([name.strip() for name in rows[0]], columns, np.array(lines[1:], dtype=np.int64))
+        found = [] if str(_BETWEEN) in text else json.loads(f"[{f',{_BETWEEN},'.join(lines)}]")
+    except (ValueError, RecursionError):
+        found = []
+    if len(found) == 2 * len(lines) - 1 and found[1::2].count(_BETWEEN) == len(lines) - 1:
+        return found[::2]
+    return [_value(line) for line in lines]
 
 
-def of_records(
-    path: Path, records: Records, at: int | None, dropped: set[int], texts: set[int], place: Callable[[int], str]
-) -> Columns:
-    """Return features and labels: column `at` is the label (None: there is none), `dropped` are left out.
+_BETWEEN = 2**53 + 1  # stands between the values of lines; no float is equal to it
+
+
+def _value(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def stream_of(
+    path: Path, records: Records, label: str | None, drop: tuple[str, ...], texts: tuple[str, ...], labelled: bool
+) -> Stream:
+    """Return the stream in named columns: one is the label, unless there is none, some are texts, some left out.
 
     Raises
     ------
     ValueError
-        If a feature is no finite number, or a text no text, naming its place.
+        If there is no such column, or a feature is no finite number, or a text no text; naming its place.
     """
-    numbers = [i for i in range(len(records.names)) if i != at and i not in dropped and i not in texts]
-    if not numbers and not texts:
-        raise ValueError(f"{path}: there must be a column beside the label, got {', '.join(records.names)}")
-    X = np.empty((records.n_rows, len(numbers)))
-    for k, i in enumerate(numbers):
-        column, first = records.columns[i], 0
-        for part in column.parts() if isinstance(column, ParquetColumn) else [column]:
-            values = X[first : first + len(part), k]
-            is_numbers = isinstance(part, np.ndarray) and part.dtype.kind in "fiu"
-            values[:] = part if is_numbers else list(map(_finite, part))
-            t = int(np.isfinite(values).argmin())
-            if not isfinite(values[t]):
-                raise ValueError(
-                    f"{path}: {place(first + t)}, column {i} ({records.names[i]}): a feature must be a finite number, "
-                    f"got {str(part[t])[:40]!r}: --text takes a column of texts, --drop leaves one out"
-                )
-            first += len(part)
-    for i in sorted(texts):
-        for t, text in enumerate(records.columns[i]):
-            if not isinstance(text, str):
-                raise ValueError(f"{path}: {place(t)}, column {records.names[i]}: a text must be one, got {text!r}")
-    said = ["\n".join(parts) for parts in zip(*(records.columns[i] for i in sorted(texts)), strict=True)]
-    instances: Any = X
+    names, lines = records.names, records.lines
+
+    def place(row: int) -> str:
+        return f"line {lines[row]}" if lines else f"row {row}"
+
+    try:
+        at, numbers, said = _chosen(path, names, label, drop, texts, labelled)
+    except ValueError:
+        for _, parts in records.groups([]):
+            deque(parts, maxlen=0)  # what is wrong with a line is said first
+        raise
+    X = np.empty((records.most_rows, len(numbers)))
+    written: dict[int, list[str]] = {i: [] for i in said}
+    wanted = [*numbers, *said, *([] if at is None else [at])]
+
+    def labels() -> Iterator[str]:
+        for columns, parts in records.groups(wanted):
+            faults: dict[int, str] = {}  # the first of each column
+            first = 0
+            for part in parts:
+                for i, values in zip(columns, part, strict=True):
+                    if i == at:
+                        yield from _spelt(values)
+                    elif i in written:
+                        written[i].extend(values)
+                        t = next((t for t, text in enumerate(values) if not isinstance(text, str)), None)
+                        if t is not None:
+                            got = f"a text must be one, got {values[t].item() if _is_numeric(values) else values[t]!r}"
+                            faults.setdefault(i, f"{path}: {place(first + t)}, column {names[i]}: {got}")
+                    else:
+                        into = X[first : first + len(values), numbers.index(i)]
+                        into[:] = values if _is_numeric(values) else numbers_of(list(values))
+                        t = int(np.isfinite(into).argmin())
+                        if not isfinite(into[t]):
+                            got = f"a feature must be a finite number, got {str(values[t])[:40]!r}"
+                            hint = "--text takes a column of texts, --drop leaves one out"
+                            where = f"{place(first + t)}, column {i} ({names[i]})"
+                            faults.setdefault(i, f"{path}: {where}: {got}: {hint}")
+                first += len(part[0])
+            if faults:
+                raise ValueError(faults[min(faults, key=wanted.index)])
+
+    if at is not None:
+        y, classes = named(labels(), place, path)
+    else:
+        deque(labels(), maxlen=0)
+        y, classes = np.zeros(len(lines) or records.most_rows, dtype=np.int64), ()
+    together = tuple("\n".join(parts) for parts in zip(*written.values(), strict=True))
+    instances: Any = X[: len(y)]
     if texts:
-        instances = sparse.csr_matrix(sparse.hstack([sparse.csr_matrix(X), hashed(said)]))
-    labels = iter(()) if at is None else _labels(records.columns[at])
-    return Columns(instances, labels, tuple(records.names[i] for i in numbers), tuple(said))
+        instances = sparse.csr_matrix(sparse.hstack([sparse.csr_matrix(instances), hashed(together)]))
+    return Stream(
+        name=path.name, X=instances, y=y, classes=classes, lines=np.asarray(lines, dtype=np.int32),
+        columns=tuple(names[i] for i in numbers), texts=together,
+    )  # fmt: skip
 
 
-def _labels(column: Any) -> Iterator[str]:
-    """Spell the labels of a column; those of a parquet file, of which many may be equal, once each."""
-    known: dict[Any, str] = {}
-    for value in column:
-        if not isinstance(column, ParquetColumn):
-            yield _spelt(value)
-            continue
-        if value not in known:
-            known[value] = _spelt(value)
-        yield known[value]
+def _chosen(
+    path: Path, names: list[str], label: str | None, drop: tuple[str, ...], texts: tuple[str, ...], labelled: bool
+) -> tuple[int | None, list[int], list[int]]:
+    """Return the numbers of the column of labels, of those that are numbers, and of those that are texts."""
+    dropped = {column_number(path, "drop", name, names) for name in drop}
+    said = {column_number(path, "text", name, names) for name in texts}
+    at = None
+    if labelled and label is not None:
+        at = column_number(path, "label", label, names)
+    elif labelled:
+        at = max((i for i in range(len(names)) if i not in dropped | said), default=-1)
+    if at in said | dropped | {-1}:
+        raise ValueError(f"{path}: label must name a column beside texts and those dropped, got {', '.join(names)}")
+    numbers = [i for i in range(len(names)) if i != at and i not in dropped | said]
+    if not numbers and not said:
+        raise ValueError(f"{path}: there must be a column beside the label, got {', '.join(names)}")
+    return at, numbers, sorted(said)
 
 
-def _finite(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return float("nan")
+def column_number(path: Path, what: str, name: str | None, names: Sequence[str]) -> int:
+    """Return the number of a column from its name or its number, which may count from the end; None is the last."""
+    if name is None:
+        return len(names) - 1
+    if name in names and not is_index(name):
+        return names.index(name)
+    if is_index(name) and -len(names) <= int(name) < len(names):
+        return int(name) % len(names)
+    raise ValueError(f"{path}: {what} must name one of the columns {', '.join(names[:12])}, got {name!r}")
 
 
-def _spelt(label: Any) -> str:
+def is_index(name: str) -> bool:
+    """Tell the number of a column from a name."""
+    return re.fullmatch(r"-?\d{1,9}", name) is not None
+
+
+def _is_numeric(values: Any) -> bool:
+    return isinstance(values, np.ndarray) and values.dtype.kind in "fiu"
+
+
+def _spelt(values: Sequence[Any] | NDArray[Any]) -> Iterator[str]:
+    """Spell labels; of those in an array, which are of one type, equal ones once."""
+    if isinstance(values, np.ndarray):
+        labels = values.tolist()
+        spelt = {label: _as_label(label) for label in set(labels)}
+        return map(spelt.__getitem__, labels)
+    return map(_as_label, values)
+
+
+def _as_label(label: Any) -> str:
     return "" if label is None else str(label).strip()
