@@ -45,9 +45,9 @@ _NO_SESSION = (
     "a folder or an archive must hold sessions of Boston University in files named con<user>.<machine>.<start>"
     " (of other formats, name the files themselves)"
 )
-_LINE = re.compile(rb'(\S+) (\d{1,10}) (\d{1,6}) "([^"]*)" (\d{1,13}) (\d{1,7}(?:\.\d{1,12})?(?:e-\d{1,3})?)\n')
+_LINE = re.compile(rb'(\S+) (\d{1,10}) (\d{1,6}) "([^"]*)" (\d{1,13}) (\d{1,7}(?:\.\d{1,12})?(?:e-\d{1,3})?)\r?\n')
 _OPEN = re.compile(rb'\S+ \d{1,10} \d{1,6} "[^"]*')
-_LOOSE = re.compile(rb'(\S+) (\S+) (\S+) "([^"]*)" (\S+) (\S+)\n?')
+_LOOSE = re.compile(rb'(\S+) (\S+) (\S+) "([^"]*)" (\S+) (\S+)\r?\n?')
 
 
 class SessionFile(NamedTuple):

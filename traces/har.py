@@ -1,7 +1,8 @@
 """HTTP Archives: what a browser saves of a page load ("save all as HAR").
 
 A reply is as large as `_transferSize` says; else its body and headers, as far
-as each is known; else its content unpacked.  -1, null and absence mean unknown.
+as each is known; else its content unpacked.  A request is as large as its headers (300 bytes where they are unknown)
+and its body.  -1, null and absence mean unknown.
 Left out and counted: entries served from a cache, without an answer (status 0),
 of other schemes than http(s), or without any size.  An entry without a time
 was sent when the one before it was.  Entries with a `pageref` belong to
@@ -51,6 +52,7 @@ _MAX_BYTES = 1 << 40
 _MAX_MS = 1e9
 _MAX_S = 1e11
 _CLIENT = "browser"
+_BINARY = 2  # the kind of message of a WebSocket that an archive holds in base64
 
 
 def batches(
@@ -150,7 +152,7 @@ def _request(
         report.count("entries_without_size")
         return None
     sent = [_size(asked.get(name)) for name in ("headersSize", "bodySize")]
-    request_bytes = sum(size or 0 for size in sent) if sent[0] else UNKNOWN_REQUEST_BYTES
+    request_bytes = (sent[0] or UNKNOWN_REQUEST_BYTES) + (sent[1] or 0)
     begun = fields.get("startedDateTime")
     report.count("entries_without_time", begun is None)
     start_us = since_us if begun is None else _moment(begun, path, where)
@@ -172,7 +174,8 @@ def _round_trips(entries: list[Any], report: Report) -> dict[str, int]:
         fields = _part(entry)
         connect_us = _timing(fields, "connect")
         if connect_us:
-            trip_us = max(0, connect_us - (_timing(fields, "ssl") or 0))
+            tls_us = _timing(fields, "ssl") or 0
+            trip_us = connect_us - tls_us if tls_us <= connect_us else connect_us  # some browsers leave TLS out of it
             report.round_trips_us.add(trip_us)
             for key in _connections(fields):
                 trips.setdefault(key, trip_us)
@@ -217,7 +220,8 @@ class _Sockets:
                 self._report.count("websocket_messages_without_time_or_data")
                 continue
             assert isinstance(moment, int | float)
-            size = len(data.encode("utf-8", "replace"))
+            is_text = message.get("opcode") != _BINARY
+            size = len(data.encode("utf-8", "replace")) if is_text else 3 * len(data) // 4 - data[-2:].count("=")
             if message.get("type") == "send":
                 runs.up(round(moment * 1e6), size, b"", 0)
             else:

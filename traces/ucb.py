@@ -303,6 +303,8 @@ def _fields(line: bytes, path: str | PathLike[str], number: int) -> tuple[tuple[
         raise TraceError(path, where, rule, line.decode("latin-1"))
     numbers = [int(part) for part in match.groups()[:-1]]
     url = match[match.lastindex or 0]
+    if url.endswith(b"\r") and numbers[-1] == len(url) - 1:  # the end of a line as on Windows
+        url = url[:-1]
     client, server = numbers[6:10], numbers[11:15]
     row = (*numbers[:6], _address(client), numbers[10], _address(server), *numbers[15:])
     for name, value in zip(RECORD_DTYPE.names or (), row, strict=True):

@@ -168,7 +168,7 @@ def _records(stream: BinaryIO, path: str | PathLike[str]) -> Iterator[tuple[str,
     number = 0
     while line := read_line(stream, _MAX_LINE_BYTES, path, number + 1):
         number += 1
-        text = line.strip()
+        text = (line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line).strip()
         if not text:
             continue
         if number == 1 and text.startswith(b"["):
@@ -177,7 +177,7 @@ def _records(stream: BinaryIO, path: str | PathLike[str]) -> Iterator[tuple[str,
                 raise TraceError(
                     path, "", f"a JSON array must be shorter than {_MAX_ARRAY_BYTES} bytes", "a longer one"
                 )
-            array = _json(line + rest, path, "the JSON array")
+            array = _json(text + b"\n" + rest, path, "the JSON array")
             if not isinstance(array, list):
                 raise TraceError(path, "", "a file of pages must be a JSON array or one JSON object a line", array)
             for index, fields in enumerate(array):

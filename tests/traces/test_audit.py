@@ -41,7 +41,7 @@ class Air:
             header = struct.pack("<II", 0x44, 144) + bytes(136)
         elif self.link == 192:
             header = struct.pack("<BBHI", 0, 0, 8, 105)
-        self.frames.append((at_us, self.link, header + frame + body))
+        self.frames.append((at_us, self.link, header + frame + body, 0))
 
     def beacon(self, number, *, period=2, waiting=False):
         """Let the access point send a beacon, with or without the bit of the station."""

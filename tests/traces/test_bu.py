@@ -41,6 +41,10 @@ def test_a_line_is_read_to_the_microsecond(tmp_path):
     assert report["requests"] == 1
 
 
+def test_lines_that_end_as_on_windows_are_the_same_requests(tmp_path):
+    assert read(tmp_path, (GOOD + NEXT).replace("\n", "\r\n")) == read(tmp_path, GOOD + NEXT)
+
+
 def test_cache_hits_are_left_out_and_counted(tmp_path):
     requests, report = read(tmp_path, GOOD + 'cs18 1005 9 "http://a.edu/i.gif" 0 0.0\n' + NEXT)
     assert [request.reply_bytes for request in requests] == [2000, 700]

@@ -122,6 +122,87 @@ def test_what_is_left_out_is_counted_by_reason_with_its_bytes(tmp_path):
     assert [request.request_bytes for request in requests] == [80]
 
 
+def test_connections_at_home_are_left_out_beside_one_that_leaves_it(tmp_path):
+    def connection(start_s, port, address):
+        made = Tcp(start_s, 0.05, port=port)
+        made.up(start_s + 0.1, record(300))
+        made.down(start_s + 0.4, record(900))
+        return [(at_s, frame.replace(SERVER, address)) for at_s, frame in made.frames]
+
+    at_home, elsewhere = connection(1, 40_000, b"\xc0\xa8\x01\x63"), connection(9, 40_001, SERVER)
+    requests, report = found(tmp_path, at_home + elsewhere)
+    assert [request.start_us for request in requests] == [9_100_000]
+    assert report.payload.left_out == {"local": 305 + 905}
+    assert report["exchanges_between_local_addresses"] == 1
+    requests, _ = found(tmp_path, at_home + elsewhere[:3])  # nothing but a handshake leaves
+    assert [request.start_us for request in requests] == [1_100_000]
+
+
+def test_a_syn_that_is_sent_again_opens_no_other_connection(tmp_path):
+    connection = Tcp(2.0, 0.05)
+    connection.up(2.1, record(300))
+    connection.down(2.4, record(900))
+    requests, report = found(tmp_path, [(1.0, connection.frames[0][1]), *connection.frames])
+    assert (report["connections"], report.flows["tcp/443"].flows, report["connections_without_data"]) == (1, 1, 0)
+    assert [(request.request_bytes, request.wait_us) for request in requests] == [(305, 250_000)]
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_fragments_after_the_first_are_payload_that_is_left_out(tmp_path, version):
+    whole = struct.pack(">HHHH", 40_000, 5000, 3008, 0) + bytes(3000)
+    frames = []
+    for at in range(0, len(whole), 1480):
+        part, more = whole[at : at + 1480], at + 1480 < len(whole)
+        if version == 4:
+            head = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(part), 7, at // 8 | more << 13, 64, 17, 0)
+            frames.append((1.0 + at / 1e6, head + DEVICE + SERVER + part))
+        else:
+            head = struct.pack(">IHBB", 0x60000000, 8 + len(part), 44, 64) + bytes(15) + b"\1" + bytes(15) + b"\2"
+            frames.append((1.0 + at / 1e6, head + struct.pack(">BBHI", 17, 0, at | more, 7) + part))
+    (tmp_path / "c").write_bytes(pcap(frames, link=101))
+    report = Report()
+    (batch,) = traces.batches(tmp_path / "c", report=report)
+    assert batch["request_bytes"].tolist() == [1472]
+    assert (report.payload.captured, report.payload.left_out) == (3000, {"fragments": 1528})
+    assert report["fragments"] == 2
+
+
+def _cooked(frame):
+    return struct.pack(">HHH8sHHH", 0, 1, 6, b"", 0x8100, 5, 0x0800) + frame[14:]
+
+
+def _authenticated(frame):
+    header = b"\x06\4" + bytes(22)
+    addresses = bytes(12) + frame[26:30] + bytes(12) + frame[30:34]
+    return struct.pack(">IHBB", 0x60000000, len(header) + len(frame) - 34, 51, 64) + addresses + header + frame[34:]
+
+
+@pytest.mark.parametrize(
+    ("link", "changed"),
+    [(1 | 0x24 << 24, bytes), (113, _cooked), (101, _authenticated)],
+    ids=["checksums told of in the link type", "a tagged frame of a Linux cooked capture", "authentication headers"],
+)
+def test_what_stands_around_a_connection_changes_nothing(tmp_path, link, changed):
+    connection = Tcp(1.0, 0.05)
+    connection.up(1.1, record(300))
+    connection.down(1.4, record(900))
+    (tmp_path / "c").write_bytes(pcap([(at_s, changed(frame)) for at_s, frame in connection.frames], link))
+    (request,) = traces.read(tmp_path / "c")
+    assert (request.request_bytes, request.reply_bytes, request.wait_us) == (305, 905, 250_000)
+
+
+def test_acknowledgements_are_known_by_their_heads_where_no_more_was_captured(tmp_path):
+    connection = Tcp(1.0, 0.05)
+    connection.up(1.1, record(300))
+    connection.down(1.4, record(900))
+    connection.up(1.405, record(50))
+    connection.down(1.41, record(900))
+    for kept_bytes in (1 << 16, 59):
+        (tmp_path / "c").write_bytes(pcap(connection.frames, kept_bytes=kept_bytes))
+        (request,) = traces.read(tmp_path / "c")
+        assert (request.request_bytes, request.reply_bytes) == (360, 1810)
+
+
 @pytest.mark.parametrize(("step_s", "sessions"), [(3599, 1), (3601, 2), (-0.9, 1), (-1.1, 2)])
 def test_a_clock_that_jumps_begins_a_new_session_and_no_time_is_negative(tmp_path, step_s, sessions):
     frames = [udp(10_000.0, True, b"a" * 50, server_port=7), udp(10_000.1, False, b"b" * 50, server_port=7)]
@@ -198,8 +279,8 @@ def test_encrypted_frames_of_802_11_are_the_runs_of_their_station(tmp_path):
     frames = [(1.0, data(True, 300, 7)), (1.001, data(True, 300, 7, again=True)), (1.2, data(False, 1400, 7))]
     frames += [(1.201, data(False, 600, 8, again=True)), (1.202, data(True, 0, 8))]  # the first copy was not heard
     frames.append((9.0, data(False, 90, 9)))
-    (tmp_path / "c").write_bytes(pcap(frames, link=127))
-    for client in (None, "02:00:00:00:00:02"):
+    for client, kept_bytes in ((None, 1 << 16), ("02:00:00:00:00:02", 1 << 16), (None, 50)):
+        (tmp_path / "c").write_bytes(pcap(frames, link=127, kept_bytes=kept_bytes))
         requests = traces.read(tmp_path / "c", client=client)
         found = traces.workload_of(requests)
         assert [(page.page, page.request_bytes, page.reply_bytes) for page in found] == [

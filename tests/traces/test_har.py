@@ -58,6 +58,18 @@ def test_the_size_is_the_best_that_is_known(tmp_path, response, expected):
 
 
 @pytest.mark.parametrize(
+    ("request_sizes", "expected"),
+    [((400, 20), 420), ((-1, 5000), 5300), ((None, -1), 300), ((0, 0), 300), ((400, None), 400)],
+)
+def test_a_request_is_its_headers_and_its_body_and_300_bytes_stand_for_unknown_headers(
+    tmp_path, request_sizes, expected
+):
+    sizes = dict(zip(("headersSize", "bodySize"), request_sizes, strict=True))
+    requests, _ = read(tmp_path, entry(request={"url": "http://a.edu/x", **sizes}))
+    assert [request.request_bytes for request in requests] == [expected]
+
+
+@pytest.mark.parametrize(
     ("made", "count"),
     [
         (entry({"_transferSize": 0}), "cache_hits"),
@@ -161,27 +173,29 @@ def test_waits_are_less_the_round_trip_of_their_connection_or_host(tmp_path):
         timed(3, "2", 70),
         timed(4, "9", 40),
         timed(5, "9", -1),
+        timed(6, "5", 100, 30, 70),  # as browsers tell it that do not count TLS in
     ]
     (tmp_path / "h").write_text(json.dumps({"log": {"entries": entries}}))
     requests = traces.read(tmp_path / "h")
-    assert [request.wait_us for request in requests] == [220_000, 200_000, 20_000, 10_000, -1]
-    assert requests.report.round_trip_s == 0.04
+    assert [request.wait_us for request in requests] == [220_000, 200_000, 20_000, 10_000, -1, 70_000]
+    assert requests.report.round_trip_s == 0.03
 
 
 def test_messages_over_a_websocket_become_exchanges_and_messages(tmp_path):
     moment = 1_704_067_200.0  # 2024-01-01
     socket = [("send", 1, "question"), ("receive", 1.2, "answer!"), ("receive", 30, "news"), ("receive", 30.05, "more")]
+    binary = {"type": "receive", "time": moment + 60, "data": "AAECAw==", "opcode": 2}  # four bytes in base64
     entry = {
         "startedDateTime": "2024-01-01T00:00:00Z",
         "time": 50,
         "request": {"url": "wss://a.edu/live", "headersSize": 100, "bodySize": 0},
         "response": {"status": 101, "bodySize": 0, "headersSize": 120},
         "_webSocketMessages": [{"type": kind, "time": moment + at, "data": data} for kind, at, data in socket]
-        + [{"type": "send", "data": "when?"}],
+        + [binary, {"type": "send", "data": "when?"}],
     }
     (tmp_path / "h").write_text(json.dumps({"log": {"entries": [entry]}}))
     requests = traces.read(tmp_path / "h")
     found = traces.workload_of(requests)
     assert [(page.request_bytes, page.reply_bytes, page.objects) for page in found] == [(100, 120, ((8, 7),))]
-    assert found.messages == (traces.Message(30.0, 8),)
+    assert found.messages == (traces.Message(30.0, 8), traces.Message(60.0, 4))
     assert requests.report["websocket_messages_without_time_or_data"] == 1

@@ -203,7 +203,7 @@ def test_interfaces_of_several_links_and_clocks_and_sections_are_read_each_as_it
     (tmp_path / "c").write_bytes(data)
     with open_trace(tmp_path / "c") as stream:
         found = list(frames(stream, tmp_path / "c", report))
-    assert found == [
+    assert [frame[:3] for frame in found] == [
         (1_000_000_000, 1, one), (1_001_500_000, 101, other[14:]), (1_002_000_001, 1, other[:-1]),
     ]  # fmt: skip
     assert report.counts == {"packets_of_other_link_layers": 1, "packets_without_a_time": 1, "packets": 3}

@@ -42,6 +42,15 @@ def test_the_golden_lines_come_back_identically_from_both_forms(data):
     assert np.array_equal(from_binary.columns, from_text.columns)
 
 
+def test_lines_that_end_as_on_windows_are_the_same_records():
+    text = "".join(
+        f"{line}\n" for records in raw(record() + record(url=b"GET 2..html\r")) for line in ucb.showtrace(records)
+    )
+    for ended in (text, text.replace("\n", "\r\n")):
+        (found,) = raw(ended.encode("latin-1"), ucb.lines)
+        assert ucb.pack(found) == record() + record(url=b"GET 2..html\r")
+
+
 def test_both_forms_plain_and_packed_are_the_same_requests(data, tmp_path):
     folder = data / "ucb-home-ip"
     expected = list(traces.read(folder / "golden4.tr"))

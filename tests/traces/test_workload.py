@@ -103,6 +103,14 @@ def test_a_missing_field_is_named(tmp_path, key):
         traces.read_workload(tmp_path / "w")
 
 
+@pytest.mark.parametrize("text", [json.dumps(GOOD), json.dumps([GOOD, GOOD], indent=1)])
+def test_a_byte_order_mark_and_line_ends_as_on_windows_change_nothing(tmp_path, text):
+    (tmp_path / "w").write_text(text)
+    expected = list(traces.read_workload(tmp_path / "w"))
+    (tmp_path / "w").write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    assert list(traces.read_workload(tmp_path / "w")) == expected
+
+
 @pytest.mark.parametrize("text", ["", "\n\n", "[]"])
 def test_an_empty_workload_is_an_error(tmp_path, text):
     (tmp_path / "w").write_text(text)

@@ -199,17 +199,17 @@ class Audit:
     _copies: Copies = field(default_factory=Copies)
 
 
-def audit(frames: Iterable[tuple[int, int, bytes]]) -> Audit:
+def audit(frames: Iterable[tuple[int, int, bytes, int]]) -> Audit:
     """Follow the frames of a capture.
 
     Parameters
     ----------
-    frames : iterable of (int, int, bytes)
-        Time in microseconds, link type and bytes, as `traces.captures.pcap.frames` yields them.
+    frames : iterable of (int, int, bytes, int)
+        Time in microseconds, link type, bytes and size when sent, as `traces.captures.pcap.frames` yields them.
     """
     found = Audit()
-    for now_us, link, captured in frames:
-        frame = parse(link, captured)
+    for now_us, link, captured, sent in frames:
+        frame = parse(link, captured, sent)
         if found.start_us < 0:
             found.start_us = now_us
         found.end_us = now_us = max(now_us, found.end_us)

@@ -149,7 +149,7 @@ class TcpFlow:
     __slots__ = (
         *("_back", "_book", "_client_forward", "_exchanges", "_filled", "_forth", "_held_back", "_held_forth"),
         *("_key", "_order", "_runs", "_spoken", "_syn_ack_us", "_syn_us", "_trip_us", "_undecided", "_whole_us"),
-        *("found_bytes", "http_bytes", "ordered_back", "ordered_forth"),
+        *("began_with", "found_bytes", "http_bytes", "ordered_back", "ordered_forth"),
     )
 
     def __init__(self, key: bytes, forward: bool | None, book: Book) -> None:
@@ -158,6 +158,7 @@ class TcpFlow:
         self._book = book
         self._forth, self._back = Counted(), Counted()
         self._syn_us = self._syn_ack_us = self._trip_us = self._whole_us = -1
+        self.began_with = -1  # the number of the client's SYN
         self._undecided = True
         self._held_forth = self._held_back = 0  # captured while it was not known what is spoken
         self._exchanges: Exchanges | None = None
@@ -172,6 +173,8 @@ class TcpFlow:
         counted = self._forth if forward else self._back
         if flags & SYN:
             self._open(forward, flags, now_us)
+            if not flags & ACK:
+                self.began_with = sequence
             counted.begin(sequence + 1)
             sequence += 1
         elif self._syn_ack_us >= 0 and forward is self._client_forward and flags & ACK:

@@ -2,7 +2,7 @@
 
 Decoding to objects of a library takes longer than everything else that is done with a packet, so the few fields that
 are needed are taken from their places.  A size is that of the IP header, so that packets of which only
-the beginning was captured count in full.  Left out: fragments after the first, tunnels.
+the beginning was captured count in full.  Fragments after the first are background; left out: tunnels.
 
 Sources: RFC 791, RFC 8200, RFC 9293, RFC 768; the list of link types of libpcap.
 """
@@ -30,8 +30,8 @@ LINK_TYPES = frozenset((*RAW_IP_AT, ETHERNET, LINUX_COOKED, LINUX_COOKED_2, *WIR
 TCP, UDP = 6, 17
 IPV4, IPV6, ARP = 0x0800, 0x86DD, 0x0806
 _TAGGED = (0x8100, 0x88A8, 0x9100)
-_EXTENSIONS = (0, 43, 60, 135)
-_FRAGMENT = 44
+_EXTENSIONS = (0, 43, 60, 135, 139, 140)
+_FRAGMENT, _AUTHENTICATION = 44, 51
 _BACKGROUND_PORTS = frozenset((67, 68, 546, 547, 1900, 5353))  # DHCP, DHCPv6, SSDP, mDNS
 
 _tcp = Struct(">IIBB").unpack_from
@@ -90,8 +90,11 @@ def decode(link: int, frame: bytes) -> Segment | Background:
             return decode_ip(frame, RAW_IP_AT[link])
         first = 14 if link == LINUX_COOKED else 0
         kind, group = frame[first] << 8 | frame[first + 1], frame[1 if link == LINUX_COOKED else 10] in (1, 2)
+        at = 16 if link == LINUX_COOKED else 20
+        while kind in _TAGGED:
+            kind, at = frame[at + 2] << 8 | frame[at + 3], at + 4
         if kind in (IPV4, IPV6):
-            return decode_ip(frame, 16 if link == LINUX_COOKED else 20)
+            return decode_ip(frame, at)
         return _no_ip(kind, group)
     except (IndexError, error):
         return Background("packets_cut_in_their_headers")
@@ -113,7 +116,7 @@ def decode_ip(frame: bytes, at: int) -> Segment | Background:
         protocol = frame[at + 9]
         addresses = frame[at + 12 : at + 20]
         if frame[at + 6] & 0x1F or frame[at + 7]:
-            return Background("fragments")
+            return _fragment(protocol, end - at - (frame[at] & 15) * 4)
         at += (frame[at] & 15) * 4
     elif version == 6:
         length = frame[at + 4] << 8 | frame[at + 5]
@@ -121,11 +124,11 @@ def decode_ip(frame: bytes, at: int) -> Segment | Background:
         protocol = frame[at + 6]
         addresses = frame[at + 8 : at + 40]
         at += 40
-        while protocol in _EXTENSIONS or protocol == _FRAGMENT:
+        while protocol in _EXTENSIONS or protocol in (_FRAGMENT, _AUTHENTICATION):
             if protocol == _FRAGMENT and (frame[at + 2] << 8 | frame[at + 3]) & 0xFFF8:
-                return Background("fragments")
+                return _fragment(frame[at], end - at - 8)
             size = 8 if protocol == _FRAGMENT else 8 * (frame[at + 1] + 1)
-            protocol, at = frame[at], at + size
+            protocol, at = frame[at], at + (size if protocol != _AUTHENTICATION else 4 * (frame[at + 1] + 2))
     else:
         return Background("packets_of_other_protocols")
     if protocol == TCP:
@@ -138,6 +141,11 @@ def decode_ip(frame: bytes, at: int) -> Segment | Background:
             size = max(0, end - at - 8)
         return Segment(addresses + frame[at : at + 4] + b"u", at + 8, size, 0, 0, -1)
     return Background("packets_of_other_protocols")
+
+
+def _fragment(protocol: int, size: int) -> Background:
+    """Return what a fragment after the first is: payload that stands in no flow."""
+    return Background("fragments", max(0, size) if protocol in (TCP, UDP) else 0)
 
 
 def _no_ip(kind: int, group: bool) -> Background:

@@ -137,12 +137,15 @@ class Entries:
         The flows that this one belongs to.
     at_home : bool
         Whether both ends are local.
+    spared : bool
+        Whether it is entered although both ends are local.
     """
 
     __slots__ = (
         "_at_home",
         "_group",
         "_ledger",
+        "_spared",
         "captured",
         "correct",
         "count",
@@ -152,8 +155,9 @@ class Entries:
         "round_trip",
     )
 
-    def __init__(self, ledger: Ledger, group: FlowGroup, at_home: bool) -> None:
+    def __init__(self, ledger: Ledger, group: FlowGroup, *, at_home: bool, spared: bool = False) -> None:
         self._ledger = ledger
+        self._spared = spared
         self._group = group
         self._at_home = at_home
         self.captured = ledger.captured
@@ -166,4 +170,6 @@ class Entries:
 
     def enter(self, request: Request) -> None:
         """Take a finished exchange or message; HTTP/1 counts wherever it goes."""
-        self._ledger.take(request, self._group, at_home=self._at_home and not request.url)
+        self._ledger.remote = self._ledger.remote or not self._at_home
+        spared = self._spared or bool(request.url)
+        self._ledger.take(request, self._group, at_home=self._at_home and not spared)

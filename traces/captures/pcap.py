@@ -15,7 +15,7 @@ import struct
 from collections.abc import Collection, Iterator
 from ipaddress import ip_address
 from os import PathLike
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 from traces.captures import pcapng
 from traces.captures.flows import Flow, LeftOut, TcpFlow, UdpFlow
@@ -77,8 +77,8 @@ def batches(
     reader = _Reader(report, _address(client, path))
     done: list[Request] = []
     total = 0
-    for moment_us, link, frame in frames(stream, path, report, skip_damaged=skip_damaged):
-        reader.take(moment_us, link, frame)
+    for moment_us, link, frame, size in frames(stream, path, report, skip_damaged=skip_damaged):
+        reader.take(moment_us, link, frame, size)
         done += reader.ledger.released()
         while len(done) >= _REQUESTS_A_BATCH:
             total += _REQUESTS_A_BATCH
@@ -104,8 +104,8 @@ class _Reader:
         self._latest_us = -1
         self._copies = Copies()
 
-    def take(self, moment_us: int, link: int, frame: bytes) -> None:
-        """Take a frame."""
+    def take(self, moment_us: int, link: int, frame: bytes, size: int) -> None:
+        """Take a frame, of which `size` bytes were sent."""
         if self._latest_us >= 0:
             step_us = moment_us - self._latest_us
             if step_us > JUMP_US or step_us < -JUMP_BACK_US:
@@ -116,27 +116,23 @@ class _Reader:
             elif step_us < 0:
                 moment_us = self._latest_us  # packets that overtook each other on their way into the file
         self._latest_us = moment_us
-        segment = decode(link, frame) if link not in WIRELESS else self._on_air(link, frame, moment_us)
+        segment = decode(link, frame) if link not in WIRELESS else self._on_air(link, frame, moment_us, size)
         if segment is None:
             return
         if type(segment) is Background:
-            self._report.count(
-                f"{segment.reason}_packets" if segment.size or "background" in segment.reason else segment.reason
-            )
+            self._report.count(f"{segment.reason}_packets" if "background" in segment.reason else segment.reason)
             self.ledger.captured(segment.size)
             self.ledger.leave_out(segment.reason, segment.size)
             return
         assert type(segment) is Segment
         entry = self._flows.get(segment.key)
-        if entry is None or (
-            segment.flags >= 0 and segment.flags & (SYN | ACK) == SYN
-        ):  # with a SYN the ports are used again
-            entry = self._open(segment, frame, entry)
+        if entry is None or (segment.flags >= 0 and segment.flags & (SYN | ACK) == SYN and not _again(entry, segment)):
+            entry = self._open(segment, frame, entry)  # with a SYN the ports are used again
         entry[0].take(entry[1], segment, frame, moment_us)
 
-    def _on_air(self, link: int, captured: bytes, now_us: int) -> Segment | Background | None:
+    def _on_air(self, link: int, captured: bytes, now_us: int, sent: int) -> Segment | Background | None:
         """Return what a frame of 802.11 holds; take an encrypted one as payload of its station, by its size."""
-        frame = parse(link, captured)
+        frame = parse(link, captured, sent)
         if frame is None or not frame.is_data:
             return Background("frames_of_802.11_without_data")
         if self._copies.hear(frame):
@@ -160,7 +156,6 @@ class _Reader:
         if station not in self._stations:
             if len(self._stations) >= _MOST_FLOWS:
                 self._stations.pop(next(iter(self._stations))).close()
-            self.ledger.remote = True
             entries = Entries(self.ledger, self.ledger.group("802.11", 0), at_home=False)
             self._stations[station] = Runs(self.ledger.name(station), frame.bssid.hex(":"), entries)
         if frame.up:
@@ -211,15 +206,18 @@ class _Reader:
             forward = from_port >= to_port
         else:
             forward = True
-        at_home = is_local(here, there)
         lookup = not tcp and _NAME_SERVICE in (from_port, to_port)
-        if not at_home and segment.size:
-            self.ledger.remote = True
         group = self.ledger.group("tcp" if tcp else "udp", to_port if forward else from_port)
-        entries = Entries(self.ledger, group, at_home and not lookup)
+        entries = Entries(self.ledger, group, at_home=is_local(here, there), spared=lookup)
         if tcp:
             return TcpFlow(key, forward, entries)
         return UdpFlow(key, forward, entries, frame, segment.payload_at)
+
+
+def _again(entry: tuple[Flow, bool], segment: Segment) -> bool:
+    """Tell whether a SYN is that of the flow itself, sent once more."""
+    flow, forward = entry
+    return isinstance(flow, TcpFlow) and forward and flow.began_with == segment.sequence
 
 
 class _Other:
@@ -248,8 +246,8 @@ def frames(
     *,
     skip_damaged: bool = False,
     links: Collection[int] = LINK_TYPES,
-) -> Iterator[tuple[int, int, bytes]]:
-    """Yield time (microseconds), link type and bytes of the frames of a capture file.
+) -> Iterator[tuple[int, int, bytes, int]]:
+    """Yield time (microseconds), link type and bytes of the frames of a capture file, and how many bytes were sent.
 
     Parameters
     ----------
@@ -271,14 +269,19 @@ def frames(
     packets, other = 0, -1
     try:
         try:
-            if stream.peek(4)[:4] == pcapng.SECTION:  # type: ignore[attr-defined]
+            head = stream.peek(4)[:4]  # type: ignore[attr-defined]
+            if head == pcapng.SECTION:
                 found = pcapng.packets(source.read, report.count)
             else:
                 reader = dpkt.pcap.Reader(source)
-                if (link := reader.datalink()) not in links:
+                if (link := reader.datalink() & 0xFFFF) not in links:  # above are bits about checksums
                     raise TraceError(path, "", rule, f"link type {link}")
-                found = ((round(moment * 1_000_000), link, frame) for moment, frame in reader)
-            for moment_us, link, frame in found:
+                order: Literal["big", "little"] = "big" if head.startswith(b"\xa1") else "little"
+                found = (
+                    (round(moment * 1_000_000), link, frame, int.from_bytes(source.before[12:], order))
+                    for moment, frame in reader
+                )
+            for moment_us, link, frame, size in found:
                 if source.ended:
                     raise TraceError(path, f"byte {source.at}", "a packet must be complete", "its end")
                 if not 0 <= moment_us <= _LATEST_US:
@@ -289,7 +292,7 @@ def frames(
                     report.count("packets_of_other_link_layers")
                     continue
                 packets += 1
-                yield moment_us, link, frame
+                yield moment_us, link, frame, size
             if other >= 0 and not packets:
                 raise TraceError(path, "", rule, f"link type {other}")
         except damage as error:
@@ -318,12 +321,16 @@ def _address(client: str | None, path: str | PathLike[str]) -> bytes | None:
 
 
 class _Checked:
-    """The file as dpkt sees it: reads of an absurd size, or that come back short, are errors."""
+    """The file as dpkt sees it: reads of an absurd size, or that come back short, are errors.
+
+    `before` is what was read before the last piece: of a packet its header, which tells how long it was when sent.
+    """
 
     def __init__(self, stream: BinaryIO, path: str | PathLike[str]) -> None:
         self._stream = stream
         self._path = path
         self.at = 0
+        self.before = self._last = b""
         self.ended = False
 
     def read(self, size: int) -> bytes:
@@ -337,6 +344,7 @@ class _Checked:
         elif len(data) < size:
             raise TraceError(self._path, f"byte {self.at}", "a packet must be complete", f"{len(data)} of {size} bytes")
         self.at += len(data)
+        self.before, self._last = self._last, data
         return data
 
 

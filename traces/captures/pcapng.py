@@ -31,8 +31,8 @@ class _Interface(NamedTuple):
     offset_us: int
 
 
-def packets(read: Callable[[int], bytes], count: Callable[[str], None]) -> Iterator[tuple[int, int, bytes]]:
-    """Yield time (microseconds), link type and bytes of the packets of a file.
+def packets(read: Callable[[int], bytes], count: Callable[[str], None]) -> Iterator[tuple[int, int, bytes, int]]:
+    """Yield time (microseconds), link type and bytes of the packets of a file, and how many bytes were sent.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def packets(read: Callable[[int], bytes], count: Callable[[str], None]) -> Itera
     ValueError, struct.error
         If a block breaks a rule.
     """
-    order, of_packet = "<", Struct("<IIII").unpack_from
+    order, of_packet = "<", Struct("<IIIII").unpack_from
     interfaces: list[_Interface] = []
     while head := read(8):
         is_section = head[:4] == SECTION
@@ -55,7 +55,7 @@ def packets(read: Callable[[int], bytes], count: Callable[[str], None]) -> Itera
             order = next((o for o in "<>" if unpack(f"{o}I", magic)[0] == _BYTE_ORDER), "")
             if not order:
                 raise ValueError(f"a section must tell its byte order, got {magic.hex()}")
-            interfaces, of_packet = [], Struct(f"{order}IIII").unpack_from
+            interfaces, of_packet = [], Struct(f"{order}IIIII").unpack_from
         kind, size = unpack(f"{order}II", head)
         if size % 4 or size < (28 if is_section else 12):
             raise ValueError(f"the length of a block must be a multiple of 4 and hold the block, got {size}")
@@ -72,7 +72,7 @@ def packets(read: Callable[[int], bytes], count: Callable[[str], None]) -> Itera
                 raise ValueError(f"a section must have at most {_MOST_INTERFACES} interfaces")
             interfaces.append(_described(body[:-4], order))
         elif kind in (_ENHANCED_PACKET, _OBSOLETE_PACKET):
-            number, high, low, captured = of_packet(body)
+            number, high, low, captured, sent = of_packet(body)
             if kind == _OBSOLETE_PACKET:
                 number = unpack(f"{order}H", body[:2])[0]
             if number >= len(interfaces):
@@ -83,7 +83,7 @@ def packets(read: Callable[[int], bytes], count: Callable[[str], None]) -> Itera
             stamp = high << 32 | low
             if ticks != _MICROSECONDS:
                 stamp = (2 * stamp * _MICROSECONDS + ticks) // (2 * ticks)
-            yield offset_us + stamp, link, body[20 : 20 + captured]
+            yield offset_us + stamp, link, body[20 : 20 + captured], sent
         elif kind == _SIMPLE_PACKET:
             count("packets_without_a_time")
 

@@ -151,15 +151,13 @@ class Runs:
 
 
 def are_small_tls_records(frame: bytes, at: int, size: int) -> bool:
-    r"""Tell whether some payload is whole TLS records, each of at most 64 bytes.
+    r"""Tell whether some payload is whole TLS records, each of at most 64 bytes; their heads must have been captured.
 
     >>> are_small_tls_records(b"\x17\x03\x03\x00\x03abc", 0, 8), are_small_tls_records(b"\x17\x03\x03\x01\x00", 0, 261)
     (True, False)
     """
     end = at + size
-    if end > len(frame):
-        return False
-    while at + _RECORD_HEAD <= end:
+    while at + _RECORD_HEAD <= min(end, len(frame)):
         if not 20 <= frame[at] <= 23 or frame[at + 1] != 3 or frame[at + 3]:
             return False
         if frame[at + 4] > SMALL_RECORD_BYTES:

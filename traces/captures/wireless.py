@@ -124,11 +124,17 @@ class Copies:
         return False
 
 
-def parse(link: int, captured: bytes) -> Frame | None:
-    """Return the frame that was captured; None if it is cut, broken, or a control frame other than PS-Poll."""
+def parse(link: int, captured: bytes, sent: int = 0) -> Frame | None:
+    """Return the frame that was captured; None if it is cut, broken, or a control frame other than PS-Poll.
+
+    Parameters
+    ----------
+    sent : int
+        Bytes with what stands before the frame, where only the beginning of it was captured.
+    """
     try:
         at, rate_mbps, has_checksum, is_broken = _before(link, captured)
-        return None if is_broken else _frame(captured, at, rate_mbps, has_checksum)
+        return None if is_broken else _frame(captured, max(sent, len(captured)), at, rate_mbps, has_checksum)
     except (IndexError, error):
         return None
 
@@ -200,12 +206,12 @@ def _radiotap(captured: bytes, length: int) -> tuple[float, bool, bool]:
     return rate_mbps, bool(flags & _HAS_CHECKSUM), bool(flags & _IS_BROKEN)
 
 
-def _frame(captured: bytes, at: int, rate_mbps: float, has_checksum: bool) -> Frame | None:
+def _frame(captured: bytes, sent: int, at: int, rate_mbps: float, has_checksum: bool) -> Frame | None:
     control, bits = captured[at], captured[at + 1]
     kind = (control >> 2 & 3) << 4 | control >> 4
     if control & 3 or kind >> 4 == 3 or (kind >> 4 == 1 and kind != PS_POLL):
         return None
-    size = len(captured) - at - 4 * has_checksum
+    size = sent - at - 4 * has_checksum
     duration = _half(captured, at + 2)[0]
     first, second = captured[at + 4 : at + 10], captured[at + 10 : at + 16]
     up, down = bool(bits & 1), bool(bits & 2)

@@ -114,7 +114,7 @@ def test_a_frame_that_is_sent_again_says_so_and_keeps_its_number(tmp_path: Path)
     path = written(run, tmp_path)
     numbers: dict[bytes, list[tuple[int, bool]]] = {}
     with path.open("rb") as stream:
-        for _, _, packet in captured_frames(stream, path, traces.Report(), links=WIRELESS):
+        for _, _, packet, _ in captured_frames(stream, path, traces.Report(), links=WIRELESS):
             frame = packet[22:]
             if frame[0] == 0x08:
                 again = bool(frame[1] & 8)
