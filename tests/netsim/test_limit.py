@@ -32,6 +32,8 @@ def margins(seeds):
         )  # fmt: skip
         base = netsim.simulate(pages, "none", config=config, seed=seed)
         air_s = max(base.uplink_air_s, base.downlink_air_s)
+        merged = max(len(getattr(pages, "messages", ())) - 1, 0)  # those that wait may share a segment's header
+        air_s -= merged * 8e-6 * config.tcp.header_bytes / config.link.wireless_mbps
         limit_j = (radio.asleep_mw * base.elapsed_s + (radio.awake_mw - radio.asleep_mw) * air_s) * 1e-3
         saving = netsim.simulate(pages, policy, config=config, seed=seed)
         found.append((saving.energy.total_j - limit_j, limit_j, seed, policy))
