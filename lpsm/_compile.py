@@ -51,6 +51,9 @@ class Kernel:
     def __call__(self, *args: Any) -> Any:
         return self.dispatcher(*args)
 
+    def __reduce__(self) -> str:
+        return self.__qualname__  # pickled by its name, like any function
+
 
 def compiled(function: F) -> F:
     """Compile a module-level kernel to machine code on its first call.

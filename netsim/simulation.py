@@ -34,6 +34,7 @@ from netsim.server import Server, ServerDelay, draw_each
 from netsim.station import Station
 from netsim.tcp import TcpConfig
 from netsim.traffic import check, messages_of
+from netsim.whole_numbers import keep_whole
 from netsim.wires import Wires
 from traces.columns import Workload
 from traces.records import Message, Page
@@ -43,6 +44,7 @@ __all__ = ["SimulationConfig", "SimulationResult", "is_compiled", "simulate", "s
 _NS_PER_MS = 1_000_000
 _ENGINES = ("auto", "packet", "express")
 _SMALL_PAGES, _SMALL_S, _SMALL_LOADED_S = 10_000, 500_000.0, 100.0  # the last where neighbours load the channel
+_PARTS = {"link": LinkConfig, "tcp": TcpConfig, "radio": Radio, "server_delay": ServerDelay, "medium": AirConfig}
 _NO_MESSAGES = np.empty((0, 3), dtype=np.int64)
 
 
@@ -80,6 +82,11 @@ class SimulationConfig:
     medium: AirConfig | None = None
 
     def __post_init__(self) -> None:
+        for name, kind in _PARTS.items():
+            part = getattr(self, name)
+            if not isinstance(part, kind) and (name != "medium" or part is not None):
+                raise TypeError(f"{name} must be of the type {kind.__name__}, got {part!r}")
+        keep_whole(self, "max_connections", "beacon_interval_ns")
         if self.connections not in ("persistent", "per-object"):
             raise ValueError(f"connections must be persistent or per-object, got {self.connections!r}")
         if self.max_connections < 1:
@@ -129,7 +136,8 @@ def simulate(
     Raises
     ------
     TypeError
-        If the policy is neither name nor policy, or what is pushed or a server's delay is of another type.
+        If the policy is neither name nor policy, or the world, a page, a size in bytes, what is pushed or a server's
+        delay is of another type.
     ValueError
         If there is neither page nor message, a page or a message breaks a rule (sizes at least 1, replies at least 0,
         times not negative, messages in order), server delays are not one a page, or the policy is unknown or plans a
@@ -137,9 +145,7 @@ def simulate(
     NotCoveredError
         If the express engine is asked for what it does not cover.
     """
-    if engine not in _ENGINES:
-        raise ValueError(f"engine must be one of {', '.join(_ENGINES)}, got {engine!r}")
-    config = SimulationConfig() if config is None else config
+    config = _checked(engine, config)
     workload = Workload.of(pages)
     messages = messages_of(workload.messages if push is None else push)
     check(workload, messages)
@@ -194,9 +200,7 @@ def simulate_cell(
     NotCoveredError
         If the express engine is asked for what it does not cover.
     """
-    if engine not in _ENGINES:
-        raise ValueError(f"engine must be one of {', '.join(_ENGINES)}, got {engine!r}")
-    config = SimulationConfig() if config is None else config
+    config = _checked(engine, config)
     given = [(Workload.of(pages), policy) for pages, policy in clients]
     if not given:
         raise ValueError("a cell must have at least one client, got none")
@@ -211,6 +215,15 @@ def simulate_cell(
     if _not_express(engine, members, config, pushed, in_cell=True):
         return _run_packets(members, config, seed, pushed)
     return _run_express_air(members, config, seed, pushed, None, engine)
+
+
+def _checked(engine: str, config: SimulationConfig | None) -> SimulationConfig:
+    """Return the world, the default one if none is given; refuse what is neither an engine nor a world."""
+    if engine not in _ENGINES:
+        raise ValueError(f"engine must be one of {', '.join(_ENGINES)}, got {engine!r}")
+    if not isinstance(config, SimulationConfig | None):
+        raise TypeError(f"config must be a SimulationConfig, got {config!r}")
+    return SimulationConfig() if config is None else config
 
 
 def _not_express(
@@ -302,7 +315,7 @@ def _run_packets(
     def visit(place: int, browser: Browser, delays: NDArray[np.int64]) -> Generator[Event, None, None]:
         messages = pushed[place]
         channel = PushChannel(clock, browser.station, config.tcp, messages) if messages else None
-        browsing: Event = clock.process(browser.browse(members[place][0], delays))
+        browsing: Event = clock.process(browser.browse(members[place][0].plain_pages(), delays))
         yield browsing if channel is None else clock.all_of([browsing, clock.process(channel.deliver())])
         trips[place] = browser.trip(clock.now), _NO_MESSAGES if channel is None else channel.record()
 

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from netsim.clock import Clock, Occurrence
+from netsim.whole_numbers import keep_whole
 
 __all__ = ["Endpoint", "Packet", "TcpConfig"]
 
@@ -56,7 +57,9 @@ class TcpConfig:
     nagle: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("mss_bytes", "header_bytes", "initial_window", "window"):
+        whole = ("mss_bytes", "header_bytes", "initial_window", "window")
+        keep_whole(self, *whole)
+        for name in whole:
             value = getattr(self, name)
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value}")

@@ -18,7 +18,7 @@ _LATEST_S = 4e9  # well inside 63 bits of nanoseconds
 
 
 def messages_of(push: Any) -> list[Message]:
-    """Return what is pushed as a list of messages.
+    """Return what is pushed as a list of messages, their numbers `float` and `int`.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def messages_of(push: Any) -> list[Message]:
         values: tuple[Any, ...] = message
         if not isinstance(values[0], Real) or not isinstance(values[1], Integral):
             raise TypeError(f"message {number}: at_s must be a number and size_bytes a whole one, got {message}")
-    return messages
+    return [Message(float(at_s), int(size_bytes)) for at_s, size_bytes in messages]
 
 
 def check(workload: Workload, messages: Sequence[Message]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from math import nan
+from numbers import Integral
 from typing import Any, overload
 
 import numpy as np
@@ -81,17 +82,22 @@ class Workload(Sequence[Page]):
 
         Raises
         ------
+        TypeError
+            If a page is no `Page`, or a size no whole number.
         ValueError
             If an object is not a pair, or waits are not one an exchange.
         """
         if isinstance(pages, Workload):
             return pages
         given = list(pages)
+        if not all(issubclass(kind, Page) for kind in set(map(type, given))):
+            strange = next(page for page in given if not isinstance(page, Page))
+            raise TypeError(f"pages must be traces.Page, got {strange!r}")
         n = len(given)
         fields: tuple[Any, ...] = tuple(zip(*given, strict=True)) if given else ((),) * len(Page._fields)
         names, requests, replies, groups, thinks, issues, waits, deadlines = fields
         objects = np.fromiter(map(len, groups), dtype=np.int64, count=n)
-        embedded = np.fromiter(chain.from_iterable(chain.from_iterable(groups)), dtype=np.int64)
+        embedded = _whole(list(chain.from_iterable(chain.from_iterable(groups))))
         if len(embedded) != 2 * objects.sum():
             raise ValueError("an object must be a pair of request bytes and reply bytes")
         first = np.cumsum(objects + 1) - objects - 1
@@ -99,9 +105,9 @@ class Workload(Sequence[Page]):
         own = np.zeros(len(sizes), dtype=np.bool_)
         own[first] = True
         sizes[~own] = embedded.reshape(-1, 2)
-        sizes[first, 0], sizes[first, 1] = requests, replies
+        sizes[first, 0], sizes[first, 1] = _whole(requests), _whole(replies)
         waits_s = np.full(len(sizes), nan)
-        for at, page in zip(first.tolist(), given, strict=True) if any(waits) else ():
+        for at, page in zip(first.tolist(), given, strict=True) if any(map(len, waits)) else ():
             if len(page.waits_s) not in (0, 1 + len(page.objects)):
                 rule = f"waits_s must have one wait an exchange ({1 + len(page.objects)})"
                 raise ValueError(f"page {page.page!r}: {rule}, got {len(page.waits_s)}")
@@ -121,23 +127,27 @@ class Workload(Sequence[Page]):
         return workload
 
     def pages(self) -> Sequence[Page]:
-        """Return the pages themselves, made when first asked for."""
+        """Return the pages themselves, as they were given, or else made when first asked for."""
         if self._pages is None:
-            pairs = map(tuple, self.sizes.tolist())
-            waits = iter(self.waits_s.tolist())
-            times = (
-                [None if np.isnan(instant) else instant for instant in column.tolist()]
-                for column in (self.issue_s, self.deadline_s)
-            )
-            self._pages = [
-                Page._make(
-                    (name, *next(pairs), tuple(islice(pairs, n)), think, issue, _known(islice(waits, n + 1)), deadline)
-                )
-                for name, n, think, issue, deadline in zip(
-                    self.names, self.objects.tolist(), self.think_s.tolist(), *times, strict=True
-                )
-            ]
+            self._pages = self.plain_pages()
         return self._pages
+
+    def plain_pages(self) -> list[Page]:
+        """Return pages made of the columns: their numbers are `int` and `float`, whatever was given."""
+        pairs = map(tuple, self.sizes.tolist())
+        waits = iter(self.waits_s.tolist())
+        times = (
+            [None if np.isnan(instant) else instant for instant in column.tolist()]
+            for column in (self.issue_s, self.deadline_s)
+        )
+        return [
+            Page._make(
+                (name, *next(pairs), tuple(islice(pairs, n)), think, issue, _known(islice(waits, n + 1)), deadline)
+            )
+            for name, n, think, issue, deadline in zip(
+                self.names, self.objects.tolist(), self.think_s.tolist(), *times, strict=True
+            )
+        ]
 
     def __len__(self) -> int:
         return len(self.names)
@@ -162,6 +172,17 @@ class Workload(Sequence[Page]):
         return list(self.pages()) == list(other)
 
     __hash__ = None  # type: ignore[assignment]  # arrays may change
+
+
+def _whole(given: Sequence[int]) -> NDArray[np.int64]:
+    """Return sizes as a column."""
+    found = np.array(given)
+    if found.size and found.dtype.kind != "i":
+        for size in given:
+            if not isinstance(size, Integral) or not -1 << 63 <= size < 1 << 63:
+                raise TypeError(f"sizes must be whole numbers of bytes below 2^63, got {size!r}")
+        found = np.array(list(map(int, given)))
+    return found.astype(np.int64)
 
 
 def _instants(given: Sequence[float | None]) -> NDArray[np.float64]:

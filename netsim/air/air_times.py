@@ -14,6 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, inf
 
+from netsim.whole_numbers import keep_whole
+
 __all__ = ["ACK_BYTES", "DATA_OVERHEAD_BYTES", "NULL_BYTES", "PHYS", "POLL_BYTES", "QOS_BYTES", "Phy"]
 
 DATA_OVERHEAD_BYTES = 8 + 24 + 4
@@ -95,6 +97,7 @@ class Phy:
         if self.kind not in PHYS:
             raise ValueError(f"kind must be one of {', '.join(PHYS)}, got {self.kind!r}")
         layer = PHYS[self.kind]
+        keep_whole(self, "cw_min", "cw_max")
         if not self.rate_mbps:
             object.__setattr__(self, "rate_mbps", layer.rates_mbps[-1])
         if self.rate_mbps not in layer.rates_mbps:

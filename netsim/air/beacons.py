@@ -23,6 +23,7 @@ import numpy as np
 from netsim.air.access import NEVER_NS, Medium
 from netsim.air.exchanges import Exchange, Transmission
 from netsim.clock import Occurrence
+from netsim.whole_numbers import keep_whole
 
 __all__ = ["BeaconConfig", "Beacons", "Reception"]
 
@@ -68,6 +69,7 @@ class BeaconConfig:
     broadcast_bytes: int = 200
 
     def __post_init__(self) -> None:
+        keep_whole(self, "size_bytes", "dtim_period", "broadcast_bytes")
         for name, least in (("size_bytes", 40), ("dtim_period", 1), ("broadcast_bytes", 1)):
             value = getattr(self, name)
             if not least <= value <= 2304:

@@ -25,6 +25,7 @@ from netsim.air.station import AirStation
 from netsim.clock import Clock
 from netsim.policies.protocol import Policy
 from netsim.radio import Radio
+from netsim.whole_numbers import keep_whole
 
 __all__ = ["NEIGHBOUR_BYTES", "AirConfig", "Cell"]
 
@@ -70,6 +71,7 @@ class AirConfig:
     def __post_init__(self) -> None:
         if self.retrieval not in RETRIEVALS:
             raise ValueError(f"retrieval must be one of {', '.join(RETRIEVALS)}, got {self.retrieval!r}")
+        keep_whole(self, "neighbours", *(() if self.rts_bytes is None else ("rts_bytes",)))
         if self.rts_bytes is not None and self.rts_bytes < 0:
             raise ValueError(f"rts_bytes must be at least 0, got {self.rts_bytes}")
         if not 0 <= self.neighbours <= 1000:

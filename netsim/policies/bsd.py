@@ -15,6 +15,7 @@ from fractions import Fraction
 from netsim.policies.compiled import CompiledForm, FlatView, Floats, Ints, flat_view
 from netsim.policies.entry import NS_PER_MS, Entry, Setting
 from netsim.policies.protocol import FOREVER_NS, Plan, View
+from netsim.whole_numbers import whole
 
 __all__ = ["ENTRIES", "BoundedSlowdown", "number_text", "positive_fraction", "whole_beacons"]
 
@@ -63,6 +64,7 @@ class BoundedSlowdown:
     def __init__(
         self, p: str | float | Fraction, *, max_sleep_ms: int = 900, beacon_interval_ns: int = 100 * NS_PER_MS
     ) -> None:
+        beacon_interval_ns = whole("beacon_interval_ns", beacon_interval_ns)
         slowdown = positive_fraction("bsd", p)
         self.spec = f"bsd:{number_text(float(slowdown))}"
         max_beacons = whole_beacons(max_sleep_ms, beacon_interval_ns)
@@ -116,7 +118,7 @@ def whole_beacons(max_sleep_ms: int, beacon_interval_ns: int) -> int:
     ValueError
         If it lasts none.
     """
-    beacons = max_sleep_ms * NS_PER_MS // beacon_interval_ns
+    beacons = whole("max_sleep_ms", max_sleep_ms) * NS_PER_MS // beacon_interval_ns
     if beacons < 1:
         raise ValueError(f"max_sleep_ms must be at least one beacon interval, got {max_sleep_ms}")
     return beacons

@@ -13,6 +13,7 @@ from fractions import Fraction
 from netsim.policies.compiled import CompiledForm, FlatView, Floats, Ints, flat_view
 from netsim.policies.entry import NS_PER_MS, Entry, Setting, exact_ms, whole_number
 from netsim.policies.protocol import FOREVER_NS, Plan, View
+from netsim.whole_numbers import whole
 
 __all__ = ["ENTRIES", "AlwaysAwake", "StaticPsm", "TriggeredPsm", "in_ms"]
 
@@ -76,11 +77,14 @@ class StaticPsm:
         spec: str | None = None,
     ) -> None:
         period_ns = _period_ns("psm", period_ms, beacon_interval_ns)
+        inactivity_timeout_ms = whole("inactivity_timeout_ms", inactivity_timeout_ms)
         if inactivity_timeout_ms < 0:
             raise ValueError(f"inactivity_timeout_ms must be at least 0, got {inactivity_timeout_ms}")
         timeout = f":timeout={inactivity_timeout_ms}" if inactivity_timeout_ms else ""
         self.spec = spec or f"psm:{in_ms(period_ns)}{timeout}"
-        sent_ms = inactivity_timeout_ms if timeout_after_sending_ms is None else timeout_after_sending_ms
+        sent_ms = inactivity_timeout_ms
+        if timeout_after_sending_ms is not None:
+            sent_ms = whole("timeout_after_sending_ms", timeout_after_sending_ms)
         self._ints = period_ns, inactivity_timeout_ms * NS_PER_MS, inactivity_timeout_ms > 0, sent_ms * NS_PER_MS
         self.compiled = CompiledForm(_listen_periodically, ints=self._ints)
 

@@ -1,8 +1,10 @@
 """Every figure that describes a world is allowed up to its limits, and refused just beyond them by name and value."""
 
+import pickle
 import re
 from math import inf, nan
 
+import numpy as np
 import pytest
 
 import netsim
@@ -114,3 +116,63 @@ def test_a_bad_message_is_named_with_the_rule_and_the_value(messages, message):
         netsim.simulate([], push=messages)
     with pytest.raises(ValueError, match=message):
         netsim.simulate([Page("p", 300, 500)], push=messages)
+
+
+@pytest.mark.parametrize("policy", ["psm:100", "bsd:0.5", "dynamic:50"])
+def test_numbers_of_numpy_are_the_numbers_that_they_are(policy):
+    whole, real = np.int64, np.float32
+    pages = [Page("p", whole(400), np.uint16(9000), np.array([[300, 1500], [1, 4000]]), real(0.25), np.float64(0.5))]
+    plain = [Page("p", 400, 9000, ((300, 1500), (1, 4000)), 0.25, 0.5)]
+    config = SimulationConfig(
+        tcp=TcpConfig(mss_bytes=whole(536), header_bytes=whole(40), initial_window=whole(2), window=np.uint8(10)),
+        max_connections=whole(2),
+        beacon_interval_ns=whole(100_000_000),
+    )
+    told = SimulationConfig(tcp=TcpConfig(mss_bytes=536, window=10), max_connections=2)
+    assert config == told
+    found, wanted = (
+        netsim.simulate(given, policy, config=world, engine="packet", push=messages)
+        for given, world, messages in (
+            (pages, config, [Message(real(0.5), whole(3000))]),
+            (plain, told, [Message(0.5, 3000)]),
+        )
+    )
+    assert found.energy == wanted.energy
+    assert found.pages.equals(wanted.pages)
+    assert found.messages.equals(wanted.messages)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: netsim.simulate([Page("p", 300.5, 500)]), "sizes must be whole numbers of bytes .* got 300.5"),
+        (
+            lambda: netsim.simulate([Page("p", 300, 500, ((1, "2"),))]),
+            "sizes must be whole numbers of bytes .* got '2'",
+        ),
+        (lambda: netsim.simulate([Page("p", 300, 1 << 63)]), r"sizes .* below 2\^63, got 9223372036854775808"),
+        (lambda: netsim.simulate([("p", 300, 500)]), r"pages must be traces.Page, got \('p', 300, 500\)"),
+        (lambda: netsim.simulate(Page("p", 300, 500)), "pages must be traces.Page, got 'p'"),
+        (lambda: netsim.simulate([Page("p", 300, 500)], config={}), "config must be a SimulationConfig, got {}"),
+        (
+            lambda: SimulationConfig(beacon_interval_ns=1e8),
+            "beacon_interval_ns must be a whole number, got 1",
+        ),
+        (lambda: SimulationConfig(radio="thesis"), "radio must be of the type Radio, got 'thesis'"),
+        (lambda: SimulationConfig(medium=Phy()), "medium must be of the type AirConfig, got Phy"),
+        (lambda: TcpConfig(window=20.5), "window must be a whole number, got 20.5"),
+        (lambda: BeaconConfig(dtim_period=1.5), "dtim_period must be a whole number, got 1.5"),
+        (lambda: AirConfig(neighbours=2.0), "neighbours must be a whole number, got 2.0"),
+    ],
+)
+def test_what_is_of_another_type_is_named_with_what_it_must_be(make, message):
+    with pytest.raises(TypeError, match=message):
+        make()
+
+
+def test_a_result_and_the_policy_that_learned_can_be_handed_to_another_process():
+    result = netsim.simulate([Page("p", 300, 5000, (), 0.5)] * 3, "lpsm", engine="packet")
+    again = pickle.loads(pickle.dumps(result))
+    assert again.energy == result.energy
+    assert again.polls.equals(result.polls)
+    assert again.final_policy.learner.mean_ms == result.final_policy.learner.mean_ms
