@@ -52,7 +52,7 @@ class Kernel:
         return self.dispatcher(*args)
 
     def __reduce__(self) -> str:
-        return self.__qualname__  # pickled by its name, like any function
+        return str(vars(self)["__qualname__"])  # pickled by its name, like any function
 
 
 def compiled(function: F) -> F:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -184,7 +185,8 @@ class SimulationResult:
     @property
     def radio_columns(self) -> dict[str, NDArray[Any]]:
         """The columns of `radio` without a frame around them."""
-        edges = np.concatenate(([0], self._trip.intervals, [self._trip.end_ns]))
+        end_ns = self._trip.end_ns  # on the air the client may be about to acknowledge what ended the run
+        edges = np.concatenate(([0], np.minimum(self._trip.intervals, end_ns), [end_ns]))
         start, end = edges[:-1], edges[1:]
         state = np.where(np.arange(len(start)) % 2, "awake", "asleep")
         kept = end > start
@@ -204,7 +206,7 @@ def result_of(
         energy = radio.energy(awake, end - awake, trip.beacons, pages, wakeups=wakeups)
     return SimulationResult(
         policy=policy.spec,
-        energy=energy if workload else replace(energy, per_page_j=float("nan")),
+        energy=energy if workload else replace(energy, per_page_j=nan),
         elapsed_s=end / _NS_PER_S,
         awake_s=awake / _NS_PER_S,
         asleep_s=(end - awake) / _NS_PER_S,

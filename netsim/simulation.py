@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -217,13 +218,14 @@ def simulate_cell(
     return _run_express_air(members, config, seed, pushed, None, engine)
 
 
-def _checked(engine: str, config: SimulationConfig | None) -> SimulationConfig:
+def _checked(engine: str, config: Any) -> SimulationConfig:
     """Return the world, the default one if none is given; refuse what is neither an engine nor a world."""
     if engine not in _ENGINES:
         raise ValueError(f"engine must be one of {', '.join(_ENGINES)}, got {engine!r}")
     if not isinstance(config, SimulationConfig | None):
         raise TypeError(f"config must be a SimulationConfig, got {config!r}")
-    return SimulationConfig() if config is None else config
+    world: SimulationConfig = SimulationConfig() if config is None else config
+    return world
 
 
 def _not_express(

@@ -174,12 +174,12 @@ class Workload(Sequence[Page]):
     __hash__ = None  # type: ignore[assignment]  # arrays may change
 
 
-def _whole(given: Sequence[int]) -> NDArray[np.int64]:
+def _whole(given: Sequence[Any]) -> NDArray[np.int64]:
     """Return sizes as a column."""
     found = np.array(given)
     if found.size and found.dtype.kind != "i":
         for size in given:
-            if not isinstance(size, Integral) or not -1 << 63 <= size < 1 << 63:
+            if not isinstance(size, Integral) or not -1 << 63 <= int(size) < 1 << 63:
                 raise TypeError(f"sizes must be whole numbers of bytes below 2^63, got {size!r}")
         found = np.array(list(map(int, given)))
     return found.astype(np.int64)

@@ -73,6 +73,14 @@ def test_messages_are_pushed_over_the_air():
     assert 0.05 < added.mean() < 0.3
 
 
+def test_a_run_that_a_message_ends_is_over_before_the_message_is_acknowledged():
+    result = netsim.simulate([], "psm:300", config=AIR, push=[Message(at_s=0.35, size_bytes=400)])
+    spent_s = (result.radio.end_s - result.radio.start_s).groupby(result.radio.state).sum()
+    assert result.radio.end_s.iloc[-1] == result.elapsed_s == result.messages.delivered_s.iloc[-1]
+    assert spent_s["awake"] == pytest.approx(result.awake_s, abs=1e-9)
+    assert spent_s["asleep"] == pytest.approx(result.asleep_s, abs=1e-9)
+
+
 def test_every_client_of_a_cell_may_have_messages_of_its_own():
     messages = [Message(at_s=0.35 + 0.7 * i, size_bytes=400) for i in range(10)]
     pushed, browsing = netsim.simulate_cell([([], "psm:300"), (PAGES, "psm")], config=AIR, push=[messages, []])
