@@ -157,7 +157,7 @@ def workload_line(record: Page | Message) -> str:
     fields["reply_bytes"] = int(record.reply_bytes)
     fields["objects"] = [[int(request), int(reply)] for request, reply in record.objects]
     fields["think_s"] = float(record.think_s)
-    if record.waits_s:
+    if len(record.waits_s):
         fields["waits_s"] = [float(wait) if wait == wait else None for wait in record.waits_s]
     if record.deadline_s is not None:
         fields["deadline_s"] = float(record.deadline_s)
