@@ -95,11 +95,6 @@ class AccessPoint:
         other.wire_up, other.wire_down = self.wire_up.beside(), self.wire_down.beside()
         return other
 
-    def again(self, env: Clock) -> AccessPoint:
-        """Return this access point, links as they are, on another clock."""
-        self._env = env
-        return self
-
     def uplink(self, packet: Packet) -> None:
         """Carry a packet from the client to the server; a lost one has used the air all the same."""
         at_access_point = self.air_up.transmit(self._env.now, packet.size_bytes)

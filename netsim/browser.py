@@ -46,7 +46,7 @@ class Trip(NamedTuple):
     intervals : array of int64
         Start and end of every interval awake.
     pages_handed_over : int
-        Pages that the express engine left to the packet model.
+        Pages that the express engine left to the compiled loop of events.
     states : StateTimes or None
         Time in each state of the radio, on the shared air.
     page_states : list of (StateTimes, StateTimes)

@@ -11,54 +11,20 @@ of a client that never sleeps.  Left out: the handshake, keep-alives, replies to
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from simpy import Event, Timeout
 
 from netsim.clock import Clock
-from netsim.link import Link
 from netsim.medium import WirelessStation
 from netsim.tcp import Endpoint, Packet, TcpConfig
 from traces.records import Message
 
-__all__ = ["PushChannel", "PushState", "table_of"]
+__all__ = ["PushChannel", "table_of"]
 
 _NS_PER_S = 1_000_000_000
 _NOT_YET_NS = 2**62
-
-
-class PushState(NamedTuple):
-    """What decides about the future of the connection while all that was written is delivered and acknowledged.
-
-    Attributes
-    ----------
-    delivered : int
-        Messages so far.
-    cwnd, ssthresh : float
-        Of the server's end, segments, as the rest.
-    duplicates, recovering, recover : int
-        What is left of a recovery; `recover` counts bytes from the first message's.
-    rto_ns, srtt_ns, rttvar_ns : int
-        The retransmission time-out, and the round trip as it was measured; -1 if it was not.
-    """
-
-    delivered: int
-    cwnd: float
-    ssthresh: float
-    duplicates: int
-    recovering: int
-    recover: int
-    rto_ns: int
-    srtt_ns: int
-    rttvar_ns: int
-
-    @classmethod
-    def first(cls, tcp: TcpConfig) -> PushState:
-        """Return the state before the first message."""
-        rto_ns = round(tcp.initial_rto_s * _NS_PER_S)
-        return cls(0, float(tcp.initial_window), float(tcp.window), 0, 0, 0, rto_ns, -1, 0)
 
 
 def table_of(messages: Sequence[Message]) -> NDArray[np.int64]:
@@ -82,8 +48,6 @@ class PushChannel:
         Parameters of the connection.
     messages : sequence of Message
         In the order of their instants; at least one.
-    state : PushState, optional
-        Goes on from there, with the messages that are not delivered.
     """
 
     def __init__(
@@ -92,40 +56,24 @@ class PushChannel:
         station: WirelessStation,
         tcp: TcpConfig,
         messages: Sequence[Message],
-        state: PushState | None = None,
     ) -> None:
         self._env = env
         self._messages = messages
         self._table = table_of(messages)
-        state = PushState.first(tcp) if state is None else state
-        self._first = state.delivered
-        self._client = _Subscriber(env, tcp, station.send, self._table[:, 1].tolist(), state.delivered)
-        self._server = _Publisher(env, tcp, station.send_down, self._client.has, state)
+        self._client = _Subscriber(env, tcp, station.send, self._table[:, 1].tolist())
+        self._server = _Publisher(env, tcp, station.send_down)
         self._client.peer, self._server.peer = self._server, self._client
 
     def deliver(self) -> Generator[Event, None, None]:
         """Write every message at its instant, and end when the last one is delivered; a SimPy process."""
         env = self._env
-        for number in range(self._first, len(self._messages)):
-            at_ns = int(self._table[number, 0])
+        for at_ns, message in zip(self._table[:, 0].tolist(), self._messages, strict=True):
             if at_ns > env.now:
                 yield Timeout(env, at_ns - env.now)
-            self._client.expect(self._messages[number].size_bytes)
-            self._server.write(self._messages[number].size_bytes)
+            self._client.expect(message.size_bytes)
+            self._server.write(message.size_bytes)
         if self._client.delivered < len(self._messages):
             yield self._client.complete
-
-    def quiet(self, now_ns: int, up: Link) -> bool:
-        """Return whether nothing of it is on its way at `now_ns`, not even an ACK on the link `up`."""
-        return self._server.is_quiet(self._client.has) and up.free_ns + up.delay_ns < now_ns
-
-    def state(self) -> PushState:
-        """Return the state of a channel that is quiet."""
-        return self._server.state(self._client.delivered)
-
-    def delivered_ns(self) -> NDArray[np.int64]:
-        """Return the instants of the last bytes at the client, of the messages delivered from the first state on."""
-        return np.array(self._client.delivered_ns, dtype=np.int64)
 
     def record(self) -> NDArray[np.int64]:
         """Return a row a message: instant written, size in bytes, instant of its last byte at the client."""
@@ -138,26 +86,9 @@ class _Publisher(Endpoint):
 
     __slots__ = ()
 
-    def __init__(
-        self, env: Clock, config: TcpConfig, send: Callable[[Packet], None], sent: int, state: PushState
-    ) -> None:
+    def __init__(self, env: Clock, config: TcpConfig, send: Callable[[Packet], None]) -> None:
         super().__init__(env, config, send, _nothing)
         self._established = True
-        self._unacked = self._next = self._end = sent
-        self._cwnd, self._ssthresh = state.cwnd, state.ssthresh
-        self._duplicates, self._recovering, self._recover = state.duplicates, bool(state.recovering), state.recover
-        self._rto_ns, self._srtt_ns, self._rttvar_ns = state.rto_ns, state.srtt_ns, state.rttvar_ns
-
-    def is_quiet(self, delivered_bytes: int) -> bool:
-        """Return whether all that was written is delivered and acknowledged, and the timer is off."""
-        return self._unacked == self._end == delivered_bytes and self._deadline_ns == _NOT_YET_NS
-
-    def state(self, delivered: int) -> PushState:
-        """Return the state, with so many messages delivered."""
-        return PushState(
-            delivered, self._cwnd, self._ssthresh, self._duplicates, int(self._recovering), self._recover, self._rto_ns,
-            self._srtt_ns, self._rttvar_ns,
-        )  # fmt: skip
 
 
 class _Subscriber(Endpoint):
@@ -165,21 +96,13 @@ class _Subscriber(Endpoint):
 
     __slots__ = ("_ends", "complete", "delivered", "delivered_ns")
 
-    def __init__(
-        self, env: Clock, config: TcpConfig, send: Callable[[Packet], None], ends: list[int], delivered: int
-    ) -> None:
+    def __init__(self, env: Clock, config: TcpConfig, send: Callable[[Packet], None], ends: list[int]) -> None:
         super().__init__(env, config, send, _nothing)
         self._established = True
-        self._received = self._expected = self._ack_sent = ends[delivered - 1] if delivered else 0
         self._ends = ends
-        self.delivered = delivered
+        self.delivered = 0
         self.delivered_ns: list[int] = []
         self.complete = Event(env)
-
-    @property
-    def has(self) -> int:
-        """Bytes received."""
-        return self._received
 
     def receive(self, packet: Packet) -> None:
         """Take in a packet; note the messages that are whole with it."""

@@ -52,7 +52,7 @@ class SimulationResult:
     final_policy : Policy
         The policy as the run left it (what it learned).
     pages_handed_over : int
-        Pages that the express engine left to the packet model.
+        Pages that the express engine left to the compiled loop of events.
     """
 
     policy: str

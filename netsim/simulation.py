@@ -154,17 +154,11 @@ def simulate(
     if isinstance(recorder, AirRecorder) != (config.medium is not None) and recorder is not None:
         raise ValueError("a Recorder notes frames on wires and an AirRecorder on the air, and this run is the other")
     reason = _not_express(engine, [(workload, policy)], config, [messages], recorder)
-    if config.medium is not None and not reason:
-        [result] = _run_express_air([(workload, policy)], config, seed, [messages], server_delays, engine)
-        return result
     if reason:
         [result] = _run_packets([(workload, policy)], config, seed, [messages], server_delays, recorder)
-        return result
-    from netsim.express.engine import browse
-
-    delays = _delays(workload, config, seed, 0, server_delays)
-    trip, pushed = browse(workload, messages, delays, policy, config, hand_over=engine == "auto")
-    return result_of(workload, policy, config.radio, trip, pushed)
+    else:
+        [result] = _run_express([(workload, policy)], config, seed, [messages], server_delays, engine)
+    return result
 
 
 def simulate_cell(
@@ -215,7 +209,7 @@ def simulate_cell(
         members.append((workload, made))
     if _not_express(engine, members, config, pushed, in_cell=True):
         return _run_packets(members, config, seed, pushed)
-    return _run_express_air(members, config, seed, pushed, None, engine)
+    return _run_express(members, config, seed, pushed, None, engine)
 
 
 def _checked(engine: str, config: Any) -> SimulationConfig:
@@ -262,7 +256,7 @@ def _not_express(
     return reason
 
 
-def _run_express_air(
+def _run_express(
     members: Sequence[tuple[Workload, Policy]],
     config: SimulationConfig,
     seed: int,
@@ -270,14 +264,20 @@ def _run_express_air(
     server_delays: Sequence[ServerDelay] | None,
     engine: str,
 ) -> list[SimulationResult]:
-    """Run clients of one cell on the compiled air; on the packet model if too much is under way at once for it."""
-    from netsim.air.express.engine import browse_together
-
+    """Run a client on wires, or a cell on the air, compiled; on the packet model where that proves not to cover it."""
     delays = [_delays(workload, config, seed, place, server_delays) for place, (workload, _) in enumerate(members)]
     forms: list[CompiledForm] = [policy.compiled for _, policy in members]  # type: ignore[attr-defined]
     before = [(form.ints.copy(), form.floats.copy()) for form in forms] if engine == "auto" else []
     try:
-        found = browse_together(members, delays, pushed, config, seed)
+        if config.medium is None:
+            from netsim.express.engine import browse
+
+            compile_more = engine == "express" or not _is_small(members, pushed, config)
+            found = [browse(members[0][0], pushed[0], delays[0], members[0][1], config, compile_more=compile_more)]
+        else:
+            from netsim.air.express.engine import browse_together
+
+            found = browse_together(members, delays, pushed, config, seed)
     except express.NotCoveredError:
         if engine == "express":
             raise

@@ -42,8 +42,6 @@ class Station:
         Decides; asked in the order of time.
     beacon_interval_ns : int
         Time between beacons.
-    asked : bool
-        Whether the policy has been asked at time 0 already: the station goes on with a run (see `resume`).
 
     Attributes
     ----------
@@ -66,8 +64,6 @@ class Station:
         access_point: AccessPoint,
         policy: Policy,
         beacon_interval_ns: int = 100_000_000,
-        *,
-        asked: bool = False,
     ) -> None:
         self._env = env
         self._access_point = access_point
@@ -97,10 +93,6 @@ class Station:
         self._open_on_send = False
         self._agreed = False
         self.never_sleeps = not access_point.shared and getattr(policy, "never_sleeps", False)
-        if not asked:
-            self._start()
-
-    def _start(self) -> None:
         self._plan = plan = self._ask("idle", 0, 0)
         self._sleep_ns = plan.awake_until_ns
         if self._sleep_ns <= 0:
@@ -238,14 +230,8 @@ class Station:
             self._awake_before_ns += until - self._awake_since_ns
         self._awake_since_ns = now_ns
 
-    def quiet(self, now_ns: int) -> bool:
-        """Return whether nothing waits or is on its way towards the client at `now_ns`."""
-        point = self._access_point
-        last = max(link.free_ns + link.delay_ns for link in (point.wire_down, point.air_down))
-        return not self._buffer and last < now_ns
-
     def state(self) -> StationState:
-        """Return the state of a station that is quiet."""
+        """Return the state of a station that nothing waits for and nothing is on its way to."""
         plan = self._plan or Plan(0, 0)
         view = self._view
         return StationState(
@@ -269,24 +255,6 @@ class Station:
             last_sent_ns=NOT_YET_NS if view.last_sent_ns is None else view.last_sent_ns,
             last_received_ns=NOT_YET_NS if view.last_received_ns is None else view.last_received_ns,
         )
-
-    def resume(self, state: StationState) -> None:
-        """Take over what `state` returned; the links are as they were then."""
-        self._transmitted_ns = self._access_point.air_up.free_ns
-        self._gate_open = bool(state.gate_open)
-        self._busy_until_ns, self._sleep_ns = state.busy_until_ns, state.sleep_ns
-        self._plan = None
-        if state.planned:
-            opens, agreed = bool(state.plan_open_on_send), bool(state.plan_agreed)
-            self._plan = Plan(state.sleep_ns, state.plan_wake_ns, opens, state.plan_repeat_ns, agreed)
-        self._wake_ns, self._repeat_ns = state.wake_ns, state.repeat_ns
-        self._open_on_send, self._agreed = bool(state.open_on_send), bool(state.agreed)
-        self._awake_since_ns, self._awake_until_ns = state.awake_since_ns, state.awake_until_ns
-        self._awake_before_ns, self._slept_from_ns = state.awake_before_ns, state.slept_from_ns
-        self.beacons = state.beacons
-        sent, received = state.last_sent_ns, state.last_received_ns
-        self._view.last_sent_ns = None if sent == NOT_YET_NS else sent
-        self._view.last_received_ns = None if received == NOT_YET_NS else received
 
     def _wake(self, at_ns: int) -> None:
         """Be awake from `at_ns` on: either still, or anew."""

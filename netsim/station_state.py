@@ -1,4 +1,4 @@
-"""What the two engines hand over to each other of a station that nothing waits for and nothing is on its way to."""
+"""What decides about the future of a station that nothing waits for and nothing is on its way to."""
 
 from __future__ import annotations
 

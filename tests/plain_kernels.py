@@ -31,8 +31,8 @@ def install(package: str) -> None:
     numba.carray = _array
     sys.modules["lpsm._pointers"] = _module(
         "lpsm._pointers", start=lambda array: array.reshape(-1), block=_block, real=_real, bits=_bits,
-        integers_at=lambda address: ctypes.cast(int(address), ctypes.POINTER(ctypes.c_int64)),
-        reals_at=lambda address: ctypes.cast(int(address), ctypes.POINTER(ctypes.c_double)),
+        integers_at=lambda address: _at(address, ctypes.c_int64),
+        reals_at=lambda address: _at(address, ctypes.c_double),
     )  # fmt: skip
     sys.modules["netsim.policies.machine_code"] = _module(
         "netsim.policies.machine_code", address=_address, is_ready=lambda rule: True, caller=lambda kernel: kernel,
@@ -64,8 +64,13 @@ def _unbounded(function: Callable[[float], float]) -> Callable[[float], float]:
     return bounded
 
 
+def _at(address: int, kind: Any) -> Any:
+    """Return what begins at an address, of a length that nobody knows."""
+    return np.ctypeslib.as_array(ctypes.cast(int(address), ctypes.POINTER(kind)), (1 << 40,))
+
+
 def _array(at: Any, shape: tuple[int, ...]) -> Any:
-    return _block(at, 0, shape) if isinstance(at, np.ndarray) else np.ctypeslib.as_array(at, shape)
+    return _block(at, 0, shape)
 
 
 def _block(array: Any, at: int, shape: tuple[int, ...]) -> Any:

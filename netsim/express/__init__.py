@@ -8,11 +8,11 @@ delayed reply or a message at the server, a beacon that finds frames waiting, an
 page that is issued.  Every hop is max(arrival, link free) + transmission.
 
 It covers runs without loss.  Where the timer of a page's connection would have run
-out it does not retransmit, but stops before that page, for the packet model to take
-it (`handover`); the connection of pushed messages has the whole of TCP's sender
-(`push`).  Names and rules are those of `netsim.tcp`, `netsim.station`,
-`netsim.browser` and `netsim.push`; the policies' rules are their own
-(`netsim.policies.compiled`).
+out it does not retransmit, but stops before that page, for the compiled loop of events
+to take it (`handover`), as it does where only the order of two events at one instant
+decides; the connection of pushed messages has the whole of TCP's sender (`push`).
+Names and rules are those of `netsim.tcp`, `netsim.station`, `netsim.browser` and
+`netsim.push`; the policies' rules are their own (`netsim.policies.compiled`).
 
 Everything but the policy's state and the logs is one array of integers, `w`: parameters,
 state, queues, connections, at the places named in `layout`.

@@ -9,7 +9,7 @@ from lpsm._compile import compiled
 from netsim.express import layout as slot
 from netsim.express.layout import Place
 from netsim.express.push import MESSAGE, next_instant
-from netsim.express.station import Rule, open_gate, reach, stay_awake
+from netsim.express.station import Rule, awake_ns, open_gate, reach, stay_awake
 from netsim.express.transport import fetch
 
 __all__ = ["complete_page", "fills_more_than", "is_quiet", "issue_page", "look_ahead", "schedule_issue"]
@@ -47,8 +47,7 @@ def issue_page(
         w[slot.NOW] = issued
         w[slot.PAGE] = page + 1
         return True
-    awake = (issued if w[slot.GATE] else min(issued, w[slot.UNTIL])) - w[slot.SINCE]
-    w[slot.AWAKE_BEFORE], w[slot.BEACONS_BEFORE] = w[slot.BEFORE] + max(0, awake), w[slot.BEACONS]
+    w[slot.AWAKE_BEFORE], w[slot.BEACONS_BEFORE] = awake_ns(w, issued), w[slot.BEACONS]
     w[slot.FIRST_OBJECT], w[slot.N_OBJECTS] = pages[5 * page + 2], pages[5 * page + 3]
     w[slot.PAGE_DEADLINE] = pages[5 * page + 4]
     w[slot.PENDING] = w[slot.TAKEN] = 0

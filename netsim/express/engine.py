@@ -1,9 +1,9 @@
 """Runs on the express engine, equal to those on the packet model to the nanosecond.
 
 `run.run_pages` holds the recurrence; here it is fed, and the pages that it
-leaves over (where a retransmission timer would have run out) are browsed by the
-packet model from the state that the kernel stopped in, until nothing of them is on
-its way any more (`netsim.express.handover`).
+leaves over (where a retransmission timer would have run out, or the order of two events
+at one instant decides) go to the compiled loop of events from the state that the kernel
+stopped in, until nothing of them is on its way any more (`netsim.express.handover`).
 """
 
 from __future__ import annotations
@@ -14,18 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from lpsm import randomness
 from lpsm._compile import standalone
-from netsim.access_point import AccessPoint
+from netsim.air.express.memory import form_of
 from netsim.browser import Trip
-from netsim.clock import Clock
 from netsim.express import layout as slot
-from netsim.express import state
 from netsim.express.coverage import NotCoveredError
-from netsim.policies.compiled import CompiledForm
+from netsim.express.state import new_world
 from netsim.policies.protocol import Policy
-from netsim.push import PushState, table_of
-from netsim.station import Station
+from netsim.push import table_of
 from traces.columns import Workload
 from traces.records import Message
 
@@ -47,12 +43,7 @@ run_pages = standalone("netsim.express.run", "run_pages")
 
 def is_ready(policy: Policy) -> bool:
     """Whether what runs under `policy` need is compiled, in this process or on disk."""
-    return run_pages.ready() and _form(policy).is_ready
-
-
-def _form(policy: Policy) -> CompiledForm:
-    form: CompiledForm = policy.compiled  # type: ignore[attr-defined]
-    return form
+    return run_pages.ready() and form_of(policy).is_ready
 
 
 class Run:
@@ -62,8 +53,6 @@ class Run:
     ----------
     workload, messages, delays_ns, policy, config
         As `browse` takes them.
-    access_point : AccessPoint
-        Its links are used by the packet model's pages.
     world, flow : array of int64, array of float64
         The state, as `layout` and `run.run_pages` say.
     pages, pushed : array of int64
@@ -87,9 +76,6 @@ class Run:
             raise NotCoveredError(f"messages must have at most {_MAX_BYTES} bytes altogether")
         self.workload, self.messages, self.delays_ns, self.policy = workload, messages, delays_ns, policy
         self.config = config
-        clock = Clock()
-        self.access_point = AccessPoint(clock, config.link, randomness.generator(0, randomness.LOSS))  # without loss
-        station = Station(clock, self.access_point, policy, config.beacon_interval_ns)
         self._sizes = np.empty(3 * len(delays_ns), dtype=np.int64)
         self._sizes[::3], self._sizes[1::3], self._sizes[2::3] = *workload.sizes.T, delays_ns
         objects = workload.objects
@@ -104,12 +90,10 @@ class Run:
             self.pages[:-1, 4][due] = np.rint(workload.deadline_s[due] * _NS_PER_S)
         self.pushed = np.full((len(messages) + 1, 3), slot.NEVER, dtype=np.int64)
         self.pushed[:-1] = table_of(messages)
-        self._form = _form(policy)
-        self.world = state.new_world(policy, self._form, config, self.access_point, int(objects.max(initial=0)))
+        self._form = form_of(policy)
+        self.world = new_world(policy, self._form, config, int(objects.max(initial=0)))
         self.world[slot.N_PAGES], self.world[slot.N_MESSAGES] = n, len(messages)
-        self.flow = np.zeros(2)
-        state.enter_push(self.world, self.flow, 0, PushState.first(config.tcp))
-        state.enter_station(self.world, self.access_point, station)
+        self.flow = np.array([config.tcp.initial_window, config.tcp.window], dtype=np.float64)
         self._reached = np.empty(int(self.world[slot.ROOM]), dtype=np.int64)
         self.loads = np.zeros((n, 4), dtype=np.int64)
         rows = 16 * (n + len(messages)) + _FEWEST_ROWS
@@ -125,11 +109,11 @@ class Run:
         """
         end, at_once = len(self.pages), _FEWEST_AT_ONCE
         while first <= len(self.workload):
-            kept = self._state()
+            kept = self.state()
             page = self._browse(first, min(first + at_once, end))
             reason = int(self.world[slot.BAIL])
             if reason:
-                self._take_back(kept)
+                self.take_back(kept)
                 if page > first:
                     self._browse(first, page)
                 self.world[slot.BAIL] = reason
@@ -137,10 +121,8 @@ class Run:
                     return page
             else:
                 at_once = min(2 * at_once, _MOST_AT_ONCE)
-            if reason or 12 * self.world[slot.N_POLLS] > self.polls.size:
-                self.polls = np.concatenate([self.polls, np.empty_like(self.polls)])
-            if reason or 4 * self.world[slot.N_INTERVALS] > self.intervals.size:
-                self.intervals = np.concatenate([self.intervals, np.empty_like(self.intervals)])
+            if reason or 2 * self.filled() > 1.0:
+                self.make_room()
             first = page
         return first
 
@@ -151,22 +133,25 @@ class Run:
             self.pushed, self.flow, form.ints, form.floats,
         )  # fmt: skip
 
-    def _state(self) -> tuple[Ints, Floats, Ints, Floats]:
+    def state(self) -> tuple[Ints, Floats, Ints, Floats]:
+        """Return a copy of the state, which `take_back` returns to."""
         form = self._form
         return self.world[slot.FIRST_STATE : slot.RING].copy(), self.flow.copy(), form.ints.copy(), form.floats.copy()
 
-    def _take_back(self, kept: tuple[Ints, Floats, Ints, Floats]) -> None:
+    def take_back(self, kept: tuple[Ints, Floats, Ints, Floats]) -> None:
+        """Return to a state."""
         form = self._form
         self.world[slot.FIRST_STATE : slot.RING], self.flow[:], form.ints[:], form.floats[:] = kept
 
-    def append(self, polls: Ints, intervals: Ints) -> None:
-        """Enter polls and intervals that the packet model noted."""
+    def filled(self) -> float:
+        """Return how full the room for polls, or that for intervals, is; above 1 there was too little of it."""
         w = self.world
-        n_polls, n_intervals = int(w[slot.N_POLLS]), int(w[slot.N_INTERVALS])
-        self.polls = np.concatenate([self.polls[: 6 * n_polls], polls, np.empty_like(self.polls)])
-        self.intervals = np.concatenate([self.intervals[: 2 * n_intervals], intervals, np.empty_like(self.intervals)])
-        w[slot.N_POLLS] += len(polls) // 6
-        w[slot.N_INTERVALS] += len(intervals) // 2
+        return max(6 * w[slot.N_POLLS] / self.polls.size, 2 * w[slot.N_INTERVALS] / self.intervals.size)
+
+    def make_room(self) -> None:
+        """Double the room for polls and intervals."""
+        self.polls = np.concatenate([self.polls, np.empty_like(self.polls)])
+        self.intervals = np.concatenate([self.intervals, np.empty_like(self.intervals)])
 
     def trip(self) -> Trip:
         """Return what the run leaves behind at its end."""
@@ -195,7 +180,7 @@ def browse(
     policy: Policy,
     config: SimulationConfig,
     *,
-    hand_over: bool,
+    compile_more: bool,
 ) -> tuple[Trip, Ints]:
     """Browse the pages on links without loss, as the packet model would.
 
@@ -211,8 +196,8 @@ def browse(
         One with a compiled form; advanced by the run.
     config : SimulationConfig
         The world.
-    hand_over : bool
-        Whether pages that are not covered go to the packet model; otherwise they raise.
+    compile_more : bool
+        Whether pages that are left over may wait until the loop of events is compiled.
 
     Returns
     -------
@@ -222,17 +207,21 @@ def browse(
     Raises
     ------
     NotCoveredError
-        If a page is left over and may not be handed over, or a size exceeds 2**40 bytes.
+        If that loop is needed, and neither compiled nor to be compiled; if more is under way at once than it has room
+        for, the policy plans what it must not, or a size exceeds 2**40 bytes.
     """
     run = Run(workload, messages, delays_ns, policy, config)
-    page = 0
+    page, events = 0, None
     while (page := run.express(page)) <= len(workload):
-        if not hand_over and run.world[slot.BAIL] != slot.REFUSED:  # what a policy must not the packet model refuses
-            what = f"page {workload[page].page!r}" if page < len(workload) else "after the last page"
-            raise NotCoveredError(f"{what}: a retransmission timer would run out, or two things happen at once")
-        from netsim.express.handover import browse_packets
+        if run.world[slot.BAIL] == slot.REFUSED:
+            raise NotCoveredError("the policy plans a wake-up that is no beacon")
+        if events is None:
+            from netsim.express.handover import Handover, run_cell
 
-        page = browse_packets(run, page)
+            if not compile_more and not run_cell.ready():
+                raise NotCoveredError("the loop of events would have to be compiled")
+            events = Handover(run)
+        page = events.browse(page)
     record = run.pushed[:-1].copy()
     record[:, 1] = np.diff(record[:, 1], prepend=0)
     return run.trip(), record

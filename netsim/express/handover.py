@@ -1,87 +1,71 @@
-"""Pages that the express engine leaves over go to the packet model, from the state between two pages and back."""
+"""Pages that the express engine leaves over go to the compiled loop of events, from a state between two pages and back.
+
+That loop (`netsim.air.express`, here with `wires` for its medium) has TCP's whole sender and receiver at both ends, and
+the order of events of the packet model; it needs several times as long for a page.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING
 
-import numpy as np
-from simpy import Event
-
-from netsim.browser import Browser
-from netsim.clock import Clock
+from netsim.air.express import layout as event
+from netsim.air.express.engine import run_cell
+from netsim.air.express.memory import Memory
 from netsim.express import layout as slot
-from netsim.express import state
-from netsim.express.engine import Run
-from netsim.push import PushChannel
-from netsim.server import Server
-from traces.records import Page
+from netsim.express.coverage import NotCoveredError
 
-__all__ = ["browse_packets"]
+if TYPE_CHECKING:
+    from netsim.express.engine import Run
 
-
-def browse_packets(run: Run, first: int) -> int:
-    """Browse from page `first` on by the packet model until all is quiet between two pages.
-
-    Where two things happen at one instant, the one that was scheduled first goes first; so the processes begin in the
-    order in which a whole run would have come to what they wait for.
-
-    Returns
-    -------
-    int
-        The next page; one more than there can be if the run has ended.
-    """
-    w, config, pages = run.world, run.config, run.workload
-    clock = Clock(int(w[slot.NOW]))
-    station = state.station_of(w, run.access_point, clock, run.policy, config.beacon_interval_ns)
-    browser = Browser(
-        clock,
-        station,
-        Server(clock),
-        config.tcp,
-        persistent=config.connections == "persistent",
-        max_connections=config.max_connections,
-    )
-    channel = None
-    if run.messages:
-        channel = PushChannel(clock, station, config.tcp, run.messages, state.push_of(w, run.flow))
-    page, done = first, False
-
-    def quiet() -> bool:
-        return station.quiet(clock.now) and (channel is None or channel.quiet(clock.now, run.access_point.wire_up))
-
-    def until_quiet() -> Iterator[Page]:
-        nonlocal page, done
-        while page < len(pages) and (page == first or not quiet()):
-            page += 1
-            yield pages[page - 1]
-        done = True
-
-    pushing = clock.process(channel.deliver()) if channel is not None and first else None
-    browsing = clock.process(browser.browse(until_quiet(), run.delays_ns[run.pages[first, 2] :]))
-    if channel is not None and pushing is None:
-        pushing = clock.process(channel.deliver())
-    visit = clock.process(_visit(clock, browsing, pushing))
-    while not done:
-        clock.step()
-    ended = page == len(pages) and (page == first or not quiet())
-    if ended:
-        clock.run(until=clock.all_of([visit]))  # what else falls on the last instant is as in a whole run
-        station.advance(clock.now)
-    browsed = page - first
-    run.left_over += browsed
-    run.loads[first:page] = np.array(browser.loads, dtype=np.int64).reshape(-1, 4)
-    w[slot.NOW] = clock.now
-    if browsed:
-        w[slot.PAGE_DEADLINE] = run.pages[page - 1, 4]
-    state.enter_station(w, run.access_point, station)
-    if channel is not None:
-        before, delivered_ns = int(w[slot.DELIVERED]), channel.delivered_ns()
-        run.pushed[before : before + len(delivered_ns), 2] = delivered_ns
-        push = channel.state()
-        state.enter_push(w, run.flow, int(run.pushed[push.delivered - 1, 1]) if push.delivered else 0, push)
-    run.append(np.array(station.polls, dtype=np.int64), np.array(station.intervals, dtype=np.int64))
-    return page + ended
+__all__ = ["Handover", "run_cell"]
 
 
-def _visit(clock: Clock, browsing: Event, pushing: Event | None) -> Generator[Event, None, None]:
-    yield browsing if pushing is None else clock.all_of([browsing, pushing])
+class Handover(Memory):
+    """The loop of events beside a run of the express engine, whose arrays it works on too."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__([(run.workload, run.policy)], [run.delays_ns], [run.messages], run.config, {})
+        self._run = run
+        self.w[event.ON_WIRES] = 1
+        self._fresh = self.w[: self.places["pages"]].copy()
+
+    def browse(self, first: int) -> int:
+        """Browse from page `first` on until all is quiet between two pages.
+
+        Returns
+        -------
+        int
+            The next page; one more than there can be if the run has ended.
+        """
+        run = self._run
+        kept = run.state()
+        while not self._browse(first):
+            run.take_back(kept)
+            run.make_room()
+        w, client = self.w, self.places["clients"]
+        page = (int(w[client + event.CLIENT_LOADS]) - self.places["loads"]) // event.LOAD_SIZE
+        run.loads[first:page] = self.part("loads", first, page)[:, :4]
+        run.left_over += page - first
+        if run.messages:
+            delivered = int(run.world[slot.DELIVERED])
+            before = int(kept[0][slot.DELIVERED - slot.FIRST_STATE])
+            run.pushed[before:delivered, 2] = self.part("messages", before, delivered)[:, event.MESSAGE_DELIVERED]
+        return page + int(w[client + event.CLIENT_IS_DONE])
+
+    def _browse(self, first: int) -> bool:
+        """Do so; return whether there was room enough for the polls and intervals awake."""
+        run, w = self._run, self.w
+        w[: len(self._fresh)] = self._fresh
+        page = self.places["pages"] + event.PAGE_SIZE * first
+        self.enter({event.FIRST_PAGE: page, event.BEGUN: first > 0})
+        self.enter_columns({
+            event.CLIENT_WIRES: run.world.ctypes.data, event.CLIENT_FLOW: run.flow.ctypes.data,
+            event.CLIENT_POLLS: run.polls.ctypes.data, event.CLIENT_INTERVALS: run.intervals.ctypes.data,
+            event.CLIENT_PAGES: page,
+            event.CLIENT_OBJECTS: self.places["objects"] + event.OBJECT_SIZE * int(run.pages[first, 2]),
+            event.CLIENT_LOADS: self.places["loads"] + event.LOAD_SIZE * first,
+        })  # fmt: skip
+        run.world[slot.POLLS_ROOM], run.world[slot.INTERVALS_ROOM] = run.polls.size, run.intervals.size
+        if run_cell(w) & event.REFUSED:
+            raise NotCoveredError("too much is under way at once, or the policy plans a wake-up that is no beacon")
+        return run.filled() <= 1.0

@@ -7,7 +7,7 @@ from netsim.express import layout as slot
 from netsim.express.layout import Place
 from netsim.express.station import Rule, note_sent
 
-__all__ = ["acknowledge", "air", "bare_message_up", "bare_up", "up", "wire"]
+__all__ = ["acknowledge", "air", "bare_message_up", "bare_up", "carry", "up", "wire"]
 
 
 @compiled
@@ -33,7 +33,7 @@ def wire(w: Place, length: int) -> int:
 
 
 @compiled
-def _carry(w: Place, air_time: int, wire_time: int, now: int) -> int:
+def carry(w: Place, air_time: int, wire_time: int, now: int) -> int:
     """Send a packet from the client; return when it is at the server."""
     w[slot.SENT] = now
     w[slot.AIR_UP_BUSY] += air_time
@@ -63,7 +63,7 @@ def up(w: Place, c: int, kind: int, length: int, now: int, rule: Rule) -> None:
     """Send a packet with `length` bytes of payload from the client to the server."""
     if w[slot.OBSERVER]:
         note_sent(w, rule, c, kind, length, now)
-    _queue(w, c << 2 | kind, _carry(w, air(w, length), wire(w, length), now))
+    _queue(w, c << 2 | kind, carry(w, air(w, length), wire(w, length), now))
 
 
 @compiled
@@ -71,7 +71,7 @@ def bare_up(w: Place, c: int, now: int, rule: Rule) -> int:
     """Send an ACK alone at which nothing happens; return when it is at the server."""
     if w[slot.OBSERVER]:
         note_sent(w, rule, c, slot.BARE, 0 * now, now)
-    return _carry(w, w[slot.AIR_BARE], w[slot.WIRE_BARE], now)
+    return carry(w, w[slot.AIR_BARE], w[slot.WIRE_BARE], now)
 
 
 @compiled
@@ -79,7 +79,7 @@ def acknowledge(w: Place, c: int, now: int, rule: Rule) -> None:
     """Send an ACK alone from the client to the server."""
     if w[slot.OBSERVER]:
         note_sent(w, rule, c, slot.BARE, 0 * now, now)
-    _queue(w, c << 2 | slot.BARE, _carry(w, w[slot.AIR_BARE], w[slot.WIRE_BARE], now))
+    _queue(w, c << 2 | slot.BARE, carry(w, w[slot.AIR_BARE], w[slot.WIRE_BARE], now))
 
 
 @compiled

@@ -9,7 +9,7 @@ from netsim.express import layout as slot
 from netsim.express.layout import Place
 from netsim.policies.machine_code import call_observe, call_plan
 
-__all__ = ["Rule", "note_received", "note_sent", "open_gate", "reach", "stay_awake"]
+__all__ = ["Rule", "awake_ns", "note_received", "note_sent", "open_gate", "reach", "stay_awake"]
 
 Rule = tuple[Place, Place]
 """In compiled code: the integers and the numbers of the policy."""
@@ -72,6 +72,13 @@ def _follow(w: Place, asleep: int) -> None:
         w[slot.BAIL] = slot.REFUSED
     w[slot.WAKE], w[slot.REPEAT] = wake, repeat
     w[slot.OPENS], w[slot.AGREED] = w[slot.PLAN_OPENS], w[slot.PLAN_AGREED]
+
+
+@compiled
+def awake_ns(w: Place, now: int) -> int:
+    """Return the time spent awake in [0, now]; the station must have been brought up to `now`."""
+    until = now if w[slot.GATE] else min(now, w[slot.UNTIL])
+    return w[slot.BEFORE] + max(0, until - w[slot.SINCE])
 
 
 @compiled

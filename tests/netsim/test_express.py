@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import netsim
 from netsim import NotCoveredError, policies
-from netsim.express import engine
+from netsim.express import engine, handover
 from netsim.express import layout as slot
 from tests.netsim.worlds import Dice, Drawn, ordinary_case, tied_case
 from traces.columns import Workload
@@ -75,7 +75,8 @@ def _busy(i):
 def check(seeds, make=ordinary_case, names=POLICIES):
     """Compare the engines on one case a seed; return how many of each policy there were, and the share covered.
 
-    The cases with messages are counted by themselves.
+    The cases with messages are counted by themselves.  Where the express engine does not apply (it raises), the engine
+    that is taken in its place is compared.
     """
     cases, covered = Counter(), Counter()
     for seed in seeds:
@@ -93,10 +94,9 @@ def check(seeds, make=ordinary_case, names=POLICIES):
     return cases, {kind: covered[kind] / n for kind, n in cases.items()}
 
 
-def test_both_engines_agree_exactly_and_the_express_engine_covers_most_cases():
+def test_both_engines_agree_exactly_and_the_express_engine_covers_every_case():
     _, covered = check(range(410))
-    assert np.mean([share for kind, share in covered.items() if "messages" in kind]) >= 0.9
-    assert np.mean([share for kind, share in covered.items() if "messages" not in kind]) >= 0.9
+    assert set(covered.values()) == {1.0}
 
 
 @pytest.fixture
@@ -111,21 +111,21 @@ def test_both_engines_agree_exactly_in_a_world_and_in_two_full_of_ties_that_the_
     if seed % 2:
         request.getfixturevalue("small_rooms")
     quick = [policy for policy in POLICIES if not policy.startswith(("lpsm2", "lpsm3"))]
-    order_decides = {1013, 1019, 1053, 1069, 1094, 1101, 1137}  # where only the packet model can say
     for make, at in ((ordinary_case, seed), (tied_case, 1000 + 2 * seed), (tied_case, 1001 + 2 * seed)):
         _, covered = check([at], make, quick)
-        assert list(covered.values()) == [0.0 if at in order_decides else 1.0]
+        assert list(covered.values()) == [1.0]
 
 
 @pytest.mark.parametrize("seed", range(28))
 @pytest.mark.usefixtures("small_rooms")
-def test_both_engines_agree_exactly_where_the_packet_model_takes_pages_over_and_messages_are_sent_again(seed):
+def test_both_engines_agree_exactly_where_timers_of_pages_run_out_and_messages_are_sent_again(seed):
     def impatient(dice, policy):
         pages, policy, config = (ordinary_case, tied_case)[seed % 2](dice, policy)
         return pages, policy, replace(config, tcp=replace(config.tcp, min_rto_s=0.25, initial_rto_s=0.7))
 
     names = ["psm:900", "twt:1500:10", "bsd-host:1", "hold:50", "psm:2000", "dynamic:20", "listen:8"]
-    check([500 + seed], impatient, names)
+    _, covered = check([500 + seed], impatient, names)
+    assert list(covered.values()) == [1.0]
 
 
 @pytest.mark.parametrize("policy", ["psm:900", "psm:2000", "listen:37", "dynamic:100", "twt:1500:10"])
@@ -180,11 +180,10 @@ def test_both_engines_agree_exactly_where_they_once_did_not(seed, policy):
 @given(st.data(), st.sampled_from(POLICIES), st.integers(0, 3))
 def test_both_engines_agree_exactly_in_whatever_world_is_found(data, policy, seed):
     pages, policy, config = ordinary_case(Drawn(data), policy)
-    packet = netsim.simulate(pages, policy, config=config, seed=seed, engine="packet")
-    try:
-        assert_equal(netsim.simulate(pages, policy, config=config, seed=seed, engine="express"), packet)
-    except NotCoveredError:  # a time-out; whole runs with some are compared above
-        assume(False)
+    ours, packet = (
+        netsim.simulate(pages, policy, config=config, seed=seed, engine=name) for name in ("express", "packet")
+    )
+    assert_equal(ours, packet)
 
 
 @pytest.mark.long
@@ -192,7 +191,7 @@ def test_both_engines_agree_exactly_in_whatever_world_is_found(data, policy, see
 def test_both_engines_agree_exactly_in_a_hundred_thousand_cases(part):
     cases, covered = check(range(1_000_000 + 5_000 * part, 1_005_000 + 5_000 * part))
     print(f"covered {covered} of {dict(cases)}")
-    assert all(share >= 0.8 for share in covered.values()), (cases, covered)
+    assert all(share >= 0.99 for share in covered.values()), (cases, covered)
 
 
 @pytest.mark.long
@@ -203,8 +202,7 @@ def test_both_engines_agree_exactly_in_a_million_cases_full_of_ties(part):
     kinds = {name: [kind for kind in cases if kind.partition(",")[0] == name] for name in names}
     shares = {name: np.average([covered[k] for k in of], weights=[cases[k] for k in of]) for name, of in kinds.items()}
     print(f"covered {shares} of {dict(cases)}")
-    long_sleeps = {"driver:pic32mzw", "psm:900"}  # a timer runs out in a fifth of their worlds, most often a SYN's
-    assert all(share >= (0.6 if name in long_sleeps else 0.75) for name, share in shares.items()), (cases, shares)
+    assert all(share >= 0.99 for share in shares.values()), (cases, shares)
 
 
 def test_a_poll_after_a_time_awake_is_no_repetition_of_the_last_one():
@@ -225,19 +223,47 @@ def test_a_page_whose_timer_runs_out_is_handed_over_and_the_others_are_not():
     # the SYN-ACK just catches the beacon at 2 s, so that the server measures a short round trip; the reply then waits
     late = Page("late", 300, 40_000, ((300, 20_000),), 5.0, issue_s=1.95)
     pages = [late, *(Page(f"p{i}", 300, 9_000, (), 7.123) for i in range(6))]
-    ours = netsim.simulate(pages, "psm:2000")
+    ours = netsim.simulate(pages, "psm:2000", engine="express")
     assert 1 <= ours.pages_handed_over < len(pages)
     assert_equal(ours, netsim.simulate(pages, "psm:2000", engine="packet"))
-    with pytest.raises(NotCoveredError, match="page 'late': a retransmission timer would run out"):
-        netsim.simulate(pages, "psm:2000", engine="express")
 
 
-def test_messages_go_on_where_the_packet_model_took_a_page_over_and_are_sent_again_while_the_client_sleeps():
+@pytest.mark.parametrize("name", ["express", "packet"])
+def test_copies_of_a_syn_and_of_its_answer_wait_for_one_beacon_and_are_answered_one_by_one(name):
+    # a header takes 1 ms on either link; sent at 0.5 s, the SYN is sent again after 3 s, and once more after 6 s
+    config = netsim.SimulationConfig(
+        link=netsim.LinkConfig(wireless_mbps=8.0, wired_mbps=8.0, wireless_delay_ms=0.0, wired_delay_ms=0.0),
+        tcp=netsim.TcpConfig(mss_bytes=1000, header_bytes=1000),
+    )
+    found = {}
+    for beacons in (40, 100):
+        result = netsim.simulate([Page("p", 1000, 500, (), 0.0, 0.5)], f"listen:{beacons}", config=config, engine=name)
+        waited = result.polls.buffered_bytes
+        found[beacons] = waited[waited > 0].tolist(), result.elapsed_s, result.uplink_air_s, result.downlink_air_s
+    # a beacon at 4 s: two answers; the reply is sent at 4.006 s and, the server's timer not having been timed, again
+    # after 3 s; the beacon at 8 s lets out both.  Up: two SYNs, two ACKs, and the request in 2 ms
+    assert found[40] == ([2000, 3000], 8.0015, pytest.approx(0.006), pytest.approx(0.005))
+    # a beacon at 10 s: four answers, one of them the server's own after 6 s, whose last three are acknowledged as
+    # copies: the reply is sent at 10.006 s, at the third of these ACKs, and when the server's timer runs out 6 s later
+    assert found[100] == ([4000, 4500], 20.0015, pytest.approx(0.009), pytest.approx(0.0085))
+
+
+def test_a_small_workload_takes_the_packet_model_where_the_loop_of_events_is_not_compiled(monkeypatch):
+    pages = [Page("a", 300, 9_000, (), 5.0), Page("late", 300, 9_000, (), 5.0, issue_s=5.15)]
+    config = netsim.SimulationConfig(tcp=netsim.TcpConfig(min_rto_s=0.06, initial_rto_s=0.2))
+    monkeypatch.setattr(netsim.simulation, "_is_ready", lambda members, config: True)
+    assert netsim.simulate(pages, "lpsm", config=config, engine="express").pages_handed_over >= 1
+    monkeypatch.setattr(handover.run_cell, "ready", lambda: False)
+    ours = netsim.simulate(pages, "lpsm", config=config)
+    assert ours.pages_handed_over == 0
+    assert_equal(ours, netsim.simulate(pages, "lpsm", config=config, engine="packet"))
+
+
+def test_messages_go_on_where_a_page_was_handed_over_and_are_sent_again_while_the_client_sleeps():
     late = Page("late", 300, 40_000, ((300, 20_000),), 5.0, issue_s=1.95)
     pages = [late, *(Page(f"p{i}", 300, 9_000, (), 7.123) for i in range(6))]
     push = [Message(0.3 + 1.37 * k, 700 * (1 + k % 5)) for k in range(30)]
-    ours = netsim.simulate(pages, "psm:2000", push=push)
-    packet = netsim.simulate(pages, "psm:2000", push=push, engine="packet")
+    ours, packet = (netsim.simulate(pages, "psm:2000", push=push, engine=name) for name in ("express", "packet"))
     assert 1 <= ours.pages_handed_over < len(pages)
     assert_equal(ours, packet)
     assert packet.downlink_air_s > sum(size + 40 for _, size in push) * 8 / 5e6 + netsim.simulate(pages).downlink_air_s
@@ -296,6 +322,16 @@ def test_a_long_silence_needs_more_room_than_there_was_and_loses_nothing(policy,
     monkeypatch.setattr(engine, "_FEWEST_ROWS", 4 - 3 * 16)
     pages = [Page("a", 300, 500, (), think_s), Page("b", 300, 500), Page("c", 300, 500, (), 2 * think_s)]
     assert_equal(netsim.simulate(pages, policy, engine="express"), netsim.simulate(pages, policy, engine="packet"))
+
+
+def test_a_page_that_is_handed_over_needs_more_room_than_there_was_and_loses_nothing(monkeypatch):
+    monkeypatch.setattr(engine, "_FEWEST_ROWS", 1 - 3 * 16)
+    config = netsim.SimulationConfig(tcp=netsim.TcpConfig(min_rto_s=0.06, initial_rto_s=0.2))
+    pages = [Page("late", 300, 90_000, ((300, 9_000),), 5.0, issue_s=9.15)]
+    push = [Message(0.2, 9_000), Message(3.0, 100)]
+    ours, packet = (netsim.simulate(pages, "lpsm", config=config, push=push, engine=e) for e in ("express", "packet"))
+    assert ours.pages_handed_over == 1
+    assert_equal(ours, packet)
 
 
 @pytest.mark.parametrize("name", ["express", "packet"])

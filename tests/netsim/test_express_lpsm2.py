@@ -61,7 +61,7 @@ def compare(seeds):
     for seed in seeds:
         pages, given, policy = variant(seed)
         packet = netsim.simulate(pages, policy, engine="packet", **given)
-        ours = netsim.simulate(pages, policy, **given)
+        ours = netsim.simulate(pages, policy, engine="express", **given)
         assert_equal(ours, packet)
         prices = packet.final_policy.prices_w
         seen["whole"] += ours.pages_handed_over == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lpsm._compile import compiled
 from netsim.air.express import layout as slot
+from netsim.air.express import wires
 from netsim.air.express.events import free_frame, happen, new_frame, refer
 from netsim.air.express.radio import awake_ns, write_states
 from netsim.air.express.station import advance
@@ -31,7 +32,9 @@ __all__ = ["foresee", "issue", "next_page", "page_done", "receive", "subscribe",
 def next_page(w: Place, client: int) -> None:
     """Issue the next page, wait for its instant, or be done."""
     now, page = w[slot.NOW], w[client + slot.CLIENT_PAGES]
-    if page == w[client + slot.CLIENT_PAGES_STOP]:
+    if w[slot.ON_WIRES] and page != w[slot.FIRST_PAGE] and wires.is_quiet(w, client):
+        wires.stop(w, client)
+    elif page == w[client + slot.CLIENT_PAGES_STOP]:
         happen(w, now, slot.BROWSED, client)
     elif w[page + slot.PAGE_ISSUE] > now:
         happen(w, w[page + slot.PAGE_ISSUE], slot.ISSUE, client)
@@ -308,7 +311,8 @@ def write_messages(w: Place, client: int) -> None:
         w[made + slot.END_EXPECTED] += w[place + slot.MESSAGE_BYTES]
         w[made + slot.END_ACKNOWLEDGES] = 0
         write(w, made + slot.CONNECTION_SERVER, w[place + slot.MESSAGE_BYTES], 0)
-    w[client + slot.CLIENT_WAITS] = 1  # for the last one
+    if w[client + slot.CLIENT_ARRIVED] == w[client + slot.CLIENT_N_MESSAGES]:  # already, where a run goes on
+        happen(w, w[slot.NOW], slot.WRITER_DONE, client)
 
 
 @compiled

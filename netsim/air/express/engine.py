@@ -21,11 +21,11 @@ from netsim.air.cell import NEIGHBOUR_BYTES
 from netsim.air.exchanges import control, data, group, polled
 from netsim.air.express import layout as slot
 from netsim.air.express.draws import DRAWN_AHEAD, Streams, backoffs, gaps, uniform
+from netsim.air.express.memory import Memory, form_of
 from netsim.air.radio_states import Passages, StateTimes
 from netsim.browser import Trip
 from netsim.clock import Clock
 from netsim.express.coverage import NotCoveredError
-from netsim.policies.compiled import NOT_YET_NS, CompiledForm
 from netsim.policies.protocol import Policy
 from netsim.radio import StateRadioConfig
 from traces.columns import Workload
@@ -34,15 +34,12 @@ from traces.records import Message
 if TYPE_CHECKING:
     from netsim.simulation import SimulationConfig
 
-__all__ = ["browse_together", "is_ready"]
+__all__ = ["browse_together", "is_ready", "run_cell"]
 
 Ints = NDArray[np.int64]
 
 _NS_PER_S = 1_000_000_000
-_MAX_BYTES = 2**40
 _LOG = 4096
-_FRAMES, _CONNECTIONS = 256, 256  # room a client, beyond what TCP's windows take
-_SPARE_FRAMES = 1024  # room of the cell, group frames among it
 _LATE = 1024  # beacons that were late, before there is made more room for them
 
 run_cell = standalone("netsim.air.express.run", "run_cell")
@@ -50,7 +47,7 @@ run_cell = standalone("netsim.air.express.run", "run_cell")
 
 def is_ready(policies: Sequence[Policy]) -> bool:
     """Whether what runs under these policies need is compiled, in this process or on disk."""
-    return run_cell.ready() and all(_form(policy).is_ready for policy in policies)
+    return run_cell.ready() and all(form_of(policy).is_ready for policy in policies)
 
 
 def browse_together(
@@ -86,12 +83,7 @@ def browse_together(
     return [run.result(client) for client in range(len(members))]
 
 
-def _form(policy: Policy) -> CompiledForm:
-    form: CompiledForm = policy.compiled  # type: ignore[attr-defined]
-    return form
-
-
-class _Run:
+class _Run(Memory):
     """The array of one run, and what fills and empties it."""
 
     def __init__(
@@ -103,25 +95,16 @@ class _Run:
         seed: int,
     ) -> None:
         assert config.medium is not None
-        for workload, _ in members:
-            if len(workload) and workload.sizes.max() > _MAX_BYTES:
-                raise NotCoveredError(f"sizes must be at most {_MAX_BYTES} bytes, got {workload.sizes.max()}")
         self._members, self._config, self._seed = members, config, seed
         self._air = air = config.medium
         self._contenders = 1 + air.neighbours + len(members)
         if self._contenders >= 1 << slot.ORDER_BITS:
             raise NotCoveredError(f"at most {(1 << slot.ORDER_BITS) - 1} stations are covered, got {self._contenders}")
         self._logs: list[Ints] = []
-        self._pushed = [_messages(messages) for messages in pushed]
-        self._end = slot.FIRST_RECORD
-        self._places: dict[str, int] = {}
-        n, n_pages = len(members), sum(len(workload) for workload, _ in members)
-        connections = sum(min(_CONNECTIONS, len(workload.sizes)) + 2 for workload, _ in members)
+        n = len(members)
         exchanges = _exchanges(air.phy, air.rts_bytes, config.tcp.mss_bytes + config.tcp.header_bytes)
-        frames = (_FRAMES + 2 * config.tcp.window * config.max_connections) * n + air.neighbours + _SPARE_FRAMES
-        rooms = {
+        own = {
             "contenders": slot.CONTENDER_SIZE * self._contenders,
-            "clients": slot.CLIENT_SIZE * n,
             "exchanges": exchanges.size,
             "draws": DRAWN_AHEAD * (self._contenders + air.neighbours + 2),
             "winners": self._contenders,
@@ -130,27 +113,15 @@ class _Run:
             "told": 8 * n + 8,
             "batches": slot.MOST_BATCHES * (3 + n),
             "log": slot.LOG_SIZE * (_LOG + 16 * n),
-            "pages": slot.PAGE_SIZE * n_pages,
-            "objects": slot.OBJECT_SIZE * sum(len(workload.sizes) for workload, _ in members),
-            "messages": sum(rows.size for rows in self._pushed),
-            "loads": slot.LOAD_SIZE * n_pages,
-            "totals": slot.TOTALS_SIZE * n,
-            "near": slot.EVENT_SIZE * (2 * connections + frames),
-            "far": slot.EVENT_SIZE * (2 * connections + frames),
-            "connections": slot.CONNECTION_SIZE * (connections + 2),
-            "frames": slot.FRAME_SIZE * frames,
-            "late": 2 * _LATE,
+            "neighbours": slot.FRAME_SIZE * air.neighbours,
         }
-        for name, size in rooms.items():
-            self._places[name] = self._end
-            self._end += size
-        self.w = np.zeros(self._end, dtype=np.int64)
-        at = self._places["exchanges"]
+        super().__init__(members, delays_ns, pushed, config, own)
+        at = self.places["exchanges"]
         self.w[at : at + exchanges.size] = exchanges.ravel()
-        self._streams = Streams(self._places["draws"])
-        self._set_world(rooms)
+        self._streams = Streams(self.places["draws"])
+        self._set_world()
         self._set_contenders()
-        self._set_clients(delays_ns)
+        self._set_clients()
 
     def go(self) -> None:
         """Run to the end."""
@@ -160,7 +131,7 @@ class _Run:
             status = run_cell(w)
             if status & slot.REFUSED:
                 raise NotCoveredError("too much is under way at once, or the policy plans a wake-up that is no beacon")
-            at = self._places["log"]
+            at = self.places["log"]
             self._logs.append(w[at : at + slot.LOG_SIZE * int(w[slot.N_LOG])].reshape(-1, slot.LOG_SIZE).copy())
             w[slot.N_LOG] = w[slot.STATUS] = 0
             if status & slot.LATES:  # they come last
@@ -172,7 +143,7 @@ class _Run:
     def result(self, number: int) -> tuple[Trip, Ints]:
         """Return what a client's run leaves behind, and its messages."""
         w, workload = self.w, self._members[number][0]
-        client = self._places["clients"] + slot.CLIENT_SIZE * number
+        client = self.places["clients"] + slot.CLIENT_SIZE * number
         [log] = self._logs
         mine = log[slice(*np.searchsorted(log[:, 0], (client, client + 1)))]
         end, awake, beacons, up, down, lost, groups_lost, *states = self._row(
@@ -194,20 +165,20 @@ class _Run:
             page_states=page_states,
             groups_lost=groups_lost,
         )  # fmt: skip
-        messages = self._row(int(w[client + slot.CLIENT_MESSAGES]), self._pushed[number].size)
-        columns = [slot.MESSAGE_AT, slot.MESSAGE_BYTES, slot.MESSAGE_DELIVERED]
-        return trip, messages.reshape(-1, slot.MESSAGE_SIZE)[:, columns]
+        begin = (int(w[client + slot.CLIENT_MESSAGES]) - self.places["messages"]) // slot.MESSAGE_SIZE
+        messages = self.part("messages", begin, begin + int(w[client + slot.CLIENT_N_MESSAGES]))
+        return trip, messages[:, [slot.MESSAGE_AT, slot.MESSAGE_BYTES, slot.MESSAGE_DELIVERED]]
 
     def _row(self, at: int, size: int) -> Ints:
         return self.w[at : at + size]
 
-    def _set_world(self, rooms: dict[str, int]) -> None:
-        w, config, air, places = self.w, self._config, self._air, self._places
-        phy, tcp, wire, passages = air.phy, config.tcp, config.link.wire(), Passages.of(config.radio)
+    def _set_world(self) -> None:
+        config, air, places = self._config, self._air, self.places
+        phy, wire, passages = air.phy, config.link.wire(), Passages.of(config.radio)
         medium = Medium(Clock(), phy)
         poll = polled(phy, NULL_BYTES, None)
-        neighbours = air.neighbours
-        values = {
+        late, self.w = self.w.size, np.concatenate([self.w, np.zeros(2 * _LATE, dtype=np.int64)])
+        self.enter({
             slot.SLOT: phy.slot_ns, slot.DIFS: phy.difs_ns, slot.PIFS: phy.pifs_ns, slot.TIMEOUT: phy.timeout_ns,
             slot.AFTER_COLLISION: phy.difs_ns, slot.CW_MIN: phy.cw_min, slot.CW_MAX: phy.cw_max,
             slot.ATTEMPTS: medium.attempts, slot.LOSSY: config.link.loss_rate > 0.0,
@@ -217,29 +188,18 @@ class _Run:
             slot.INTERVAL: config.beacon_interval_ns, slot.BEACON_AIR: phy.lowest_ns(air.beacons.size_bytes),
             slot.DTIM: air.beacons.dtim_period,
             slot.WIRE_NUM: wire.ns_per_byte[0], slot.WIRE_DEN: wire.ns_per_byte[1], slot.WIRE_DELAY: wire.delay_ns,
-            slot.MSS: tcp.mss_bytes, slot.HEADER: tcp.header_bytes, slot.FIRST_WINDOW: tcp.initial_window,
-            slot.WINDOW: tcp.window, slot.MIN_RTO: round(tcp.min_rto_s * _NS_PER_S),
-            slot.FIRST_RTO: round(tcp.initial_rto_s * _NS_PER_S), slot.NAGLE: tcp.nagle,
-            slot.PERSISTENT: config.connections == "persistent", slot.MAX_CONNECTIONS: config.max_connections,
             slot.WAKEUP: passages.wakeup_ns, slot.SETTLE: passages.settle_ns, slot.GUARD: passages.guard_ns,
             slot.DRIFT: _bits(passages.drift_ppm),
-            slot.N_NEIGHBOURS: neighbours, slot.N_CLIENTS: len(self._members),
-            slot.NEIGHBOUR_RATE: air.neighbour_mbps > 0.0,
-            slot.CONTENDERS: places["contenders"], slot.CLIENTS: places["clients"], slot.WINNERS: places["winners"],
+            slot.N_NEIGHBOURS: air.neighbours, slot.NEIGHBOUR_RATE: air.neighbour_mbps > 0.0,
+            slot.CONTENDERS: places["contenders"], slot.WINNERS: places["winners"],
             slot.EXCHANGES: places["exchanges"], slot.WAITING: places["waiting"], slot.TOLD: places["told"],
-            slot.NEAR: places["near"], slot.FAR: places["far"], slot.EVENTS_ROOM: rooms["near"] // slot.EVENT_SIZE,
-            slot.LISTENERS: places["listeners"], slot.LISTENERS_ROOM: rooms["listeners"] // 2,
-            slot.LATE: places["late"], slot.LATE_ROOM: _LATE,
+            slot.LISTENERS: places["listeners"], slot.LISTENERS_ROOM: self.rooms["listeners"] // 2,
+            slot.LATE: late, slot.LATE_ROOM: _LATE,
             slot.BATCHES: places["batches"], slot.BATCH_SIZE: 3 + len(self._members),
-            slot.LOG: places["log"], slot.LOG_ROOM: rooms["log"] // slot.LOG_SIZE, slot.LOG_FEW_LEFT: _LOG // 2,
-            slot.FREE_FRAME: places["frames"] + slot.FRAME_SIZE * neighbours,
-            slot.FRAMES_STOP: places["frames"] + rooms["frames"],
-            slot.FREE_CONNECTION: places["connections"],
-            slot.CONNECTIONS_STOP: places["connections"] + rooms["connections"],
+            slot.LOG: places["log"], slot.LOG_ROOM: self.rooms["log"] // slot.LOG_SIZE, slot.LOG_FEW_LEFT: _LOG // 2,
             slot.TURN: slot.NEVER, slot.BEACON_TURN: slot.NEVER, slot.WANTED: slot.NEVER,
             slot.NEXT_BEACON: 1, slot.NEXT_TARGET: config.beacon_interval_ns,
-        }  # fmt: skip
-        w[list(values)] = list(values.values())
+        })  # fmt: skip
 
     def _set_contenders(self) -> None:
         """Give every station its stream of backoffs; neighbours and group frames draw theirs after all of them."""
@@ -249,12 +209,12 @@ class _Run:
             return randomness.generator(self._seed, randomness.AIR, number)
 
         for number in range(self._contenders):
-            contender = self._places["contenders"] + slot.CONTENDER_SIZE * number
+            contender = self.places["contenders"] + slot.CONTENDER_SIZE * number
             w[contender + slot.CONTENDER_CW] = air.phy.cw_min
             self._streams.add(w, contender + slot.CONTENDER_NEXT, backoffs(rng(number)))
             if not 1 <= number <= air.neighbours:
                 continue
-            frame = self._places["frames"] + slot.FRAME_SIZE * (number - 1)
+            frame = self.places["neighbours"] + slot.FRAME_SIZE * (number - 1)
             w[contender + slot.CONTENDER_HEAD] = frame
             w[frame + slot.FRAME_CODE] = slot.OFFERED if air.neighbour_mbps else slot.SATURATED
             w[frame + slot.FRAME_FIRST : frame + slot.FRAME_FIRST + 5] = data(
@@ -270,64 +230,15 @@ class _Run:
         if self._config.link.loss_rate:
             self._streams.add(w, slot.LOSS_NEXT, uniform(randomness.generator(self._seed, randomness.LOSS)))
 
-    def _set_clients(self, delays_ns: Sequence[Ints]) -> None:
-        w, places, n = self.w, self._places, len(self._members)
-        workloads, policies = zip(*self._members, strict=True)
-        forms = [_form(policy) for policy in policies]
-        issue_s, think_s, deadline_s = (
-            np.concatenate([getattr(one, name) for one in workloads]) for name in ("issue_s", "think_s", "deadline_s")
-        )
-        pages = np.empty((len(think_s), slot.PAGE_SIZE), dtype=np.int64)
-        pages[:, slot.PAGE_ISSUE] = np.where(np.isnan(issue_s), -1, np.rint(issue_s * _NS_PER_S))
-        pages[:, slot.PAGE_THINK] = np.where(think_s == 0.0, -1, np.rint(think_s * _NS_PER_S))
-        pages[:, slot.PAGE_OBJECTS] = np.concatenate([one.objects for one in workloads])
-        pages[:, slot.PAGE_DEADLINE] = np.where(np.isnan(deadline_s), slot.NEVER, np.rint(deadline_s * _NS_PER_S))
-        sizes = np.concatenate([one.sizes for one in workloads])
-        objects = np.column_stack([sizes, np.concatenate(delays_ns)]).astype(np.int64)
-        for name, rows in (("pages", pages), ("objects", objects), ("messages", np.concatenate(self._pushed))):
-            w[places[name] : places[name] + rows.size] = rows.ravel()
-        n_pages, n_messages = [len(one) for one in workloads], [len(rows) for rows in self._pushed]
-        first_page = places["pages"] + slot.PAGE_SIZE * _before(n_pages)
-        rules, observers = zip(*(form.addresses for form in forms), strict=True)
+    def _set_clients(self) -> None:
         wanted = ("ps-poll", "null", "uapsd", "twt", "auto").index(self._air.retrieval)
-        uapsd = [wanted == slot.AUTO and policy.spec.startswith("uapsd") for policy in policies]
-        number = np.arange(n)
-        columns = {
-            slot.CLIENT_RULE: rules, slot.CLIENT_OBSERVER: observers,
-            slot.CLIENT_HOST_AWARE: [policy.host_aware for policy in policies],
-            slot.CLIENT_INTS: [form.ints.ctypes.data for form in forms],
-            slot.CLIENT_N_INTS: [form.ints.size for form in forms],
-            slot.CLIENT_FLOATS: [form.floats.ctypes.data for form in forms],
-            slot.CLIENT_N_FLOATS: [form.floats.size for form in forms],
-            slot.CLIENT_NEVER_SLEEPS: [getattr(policy, "never_sleeps", False) for policy in policies],
+        uapsd = [wanted == slot.AUTO and policy.spec.startswith("uapsd") for _, policy in self._members]
+        number = 1 + self._air.neighbours + np.arange(len(self._members))
+        self.enter_columns({
             slot.CLIENT_RETRIEVAL: np.where(uapsd, slot.UAPSD, wanted),
-            slot.CLIENT_CONTENDER: places["contenders"] + slot.CONTENDER_SIZE * (1 + self._air.neighbours + number),
-            slot.CLIENT_LAST_SENT: NOT_YET_NS, slot.CLIENT_LAST_RECEIVED: NOT_YET_NS,
-            slot.CLIENT_DEADLINE: slot.NEVER, slot.CLIENT_CLOSE: slot.NEVER, slot.CLIENT_TIMER: slot.NEVER,
-            slot.CLIENT_PAGES: first_page, slot.CLIENT_PAGES_STOP: first_page + slot.PAGE_SIZE * np.array(n_pages),
-            slot.CLIENT_OBJECTS: places["objects"] + slot.OBJECT_SIZE * _before([len(one.sizes) for one in workloads]),
-            slot.CLIENT_NUMBER: 1,
-            slot.CLIENT_LOADS: places["loads"] + slot.LOAD_SIZE * _before(n_pages),
-            slot.CLIENT_MESSAGES: places["messages"] + slot.MESSAGE_SIZE * _before(n_messages),
-            slot.CLIENT_N_MESSAGES: n_messages,
-            slot.CLIENT_TOTALS: places["totals"] + slot.TOTALS_SIZE * number,
-        }  # fmt: skip
-        clients = w[places["clients"] : places["clients"] + slot.CLIENT_SIZE * n].reshape(n, slot.CLIENT_SIZE)
-        for field, values in columns.items():
-            clients[:, field] = values
-
-
-def _before(counts: Sequence[int]) -> Ints:
-    """Return how many there are before each."""
-    return np.cumsum([0, *counts[:-1]])
-
-
-def _messages(messages: Sequence[Message]) -> Ints:
-    rows = np.zeros((len(messages), slot.MESSAGE_SIZE), dtype=np.int64)
-    rows[:, slot.MESSAGE_AT] = [round(message.at_s * _NS_PER_S) for message in messages]
-    rows[:, slot.MESSAGE_BYTES] = [message.size_bytes for message in messages]
-    rows[:, slot.MESSAGE_END] = np.cumsum(rows[:, slot.MESSAGE_BYTES])
-    return rows
+            slot.CLIENT_CONTENDER: self.places["contenders"] + slot.CONTENDER_SIZE * number,
+            slot.CLIENT_CLOSE: slot.NEVER, slot.CLIENT_TIMER: slot.NEVER,
+        })  # fmt: skip
 
 
 def _states(values: Sequence[int]) -> StateTimes:

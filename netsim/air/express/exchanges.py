@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lpsm._compile import compiled
 from netsim.air.express import layout as slot
+from netsim.air.express import wires
 from netsim.air.express.access_point import forward, hold, serve, take_held, withdraw
 from netsim.air.express.browser import foresee, receive
 from netsim.air.express.channel import advance_beacons, backoff, contend, data_air, wait
@@ -25,7 +26,7 @@ from netsim.air.express.station import (
 from netsim.air.express.transport import wire
 from netsim.express.layout import Place
 
-__all__ = ["at_access_point", "deliver", "miss_answer", "offer", "send_again"]
+__all__ = ["at_access_point", "deliver", "miss_answer", "offer", "receive_down", "send_again"]
 
 
 @compiled
@@ -120,7 +121,7 @@ def _delivered(w: Place, code: int, client: int, frame: int) -> None:
         if w[frame + slot.FRAME_TO]:
             size = w[frame + slot.FRAME_BYTES] + w[client + slot.CLIENT_OVERHEAD]
             w[client + slot.CLIENT_AIR_DOWN] += data_air(w, size)
-            _receive_down(w, client, frame)
+            receive_down(w, client, frame)
         else:
             free_frame(w, frame)
     elif code == slot.POLL:
@@ -128,7 +129,7 @@ def _delivered(w: Place, code: int, client: int, frame: int) -> None:
         size = w[packet + slot.FRAME_BYTES] + w[client + slot.CLIENT_OVERHEAD]
         w[client + slot.CLIENT_AIR_DOWN] += data_air(w, size)
         w[client + slot.CLIENT_PLANNED] = 0
-        _receive_down(w, client, packet)
+        receive_down(w, client, packet)
     elif code == slot.OPENING:
         open_gate(w, client)
     elif code == slot.TRIGGER:
@@ -139,7 +140,7 @@ def _delivered(w: Place, code: int, client: int, frame: int) -> None:
 
 
 @compiled
-def _receive_down(w: Place, client: int, frame: int) -> None:
+def receive_down(w: Place, client: int, frame: int) -> None:
     """Take in a packet at the client."""
     end = w[frame + slot.FRAME_TO]
     if w[client + slot.CLIENT_HOST_AWARE] and w[client + slot.CLIENT_OBSERVER]:
@@ -219,6 +220,9 @@ def _drop(w: Place, frame: int) -> None:
 @compiled
 def at_access_point(w: Place, client: int, frame: int) -> None:
     """Send a packet on to its client, or hold it back."""
+    if w[slot.ON_WIRES]:
+        wires.at_access_point(w, client, frame)
+        return
     now = w[slot.NOW]
     w[frame + slot.FRAME_REACHED] = now
     if not w[client + slot.CLIENT_NEVER_SLEEPS]:

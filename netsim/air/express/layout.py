@@ -1,4 +1,4 @@
-"""The array of integers that the compiled air works on: what stands where.
+"""The array of integers that the compiled loop of events works on, on the air and on wires: what stands where.
 
 Everything of a run but the policies' own arrays is in one array of int64: parameters and state, then contenders,
 clients, frames, connections, queues and what is browsed.  A record is named by where it begins, and 0 is none.  Real
@@ -25,8 +25,8 @@ SOON_NS = 50_000_000  # events that are nearer wait in a heap of their own
     FREE_FRAME, FREE_CONNECTION, FREE, COUNT_FROM, SLOTS, TURN, BEACON_TURN, BUSY, COLLIDED, NEXT_BEACON, NEXT_TARGET,
     WANTED, N_LATE, N_LISTENERS, N_TOLD, TOLD_FROM, GROUPS, GROUPS_SENT, GROUP_HEAD, GROUP_TAIL, SERVING, SERVING_FRAME,
     TURN_HEAD, TURN_TAIL, WIRE_UP, WIRE_DOWN, LOSS_NEXT, LOSS_STOP, GAP_NEXT, GAP_STOP, N_LOG, AGREED_NS, N_DONE,
-    N_EVENTS_RUN, FIRST_RECORD,
-) = range(101)
+    N_EVENTS_RUN, ON_WIRES, BEGUN, FIRST_PAGE, FIRST_RECORD,
+) = range(104)
 # a contender: `netsim.air.access.Contender`, with the backoffs drawn for it, and the gaps of a neighbour's packets
 (
     CONTENDER_CW, CONTENDER_DUE, CONTENDER_TRIES, CONTENDER_CONTENDS, CONTENDER_ON_AIR, CONTENDER_SENT,
@@ -39,7 +39,8 @@ SOON_NS = 50_000_000  # events that are nearer wait in a heap of their own
     FRAME_LINK, FRAME_CODE, FRAME_FIRST, FRAME_DELIVERED, FRAME_TOTAL, FRAME_SENDER, FRAME_RECEIVER, FRAME_ANSWERED,
     FRAME_OWNER, FRAME_TO, FRAME_FLAG, FRAME_SEQ, FRAME_LENGTH, FRAME_ACK, FRAME_BYTES, FRAME_REACHED, FRAME_SIZE,
 ) = range(17)
-# a client: its policy, `netsim.air.station.AirStation` and the parts of it, then what it browses and is sent
+# a client: its policy, `netsim.air.station.AirStation` and the parts of it, then what it browses and is sent; and on
+# wires the addresses of the arrays of `netsim.express.run.run_pages` that hold its station and links
 (
     CLIENT_RULE, CLIENT_OBSERVER, CLIENT_HOST_AWARE, CLIENT_INTS, CLIENT_N_INTS, CLIENT_FLOATS, CLIENT_N_FLOATS,
     CLIENT_NEVER_SLEEPS, CLIENT_RETRIEVAL, CLIENT_OVERHEAD, CLIENT_OFFSET, CLIENT_CONTENDER, CLIENT_DEADLINE,
@@ -53,8 +54,9 @@ SOON_NS = 50_000_000  # events that are nearer wait in a heap of their own
     CLIENT_BUFFER_HEAD, CLIENT_BUFFER_TAIL, CLIENT_BUFFER_BYTES, CLIENT_LINE_HEAD, CLIENT_LINE_TAIL, CLIENT_NEXT_TURN,
     CLIENT_PAGES, CLIENT_PAGES_STOP, CLIENT_OBJECTS, CLIENT_TAKEN, CLIENT_MISSING, CLIENT_NUMBER, CLIENT_ISSUED,
     CLIENT_AWAKE_THEN, CLIENT_BEACONS_THEN, CLIENT_LOADS, CLIENT_MESSAGES, CLIENT_N_MESSAGES, CLIENT_WRITTEN,
-    CLIENT_ARRIVED, CLIENT_PUSHES, CLIENT_WAITS, CLIENT_LEFT, CLIENT_TOTALS, CLIENT_IS_DONE, CLIENT_SIZE,
-) = range(80)
+    CLIENT_ARRIVED, CLIENT_PUSHES, CLIENT_LEFT, CLIENT_TOTALS, CLIENT_IS_DONE, CLIENT_WIRES, CLIENT_FLOW,
+    CLIENT_POLLS, CLIENT_INTERVALS, CLIENT_SIZE,
+) = range(83)
 # one end of a connection: `netsim.tcp.Endpoint`
 (
     END_CLIENT, END_IS_CLIENT, END_CONNECTION, END_PEER, END_ESTABLISHED, END_CLOSED, END_UNACKED, END_NEXT,
@@ -89,8 +91,8 @@ SATURATED, OFFERED, UP, OPENING, TRIGGER, CLOSING, POLL, DOWN, GROUP = range(9)
 (
     TAKE_TURN, DELIVER, MISS_ANSWER, TELL, RADIO_READY, CLOSE_TIMER, SERVICE, AT_SERVER, AT_ACCESS_POINT, TCP_TIMER,
     ANSWER, NEXT_PAGE, ISSUE, PAGE_DONE, BROWSED, WRITE, ALL_DELIVERED, WRITER_DONE, LEAVE, LEFT, END_OF_RUN, OFFER,
-    BROADCAST,
-) = range(23)  # fmt: skip
+    BROADCAST, AT_CLIENT, AT_BEACON,
+) = range(25)  # fmt: skip
 CODE_BITS = 5
 PS_POLL, NULL, UAPSD, TWT, AUTO = range(5)  # retrievals
 DATA, SYN, SYN_ACK = range(3)  # flags of a packet, as in `netsim.tcp`

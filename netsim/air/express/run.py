@@ -9,10 +9,11 @@ from lpsm._compile import compiled
 from lpsm._pointers import start
 from netsim.air.air_times import DATA_OVERHEAD_BYTES, QOS_BYTES
 from netsim.air.express import layout as slot
+from netsim.air.express import wires
 from netsim.air.express.browser import issue, next_page, page_done, receive, subscribe, write_messages
 from netsim.air.express.channel import send, take_turn
 from netsim.air.express.events import draw, happen, next_event, note, refer
-from netsim.air.express.exchanges import at_access_point, deliver, miss_answer, offer, send_again
+from netsim.air.express.exchanges import at_access_point, deliver, miss_answer, offer, receive_down, send_again
 from netsim.air.express.groups import add_group, tell
 from netsim.air.express.radio import ask, awake_ns, take_asked, write_states
 from netsim.air.express.station import advance, close_timer, follow, stay_until
@@ -55,13 +56,15 @@ def _happens(w: Place, event: int, argument: int) -> None:
         receive(w, w[argument + slot.FRAME_TO], argument)
     elif event == slot.AT_ACCESS_POINT:
         at_access_point(w, w[argument + slot.FRAME_OWNER], argument)
+    elif event == slot.AT_CLIENT:
+        receive_down(w, w[argument + slot.FRAME_OWNER], argument)
     elif event == slot.TCP_TIMER:
         tcp_timer(w, argument)
     elif event == slot.TELL:
         tell(w)
     elif event == slot.CLOSE_TIMER:
         close_timer(w, argument)
-    elif event == slot.SERVICE:
+    elif event == slot.SERVICE or event == slot.AT_BEACON:
         advance(w, argument, now)
     elif event == slot.RADIO_READY:
         frame = w[argument + slot.CLIENT_PENDING_HEAD]
@@ -119,7 +122,11 @@ def _begin(w: Place) -> None:
         for i in range(w[slot.N_NEIGHBOURS]):
             send_again(w, w[slot.CONTENDERS] + slot.CONTENDER_SIZE * (1 + i))
     for i in range(w[slot.N_CLIENTS]):
-        _associate(w, w[slot.CLIENTS] + slot.CLIENT_SIZE * i)
+        client = w[slot.CLIENTS] + slot.CLIENT_SIZE * i
+        if w[slot.ON_WIRES]:
+            wires.begin(w, client)
+        else:
+            _associate(w, client)
     if w[slot.NEIGHBOUR_RATE]:
         for i in range(w[slot.N_NEIGHBOURS]):
             neighbour = w[slot.CONTENDERS] + slot.CONTENDER_SIZE * (1 + i)
@@ -132,10 +139,15 @@ def _begin(w: Place) -> None:
         if w[client + slot.CLIENT_N_MESSAGES]:
             w[client + slot.CLIENT_LEFT] = 2
             subscribe(w, client)
+            if w[slot.ON_WIRES]:
+                wires.enter_messages(w, client)
     for i in range(w[slot.N_CLIENTS]):
         client = w[slot.CLIENTS] + slot.CLIENT_SIZE * i
+        pushed, begun = w[client + slot.CLIENT_N_MESSAGES] > 0, w[slot.BEGUN] > 0
+        if pushed and begun:  # in the order in which a whole run would have come to what they wait for
+            write_messages(w, client)
         next_page(w, client)
-        if w[client + slot.CLIENT_N_MESSAGES]:
+        if pushed and not begun:
             write_messages(w, client)
 
 
@@ -166,6 +178,10 @@ def _leave(w: Place, client: int) -> None:
     """End the run of a client, and note its totals."""
     now, place = w[slot.NOW], w[client + slot.CLIENT_TOTALS]
     advance(w, client, now)
+    if w[slot.ON_WIRES]:
+        w[client + slot.CLIENT_IS_DONE] = 1
+        wires.stop(w, client)
+        return
     if not w[client + slot.CLIENT_DOZING] and now > w[client + slot.CLIENT_AWAKE_SINCE]:
         note(w, client, 0, w[client + slot.CLIENT_AWAKE_SINCE], now, 0, 0, 0, 0)
     w[place], w[place + 1], w[place + 2] = now, awake_ns(w, client, now), w[client + slot.CLIENT_BEACONS]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lpsm._compile import compiled
 from netsim.air.express import layout as slot
+from netsim.air.express import wires
 from netsim.air.express.access_point import forward, take_held
 from netsim.air.express.channel import (
     advance_beacons,
@@ -71,6 +72,9 @@ def send_up(w: Place, client: int, frame: int) -> None:
         advance(w, client, w[slot.NOW])
     w[client + slot.CLIENT_LAST_SENT] = w[slot.NOW]
     observe(w, client, frame, 1, w[slot.NOW], 0, 1)
+    if w[slot.ON_WIRES]:
+        wires.send_up(w, client, frame)
+        return
     w[client + slot.CLIENT_PLANNED] = 0
     w[client + slot.CLIENT_CLOSE] = slot.NEVER
     if w[client + slot.CLIENT_CLOSING]:
@@ -236,6 +240,9 @@ def _wake_up(w: Place, client: int, begin: int) -> None:
 @compiled
 def advance(w: Place, client: int, now: int) -> None:
     """Bring the state up to `now`: the beacons that have ended by then, and what was agreed for it."""
+    if w[slot.ON_WIRES]:
+        wires.advance(w, client, now)
+        return
     advance_beacons(w, now)
     while not w[slot.STATUS] & slot.REFUSED:
         if w[client + slot.CLIENT_IS_OPEN]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from lpsm._compile import compiled
 from lpsm._pointers import bits, real
 from netsim.air.express import layout as slot
+from netsim.air.express import wires
 from netsim.air.express.events import free_connection, happen, new_frame, new_record, refer
 from netsim.air.express.station import send_up
 from netsim.express.layout import Place
@@ -58,6 +59,8 @@ def _send(w: Place, end: int, flag: int, seq: int, length: int, ack: int) -> Non
     refer(w, connection, 1)
     if w[end + slot.END_IS_CLIENT]:
         send_up(w, client, frame)
+    elif w[slot.ON_WIRES]:
+        wires.send_down(w, client, frame)
     else:
         happen(w, wire(w, slot.WIRE_DOWN, size), slot.AT_ACCESS_POINT, frame)
 
