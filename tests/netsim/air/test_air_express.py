@@ -7,7 +7,7 @@ import pytest
 
 import netsim
 from netsim import NotCoveredError, policies
-from netsim.air.express import draws, engine
+from netsim.air.express import draws, engine, memory
 from netsim.air.express import layout as slot
 from netsim.air.recording import AirRecorder
 from traces.columns import Workload
@@ -134,7 +134,7 @@ def adds_up(seed):
         run.go()
     except NotCoveredError:
         return False
-    w, first = run.w, run._places["contenders"]
+    w, first = run.w, run.places["contenders"]
     stations = w[first : first + slot.CONTENDER_SIZE * run._contenders].reshape(-1, slot.CONTENDER_SIZE)
     ended = stations[:, [slot.CONTENDER_DELIVERED, slot.CONTENDER_LOST, slot.CONTENDER_COLLIDED]].sum(axis=1)
     on_air = stations[:, slot.CONTENDER_ATTEMPTS] - ended
@@ -229,8 +229,8 @@ def test_what_is_not_covered_is_refused_when_asked_for_and_else_left_to_the_pack
     with pytest.raises(NotCoveredError, match="a cell on wires"):
         netsim.simulate_cell([(pages, "psm")], engine="express")
     packet = netsim.simulate(pages, "lpsm", config=air, engine="packet")
-    monkeypatch.setattr(engine, "_FRAMES", -160)
-    monkeypatch.setattr(engine, "_SPARE_FRAMES", 4)
+    monkeypatch.setattr(memory, "_FRAMES", -160)
+    monkeypatch.setattr(memory, "_SPARE_FRAMES", 4)
     with pytest.raises(NotCoveredError, match="too much is under way at once"):
         netsim.simulate(pages, "lpsm", config=air, engine="express")
     assert not differences(netsim.simulate(pages, "lpsm", config=air), packet)
