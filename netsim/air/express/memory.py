@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from netsim.air.express import layout as slot
 from netsim.express.coverage import NotCoveredError
@@ -111,12 +111,12 @@ class Memory:
         """Enter numbers by their places."""
         self.w[list(values)] = list(values.values())
 
-    def enter_columns(self, columns: Mapping[int, object]) -> None:
+    def enter_columns(self, columns: Mapping[int, ArrayLike]) -> None:
         """Enter fields of the clients: one number for all, or one each."""
         n = int(self.w[slot.N_CLIENTS])
         clients = self.part("clients", 0, n).reshape(n, slot.CLIENT_SIZE)
         for field, values in columns.items():
-            clients[:, field] = values
+            clients[:, field] = np.asarray(values)
 
     def part(self, name: str, begin: int, end: int) -> Ints:
         """Return of a part with as many rows as there are clients, pages or messages those from `begin` to `end`."""
