@@ -369,8 +369,7 @@ def _carry(found: Audit, client: Client, address: bytes, frame: Frame, up: bool,
             if len(client.delays_us) < _MOST:
                 client.delays_us.append(now_us - client._told_us)
             client._told_us = -1
-    is_copy = found._copies.hear(frame)
-    if not is_copy and (payload := payload_bytes(frame)):
+    if not found._copies.hear(frame) and (payload := payload_bytes(frame)):
         if client._runs is None:
             client._runs = Runs(address.hex(":"), frame.bssid.hex(":"), _Book(client))
         if up:

@@ -20,7 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-PROGRAM = [sys.executable, "-c", "from experiments.cli import main; main()"]
+from tests.experiments.program import PROGRAM
+
 READ = "import pathlib, sys, experiments.datasets as d; assert len(d.read(pathlib.Path(sys.argv[1])).y) == 1 << 24"
 PIECE_BYTES = 1 << 26
 MEASURE = """

@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,16 +12,15 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
+from tests.experiments.browsing import contents
+from tests.experiments.program import PROGRAM, finish
+
 Run = Callable[..., Result]
 SMALL = ["--pages", "4", "--seeds", "2", "--policies", "none,psm,lpsm:log", "--jobs", "1"]
 PICTURES = {"energy", "front", "slowdown", "slowdown-by-page", "sleep-times"}
 TABLES = {
     "pages", "published", "replications", "runs", "slowdown-by-page", "sleep-times-pages", "sleep-times", "summary",
 }  # fmt: skip
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def test_the_same_seed_gives_the_same_bytes_with_one_process_and_with_two(lpsm: Run, tmp_path: Path) -> None:
@@ -167,13 +165,24 @@ def test_at_the_beacons_of_real_access_points_psm_is_every_beacon_and_the_differ
     assert "battery" in (tmp_path / "out" / "comparison.txt").read_text()
 
 
+LARGE = ["compare", "--pages", "150", "--seeds", "12", "--policies", "psm,bsd:1"]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    out = tmp_path_factory.mktemp("undisturbed") / "out"
+    finish([*LARGE, "--jobs", "1", "--out", str(out)])
+    return contents(out)
+
+
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_an_interrupted_comparison_says_what_it_keeps_and_goes_on_from_there(tmp_path: Path, jobs: str) -> None:
-    program = [sys.executable, "-c", "from experiments.cli import main; main()"]
-    arguments = ["compare", "--pages", "150", "--seeds", "12", "--policies", "psm,bsd:1", "--jobs", jobs]
+def test_an_interrupted_comparison_says_what_it_keeps_and_goes_on_from_there(
+    tmp_path: Path, jobs: str, undisturbed: dict[str, bytes]
+) -> None:
+    words = [*LARGE, "--jobs", jobs, "--out", str(tmp_path / "out")]
     journal = tmp_path / "out.partial" / "finished.jsonl"
     process = subprocess.Popen(
-        [*program, *arguments, "--out", str(tmp_path / "out")],
+        [*PROGRAM, *words],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     deadline = time.monotonic() + 60
@@ -194,9 +203,8 @@ def test_an_interrupted_comparison_says_what_it_keeps_and_goes_on_from_there(tmp
     assert 2 <= len(kept) < 36
     assert not (tmp_path / "out").exists()
 
-    subprocess.run([*program, *arguments, "--out", str(tmp_path / "out")], check=True, capture_output=True)
-    subprocess.run([*program, *arguments, "--out", str(tmp_path / "whole")], check=True, capture_output=True)
-    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+    finish(words)
+    assert contents(tmp_path / "out") == undisturbed
     assert not (tmp_path / "out.partial").exists()
 
 

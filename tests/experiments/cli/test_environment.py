@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import resource
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,7 @@ from typing import Any
 import pytest
 
 from tests.experiments.browsing import contents
-
-PROGRAM = ["-c", "from experiments.cli import main; main()"]
+from tests.experiments.program import PROGRAM
 
 
 def run(
@@ -31,7 +29,7 @@ def run(
 
     environment = {name: value for name, value in os.environ.items() if name not in without} | variables
     return subprocess.run(
-        [sys.executable, *python, *PROGRAM, *map(str, words)], env=environment, preexec_fn=prepare, capture_output=True,
+        [PROGRAM[0], *python, *PROGRAM[1:], *map(str, words)], env=environment, preexec_fn=prepare, capture_output=True,
         stdin=subprocess.DEVNULL,
     )  # fmt: skip
 

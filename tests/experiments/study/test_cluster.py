@@ -17,10 +17,10 @@ from click.testing import Result
 
 from experiments.study import executor
 from tests.experiments.browsing import contents, make
+from tests.experiments.program import PROGRAM
 
 Run = Callable[..., Result]
 pytest.importorskip("distributed")
-PROGRAM = [sys.executable, "-c", "from experiments.cli import main; main()"]
 DASK = [sys.executable, "-m", "dask"]
 QUIET = {**os.environ, "DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "error"}
 

@@ -8,15 +8,13 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from tests.experiments.browsing import contents, make
-
-PROGRAM = [sys.executable, "-c", "from experiments.cli import main; main()"]
+from tests.experiments.program import PROGRAM, finish
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +24,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def command(trace: Path, out: Path, *more: str) -> list[str]:
     return [
-        *PROGRAM, "population", str(trace), "--pages-per-task", "5", "--policies", "none,psm,lpsm:log",
+        "population", str(trace), "--pages-per-task", "5", "--policies", "none,psm,lpsm:log",
         "--out", str(out), *more,
     ]  # fmt: skip
 
@@ -34,14 +32,15 @@ def command(trace: Path, out: Path, *more: str) -> list[str]:
 @pytest.fixture(scope="module")
 def undisturbed(trace: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     out = tmp_path_factory.mktemp("undisturbed") / "out"
-    subprocess.run(command(trace, out, "--jobs", "1"), check=True, capture_output=True)
+    finish(command(trace, out, "--jobs", "1"))
     return contents(out)
 
 
 def start(trace: Path, out: Path, *more: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        command(trace, out, *more), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+        [*PROGRAM, *command(trace, out, *more)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
 
 
 def wait_for_parts(process: subprocess.Popen[str], out: Path, at_least: int) -> None:
@@ -87,7 +86,7 @@ def killed_and_resumed(
             found = len(list(out.glob("users/*.parquet")))
             assert found >= parts  # nothing that was finished is lost
             parts = found
-    subprocess.run(command(trace, out, "--jobs", "1", "--resume"), check=True, capture_output=True)
+    finish(command(trace, out, "--jobs", "1", "--resume"))
     assert contents(out) == wanted
     return ends
 
@@ -103,7 +102,7 @@ def test_three_kills_with_resume_give_the_bytes_of_an_undisturbed_run(
         process.communicate()
         nobody_is_left_of(process)
     assert len(list(out.glob("users/*.parquet"))) >= 45
-    subprocess.run(command(trace, out, "--jobs", "1", "--resume"), check=True, capture_output=True)
+    finish(command(trace, out, "--jobs", "1", "--resume"))
     assert contents(out) == undisturbed
 
 
@@ -112,7 +111,7 @@ def test_fifty_kills_at_random_instants_with_resume_give_the_bytes_of_an_undistu
     trace: Path, tmp_path: Path, undisturbed: dict[str, bytes]
 ) -> None:
     began = time.monotonic()
-    subprocess.run(command(trace, tmp_path / "timed", "--jobs", "2"), check=True, capture_output=True)
+    subprocess.run([*PROGRAM, *command(trace, tmp_path / "timed", "--jobs", "2")], check=True, capture_output=True)
     whole_s = time.monotonic() - began
     ends = killed_and_resumed(trace, tmp_path / "out", undisturbed, 50, 1.2 * whole_s, random.Random(0))
     print(f"50 kills, {ends} runs reached their end in between, an undisturbed one takes {whole_s:.1f} s")
@@ -147,7 +146,7 @@ def test_a_file_that_cannot_grow_is_one_clear_line(trace: Path, tmp_path: Path) 
         resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))  # less than one part
 
     done = subprocess.run(
-        command(trace, tmp_path / "out", "--jobs", "1", "--by", "session"),
+        [*PROGRAM, *command(trace, tmp_path / "out", "--jobs", "1", "--by", "session")],
         capture_output=True, text=True, preexec_fn=no_large_files, check=False,
     )  # fmt: skip
     assert done.returncode == 2

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from tests.experiments.browsing import contents, make
+from tests.experiments.program import PROGRAM
 
-PROGRAM = [sys.executable, "-c", "from experiments.cli import main; main()"]
 COMMANDS = {
     "compare": ["compare", "--pages", "60", "--seeds", "8", "--policies", "none,psm,lpsm"],
     "tune": ["tune", "--pages", "60", "--seeds", "8", "--policies", "psm,bsd:1,lpsm"],
