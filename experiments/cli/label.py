@@ -27,10 +27,11 @@ __all__ = ["label"]
 @click.argument("source", metavar="DATA")
 @click.option(
     "--algorithm",
-    required=True,
+    default="ss",
+    show_default=True,
     type=Names(sampler_names),
     metavar="KEY",
-    help="A sampler's key, such as ssmd; see lpsm samplers.",
+    help="A sampler's key; see lpsm samplers.",
 )
 @click.option("--param", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter of it; may be repeated.")
 @seed_option("Seed of its coins.")
