@@ -17,18 +17,26 @@ from numpy.typing import NDArray
 from lpsm._compile import compiled
 
 __all__ = [
+    "NEARLY_ZERO",
     "WIDE",
     "add",
     "append_row",
+    "cleared",
     "dot",
     "downdate",
     "gather_dot",
     "product",
     "solve_lower",
     "solve_upper",
+    "step_along",
 ]
 
 Array = NDArray[Any]
+
+NEARLY_ZERO = 1e-11
+"""A sum of terms of the size of margins that is no larger may be what rounding left of terms that cancel."""
+
+_ROUNDING = 2.0**-44  # of the terms: 256 units in the last place
 
 WIDE = 512  # measured: below it reading the whole matrix row by row is faster
 
@@ -65,6 +73,24 @@ def gather_dot(values: Array, columns: Array, n: int, dense: Array) -> float:
     for i in range(whole, n):
         s0 += values[i] * dense[columns[i]]
     return (s0 + s1) + (s2 + s3)
+
+
+@compiled
+def cleared(product: float, a: Array, b: Array, columns: Array, n: int, sparse: bool) -> float:
+    """A sum of products a[i] b[i], or 0 if it is what rounding left of terms that cancel, so that ties stay ties."""
+    total = 0.0
+    for i in range(n):
+        total += abs(a[i] * (b[columns[i]] if sparse else b[i]))
+    return 0.0 if abs(product) <= _ROUNDING * total else product
+
+
+@compiled
+def step_along(weights: Array, g: Array, step: float) -> None:
+    """Weights += step g; what rounding leaves of a weight that is cancelled is 0, so that ties stay ties."""
+    for j in range(weights.shape[0]):
+        old = weights[j]
+        new = old + g[j] * step
+        weights[j] = 0.0 if abs(new) <= _ROUNDING * abs(old) else new
 
 
 @compiled

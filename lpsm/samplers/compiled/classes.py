@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-from lpsm.samplers.compiled.algebra import add, append_row, dot, gather_dot, solve_upper
+from lpsm.samplers.compiled.algebra import add, append_row, dot, gather_dot, solve_upper, step_along
 from lpsm.samplers.compiled.inverse import absorb
 from lpsm.samplers.compiled.questions import OPEN, YES, examine, grant, margin, probability, settle
 from lpsm.samplers.compiled.rounds import (
@@ -200,7 +200,7 @@ def store_for_all(
     if plan.form == PRIMAL:
         for c in range(last):
             y = 1.0 if c == label else -1.0
-            add(rows[c], (y - scores[c]) / (1.0 + r), g, work.columns, g.shape[0], False)
+            step_along(rows[c], g, (y - scores[c]) / (1.0 + r))
         y = 1.0 if label == last else -1.0
         absorb(plan.drift, state.counts, rows[last], state.matrix, state.waiting, state.anchors, g, scores[last], r, y)
         return

@@ -16,7 +16,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-from lpsm.samplers.compiled.algebra import add, dot, downdate, gather_dot, product
+from lpsm.samplers.compiled.algebra import add, dot, downdate, gather_dot, product, step_along
 from lpsm.samplers.layout import BLOCK, PENDING, STORED
 
 __all__ = ["absorb", "spread"]
@@ -92,8 +92,8 @@ def absorb(
     step = (y - p) / (1.0 + r)
     inverse = 1.0 / sqrt(1.0 + r)
     h = waiting[counts[PENDING]]
+    step_along(weights, g, step)
     for j in range(weights.shape[0]):
-        weights[j] += g[j] * step
         h[j] = g[j] * inverse
     if counts[STORED] < anchors.shape[0]:
         anchors[counts[STORED]] = h

@@ -24,7 +24,16 @@ from typing import Any
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-from lpsm.samplers.compiled.algebra import add, append_row, dot, gather_dot, solve_lower, solve_upper
+from lpsm.samplers.compiled.algebra import (
+    NEARLY_ZERO,
+    add,
+    append_row,
+    cleared,
+    dot,
+    gather_dot,
+    solve_lower,
+    solve_upper,
+)
 from lpsm.samplers.compiled.inverse import absorb, spread
 from lpsm.samplers.layout import (
     ADAGRAD,
@@ -132,12 +141,18 @@ def fill_similarities(plan: Plan, state: State, work: Work, n: int, sparse: bool
 @compiled
 def numerator(plan: Plan, state: State, work: Work, n: int, sparse: bool, square: float) -> float:
     """P = w.x (or v.x): the margin up to the factor 1/(1+r), hence its sign."""
+    second = plan.learner == SECOND_ORDER
     if plan.form != PRIMAL:
         fill_similarities(plan, state, work, n, sparse, square)
-        return dot(state.weights, work.similarities, state.counts[SIZE])
-    if sparse:
-        return gather_dot(work.x, work.columns, n, state.weights)
-    return dot(work.x, state.weights, n)
+        size = state.counts[SIZE]
+        p = dot(state.weights, work.similarities, size)
+        if second and abs(p) < NEARLY_ZERO:
+            p = cleared(p, state.weights, work.similarities, work.columns, size, False)
+        return p
+    p = gather_dot(work.x, work.columns, n, state.weights) if sparse else dot(work.x, state.weights, n)
+    if second and abs(p) < NEARLY_ZERO:
+        p = cleared(p, work.x, state.weights, work.columns, n, sparse)
+    return p
 
 
 @compiled

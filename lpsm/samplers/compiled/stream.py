@@ -16,7 +16,7 @@ from scipy import sparse
 
 from lpsm._compile import compiled
 from lpsm.samplers import layout
-from lpsm.samplers.compiled.algebra import add, dot, gather_dot
+from lpsm.samplers.compiled.algebra import NEARLY_ZERO, add, cleared, dot, gather_dot
 from lpsm.samplers.compiled.inverse import absorb, spread
 from lpsm.samplers.compiled.memory import grow, new_work
 from lpsm.samplers.compiled.questions import (
@@ -272,6 +272,8 @@ def stream(
             p = gather_dot(values, columns, n, weights)
         else:
             p = dot(values, weights, n)
+        if second and abs(p) < NEARLY_ZERO:
+            p = cleared(p, values, weights, columns, n, sparse)
         if direct and not always:
             norm2 = dot(values, values, n)
         if scheduled:
