@@ -1,1 +1,1 @@
-"""Monteleoni 2006, "Learning with Online Constraints": settings and printed results of chapter 2."""
+"""Monteleoni 2006, "Learning with Online Constraints": settings and printed results of chapters 2 to 4."""
