@@ -66,7 +66,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
     ),
     "netsim/express": (
         ("netsim/express/*.py",),
-        tuple(f"tests/netsim/test_express{name}.py" for name in ("", "_by_hand", "_lpsm2")),
+        tuple(f"tests/netsim/test_express{name}.py" for name in ("", "_by_hand", "_handover", "_lpsm2")),
     ),
     "netsim/policies": (
         (
