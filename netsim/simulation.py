@@ -244,8 +244,13 @@ def _not_express(
     reasons = [express.why_not(policy, config.link.loss_rate if on_wires else 0.0) for _, policy in members]
     if on_wires and in_cell:
         reasons.append("a cell on wires, and only the packet model has that")
-    if config.medium is not None and (config.medium.beacon_loss or config.medium.twt_announced):
-        reasons.append("beacons are lost or service periods announced, and only the packet model has that")
+    if config.medium is not None:
+        for said, words in (
+            (config.medium.beacon_loss or config.medium.twt_announced, "beacons are lost or service periods announced"),
+            (config.medium.max_ampdu_bytes, "frames go together"),
+        ):
+            if said:
+                reasons.append(f"{words}, and only the packet model has that")
     if recorder is not None:
         reasons.append("it is recorded, and only the packet model has frames to record")
     reason = next((reason for reason in reasons if reason), None)

@@ -82,9 +82,10 @@ _OPTIONS = {
     "beacon-loss": _Option(bool, "", "", "With --air and --loss: beacons are lost as often as other frames [off]."),
     "twt-announced": _Option(bool, "", "", "With --air: TWT clients announce with a frame that they are awake [off]."),
     "rts": _number(65_535, "", "", "With --air: announce frames of at least so many bytes with RTS and CTS [off]."),
+    "max-ampdu-bytes": _number(65_535, "", "", "With --air 11n: data frames go together, so many bytes at most [off]."),
 }  # fmt: skip
-_ON_THE_AIR = ("dtim", "retrieval", "neighbours", "broadcast", "rts", "beacon_loss", "twt_announced")
-_OFF_BY_DEFAULT = ("beacon_loss", "twt_announced")
+_OFF_BY_DEFAULT = ("beacon_loss", "twt_announced", "max_ampdu_bytes")
+_ON_THE_AIR = ("dtim", "retrieval", "neighbours", "broadcast", "rts", *_OFF_BY_DEFAULT)
 _OTHER_NAMES = {"beacon-ms": ("--beacon-interval",)}
 
 
@@ -226,7 +227,7 @@ def _air(values: Mapping[str, Any]) -> netsim.AirConfig | None:
         given |= {"neighbours": _whole("neighbours", count), "neighbour_mbps": mbps}
     if values.get("retrieval") is not None:
         given["retrieval"] = values["retrieval"]
-    given |= {name: True for name in _OFF_BY_DEFAULT if values.get(name)}
+    given |= {name: values[name] for name in _OFF_BY_DEFAULT if values.get(name)}
     if values.get("rts") is not None:
         given["rts_bytes"] = values["rts"]
     return netsim.AirConfig(phy=netsim.Phy.parse(values["air"]), beacons=netsim.BeaconConfig(**beacons), **given)

@@ -3,8 +3,10 @@
 Every frame that was on the air is here, at the instant at which it began and at the rate at which it was sent: beacons
 with their TIM and their DTIM count, data with the power-management, More Data and retry bits, PS-Polls, null frames,
 RTS, CTS, ACKs, group frames, and what the neighbours sent.  Frames that collided or were lost carry radiotap's flag
-for a wrong checksum, so that readers pass over them.  Inside data frames of the client are IPv4, TCP and HTTP as in a
-capture of a run on wires; group frames and those of neighbours hold nothing but their sizes.
+for a wrong checksum, so that readers pass over them.  Frames sent together are single frames with radiotap's field of
+A-MPDUs, each at its own instant; one block ACK with the map of those received answers them.  Inside data frames of the
+client are IPv4, TCP and HTTP as in a capture of a run on wires; group frames and those of neighbours hold nothing but
+their sizes.
 
 Left out: association.  A client that never says that it dozes is awake from the start.
 
@@ -30,12 +32,14 @@ from experiments.report.capture import (
     Streams,
     beacon_body,
 )
+from netsim.air.aggregation import BLOCK_ACK_FRAMES
 from netsim.air.cell import NEIGHBOUR_BYTES
 from netsim.air.recording import AirFrame, AirRecorder
 
 __all__ = ["on_the_air"]
 
 _EVERYBODY = b"\xff" * 6
+_COMPRESSED = 2 << 1  # the kind of block ACK, in its control field
 _QOS = 0x80  # added to the kind of a data or null frame
 _AID = 0xC001  # association identifier 1 as a PS-Poll carries it
 _SIZES_ALONE = b"\xaa\xaa\x03\0\0\0\x88\xb5"  # LLC of IEEE's first number for local experiments
@@ -46,14 +50,51 @@ def on_the_air(recorder: AirRecorder) -> Iterator[Captured]:
     """Yield the frames of a recorded run, in the order of time."""
     frames = recorder.frames
     streams = Streams(recorder.exchanges)
-    followed = _followed_by_groups(frames)
+    followed, together = _followed_by_groups(frames), _Together(frames)
     for frame in frames:
         if frame.kind == "beacon":
             yield _beacon(recorder, frame, frame.number in followed)
         elif frame.kind in ("data", "null", "group"):
-            yield _of_data(recorder, frame, streams)
+            yield together.numbered(frame, _of_data(recorder, frame, streams))
+        elif frame.kind == "block-ack":
+            yield together.block_ack(recorder, frame)
         else:
             yield _of_control(recorder, frame)
+
+
+class _Together:
+    """The numbers of data frames that may go together, and what was sent with what."""
+
+    def __init__(self, frames: list[AirFrame]) -> None:
+        counts: dict[tuple[str, str], int] = {}
+        self._numbers: dict[int, int] = {}
+        self._members: dict[int, list[AirFrame]] = {}
+        self._received: dict[tuple[str, str], set[int]] = {}
+        for frame in frames:
+            if frame.identity >= 0 and frame.identity not in self._numbers:
+                ends = frame.sender, frame.receiver
+                self._numbers[frame.identity] = counts.get(ends, 0)
+                counts[ends] = self._numbers[frame.identity] + 1
+            if frame.aggregate >= 0 and frame.kind == "data":
+                self._members.setdefault(frame.aggregate, []).append(frame)
+
+    def numbered(self, frame: AirFrame, captured: Captured) -> Captured:
+        """Return a captured frame with its number and its place in an A-MPDU, if it has them."""
+        if frame.identity < 0:
+            return captured
+        if frame.received:
+            self._received.setdefault((frame.sender, frame.receiver), set()).add(self._numbers[frame.identity])
+        place = (frame.aggregate, frame is self._members[frame.aggregate][-1]) if frame.aggregate >= 0 else None
+        return captured._replace(sequence=self._numbers[frame.identity], aggregate=place)
+
+    def block_ack(self, recorder: AirRecorder, frame: AirFrame) -> Captured:
+        """Return a block ACK, whose map begins with the first frame of the A-MPDU."""
+        first = self._numbers[self._members[frame.aggregate][0].identity]
+        received = self._received[frame.receiver, frame.sender]
+        bits = sum(1 << place for place in range(BLOCK_ACK_FRAMES) if first + place in received)
+        body = struct.pack("<HHQ", _COMPRESSED, first % 4096 << 4, bits)
+        addresses = (_address(frame.receiver), _address(frame.sender))
+        return Captured(frame.start_ns, (Kind.BLOCK_ACK, 0), addresses, body, recorder.cell.medium.phy.control_mbps)
 
 
 def _followed_by_groups(frames: list[AirFrame]) -> set[int]:
@@ -86,7 +127,7 @@ def _of_data(recorder: AirRecorder, frame: AirFrame, streams: Streams) -> Captur
     phy, down = recorder.cell.medium.phy, frame.sender == "access point"
     ends = (_address(frame.receiver), _address(frame.sender))
     ours = "client 0" in (frame.sender, frame.receiver) and frame.kind != "group"
-    qos = ours and recorder.cell.clients[0].retrieval == "uapsd"
+    qos = frame.identity >= 0 or (ours and recorder.cell.clients[0].retrieval == "uapsd")
     flags = Flag.FROM_DS if down else Flag.TO_DS
     flags |= Flag.PM * frame.sleeps | Flag.MORE_DATA * frame.more_data | Flag.RETRY * frame.retry
     body, third, rate_mbps = bytes(2 * qos), GATEWAY, phy.rate_mbps

@@ -32,6 +32,7 @@ __all__ = ["ACCESS_POINT", "CLIENT", "GATEWAY", "SNAP", "Captured", "Flag", "Kin
 ACCESS_POINT, CLIENT, GATEWAY = (bytes((2, 0, 0, 0, 0, last)) for last in (1, 2, 3))  # locally administered addresses
 CLIENT_IP, SERVER_IP = bytes((192, 168, 1, 2)), bytes((203, 0, 113, 1))  # RFC 1918 and RFC 5737
 _BAD_CHECKSUM = 0x40
+_AMPDU_STATUS, _LAST_IS_KNOWN, _IS_LAST = 1 << 20, 0x04, 0x08
 _CHANNEL_6, _CHANNEL_36 = (2437, 0x0480), (5180, 0x0140)  # MHz, and radiotap's flags: CCK or OFDM, OFDM at 5 GHz
 SNAP = bytes((0xAA, 0xAA, 3, 0, 0, 0, 8, 0))
 _LINKTYPE_RADIOTAP = 127
@@ -46,6 +47,7 @@ class Kind(IntEnum):
     DATA = 0x08
     NULL = 0x48
     BEACON = 0x80
+    BLOCK_ACK = 0x94
     POLL = 0xA4
     RTS = 0xB4
     CTS = 0xC4
@@ -73,6 +75,10 @@ class Captured(NamedTuple):
         Of its header.
     broken : bool
         Whether its checksum is wrong, as that of a frame that was lost or collided.
+    sequence : int
+        Its number; -1: the next of its sender.
+    aggregate : (int, bool) or None
+        Of frames sent together: which A-MPDU it was in, and whether it was the last of it.
     """
 
     at_ns: int
@@ -82,6 +88,8 @@ class Captured(NamedTuple):
     rate_mbps: float = 0.0
     duration: int = 0
     broken: bool = False
+    sequence: int = -1
+    aggregate: tuple[int, bool] | None = None
 
 
 def capture(run: Run, start_s: float = 0.0, length_s: float = float("inf"), *, wireless_mbps: float = 5.0) -> bytes:
@@ -114,12 +122,14 @@ def capture(run: Run, start_s: float = 0.0, length_s: float = float("inf"), *, w
         if len(frame.addresses) == 3:
             ends = frame.addresses[:2]
             number, body = last.get(ends, (-1, b""))
-            if number < 0 or not frame.control[1] & Flag.RETRY or body != frame.body:  # not the last one sent again
+            if frame.sequence >= 0:
+                number = frame.sequence % 4096
+            elif number < 0 or not frame.control[1] & Flag.RETRY or body != frame.body:  # not the last one sent again
                 number = next(numbers.setdefault(ends[1], count())) % 4096
             last[ends] = number, frame.body
             header += struct.pack("<H", number << 4)
         if first_ns <= frame.at_ns <= end_ns:
-            radiotap = _radiotap(frame.at_ns, frame.rate_mbps or wireless_mbps, channel, frame.broken)
+            radiotap = _radiotap(frame, frame.rate_mbps or wireless_mbps, channel)
             blocks.append(_packet(frame.at_ns, radiotap + header + frame.body))
     return b"".join(blocks)
 
@@ -252,10 +262,16 @@ def _reply(size: int) -> bytes:
     return b"x" * size
 
 
-def _radiotap(at_ns: int, rate_mbps: float, channel: tuple[int, int], broken: bool) -> bytes:
-    """Return a radiotap header: time, flags (no check sequence, or a wrong one), rate in 500 kb/s, channel."""
-    rate = max(1, min(255, round(2 * rate_mbps)))
-    return struct.pack("<BBHIQBBHH", 0, 0, 22, 0x0F, at_ns // 1000, _BAD_CHECKSUM * broken, rate, *channel)
+def _radiotap(frame: Captured, rate_mbps: float, channel: tuple[int, int]) -> bytes:
+    """Return a radiotap header: time, flags (no check sequence, or a wrong one), rate in 500 kb/s, channel, A-MPDU."""
+    rate, together = max(1, min(255, round(2 * rate_mbps))), frame.aggregate
+    fields = struct.pack("<QBBHH", frame.at_ns // 1000, _BAD_CHECKSUM * frame.broken, rate, *channel)
+    present = 0x0F
+    if together is not None:
+        flags = _LAST_IS_KNOWN | _IS_LAST * together[1]
+        fields += struct.pack("<xxIHxx", together[0], flags)
+        present |= _AMPDU_STATUS
+    return struct.pack("<BBHI", 0, 0, 8 + len(fields), present) + fields
 
 
 def _block(kind: int, body: bytes) -> bytes:

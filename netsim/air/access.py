@@ -4,7 +4,8 @@ What is modelled: a half-duplex channel on which everybody hears everybody.  A s
 channel idle for DIFS, with no backoff pending, sends at once; otherwise it draws a backoff, counts it down
 slot by slot while the channel is idle and keeps it while it is busy.  After every transmission a new backoff is drawn.
 Those whose backoff ends in the same slot collide, and all of their frames are lost.  Without an answer the sender
-doubles its contention window and tries again, seven times in all.  RTS and CTS go before long frames if asked for.
+doubles its contention window and tries again, seven times in all.  RTS and CTS go before long frames if asked for,
+and data frames go together if asked for (`netsim.air.aggregation`).
 
 Slots are counted once for everybody, and a backoff is the count at which it ends.  The next to send is
 therefore the least of these numbers, and a transmission costs a few events however many stations there are.
@@ -18,15 +19,16 @@ Source: IEEE 802.11-2020, 10.3.4 (DCF access procedure), 10.3.2.3 (interframe sp
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from netsim.air.aggregation import Aggregate, Aggregator
 from netsim.air.air_times import Phy
-from netsim.air.exchanges import Exchange, Transmission, control, data, group, polled
+from netsim.air.contender import Contender
+from netsim.air.exchanges import Exchange, Transmission, aggregated, control, data, group, polled
 from netsim.clock import Clock, Occurrence
 
 if TYPE_CHECKING:
@@ -35,61 +37,6 @@ if TYPE_CHECKING:
 __all__ = ["NEVER_NS", "Contender", "Medium"]
 
 NEVER_NS = 2**62
-_DRAWN_AT_ONCE = 64
-
-
-class Contender:
-    """A station as the channel knows it: its queue, its contention window, its backoff.
-
-    Parameters
-    ----------
-    medium : Medium
-        The channel.
-    rng : numpy.random.Generator
-        Draws its backoffs.
-
-    Attributes
-    ----------
-    queue : deque of Transmission
-        What it has to send, the next first.
-    on_air : bool
-        Whether the first of these is on the air, or its answer is waited for.
-    sent_ns, received_ns : int
-        Time it has spent sending and receiving frames of its own exchanges.
-    attempts, delivered, lost, collided, dropped : int
-        Frames put on the air (first frames of exchanges), and what became of them; `dropped` counts frames given up.
-    """
-
-    __slots__ = (
-        "_drawn", "_rng", "attempts", "collided", "contending", "cw", "delivered", "dropped", "due", "lost",
-        "medium", "on_air", "order", "queue", "received_ns", "sent_ns", "tries",
-    )  # fmt: skip
-
-    def __init__(self, medium: Medium, rng: np.random.Generator) -> None:
-        self.medium = medium
-        self._rng = rng
-        self._drawn: list[float] = []
-        self.queue: deque[Transmission] = deque()
-        self.order = medium.enter()
-        self.cw = medium.phy.cw_min
-        self.due = 0
-        self.tries = 0
-        self.contending = self.on_air = False
-        self.sent_ns = self.received_ns = 0
-        self.attempts = self.delivered = self.lost = self.collided = self.dropped = 0
-
-    def send(self, transmission: Transmission) -> None:
-        """Put a frame at the end of the queue, and contend for the channel."""
-        self.queue.append(transmission)
-        if not self.contending:
-            self.medium.contend(self)
-
-    def backoff(self) -> int:
-        """Draw a number of slots uniformly from 0 to the contention window."""
-        drawn = self._drawn
-        if not drawn:
-            drawn.extend(self._rng.random(_DRAWN_AT_ONCE).tolist())
-        return int(drawn.pop() * (self.cw + 1))
 
 
 class Medium:
@@ -109,6 +56,8 @@ class Medium:
         After so many attempts a frame is dropped (dot11ShortRetryLimit, 7).
     rts_bytes : int, optional
         Frames of at least so many bytes are announced with RTS; None: none is.
+    max_ampdu_bytes : int
+        Size of data frames sent together, at most; 0: each goes alone.
     eifs_after_collision : bool
         Whether those who only listen wait for EIFS in place of DIFS after a collision.
 
@@ -133,6 +82,7 @@ class Medium:
         loss_rate: float = 0.0,
         attempts: int = 7,
         rts_bytes: int | None = None,
+        max_ampdu_bytes: int = 0,
         eifs_after_collision: bool = False,
     ) -> None:
         self.env = env
@@ -145,6 +95,7 @@ class Medium:
         self._loss_rate = loss_rate
         self.attempts = attempts
         self._rts_bytes = rts_bytes
+        self._aggregator = Aggregator(self, max_ampdu_bytes) if max_ampdu_bytes else None
         self._slot_ns, self._difs_ns, self._timeout_ns = phy.slot_ns, phy.difs_ns, phy.timeout_ns
         self._pifs_ns = phy.pifs_ns
         self._after_collision_ns = phy.eifs_ns if eifs_after_collision else phy.difs_ns
@@ -156,6 +107,11 @@ class Medium:
         self._exchanges: dict[tuple[Any, int], Exchange] = {}
         self._n_contenders = 0
 
+    @property
+    def aggregates(self) -> bool:
+        """Whether data frames are sent together."""
+        return self._aggregator is not None
+
     def enter(self) -> int:
         """Return the place of another station in the order of stations."""
         self._n_contenders += 1
@@ -164,6 +120,10 @@ class Medium:
     def data(self, mpdu_bytes: int) -> Exchange:
         """Return the times of a data frame of so many bytes that is acknowledged, after RTS and CTS if it is long."""
         return self._known(data, mpdu_bytes)
+
+    def aggregated(self, ampdu_bytes: int) -> Exchange:
+        """Return the times of frames sent together, of so many bytes, and their block ACK."""
+        return self._known(aggregated, ampdu_bytes)
 
     def control(self, mpdu_bytes: int) -> Exchange:
         """Return the times of a null frame of so many bytes that is acknowledged."""
@@ -279,10 +239,13 @@ class Medium:
         sender = senders[0]
         for one in senders:
             one.on_air = True
+            if self._aggregator is not None:
+                self._aggregator.gather(one)
         if len(senders) == 1:
-            exchange = sender.queue[0].exchange
-            sender.attempts += 1
-            if self._loss is None or self._loss.random() >= self._loss_rate or not sender.queue[0].answered:
+            transmission = sender.queue[0]
+            exchange = transmission.exchange
+            sender.attempts += transmission.n_frames
+            if self._loss is None or self._is_heard(transmission, self._loss):
                 sender.sent_ns += exchange.sender_ns
                 sender.received_ns += exchange.receiver_ns
                 self._occupy(now, now + exchange.total_ns)
@@ -293,15 +256,15 @@ class Medium:
                 return
             first = exchange.first_ns
             sender.sent_ns += first
-            sender.lost += 1
+            sender.lost += transmission.n_frames
             self.busy_ns += first
         else:
             first = 0
             for one in senders:
                 own = one.queue[0].exchange.first_ns
                 first = max(first, own)
-                one.attempts += 1
-                one.collided += 1
+                one.attempts += one.queue[0].n_frames
+                one.collided += one.queue[0].n_frames
                 one.sent_ns += own
             self.collided_ns += first
         if self.observer is not None:
@@ -312,16 +275,28 @@ class Medium:
         for one in senders:
             Occurrence(self.env, now + one.queue[0].exchange.first_ns + self._timeout_ns, self._miss_answer, one)
 
+    def _is_heard(self, transmission: Transmission, loss: np.random.Generator) -> bool:
+        """Draw what is lost on the air; return whether anything is received."""
+        if isinstance(transmission, Aggregate):
+            return transmission.draw_losses(loss, self._loss_rate)
+        return loss.random() >= self._loss_rate or not transmission.answered
+
     def _deliver(self, event: Occurrence) -> None:
         """Hand over what was received; the sender draws a new backoff, which counts from the end of the exchange."""
         sender: Contender = event._value
         transmission = sender.queue.popleft()
-        sender.delivered += 1
+        sender.delivered += transmission.n_frames
         sender.tries = 0
         sender.cw = self.phy.cw_min
         sender.contending = sender.on_air = False
         sender.due = self._slots + sender.backoff()
-        transmission.delivered()
+        receiver = transmission.receiver
+        if receiver is not None:
+            receiver.received_ns += transmission.exchange.sender_ns
+            receiver.sent_ns += transmission.exchange.receiver_ns
+        transmission.delivered(transmission)
+        if transmission.heard is not None:
+            transmission.heard()
         if transmission.ended is not None:
             transmission.ended(True)
         self._go_on(sender)
@@ -336,17 +311,22 @@ class Medium:
         sender.tries += 1
         sender.cw = min(2 * sender.cw + 1, self.phy.cw_max)
         transmission = sender.queue[0]
-        given_up = not transmission.answered or sender.tries >= self.attempts
-        if given_up:
+        together = transmission if isinstance(transmission, Aggregate) else None
+        if together is not None:
+            given_up = together.missed()
+        elif given_up := not transmission.answered or sender.tries >= self.attempts:
             sender.queue.popleft()
             sender.dropped += 1
+        if given_up:
             sender.tries = 0
             sender.cw = self.phy.cw_min
         self.advance(now)
         idle_ns = now + self._difs_ns - self._count_from_ns
         ready = self._slots + (max(0, -(-idle_ns // self._slot_ns)) if now >= self.free_ns else 0)
         sender.due = ready + sender.backoff()
-        if given_up and transmission.ended is not None:
+        if together is not None:
+            together.hand_over()
+        elif given_up and transmission.ended is not None:
             transmission.ended(False)
         self._go_on(sender)
 

@@ -2,7 +2,8 @@
 
 Down the wire everything arrives here.  A frame for a client that is awake, as far as the access point knows, joins
 the client's line; one for a client in power-save mode waits in the client's buffer.  The lines are served in
-turn, one frame each, group frames before all others.  Left out: a limit to lines and buffers.
+turn, one frame each, or as many as go together, group frames before all others.  Left out: a limit to lines and
+buffers.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 from netsim.access_point import LinkConfig, deliver
 from netsim.air.access import Contender, Medium
+from netsim.air.aggregation import BLOCK_ACK_FRAMES
 from netsim.air.exchanges import Transmission
 from netsim.clock import Clock, Occurrence
 from netsim.tcp import Packet
@@ -23,10 +25,7 @@ from netsim.tcp import Packet
 if TYPE_CHECKING:
     from netsim.air.station import AirStation
 
-__all__ = ["AirAccessPoint", "Buffer", "Waiting"]
-
-Waiting = tuple[Packet | None, int]
-"""A packet and when it reached the access point; None is the null frame that ends a service period."""
+__all__ = ["AirAccessPoint", "Buffer"]
 
 
 class Buffer:
@@ -34,8 +33,8 @@ class Buffer:
 
     Attributes
     ----------
-    frames : deque of Waiting
-        The oldest first.
+    frames : deque of (Packet, int)
+        Packets, and when they reached the access point, the oldest first.
     n_bytes : int
         The sizes of their packets, headers included.
     """
@@ -71,26 +70,31 @@ class AirAccessPoint:
         Of which the wire is used.
     rng : numpy.random.Generator
         Draws its backoffs.
+
+    Attributes
+    ----------
+    contender : Contender
+        The access point on the channel.
+    serving : AirStation or None
+        The client whose frame is next on the air or on it; None for a group frame or nobody.
     """
 
     def __init__(self, env: Clock, medium: Medium, link: LinkConfig, rng: np.random.Generator) -> None:
         self._env = env
         self._medium = medium
         self.contender = Contender(medium, rng)
+        self._at_once = 1
+        if medium.aggregates:
+            self.contender.exchanged, self._at_once = self._pass_on, BLOCK_ACK_FRAMES
         self._wire_up, self._wire_down = link.wire(), link.wire()
         self._turns: deque[AirStation] = deque()
         self._groups: deque[Transmission] = deque()
-        self._serving: tuple[AirStation, Waiting] | None = None
-
-    @property
-    def serving(self) -> AirStation | None:
-        """The client whose frame is next on the air or on it; None for a group frame or nobody."""
-        return None if self._serving is None else self._serving[0]
+        self.serving: AirStation | None = None
 
     @property
     def has_more(self) -> bool:
         """Whether more waits for the client that is served, or for everybody."""
-        return bool(self._groups if self._serving is None else self._serving[0].line)
+        return bool(self._groups if self.serving is None else self.serving.line) or len(self.contender.queue) > 1
 
     def to_server(self, packet: Packet) -> None:
         """Carry a packet that came over the air to the server."""
@@ -101,11 +105,24 @@ class AirAccessPoint:
         """Carry a packet from the server to the access point, where `arrive` meets it."""
         Occurrence(self._env, self._wire_down.transmit(self._env.now, packet.size_bytes), arrive, packet)
 
-    def forward(self, station: AirStation, waiting: Waiting) -> None:
-        """Put a frame into the line of a client that is awake."""
+    def forward(self, station: AirStation, packet: Packet | None, reached_ns: int) -> None:
+        """Put a frame into the line of a client that is awake; without a packet, one that ends a service period."""
+        medium = self._medium
+        if packet is None:
+            exchange = medium.control(station.null_bytes)
+        else:
+            exchange = medium.data(packet.size_bytes + station.overhead_bytes)
+        together = medium.aggregates and packet is not None
+        ended = station.served if together else partial(self._served, station)
+        transmission = Transmission(
+            exchange, station.receive, ended, packet=packet, reached_ns=reached_ns, receiver=station.contender
+        )
+        if together and self.serving is station and not station.line and len(self.contender.queue) < self._at_once:
+            self.contender.queue.append(transmission)
+            return
         if not station.line:
             self._turns.append(station)
-        station.line.append(waiting)
+        station.line.append(transmission)
         self._serve()
 
     def send_group(self, transmissions: list[Transmission]) -> None:
@@ -115,13 +132,13 @@ class AirAccessPoint:
         self._groups.extend(transmissions)
         self._serve()
 
-    def withdraw(self, station: AirStation) -> list[Waiting]:
+    def withdraw(self, station: AirStation) -> list[Transmission]:
         """Take back what waits in the line of a client that goes to sleep, in order."""
-        taken: list[Waiting] = []
-        if self._serving is not None and self._serving[0] is station:
-            taken.append(self._serving[1])
+        taken: list[Transmission] = []
+        if self.serving is station:
+            taken.extend(self.contender.queue)
             self.contender.queue.clear()
-            self._serving = None
+            self.serving = None
         taken.extend(station.line)
         if station.line:
             self._turns.remove(station)
@@ -136,24 +153,30 @@ class AirAccessPoint:
         if self._groups:
             self.contender.send(self._groups.popleft())
         elif self._turns:
-            station = self._turns.popleft()
-            waiting = station.line.popleft()
-            if station.line:
+            self.serving = station = self._turns.popleft()
+            line = station.line
+            taken = [line.popleft() for _ in range(min(self._at_once, len(line)))]
+            if line:
                 self._turns.append(station)
-            self._serving = station, waiting
-            packet, reached_ns = waiting
-            if packet is None:
-                exchange = self._medium.control(station.null_bytes)
-            else:
-                exchange = self._medium.data(packet.size_bytes + station.overhead_bytes)
-            delivered = partial(station.receive, waiting, exchange, exchange.sender_ns, exchange.receiver_ns)
-            ended = partial(self._served, station)
-            self.contender.send(Transmission(exchange, delivered, ended, packet=packet, reached_ns=reached_ns))
+            self.contender.send(*taken)
 
     def _served(self, station: AirStation, delivered: bool) -> None:
-        self._serving = None
-        self._serve()
+        self._pass_on()
         station.served(delivered)
+
+    def _pass_on(self) -> None:
+        """Let the next client have its turn; what is left of frames sent together waits for the next of its own."""
+        station, queue = self.serving, self.contender.queue
+        if queue:
+            if not self._turns and not self._groups:
+                return
+            assert station is not None
+            if not station.line:
+                self._turns.append(station)
+            station.line.extendleft(reversed(queue))
+            queue.clear()
+        self.serving = None
+        self._serve()
 
     def _group_sent(self, ended: Callable[[bool], None] | None, delivered: bool) -> None:
         if ended is not None:

@@ -2,7 +2,7 @@
 
 What is modelled: the length of a PPDU from its preamble, rate and bytes; slots, interframe spaces and
 contention windows; the rates of control frames.  Sizes are those of an MPDU with its FCS.  Left out: several
-streams, 40 MHz and more, short guard intervals, aggregation, rate adaptation, and protection of ERP-OFDM from
+streams, 40 MHz and more, short guard intervals, rate adaptation, and protection of ERP-OFDM from
 stations of 802.11b.
 
 Source: IEEE 802.11-2020, 15.3 (DSSS), 16.3 (HR/DSSS), 17.4.3 (OFDM, TXTIME), 18.5.3 (ERP, signal extension of 6 us),
@@ -16,13 +16,17 @@ from math import ceil, inf
 
 from netsim.whole_numbers import keep_whole
 
-__all__ = ["ACK_BYTES", "DATA_OVERHEAD_BYTES", "NULL_BYTES", "PHYS", "POLL_BYTES", "QOS_BYTES", "Phy"]
+__all__ = [
+    "ACK_BYTES", "BLOCK_ACK_BYTES", "DATA_OVERHEAD_BYTES", "NULL_BYTES", "PHYS", "POLL_BYTES", "QOS_BYTES", "Phy",
+]  # fmt: skip
 
 DATA_OVERHEAD_BYTES = 8 + 24 + 4
 """What a data frame adds to its IP packet: LLC, MAC header, FCS."""
 QOS_BYTES = 2
 """What the header of a QoS frame adds."""
 ACK_BYTES, CTS_BYTES, RTS_BYTES, POLL_BYTES, NULL_BYTES = 14, 14, 20, 20, 28
+BLOCK_ACK_BYTES = 32
+"""A compressed block ACK, whose map has 64 bits."""
 
 _NS_PER_US = 1000
 _OFDM_MBPS = (6.0, 9.0, 12.0, 18.0, 24.0, 36.0, 48.0, 54.0)
@@ -187,8 +191,13 @@ class Phy:
         symbols = -(-(16 + 8 * mpdu_bytes + 6) // bits)
         return (preamble_us + 4 * symbols + layer.extension_us) * _NS_PER_US
 
+    @property
+    def aggregates(self) -> bool:
+        """Whether frames can be sent together, as A-MPDUs: from HT on."""
+        return self.kind == "11n"
+
     def data_ns(self, mpdu_bytes: int) -> int:
-        """Return the air time of a data frame of so many bytes, FCS included."""
+        """Return the air time of a data frame, or of an A-MPDU, of so many bytes, FCS included."""
         return self.frame_ns(mpdu_bytes, self.rate_mbps)
 
     def control_ns(self, mpdu_bytes: int) -> int:

@@ -227,7 +227,7 @@ class Beacons:
             Occurrence(self._medium.env, start + self.air_ns, _tell, (listeners, start, start + self.air_ns))
 
 
-def _nothing() -> None:
+def _nothing(_: Transmission) -> None:
     """Nobody answers a group frame."""
 
 

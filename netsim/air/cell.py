@@ -16,18 +16,19 @@ from lpsm import randomness
 from netsim.access_point import LinkConfig
 from netsim.air.access import Contender, Medium
 from netsim.air.access_point import AirAccessPoint
-from netsim.air.air_times import DATA_OVERHEAD_BYTES, Phy
+from netsim.air.aggregation import BLOCK_ACK_FRAMES, MAX_AMPDU_BYTES
+from netsim.air.air_times import Phy
 from netsim.air.beacons import BeaconConfig, Beacons, Reception
-from netsim.air.exchanges import Transmission
+from netsim.air.exchanges import Exchange, Transmission
 from netsim.air.radio_states import Passages
-from netsim.air.retrieval import RETRIEVALS, Retrieval
+from netsim.air.retrieval import RETRIEVALS, Retrieval, frame_bytes
 from netsim.air.station import AirStation
 from netsim.clock import Clock
 from netsim.policies.protocol import Policy
 from netsim.radio import Radio
 from netsim.whole_numbers import keep_whole
 
-__all__ = ["NEIGHBOUR_BYTES", "AirConfig", "Cell"]
+__all__ = ["NEIGHBOUR_BYTES", "AirConfig", "Cell", "saturate"]
 
 _NS_PER_S = 1_000_000_000
 NEIGHBOUR_BYTES = 1500
@@ -48,6 +49,8 @@ class AirConfig:
         How clients fetch what waits for them, one of `netsim.air.retrieval.RETRIEVALS`.
     rts_bytes : int or None
         Frames of at least so many bytes are announced with RTS and CTS; None: none is.
+    max_ampdu_bytes : int
+        Data frames go together in A-MPDUs of at most so many bytes, up to 65,535 (on 802.11n); 0: each goes alone.
     beacon_loss : bool
         Whether clients cannot decode beacons as often as frames are lost on the air (`LinkConfig.loss_rate`).
     twt_announced : bool
@@ -63,6 +66,7 @@ class AirConfig:
     beacons: BeaconConfig = field(default_factory=BeaconConfig)
     retrieval: Retrieval = "auto"
     rts_bytes: int | None = None
+    max_ampdu_bytes: int = 0
     beacon_loss: bool = False
     twt_announced: bool = False
     neighbours: int = 0
@@ -71,9 +75,16 @@ class AirConfig:
     def __post_init__(self) -> None:
         if self.retrieval not in RETRIEVALS:
             raise ValueError(f"retrieval must be one of {', '.join(RETRIEVALS)}, got {self.retrieval!r}")
-        keep_whole(self, "neighbours", *(() if self.rts_bytes is None else ("rts_bytes",)))
+        keep_whole(self, "neighbours", "max_ampdu_bytes", *(() if self.rts_bytes is None else ("rts_bytes",)))
         if self.rts_bytes is not None and self.rts_bytes < 0:
             raise ValueError(f"rts_bytes must be at least 0, got {self.rts_bytes}")
+        if not 0 <= self.max_ampdu_bytes <= MAX_AMPDU_BYTES:
+            raise ValueError(f"max_ampdu_bytes must lie in [0, {MAX_AMPDU_BYTES}], got {self.max_ampdu_bytes}")
+        if self.max_ampdu_bytes and not self.phy.aggregates:
+            raise ValueError(
+                f"max_ampdu_bytes must be 0 on {self.phy.kind}, only 11n can aggregate frames, got "
+                f"{self.max_ampdu_bytes}"
+            )
         if not 0 <= self.neighbours <= 1000:
             raise ValueError(f"neighbours must lie in [0, 1000], got {self.neighbours}")
         if self.neighbours and not self.phy.cw_min:
@@ -117,7 +128,10 @@ class Cell:
         self._stations = self._agreed_ns = 0
         self._loss_rate = link.loss_rate
         loss = randomness.generator(seed, randomness.LOSS)
-        self.medium = Medium(env, config.phy, loss=loss, loss_rate=link.loss_rate, rts_bytes=config.rts_bytes)
+        self.medium = Medium(
+            env, config.phy, loss=loss, loss_rate=link.loss_rate, rts_bytes=config.rts_bytes,
+            max_ampdu_bytes=config.max_ampdu_bytes,
+        )  # fmt: skip
         self.beacons = Beacons(self.medium, beacon_interval_ns, config.beacons)
         self.access_point = AirAccessPoint(env, self.medium, link, self._rng())
         self.neighbours = [Contender(self.medium, self._rng()) for _ in range(config.neighbours)]
@@ -149,27 +163,37 @@ class Cell:
         return randomness.generator(self._seed, randomness.AIR, self._stations - 1)
 
     def _load(self, neighbour: Contender) -> None:
-        exchange = self.medium.data(NEIGHBOUR_BYTES + DATA_OVERHEAD_BYTES)
+        overhead_bytes, _ = frame_bytes("auto", self.medium.aggregates)
+        exchange = self.medium.data(NEIGHBOUR_BYTES + overhead_bytes)
         if not self._config.neighbour_mbps:
-            transmission = Transmission(exchange, _nothing, lambda _: neighbour.queue.append(transmission))
-            neighbour.send(transmission)
+            saturate(neighbour, exchange)
             return
-        self._env.process(self._offer(neighbour, Transmission(exchange, _nothing)))
+        self._env.process(self._offer(neighbour, exchange))
 
-    def _offer(self, neighbour: Contender, transmission: Transmission) -> Generator[Event, None, None]:
+    def _offer(self, neighbour: Contender, exchange: Exchange) -> Generator[Event, None, None]:
         mean_ns = NEIGHBOUR_BYTES * 8_000 / self._config.neighbour_mbps
         rng = self._rng()
         while True:
             yield Timeout(self._env, round(rng.exponential(mean_ns)))
-            neighbour.send(transmission)
+            neighbour.send(Transmission(exchange, _nothing))
 
     def _broadcast(self) -> Generator[Event, None, None]:
         config, rng = self._config.beacons, self._rng()
-        exchange = self.medium.group(config.broadcast_bytes + DATA_OVERHEAD_BYTES)
+        exchange = self.medium.group(config.broadcast_bytes + frame_bytes("auto")[0])
         while True:
             yield Timeout(self._env, round(rng.exponential(_NS_PER_S / config.broadcast_per_s)))
             self.beacons.add_group(exchange)
 
 
-def _nothing() -> None:
+def saturate(station: Contender, exchange: Exchange) -> None:
+    """Have a station always have a frame to send, or as many as can go together."""
+
+    def another(_: bool) -> None:
+        station.queue.append(Transmission(exchange, _nothing, another))
+
+    n = BLOCK_ACK_FRAMES if station.medium.aggregates else 1
+    station.send(*(Transmission(exchange, _nothing, another) for _ in range(n)))
+
+
+def _nothing(_: Transmission) -> None:
     """A neighbour's packets are of no interest beyond the air."""

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 from netsim.air.access import Contender
 from netsim.air.access_point import Buffer
 from netsim.air.adviser import Adviser
+from netsim.air.aggregation import Aggregate
 from netsim.air.air_times import CTS_BYTES, RTS_BYTES
 from netsim.air.cell import Cell
 from netsim.air.exchanges import Transmission
@@ -29,7 +30,7 @@ class AirFrame(NamedTuple):
     sender : str
         "access point", "client 0", "client 1", ..., "neighbour 0", ...
     kind : str
-        "beacon", "data", "null", "poll", "group", "rts", "cts" or "ack".
+        "beacon", "data", "null", "poll", "group", "rts", "cts", "ack" or "block-ack".
     received : bool
         Whether it was neither lost nor part of a collision.
     receiver : str
@@ -41,6 +42,10 @@ class AirFrame(NamedTuple):
         has sent this frame before.
     announces : bool
         Of a beacon: whether its TIM has the bit of client 0.
+    identity : int
+        Where frames go together: which data frame it is, the same however often it is sent; -1 for other frames.
+    aggregate : int
+        Which of the run's A-MPDUs it was sent in, or answers; -1: it went alone.  The time of an A-MPDU is shared out.
     """
 
     start_ns: int
@@ -54,6 +59,8 @@ class AirFrame(NamedTuple):
     more_data: bool = False
     retry: bool = False
     announces: bool = False
+    identity: int = -1
+    aggregate: int = -1
 
 
 class AirRecorder(Recorder):
@@ -79,6 +86,8 @@ class AirRecorder(Recorder):
     def __init__(self) -> None:
         super().__init__()
         self._frames: list[AirFrame] = []
+        self._identities: dict[Transmission, int] = {}
+        self._n_aggregates = 0
         self.waiting: list[
             tuple[int, bool]
         ] = []  # from when on the access point holds frames back for client 0, or not
@@ -116,30 +125,60 @@ class AirRecorder(Recorder):
             exchange, name, other = transmission.exchange, self._name(sender), self._other(sender)
             rts = exchange.kind == "data" and exchange.first_ns < exchange.sender_ns
             polled = exchange.kind == "poll"
-            number = self._note_packet(transmission, name, rts=rts, received=received)
+            together = transmission.n_frames > 1
             more = name == "access point" and self.cell.access_point.has_more
             says = (self._sleeps(sender, transmission), more, sender.tries > 0)
-            at, end = now, now + exchange.first_ns
-            first = "rts" if rts else exchange.kind
-            told = (number, *says) if first == "data" else (-1, *says)
-            self._frames.append(AirFrame(at, end, name, first, received, other, *told))
-            if not received:
-                continue
-            if rts:
-                at = end + phy.sifs_ns
+            end = now + exchange.first_ns
+            if rts or exchange.kind != "data":
+                first = "rts" if rts else exchange.kind
+                self._frames.append(AirFrame(now, end, name, first, received, other, -1, *says))
+            if rts and received:
                 assert exchange.first_ns == phy.lowest_ns(RTS_BYTES)
-                end = at + phy.lowest_ns(CTS_BYTES)
-                self._frames.append(AirFrame(at, end, other, "cts", True, name))
+                at = end + phy.sifs_ns
+                self._frames.append(AirFrame(at, at + phy.lowest_ns(CTS_BYTES), other, "cts", True, name))
+            if exchange.kind == "data" and (received or not rts):
+                self._note_data(transmission, name, other, says, received=received)
+            if polled and received:
                 at, end = end + phy.sifs_ns, now + exchange.delivered_ns
-                self._frames.append(AirFrame(at, end, name, "data", True, other, number, *says))
-            if polled:
-                at, end = end + phy.sifs_ns, now + exchange.delivered_ns
+                number = self._note_packet(transmission, True, (at, end), received=True)
                 more = (client := self._client(sender)) is not None and client.has_more
-                self._frames.append(AirFrame(at, end, other, "data", True, name, number, more_data=more))
-            if exchange.total_ns > exchange.delivered_ns:
+                identity = self._identity(transmission)
+                self._frames.append(
+                    AirFrame(at, end, other, "data", True, name, number, more_data=more, identity=identity)
+                )
+            if received and exchange.total_ns > exchange.delivered_ns:
                 answering, answered = (name, other) if polled else (other, name)
                 start = now + exchange.delivered_ns + phy.sifs_ns
-                self._frames.append(AirFrame(start, now + exchange.total_ns, answering, "ack", True, answered))
+                kind, place = ("block-ack", self._n_aggregates) if together else ("ack", -1)
+                answer = AirFrame(start, now + exchange.total_ns, answering, kind, True, answered, aggregate=place)
+                self._frames.append(answer)
+            self._n_aggregates += together
+
+    def _note_data(
+        self, transmission: Transmission, sender: str, receiver: str, says: tuple[bool, bool, bool], *, received: bool
+    ) -> None:
+        """Note the data frames of an exchange: one, or those that go together, of which some may be lost."""
+        exchange, (sleeps, more, again) = transmission.exchange, says
+        frames, ends_ns, lost, place = [transmission], [exchange.data_ns], [False], -1
+        if isinstance(transmission, Aggregate):
+            frames, ends_ns, lost = transmission.frames, transmission.ends_ns(), transmission.lost.tolist()
+            place = self._n_aggregates if len(frames) > 1 else -1
+        start = self.cell.medium.env.now + exchange.delivered_ns - exchange.data_ns
+        at, down = start, sender == "access point"
+        for frame, end_ns, is_lost in zip(frames, ends_ns, lost, strict=True):
+            span, arrives = (at, start + end_ns), received and not is_lost
+            number = self._note_packet(frame, down, span, received=arrives)
+            told = (sleeps, more or (down and frame is not frames[-1]), again or frame.tries > 0)
+            identity = self._identity(frame)
+            self._frames.append(
+                AirFrame(*span, sender, "data", arrives, receiver, number, *told, identity=identity, aggregate=place)
+            )
+            at = span[1]
+
+    def _identity(self, frame: Transmission) -> int:
+        if not self.cell.medium.aggregates:
+            return -1
+        return self._identities.setdefault(frame, len(self._identities))
 
     def _sleeps(self, sender: Contender, transmission: Transmission) -> bool:
         """Return the power-management bit of a frame: whether its client dozes as far as the access point knows."""
@@ -150,16 +189,13 @@ class AirRecorder(Recorder):
         of_cell = (client for client in self.cell.clients if client.contender is sender)
         return next((client for client in of_cell if isinstance(client, _RecordingAirStation)), None)
 
-    def _note_packet(self, transmission: Transmission, sender: str, *, rts: bool, received: bool) -> int:
-        """Note an attempt at a data frame, unless what goes before it was lost already; return its number, or -1."""
-        packet, exchange, now = transmission.packet, transmission.exchange, self.cell.medium.env.now
-        polled = exchange.kind == "poll"
-        if packet is None or ((rts or polled) and not received):
+    def _note_packet(self, transmission: Transmission, down: bool, span: tuple[int, int], *, received: bool) -> int:
+        """Note an attempt at a data frame; return its number, or -1 for one of a neighbour."""
+        packet = transmission.packet
+        if packet is None:
             return -1
-        air_ns = exchange.data_ns
-        down = polled or sender == "access point"
-        client, end = packet.to if down else packet.to.peer, now + exchange.delivered_ns
-        self.transmitted(packet, client, down, transmission.reached_ns, (end - air_ns, end), not received)
+        client = packet.to if down else packet.to.peer
+        self.transmitted(packet, client, down, transmission.reached_ns, span, not received)
         return len(self.transmissions) - 1
 
     def _name(self, sender: Contender) -> str:

@@ -14,19 +14,21 @@ A policy says when the client listens and sleeps; its retrieval says what it sen
 * ``auto``: `twt` for policies that agree on instants, `uapsd` for the policy of that name, `null` for those whose sends
   open the gate, `ps-poll` for the others.
 
+Where frames go together (`netsim.air.aggregation`), so do those that a gate or a service period lets out, and several
+of the client's own, which are one trigger; a PS-Poll is answered with one frame.
+
 Source: IEEE 802.11-2020, 11.2.3.6 (PS-Poll, More Data), 11.2.3.5 (U-APSD); 802.11ax-2021, 26.8 (TWT).  Left out:
 access classes, the longest service period of U-APSD, dropping frames that waited too long.
 """
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from netsim.air.access import Medium
 from netsim.air.access_point import Buffer
 from netsim.air.air_times import DATA_OVERHEAD_BYTES, NULL_BYTES, QOS_BYTES
-from netsim.air.exchanges import Exchange, Transmission
+from netsim.air.exchanges import Transmission
 from netsim.policies.protocol import Plan
 
 if TYPE_CHECKING:
@@ -49,10 +51,13 @@ def retrieval_of(wanted: Retrieval, spec: str, plan: Plan) -> Retrieval:
     return "null" if plan.open_on_send else "ps-poll"
 
 
-def frame_bytes(kind: Retrieval) -> tuple[int, int]:
-    """Return what a data frame adds to its packet, either way, and the size of a null frame."""
-    qos_bytes = QOS_BYTES if kind == "uapsd" else 0
-    return DATA_OVERHEAD_BYTES + qos_bytes, NULL_BYTES + qos_bytes
+def frame_bytes(kind: Retrieval, aggregates: bool = False) -> tuple[int, int]:
+    """Return what a data frame adds to its packet, either way, and the size of a null frame.
+
+    Frames have QoS control under U-APSD, and data frames where they can go together.
+    """
+    uapsd = kind == "uapsd"
+    return DATA_OVERHEAD_BYTES + QOS_BYTES * (uapsd or aggregates), NULL_BYTES + QOS_BYTES * uapsd
 
 
 class Retriever:
@@ -102,23 +107,24 @@ class Retriever:
         elif opens and self._kind == "null":
             self._open()
 
-    def _open(self) -> None:
+    def _open(self, _: Transmission | None = None) -> None:
         self._station.open_gate()
 
-    def _trigger(self) -> None:
+    def _trigger(self, _: Transmission | None = None) -> None:
         """Send what waits now; a null frame ends the service period if nothing does."""
         if not self._station.release():
-            self._station.forward((None, 0))
+            self._station.forward(None, 0)
 
     def _poll(self) -> None:
         packet, reached_ns = self.buffer.frames[0]
         exchange = self._medium.polled(packet.size_bytes + self._station.overhead_bytes)
-        answered = partial(self._polled, exchange)
-        poll = Transmission(exchange, answered, self._poll_ended, packet=packet, reached_ns=reached_ns)
+        poll = Transmission(exchange, self._polled, self._poll_ended, packet=packet, reached_ns=reached_ns)
         self._station.transmit(poll)
 
-    def _polled(self, exchange: Exchange) -> None:
-        self._station.receive(self.buffer.take(), exchange, 0, 0)  # its times are counted as those of the poll
+    def _polled(self, poll: Transmission) -> None:
+        """Take in the frame that answers a PS-Poll, which carries what the PS-Poll was made for."""
+        self.buffer.take()
+        self._station.receive(poll)
 
     def _poll_ended(self, delivered: bool) -> None:
         if delivered and self.buffer.frames:  # More Data

@@ -12,17 +12,16 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Callable
-from functools import partial
 from itertools import count
 
 import numpy as np
 
 from netsim.air.access import NEVER_NS, Contender, Medium
-from netsim.air.access_point import AirAccessPoint, Waiting
+from netsim.air.access_point import AirAccessPoint
 from netsim.air.accounted import Accounted
 from netsim.air.adviser import Adviser
 from netsim.air.beacons import Beacons, Reception
-from netsim.air.exchanges import Exchange, Transmission
+from netsim.air.exchanges import Transmission
 from netsim.air.radio_states import Passages, RadioAccount
 from netsim.air.retrieval import Retrieval, Retriever, frame_bytes, retrieval_of
 from netsim.air.transmitter import Transmitter
@@ -65,7 +64,7 @@ class AirStation(Accounted):
     ----------
     connections : iterator of int
         A number for every connection of this client.
-    line : deque of Waiting
+    line : deque of Transmission
         What the access point has for it while its gate is open.
     overhead_bytes, null_bytes : int
         As `frame_bytes` says.
@@ -96,7 +95,7 @@ class AirStation(Accounted):
         self.contender = Contender(medium, rng)
         self._transmitter = Transmitter(env, self.contender)
         self.account = RadioAccount(passages)
-        self.line: deque[Waiting] = deque()
+        self.line: deque[Transmission] = deque()
         self.connections = count()
         self.polls = array("q")
         self._due_down = 0  # frames that the access point is about to send it
@@ -112,7 +111,7 @@ class AirStation(Accounted):
             first = first._replace(awake_until_ns=0, wake_ns=self._adviser.offset_ns)
         self._plan: Plan | None = first  # what holds until something is sent or received
         self.retrieval = kind = retrieval_of(retrieval, policy.spec, first)
-        self.overhead_bytes, self.null_bytes = frame_bytes(kind)
+        self.overhead_bytes, self.null_bytes = frame_bytes(kind, medium.aggregates)
         self._retriever = Retriever(self, medium, kind)
         self._buffer = self._retriever.buffer
         self.is_open = first.awake_until_ns > 0  # association leaves the gate as the policy wants it
@@ -130,8 +129,8 @@ class AirStation(Accounted):
             self._closing = None  # no sleep, since there is something to send
         exchange = self._medium.data(packet.size_bytes + self.overhead_bytes)
         self.air_up_ns += exchange.data_ns
-        sent_up = partial(self._sent_up, packet)
-        self.transmit(Transmission(exchange, sent_up, self.sent, packet=packet, reached_ns=self._env.now))
+        now, heard = self._env.now, self._access_point_hears
+        self.transmit(Transmission(exchange, self._sent_up, self.sent, packet=packet, reached_ns=now, heard=heard))
 
     def transmit(self, transmission: Transmission) -> None:
         """Queue a frame, waking up for it if need be."""
@@ -140,9 +139,14 @@ class AirStation(Accounted):
             self._wake_up(self._env.now)
         self._transmitter.send(transmission)
 
-    def _sent_up(self, packet: Packet) -> None:
-        """The access point has received a data frame, and with it the PM bit or a trigger."""
-        self._access_point.to_server(packet)
+    def _sent_up(self, frame: Transmission) -> None:
+        """The access point has received a data frame."""
+        assert frame.packet is not None
+        self.air_up_ns += frame.air_ns - frame.exchange.data_ns  # less than alone, if it went with others
+        self._access_point.to_server(frame.packet)
+
+    def _access_point_hears(self) -> None:
+        """With a data frame the access point has received the PM bit or a trigger."""
         if not self.is_open:
             self._retriever.data_reached_access_point(opens=self._open_on_send)
 
@@ -160,29 +164,27 @@ class AirStation(Accounted):
         if not self.never_sleeps:
             self.advance(now)
         if self.is_open:
-            self.forward((event._value, now))
+            self.forward(event._value, now)
             return
         if not self._agreed and self._wake_ns // self._interval_ns < self._beacons.next_n:
             self._listen()  # the beacon is on the air, and its TIM does not tell of this frame
         self._buffer.put(event._value, now)
         self._await_beacon()
 
-    def forward(self, waiting: Waiting) -> None:
-        """Let the access point send a frame to this client, which is awake."""
+    def forward(self, packet: Packet | None, reached_ns: int) -> None:
+        """Let the access point send a packet, or a null frame, to this client, which is awake."""
         self._plan = None
         self._close_ns = NEVER_NS
         self._due_down += 1
-        self._access_point.forward(self, waiting)
+        self._access_point.forward(self, packet, reached_ns)
 
-    def receive(self, waiting: Waiting, exchange: Exchange, received_ns: int, sent_ns: int) -> None:
-        """Take in a frame from the access point, whose exchange took so long to receive and to answer."""
-        self.contender.received_ns += received_ns
-        self.contender.sent_ns += sent_ns
-        packet, reached_ns = waiting
+    def receive(self, frame: Transmission) -> None:
+        """Take in a frame from the access point."""
+        packet = frame.packet
         self._plan = None
         if packet is not None:
-            self.air_down_ns += exchange.data_ns
-            self._adviser.received(packet, self._env.now, reached_ns)
+            self.air_down_ns += frame.air_ns
+            self._adviser.received(packet, self._env.now, frame.reached_ns)
             packet.to.receive(packet)
 
     def served(self, delivered: bool) -> None:
@@ -200,7 +202,7 @@ class AirStation(Accounted):
         self._woke_to_send = False
         found = bool(self._buffer.frames)
         while self._buffer.frames:
-            self.forward(self._buffer.take())
+            self.forward(*self._buffer.take())
         return found
 
     def _is_quiet(self) -> bool:
@@ -253,13 +255,15 @@ class AirStation(Accounted):
                 self._closing = Transmission(self._medium.control(self.null_bytes), self._gate_closes, self._closed)
                 self.contender.send(self._closing)
 
-    def _gate_closes(self) -> None:
+    def _gate_closes(self, _: Transmission) -> None:
         """The access point has heard that the client goes to sleep, and holds back what it has for it."""
         self.is_open = False
-        for packet, reached_ns in self._access_point.withdraw(self):
+        for frame in self._access_point.withdraw(self):
             self._due_down -= 1
-            if packet is not None:
-                self._buffer.put(packet, reached_ns)
+            if frame.outcome:  # the client waits no longer for one before it
+                self.receive(frame)
+            elif frame.packet is not None:
+                self._buffer.put(frame.packet, frame.reached_ns)
 
     def _closed(self, delivered: bool) -> None:
         self._closing = None

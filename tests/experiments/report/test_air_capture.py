@@ -22,6 +22,10 @@ from traces.captures.pcap import frames as captured_frames
 
 WORK = traces.Workload.of(traces.Page(f"p{i}", 300, 9_000, ((310 + i, 4_000 + i),), 0.3) for i in range(3))
 POLICIES = ("none", "psm", "dynamic:50", "uapsd", "listen:3")
+TOGETHER = netsim.SimulationConfig(
+    medium=netsim.AirConfig(phy=netsim.Phy.parse("11n"), max_ampdu_bytes=65_535, neighbours=1, neighbour_mbps=5.0),
+    link=netsim.LinkConfig(wired_mbps=1000.0, loss_rate=0.2),
+)
 
 
 def world(**options: Any) -> netsim.SimulationConfig:
@@ -78,8 +82,12 @@ def test_the_audit_of_a_capture_has_the_beacons_frames_and_sleep_of_the_run(poli
 
 
 @pytest.mark.parametrize(
-    ("policy", "options"), [("none", {}), ("psm", {}), ("uapsd", {}), ("dynamic:50", {"rts_bytes": 500})]
-)
+    ("policy", "options"),
+    [
+        ("none", {}), ("psm", {}), ("uapsd", {}), ("dynamic:50", {"rts_bytes": 500}),
+        ("uapsd", {"phy": netsim.Phy.parse("11n"), "max_ampdu_bytes": 65_535}),
+    ],
+)  # fmt: skip
 def test_the_requests_of_a_capture_are_the_pages_also_after_losses_and_collisions(
     policy: str, options: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -127,6 +135,48 @@ def test_a_frame_that_is_sent_again_says_so_and_keeps_its_number(tmp_path: Path)
 
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="no tshark here")
 def test_tshark_finds_nothing_malformed(tmp_path: Path) -> None:
-    run = record(WORK, "uapsd", world(neighbours=1, rts_bytes=500, beacons=netsim.BeaconConfig(broadcast_per_s=8.0)))
-    command = ["tshark", "-r", str(written(run, tmp_path)), "-Y", "_ws.malformed", "-T", "fields", "-e", "frame.number"]
-    assert not subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    plain = world(neighbours=1, rts_bytes=500, beacons=netsim.BeaconConfig(broadcast_per_s=8.0))
+    for place, config in enumerate((plain, TOGETHER)):
+        path = tmp_path / str(place)
+        path.mkdir()
+        command = ["tshark", "-r", str(written(record(WORK, "uapsd", config), path)), "-Y", "_ws.malformed", "-T"]
+        command += ["fields", "-e", "frame.number", "-o", "tcp.reassemble_out_of_order:TRUE"]  # on the air they are
+        found = subprocess.run(command, check=True, capture_output=True, text=True)
+        assert not found.stdout.strip()
+
+
+def test_frames_that_go_together_say_so_follow_in_number_and_the_block_ack_tells_what_was_received(
+    tmp_path: Path,
+) -> None:
+    run = record(WORK, "dynamic:50", TOGETHER)
+    path = written(run, tmp_path)
+    together: dict[int, list[tuple[int, bool, bool]]] = {}
+    received: dict[bytes, set[int]] = {}
+    latest, answered = -1, 0
+    with path.open("rb") as stream:
+        for _, _, packet, _ in captured_frames(stream, path, traces.Report(), links=WIRELESS):
+            length = int.from_bytes(packet[2:4], "little")
+            frame = packet[length:]
+            if frame[0] == 0x88:
+                number, broken = int.from_bytes(frame[22:24], "little") >> 4, bool(packet[16] & 0x40)
+                if length == 32:
+                    latest, flags = int.from_bytes(packet[24:28], "little"), int.from_bytes(packet[28:30], "little")
+                    together.setdefault(latest, []).append((number, bool(flags & 8), broken))
+                if not broken:
+                    received.setdefault(frame[4:16], set()).add(number)
+            elif frame[0] == 0x94:
+                first, bits = int.from_bytes(frame[18:20], "little") >> 4, int.from_bytes(frame[20:28], "little")
+                assert first == together[latest][0][0]
+                for number, _, broken in together[latest]:
+                    assert bool(bits >> (number - first) & 1) == (not broken)
+                had = received[frame[10:16] + frame[4:10]]
+                assert all((first + place in had) == bool(bits >> place & 1) for place in range(64))
+                answered += 1
+    assert answered > 20
+    for members in together.values():
+        assert [last for _, last, _ in members] == [False] * (len(members) - 1) + [True]
+        assert all(before < number for (before, _, _), (number, _, _) in pairwise(members))
+    carried = [frame for frame in run.recorder.transmissions if not frame.lost]
+    client = audited(path).clients[CLIENT]
+    assert client.frames_down == sum(frame.down for frame in carried)
+    assert client.bytes_up == sum(frame.size_bytes + 34 for frame in carried if not frame.down)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from netsim.air.access import Contender, Medium
 from netsim.air.air_times import Phy
 from netsim.air.beacons import BeaconConfig, Beacons
+from netsim.air.cell import saturate
 from netsim.air.exchanges import Transmission
 from netsim.clock import Clock
 
@@ -45,11 +46,7 @@ class Saturated:
             rng = np.random.default_rng([seed, i])
             station = Contender(self.medium, rng)
             self.stations.append(station)
-            self.feed(station, exchange)
-
-    def feed(self, station, exchange):
-        transmission = Transmission(exchange, lambda: None, lambda _: station.queue.append(transmission))
-        station.send(transmission)
+            saturate(station, exchange)
 
     def throughput_mbps(self, payload_bytes, seconds, warm_up_s=0.5):
         self.env.run(until=round(warm_up_s * 1e9))
@@ -113,7 +110,7 @@ def test_with_a_window_of_zero_frames_follow_each_other_at_the_distances_of_capt
         env, medium, station = alone(spec)
         received = []
         for _ in range(4):
-            station.send(Transmission(medium.data(1064), lambda env=env, seen=received: seen.append(env.now)))
+            station.send(Transmission(medium.data(1064), lambda _, env=env, seen=received: seen.append(env.now)))
         env.run(until=10**8)
         assert np.diff(received).tolist() == [distance_us * US] * 3
 
@@ -122,7 +119,7 @@ def test_a_poll_is_answered_by_data_after_sifs_and_that_by_an_ack():
     env, medium, station = alone()
     at = []
     env.run(until=1000 * US)
-    station.send(Transmission(medium.polled(1536), lambda: at.append((env.now, medium.free_ns))))
+    station.send(Transmission(medium.polled(1536), lambda _: at.append((env.now, medium.free_ns))))
     env.run(until=10_000 * US)
     poll, data, ack = 34, 254, 34  # 182 bits at 96 a symbol are 2 symbols: 20 + 8 + 6; as computed by hand
     assert at == [((1000 + poll + 10 + data) * US, (1000 + poll + 10 + data + 10 + ack) * US)]
@@ -134,9 +131,9 @@ def test_a_frame_that_finds_the_channel_idle_for_difs_is_sent_at_once_and_one_th
     second = Contender(medium, np.random.default_rng(1))
     seen = []
     env.run(until=500 * US)
-    first.send(Transmission(medium.data(1064), lambda: seen.append(env.now)))
+    first.send(Transmission(medium.data(1064), lambda _: seen.append(env.now)))
     env.run(until=510 * US)
-    second.send(Transmission(medium.data(1064), lambda: seen.append(env.now)))
+    second.send(Transmission(medium.data(1064), lambda _: seen.append(env.now)))
     env.run(until=50_000 * US)
     assert seen[0] == (500 + 186) * US
     backoff, rest = divmod(seen[1] - (500 + 186 + 10 + 34 + 28 + 186) * US, 9 * US)
@@ -149,9 +146,9 @@ def test_two_whose_backoff_ends_in_the_same_slot_lose_both_frames_and_give_up_af
     medium.phy = Phy(cw_min=0, cw_max=0)
     two = Contender(medium, np.random.default_rng(1))
     ends = []
-    one.send(Transmission(medium.data(100), lambda: ends.append("sent")))  # keeps the channel busy
+    one.send(Transmission(medium.data(100), lambda _: ends.append("sent")))  # keeps the channel busy
     for station in (one, two):
-        station.send(Transmission(medium.data(1064), lambda: ends.append("sent"), ends.append))
+        station.send(Transmission(medium.data(1064), lambda _: ends.append("sent"), ends.append))
     env.run(until=10**9)
     assert ends == ["sent", False, False]
     assert (one.collided, two.collided, one.dropped, two.dropped) == (7, 7, 1, 1)
@@ -174,8 +171,8 @@ def test_a_beacon_goes_first_at_its_time_and_after_what_is_on_the_air_and_is_lat
     for n in (1, 2, 3):
         beacons.listen(n, lambda start, end: heard.append((start, end)))
     env.run(until=199_990 * US)
-    station.send(Transmission(medium.data(1064), lambda: seen.append(env.now)))
-    station.send(Transmission(medium.data(1064), lambda: seen.append(env.now)))
+    station.send(Transmission(medium.data(1064), lambda _: seen.append(env.now)))
+    station.send(Transmission(medium.data(1064), lambda _: seen.append(env.now)))
     env.run(until=400_000 * US)
     late = 199_990 + 186 + 10 + 34 + 19  # after the exchange, PIFS
     assert heard == [(100_000 * US, 100_294 * US), (late * US, (late + 294) * US), (300_000 * US, 300_294 * US)]
@@ -220,7 +217,7 @@ def test_in_any_cell_time_and_frames_add_up(spec, frames, n, loss, rts_bytes, ei
     medium._transmit = noting
     for i, (at_us, size) in enumerate(frames):
         env.run(until=max(env.now + 1, at_us * US))
-        stations[i % n].send(Transmission(medium.data(size), lambda: None, ended.append))
+        stations[i % n].send(Transmission(medium.data(size), lambda _: None, ended.append))
     env.run(until=env.now + 60 * 10**9)
     medium.advance(env.now)
     for station in stations:
