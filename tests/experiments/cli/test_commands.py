@@ -70,8 +70,9 @@ def test_a_signal_that_an_import_makes_an_error_of_still_ends_the_program_in_one
     )
     code = (
         "from experiments import cli\n"
-        "cli.COMMANDS['simulate'] = ('broken_by_a_signal', 'simulate', '')\n"
-        "cli.main(['simulate'])\n"
+        "cli.__path__.append('.')\n"
+        "cli.COMMANDS['broken_by_a_signal'] = ''\n"
+        "cli.main(['broken_by_a_signal'])\n"
     )
     ended = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert (ended.returncode, ended.stderr) == (143, "lpsm: terminated, nothing was written\n")
