@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LARGEST_N_CLASSES", "as_number", "named", "numbers_of"]
+__all__ = ["LARGEST_N_CLASSES", "as_number", "named", "numbers_of", "parsed"]
 
 LARGEST_N_CLASSES = 100  # more distinct labels are taken for a column of numbers
 
@@ -33,29 +33,37 @@ def as_number(text: Any) -> float:
 def numbers_of(values: Sequence[Any]) -> NDArray[np.float64]:
     """Return the numbers that values are or spell, NaN where one does neither."""
     with suppress(TypeError, ValueError, OverflowError):
-        if len(values) > _FEW and isinstance(values[0], str):
-            return _parsed(values)
-        return np.asarray(array("d", values))
+        if len(values) <= _FEW or not isinstance(values[0], str):
+            return np.asarray(array("d", values))
+        found = parsed("\n".join(values), ",", 1, [0])
+        if len(found) == len(values):
+            return found[:, 0]
     return np.array([as_number(value) for value in values])
 
 
 _FEW = 100  # values that are spelt are read one by one
 
 
-def _parsed(values: Sequence[str]) -> NDArray[np.float64]:
-    """Return the numbers that many values spell, by the reader of pandas, which knows fewer spellings but is quick."""
+def parsed(text: str, delimiter: str, width: int, used: Sequence[int]) -> NDArray[np.float64]:
+    """Return the numbers in some columns of lines of cells without quotes, (lines, used), by the reader of pandas.
+
+    Raises
+    ------
+    ValueError
+        If a cell is none of the spellings of a number that pandas knows, which are fewer than Python's.
+    """
     import pandas as pd
 
-    text = "\n".join(("0", *values))
-    if "\0" in text:  # which would end a number
-        raise ValueError("a number must not hold a null character")
+    n_lines = text.count("\n") + 1
+    if text.startswith("\ufeff") or "\0" in text or text.count(delimiter) != n_lines * (width - 1):
+        raise ValueError("characters that pandas would pass over")
     frame = pd.read_csv(
-        StringIO(text), sep="\x1f", header=None, dtype=np.float64, skip_blank_lines=False, keep_default_na=False,
-        quoting=csv.QUOTE_NONE, float_precision="round_trip",
+        StringIO(text), sep=delimiter, header=None, names=range(width), usecols=used, dtype=np.float64, index_col=False,
+        skip_blank_lines=False, keep_default_na=False, quoting=csv.QUOTE_NONE, float_precision="round_trip",
     )  # fmt: skip
-    if frame.shape != (len(values) + 1, 1):
-        raise ValueError(f"there must be {len(values)} numbers")
-    return frame[0].to_numpy()[1:]
+    if len(frame) != n_lines:
+        raise ValueError(f"there must be {n_lines} lines, got {len(frame)}")
+    return frame.to_numpy()
 
 
 def named(labels: Iterable[str], places: Any, path: Path) -> tuple[NDArray[np.int64], tuple[str, ...]]:

@@ -13,14 +13,16 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from io import StringIO
 from itertools import chain, repeat
 from math import isfinite
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from experiments.datasets.classes import as_number, named, numbers_of
+from experiments.datasets.classes import as_number, named, numbers_of, parsed
 from experiments.datasets.records import Records, column_number, is_index
 from experiments.datasets.stream import Stream
 from experiments.datasets.text import pieces
@@ -61,21 +63,28 @@ def table_of_numbers(
     has_names = all(np.isnan(as_number(head[column])) and head[column].lower() != "nan" for column in used)
     if not has_names and any(name in head for name in (label, *drop) if name is not None and not is_index(name)):
         raise ValueError(f"{path}: columns have no names, got {first!r} in the first line")
-    X = np.empty((len(used), counts[delimiter] // (len(head) - 1))).T
+    width = len(head)
+    X = np.empty((len(used), counts[delimiter] // (width - 1))).T
     lines = array("i")
 
     def labels() -> Iterator[str]:
-        for cells, numbers in _cells(path, delimiter, number - 1 + has_names, len(head)):
-            spelt = cells[at :: len(head)]
-            for removed, column in enumerate(sorted({at, *dropped})):
-                del cells[column - removed :: len(head) - removed]
-            values = numbers_of(cells)
-            wrong = int(np.isfinite(values).argmin())
-            if not isfinite(values[wrong]):
-                row, column = divmod(wrong, len(used))
-                place = f"{path}: line {numbers[row]}, column {used[column]}"
-                raise ValueError(place + _not_finite(cells[wrong], f" ({head[used[column]]})" if has_names else ""))
-            X[len(lines) : len(lines) + len(numbers)] = values.reshape(-1, len(used))
+        for rows, numbers in _rows_of(path, delimiter, number - 1 + has_names, width):
+            here = slice(len(lines), len(lines) + len(numbers))
+            is_filled = isinstance(rows, str) and _filled(X[here], rows, delimiter, width, used)
+            if isinstance(rows, str) and is_filled:
+                spelt = (line.rsplit(delimiter, width - at)[at - width] for line in rows.split("\n"))
+            else:
+                cells = _cells(rows, delimiter)
+                spelt = iter(cells[at::width])
+                for removed, column in enumerate(sorted({at, *dropped})):
+                    del cells[column - removed :: width - removed]
+                values = numbers_of(cells)
+                wrong = int(np.isfinite(values).argmin())
+                if not isfinite(values[wrong]):
+                    row, column = divmod(wrong, len(used))
+                    place = f"{path}: line {numbers[row]}, column {used[column]}"
+                    raise ValueError(place + _not_finite(cells[wrong], f" ({head[used[column]]})" if has_names else ""))
+                X[here] = values.reshape(-1, len(used))
             lines.extend(numbers)
             yield from map(str.strip, spelt)
 
@@ -83,6 +92,14 @@ def table_of_numbers(
     if not lines:
         raise ValueError(f"{path}: a stream must hold an example, got names of columns only")
     return Stream(name=path.name, X=X[: len(y)], y=y, classes=classes, lines=np.asarray(lines))
+
+
+def _filled(X: NDArray[np.float64], rows: str, delimiter: str, width: int, used: list[int]) -> bool:
+    """Fill X with the numbers in plain rows; return whether that could be done."""
+    with suppress(ValueError):
+        X[:] = parsed(rows, delimiter, width, used)
+        return bool(np.isfinite(X).all())
+    return False
 
 
 def _not_finite(cell: str, name: str) -> str:
@@ -99,17 +116,18 @@ def table_records(path: Path, delimiter: str, counts: Counter[str]) -> Records:
     ValueError
         Naming the line; or if there is but one.
     """
-    rows = _rows(path, (text for _, text in pieces(path)), delimiter, 1)
-    start, names = next(((number, row) for number, row in rows if any(row)), (0, [""]))
+    begin = _rows(path, (text for _, text in pieces(path)), delimiter, 1)
+    start, names = next(((number, row) for number, row in begin if any(row)), (0, [""]))
     width = len(names)
-    parts = _cells(path, delimiter, start, width, of_texts=True)
+    parts = _rows_of(path, delimiter, start, width, of_texts=True)
     begun = next(parts, None)
     if begun is None:
         raise ValueError(f"{path}: a stream must hold an example, got none")
     lines = array("i")
 
     def columns(wanted: Sequence[int]) -> Iterator[list[list[str]]]:
-        for cells, numbers in chain([begun], parts):
+        for rows, numbers in chain([begun], parts):
+            cells = _cells(rows, delimiter)
             lines.extend(numbers)
             yield [cells[column::width] for column in wanted]
 
@@ -117,12 +135,17 @@ def table_records(path: Path, delimiter: str, counts: Counter[str]) -> Records:
     return Records([name.strip() for name in names], most, lines, lambda wanted: iter([(wanted, columns(wanted))]))
 
 
-def _cells(
-    path: Path, delimiter: str, start: int, width: int, *, of_texts: bool = False
-) -> Iterator[tuple[list[str], Sequence[int]]]:
-    """Yield the cells below line `start`, row after row, of some rows at a time, and the lines in which the rows end.
+def _cells(rows: str | list[str], delimiter: str) -> list[str]:
+    return rows if isinstance(rows, list) else rows.replace("\n", delimiter).split(delimiter)
 
-    Blank lines are passed over; with `of_texts` so are rows of empty cells, and quotes may end with the file.
+
+def _rows_of(
+    path: Path, delimiter: str, start: int, width: int, *, of_texts: bool = False
+) -> Iterator[tuple[str | list[str], Sequence[int]]]:
+    """Yield rows below line `start`, some at a time, as text where nothing is quoted or else as cells; and their lines.
+
+    A row that goes over several lines stands in its last.  Blank lines are passed over; with `of_texts` so are rows of
+    empty cells, and quotes may end with the file.
 
     Raises
     ------
@@ -132,10 +155,9 @@ def _cells(
     source = pieces(path, start)
     for first, text in source:
         body = text.removesuffix("\n")
-        lines = body.split("\n")
         is_plain = '"' not in body and f"\n{delimiter * (width - 1)}\n" not in f"\n{body}\n"
-        if is_plain and set(map(str.count, lines, repeat(delimiter))) == {width - 1}:
-            yield body.replace("\n", delimiter).split(delimiter), range(first, first + len(lines))
+        if is_plain and set(map(str.count, body.split("\n"), repeat(delimiter))) == {width - 1}:
+            yield body, range(first, first + body.count("\n") + 1)
             continue
         texts = chain([text], (more for _, more in source)) if '"' in text else [text]  # where a field may go on
         ended = [] if of_texts else ["\n"]  # which is a row of its own unless a field goes on
