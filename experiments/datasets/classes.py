@@ -58,12 +58,13 @@ def parsed(text: str, delimiter: str, width: int, used: Sequence[int]) -> NDArra
     if text.startswith("\ufeff") or "\0" in text or text.count(delimiter) != n_lines * (width - 1):
         raise ValueError("characters that pandas would pass over")
     frame = pd.read_csv(
-        StringIO(text), sep=delimiter, header=None, names=range(width), usecols=used, dtype=np.float64, index_col=False,
+        StringIO(text), sep=delimiter, header=None, names=range(width), usecols=used, index_col=False,
         skip_blank_lines=False, keep_default_na=False, quoting=csv.QUOTE_NONE, float_precision="round_trip",
+        low_memory=False,
     )  # fmt: skip
-    if len(frame) != n_lines:
-        raise ValueError(f"there must be {n_lines} lines, got {len(frame)}")
-    return frame.to_numpy()
+    if len(frame) != n_lines or any(dtype.kind not in "fiu" for dtype in frame.dtypes):
+        raise ValueError("cells that are no numbers")
+    return frame.to_numpy(dtype=np.float64)
 
 
 def named(labels: Iterable[str], places: Any, path: Path) -> tuple[NDArray[np.int64], tuple[str, ...]]:

@@ -72,6 +72,7 @@ def test_a_number_of_a_table_is_what_it_spells_to_the_last_bit(tmp_path: Path) -
     [
         ("1,2,x\n1,two,x\n1,2\n", {}, "line 2, column 1: a feature must be a finite number, got 'two'"),
         ("1,2,x\n1,2\n1,two,x\n", {}, "line 2: every line must have 3 columns, as the first has, got 2"),
+        ("True,x\nTrue,y\n" * 200, {}, r"line 2, column 0 \(True\): a feature must be a finite number"),
         ("1,2,x\n,,\n", {}, "line 2, column 0: a feature must be a finite number, got ''"),
         ('1,2,x\n3,4,"y\n5,6,x\n', {}, "line 3: quotes must end where a cell does, got 'y\\\\n5,6,x\\\\n"),
         ('1,2,"x"\n3,"4"' + "0" * 140_000 + ",y\n", {}, "line 2: field larger than field limit"),
