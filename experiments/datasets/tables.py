@@ -129,7 +129,9 @@ def table_records(path: Path, delimiter: str, counts: Counter[str]) -> Records:
         for rows, numbers in chain([begun], parts):
             cells = _cells(rows, delimiter)
             lines.extend(numbers)
-            yield [cells[column::width] for column in wanted]
+            step = max(1, _CELLS_AT_ONCE // width) * width
+            for first in range(0, len(cells), step):
+                yield [cells[first + column : first + step : width] for column in wanted]
 
     most = counts[delimiter] // (width - 1) if width > 1 else counts["\n"] + counts["\r"] + 1
     return Records([name.strip() for name in names], most, lines, lambda wanted: iter([(wanted, columns(wanted))]))

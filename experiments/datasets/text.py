@@ -19,7 +19,7 @@ MOST_CELLS = 1 << 25
 """How many cells of a table, values of objects, features or losses are read, with the lines they stand in."""
 
 _LONGEST_LINE_BYTES = 1 << 24
-_PIECE_BYTES = 1 << 19
+_PIECE_BYTES = 1 << 18
 
 
 def check_size(path: Path, separator: str = "\n") -> Counter[str]:
