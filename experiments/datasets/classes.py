@@ -44,7 +44,7 @@ def numbers_of(values: Sequence[Any]) -> NDArray[np.float64]:
 _FEW = 100  # values that are spelt are read one by one
 
 
-def parsed(text: str, delimiter: str, width: int, used: Sequence[int]) -> NDArray[np.float64]:
+def parsed(text: str, delimiter: str, width: int, used: list[int]) -> NDArray[np.float64]:
     """Return the numbers in some columns of lines of cells without quotes, (lines, used), by the reader of pandas.
 
     Raises
@@ -64,7 +64,7 @@ def parsed(text: str, delimiter: str, width: int, used: Sequence[int]) -> NDArra
     )  # fmt: skip
     if len(frame) != n_lines or any(dtype.kind not in "fiu" for dtype in frame.dtypes):
         raise ValueError("cells that are no numbers")
-    return frame.to_numpy(dtype=np.float64)
+    return np.asarray(frame, dtype=np.float64)
 
 
 def named(labels: Iterable[str], places: Any, path: Path) -> tuple[NDArray[np.int64], tuple[str, ...]]:

@@ -68,6 +68,7 @@ def table_of_numbers(
     lines = array("i")
 
     def labels() -> Iterator[str]:
+        spelt: Iterator[str]
         for rows, numbers in _rows_of(path, delimiter, number - 1 + has_names, width):
             here = slice(len(lines), len(lines) + len(numbers))
             is_filled = isinstance(rows, str) and _filled(X[here], rows, delimiter, width, used)
