@@ -29,7 +29,7 @@ def capture(tmp_path: Path) -> Path:
     path = tmp_path / "air.pcap"
     with path.open("wb") as file:
         writer = dpkt.pcap.Writer(file, linktype=127)
-        for at_us, _, frame in sorted(air.frames):
+        for at_us, _, frame, _ in sorted(air.frames):
             writer.writepkt(frame, ts=1000 + at_us / 1e6)
     return path
 
