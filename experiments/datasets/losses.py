@@ -21,6 +21,8 @@ from lpsm.hindsight import best_expert
 
 __all__ = ["read_losses"]
 
+_LARGEST = 1e290  # so that no sum of as many losses as are read overflows
+
 
 def read_losses(path: Path, *, sleepers: bool = False) -> NDArray[np.float64]:
     """Return losses in nats, (T, n): a row a round, a column an expert; with `sleepers` NaN of whoever was asleep.
@@ -36,6 +38,8 @@ def read_losses(path: Path, *, sleepers: bool = False) -> NDArray[np.float64]:
     asleep = np.isnan(losses) if sleepers else np.zeros(losses.shape, dtype=np.bool_)
     known = np.where(asleep, 0.0, losses)
     try:
+        if (largest := float(np.max(known, where=np.isfinite(known), initial=0.0))) > _LARGEST:
+            raise ValueError(f"losses must be at most {_LARGEST:g}, or inf, got {largest:g}")
         best_expert(known)  # for its checks of shape and values
         if (known < 0.0).any():
             raise ValueError(f"losses must be at least 0, got {known.min()}")

@@ -114,6 +114,7 @@ def test_what_is_finished_is_printed_when_it_is_stopped(tmp_path, monkeypatch):
         ("0 1\n1 x\n", "line 2: losses must be numbers, got '1 x'"),
         ("0 1\n1\n", "line 2: every round must have 2 losses, got 1"),
         ("0 1\n1 -2\n", "losses must be at least 0, got -2.0"),
+        ("0 inf\n1 1e308\n", "losses must be at most 1e+290, or inf, got 1e+308"),
         ("nan 1\n", "NaN"),
         ("", "losses must have shape"),
     ],
