@@ -128,7 +128,7 @@ def test_one_question_an_instance_and_labels_that_come_late():
         (lambda: MulticlassSampler("ss", 2, 3).run([[1.0, 0.0]], [3]), "y must hold numbers of classes from 0 to 2"),
         (lambda: MulticlassSampler("ss", 2, 3).run([[1.0, 0.0]], [0.5]), "y must hold numbers of classes from 0 to 2"),
         (lambda: MulticlassSampler("ss", 2, 3).run([[1.0, 0.0]], [0, 1]), r"y must have shape \(1,\), got \(2,\)"),
-        (lambda: MulticlassSampler("ss", 2, 3).learn(1, 7), "y must be a class from 0 to 2, got 7"),
+        (lambda: MulticlassSampler("ss", 2, 4).learn(1, 7), "y must be a class from 0 to 3, got 7"),
     ],
 )
 def test_bad_input_is_named(call, message):

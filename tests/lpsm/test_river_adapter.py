@@ -121,6 +121,13 @@ def test_an_active_sampler_owes_labels_to_the_oldest_instance_first_and_looks_at
     assert model.sampler.n_queries >= sum(asked)
 
 
+def test_an_active_sampler_learns_an_instance_that_was_never_predicted_in_a_round_of_its_own():
+    model = ActiveRiverSampler(RiverSampler("perceptron"))
+    model.learn_one({"a": 1.0}, True)
+    model.learn_one({"a": 2.0}, False)
+    assert (model.sampler.n_queries, model.predict_one({"a": 1.0})[0]) == (2, False)
+
+
 def test_words_without_end_are_hashed():
     texts = [({"cheap": 1, "pills": 1}, True), ({"dear": 1, "friend": 1}, False)] * 40
     model = RiverSampler("perceptron", n_hashed=2**10)
