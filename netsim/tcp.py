@@ -24,8 +24,7 @@ from netsim.whole_numbers import keep_whole
 
 __all__ = ["Endpoint", "Packet", "TcpConfig"]
 
-_NS_PER_S = 1_000_000_000
-_NEVER_NS = 2**62
+_NS_PER_S, _NEVER_NS = 1_000_000_000, 2**62
 _MAX_RTO_NS = 60 * _NS_PER_S
 _DUPLICATE_ACKS = 3
 

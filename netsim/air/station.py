@@ -1,10 +1,10 @@
 """The power-saving client on the shared air: the same policies, carried out with frames that contend.
 
 The client dozes, wakes up in time for the beacons that its policy wants, learns from the TIM whether frames wait for
-it, and fetches them (`netsim.air.retrieval`).  It wakes up to send, which takes the time that its radio needs.  Like
-the client on wires it is brought up to date only when something happens to it: beacons that bring nothing count in one
-step.  States: *dozing*; *awake with the gate closed* (the access point holds its frames back: it sends, polls, or
-waits for a beacon too near to sleep before); *awake with the gate open*.  Left out: association, keep-alive frames.
+it, and fetches them (`netsim.air.retrieval`).  It wakes up to send, which takes the time that its radio needs.  It is
+brought up to date only when something happens to it.  States: *dozing*; *awake with the gate closed* (the access point
+holds its frames back: it sends, polls, or waits for a beacon too near to sleep before); *awake with the gate open*.
+Left out: association, keep-alive frames.
 """
 
 from __future__ import annotations
@@ -86,8 +86,7 @@ class AirStation(Accounted):
         agree: Callable[[int, int], int] | None = None,
         announces: bool = False,
     ) -> None:
-        self._env = env
-        self._medium = medium
+        self._env, self._medium = env, medium
         self._beacons = beacons
         self._access_point = access_point
         self._adviser = self._adviser_type(policy, beacons.interval_ns)
@@ -180,9 +179,8 @@ class AirStation(Accounted):
 
     def receive(self, frame: Transmission) -> None:
         """Take in a frame from the access point."""
-        packet = frame.packet
         self._plan = None
-        if packet is not None:
+        if (packet := frame.packet) is not None:
             self.air_down_ns += frame.air_ns
             self._adviser.received(packet, self._env.now, frame.reached_ns)
             packet.to.receive(packet)
