@@ -172,8 +172,7 @@ class AirStation(Accounted):
 
     def forward(self, packet: Packet | None, reached_ns: int) -> None:
         """Let the access point send a packet, or a null frame, to this client, which is awake."""
-        self._plan = None
-        self._close_ns = NEVER_NS
+        self._plan, self._close_ns = None, NEVER_NS
         self._due_down += 1
         self._access_point.forward(self, packet, reached_ns)
 
