@@ -147,8 +147,8 @@ def _follow_packets(
                 since = at
                 if at >= w[slot.ISSUE]:
                     if w[slot.PAGE] == w[slot.N_PAGES]:  # after the end of the run
-                        if at == w[slot.ISSUE]:
-                            w[slot.BAIL] = slot.TIMER
+                        if at == w[slot.ISSUE] or w[slot.BUSY] == slot.NEVER:
+                            w[slot.BAIL] = slot.TIMER  # a client that never sleeps is charged before the access point
                         w[slot.WIRE_DOWN] = free  # and so is all that follows it on the wire
                         first = stop
                     else:

@@ -169,6 +169,7 @@ def test_both_engines_agree_exactly_where_instants_coincide():
         (2_640_147, "lpsm2:1.2"),  # and here,
         (2_660_199, "hold:50"),  # and here
         (2_594_839, "lpsm2-link"),  # two frames arrive at the instant at which the run ends
+        (9_190_754, "none"),  # a copy is on the wire at the end of a run of a client that never sleeps
         (2_665_760, "twt:137:5"),  # a frame that takes longer than the interval between service periods
     ],
 )
