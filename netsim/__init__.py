@@ -1,19 +1,17 @@
 """A packet-level model of a power-saving 802.11 client, its access point and a Web server."""
 
-from netsim.access_point import LinkConfig
-from netsim.air.air_times import Phy
-from netsim.air.beacons import BeaconConfig
-from netsim.air.cell import AirConfig
-from netsim.express import NotCoveredError
+from netsim.config import AirConfig, BeaconConfig, LinkConfig, SimulationConfig, TcpConfig
+from netsim.model.air.air_times import Phy
 from netsim.policies import Frame, HostFrame, Observer, Plan, Policy, View, canonical
 from netsim.radio import Energy, Radio, RadioConfig, StateRadioConfig, profiles
-from netsim.recorder import Recorder
-from netsim.server import ServerDelay
-from netsim.simulation import SimulationConfig, SimulationResult, simulate, simulate_cell
-from netsim.tcp import TcpConfig
+from netsim.result import SimulationResult
+from netsim.running.recorder import AirRecorder, Recorder
+from netsim.server_delay import ServerDelay
+from netsim.simulation import NotCoveredError, simulate, simulate_cell
 
 __all__ = [
     "AirConfig",
+    "AirRecorder",
     "BeaconConfig",
     "Energy",
     "Frame",

@@ -10,23 +10,62 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.browser import Trip
 from netsim.policies.protocol import Policy
 from netsim.radio import Energy, Radio, StateRadioConfig
+from netsim.radio_states import StateTimes
 from traces.columns import Workload
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SimulationResult", "result_of"]
+__all__ = ["SimulationResult", "Trip", "result_of"]
 
 _NS_PER_S = 1_000_000_000
 _NS_PER_MS = 1_000_000
+
+
+class Trip(NamedTuple):
+    """What browsing a workload leaves behind.
+
+    Attributes
+    ----------
+    end_ns, awake_ns, beacons, air_up_ns, air_down_ns, frames_lost : int
+        Totals of the run.
+    loads : array of int64, shape (pages, 4)
+        Issue, last byte, and between them time awake and beacons.
+    polls : array of int64, shape (entries, 6)
+        First instant, time slept before it, bytes waiting, next sleep, how many more polls like it follow (none of
+        which found anything), and their spacing.
+    intervals : array of int64
+        Start and end of every interval awake.
+    states : StateTimes or None
+        Time in each state of the radio, on the shared air.
+    page_states : list of (StateTimes, StateTimes)
+        The same up to the issue and up to the last byte of every page.
+    groups_lost : int
+        Group frames that the client was asleep for, on the shared air.
+    beacons_lost : int
+        Beacons that it wanted and could not decode.
+    """
+
+    end_ns: int
+    awake_ns: int
+    beacons: int
+    air_up_ns: int
+    air_down_ns: int
+    frames_lost: int
+    loads: NDArray[np.int64]
+    polls: NDArray[np.int64]
+    intervals: NDArray[np.int64]
+    states: StateTimes | None = None
+    page_states: Sequence[tuple[StateTimes, StateTimes]] = ()
+    groups_lost: int = 0
+    beacons_lost: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +90,6 @@ class SimulationResult:
         Passages from asleep to awake, whole run.
     final_policy : Policy
         The policy as the run left it (what it learned).
-    pages_handed_over : int
-        Pages that the express engine left to the compiled loop of events.
     """
 
     policy: str
@@ -66,7 +103,6 @@ class SimulationResult:
     frames_lost: int
     wakeups: int
     final_policy: Policy
-    pages_handed_over: int
     _names: Sequence[str]
     _radio: Radio
     _trip: Trip
@@ -151,6 +187,11 @@ class SimulationResult:
         """Group frames that the client was asleep for; 0 on wires, which have none."""
         return self._trip.groups_lost
 
+    @property
+    def beacons_lost(self) -> int:
+        """Beacons that the client wanted and could not decode; 0 on wires."""
+        return self._trip.beacons_lost
+
     @cached_property
     def polls(self) -> pd.DataFrame:
         """One row a beacon listened to on schedule: time_s, slept_ms, buffered_bytes, next_sleep_ms.
@@ -196,7 +237,7 @@ class SimulationResult:
 def result_of(
     workload: Workload, policy: Policy, radio: Radio, trip: Trip, messages: NDArray[np.int64]
 ) -> SimulationResult:
-    """Make the record of a run from what its parts left behind; `messages` as `PushChannel.record` returns them."""
+    """Make the record of a run from what its parts left behind; `messages` as `netsim.running.fill.trip_of` returns them."""
     end, awake = trip.end_ns, trip.awake_ns
     wakeups = len(_wakeups(trip))
     pages = max(1, len(workload))
@@ -216,7 +257,6 @@ def result_of(
         frames_lost=trip.frames_lost,
         wakeups=wakeups,
         final_policy=policy,
-        pages_handed_over=trip.pages_handed_over,
         _names=workload.names,
         _radio=radio,
         _trip=trip,

@@ -1,0 +1,231 @@
+"""The world: everything about a run that is neither policy nor pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from netsim.model.air.air_times import Phy
+from netsim.radio import Radio, RadioConfig
+from netsim.server_delay import ServerDelay
+from netsim.whole_numbers import keep_whole
+
+__all__ = ["RETRIEVALS", "AirConfig", "BeaconConfig", "LinkConfig", "Retrieval", "SimulationConfig", "TcpConfig"]
+
+Retrieval = Literal["auto", "ps-poll", "null", "uapsd", "twt"]
+RETRIEVALS: tuple[Retrieval, ...] = ("auto", "ps-poll", "null", "uapsd", "twt")
+"""How clients fetch what waits for them (`netsim.model.air.retrieval`)."""
+MAX_AMPDU_BYTES = 65_535
+_NS_PER_MS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkConfig:
+    """Rates and delays of the air (client to access point) and the wire (access point to server).
+
+    Attributes
+    ----------
+    wireless_mbps, wired_mbps : float
+        Megabits a second, each way.
+    wireless_delay_ms, wired_delay_ms : float
+        Propagation each way, milliseconds; 20 ms of wire and 0.1 ms of air make a round trip of 40.2 ms.
+    loss_rate : float
+        Probability that a frame is lost on the air, either way, in [0, 1).
+    """
+
+    wireless_mbps: float = 5.0
+    wired_mbps: float = 10.0
+    wireless_delay_ms: float = 0.1
+    wired_delay_ms: float = 20.0
+    loss_rate: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("wireless_mbps", "wired_mbps"):
+            value = getattr(self, name)
+            if not 1e-6 <= value < float("inf"):
+                raise ValueError(f"{name} must be above 0 and finite, got {value}")
+        for name in ("wireless_delay_ms", "wired_delay_ms"):
+            value = getattr(self, name)
+            if not 0.0 <= value < float("inf"):
+                raise ValueError(f"{name} must be at least 0 and finite, got {value}")
+        if not 0.0 <= self.loss_rate < 1.0:
+            raise ValueError(f"loss_rate must lie in [0, 1), got {self.loss_rate}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TcpConfig:
+    """Parameters of TCP; the defaults are those of the ns-2 runs that the model is held against.
+
+    Attributes
+    ----------
+    mss_bytes, header_bytes : int
+        Payload of a full segment, and the header on every packet.
+    initial_window, window : int
+        Segments that may be in flight at first, and at most.
+    min_rto_s, initial_rto_s : float
+        Least retransmission time-out, and the one before any round trip was measured (RFC 6298).
+    nagle : bool
+        Hold a partial segment back while anything is unacknowledged.
+    """
+
+    mss_bytes: int = 1460
+    header_bytes: int = 40
+    initial_window: int = 2
+    window: int = 20
+    min_rto_s: float = 1.0
+    initial_rto_s: float = 3.0
+    nagle: bool = False
+
+    def __post_init__(self) -> None:
+        whole = ("mss_bytes", "header_bytes", "initial_window", "window")
+        keep_whole(self, *whole)
+        for name in whole:
+            value = getattr(self, name)
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value}")
+        if self.initial_window > self.window:
+            raise ValueError(f"initial_window must be at most window ({self.window}), got {self.initial_window}")
+        for name in ("min_rto_s", "initial_rto_s"):
+            value = getattr(self, name)
+            if not 0.0 < value < float("inf"):
+                raise ValueError(f"{name} must be above 0 and finite, got {value}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BeaconConfig:
+    """Beacons and the group frames of the background.
+
+    Attributes
+    ----------
+    size_bytes : int
+        MPDU of a beacon: 24 of header, 12 of fixed fields, 4 of FCS, and 156 of elements (network name of 8 characters,
+        rates, TIM, country, ERP, RSN, HT capabilities and operation, extended capabilities, WMM).
+    dtim_period : int
+        Beacons from one DTIM to the next; beacon 0 is one.
+    broadcast_per_s : float
+        Group frames of the background, a second on average.
+    broadcast_bytes : int
+        Their IP packets, bytes.
+    """
+
+    size_bytes: int = 196
+    dtim_period: int = 1
+    broadcast_per_s: float = 0.0
+    broadcast_bytes: int = 200
+
+    def __post_init__(self) -> None:
+        keep_whole(self, "size_bytes", "dtim_period", "broadcast_bytes")
+        for name, least in (("size_bytes", 40), ("dtim_period", 1), ("broadcast_bytes", 1)):
+            value = getattr(self, name)
+            if not least <= value <= 2304:
+                raise ValueError(f"{name} must lie in [{least}, 2304], got {value}")
+        if not 0.0 <= self.broadcast_per_s <= 1e4:
+            raise ValueError(f"broadcast_per_s must lie in [0, 10000], got {self.broadcast_per_s}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AirConfig:
+    """The shared air.
+
+    Attributes
+    ----------
+    phy : Phy
+        Physical layer and rate; a least window of 0 slots is for cells without neighbours.
+    beacons : BeaconConfig
+        DTIM period, and group frames of the background.
+    retrieval : str
+        How clients fetch what waits for them, one of `RETRIEVALS`.
+    rts_bytes : int or None
+        Frames of at least so many bytes are announced with RTS and CTS; None: none is.
+    max_ampdu_bytes : int
+        Data frames go together in A-MPDUs of at most so many bytes, up to 65,535 (on 802.11n); 0: each goes alone.
+    beacon_loss : bool
+        Whether clients cannot decode beacons as often as frames are lost on the air (`LinkConfig.loss_rate`).
+    twt_announced : bool
+        Whether clients announce with a frame that they are awake in a service period agreed on; the access point
+        sends nothing before.
+    neighbours : int
+        Stations that load the channel with packets of 1500 bytes.
+    neighbour_mbps : float
+        What each of them is given to send, Mb/s, memoryless; 0: it always has a frame.
+    """
+
+    phy: Phy = field(default_factory=Phy)
+    beacons: BeaconConfig = field(default_factory=BeaconConfig)
+    retrieval: Retrieval = "auto"
+    rts_bytes: int | None = None
+    max_ampdu_bytes: int = 0
+    beacon_loss: bool = False
+    twt_announced: bool = False
+    neighbours: int = 0
+    neighbour_mbps: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.retrieval not in RETRIEVALS:
+            raise ValueError(f"retrieval must be one of {', '.join(RETRIEVALS)}, got {self.retrieval!r}")
+        keep_whole(self, "neighbours", "max_ampdu_bytes", *(() if self.rts_bytes is None else ("rts_bytes",)))
+        if self.rts_bytes is not None and self.rts_bytes < 0:
+            raise ValueError(f"rts_bytes must be at least 0, got {self.rts_bytes}")
+        if not 0 <= self.max_ampdu_bytes <= MAX_AMPDU_BYTES:
+            raise ValueError(f"max_ampdu_bytes must lie in [0, {MAX_AMPDU_BYTES}], got {self.max_ampdu_bytes}")
+        if self.max_ampdu_bytes and not self.phy.aggregates:
+            raise ValueError(
+                f"max_ampdu_bytes must be 0 on {self.phy.kind}, only 11n can aggregate frames, got "
+                f"{self.max_ampdu_bytes}"
+            )
+        if not 0 <= self.neighbours <= 1000:
+            raise ValueError(f"neighbours must lie in [0, 1000], got {self.neighbours}")
+        if self.neighbours and not self.phy.cw_min:
+            raise ValueError("cw_min must be at least 1 beside neighbours, who would never let others send, got 0")
+        if not 0.0 <= self.neighbour_mbps < 1e4:
+            raise ValueError(f"neighbour_mbps must lie in [0, 10000), got {self.neighbour_mbps}")
+
+
+_PARTS = {"link": LinkConfig, "tcp": TcpConfig, "radio": Radio, "server_delay": ServerDelay, "medium": AirConfig}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulationConfig:
+    """Everything about the world that is not the policy or the pages.
+
+    Attributes
+    ----------
+    link : LinkConfig
+        Rates, delays and losses.
+    tcp : TcpConfig
+        Transport parameters.
+    radio : Radio
+        Power and energy figures.
+    server_delay : ServerDelay
+        How long the server thinks; by default as long as the pages tell, and not at all where they do not.
+    connections : {"persistent", "per-object"}
+        Whether a connection carries one object after another, or one only (HTTP/1.0).
+    max_connections : int
+        Connections at a time.
+    beacon_interval_ns : int
+        Time between beacons, which are at its exact multiples.
+    medium : AirConfig or None
+        The shared air, with contention; None: the pair of wires of the thesis, of `link`.
+    """
+
+    link: LinkConfig = field(default_factory=LinkConfig)
+    tcp: TcpConfig = field(default_factory=TcpConfig)
+    radio: Radio = field(default_factory=RadioConfig)
+    server_delay: ServerDelay = field(default_factory=lambda: ServerDelay(kind="recorded"))
+    connections: str = "persistent"
+    max_connections: int = 4
+    beacon_interval_ns: int = 100_000_000
+    medium: AirConfig | None = None
+
+    def __post_init__(self) -> None:
+        for name, kind in _PARTS.items():
+            part = getattr(self, name)
+            if not isinstance(part, kind) and (name != "medium" or part is not None):
+                raise TypeError(f"{name} must be of the type {kind.__name__}, got {part!r}")
+        keep_whole(self, "max_connections", "beacon_interval_ns")
+        if self.connections not in ("persistent", "per-object"):
+            raise ValueError(f"connections must be persistent or per-object, got {self.connections!r}")
+        if self.max_connections < 1:
+            raise ValueError(f"max_connections must be at least 1, got {self.max_connections}")
+        if self.beacon_interval_ns < _NS_PER_MS:
+            raise ValueError(f"beacon_interval_ns must be at least 1 ms, got {self.beacon_interval_ns}")

@@ -1,0 +1,1 @@
+"""The shared air: 802.11's channel, its access point and the stations on it."""

@@ -1,0 +1,138 @@
+"""The access point on the shared air: one contender with a line for each client and one for group frames.
+
+A frame for a client that is awake, as far as the access point knows, joins the client's line; one for a client in
+power-save mode is held back.  The lines are served in turn, one frame each, or as many as go together, group frames
+before all others.  Left out: a limit to lines and to what is held back.
+"""
+
+from __future__ import annotations
+
+from netsim.model.air.aggregation import BLOCK_ACK_FRAMES
+from netsim.model.air.channel import contend, put
+from netsim.model.codes import DOWN, OPEN
+from netsim.model.queues import append, take_first
+from netsim.model.records import NEVER, NONE
+from netsim.model.seam import new_frame
+from netsim.model.things import Client, Frame, Queue, Run
+
+__all__ = ["forward", "hold", "pass_on", "serve", "take_held", "withdraw"]
+
+
+def hold(run: Run, client: Client, frame: Frame) -> None:
+    """Hold a packet back for a client."""
+    append(client.buffer, frame)
+    client.waiting += frame.bytes
+    if run.recorder:
+        run.recorder.held(run, client)
+
+
+def take_held(run: Run, client: Client) -> Frame:
+    """Take out the oldest packet that is held back."""
+    frame = take_first(client.buffer)
+    client.waiting -= frame.bytes
+    if run.recorder:
+        run.recorder.held(run, client)
+    return frame
+
+
+def forward(run: Run, client: Client, packet: Frame) -> None:
+    """Send a packet to a client that is awake; NONE: the null frame that ends a service period."""
+    client.planned = 0
+    client.close = NEVER
+    client.due_down += 1
+    frame, contender = packet, run.contenders[0]
+    if frame:
+        frame.exchange = run.exchanges[frame.bytes + client.overhead]
+    else:
+        frame = new_frame(run)
+        frame.exchange, frame.client, frame.to = run.exchanges[client.null], client, NONE
+    frame.code, frame.outcome, frame.tries, frame.air = DOWN, OPEN, 0, frame.exchange.alone
+    if run.most_bytes and frame.to and run.serving == client:
+        if client.line.count == 0 and contender.queue.count < BLOCK_ACK_FRAMES:
+            append(contender.queue, frame)
+            return
+    if client.line.count == 0:
+        append_turn(run, client)
+    append(client.line, frame)
+    serve(run)
+
+
+def serve(run: Run) -> None:
+    """Hand the next frame, or the next that may go together, to the access point's contender if it has none."""
+    contender = run.contenders[0]
+    if contender.queue.count:
+        return
+    if run.group_queue.count:
+        put(run, contender, take_first(run.group_queue))
+    elif run.turns.head:
+        client = run.turns.head
+        run.turns.head = client.next_turn
+        run.serving = client
+        at_once = BLOCK_ACK_FRAMES if run.most_bytes else 1
+        while client.line.count and contender.queue.count < at_once:
+            append(contender.queue, take_first(client.line))
+        if client.line.count:
+            append_turn(run, client)
+        if not contender.contends:
+            contend(run, contender)
+
+
+def pass_on(run: Run) -> None:
+    """Let the next client have its turn; what is left of frames sent together waits for the next of its own."""
+    client, queue = run.serving, run.contenders[0].queue
+    if queue.count:
+        if not run.turns.head and run.group_queue.count == 0:
+            return
+        if client.line.count == 0:
+            append_turn(run, client)
+        put_back(queue, client.line)
+    run.serving = NONE
+    serve(run)
+
+
+def withdraw(run: Run, client: Client) -> Frame:
+    """Take back what waits in the line of a client that goes to sleep; return the first, which links to the others."""
+    line = client.line
+    if line.count:
+        remove_turn(run, client)
+    if run.serving == client:
+        put_back(run.contenders[0].queue, line)
+        run.serving = NONE
+    first: Frame = line.head if line.count else NONE
+    line.head, line.count = NONE, 0
+    serve(run)
+    return first
+
+
+def put_back(taken: Queue, line: Queue) -> None:
+    """Put the frames of a queue at the beginning of a line."""
+    if taken.count:
+        taken.tail.link = line.head
+        if line.count == 0:
+            line.tail = taken.tail
+        line.head = taken.head
+        line.count += taken.count
+        taken.head, taken.count = NONE, 0
+
+
+def append_turn(run: Run, client: Client) -> None:
+    """Let a client have its turn after those that have one."""
+    client.next_turn = NONE
+    if run.turns.head:
+        run.turns.tail.next_turn = client
+    else:
+        run.turns.head = client
+    run.turns.tail = client
+
+
+def remove_turn(run: Run, client: Client) -> None:
+    """Take back the turn of a client."""
+    before, at = NONE, run.turns.head
+    while at != client:
+        before, at = at, at.next_turn
+    if before:
+        before.next_turn = at.next_turn
+    else:
+        run.turns.head = at.next_turn
+    if run.turns.tail == at:
+        run.turns.tail = before

@@ -1,0 +1,243 @@
+"""The ends of exchanges: what was sent has been received, or its answer is missed, and who is told of it."""
+
+from __future__ import annotations
+
+from netsim.model.air.access_point import hold, pass_on, take_held, withdraw
+from netsim.model.air.aggregation import BLOCK_ACK_FRAMES, fail_all, settle_each
+from netsim.model.air.channel import advance_beacons, backoff, contend, wait
+from netsim.model.air.groups import group_ended
+from netsim.model.air.retrieval import access_point_hears, open_gate, poll, serve_period
+from netsim.model.air.station import close_gate, gate_closed, rest
+from netsim.model.arriving import receive_down
+from netsim.model.codes import (
+    AT_SERVER,
+    CLOSING,
+    DOWN,
+    GROUP,
+    OFFER,
+    OFFERED,
+    OPEN,
+    OPENING,
+    POLL,
+    RECEIVED,
+    SATURATED,
+    TRIGGER,
+    UP,
+)
+from netsim.model.queues import append, take_first
+from netsim.model.records import NONE
+from netsim.model.seam import arrive, draw, free_frame, happen, new_frame, refer
+from netsim.model.things import Client, Contender, Frame, Run
+from netsim.model.wires import UP_WIRE, transmit
+
+__all__ = ["deliver", "load", "miss_answer", "offer"]
+
+
+# -- neighbours
+
+
+def load(run: Run, neighbour: Contender) -> None:
+    """Give a neighbour a packet; all are alike, and one frame stands for them unless frames go together."""
+    if run.most_bytes:
+        frame = new_frame(run)
+        frame.code = OFFERED if run.offered else SATURATED
+        frame.client, frame.to, frame.outcome, frame.tries = NONE, NONE, OPEN, 0
+        frame.exchange = neighbour.alike.exchange
+        append(neighbour.queue, frame)
+    else:
+        neighbour.queue.head = neighbour.alike
+        neighbour.queue.count += 1
+
+
+def offer(run: Run, neighbour: Contender) -> None:
+    """Give a neighbour the packet that is due, and schedule the one after it."""
+    load(run, neighbour)
+    if not neighbour.contends:
+        contend(run, neighbour)
+    happen(run, run.now + int(draw(run, neighbour.gaps)), OFFER, neighbour)
+
+
+def saturate(run: Run, neighbour: Contender) -> None:
+    """Have a neighbour always have a packet to send, or as many as can go together."""
+    for _ in range(BLOCK_ACK_FRAMES if run.most_bytes else 1):
+        load(run, neighbour)
+    contend(run, neighbour)
+
+
+# -- ends of exchanges
+
+
+def deliver(run: Run, sender: Contender) -> None:
+    """Hand over what was received; the sender draws a new backoff, which counts from the end of the exchange."""
+    together, exchange = sender.spanned, sender.exchange
+    frame = sender.queue.head
+    sender.delivered += sender.together
+    sender.tries, sender.cw = 0, run.cw_min
+    if together == 0:
+        leave_queue(run, sender)
+    sender.contends = sender.on_air = 0
+    sender.due = run.slots + backoff(run, sender)
+    if frame.code == DOWN:
+        contender = frame.client.contender
+        contender.received += exchange.sent
+        contender.sent += exchange.received
+    if together:
+        first = settle_each(run, sender)
+        if first.code == UP:
+            access_point_hears(run, first.client)
+        hand_over(run, sender)
+    else:
+        code, client = frame.code, frame.client
+        do_delivered(run, frame, code, client)
+        if code == UP:
+            access_point_hears(run, client)
+        do_ended(run, sender, frame, code, client, 1)
+    go_on(run, sender)
+
+
+def miss_answer(run: Run, sender: Contender) -> None:
+    """Double the contention window and try again, or give the frame up."""
+    now = run.now
+    sender.contends = sender.on_air = 0
+    if sender.queue.count == 0:  # its frame was withdrawn
+        return
+    sender.tries += 1
+    sender.cw = min(2 * sender.cw + 1, run.cw_max)
+    frame, together = sender.queue.head, sender.spanned
+    if together:
+        sender.tries = 0  # each counts for itself
+        given_up = fail_all(run, sender)
+    else:
+        given_up = frame.exchange.answered == 0 or sender.tries >= run.attempts
+        if given_up:
+            leave_queue(run, sender)
+            sender.dropped += 1
+    if given_up:
+        sender.tries, sender.cw = 0, run.cw_min
+    advance_beacons(run, now)
+    ready = run.slots
+    if now >= run.free:
+        ready += max(0, -((run.count_from - now - run.difs) // run.slot))
+    sender.due = ready + backoff(run, sender)
+    if together:
+        hand_over(run, sender)
+    elif given_up:
+        do_ended(run, sender, frame, frame.code, frame.client, 0)
+    go_on(run, sender)
+
+
+def go_on(run: Run, sender: Contender) -> None:
+    """Let a sender contend with its next frame, whose backoff is drawn already."""
+    if sender.queue.count and not sender.contends:
+        sender.contends = 1
+        wait(run, sender)
+
+
+def leave_queue(run: Run, sender: Contender) -> None:
+    """Take the first frame out of its queue."""
+    if sender.alike and not run.most_bytes:
+        sender.queue.count -= 1
+    else:
+        take_first(sender.queue)
+
+
+def hand_over(run: Run, sender: Contender) -> None:
+    """Let frames that may go together leave the queue up to the first that is neither received nor given up."""
+    queue = sender.queue
+    while queue.count and queue.head.outcome != OPEN:
+        frame = queue.head
+        code, client, delivered = frame.code, frame.client, frame.outcome == RECEIVED
+        queue.head = frame.link
+        if delivered:
+            do_delivered(run, frame, code, client)
+        else:
+            sender.dropped += 1
+        queue.count -= 1
+        do_ended(run, sender, frame, code, client, delivered)
+    if sender.place == 0:
+        pass_on(run)
+
+
+# -- what becomes of a frame
+
+
+def do_delivered(run: Run, frame: Frame, code: int, client: Client) -> None:
+    """Do what a frame was sent for; one that carried a packet is not its sender's any more."""
+    if code == UP:
+        client.air_up += frame.air - frame.exchange.alone  # less than alone, if it went with others
+        arrive(run, UP_WIRE, transmit(run, run.wire_up, frame.bytes, run.now), AT_SERVER, frame)
+    elif code == DOWN:
+        client.planned = 0
+        if frame.to:
+            client.air_down += frame.air
+            receive_down(run, client, frame)
+        else:
+            free_frame(run, frame)
+    elif code == POLL:
+        client.air_down += frame.exchange.alone
+        client.planned = 0
+        receive_down(run, client, take_held(run, client))
+    elif code == OPENING:
+        open_gate(run, client, run.now)
+    elif code == TRIGGER:
+        serve_period(run, client)
+    elif code == CLOSING:
+        close_gate(run, client, run.now)
+        hold_line(run, client)
+
+
+def do_ended(run: Run, sender: Contender, frame: Frame, code: int, client: Client, delivered: int) -> None:
+    """A frame has left its queue: it was delivered, or given up."""
+    if code == SATURATED or code == OFFERED:
+        if run.most_bytes:
+            free_frame(run, frame)
+        if code == SATURATED:
+            load(run, sender)
+    elif code == GROUP:
+        group_ended(run, frame)
+    elif code == DOWN or code == UP:
+        if not delivered:
+            drop(run, frame)
+        if code == DOWN:
+            if sender.exchange.size == 0 or not run.most_bytes:
+                pass_on(run)
+            client.due_down -= 1
+        sent(run, client, delivered)
+    else:
+        free_frame(run, frame)
+        if code == CLOSING:
+            gate_closed(run, client, delivered)
+        elif code == POLL and delivered and client.buffer.count:  # More Data
+            poll(run, client)
+        else:
+            client.fetches = 0
+            sent(run, client, delivered)
+
+
+def sent(run: Run, client: Client, delivered: int) -> None:
+    """Note that a frame of this client, or for it, has left its queue."""
+    client.lost += 1 - delivered
+    rest(run, client, run.free)
+
+
+def drop(run: Run, frame: Frame) -> None:
+    """Forget a packet that was given up, or the null frame that ends a service period."""
+    end = frame.to
+    free_frame(run, frame)
+    if end:
+        refer(run, end.connection, -1)
+
+
+def hold_line(run: Run, client: Client) -> None:
+    """Hold back what the access point was about to send to a client that goes to sleep."""
+    frame = withdraw(run, client)
+    while frame:
+        following = frame.link
+        client.due_down -= 1
+        if frame.outcome == RECEIVED:  # the client waits no longer for one before it
+            do_delivered(run, frame, DOWN, client)
+        elif frame.to:
+            hold(run, client, frame)
+        else:
+            free_frame(run, frame)
+        frame = following

@@ -1,0 +1,108 @@
+"""Group frames, and who is told of beacons.
+
+Every `dtim_period` beacons one is a DTIM: group frames that have waited follow it, contending as the access point's other
+frames do.  They wait for a DTIM because clients may sleep.  A background of group traffic (ARP, mDNS, SSDP of other
+hosts) arrives memoryless.
+
+Source: IEEE 802.11-2020, 11.2.3.4 (DTIM).
+"""
+
+from __future__ import annotations
+
+from netsim.model.air.access_point import serve
+from netsim.model.air.beacons import beacon_end, beacon_start
+from netsim.model.air.channel import advance_beacons, listen_to_beacon
+from netsim.model.air.radio import hear_groups
+from netsim.model.air.station import advance_on_air
+from netsim.model.codes import BROADCAST, GROUP, NO_ROOM, OPEN
+from netsim.model.queues import append
+from netsim.model.records import NONE
+from netsim.model.seam import draw, free_frame, happen, new_frame
+from netsim.model.things import Frame, Run
+
+__all__ = ["add_group", "expect_group", "group_ended", "tell"]
+
+
+def tell(run: Run, beacon: int) -> None:
+    """Tell those who listen to a beacon that it has ended."""
+    kept = n = 0
+    for i in range(run.n_listeners):
+        number, who = run.listeners[2 * i], run.listeners[2 * i + 1]
+        if number == beacon:
+            run.told[n] = who
+            n += 1
+        else:
+            run.listeners[2 * kept], run.listeners[2 * kept + 1] = number, who
+            kept += 1
+    run.n_listeners = kept
+    for i in range(n):
+        if run.told[i] >= 0:
+            advance_on_air(run, run.clients[run.told[i]], run.now)
+        else:
+            send_groups(run, beacon)
+
+
+def expect_group(run: Run) -> None:
+    """Have the next group frame arrive after a gap without memory."""
+    happen(run, run.now + int(draw(run, run.group_gaps)), BROADCAST, run.contenders[0])
+
+
+def add_group(run: Run) -> None:
+    """Take a group frame from the network: sent at once if no client ever sleeps, else after the next DTIM."""
+    run.groups += 1
+    sleeps = False
+    for i in range(run.n_clients):
+        sleeps = sleeps or not run.clients[i].never_sleeps
+    if not sleeps:
+        send_groups(run, 0)
+    elif run.groups == 1:
+        advance_beacons(run, run.now)
+        listen_to_beacon(run, -(-run.next_beacon // run.dtim) * run.dtim, -1)
+    expect_group(run)
+
+
+def send_groups(run: Run, beacon: int) -> None:
+    """Send the group frames that wait, after a beacon (0: at once); clients that did not hear it lose them."""
+    n, now, batch = run.groups, run.now, run.n_batches
+    run.groups = 0
+    run.n_batches = batch + 1
+    run.groups_sent += n
+    for i in range(run.n_clients):
+        client, hears = run.clients[i], True
+        if beacon:
+            begin = beacon_start(run, beacon)
+            advance_on_air(run, client, now)
+            if client.missed == now:
+                hears = False
+            elif client.dozing:
+                hears = client.slept_from > begin
+            else:
+                hears = client.awake_since <= begin
+        if not hears:
+            client.groups_lost += n
+        if client.batches[batch % run.batches_room] > 1:
+            run.status |= NO_ROOM  # too many are on their way
+        client.batches[batch % run.batches_room] = 2 + hears
+    for i in range(n):
+        frame = new_frame(run)
+        frame.code, frame.client, frame.to, frame.outcome = GROUP, NONE, NONE, OPEN
+        frame.exchange = run.group_exchange
+        frame.batch = batch if i == n - 1 else -1
+        frame.reached, frame.air = now, n * run.group_exchange.first
+        append(run.group_queue, frame)
+    serve(run)
+
+
+def group_ended(run: Run, frame: Frame) -> None:
+    """After the last group frame of a DTIM those who have heard it may doze."""
+    batch, end, air = frame.batch, frame.reached, frame.air
+    free_frame(run, frame)
+    if batch >= 0:
+        for i in range(run.n_clients):
+            client = run.clients[i]
+            hears = client.batches[batch % run.batches_room] == 3
+            client.batches[batch % run.batches_room] = 0
+            if hears:
+                advance_on_air(run, client, run.now)
+                hear_groups(client, end, run.now, air)
+    serve(run)

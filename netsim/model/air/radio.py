@@ -1,0 +1,85 @@
+"""How long a client's radio was in each of its states.
+
+The states are those of `netsim.radio.StateRadioConfig`: doze, waking (the passage from doze and back), listening,
+receiving and transmitting.  Time adds up by construction of the account: what is not dozed is spent waking, sending,
+receiving, or else listening.  A radio of two states has passages of no time.
+"""
+
+from __future__ import annotations
+
+from netsim.model.seam import note_interval
+from netsim.model.things import Client, Run, States
+
+__all__ = [
+    "begin_doze", "begin_wake", "finish_on_air", "hear_beacons", "hear_groups", "listen_ahead", "time_awake_on_air",
+    "write_states_on_air",
+]  # fmt: skip
+
+
+def listen_ahead(run: Run, slept: int) -> int:
+    """Return how long before a target time the radio is ready to receive, after a sleep of so long."""
+    return run.guard + (round(slept * run.drift * 1e-6) if run.drift != 0.0 else 0)
+
+
+def begin_doze(run: Run, client: Client, at: int) -> None:
+    """Doze from `at` on."""
+    client.dozing = 1
+    client.slept_from = at
+    if at > client.awake_since:
+        note_interval(run, client, client.awake_since, at)
+        client.awake_before += at - client.awake_since
+    client.awake_since = at
+
+
+def begin_wake(run: Run, client: Client, begin: int) -> int:
+    """Begin to wake up for more than a beacon, not before having settled; return when the radio is awake."""
+    begin = max(begin, client.slept_from + run.settle)
+    client.dozing = 0
+    client.awake_since = begin
+    client.wakeups += 1
+    return begin + run.wakeup
+
+
+def hear_beacons(run: Run, client: Client, n: int, slept: int, late: int) -> None:
+    """Hear `n` beacons, each after a sleep of so long and followed by doze; they were late by so much in all."""
+    client.beacons += n
+    client.beacons_alone += n
+    client.beacon_listening += n * listen_ahead(run, slept) + late
+    client.beacon_receiving += n * run.beacon_air
+
+
+def hear_groups(client: Client, end: int, now: int, air: int) -> None:
+    """Hear group frames of so much air time from the end of a beacon to `now`, if it would have dozed since."""
+    if client.dozing and client.slept_from < now:
+        stayed = now - max(end, client.slept_from)
+        received = min(air, stayed)
+        client.beacon_receiving += received
+        client.beacon_listening += stayed - received
+        client.slept_from = now
+
+
+def time_awake_on_air(client: Client, now: int) -> int:
+    """Return the time in [0, now] that was not dozed; beacons heard from doze count as doze here."""
+    if client.dozing:
+        return client.awake_before - max(0, client.awake_since - now)
+    return client.awake_before + max(0, now - client.awake_since)
+
+
+def finish_on_air(run: Run, client: Client, now: int) -> None:
+    """Note the interval awake that the end of the run cuts short."""
+    if not client.dozing and now > client.awake_since:
+        note_interval(run, client, client.awake_since, now)
+
+
+def write_states_on_air(run: Run, client: Client, now: int, states: States) -> None:
+    """Write the time in each state up to `now`."""
+    awake, sent, received = time_awake_on_air(client, now), client.contender.sent, client.contender.received
+    up = client.wakeups * run.wakeup
+    waking = up + client.wakeups * run.settle + client.beacons_alone * (run.wakeup + run.settle)
+    listening, receiving = client.beacon_listening, client.beacon_receiving
+    states.doze = now - awake - listening - receiving - (waking - up)
+    states.waking = waking
+    states.listening = awake - up - sent - received + listening
+    states.receiving = received + receiving
+    states.transmitting = sent
+    states.beacon_listening, states.beacon_receiving = listening, receiving

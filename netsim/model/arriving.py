@@ -1,0 +1,176 @@
+"""A packet has arrived: TCP's receiver, and what the server, the browser and messages do about it.
+
+The server answers a request when it has all of it, after a delay known before the run: what is compared meets the same
+server.  A request without a reply (an upload) is answered by the acknowledgement of its last byte alone.  Left out:
+load, and connections that the server closes.
+"""
+
+from __future__ import annotations
+
+from netsim.model.browser import arrived
+from netsim.model.codes import ANSWER, SYN, SYN_ACK
+from netsim.model.push import note_messages
+from netsim.model.records import NEVER, NONE
+from netsim.model.seam import free_frame, happen, new_frame, refer, tell_policy
+from netsim.model.tcp import acknowledge, duplicate_ack, establish, send_control, take_ack, write
+from netsim.model.things import Client, Connection, Endpoint, Frame, Run
+
+__all__ = ["answer", "receive", "receive_down"]
+
+
+def receive_down(run: Run, client: Client, frame: Frame) -> None:
+    """Take in a packet at the client, which tells its policy of it."""
+    if client.observes:
+        foreseen = foresee(frame.to, frame) if client.host_aware else 0
+        tell_policy(run, client, frame, 0, frame.reached, foreseen >> 1, foreseen & 1)
+    client.last_received = run.now
+    receive(run, frame)
+
+
+def receive(run: Run, frame: Frame) -> None:
+    """Take in a packet that has just arrived, and be done with it."""
+    end = frame.to
+    connection = end.connection
+    if not end.closed:
+        take_in(run, end, frame)
+        if connection.is_push and end.is_client:
+            note_messages(run, end)
+    free_frame(run, frame)
+    refer(run, connection, -1)
+
+
+def take_in(run: Run, end: Endpoint, frame: Frame) -> None:
+    """Take in acknowledgement and payload."""
+    if frame.flag or not end.established:
+        shake_hands(run, end, frame.flag)
+        if frame.flag:
+            return
+    ack, length = frame.ack, frame.length
+    if ack > end.unacked:
+        new_ack(run, end, ack)
+    elif not length and ack == end.unacked and end.next > ack and not end.peer_has_all:
+        duplicate_ack(run, end)
+    if not length:
+        return
+    stop = frame.seq + length
+    if frame.seq == end.received and not end.out_of_order:
+        end.received = stop
+    else:
+        if stop > end.received:
+            keep(run, end, frame.seq, stop)
+        if not join(run, end):  # a duplicate, or a hole before it
+            acknowledge(run, end)
+            return
+    wants_ack = length == run.mss
+    if end.received == end.expected:
+        if end.acknowledges:
+            wants_ack = True
+        elif not wants_ack:  # the other end has everything: the last, partial segment needs no ACK
+            end.peer.peer_has_all, end.peer.deadline = 1, NEVER
+        complete(run, end)
+    if wants_ack and end.ack_sent < end.received:
+        acknowledge(run, end)
+
+
+def new_ack(run: Run, end: Endpoint, ack: int) -> None:
+    """Take in an ACK of something new."""
+    if take_ack(run, end, ack):
+        arrived(run, end.connection)  # an upload
+
+
+def shake_hands(run: Run, end: Endpoint, flag: int) -> None:
+    """Take in a SYN, its answer, or the first packet after them."""
+    if flag == SYN:
+        if not end.established:
+            end.timed = run.now
+            end.timed_seq = 0 if end.deadline == NEVER else -1
+            send_control(run, end, SYN_ACK)
+        return
+    if flag == SYN_ACK and end.established:
+        acknowledge(run, end)  # ours was lost
+        return
+    establish(run, end)
+    if flag == SYN_ACK:
+        acknowledge(run, end)
+        connection = end.connection
+        connection.is_open = 1
+        end.client.outstanding += 1
+        write(run, end, connection.request, connection.reply == 0)
+
+
+def complete(run: Run, end: Endpoint) -> None:
+    """All the bytes expected are there: a request at the server, a reply at the client."""
+    connection = end.connection
+    if connection.is_push:
+        return
+    if end.is_client:
+        arrived(run, connection)
+    elif connection.reply:
+        if connection.delay:
+            refer(run, connection, 1)
+            happen(run, run.now + connection.delay, ANSWER, connection)
+        else:
+            write(run, end, connection.reply, 0)
+
+
+def answer(run: Run, connection: Connection) -> None:
+    """Let the server write its reply."""
+    write(run, connection.server, connection.reply, 0)
+    refer(run, connection, -1)
+
+
+# -- segments out of order
+
+
+def keep(run: Run, end: Endpoint, seq: int, stop: int) -> None:
+    """Keep a segment that came out of order."""
+    node = end.out_of_order
+    while node:
+        if node.seq == seq:
+            node.ack = max(stop, node.ack)
+            return
+        node = node.link
+    node = new_frame(run)
+    node.seq, node.ack = seq, stop
+    node.link = end.out_of_order
+    end.out_of_order = node
+
+
+def join(run: Run, end: Endpoint) -> bool:
+    """Join the segments that are in order by now; return whether there were any."""
+    before, joins = end.received, True
+    while joins:
+        joins, last, node = False, NONE, end.out_of_order
+        while node:
+            following = node.link
+            if node.seq <= end.received:
+                end.received = max(end.received, node.ack)
+                if last:
+                    last.link = following
+                else:
+                    end.out_of_order = following
+                free_frame(run, node)
+                joins = True
+            else:
+                last = node
+            node = following
+    return end.received > before
+
+
+def foresee(end: Endpoint, frame: Frame) -> int:
+    """Return 1 if taking in a packet now would change anything, and 2 more if it would complete what is expected."""
+    ack = frame.ack
+    if end.all_acked and end.unacked < ack == end.written and not end.closed:
+        return 3
+    received, reached = end.received, frame.seq + frame.length
+    if end.closed or (frame.length and reached <= received):
+        return 0
+    if frame.seq <= received:
+        joins = True
+        while joins:  # segments that came out of order, as far as they go on without a hole
+            joins, node = False, end.out_of_order
+            while node:
+                if node.seq <= reached < node.ack:
+                    reached, joins = node.ack, True
+                node = node.link
+    return 3 if frame.seq <= received < reached == end.expected else 1

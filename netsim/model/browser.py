@@ -1,0 +1,136 @@
+"""The browser: a page over its connections, one page after another.
+
+A page is issued, its HTML fetched on a first connection, and its objects then on up to `max_connections` connections, in
+order, one outstanding request each.  Persistent connections go on with the next object; otherwise every object has a
+connection of its own (HTTP/1.0).  An upload, which has no reply, is complete when its last byte is acknowledged.  A
+connection with no further object vanishes.  The loop is closed: the next page is issued when the previous one is complete
+and has been thought about.  Left out: caches, name look-ups, pipelining, aborts.
+"""
+
+from __future__ import annotations
+
+from netsim.model.codes import ISSUE, LEAVE, LEFT, NEXT_PAGE, PAGE_DONE, PART_DONE
+from netsim.model.medium import advance, finish, time_awake, write_states
+from netsim.model.seam import happen, new_connection
+from netsim.model.tcp import close, open_connection, write
+from netsim.model.things import Client, Connection, Run
+
+__all__ = ["arrived", "finish_page", "issue", "leave", "next_page", "part_done"]
+
+
+def next_page(run: Run, client: Client) -> None:
+    """Issue the next page, wait for its instant, or be done."""
+    if client.page == client.n_pages:
+        happen(run, run.now, PART_DONE, client)
+        return
+    at = client.pages[client.page].issue
+    if at > run.now:
+        happen(run, at, ISSUE, client)
+    else:
+        issue(run, client)
+
+
+def issue(run: Run, client: Client) -> None:
+    """Issue a page: fetch its HTML on a connection of its own."""
+    now, page = run.now, client.pages[client.page]
+    advance(run, client, now)
+    client.issued = now
+    client.awake_then, client.beacons_then = time_awake(run, client, now), client.beacons
+    write_states(run, client, now, client.loads[client.page].before)
+    client.deadline = page.deadline
+    client.taken, client.missing = 0, page.objects
+    fetch_new(run, client, -1)
+
+
+def finish_page(run: Run, client: Client) -> None:
+    """Note what a page took, and think about it."""
+    now, page, load = run.now, client.pages[client.page], client.loads[client.page]
+    advance(run, client, now)
+    load.issued, load.done = client.issued, now
+    load.awake = time_awake(run, client, now) - client.awake_then
+    load.beacons = client.beacons - client.beacons_then
+    write_states(run, client, now, load.after)
+    client.page += 1
+    client.first_object += 1 + page.objects
+    if page.think >= 0:
+        happen(run, now + page.think, NEXT_PAGE, client)
+    else:
+        next_page(run, client)
+
+
+# -- what is fetched
+
+
+def fetch(run: Run, client: Client, connection: Connection, index: int) -> None:
+    """Ask for object `index` (-1: the HTML), opening the connection first if it is new."""
+    wanted = client.objects[client.first_object + index + 1]
+    connection.index, connection.delay = index, wanted.delay
+    connection.request, connection.reply = wanted.request, wanted.reply
+    connection.server.expected += wanted.request
+    connection.server.acknowledges = wanted.reply == 0
+    connection.client.expected += wanted.reply
+    connection.client.acknowledges = 0
+    if connection.is_open:
+        client.outstanding += 1
+        write(run, connection.client, wanted.request, wanted.reply == 0)
+    else:
+        open_connection(run, connection.client)
+
+
+def fetch_new(run: Run, client: Client, index: int) -> None:
+    """Ask for an object on a new connection."""
+    number = client.next_number
+    client.next_number = number + 1
+    fetch(run, client, new_connection(run, client, number), index)
+
+
+def arrived(run: Run, connection: Connection) -> None:
+    """Go on when the last byte of what was fetched has come, or of an upload is acknowledged."""
+    client = connection.client.client
+    objects = client.pages[client.page].objects
+    client.outstanding -= 1
+    if run.recorder:
+        run.recorder.answered(run, connection)
+    if connection.index < 0:
+        more = min(run.max_connections, objects)
+    else:
+        client.missing -= 1
+        more = min(1, objects - client.taken)
+    if run.persistent and more:
+        more -= 1
+        client.taken += 1
+        fetch(run, client, connection, client.taken - 1)
+    else:
+        close(run, connection)
+    for _ in range(more):
+        client.taken += 1
+        fetch_new(run, client, client.taken - 1)
+    if client.missing == 0:
+        happen(run, run.now, PAGE_DONE, client)
+
+
+# -- the end of a client's run
+
+
+def part_done(run: Run, client: Client) -> None:
+    """The pages, or the messages, are done with."""
+    client.left -= 1
+    if client.left == 0:
+        if client.pushes:
+            happen(run, run.now, LEAVE, client)
+        else:
+            leave(run, client)
+
+
+def leave(run: Run, client: Client) -> None:
+    """End the run of a client, and note its totals."""
+    now = run.now
+    advance(run, client, now)
+    finish(run, client, now)
+    totals = client.totals
+    totals.end, totals.awake, totals.beacons = now, time_awake(run, client, now), client.beacons
+    totals.air_up, totals.air_down, totals.lost = client.air_up, client.air_down, client.lost
+    totals.groups_lost, totals.beacons_lost = client.groups_lost, client.beacons_lost
+    write_states(run, client, now, totals.states)
+    client.is_done = 1
+    happen(run, now, LEFT, client)

@@ -1,0 +1,31 @@
+"""What numbers stand for in the model's records."""
+
+from __future__ import annotations
+
+__all__: list[str] = []
+
+# flags of a packet
+DATA, SYN, SYN_ACK = range(3)
+
+# what happens: `netsim.model.events` says who handles it
+(
+    AT_CLIENT, AT_SERVER, AT_ACCESS_POINT, TCP_TIMER, TAKE_TURN, DELIVER, MISS_ANSWER, TELL, RADIO_READY, CLOSE_TIMER,
+    LISTEN, ANSWER, NEXT_PAGE, ISSUE, PAGE_DONE, WRITE, ALL_DELIVERED, PART_DONE, LEAVE, LEFT, END_OF_RUN, OFFER,
+    BROADCAST,
+) = range(23)  # fmt: skip
+
+# what a frame is on the air
+SATURATED, OFFERED, UP, OPENING, TRIGGER, CLOSING, POLL, DOWN, GROUP = range(9)
+
+# how a client fetches what waits for it: `netsim.config.RETRIEVALS`
+AUTO, PS_POLL, NULL, UAPSD, TWT = range(5)
+
+# what became of a frame that may go together with others
+OPEN, RECEIVED, GIVEN_UP = range(3)
+
+# why a run stops: random numbers or room for notes are used up, and it goes on; it is over; there is too little room;
+# a plan breaks the rules
+DRAWS, NOTES, OVER, NO_ROOM, BAD_PLAN = 1, 2, 4, 8, 16
+
+ORDER_BITS = 12
+"""Of a contender's place, below the count at which its backoff ends."""

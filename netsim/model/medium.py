@@ -1,0 +1,86 @@
+"""What browser, TCP and messages need of the medium, whichever it is: wires or the air."""
+
+from __future__ import annotations
+
+from netsim.model.air.radio import finish_on_air, time_awake_on_air, write_states_on_air
+from netsim.model.air.station import advance_on_air, at_access_point_on_air, send_on_air
+from netsim.model.codes import AT_ACCESS_POINT
+from netsim.model.policy import say_sent
+from netsim.model.seam import arrive
+from netsim.model.things import Client, Frame, Run, States
+from netsim.model.wires import (
+    DOWN_WIRE,
+    advance_on_wires,
+    at_access_point_on_wires,
+    carry_up,
+    finish_on_wires,
+    put_on_air,
+    send_on_wires,
+    time_awake_on_wires,
+    transmit,
+)
+
+__all__ = ["advance", "at_access_point", "finish", "send_down", "send_up", "time_awake", "write_states"]
+
+
+def send_up(run: Run, client: Client, frame: Frame) -> None:
+    """Hand a packet to the transmitter of a client, which wakes up for it if need be."""
+    if client.never_sleeps:
+        if run.on_wires:
+            carry_up(run, client, frame)
+            return
+    else:
+        advance(run, client, run.now)
+    say_sent(run, client, frame)
+    if run.on_wires:
+        send_on_wires(run, client, frame)
+    else:
+        send_on_air(run, client, frame)
+
+
+def send_down(run: Run, client: Client, frame: Frame) -> None:
+    """Carry a packet from the server to the access point; for a client that never sleeps, wires need not stop there."""
+    at = transmit(run, run.wire_down, frame.bytes, run.now)
+    if run.on_wires and client.never_sleeps:
+        frame.reached = at
+        put_on_air(run, client, frame, at)
+    else:
+        arrive(run, DOWN_WIRE, at, AT_ACCESS_POINT, frame)
+
+
+def at_access_point(run: Run, client: Client, frame: Frame) -> None:
+    """Send a packet on to its client, or hold it back."""
+    frame.reached = run.now
+    if not client.never_sleeps:
+        advance(run, client, run.now)
+    if run.on_wires:
+        at_access_point_on_wires(run, client, frame)
+    else:
+        at_access_point_on_air(run, client, frame)
+
+
+def advance(run: Run, client: Client, now: int) -> None:
+    """Bring the state of a client up to `now`, beacons of that very instant included."""
+    if run.on_wires:
+        advance_on_wires(run, client, now)
+    else:
+        advance_on_air(run, client, now)
+
+
+def finish(run: Run, client: Client, now: int) -> None:
+    """Note the interval awake that the end of the run cuts short."""
+    if run.on_wires:
+        finish_on_wires(run, client, now)
+    else:
+        finish_on_air(run, client, now)
+
+
+def time_awake(run: Run, client: Client, now: int) -> int:
+    """Return the time awake in [0, now] of a client that was brought up to `now`."""
+    return time_awake_on_wires(client, now) if run.on_wires else time_awake_on_air(client, now)
+
+
+def write_states(run: Run, client: Client, now: int, states: States) -> None:
+    """Write the time in each state of the radio up to `now`; on wires only awake and asleep are told apart."""
+    if not run.on_wires:
+        write_states_on_air(run, client, now, states)

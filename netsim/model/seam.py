@@ -1,0 +1,143 @@
+"""The seam: the few things that are done one way where the model is interpreted and another where it is compiled.
+
+They schedule events, take and give back records, draw numbers, ask and tell the policy, and take notes.  Here stands
+what they do on SimPy (`netsim.running.on_simpy` makes the run); `netsim.running.compiled` has the same names for the
+compiled loop of events.  Nothing else in the model knows which of the two it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from netsim.model.codes import TCP_TIMER
+from netsim.model.records import NEVER
+from netsim.model.things import Client, Connection, Endpoint, Frame, Run, Stream
+
+__all__ = [
+    "arrive", "ask", "client_at", "connection_at", "contender_at", "draw", "endpoint_at", "frame_at", "free_frame",
+    "happen", "new_connection", "new_frame", "note_interval", "note_late", "note_poll", "number_at", "refer", "tell_policy",
+]  # fmt: skip
+
+
+# -- events
+
+
+def happen(run: Run, at: int, code: int, what: Any) -> None:
+    """Schedule an event: after those of its instant that are scheduled already, and a time-out after all others."""
+    run.machine.schedule(at, code, what, code == TCP_TIMER)
+
+
+def arrive(run: Run, line: int, at: int, code: int, what: Frame) -> None:
+    """Schedule the arrival of a packet at the end of a link, where nothing overtakes."""
+    run.machine.schedule(at, code, what, False)
+
+
+def client_at(what: Any) -> Client:
+    """Return the client that an event is about."""
+    client: Client = what
+    return client
+
+
+def connection_at(what: Any) -> Connection:
+    """Return the connection that an event is about."""
+    connection: Connection = what
+    return connection
+
+
+def contender_at(what: Any) -> Any:
+    """Return the contender that an event is about."""
+    return what
+
+
+def endpoint_at(what: Any) -> Endpoint:
+    """Return the end of a connection that an event is about."""
+    end: Endpoint = what
+    return end
+
+
+def frame_at(what: Any) -> Frame:
+    """Return the frame that an event is about."""
+    frame: Frame = what
+    return frame
+
+
+def number_at(what: Any) -> int:
+    """Return the number that an event is about."""
+    number: int = what
+    return number
+
+
+def draw(run: Run, stream: Stream) -> float:
+    """Return the next number of a stream."""
+    drawn: float = stream.next()
+    return drawn
+
+
+# -- memory
+
+
+def new_frame(run: Run) -> Frame:
+    """Return a frame, whose fields are as they were left."""
+    return run.machine.frames.pop() if run.machine.frames else Frame()
+
+
+def free_frame(run: Run, frame: Frame) -> None:
+    """Give a frame back."""
+    if not run.recorder:
+        run.machine.frames.append(frame)
+
+
+def new_connection(run: Run, client: Client, number: int) -> Connection:
+    """Return a connection between a client and the server; its ends are closed to each other."""
+    made = Connection()
+    made.number = number
+    made.client.is_client = 1
+    made.client.peer, made.server.peer = made.server, made.client
+    for end in (made.client, made.server):
+        end.client, end.connection = client, made
+        end.cwnd, end.ssthresh = float(run.first_window), float(run.window)
+        end.peer_has_all = 1
+        end.deadline = end.timer = NEVER
+        end.rto = run.first_rto
+        end.srtt = end.timed_seq = -1
+    return made
+
+
+def refer(run: Run, connection: Connection, more: int) -> None:
+    """Count those who will come back to a connection; compiled, one that is closed and that nobody does is given back."""
+
+
+# -- the policy
+
+
+def ask(run: Run, client: Client, at_beacon: int, now: int, slept: int, waiting: int) -> None:
+    """Ask the policy; at a beacon `now` is its target time.  The answer is `client.asked`."""
+    client.policy.ask(run, client, at_beacon, now, slept, waiting)
+
+
+def tell_policy(
+    run: Run, client: Client, frame: Frame, sent: int, reached: int, completes: int, wanted: int
+) -> None:
+    """Tell the policy of a frame that is sent or received now."""
+    client.policy.tell(run, client, frame, sent, reached, completes, wanted)
+
+
+# -- notes
+
+
+def note_interval(run: Run, client: Client, begin: int, end: int) -> None:
+    """Note an interval awake, unless the client has left."""
+    if not client.is_done:
+        run.machine.intervals[client.number].extend((begin, end))
+
+
+def note_poll(run: Run, client: Client, at: int, slept: int, waiting: int, following: int, more: int, gap: int) -> None:
+    """Note a beacon that was listened to, how many more like it follow, and at which distance."""
+    if not client.is_done:
+        run.machine.polls[client.number].extend((at, slept, waiting, following, more, gap))
+
+
+def note_late(run: Run, beacon: int, by: int) -> None:
+    """Note that a beacon was late."""
+    run.late.extend((beacon, by))
+    run.n_late += 1

@@ -1,0 +1,445 @@
+"""Everything that there is in the model, and every field of it: instants and times in nanoseconds, sizes in bytes.
+
+A field that is yes or no is 1 or 0.  What nothing says otherwise begins as 0.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from netsim.model.records import Ints, Part, Rows, record
+
+__all__ = [
+    "Client", "Connection", "Contender", "Endpoint", "Exchange", "Frame", "Line", "Load", "Message", "Object", "Page",
+    "Plan", "Queue", "Run", "States", "Stream", "Totals", "Turns",
+]  # fmt: skip
+
+
+@record
+class Queue:
+    """Frames that wait for the same thing, linked one to the next."""
+
+    head: Frame
+    tail: Frame
+    count: int
+
+
+@record
+class Turns:
+    """Clients that wait for their turn at the access point."""
+
+    head: Client
+    tail: Client
+
+
+@record
+class Stream:
+    """Random numbers drawn ahead: where the next one is, and where they end."""
+
+    next: Ints
+    stop: int
+
+
+@record
+class Line:
+    """One direction of a link, first in and first out."""
+
+    free: int  # since when nothing is on it, or until when something will be
+    numerator: int  # a byte takes numerator / denominator ns
+    denominator: int
+    delay: int  # propagation
+    full: int  # what a full packet takes
+    bare: int  # what one without payload takes
+
+
+@record
+class Plan:
+    """What a policy answered: `netsim.policies.protocol.Plan`."""
+
+    until: int
+    wake: int
+    opens: int
+    repeat: int
+    agreed: int
+
+
+@record
+class States:
+    """Time in each state of the radio; that of beacons heard from doze is part of listening and of receiving."""
+
+    doze: int
+    waking: int
+    listening: int
+    receiving: int
+    transmitting: int
+    beacon_listening: int
+    beacon_receiving: int
+
+
+@record
+class Page:
+    """A page to be browsed."""
+
+    issue: int  # not before this instant; -1: as soon as the last is done with
+    think: int  # after the last byte; -1: none
+    objects: int  # beside the HTML
+    deadline: int
+
+
+@record
+class Object:
+    """What is asked for with one request: the HTML of a page, or one of its objects."""
+
+    request: int
+    reply: int  # 0: an upload, which its last acknowledgement ends
+    delay: int  # of the server
+
+
+@record
+class Message:
+    """What the server writes of its own accord."""
+
+    at: int
+    bytes: int
+    end: int  # its last byte, counted from the first message's
+    delivered: int
+
+
+@record
+class Load:
+    """What loading a page took."""
+
+    issued: int
+    done: int
+    awake: int
+    beacons: int
+    before: Part[States]  # the states of the radio up to its issue
+    after: Part[States]  # and up to its last byte
+
+
+@record
+class Totals:
+    """What a client's run leaves behind when it leaves."""
+
+    end: int
+    awake: int
+    beacons: int
+    air_up: int
+    air_down: int
+    lost: int
+    groups_lost: int
+    beacons_lost: int
+    states: Part[States]
+
+
+@record
+class Exchange:
+    """Frames that follow one another once the channel is won (`netsim.model.air.air_times`).
+
+    Times are counted from its beginning.
+    """
+
+    first: int  # air time of the first frame, the one that may collide
+    delivered: int  # when the payload has been received
+    total: int
+    sent: int  # air time of the frames of the winner
+    received: int  # and of those that it receives
+    alone: int  # air time of the data frame by itself; 0: there is none
+    size: int  # bytes of the data frame that the winner sends, or of those that go together; 0: it sends none
+    answered: int
+
+
+@record
+class Frame:
+    """A packet of TCP and the frame that carries it; or a null frame, a PS-Poll, a group frame.
+
+    The end of a connection keeps segments that came out of order in such records too: from `seq` up to `ack`.
+    """
+
+    link: Frame  # the next of its queue
+    client: Client
+    to: Endpoint  # NONE: it carries no packet
+    flag: int  # DATA, SYN or SYN_ACK
+    seq: int
+    length: int
+    ack: int
+    bytes: int  # with the header
+    reached: int  # when it reached the access point, or was handed to the transmitter of the client
+    code: int  # what it is on the air, which says who is told of its end
+    exchange: Exchange
+    air: int  # air time of its data: alone, or its share where frames go together
+    outcome: int  # of one that may go together with others: OPEN, RECEIVED or GIVEN_UP
+    tries: int  # how often it was sent in vain
+    goes: int  # whether it is among those that are on the air together
+    lost: int  # whether it is lost by itself
+    batch: int  # of the last of the group frames after a DTIM: which batch they are; -1: it is not the last
+
+
+@record
+class Endpoint:
+    """One end of a TCP connection: a sender of its own bytes, and a receiver of the other's."""
+
+    client: Client
+    is_client: int
+    connection: Connection
+    peer: Endpoint
+    established: int
+    closed: int
+    unacked: int  # the sender: first byte not acknowledged,
+    next: int  # first byte not sent,
+    written: int  # and where what was written ends
+    cwnd: float  # windows in segments
+    ssthresh: float
+    duplicates: int
+    recovering: int
+    recover: int  # where what was sent before the last loss ends (RFC 6582, section 3.2)
+    peer_has_all: int
+    deadline: int  # when to time out
+    timer: int  # when that is looked at next
+    rto: int
+    srtt: int  # -1: no round trip was measured
+    rttvar: int
+    timed_seq: int  # the byte whose acknowledgement is timed; -1: none is
+    timed: int
+    received: int  # the receiver: how many bytes have come in order,
+    expected: int  # how many will in all,
+    ack_sent: int  # and of how many the other end was told
+    acknowledges: int  # whether a last, partial segment is acknowledged by a packet
+    all_acked: int  # whether it is news when the last byte written is acknowledged
+    out_of_order: Frame
+
+
+@record
+class Connection:
+    """Two ends, and what is fetched over them."""
+
+    client: Part[Endpoint]
+    server: Part[Endpoint]
+    number: int  # 0: pushed messages
+    is_push: int
+    is_open: int
+    index: int  # of the object that is fetched; -1: the HTML
+    request: int
+    reply: int
+    delay: int
+    references: int  # events and packets that will come back to it
+    link: Connection  # the next that is free
+
+
+@record
+class Contender:
+    """A station as the channel knows it."""
+
+    place: int  # in the order of stations
+    client: Client  # NONE: the access point or a neighbour
+    cw: int  # contention window
+    due: int  # the count of slots at which its backoff ends
+    tries: int
+    contends: int
+    on_air: int
+    queue: Part[Queue]
+    backoffs: Part[Stream]
+    gaps: Part[Stream]  # of a neighbour: between its packets,
+    alike: Frame  # which are all like this one
+    sent: int  # air time of frames sent and received
+    received: int
+    attempts: int  # frames put on the air, and what became of them
+    delivered: int
+    lost: int
+    collided: int
+    dropped: int
+    spanned: int  # where frames go together: how many at the head of the queue are concerned; 0: none is
+    together: int  # how many of them are sent
+    exchange: Exchange  # the one that it is in: of the first frame, or
+    shared: Part[Exchange]  # of those that go together
+
+
+@record
+class Client:
+    """A client: its policy, its radio, its station on the medium, what the access point has for it, what it browses."""
+
+    number: int
+    # its policy
+    policy: Any  # who is asked where the model is interpreted
+    rule: int  # addresses of machine code, and its arrays, where it is compiled
+    observer: int
+    ints: int
+    n_ints: int
+    floats: int
+    n_floats: int
+    host_aware: int
+    observes: int  # whether the policy is told of frames
+    never_sleeps: int
+    planned: int  # whether `plan` holds
+    plan: Part[Plan]
+    asked: Part[Plan]  # the last answer
+    outstanding: int  # requests whose replies are incomplete
+    deadline: int  # when the page issued last must be complete
+    last_sent: int
+    last_received: int
+    # what it follows while its gate is closed
+    wake: int
+    repeat: int
+    opens: int
+    agreed: int
+    # its account
+    is_open: int  # the gate: whether the access point sends at once what it has
+    awake_since: int
+    awake_before: int  # time awake in intervals before
+    slept_from: int
+    beacons: int
+    lost: int
+    air_up: int
+    air_down: int
+    # on wires
+    busy: int  # until when something is queued or on its way
+    sleep: int  # when the plan has it sleep
+    awake_until: int  # while the gate is closed: where the interval awake ends
+    transmitted: int  # until when its own transmitter is busy
+    # on the air
+    contender: Contender
+    retrieval: int
+    overhead: int  # bytes that a data frame adds to its packet
+    null: int  # bytes of a null frame
+    offset: int  # how much later than by the policy's own clock its service periods are
+    announces: int
+    expected: int  # the instant of listening that is scheduled
+    close: int  # when the gate is to be closed
+    timer: int  # when that is looked at next
+    closing: Frame  # the null frame that closes it
+    woke_to_send: int
+    due_down: int  # frames that the access point is about to send it
+    fetches: int  # whether it polls, or asks for the gate to be opened or for a service period
+    dozing: int
+    ready: int  # when its radio is awake, or was
+    pending: Part[Queue]  # frames that wait for that
+    wakeups: int
+    beacons_alone: int  # beacons heard from doze and followed by doze
+    beacon_listening: int
+    beacon_receiving: int
+    groups_lost: int
+    reception: Part[Stream]  # of beacons: one draw each
+    decided: int  # beacons up to this number are drawn,
+    lost_beacon: int  # and this is the last of them that was lost
+    beacons_lost: int
+    missed: int  # when the last beacon ended that it wanted and could not decode
+    batches: Ints  # whether it hears each batch of group frames
+    # at the access point
+    buffer: Part[Queue]  # held back
+    waiting: int  # their bytes
+    line: Part[Queue]  # about to be sent
+    next_turn: Client
+    # its browser
+    pages: Rows[Page]
+    n_pages: int
+    page: int
+    objects: Rows[Object]
+    first_object: int
+    taken: int
+    missing: int
+    next_number: int  # of a connection
+    issued: int
+    awake_then: int
+    beacons_then: int
+    loads: Rows[Load]
+    # what it is sent unasked
+    messages: Rows[Message]
+    n_messages: int
+    written: int
+    arrived: int
+    pushes: Connection
+    # its end
+    left: int  # how many of pages and messages are not done with
+    is_done: int
+    totals: Part[Totals]
+
+
+@record
+class Run:
+    """The whole run: parameters, the medium, and what drives it."""
+
+    machine: Annotated[Any, "Machine"]  # what the way of running keeps
+    recorder: Any  # told of frames, decisions and gates, where the model is interpreted
+    now: int
+    status: int  # why it stops
+    on_wires: int
+    clients: Rows[Client]
+    n_clients: int
+    n_done: int
+    # TCP and the browser
+    mss: int
+    header: int
+    full: int  # bytes of a packet with a full segment
+    first_window: int
+    window: int
+    min_rto: int
+    first_rto: int
+    nagle: int
+    persistent: int
+    max_connections: int
+    # links
+    wire_up: Part[Line]
+    wire_down: Part[Line]
+    air_up: Part[Line]
+    air_down: Part[Line]
+    loss_rate: float
+    losses: Part[Stream]
+    # beacons
+    interval: int
+    beacon_air: int
+    dtim: int
+    next_beacon: int
+    next_target: int
+    wanted: int  # the earliest target time for which somebody waits
+    late: Ints  # beacons that were late: number and by how much, in turn
+    n_late: int
+    late_room: int
+    listeners: Ints  # who waits for which beacon: number and place of the client (-1: group frames), in turn
+    n_listeners: int
+    listeners_room: int
+    told: Ints  # who is told of the beacon that ends next
+    n_told: int
+    told_from: int
+    groups: int  # group frames that wait for a DTIM
+    groups_sent: int
+    beacons_lossy: int  # whether clients lose beacons as they lose frames
+    group_exchange: Part[Exchange]
+    group_gaps: Part[Stream]
+    group_queue: Part[Queue]
+    n_batches: int
+    batches_room: int
+    # radios
+    wakeup: int
+    settle: int
+    guard: int
+    drift: float
+    # the channel
+    slot: int
+    sifs: int
+    difs: int
+    pifs: int
+    timeout: int
+    after_collision: int
+    cw_min: int
+    cw_max: int
+    attempts: int
+    exchanges: Rows[Exchange]  # by the size of a data frame, and of a null frame
+    fetches: Rows[Exchange]  # by the size of the data frame that answers a PS-Poll
+    together: Rows[Exchange]  # by the size of frames that go together
+    most_bytes: int  # of those; 0: none do
+    contenders: Rows[Contender]  # the access point, neighbours, clients
+    n_neighbours: int
+    offered: int  # whether neighbours get packets at a rate, or always have one
+    winners: Ints
+    backoffs: Ints  # a heap of those who wait: count at which the backoff ends and place
+    n_waiting: int
+    count_from: int  # slots are counted from then on,
+    slots: int  # beginning with this number
+    turn: int  # when to look at whose turn it is
+    beacon_turn: int
+    free: int  # when what is on the air, or was last, ends
+    busy: int  # time that exchanges and beacons took,
+    collided: int  # and collisions
+    serving: Client
+    turns: Part[Turns]
+    agreed: int  # where the service periods given out end

@@ -1,0 +1,1 @@
+"""The two ways of running the model: interpreted on SimPy, and compiled."""

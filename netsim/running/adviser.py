@@ -1,0 +1,80 @@
+"""What an interpreted run asks and tells a policy: the view and the frames of `netsim.policies.protocol`."""
+
+from __future__ import annotations
+
+from netsim.model.things import Client, Frame, Run
+from netsim.policies.compiled import NOT_YET_NS
+from netsim.policies.protocol import FOREVER_NS, HostFrame, Observer, Plan, Policy, View
+from netsim.policies.protocol import Frame as SeenFrame
+
+__all__ = ["Adviser"]
+
+
+class Adviser:
+    """A policy with its view.
+
+    Parameters
+    ----------
+    policy : Policy
+        Asked in the order of time.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self._observe = policy.observe if isinstance(policy, Observer) else None
+        self._view = View("idle", 0, None, None, 0, 0, (), None)
+
+    def ask(self, run: Run, client: Client, at_beacon: int, now: int, slept: int, waiting: int) -> None:
+        """Ask for a plan; see `netsim.model.seam.ask`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the answer is no plan, or breaks the rules of one.
+        """
+        view, offset, policy = self._view, client.offset, self.policy
+        view.event = "beacon" if at_beacon else "idle"
+        view.now_ns = now - offset
+        view.slept_ns = slept
+        view.buffered_bytes = waiting
+        view.last_sent_ns = None if client.last_sent == NOT_YET_NS else client.last_sent
+        view.last_received_ns = None if client.last_received == NOT_YET_NS else client.last_received
+        view.arrivals_ns = _arrivals(client, now) if waiting else ()
+        if policy.host_aware:
+            view.outstanding = client.outstanding
+            view.deadline_ns = None if client.deadline >= FOREVER_NS else client.deadline - offset
+        plan = policy.plan(view)
+        if type(plan) is not Plan:
+            raise TypeError(f"policy {policy.spec}: plan must return a Plan, got {plan!r}")
+        wake, repeat, until, interval = plan.wake_ns, plan.repeat_ns, plan.awake_until_ns, run.interval
+        if type(wake) is not int or type(repeat) is not int or type(until) is not int:
+            raise TypeError(f"policy {policy.spec}: a plan must be in whole nanoseconds, of type int, got {plan}")
+        if wake <= now - offset or ((wake % interval or repeat % interval) and not plan.agreed and wake < FOREVER_NS):
+            raise ValueError(
+                f"policy {policy.spec}: wake_ns must be a multiple of {interval} ns after {now} ns, got "
+                f"wake_ns={wake}, repeat_ns={repeat}"
+            )
+        asked = client.asked
+        asked.until, asked.wake, asked.repeat = until + offset, wake + offset, repeat
+        asked.opens, asked.agreed = int(plan.open_on_send), int(plan.agreed)
+        if run.recorder:
+            run.recorder.decided(now, view.event, waiting, plan)
+
+    def tell(
+        self, run: Run, client: Client, frame: Frame, sent: int, reached: int, completes: int, wanted: int
+    ) -> None:
+        """Tell of a frame; see `netsim.model.seam.tell_policy`."""
+        assert self._observe is not None
+        host = None
+        if client.host_aware:
+            number = frame.to.connection.number
+            host = HostFrame(number, frame.flag != 0, frame.length, completes != 0, wanted != 0)
+        self._observe(SeenFrame(sent != 0, run.now, reached, frame.bytes, host))
+
+
+def _arrivals(client: Client, now: int) -> tuple[int, ...]:
+    found, frame = [], client.buffer.head
+    for _ in range(client.buffer.count):
+        found.append(min(frame.reached, now))
+        frame = frame.link
+    return tuple(found)
