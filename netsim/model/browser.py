@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from netsim.model.codes import ISSUE, LEAVE, LEFT, NEXT_PAGE, PAGE_DONE, PART_DONE
 from netsim.model.medium import advance, finish, time_awake, write_states
-from netsim.model.seam import happen, new_connection
+from netsim.model.seam import happen, new_connection, note_answer
 from netsim.model.tcp import close, open_connection, write
 from netsim.model.things import Client, Connection, Run
 
@@ -89,8 +89,7 @@ def arrived(run: Run, connection: Connection) -> None:
     client = connection.client.client
     objects = client.pages[client.page].objects
     client.outstanding -= 1
-    if run.recorder:
-        run.recorder.answered(run, connection)
+    note_answer(run, connection)
     if connection.index < 0:
         more = min(run.max_connections, objects)
     else:

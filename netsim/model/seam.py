@@ -11,11 +11,12 @@ from typing import Any
 
 from netsim.model.codes import TCP_TIMER
 from netsim.model.records import NEVER
-from netsim.model.things import Client, Connection, Endpoint, Frame, Run, Stream
+from netsim.model.things import Client, Connection, Contender, Endpoint, Frame, Run, Stream
 
 __all__ = [
     "arrive", "ask", "client_at", "connection_at", "contender_at", "draw", "endpoint_at", "frame_at", "free_frame",
-    "happen", "new_connection", "new_frame", "note_interval", "note_late", "note_poll", "number_at", "refer", "tell_policy",
+    "happen", "new_connection", "new_frame", "note_answer", "note_down", "note_exchange", "note_gate", "note_held",
+    "note_interval", "note_late", "note_poll", "note_up", "number_at", "refer", "tell_policy",
 ]  # fmt: skip
 
 
@@ -44,9 +45,10 @@ def connection_at(what: Any) -> Connection:
     return connection
 
 
-def contender_at(what: Any) -> Any:
+def contender_at(what: Any) -> Contender:
     """Return the contender that an event is about."""
-    return what
+    contender: Contender = what
+    return contender
 
 
 def endpoint_at(what: Any) -> Endpoint:
@@ -141,3 +143,42 @@ def note_late(run: Run, beacon: int, by: int) -> None:
     """Note that a beacon was late."""
     run.late.extend((beacon, by))
     run.n_late += 1
+
+
+# -- notes of a run that is recorded (`netsim.running.recorder`)
+
+
+def note_up(run: Run, frame: Frame, begin: int, end: int, lost: int) -> None:
+    """Note a packet that a client puts on the air of a link."""
+    if run.recorder:
+        run.recorder.put_up(run, frame, begin, end, lost)
+
+
+def note_down(run: Run, frame: Frame, begin: int, end: int, lost: int) -> None:
+    """Note a packet that the access point puts on the air of a link."""
+    if run.recorder:
+        run.recorder.put_down(run, frame, begin, end, lost)
+
+
+def note_exchange(run: Run, n: int, received: int) -> None:
+    """Note the exchange that begins on the channel, or the collision of `n`."""
+    if run.recorder:
+        run.recorder.on_channel(run, n, received)
+
+
+def note_gate(run: Run, at: int, is_open: int) -> None:
+    """Note that a gate opens or closes."""
+    if run.recorder:
+        run.recorder.gate(at, is_open)
+
+
+def note_held(run: Run, client: Client) -> None:
+    """Note whether the access point holds back frames for a client."""
+    if run.recorder:
+        run.recorder.held(run, client)
+
+
+def note_answer(run: Run, connection: Connection) -> None:
+    """Note that what was asked for on a connection is complete."""
+    if run.recorder:
+        run.recorder.answered(run, connection)

@@ -36,7 +36,7 @@ class Turns:
 class Stream:
     """Random numbers drawn ahead: where the next one is, and where they end."""
 
-    next: Ints
+    next: Any
     stop: int
 
 

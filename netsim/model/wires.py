@@ -18,7 +18,7 @@ from __future__ import annotations
 from netsim.model.codes import AT_CLIENT, AT_SERVER, LISTEN
 from netsim.model.policy import ask_at_beacon, follow, take_answer
 from netsim.model.queues import append, take_first
-from netsim.model.seam import arrive, ask, draw, free_frame, happen, note_interval, note_poll, refer
+from netsim.model.seam import arrive, ask, draw, free_frame, happen, note_down, note_gate, note_interval, note_poll, note_up, refer
 from netsim.model.things import Client, Frame, Line, Run
 
 __all__ = [
@@ -69,9 +69,8 @@ def carry_up(run: Run, client: Client, frame: Frame) -> None:
     client.air_up += duration
     line.free = max(line.free, run.now) + duration
     lost = draw_loss(run, client)
-    if run.recorder:
-        frame.reached = run.now
-        run.recorder.put_up(run, frame, line.free - duration, line.free, lost)
+    frame.reached = run.now
+    note_up(run, frame, line.free - duration, line.free, lost)
     if lost:
         lose(run, frame)
     else:
@@ -84,8 +83,7 @@ def put_on_air(run: Run, client: Client, frame: Frame, at: int) -> int:
     client.air_down += duration
     line.free = max(line.free, at) + duration
     lost = draw_loss(run, client)
-    if run.recorder:
-        run.recorder.put_down(run, frame, line.free - duration, line.free, lost)
+    note_down(run, frame, line.free - duration, line.free, lost)
     if lost:
         lose(run, frame)
     else:
@@ -191,8 +189,7 @@ def fall_asleep(run: Run, client: Client, at: int) -> None:
     client.is_open = 0
     client.awake_until = client.slept_from = at
     follow(client, client.plan)
-    if run.recorder:
-        run.recorder.gate(at, 0)
+    note_gate(run, at, 0)
 
 
 # -- beacons
@@ -228,8 +225,7 @@ def listen_on_wires(run: Run, client: Client, at: int) -> None:
         take_answer(client)
         client.planned = client.busy < client.plan.wake  # a frame of its own may take longer than it
         client.sleep = max(client.plan.until, client.busy)
-        if run.recorder:
-            run.recorder.gate(at, 1)
+        note_gate(run, at, 1)
     else:
         client.slept_from = at
         follow(client, client.asked)
@@ -243,5 +239,4 @@ def let_out(run: Run, client: Client, at: int) -> None:
         busy = put_on_air(run, client, take_first(client.buffer), at)
     client.waiting = 0
     client.busy = max(busy, client.transmitted)
-    if run.recorder:
-        run.recorder.gate(at, 1)
+    note_gate(run, at, 1)

@@ -12,7 +12,7 @@ from netsim.model.air.channel import contend, put
 from netsim.model.codes import DOWN, OPEN
 from netsim.model.queues import append, take_first
 from netsim.model.records import NEVER, NONE
-from netsim.model.seam import new_frame
+from netsim.model.seam import new_frame, note_held
 from netsim.model.things import Client, Frame, Queue, Run
 
 __all__ = ["forward", "hold", "pass_on", "serve", "take_held", "withdraw"]
@@ -22,16 +22,14 @@ def hold(run: Run, client: Client, frame: Frame) -> None:
     """Hold a packet back for a client."""
     append(client.buffer, frame)
     client.waiting += frame.bytes
-    if run.recorder:
-        run.recorder.held(run, client)
+    note_held(run, client)
 
 
 def take_held(run: Run, client: Client) -> Frame:
     """Take out the oldest packet that is held back."""
     frame = take_first(client.buffer)
     client.waiting -= frame.bytes
-    if run.recorder:
-        run.recorder.held(run, client)
+    note_held(run, client)
     return frame
 
 

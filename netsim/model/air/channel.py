@@ -24,7 +24,7 @@ from netsim.model.air.beacons import beacons_sent
 from netsim.model.codes import DELIVER, MISS_ANSWER, NO_ROOM, ORDER_BITS, TAKE_TURN
 from netsim.model.queues import append
 from netsim.model.records import NEVER
-from netsim.model.seam import draw, happen
+from netsim.model.seam import draw, happen, note_exchange
 from netsim.model.things import Contender, Frame, Run
 
 __all__ = ["advance_beacons", "backoff", "listen_to_beacon", "put", "take_turn", "wait"]
@@ -161,8 +161,7 @@ def transmit_frames(run: Run, n: int) -> None:
             sender.received += exchange.received
             occupy(run, now, now + exchange.total)
             run.busy += exchange.total
-            if run.recorder:
-                run.recorder.on_channel(run, n, 1)
+            note_exchange(run, n, 1)
             happen(run, now + exchange.delivered, DELIVER, sender)
             return
         first = sender.exchange.first
@@ -177,8 +176,7 @@ def transmit_frames(run: Run, n: int) -> None:
             one.collided += one.together
             one.sent += one.exchange.first
         run.collided += first
-    if run.recorder:
-        run.recorder.on_channel(run, n, 0)
+    note_exchange(run, n, 0)
     occupy(run, now, now + first)
     if n > 1:
         run.count_from = run.free + run.after_collision

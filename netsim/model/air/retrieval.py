@@ -29,7 +29,7 @@ from netsim.model.air.radio import begin_wake, listen_ahead
 from netsim.model.codes import NULL, OPEN, OPENING, POLL, PS_POLL, RADIO_READY, TRIGGER, UAPSD
 from netsim.model.queues import append, take_first
 from netsim.model.records import NONE
-from netsim.model.seam import happen, new_frame
+from netsim.model.seam import happen, new_frame, note_gate
 from netsim.model.things import Client, Frame, Run
 
 __all__ = [
@@ -113,8 +113,8 @@ def access_point_hears(run: Run, client: Client) -> None:
 
 def open_gate(run: Run, client: Client, at: int) -> bool:
     """Let the access point send what waits, and all that comes from now on; return whether anything waits."""
-    if run.recorder and not client.is_open:
-        run.recorder.gate(at, 1)
+    if not client.is_open:
+        note_gate(run, at, 1)
     client.is_open = 1
     return release(run, client)
 

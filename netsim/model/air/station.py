@@ -19,7 +19,7 @@ from netsim.model.codes import AUTO, CLOSE_TIMER, CLOSING, LISTEN, NULL, OPEN, P
 from netsim.model.policy import ask_at_beacon, follow, take_answer
 from netsim.model.queues import remove
 from netsim.model.records import NEVER, NONE
-from netsim.model.seam import ask, free_frame, happen, new_frame, note_poll
+from netsim.model.seam import ask, free_frame, happen, new_frame, note_gate, note_poll
 from netsim.model.things import Client, Frame, Run
 
 __all__ = [
@@ -130,8 +130,8 @@ def gate_closed(run: Run, client: Client, delivered: int) -> None:
 
 def close_gate(run: Run, client: Client, at: int) -> None:
     """Have the access point hold back what comes for the client."""
-    if run.recorder and client.is_open:
-        run.recorder.gate(at, 0)
+    if client.is_open:
+        note_gate(run, at, 0)
     client.is_open = 0
 
 

@@ -1,0 +1,367 @@
+"""The seam compiled, and the loop of events: links in rings, everything else in two heaps, records in pools.
+
+Events that fall on one instant happen in the order in which they were scheduled, as with SimPy, but time-outs last.
+Arrivals at the ends of links are in order already, for nothing overtakes there, and wait in a ring each.  Of the other
+events those that are near wait in a heap of their own, which stays small; most of those that are far are timers that
+will find nothing to do.  An empty ring or heap begins with an event at `NEVER`.
+
+Nothing here is called by Python but `advance_run`: `netsim.running.compiled` compiles it, with the model.
+"""
+
+from __future__ import annotations
+
+from numba import carray  # type: ignore[attr-defined]
+
+from netsim.model.codes import BAD_PLAN, DRAWS, NO_ROOM, NOTES, TCP_TIMER
+from netsim.model.events import begin, happens
+from netsim.model.records import NEVER, Ints, Part, record
+from netsim.model.things import Client, Connection, Frame, Run, Stream
+from netsim.policies.machine_code import call_observe, call_plan
+from netsim.running.references import reader, real_at, reals_at, words_at
+
+__all__ = ["LOG_WIDTH", "RING", "Machine", "advance_run"]
+
+RING = 4096  # events of a link; a power of 2
+EVENT = 3  # numbers of an event: its instant, its order, and what it is about with its code
+CODE_BITS = 5
+SOON = 50_000_000  # events that are nearer wait in a heap of their own
+LAST_BIT = 61  # of the order: a time-out comes after all else at its instant
+LOG_WIDTH = 8
+FEW = 64  # draws, or notes, that one event may need
+
+
+@record
+class Heap:
+    """Events in a heap, in a row."""
+
+    n: int
+    events: Ints
+
+
+@record
+class Ring:
+    """Events in the order of their instants, in a row that closes to a ring."""
+
+    head: int  # how many were taken out,
+    tail: int  # and how many were put in
+    events: Ints
+
+
+@record
+class Machine:
+    """What keeps a compiled run."""
+
+    begun: int
+    scheduled: int
+    n_events: int
+    heap_room: int
+    near: Part[Heap]
+    far: Part[Heap]
+    up_wire: Part[Ring]
+    down_wire: Part[Ring]
+    down_air: Part[Ring]
+    free_frame: Frame
+    next_frame: int  # addresses: the first that was never used, and where they end
+    frames_stop: int
+    frame_bytes: int
+    free_connection: Connection
+    next_connection: int
+    connections_stop: int
+    connection_bytes: int
+    log: Ints
+    n_log: int
+    log_room: int
+
+
+client_at = reader("Client")
+connection_at = reader("Connection")
+contender_at = reader("Contender")
+endpoint_at = reader("Endpoint")
+frame_at = reader("Frame")
+run_at = reader("Run")
+
+
+def number_at(what: int) -> int:
+    """Return the number that an event is about."""
+    return what
+
+
+# -- events
+
+
+def comes_before(one: Ints, i: int, other: Ints, j: int) -> bool:
+    """Whether an event comes before another; without a branch, which nobody could predict."""
+    return (one[i] < other[j]) | ((one[i] == other[j]) & (one[i + 1] < other[j + 1]))
+
+
+def enter(events: Ints, place: int, at: int, order: int, word: int) -> None:
+    """Enter an event at a place."""
+    events[place], events[place + 1], events[place + 2] = at, order, word
+
+
+def happen(run: Run, at: int, code: int, what: int) -> None:
+    """See `netsim.model.seam`."""
+    machine = run.machine
+    heap = machine.far if at > run.now + SOON else machine.near
+    hole = heap.n
+    if hole >= machine.heap_room:
+        run.status |= NO_ROOM
+        return
+    heap.n = hole + 1
+    order = machine.scheduled | (code == TCP_TIMER) << LAST_BIT
+    machine.scheduled += 1
+    events = heap.events
+    while hole > 0:
+        above = EVENT * ((hole - 1) >> 1)
+        if events[above] < at or (events[above] == at and events[above + 1] < order):
+            break
+        enter(events, EVENT * hole, events[above], events[above + 1], events[above + 2])
+        hole = (hole - 1) >> 1
+    enter(events, EVENT * hole, at, order, what << CODE_BITS | code)
+
+
+def arrive(run: Run, line: int, at: int, code: int, what: int) -> None:
+    """See `netsim.model.seam`."""
+    machine = run.machine
+    ring = machine.up_wire if line == 0 else machine.down_wire if line == 1 else machine.down_air
+    tail = ring.tail
+    if tail - ring.head >= RING - 1:
+        run.status |= NO_ROOM
+        return
+    ring.tail = tail + 1
+    enter(ring.events, EVENT * (tail & (RING - 1)), at, machine.scheduled, what << CODE_BITS | code)
+    machine.scheduled += 1
+    ring.events[EVENT * ((tail + 1) & (RING - 1))] = NEVER
+
+
+def take_top(heap: Heap) -> None:
+    """Take out the first event of a heap."""
+    events, n = heap.events, heap.n - 1
+    heap.n = n
+    last, hole, child = EVENT * n, 0, 1
+    while child < n:  # the lesser child moves up, down to the leaves; the last itself may take part
+        place = EVENT * child
+        lesser = comes_before(events, place + EVENT, events, place)
+        child += lesser
+        place += EVENT * lesser
+        enter(events, EVENT * hole, events[place], events[place + 1], events[place + 2])
+        hole, child = child, 2 * child + 1
+    if hole < n:
+        while hole > 0:  # the last of the heap, which belongs near the leaves, fills the hole
+            above = EVENT * ((hole - 1) >> 1)
+            if comes_before(events, above, events, last):
+                break
+            enter(events, EVENT * hole, events[above], events[above + 1], events[above + 2])
+            hole = (hole - 1) >> 1
+        enter(events, EVENT * hole, events[last], events[last + 1], events[last + 2])
+    events[EVENT * n] = NEVER
+
+
+def step(run: Run) -> None:
+    """Let the next event happen."""
+    machine = run.machine
+    ring = machine.up_wire
+    events, first = ring.events, EVENT * (ring.head & (RING - 1))
+    for other in (machine.down_wire, machine.down_air):
+        place = EVENT * (other.head & (RING - 1))
+        if comes_before(other.events, place, events, first):
+            ring, events, first = other, other.events, place
+    heap = machine.far if comes_before(machine.far.events, 0, machine.near.events, 0) else machine.near
+    if comes_before(events, first, heap.events, 0):
+        run.now, word = events[first], events[first + 2]
+        ring.head += 1
+    else:
+        run.now, word = heap.events[0], heap.events[2]
+        take_top(heap)
+    machine.n_events += 1
+    happens(run, word & ((1 << CODE_BITS) - 1), word >> CODE_BITS)
+
+
+def advance_run(address: int) -> int:
+    """Go on with a run until something is to be seen to; return why."""
+    run = run_at(address)
+    if not run.machine.begun:
+        run.machine.begun = 1
+        begin(run)
+    while not run.status:
+        step(run)
+    return run.status
+
+
+def draw(run: Run, stream: Stream) -> float:
+    """See `netsim.model.seam`; says in time that more numbers are needed."""
+    at = stream.next
+    if at >= stream.stop:
+        run.status |= NO_ROOM
+        return 0.0
+    stream.next = at + 8
+    if at + 8 * FEW >= stream.stop:
+        run.status |= DRAWS
+    return real_at(at)
+
+
+# -- memory
+
+
+def new_frame(run: Run) -> Frame:
+    """See `netsim.model.seam`."""
+    machine = run.machine
+    frame = machine.free_frame
+    if frame:
+        machine.free_frame = frame.link
+        return frame
+    frame = frame_at(machine.next_frame)
+    if machine.next_frame < machine.frames_stop:
+        machine.next_frame += machine.frame_bytes
+    else:
+        run.status |= NO_ROOM
+    return frame
+
+
+def free_frame(run: Run, frame: Frame) -> None:
+    """See `netsim.model.seam`."""
+    frame.link = run.machine.free_frame
+    run.machine.free_frame = frame
+
+
+def new_connection(run: Run, client: Client, number: int) -> Connection:
+    """See `netsim.model.seam`."""
+    machine = run.machine
+    made = machine.free_connection
+    if made:
+        machine.free_connection = made.link
+    else:
+        made = connection_at(machine.next_connection)
+        if machine.next_connection < machine.connections_stop:
+            machine.next_connection += machine.connection_bytes
+        else:
+            run.status |= NO_ROOM
+    words = words_at(made)
+    for i in range(machine.connection_bytes >> 3):
+        words[i] = 0
+    made.number = number
+    made.client.is_client = 1
+    made.client.peer, made.server.peer = made.server, made.client
+    for end in (made.client, made.server):
+        end.client, end.connection = client, made
+        end.cwnd, end.ssthresh = 1.0 * run.first_window, 1.0 * run.window
+        end.peer_has_all = 1
+        end.deadline = end.timer = NEVER
+        end.rto = run.first_rto
+        end.srtt = end.timed_seq = -1
+    return made
+
+
+def refer(run: Run, connection: Connection, more: int) -> None:
+    """See `netsim.model.seam`."""
+    connection.references += more
+    if connection.references == 0 and connection.client.closed:
+        for end in (connection.client, connection.server):
+            while end.out_of_order:
+                node = end.out_of_order
+                end.out_of_order = node.link
+                free_frame(run, node)
+        connection.link = run.machine.free_connection
+        run.machine.free_connection = connection
+
+
+# -- the policy
+
+
+def ask(run: Run, client: Client, at_beacon: int, now: int, slept: int, waiting: int) -> None:
+    """See `netsim.model.seam`."""
+    ints, floats = carray(words_at(client.ints), (client.n_ints,)), carray(reals_at(client.floats), (client.n_floats,))
+    offset, deadline = client.offset, NEVER
+    if client.host_aware and client.deadline < NEVER:
+        deadline = client.deadline - offset
+    plan = call_plan(
+        client.rule, ints, floats, now - offset, at_beacon, client.last_sent, client.last_received, slept, waiting,
+        deadline,
+    )  # fmt: skip
+    wake, repeat, interval = plan.wake_ns, plan.repeat_ns, run.interval
+    off_beacons = (wake % interval != 0 or repeat % interval != 0) and not plan.agreed and wake < NEVER
+    if wake <= now - offset or off_beacons:
+        run.status |= BAD_PLAN
+    asked = client.asked
+    asked.until, asked.wake, asked.repeat = plan.awake_until_ns + offset, wake + offset, repeat
+    asked.opens, asked.agreed = plan.open_on_send, plan.agreed
+
+
+def tell_policy(
+    run: Run, client: Client, frame: Frame, sent: int, reached: int, completes: int, wanted: int
+) -> None:
+    """See `netsim.model.seam`."""
+    ints, floats = carray(words_at(client.ints), (client.n_ints,)), carray(reals_at(client.floats), (client.n_floats,))
+    if client.host_aware:
+        call_observe(
+            client.observer, ints, floats, sent, run.now, reached, frame.bytes, frame.to.connection.number,
+            frame.flag != 0, frame.length, completes, wanted,
+        )  # fmt: skip
+    else:
+        call_observe(client.observer, ints, floats, sent, run.now, reached, frame.bytes, -1, 0, 0, 0, 0)
+
+
+# -- notes
+
+
+def note(run: Run, client: Client, what: int, a: int, b: int, c: int, d: int, e: int, f: int) -> None:
+    """Enter an interval awake (`what` 0) or a beacon listened to (1) into the log, unless the client has left."""
+    machine = run.machine
+    if client.is_done:
+        return
+    n = machine.n_log
+    if n >= machine.log_room:
+        run.status |= NO_ROOM
+        return
+    log, place = machine.log, LOG_WIDTH * n
+    log[place], log[place + 1], log[place + 2], log[place + 3] = client.number, what, a, b
+    log[place + 4], log[place + 5], log[place + 6], log[place + 7] = c, d, e, f
+    machine.n_log = n + 1
+    if 2 * n >= machine.log_room:
+        run.status |= NOTES
+
+
+def note_interval(run: Run, client: Client, begin: int, end: int) -> None:
+    """See `netsim.model.seam`."""
+    note(run, client, 0, begin, end, 0, 0, 0, 0)
+
+
+def note_poll(run: Run, client: Client, at: int, slept: int, waiting: int, following: int, more: int, gap: int) -> None:
+    """See `netsim.model.seam`."""
+    note(run, client, 1, at, slept, waiting, following, more, gap)
+
+
+def note_late(run: Run, beacon: int, by: int) -> None:
+    """See `netsim.model.seam`."""
+    n = run.n_late
+    if n >= run.late_room:
+        run.status |= NO_ROOM
+        return
+    run.late[2 * n], run.late[2 * n + 1] = beacon, by
+    run.n_late = n + 1
+    if 2 * n >= run.late_room:
+        run.status |= NOTES
+
+
+def note_up(run: Run, frame: Frame, begin: int, end: int, lost: int) -> None:
+    """Note nothing: what is recorded is interpreted."""
+
+
+def note_down(run: Run, frame: Frame, begin: int, end: int, lost: int) -> None:
+    """Note nothing."""
+
+
+def note_exchange(run: Run, n: int, received: int) -> None:
+    """Note nothing."""
+
+
+def note_gate(run: Run, at: int, is_open: int) -> None:
+    """Note nothing."""
+
+
+def note_held(run: Run, client: Client) -> None:
+    """Note nothing."""
+
+
+def note_answer(run: Run, connection: Connection) -> None:
+    """Note nothing."""

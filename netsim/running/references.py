@@ -1,0 +1,231 @@
+"""Records in compiled code: a reference is an address, and a field stands at a fixed distance behind it.
+
+numba is told of two types.  A `Reference` to a kind of record is an int64 whose attributes are the fields of that kind
+(`netsim.model.records`): a number or a reference is loaded and stored, and a record that is part of another is a reference
+to where it stands.  `Rows` of a kind is the address of the first of them.  `NONE`, the integer 0, is a reference to
+nothing.  So the functions of the model compile as they stand, and a field that does not exist is a typing error.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+from numba import types
+from numba.core.datamodel import models
+from numba.core.imputils import lower_cast, lower_getattr_generic, lower_setattr_generic
+from numba.core.typeconv import Conversion
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import infer_getattr, intrinsic, overload, register_model
+
+from netsim.model.records import RECORDS
+
+__all__ = [
+    "Field", "Reference", "Rows", "fields_of", "real_at", "reader", "reals_at", "size_of", "type_of", "words_at",
+]  # fmt: skip
+
+_WORD = ir.IntType(64)
+_WORD_BYTES = 8
+_INTS, _REALS = types.CPointer(types.int64), types.CPointer(types.float64)  # type: ignore[no-untyped-call]
+
+
+class Reference(types.Type):
+    """The type of a reference to a record of a kind."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        super().__init__(name=f"Reference({kind})")
+
+    def unify(self, typingctx: Any, other: Any) -> Any:
+        """Return what a variable is that is this or `NONE`."""
+        return self if isinstance(other, types.Integer) else None
+
+    def can_convert_from(self, typingctx: Any, other: Any) -> Any:
+        """Take an integer for a reference: `NONE`, or what an event is about."""
+        return Conversion.unsafe if isinstance(other, types.Integer) else None
+
+    def can_convert_to(self, typingctx: Any, other: Any) -> Any:
+        """Take a reference for an integer, where an event is about it."""
+        return Conversion.unsafe if other == types.int64 else None
+
+
+class Rows(types.Type):
+    """The type of records of a kind in a row."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        super().__init__(name=f"Rows({kind})")
+
+
+@register_model(Reference)
+@register_model(Rows)
+class _Address(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, _WORD)
+
+
+class Field(NamedTuple):
+    """Where a field stands in its record, in bytes; what it is; and whether it is part of the record."""
+
+    at: int
+    type: Any
+    is_part: bool
+
+
+def type_of(what: str) -> Any:
+    """Return the type that an annotation stands for."""
+    if what.startswith("Annotated["):
+        what = what.rpartition('"')[0].rpartition('"')[2]
+    name = what[what.find("[") + 1 : -1] if what.endswith("]") else what
+    if what.startswith("Rows["):
+        return Rows(name)
+    if name in RECORDS:
+        return Reference(name)
+    plain: dict[str, Any] = {
+        "int": types.int64, "Any": types.int64, "float": types.float64, "bool": types.boolean, "Ints": _INTS,
+        "None": types.none,
+    }  # fmt: skip
+    return plain[name]
+
+
+@cache
+def fields_of(kind: str) -> dict[str, Field]:
+    """Return the fields of a kind of record, in their order."""
+    found, at = {}, 0
+    for name, what in RECORDS[kind].fields.items():
+        is_part = what.startswith("Part[")
+        found[name] = Field(at, type_of(what), is_part)
+        at += size_of(what[5:-1]) if is_part else _WORD_BYTES
+    return found
+
+
+@cache
+def size_of(kind: str) -> int:
+    """Return how many bytes a record of a kind has."""
+    name, last = list(fields_of(kind).items())[-1]
+    return last.at + (size_of(last.type.kind) if last.is_part else _WORD_BYTES)
+
+
+# -- fields
+
+
+@infer_getattr
+class _FieldTypes(AttributeTemplate):
+    key = Reference
+
+    def generic_resolve(self, reference: Any, name: str) -> Any:
+        field = fields_of(reference.kind).get(name)
+        return None if field is None else field.type
+
+
+def _place(context: Any, builder: Any, address: Any, field: Field) -> Any:
+    """Return the pointer to a field."""
+    at = builder.add(address, _WORD(field.at))
+    return builder.inttoptr(at, context.get_value_type(field.type).as_pointer())
+
+
+@lower_getattr_generic(Reference)  # type: ignore[no-untyped-call, untyped-decorator]
+def _load(context: Any, builder: Any, reference: Any, address: Any, name: str) -> Any:
+    field = fields_of(reference.kind)[name]
+    if field.is_part:
+        return builder.add(address, _WORD(field.at))
+    return builder.load(_place(context, builder, address, field))
+
+
+@lower_setattr_generic(Reference)  # type: ignore[no-untyped-call, untyped-decorator]
+def _store(context: Any, builder: Any, signature: Any, arguments: Any, name: str) -> None:
+    field = fields_of(signature.args[0].kind)[name]
+    if field.is_part:
+        raise TypeError(f"{name} is part of its record, and cannot be set")
+    builder.store(arguments[1], _place(context, builder, arguments[0], field))
+
+
+# -- integers and references
+
+
+@lower_cast(types.Integer, Reference)  # type: ignore[no-untyped-call, untyped-decorator]
+def _refer(context: Any, builder: Any, given: Any, wanted: Any, value: Any) -> Any:
+    return context.cast(builder, value, given, types.int64)
+
+
+@lower_cast(Reference, types.Integer)  # type: ignore[no-untyped-call, untyped-decorator]
+def _number(context: Any, builder: Any, given: Any, wanted: Any, value: Any) -> Any:
+    return value
+
+
+def _to_number(_: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return context.cast(builder, arguments[0], signature.args[0], types.int64)
+
+    return types.int64(value), generate
+
+
+_address: Any = intrinsic(_to_number)
+
+
+@overload(bool)  # type: ignore[untyped-decorator]
+def _is_something(x: Any) -> Any:
+    return (lambda x: _address(x) != 0) if isinstance(x, Reference) else None
+
+
+@overload(operator.not_)  # type: ignore[untyped-decorator]
+def _is_nothing(x: Any) -> Any:
+    return (lambda x: _address(x) == 0) if isinstance(x, Reference) else None
+
+
+@overload(operator.eq)  # type: ignore[untyped-decorator]
+def _is_same(a: Any, b: Any) -> Any:
+    both = isinstance(a, Reference) and isinstance(b, Reference)
+    return (lambda a, b: _address(a) == _address(b)) if both else None
+
+
+@overload(operator.ne)  # type: ignore[untyped-decorator]
+def _is_other(a: Any, b: Any) -> Any:
+    both = isinstance(a, Reference) and isinstance(b, Reference)
+    return (lambda a, b: _address(a) != _address(b)) if both else None
+
+
+def _nth(_: Any, rows: Any, i: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = context.cast(builder, arguments[1], signature.args[1], types.int64)
+        return builder.add(arguments[0], builder.mul(place, _WORD(size_of(rows.kind))))
+
+    return Reference(rows.kind)(rows, i), generate
+
+
+_row: Any = intrinsic(_nth)
+
+
+@overload(operator.getitem)  # type: ignore[untyped-decorator]
+def _take_row(rows: Any, i: Any) -> Any:
+    return (lambda rows, i: _row(rows, i)) if isinstance(rows, Rows) else None
+
+
+def _cast(wanted: Any, lower: Callable[[Any, Any], Any]) -> Any:
+    """Return what makes, in compiled code, something else of an integer or a reference."""
+
+    def typed(_: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return lower(builder, context.cast(builder, arguments[0], signature.args[0], types.int64))
+
+        return wanted(value), generate
+
+    return intrinsic(typed)
+
+
+def reader(kind: str) -> Any:
+    """Return what takes an integer for a reference to a record of a kind."""
+    return _cast(Reference(kind), lambda builder, value: value)
+
+
+words_at: Any = _cast(_INTS, lambda builder, value: builder.inttoptr(value, _WORD.as_pointer()))
+"""For compiled code: the integers at an address."""
+reals_at: Any = _cast(_REALS, lambda builder, value: builder.inttoptr(value, ir.DoubleType().as_pointer()))
+"""For compiled code: the real numbers at an address."""
+real_at: Any = _cast(
+    types.float64, lambda builder, value: builder.load(builder.inttoptr(value, ir.DoubleType().as_pointer()))
+)
+"""For compiled code: the real number at an address."""
