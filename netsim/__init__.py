@@ -6,6 +6,7 @@ from netsim.air.beacons import BeaconConfig
 from netsim.air.cell import AirConfig
 from netsim.express import NotCoveredError
 from netsim.policies import Frame, HostFrame, Observer, Plan, Policy, View, canonical
+from netsim.policies.polling import PollingConfig, PollingLearner
 from netsim.radio import Energy, Radio, RadioConfig, StateRadioConfig, profiles
 from netsim.recorder import Recorder
 from netsim.server import ServerDelay
@@ -24,6 +25,8 @@ __all__ = [
     "Phy",
     "Plan",
     "Policy",
+    "PollingConfig",
+    "PollingLearner",
     "Radio",
     "RadioConfig",
     "Recorder",

@@ -42,7 +42,7 @@ def install(package: str) -> None:
         setattr(math, name, _unbounded(getattr(math, name)))
     for name in ("_kernel_files", "_compile", "_standalone"):
         vars(import_module(f"lpsm.{name}"))["files_of"] = lambda module, name: None
-    for name, record in (("lpsm.sleep_planning.plans", "WORKSPACE"), ("netsim.policies.lpsm3_rule", "STATE")):
+    for name, record in (("netsim.sleep_planning.plans", "WORKSPACE"), ("netsim.policies.lpsm3_rule", "STATE")):
         if name.startswith(package):
             module = vars(import_module(name))
             module[record] = np.dtype((np.record, module[record]))  # whose fields are attributes
