@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from lpsm._compile import standalone
 from netsim.air.express.memory import form_of
 from netsim.browser import Trip
 from netsim.express import layout as slot
@@ -22,6 +21,7 @@ from netsim.express.coverage import NotCoveredError
 from netsim.express.state import new_world
 from netsim.policies.protocol import Policy
 from netsim.push import table_of
+from netsim.running.standalone import standalone
 from traces.columns import Workload
 from traces.records import Message
 

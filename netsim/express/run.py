@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-from lpsm._pointers import start
 from netsim.express import layout as slot
 from netsim.express.browsing import complete_page, fills_more_than, is_quiet, issue_page, look_ahead, schedule_issue
 from netsim.express.layout import Place
@@ -18,6 +17,7 @@ from netsim.express.links import acknowledge, air, wire
 from netsim.express.push import acknowledged, announce, at_subscriber, next_instant, serve
 from netsim.express.station import Rule, note_received, reach
 from netsim.express.transport import at_client, at_server, next_reply, reply
+from netsim.running.pointers import start
 
 __all__ = ["run_pages"]
 

@@ -7,11 +7,11 @@ polling time, milliseconds, then the arrays that `netsim.policies.polling.pollin
 from __future__ import annotations
 
 from lpsm._compile import compiled
-from lpsm._pointers import block
 from lpsm.experts.kernels import N_HEAD, N_ROWS
 from netsim.policies.compiled import FlatView, Floats, Ints
 from netsim.policies.polling import polling_round
 from netsim.policies.protocol import Plan
+from netsim.running.pointers import block
 
 __all__ = ["learn_at_beacons", "nearest_beacons"]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from lpsm._compile import compiled
-from lpsm._pointers import real
 from netsim.air.air_times import DATA_OVERHEAD_BYTES, NULL_BYTES
 from netsim.air.express import layout as slot
 from netsim.air.express.events import append, draw, happen
 from netsim.express.layout import Place
+from netsim.running.pointers import real
 
 __all__ = [
     "advance_beacons", "backoff", "beacon_start", "contend", "data_air", "data_exchange", "heard_up_to", "late_in_all",

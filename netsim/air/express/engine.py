@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm import randomness
-from lpsm._compile import standalone
 from netsim.air.access import Medium
 from netsim.air.air_times import DATA_OVERHEAD_BYTES, NULL_BYTES, POLL_BYTES, QOS_BYTES, Phy
 from netsim.air.cell import NEIGHBOUR_BYTES
@@ -28,6 +27,7 @@ from netsim.clock import Clock
 from netsim.express.coverage import NotCoveredError
 from netsim.policies.protocol import Policy
 from netsim.radio import StateRadioConfig
+from netsim.running.standalone import standalone
 from traces.columns import Workload
 from traces.records import Message
 

@@ -8,9 +8,9 @@ nothing to do.
 from __future__ import annotations
 
 from lpsm._compile import compiled
-from lpsm._pointers import real
 from netsim.air.express import layout as slot
 from netsim.express.layout import Place
+from netsim.running.pointers import real
 
 __all__ = [
     "append", "draw", "free_connection", "free_frame", "happen", "new_frame", "new_record", "next_event", "note",

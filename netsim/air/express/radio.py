@@ -6,11 +6,11 @@ import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 
 from lpsm._compile import compiled
-from lpsm._pointers import integers_at, real, reals_at
 from netsim.air.express import layout as slot
 from netsim.air.express.events import note
 from netsim.express.layout import Place
 from netsim.policies.machine_code import call_observe, call_plan
+from netsim.running.pointers import integers_at, real, reals_at
 
 __all__ = [
     "ask", "awake_ns", "begin_doze", "hear", "hear_more", "listen_ahead", "observe", "take_asked", "wake",

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-from lpsm._pointers import start
 from netsim.air.air_times import DATA_OVERHEAD_BYTES, QOS_BYTES
 from netsim.air.express import layout as slot
 from netsim.air.express import wires
@@ -19,6 +18,7 @@ from netsim.air.express.radio import ask, awake_ns, take_asked, write_states
 from netsim.air.express.station import advance, close_timer, follow, stay_until
 from netsim.air.express.transport import tcp_timer, write
 from netsim.express.layout import Place
+from netsim.running.pointers import start
 
 __all__ = ["run_cell"]
 

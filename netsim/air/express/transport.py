@@ -6,12 +6,12 @@ An end is named by where its fields begin.
 from __future__ import annotations
 
 from lpsm._compile import compiled
-from lpsm._pointers import bits, real
 from netsim.air.express import layout as slot
 from netsim.air.express import wires
 from netsim.air.express.events import free_connection, happen, new_frame, new_record, refer
 from netsim.air.express.station import send_up
 from netsim.express.layout import Place
+from netsim.running.pointers import bits, real
 
 __all__ = [
     "acknowledge", "close", "complete", "duplicate_ack", "handshake_ack", "new_connection", "open_connection",

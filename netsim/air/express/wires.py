@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 from lpsm._compile import compiled
-from lpsm._pointers import bits, integers_at, real, reals_at
 from netsim.air.express import layout as slot
 from netsim.air.express.access_point import hold, take_held
 from netsim.air.express.events import happen
@@ -19,6 +18,7 @@ from netsim.express import layout as fast
 from netsim.express.layout import Place
 from netsim.express.links import air, carry, wire
 from netsim.express.station import awake_ns, open_gate, reach, stay_awake
+from netsim.running.pointers import bits, integers_at, real, reals_at
 
 __all__ = ["advance", "at_access_point", "begin", "enter_messages", "is_quiet", "send_down", "send_up", "stop"]
 
