@@ -1,4 +1,4 @@
-"""Learning: experts, polling times, selective samplers. Knows no network, no files, no plots.
+"""Learning: experts and selective samplers. Knows no network, no files, no plots.
 
 Its submodules are loaded when first used.
 """
@@ -31,10 +31,8 @@ _SUBMODULES = (
     "experts",
     "hindsight",
     "online",
-    "polling",
     "randomness",
     "samplers",
-    "schedules",
     "states",
     "synthetic",
     "synthetic_streams",

@@ -1,29 +1,43 @@
-"""The one compiling decorator: numba, imported when a kernel is first called, kept on disk where that is safe.
+"""The one compiling decorator: numba, imported when a kernel is first called; what it makes is kept on disk.
 
-A kernel is compiled for the types of its arguments when first called with them, never with fast-math, and kept on
-disk (`lpsm._kernel_files`).  Importing a module of kernels does not import numba, which takes longer than most of
-what is done without one.
+A kernel is compiled for the types of its arguments, never with fast-math.  Called by another kernel, every whole
+number, literal or truth value counts as int64, so that a kernel has one signature.
 
-`standalone` goes further for the few entries that do a whole run in one call: their machine code is kept by itself
-too, and is then called without numba at all (`lpsm._standalone`).
+Machine code holds that of all that it calls.  So it is kept in a folder named by a digest of all sources of the
+kernel's package and of this one, a file a signature: processes that compile at once, even from different sources,
+cannot mistake one another's.  Loading it is running it: the folder must belong to this user or to the administrator,
+and nobody else may write it.  It stands in `NUMBA_CACHE_DIR` if that is set, else beside the package's modules, else
+in the user's cache; where none of them will do, nothing is kept.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import pickle
+import stat
 import sys
+import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, cached_property, update_wrapper
-from importlib import import_module
 from logging import getLogger
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from lpsm._kernel_files import KernelFiles, files_of
-
-__all__ = ["Kernel", "Standalone", "compiled", "is_compiled", "standalone"]
+__all__ = ["Kept", "Kernel", "compiled", "is_compiled"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def compiled(function: F) -> F:
+    """Compile a module-level kernel to machine code on its first call; rounding is that of the source."""
+    return function if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0") else cast(F, Kernel(function))
+
+
+def is_compiled(kernel: Any) -> bool:
+    """Whether a kernel is compiled for some arguments, in this process or, from the sources as they are, on disk."""
+    return not isinstance(kernel, Kernel) or bool(kernel.signatures) or kernel.kept.any()
 
 
 class Kernel:
@@ -36,12 +50,12 @@ class Kernel:
     @cached_property
     def dispatcher(self) -> Any:
         """What numba makes of the function."""
-        return _numba().dispatcher(self.py_func, self.files)
+        return _numba()(self.py_func, self.kept)
 
     @cached_property
-    def files(self) -> KernelFiles | None:
-        """Where its machine code is kept."""
-        return files_of(self.py_func.__module__, self.py_func.__qualname__)
+    def kept(self) -> Kept:
+        """Its machine code on disk."""
+        return Kept(self.py_func.__module__, self.py_func.__qualname__)
 
     @property
     def signatures(self) -> list[Any]:
@@ -55,121 +69,124 @@ class Kernel:
         return str(vars(self)["__qualname__"])  # pickled by its name, like any function
 
 
-def compiled(function: F) -> F:
-    """Compile a module-level kernel to machine code on its first call.
-
-    The result is kept on disk where that is safe.  Rounding is that of the source: fast-math stays off, so that
-    the same inputs give the same bytes.
-    """
-    return function if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0") else cast(F, Kernel(function))
-
-
-def is_compiled(kernel: Any) -> bool:
-    """Whether a kernel is compiled for some arguments, in this process or, from the sources as they are, on disk."""
-    if not isinstance(kernel, Kernel):
-        return True  # compiling is switched off
-    return bool(kernel.signatures) or (kernel.files is not None and kernel.files.any())
-
-
-class Standalone:
-    """A kernel in another module that needs neither this module nor numba once its machine code is on disk."""
+class Kept:
+    """The files of one function, each by a key; reading gives None, and writing does nothing, where it cannot be."""
 
     def __init__(self, module: str, name: str) -> None:
-        self.module, self.name = module, name
+        self._folder, self._stem = folder_of(module), f"{module}.{name}".replace("<", "").replace(">", "")
 
-    @property
-    def kernel(self) -> Any:
-        """The kernel itself; its module is imported."""
-        return getattr(import_module(self.module), self.name)
+    def any(self) -> bool:
+        """Whether there is one."""
+        return self._folder is not None and any(self._folder.glob(f"{self._stem}-*.code"))
 
-    @cached_property
-    def files(self) -> KernelFiles | None:
-        """Where its machine code by itself is kept."""
-        return files_of(self.module, f"{self.name}.standalone")
-
-    def ready(self) -> bool:
-        """Whether it need not be compiled: in this process, or on disk."""
-        return (self.files is not None and self.files.any()) or (
-            self.module in sys.modules and is_compiled(self.kernel)
-        )
-
-    def __call__(self, *args: Any) -> Any:
-        from lpsm import _standalone
-
-        files, types = self.files, _standalone.types_of(args)
-        if files is not None and types is not None:
-            code = _standalone.loaded(files, types)
-            if code is not None:
-                return _standalone.call(code, types, args)
-        kernel = self.kernel
-        result = kernel(*args)
-        if files is not None and types is not None and isinstance(kernel, Kernel):
-            signature = tuple(kernel.dispatcher.typeof_pyval(arg) for arg in args)
-            _standalone.save(files, types, kernel.py_func, signature)
-        return result
-
-
-def standalone(module: str, name: str) -> Standalone:
-    """Return an entry that is called by itself, compiled or loaded when first called.
-
-    Its arguments must be whole numbers, floats and C-contiguous arrays, and its result a number.
-    """
-    return Standalone(module, name)
-
-
-class _Overloads:
-    """What numba asks for machine code in place of its own cache on disk."""
-
-    def __init__(self, dispatcher: Any, files: KernelFiles) -> None:
-        self._files, self._dispatcher = files, dispatcher
-
-    def load_overload(self, signature: Any, target: Any) -> Any:
-        """Return what was kept for a signature, or None."""
-        results: Any = import_module("numba.core.compiler").CompileResult
-        target.refresh()
-        content = self._files.load(self._key(signature, target))
-        if content is None:
-            getLogger("lpsm.compiling").info("compiling, once on this machine")
+    def read(self, key: object) -> bytes | None:
+        """Return what was written."""
+        try:
+            return None if self._folder is None else self._path(self._folder, key).read_bytes()
+        except OSError:
             return None
-        return results._rebuild(target, *pickle.loads(content))
 
-    def save_overload(self, signature: Any, result: Any) -> None:
-        """Keep what was compiled for a signature."""
-        from numba.core.serialize import dumps
+    def write(self, key: object, content: bytes) -> None:
+        """Write to a temporary name, flush and rename."""
+        if self._folder is None:
+            return
+        path = self._path(self._folder, key)
+        temporary = path.with_suffix(f".{uuid.uuid4().hex}")
+        try:
+            with temporary.open("xb") as file:
+                file.write(content)
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except OSError:  # a full disk, say: this process has what it needs
+            with suppress(OSError):
+                temporary.unlink()
 
-        if not result.lifted and not result.library.has_dynamic_globals:
-            content = dumps(result._reduce())  # type: ignore[no-untyped-call]
-            self._files.save(self._key(signature, self._dispatcher.targetctx), content)
-
-    def _key(self, signature: Any, target: Any) -> tuple[Any, ...]:
-        import numba
-
-        return numba.__version__, signature, target.codegen().magic_tuple()
-
-
-class _Numba:
-    """numba, once it is imported."""
-
-    def __init__(self) -> None:
-        import numba
-        from numba.core import types
-        from numba.extending import typeof_impl
-
-        self._njit: Any = numba.njit  # its stubs do not know all of its options
-
-        def type_of(kernel: Kernel, _: Any) -> Any:
-            return types.Dispatcher(kernel.dispatcher)
-
-        typeof_impl.register(Kernel)(type_of)  # kernels call kernels
-
-    def dispatcher(self, function: Callable[..., Any], files: KernelFiles | None) -> Any:
-        inner = "Place" in function.__annotations__.values()  # an address, which only other kernels can give it
-        made = self._njit(function, error_model="numpy", nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=inner)
-        if files is not None:
-            made._cache = _Overloads(made, files)
-        return made
+    def _path(self, folder: Path, key: object) -> Path:
+        return folder / f"{self._stem}-{hashlib.sha256(repr(key).encode()).hexdigest()[:16]}.code"
 
 
 @cache
-def _numba() -> _Numba:
-    return _Numba()
+def folder_of(module: str) -> Path | None:
+    """Return the folder for what is made of a module, or None if there is no safe one or it is of no package."""
+    package = module.partition(".")[0]
+    roots = [getattr(sys.modules.get(name), "__path__", None) for name in sorted({__name__.partition(".")[0], package})]
+    return None if None in roots else _folder(package, tuple(Path(root[0]) for root in roots if root))
+
+
+@cache
+def _folder(package: str, roots: tuple[Path, ...]) -> Path | None:
+    digest = hashlib.sha256()
+    for root in roots:
+        for path in sorted(root.rglob("*.py")):
+            digest.update(f"{path.relative_to(root)}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
+    own = next(root for root in roots if root.name == package)
+    stem = f"{package}-{hashlib.sha256(str(own).encode()).hexdigest()[:8]}-{sys.implementation.cache_tag}-"
+    if named := os.environ.get("NUMBA_CACHE_DIR"):
+        places = [Path(named)]
+    else:
+        users = os.environ.get("XDG_CACHE_HOME") or (os.path.expanduser("~/.cache") if os.environ.get("HOME") else "")
+        places = [own / "__pycache__", *([Path(users) / "lpsm"] if users else [])]
+    for place in places:
+        folder = place / f"{stem}{digest.hexdigest()[:16]}"
+        with suppress(OSError):
+            if not folder.is_dir():
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                for old in place.glob(f"{stem}*"):  # made of other sources
+                    for path in old.iterdir() if old != folder and _is_safe(old) else ():
+                        path.unlink()
+            if _is_safe(folder):
+                return folder
+    return None
+
+
+def _is_safe(folder: Path) -> bool:
+    """Whether this user may read it, this user or the administrator owns it, and nobody else may write it."""
+    found = folder.stat()
+    ours = not hasattr(os, "geteuid") or found.st_uid in (os.geteuid(), 0)
+    return ours and os.access(folder, os.R_OK | os.X_OK) and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+@cache
+def _numba() -> Callable[[Callable[..., Any], Kept], Any]:
+    """Import numba; return what makes a function of numba's, given the place for its machine code."""
+    import numba
+    from numba.core import types
+    from numba.core.compiler import CompileResult
+    from numba.core.serialize import dumps
+    from numba.extending import typeof_impl
+
+    class Overloads:
+        """What numba asks for machine code in place of its own cache, whose one index a function can lose entries."""
+
+        def __init__(self, kept: Kept, target: Any) -> None:
+            self.kept, self.target = kept, target
+
+        def load_overload(self, signature: Any, target: Any) -> Any:
+            target.refresh()
+            if content := self.kept.read(self.key(signature)):
+                return CompileResult._rebuild(target, *pickle.loads(content))  # type: ignore[no-untyped-call]
+            getLogger("lpsm.compiling").info("compiling, once on this machine")
+            return None
+
+        def save_overload(self, signature: Any, result: Any) -> None:
+            if not result.lifted and not result.library.has_dynamic_globals:
+                self.kept.write(self.key(signature), dumps(result._reduce()))  # type: ignore[no-untyped-call]
+
+        def key(self, signature: Any) -> tuple[Any, ...]:
+            return numba.__version__, signature, self.target.codegen().magic_tuple()
+
+    def plain(kind: Any) -> Any:
+        whole = isinstance(kind, types.Integer | types.Boolean | types.IntegerLiteral | types.BooleanLiteral)
+        return types.int64 if whole else kind
+
+    def made(function: Callable[..., Any], kept: Kept) -> Any:
+        inner = "Place" in function.__annotations__.values()  # an address, which only other kernels can give it
+        njit: Any = numba.njit  # its stubs do not know all of its options
+        found = njit(function, error_model="numpy", nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=inner)
+        found._cache = Overloads(kept, found.targetctx)
+        template = found.get_call_template
+        found.get_call_template = lambda args, kws: template(tuple(map(plain, args)), kws)
+        return found
+
+    typeof_impl.register(Kernel)(lambda kernel, _: types.Dispatcher(kernel.dispatcher))  # kernels call kernels
+    return made

@@ -3,6 +3,7 @@
 from netsim.config import AirConfig, BeaconConfig, LinkConfig, SimulationConfig, TcpConfig
 from netsim.model.air.air_times import Phy
 from netsim.policies import Frame, HostFrame, Observer, Plan, Policy, View, canonical
+from netsim.policies.polling import PollingConfig, PollingLearner
 from netsim.radio import Energy, Radio, RadioConfig, StateRadioConfig, profiles
 from netsim.result import SimulationResult
 from netsim.running.recorder import AirRecorder, Recorder
@@ -22,6 +23,8 @@ __all__ = [
     "Phy",
     "Plan",
     "Policy",
+    "PollingConfig",
+    "PollingLearner",
     "Radio",
     "RadioConfig",
     "Recorder",

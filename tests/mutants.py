@@ -34,7 +34,6 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         ("lpsm/experts/*.py",),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
             "experts_by_hand", "fixed_share", "learn_alpha", "grids", "comparators", "combining", "specialists",
-            "polling",
         )),
     ),
     "lpsm/samplers": (
@@ -51,10 +50,10 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             "multiclass", "tuned", "late_labels", "importance", "states", "calibration",
         )),
     ),
-    "lpsm/sleep_planning": (
-        ("lpsm/sleep_planning/*.py",),
-        tuple(f"tests/lpsm/test_{name}.py" for name in (
-            "sleep_planning", "message_prices", "prices", "hazards", "planner_as_expert"
+    "netsim/sleep_planning": (
+        ("netsim/sleep_planning/*.py",),
+        tuple(f"tests/netsim/test_{name}.py" for name in (
+            "sleep_planning", "message_prices", "prices", "hazards", "planner_as_expert", "schedules",
         )),
     ),
     "netsim/packet": (
@@ -76,7 +75,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             "netsim/policies/lpsm2*.py",
         ),
         tuple(f"tests/netsim/test_{name}.py" for name in (
-            "policies", "bsd", "awareness", "host", "limit", "lpsm2", "lpsm2_by_definition", "own_policies"
+            "policies", "polling", "bsd", "awareness", "host", "limit", "lpsm2", "lpsm2_by_definition", "own_policies"
         )),
     ),
     "netsim/lpsm3": (

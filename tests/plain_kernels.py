@@ -29,8 +29,8 @@ def install(package: str) -> None:
     """
     numba: Any = import_module("numba")
     numba.carray = _array
-    sys.modules["lpsm._pointers"] = _module(
-        "lpsm._pointers", start=lambda array: array.reshape(-1), block=_block, real=_real, bits=_bits,
+    sys.modules["netsim.running.pointers"] = _module(
+        "netsim.running.pointers", start=lambda array: array.reshape(-1), block=_block, real=_real, bits=_bits,
         integers_at=lambda address: _at(address, ctypes.c_int64),
         reals_at=lambda address: _at(address, ctypes.c_double),
     )  # fmt: skip
@@ -40,9 +40,8 @@ def install(package: str) -> None:
     )  # fmt: skip
     for name in ("exp", "expm1", "cosh"):  # machine code answers infinity
         setattr(math, name, _unbounded(getattr(math, name)))
-    for name in ("_kernel_files", "_compile", "_standalone"):
-        vars(import_module(f"lpsm.{name}"))["files_of"] = lambda module, name: None
-    for name, record in (("lpsm.sleep_planning.plans", "WORKSPACE"), ("netsim.policies.lpsm3_rule", "STATE")):
+    vars(import_module("lpsm._compile"))["folder_of"] = lambda module: None
+    for name, record in (("netsim.sleep_planning.plans", "WORKSPACE"), ("netsim.policies.lpsm3_rule", "STATE")):
         if name.startswith(package):
             module = vars(import_module(name))
             module[record] = np.dtype((np.record, module[record]))  # whose fields are attributes

@@ -24,7 +24,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lpsm import LearnAlpha, alpha_grid, bounds, hindsight
-from lpsm.polling import ENERGY_TERMS, PollingConfig, PollingLearner, beacons
+from netsim.policies.polling import ENERGY_TERMS, PollingConfig, PollingLearner, beacons
 from traces.arrivals import BIN_US, binned
 from traces.grouping import in_order
 from traces.records import Request

@@ -17,8 +17,8 @@ To give a policy one:
 5.  Register the policy (`netsim.policies.entry`) and import its module in `netsim.policies.spec`.
 
 The functions are compiled by `lpsm._compile`, once for all runs on a machine; they may call other compiled functions,
-such as those of `lpsm.experts.kernels`, and take parts of their arrays by slicing and `lpsm._pointers.block`.  They
-must not raise.
+such as those of `lpsm.experts.kernels`, and take parts of their arrays by slicing and
+`netsim.running.pointers.block`.  They must not raise.
 Integer arithmetic is that of 64 bits: a policy whose parameters could overflow it offers no compiled form.
 Anything larger than a number that the public wants to see (a learner, a price) is best offered as a property that
 reads the arrays, so that there is one state.  Copies of a policy copy the arrays.
@@ -35,8 +35,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lpsm import _standalone
 from netsim.policies.protocol import FOREVER_NS, Frame, Plan, View
+from netsim.running import standalone as _standalone
 
 __all__ = ["NOT_YET_NS", "CompiledForm", "FlatFrame", "FlatView", "flat_view", "joined", "put_back"]
 
@@ -198,8 +198,7 @@ def _address(rule: Callable[..., Any], kind: str) -> int:
 
 
 def _is_ready(rule: Callable[..., Any]) -> bool:
-    files = _standalone.address_files(rule)
-    if files is not None and files.any():
+    if _standalone.address_files(rule).any():
         return True
     machine_code = sys.modules.get("netsim.policies.machine_code")
     return machine_code is not None and bool(machine_code.is_ready(rule))

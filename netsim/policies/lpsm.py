@@ -15,7 +15,7 @@ from netsim.policies.entry import NS_PER_MS, Entry, Setting
 from netsim.policies.protocol import Plan, View
 
 if TYPE_CHECKING:
-    from lpsm.polling import PollingLearner
+    from netsim.policies.polling import PollingLearner
 
 __all__ = ["ENTRIES", "Lpsm"]
 
@@ -64,7 +64,7 @@ class Lpsm:
 def _lpsm(parameter: str, setting: Setting) -> Lpsm:
     if parameter not in ("", "log"):
         raise ValueError(f"lpsm takes no parameter or log, got {parameter!r}")
-    from lpsm.polling import PollingConfig, PollingLearner
+    from netsim.policies.polling import PollingConfig, PollingLearner
 
     learner = PollingLearner(PollingConfig.thesis("1/log T" if parameter else "1/T"))
     return Lpsm(learner, "lpsm:log" if parameter else "lpsm", beacon_interval_ns=setting.beacon_interval_ns)

@@ -1,6 +1,6 @@
 """LPSM2: learn from exact losses when to be awake while an answer is awaited.
 
-The client's time is cut into episodes (`lpsm.schedules`).  Each belongs to a context, by what
+The client's time is cut into episodes (`netsim.sleep_planning.schedules`).  Each belongs to a context, by what
 is outstanding, and each context has a Learn-alpha of its own over sleep schedules:
 
 * S: a connection is being opened; T: a reply is coming in;
@@ -81,8 +81,8 @@ class Lpsm2:
         beacon_interval_ns: int = 100 * NS_PER_MS,
         spec: str | None = None,
     ) -> None:
-        from lpsm.schedules import table
         from netsim.policies import lpsm2_rule
+        from netsim.sleep_planning.schedules import table
 
         self.config = config = Lpsm2Config() if config is None else config
         self.host_aware = host_aware
@@ -201,9 +201,9 @@ def _integers(
     learners: Sequence[LearnAlpha],
 ) -> NDArray[np.int64]:
     """Return the integers of `lpsm2_rule` at first."""
-    from lpsm.schedules import NEVER_NS
     from netsim.policies import awareness
     from netsim.policies import lpsm2_rule as place
+    from netsim.sleep_planning.schedules import NEVER_NS
 
     found_at, found_end, _ = place.layout(len(rows))
     weights, _, slow, *_ = learners[0].arrays()
@@ -254,7 +254,7 @@ def _fresh_learners(config: Lpsm2Config, interval_ns: int, watts: tuple[float, f
     They are found once for a world, which with frequent beacons takes longer than a short run; copy them.
     """
     from lpsm.experts import LearnAlpha
-    from lpsm.schedules import table
+    from netsim.sleep_planning.schedules import table
 
     rows = table(config.schedules, interval_ns)
     rates = _switching_rates(config.horizon) if config.learn_alpha else [0.0]
@@ -274,7 +274,7 @@ def _typical_losses(
     prices_w: tuple[float, float],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Losses in the waits to be expected before anything was seen, outside I and in I; nats."""
-    from lpsm.schedules import typical_costs
+    from netsim.sleep_planning.schedules import typical_costs
 
     pushed = config.max_push_delay_s is not None
     idle_ms = (config.push_prior_s if pushed else config.idle_prior_s) * 1e3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from lpsm.schedules import Schedule, standard_schedules
+from netsim.sleep_planning.schedules import Schedule, standard_schedules
 
 __all__ = ["Lpsm2Config"]
 

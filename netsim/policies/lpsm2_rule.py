@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from lpsm._compile import compiled
 from lpsm.experts.kernels import N_HEAD, N_ROWS, learn_alpha_round, mixture
-from lpsm.schedules import DELAY, N_COLUMNS, N_FOUND, NEVER_NS, charge, step, walk
 from netsim.policies import awareness
 from netsim.policies.compiled import FlatFrame, FlatView, Floats, Ints
 from netsim.policies.protocol import Plan
+from netsim.sleep_planning.schedules import DELAY, N_COLUMNS, N_FOUND, NEVER_NS, charge, step, walk
 
 __all__ = ["follow_schedule", "layout", "learner_size", "observe_frame"]
 

@@ -17,7 +17,7 @@ lead to the mean delay that was asked for?  What is wanted is corrected slowly b
 `lpsm3` knows from the host what is outstanding; `lpsm3-link` infers it from the sizes of frames, by the rules of
 `netsim.policies.awareness`.
 
-The parts in brackets are modules of `lpsm.sleep_planning`.  All of it is
+The parts in brackets are modules of `netsim.sleep_planning`.  All of it is
 compiled, and works on one record of numbers (`netsim.policies.lpsm3_rule`), which both engines share.
 """
 

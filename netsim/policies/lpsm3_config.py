@@ -22,7 +22,7 @@ class Lpsm3Config:
         The price of a second of a page's delay at first, watts, for a slowdown of 1.05; for others in inverse
         proportion to the slowdown allowed.
     gain, largest_price_ratio, good_will : float
-        How the price follows from the balance of pages, see `lpsm.sleep_planning.prices`: logarithm a page's
+        How the price follows from the balance of pages, see `netsim.sleep_planning.prices`: logarithm a page's
         allowance, largest price over the first one, and the good will in pages.
     drift_step, largest_drift : float
         How fast the logarithm of the price moves with the balance, a page, and how far, either way.

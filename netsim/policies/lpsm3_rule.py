@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-from lpsm.sleep_planning import hazards, message_prices
-from lpsm.sleep_planning import plans as planning
-from lpsm.sleep_planning.plans import Record
-from lpsm.sleep_planning.prices import price_at, price_before, settle
 from netsim.policies.compiled import FlatFrame, FlatView, Floats, Ints
 from netsim.policies.protocol import FOREVER_NS, Plan
+from netsim.sleep_planning import hazards, message_prices
+from netsim.sleep_planning import plans as planning
+from netsim.sleep_planning.plans import Record
+from netsim.sleep_planning.prices import price_at, price_before, settle
 
 __all__ = ["ROOM", "SIZE", "STATE", "follow_plan", "observe_frame", "prepare", "state_of", "wanted_delay_s"]
 

@@ -1,17 +1,17 @@
 """The rule of LPSM as a compiled function: thesis fig. 2-4 on arrays.
 
 Integers: time between beacons; beacons of the next sleep; then the shape of the learner's arrays.  Numbers: the mean
-polling time, milliseconds, then the arrays that `lpsm.polling.polling_round` takes, one behind another.
+polling time, milliseconds, then the arrays that `netsim.policies.polling.polling_round` takes, one behind another.
 """
 
 from __future__ import annotations
 
 from lpsm._compile import compiled
-from lpsm._pointers import block
 from lpsm.experts.kernels import N_HEAD, N_ROWS
-from lpsm.polling import polling_round
 from netsim.policies.compiled import FlatView, Floats, Ints
+from netsim.policies.polling import polling_round
 from netsim.policies.protocol import Plan
+from netsim.running.pointers import block
 
 __all__ = ["learn_at_beacons", "nearest_beacons"]
 

@@ -16,10 +16,10 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from lpsm import _standalone
 from lpsm._compile import compiled, is_compiled
 from netsim.policies.compiled import FlatFrame, FlatView, ObserveRule, PlanRule
 from netsim.policies.protocol import Plan
+from netsim.running import standalone as _standalone
 
 __all__ = ["address", "ask", "call_observe", "call_plan", "caller", "is_ready", "tell"]
 
@@ -42,9 +42,8 @@ def address(rule: PlanRule | ObserveRule, kind: str) -> int:
     """
     signature = _PLAN(*_PLAN_TAKES) if kind == "plan" else types.none(*_OBSERVE_TAKES)
     found = _address(rule, signature)
-    files = _standalone.address_files(rule)
-    if files is not None:
-        _standalone.save(files, (kind,), _kernel(rule).py_func, signature.args, signature.return_type)
+    files, function = _standalone.address_files(rule), _kernel(rule).py_func
+    _standalone.save(files, (kind,), function, signature.args, signature.return_type)
     return found
 
 

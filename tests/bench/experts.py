@@ -12,7 +12,7 @@ from lpsm import FixedShare, LearnAlpha, StaticExpert, alpha_grid
 from lpsm.experts.comparators import AdaHedge
 from lpsm.experts.scaled import decay
 from lpsm.hindsight import alpha_losses, best_alpha
-from lpsm.polling import PollingLearner
+from netsim.policies.polling import PollingLearner
 
 
 def least(function, calls, seconds=0.6):

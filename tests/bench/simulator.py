@@ -19,7 +19,7 @@ import netsim
 import traces
 from lpsm import randomness
 from lpsm._compile import compiled
-from lpsm.polling import PollingConfig, PollingLearner, polling_round
+from netsim.policies.polling import PollingConfig, PollingLearner, polling_round
 from tests.bench.compare import PROGRAM, seconds
 from traces.records import Page
 

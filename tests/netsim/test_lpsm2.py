@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import netsim
-from lpsm.schedules import NEVER_NS, Schedule, standard_schedules, step, table, walk
 from netsim.policies import lpsm2_rule
 from netsim.policies.lpsm2 import CONTEXTS, Lpsm2, Lpsm2Config
 from netsim.policies.lpsm2_record import by_context
+from netsim.sleep_planning.schedules import NEVER_NS, Schedule, standard_schedules, step, table, walk
 from tests.netsim.clients import LOGNORMAL, MS, Client, web
 from traces.records import Page
 

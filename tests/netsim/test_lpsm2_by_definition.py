@@ -7,12 +7,12 @@ import pytest
 
 from lpsm import LearnAlpha, alpha_grid
 from lpsm.randomness import POLICY, generator
-from lpsm.schedules import NEVER_NS, Schedule, standard_schedules, step, table, typical_costs, walk
 from netsim.policies import awareness
 from netsim.policies.lpsm2 import CONTEXTS, Lpsm2, Lpsm2Config
 from netsim.policies.lpsm2_record import Round, by_context
 from netsim.policies.protocol import Frame, HostFrame, Plan, View
 from netsim.radio import RadioConfig
+from netsim.sleep_planning.schedules import NEVER_NS, Schedule, standard_schedules, step, table, typical_costs, walk
 
 MS = 1_000_000
 FEW = (Schedule(stride=3), Schedule(hold_to_ms=250.0, stride=1), Schedule(duty_to_ms=4000.0, duty=0.3, longest=4),

@@ -7,9 +7,9 @@ import pytest
 
 import netsim
 from lpsm.randomness import WORKLOAD, generator
-from lpsm.sleep_planning.prices import saturation
 from netsim.policies import lpsm3_rule as rule
 from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
+from netsim.sleep_planning.prices import saturation
 from tests.netsim.clients import LOGNORMAL, MS, Client, web
 from tests.netsim.test_express import assert_equal
 from tests.netsim.worlds import Dice, ordinary_case

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from lpsm.sleep_planning import message_prices
-from lpsm.sleep_planning import plans as planning
 from netsim.policies import lpsm3_rule as rule
 from netsim.policies.protocol import Plan
+from netsim.sleep_planning import message_prices
+from netsim.sleep_planning import plans as planning
 from tests.netsim.lpsm3_alone import MS, Rule
 
 NEVER_NS = 2**62

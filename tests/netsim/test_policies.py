@@ -8,12 +8,12 @@ import pytest
 
 import netsim
 from lpsm import LearnAlpha
-from lpsm.polling import PollingConfig, PollingLearner
 from netsim.policies import Setting, canonical, make, protocol
 from netsim.policies.compiled import joined, put_back
 from netsim.policies.entry import exact_ms, whole_number
 from netsim.policies.lpsm import Lpsm
 from netsim.policies.lpsm_rule import nearest_beacons
+from netsim.policies.polling import PollingConfig, PollingLearner
 from netsim.policies.protocol import FOREVER_NS, View
 from netsim.policies.static import StaticPsm, in_ms
 from traces.records import Page

@@ -42,8 +42,8 @@ from experiments.papers.ours.lpsm2_runs import BLOCK, World, blocks, measure, wo
 from experiments.papers.ours.lpsm3 import FIRST_SEED, OWN, SECONDS, pushed
 from experiments.papers.predicates import at_least, at_most
 from experiments.papers.registry import Experiment, Rows, Setup
-from lpsm.sleep_planning.hazards import N_WIDTHS
 from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
+from netsim.sleep_planning.hazards import N_WIDTHS
 
 __all__ = ["EXPERIMENTS", "PARTS", "experienced", "without"]
 

@@ -30,9 +30,9 @@ from experiments.presets import THESIS
 from experiments.study.compare import estimate, linearised
 from lpsm import LearnAlpha, hindsight
 from lpsm.bounds.experts import fixed_share_partition_loss
-from lpsm.polling import BEACON_MS, ENERGY_TERMS
 from lpsm.randomness import WORKLOAD, generator
 from netsim.policies.lpsm import Lpsm
+from netsim.policies.polling import BEACON_MS, ENERGY_TERMS
 
 __all__ = ["EXPERIMENTS", "regrets"]
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from experiments.study import replay as study
 from experiments.study.replay import ReplayConfig, arrivals, details, rounds, totals
 from lpsm import LearnAlpha, alpha_grid, hindsight
-from lpsm.polling import PollingConfig, PollingLearner
+from netsim.policies.polling import PollingConfig, PollingLearner
 from traces import Request
 
 SMALL = ReplayConfig(horizon=100)

@@ -7,8 +7,8 @@ import pytest
 import netsim
 from experiments.papers.ours import lpsm3, lpsm3_parts
 from experiments.papers.registry import Setup, all_experiments
-from lpsm.sleep_planning.hazards import N_BINS
 from netsim.policies.lpsm3 import Lpsm3
+from netsim.sleep_planning.hazards import N_BINS
 from traces.records import Message
 
 

@@ -6,7 +6,7 @@ import pytest
 import netsim
 import traces
 from experiments.papers.ours.traffic import SEGMENTS, browse, regrets
-from lpsm.polling import PollingConfig, PollingLearner
+from netsim.policies.polling import PollingConfig, PollingLearner
 
 PAGES = traces.generate(40, np.random.default_rng(0))
 

@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from lpsm.sleep_planning import plans as planning
-from lpsm.sleep_planning.hazards import EDGES_NS, N_BINS, HazardLearner, find_bin
+from netsim.sleep_planning import plans as planning
+from netsim.sleep_planning.hazards import EDGES_NS, N_BINS, HazardLearner, find_bin
 from tests.oracles import sleep_planning as oracle
 
 INTERVAL_NS = 100_000_000

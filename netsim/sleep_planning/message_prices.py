@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-from lpsm.sleep_planning.hazards import EDGES_NS, N_BINS, find_bin
-from lpsm.sleep_planning.plans import (
+from netsim.sleep_planning.hazards import EDGES_NS, N_BINS, find_bin
+from netsim.sleep_planning.plans import (
     FOLLOWERS_STEPS,
     Record,
     best_period,

@@ -11,25 +11,66 @@ from __future__ import annotations
 
 import ctypes
 import json
+import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lpsm._kernel_files import KernelFiles, files_of
+from lpsm._compile import Kept, Kernel, is_compiled
 
-__all__ = ["Code", "address", "address_files", "call", "loaded", "save", "types_of"]
+__all__ = ["Code", "Standalone", "address", "address_files", "call", "loaded", "save", "standalone", "types_of"]
 
 Types = tuple[str, ...]
 
-_LOADED: dict[tuple[KernelFiles, Types], Code | None] = {}  # None: not on disk
-_TRIED: set[tuple[KernelFiles, Types]] = set()  # what this process has compiled by itself, or found kept
+_LOADED: dict[tuple[Kept, Types], Code | None] = {}  # None: not on disk
+_TRIED: set[tuple[Kept, Types]] = set()  # what this process has compiled by itself, or found kept
 _ENGINES: list[Any] = []  # LLVM frees the machine code with its engine
 _RESULTS: dict[str, Any] = {"int64": ctypes.c_int64, "float64": ctypes.c_double}
 _CANNOT = b"it cannot stand alone"  # kept in place of machine code, so that it is tried once
 _UNREACHED = "NRT_MemInfo_call_dtor"  # what frees an array that somebody owns; nobody owns those given here
+
+
+class Standalone:
+    """A kernel in another module that needs neither this module nor numba once its machine code is on disk."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self.module, self.name = module, name
+
+    @property
+    def kernel(self) -> Any:
+        """The kernel itself; its module is imported."""
+        return getattr(import_module(self.module), self.name)
+
+    @cached_property
+    def files(self) -> Kept:
+        """Where its machine code by itself is kept."""
+        return Kept(self.module, f"{self.name}.standalone")
+
+    def ready(self) -> bool:
+        """Whether it need not be compiled: in this process, or on disk."""
+        return self.files.any() or (self.module in sys.modules and is_compiled(self.kernel))
+
+    def __call__(self, *args: Any) -> Any:
+        """Call its machine code alone, or the kernel, whose machine code is then kept by itself too."""
+        types = types_of(args)
+        if types is not None and (code := loaded(self.files, types)) is not None:
+            return call(code, types, args)
+        kernel = self.kernel
+        result = kernel(*args)
+        if types is not None and isinstance(kernel, Kernel):
+            save(self.files, types, kernel.py_func, tuple(kernel.dispatcher.typeof_pyval(arg) for arg in args))
+        return result
+
+
+def standalone(module: str, name: str) -> Standalone:
+    """Return an entry that is called by itself, compiled or loaded when first called.
+
+    Its arguments must be whole numbers, floats and C-contiguous arrays, and its result a number.
+    """
+    return Standalone(module, name)
 
 
 class Code(NamedTuple):
@@ -39,15 +80,15 @@ class Code(NamedTuple):
     result: str
 
 
-def loaded(files: KernelFiles, types: Types) -> Code | None:
+def loaded(files: Kept, types: Types) -> Code | None:
     """Return the machine code for arguments of these types, or None if it is not on disk."""
     if (files, types) not in _LOADED:
-        content = files.load(_key(types))
+        content = files.read(_key(types))
         _LOADED[files, types] = None if content in (None, _CANNOT) else _code(content)
     return _LOADED[files, types]
 
 
-def save(files: KernelFiles, types: Types, function: Callable[..., Any], signature: Any, returned: Any = None) -> None:
+def save(files: Kept, types: Types, function: Callable[..., Any], signature: Any, returned: Any = None) -> None:
     """Compile a function by itself for numba's `signature`, and keep its machine code, if it can stand alone.
 
     A function that returns what `returned` says is called by its address only.
@@ -59,7 +100,7 @@ def save(files: KernelFiles, types: Types, function: Callable[..., Any], signatu
     if (files, types) in _TRIED:
         return
     _TRIED.add((files, types))
-    if files.load(_key(types)) is not None:
+    if files.read(_key(types)) is not None:
         return
     flags = compiler.Flags()
     flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.nrt = True
@@ -74,23 +115,22 @@ def save(files: KernelFiles, types: Types, function: Callable[..., Any], signatu
     anywhere = ctypes.CDLL(None)  # the process itself: the C library, and none of numba's own functions
     if known and all(hasattr(anywhere, name) for name in wanted):
         head = json.dumps({"name": made.fndesc.llvm_func_name, "result": "" if returned is not None else result})
-        files.save(_key(types), len(head).to_bytes(4, "little") + head.encode() + code)
+        files.write(_key(types), len(head).to_bytes(4, "little") + head.encode() + code)
         _LOADED.pop((files, types), None)
     else:
-        files.save(_key(types), _CANNOT)
+        files.write(_key(types), _CANNOT)
 
 
 def address(function: Callable[..., Any], kind: str) -> int | None:
     """Return where the machine code of a function of a known kind of signature is, or None if it is not on disk."""
-    files = address_files(function)
-    code = None if files is None else loaded(files, (kind,))
+    code = loaded(address_files(function), (kind,))
     return None if code is None else code.address
 
 
 @cache
-def address_files(function: Callable[..., Any]) -> KernelFiles | None:
+def address_files(function: Callable[..., Any]) -> Kept:
     """Return the place of the machine code of a function that is called by its address."""
-    return files_of(function.__module__, f"{function.__qualname__}.standalone")
+    return Kept(function.__module__, f"{function.__qualname__}.standalone")
 
 
 def call(code: Code, types: Types, args: tuple[Any, ...]) -> Any:

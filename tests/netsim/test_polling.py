@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lpsm import LearnAlpha, alpha_grid
 from lpsm._compile import compiled
 from lpsm.experts import kernels
-from lpsm.polling import TIME, PollingConfig, PollingLearner, beacons, polling_round
+from netsim.policies.polling import TIME, PollingConfig, PollingLearner, beacons, polling_round
 from tests.oracles.experts import polling_reference
 
 polls = st.lists(

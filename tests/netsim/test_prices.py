@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsm.sleep_planning.prices import price_at, price_before, saturation, settle
+from netsim.sleep_planning.prices import price_at, price_before, saturation, settle
 
 LARGEST_EXCESS = 19.0
 

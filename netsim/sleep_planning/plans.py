@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-from lpsm.sleep_planning.hazards import EDGES_NS, find_bin
+from netsim.sleep_planning.hazards import EDGES_NS, find_bin
 
 __all__ = [
     "FOLLOWERS_STEPS",

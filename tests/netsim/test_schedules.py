@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lpsm import LearnAlpha, alpha_grid, hindsight
-from lpsm.schedules import (
+from netsim.sleep_planning.schedules import (
     AWAKE,
     BEACONS,
     DELAY,

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from lpsm.sleep_planning import message_prices
-from lpsm.sleep_planning import plans as planning
-from lpsm.sleep_planning.hazards import EDGES_NS, N_BINS, HazardLearner
+from netsim.sleep_planning import message_prices
+from netsim.sleep_planning import plans as planning
+from netsim.sleep_planning.hazards import EDGES_NS, N_BINS, HazardLearner
 
 INTERVAL_NS = 100_000_000
 
