@@ -27,10 +27,11 @@ from netsim.radio import Radio
 from netsim.radio_states import Passages, StateTimes
 from netsim.result import Trip
 from netsim.running.draws import Draws, backoffs, gaps, uniform
+from netsim.running.layout import words_of
 from traces.columns import Workload
 from traces.records import Message
 
-__all__ = ["NEIGHBOUR_BYTES", "World", "trip_of", "width"]
+__all__ = ["NEIGHBOUR_BYTES", "World", "trip_of"]
 
 Ints = NDArray[np.int64]
 Member = tuple[Workload, Policy]
@@ -39,12 +40,6 @@ NEIGHBOUR_BYTES = 1500
 """Size of a neighbour's packets."""
 _NS_PER_S = 1_000_000_000
 _NS_PER_BYTE_AT_1_BIT_PER_S = 8_000_000_000
-
-
-def width(kind: str) -> int:
-    """Return how many numbers a record of a kind has."""
-    fields: dict[str, str] = RECORDS[kind].fields
-    return sum(width(what[5:-1]) if what.startswith("Part[") else 1 for what in fields.values())
 
 
 @dataclass(slots=True)
@@ -124,7 +119,7 @@ class World:
         rows: Any = client  # its rows are arrays until a way of running takes them
         rows.pages = pages
         rows.objects = np.column_stack([workload.sizes, self.delays_ns[number]]).astype(np.int64)
-        rows.loads = np.zeros((len(workload), width("Load")), dtype=np.int64)
+        rows.loads = np.zeros((len(workload), words_of("Load")), dtype=np.int64)
         rows.messages = np.zeros((len(messages), 4), dtype=np.int64)
         rows.messages[:, 0] = [round(message.at_s * _NS_PER_S) for message in messages]
         rows.messages[:, 1], rows.messages[:, 2] = sizes, np.cumsum(sizes, dtype=np.int64)
@@ -232,7 +227,7 @@ def trip_of(
         Whether the states of its radio were told apart.
     """
     end, awake, beacons, air_up, air_down, lost, groups_lost, beacons_lost, *states = totals
-    n = width("States")
+    n = words_of("States")
     rows = loads[:, 4:].tolist() if on_air else []
     trip = Trip(
         end_ns=end, awake_ns=awake, beacons=beacons, air_up_ns=air_up, air_down_ns=air_down, frames_lost=lost,

@@ -5,7 +5,7 @@ Arrivals at the ends of links are in order already, for nothing overtakes there,
 events those that are near wait in a heap of their own, which stays small; most of those that are far are timers that
 will find nothing to do.  An empty ring or heap begins with an event at `NEVER`.
 
-Nothing here is called by Python but `advance_run`: `netsim.running.compiled` compiles it, with the model.
+Nothing here is called by Python: `netsim.running.kernel` compiles it, with the model.
 """
 
 from __future__ import annotations
@@ -14,63 +14,17 @@ from numba import carray  # type: ignore[attr-defined]
 
 from netsim.model.codes import BAD_PLAN, DRAWS, NO_ROOM, NOTES, TCP_TIMER
 from netsim.model.events import begin, happens
-from netsim.model.records import NEVER, Ints, Part, record
+from netsim.model.records import NEVER, Ints
 from netsim.model.things import Client, Connection, Frame, Run, Stream
 from netsim.policies.machine_code import call_observe, call_plan
+from netsim.running.layout import EVENT, FEW, LOG_WIDTH, Heap
 from netsim.running.references import reader, real_at, reals_at, words_at
 
-__all__ = ["LOG_WIDTH", "RING", "Machine", "advance_run"]
+__all__ = ["advance_run"]
 
-RING = 4096  # events of a link; a power of 2
-EVENT = 3  # numbers of an event: its instant, its order, and what it is about with its code
 CODE_BITS = 5
 SOON = 50_000_000  # events that are nearer wait in a heap of their own
 LAST_BIT = 61  # of the order: a time-out comes after all else at its instant
-LOG_WIDTH = 8
-FEW = 64  # draws, or notes, that one event may need
-
-
-@record
-class Heap:
-    """Events in a heap, in a row."""
-
-    n: int
-    events: Ints
-
-
-@record
-class Ring:
-    """Events in the order of their instants, in a row that closes to a ring."""
-
-    head: int  # how many were taken out,
-    tail: int  # and how many were put in
-    events: Ints
-
-
-@record
-class Machine:
-    """What keeps a compiled run."""
-
-    begun: int
-    scheduled: int
-    n_events: int
-    heap_room: int
-    near: Part[Heap]
-    far: Part[Heap]
-    up_wire: Part[Ring]
-    down_wire: Part[Ring]
-    down_air: Part[Ring]
-    free_frame: Frame
-    next_frame: int  # addresses: the first that was never used, and where they end
-    frames_stop: int
-    frame_bytes: int
-    free_connection: Connection
-    next_connection: int
-    connections_stop: int
-    connection_bytes: int
-    log: Ints
-    n_log: int
-    log_room: int
 
 
 client_at = reader("Client")
@@ -125,13 +79,13 @@ def arrive(run: Run, line: int, at: int, code: int, what: int) -> None:
     machine = run.machine
     ring = machine.up_wire if line == 0 else machine.down_wire if line == 1 else machine.down_air
     tail = ring.tail
-    if tail - ring.head >= RING - 1:
+    if tail - ring.head >= ring.mask:
         run.status |= NO_ROOM
         return
     ring.tail = tail + 1
-    enter(ring.events, EVENT * (tail & (RING - 1)), at, machine.scheduled, what << CODE_BITS | code)
+    enter(ring.events, EVENT * (tail & ring.mask), at, machine.scheduled, what << CODE_BITS | code)
     machine.scheduled += 1
-    ring.events[EVENT * ((tail + 1) & (RING - 1))] = NEVER
+    ring.events[EVENT * ((tail + 1) & ring.mask)] = NEVER
 
 
 def take_top(heap: Heap) -> None:
@@ -161,9 +115,9 @@ def step(run: Run) -> None:
     """Let the next event happen."""
     machine = run.machine
     ring = machine.up_wire
-    events, first = ring.events, EVENT * (ring.head & (RING - 1))
+    events, first = ring.events, EVENT * (ring.head & ring.mask)
     for other in (machine.down_wire, machine.down_air):
-        place = EVENT * (other.head & (RING - 1))
+        place = EVENT * (other.head & other.mask)
         if comes_before(other.events, place, events, first):
             ring, events, first = other, other.events, place
     heap = machine.far if comes_before(machine.far.events, 0, machine.near.events, 0) else machine.near

@@ -9,9 +9,9 @@ nothing.  So the functions of the model compile as they stand, and a field that 
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable
-from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from llvmlite import ir
 from numba import types
@@ -22,10 +22,9 @@ from numba.core.typing.templates import AttributeTemplate
 from numba.extending import infer_getattr, intrinsic, overload, register_model
 
 from netsim.model.records import RECORDS
+from netsim.running.layout import Field, fields_of, words_of
 
-__all__ = [
-    "Field", "Reference", "Rows", "fields_of", "real_at", "reader", "reals_at", "size_of", "type_of", "words_at",
-]  # fmt: skip
+__all__ = ["Reference", "Rows", "real_at", "reader", "reals_at", "type_of", "words_at"]
 
 _WORD = ir.IntType(64)
 _WORD_BYTES = 8
@@ -67,19 +66,9 @@ class _Address(models.PrimitiveModel):
         super().__init__(manager, kind, _WORD)
 
 
-class Field(NamedTuple):
-    """Where a field stands in its record, in bytes; what it is; and whether it is part of the record."""
-
-    at: int
-    type: Any
-    is_part: bool
-
-
 def type_of(what: str) -> Any:
     """Return the type that an annotation stands for."""
-    if what.startswith("Annotated["):
-        what = what.rpartition('"')[0].rpartition('"')[2]
-    name = what[what.find("[") + 1 : -1] if what.endswith("]") else what
+    name = re.findall(r"\w+", what)[-1]
     if what.startswith("Rows["):
         return Rows(name)
     if name in RECORDS:
@@ -91,24 +80,6 @@ def type_of(what: str) -> Any:
     return plain[name]
 
 
-@cache
-def fields_of(kind: str) -> dict[str, Field]:
-    """Return the fields of a kind of record, in their order."""
-    found, at = {}, 0
-    for name, what in RECORDS[kind].fields.items():
-        is_part = what.startswith("Part[")
-        found[name] = Field(at, type_of(what), is_part)
-        at += size_of(what[5:-1]) if is_part else _WORD_BYTES
-    return found
-
-
-@cache
-def size_of(kind: str) -> int:
-    """Return how many bytes a record of a kind has."""
-    name, last = list(fields_of(kind).items())[-1]
-    return last.at + (size_of(last.type.kind) if last.is_part else _WORD_BYTES)
-
-
 # -- fields
 
 
@@ -118,27 +89,27 @@ class _FieldTypes(AttributeTemplate):
 
     def generic_resolve(self, reference: Any, name: str) -> Any:
         field = fields_of(reference.kind).get(name)
-        return None if field is None else field.type
+        return None if field is None else type_of(field.what)
 
 
 def _place(context: Any, builder: Any, address: Any, field: Field) -> Any:
     """Return the pointer to a field."""
-    at = builder.add(address, _WORD(field.at))
-    return builder.inttoptr(at, context.get_value_type(field.type).as_pointer())
+    at = builder.add(address, _WORD(_WORD_BYTES * field.at))
+    return builder.inttoptr(at, context.get_value_type(type_of(field.what)).as_pointer())
 
 
 @lower_getattr_generic(Reference)  # type: ignore[no-untyped-call, untyped-decorator]
 def _load(context: Any, builder: Any, reference: Any, address: Any, name: str) -> Any:
     field = fields_of(reference.kind)[name]
-    if field.is_part:
-        return builder.add(address, _WORD(field.at))
+    if field.part:
+        return builder.add(address, _WORD(_WORD_BYTES * field.at))
     return builder.load(_place(context, builder, address, field))
 
 
 @lower_setattr_generic(Reference)  # type: ignore[no-untyped-call, untyped-decorator]
 def _store(context: Any, builder: Any, signature: Any, arguments: Any, name: str) -> None:
     field = fields_of(signature.args[0].kind)[name]
-    if field.is_part:
+    if field.part:
         raise TypeError(f"{name} is part of its record, and cannot be set")
     builder.store(arguments[1], _place(context, builder, arguments[0], field))
 
@@ -166,23 +137,23 @@ def _to_number(_: Any, value: Any) -> Any:
 _address: Any = intrinsic(_to_number)
 
 
-@overload(bool)  # type: ignore[untyped-decorator]
+@overload(bool, strict=False)  # type: ignore[untyped-decorator]
 def _is_something(x: Any) -> Any:
     return (lambda x: _address(x) != 0) if isinstance(x, Reference) else None
 
 
-@overload(operator.not_)  # type: ignore[untyped-decorator]
+@overload(operator.not_, strict=False)  # type: ignore[untyped-decorator]
 def _is_nothing(x: Any) -> Any:
     return (lambda x: _address(x) == 0) if isinstance(x, Reference) else None
 
 
-@overload(operator.eq)  # type: ignore[untyped-decorator]
+@overload(operator.eq, strict=False)  # type: ignore[untyped-decorator]
 def _is_same(a: Any, b: Any) -> Any:
     both = isinstance(a, Reference) and isinstance(b, Reference)
     return (lambda a, b: _address(a) == _address(b)) if both else None
 
 
-@overload(operator.ne)  # type: ignore[untyped-decorator]
+@overload(operator.ne, strict=False)  # type: ignore[untyped-decorator]
 def _is_other(a: Any, b: Any) -> Any:
     both = isinstance(a, Reference) and isinstance(b, Reference)
     return (lambda a, b: _address(a) != _address(b)) if both else None
@@ -191,7 +162,7 @@ def _is_other(a: Any, b: Any) -> Any:
 def _nth(_: Any, rows: Any, i: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         place = context.cast(builder, arguments[1], signature.args[1], types.int64)
-        return builder.add(arguments[0], builder.mul(place, _WORD(size_of(rows.kind))))
+        return builder.add(arguments[0], builder.mul(place, _WORD(_WORD_BYTES * words_of(rows.kind))))
 
     return Reference(rows.kind)(rows, i), generate
 
@@ -199,7 +170,7 @@ def _nth(_: Any, rows: Any, i: Any) -> Any:
 _row: Any = intrinsic(_nth)
 
 
-@overload(operator.getitem)  # type: ignore[untyped-decorator]
+@overload(operator.getitem, strict=False)  # type: ignore[untyped-decorator]
 def _take_row(rows: Any, i: Any) -> Any:
     return (lambda rows, i: _row(rows, i)) if isinstance(rows, Rows) else None
 

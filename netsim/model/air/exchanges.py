@@ -167,12 +167,7 @@ def do_delivered(run: Run, frame: Frame, code: int, client: Client) -> None:
         client.air_up += frame.air - frame.exchange.alone  # less than alone, if it went with others
         arrive(run, UP_WIRE, transmit(run, run.wire_up, frame.bytes, run.now), AT_SERVER, frame)
     elif code == DOWN:
-        client.planned = 0
-        if frame.to:
-            client.air_down += frame.air
-            receive_down(run, client, frame)
-        else:
-            free_frame(run, frame)
+        take_down(run, client, frame)
     elif code == POLL:
         client.air_down += frame.exchange.alone
         client.planned = 0
@@ -184,6 +179,16 @@ def do_delivered(run: Run, frame: Frame, code: int, client: Client) -> None:
     elif code == CLOSING:
         close_gate(run, client, run.now)
         hold_line(run, client)
+
+
+def take_down(run: Run, client: Client, frame: Frame) -> None:
+    """Take in a frame from the access point at its client."""
+    client.planned = 0
+    if frame.to:
+        client.air_down += frame.air
+        receive_down(run, client, frame)
+    else:
+        free_frame(run, frame)
 
 
 def do_ended(run: Run, sender: Contender, frame: Frame, code: int, client: Client, delivered: int) -> None:
@@ -235,7 +240,7 @@ def hold_line(run: Run, client: Client) -> None:
         following = frame.link
         client.due_down -= 1
         if frame.outcome == RECEIVED:  # the client waits no longer for one before it
-            do_delivered(run, frame, DOWN, client)
+            take_down(run, client, frame)
         elif frame.to:
             hold(run, client, frame)
         else:

@@ -1,0 +1,240 @@
+"""The model compiled: records are laid out in memory, and the loop of events goes on until something is to be seen to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.model import codes
+from netsim.model.records import NEVER, RECORDS
+from netsim.policies.compiled import CompiledForm
+from netsim.policies.protocol import Policy
+from netsim.result import Trip
+from netsim.running.draws import BATCH
+from netsim.running.fill import World, trip_of
+from netsim.running.layout import EVENT, LOG_WIDTH, Machine, fields_of, words_of
+from netsim.running.standalone import standalone
+
+__all__ = ["advance_run", "is_ready", "run_compiled"]
+
+Ints = NDArray[np.int64]
+
+advance_run = standalone("netsim.running.kernel", "advance_run")
+
+_LEAST_ROOM, _MOST_ROOM = 64, 2**17
+_FRAMES, _CONNECTIONS = 256, 256  # room a client, beyond what TCP's windows take
+_SPARE_FRAMES, _NOTES, _LATE, _DRAWN = 1024, 8192, 1024, 1024
+_GOES_ON = codes.DRAWS | codes.NOTES
+
+
+def is_ready(policies: Sequence[Policy]) -> bool:
+    """Whether what runs under these policies need is compiled, in this process or on disk."""
+    return advance_run.ready() and all(_form_of(policy).is_ready for policy in policies)
+
+
+def run_compiled(world: Callable[[int], World]) -> list[tuple[Trip, Ints]]:
+    """Run to the end; return what each client leaves behind, and its messages.
+
+    Parameters
+    ----------
+    world : callable
+        Makes the world anew, with so much room.  A run that needs more room begins again, with more.
+
+    Raises
+    ------
+    ValueError
+        If a policy's plan breaks the rules.
+    MemoryError
+        If more is under way at once than there can be room for.
+    """
+    room, made = _LEAST_ROOM, world(_LEAST_ROOM)
+    forms = [_form_of(policy) for _, policy in made.members]
+    before = [(form.ints.copy(), form.floats.copy()) for form in forms]
+    while room <= _MOST_ROOM:
+        run = _Run(made)
+        status = run.go()
+        if status == codes.OVER:
+            return [run.result(number) for number in range(len(forms))]
+        for form, (ints, floats) in zip(forms, before, strict=True):
+            form.ints[:], form.floats[:] = ints, floats
+        if status & codes.BAD_PLAN:
+            from netsim.running.on_simpy import run_interpreted
+
+            return run_interpreted(world(_MOST_ROOM))  # which says what is wrong with it
+        room *= 8
+        made = world(room)
+    raise MemoryError(f"more is under way at once than there is room for, {_MOST_ROOM // _LEAST_ROOM} times the least")
+
+
+def _form_of(policy: Policy) -> CompiledForm:
+    form: CompiledForm = policy.compiled  # type: ignore[attr-defined]
+    return form
+
+
+class _Run:
+    """The memory of one run, and what fills and empties it."""
+
+    def __init__(self, world: World) -> None:
+        run = world.run
+        self._world, self._more = world, world.room // _LEAST_ROOM
+        self._places: dict[int, Ints] = {}  # of records, by their identities
+        self._kept: list[Ints] = []  # what addresses lead to
+        self._logs: list[Ints] = []
+        self._set_clients()
+        self._set_rows()
+        run.machine = machine = Machine()
+        self._set_machine(machine)
+        alike = [contender.alike for contender in run.contenders or () if contender.alike]
+        for records in ([run], [machine], run.clients, run.contenders or [], alike):
+            self._lay_out(records)
+        for records in ([run], [machine], run.clients, run.contenders or [], alike):
+            for record in records:
+                self._write(self._places[id(record)], record)
+        self._buffers = [np.empty(_DRAWN * self._more) for _ in world.streams]
+        self._streams = [self._places[id(stream)] for stream, _ in world.streams]
+
+    def go(self) -> int:
+        """Run to the end; return why it stopped."""
+        run = self._places[id(self._world.run)]
+        status = fields_of("Run")["status"].at
+        run[status] = codes.DRAWS
+        while not run[status] & ~_GOES_ON:
+            if run[status] & codes.DRAWS:
+                self._refill()
+            self._empty_log()
+            run[status] = 0
+            advance_run(run.ctypes.data)
+        self._empty_log()
+        return int(run[status] & ~_GOES_ON)
+
+    def result(self, number: int) -> tuple[Trip, Ints]:
+        """Return what a client's run leaves behind, and its messages."""
+        client = self._world.run.clients[number]
+        rows: Any = client
+        log = np.concatenate(self._logs)
+        mine = log[log[:, 0] == number]
+        return trip_of(
+            self._places[id(client.totals)].tolist(),
+            rows.loads,
+            mine[mine[:, 1] == 1, 2:].copy(),
+            mine[mine[:, 1] == 0, 2:4].ravel(),
+            rows.messages,
+            self._world.config.radio,
+            not self._world.run.on_wires,
+        )
+
+    # -- what is to be seen to now and then
+
+    def _refill(self) -> None:
+        """Draw more numbers for the streams of which less than half is left."""
+        for (_, draws), buffer, place in zip(self._world.streams, self._buffers, self._streams, strict=True):
+            left = int(place[1] - place[0]) >> 3
+            if 2 * left >= buffer.size:
+                continue
+            more = (buffer.size - left) // BATCH
+            if left:
+                begin = (int(place[0]) - buffer.ctypes.data) >> 3
+                buffer[:left] = buffer[begin : begin + left].copy()
+            buffer[left : left + more * BATCH] = draws(more).ravel()
+            place[:] = buffer.ctypes.data, buffer.ctypes.data + 8 * (left + more * BATCH)
+
+    def _empty_log(self) -> None:
+        """Take the notes, and give more room to beacons that were late."""
+        machine, n_log = self._places[id(self._world.run.machine)], fields_of("Machine")["n_log"].at
+        self._logs.append(self._log[: int(machine[n_log])].copy())
+        machine[n_log] = 0
+        run, of_run = self._places[id(self._world.run)], fields_of("Run")
+        n_late, room = int(run[of_run["n_late"].at]), int(run[of_run["late_room"].at])
+        if 2 * n_late >= room:
+            self._late = np.concatenate([self._late, np.zeros_like(self._late)])
+            run[of_run["late"].at], run[of_run["late_room"].at] = self._late.ctypes.data, 2 * room
+
+    # -- before the run
+
+    def _set_clients(self) -> None:
+        for client, (_, policy) in zip(self._world.run.clients, self._world.members, strict=True):
+            form, rows = _form_of(policy), client
+            client.rule, client.observer = form.addresses
+            client.ints, client.n_ints = form.ints.ctypes.data, form.ints.size
+            client.floats, client.n_floats = form.floats.ctypes.data, form.floats.size
+            client.batches = np.zeros(max(1, self._world.run.batches_room), dtype=np.int64)
+            rows.policy = 0
+
+    def _set_rows(self) -> None:
+        run = self._world.run
+        n, contenders = run.listeners_room, len(run.contenders or ())
+        for name, size in (("listeners", 2 * n), ("told", n), ("winners", contenders), ("backoffs", contenders)):
+            setattr(run, name, np.zeros(size, dtype=np.int64))
+        self._late = np.zeros(2 * _LATE, dtype=np.int64)
+        run.late, run.late_room = self._late, _LATE
+        for contender in run.contenders or ():
+            if contender.alike:
+                rows: Any = run
+                size: Any = contender.alike.exchange
+                exchange: Any = rows.exchanges.ctypes.data + 8 * words_of("Exchange") * size
+                contender.alike.exchange = exchange
+
+    def _set_machine(self, machine: Any) -> None:
+        world, tcp = self._world, self._world.config.tcp
+        n = len(world.members)
+        connections = sum(min(_CONNECTIONS, len(workload.sizes)) + 2 for workload, _ in world.members)
+        frames = (_FRAMES + 2 * tcp.window * world.config.max_connections) * n + _SPARE_FRAMES
+        if world.run.most_bytes:
+            frames += 128 * len(world.run.contenders)
+        frames, connections = frames * self._more, connections * self._more
+        machine.heap_room = 2 * connections + frames
+        for heap in (machine.near, machine.far):
+            heap.events = self._room(EVENT * (machine.heap_room + 2))
+            heap.events[0] = NEVER
+        length = 1 << frames.bit_length()
+        for ring in (machine.up_wire, machine.down_wire, machine.down_air):
+            ring.mask, ring.events = length - 1, self._room(EVENT * length)
+            ring.events[0] = NEVER
+        for name, room in (("frame", frames), ("connection", connections)):
+            size = words_of(name.capitalize())
+            begin = self._room(size * (room + 1)).ctypes.data
+            setattr(machine, f"{name}_bytes", 8 * size)
+            setattr(machine, f"next_{name}", begin)
+            setattr(machine, f"{name}s_stop", begin + 8 * size * room)
+        self._log = self._room(LOG_WIDTH * _NOTES * self._more).reshape(-1, LOG_WIDTH)
+        machine.log, machine.log_room = self._log, len(self._log)
+
+    def _room(self, words: int) -> Ints:
+        self._kept.append(np.zeros(words, dtype=np.int64))
+        return self._kept[-1]
+
+    def _lay_out(self, records: Sequence[Any]) -> None:
+        """Give records of one kind places in a row."""
+        if records:
+            kind = type(records[0]).__name__
+            rows = self._room(words_of(kind) * len(records)).reshape(len(records), -1)
+            for record, place in zip(records, rows, strict=True):
+                self._register(place, record)
+
+    def _register(self, place: Ints, record: Any) -> None:
+        self._places[id(record)] = place
+        for name, field in fields_of(type(record).__name__).items():
+            if field.part:
+                self._register(place[field.at : field.at + words_of(field.part)], getattr(record, name))
+
+    def _write(self, place: Ints, record: Any) -> None:
+        """Write a record to its place."""
+        for name, field in fields_of(type(record).__name__).items():
+            value = getattr(record, name)
+            if field.part:
+                self._write(self._places[id(value)], value)
+            elif field.what == "float":
+                place[field.at : field.at + 1].view(np.float64)[0] = value
+            else:
+                place[field.at] = self._number(value)
+
+    def _number(self, value: Any) -> int:
+        if isinstance(value, np.ndarray):
+            self._kept.append(value)
+            return int(value.ctypes.data)
+        if isinstance(value, list):
+            return int(self._places[id(value[0])].ctypes.data) if value else 0
+        return int(self._places[id(value)].ctypes.data) if type(value).__name__ in RECORDS else int(value)

@@ -1,0 +1,74 @@
+"""The compiled loop of events with the model in it: one kernel.
+
+The functions of the model are those that are interpreted, word for word; only the names of the seam mean what
+`netsim.running.loop` says.  Each is compiled for the types that its annotations name.
+"""
+
+from __future__ import annotations
+
+import inspect
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numba
+
+from lpsm._compile import Kernel
+from netsim.model import arriving, browser, events, medium, policy, push, queues, tcp, wires
+from netsim.model.air import access_point, aggregation, beacons, channel, exchanges, groups, radio, retrieval, station
+from netsim.running import loop
+from netsim.running.references import type_of
+
+__all__ = ["advance_run"]
+
+_MODEL = (
+    queues, policy, wires, medium, tcp, browser, push, arriving, radio, beacons, aggregation, channel, access_point,
+    retrieval, station, groups, exchanges, events,
+)  # fmt: skip
+_INLINED = frozenset({
+    "append", "arm", "arrive", "carry_up", "comes_before", "enter", "follow", "free_frame", "new_frame", "note",
+    "put_on_air", "receive", "receive_down", "refer", "send_down", "send_packet", "take_answer", "take_first", "take_in",
+    "take_top", "time_on", "transmit", "happens", "step",
+})  # fmt: skip
+"""What is so small, or called from so few places, that calling it would cost more."""
+
+
+def _functions(module: ModuleType) -> dict[str, FunctionType]:
+    own = inspect.getmembers(module, inspect.isfunction)
+    return {name: function for name, function in own if function.__module__ == module.__name__}
+
+
+def _made(function: FunctionType, scope: dict[str, Any]) -> Any:
+    """Return what numba compiles of a function with the names of `scope`, for the types of its annotations alone."""
+    copy = FunctionType(function.__code__, scope, function.__name__)
+    copy.__module__ = __name__
+    made: Any = numba.njit(
+        copy, error_model="numpy", nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=True,
+        forceinline=function.__name__ in _INLINED,
+    )  # fmt: skip
+    taken = tuple(type_of(what) for name, what in function.__annotations__.items() if name != "return")
+    template = made.get_call_template
+    made.get_call_template = lambda args, kws: template(taken, {})
+    return made
+
+
+def _scope() -> dict[str, Any]:
+    """Return every name of the model and what it means in compiled code."""
+    scope: dict[str, Any] = {"__name__": __name__}
+    functions: dict[str, FunctionType] = {}
+    for module in (*_MODEL, loop):
+        scope.update(vars(module))
+        own = _functions(module)
+        if known := functions.keys() & own.keys():
+            raise NameError(f"two functions of the model are called {', '.join(sorted(known))}")
+        functions.update(own)
+    scope.update({name: _made(function, scope) for name, function in functions.items()})
+    return scope
+
+
+def _kernel() -> Kernel:
+    function = FunctionType(loop.advance_run.__code__, _scope(), "advance_run")
+    function.__module__ = __name__
+    return Kernel(function)
+
+
+advance_run = _kernel()

@@ -1,0 +1,92 @@
+"""How records lie in memory, and what keeps a compiled run.
+
+Every number has eight bytes, and the fields of a record follow one another in the order in which they are declared; a
+record that is part of another stands in it.  A reference is an address.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+from netsim.model.records import RECORDS, Ints, Part, record
+from netsim.model.things import Connection, Frame
+
+__all__ = ["EVENT", "FEW", "LOG_WIDTH", "Field", "Heap", "Machine", "Ring", "fields_of", "words_of"]
+
+EVENT = 3
+"""Numbers of an event: its instant, its order, and what it is about with its code."""
+LOG_WIDTH = 8
+"""Numbers of a note: client, what it is, and what it says."""
+FEW = 64
+"""Random numbers of a stream that an event may need."""
+
+
+class Field(NamedTuple):
+    """Where a field stands in its record, in words of eight bytes; its annotation; and of a part, its kind."""
+
+    at: int
+    what: str
+    part: str
+
+
+@cache
+def fields_of(kind: str) -> dict[str, Field]:
+    """Return the fields of a kind of record, in their order."""
+    found, at = {}, 0
+    for name, what in RECORDS[kind].fields.items():
+        part = what[5:-1] if what.startswith("Part[") else ""
+        found[name] = Field(at, what, part)
+        at += words_of(part) if part else 1
+    return found
+
+
+@cache
+def words_of(kind: str) -> int:
+    """Return how many numbers a record of a kind has."""
+    last = list(fields_of(kind).values())[-1]
+    return last.at + (words_of(last.part) if last.part else 1)
+
+
+@record
+class Heap:
+    """Events in a heap, in a row."""
+
+    n: int
+    events: Ints
+
+
+@record
+class Ring:
+    """Events in the order of their instants, in a row that closes to a ring."""
+
+    head: int  # how many were taken out,
+    tail: int  # and how many were put in
+    mask: int  # its length less 1, which is a power of 2 less 1
+    events: Ints
+
+
+@record
+class Machine:
+    """What keeps a compiled run."""
+
+    begun: int
+    scheduled: int
+    n_events: int
+    heap_room: int
+    near: Part[Heap]
+    far: Part[Heap]
+    up_wire: Part[Ring]
+    down_wire: Part[Ring]
+    down_air: Part[Ring]
+    free_frame: Frame
+    next_frame: int  # addresses: the first that was never used, and where they end
+    frames_stop: int
+    frame_bytes: int
+    free_connection: Connection
+    next_connection: int
+    connections_stop: int
+    connection_bytes: int
+    log: Ints
+    n_log: int
+    log_room: int
