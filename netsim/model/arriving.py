@@ -13,13 +13,14 @@ from netsim.model.push import note_messages
 from netsim.model.records import NEVER, NONE
 from netsim.model.seam import free_frame, happen, new_frame, refer, tell_policy
 from netsim.model.tcp import acknowledge, duplicate_ack, establish, send_control, take_ack, write
-from netsim.model.things import Client, Connection, Endpoint, Frame, Run
+from netsim.model.things import Connection, Endpoint, Frame, Run
 
 __all__ = ["answer", "receive", "receive_down"]
 
 
-def receive_down(run: Run, client: Client, frame: Frame) -> None:
+def receive_down(run: Run, frame: Frame) -> None:
     """Take in a packet at the client, which tells its policy of it."""
+    client = frame.client
     if client.observes:
         foreseen = foresee(frame.to, frame) if client.host_aware else 0
         tell_policy(run, client, frame, 0, frame.reached, foreseen >> 1, foreseen & 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from netsim.model.air.channel import take_turn
 from netsim.model.air.exchanges import deliver, miss_answer, offer, saturate
@@ -37,14 +37,14 @@ from netsim.model.codes import (
     TELL,
     WRITE,
 )
-from netsim.model.medium import advance, at_access_point
-from netsim.model.push import subscribe, write_messages
-from netsim.model.seam import client_at, connection_at, contender_at, draw, endpoint_at, frame_at, happen, number_at
+from netsim.model.medium import at_access_point, listen
+from netsim.model.push import messages_done, subscribe, write_messages
+from netsim.model.seam import draw, happen
 from netsim.model.tcp import wake_timer
 from netsim.model.things import Client, Run
 from netsim.model.wires import begin_on_wires
 
-__all__ = ["begin", "happens"]
+__all__ = ["HANDLERS", "begin"]
 
 
 def begin(run: Run) -> None:
@@ -76,61 +76,41 @@ def begin(run: Run) -> None:
             write_messages(run, client)
 
 
-def happens(run: Run, code: int, what: Any) -> None:
-    """Hand an event to who it concerns, the most frequent first."""
-    if code == AT_CLIENT:
-        frame = frame_at(what)
-        receive_down(run, frame.client, frame)
-    elif code == AT_SERVER:
-        receive(run, frame_at(what))
-    elif code == AT_ACCESS_POINT:
-        frame = frame_at(what)
-        at_access_point(run, frame.client, frame)
-    elif code == TAKE_TURN:
-        take_turn(run)
-    elif code == DELIVER:
-        deliver(run, contender_at(what))
-    elif code == MISS_ANSWER:
-        miss_answer(run, contender_at(what))
-    elif code == TCP_TIMER:
-        wake_timer(run, endpoint_at(what))
-    elif code == TELL:
-        tell(run, number_at(what))
-    elif code == ANSWER:
-        answer(run, connection_at(what))
-    elif code == OFFER:
-        offer(run, contender_at(what))
-    elif code == BROADCAST:
-        add_group(run)
-    else:
-        happens_to_client(run, code, client_at(what))
+def leave_last(run: Run, client: Client) -> None:
+    """A client has left; the run ends with the last."""
+    run.n_done += 1
+    if run.n_done == run.n_clients:
+        happen(run, run.now, END_OF_RUN, client)
 
 
-def happens_to_client(run: Run, code: int, client: Client) -> None:
-    """Let a client go on."""
-    if code == LISTEN:
-        advance(run, client, run.now)
-    elif code == CLOSE_TIMER:
-        wake_close_timer(run, client)
-    elif code == RADIO_READY:
-        send_pending(run, client)
-    elif code == PAGE_DONE:
-        finish_page(run, client)
-    elif code == NEXT_PAGE:
-        next_page(run, client)
-    elif code == ISSUE:
-        issue(run, client)
-    elif code == WRITE:
-        write_messages(run, client)
-    elif code == ALL_DELIVERED:
-        happen(run, run.now, PART_DONE, client)
-    elif code == PART_DONE:
-        part_done(run, client)
-    elif code == LEAVE:
-        leave(run, client)
-    elif code == LEFT:
-        run.n_done += 1
-        if run.n_done == run.n_clients:
-            happen(run, run.now, END_OF_RUN, client)
-    elif code == END_OF_RUN:
-        run.status |= OVER
+def end_run(run: Run) -> None:
+    """End the run."""
+    run.status |= OVER
+
+
+HANDLERS: dict[int, Callable[..., None]] = {
+    AT_CLIENT: receive_down,
+    AT_SERVER: receive,
+    AT_ACCESS_POINT: at_access_point,
+    TAKE_TURN: take_turn,
+    DELIVER: deliver,
+    MISS_ANSWER: miss_answer,
+    TCP_TIMER: wake_timer,
+    LISTEN: listen,
+    TELL: tell,
+    ANSWER: answer,
+    OFFER: offer,
+    BROADCAST: add_group,
+    CLOSE_TIMER: wake_close_timer,
+    RADIO_READY: send_pending,
+    PAGE_DONE: finish_page,
+    NEXT_PAGE: next_page,
+    ISSUE: issue,
+    WRITE: write_messages,
+    ALL_DELIVERED: messages_done,
+    PART_DONE: part_done,
+    LEAVE: leave,
+    LEFT: leave_last,
+    END_OF_RUN: end_run,
+}
+"""Who handles an event, the most frequent first: called with the run, and with what the event is about if it asks for it."""

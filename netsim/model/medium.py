@@ -20,7 +20,7 @@ from netsim.model.wires import (
     transmit,
 )
 
-__all__ = ["advance", "at_access_point", "finish", "send_down", "send_up", "time_awake", "write_states"]
+__all__ = ["advance", "at_access_point", "finish", "listen", "send_down", "send_up", "time_awake", "write_states"]
 
 
 def send_up(run: Run, client: Client, frame: Frame) -> None:
@@ -48,8 +48,9 @@ def send_down(run: Run, client: Client, frame: Frame) -> None:
         arrive(run, DOWN_WIRE, at, AT_ACCESS_POINT, frame)
 
 
-def at_access_point(run: Run, client: Client, frame: Frame) -> None:
+def at_access_point(run: Run, frame: Frame) -> None:
     """Send a packet on to its client, or hold it back."""
+    client = frame.client
     frame.reached = run.now
     if not client.never_sleeps:
         advance(run, client, run.now)
@@ -65,6 +66,11 @@ def advance(run: Run, client: Client, now: int) -> None:
         advance_on_wires(run, client, now)
     else:
         advance_on_air(run, client, now)
+
+
+def listen(run: Run, client: Client) -> None:
+    """Let a client listen to what it waits for now."""
+    advance(run, client, run.now)
 
 
 def finish(run: Run, client: Client, now: int) -> None:

@@ -14,7 +14,7 @@ from netsim.model.seam import happen, new_connection
 from netsim.model.tcp import take_ack, write
 from netsim.model.things import Client, Endpoint, Run
 
-__all__ = ["note_messages", "subscribe", "write_messages"]
+__all__ = ["messages_done", "note_messages", "subscribe", "write_messages"]
 
 
 def subscribe(run: Run, client: Client) -> None:
@@ -57,3 +57,8 @@ def note_messages(run: Run, end: Endpoint) -> None:
         take_ack(run, end.peer, received)
     if client.arrived == client.n_messages:
         happen(run, run.now, ALL_DELIVERED, client)
+
+
+def messages_done(run: Run, client: Client) -> None:
+    """The last message is delivered: the messages are done with."""
+    happen(run, run.now, PART_DONE, client)

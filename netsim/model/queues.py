@@ -27,15 +27,18 @@ def take_first(queue: Queue) -> Frame:
     return frame
 
 
-def remove(queue: Queue, frame: Frame) -> None:
-    """Take out a frame, wherever it stands."""
+def remove(queue: Queue, frame: Frame) -> bool:
+    """Take out a frame, wherever it stands; return whether it was there."""
     before, at = NONE, queue.head
-    while at != frame:
+    for _ in range(queue.count):
+        if at == frame:
+            if before:
+                before.link = at.link
+            else:
+                queue.head = at.link
+            if queue.tail == at:
+                queue.tail = before
+            queue.count -= 1
+            return True
         before, at = at, at.link
-    if before:
-        before.link = at.link
-    else:
-        queue.head = at.link
-    if queue.tail == at:
-        queue.tail = before
-    queue.count -= 1
+    return False

@@ -7,66 +7,51 @@ compiled loop of events.  Nothing else in the model knows which of the two it is
 
 from __future__ import annotations
 
+from heapq import heappush
 from typing import Any
+
+from simpy import Event
+from simpy.events import NORMAL, EventPriority
 
 from netsim.model.codes import TCP_TIMER
 from netsim.model.records import NEVER
-from netsim.model.things import Client, Connection, Contender, Endpoint, Frame, Run, Stream
+from netsim.model.things import Client, Connection, Frame, Run, Stream
 
 __all__ = [
-    "arrive", "ask", "client_at", "connection_at", "contender_at", "draw", "endpoint_at", "frame_at", "free_frame",
-    "happen", "new_connection", "new_frame", "note_answer", "note_down", "note_exchange", "note_gate", "note_held",
-    "note_interval", "note_late", "note_poll", "note_up", "number_at", "refer", "tell_policy",
+    "Occurrence", "arrive", "ask", "draw", "free_frame", "happen", "new_connection", "new_frame", "note_answer",
+    "note_down", "note_exchange", "note_gate", "note_held", "note_interval", "note_late", "note_poll", "note_up", "refer",
+    "tell_policy",
 ]  # fmt: skip
+
+LAST = EventPriority(NORMAL + 1)
 
 
 # -- events
 
 
+class Occurrence(Event):
+    """Something that happens at an instant known beforehand, with what it is about for its one callback.
+
+    It is SimPy's `Timeout` with an absolute instant, and enters itself into SimPy's queue instead of calling
+    `Environment.schedule`, which would make a run of the Web model under static PSM 3 to 6 % slower.
+    """
+
+    def __init__(self, machine: Any, at: int, code: int, what: Any) -> None:
+        self.env = clock = machine.clock
+        self.callbacks = [machine.handlers[code]]
+        self._value = what
+        self._ok = True
+        heappush(clock._queue, (at, LAST if code == TCP_TIMER else NORMAL, next(clock._eid), self))
+
+
 def happen(run: Run, at: int, code: int, what: Any) -> None:
     """Schedule an event: after those of its instant that are scheduled already, and a time-out after all others."""
-    run.machine.schedule(at, code, what, code == TCP_TIMER)
+    Occurrence(run.machine, at, code, what)
 
 
 def arrive(run: Run, line: int, at: int, code: int, what: Frame) -> None:
     """Schedule the arrival of a packet at the end of a link, where nothing overtakes."""
-    run.machine.schedule(at, code, what, False)
-
-
-def client_at(what: Any) -> Client:
-    """Return the client that an event is about."""
-    client: Client = what
-    return client
-
-
-def connection_at(what: Any) -> Connection:
-    """Return the connection that an event is about."""
-    connection: Connection = what
-    return connection
-
-
-def contender_at(what: Any) -> Contender:
-    """Return the contender that an event is about."""
-    contender: Contender = what
-    return contender
-
-
-def endpoint_at(what: Any) -> Endpoint:
-    """Return the end of a connection that an event is about."""
-    end: Endpoint = what
-    return end
-
-
-def frame_at(what: Any) -> Frame:
-    """Return the frame that an event is about."""
-    frame: Frame = what
-    return frame
-
-
-def number_at(what: Any) -> int:
-    """Return the number that an event is about."""
-    number: int = what
-    return number
+    Occurrence(run.machine, at, code, what)
 
 
 def draw(run: Run, stream: Stream) -> float:

@@ -114,7 +114,8 @@ def take_ack(run: Run, end: Endpoint, ack: int) -> bool:
     if 0 <= end.timed_seq <= ack:
         time_round_trip(run, end)
     end.unacked = ack
-    end.next = max(end.next, ack)
+    if end.next < ack:
+        end.next = ack
     end.duplicates = 0
     if end.recovering:
         end.recovering = 0

@@ -44,16 +44,16 @@ def time_on(run: Run, line: Line, size: int) -> int:
 
 def transmit(run: Run, line: Line, size: int, at: int) -> int:
     """Queue a packet at the instant `at`; return when its last bit has arrived."""
-    line.free = max(line.free, at) + time_on(run, line, size)
-    return line.free + line.delay
+    free = line.free
+    line.free = free = (free if free > at else at) + time_on(run, line, size)
+    return free + line.delay
 
 
 def draw_loss(run: Run, client: Client) -> bool:
     """Draw whether a frame is lost on the air."""
-    if run.loss_rate == 0.0 or draw(run, run.losses) >= run.loss_rate:
-        return False
-    client.lost += 1
-    return True
+    lost = draw(run, run.losses) < run.loss_rate
+    client.lost += lost
+    return lost
 
 
 def lose(run: Run, frame: Frame) -> None:
@@ -67,28 +67,28 @@ def carry_up(run: Run, client: Client, frame: Frame) -> None:
     """Carry a packet from the client to the server."""
     line, duration = run.air_up, time_on(run, run.air_up, frame.bytes)
     client.air_up += duration
-    line.free = max(line.free, run.now) + duration
-    lost = draw_loss(run, client)
-    frame.reached = run.now
-    note_up(run, frame, line.free - duration, line.free, lost)
+    frame.reached = now = run.now
+    line.free = free = (line.free if line.free > now else now) + duration
+    lost = run.loss_rate > 0.0 and draw_loss(run, client)
+    note_up(run, frame, free - duration, free, lost)
     if lost:
         lose(run, frame)
     else:
-        arrive(run, UP_WIRE, transmit(run, run.wire_up, frame.bytes, line.free + line.delay), AT_SERVER, frame)
+        arrive(run, UP_WIRE, transmit(run, run.wire_up, frame.bytes, free + line.delay), AT_SERVER, frame)
 
 
 def put_on_air(run: Run, client: Client, frame: Frame, at: int) -> int:
     """Put a packet that is at the access point at `at` onto the air; return when it has left it."""
     line, duration = run.air_down, time_on(run, run.air_down, frame.bytes)
     client.air_down += duration
-    line.free = max(line.free, at) + duration
-    lost = draw_loss(run, client)
-    note_down(run, frame, line.free - duration, line.free, lost)
+    line.free = free = (line.free if line.free > at else at) + duration
+    lost = run.loss_rate > 0.0 and draw_loss(run, client)
+    note_down(run, frame, free - duration, free, lost)
     if lost:
         lose(run, frame)
     else:
-        arrive(run, DOWN_AIR, line.free + line.delay, AT_CLIENT, frame)
-    return line.free + line.delay
+        arrive(run, DOWN_AIR, free + line.delay, AT_CLIENT, frame)
+    return free + line.delay
 
 
 # -- packets at the station

@@ -15,8 +15,9 @@ import numba
 from lpsm._compile import Kernel
 from netsim.model import arriving, browser, events, medium, policy, push, queues, tcp, wires
 from netsim.model.air import access_point, aggregation, beacons, channel, exchanges, groups, radio, retrieval, station
+from netsim.model.records import RECORDS
 from netsim.running import loop
-from netsim.running.references import type_of
+from netsim.running.references import reader, type_of
 
 __all__ = ["advance_run"]
 
@@ -25,9 +26,10 @@ _MODEL = (
     retrieval, station, groups, exchanges, events,
 )  # fmt: skip
 _INLINED = frozenset({
-    "append", "arm", "arrive", "carry_up", "comes_before", "enter", "follow", "free_frame", "new_frame", "note",
-    "put_on_air", "receive", "receive_down", "refer", "send_down", "send_packet", "take_answer", "take_first", "take_in",
-    "take_top", "time_on", "transmit", "happens", "step",
+    "append", "arm", "arrive", "carry_up", "comes_before", "draw_loss", "enter", "follow", "free_frame", "halve",
+    "happens", "new_frame", "note", "put_on_air", "receive", "receive_down", "refer", "say_sent", "send_down",
+    "send_on_wires", "send_up", "stay_awake", "step", "take_answer", "take_first", "take_in", "take_top", "time_on",
+    "time_round_trip", "transmit",
 })  # fmt: skip
 """What is so small, or called from so few places, that calling it would cost more."""
 
@@ -51,6 +53,20 @@ def _made(function: FunctionType, scope: dict[str, Any]) -> Any:
     return made
 
 
+def _dispatch() -> FunctionType:
+    """Write the function that hands events to their handlers: one comparison after another, as they are listed."""
+    lines = ["def happens(run: 'Run', code: 'int', what: 'int') -> 'None':"]
+    for place, (code, function) in enumerate(events.HANDLERS.items()):
+        given = list(function.__annotations__.values())[1:-1]
+        about = [f"as_{kind}(what)" if kind != "int" else "what" for kind in given]
+        lines += [f"    {'elif' if place else 'if'} code == {code}:"]
+        lines += [f"        {function.__name__}({', '.join(['run', *about])})"]
+    made: dict[str, Any] = {}
+    exec("\n".join(lines), made)
+    happens: FunctionType = made["happens"]
+    return happens
+
+
 def _scope() -> dict[str, Any]:
     """Return every name of the model and what it means in compiled code."""
     scope: dict[str, Any] = {"__name__": __name__}
@@ -61,6 +77,8 @@ def _scope() -> dict[str, Any]:
         if known := functions.keys() & own.keys():
             raise NameError(f"two functions of the model are called {', '.join(sorted(known))}")
         functions.update(own)
+    functions["happens"] = _dispatch()
+    scope.update({f"as_{kind}": reader(kind) for kind in RECORDS})
     scope.update({name: _made(function, scope) for name, function in functions.items()})
     return scope
 

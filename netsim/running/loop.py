@@ -13,7 +13,7 @@ from __future__ import annotations
 from numba import carray  # type: ignore[attr-defined]
 
 from netsim.model.codes import BAD_PLAN, DRAWS, NO_ROOM, NOTES, TCP_TIMER
-from netsim.model.events import begin, happens
+from netsim.model.events import begin
 from netsim.model.records import NEVER, Ints
 from netsim.model.things import Client, Connection, Frame, Run, Stream
 from netsim.policies.machine_code import call_observe, call_plan
@@ -27,17 +27,9 @@ SOON = 50_000_000  # events that are nearer wait in a heap of their own
 LAST_BIT = 61  # of the order: a time-out comes after all else at its instant
 
 
-client_at = reader("Client")
 connection_at = reader("Connection")
-contender_at = reader("Contender")
-endpoint_at = reader("Endpoint")
 frame_at = reader("Frame")
 run_at = reader("Run")
-
-
-def number_at(what: int) -> int:
-    """Return the number that an event is about."""
-    return what
 
 
 # -- events
@@ -116,10 +108,14 @@ def step(run: Run) -> None:
     machine = run.machine
     ring = machine.up_wire
     events, first = ring.events, EVENT * (ring.head & ring.mask)
-    for other in (machine.down_wire, machine.down_air):
-        place = EVENT * (other.head & other.mask)
-        if comes_before(other.events, place, events, first):
-            ring, events, first = other, other.events, place
+    other = machine.down_wire
+    place = EVENT * (other.head & other.mask)
+    if comes_before(other.events, place, events, first):
+        ring, events, first = other, other.events, place
+    other = machine.down_air
+    place = EVENT * (other.head & other.mask)
+    if comes_before(other.events, place, events, first):
+        ring, events, first = other, other.events, place
     heap = machine.far if comes_before(machine.far.events, 0, machine.near.events, 0) else machine.near
     if comes_before(events, first, heap.events, 0):
         run.now, word = events[first], events[first + 2]
@@ -129,6 +125,10 @@ def step(run: Run) -> None:
         take_top(heap)
     machine.n_events += 1
     happens(run, word & ((1 << CODE_BITS) - 1), word >> CODE_BITS)
+
+
+def happens(run: Run, code: int, what: int) -> None:
+    """Hand an event to who it concerns; `netsim.running.kernel` writes this from `netsim.model.events.HANDLERS`."""
 
 
 def advance_run(address: int) -> int:

@@ -4,43 +4,24 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from heapq import heappush
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from simpy import Environment, Event
-from simpy.events import NORMAL, EventPriority
 
-from netsim.model import codes, events, things
+from netsim.model import codes, things
+from netsim.model.events import HANDLERS, begin
 from netsim.model.records import RECORDS
 from netsim.running.adviser import Adviser
 from netsim.running.draws import Draws
 from netsim.running.fill import World, trip_of
 from netsim.result import Trip
 
-__all__ = ["Machine", "Occurrence", "run_interpreted"]
+__all__ = ["Machine", "run_interpreted"]
 
 Ints = NDArray[np.int64]
-_LAST = EventPriority(NORMAL + 1)
 _STOPS = codes.OVER | codes.NO_ROOM
-
-
-class Occurrence(Event):
-    """Something that happens at an instant known beforehand, with what it is about for its one callback.
-
-    It is SimPy's `Timeout` with an absolute instant, and enters itself into SimPy's queue instead of calling
-    `Environment.schedule`, which would make a run of the Web model under static PSM 3 to 6 % slower.
-    """
-
-    def __init__(
-        self, clock: Environment, at: int, callback: Callable[[Event], None], what: Any, last: bool = False
-    ) -> None:
-        self.env = clock
-        self.callbacks = [callback]
-        self._value = what
-        self._ok = True
-        heappush(clock._queue, (at, _LAST if last else NORMAL, next(clock._eid), self))
 
 
 class Machine:
@@ -59,6 +40,8 @@ class Machine:
         Those that are free.
     intervals, polls : list of array of int64
         Of each client, as in `Trip`, one number behind another.
+    handlers : list of callable
+        What SimPy calls for each kind of event.
     """
 
     def __init__(self, run: things.Run) -> None:
@@ -66,20 +49,20 @@ class Machine:
         self.frames: list[things.Frame] = []
         self.intervals = [array("q") for _ in run.clients]
         self.polls = [array("q") for _ in run.clients]
-        self._handlers = [self._handler(run, code) for code in range(codes.BROADCAST + 1)]
+        self.handlers = [self._handler(run, HANDLERS[code]) for code in sorted(HANDLERS)]
 
-    def _handler(self, run: things.Run, code: int) -> Callable[[Event], None]:
-        clock, happens = self.clock, events.happens
+    def _handler(self, run: things.Run, function: Callable[..., None]) -> Callable[[Event], None]:
+        clock = self.clock
 
         def handle(event: Event) -> None:
             run.now = clock._now  # type: ignore[assignment]
-            happens(run, code, event._value)
+            function(run, event._value)
 
-        return handle
+        def handle_alone(event: Event) -> None:
+            run.now = clock._now  # type: ignore[assignment]
+            function(run)
 
-    def schedule(self, at: int, code: int, what: Any, last: bool) -> None:
-        """Have an event happen."""
-        Occurrence(self.clock, at, self._handlers[code], what, last)
+        return handle if function.__code__.co_argcount > 1 else handle_alone
 
 
 def run_interpreted(world: World, recorder: Any = None) -> list[tuple[Trip, Ints]]:
@@ -90,7 +73,7 @@ def run_interpreted(world: World, recorder: Any = None) -> list[tuple[Trip, Ints
         run.recorder = recorder
         recorder.begin(run, world.config)
     _take_rows(world)
-    events.begin(run)
+    begin(run)
     step = machine.clock.step
     while not run.status & _STOPS:
         step()

@@ -23,7 +23,7 @@ from netsim.model.air.aggregation import gather, is_received
 from netsim.model.air.beacons import beacons_sent
 from netsim.model.codes import DELIVER, MISS_ANSWER, NO_ROOM, ORDER_BITS, TAKE_TURN
 from netsim.model.queues import append
-from netsim.model.records import NEVER
+from netsim.model.records import NEVER, NONE
 from netsim.model.seam import draw, happen, note_exchange
 from netsim.model.things import Contender, Frame, Run
 
@@ -113,7 +113,7 @@ def plan_turn(run: Run) -> None:
     if turn < NEVER and turn != run.turn:
         run.turn = turn
         if turn != run.beacon_turn:  # between exchanges the next beacon is planned for over and over
-            happen(run, turn, TAKE_TURN, run.contenders[0])
+            happen(run, turn, TAKE_TURN, NONE)
             if turn == beacon_turn:
                 run.beacon_turn = turn
 

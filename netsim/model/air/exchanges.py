@@ -171,7 +171,7 @@ def do_delivered(run: Run, frame: Frame, code: int, client: Client) -> None:
     elif code == POLL:
         client.air_down += frame.exchange.alone
         client.planned = 0
-        receive_down(run, client, take_held(run, client))
+        receive_down(run, take_held(run, client))
     elif code == OPENING:
         open_gate(run, client, run.now)
     elif code == TRIGGER:
@@ -186,7 +186,7 @@ def take_down(run: Run, client: Client, frame: Frame) -> None:
     client.planned = 0
     if frame.to:
         client.air_down += frame.air
-        receive_down(run, client, frame)
+        receive_down(run, frame)
     else:
         free_frame(run, frame)
 

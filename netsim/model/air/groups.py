@@ -44,7 +44,7 @@ def tell(run: Run, beacon: int) -> None:
 
 def expect_group(run: Run) -> None:
     """Have the next group frame arrive after a gap without memory."""
-    happen(run, run.now + int(draw(run, run.group_gaps)), BROADCAST, run.contenders[0])
+    happen(run, run.now + int(draw(run, run.group_gaps)), BROADCAST, NONE)
 
 
 def add_group(run: Run) -> None:

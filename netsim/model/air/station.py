@@ -35,9 +35,8 @@ def send_on_air(run: Run, client: Client, frame: Frame) -> None:
     """Hand a packet to the transmitter, waking up for it if need be."""
     client.planned = 0
     client.close = NEVER
-    if client.closing and not client.contender.on_air:  # no sleep, since there is something to send
-        remove(client.contender.queue, client.closing)
-        free_frame(run, client.closing)
+    if client.closing and not client.contender.on_air and remove(client.contender.queue, client.closing):
+        free_frame(run, client.closing)  # no sleep, since there is something to send
         client.closing = NONE
     frame.exchange = run.exchanges[frame.bytes + client.overhead]
     frame.code, frame.outcome, frame.tries, frame.air = UP, OPEN, 0, frame.exchange.alone
