@@ -32,7 +32,7 @@ from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 __all__ = [
     "FAILURES", "FOREVER_NS", "Frame", "HostFrame", "Observer", "Plan", "Policy", "PolicyError", "View", "asked",
-    "cannot_follow", "check_plan", "in_a_line", "observer",
+    "cannot_follow", "in_a_line", "observer",
 ]  # fmt: skip
 
 FOREVER_NS = 2**62
@@ -194,40 +194,34 @@ class Observer(Protocol):
 
 
 def asked(policy: Policy, view: View, interval_ns: int, offset_ns: int = 0) -> Plan:
-    """Ask a policy, and return its plan, later by an offset, if it can be followed.
+    """Ask a policy, and return its plan, later by an offset, if a client can follow it.
 
     Raises
     ------
     PolicyError
-        If it raises anything, or as `check_plan` does.
+        If it raises anything, or gives no plan in whole nanoseconds by which its client stays awake for ever or wakes
+        up at a beacon.
     """
     try:
         plan = policy.plan(view)
     except FAILURES as error:
         raise _refused(policy, f"plan raised {in_a_line(error)}") from error
-    return check_plan(policy, plan, view.now_ns, interval_ns, offset_ns)
-
-
-def check_plan(policy: Policy, plan: object, now_ns: int, interval_ns: int, offset_ns: int = 0) -> Plan:
-    """Return a plan made at an instant, both later by an offset, if a client can follow it.
-
-    Raises
-    ------
-    PolicyError
-        If it is no plan in whole nanoseconds, or its client would neither stay awake nor wake up at a beacon.
-    """
     if type(plan) is not Plan:
         raise _refused(policy, f"plan must return a Plan, got {plan!r:.200}")
-    if not type(plan.awake_until_ns) is type(plan.wake_ns) is type(plan.repeat_ns) is int:
+    until, wake, _, repeat, agreed = plan
+    if not type(until) is type(wake) is type(repeat) is int:
         raise _refused(policy, f"a plan must be in whole nanoseconds, of type int, got {plan!r:.200}")
+    asleep = view.now_ns
     if offset_ns:
-        plan = plan._replace(awake_until_ns=plan.awake_until_ns + offset_ns, wake_ns=plan.wake_ns + offset_ns)
-    asleep = max(plan.awake_until_ns, now_ns + offset_ns)
-    if cannot_follow(asleep, plan.wake_ns, plan.repeat_ns, plan.agreed, interval_ns):
+        until, wake, asleep = until + offset_ns, wake + offset_ns, asleep + offset_ns
+        plan = plan._replace(awake_until_ns=until, wake_ns=wake)
+    if until > asleep:
+        asleep = until
+    if cannot_follow(asleep, wake, repeat, agreed, interval_ns):
         raise _refused(
             policy,
             f"wake_ns must be a multiple of {interval_ns} ns after falling asleep at {asleep} ns and before 2**62 ns, "
-            f"got wake_ns={plan.wake_ns}, repeat_ns={plan.repeat_ns}",
+            f"got wake_ns={wake}, repeat_ns={repeat}",
         )
     return plan
 
