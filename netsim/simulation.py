@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from lpsm import randomness
 from netsim import policies
 from netsim.config import SimulationConfig
-from netsim.policies.protocol import Policy
+from netsim.policies import AnyPolicy, Policy
 from netsim.result import SimulationResult, result_of
 from netsim.running.fill import World
 from netsim.running.recorder import Recorder
@@ -38,7 +38,7 @@ class NotCoveredError(ValueError):
 
 def simulate(
     pages: Iterable[Page],
-    policy: str | Policy = "none",
+    policy: AnyPolicy = "none",
     *,
     config: SimulationConfig | None = None,
     seed: int = 0,
@@ -54,9 +54,9 @@ def simulate(
     pages : iterable of Page
         Browsed in order; at least one, unless messages are pushed.  Pages that go through several runs are turned
         into columns only once as a `traces.Workload`.
-    policy : str or Policy
-        A name such as "psm:100", or an object with the protocol of `netsim.policies`, of which a copy is
-        used: the object given stays as it is.
+    policy : str, Policy or OwnPolicy
+        A name of the registry, such as "psm:100"; or an object with the protocol of `netsim.policies`, of which a
+        copy is used: the object given stays as it is; or a class of one's own that the caller trusts.
     config : SimulationConfig, optional
         The world.
     seed : int
@@ -77,12 +77,12 @@ def simulate(
     Raises
     ------
     TypeError
-        If the policy is neither name nor policy, or the world, a page, a size in bytes, what is pushed or a server's
+        If the policy is neither name nor policy, what it raises or plans is wrong (a `PolicyError`, a ValueError
+        too, which names the page), or the world, a page, a size in bytes, what is pushed or a server's
         delay is of another type.
     ValueError
         If there is neither page nor message, a page or a message breaks a rule (sizes at least 1, replies at least 0,
-        times not negative, messages in order), server delays are not one a page, or the policy is unknown or plans a
-        wake-up that is no beacon.
+        times not negative, messages in order), server delays are not one a page, or the policy is unknown.
     NotCoveredError
         If the compiled engine is asked for what it does not cover.
     """
@@ -100,7 +100,7 @@ def simulate(
 
 
 def simulate_cell(
-    clients: Iterable[tuple[Iterable[Page], str | Policy]],
+    clients: Iterable[tuple[Iterable[Page], AnyPolicy]],
     *,
     config: SimulationConfig | None = None,
     seed: int = 0,

@@ -34,7 +34,7 @@ def issue(run: Run, client: Client) -> None:
     """Issue a page: fetch its HTML on a connection of its own."""
     now, page = run.now, client.pages[client.page]
     advance(run, client, now)
-    client.issued = now
+    client.issued, client.loading = now, 1
     client.awake_then, client.beacons_then = time_awake(run, client, now), client.beacons
     write_states(run, client, now, client.loads[client.page].before)
     client.deadline = page.deadline
@@ -51,6 +51,7 @@ def finish_page(run: Run, client: Client) -> None:
     load.beacons = client.beacons - client.beacons_then
     write_states(run, client, now, load.after)
     client.page += 1
+    client.loading = 0
     client.first_object += 1 + page.objects
     if page.think >= 0:
         happen(run, now + page.think, NEXT_PAGE, client)

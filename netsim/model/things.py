@@ -335,6 +335,7 @@ class Client:
     page: int
     objects: Rows[Object]
     first_object: int
+    loading: int
     taken: int
     missing: int
     next_number: int  # of a connection

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from netsim.model.things import Client, Frame, Run
 from netsim.policies.compiled import NOT_YET_NS
-from netsim.policies.protocol import FOREVER_NS, HostFrame, Observer, Plan, Policy, View
+from netsim.policies.protocol import FOREVER_NS, HostFrame, Policy, View, asked, observer
 from netsim.policies.protocol import Frame as SeenFrame
 
 __all__ = ["Adviser"]
@@ -21,7 +21,7 @@ class Adviser:
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
-        self._observe = policy.observe if isinstance(policy, Observer) else None
+        self._observe = observer(policy)
         self._view = View("idle", 0, None, None, 0, 0, (), None)
 
     def ask(self, run: Run, client: Client, at_beacon: int, now: int, slept: int, waiting: int) -> None:
@@ -29,8 +29,8 @@ class Adviser:
 
         Raises
         ------
-        TypeError, ValueError
-            If the answer is no plan, or breaks the rules of one.
+        PolicyError
+            If the policy raises anything, or the answer is no plan that can be followed.
         """
         view, offset, policy = self._view, client.offset, self.policy
         view.event = "beacon" if at_beacon else "idle"
@@ -43,20 +43,10 @@ class Adviser:
         if policy.host_aware:
             view.outstanding = client.outstanding
             view.deadline_ns = None if client.deadline >= FOREVER_NS else client.deadline - offset
-        plan = policy.plan(view)
-        if type(plan) is not Plan:
-            raise TypeError(f"policy {policy.spec}: plan must return a Plan, got {plan!r}")
-        wake, repeat, until, interval = plan.wake_ns, plan.repeat_ns, plan.awake_until_ns, run.interval
-        if type(wake) is not int or type(repeat) is not int or type(until) is not int:
-            raise TypeError(f"policy {policy.spec}: a plan must be in whole nanoseconds, of type int, got {plan}")
-        if wake <= now - offset or ((wake % interval or repeat % interval) and not plan.agreed and wake < FOREVER_NS):
-            raise ValueError(
-                f"policy {policy.spec}: wake_ns must be a multiple of {interval} ns after {now} ns, got "
-                f"wake_ns={wake}, repeat_ns={repeat}"
-            )
-        asked = client.asked
-        asked.until, asked.wake, asked.repeat = until + offset, wake + offset, repeat
-        asked.opens, asked.agreed = int(plan.open_on_send), int(plan.agreed)
+        plan = asked(policy, view, run.interval, offset)
+        answer = client.asked
+        answer.until, answer.wake, opens, answer.repeat, agreed = plan
+        answer.opens, answer.agreed = int(opens), int(agreed)
         if run.recorder:
             run.recorder.decided(now, view.event, waiting, plan)
 

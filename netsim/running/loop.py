@@ -17,6 +17,7 @@ from netsim.model.events import begin
 from netsim.model.records import NEVER, Ints
 from netsim.model.things import Client, Connection, Frame, Run, Stream
 from netsim.policies.machine_code import call_observe, call_plan
+from netsim.policies.protocol import cannot_follow
 from netsim.running.layout import EVENT, FEW, LOG_WIDTH, Heap
 from netsim.running.references import reader, real_at, reals_at, words_at
 
@@ -232,12 +233,10 @@ def ask(run: Run, client: Client, at_beacon: int, now: int, slept: int, waiting:
         client.rule, ints, floats, now - offset, at_beacon, client.last_sent, client.last_received, slept, waiting,
         deadline,
     )  # fmt: skip
-    wake, repeat, interval = plan.wake_ns, plan.repeat_ns, run.interval
-    off_beacons = (wake % interval != 0 or repeat % interval != 0) and not plan.agreed and wake < NEVER
-    if wake <= now - offset or off_beacons:
+    if cannot_follow(max(now - offset, plan.awake_until_ns), plan.wake_ns, plan.repeat_ns, plan.agreed, run.interval):
         run.status |= BAD_PLAN
     asked = client.asked
-    asked.until, asked.wake, asked.repeat = plan.awake_until_ns + offset, wake + offset, repeat
+    asked.until, asked.wake, asked.repeat = plan.awake_until_ns + offset, plan.wake_ns + offset, plan.repeat_ns
     asked.opens, asked.agreed = plan.open_on_send, plan.agreed
 
 

@@ -13,6 +13,7 @@ from simpy import Environment, Event
 from netsim.model import codes, things
 from netsim.model.events import HANDLERS, begin
 from netsim.model.records import RECORDS
+from netsim.policies.protocol import PolicyError
 from netsim.running.adviser import Adviser
 from netsim.running.draws import Draws
 from netsim.running.fill import World, trip_of
@@ -73,13 +74,25 @@ def run_interpreted(world: World, recorder: Any = None) -> list[tuple[Trip, Ints
         run.recorder = recorder
         recorder.begin(run, world.config)
     _take_rows(world)
-    begin(run)
     step = machine.clock.step
-    while not run.status & _STOPS:
-        step()
+    try:
+        begin(run)
+        while not run.status & _STOPS:
+            step()
+    except PolicyError as error:
+        raise PolicyError(f"{error}, {_where(world, error)}") from error
     if run.status & codes.NO_ROOM:
         raise MemoryError(f"room for {world.room} beacons and batches of group frames at once is too little")
     return [_result(world, client) for client in run.clients]
+
+
+def _where(world: World, error: PolicyError) -> str:
+    """Return at which page the client was whose policy is to blame, which is the error's second argument."""
+    for client, (workload, policy) in zip(world.run.clients, world.members, strict=True):
+        at = client.page - 1 + client.loading
+        if policy is error.args[1] and at >= 0:
+            return f"at page {workload.names[at]!r}"
+    return "before the first page"
 
 
 def _take_rows(world: World) -> None:
