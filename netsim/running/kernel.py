@@ -16,7 +16,7 @@ from lpsm._compile import Kernel
 from netsim.model import arriving, browser, events, medium, policy, push, queues, tcp, wires
 from netsim.model.air import access_point, aggregation, beacons, channel, exchanges, groups, radio, retrieval, station
 from netsim.model.records import RECORDS
-from netsim.policies.protocol import cannot_follow
+from netsim.policies.protocol import FOREVER_NS, cannot_follow
 from netsim.running import loop
 from netsim.running.references import reader, type_of
 
@@ -79,6 +79,7 @@ def _scope() -> dict[str, Any]:
             raise NameError(f"two functions of the model are called {', '.join(sorted(known))}")
         functions.update(own)
     functions["happens"], functions["cannot_follow"] = _dispatch(), cannot_follow
+    scope["FOREVER_NS"] = FOREVER_NS
     scope.update({f"as_{kind}": reader(kind) for kind in RECORDS})
     scope.update({name: _made(function, scope) for name, function in functions.items()})
     return scope
