@@ -84,7 +84,7 @@ def at_least(least: float, /, **values: Any) -> None:
             raise ValueError(f"{name} must be at least {least:g} and finite, got {shown(value)}")
 
 
-def between(low: float, high: float, /, open_low: bool = False, **values: Any) -> None:
+def between(low: float, high: float, open_low: bool = False, /, **values: Any) -> None:
     """Every value lies in [low, high], or in (low, high]."""
     for name, value in values.items():
         found = number(name, value)
@@ -103,7 +103,7 @@ def array(name: str, value: Any, dtype: Any = np.float64) -> NDArray[Any]:
     """Return numbers as a contiguous array; complex and masked ones, texts and objects are a TypeError."""
     if type(value) is np.ndarray and value.dtype == dtype:
         return np.ascontiguousarray(value) if value.ndim else value
-    if value is None or isinstance(value, np.ma.MaskedArray):
+    if type(value) is not list and (value is None or isinstance(value, np.ma.MaskedArray)):
         raise TypeError(f"{name} must be an array of numbers, got {shown(type(value).__name__)}")
     try:
         found = np.asarray(value)

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from lpsm import _hindsight_kernels as kernels
 from lpsm._best_rate import BestAlpha, search, slopes
 from lpsm._losses import Likelihoods, awake_regrets, checked_losses
+from lpsm.checks import array, shown
 from lpsm.experts.learner import checked_prior
 
 __all__ = [
@@ -201,9 +202,9 @@ def alpha_slopes(losses: ArrayLike, alphas: ArrayLike, *, prior: ArrayLike | Non
     the rates 0 and 1 and below 1e-100, where only the loss is computed.
     """
     matrix = checked_losses(losses)
-    rates = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
-    if not ((rates >= 0.0) & (rates <= 1.0)).all():
-        raise ValueError(f"alpha must lie in [0, 1], got {alphas!r}")
+    rates = np.atleast_1d(array("alphas", alphas))
+    if rates.ndim != 1 or not ((rates >= 0.0) & (rates <= 1.0)).all():
+        raise ValueError(f"alpha must lie in [0, 1], shape (m,), got {shown(alphas)}")
     return slopes(Likelihoods(matrix, checked_prior("prior", prior, matrix.shape[1])), rates)
 
 

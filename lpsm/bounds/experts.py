@@ -20,7 +20,7 @@ from scipy.special import logsumexp, rel_entr, xlog1py, xlogy
 
 from lpsm._hindsight_kernels import switch_coefficients
 from lpsm._losses import Likelihoods, checked_losses
-from lpsm.bounds._rules import at_least, between, probability
+from lpsm.checks import at_least, between, probability
 from lpsm.experts.learner import checked_prior
 
 __all__ = [
