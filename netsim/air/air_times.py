@@ -123,6 +123,8 @@ class Phy:
         ValueError
             If there is no such layer or rate.
         """
+        if not isinstance(text, str):
+            raise TypeError(f"the air must be a text such as 11g:54, got {shown(text)}")
         kind, colon, rate = text.partition(":")
         try:
             value = float(rate) if colon else 0.0
