@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lpsm.checks import array
+from lpsm.checks import array, checked
 
 __all__ = ["Likelihoods", "awake_regrets", "checked_losses"]
 
@@ -31,6 +31,7 @@ def checked_losses(losses: ArrayLike) -> Floats:
     return matrix
 
 
+@checked
 def awake_regrets(mixture: ArrayLike, losses: ArrayLike, awake: ArrayLike) -> Floats:
     """What a mixture lost beyond each expert over the rounds in which that expert was awake, (n,).
 

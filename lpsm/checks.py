@@ -126,7 +126,13 @@ def _generator(name: str, value: Any) -> None:
         raise TypeError(f"{name} must be a numpy.random.Generator, got {shown(value)}")
 
 
+def _truth(name: str, value: Any) -> None:
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {shown(value)}")
+
+
 _RULES: dict[str, Callable[[str, Any], object]] = {
+    "bool": _truth,
     "int": number,
     "float": number,
     "ArrayLike": array,
@@ -147,6 +153,8 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
                 rules[name](name, value)
         try:
             return function(*args, **kwargs)
+        except IndexError as error:
+            raise ValueError(f"{function.__name__} must have arguments whose shapes fit: {error}") from None
         except (OverflowError, ZeroDivisionError, MemoryError):
             raise ValueError(f"{function.__name__} must have a result that fits a number, got {shown(given)}") from None
 
