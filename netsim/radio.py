@@ -113,6 +113,7 @@ class Radio:
         OSError
             If it cannot be read.
         """
+        path = fspath(path)
         if not isfile(path) and Path(path).exists():
             raise ValueError(f"{shown(path)}: a radio must be a regular file of TOML")
         with Path(path).open("rb") as file:

@@ -10,9 +10,8 @@ Moroshko and Crammer 2014 (D) figure 1 and section 5; Monteleoni 2006 (T) figure
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isnan
 
-from lpsm.checks import between, non_negative, positive, whole
+from lpsm.checks import between, non_negative, number, positive, shown, whole
 from lpsm.samplers import layout
 
 __all__ = [
@@ -120,8 +119,8 @@ class Lasec:
 
     def __post_init__(self) -> None:
         positive(b=self.b)
-        if isnan(self.c) or not self.b < self.c:
-            raise ValueError(f"c must be larger than b = {self.b}, got {self.c}")
+        if not self.b < number("c", self.c):
+            raise ValueError(f"c must be larger than b = {self.b}, got {shown(self.c)}")
 
     def plan(self) -> dict[str, float]:
         """Fields of the plan."""
