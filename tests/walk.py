@@ -234,7 +234,13 @@ def filled(call: Callable[..., Any]) -> dict[str, Any]:
 def documented(call: Callable[..., Any]) -> tuple[str, ...]:
     """Names of the errors of a docstring; a class's and its `run`'s count for what they call."""
     text = f"{call.__doc__ or ''} {getattr(getattr(call, 'owner', None), '__doc__', '') or ''}"
-    ours = {"TraceError", "NotCoveredError", "TypeError", "ValueError"}
+    ours = {
+        "TraceError",
+        "NotCoveredError",
+        "TypeError",
+        "ValueError",
+        "NotImplementedError",
+    }  # the last of base classes
     return tuple(
         ours | {word.strip(",.:`") for word in text.split() if word.strip(",.:`").endswith(("Error", "Iteration"))}
     )
