@@ -17,14 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lpsm.checks import array, state_array, whole
 from lpsm.experts import kernels
-from lpsm.experts.grids import alpha_grid
+from lpsm.experts.grids import LONGEST, alpha_grid
 from lpsm.experts.hierarchy import Hierarchy
 from lpsm.experts.learner import Floats, Learner, Rounds, checked_prior, checked_rate
 
 __all__ = ["LearnAlpha", "doubling_regret"]
 
 FIRST_EPOCH = 64
+_LONGEST_EPOCH = 1 << 40
 
 
 class LearnAlpha(Learner):
@@ -74,7 +76,7 @@ class LearnAlpha(Learner):
             alphas = alpha_grid(horizon=FIRST_EPOCH)
         elif alphas is None:
             raise ValueError("alphas must be given, or doubling=True, got neither")
-        rates = np.array(alphas, dtype=np.float64)
+        rates = array("alphas", alphas)
         if rates.ndim != 1 or not rates.size:
             raise ValueError(f"alphas must have shape (m,) with m >= 1, got {rates.shape}")
         for rate in rates:
@@ -160,7 +162,7 @@ class LearnAlpha(Learner):
         if self._rounds_left == 0:
             self._epoch *= 2
             self._rounds_left = self._epoch
-            alphas = alpha_grid(horizon=self._epoch)
+            alphas = alpha_grid(horizon=min(self._epoch, LONGEST))
             uniform = np.full(alphas.size, 1.0 / alphas.size)
             self._hierarchy = Hierarchy(self.n_experts, alphas, self.weights, uniform, self._lower)
 
@@ -169,7 +171,9 @@ class LearnAlpha(Learner):
 
     def _restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         self._hierarchy = Hierarchy.from_arrays(self.n_experts, state)
-        self._epoch, self._rounds_left = (int(value) for value in state["doubling"])
+        self._epoch, self._rounds_left = state_array(state, "doubling", (2,), np.int64, low=0).tolist()
+        if not self._rounds_left <= self._epoch <= _LONGEST_EPOCH or bool(self._rounds_left) != bool(self._epoch):
+            raise ValueError(f"state must hold doubling as an epoch and what is left of it, got {state['doubling']}")
 
 
 def doubling_regret(n_rounds: int) -> float:
@@ -182,12 +186,11 @@ def doubling_regret(n_rounds: int) -> float:
     >>> round(doubling_regret(64), 3)
     3.057
     """
-    if n_rounds < 1:
-        raise ValueError(f"n_rounds must be at least 1, got {n_rounds}")
+    whole(1, LONGEST, n_rounds=n_rounds)
     regret, epoch, played = 0.0, FIRST_EPOCH, 0
     while played < n_rounds:
         transitions = min(epoch, n_rounds - played - 1)
-        regret += math.log(alpha_grid(horizon=epoch).size) + transitions * 0.5 / epoch
+        regret += math.log(alpha_grid(horizon=min(epoch, LONGEST)).size) + transitions * 0.5 / epoch
         played += epoch
         epoch *= 2
     return regret

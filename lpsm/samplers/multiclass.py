@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from lpsm.checks import reading, state_array, whole
 from lpsm.samplers import layout, saving
 from lpsm.samplers.algorithms.kernels import CallableKernel
 from lpsm.samplers.catalogue import make
-from lpsm.samplers.checks import at_least
 from lpsm.samplers.compiled.classes import best_two, close_question, open_question, question_stream, score
 from lpsm.samplers.compiled.classes import lead as lead_of
 from lpsm.samplers.compiled.memory import new_work
@@ -95,7 +95,7 @@ class MulticlassSampler:
     """
 
     def __init__(self, key: str, n_features: int, n_classes: int, **options: Any) -> None:
-        at_least("n_classes", n_classes, 2)
+        whole(2, n_classes=n_classes)
         self._lead: Sampler = make(key, n_features, **options)
         if not _takes_classes(self._lead._plan) or isinstance(self._lead.kernel, CallableKernel):
             raise ValueError(f"key must be a sampler that has a form for several classes, got {key!r}")
@@ -278,15 +278,21 @@ class MulticlassSampler:
         Raises
         ------
         ValueError
-            If the state is of another version or lacks a part.
+            If the state is of another version, lacks a part, or its arrays do not belong together.
         """
-        if missing := sorted({"class_rows", "class_targets", "open_scores", "open_predictions"} - set(state)):
-            raise ValueError(f"a sampler's state must hold {missing}, got {sorted(state)}")
         model = cls.__new__(cls)
-        model._lead = lead = Sampler.from_state(dict(state))
-        model._rows, model._targets = (np.array(state[f"class_{name}"], order="C") for name in ("rows", "targets"))
-        model.key, model.n_features, model.n_classes = lead.key, lead.n_features, len(model._rows)
-        scores, predictions = np.array(state["open_scores"]), np.array(state["open_predictions"])
+        with reading("a sampler's state"):
+            classes = {name: state[name] for name in ("class_rows", "class_targets", "open_scores", "open_predictions")}
+            model._lead = lead = Sampler.from_state(dict(state))
+            if not _takes_classes(lead._plan):
+                raise ValueError(f"a state of several classes must be of a sampler that has them, got {lead.key!r}")
+            k = whole(2, n_classes=np.asarray(classes["class_rows"]).shape[0])
+            model._rows = state_array(classes, "class_rows", (k, len(lead._state.weights)), lead.dtype)
+            model._targets = state_array(classes, "class_targets", (k, len(lead._state.target)), lead.dtype)
+            scores = state_array(classes, "open_scores", (len(lead._questions), k))
+            predictions = state_array(classes, "open_predictions", (len(lead._questions),), np.int64, low=0)
+            whole(0, k - 1, open_predictions=int(predictions.max(initial=0)))
+        model.key, model.n_features, model.n_classes = lead.key, lead.n_features, k
         model._questions = {
             ticket: _Question(q.values, q.columns, scores[i], int(predictions[i]), q.due, q.weight)
             for i, (ticket, q) in enumerate(lead._questions.items())
