@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import netsim
-from netsim.air.recording import AirRecorder
 from netsim.policies import AnyPolicy
-from netsim.recorder import Recorder, Transmission
+from netsim.running.recorder import AirRecorder, Recorder, Transmission
 from traces.columns import Workload
 from traces.records import Message
 

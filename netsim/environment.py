@@ -1,13 +1,14 @@
 """Power saving as a Gymnasium environment: an agent decides where a policy would.
 
-``gymnasium.make("lpsm/PowerSave-v0")``, once this module is imported.  A step is one decision: the client could sleep,
-or listens to a beacon.  The agent sees what a client can know, and says how long to stay awake and which beacon to
-listen to next.  The reward is minus the energy since the last decision, minus the price of a second of waiting times
-the seconds that pages have been loading: over an episode it adds up to -(energy + price x sum of latencies).
+``gymnasium.make("lpsm/PowerSave-v0")``, once this module is imported.  A step is one decision: the client could
+sleep, or listens to a beacon.  The agent sees what a client can know, and says how long to stay awake and which
+beacon to listen to next.  The reward is minus the energy since the last decision, minus the price of a second of
+waiting times the seconds that pages have been loading: over an episode it adds up to -(energy + price x sum of
+latencies).
 
-The packet model runs as a coroutine (a greenlet) that waits wherever its policy would be asked.  An episode is one run
-of it over the given traffic; the energies and latencies of `info` at its end are those of `netsim.simulate`.  Left out:
-plans that repeat without asking (every beacon that is listened to is a decision), and agreed wake-up times.
+The interpreted model runs as a coroutine (a greenlet) that waits wherever its policy would be asked.  An episode is
+one run of it over the given traffic; the energies and latencies of `info` at its end are those of `netsim.simulate`.
+Left out: plans that repeat without asking (every beacon that is listened to is a decision), and agreed wake-up times.
 """
 
 from __future__ import annotations
@@ -22,13 +23,16 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 import traces
-from netsim.access_point import AccessPoint
-from netsim.browser import Browser, Connection
-from netsim.policies.protocol import FOREVER_NS, Plan, View
-from netsim.recorder import Recorder
+from netsim.config import SimulationConfig
+from netsim.model.medium import time_awake, write_states
+from netsim.model.things import Client, States
+from netsim.policies.protocol import Plan, View
+from netsim.radio import StateRadioConfig
+from netsim.radio_states import StateTimes
 from netsim.result import SimulationResult
-from netsim.simulation import SimulationConfig, simulate
-from netsim.station import Station
+from netsim.running.on_simpy import numbers_of
+from netsim.running.recorder import AirRecorder, Recorder
+from netsim.simulation import simulate
 from traces.records import Message, Page
 
 __all__ = ["AWAKE_MS", "BEACONS", "FIELDS", "PowerSave"]
@@ -154,84 +158,76 @@ def _web(rng: np.random.Generator) -> Sequence[Page]:
 
 
 def _default() -> SimulationConfig:
-    from netsim.server import ServerDelay
+    from netsim.server_delay import ServerDelay
 
     return SimulationConfig(server_delay=ServerDelay(mean_s=0.2))
 
 
 class _Agent:
-    """Stands where a policy would; the station asks the environment instead."""
+    """Stands where a policy would, and asks the environment; a run takes it as it is."""
 
     spec = "agent"
     host_aware = True
 
+    def __init__(self, run: _Run) -> None:
+        self.run = run
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Agent:
+        return self
+
     def plan(self, view: View) -> Plan:
-        raise AssertionError("the station asks the environment")
+        """Wait for what the agent decides."""
+        return self.run.ask(view)
 
 
-class _Run(Recorder):
+class _Run:
     """One run as a coroutine that waits wherever its policy would be asked."""
 
     def __init__(self, pages: Sequence[Page], push: Sequence[Message], config: SimulationConfig, seed: int) -> None:
-        super().__init__()
         self.config = config
-        self._loads: Sequence[int] = ()
-        self._loaded_ns = 0  # of the pages before the one issued last
-        self._pages = 0
-        self._issued_ns = FOREVER_NS
-        self._run = greenlet(lambda: simulate(pages, _Agent(), config=config, seed=seed, push=push, recorder=self))
+        self._recorder = recorder = Recorder() if config.medium is None else AirRecorder()
+        self._loaded_ns = self._pages = 0  # of the first so many pages
+        agent = _Agent(self)
+        self._run = greenlet(lambda: simulate(pages, agent, config=config, seed=seed, push=push, recorder=recorder))
 
-    def parts(self) -> tuple[type[AccessPoint], type[Station], type[Browser]]:
-        """Return the classes of a run whose station asks the environment."""
-        run = self
-
-        class _Station(Station):
-            def _ask(self, event: str, now_ns: int, waiting: int) -> Plan:
-                return run.ask(self, event, now_ns, waiting)
-
-        class _Browser(Browser):
-            def _fetch(self, connection: Connection, index: int) -> None:
-                if index < 0:
-                    run.issued(self.env.now, self.loads)
-                super()._fetch(connection, index)
-
-        return AccessPoint, _Station, _Browser
-
-    def issued(self, now_ns: int, loads: Sequence[int]) -> None:
-        """Note that a page is issued; `loads` are those of the browser, complete but for this page."""
-        if len(loads):
-            self._loaded_ns += loads[-3] - loads[-4]
-        self._issued_ns, self._loads, self._pages = now_ns, loads, len(loads) // 4
-
-    def ask(self, station: Any, event: str, now_ns: int, waiting: int) -> Plan:
+    def ask(self, view: View) -> Plan:
         """Hand over what a client can know, and wait for the answer (in the coroutine of the run)."""
-        view, interval = station._view, self.config.beacon_interval_ns
+        now, interval, client = view.now_ns, self.config.beacon_interval_ns, self._recorder.run.clients[0]
 
         def since(at_ns: int | None) -> float:
-            return _LONGEST_S if at_ns is None else min(_LONGEST_S, (now_ns - at_ns) * _S)
+            return _LONGEST_S if at_ns is None else min(_LONGEST_S, (now - at_ns) * _S)
 
-        slept = since(station._slept_from_ns) if event == "beacon" else 0.0
+        at_beacon = view.event == "beacon"
+        slept = min(_LONGEST_S, view.slept_ns * _S) if at_beacon else 0.0
         observation = np.array(
             [
-                event == "beacon", now_ns % interval * _S, since(view.last_sent_ns), since(view.last_received_ns),
-                slept, min(waiting, 1e9), min(station.outstanding, 64),
+                at_beacon, now % interval * _S, since(view.last_sent_ns), since(view.last_received_ns),
+                slept, min(view.buffered_bytes, 1e9), min(client.outstanding, 64),
             ],
             dtype=np.float32,
         )  # fmt: skip
-        awake_ns = station.awake_ns(now_ns)
-        joules = self.config.radio.total_j(awake_ns, now_ns - awake_ns, station.beacons, len(station.intervals) // 2)
-        decision = _Decision(observation, float(joules), self._loading_s(now_ns))
+        decision = _Decision(observation, self._joules(client, now), self._loading_s(client, now))
         awake_ms, beacons = getcurrent().parent.switch(decision)
-        until = now_ns + awake_ms * 1_000_000
+        until = now + awake_ms * 1_000_000
         return Plan(until, (until // interval + beacons) * interval, True)
 
-    def _loading_s(self, now_ns: int) -> float:
+    def _joules(self, client: Client, now: int) -> float:
+        run, radio = self._recorder.run, self.config.radio
+        if self.config.medium is not None and isinstance(radio, StateRadioConfig):
+            states = States()
+            write_states(run, client, now, states)
+            return StateTimes.of(numbers_of(states)).energy(radio, 1).total_j
+        awake = time_awake(run, client, now)
+        wakeups = len(run.machine.intervals[0]) // 2
+        return float(radio.total_j(awake, now - awake, client.beacons, wakeups))
+
+    def _loading_s(self, client: Client, now: int) -> float:
         """Return how long pages have been loading up to now."""
-        if self._issued_ns == FOREVER_NS:
-            return 0.0
-        if len(self._loads) // 4 > self._pages:  # the page has come, its think time runs
-            return (self._loaded_ns + self._loads[-3] - self._loads[-4]) * _S
-        return (self._loaded_ns + now_ns - self._issued_ns) * _S
+        while self._pages < client.page:
+            load = client.loads[self._pages]
+            self._loaded_ns += load.done - load.issued
+            self._pages += 1
+        return (self._loaded_ns + (now - client.issued if client.loading else 0)) * _S
 
     def next(self, answer: tuple[int, int] | None = None) -> _Decision | SimulationResult:
         """Answer what was asked, if anything, and return the next decision, or the result at the end."""

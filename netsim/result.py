@@ -237,7 +237,7 @@ class SimulationResult:
 def result_of(
     workload: Workload, policy: Policy, radio: Radio, trip: Trip, messages: NDArray[np.int64]
 ) -> SimulationResult:
-    """Make the record of a run from what its parts left behind; `messages` as `netsim.running.fill.trip_of` returns them."""
+    """Make the record of a run from what it left behind; `messages` are as `netsim.running.fill.trip_of` has them."""
     end, awake = trip.end_ns, trip.awake_ns
     wakeups = len(_wakeups(trip))
     pages = max(1, len(workload))

@@ -1,7 +1,7 @@
 """How long the server takes to answer.
 
-The delay of every reply is known before the run, recorded or drawn by page and object, so that it does not depend on the
-order of events: compared policies meet the same server.
+The delay of every reply is known before the run, recorded or drawn by page and object, so that it does not depend on
+the order of events: compared policies meet the same server.
 """
 
 from __future__ import annotations

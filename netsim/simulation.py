@@ -229,7 +229,7 @@ def _delays(
     return draw_each(workload, server_delays, rng)
 
 
-def is_compiled(policy: str | Policy, config: SimulationConfig) -> bool:
+def is_compiled(policy: AnyPolicy, config: SimulationConfig) -> bool:
     """Whether nothing is left to compile for runs of a policy; a policy without a compiled rule needs nothing."""
     made = policies.make(policy, beacon_interval_ns=config.beacon_interval_ns, radio=config.radio)
     return getattr(made, "compiled", None) is None or _is_ready([(Workload.of(()), made)])

@@ -22,7 +22,7 @@ def on_the_air(frames: pd.DataFrame, windows_s: list[tuple[float, float]]) -> Fi
     Parameters
     ----------
     frames : DataFrame
-        Rows start_ns, end_ns, sender, kind, received, as `netsim.air.recording.AirFrame` has them.
+        Rows start_ns, end_ns, sender, kind, received, as `netsim.running.recorder.AirFrame` has them.
     windows_s : list of (start, end)
         What the panels show, seconds.
     """

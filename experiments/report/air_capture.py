@@ -32,9 +32,10 @@ from experiments.report.capture import (
     Streams,
     beacon_body,
 )
-from netsim.air.aggregation import BLOCK_ACK_FRAMES
-from netsim.air.cell import NEIGHBOUR_BYTES
-from netsim.air.recording import AirFrame, AirRecorder
+from netsim.model.air.aggregation import BLOCK_ACK_FRAMES
+from netsim.model.codes import UAPSD
+from netsim.running.fill import NEIGHBOUR_BYTES
+from netsim.running.recorder import AirFrame, AirRecorder
 
 __all__ = ["on_the_air"]
 
@@ -94,7 +95,7 @@ class _Together:
         bits = sum(1 << place for place in range(BLOCK_ACK_FRAMES) if first + place in received)
         body = struct.pack("<HHQ", _COMPRESSED, first % 4096 << 4, bits)
         addresses = (_address(frame.receiver), _address(frame.sender))
-        return Captured(frame.start_ns, (Kind.BLOCK_ACK, 0), addresses, body, recorder.cell.medium.phy.control_mbps)
+        return Captured(frame.start_ns, (Kind.BLOCK_ACK, 0), addresses, body, recorder.air.phy.control_mbps)
 
 
 def _followed_by_groups(frames: list[AirFrame]) -> set[int]:
@@ -109,32 +110,31 @@ def _followed_by_groups(frames: list[AirFrame]) -> set[int]:
 
 
 def _beacon(recorder: AirRecorder, frame: AirFrame, groups: bool) -> Captured:
-    beacons, medium = recorder.cell.beacons, recorder.cell.medium
-    period = beacons.config.dtim_period
+    beacons, period = recorder.air.beacons, recorder.air.beacons.dtim_period
     until = -frame.number % period
-    groups = groups and not until and not all(client.never_sleeps for client in recorder.cell.clients)
-    body = beacon_body(frame.start_ns, beacons.interval_ns, (until, period), 0b10 * frame.announces, groups=groups)
-    room = beacons.config.size_bytes - _FCS_BYTES - _HEADER_BYTES - len(body)
+    groups = groups and not until and not all(client.never_sleeps for client in recorder.run.clients)
+    body = beacon_body(frame.start_ns, recorder.run.interval, (until, period), 0b10 * frame.announces, groups=groups)
+    room = beacons.size_bytes - _FCS_BYTES - _HEADER_BYTES - len(body)
     while room >= 2:  # elements of other kinds, of which the model knows the size
         size = min(255, room - 2 - (room - 2 == 256))
         body += bytes((_PADDING_ELEMENT, size)) + bytes(size)
         room -= 2 + size
     addresses = (_EVERYBODY, ACCESS_POINT, ACCESS_POINT)
-    return Captured(frame.start_ns, (Kind.BEACON, 0), addresses, body, medium.phy.lowest_mbps)
+    return Captured(frame.start_ns, (Kind.BEACON, 0), addresses, body, recorder.air.phy.lowest_mbps)
 
 
 def _of_data(recorder: AirRecorder, frame: AirFrame, streams: Streams) -> Captured:
-    phy, down = recorder.cell.medium.phy, frame.sender == "access point"
+    phy, down = recorder.air.phy, frame.sender == "access point"
     ends = (_address(frame.receiver), _address(frame.sender))
     ours = "client 0" in (frame.sender, frame.receiver) and frame.kind != "group"
-    qos = frame.identity >= 0 or (ours and recorder.cell.clients[0].retrieval == "uapsd")
+    qos = frame.identity >= 0 or (ours and recorder.run.clients[0].retrieval == UAPSD)
     flags = Flag.FROM_DS if down else Flag.TO_DS
     flags |= Flag.PM * frame.sleeps | Flag.MORE_DATA * frame.more_data | Flag.RETRY * frame.retry
     body, third, rate_mbps = bytes(2 * qos), GATEWAY, phy.rate_mbps
     if frame.kind == "null":
         third, rate_mbps = ACCESS_POINT, phy.control_mbps
     elif frame.kind == "group":
-        body += _SIZES_ALONE + bytes(recorder.cell.beacons.config.broadcast_bytes)
+        body += _SIZES_ALONE + bytes(recorder.air.beacons.broadcast_bytes)
         rate_mbps = phy.lowest_mbps
     elif frame.number >= 0:
         body += streams.datagram(recorder.transmissions[frame.number])
@@ -145,7 +145,7 @@ def _of_data(recorder: AirRecorder, frame: AirFrame, streams: Streams) -> Captur
 
 
 def _of_control(recorder: AirRecorder, frame: AirFrame) -> Captured:
-    phy = recorder.cell.medium.phy
+    phy = recorder.air.phy
     to, own = _address(frame.receiver), _address(frame.sender)
     kinds = {
         "poll": (Kind.POLL, (to, own)),

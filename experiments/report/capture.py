@@ -24,8 +24,7 @@ from typing import NamedTuple
 import dpkt
 
 from experiments.timeline import Run
-from netsim.air.recording import AirRecorder
-from netsim.recorder import Exchange, Transmission
+from netsim.running.recorder import AirRecorder, Exchange, Transmission
 
 __all__ = ["ACCESS_POINT", "CLIENT", "GATEWAY", "SNAP", "Captured", "Flag", "Kind", "Streams", "beacon_body", "capture"]
 
@@ -111,7 +110,7 @@ def capture(run: Run, start_s: float = 0.0, length_s: float = float("inf"), *, w
         from experiments.report.air_capture import on_the_air
 
         found = on_the_air(run.recorder)
-        channel = _CHANNEL_36 if run.recorder.cell.medium.phy.kind == "11a" else channel
+        channel = _CHANNEL_36 if run.recorder.air.phy.kind == "11a" else channel
     else:
         found = _frames(run, end_ns)
     blocks = [_SECTION, _INTERFACE]

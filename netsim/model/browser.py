@@ -1,10 +1,10 @@
 """The browser: a page over its connections, one page after another.
 
-A page is issued, its HTML fetched on a first connection, and its objects then on up to `max_connections` connections, in
-order, one outstanding request each.  Persistent connections go on with the next object; otherwise every object has a
-connection of its own (HTTP/1.0).  An upload, which has no reply, is complete when its last byte is acknowledged.  A
-connection with no further object vanishes.  The loop is closed: the next page is issued when the previous one is complete
-and has been thought about.  Left out: caches, name look-ups, pipelining, aborts.
+A page is issued, its HTML fetched on a first connection, and its objects then on up to `max_connections` connections,
+in order, one outstanding request each.  Persistent connections go on with the next object; otherwise every object has
+a connection of its own (HTTP/1.0).  An upload, which has no reply, is complete when its last byte is acknowledged.  A
+connection with no further object vanishes.  The loop is closed: the next page is issued when the previous one is
+complete and has been thought about.  Left out: caches, name look-ups, pipelining, aborts.
 """
 
 from __future__ import annotations

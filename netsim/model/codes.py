@@ -14,6 +14,9 @@ DATA, SYN, SYN_ACK = range(3)
     BROADCAST,
 ) = range(23)  # fmt: skip
 
+ARRIVALS = (AT_CLIENT, AT_SERVER, AT_ACCESS_POINT)
+"""Those of packets at the ends of links."""
+
 # what a frame is on the air
 SATURATED, OFFERED, UP, OPENING, TRIGGER, CLOSING, POLL, DOWN, GROUP = range(9)
 

@@ -113,4 +113,4 @@ HANDLERS: dict[int, Callable[..., None]] = {
     LEFT: leave_last,
     END_OF_RUN: end_run,
 }
-"""Who handles an event, the most frequent first: called with the run, and with what the event is about if it asks for it."""
+"""Who handles an event, the most frequent first: called with the run and, if it takes that, what the event is about."""

@@ -1,9 +1,9 @@
 """A record: a Python object with slots where the model is interpreted, a place in memory where it is compiled.
 
-Functions of the model read and write fields as attributes, and the same source does both.  A field is an integer, a real
-number, a reference to a record, a record that is part of this one (`Part`), records in a row (`Rows`), or integers in a
-row (`Ints`).  `NONE` refers to nothing, and is false where every record is true.  How a record lies in memory is said in
-`netsim.running.references`.
+Functions of the model read and write fields as attributes, and the same source does both.  A field is an integer, a
+real number, a reference to a record, a record that is part of this one (`Part`), records in a row (`Rows`), or
+integers in a row (`Ints`).  `NONE` refers to nothing, and is false where every record is true.  How a record lies in
+memory is said in `netsim.running.references`.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ from netsim.model.things import Client, Connection, Frame, Run, Stream
 
 __all__ = [
     "Occurrence", "arrive", "ask", "draw", "free_frame", "happen", "new_connection", "new_frame", "note_answer",
-    "note_down", "note_exchange", "note_gate", "note_held", "note_interval", "note_late", "note_poll", "note_up", "refer",
-    "tell_policy",
+    "note_down", "note_exchange", "note_gate", "note_held", "note_interval", "note_late", "note_poll", "note_up",
+    "refer", "tell_policy",
 ]  # fmt: skip
 
 LAST = EventPriority(NORMAL + 1)
@@ -91,7 +91,7 @@ def new_connection(run: Run, client: Client, number: int) -> Connection:
 
 
 def refer(run: Run, connection: Connection, more: int) -> None:
-    """Count those who will come back to a connection; compiled, one that is closed and that nobody does is given back."""
+    """Count who will come back to a connection; compiled, a closed one that nobody will is given back."""
 
 
 # -- the policy
@@ -102,9 +102,7 @@ def ask(run: Run, client: Client, at_beacon: int, now: int, slept: int, waiting:
     client.policy.ask(run, client, at_beacon, now, slept, waiting)
 
 
-def tell_policy(
-    run: Run, client: Client, frame: Frame, sent: int, reached: int, completes: int, wanted: int
-) -> None:
+def tell_policy(run: Run, client: Client, frame: Frame, sent: int, reached: int, completes: int, wanted: int) -> None:
     """Tell the policy of a frame that is sent or received now."""
     client.policy.tell(run, client, frame, sent, reached, completes, wanted)
 

@@ -1,7 +1,8 @@
 """TCP as the model has it: slow start, a window, ACKs at once, RFC 6298 timer, Reno recovery.
 
-A connection is two ends.  Each is a sender of its own bytes and a receiver of the other's; messages (a request, a reply)
-follow one another on it.  This is the sender and its timer; the receiver is `netsim.model.arriving`.  What is modelled:
+A connection is two ends.  Each is a sender of its own bytes and a receiver of the other's; messages (a request, a
+reply) follow one another on it.  This is the sender and its timer; the receiver is `netsim.model.arriving`.  What is
+modelled:
 
 * one ACK for every full segment, at once; a segment that goes out anyway carries it;
 * slow start by one segment an ACK up to the window, congestion avoidance above the threshold;
@@ -23,8 +24,8 @@ from netsim.model.seam import happen, new_frame, refer
 from netsim.model.things import Connection, Endpoint, Run
 
 __all__ = [
-    "acknowledge", "close", "duplicate_ack", "establish", "open_connection", "push_segments", "send_control", "take_ack",
-    "time_round_trip", "wake_timer", "write",
+    "acknowledge", "close", "duplicate_ack", "establish", "open_connection", "push_segments", "send_control",
+    "take_ack", "time_round_trip", "wake_timer", "write",
 ]  # fmt: skip
 
 MAX_RTO = 60_000_000_000

@@ -1,16 +1,16 @@
 """The medium of the thesis: four links that all clients share, each first in and first out, and a client's station.
 
-Down the wire everything arrives at the access point.  While a client's gate is open a frame goes straight onto its air;
-while it is closed it waits, and the next beacon that the client listens to lets it out.  Up, nothing is held, so the two
-links are one step.  A lost frame has used the air all the same.
+Down the wire everything arrives at the access point.  While a client's gate is open a frame goes straight onto its
+air; while it is closed it waits, and the next beacon that the client listens to lets it out.  Up, nothing is held, so
+the two links are one step.  A lost frame has used the air all the same.
 
-The station is brought up to date only when something happens to it: between two such instants its behaviour follows from
-its policy alone, so falling asleep and beacons that bring nothing need no events.  One event exists: a beacon that will
-find frames waiting.  States: *gate open* (awake; what reaches the access point is delivered at once), or *gate closed*
-(asleep, or awake for its own transmission only).
+The station is brought up to date only when something happens to it: between two such instants its behaviour follows
+from its policy alone, so falling asleep and beacons that bring nothing need no events.  One event exists: a beacon
+that will find frames waiting.  States: *gate open* (awake; what reaches the access point is delivered at once), or
+*gate closed* (asleep, or awake for its own transmission only).
 
-Left out: contention for the air (which `netsim.model.air` has), a limit to the buffer, time and energy to wake up, the
-poll frame itself.
+Left out: contention for the air (which `netsim.model.air` has), a limit to the buffer, time and energy to wake up,
+the poll frame itself.
 """
 
 from __future__ import annotations
@@ -18,7 +18,19 @@ from __future__ import annotations
 from netsim.model.codes import AT_CLIENT, AT_SERVER, LISTEN
 from netsim.model.policy import ask_at_beacon, follow, take_answer
 from netsim.model.queues import append, take_first
-from netsim.model.seam import arrive, ask, draw, free_frame, happen, note_down, note_gate, note_interval, note_poll, note_up, refer
+from netsim.model.seam import (
+    arrive,
+    ask,
+    draw,
+    free_frame,
+    happen,
+    note_down,
+    note_gate,
+    note_interval,
+    note_poll,
+    note_up,
+    refer,
+)
 from netsim.model.things import Client, Frame, Line, Run
 
 __all__ = [

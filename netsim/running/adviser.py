@@ -37,8 +37,9 @@ class Adviser:
         view.now_ns = now - offset
         view.slept_ns = slept
         view.buffered_bytes = waiting
-        view.last_sent_ns = None if client.last_sent == NOT_YET_NS else client.last_sent
-        view.last_received_ns = None if client.last_received == NOT_YET_NS else client.last_received
+        sent, received = client.last_sent, client.last_received
+        view.last_sent_ns = None if sent == NOT_YET_NS else sent
+        view.last_received_ns = None if received == NOT_YET_NS else received
         view.arrivals_ns = _arrivals(client, now) if waiting else ()
         if policy.host_aware:
             view.outstanding = client.outstanding

@@ -1,4 +1,4 @@
-"""The model compiled: records are laid out in memory, and the loop of events goes on until something is to be seen to."""
+"""The model compiled: records are laid out in memory, and the loop of events runs until something is to be seen to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from netsim.policies.protocol import Policy
 from netsim.result import Trip
 from netsim.running.draws import BATCH
 from netsim.running.fill import World, trip_of
-from netsim.running.layout import EVENT, LOG_WIDTH, Machine, fields_of, words_of
+from netsim.running.layout import EVENT, INTERVAL, POLL, Machine, fields_of, words_of
 from netsim.running.standalone import standalone
 
 __all__ = ["advance_run", "is_ready", "run_compiled"]
@@ -26,7 +26,7 @@ advance_run = standalone("netsim.running.kernel", "advance_run")
 
 _LEAST_ROOM, _MOST_ROOM = 64, 2**17
 _FRAMES, _CONNECTIONS = 256, 256  # room a client, beyond what TCP's windows take
-_SPARE_FRAMES, _NOTES, _LATE, _DRAWN = 1024, 8192, 1024, 1024
+_SPARE_FRAMES, _NOTES, _LATE, _DRAWN = 1024, 65_536, 1024, 1024
 _GOES_ON = codes.DRAWS | codes.NOTES
 
 
@@ -82,7 +82,8 @@ class _Run:
         self._world, self._more = world, world.room // _LEAST_ROOM
         self._places: dict[int, Ints] = {}  # of records, by their identities
         self._kept: list[Ints] = []  # what addresses lead to
-        self._logs: list[Ints] = []
+        self._late: Ints
+        self._taken: dict[str, list[tuple[Ints, Ints]]] = {"polls": [], "intervals": []}  # notes, and whose
         self._set_clients()
         self._set_rows()
         run.machine = machine = Machine()
@@ -104,27 +105,31 @@ class _Run:
         while not run[status] & ~_GOES_ON:
             if run[status] & codes.DRAWS:
                 self._refill()
-            self._empty_log()
+            self._take_notes(and_go_on=True)
             run[status] = 0
             advance_run(run.ctypes.data)
-        self._empty_log()
+        self._take_notes(and_go_on=False)
         return int(run[status] & ~_GOES_ON)
 
     def result(self, number: int) -> tuple[Trip, Ints]:
         """Return what a client's run leaves behind, and its messages."""
         client = self._world.run.clients[number]
         rows: Any = client
-        log = np.concatenate(self._logs)
-        mine = log[log[:, 0] == number]
         return trip_of(
             self._places[id(client.totals)].tolist(),
             rows.loads,
-            mine[mine[:, 1] == 1, 2:].copy(),
-            mine[mine[:, 1] == 0, 2:4].ravel(),
+            self._notes_of(number, "polls"),
+            self._notes_of(number, "intervals").ravel(),
             rows.messages,
             self._world.config.radio,
             not self._world.run.on_wires,
         )
+
+    def _notes_of(self, number: int, name: str) -> Ints:
+        """Return the notes of a client."""
+        taken = self._taken[name] or [(self._notes[name][0][:0], self._notes[name][1][:0])]
+        numbers, clients = taken[0] if len(taken) == 1 else map(np.concatenate, zip(*taken, strict=True))
+        return numbers if len(self._world.members) == 1 else numbers[clients == number]
 
     # -- what is to be seen to now and then
 
@@ -141,11 +146,15 @@ class _Run:
             buffer[left : left + more * BATCH] = draws(more).ravel()
             place[:] = buffer.ctypes.data, buffer.ctypes.data + 8 * (left + more * BATCH)
 
-    def _empty_log(self) -> None:
-        """Take the notes, and give more room to beacons that were late."""
-        machine, n_log = self._places[id(self._world.run.machine)], fields_of("Machine")["n_log"].at
-        self._logs.append(self._log[: int(machine[n_log])].copy())
-        machine[n_log] = 0
+    def _take_notes(self, *, and_go_on: bool) -> None:
+        """Take the notes, give room for others, and more for beacons that were late."""
+        for name, (numbers, clients) in self._notes.items():
+            place = self._places[id(getattr(self._world.run.machine, name))]
+            n = int(place[0])
+            if n:
+                taken = numbers[:n], clients[:n]
+                self._taken[name].append((taken[0].copy(), taken[1].copy()) if and_go_on else taken)
+            place[0] = 0
         run, of_run = self._places[id(self._world.run)], fields_of("Run")
         n_late, room = int(run[of_run["n_late"].at]), int(run[of_run["late_room"].at])
         if 2 * n_late >= room:
@@ -172,10 +181,9 @@ class _Run:
         run.late, run.late_room = self._late, _LATE
         for contender in run.contenders or ():
             if contender.alike:
-                rows: Any = run
-                size: Any = contender.alike.exchange
-                exchange: Any = rows.exchanges.ctypes.data + 8 * words_of("Exchange") * size
-                contender.alike.exchange = exchange
+                table: Any = run.exchanges
+                place: Any = contender.alike.exchange
+                contender.alike.exchange = table.ctypes.data + 8 * words_of("Exchange") * place
 
     def _set_machine(self, machine: Any) -> None:
         world, tcp = self._world, self._world.config.tcp
@@ -191,16 +199,20 @@ class _Run:
             heap.events[0] = NEVER
         length = 1 << frames.bit_length()
         for ring in (machine.up_wire, machine.down_wire, machine.down_air):
-            ring.mask, ring.events = length - 1, self._room(EVENT * length)
-            ring.events[0] = NEVER
+            ring.at, ring.mask, ring.events = NEVER, length - 1, self._room(EVENT * length)
         for name, room in (("frame", frames), ("connection", connections)):
-            size = words_of(name.capitalize())
-            begin = self._room(size * (room + 1)).ctypes.data
-            setattr(machine, f"{name}_bytes", 8 * size)
+            words = words_of(name.capitalize())
+            begin = self._room(words * (room + 1)).ctypes.data
+            setattr(machine, f"{name}_bytes", 8 * words)
             setattr(machine, f"next_{name}", begin)
-            setattr(machine, f"{name}s_stop", begin + 8 * size * room)
-        self._log = self._room(LOG_WIDTH * _NOTES * self._more).reshape(-1, LOG_WIDTH)
-        machine.log, machine.log_room = self._log, len(self._log)
+            setattr(machine, f"{name}s_stop", begin + 8 * words * room)
+        self._notes = {}
+        room = _NOTES * self._more
+        for name, width in (("polls", POLL), ("intervals", INTERVAL)):
+            numbers, clients = self._room(width * room).reshape(-1, width), self._room(room)
+            self._notes[name] = numbers, clients
+            notes = getattr(machine, name)
+            notes.room, notes.numbers, notes.clients = room, numbers, clients
 
     def _room(self, words: int) -> Ints:
         self._kept.append(np.zeros(words, dtype=np.int64))

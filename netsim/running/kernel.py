@@ -13,7 +13,7 @@ from typing import Any
 import numba
 
 from lpsm._compile import Kernel
-from netsim.model import arriving, browser, events, medium, policy, push, queues, tcp, wires
+from netsim.model import arriving, browser, codes, events, medium, policy, push, queues, tcp, wires
 from netsim.model.air import access_point, aggregation, beacons, channel, exchanges, groups, radio, retrieval, station
 from netsim.model.records import RECORDS
 from netsim.policies.protocol import FOREVER_NS, cannot_follow
@@ -28,9 +28,9 @@ _MODEL = (
 )  # fmt: skip
 _INLINED = frozenset({
     "append", "arm", "arrive", "carry_up", "comes_before", "draw_loss", "enter", "follow", "free_frame", "halve",
-    "happens", "new_frame", "note", "put_on_air", "receive", "receive_down", "refer", "say_sent", "send_down",
-    "send_on_wires", "send_up", "stay_awake", "step", "take_answer", "take_first", "take_in", "take_top", "time_on",
-    "time_round_trip", "transmit",
+    "is_sooner", "new_frame", "next_note", "put_on_air", "receive", "receive_down", "refer", "say_sent", "send_down",
+    "send_on_wires", "send_up", "stay_awake", "step", "take_answer", "take_arrival", "take_first", "take_in",
+    "take_top", "time_on", "time_round_trip", "transmit",
 })  # fmt: skip
 """What is so small, or called from so few places, that calling it would cost more."""
 
@@ -44,7 +44,8 @@ def _made(function: FunctionType, scope: dict[str, Any]) -> Any:
     """Return what numba compiles of a function with the names of `scope`, for the types of its annotations alone."""
     copy = FunctionType(function.__code__, scope, function.__name__)
     copy.__module__ = __name__
-    made: Any = numba.njit(
+    njit: Any = numba.njit  # its stubs do not know all of its options
+    made = njit(
         copy, error_model="numpy", nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=True,
         forceinline=function.__name__ in _INLINED,
     )  # fmt: skip
@@ -57,7 +58,8 @@ def _made(function: FunctionType, scope: dict[str, Any]) -> Any:
 def _dispatch() -> FunctionType:
     """Write the function that hands events to their handlers: one comparison after another, as they are listed."""
     lines = ["def happens(run: 'Run', code: 'int', what: 'int') -> 'None':"]
-    for place, (code, function) in enumerate(events.HANDLERS.items()):
+    handlers = [(code, function) for code, function in events.HANDLERS.items() if code not in codes.ARRIVALS]
+    for place, (code, function) in enumerate(handlers):
         given = list(function.__annotations__.values())[1:-1]
         about = [f"as_{kind}(what)" if kind != "int" else "what" for kind in given]
         lines += [f"    {'elif' if place else 'if'} code == {code}:"]
@@ -78,7 +80,8 @@ def _scope() -> dict[str, Any]:
         if known := functions.keys() & own.keys():
             raise NameError(f"two functions of the model are called {', '.join(sorted(known))}")
         functions.update(own)
-    functions["happens"], functions["cannot_follow"] = _dispatch(), cannot_follow
+    rule: Any = cannot_follow
+    functions["happens"], functions["cannot_follow"] = _dispatch(), rule
     scope["FOREVER_NS"] = FOREVER_NS
     scope.update({f"as_{kind}": reader(kind) for kind in RECORDS})
     scope.update({name: _made(function, scope) for name, function in functions.items()})

@@ -12,12 +12,12 @@ from typing import NamedTuple
 from netsim.model.records import RECORDS, Ints, Part, record
 from netsim.model.things import Connection, Frame
 
-__all__ = ["EVENT", "FEW", "LOG_WIDTH", "Field", "Heap", "Machine", "Ring", "fields_of", "words_of"]
+__all__ = ["EVENT", "FEW", "INTERVAL", "POLL", "Field", "Heap", "Machine", "Notes", "Ring", "fields_of", "words_of"]
 
 EVENT = 3
 """Numbers of an event: its instant, its order, and what it is about with its code."""
-LOG_WIDTH = 8
-"""Numbers of a note: client, what it is, and what it says."""
+POLL, INTERVAL = 6, 2
+"""Numbers of a note of a beacon listened to, and of an interval awake."""
 FEW = 64
 """Random numbers of a stream that an event may need."""
 
@@ -58,12 +58,24 @@ class Heap:
 
 @record
 class Ring:
-    """Events in the order of their instants, in a row that closes to a ring."""
+    """Packets in the order of their arrival, in a row that closes to a ring."""
 
+    at: int  # the first of them: its instant, `NEVER` if there is none,
+    order: int  # and its order
     head: int  # how many were taken out,
     tail: int  # and how many were put in
     mask: int  # its length less 1, which is a power of 2 less 1
     events: Ints
+
+
+@record
+class Notes:
+    """Notes in a row, and beside them of which client each is."""
+
+    n: int
+    room: int
+    numbers: Ints
+    clients: Ints
 
 
 @record
@@ -87,6 +99,5 @@ class Machine:
     next_connection: int
     connections_stop: int
     connection_bytes: int
-    log: Ints
-    n_log: int
-    log_room: int
+    polls: Part[Notes]
+    intervals: Part[Notes]

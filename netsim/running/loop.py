@@ -3,7 +3,7 @@
 Events that fall on one instant happen in the order in which they were scheduled, as with SimPy, but time-outs last.
 Arrivals at the ends of links are in order already, for nothing overtakes there, and wait in a ring each.  Of the other
 events those that are near wait in a heap of their own, which stays small; most of those that are far are timers that
-will find nothing to do.  An empty ring or heap begins with an event at `NEVER`.
+will find nothing to do.  An empty heap begins with an event at `NEVER`.
 
 Nothing here is called by Python: `netsim.running.kernel` compiles it, with the model.
 """
@@ -12,13 +12,16 @@ from __future__ import annotations
 
 from numba import carray  # type: ignore[attr-defined]
 
+from netsim.model.arriving import receive, receive_down
 from netsim.model.codes import BAD_PLAN, DRAWS, NO_ROOM, NOTES, TCP_TIMER
 from netsim.model.events import begin
+from netsim.model.medium import at_access_point
 from netsim.model.records import NEVER, Ints
 from netsim.model.things import Client, Connection, Frame, Run, Stream
+from netsim.model.wires import DOWN_WIRE, UP_WIRE
 from netsim.policies.machine_code import call_observe, call_plan
 from netsim.policies.protocol import cannot_follow
-from netsim.running.layout import EVENT, FEW, LOG_WIDTH, Heap
+from netsim.running.layout import EVENT, FEW, INTERVAL, POLL, Heap, Notes, Ring
 from netsim.running.references import reader, real_at, reals_at, words_at
 
 __all__ = ["advance_run"]
@@ -70,15 +73,35 @@ def happen(run: Run, at: int, code: int, what: int) -> None:
 def arrive(run: Run, line: int, at: int, code: int, what: int) -> None:
     """See `netsim.model.seam`."""
     machine = run.machine
-    ring = machine.up_wire if line == 0 else machine.down_wire if line == 1 else machine.down_air
-    tail = ring.tail
-    if tail - ring.head >= ring.mask:
+    ring = machine.up_wire if line == UP_WIRE else machine.down_wire if line == DOWN_WIRE else machine.down_air
+    tail, order = ring.tail, machine.scheduled
+    machine.scheduled = order + 1
+    if tail == ring.head:
+        ring.at, ring.order = at, order
+    elif tail - ring.head >= ring.mask:
         run.status |= NO_ROOM
         return
     ring.tail = tail + 1
-    enter(ring.events, EVENT * (tail & ring.mask), at, machine.scheduled, what << CODE_BITS | code)
-    machine.scheduled += 1
-    ring.events[EVENT * ((tail + 1) & ring.mask)] = NEVER
+    enter(ring.events, EVENT * (tail & ring.mask), at, order, what)
+
+
+def take_arrival(ring: Ring) -> int:
+    """Take out the first packet of a ring."""
+    events, head, mask = ring.events, ring.head, ring.mask
+    what = events[EVENT * (head & mask) + 2]
+    head += 1
+    ring.head = head
+    if head == ring.tail:
+        ring.at = NEVER
+    else:
+        place = EVENT * (head & mask)
+        ring.at, ring.order = events[place], events[place + 1]
+    return what
+
+
+def is_sooner(one: Ring, other: Ring) -> bool:
+    """Whether the first packet of a ring arrives before that of another."""
+    return (one.at < other.at) | ((one.at == other.at) & (one.order < other.order))
 
 
 def take_top(heap: Heap) -> None:
@@ -107,25 +130,29 @@ def take_top(heap: Heap) -> None:
 def step(run: Run) -> None:
     """Let the next event happen."""
     machine = run.machine
-    ring = machine.up_wire
-    events, first = ring.events, EVENT * (ring.head & ring.mask)
-    other = machine.down_wire
-    place = EVENT * (other.head & other.mask)
-    if comes_before(other.events, place, events, first):
-        ring, events, first = other, other.events, place
-    other = machine.down_air
-    place = EVENT * (other.head & other.mask)
-    if comes_before(other.events, place, events, first):
-        ring, events, first = other, other.events, place
-    heap = machine.far if comes_before(machine.far.events, 0, machine.near.events, 0) else machine.near
-    if comes_before(events, first, heap.events, 0):
-        run.now, word = events[first], events[first + 2]
-        ring.head += 1
-    else:
-        run.now, word = heap.events[0], heap.events[2]
-        take_top(heap)
+    ring, down_wire, down_air = machine.up_wire, machine.down_wire, machine.down_air
+    if is_sooner(down_wire, ring):
+        ring = down_wire
+    if is_sooner(down_air, ring):
+        ring = down_air
+    heap, at = machine.near, ring.at
+    if machine.far.n and comes_before(machine.far.events, 0, heap.events, 0):
+        heap = machine.far
+    events = heap.events
     machine.n_events += 1
-    happens(run, word & ((1 << CODE_BITS) - 1), word >> CODE_BITS)
+    if at < events[0] or (at == events[0] and ring.order < events[1]):
+        run.now = at
+        frame = frame_at(take_arrival(ring))
+        if ring == down_air:
+            receive_down(run, frame)
+        elif ring == down_wire:
+            at_access_point(run, frame)
+        else:
+            receive(run, frame)
+    else:
+        run.now, word = events[0], events[2]
+        take_top(heap)
+        happens(run, word & ((1 << CODE_BITS) - 1), word >> CODE_BITS)
 
 
 def happens(run: Run, code: int, what: int) -> None:
@@ -240,9 +267,7 @@ def ask(run: Run, client: Client, at_beacon: int, now: int, slept: int, waiting:
     asked.opens, asked.agreed = plan.open_on_send, plan.agreed
 
 
-def tell_policy(
-    run: Run, client: Client, frame: Frame, sent: int, reached: int, completes: int, wanted: int
-) -> None:
+def tell_policy(run: Run, client: Client, frame: Frame, sent: int, reached: int, completes: int, wanted: int) -> None:
     """See `netsim.model.seam`."""
     ints, floats = carray(words_at(client.ints), (client.n_ints,)), carray(reals_at(client.floats), (client.n_floats,))
     if client.host_aware:
@@ -257,31 +282,36 @@ def tell_policy(
 # -- notes
 
 
-def note(run: Run, client: Client, what: int, a: int, b: int, c: int, d: int, e: int, f: int) -> None:
-    """Enter an interval awake (`what` 0) or a beacon listened to (1) into the log, unless the client has left."""
-    machine = run.machine
+def next_note(run: Run, client: Client, notes: Notes) -> int:
+    """Return the place of another note; -1 if the client has left, or there is no room."""
+    n = notes.n
     if client.is_done:
-        return
-    n = machine.n_log
-    if n >= machine.log_room:
+        return -1
+    if n >= notes.room:
         run.status |= NO_ROOM
-        return
-    log, place = machine.log, LOG_WIDTH * n
-    log[place], log[place + 1], log[place + 2], log[place + 3] = client.number, what, a, b
-    log[place + 4], log[place + 5], log[place + 6], log[place + 7] = c, d, e, f
-    machine.n_log = n + 1
-    if 2 * n >= machine.log_room:
+        return -1
+    notes.clients[n] = client.number
+    notes.n = n + 1
+    if 2 * n >= notes.room:
         run.status |= NOTES
+    return n
 
 
 def note_interval(run: Run, client: Client, begin: int, end: int) -> None:
     """See `netsim.model.seam`."""
-    note(run, client, 0, begin, end, 0, 0, 0, 0)
+    notes = run.machine.intervals
+    at = INTERVAL * next_note(run, client, notes)
+    if at >= 0:
+        notes.numbers[at], notes.numbers[at + 1] = begin, end
 
 
 def note_poll(run: Run, client: Client, at: int, slept: int, waiting: int, following: int, more: int, gap: int) -> None:
     """See `netsim.model.seam`."""
-    note(run, client, 1, at, slept, waiting, following, more, gap)
+    notes = run.machine.polls
+    place, numbers = POLL * next_note(run, client, notes), notes.numbers
+    if place >= 0:
+        numbers[place], numbers[place + 1], numbers[place + 2] = at, slept, waiting
+        numbers[place + 3], numbers[place + 4], numbers[place + 5] = following, more, gap
 
 
 def note_late(run: Run, beacon: int, by: int) -> None:

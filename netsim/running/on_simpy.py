@@ -14,10 +14,10 @@ from netsim.model import codes, things
 from netsim.model.events import HANDLERS, begin
 from netsim.model.records import RECORDS
 from netsim.policies.protocol import PolicyError
+from netsim.result import Trip
 from netsim.running.adviser import Adviser
 from netsim.running.draws import Draws
 from netsim.running.fill import World, trip_of
-from netsim.result import Trip
 
 __all__ = ["Machine", "run_interpreted"]
 

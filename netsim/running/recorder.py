@@ -1,17 +1,17 @@
 """What happened in a run, frame by frame: the record behind timelines and captures.
 
-A `Recorder`, on the air an `AirRecorder`, is handed to `netsim.simulate`.  The model, interpreted then, tells it of every
-frame, decision, gate and request.  It adds nothing but notes, so the run is the same to the nanosecond; a run without a
-recorder pays nothing.  Instants are integer nanoseconds since the start.
+A `Recorder`, on the air an `AirRecorder`, is handed to `netsim.simulate`.  The model, interpreted then, tells it of
+every frame, decision, gate and request.  It adds nothing but notes, so the run is the same to the nanosecond; a run
+without a recorder pays nothing.  Instants are integer nanoseconds since the start.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from netsim.config import SimulationConfig
+from netsim.config import AirConfig, SimulationConfig
 from netsim.model.air.aggregation import with_delimiter
-from netsim.model.air.air_times import CTS_BYTES, Phy
+from netsim.model.air.air_times import CTS_BYTES
 from netsim.model.air.beacons import beacon_end, beacon_start
 from netsim.model.codes import GROUP, NULL, POLL, TWT, UAPSD
 from netsim.model.things import Client, Connection, Contender, Endpoint, Frame, Run
@@ -169,6 +169,12 @@ class Recorder:
             raise ValueError("a recorder is for one run, and this one has recorded a run")
         self._run, self.config = run, config
 
+    @property
+    def run(self) -> Run:
+        """The run that was recorded."""
+        assert self._run is not None
+        return self._run
+
     # -- what the model tells
 
     def put_up(self, run: Run, frame: Frame, begin: int, end: int, lost: int) -> None:
@@ -233,12 +239,6 @@ class AirRecorder(Recorder):
         self._waiting: list[tuple[int, bool]] = []  # from when on the access point holds frames back, or does not
 
     @property
-    def run(self) -> Run:
-        """The run that was recorded."""
-        assert self._run is not None
-        return self._run
-
-    @property
     def frames(self) -> list[AirFrame]:
         """Every frame in the order of time, beacons among them."""
         run, found, place = self.run, list(self._frames), 0
@@ -261,7 +261,7 @@ class AirRecorder(Recorder):
             self._exchange(run, run.contenders[place], bool(received))
 
     def _exchange(self, run: Run, sender: Contender, received: bool) -> None:
-        frame, exchange, now, phy = sender.queue.head, sender.exchange, run.now, self._phy
+        frame, exchange, now, phy = sender.queue.head, sender.exchange, run.now, self.air.phy
         name, other, polled, together = self._name(run, sender), self._other(run, sender), False, sender.together > 1
         kind = "data" if exchange.size else "null"
         if frame.code == POLL:
@@ -322,9 +322,10 @@ class AirRecorder(Recorder):
             at = span[1]
 
     @property
-    def _phy(self) -> Phy:
+    def air(self) -> AirConfig:
+        """The air of the run."""
         assert self.config.medium is not None
-        return self.config.medium.phy
+        return self.config.medium
 
     def _identity(self, run: Run, frame: Frame) -> int:
         return self._identities.setdefault(frame, len(self._identities)) if run.most_bytes else -1

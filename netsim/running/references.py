@@ -1,9 +1,10 @@
 """Records in compiled code: a reference is an address, and a field stands at a fixed distance behind it.
 
-numba is told of two types.  A `Reference` to a kind of record is an int64 whose attributes are the fields of that kind
-(`netsim.model.records`): a number or a reference is loaded and stored, and a record that is part of another is a reference
-to where it stands.  `Rows` of a kind is the address of the first of them.  `NONE`, the integer 0, is a reference to
-nothing.  So the functions of the model compile as they stand, and a field that does not exist is a typing error.
+numba is told of two types.  A `Reference` to a kind of record is an int64 whose attributes are the fields of that
+kind (`netsim.model.records`): a number or a reference is loaded and stored, and a record that is part of another is a
+reference to where it stands.  `Rows` of a kind is the address of the first of them.  `NONE`, the integer 0, is a
+reference to nothing.  So the functions of the model compile as they stand, and a field that does not exist is a
+typing error.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from llvmlite import ir
 from numba import types
 from numba.core.datamodel import models
 from numba.core.imputils import lower_cast, lower_getattr_generic, lower_setattr_generic
-from numba.core.typeconv import Conversion
+from numba.core.typeconv import Conversion  # type: ignore[attr-defined]
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import infer_getattr, intrinsic, overload, register_model
 
 from netsim.model.records import RECORDS
 from netsim.running.layout import Field, fields_of, words_of
 
-__all__ = ["Reference", "Rows", "real_at", "reader", "reals_at", "type_of", "words_at"]
+__all__ = ["Reference", "Rows", "reader", "real_at", "reals_at", "type_of", "words_at"]
 
 _WORD = ir.IntType(64)
 _WORD_BYTES = 8
@@ -63,7 +64,7 @@ class Rows(types.Type):
 @register_model(Rows)
 class _Address(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, _WORD)
+        super().__init__(manager, kind, _WORD)  # type: ignore[no-untyped-call]
 
 
 def type_of(what: str) -> Any:
@@ -87,7 +88,7 @@ def type_of(what: str) -> Any:
 class _FieldTypes(AttributeTemplate):
     key = Reference
 
-    def generic_resolve(self, reference: Any, name: str) -> Any:
+    def generic_resolve(self, reference: Any, name: str) -> Any:  # type: ignore[override]
         field = fields_of(reference.kind).get(name)
         return None if field is None else type_of(field.what)
 
@@ -137,23 +138,23 @@ def _to_number(_: Any, value: Any) -> Any:
 _address: Any = intrinsic(_to_number)
 
 
-@overload(bool, strict=False)  # type: ignore[untyped-decorator]
+@overload(bool, strict=False)
 def _is_something(x: Any) -> Any:
     return (lambda x: _address(x) != 0) if isinstance(x, Reference) else None
 
 
-@overload(operator.not_, strict=False)  # type: ignore[untyped-decorator]
+@overload(operator.not_, strict=False)
 def _is_nothing(x: Any) -> Any:
     return (lambda x: _address(x) == 0) if isinstance(x, Reference) else None
 
 
-@overload(operator.eq, strict=False)  # type: ignore[untyped-decorator]
+@overload(operator.eq, strict=False)
 def _is_same(a: Any, b: Any) -> Any:
     both = isinstance(a, Reference) and isinstance(b, Reference)
     return (lambda a, b: _address(a) == _address(b)) if both else None
 
 
-@overload(operator.ne, strict=False)  # type: ignore[untyped-decorator]
+@overload(operator.ne, strict=False)
 def _is_other(a: Any, b: Any) -> Any:
     both = isinstance(a, Reference) and isinstance(b, Reference)
     return (lambda a, b: _address(a) != _address(b)) if both else None
@@ -170,7 +171,7 @@ def _nth(_: Any, rows: Any, i: Any) -> Any:
 _row: Any = intrinsic(_nth)
 
 
-@overload(operator.getitem, strict=False)  # type: ignore[untyped-decorator]
+@overload(operator.getitem, strict=False)
 def _take_row(rows: Any, i: Any) -> Any:
     return (lambda rows, i: _row(rows, i)) if isinstance(rows, Rows) else None
 

@@ -45,10 +45,10 @@ def forward(run: Run, client: Client, packet: Frame) -> None:
         frame = new_frame(run)
         frame.exchange, frame.client, frame.to = run.exchanges[client.null], client, NONE
     frame.code, frame.outcome, frame.tries, frame.air = DOWN, OPEN, 0, frame.exchange.alone
-    if run.most_bytes and frame.to and run.serving == client:
-        if client.line.count == 0 and contender.queue.count < BLOCK_ACK_FRAMES:
-            append(contender.queue, frame)
-            return
+    joins = run.most_bytes and frame.to and run.serving == client and client.line.count == 0
+    if joins and contender.queue.count < BLOCK_ACK_FRAMES:
+        append(contender.queue, frame)
+        return
     if client.line.count == 0:
         append_turn(run, client)
     append(client.line, frame)

@@ -1,20 +1,20 @@
 """Frames sent together: A-MPDUs, in which every frame is acknowledged, and sent again, by itself.
 
-What is modelled: a station that wins the channel sends as many data frames for one receiver as wait and fit: at most the
-size asked for with delimiters and padding, 5.484 ms of air time, and 64 frames from the first that is not acknowledged,
-as many as a block ACK tells of.  A frame that goes alone is sent and acknowledged as ever.  Each frame may be lost by
-itself; if all are, or in a collision, nothing is answered (and of RTS, where it goes before them, no CTS).  The sender
-goes on with those that were lost and those that have come to wait meanwhile, and gives a frame up after the attempts that
-a frame has.  The receiver hands frames over in order: those behind a lost one wait for it.
+What is modelled: a station that wins the channel sends as many data frames for one receiver as wait and fit: at most
+the size asked for with delimiters and padding, 5.484 ms of air time, and 64 frames from the first that is not
+acknowledged, as many as a block ACK tells of.  A frame that goes alone is sent and acknowledged as ever.  Each frame
+may be lost by itself; if all are, or in a collision, nothing is answered (and of RTS, where it goes before them, no
+CTS).  The sender goes on with those that were lost and those that have come to wait meanwhile, and gives a frame up
+after the attempts that a frame has.  The receiver hands frames over in order: those behind a lost one wait for it.
 
-The block ACK is never lost, so that both ends know the same, and one list tells what each has: the queue of the sender,
-in which a frame stays until all before it are received or given up.
+The block ACK is never lost, so that both ends know the same, and one list tells what each has: the queue of the
+sender, in which a frame stays until all before it are received or given up.
 
 What is left out: how a block ACK is agreed on (it always is), block-ACK requests (a receiver knows at once of a frame
 given up, and what was not answered at all is sent again as it is), a least distance of frames, and A-MSDUs.
 
-Source: IEEE 802.11-2020, 9.7 (A-MPDU), 10.12 (its limits), 10.25 (block acknowledgment), 9.3.1.8 (BlockAck frame), table
-19-25 (longest PPDU).
+Source: IEEE 802.11-2020, 9.7 (A-MPDU), 10.12 (its limits), 10.25 (block acknowledgment), 9.3.1.8 (BlockAck frame),
+table 19-25 (longest PPDU).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Beacons: sent at their target times before anybody else, late after what is on the air, with a TIM.
 
-What is modelled: a beacon every interval with priority (PIFS, no backoff), at its target time or after the frame that is
-on the air then.  Beacons that nobody needs and that nothing delays take no event: they are counted when somebody next
-asks.  A client may be unable to decode some: one that it wanted costs it as much as any, tells it nothing, and makes it
-listen to the next.  Left out: several BSSIDs, beacon jitter.
+What is modelled: a beacon every interval with priority (PIFS, no backoff), at its target time or after the frame that
+is on the air then.  Beacons that nobody needs and that nothing delays take no event: they are counted when somebody
+next asks.  A client may be unable to decode some: one that it wanted costs it as much as any, tells it nothing, and
+makes it listen to the next.  Left out: several BSSIDs, beacon jitter.
 
 Source: IEEE 802.11-2020, 11.1.3.2 (beacon generation), 11.2.3 (power management), 9.4.2.5 (TIM).
 """

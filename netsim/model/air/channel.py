@@ -1,11 +1,11 @@
 """Who may send, and when: the distributed coordination function (DCF) of IEEE 802.11 on one channel.
 
 What is modelled: a half-duplex channel on which everybody hears everybody.  A station that has a frame and finds the
-channel idle for DIFS, with no backoff pending, sends at once; otherwise it draws a backoff, counts it down slot by slot
-while the channel is idle and keeps it while it is busy.  After every transmission a new backoff is drawn.  Those whose
-backoff ends in the same slot collide, and all of their frames are lost.  Without an answer the sender doubles its
-contention window and tries again, seven times in all.  RTS and CTS go before long frames if asked for, and data frames go
-together if asked for (`netsim.model.air.aggregation`).
+channel idle for DIFS, with no backoff pending, sends at once; otherwise it draws a backoff, counts it down slot by
+slot while the channel is idle and keeps it while it is busy.  After every transmission a new backoff is drawn.  Those
+whose backoff ends in the same slot collide, and all of their frames are lost.  Without an answer the sender doubles
+its contention window and tries again, seven times in all.  RTS and CTS go before long frames if asked for, and data
+frames go together if asked for (`netsim.model.air.aggregation`).
 
 Slots are counted once for everybody, and a backoff is the count at which it ends.  The next to send is therefore the
 least of these numbers, and a transmission costs a few events however many stations there are.

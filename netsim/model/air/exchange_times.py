@@ -1,8 +1,8 @@
 """What follows once a station has won the channel, and how long it takes: the rows of `netsim.model.things.Exchange`.
 
-A frame and its acknowledgement, RTS and CTS before it, frames sent together and their block ACK, a PS-Poll with the data
-that answers it, a null frame, a group frame.  Times are in nanoseconds from the beginning of the exchange; frames of one
-exchange are SIFS apart.  The times of a `Phy` come from `netsim.model.air.air_times`.
+A frame and its acknowledgement, RTS and CTS before it, frames sent together and their block ACK, a PS-Poll with the
+data that answers it, a null frame, a group frame.  Times are in nanoseconds from the beginning of the exchange;
+frames of one exchange are SIFS apart.  The times of a `Phy` come from `netsim.model.air.air_times`.
 """
 
 from __future__ import annotations

@@ -193,14 +193,14 @@ def take_down(run: Run, client: Client, frame: Frame) -> None:
 
 def do_ended(run: Run, sender: Contender, frame: Frame, code: int, client: Client, delivered: int) -> None:
     """A frame has left its queue: it was delivered, or given up."""
-    if code == SATURATED or code == OFFERED:
+    if code in (SATURATED, OFFERED):
         if run.most_bytes:
             free_frame(run, frame)
         if code == SATURATED:
             load(run, sender)
     elif code == GROUP:
         group_ended(run, frame)
-    elif code == DOWN or code == UP:
+    elif code in (DOWN, UP):
         if not delivered:
             drop(run, frame)
         if code == DOWN:

@@ -1,8 +1,8 @@
 """Group frames, and who is told of beacons.
 
-Every `dtim_period` beacons one is a DTIM: group frames that have waited follow it, contending as the access point's other
-frames do.  They wait for a DTIM because clients may sleep.  A background of group traffic (ARP, mDNS, SSDP of other
-hosts) arrives memoryless.
+Every `dtim_period` beacons one is a DTIM: group frames that have waited follow it, contending as the access point's
+other frames do.  They wait for a DTIM because clients may sleep.  A background of group traffic (ARP, mDNS, SSDP of
+other hosts) arrives memoryless.
 
 Source: IEEE 802.11-2020, 11.2.3.4 (DTIM).
 """
@@ -10,7 +10,7 @@ Source: IEEE 802.11-2020, 11.2.3.4 (DTIM).
 from __future__ import annotations
 
 from netsim.model.air.access_point import serve
-from netsim.model.air.beacons import beacon_end, beacon_start
+from netsim.model.air.beacons import beacon_start
 from netsim.model.air.channel import advance_beacons, listen_to_beacon
 from netsim.model.air.radio import hear_groups
 from netsim.model.air.station import advance_on_air

@@ -27,7 +27,7 @@ from netsim.model.air.access_point import forward, take_held
 from netsim.model.air.channel import put
 from netsim.model.air.radio import begin_wake, listen_ahead
 from netsim.model.codes import NULL, OPEN, OPENING, POLL, PS_POLL, RADIO_READY, TRIGGER, UAPSD
-from netsim.model.queues import append, take_first
+from netsim.model.queues import append
 from netsim.model.records import NONE
 from netsim.model.seam import happen, new_frame, note_gate
 from netsim.model.things import Client, Frame, Run

@@ -1,18 +1,18 @@
 """The power-saving client on the shared air: the same policies, carried out with frames that contend.
 
-The client dozes, wakes up in time for the beacons that its policy wants, learns from the TIM whether frames wait for it,
-and fetches them (`netsim.model.air.retrieval`).  It wakes up to send, which takes the time that its radio needs.  It is
-brought up to date only when something happens to it.  States: *dozing*; *awake with the gate closed* (the access point
-holds its frames back: it sends, polls, or waits for a beacon too near to sleep before); *awake with the gate open*.
-Left out: association, keep-alive frames.
+The client dozes, wakes up in time for the beacons that its policy wants, learns from the TIM whether frames wait for
+it, and fetches them (`netsim.model.air.retrieval`).  It wakes up to send, which takes the time that its radio needs.
+It is brought up to date only when something happens to it.  States: *dozing*; *awake with the gate closed* (the
+access point holds its frames back: it sends, polls, or waits for a beacon too near to sleep before); *awake with the
+gate open*. Left out: association, keep-alive frames.
 """
 
 from __future__ import annotations
 
 from netsim.model.air.access_point import forward, hold
+from netsim.model.air.air_times import DATA_OVERHEAD_BYTES, NULL_BYTES, QOS_BYTES
 from netsim.model.air.beacons import beacon_end, beacon_start, heard_up_to, late_in_all, next_lost
 from netsim.model.air.channel import advance_beacons, listen_to_beacon, put
-from netsim.model.air.air_times import DATA_OVERHEAD_BYTES, NULL_BYTES, QOS_BYTES
 from netsim.model.air.radio import begin_doze, hear_beacons, listen_ahead
 from netsim.model.air.retrieval import fetch_waiting, open_gate, transmit_from, wake_up
 from netsim.model.codes import AUTO, CLOSE_TIMER, CLOSING, LISTEN, NULL, OPEN, PS_POLL, TWT, UAPSD, UP
