@@ -121,7 +121,7 @@ def test_rts_and_cts_go_before_frames_that_are_long_together():
 def saturated(n, max_ampdu_bytes, seconds, *, beacon_ns=0):
     """Throughput of n saturated stations whose packets have 1472 bytes of payload, and their cell."""
     air = AirConfig(phy=Phy.parse("11n:65"), max_ampdu_bytes=max_ampdu_bytes, neighbours=n)
-    world = Air(air=air, interval_ns=102_400_000 if beacon_ns else 10**15, seed=5)
+    world = Air(air=air, interval_ns=102_400_000 if beacon_ns else 10**15)
     world.run.beacon_air = beacon_ns
     world.until(500 * MS)
     before = sum(station.delivered for station in world.contenders)
