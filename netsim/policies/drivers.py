@@ -2,8 +2,8 @@
 
 A driver stays awake for a time after what it sent and for a time after what it received, then listens to every n-th
 beacon.  Left out: what else a driver adds, such as keep-alive frames, 15 ms more awake for broadcasts (ESP-IDF), and a
-number of packets before it wakes up for good (CC33xx).  ESP-IDF's minimum modem sleep listens to every DTIM, its maximum
-modem sleep to every `listen_interval`-th beacon, whatever the DTIM period is.
+number of packets before it wakes up for good (CC33xx).  ESP-IDF's minimum modem sleep listens to every DTIM, its
+maximum modem sleep to every `listen_interval`-th beacon, whatever the DTIM period is.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _told(driver: _Driver) -> str:
     ordinal = {1: "", 3: "3rd "}.get(driver.every, f"{driver.every}th ")
     received, sent = driver.after_received_ms, driver.after_sent_ms
     awake = f"awake {received} ms after receiving and {sent} ms after sending, then " if received else ""
-    heard = "DTIM" if driver.follows_dtim else f"{ordinal}beacon"
+    heard = "DTIM beacon" if driver.follows_dtim else f"{ordinal}beacon"
     return f"{driver.device}: {awake}listening to every {heard}"
 
 
