@@ -46,8 +46,7 @@ class Adviser:
             view.deadline_ns = None if client.deadline >= FOREVER_NS else client.deadline - offset
         plan = asked(policy, view, run.interval, offset)
         answer = client.asked
-        answer.until, answer.wake, opens, answer.repeat, agreed = plan
-        answer.opens, answer.agreed = int(opens), int(agreed)
+        answer.until, answer.wake, answer.opens, answer.repeat, answer.agreed = plan
         if run.recorder:
             run.recorder.decided(now, view.event, waiting, plan)
 
