@@ -90,7 +90,7 @@ def simulate(
     workload = Workload.of(pages)
     messages = messages_of(workload.messages if push is None else push)
     check(workload, messages)
-    policy = policies.make(policy, beacon_interval_ns=config.beacon_interval_ns, radio=config.radio)
+    policy = _made(policy, config)
     if recorder is not None and recorder.on_air != (config.medium is not None):
         raise ValueError("a Recorder notes frames on wires and an AirRecorder on the air, and this run is the other")
     members = [(workload, policy)]
@@ -143,8 +143,7 @@ def simulate_cell(
     members: list[tuple[Workload, Policy]] = []
     for (workload, policy), messages in zip(given, pushed, strict=True):
         check(workload, messages)
-        made = policies.make(policy, beacon_interval_ns=config.beacon_interval_ns, radio=config.radio)
-        members.append((workload, made))
+        members.append((workload, _made(policy, config)))
     reason = _why_interpreted(engine, members, config, pushed)
     return _run(members, config, seed, pushed, interpreted=reason is not None)
 
@@ -157,6 +156,13 @@ def _checked(engine: str, config: Any) -> SimulationConfig:
         raise TypeError(f"config must be a SimulationConfig, got {config!r}")
     world: SimulationConfig = SimulationConfig() if config is None else config
     return world
+
+
+def _made(policy: AnyPolicy, config: SimulationConfig) -> Policy:
+    """Make a policy for a world."""
+    dtim_period = 1 if config.medium is None else config.medium.beacons.dtim_period
+    interval_ns, radio = config.beacon_interval_ns, config.radio
+    return policies.make(policy, beacon_interval_ns=interval_ns, radio=radio, dtim_period=dtim_period)
 
 
 def _why_interpreted(
@@ -231,7 +237,7 @@ def _delays(
 
 def is_compiled(policy: AnyPolicy, config: SimulationConfig) -> bool:
     """Whether nothing is left to compile for runs of a policy; a policy without a compiled rule needs nothing."""
-    made = policies.make(policy, beacon_interval_ns=config.beacon_interval_ns, radio=config.radio)
+    made = _made(policy, config)
     return getattr(made, "compiled", None) is None or _is_ready([(Workload.of(()), made)])
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from netsim.model.air.radio import finish_on_air, time_awake_on_air, write_states_on_air
 from netsim.model.air.station import advance_on_air, at_access_point_on_air, send_on_air
 from netsim.model.codes import AT_ACCESS_POINT
-from netsim.model.policy import say_sent
 from netsim.model.seam import arrive
 from netsim.model.things import Client, Frame, Run, States
 from netsim.model.wires import (
     DOWN_WIRE,
     advance_on_wires,
     at_access_point_on_wires,
-    carry_up,
     finish_on_wires,
     put_on_air,
     send_on_wires,
@@ -25,13 +23,6 @@ __all__ = ["advance", "at_access_point", "finish", "listen", "send_down", "send_
 
 def send_up(run: Run, client: Client, frame: Frame) -> None:
     """Hand a packet to the transmitter of a client, which wakes up for it if need be."""
-    if client.never_sleeps:
-        if run.on_wires:
-            carry_up(run, client, frame)
-            return
-    else:
-        advance(run, client, run.now)
-    say_sent(run, client, frame)
     if run.on_wires:
         send_on_wires(run, client, frame)
     else:
@@ -50,14 +41,11 @@ def send_down(run: Run, client: Client, frame: Frame) -> None:
 
 def at_access_point(run: Run, frame: Frame) -> None:
     """Send a packet on to its client, or hold it back."""
-    client = frame.client
     frame.reached = run.now
-    if not client.never_sleeps:
-        advance(run, client, run.now)
     if run.on_wires:
-        at_access_point_on_wires(run, client, frame)
+        at_access_point_on_wires(run, frame.client, frame)
     else:
-        at_access_point_on_air(run, client, frame)
+        at_access_point_on_air(run, frame.client, frame)
 
 
 def advance(run: Run, client: Client, now: int) -> None:

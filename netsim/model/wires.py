@@ -16,7 +16,7 @@ the poll frame itself.
 from __future__ import annotations
 
 from netsim.model.codes import AT_CLIENT, AT_SERVER, LISTEN
-from netsim.model.policy import ask_at_beacon, follow, take_answer
+from netsim.model.policy import ask_at_beacon, follow, say_sent, take_answer
 from netsim.model.queues import append, take_first
 from netsim.model.seam import (
     arrive,
@@ -34,8 +34,8 @@ from netsim.model.seam import (
 from netsim.model.things import Client, Frame, Line, Run
 
 __all__ = [
-    "DOWN_WIRE", "UP_WIRE", "advance_on_wires", "at_access_point_on_wires", "begin_on_wires", "carry_up",
-    "finish_on_wires", "put_on_air", "send_on_wires", "time_awake_on_wires", "transmit",
+    "DOWN_WIRE", "UP_WIRE", "advance_on_wires", "at_access_point_on_wires", "begin_on_wires", "finish_on_wires",
+    "put_on_air", "send_on_wires", "time_awake_on_wires", "transmit",
 ]  # fmt: skip
 
 UP_WIRE, DOWN_WIRE, DOWN_AIR = range(3)
@@ -118,8 +118,13 @@ def begin_on_wires(run: Run, client: Client) -> None:
 
 
 def send_on_wires(run: Run, client: Client, frame: Frame) -> None:
-    """Hand a packet of a station that is up to date to the transmitter, waking up for it if need be."""
+    """Hand a packet to the transmitter, waking up for it if need be."""
+    if client.never_sleeps:
+        carry_up(run, client, frame)
+        return
     now = run.now
+    advance_on_wires(run, client, now)
+    say_sent(run, client, frame)
     stay_awake(run, client, now)
     carry_up(run, client, frame)
     client.transmitted = run.air_up.free
@@ -134,6 +139,7 @@ def send_on_wires(run: Run, client: Client, frame: Frame) -> None:
 
 def at_access_point_on_wires(run: Run, client: Client, frame: Frame) -> None:
     """Send a packet on to its client, or hold it back for the next beacon that is listened to."""
+    advance_on_wires(run, client, run.now)
     if client.is_open:
         client.planned = 0
         client.busy = max(client.busy, put_on_air(run, client, frame, run.now))

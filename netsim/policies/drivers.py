@@ -2,15 +2,15 @@
 
 A driver stays awake for a time after what it sent and for a time after what it received, then listens to every n-th
 beacon.  Left out: what else a driver adds, such as keep-alive frames, 15 ms more awake for broadcasts (ESP-IDF), and a
-number of packets before it wakes up for good (CC33xx).  A driver that follows the DTIM listens to every n-th beacon
-here, which is the same where the DTIM period is n.
+number of packets before it wakes up for good (CC33xx).  ESP-IDF's minimum modem sleep listens to every DTIM, its
+maximum modem sleep to every `listen_interval`-th beacon, whatever the DTIM period is.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from netsim.policies.entry import Entry, Setting
+from netsim.policies.entry import Entry, Setting, whole_number
 from netsim.policies.static import StaticPsm, in_ms
 
 __all__ = ["ENTRIES"]
@@ -25,9 +25,11 @@ class _Driver:
     every: int = 1
     after_received_ms: int = 0
     after_sent_ms: int = 0
+    follows_dtim: bool = False
     source: str
 
 
+_LISTENS = "esp-idf-max"
 _DRIVERS = (
     _Driver(
         name="mac80211", device="Linux laptops (dynamic power save)", after_received_ms=100, after_sent_ms=100,
@@ -38,8 +40,8 @@ _DRIVERS = (
         source="qualcomm-linux/kernel-topics#1528",
     ),
     _Driver(
-        name="esp-idf", device="ESP32 and its family, minimum modem sleep (the default)", after_received_ms=50,
-        after_sent_ms=50, source="espressif/esp-idf@10212290, components/esp_wifi/Kconfig",
+        name="esp-idf", device="ESP32 and its family, minimum modem sleep (the default)", follows_dtim=True,
+        after_received_ms=50, after_sent_ms=50, source="espressif/esp-idf@10212290, components/esp_wifi/Kconfig",
     ),
     _Driver(
         name="esp-idf-max", device="ESP32 and its family, maximum modem sleep", every=3, after_received_ms=50,
@@ -68,26 +70,33 @@ def _told(driver: _Driver) -> str:
     ordinal = {1: "", 3: "3rd "}.get(driver.every, f"{driver.every}th ")
     received, sent = driver.after_received_ms, driver.after_sent_ms
     awake = f"awake {received} ms after receiving and {sent} ms after sending, then " if received else ""
-    return f"{driver.device}: {awake}listening to every {ordinal}beacon"
+    heard = "DTIM beacon" if driver.follows_dtim else f"{ordinal}beacon"
+    return f"{driver.device}: {awake}listening to every {heard}"
 
 
 def _driver(parameter: str, setting: Setting) -> StaticPsm:
     drivers = {driver.name: driver for driver in _DRIVERS}
-    if parameter not in drivers:
-        raise ValueError(f"the driver must be one of {', '.join(drivers)}, got {parameter!r}")
-    driver = drivers[parameter]
+    name, colon, listen_interval = parameter.partition(":")
+    if name not in drivers:
+        raise ValueError(f"the driver must be one of {', '.join(drivers)}, got {name!r}")
+    if colon and name != _LISTENS:
+        raise ValueError(f"only {_LISTENS} takes a listen interval, got {parameter!r}")
+    driver = drivers[name]
+    every = setting.dtim_period if driver.follows_dtim else driver.every
+    if colon:
+        every = whole_number(listen_interval, "listen_interval", 1)
     return StaticPsm(
-        in_ms(driver.every * setting.beacon_interval_ns),
+        in_ms(every * setting.beacon_interval_ns),
         inactivity_timeout_ms=driver.after_received_ms,
         timeout_after_sending_ms=driver.after_sent_ms,
         beacon_interval_ns=setting.beacon_interval_ns,
-        spec=f"driver:{driver.name}",
+        spec=f"driver:{name}:{every}" if colon else f"driver:{name}",
     )
 
 
 ENTRIES = (
     Entry(
-        written="driver:NAME",
+        written="driver:NAME[:N]",
         meaning="what a driver does where nothing is set: static PSM, after a time awake if it has one",
         source="of each driver, below",
         example="driver:mac80211",

@@ -25,10 +25,13 @@ class Setting:
         Time between beacons.
     radio : Radio or None
         For policies that weigh energy; None: the default radio.
+    dtim_period : int
+        Beacons from one DTIM to the next, for policies that wake up for these.
     """
 
     beacon_interval_ns: int = 100 * NS_PER_MS
     radio: Radio | None = None
+    dtim_period: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

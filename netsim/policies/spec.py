@@ -38,8 +38,14 @@ def registry() -> Mapping[str, Entry]:
     return MappingProxyType({entry.kind: entry for entry in entries})
 
 
-def make(policy: AnyPolicy, *, beacon_interval_ns: int = _BEACON_INTERVAL_NS, radio: Radio | None = None) -> Policy:
-    """Make a fresh policy from its name, or copy the policy given; `radio` is for those that weigh energy.
+def make(
+    policy: AnyPolicy,
+    *,
+    beacon_interval_ns: int = _BEACON_INTERVAL_NS,
+    radio: Radio | None = None,
+    dtim_period: int = 1,
+) -> Policy:
+    """Make a fresh policy from its name for a world (`Setting`), or copy the policy given.
 
     Raises
     ------
@@ -49,7 +55,7 @@ def make(policy: AnyPolicy, *, beacon_interval_ns: int = _BEACON_INTERVAL_NS, ra
         If the name is unknown (the nearest known one is suggested), its parameter breaks its rule, or the class of
         one's own cannot be loaded.
     """
-    setting = Setting(beacon_interval_ns=beacon_interval_ns, radio=radio)
+    setting = Setting(beacon_interval_ns=beacon_interval_ns, radio=radio, dtim_period=dtim_period)
     if isinstance(policy, OwnPolicy):
         return policy.make(setting)
     if not isinstance(policy, str):

@@ -38,16 +38,15 @@ class Adviser:
         view.slept_ns = slept
         view.buffered_bytes = waiting
         sent, received = client.last_sent, client.last_received
-        view.last_sent_ns = None if sent == NOT_YET_NS else sent
-        view.last_received_ns = None if received == NOT_YET_NS else received
+        view.last_sent_ns = None if sent == NOT_YET_NS else sent - offset
+        view.last_received_ns = None if received == NOT_YET_NS else received - offset
         view.arrivals_ns = _arrivals(client, now) if waiting else ()
         if policy.host_aware:
             view.outstanding = client.outstanding
             view.deadline_ns = None if client.deadline >= FOREVER_NS else client.deadline - offset
         plan = asked(policy, view, run.interval, offset)
         answer = client.asked
-        answer.until, answer.wake, opens, answer.repeat, agreed = plan
-        answer.opens, answer.agreed = int(opens), int(agreed)
+        answer.until, answer.wake, answer.opens, answer.repeat, answer.agreed = plan
         if run.recorder:
             run.recorder.decided(now, view.event, waiting, plan)
 
@@ -60,12 +59,13 @@ class Adviser:
         if client.host_aware:
             number = frame.to.connection.number
             host = HostFrame(number, frame.flag != 0, frame.length, completes != 0, wanted != 0)
-        self._observe(SeenFrame(sent != 0, run.now, reached, frame.bytes, host))
+        at, offset = run.now, client.offset
+        self._observe(SeenFrame(sent != 0, at - offset, reached - offset, frame.bytes, host))
 
 
 def _arrivals(client: Client, now: int) -> tuple[int, ...]:
     found, frame = [], client.buffer.head
     for _ in range(client.buffer.count):
-        found.append(min(frame.reached, now))
+        found.append(min(frame.reached, now) - client.offset)
         frame = frame.link
     return tuple(found)

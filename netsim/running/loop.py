@@ -19,6 +19,7 @@ from netsim.model.medium import at_access_point
 from netsim.model.records import NEVER, Ints
 from netsim.model.things import Client, Connection, Frame, Run, Stream
 from netsim.model.wires import DOWN_WIRE, UP_WIRE
+from netsim.policies.compiled import NOT_YET_NS
 from netsim.policies.machine_code import call_observe, call_plan
 from netsim.policies.protocol import cannot_follow
 from netsim.running.layout import EVENT, FEW, INTERVAL, POLL, Heap, Notes, Ring
@@ -254,11 +255,12 @@ def ask(run: Run, client: Client, at_beacon: int, now: int, slept: int, waiting:
     """See `netsim.model.seam`."""
     ints, floats = carray(words_at(client.ints), (client.n_ints,)), carray(reals_at(client.floats), (client.n_floats,))
     offset, deadline = client.offset, NEVER
+    sent = client.last_sent - (offset if client.last_sent != NOT_YET_NS else 0)
+    received = client.last_received - (offset if client.last_received != NOT_YET_NS else 0)
     if client.host_aware and client.deadline < NEVER:
         deadline = client.deadline - offset
     plan = call_plan(
-        client.rule, ints, floats, now - offset, at_beacon, client.last_sent, client.last_received, slept, waiting,
-        deadline,
+        client.rule, ints, floats, now - offset, at_beacon, sent, received, slept, waiting, deadline,
     )  # fmt: skip
     if cannot_follow(max(now - offset, plan.awake_until_ns), plan.wake_ns, plan.repeat_ns, plan.agreed, run.interval):
         run.status |= BAD_PLAN
@@ -270,13 +272,14 @@ def ask(run: Run, client: Client, at_beacon: int, now: int, slept: int, waiting:
 def tell_policy(run: Run, client: Client, frame: Frame, sent: int, reached: int, completes: int, wanted: int) -> None:
     """See `netsim.model.seam`."""
     ints, floats = carray(words_at(client.ints), (client.n_ints,)), carray(reals_at(client.floats), (client.n_floats,))
+    at, reached = run.now - client.offset, reached - client.offset
     if client.host_aware:
         call_observe(
-            client.observer, ints, floats, sent, run.now, reached, frame.bytes, frame.to.connection.number,
+            client.observer, ints, floats, sent, at, reached, frame.bytes, frame.to.connection.number,
             frame.flag != 0, frame.length, completes, wanted,
         )  # fmt: skip
     else:
-        call_observe(client.observer, ints, floats, sent, run.now, reached, frame.bytes, -1, 0, 0, 0, 0)
+        call_observe(client.observer, ints, floats, sent, at, reached, frame.bytes, -1, 0, 0, 0, 0)
 
 
 # -- notes

@@ -293,7 +293,7 @@ def test_every_driver_is_listed_with_its_source_and_a_name_that_can_be_typed():
         assert source
         every, received, sent = expected.pop(written.partition(":")[2])
         awake = f": awake {received} ms after receiving and {sent} ms after sending, then " if received else ": "
-        ordinal = {1: "", 3: "3rd ", 5: "5th ", 10: "10th "}[every]
+        ordinal = {1: "", 3: "3rd ", 5: "5th ", 10: "10th "}[every] if written != "driver:esp-idf" else "DTIM "
         assert meaning.endswith(f"{awake}listening to every {ordinal}beacon")
     assert not expected
     with pytest.raises(ValueError, match="the driver must be one of mac80211, "):
@@ -313,3 +313,18 @@ def test_arrays_that_were_joined_are_put_back_as_they_were():
     blank = [np.zeros_like(array) for array in arrays]
     put_back(np.append(joined(arrays), 99.0), blank)
     assert [part.tolist() for part in blank] == [part.tolist() for part in arrays]
+
+
+def test_esp_idf_listens_to_every_dtim_and_its_maximum_modem_sleep_to_every_listen_interval():
+    pages = [Page("p", 300, 1000, think_s=20.0), Page("q", 300, 1000)]
+    beacons = {}
+    for dtim in (1, 3):
+        air = netsim.AirConfig(beacons=netsim.BeaconConfig(dtim_period=dtim))
+        config = netsim.SimulationConfig(medium=air)
+        for policy in ("driver:esp-idf", "driver:esp-idf-max", "driver:esp-idf-max:6"):
+            beacons[policy, dtim] = netsim.simulate(pages, policy, config=config, engine="packet").beacons
+    assert beacons["driver:esp-idf", 1] == pytest.approx(3 * beacons["driver:esp-idf", 3], rel=0.02)
+    assert beacons["driver:esp-idf-max", 1] == beacons["driver:esp-idf-max", 3]
+    assert beacons["driver:esp-idf-max", 1] == pytest.approx(2 * beacons["driver:esp-idf-max:6", 1], rel=0.02)
+    with pytest.raises(ValueError, match="only esp-idf-max takes a listen interval, got 'esp-idf:3'"):
+        netsim.policies.make("driver:esp-idf:3")

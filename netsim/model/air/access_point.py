@@ -45,8 +45,8 @@ def forward(run: Run, client: Client, packet: Frame) -> None:
         frame = new_frame(run)
         frame.exchange, frame.client, frame.to = run.exchanges[client.null], client, NONE
     frame.code, frame.outcome, frame.tries, frame.air = DOWN, OPEN, 0, frame.exchange.alone
-    is_next = run.serving == client and client.line.count == 0
-    if run.most_bytes and frame.to and is_next and contender.queue.count < BLOCK_ACK_FRAMES:
+    has_room = client.line.count == 0 and contender.queue.count < BLOCK_ACK_FRAMES
+    if run.most_bytes and frame.to and run.serving == client and has_room:  # it joins those that go together
         append(contender.queue, frame)
         return
     if client.line.count == 0:

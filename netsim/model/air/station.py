@@ -16,7 +16,7 @@ from netsim.model.air.channel import advance_beacons, listen_to_beacon, put
 from netsim.model.air.radio import begin_doze, hear_beacons, listen_ahead
 from netsim.model.air.retrieval import fetch_waiting, open_gate, transmit_from, wake_up
 from netsim.model.codes import AUTO, CLOSE_TIMER, CLOSING, LISTEN, NULL, OPEN, PS_POLL, TWT, UAPSD, UP
-from netsim.model.policy import ask_at_beacon, follow, take_answer
+from netsim.model.policy import ask_at_beacon, follow, say_sent, take_answer
 from netsim.model.queues import remove
 from netsim.model.records import NEVER, NONE
 from netsim.model.seam import ask, free_frame, happen, new_frame, note_gate, note_poll
@@ -33,6 +33,9 @@ __all__ = [
 
 def send_on_air(run: Run, client: Client, frame: Frame) -> None:
     """Hand a packet to the transmitter, waking up for it if need be."""
+    if not client.never_sleeps:
+        advance_on_air(run, client, run.now)
+    say_sent(run, client, frame)
     client.planned = 0
     client.close = NEVER
     if client.closing and not client.contender.on_air and remove(client.contender.queue, client.closing):
@@ -47,6 +50,8 @@ def send_on_air(run: Run, client: Client, frame: Frame) -> None:
 
 def at_access_point_on_air(run: Run, client: Client, frame: Frame) -> None:
     """Send a packet on to its client, or hold it back."""
+    if not client.never_sleeps:
+        advance_on_air(run, client, run.now)
     if client.is_open:
         forward(run, client, frame)
         return
