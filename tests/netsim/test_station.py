@@ -90,7 +90,7 @@ def test_a_beacon_is_free_from_just_after_waking_until_the_instant_of_falling_as
 
 
 def asking(spec, plan=None, *, host_aware=False):
-    """Make a policy that keeps what it sees, and listens to every beacon or answers what a function of its view does."""
+    """Make a policy that keeps what it sees; it listens to every beacon or answers what a function of its view does."""
 
     class Asking:
         def __init__(self):
