@@ -40,7 +40,7 @@ def differing(kind, numbers):
 def test_worlds_beyond_those_kept_are_answered_alike(kind, n):
     covered, found = differing(kind, range(FROZEN[kind], FROZEN[kind] + n))
     assert not found
-    assert covered > 0.6 * n  # the others have policies without a compiled rule
+    assert covered > n / 2  # the others have policies without a compiled rule
 
 
 @pytest.mark.long
