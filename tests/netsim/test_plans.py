@@ -52,7 +52,7 @@ def comes_back_in_time(view, ints, floats):
 def test_a_plan_by_which_no_client_wakes_up_in_time_is_refused(medium, rule, engine):
     config = netsim.SimulationConfig(medium=MEDIA[medium])
     policy = Following(lambda view: rule(view, (), ()), rule)
-    with pytest.raises(PolicyError, match="before 2[*]{2}62 ns, got wake_ns=.*, before the first page$") as said:
+    with pytest.raises(PolicyError, match=r"before 2\*\*62 ns, got wake_ns=.*, before the first page$") as said:
         netsim.simulate(PAGES, policy, config=config, engine=engine)
     assert str(said.value).startswith("policy following: wake_ns must be a multiple of 100000000 ns after ")
 
