@@ -1,8 +1,8 @@
-"""Speed of the shared air: pages a second beside the same pages on wires, a saturated cell, and the compiled air.
+"""Speed of the shared air: pages a second beside the same pages on wires, a saturated cell, interpreted and compiled.
 
-Pages are 250 of the Web model, on the packet model, in turn in the same process, the least of several runs.  Cells of
-20 clients are run by the packet model and compiled, with pauses a tenth as long; both leave the same record.  Cells
-of 1 to 200 clients show what grows with their number.  Saturated cells are run beside ns-3 where its bindings are
+Pages are 250 of the Web model, interpreted, in turn in the same process, the least of several runs.  Cells of 20
+clients are run interpreted and compiled, with pauses a tenth as long; both leave the same record.  Compiled cells of 1
+to 200 clients show what grows with their number.  Saturated cells are run beside ns-3 where its bindings are
 installed: ``LPSM_NS3`` names the Python that has them (``pip install ns3==3.44.post0`` in an environment of its own).
 ``python -m tests.bench.air`` prints the tables, or those named: ``pages``, ``saturated``, ``compiled``, ``growth``.
 """
@@ -20,19 +20,17 @@ import numpy as np
 import netsim
 import traces
 from lpsm import randomness
-from netsim.air.access import Contender, Medium
-from netsim.air.beacons import BeaconConfig, Beacons
-from netsim.air.cell import saturate
-from netsim.air.express import engine, layout
-from netsim.clock import Clock
+from netsim.running import compiled as engine
+from netsim.running.fill import World
+from netsim.running.layout import fields_of
 from tests.bench.simulator import least
+from tests.netsim.air.cells import Air
 
 POLICIES = ("none", "psm:100", "dynamic:100", "bsd:1", "lpsm2")
 TARGETS = {"none": 2000, "psm:100": 1000}  # pages a second on an idle machine whose wires do 5,600 and 3,400
 WIRES = {"none": 5600, "psm:100": 3400}
 CELL = 20
 NS3_BEACON_NS = {"11b": 832_000, "11g": 832_000, "11n": 1_408_000}  # of 80 and 152 bytes, at 1 Mb/s
-MPDU_BYTES = {"11b": 1536, "11g": 1536, "11n": 1538}
 
 
 def pages_per_second(times=4):
@@ -53,13 +51,17 @@ def _speed(pages, policy, config, times):
 
 def saturated(spec="11g:54", seconds=4.0, n=CELL):
     """Simulated seconds a second of a cell of saturated stations, and its frames a second."""
-    clock = Clock()
-    medium = Medium(clock, netsim.Phy.parse(spec))
-    stations = _saturate(medium, medium.data(1064), n)
+    cell = Air(air=netsim.AirConfig(phy=netsim.Phy.parse(spec), neighbours=n))
+    for station in cell.contenders[1:]:
+        station.alike.exchange = cell.run.exchanges[1064]
     start = time.perf_counter()
-    clock.run(until=round(seconds * 1e9))
+    cell.until(round(seconds * 1e9))
     taken = time.perf_counter() - start
-    return seconds / taken, sum(station.delivered for station in stations) / taken
+    return seconds / taken, _delivered(cell) / taken
+
+
+def _delivered(cell):
+    return sum(station.delivered for station in cell.contenders)
 
 
 def _processor_s(run, times):
@@ -84,7 +86,7 @@ def browsing(clients, pages, pause=1.0):
 
 
 def compiled(times=5):
-    """One row a cell: processor seconds of the packet model, of the compiled air, and their ratio."""
+    """One row a cell: processor seconds interpreted and compiled, and their ratio."""
     browsed, longer = browsing(CELL, 20, 0.1), browsing(CELL, 100, 0.1)
     rows = []
     for what, clients, policy, neighbours in (
@@ -108,7 +110,7 @@ def compiled(times=5):
 
 
 def beside_ns3(spec="11g", seconds=4.0, n=CELL, max_ampdu_bytes=0):
-    """Saturated stations with packets of 1500 bytes, beacons and no power saving: our two engines, and ns-3.
+    """Saturated stations with packets of 1500 bytes, beacons and no power saving: interpreted, compiled, and ns-3.
 
     Returns
     -------
@@ -122,41 +124,29 @@ def beside_ns3(spec="11g", seconds=4.0, n=CELL, max_ampdu_bytes=0):
         last = (peer.stderr.strip().splitlines() or ["no output"])[-1]
         return f"ns-3 is left out: {python} could not run it ({last}); LPSM_NS3 names a Python that has it"
     found = json.loads(peer.stdout.strip().splitlines()[-1])
-    clock = Clock()
-    medium = Medium(clock, netsim.Phy.parse(spec), max_ampdu_bytes=max_ampdu_bytes)
-    Beacons(medium, 102_400_000, BeaconConfig(), NS3_BEACON_NS[spec])
-    stations = _saturate(medium, medium.data(MPDU_BYTES[spec]), n)
-    clock.run(until=500_000_000)
-    before, begin = sum(station.delivered for station in stations), time.process_time()
-    clock.run(until=500_000_000 + round(seconds * 1e9))
+    air = netsim.AirConfig(phy=netsim.Phy.parse(spec), max_ampdu_bytes=max_ampdu_bytes, neighbours=n)
+    cell = Air(air=air, interval_ns=102_400_000)
+    cell.run.beacon_air = NS3_BEACON_NS[spec]
+    cell.until(500_000_000)
+    before, begin = _delivered(cell), time.process_time()
+    cell.until(500_000_000 + round(seconds * 1e9))
     taken_s = time.process_time() - begin
-    mbps = 8e-6 * 1472 * (sum(station.delivered for station in stations) - before) / seconds
-    rows = [
-        ("ns-3", found["throughput_mbps"], seconds / found["processor_s"]),
-        ("packet model", mbps, seconds / taken_s),
-    ]
-    if max_ampdu_bytes:  # the compiled engine has no frames that go together
-        return rows
-    loaded = netsim.SimulationConfig(medium=netsim.AirConfig(phy=netsim.Phy.parse(spec), neighbours=n))
-    idle = traces.Page("p", 300, 1000, (), 30.0)
+    mbps = 8e-6 * 1472 * (_delivered(cell) - before) / seconds
 
     def run():
-        return netsim.simulate([idle], "none", config=loaded, engine="express")
+        idle = traces.Page("p", 300, 1000, (), 30.0)
+        return netsim.simulate([idle], "none", config=netsim.SimulationConfig(medium=air), engine="express")
 
     lasts_s = run().elapsed_s
-    return [*rows, ("compiled, and one client", None, lasts_s / _processor_s(run, 3))]
-
-
-def _saturate(medium, exchange, n):
-    """Add n stations that always have a frame."""
-    stations = [Contender(medium, np.random.default_rng([0, i])) for i in range(n)]
-    for station in stations:
-        saturate(station, exchange)
-    return stations
+    return [
+        ("ns-3", found["throughput_mbps"], seconds / found["processor_s"]),
+        ("interpreted", mbps, seconds / taken_s),
+        ("compiled, and one client", None, lasts_s / _processor_s(run, 3)),
+    ]
 
 
 def growth(policy="psm"):
-    """One row a cell of the compiled air: clients, pages each, events, microseconds an event, room and memory in MB."""
+    """One row a compiled cell: clients, pages each, events, microseconds an event, room and memory in MB."""
     rows = []
     netsim.simulate(
         browsing(1, 1)[0], policy, config=netsim.SimulationConfig(medium=netsim.AirConfig()), engine="express"
@@ -165,10 +155,12 @@ def growth(policy="psm"):
         config, browsed = netsim.SimulationConfig(medium=netsim.AirConfig()), browsing(clients, pages)
         made = [(one, netsim.policies.make(policy)) for one in browsed]
         delays = [np.zeros(len(one.sizes), dtype=np.int64) for one in browsed]
-        run = engine._Run(made, delays, [[]] * clients, config, 0)
+        run = engine._Run(World(made, delays, [[]] * clients, config, 0, 64 * 8 ** (clients > 20)))
         compiled_s = _processor_s(run.go, 1)
-        events, memory_mb = int(run.w[layout.N_EVENTS_RUN]), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-        rows.append((clients, pages, events, 1e6 * compiled_s / events, run.w.nbytes / 1e6, memory_mb))
+        events = int(run._places[id(run._world.run.machine)][fields_of("Machine")["n_events"].at])
+        room_mb = sum(room.nbytes for room in run._kept) / 1e6
+        memory_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+        rows.append((clients, pages, events, 1e6 * compiled_s / events, room_mb, memory_mb))
     return rows
 
 
@@ -206,7 +198,7 @@ def _print_saturated():
 
 
 def _print_compiled():
-    print("\n| cell | policy | packet model, s | compiled, s | ratio |\n|---|---|---|---|---|")
+    print("\n| cell | policy | interpreted, s | compiled, s | ratio |\n|---|---|---|---|---|")
     for what, policy, packet, express, ratio in compiled():
         print(f"| {what} | `{policy}` | {packet:.3f} | {express:.4f} | {ratio:.0f} |")
 

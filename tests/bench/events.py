@@ -1,31 +1,33 @@
-"""What an event of a station costs: as a callback, as a SimPy process, as a process that others interrupt."""
+"""What an event of the model costs on SimPy: as a callback, as a process, as a process that others interrupt."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 
-from simpy import Event, Interrupt
+from simpy import Environment, Event, Interrupt
 
-from netsim.clock import Clock, Occurrence
+from netsim.model.seam import Occurrence
 
 EVENTS, STEP_NS = 200_000, 100
 
 
-def called_back(clock: Clock) -> None:
-    """One callback after another, as the station of the packet model does it."""
+def called_back(clock: Environment) -> None:
+    """One callback after another, as the interpreted model does it."""
     left = EVENTS
 
-    def again(_: Occurrence) -> None:
+    def again(_: Event) -> None:
         nonlocal left
         left -= 1
         if left:
-            Occurrence(clock, clock.now + STEP_NS, again)
+            Occurrence(machine, int(clock.now) + STEP_NS, 0, None)
 
-    Occurrence(clock, STEP_NS, again)
+    machine = SimpleNamespace(clock=clock, handlers=[again])
+    Occurrence(machine, STEP_NS, 0, None)
 
 
-def waited_for(clock: Clock) -> None:
+def waited_for(clock: Environment) -> None:
     """One process that waits and is not disturbed."""
 
     def waiting() -> Iterator[Event]:
@@ -35,7 +37,7 @@ def waited_for(clock: Clock) -> None:
     clock.process(waiting())  # type: ignore[arg-type]
 
 
-def interrupted(clock: Clock) -> None:
+def interrupted(clock: Environment) -> None:
     """A process whose waits are cut short, as every frame would cut short a station that waits for its beacon."""
 
     def waiting() -> Iterator[Event]:
@@ -47,19 +49,20 @@ def interrupted(clock: Clock) -> None:
 
     process = clock.process(waiting())  # type: ignore[arg-type]
 
-    def disturb(_: Occurrence) -> None:
+    def disturb(_: Event) -> None:
         if process.is_alive:
             process.interrupt()
-            Occurrence(clock, clock.now + STEP_NS * 3 // 2, disturb)
+            Occurrence(machine, int(clock.now) + STEP_NS * 3 // 2, 0, None)
 
-    Occurrence(clock, STEP_NS // 2, disturb)
+    machine = SimpleNamespace(clock=clock, handlers=[disturb])
+    Occurrence(machine, STEP_NS // 2, 0, None)
 
 
-def microseconds(set_up: Callable[[Clock], None]) -> float:
+def microseconds(set_up: Callable[[Environment], None]) -> float:
     """Return microseconds an event, the best of three."""
     times = []
     for _ in range(3):
-        clock = Clock()
+        clock = Environment(initial_time=0)
         set_up(clock)
         began = time.perf_counter()
         clock.run()

@@ -15,7 +15,7 @@ import netsim
 import traces
 from experiments.report.capture import CLIENT, capture
 from experiments.timeline import Run, record
-from netsim.air.recording import AirRecorder
+from netsim import AirRecorder
 from traces.captures.audit import Audit, audit
 from traces.captures.frames import WIRELESS
 from traces.captures.pcap import frames as captured_frames

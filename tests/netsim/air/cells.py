@@ -6,6 +6,7 @@ import numpy as np
 
 import netsim
 from netsim import policies
+from netsim.model.air.groups import add_group
 from netsim.model.codes import AT_SERVER, DATA
 from netsim.model.events import begin
 from netsim.model.medium import advance, finish, send_down, send_up, write_states
@@ -101,6 +102,12 @@ class Air:
         frame.client, frame.to, frame.flag, frame.seq = self.clients[who], self._ends[who], DATA, number
         frame.length, frame.ack, frame.bytes = size_bytes - 40, 0, size_bytes
         send(self.run, self.clients[who], frame)
+
+    def group(self, at_ns):
+        """Have a group frame reach the access point at an instant."""
+        self.until(at_ns)
+        self.run.group_gaps.next = lambda: 1e17  # until the next one of the background
+        add_group(self.run)
 
     def finish(self, until_ns):
         """Run to an instant, and bring every client up to it."""

@@ -7,14 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netsim.air.access import Contender, Medium
-from netsim.air.air_times import Phy
-from netsim.air.beacons import BeaconConfig, Beacons
-from netsim.air.cell import saturate
-from netsim.air.exchanges import Transmission
-from netsim.clock import Clock
+from netsim import AirConfig, AirRecorder, BeaconConfig, Phy
+from netsim.model.air import exchange_times
+from netsim.model.air.channel import advance_beacons
+from tests.netsim.air.cells import US, Air, S, add_up
 
-US = 1000
 # UDP of 1000 bytes from n saturated stations, Mb/s: own runs of ns-3.44 (wheel `ns3` 3.44.post0), whose access point
 # sends a beacon every 102.4 ms; both of its layers send it at 1 Mb/s with the long preamble.
 NS3 = {
@@ -32,61 +29,60 @@ BIANCHI = {
 }  # fmt: skip
 
 
-class Saturated:
-    """A cell of stations that always have a frame."""
+def saturated(spec, n, mpdu_bytes=1536, *, beacon_ns=0, attempts=10**9, eifs=False, rts_bytes=None):
+    """A cell of stations that always have a frame of this size; beacons as long as asked for, or none."""
+    phy = Phy.parse(spec)
+    world = Air(
+        air=AirConfig(phy=phy, neighbours=n, rts_bytes=rts_bytes), interval_ns=102_400_000 if beacon_ns else 10**15
+    )
+    run = world.run
+    run.beacon_air, run.attempts = beacon_ns, attempts
+    run.after_collision = phy.eifs_ns if eifs else run.after_collision
+    for station in run.contenders[1:]:
+        station.alike.exchange = run.exchanges[mpdu_bytes]
+    return world
 
-    def __init__(self, spec, n, mpdu_bytes, *, seed=0, beacon_ns=0, **options):
-        self.env = Clock()
-        self.medium = Medium(self.env, Phy.parse(spec), **options)
-        if beacon_ns:
-            Beacons(self.medium, 102_400_000, BeaconConfig(), beacon_ns)
-        exchange = self.medium.data(mpdu_bytes)
-        self.stations = []
-        for i in range(n):
-            rng = np.random.default_rng([seed, i])
-            station = Contender(self.medium, rng)
-            self.stations.append(station)
-            saturate(station, exchange)
 
-    def throughput_mbps(self, payload_bytes, seconds, warm_up_s=0.5):
-        self.env.run(until=round(warm_up_s * 1e9))
-        before = self.total("delivered")
-        self.env.run(until=round((warm_up_s + seconds) * 1e9))
-        return (self.total("delivered") - before) * payload_bytes * 8 / seconds / 1e6
+def throughput_mbps(world, payload_bytes, seconds, warm_up_s=0.5):
+    world.until(round(warm_up_s * S))
+    before = total(world, "delivered")
+    world.until(round((warm_up_s + seconds) * S))
+    add_up(world.run)
+    return (total(world, "delivered") - before) * payload_bytes * 8 / seconds / 1e6
 
-    def total(self, name):
-        return sum(getattr(station, name) for station in self.stations)
+
+def total(world, name):
+    return sum(getattr(station, name) for station in world.contenders[1:])
 
 
 @pytest.mark.parametrize(("spec", "n"), NS3)
 def test_saturation_throughput_is_within_1_5_percent_of_ns_3_at_every_number_of_stations(spec, n):
-    seconds = 20 if spec == "11b" else 8
-    ours = Saturated(spec, n, 1064, beacon_ns=NS3_BEACON_NS).throughput_mbps(1000, seconds)
-    assert ours == pytest.approx(NS3[spec, n], rel=0.015)
+    cell = saturated(spec, n, 1064, beacon_ns=NS3_BEACON_NS, attempts=7)
+    assert throughput_mbps(cell, 1000, 20 if spec == "11b" else 8) == pytest.approx(NS3[spec, n], rel=0.015)
 
 
 @pytest.mark.parametrize("n", NS3_RTS)
 def test_saturation_throughput_with_rts_and_cts_is_within_2_percent_of_ns_3(n):
-    ours = Saturated("11b", n, 1064, beacon_ns=NS3_BEACON_NS, rts_bytes=0).throughput_mbps(1000, 20)
-    assert ours == pytest.approx(NS3_RTS[n], rel=0.02)
+    cell = saturated("11b", n, 1064, beacon_ns=NS3_BEACON_NS, attempts=7, rts_bytes=0)
+    assert throughput_mbps(cell, 1000, 20) == pytest.approx(NS3_RTS[n], rel=0.02)
 
 
 @pytest.mark.parametrize(("spec", "n"), BIANCHI)
 def test_saturation_is_within_2_percent_of_bianchi_and_between_its_forms(spec, n):
-    difs, eifs = BIANCHI[spec, n]
+    after_difs, after_eifs = BIANCHI[spec, n]
     seconds = 5 if spec == "11a:54" else 25
-    cell = Saturated(spec, n, 1536, attempts=10**9)
-    ours = cell.throughput_mbps(1500, seconds, warm_up_s=seconds / 5)
-    assert ours == pytest.approx(difs, rel=0.02)
-    assert eifs * 0.99 <= ours <= difs * 1.01
-    waiting = Saturated(spec, n, 1536, attempts=10**9, eifs_after_collision=True)
-    assert eifs * 0.97 <= waiting.throughput_mbps(1500, seconds, warm_up_s=seconds / 5) < ours
+    ours, waiting = (
+        throughput_mbps(saturated(spec, n, eifs=eifs), 1500, seconds, warm_up_s=seconds / 5) for eifs in (False, True)
+    )
+    assert ours == pytest.approx(after_difs, rel=0.02)
+    assert after_eifs * 0.99 <= ours <= after_difs * 1.01
+    assert after_eifs * 0.97 <= waiting < ours
 
 
 @pytest.mark.parametrize("n", [2, 5, 20])
 def test_the_share_of_frames_that_collide_is_that_of_bianchis_fixed_point(n):
-    cell = Saturated("11a:54", n, 1536, attempts=10**9)
-    cell.throughput_mbps(1500, 6)
+    cell = saturated("11a:54", n)
+    throughput_mbps(cell, 1500, 6)
     window, stages = 16, 6
     low, high = 0.0, 1.0  # p is found where the two equations of the model meet
     for _ in range(60):
@@ -95,104 +91,87 @@ def test_the_share_of_frames_that_collide_is_that_of_bianchis_fixed_point(n):
         low, high = (p, high) if 1 - (1 - tau) ** (n - 1) > p else (low, p)
     share = 1 / window  # of successes is followed at once, in the slot that is the winner's alone
     p /= 1 + (1 - p) * share / (1 - share)
-    assert cell.total("collided") / cell.total("attempts") == pytest.approx(p, abs=0.015)
+    assert total(cell, "collided") / total(cell, "attempts") == pytest.approx(p, abs=0.015)
 
 
-def alone(spec="11g:54", cw_min=0, **options):
-    env = Clock()
+# -- by hand: frames of 1028 bytes of IP are 1064 on the air, 186 us at 54 Mb/s, with ACKs of 34 us
+
+
+def alone(spec="11g:54", *, cw_min=0, cw_max=1023, clients=1, **options):
     phy = Phy.parse(spec)
-    medium = Medium(env, Phy(kind=phy.kind, rate_mbps=phy.rate_mbps, cw_min=cw_min), **options)
-    return env, medium, Contender(medium, np.random.default_rng(0))
+    phy = Phy(kind=phy.kind, rate_mbps=phy.rate_mbps, cw_min=cw_min, cw_max=cw_max)
+    return Air(*["none"] * clients, air=AirConfig(phy=phy, **options))
 
 
-def test_with_a_window_of_zero_frames_follow_each_other_at_the_distances_of_captures():
-    for spec, distance_us in (("11b:11", 1274), ("11g:54", 258)):
-        env, medium, station = alone(spec)
-        received = []
-        for _ in range(4):
-            station.send(Transmission(medium.data(1064), lambda _, env=env, seen=received: seen.append(env.now)))
-        env.run(until=10**8)
-        assert np.diff(received).tolist() == [distance_us * US] * 3
-
-
-def test_a_poll_is_answered_by_data_after_sifs_and_that_by_an_ack():
-    env, medium, station = alone()
-    at = []
-    env.run(until=1000 * US)
-    station.send(Transmission(medium.polled(1536), lambda _: at.append((env.now, medium.free_ns))))
-    env.run(until=10_000 * US)
-    poll, data, ack = 34, 254, 34  # 182 bits at 96 a symbol are 2 symbols: 20 + 8 + 6; as computed by hand
-    assert at == [((1000 + poll + 10 + data) * US, (1000 + poll + 10 + data + 10 + ack) * US)]
-    assert (station.sent_ns, station.received_ns) == ((poll + ack) * US, data * US)
+@pytest.mark.parametrize(("spec", "distance_us"), [("11b:11", 1274), ("11g:54", 258)])
+def test_with_a_window_of_zero_frames_follow_each_other_at_the_distances_of_captures(spec, distance_us):
+    world = alone(spec)
+    for _ in range(4):
+        world.up(0, 0, 1028)
+    world.finish(10**8 - 1)
+    assert np.diff(world.arrived_us()).tolist() == [distance_us] * 3
 
 
 def test_a_frame_that_finds_the_channel_idle_for_difs_is_sent_at_once_and_one_that_finds_it_busy_backs_off():
-    env, medium, first = alone(cw_min=15)
-    second = Contender(medium, np.random.default_rng(1))
-    seen = []
-    env.run(until=500 * US)
-    first.send(Transmission(medium.data(1064), lambda _: seen.append(env.now)))
-    env.run(until=510 * US)
-    second.send(Transmission(medium.data(1064), lambda _: seen.append(env.now)))
-    env.run(until=50_000 * US)
-    assert seen[0] == (500 + 186) * US
-    backoff, rest = divmod(seen[1] - (500 + 186 + 10 + 34 + 28 + 186) * US, 9 * US)
+    world = alone(cw_min=15, clients=2)
+    world.up(0, 500 * US, 1028)
+    world.up(1, 510 * US, 1028)
+    world.finish(50_000 * US)
+    first, second = world.arrived_us()
+    assert first == 500 + 186
+    backoff, rest = divmod(second - (500 + 186 + 10 + 34 + 28 + 186), 9)
     assert rest == 0
     assert 0 <= backoff <= 15
 
 
 def test_two_whose_backoff_ends_in_the_same_slot_lose_both_frames_and_give_up_after_seven_attempts():
-    env, medium, one = alone(cw_min=0)
-    medium.phy = Phy(cw_min=0, cw_max=0)
-    two = Contender(medium, np.random.default_rng(1))
-    ends = []
-    one.send(Transmission(medium.data(100), lambda _: ends.append("sent")))  # keeps the channel busy
-    for station in (one, two):
-        station.send(Transmission(medium.data(1064), lambda _: ends.append("sent"), ends.append))
-    env.run(until=10**9)
-    assert ends == ["sent", False, False]
+    world = alone(cw_max=0, clients=2)
+    world.up(0, 0, 64)  # keeps the channel busy
+    for who in (0, 1):
+        world.up(who, 0, 1028)
+    world.finish(99_000 * US)
+    _, one, two = world.contenders
+    assert world.arrived_us() == [20 + 4 * 4 + 6]  # 822 bits, 216 a symbol
     assert (one.collided, two.collided, one.dropped, two.dropped) == (7, 7, 1, 1)
-    assert medium.collided_ns == 7 * 186 * US
-    assert medium.busy_ns == medium.data(100).total_ns
+    assert [client.lost for client in world.clients] == [1, 1]
+    assert world.run.collided == 7 * 186 * US
+    assert world.run.busy == (42 + 10 + 34) * US
 
 
 def test_rts_and_cts_go_before_frames_that_are_long_enough_and_only_the_rts_collides():
-    _, medium, _ = alone("11b:11", rts_bytes=500)
-    assert medium.data(499).first_ns == medium.phy.data_ns(499)
-    exchange = medium.data(1064)
-    assert exchange.first_ns == 352 * US
-    assert exchange.total_ns == (352 + 10 + 304 + 10 + 966 + 10 + 248) * US
+    times = exchange_times.data_table(Phy.parse("11b:11"), 500, 1500)
+    first, _, in_all, sent, received, data, *_ = (times[1064] // US).tolist()
+    assert times[499][0] == Phy.parse("11b:11").data_ns(499)
+    assert (first, in_all) == (352, 352 + 10 + 304 + 10 + 966 + 10 + 248)
+    assert (sent, received, data) == (352 + 966, 304 + 248, 966)
 
 
 def test_a_beacon_goes_first_at_its_time_and_after_what_is_on_the_air_and_is_late_then():
-    env, medium, station = alone(cw_min=15)
-    beacons = Beacons(medium, 100_000 * US, BeaconConfig())
-    heard, seen = [], []
-    for n in (1, 2, 3):
-        beacons.listen(n, lambda start, end: heard.append((start, end)))
-    env.run(until=199_990 * US)
-    station.send(Transmission(medium.data(1064), lambda _: seen.append(env.now)))
-    station.send(Transmission(medium.data(1064), lambda _: seen.append(env.now)))
-    env.run(until=400_000 * US)
+    recorder = AirRecorder()
+    world = Air("none", recorder=recorder)
+    for _ in range(2):
+        world.up(0, 199_990 * US, 1028)
+    world.finish(310_000 * US)
     late = 199_990 + 186 + 10 + 34 + 19  # after the exchange, PIFS
-    assert heard == [(100_000 * US, 100_294 * US), (late * US, (late + 294) * US), (300_000 * US, 300_294 * US)]
-    assert seen[1] >= (late + 294 + 28 + 186) * US  # the second frame waits for the beacon
-    assert beacons.late_ns == {2: (late - 200_000) * US}
+    beacons = [(frame.start_ns / US, frame.end_ns / US) for frame in recorder.frames if frame.kind == "beacon"]
+    assert beacons == [(at, at + 294) for at in (100_000, late, 300_000)]
+    assert world.arrived_us()[1] >= late + 294 + 28 + 186  # the second frame waits for the beacon
+    assert world.run.late == [2, (late - 200_000) * US]
 
 
 def test_beacons_that_nobody_waits_for_take_no_event_and_use_the_channel_all_the_same():
-    _, medium, _ = alone()
-    beacons = Beacons(medium, 102_400 * US, BeaconConfig(size_bytes=100))
-    medium.advance(3_600_000_000 * US)
-    assert beacons.next_n == 35157
-    assert medium.busy_ns == 35156 * beacons.air_ns
-    assert not beacons.late_ns
+    world = Air(air=AirConfig(beacons=BeaconConfig(size_bytes=100)), interval_ns=102_400 * US)
+    advance_beacons(world.run, 3600 * S)
+    assert world.run.next_beacon == 35157
+    assert world.run.busy == 35156 * world.run.beacon_air > 0
+    assert not world.run.late
+    assert world.clock.peek() == float("inf")
 
 
 @settings(max_examples=150, deadline=None)
 @given(
     st.sampled_from(["11b:1", "11b", "11g", "11a:6", "11n"]),
-    st.lists(st.tuples(st.integers(0, 60_000), st.integers(40, 1536)), min_size=1, max_size=60),
+    st.lists(st.tuples(st.integers(0, 60_000), st.integers(41, 1500)), min_size=1, max_size=60),
     st.integers(1, 8),
     st.sampled_from([0.0, 0.1, 0.6]),
     st.sampled_from([None, 0, 800]),
@@ -200,32 +179,17 @@ def test_beacons_that_nobody_waits_for_take_no_event_and_use_the_channel_all_the
     st.integers(0, 10**6),
 )
 def test_in_any_cell_time_and_frames_add_up(spec, frames, n, loss, rts_bytes, eifs, seed):
-    env = Clock()
-    medium = Medium(
-        env, Phy.parse(spec), loss=np.random.default_rng(seed), loss_rate=loss, rts_bytes=rts_bytes,
-        eifs_after_collision=eifs,
-    )  # fmt: skip
-    beacons = Beacons(medium, 10_000 * US, BeaconConfig(size_bytes=60))
-    stations = [Contender(medium, np.random.default_rng([seed, i])) for i in range(n)]
-    on_air, ended = [], []
-    transmit = medium._transmit
-
-    def noting(senders):
-        on_air.append((env.now, senders[0].queue[0].exchange.first_ns))
-        transmit(senders)
-
-    medium._transmit = noting
+    recorder, phy = AirRecorder(), Phy.parse(spec)
+    air = AirConfig(phy=phy, rts_bytes=rts_bytes, beacons=BeaconConfig(size_bytes=60))
+    world = Air(*["none"] * n, air=air, loss=loss, seed=seed, interval_ns=10_000 * US, recorder=recorder)
+    world.run.after_collision = phy.eifs_ns if eifs else phy.difs_ns
     for i, (at_us, size) in enumerate(frames):
-        env.run(until=max(env.now + 1, at_us * US))
-        stations[i % n].send(Transmission(medium.data(size), lambda _: None, ended.append))
-    env.run(until=env.now + 60 * 10**9)
-    medium.advance(env.now)
-    for station in stations:
-        assert station.attempts == station.delivered + station.lost + station.collided
-        assert not station.queue
-    assert sum(station.delivered for station in stations) == sum(ended)
-    assert sum(station.dropped for station in stations) == len(frames) - sum(ended)
-    assert 0 <= medium.busy_ns + medium.collided_ns <= max(env.now, medium.free_ns)
-    for (start, length), (following, _) in pairwise(on_air):
-        assert following >= start + length + medium.phy.sifs_ns  # nobody begins while a frame is on the air
-    assert beacons.next_n - 1 == env.now // beacons.interval_ns
+        world.up(i % n, max(world.clock.now + 1, at_us * US), size)
+    world.finish(world.clock.now + 60 * S)
+    dropped = add_up(world.run)
+    stations = world.contenders[1:]
+    assert not any(station.queue.count for station in stations)
+    assert sum(station.delivered for station in stations) == len(world.arrived_us()) == len(frames) - dropped
+    for earlier, later in pairwise(recorder.frames):  # nobody begins while a frame is on the air, but who collides
+        assert later.start_ns >= earlier.end_ns + phy.sifs_ns or later.start_ns == earlier.start_ns
+    assert world.run.next_beacon - 1 == world.clock.now // world.run.interval

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 import netsim
-from netsim.recorder import Recorder
-from traces.records import Page
-from traces.traffic import Message
+from traces.records import Message, Page
 
 PAGES = [Page(f"p{i}", 300, 9_000, ((300, 4_000), (300, 20_000)), 1.234) for i in range(5)]
 AIR = netsim.SimulationConfig(medium=netsim.AirConfig(phy=netsim.Phy.parse("11g:54")))
@@ -125,7 +123,7 @@ def test_two_hundred_clients_that_begin_at_one_instant_all_get_their_pages():
     [
         (lambda: netsim.simulate_cell([(PAGES, "psm")], config=AIR, engine="x"), ValueError, "engine must be one of"),
         (
-            lambda: netsim.simulate(PAGES, "psm", config=AIR, recorder=Recorder()),
+            lambda: netsim.simulate(PAGES, "psm", config=AIR, recorder=netsim.Recorder()),
             ValueError,
             "this run is the other",
         ),

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from netsim.air.air_times import ACK_BYTES, CTS_BYTES, NULL_BYTES, PHYS, POLL_BYTES, RTS_BYTES, Phy
+from netsim.model.air.air_times import ACK_BYTES, CTS_BYTES, NULL_BYTES, PHYS, POLL_BYTES, RTS_BYTES, Phy
 
 
 def us(ns):

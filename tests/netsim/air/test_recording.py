@@ -5,11 +5,8 @@ from itertools import pairwise
 import pytest
 
 import netsim
-from netsim.air.air_times import Phy
-from netsim.air.cell import AirConfig
-from netsim.air.recording import AirRecorder
-from tests.netsim.air.cells import MS, Air, Sink
-from tests.netsim.worlds import ScriptedLoss
+from netsim import AirConfig, AirRecorder, Phy
+from tests.netsim.air.cells import MS, Air
 from traces.records import Page
 
 PAGES = [Page(f"p{i}", 300, 5_000, ((300, 2_000),), 0.05) for i in range(3)]
@@ -54,13 +51,11 @@ def test_frames_gates_and_decisions_are_noted_as_computed_by_hand(case):
     policy, _, lost = case.partition(", ")
     recorder = AirRecorder()
     rts_bytes = 1000 if policy == "dynamic:5" else None
-    world = Air(AirConfig(phy=Phy(kind="11g", cw_min=0, cw_max=0), rts_bytes=rts_bytes), recorder=recorder)
-    if lost:
-        world.cell.medium._loss, world.cell.medium._loss_rate = ScriptedLoss([0, 2]), 0.5
-    client, sink = world.client(policy), Sink(world.clock)
-    world.up(client, 10 * MS, sink)
+    air = AirConfig(phy=Phy(kind="11g", cw_min=0, cw_max=0), rts_bytes=rts_bytes)
+    world = Air(policy, air=air, lost=[0, 2] if lost else None, recorder=recorder)
+    world.up(0, 10 * MS)
     for size in (1500, 500):
-        world.down(client, 30 * MS, sink, size)
+        world.down(0, 30 * MS, size)
     world.finish(199 * MS)
     said = []
     for frame in recorder.frames:

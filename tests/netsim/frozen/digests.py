@@ -1,6 +1,6 @@
 """What is kept of a world's answer: four short digests, of its pages, its radios, its totals, and what was learned.
 
-Numbers count by all their bytes.  Left out is what differs between engines by design: pages handed over.
+Numbers count by all their bytes.
 """
 
 from dataclasses import astuple
@@ -34,11 +34,6 @@ _LPSM3 = ("events", "at_risk_s", "rates", "log_evidence", "mean_rates", "pages",
 def kept():
     """Return the digests kept: four numbers of 16 bits a world."""
     return np.load(FILE)
-
-
-def is_kept(kind, number):
-    """Whether there is an answer: a few cells on the air were beyond the packet model, which failed in them."""
-    return bool(kept()[ROWS[kind][number]].any())
 
 
 def digest(results):
