@@ -7,8 +7,8 @@ import pytest
 
 import netsim
 import traces
+from netsim import ServerDelay
 from netsim.policies.protocol import Plan
-from netsim.server import ServerDelay
 
 gymnasium = pytest.importorskip("gymnasium")
 environment = pytest.importorskip("netsim.environment")
@@ -16,6 +16,8 @@ environment = pytest.importorskip("netsim.environment")
 NAME = "lpsm/PowerSave-v0"
 PAGES = list(traces.generate(6, np.random.default_rng(5)))
 CONFIG = netsim.SimulationConfig(server_delay=ServerDelay.parse("exponential:0.3"))
+SEED = int(np.random.default_rng(np.random.PCG64(np.random.SeedSequence(3))).integers(2**31))
+"""Of the run of an episode that is begun with the seed 3."""
 
 
 def made(**more):
@@ -56,13 +58,17 @@ def test_gymnasiums_own_checker_has_nothing_to_say():
     assert not [str(one.message) for one in said]
 
 
-@pytest.mark.parametrize("action", [(0, 0), (0, 3), (2, 1), (4, 0)])
-def test_an_agent_that_always_does_the_same_is_the_policy_that_does(action):
-    env = made()
-    _, _, info = episode(env, lambda _: np.array(action))
-    seed = int(np.random.default_rng(np.random.PCG64(np.random.SeedSequence(3))).integers(2**31))
+AIR = netsim.SimulationConfig(
+    server_delay=CONFIG.server_delay, medium=netsim.AirConfig(), radio=netsim.Radio.profile("esp32-c6")
+)
+
+
+@pytest.mark.parametrize(("action", "config"), [((0, 0), CONFIG), ((0, 3), CONFIG), ((2, 1), AIR), ((4, 0), AIR)])
+def test_an_agent_that_always_does_the_same_is_the_policy_that_does_on_wires_and_on_the_air(action, config):
+    _, rewards, info = episode(made(config=config, price_w=0.25), lambda _: np.array(action))
     policy = Same(environment.AWAKE_MS[action[0]], environment.BEACONS[action[1]])
-    result = netsim.simulate(PAGES, policy, config=CONFIG, seed=seed, engine="packet")
+    result = netsim.simulate(PAGES, policy, config=config, seed=SEED)
+    assert rewards.sum() == pytest.approx(-result.energy.total_j - 0.25 * result.latency_s.sum(), rel=1e-9)
     assert info["energy_j"] == result.energy.total_j
     assert info["latency_s"] == pytest.approx(result.latency_s.mean())
     assert info["beacons"] == result.beacons
@@ -80,8 +86,7 @@ def test_an_observation_is_what_a_policy_would_see_with_times_cut_at_a_minute():
 
     env = made()
     observations, _, _ = episode(env, lambda _: np.array((0, 3)))
-    seed = int(np.random.default_rng(np.random.PCG64(np.random.SeedSequence(3))).integers(2**31))
-    netsim.simulate(PAGES, Noting(0, environment.BEACONS[3]), config=CONFIG, seed=seed, engine="packet")
+    netsim.simulate(PAGES, Noting(0, environment.BEACONS[3]), config=CONFIG, seed=SEED)
     assert observations[: len(seen), [0, 1, 2, 3, 5]] == pytest.approx(np.array(seen), rel=1e-5)
     assert env.observation_space.high.tolist() == [1, 60, 60, 60, 60, 1e9, 64]
 
@@ -137,9 +142,9 @@ def test_what_each_decision_has_cost_so_far_is_the_time_awake_and_the_loading_of
     config = netsim.SimulationConfig(server_delay=CONFIG.server_delay, radio=radio)
     asked, ask = [], environment._Run.ask
 
-    def noting(run, station, event, now_ns, waiting):
-        asked.append(now_ns)
-        return ask(run, station, event, now_ns, waiting)
+    def noting(run, view):
+        asked.append(view.now_ns)
+        return ask(run, view)
 
     monkeypatch.setattr(environment._Run, "ask", noting)
     env, over = made(pages=pages, config=config), False
@@ -148,9 +153,8 @@ def test_what_each_decision_has_cost_so_far_is_the_time_awake_and_the_loading_of
     while not over:
         over = env.step(np.array((2, 1)))[2]
         told += [] if over else [env.unwrapped._last]
-    seed = int(np.random.default_rng(np.random.PCG64(np.random.SeedSequence(3))).integers(2**31))
     policy = Same(environment.AWAKE_MS[2], environment.BEACONS[1])
-    result = netsim.simulate(pages, policy, config=config, seed=seed, engine="packet")
+    result = netsim.simulate(pages, policy, config=config, seed=SEED)
     (issue, done), (start, end) = result._trip.loads[:, :2].T, result._trip.intervals.reshape(-1, 2).T
     for now, decision in zip(asked, told, strict=True):
         loading, awake = ((np.minimum(now, stop) - np.minimum(now, begin)).sum() / 1e9

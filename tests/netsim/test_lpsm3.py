@@ -1,8 +1,5 @@
-"""LPSM3: what it takes for a wait and for a page, what it learns, what it keeps, and that both engines have it."""
+"""LPSM3: what it takes for a wait and for a page, what it learns, and what it keeps."""
 
-from dataclasses import replace
-
-import numpy as np
 import pytest
 
 import netsim
@@ -11,12 +8,9 @@ from netsim.policies import lpsm3_rule as rule
 from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
 from netsim.sleep_planning.prices import saturation
 from tests.netsim.clients import LOGNORMAL, MS, Client, web
-from tests.netsim.test_express import assert_equal
-from tests.netsim.worlds import Dice, ordinary_case
 from traces.traffic import draw, push_messages, stalls, stream
 
 OPENING, REPLY, REST, MESSAGE = range(4)
-KEYS = ("key", "push_key")  # names of connections, which engines are free to give
 
 
 def waits(policy):
@@ -204,54 +198,3 @@ def test_a_radio_whose_wakeups_are_dear_is_woken_less_often():
 def test_the_constants_keep_the_theorem():
     config = Lpsm3Config()
     assert saturation(config.gain, -config.largest_drift, config.largest_price_ratio) + 20.0 <= 50.0
-
-
-# -- both engines
-
-
-def assert_same_memory(ours, theirs):
-    mine, reference = (result.final_policy.memory for result in (ours, theirs))
-    for name in (name for name in mine.dtype.names if name not in KEYS):
-        assert np.array_equal(mine[name], reference[name]), name
-
-
-def compare(seeds):
-    covered = 0
-    for seed in seeds:
-        dice = Dice(seed)
-        drawn, _, world = ordinary_case(dice, "lpsm3")
-        pages = list(drawn) * dice.integer(1, 6)
-        deadlines_s = [dice.one_of([None, None, 0.0, 10 * i * dice.fraction()]) for i in range(len(pages))]
-        pages = [page._replace(deadline_s=at) for page, at in zip(pages, deadlines_s, strict=True)]
-        world = replace(world, radio=netsim.RadioConfig(wakeup_mj=dice.one_of([0.0, 0.3])),
-                        beacon_interval_ns=dice.one_of([100_000_000, 102_400_000, 37_000_000]))  # fmt: skip
-        config = Lpsm3Config(max_slowdown=dice.one_of([1.02, 1.05, 1.5]), silence_s=dice.one_of([10.0, 0.7]))
-        policy = Lpsm3(
-            config, host_aware=dice.integer(0, 1) == 1, radio=world.radio, beacon_interval_ns=world.beacon_interval_ns
-        )
-        given = {"config": world, "seed": seed, "push": drawn.messages}
-        packet = netsim.simulate(pages, policy, engine="packet", **given)
-        ours = netsim.simulate(pages, policy, engine="express", **given)
-        assert_equal(ours, packet)
-        assert_same_memory(ours, packet)
-        covered += ours.pages_handed_over == 0
-    return covered
-
-
-def test_both_engines_plan_and_learn_alike():
-    assert compare(range(30)) > 15
-
-
-@pytest.mark.long
-def test_both_engines_plan_and_learn_alike_in_thousands_of_worlds():
-    assert compare(range(2_000_000, 2_003_000)) > 1000
-
-
-def test_on_the_web_model_the_fast_engine_is_equal_to_the_packet_model():
-    for policy in ("lpsm3", "lpsm3-link"):
-        packet, ours = (
-            netsim.simulate(web(35, 60), policy, config=LOGNORMAL, seed=35, engine=engine)
-            for engine in ("packet", "auto")
-        )
-        assert_equal(ours, packet)
-        assert_same_memory(ours, packet)

@@ -218,6 +218,7 @@ def test_whatever_a_policy_raises_is_one_error_that_names_policy_and_page(medium
         netsim.simulate(PAGES, Failing(error, where), config=config)
     assert str(caught.value).endswith(f", at page '{'p3' if where == 'plan' else 'p4'}'")
     assert "\n" not in str(caught.value)
+    assert isinstance(caught.value.__cause__.__cause__, type(error))
     members = [(PAGES[:1], "psm"), (PAGES[1:], Failing(error, where)), (PAGES, "none")]
     with pytest.raises(PolicyError, match=r"policy failing: .*, at page 'p4'$"):
         netsim.simulate_cell(members, config=config)

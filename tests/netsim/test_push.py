@@ -2,55 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import netsim
-from tests.netsim.test_conservation import Tap, configs, pages, policies
-from traces.records import Page
-from traces.traffic import Message, draw
-
-messages = st.lists(
-    st.builds(Message, st.one_of(st.floats(0, 3), st.floats(0, 60)), st.one_of(st.integers(1, 2000), st.just(1460))),
-    min_size=1,
-    max_size=25,
-).map(sorted)
-
-
-@settings(max_examples=80, deadline=None)
-@given(messages, st.lists(pages, max_size=2), policies, configs, st.integers(0, 5))
-def test_every_message_is_delivered_once_in_order_and_time_and_energy_add_up(push, workload, policy, config, seed):
-    with pytest.MonkeyPatch.context() as patch:
-        tap = Tap(patch)
-        result = netsim.simulate(workload, policy, config=config, seed=seed, push=push, engine="packet")
-    found = result.messages
-    assert list(found) == ["policy", "message", "written_s", "size_bytes", "delivered_s", "delay_s"]
-    assert found.message.tolist() == list(range(len(push)))
-    assert found.size_bytes.tolist() == [message.size_bytes for message in push]
-    assert np.allclose(found.written_s, [message.at_s for message in push], atol=1e-9)
-    assert found.delivered_s.is_monotonic_increasing
-    link = config.link
-    soonest = (link.wired_delay_ms + link.wireless_delay_ms) / 1e3 + found.size_bytes * 8 / 1e6 / link.wireless_mbps
-    assert (found.delay_s > soonest).all()
-    assert result.elapsed_s >= found.delivered_s.max() - 1e-9
-    wanted = sum(a + b for page in workload for a, b in ((page.request_bytes, page.reply_bytes), *page.objects))
-    assert tap.taken == wanted + sum(message.size_bytes for message in push)
-    assert result.awake_s + result.asleep_s == pytest.approx(result.elapsed_s, abs=1e-9)
-    energy = result.energy
-    assert energy.total_j == pytest.approx(0.75 * result.awake_s + 0.05 * result.asleep_s + 0.0015 * result.beacons)
-    assert np.isnan(energy.per_page_j) if not workload else energy.per_page_j * len(workload) == energy.total_j
-
-
-def test_the_same_seed_gives_the_same_record():
-    drawn = draw("web-and-push", 300.0, np.random.default_rng(3))
-    delays = [netsim.ServerDelay.parse(server) for server in drawn.servers]
-    first, second = (
-        netsim.simulate(drawn.pages, "lpsm", push=drawn.messages, server_delays=delays, seed=1) for _ in range(2)
-    )
-    assert first.messages.equals(second.messages)
-    assert first.pages.equals(second.pages)
-    assert first.polls.equals(second.polls)
-    assert first.energy == second.energy
+from traces.records import Message, Page
+from traces.traffic import draw
 
 
 def test_a_message_takes_the_wire_the_air_and_the_rest_of_the_beacon_interval():
@@ -93,22 +48,9 @@ def test_between_messages_the_client_idles_at_the_power_of_its_beacons():
     assert result.energy.total_j / result.elapsed_s == pytest.approx(0.065, rel=1e-4)
 
 
-def test_frames_are_delivered_to_a_client_that_is_awake(monkeypatch):
-    tap = Tap(monkeypatch)
-    drawn = draw("push-bursty", 600.0, np.random.default_rng(0))
-    result = netsim.simulate([], "bsd:0.5", push=drawn.messages, engine="packet")
-    awake = result.radio[result.radio.state == "awake"]
-    starts, ends = awake.start_s.to_numpy() * 1e9, awake.end_s.to_numpy() * 1e9
-    assert len(tap.on_air) >= len(drawn.messages)
-    for begun, arrival, *_ in tap.on_air[:-1]:
-        i = np.searchsorted(starts, begun + 0.5, side="right") - 1
-        assert starts[i] <= begun + 1
-        assert arrival <= ends[i] + 1
-
-
 def test_without_messages_the_record_is_what_it_was():
     work = [Page(f"p{i}", 300, 5000, ((300, 2000),), 2.0) for i in range(5)]
-    plain, empty = (netsim.simulate(work, "psm", engine="packet", **extra) for extra in ({}, {"push": []}))
+    plain, empty = (netsim.simulate(work, "psm", **extra) for extra in ({}, {"push": []}))
     assert plain.pages.equals(empty.pages)
     assert plain.energy == empty.energy
     assert len(plain.messages) == 0

@@ -83,12 +83,11 @@ def test_the_fitted_profiles_give_back_the_averages_they_were_fitted_to():
 
 
 @pytest.mark.parametrize("policy", ["psm", "bsd:0.5", "twt:130:20", "lpsm"])
-@pytest.mark.parametrize("engine", ["auto", "packet"])
-def test_wake_ups_are_the_passages_from_asleep_to_awake_and_each_is_charged(policy, engine):
+def test_wake_ups_are_the_passages_from_asleep_to_awake_and_each_is_charged(policy):
     radio = netsim.RadioConfig(wakeup_mj=2.0, wakeup_ms=3.0)
-    free = netsim.simulate(PAGES, policy, engine=engine)
+    free = netsim.simulate(PAGES, policy)
     config = netsim.SimulationConfig(radio=radio)
-    charged = netsim.simulate(PAGES, policy, config=config, engine=engine)
+    charged = netsim.simulate(PAGES, policy, config=config)
     states = charged.radio.state.tolist()
     assert charged.wakeups == sum(a == "asleep" and b == "awake" for a, b in pairwise(states))
     assert charged.wakeups > 0
@@ -191,15 +190,6 @@ def test_beacons_may_be_102_4_ms_apart(policy):
 def test_a_period_that_is_no_multiple_of_the_beacon_interval_is_refused_with_a_way_out():
     with pytest.raises(ValueError, match=r"positive multiple of 102\.4 ms, got 100 ms; psm alone is every beacon"):
         netsim.canonical("psm:100", beacon_interval_ns=102_400_000)
-
-
-@pytest.mark.parametrize("policy", ["dynamic:30", "dynamic:100", "listen:4"])
-def test_the_compiled_twin_covers_the_kinds_of_static_psm(policy):
-    pages = PAGES * 4
-    packet = netsim.simulate(pages, policy, engine="packet")
-    express = netsim.simulate(pages, policy, engine="express")
-    assert packet.pages.equals(express.pages)
-    assert packet.energy == express.energy
 
 
 def test_what_is_no_number_or_no_regular_file_is_refused_by_name(tmp_path):

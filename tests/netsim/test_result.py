@@ -5,9 +5,8 @@ import pytest
 
 import netsim
 from netsim import policies
-from netsim.air.radio_states import StateTimes
-from netsim.browser import Trip
-from netsim.result import result_of
+from netsim.radio_states import StateTimes
+from netsim.result import Trip, result_of
 from traces.columns import Workload
 from traces.records import Page
 
@@ -29,7 +28,7 @@ def made(pages=PAGES, radio=RADIO, **changes):
         end_ns=10 * S, awake_ns=2 * S, beacons=30, air_up_ns=40 * MS, air_down_ns=50 * MS, frames_lost=7,
         loads=rows((S, 3 * S, 1_500 * MS, 4), (5 * S, 5_500 * MS, 250 * MS, 0))[: len(pages)].reshape(-1, 4),
         polls=rows((100 * MS, 50 * MS, 0, 200 * MS, 2, 200 * MS), (900 * MS, 400 * MS, 1_500, 300 * MS, 0, 0)),
-        intervals=rows(0, 500 * MS, 1_200 * MS, 2 * S, 5 * S, 5 * S, 5_250 * MS, 10 * S), pages_handed_over=1,
+        intervals=rows(0, 500 * MS, 1_200 * MS, 2 * S, 5 * S, 5 * S, 5_250 * MS, 10 * S),
     )  # fmt: skip
     workload = Workload.of(pages)
     return result_of(workload, policies.make("psm"), radio, trip._replace(**changes), rows((S, 700, 1_250 * MS)))
@@ -37,7 +36,7 @@ def made(pages=PAGES, radio=RADIO, **changes):
 
 def test_totals_are_in_seconds_and_their_energy_is_that_of_states_beacons_and_wake_ups():
     result = made()
-    assert (result.policy, result.frames_lost, result.beacons, result.pages_handed_over) == ("psm:100", 7, 30, 1)
+    assert (result.policy, result.frames_lost, result.beacons) == ("psm:100", 7, 30)
     assert (result.elapsed_s, result.awake_s, result.asleep_s) == (10.0, 2.0, 8.0)
     assert (result.uplink_air_s, result.downlink_air_s) == (0.04, 0.05)
     assert result.wakeups == 3  # awake from the first instant on is no passage

@@ -5,9 +5,10 @@ import pytest
 
 import netsim
 from lpsm import randomness
-from netsim.server import ServerDelay
+from netsim import ServerDelay
+from netsim.policies.lpsm2 import Lpsm2, Lpsm2Config
 from netsim.simulation import is_compiled
-from tests.netsim.worlds import World
+from tests.netsim.worlds import load
 from traces.records import Message, Page
 
 PAGES = [Page(f"p{i}", 300, 5000 + 100 * i, ((300, 2000), (250, 9000)), 4.0) for i in range(8)]
@@ -87,14 +88,13 @@ def test_a_server_delay_that_cannot_be_read_is_refused(text):
 
 def test_at_most_so_many_connections_are_open_at_a_time_and_each_object_may_have_its_own():
     page = Page("p", 300, 3000, ((300, 3000),) * 10)
-    [one] = World(max_connections=1).load(page)
-    [four] = World(max_connections=4).load(page)
-    [separate] = World(max_connections=4, persistent=False).load(page)
+    [one], [four] = (load(page, max_connections=n) for n in (1, 4))
+    [separate] = load(page, connections="per-object")
     assert four < separate < one
 
 
 def test_a_cell_of_one_client_is_the_single_client():
-    alone = netsim.simulate(PAGES, "psm", seed=3, engine="packet")
+    alone = netsim.simulate(PAGES, "psm", seed=3)
     [shared] = netsim.simulate_cell([(PAGES, "psm")], seed=3)
     assert shared.pages.equals(alone.pages)
     assert shared.polls.equals(alone.polls)
@@ -105,19 +105,19 @@ def test_a_cell_of_one_client_is_the_single_client():
         alone.downlink_air_s,
     )
     [awake] = netsim.simulate_cell([(PAGES, "none")], seed=3)
-    assert awake.pages.equals(netsim.simulate(PAGES, seed=3, engine="packet").pages)
+    assert awake.pages.equals(netsim.simulate(PAGES, seed=3).pages)
 
 
 def test_clients_that_share_an_access_point_slow_each_other_down_and_keep_their_own_energy():
     heavy = [Page(f"h{i}", 300, 400_000, (), 0.0) for i in range(6)]
-    alone = netsim.simulate(heavy, "none", engine="packet")
+    alone = netsim.simulate(heavy, "none")
     cell = netsim.simulate_cell([(heavy, "none"), (heavy, "none"), (PAGES, "psm"), (PAGES, "lpsm")])
     assert [result.policy for result in cell] == ["none", "none", "psm:100", "lpsm"]
     assert cell[0].pages.latency_s.mean() > 1.5 * alone.pages.latency_s.mean()
     assert cell[0].downlink_air_s == pytest.approx(alone.downlink_air_s)
     for result in cell:
         assert result.awake_s + result.asleep_s == pytest.approx(result.elapsed_s)
-    quiet = netsim.simulate(PAGES, "psm", engine="packet")
+    quiet = netsim.simulate(PAGES, "psm")
     assert cell[2].downlink_air_s == pytest.approx(quiet.downlink_air_s)
     assert cell[2].pages.latency_s.sum() > quiet.pages.latency_s.sum()
     with pytest.raises(ValueError, match="at least one client"):
@@ -130,31 +130,14 @@ def test_a_frame_that_waited_for_its_beacon_goes_before_one_of_another_client_th
     asleep, awake = netsim.simulate_cell([([], "psm"), ([], "none")], push=[[early], [late]])
     assert asleep.messages.delivered_s.tolist() == [pytest.approx(0.1 + 1.764e-3, abs=1e-12)]
     assert awake.messages.delivered_s.tolist() == [pytest.approx(0.09 + 20.832e-3 + 1.764e-3, abs=1e-12)]
-    with pytest.raises(netsim.NotCoveredError, match="a cell on wires"):
-        netsim.simulate_cell([(PAGES, "psm")], engine="express")
     with pytest.raises(ValueError, match=r"push must be one entry a client \(1\), got 2 entries"):
         netsim.simulate_cell([(PAGES, "psm")], push=[[early], []])
 
 
-def test_an_exception_in_a_users_policy_comes_out_as_the_cause_of_an_error_that_names_policy_and_page():
-    class Broken:
-        spec, host_aware = "broken", False
-
-        def plan(self, view):
-            if view.now_ns:
-                raise KeyError("mine")
-            return netsim.Plan(0, 100_000_000)
-
-    with pytest.raises(ValueError, match="policy broken: plan raised KeyError: 'mine', at page 'p0'"):
-        netsim.simulate(PAGES, Broken())
-
-
-def test_what_is_left_to_compile_is_asked_of_the_engine_that_will_run(monkeypatch):
-    monkeypatch.setattr("netsim.express.engine.is_ready", lambda policy: True)
-    monkeypatch.setattr("netsim.air.express.engine.is_ready", lambda policies: False)
-    on_the_air = netsim.SimulationConfig(medium=netsim.AirConfig())
-    assert is_compiled("psm", netsim.SimulationConfig())
-    assert not is_compiled("psm", on_the_air)
-    monkeypatch.setattr("netsim.express.engine.is_ready", lambda policy: False)
-    assert not is_compiled("psm", netsim.SimulationConfig())
-    assert is_compiled("psm", netsim.SimulationConfig(link=netsim.LinkConfig(loss_rate=0.1)))  # only packets run
+def test_what_is_left_to_compile_is_asked_of_the_compiled_form_and_a_policy_without_a_rule_needs_nothing(monkeypatch):
+    asked = []
+    monkeypatch.setattr("netsim.running.compiled.is_ready", lambda policies: asked.append(policies[0].spec))
+    for medium in (None, netsim.AirConfig()):
+        assert not is_compiled("psm", netsim.SimulationConfig(medium=medium))
+    assert asked == ["psm:100"] * 2
+    assert is_compiled(Lpsm2(Lpsm2Config(record=True)), netsim.SimulationConfig())

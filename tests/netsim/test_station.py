@@ -5,138 +5,110 @@ from dataclasses import astuple
 import pytest
 
 import netsim
+from netsim.model.codes import AT_ACCESS_POINT
+from netsim.model.medium import advance, finish, send_up, time_awake
+from netsim.model.seam import happen
+from netsim.model.wires import begin_on_wires
 from netsim.policies.protocol import Plan
-from netsim.tcp import Packet
-from tests.netsim.worlds import MS, World
+from netsim.policies.static import StaticPsm
+from tests.netsim.worlds import MS, Alone
 from traces.records import Page
 
-
-class Sink:
-    """An endpoint that notes when packets come."""
-
-    def __init__(self, clock):
-        self.clock, self.times = clock, []
-
-    def receive(self, packet):
-        self.times.append(self.clock.now)
-
-
-def push(world, at_ns, size_bytes=1000):
-    """Let a frame reach the access point at `at_ns`; return where it will be noted."""
-    sink = Sink(world.clock)
-    packet = Packet(sink, 0, 0, size_bytes - 40, 0, size_bytes)
-    world.clock.process(_arrive(world, at_ns, packet))
-    return sink
-
-
-def _arrive(world, at_ns, packet):
-    yield world.clock.timeout(at_ns)
-
-    class Event:
-        _value = packet
-
-    world.station._at_access_point(Event)
-
-
-def finish(world, at_ns):
-    world.clock.run(until=at_ns)
-    world.station.finish(at_ns)
-    return world.station
-
-
+BEACON = 100 * MS
 AIR = 1000 * 1600 + 100_000  # ns to send 1000 B over the air, propagation included
 
 
+class Station(Alone):
+    """A station that follows its policy; nobody hears the packets it gets and sends, of 1000 bytes."""
+
+    def __init__(self, policy, *, arrive=(), send=()):
+        super().__init__(policy)
+        self.connection.client.closed = self.connection.server.closed = 1
+        begin_on_wires(self.run, self.client)
+        for at in arrive:
+            happen(self.run, at, AT_ACCESS_POINT, self.packet(self.connection.client, length=960))
+        for at in send:
+            self.later(at, lambda: send_up(self.run, self.client, self.packet(self.connection.server, length=960)))
+
+    def until(self, at_ns):
+        """Go on to the end of the run; return the time awake."""
+        self.at(at_ns)
+        advance(self.run, self.client, at_ns)
+        finish(self.run, self.client, at_ns)
+        return time_awake(self.run, self.client, at_ns)
+
+    @property
+    def delivered(self):
+        """When each of the packets had arrived."""
+        return [one.end_ns + 100_000 for one in self.recorder.transmissions if one.down]
+
+
 def test_a_frame_that_reaches_the_access_point_between_beacons_waits_for_the_next_listened_one():
-    world = World("psm:200")
-    sink = push(world, 50 * MS)
-    station = finish(world, 1000 * MS)
-    assert sink.times == [200 * MS + AIR]
-    assert station.awake_ns(1000 * MS) == AIR
-    assert station.beacons == 5  # 200 .. 1000 ms
+    station = Station("psm:200", arrive=[50 * MS])
+    assert station.until(1000 * MS) == AIR
+    assert station.delivered == [200 * MS + AIR]
+    assert station.client.beacons == 5  # 200 .. 1000 ms
 
 
-def test_a_frame_that_arrives_exactly_at_a_beacon_waits_for_the_next_one():
-    world = World("psm:100")
-    assert push(world, 300 * MS).times == []
-    world = World("psm:100")
-    sink = push(world, 300 * MS)
-    finish(world, 1000 * MS)
-    assert sink.times == [400 * MS + AIR]
-
-
-def test_while_the_gate_is_open_a_frame_is_delivered_at_once():
-    world = World("psm:100")
-    first, second = push(world, 50 * MS), push(world, 100 * MS + AIR // 2)
-    finish(world, 1000 * MS)
-    assert first.times == [100 * MS + AIR]
-    assert second.times == [100 * MS + 2 * AIR - 100_000]  # the air is busy until the first has left
-
-
-def test_a_frame_that_arrives_at_the_instant_of_falling_asleep_keeps_the_client_awake():
-    world = World("psm:100")
-    push(world, 50 * MS)
-    late = push(world, 100 * MS + AIR)
-    finish(world, 1000 * MS)
-    assert late.times == [100 * MS + 2 * AIR]
-    world = World("psm:100")
-    push(world, 50 * MS)
-    later = push(world, 100 * MS + AIR + 1)
-    finish(world, 1000 * MS)
-    assert later.times == [200 * MS + AIR]
-
-
-def send(world, at_ns, size_bytes=1000):
-    def process():
-        yield world.clock.timeout(at_ns)
-        world.station.send(Packet(Sink(world.clock), 0, 0, size_bytes - 40, 0, size_bytes))
-
-    world.clock.process(process())
+@pytest.mark.parametrize(
+    ("arrive", "delivered"),
+    [
+        ([300 * MS], [400 * MS + AIR]),  # exactly at a beacon: it waits for the next one
+        # while the gate is open it is delivered at once; the air is busy until the one before has left
+        ([50 * MS, 100 * MS + AIR // 2], [100 * MS + AIR, 100 * MS + 2 * AIR - 100_000]),
+        # at the instant of falling asleep it keeps the client awake, and later it does not
+        ([50 * MS, 100 * MS + AIR], [100 * MS + AIR, 100 * MS + 2 * AIR]),
+        ([50 * MS, 100 * MS + AIR + 1], [100 * MS + AIR, 200 * MS + AIR]),
+    ],
+)
+def test_a_frame_is_delivered_at_once_while_the_gate_is_open_and_waits_for_a_later_beacon_while_not(arrive, delivered):
+    station = Station("psm:100", arrive=arrive)
+    station.until(1000 * MS)
+    assert station.delivered == delivered
 
 
 def test_waking_up_to_send_costs_the_air_time_and_opens_no_gate():
-    world = World("psm:500")
-    sink = push(world, 10 * MS)
-    send(world, 120 * MS)
-    station = finish(world, 450 * MS)
-    assert sink.times == []
-    assert station.awake_ns(450 * MS) == 1000 * 1600
-    assert station.beacons == 0
+    station = Station("psm:500", arrive=[10 * MS], send=[120 * MS])
+    assert station.until(450 * MS) == 1000 * 1600
+    assert station.delivered == []
+    assert station.client.beacons == 0
 
 
 def test_a_beacon_that_passes_while_the_client_sends_is_a_poll_that_costs_nothing():
-    world = World("psm:100")
-    sink = push(world, 50 * MS)
-    send(world, 100 * MS - 1000)
-    station = finish(world, 150 * MS)
-    assert station.beacons == 0
-    assert sink.times == [100 * MS + AIR]
-    assert list(station.polls[:3]) == [100 * MS, 100 * MS, 1000]
+    station = Station("psm:100", arrive=[50 * MS], send=[100 * MS - 1000])
+    station.until(150 * MS)
+    assert station.client.beacons == 0
+    assert station.delivered == [100 * MS + AIR]
+    assert station.run.machine.polls[0][:3].tolist() == [100 * MS, 100 * MS, 1000]
 
 
 @pytest.mark.parametrize(("sent_at", "counted"), [(100 * MS, 1), (100 * MS - 1_600_000, 0), (100 * MS - 1_600_001, 1)])
 def test_a_beacon_is_free_from_just_after_waking_until_the_instant_of_falling_asleep(sent_at, counted):
-    world = World("psm:100")
-    send(world, sent_at)
-    assert finish(world, 150 * MS).beacons == counted
+    station = Station("psm:100", send=[sent_at])
+    station.until(150 * MS)
+    assert station.client.beacons == counted
 
 
-def test_a_policy_is_told_when_it_slept_what_waits_and_when_frames_went_and_came():
-    class Noting:
-        spec, host_aware, told = "noting", True, []
+def asking(spec, plan=None, *, host_aware=False):
+    """Make a policy that keeps what it sees; it listens to every beacon or answers what a function of its view does."""
+
+    class Asking:
+        def __init__(self):
+            self.spec, self.host_aware, self.told = spec, host_aware, []
 
         def plan(self, view):
             self.told.append(astuple(view))
-            return Plan(view.now_ns, (view.now_ns // (100 * MS) + 1) * 100 * MS)
+            return Plan(view.now_ns, (view.now_ns // BEACON + 1) * BEACON) if plan is None else plan(view)
 
-    world = World(Noting())
-    world.station.outstanding, world.station.deadline_ns = 3, 7 * MS
-    for at in (50, 70):
-        push(world, at * MS)
-    send(world, 250 * MS)
-    finish(world, 350 * MS)
+    return Asking()
+
+
+def test_a_policy_is_told_when_it_slept_what_waits_and_when_frames_went_and_came():
+    station = Station(asking("noting", host_aware=True), arrive=[50 * MS, 70 * MS], send=[250 * MS])
+    station.client.outstanding, station.client.deadline = 3, 7 * MS
+    station.until(350 * MS)
     left = 100 * MS + 2 * (AIR - 100_000) + 100_000
-    assert Noting.told == [
+    assert station.client.policy.policy.told == [
         ("idle", 0, None, None, 0, 0, (), 0, None),
         ("beacon", 100 * MS, None, None, 100 * MS, 2000, (50 * MS, 70 * MS), 3, 7 * MS),
         ("idle", left, None, left, 0, 0, (), 3, 7 * MS),
@@ -146,35 +118,21 @@ def test_a_policy_is_told_when_it_slept_what_waits_and_when_frames_went_and_came
 
 
 def test_under_bsd_sending_opens_the_gate_and_cancels_the_scheduled_beacon():
-    world = World("bsd:1")
-    sink = push(world, 1_050 * MS)
-    send(world, 1_060 * MS)
-    station = finish(world, 1_150 * MS)
-    assert sink.times == [1_060 * MS + AIR]
-    assert station.beacons == 1  # 900 ms, the longest sleep before anything was sent
-    assert station.awake_ns(1_150 * MS) == 90 * MS
+    station = Station("bsd:1", arrive=[1_050 * MS], send=[1_060 * MS])
+    assert station.until(1_150 * MS) == 90 * MS
+    assert station.delivered == [1_060 * MS + AIR]
+    assert station.client.beacons == 1  # 900 ms, the longest sleep before anything was sent
 
 
 def test_an_inactivity_timeout_keeps_the_gate_open_after_the_last_frame():
-    from netsim.policies.static import StaticPsm
-
-    world = World(StaticPsm(100, inactivity_timeout_ms=100))
-    push(world, 50 * MS)
-    inside = push(world, 100 * MS + AIR + 90 * MS)
-    station = finish(world, 1000 * MS)
-    assert inside.times == [190 * MS + 2 * AIR]
-    assert station.awake_ns(1000 * MS) == 190 * MS + 2 * AIR
+    station = Station(StaticPsm(100, inactivity_timeout_ms=100), arrive=[50 * MS, 100 * MS + AIR + 90 * MS])
+    assert station.until(1000 * MS) == 190 * MS + 2 * AIR
+    assert station.delivered[1] == 190 * MS + 2 * AIR
 
 
 def test_skipping_idle_beacons_counts_as_asking_at_each_does():
-    class Asked:
-        spec, host_aware = "asked", False
-
-        def plan(self, view):
-            return Plan(view.now_ns, (view.now_ns // (100 * MS) + 1) * 100 * MS)
-
     pages = [Page(f"p{i}", 300, 3000 + 777 * i, ((300, 4000),) * (i % 5), 3.21) for i in range(20)]
-    asked, skipped = netsim.simulate(pages, Asked()), netsim.simulate(pages, "psm:100")
+    asked, skipped = netsim.simulate(pages, asking("asked")), netsim.simulate(pages, "psm:100")
     assert asked.beacons == skipped.beacons
     assert asked.polls.equals(skipped.polls)
     assert asked.radio.equals(skipped.radio)
@@ -182,33 +140,15 @@ def test_skipping_idle_beacons_counts_as_asking_at_each_does():
 
 
 def test_a_plan_that_wakes_between_beacons_is_refused_by_name():
-    class Off:
-        spec, host_aware = "off", False
-
-        def plan(self, view):
-            return Plan(view.now_ns, view.now_ns + 123)
-
     with pytest.raises(ValueError, match="policy off: wake_ns must be a multiple of 100000000 ns"):
-        netsim.simulate([Page("p", 300, 500)], Off())
-
-
-def policy_that_returns(answer):
-    class Odd:
-        spec, host_aware = "odd", False
-
-        def plan(self, view):
-            return answer
-
-    return Odd()
+        netsim.simulate([Page("p", 300, 500)], asking("off", lambda view: Plan(view.now_ns, view.now_ns + 123)))
 
 
 @pytest.mark.parametrize(
     ("policy", "message"),
     [
-        (policy_that_returns(None), "policy odd: plan must return a Plan, got None"),
-        (policy_that_returns(Plan(0, 1e8)), "policy odd: a plan must be in whole nanoseconds"),
         (object(), "policy must be a name or an object with a method plan"),
-        (type(policy_that_returns(None)), "policy must be a name or an object with a method plan"),
+        (type(asking("odd")), "policy must be a name or an object with a method plan"),
         (None, "policy must be a name or an object with a method plan, got None"),
         (
             type("NoName", (), {"plan": print, "host_aware": False})(),
@@ -223,35 +163,16 @@ def test_what_is_no_policy_is_refused_in_words(policy, message):
 
 @pytest.mark.parametrize("host_aware", [True, False])
 def test_the_host_tells_the_deadline_of_the_page_issued_last_and_the_link_knows_of_none(host_aware):
-    class Asking:
-        spec = "asking"
-
-        def __init__(self):
-            self.host_aware, self.told = host_aware, []
-
-        def plan(self, view):
-            self.told.append((view.now_ns, view.deadline_ns))
-            return Plan(view.now_ns, (view.now_ns // (100 * MS) + 1) * 100 * MS)
-
     pages = [Page("a", 300, 5000, (), 1.0, 1.0), Page("b", 300, 500, (), 1.0, 5.0, (), 7.25), Page("c", 300, 500)]
-    told = netsim.simulate(pages, Asking()).final_policy.told
-    assert {deadline for at, deadline in told if at < 5000 * MS} == {None}
-    assert {deadline for _, deadline in told} == ({None, 7250 * MS} if host_aware else {None})
-    assert told[-1][1] is None  # of the last page
+    told = netsim.simulate(pages, asking("asking", host_aware=host_aware)).final_policy.told
+    assert {view[-1] for view in told if view[1] < 5000 * MS} == {None}
+    assert {view[-1] for view in told} == ({None, 7250 * MS} if host_aware else {None})
+    assert told[-1][-1] is None  # of the last page
 
 
 def test_a_policy_object_is_left_as_it_was_and_may_count_what_it_sees():
-    class Counting:
-        spec, host_aware = "counting", True
-        asked = 0
-
-        def plan(self, view):
-            self.asked += 1
-            assert view.outstanding is not None
-            assert view.outstanding >= 0
-            return Plan(view.now_ns, (view.now_ns // (100 * MS) + 1) * 100 * MS)
-
-    policy = Counting()
-    result = netsim.simulate([Page("p", 300, 5000, ((300, 700),), 1.0)], policy)
-    assert policy.asked == 0
-    assert result.final_policy.asked >= 10
+    policy = asking("counting", host_aware=True)
+    told = netsim.simulate([Page("p", 300, 5000, ((300, 700),), 1.0)], policy).final_policy.told
+    assert policy.told == []
+    assert len(told) >= 10
+    assert all(view[-2] >= 0 for view in told)

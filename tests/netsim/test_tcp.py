@@ -4,61 +4,42 @@ import numpy as np
 import pytest
 
 import netsim
-from netsim.server import Server
-from netsim.tcp import TcpConfig
-from tests.netsim.worlds import World
-from traces.records import Page
+from netsim import TcpConfig
+from tests.netsim.worlds import load
+from traces.records import Message, Page
 
 BASE_S = 0.082768  # request 300 B, reply 500 B: measured by ns-2
 SHORT = Page("short", 300, 500)
 
 
-def test_a_lost_syn_costs_the_initial_time_out():
-    assert World(lost=[0]).load(SHORT) == [pytest.approx(BASE_S + 3.0, abs=1e-12)]
+@pytest.mark.parametrize(
+    ("lost", "costs_s"),
+    [
+        ([0], 3.0),  # the SYN: the initial time-out
+        ([0, 1], 3.0 + 6.0),  # which doubles
+        ([1], 3.0),  # the SYN-ACK; the late duplicate does no harm
+        ([2], 0.0),  # the handshake's ACK is made good by the request
+        ([3], 1.0 - 40 * 1600e-9),  # the request: the least time-out, less the air time of the ACK before it
+        ([4], 1.0),  # the reply
+    ],
+)
+def test_a_lost_frame_of_a_short_page_costs_its_time_out_or_nothing(lost, costs_s):
+    assert load(SHORT, lost=lost) == [pytest.approx(BASE_S + costs_s, abs=1e-12)]
 
 
-def test_each_further_loss_of_the_syn_doubles_the_time_out():
-    assert World(lost=[0, 1]).load(SHORT) == [pytest.approx(BASE_S + 3.0 + 6.0, abs=1e-12)]
-
-
-def test_a_lost_syn_ack_is_sent_again_and_the_late_duplicate_does_no_harm():
-    assert World(lost=[1]).load(SHORT) == [pytest.approx(BASE_S + 3.0, abs=1e-12)]
-
-
-def test_a_lost_request_costs_one_second_less_the_air_time_of_the_ack_before_it():
-    assert World(lost=[3]).load(SHORT) == [pytest.approx(BASE_S + 1.0 - 40 * 1600e-9, abs=1e-12)]
-
-
-def test_a_lost_handshake_ack_costs_nothing_but_is_made_good_by_the_request():
-    assert World(lost=[2]).load(SHORT) == [pytest.approx(BASE_S, abs=1e-12)]
-
-
-def test_a_lost_reply_costs_the_least_time_out():
-    assert World(lost=[4]).load(SHORT) == [pytest.approx(BASE_S + 1.0, abs=1e-12)]
-    quick = TcpConfig(min_rto_s=0.3)
-    assert World(lost=[4], tcp=quick).load(SHORT) == [pytest.approx(BASE_S + 0.3, abs=1e-12)]
+def test_the_least_time_out_is_what_it_is_set_to():
+    assert load(SHORT, lost=[4], tcp=TcpConfig(min_rto_s=0.3)) == [pytest.approx(BASE_S + 0.3, abs=1e-12)]
 
 
 def test_a_loss_inside_a_long_reply_is_recovered_without_a_time_out():
     long = Page("long", 300, 60 * 1460)
-    [base], [recovered] = World().load(long), World(lost=[40]).load(long)
+    [base], [recovered] = load(long), load(long, lost=[40])
     assert base < recovered < base + 0.3
-
-
-def test_a_fast_retransmit_leaves_half_of_what_was_in_flight_as_the_threshold(monkeypatch):
-    senders = []
-    monkeypatch.setattr(Server, "answer", lambda _, end, n, delay: (senders.append(end), end.write(n)))
-    World(lost=[60]).load(Page("long", 300, 100 * 1460))
-    [sender] = senders
-    assert 2.0 <= sender._ssthresh <= 10.0
-    assert sender._recover > 0
-    assert not sender._recovering
 
 
 def test_nagle_holds_the_last_partial_segment_until_all_before_it_is_acknowledged():
     page = Page("nagle", 300, 1460 + 500)
-    [plain] = World().load(page)
-    [held] = World(tcp=TcpConfig(nagle=True)).load(page)
+    [plain], [held] = load(page), load(page, tcp=TcpConfig(nagle=True))
     # ms: the first segment down, its ACK up, the second down; without Nagle the second follows the first
     first, ack, second = 1.2 + 20 + 2.4 + 0.1, 0.064 + 0.1 + 0.032 + 20, 0.432 + 20 + 0.864 + 0.1
     behind = 1.2 + 20 + 2.4 + 0.864 + 0.1
@@ -66,16 +47,14 @@ def test_nagle_holds_the_last_partial_segment_until_all_before_it_is_acknowledge
 
 
 def test_a_large_request_is_sent_in_segments_that_the_server_acknowledges():
-    [small], [large] = World().load(SHORT), World().load(Page("upload", 100_000, 500))
+    [small], [large] = load(SHORT), load(Page("upload", 100_000, 500))
     air = (100_000 - 300) * 8 / 5e6
-    assert large > small + air
-    assert large < small + air + 0.5
+    assert small + air < large < small + air + 0.5
 
 
 def test_a_window_of_one_segment_takes_one_round_trip_a_segment():
     tcp = TcpConfig(initial_window=1, window=1)
-    [one] = World(tcp=tcp).load(Page("one", 300, 1460))
-    [four] = World(tcp=tcp).load(Page("four", 300, 4 * 1460))
+    [one], [four] = (load(Page("p", 300, n * 1460), tcp=tcp) for n in (1, 4))
     round_trip = (1.2 + 20 + 2.4 + 0.1) + (0.064 + 0.1 + 0.032 + 20)
     assert four - one == pytest.approx(3 * round_trip * 1e-3, abs=1e-12)
 
@@ -90,10 +69,9 @@ def test_every_page_is_completed_however_many_frames_are_lost(policy, loss_rate)
     ]
     config = netsim.SimulationConfig(link=netsim.LinkConfig(loss_rate=loss_rate))
     result = netsim.simulate(pages, policy, config=config, seed=1)
-    clean = netsim.simulate(pages, policy)
     assert len(result.pages) == 12
     assert result.frames_lost > 0
-    assert result.pages.latency_s.sum() > clean.pages.latency_s.sum()
+    assert result.latency_s.sum() > netsim.simulate(pages, policy).latency_s.sum()
 
 
 def test_sleeping_longer_than_the_time_out_makes_the_server_send_again_and_all_still_arrives():
@@ -103,3 +81,60 @@ def test_sleeping_longer_than_the_time_out_makes_the_server_send_again_and_all_s
     hasty = netsim.simulate([page], "psm:2000")
     assert hasty.downlink_air_s > patient.downlink_air_s
     assert len(hasty.pages) == len(patient.pages) == 1
+
+
+@pytest.mark.parametrize("beacons", [40, 100])
+def test_copies_of_a_syn_and_of_its_answer_wait_for_one_beacon_and_are_answered_one_by_one(beacons):
+    # a header takes 1 ms on either link; sent at 0.5 s, the SYN is sent again after 3 s, and once more after 6 s
+    config = netsim.SimulationConfig(
+        link=netsim.LinkConfig(wireless_mbps=8.0, wired_mbps=8.0, wireless_delay_ms=0.0, wired_delay_ms=0.0),
+        tcp=TcpConfig(mss_bytes=1000, header_bytes=1000),
+    )
+    result = netsim.simulate([Page("p", 1000, 500, (), 0.0, 0.5)], f"listen:{beacons}", config=config)
+    waited = result.polls.buffered_bytes
+    found = waited[waited > 0].tolist(), result.elapsed_s, result.uplink_air_s, result.downlink_air_s
+    # a beacon at 4 s: two answers; the reply is sent at 4.006 s and, the server's timer not having been timed, again
+    # after 3 s; the beacon at 8 s lets out both.  Up: two SYNs, two ACKs, and the request in 2 ms
+    # a beacon at 10 s: four answers, one of them the server's own after 6 s, whose last three are acknowledged as
+    # copies: the reply is sent at 10.006 s, at the third of these ACKs, and when the server's timer runs out 6 s later
+    assert (
+        found
+        == {
+            40: ([2000, 3000], 8.0015, pytest.approx(0.006), pytest.approx(0.005)),
+            100: ([4000, 4500], 20.0015, pytest.approx(0.009), pytest.approx(0.0085)),
+        }[beacons]
+    )
+
+
+def test_a_time_out_is_a_minute_at_most_and_what_comes_at_a_beacon_waits_for_the_next():
+    # a thousand bytes and a header of a thousand take 2 ms on the wire; sent again after one and two minutes exactly
+    config = netsim.SimulationConfig(
+        link=netsim.LinkConfig(wireless_mbps=8.0, wired_mbps=8.0, wireless_delay_ms=0.0, wired_delay_ms=0.0),
+        tcp=TcpConfig(mss_bytes=1000, header_bytes=1000, initial_rto_s=60.0), beacon_interval_ns=10_000_000_000,
+    )  # fmt: skip
+    for at_s, found in ((9.998, 4_000), (9.997999999, 6_000)):
+        result = netsim.simulate([], "listen:13", config=config, push=[Message(at_s, 1000)])
+        assert result.polls.buffered_bytes.tolist() == [found]
+        assert result.elapsed_s == 130.002
+
+
+def test_of_two_replies_that_are_due_at_one_instant_the_one_asked_for_first_goes_first():
+    def run(*waits):
+        page = Page("p", 300, 500, ((300, 500), (300, 100), (300, 1400), (300, 500)), waits_s=(0, 0.1, 0.5, *waits))
+        recorder = netsim.Recorder()
+        netsim.simulate([page], config=netsim.SimulationConfig(max_connections=2), recorder=recorder)
+        return {one.object_index: one for one in recorder.exchanges}
+
+    asked = run(0.3, 0.0)
+    assert asked[1].asked_ns < asked[2].asked_ns  # on the connection that was opened second
+    assert asked[1].connection > asked[2].connection
+    # the handshake's ACK is on the air before request 1
+    again = run(0.5 + 64e-6 - (asked[2].asked_ns - asked[1].asked_ns) * 1e-9, 0.0)
+    assert list(again) == [-1, 0, 1, 2, 3]
+
+
+def test_what_is_sent_again_after_a_time_out_is_not_timed_and_hardly_anything_is_sent_more_often():
+    push = [Message(0.3 + 7.1 * k, 9_000 + 137 * k) for k in range(12)]  # a client that sleeps longer than 3 s
+    once_s = sum(size for _, size in push) * 8 / 5e6
+    found_s = netsim.simulate([], "psm:5000", push=push).downlink_air_s
+    assert once_s < found_s < 1.2 * once_s  # 2.6 times with round trips measured on what was sent twice

@@ -1,0 +1,177 @@
+"""The model compiled is the model interpreted, to the nanosecond and in all that is learned, in whatever world."""
+
+import os
+import secrets
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+import netsim
+from netsim import NotCoveredError, policies
+from netsim.model.events import HANDLERS
+from netsim.policies.lpsm2 import Lpsm2, Lpsm2Config
+from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
+from netsim.running import compiled
+from netsim.running.loop import CODE_BITS
+from tests.netsim.frozen import digests, worlds
+from traces.records import Message, Page
+
+FORMS = ("packet", "express")
+FROZEN = {"wires": digests.WORLDS, "air": digests.CELLS}
+PAGES = [Page("p", 300, 500)]
+
+
+def differing(kind, numbers):
+    """Return how many of these worlds are compiled, and those that are answered otherwise than interpreted."""
+    covered, found = 0, {}
+    for number in numbers:
+        ours = digests.found(kind, number, "express")
+        if ours is not None:
+            covered += 1
+            packet = digests.found(kind, number, "packet")
+            if ours != packet or isinstance(ours, str):
+                found[number] = ours, packet
+    return covered, found
+
+
+@pytest.mark.parametrize(("kind", "n"), [("wires", 130), ("air", 40)])
+def test_worlds_beyond_those_kept_are_answered_alike(kind, n):
+    covered, found = differing(kind, range(FROZEN[kind], FROZEN[kind] + n))
+    assert not found
+    assert covered > n / 2  # the others have policies without a compiled rule
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(10))
+@pytest.mark.parametrize(("kind", "n"), [("wires", 2_000), ("air", 500)])
+def test_worlds_that_are_new_every_time_are_answered_alike(kind, n, part):
+    first = secrets.randbelow(2**50)
+    assert not differing(kind, range(first, first + n))[1]
+
+
+def variants(draw):
+    """Draw a learner without some of its parts, or with other bounds; return what makes it for a world."""
+    bounds = {"max_slowdown": draw.one(1.02, 1.05, 1.2, 2.0), "silence_s": draw.one(10.0, 0.7)}
+    kind, host_aware = Lpsm3, draw.chance(0.5)
+    config = Lpsm3Config(**bounds)
+    if draw.chance(0.5):
+        parts = ("contexts", "clock", "share_delay", "prior", "dual", "learn_alpha")
+        kind, config = Lpsm2, Lpsm2Config(
+            **bounds, max_push_delay_s=draw.one(None, 0.1, 0.02), shortest_s=draw.one(1e-6, 0.0, 0.01),
+            **{name: draw.chance(0.75) for name in parts},
+        )  # fmt: skip
+        if draw.chance(0.2):
+            config = replace(config, schedules=config.schedules[: draw.whole(1, 9)])
+    return lambda world: kind(
+        config, host_aware=host_aware, radio=world.radio, beacon_interval_ns=world.beacon_interval_ns
+    )
+
+
+def learners_differ(numbers):
+    found = []
+    for number in numbers:
+        made = worlds.world(number)
+        policy = variants(worlds._Draw(number, 2))(made.config)
+        clients = [(pages * 3, policy) for pages, _ in made.clients]
+        packet, ours = (replace(made, clients=clients, server_delays=None).run(engine) for engine in FORMS)
+        alike = digests.digest(packet) == digests.digest(ours) and learned(packet) == learned(ours)
+        found += [] if alike else [number]
+    return found
+
+
+def learned(results):
+    """Return every number that learners keep."""
+    policies = [result.final_policy for result in results]
+    return [getattr(one, "memory", one.compiled.floats).tobytes() for one in policies]
+
+
+def test_learners_without_some_of_their_parts_learn_alike():
+    assert learners_differ(range(30_000, 30_040)) == []
+
+
+@pytest.mark.long
+def test_learners_without_some_of_their_parts_learn_alike_in_thousands_of_new_worlds():
+    first = secrets.randbelow(2**50)
+    assert learners_differ(range(first, first + 3_000)) == []
+
+
+def assert_alike(pages, policy, **given):
+    packet, ours = (digests.digest([netsim.simulate(pages, policy, engine=e, **given)]) for e in FORMS)
+    assert ours == packet
+
+
+@pytest.mark.parametrize(("policy", "think_s"), [("lpsm:log", 3.0), ("twt:137:5", 9.0), ("bsd:0.3", 60.0)])
+def test_notes_and_random_numbers_that_run_out_are_gone_on_with(policy, think_s, monkeypatch):
+    monkeypatch.setattr(compiled, "_NOTES", 4)
+    monkeypatch.setattr(compiled, "_DRAWN", 128)
+    pages = [Page("a", 300, 90_000, (), think_s), Page("b", 300, 500), Page("c", 300, 500, (), 2 * think_s)]
+    assert_alike(pages, policy, config=netsim.SimulationConfig(link=netsim.LinkConfig(loss_rate=0.1)))
+
+
+def test_a_run_that_needs_more_room_begins_again_with_more_and_learns_nothing_twice(monkeypatch):
+    config = netsim.SimulationConfig(tcp=netsim.TcpConfig(min_rto_s=0.06, initial_rto_s=0.2))
+    pages = [Page("late", 300, 90_000, ((300, 9_000),), 5.0, issue_s=9.15)] * 3
+    monkeypatch.setattr(compiled, "_FRAMES", -160)
+    monkeypatch.setattr(compiled, "_SPARE_FRAMES", 4)
+    assert_alike(pages, "lpsm", config=config, push=[Message(0.2, 9_000), Message(3.0, 100)])
+
+
+def test_more_requests_than_a_learner_had_room_for_are_kept_all_the_same():
+    pages = [Page("many", 536 * 100, 900, ((536 * 40, 900),))] * 3
+    assert_alike(pages, "lpsm2-link", config=netsim.SimulationConfig(tcp=netsim.TcpConfig(mss_bytes=536)))
+
+
+@pytest.mark.parametrize("policy", ["psm:2000", "twt:1500:10"])
+@pytest.mark.parametrize(("window", "sizes"), [(10, (40, 1, 3)), (20, (30, 0.3, 25)), (2, (1, 1, 1.5)), (40, (6, 90))])
+def test_messages_of_many_segments_are_sent_again_and_again_and_recovered_alike(policy, window, sizes):
+    tcp = netsim.TcpConfig(initial_window=min(window, 12), window=window, min_rto_s=0.06, initial_rto_s=0.2)
+    push = [Message(0.013 + 1.7 * i, round(1460 * n)) for i, n in enumerate((*sizes, 8, 2, 12))]
+    assert_alike([], policy, config=netsim.SimulationConfig(tcp=tcp), push=push)
+
+
+def test_it_is_said_why_a_run_is_not_compiled():
+    class Mine:
+        spec, host_aware = "mine", False
+
+        def plan(self, view):
+            return netsim.Plan(view.now_ns, (view.now_ns // 100_000_000 + 1) * 100_000_000)
+
+    watched = (Lpsm2(Lpsm2Config(**{name: value})) for name, value in (("record", True), ("sample_seed", 0)))
+    for policy in (Mine(), *watched):
+        with pytest.raises(NotCoveredError, match=f"policy {policy.spec} has no compiled rule"):
+            netsim.simulate(PAGES, policy, engine="express")
+        assert len(netsim.simulate(PAGES, policy).pages) == 1
+    with pytest.raises(NotCoveredError, match="it is recorded"):
+        netsim.simulate(PAGES, recorder=netsim.Recorder(), engine="express")
+    with pytest.raises(ValueError, match="engine must be one of auto, packet, express, got 'ns2'"):
+        netsim.simulate(PAGES, engine="ns2")
+
+
+@pytest.mark.parametrize("engine", FORMS)
+def test_a_wake_up_that_is_no_beacon_is_refused_by_name_and_so_is_a_policy_made_for_other_beacons(engine):
+    # LPSM first sleeps for seven beacons of its own, which is one of this world
+    config = netsim.SimulationConfig(beacon_interval_ns=700_000_000)
+    with pytest.raises(ValueError, match="policy lpsm: wake_ns must be a multiple of 700000000 ns"):
+        netsim.simulate(PAGES, policies.make("lpsm"), config=config, engine=engine)
+    with pytest.raises(ValueError, match=r"policy lpsm2:1\.05"):
+        netsim.simulate(PAGES, Lpsm2(beacon_interval_ns=102_400_000), engine=engine)
+
+
+def test_a_small_workload_does_not_wait_to_be_compiled(tmp_path):
+    code = """
+import sys
+import netsim
+from traces.records import Page
+netsim.simulate([Page("p", 300, 500, (), 1.0)], "psm")
+print("numba" in sys.modules)
+"""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False"]
+
+
+def test_events_are_counted_from_zero_and_each_has_a_handler_of_its_own():
+    assert sorted(HANDLERS) == list(range(len(HANDLERS)))
+    assert len(set(HANDLERS.values())) == len(HANDLERS) <= 1 << CODE_BITS
