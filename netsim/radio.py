@@ -6,7 +6,7 @@ thesis takes for nothing.  Transmitting, receiving and idling awake draw the sam
 nothing waits for a ramp: its time is charged, not added to a latency.
 
 `StateRadioConfig` has the states doze, waking, listening, receiving and transmitting, each with a power,
-and waking up takes time.  On the shared air (`netsim.air`) its energy is the sum over its states, and the
+and waking up takes time.  On the shared air (`netsim.model.air`) its energy is the sum over its states, and the
 energy of a beacon follows from them.  On a pair of wires it is charged like a radio of two states, with the
 figures that its states imply.
 

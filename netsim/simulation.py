@@ -251,7 +251,7 @@ def _is_ready(members: Sequence[tuple[Workload, Policy]]) -> bool:
 def _is_small(
     members: Sequence[tuple[Workload, Policy]], pushed: Sequence[Sequence[Message]], config: SimulationConfig
 ) -> bool:
-    """Whether the packet model needs some seconds at most."""
+    """Whether interpreting takes some seconds at most."""
     done = sum(len(workload) for workload, _ in members) + sum(len(messages) for messages in pushed)
     lasts_s = max(workload.think_s.sum() for workload, _ in members)
     lasts_s += max(messages[-1].at_s if messages else 0.0 for messages in pushed)

@@ -45,7 +45,7 @@ class Workload(Sequence[Page]):
     round_trip_s : float or None
         The round trip to the servers, where the traffic was recorded and the recording tells it.
 
-    The columns are copies that cannot be written to, checked once: both engines walk through them by their counts.
+    The columns are copies that cannot be written to, checked once: the simulator walks through them by their counts.
 
     Raises
     ------

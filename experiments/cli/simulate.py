@@ -42,7 +42,7 @@ __all__ = ["simulate"]
     type=click.Choice(["auto", "packet", "express"]),
     default="auto",
     show_default=True,
-    help="The packet model, the compiled engine (express), or whichever is quicker; all give the same.",
+    help="The model interpreted (packet), compiled (express), or whichever is quicker; all give the same.",
 )
 @json_option("the totals of the whole run")
 @battery_option

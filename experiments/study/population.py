@@ -101,7 +101,7 @@ class Task:
     program : str or None
         If given, the digest of the program that must compute it.
     compile_first : bool
-        Whether the express engine is worth compiling first, where it is not; changes no result.
+        Whether the simulator is worth compiling first, where it is not; changes no result.
     """
 
     members: tuple[User, ...]

@@ -34,7 +34,7 @@ __all__ = [
 
 LISTENING = ("lpsm",)  # whose sleep times are worth recording
 MANY_PAGES = 5_000
-"""From here on, compiling the express engine takes less time than going on without it."""
+"""From here on, compiling the simulator takes less time than interpreting it."""
 _ONE_PAGE = (traces.Page("", 1, 1),)
 
 
@@ -259,7 +259,7 @@ def tasks(
 def warm_up(listed: Iterable[Task]) -> None:
     """Run one small page under every policy, so that what must be compiled is compiled once, before processes start.
 
-    The express engine is among it if the replications have `MANY_PAGES` together.
+    The simulator is among it if the replications have `MANY_PAGES` together.
     """
     found = list(listed)
     n_pages = sum({task.workload.name: task.workload.n_pages for task in found}.values())
@@ -270,7 +270,7 @@ def warm_up(listed: Iterable[Task]) -> None:
 
 
 def compile_express(policies: Sequence[AnyPolicy], config: netsim.SimulationConfig) -> None:
-    """Have the express engine compiled for these policies; those it does not cover are left.
+    """Have the simulator compiled for these policies; those without a compiled rule are left.
 
     Where it is compiled already, this takes less than a millisecond a policy.
     """

@@ -1,6 +1,6 @@
-"""The compiled form of a policy: its rule as a function on plain numbers, which both engines call.
+"""The compiled form of a policy: its rule as a function on plain numbers, for interpreted and compiled runs.
 
-A policy that has a compiled form runs on the fast engine as well as on the packet model, and its rule is written once.
+A policy that has a compiled form runs compiled as well as interpreted, and its rule is written once.
 To give a policy one:
 
 1.  Write the rule as a module-level function ``plan(view, ints, floats)``.  `view` is a `FlatView`; `ints` and `floats`
@@ -10,8 +10,8 @@ To give a policy one:
 2.  If the policy observes frames, write a second function ``observe(frame, ints, floats)``, where `frame` is a
     `FlatFrame`; it returns nothing.
 3.  In the constructor, set ``self.compiled = CompiledForm(plan, observe, ints=..., floats=...)``, or to None where the
-    settings given are beyond what the rule covers.  A policy without this attribute runs on the packet model alone.
-4.  Let the methods that the packet model calls be ``self.compiled.plan(view)`` and ``self.compiled.observe(frame)``,
+    settings given are beyond what the rule covers.  A policy without this attribute is interpreted alone.
+4.  Let the methods that an interpreted run calls be ``self.compiled.plan(view)`` and ``self.compiled.observe(frame)``,
     which run the same machine code.  A rule without state that is a few operations long does better to be interpreted,
     for that spares loading the compiler: ``plan_of(view)`` gives it what it wants, see `netsim.policies.static`.
 5.  Register the policy (`netsim.policies.entry`) and import its module in `netsim.policies.spec`.

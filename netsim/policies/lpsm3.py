@@ -18,7 +18,7 @@ lead to the mean delay that was asked for?  What is wanted is corrected slowly b
 `netsim.policies.awareness`.
 
 The parts in brackets are modules of `netsim.sleep_planning`.  All of it is
-compiled, and works on one record of numbers (`netsim.policies.lpsm3_rule`), which both engines share.
+compiled, and works on one record of numbers (`netsim.policies.lpsm3_rule`), whichever way a run goes.
 """
 
 from __future__ import annotations

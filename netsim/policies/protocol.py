@@ -227,7 +227,7 @@ def asked(policy: Policy, view: View, interval_ns: int, offset_ns: int = 0) -> P
 
 
 def cannot_follow(asleep_ns: int, wake_ns: int, repeat_ns: int, agreed: int, interval_ns: int) -> bool:
-    """Whether a client that falls asleep at an instant cannot follow a plan; both engines compile it, too."""
+    """Whether a client that falls asleep at an instant cannot follow a plan; compiled runs ask it, too."""
     off_beacons = not agreed and (wake_ns % interval_ns != 0 or repeat_ns % interval_ns != 0)
     return asleep_ns < FOREVER_NS and (off_beacons or repeat_ns < 0 or not asleep_ns < wake_ns < FOREVER_NS)
 

@@ -18,6 +18,7 @@ from netsim.result import Trip
 from netsim.running.adviser import Adviser
 from netsim.running.draws import Draws
 from netsim.running.fill import World, trip_of
+from netsim.running.layout import words_of
 
 __all__ = ["Machine", "run_interpreted"]
 
@@ -166,10 +167,10 @@ def _result(world: World, client: things.Client) -> tuple[Trip, Ints]:
     machine = world.run.machine
     return trip_of(
         numbers_of(client.totals),
-        _array(client.loads, 18),
+        _array(client.loads, words_of("Load")),
         np.array(machine.polls[client.number], dtype=np.int64).reshape(-1, 6),
         np.array(machine.intervals[client.number], dtype=np.int64),
-        _array(client.messages, 4),
+        _array(client.messages, words_of("Message")),
         world.config.radio,
         not world.run.on_wires,
     )
