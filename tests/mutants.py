@@ -56,16 +56,27 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             "sleep_planning", "message_prices", "prices", "hazards", "planner_as_expert", "schedules",
         )),
     ),
-    "netsim/packet": (
+    "netsim/model": (
+        ("netsim/model/*.py", "netsim/model/air/*.py"),
+        (
+            *(f"tests/netsim/test_{name}.py" for name in (
+                "station", "tcp", "tcp_by_hand", "link", "push", "conservation", "recorder", "reference", "waits",
+            )),
+            "tests/netsim/air/test_*.py",
+        ),
+    ),
+    "netsim/running": (  # interpreted: plain Python does without what lays out memory
+        tuple(f"netsim/running/{name}.py" for name in ("adviser", "draws", "fill", "on_simpy", "recorder")),
+        (
+            *(f"tests/netsim/test_{name}.py" for name in ("recorder", "simulation", "conservation", "push", "result")),
+            "tests/netsim/air/test_*.py",
+        ),
+    ),
+    "netsim/front": (
         ("netsim/*.py",),
         tuple(f"tests/netsim/test_{name}.py" for name in (
-            "station", "tcp", "tcp_by_hand", "link", "radio", "push", "simulation", "conservation", "environment",
-            "recorder", "result", "waits", "allowed_values", "express",
+            "radio", "push", "simulation", "environment", "recorder", "result", "limit", "allowed_values",
         )),
-    ),
-    "netsim/express": (
-        ("netsim/express/*.py",),
-        tuple(f"tests/netsim/test_express{name}.py" for name in ("", "_by_hand", "_handover", "_lpsm2")),
     ),
     "netsim/policies": (
         (
@@ -83,10 +94,6 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         (
             *(f"tests/netsim/test_lpsm3{part}.py" for part in ("_by_hand", "_plans_by_hand", "")),
         ),
-    ),
-    "netsim/air": (
-        ("netsim/air/*.py", "netsim/air/express/*.py"),
-        ("tests/netsim/air/test_*.py", "tests/netsim/test_allowed_values.py"),
     ),
     "experiments/papers": (
         tuple(f"experiments/papers/{name}.py" for name in ("claims", "predicates", "readings")),
