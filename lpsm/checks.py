@@ -25,6 +25,8 @@ __all__ = [
     "state_array", "state_text", "whole",
 ]  # fmt: skip
 
+_DOUBLE = np.dtype(np.float64)
+
 MOST_TEXT = 1 << 20
 """Most characters of a text in a state."""
 
@@ -116,6 +118,8 @@ def array(name: str, value: Any, dtype: Any = np.float64) -> NDArray[Any]:
         found = np.asarray(value)
     except ValueError:
         raise ValueError(f"{name} must be an array of numbers, got rows of several lengths") from None
+    if found.dtype is _DOUBLE and dtype is np.float64 and type(value) is list:
+        return found  # a list of floats, as learners get them round by round
     if found.dtype.kind not in "biuf" and found.size:
         raise TypeError(f"{name} must be an array of numbers, got {shown(value)}")
     return np.asarray(found, dtype=dtype, order="C")
