@@ -21,8 +21,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 __all__ = [
-    "array", "at_least", "between", "checked", "non_negative", "number", "positive", "probability", "reading", "shown",
-    "state_array", "state_text", "whole",
+    "array", "at_least", "between", "checked", "having", "non_negative", "number", "of_type", "positive", "probability",
+    "reading", "shown", "state_array", "state_text", "whole",
 ]  # fmt: skip
 
 _DOUBLE = np.dtype(np.float64)
@@ -47,10 +47,11 @@ def number(name: str, value: Any) -> float:
     """Return a number of any type as a float, infinite if it is too large for one; anything else is a TypeError."""
     if type(value) is float:
         return value
-    if isinstance(value, np.ndarray) and value.ndim == 0 and type(value) is np.ndarray:
-        value = value.item()
-    if isinstance(value, bool | np.bool_) or not issubclass(type(value), Real):
-        raise TypeError(f"{name} must be a number, got {shown(value)}")
+    if type(value) is not int:
+        if type(value) is np.ndarray and value.ndim == 0:
+            value = value.item()
+        if isinstance(value, bool | np.bool_) or not issubclass(type(value), Real):
+            raise TypeError(f"{name} must be a number, got {shown(value)}")
     try:
         return float(value)
     except OverflowError:
@@ -125,22 +126,36 @@ def array(name: str, value: Any, dtype: Any = np.float64) -> NDArray[Any]:
     return np.asarray(found, dtype=dtype, order="C")
 
 
-def _generator(name: str, value: Any) -> None:
-    if not isinstance(value, np.random.Generator):
-        raise TypeError(f"{name} must be a numpy.random.Generator, got {shown(value)}")
-
-
 def _truth(name: str, value: Any) -> None:
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be True or False, got {shown(value)}")
 
 
+def _text(name: str, value: Any) -> None:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a text, got {shown(value)}")
+
+
+def having(name: str, value: Any, *methods: str) -> None:
+    """The value is an object with these methods."""
+    if isinstance(value, type) or not all(callable(getattr(value, method, None)) for method in methods):
+        raise TypeError(f"{name} must have the methods {' and '.join(methods)}, got {shown(value)}")
+
+
+def of_type(kind: type[T], /, **values: Any) -> None:
+    """Every value is of this class."""
+    for name, value in values.items():
+        if not isinstance(value, kind):
+            raise TypeError(f"{name} must be of the type {kind.__name__}, got {shown(value)}")
+
+
 _RULES: dict[str, Callable[[str, Any], object]] = {
     "bool": _truth,
+    "str": _text,
     "int": number,
     "float": number,
     "ArrayLike": array,
-    "np.random.Generator": _generator,
+    "np.random.Generator": lambda name, value: of_type(np.random.Generator, **{name: value}),
 }
 
 

@@ -160,6 +160,9 @@ def samples() -> dict[str, Callable[[], Any]]:
         "awake": np.ones((6, 3), dtype=bool),
         "labels": labels,
         "learner": samplers.LeastSquares(),
+        "play.learner": samplers.make("sop", 3),
+        "play.instances": table,
+        "play.label": lambda _: 1,
         "rule": samplers.Always(),
         "pages": [Page("a", 300, 500)],
         "beacons": 10,
@@ -226,7 +229,8 @@ def filled(call: Callable[..., Any]) -> dict[str, Any]:
         if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY):
             kind = str(p.annotation)
             plain = kind.startswith(("int", "float")) and p.name not in ("seed",)
-            value = known[p.name]() if p.name in known else BY_ANNOTATION.get(kind)
+            own = f"{getattr(call, '__name__', '')}.{p.name}"
+            value = known.get(own, known.get(p.name, lambda of=kind: BY_ANNOTATION.get(of)))()
             given[p.name] = BY_ANNOTATION[kind] if plain and isinstance(value, list | str) else value
     return given
 
