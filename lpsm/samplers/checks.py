@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import isfinite
 from typing import Any
 
@@ -12,12 +14,27 @@ from scipy import sparse
 from lpsm.checks import array, shown
 
 __all__ = [
+    "MOST_FEATURES",
     "as_instance",
     "as_instances",
     "as_labels",
     "check_columns",
+    "fitting",
     "squared_lengths",
 ]
+
+
+MOST_FEATURES = 2**31 - 1
+"""Most features of an instance: their places are 32 bits wide."""
+
+
+@contextmanager
+def fitting(name: str, value: Any) -> Iterator[None]:
+    """Name what holds an integer that is too large for a float."""
+    try:
+        yield
+    except OverflowError:
+        raise ValueError(f"{name} must hold numbers that fit a float, got {shown(value)}") from None
 
 
 def as_instance(x: Any, n_features: int, dtype: Any) -> tuple[NDArray[Any], NDArray[np.int32] | None]:
