@@ -207,7 +207,7 @@ def test_instances_that_are_no_real_numbers_are_refused_by_name(x):
         (lambda: samplers.RunLog.of([], 10**18), "n_rounds must be at most 2147483648, got 1000000000000000000"),
         (
             lambda: samplers.SelectiveClassifier().fit([[10**400]], [0]),
-            r"X must hold numbers that fit a float, got \[\[",
+            "X must hold numbers that fit a float",
         ),
     ],
 )
