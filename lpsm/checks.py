@@ -33,7 +33,7 @@ MOST_TEXT = 1 << 20
 
 def shown(value: Any) -> str:
     """Return what an error shows of a value: at most 60 characters."""
-    if isinstance(value, dict):
+    if isinstance(value, dict) and value:
         return ", ".join(f"{name}={shown(of)}" for name, of in value.items())[:60]
     if isinstance(value, int) and abs(value) >= 10**50:
         return f"an integer of {value.bit_length()} bits"
