@@ -46,7 +46,11 @@ class Answers:
 
     def __init__(self, path: Path, digest: str, classes: Sequence[str]) -> None:
         of_type(Path, path=path)
-        of_type(str, digest=digest, **{f"classes[{at}]": name for at, name in enumerate(classes)})
+        of_type(str, digest=digest)
+        if isinstance(classes, str):
+            raise TypeError(f"classes must be several labels, got {shown(classes)}")
+        for name in classes:
+            of_type(str, classes=name)
         self.path = path
         self._head = f"# labels of the data {digest}"
         self.given: dict[int, str] = {}
