@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm import randomness
+from lpsm.checks import of_type
 from netsim import policies
 from netsim.config import SimulationConfig
 from netsim.policies import AnyPolicy, Policy
@@ -87,6 +88,8 @@ def simulate(
         If the compiled engine is asked for what it does not cover.
     """
     config = _checked(engine, config)
+    if recorder is not None:
+        of_type(Recorder, recorder=recorder)
     workload = Workload.of(pages)
     messages = messages_of(workload.messages if push is None else push)
     check(workload, messages)

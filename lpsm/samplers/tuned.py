@@ -37,7 +37,7 @@ from lpsm.experts import LearnAlpha, StaticExpert, alpha_grid
 from lpsm.online import play
 from lpsm.samplers import saving
 from lpsm.samplers.catalogue import make
-from lpsm.samplers.checks import as_labels
+from lpsm.samplers.checks import MOST_FEATURES, as_labels
 from lpsm.samplers.compiled.candidates import FIELDS, Trial, charge, run_candidates, stacked, vote
 from lpsm.samplers.compiled.memory import new_work
 from lpsm.samplers.compiled.stream import Outcome, stream_of
@@ -102,11 +102,12 @@ class TunedSampler:
             raise ValueError(f"grid must hold at least one candidate, got {grid!r}")
         if mixture not in ("learn-alpha", "static-expert"):
             raise ValueError(f"mixture must be 'learn-alpha' or 'static-expert', got {mixture!r}")
+        n_features = whole(1, MOST_FEATURES, n_features=n_features)
         m = len(candidates)
         exploration = (0.01 if m > 1 else 0.0) if exploration is None else exploration
         non_negative(label_price=label_price)
         between(0.0, 1.0, exploration=exploration)
-        self.key, self.n_features, self.parameter, self.grid = key, int(n_features), parameter, candidates
+        self.key, self.n_features, self.parameter, self.grid = key, n_features, parameter, candidates
         self.label_price, self.exploration = float(label_price), float(exploration)
         self._coin = _SharedCoin(np.random.default_rng(0) if rng is None else rng)
         shared = cast(np.random.Generator, self._coin)  # the copies toss it; they use no other method

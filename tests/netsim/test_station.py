@@ -74,6 +74,12 @@ def test_waking_up_to_send_costs_the_air_time_and_opens_no_gate():
     assert station.client.beacons == 0
 
 
+def test_what_is_sent_at_the_instant_at_which_the_last_frame_ends_is_no_second_passage_to_awake():
+    station = Station("psm:500", send=[120 * MS, 120 * MS + 1_600_000])
+    assert station.until(450 * MS) == 2 * 1_600_000
+    assert station.run.machine.intervals[0].tolist() == [120 * MS, 120 * MS + 2 * 1_600_000]
+
+
 def test_a_beacon_that_passes_while_the_client_sends_is_a_poll_that_costs_nothing():
     station = Station("psm:100", arrive=[50 * MS], send=[100 * MS - 1000])
     station.until(150 * MS)

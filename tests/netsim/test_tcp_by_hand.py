@@ -311,6 +311,18 @@ def test_a_hole_is_told_by_duplicates_until_it_is_filled(done):
     assert end.foresee(seq=600, length=100) == (False, False)
 
 
+def test_of_copies_of_unequal_lengths_the_longest_counts_and_nothing_that_came_is_forgotten(done):
+    end = End()
+    end.expect(900)
+    for seq, length in ((100, 100), (100, 50), (300, 50)):
+        end.take(seq=seq, length=length)
+    end.take(seq=0, length=100)
+    assert end.sent[-1][3] == 200
+    end.take(seq=200, length=200)  # over all of one that came before
+    assert end.tcp.received == 400
+    assert not end.tcp.out_of_order
+
+
 def test_the_last_acknowledgement_wanted_is_foreseen():
     end = End()
     end.write(150, tell=True)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import isnan, log
+from math import log
 from typing import Any
 
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-from lpsm.checks import between, positive
+from lpsm.checks import between, number, positive, shown
 from lpsm.samplers import layout
 from lpsm.samplers.algorithms.learners import LeastSquares
 from lpsm.samplers.algorithms.recipes import Recipe, registered
@@ -51,8 +51,8 @@ class AdaptiveSampler:
 
     def __post_init__(self) -> None:
         positive(**{"lambda": self.lambda_})
-        if isinstance(self.rho, int | float) and (isnan(self.rho) or self.rho < 0.0):
-            raise ValueError(f"rho must be non-negative, got {self.rho}")
+        if self.rho is not None and not callable(self.rho) and not number("rho", self.rho) >= 0.0:
+            raise ValueError(f"rho must be non-negative, got {shown(self.rho)}")
         if isinstance(self.bias, int | float):
             between(0.0, 1.0, bias=self.bias)
 
@@ -64,9 +64,9 @@ class AdaptiveSampler:
     def schedule(self, n_features: int, t: int) -> tuple[float, float]:
         """Return rho_t and the bias of the coin in round t (0 without a coin)."""
         if self.rho is None:
-            floor = 16.0 / self.lambda_**2 * max(n_features, log(t))
+            floor = 16.0 / self.lambda_**2 * max(number("n_features", n_features), log(t))
         else:
-            floor = float(self.rho(t) if callable(self.rho) else self.rho)
+            floor = number("rho", self.rho(t) if callable(self.rho) else self.rho)
         bias = 0.0 if self.bias is None else float(self.bias(t) if callable(self.bias) else self.bias)
         return floor, bias
 

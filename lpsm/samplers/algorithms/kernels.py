@@ -12,7 +12,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from lpsm.checks import positive
+from lpsm.checks import number, positive, shown
 from lpsm.samplers import layout
 from lpsm.samplers.layout import State, Work
 
@@ -52,10 +52,10 @@ class Polynomial:
 
     def __post_init__(self) -> None:
         positive(gamma=self.gamma)
-        if self.degree != int(self.degree) or self.degree < 1:
-            raise ValueError(f"degree must be a positive integer, got {self.degree}")
-        if not self.coef0 >= 0.0:
-            raise ValueError(f"coef0 must be non-negative, got {self.coef0}")
+        if not number("degree", self.degree).is_integer() or self.degree < 1:
+            raise ValueError(f"degree must be a positive integer, got {shown(self.degree)}")
+        if not number("coef0", self.coef0) >= 0.0:
+            raise ValueError(f"coef0 must be non-negative, got {shown(self.coef0)}")
 
     def plan(self) -> dict[str, float]:
         """Fields of the plan."""
