@@ -7,8 +7,7 @@ import pytest
 from scipy import sparse
 
 from lpsm import samplers
-from lpsm.samplers import multiclass
-from lpsm.samplers.compiled import memory
+from lpsm.samplers import kernels, sampler
 from lpsm.samplers.multiclass import MulticlassSampler
 from tests.lpsm.test_samplers_oracles import a_stream, by_rounds
 
@@ -48,8 +47,8 @@ def test_two_classes_are_the_binary_sampler(key, parameters, form):
 @pytest.mark.parametrize("form", ["dense", "sparse", "rbf"])
 @pytest.mark.parametrize(("key", "parameters"), KEYS.items())
 def test_a_run_is_the_loop_of_decisions_and_answers(key, parameters, form, monkeypatch):
-    monkeypatch.setattr(multiclass, "BLOCK", 20)
-    monkeypatch.setattr(memory, "FIRST_CAPACITY", 2)
+    monkeypatch.setattr(sampler, "BLOCK", 20)
+    monkeypatch.setattr(kernels, "FIRST_CAPACITY", 2)
     X, y = several(4, rounds=45)
     options = {**parameters, **({"kernel": "rbf"} if form == "rbf" and key not in PRIMAL_ONLY else {})}
     rows = sparse.csr_matrix(X * (np.abs(X) > 0.3)) if form == "sparse" else X

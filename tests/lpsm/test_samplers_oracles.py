@@ -9,8 +9,7 @@ import pytest
 from scipy import sparse
 
 from lpsm import samplers
-from lpsm.samplers import sampler
-from lpsm.samplers.compiled import memory
+from lpsm.samplers import kernels, sampler
 from tests.oracles.samplers import margins_by_recursion, play
 
 T, D = 400, 7
@@ -130,7 +129,7 @@ def test_a_run_is_the_loop_to_the_last_bit_and_to_the_last_draw(key, parameters)
 @pytest.mark.parametrize(("key", "parameters"), CASES)
 def test_a_few_rounds_in_every_form_are_the_literal_formula(key, parameters, monkeypatch):
     monkeypatch.setattr(sampler, "SHORT", 0)  # every run skips the work that cannot change a decision
-    monkeypatch.setattr(memory, "FIRST_CAPACITY", 2)  # and stored instances outgrow their room
+    monkeypatch.setattr(kernels, "FIRST_CAPACITY", 2)  # and stored instances outgrow their room
     X, y = a_stream(11, rounds=36, d=3)
 
     def fresh(kernel=None):

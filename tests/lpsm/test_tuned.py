@@ -79,9 +79,8 @@ def test_a_run_is_the_loop_of_decisions_and_labels_to_the_last_bit(key, paramete
         assert np.array_equal(np.concatenate([getattr(log, name) for log in logs]), expected)
     assert np.array_equal(whole.weights, single.weights)
     assert (whole.rounds, whole.queries, whole.stored) == (single.rounds, single.queries, single.stored)
-    for one, other in zip(whole.samplers, single.samplers, strict=True):
-        for part, same in zip(one._state, other._state, strict=True):
-            assert np.array_equal(part, same)
+    one, other = whole.state(), single.state()
+    assert all(np.array_equal(one[name], other[name]) for name in one)
 
 
 def test_one_uniform_is_drawn_a_round_whatever_the_grid():
@@ -115,8 +114,8 @@ def test_the_estimated_costs_are_unbiased():
     handed = []
     for u in coins:
         s = pickle.loads(pickle.dumps(warm))
-        s._coin.rng = Always(u)
-        s._pay = handed.append  # instead of the mixture
+        s._coin.rng, s._squares = Always(u), -1.0  # at which the rate is 1
+        s._mixture = Recorder(handed, s.weights)
         if s.decide(x).query:
             s.learn(x, label)
     predictions = np.array([sampler.predict(x[None])[0] for sampler in warm.samplers])
@@ -125,6 +124,14 @@ def test_the_estimated_costs_are_unbiased():
     expected = (predictions != label) + price * chances
     assert (predictions != label).any()
     assert np.mean(handed, axis=0) == pytest.approx(expected, abs=2e-3)
+
+
+class Recorder:
+    def __init__(self, handed, weights):
+        self.handed, self.weights = handed, weights
+
+    def update(self, losses):
+        self.handed.append(losses.copy())
 
 
 class Always:

@@ -9,6 +9,7 @@ only for an algorithm that is added, or whose answers are meant to change.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,7 @@ def run(make: Callable[[], Any], X: Any, y: Any, way: str) -> Answers:
         margin, *flags = (np.array(column) for column in zip(*rows, strict=True))
     else:
         cuts = [0, len(y)] if way == "whole" else [0, 7, 30, len(y)]
-        logs = [sampler.run(X[a:b], y[a:b]) for a, b in zip(cuts, cuts[1:], strict=False)]
+        logs = [sampler.run(X[a:b], y[a:b]) for a, b in pairwise(cuts)]
         margin = np.concatenate([log.margin for log in logs])
         flags = [np.concatenate([getattr(log, name) for log in logs]) for name in ("prediction", "queried", "stored")]
         flags[0] = flags[0] == 1
@@ -125,10 +126,13 @@ def cases() -> Iterator[tuple[str, list[Callable[[], Answers]]]]:
                 return samplers.make(key, X.shape[1], rng=np.random.default_rng(7), **own)
 
             rows = sparse.csr_matrix(X)
-            yield f"{key} {case} {name}", [
-                lambda make=make, table=table, y=y, way=way: run(make, table, y, way)
-                for table, way in ((X, "whole"), (rows, "whole"), (X, "pieces"), (X, "rounds"), (rows, "rounds"))
-            ]
+            yield (
+                f"{key} {case} {name}",
+                [
+                    lambda make=make, table=table, y=y, way=way: run(make, table, y, way)
+                    for table, way in ((X, "whole"), (rows, "whole"), (X, "pieces"), (X, "rounds"), (rows, "rounds"))
+                ],
+            )
         if key in NO_KERNEL or case >= len(PARAMETERS):
             continue
         for name, kernel in (("ties", "linear"), ("plain", "rbf"), ("holes", "poly")):
@@ -140,10 +144,13 @@ def cases() -> Iterator[tuple[str, list[Callable[[], Answers]]]]:
                 return samplers.make(key, X.shape[1], rng=np.random.default_rng(7), **own)
 
             rows = sparse.csr_matrix(X)
-            yield f"{key} {kernel}", [
-                lambda make=make, table=table, y=y, way=way: run(make, table, y, way)
-                for table, way in ((X, "whole"), (rows, "pieces"), (X, "rounds"))
-            ]
+            yield (
+                f"{key} {kernel}",
+                [
+                    lambda make=make, table=table, y=y, way=way: run(make, table, y, way)
+                    for table, way in ((X, "whole"), (rows, "pieces"), (X, "rounds"))
+                ],
+            )
     for key, parameters in PARAMETERS.items():
         X, _ = plain(6, 70, 5)
         y = (X @ np.random.default_rng(6).normal(size=(6, 4))).argmax(axis=1)
@@ -158,29 +165,38 @@ def cases() -> Iterator[tuple[str, list[Callable[[], Answers]]]]:
             except ValueError:
                 continue
             tables = (X, sparse.csr_matrix(X))
-            yield f"{key} classes {kernel}", [
-                lambda make=make, table=table, y=y, way=way: classes(make, table, y, way)
-                for table, way in ((tables[0], "whole"), (tables[1], "whole"), (tables[0], "rounds"))
-            ]
+            yield (
+                f"{key} classes {kernel}",
+                [
+                    lambda make=make, table=table, y=y, way=way: classes(make, table, y, way)
+                    for table, way in ((tables[0], "whole"), (tables[1], "whole"), (tables[0], "rounds"))
+                ],
+            )
     for key, parameter, grid in GRIDS:
         X, y = plain(5, 90, 8)
 
         def make(key=key, parameter=parameter, grid=grid):
             return samplers.TunedSampler(key, 5, parameter, grid, rng=np.random.default_rng(7))
 
-        yield f"{key} over a grid", [
-            lambda make=make, table=table, y=y, way=way: run(make, table, y, way)
-            for table, way in ((X, "whole"), (sparse.csr_matrix(X), "whole"), (X, "rounds"))
-        ]
+        yield (
+            f"{key} over a grid",
+            [
+                lambda make=make, table=table, y=y, way=way: run(make, table, y, way)
+                for table, way in ((X, "whole"), (sparse.csr_matrix(X), "whole"), (X, "rounds"))
+            ],
+        )
     X, y = plain(530, 290, 9)
     for key in ("rls", "sop-label-efficient", "lasec"):
-        yield f"{key} wide", [
-            lambda key=key, table=table, part=part: (
-                run(lambda: samplers.make(key, 530, rng=np.random.default_rng(7)), table, y, part)[0],
-                run(lambda: samplers.make(key, 530, rng=np.random.default_rng(7)), table, y, part)[1][-80:],
-            )
-            for table, part in ((X, "whole"), (sparse.csr_matrix(X), "whole"))
-        ]
+        yield (
+            f"{key} wide",
+            [
+                lambda key=key, table=table, part=part: (
+                    run(lambda: samplers.make(key, 530, rng=np.random.default_rng(7)), table, y, part)[0],
+                    run(lambda: samplers.make(key, 530, rng=np.random.default_rng(7)), table, y, part)[1][-80:],
+                )
+                for table, part in ((X, "whole"), (sparse.csr_matrix(X), "whole"))
+            ],
+        )
 
 
 def read() -> dict[str, Answers]:
