@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any
 
 import netsim
+from netsim.policies import AnyPolicy
 from traces import workload_of
 from traces.captures.audit import Audit, Client, Network
 
@@ -14,7 +15,7 @@ __all__ = ["audited"]
 
 
 def audited(
-    found: Audit, clients: Sequence[bytes], policies: Sequence[str], config: netsim.SimulationConfig, radio: str
+    found: Audit, clients: Sequence[bytes], policies: Sequence[AnyPolicy], config: netsim.SimulationConfig, radio: str
 ) -> dict[str, Any]:
     """Return the figures of networks and clients as plain data.
 
@@ -23,7 +24,7 @@ def audited(
     found : Audit
     clients : sequence of bytes
         Addresses of those that are wanted.
-    policies : sequence of str
+    policies : sequence of str, Policy or OwnPolicy
         What is compared on the traffic of each, beside the nearest policy.
     config : SimulationConfig
         The world of these runs; its radio estimates the mean power.
@@ -55,7 +56,9 @@ def _network(bssid: bytes, network: Network) -> dict[str, Any]:
     }
 
 
-def _client(address: bytes, client: Client, policies: Sequence[str], config: netsim.SimulationConfig) -> dict[str, Any]:
+def _client(
+    address: bytes, client: Client, policies: Sequence[AnyPolicy], config: netsim.SimulationConfig
+) -> dict[str, Any]:
     known_us = client.asleep_us + client.awake_us
     asleep = client.asleep_us / known_us if known_us else None
     nearest = client.nearest_policy()
@@ -95,7 +98,7 @@ def _middle(values_us: list[int]) -> float | None:
 
 
 def _compared(
-    client: Client, nearest: str, policies: Sequence[str], config: netsim.SimulationConfig
+    client: Client, nearest: str, policies: Sequence[AnyPolicy], config: netsim.SimulationConfig
 ) -> list[dict[str, Any]]:
     """Run the client's traffic under the nearest policy and the others."""
     workload = workload_of(sorted(client.requests, key=lambda request: request.start_us))
@@ -103,20 +106,19 @@ def _compared(
         return []
     rows: list[dict[str, Any]] = []
     base = netsim.simulate(workload, "none", config=config)
-    for name in dict.fromkeys((*policies, nearest)):
+    for policy in dict.fromkeys((*policies, nearest)):
         try:
-            policy = netsim.canonical(name)
+            result = netsim.simulate(workload, policy, config=config)
         except ValueError as error:
-            if name in policies:
+            if policy in policies:
                 raise
-            rows.append({"policy": name, "not_simulated": str(error)})
+            rows.append({"policy": nearest, "not_simulated": str(error)})
             continue
-        result = netsim.simulate(workload, policy, config=config)
         slowdown = result.latency_s / base.latency_s
         rows.append(
             {
-                "policy": policy,
-                "nearest": name == nearest,
+                "policy": result.policy,
+                "nearest": policy == nearest,
                 "mean_mw": 1000 * result.energy.total_j / result.elapsed_s,
                 "slowdown": float(slowdown.mean()) if len(slowdown) else None,
             }

@@ -1,11 +1,14 @@
 r"""Names that come from what was read, harmless in what is written: to a terminal, a spreadsheet, a page, a picture.
 
 A host, a user or a page may be called anything.  Characters that are not printed (control characters, those that
-reverse the direction of writing, halves of pairs) are written as escapes such as ``\x1b`` and ``\u202e``; a cell of a
-table that a spreadsheet would take for a formula has an apostrophe before it.
+reverse the direction of writing, halves of pairs) are written as escapes such as ``\x1b`` and ``\u202e``; what a
+spreadsheet would take for a formula has an apostrophe before it: a cell of a table, or what stands in it behind a
+semicolon, which separates cells where the comma is for decimals; signs of any width are meant.
 """
 
 from __future__ import annotations
+
+import unicodedata
 
 import click
 
@@ -28,13 +31,12 @@ def inert(text: str, keep: str = "") -> str:
 def cell(value: object) -> object:
     """Return a cell of a table: text is inert, and never a formula; anything else as it is.
 
-    >>> cell("=1+1"), cell("-1"), cell(-1)
-    ("'=1+1", '-1', -1)
+    >>> cell("=1+1"), cell("a;=1"), cell("-1"), cell(-1)
+    ("'=1+1", "a;'=1", '-1', -1)
     """
     if not isinstance(value, str):
         return value
-    text = inert(value)
-    return f"'{text}" if len(text) > 1 and text.startswith(_FORMULA) and not is_number(text) else text
+    return ";".join(f"'{part}" if _is_formula(part) else part for part in inert(value).split(";"))
 
 
 def as_meant(value: object) -> object:
@@ -43,8 +45,9 @@ def as_meant(value: object) -> object:
     >>> as_meant(cell("-13.2 ± 0.9 %")), as_meant("'tis")
     ('-13.2 ± 0.9 %', "'tis")
     """
-    quoted = isinstance(value, str) and value.startswith("'") and value[1:].startswith(_FORMULA)
-    return str(value)[1:] if quoted else value
+    if not isinstance(value, str):
+        return value
+    return ";".join(part[1:] if part[:1] == "'" and _is_formula(part[1:]) else part for part in value.split(";"))
 
 
 def drawn(text: str) -> str:
@@ -68,6 +71,12 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _is_formula(part: str) -> bool:
+    """Whether a spreadsheet may take a part of a cell for a formula, quotes and blanks before it or not."""
+    bare = part.lstrip(" \"'")
+    return len(bare) > 1 and unicodedata.normalize("NFKC", bare[0])[0] in _FORMULA and not is_number(part)
 
 
 def _escaped(character: str) -> str:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 import netsim
 from netsim.air.recording import AirRecorder
+from netsim.policies import AnyPolicy
 from netsim.recorder import Recorder, Transmission
 from traces.columns import Workload
 from traces.records import Message
@@ -107,7 +108,7 @@ class Timeline:
 
 def record(
     workload: Workload,
-    policy: str,
+    policy: AnyPolicy,
     config: netsim.SimulationConfig,
     *,
     seed: int = 0,

@@ -90,6 +90,8 @@ class Browser:
 
     Attributes
     ----------
+    page_name : str or None
+        That of the page issued last.
     numbers : iterator of int
         Gives every connection a number of its own, from 1 on; 0 is that of pushed messages.
     loads : array of int64
@@ -115,6 +117,7 @@ class Browser:
         self._page_states: list[tuple[StateTimes, StateTimes]] = []
         self.persistent = persistent
         self.max_connections = max_connections
+        self.page_name: str | None = None
         self._page: Page
         self._delays: list[int] = []
         self._taken = 0
@@ -135,6 +138,7 @@ class Browser:
             awake, beacons = station.awake_ns(issued), station.beacons
             before = station.state_times(issued)
             station.deadline_ns = None if page.deadline_s is None else round(page.deadline_s * _NS_PER_S)
+            self.page_name = page.page
             self._page, self._delays = page, delays_ns[first : first + 1 + len(page.objects)].tolist()
             first += 1 + len(page.objects)
             self._taken, self._missing = 0, len(page.objects)

@@ -25,8 +25,8 @@ from netsim.air.station import AirStation
 from netsim.browser import Browser, Trip
 from netsim.clock import Clock
 from netsim.medium import Medium
+from netsim.policies import AnyPolicy, Policy, PolicyError
 from netsim.policies.compiled import CompiledForm
-from netsim.policies.protocol import Policy
 from netsim.push import PushChannel
 from netsim.radio import Radio, RadioConfig
 from netsim.recorder import Recorder
@@ -98,7 +98,7 @@ class SimulationConfig:
 
 def simulate(
     pages: Iterable[Page],
-    policy: str | Policy = "none",
+    policy: AnyPolicy = "none",
     *,
     config: SimulationConfig | None = None,
     seed: int = 0,
@@ -114,9 +114,9 @@ def simulate(
     pages : iterable of Page
         Browsed in order; at least one, unless messages are pushed.  Pages that go through several runs are turned
         into columns only once as a `traces.Workload`.
-    policy : str or Policy
-        A name such as "psm:100", or an object with the protocol of `netsim.policies`, of which a copy is
-        used: the object given stays as it is.
+    policy : str, Policy or OwnPolicy
+        A name of the registry, such as "psm:100"; or an object with the protocol of `netsim.policies`, of which a
+        copy is used: the object given stays as it is; or a class of one's own that the caller trusts.
     config : SimulationConfig, optional
         The world.
     seed : int
@@ -137,12 +137,12 @@ def simulate(
     Raises
     ------
     TypeError
-        If the policy is neither name nor policy, or the world, a page, a size in bytes, what is pushed or a server's
+        If the policy is neither name nor policy, what it raises or plans is wrong (a `PolicyError`, a ValueError
+        too, which names the page), or the world, a page, a size in bytes, what is pushed or a server's
         delay is of another type.
     ValueError
         If there is neither page nor message, a page or a message breaks a rule (sizes at least 1, replies at least 0,
-        times not negative, messages in order), server delays are not one a page, or the policy is unknown or plans a
-        wake-up that is no beacon.
+        times not negative, messages in order), server delays are not one a page, or the policy is unknown.
     NotCoveredError
         If the express engine is asked for what it does not cover.
     """
@@ -162,7 +162,7 @@ def simulate(
 
 
 def simulate_cell(
-    clients: Iterable[tuple[Iterable[Page], str | Policy]],
+    clients: Iterable[tuple[Iterable[Page], AnyPolicy]],
     *,
     config: SimulationConfig | None = None,
     seed: int = 0,
@@ -283,7 +283,7 @@ def _run_express(
             from netsim.air.express.engine import browse_together
 
             found = browse_together(members, delays, pushed, config, seed)
-    except express.NotCoveredError:
+    except (express.NotCoveredError, PolicyError):  # the packet model says at which page
         if engine == "express":
             raise
         for form, (ints, floats) in zip(forms, before, strict=True):
@@ -326,18 +326,20 @@ def _run_packets(
         yield browsing if channel is None else clock.all_of([browsing, clock.process(channel.deliver())])
         trips[place] = browser.trip(clock.now), _NO_MESSAGES if channel is None else channel.record()
 
-    visits = []
-    for place, (workload, policy) in enumerate(members):
-        browser = browser_type(
-            clock,
-            medium.client(policy, config.radio),
-            Server(clock),
-            config.tcp,
-            persistent=config.connections == "persistent",
-            max_connections=config.max_connections,
-        )
-        visits.append(clock.process(visit(place, browser, _delays(workload, config, seed, place, server_delays))))
-    clock.run(until=clock.all_of(visits))
+    visits, browsers = [], []
+    more: dict[str, Any] = {"persistent": config.connections == "persistent", "max_connections": config.max_connections}
+    try:
+        for place, (workload, policy) in enumerate(members):
+            browser = browser_type(clock, medium.client(policy, config.radio), Server(clock), config.tcp, **more)
+            browsers.append(browser)
+            visits.append(clock.process(visit(place, browser, _delays(workload, config, seed, place, server_delays))))
+        clock.run(until=clock.all_of(visits))
+    except PolicyError as error:  # the policy that is to blame is its second argument
+        pages = [
+            browser.page_name for browser, (_, one) in zip(browsers, members, strict=False) if one is error.args[1]
+        ]
+        page = pages[0] if pages else None
+        raise PolicyError(f"{error}, {'before the first page' if page is None else f'at page {page!r}'}") from error
     return [result_of(*member, config.radio, *trips[place]) for place, member in enumerate(members)]
 
 
@@ -355,7 +357,7 @@ def _delays(
     return draw_each(workload, server_delays, rng)
 
 
-def is_compiled(policy: str | Policy, config: SimulationConfig) -> bool:
+def is_compiled(policy: AnyPolicy, config: SimulationConfig) -> bool:
     """Whether nothing is left to compile for runs of a policy on the engine that `config` asks for.
 
     Where only the packet model runs, nothing is.

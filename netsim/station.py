@@ -22,7 +22,7 @@ from netsim.access_point import AccessPoint, deliver
 from netsim.air.radio_states import StateTimes
 from netsim.clock import Clock, Occurrence
 from netsim.policies.compiled import NOT_YET_NS
-from netsim.policies.protocol import Frame, HostFrame, Observer, Plan, Policy, View
+from netsim.policies.protocol import Frame, HostFrame, Plan, Policy, View, asked, observer
 from netsim.station_state import StationState
 from netsim.tcp import Endpoint, Packet
 
@@ -68,7 +68,7 @@ class Station:
         self._env = env
         self._access_point = access_point
         self._policy = policy
-        self._observe = policy.observe if isinstance(policy, Observer) else None
+        self._observe = observer(policy)
         self._interval_ns = beacon_interval_ns
         self._view = View("idle", 0, None, None, 0, 0, (), None)
         self._transmitted_ns = 0  # when its own transmitter is idle
@@ -268,21 +268,11 @@ class Station:
     def _fall_asleep(self, at_ns: int, plan: Plan) -> None:
         self._gate_open = False
         self._awake_until_ns = self._slept_from_ns = at_ns
-        self._follow(plan, at_ns)
+        self._follow(plan)
 
-    def _follow(self, plan: Plan, asleep_ns: int) -> None:
-        wake, repeat, interval = plan.wake_ns, plan.repeat_ns, self._interval_ns
-        if type(wake) is not int or type(repeat) is not int or type(plan.awake_until_ns) is not int:
-            raise TypeError(f"policy {self._policy.spec}: a plan must be in whole nanoseconds, of type int, got {plan}")
-        if wake <= asleep_ns or ((wake % interval or repeat % interval) and not plan.agreed):
-            raise ValueError(
-                f"policy {self._policy.spec}: wake_ns must be a multiple of {interval} ns after falling "
-                f"asleep at {asleep_ns} ns, got wake_ns={wake}, repeat_ns={repeat}"
-            )
-        self._wake_ns = wake
-        self._repeat_ns = repeat
-        self._open_on_send = plan.open_on_send
-        self._agreed = plan.agreed
+    def _follow(self, plan: Plan) -> None:
+        self._wake_ns, self._repeat_ns = plan.wake_ns, plan.repeat_ns
+        self._open_on_send, self._agreed = plan.open_on_send, plan.agreed
 
     # -- beacons
 
@@ -318,7 +308,7 @@ class Station:
             self._sleep_ns = max(plan.awake_until_ns, busy)
         else:
             self._slept_from_ns = at_ns
-            self._follow(plan, at_ns)
+            self._follow(plan)
 
     def _open_gate(self, at_ns: int) -> None:
         self._gate_open = True
@@ -340,7 +330,4 @@ class Station:
         view.arrivals_ns = tuple(self._arrivals) if waiting else ()
         if self._policy.host_aware:
             view.outstanding, view.deadline_ns = self.outstanding, self.deadline_ns
-        plan = self._policy.plan(view)
-        if type(plan) is not Plan:
-            raise TypeError(f"policy {self._policy.spec}: plan must return a Plan, got {plan!r}")
-        return plan
+        return asked(self._policy, view, self._interval_ns)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from experiments.cli.options import json_option, listed, policies_option
+from experiments.cli.options import json_option, policies_option
 from experiments.cli.streams import INPUT, OUTPUT
 from experiments.inert import echo
 from experiments.presets import LEARNED, TODAY
 
 if TYPE_CHECKING:
+    from netsim.policies import AnyPolicy
     from traces.captures.audit import Audit
 
 __all__ = ["audit"]
@@ -33,7 +34,7 @@ def audit(
     capture: Path,
     client: str | None,
     radio: str,
-    policies: str,
+    policies: list[AnyPolicy],
     picture: Path | None,
     skip_damaged: bool,
     as_json: bool,
@@ -55,8 +56,7 @@ def audit(
     found = _read(capture, skip_damaged=skip_damaged)
     address = _address(client, found)
     chosen = [address] if address is not None else sorted(found.clients)
-    names = listed(policies)
-    result: dict[str, Any] = audited(found, chosen, names, config, radio)
+    result: dict[str, Any] = audited(found, chosen, policies, config, radio)
     if picture is not None:
         from experiments.figures.audit import timeline
         from experiments.figures.style import pictures

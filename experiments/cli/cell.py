@@ -14,7 +14,6 @@ from experiments.cli.options import (
     MOST_SEEDS,
     jobs_option,
     json_option,
-    listed,
     number_option,
     out_option,
     policies_option,
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from experiments.study.store import Store
+    from netsim.policies import AnyPolicy
 
 __all__ = ["cell"]
 
@@ -48,7 +48,7 @@ AIR = "11g:54"
 @model_options
 def cell(
     clients: str,
-    policies: str,
+    policies: list[AnyPolicy],
     pages: int,
     seed: int,
     seeds: int,
@@ -71,16 +71,18 @@ def cell(
     from experiments.study.executor import checked_jobs
     from experiments.study.run import run
     from experiments.study.store import Store
+    from experiments.study.sweep import own_sources
 
     config = configuration({**model, "air": model["air"] or AIR}, drawn=True)
     counts = _numbers(clients)
     if seeds < 1 or seed < 0:
         raise ValueError(f"seed must be at least 0 and seeds at least 1, got {seed} and {seeds}")
     check_report(report, out)
-    tasks = study.cell_tasks(listed(policies), counts, pages, range(seed, seed + seeds), config)
+    tasks = study.cell_tasks(policies, counts, pages, range(seed, seed + seeds), config)
+    chosen = {task.name: task.policy for task in tasks.values()}
     settings: dict[str, Any] = {
-        "policies": list(dict.fromkeys(task.policy for task in tasks.values())), "clients": counts, "pages": pages,
-        "seed": seed, "seeds": seeds, "model": described(config),
+        "policies": list(chosen), "clients": counts, "pages": pages,
+        "seed": seed, "seeds": seeds, "model": described(config), **own_sources(chosen),
     }  # fmt: skip
     store = Store(out, "cell", settings)
     with store.giving_up():

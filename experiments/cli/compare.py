@@ -13,7 +13,6 @@ from experiments.cli.model import battery_option, configuration, described, mode
 from experiments.cli.options import (
     jobs_option,
     json_option,
-    listed,
     out_option,
     policies_option,
     seed_option,
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from experiments.study.compare import Comparison
     from experiments.study.store import Store
     from experiments.study.sweep import Frames
+    from netsim.policies import AnyPolicy
 
 __all__ = ["compare"]
 
@@ -53,7 +53,7 @@ WINDOW_S = 150.0  # of the picture of sleep times
 @model_options
 def compare(
     seed: int,
-    policies: str,
+    policies: list[AnyPolicy],
     trace: Path | None,
     out: Path,
     report: Path | None,
@@ -83,7 +83,7 @@ def compare(
     config = configuration(model, drawn=trace is None)
     preset = model["preset"] or "today"
     if preset == "thesis" and _is_default("policies"):
-        policies = THESIS_POLICIES
+        policies = [*THESIS_POLICIES.split(",")]
     if preset == "thesis" and drawn["clients"] != 1:
         raise ValueError(f"clients must be 1 with --preset thesis, which has one client, got {drawn['clients']}")
     jobs = checked_jobs(jobs)
@@ -96,12 +96,11 @@ def compare(
         [traffic["sha256"]] = traffic["sha256"]
     if cut.called in ("seeds", "sessions"):
         del traffic["units"]
-    chosen = sweep.named(listed(policies), config.beacon_interval_ns)
+    chosen = sweep.named(policies, config.beacon_interval_ns)
     tasks = sweep.tasks(cut.workloads, list(chosen.values()), config, drawn["clients"])
     wanted = list(chosen)
     settings: dict[str, Any] = {"traffic": traffic, "policies": wanted, "model": described(config), "preset": preset}
-    if own := sweep.own_sources(chosen, config):
-        settings["own_policies"] = own
+    settings |= sweep.own_sources(chosen)
     if battery_mwh is not None:
         settings["battery_mwh"] = battery_mwh
     if max_slowdown is not None:

@@ -23,10 +23,10 @@ __all__ = [
     "Names",
     "Number",
     "NumberOr",
+    "Policies",
     "clients_option",
     "jobs_option",
     "json_option",
-    "listed",
     "member_option",
     "number_option",
     "out_option",
@@ -129,6 +129,24 @@ class Names(click.ParamType[Any]):
         ]
 
 
+class Policies(Names):
+    """Names of policies, or the classes of their own (`netsim.policies.OwnPolicy`) that people name when they type it.
+
+    Nothing but what was typed may go through it: it is the one way by which a text has Python run.
+    """
+
+    def __init__(self, *, several: bool = True) -> None:
+        super().__init__(policy_names, several=several)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a policy, or a list of `several`; nothing is opened yet."""
+        from netsim.policies import OwnPolicy, registry
+
+        names = [name.strip() for name in (value.split(",") if self._several else [value])]
+        found = [name if name.partition(":")[0] in registry() else OwnPolicy.typed(name) or name for name in names]
+        return [policy for policy in found if policy] if self._several else found[0]
+
+
 def policy_names() -> dict[str, str]:
     """Return names of policies with what they mean: an example of each kind, and the kind where that is enough."""
     from netsim import policies
@@ -150,11 +168,6 @@ def sampler_names() -> dict[str, str]:
     from lpsm import samplers
 
     return {name: entry.meaning for name, entry in samplers.registry().items()}
-
-
-def listed(text: str) -> list[str]:
-    """Return the names of a list with commas between them; blanks around them, and empty ones, count for nothing."""
-    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def number_option(*names: str, kind: type[int] | type[float], most: float, **more: Any) -> Decorator:
@@ -213,7 +226,7 @@ clients_option = number_option(
 def policies_option(default: str | None, what: str = "Policies to compare, separated by commas.") -> Decorator:
     """Declare ``--policies``, whose names complete in the shell."""
     return click.option(
-        "--policies", type=Names(policy_names, several=True), metavar="NAME,NAME", default=default,
+        "--policies", type=Policies(), metavar="NAME,NAME", default=default,
         show_default=default is not None, help=what,
     )  # fmt: skip
 

@@ -14,7 +14,6 @@ from experiments.cli.options import (
     MOST_PAGES,
     jobs_option,
     json_option,
-    listed,
     member_option,
     number_option,
     out_option,
@@ -31,6 +30,7 @@ from experiments.inert import echo
 if TYPE_CHECKING:
     import netsim
     from experiments.study.store import Store
+    from netsim.policies import AnyPolicy
 
 __all__ = ["population"]
 
@@ -60,7 +60,7 @@ FILES = ("population.txt", "summary.csv", "by-activity.csv", *(f"{name}.{kind}" 
 @model_options
 def population(
     trace: Path,
-    policies: str,
+    policies: list[AnyPolicy],
     by: str,
     member: str | None,
     skip_damaged: bool,
@@ -92,7 +92,7 @@ def population(
 
     config = configuration(model, preset="model")
     check_report(report, out, inside=False)
-    chosen = sweep.named(listed(policies), config.beacon_interval_ns)
+    chosen = sweep.named(policies, config.beacon_interval_ns)
     chosen = {BASELINE: chosen.pop(BASELINE), **chosen}
     names = tuple(chosen)
     on_cluster = is_cluster(scheduler)
@@ -108,8 +108,7 @@ def population(
         "max_think_s": max_think, "recorded_round_trip": uses_recorded_round_trip(model["rtt"], config),
     }  # fmt: skip
     settings = {"traffic": traffic, "policies": names, "model": described(config), "pages_per_task": pages_per_task}
-    if own := sweep.own_sources(chosen, config):
-        settings["own_policies"] = own
+    settings |= sweep.own_sources(chosen)
     # what can be known to be wrong is known before anything is written
     if traces.detect(trace) != "workload":
         next(iter(traces.batches(trace, member=member, skip_damaged=skip_damaged)), None)
@@ -136,7 +135,7 @@ def _run(
     store: Store,
     trace: Path,
     traffic: dict[str, Any],
-    policies: tuple[str | netsim.Policy, ...],
+    policies: tuple[AnyPolicy, ...],
     config: netsim.SimulationConfig,
     pages_per_task: int,
     program: str | None,

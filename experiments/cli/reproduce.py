@@ -72,16 +72,18 @@ def reproduce(
     from experiments.papers import archive
     from experiments.report.results import HEADING, details_markdown, results_markdown, results_text
     from experiments.study.executor import checked_jobs
-    from experiments.study.files import write_file
+    from experiments.study.files import alone, refuse_file, write_file
 
     chosen = choose(what)
     check_report(report, out, inside=False)
     jobs = checked_jobs(jobs)
-    page = out / "RESULTS.md"
+    refuse_file(out)
+    page = Path(os.path.realpath(out)) / "RESULTS.md"
     if page.exists() and not page.read_text(errors="replace").startswith(HEADING):
         raise ValueError(f"{page} was not written by lpsm reproduce; choose another --out")
     for commit in commits:
         archive.program_at(commit)
+    click.get_current_context().with_resource(alone(page))  # until the command ends
     setup = Setup(size=size, seed=seed, data=_data_folder(data), stand_in=stand_in)
     missing = []
     said = []

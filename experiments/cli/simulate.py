@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from experiments.cli.model import battery_option, configuration, model_options, uses_recorded_round_trip
-from experiments.cli.options import Names, clients_option, json_option, policy_names, seed_option
+from experiments.cli.options import Policies, clients_option, json_option, seed_option
 from experiments.cli.streams import INPUT
 from experiments.cli.traffic import recorded_words
 from experiments.inert import echo
@@ -18,6 +18,7 @@ from experiments.inert import echo
 if TYPE_CHECKING:
     import netsim
     import traces
+    from netsim.policies import AnyPolicy
 
 __all__ = ["simulate"]
 
@@ -26,7 +27,7 @@ __all__ = ["simulate"]
 @click.argument("workload", type=INPUT)
 @click.option(
     "--policy",
-    type=Names(policy_names),
+    type=Policies(several=False),
     default="none",
     show_default=True,
     help="A policy, such as none, psm:200 or lpsm.",
@@ -48,7 +49,7 @@ __all__ = ["simulate"]
 @model_options
 def simulate(
     workload: Path,
-    policy: str,
+    policy: AnyPolicy,
     out: Path | None,
     polls: Path | None,
     intervals: Path | None,
@@ -149,7 +150,7 @@ def simulate(
 
 def _runs(
     pages: traces.Workload, clients: int, *, config: netsim.SimulationConfig, seed: int, engine: str
-) -> Callable[[str], list[netsim.SimulationResult]]:
+) -> Callable[[AnyPolicy], list[netsim.SimulationResult]]:
     """Return what runs a policy: one record a client, each with a draw of its own of the pages."""
     import netsim
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from experiments.cli.model import configuration, described, model_options
-from experiments.cli.options import MOST_PAGES, listed, number_option, policies_option, seed_option
+from experiments.cli.options import MOST_PAGES, number_option, policies_option, seed_option
 from experiments.cli.streams import INPUT
 from experiments.inert import echo
 from experiments.presets import LEARNED
 
 if TYPE_CHECKING:
     from experiments.timeline import Run, Timeline
+    from netsim.policies import AnyPolicy
 
 __all__ = ["timeline"]
 
@@ -44,7 +45,7 @@ POLICIES = f"psm,bsd:1,lpsm,{LEARNED}"
 @model_options
 def timeline(
     workload: Path,
-    policies: str,
+    policies: list[AnyPolicy],
     page: int | None,
     start_s: float | None,
     length_s: float | None,
@@ -68,7 +69,7 @@ def timeline(
     from experiments.timeline import timeline as seen
 
     config = configuration(model)
-    names = [netsim.canonical(one, beacon_interval_ns=config.beacon_interval_ns) for one in listed(policies)]
+    names = [netsim.canonical(one, beacon_interval_ns=config.beacon_interval_ns) for one in policies]
     _check(out, names, page, start_s, pcap)
     refuse_overwriting([workload], [out, perfetto, pcap])
     work = traces.read_workload(workload)
@@ -76,8 +77,8 @@ def timeline(
         raise ValueError(f"page must lie in [1, {len(work)}], got {page}")
     runs = []
     with progress("policies", len(names)) as advance:
-        for name in names:
-            runs.append(record(work, name, config, seed=seed, push=work.messages))
+        for policy in policies:
+            runs.append(record(work, policy, config, seed=seed, push=work.messages))
             advance()
     windows = _windows(runs, page, start_s, length_s)
     shown = [seen(run, *window) for run, window in zip(runs, windows, strict=True)]

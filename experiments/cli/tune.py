@@ -13,7 +13,6 @@ from experiments.cli.model import configuration, described, model_options, split
 from experiments.cli.options import (
     jobs_option,
     json_option,
-    listed,
     number_option,
     out_option,
     policies_option,
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from experiments.study.store import Store
     from experiments.study.sweep import Frames
     from experiments.study.tune import Tuning
+    from netsim.policies import AnyPolicy
 
 __all__ = ["tune"]
 
@@ -52,7 +52,7 @@ def tune(
     max_slowdown: float,
     max_push_delay: float | None,
     battery_mwh: float,
-    policies: str | None,
+    policies: list[AnyPolicy] | None,
     seed: int,
     out: Path,
     report: Path | None,
@@ -86,7 +86,7 @@ def tune(
     config = configuration(model, drawn=not traffic)
     check_report(report, out)
     jobs = checked_jobs(jobs)
-    chosen = sweep.named(CANDIDATES if policies is None else listed(policies), config.beacon_interval_ns)
+    chosen = sweep.named(CANDIDATES if policies is None else policies, config.beacon_interval_ns)
     if not traffic and drawn["seeds"] < 2:
         raise ValueError(f"seeds must be at least 2, one to choose on and one held out, got {drawn['seeds']}")
     cut, source = gathered(traffic, config, few=FEW_SESSIONS, option="TRAFFIC", seed=seed, rtt=model["rtt"], **drawn)
@@ -98,8 +98,7 @@ def tune(
     tasks = sweep.tasks(cut.workloads, list(chosen.values()), config, drawn["clients"])
     wanted = {name: value for name, value in asdict(rule).items() if value is not None}
     settings = {"traffic": source, "policies": list(chosen), "model": described(config), "rule": wanted}
-    if own := sweep.own_sources(chosen, config):
-        settings["own_policies"] = own
+    settings |= sweep.own_sources(chosen)
     store = Store(out, "tune", settings)
     with store.giving_up():
         if jobs > 1:

@@ -140,6 +140,6 @@ def _labels(path: Path, y: NDArray[Any]) -> tuple[NDArray[Any], tuple[str, ...]]
         return y.astype(np.bool_), tuple(str(column) for column in range(y.shape[1]))
     if y.ndim != 1:
         raise ValueError(f"{path}: y must be a vector, or a matrix with a column a class, got shape {y.shape}")
-    if y.dtype.kind == "U" and y.size and y.view(f"{y.dtype.str[0]}u4").max() > sys.maxunicode:
+    if y.dtype.kind == "U" and y.nbytes and y.view(f"{y.dtype.str[0]}u4").max() > sys.maxunicode:
         raise ValueError(f"{path}: y must be text in Unicode, got other characters")
     return named([str(label) for label in y.tolist()], lambda row: f"row {row}", path)

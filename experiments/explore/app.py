@@ -1,7 +1,8 @@
 """The explorer's page: controls on one side, the front, the energies and the timeline on the other.
 
-Dash serves it on 127.0.0.1 alone; requests that were sent to another name are refused, so that no page elsewhere can
-read it.  A link carries the position of all controls.
+Dash serves it on 127.0.0.1 alone; requests that were sent to another name, or by another page, are refused, so that no
+page elsewhere can read it or set it to work.  So is what the page itself would not ask.  A link carries the position
+of all controls.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from importlib import resources
 from typing import Any
 
 from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
+from dash.exceptions import DependencyException
 from flask import Response, abort, request
 from matplotlib.colors import to_rgb
 
@@ -28,6 +30,8 @@ __all__ = ["WITHIN_S", "app", "figures"]
 
 GRAPHS = ("front", "energy", "timeline")
 WITHIN_S = 0.15  # an answer that takes longer comes in parts
+_ASK, _ANSWERED = 0, 1  # ticks of the clock: it asks once an answer came, as a question drops the one before it
+_MOST_BYTES = 1 << 16  # of a request: the page's own have 4,000
 _HOSTS = ("127.0.0.1", "localhost")
 _DARK_BACK, _DARK_INK = "#16181c", "#e8e8e8"
 _EMPTY: Any = {
@@ -41,7 +45,9 @@ _CONTROLS = ("pages", "seeds", "server", "server_s", "rtt_ms", "radio", "beacon_
 
 def app(explorer: Explorer, *, trace: str | None = None) -> Dash:
     """Return the application; `trace` is the name of the file whose sessions are browsed, if any."""
-    made = Dash(__name__, title="lpsm explore", update_title="", assets_folder="", serve_locally=True)
+    made = Dash(__name__, title="lpsm explore", update_title="", serve_locally=True)
+    made.server.config["MAX_CONTENT_LENGTH"] = _MOST_BYTES
+    made.server.register_error_handler(DependencyException, lambda _: ("there is no such file", 404))
     css = resources.files("experiments.explore").joinpath("page.css").read_text(encoding="utf-8")
     made.index_string = (
         made.index_string.replace("{%css%}", "{%css%}<style>" + css + "</style>")
@@ -54,9 +60,20 @@ def app(explorer: Explorer, *, trace: str | None = None) -> Dash:
     made.layout = _layout(trace)
 
     @made.server.before_request  # type: ignore[untyped-decorator]
-    def refuse_other_names() -> None:
+    def refuse_others() -> None:
         if request.host.rpartition(":")[0] not in _HOSTS and request.host not in _HOSTS:
-            abort(403)
+            abort(403, "the page answers to this machine alone")
+        own = f"{request.scheme}://{request.host}"
+        site = request.headers.get("Sec-Fetch-Site", "none")
+        if site not in ("none", "same-origin") or request.headers.get("Origin", own) != own:
+            abort(403, "another page asks: type or paste the address")
+        if request.method == "POST":
+            try:
+                body = request.get_json()
+            except RecursionError:
+                body = None
+            if not _is_own(made, body):
+                abort(400, "the page does not ask this")
 
     @made.server.after_request  # type: ignore[untyped-decorator]
     def keep_to_itself(response: Response) -> Response:
@@ -73,7 +90,7 @@ def app(explorer: Explorer, *, trace: str | None = None) -> Dash:
     @made.callback(
         *(Output(graph, "figure") for graph in GRAPHS), Output("table", "children"), Output("complaint", "children"),
         Output("command", "children"), Output("python", "children"), Output("url", "search"),
-        Output("pending", "children"), Output("again", "disabled"), *(Output(name, "value") for name in _CONTROLS),
+        Output("pending", "children"), Output("again", "n_intervals"), *(Output(name, "value") for name in _CONTROLS),
         *(Input(name, "value") for name in _CONTROLS), Input("dark", "data"), Input("url", "search"),
         Input("again", "n_intervals"),
     )  # fmt: skip
@@ -81,26 +98,18 @@ def app(explorer: Explorer, *, trace: str | None = None) -> Dash:
         *values, dark, search, _ = given
         first = ctx.triggered_id in (None, "url")
         try:
-            settings = (
-                Settings.of_link(search or "") if first else Settings.of(dict(zip(_CONTROLS, values, strict=True)))
-            )
+            settings = _settings(search, None if first else dict(zip(_CONTROLS, values, strict=True)))
             found = explorer.answer(settings, within_s=WITHIN_S)
         except ValueError as error:
-            return [
-                *[no_update] * (len(GRAPHS) + 1),
-                str(error),
-                *[no_update] * 3,
-                "",
-                True,
-                *[no_update] * len(_CONTROLS),
-            ]
+            kept = [no_update] * (len(GRAPHS) + 1)
+            return [*kept, str(error), *[no_update] * 3, "", _ANSWERED, *[no_update] * len(_CONTROLS)]
         pending = [*map(label, found.pending), *["the timelines"] * (found.timelines is None)]
         shown = [getattr(settings, name) for name in _CONTROLS]
         shown[_CONTROLS.index("policies")] = list(settings.policies)
         return [
             *(no_update if figure is None else _themed(figure, bool(dark)) for figure in figures(found)),
             _table(found), "", settings.command(trace), settings.python(trace), settings.link,
-            f"Still computing: {', '.join(pending)} ..." if pending else "", not pending,
+            f"Still computing: {', '.join(pending)} ..." if pending else "", _ASK if pending else _ANSWERED,
             *(shown if first else [no_update] * len(_CONTROLS)),
         ]  # fmt: skip
 
@@ -121,6 +130,29 @@ def figures(found: Answer) -> list[dict[str, Any] | None]:
         energy_bars(found.rows, found.references),
         None if found.timelines is None else timeline_figure(found.timelines, row_height=16),
     ]
+
+
+def _is_own(made: Dash, body: Any) -> bool:
+    """Whether the body of a request is a question of the page: one of its own callbacks, with all that it takes."""
+    try:
+        known = made.callback_map[body["output"]]
+        lists = [body.get(part, []) for part in ("inputs", "state", "outputs", "changedPropIds")]
+        wanted = [[(one["id"], one["property"]) for one in known[part]] for part in ("inputs", "state")]
+        given = [[(one["id"], one["property"]) for one in part] for part in lists[:2]]
+        outputs = "...".join(f"{one['id']}.{one['property']}" for one in lists[2])
+        strange = set(lists[3]) - {".".join(one) for one in wanted[0]}
+    except (AttributeError, KeyError, TypeError):
+        return False
+    own = all(isinstance(part, list) for part in lists) and "callback" in known
+    return own and given == wanted and f"..{outputs}.." == body["output"] and not strange
+
+
+def _settings(search: Any, values: Mapping[str, Any] | None) -> Settings:
+    """Return what the controls are set to, or what a link says where there are no values of controls."""
+    try:
+        return Settings.of_link(search) if values is None else Settings.of(values)
+    except TypeError as error:
+        abort(400, str(error))
 
 
 def _layout(trace: str | None) -> html.Div:
@@ -162,7 +194,7 @@ def _layout(trace: str | None) -> html.Div:
         [
             dcc.Location(id="url", refresh=False),
             dcc.Store(id="dark"),
-            dcc.Interval(id="again", interval=50, disabled=True),
+            dcc.Interval(id="again", interval=50, max_intervals=_ANSWERED, n_intervals=_ANSWERED),
             html.H1("What saving power costs"),
             html.P(
                 "Move anything: all policies browse the same pages again. Left and low is better. The address of this "

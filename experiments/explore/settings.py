@@ -14,6 +14,7 @@ from experiments.presets import LEARNED, TODAY
 __all__ = ["DEFAULT_POLICIES", "Settings"]
 
 DEFAULT_POLICIES = ("psm:100", "listen:3", "dynamic:100", "bsd:1", "bsd:0.5", "lpsm:log", LEARNED, "hold:50")
+_LONGEST = 200  # characters of a text, or of the name of a policy
 _SERVERS = ("constant", "exponential", "lognormal")
 
 
@@ -73,8 +74,10 @@ class Settings:
 
         Raises
         ------
+        TypeError
+            If a value is of a type that no control and no link has.
         ValueError
-            If a value is of the wrong kind or out of its range; unknown names are passed over.
+            If it is no number where one is needed, too long or out of its range; unknown names are passed over.
         """
         given: dict[str, Any] = {}
         for field in fields(cls):
@@ -83,19 +86,26 @@ class Settings:
                 continue
             if field.name == "policies":
                 names = value.split(",") if isinstance(value, str) else value
-                given["policies"] = tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
+                if not isinstance(names, (list, tuple)):
+                    raise TypeError(f"policies must be a list of names, got {type(value).__name__}")
+                given["policies"] = tuple(dict.fromkeys(name for one in names if (name := _text("a policy", one))))
+            elif field.type == "str":
+                given[field.name] = _text(field.name, value)
+            elif isinstance(value, bool) or not isinstance(value, (str, int, float)):
+                raise TypeError(f"{field.name} must be a number, got {type(value).__name__}")
             else:
-                kind = {"int": int, "float": float, "str": str}[str(field.type)]
                 try:
-                    given[field.name] = kind(value)
-                except ValueError:
-                    raise ValueError(f"{field.name} must be a number, got {value!r}") from None
+                    given[field.name] = (int if field.type == "int" else float)(value)
+                except (ValueError, OverflowError):
+                    raise ValueError(f"{field.name} must be a number, got {str(value)[:_LONGEST]!r}") from None
         return cls(**given)
 
     @classmethod
-    def of_link(cls, search: str) -> Settings:
-        """Return the settings that the query of a link carries."""
-        return cls.of(dict(parse_qsl(search.lstrip("?"))))
+    def of_link(cls, search: str | None) -> Settings:
+        """Return the settings that the query of a link carries, as `of`."""
+        if not isinstance(search, str | None):
+            raise TypeError(f"a link must be a text, got {type(search).__name__}")
+        return cls.of(dict(parse_qsl((search or "").lstrip("?"))))
 
     @property
     def link(self) -> str:
@@ -166,3 +176,11 @@ class Settings:
             "    result = netsim.simulate(pages, policy, config=config)\n"
             "    print(policy, result.energy.per_page_j, (result.latency_s / base.latency_s).mean())\n"
         )
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a text, got {type(value).__name__}")
+    if len(value) > _LONGEST:
+        raise ValueError(f"{name} must have at most {_LONGEST} characters, got {len(value)}")
+    return value.strip()

@@ -12,6 +12,7 @@ Source of the palette: M. Okabe and K. Ito, "Color Universal Design", 2008.
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Literal, NamedTuple
@@ -151,8 +152,12 @@ _SETTINGS = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Draw in the house style, whatever the reader's own settings."""
-    with mpl.rc_context():
+    """Draw in the house style, whatever the reader's own settings.
+
+    A character that the font lacks is a box in a PNG, without a word; an SVG leaves it to the fonts of the reader.
+    """
+    with mpl.rc_context(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         mpl.rcdefaults()
         mpl.rcParams.update(_SETTINGS)  # type: ignore[arg-type]
         yield

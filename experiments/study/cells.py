@@ -18,7 +18,8 @@ import pandas as pd
 import netsim
 from experiments.quantities import BASELINE, CELL
 from experiments.study.compare import estimate
-from experiments.study.sweep import Generated, check_clients
+from experiments.study.sweep import Generated, check_clients, named
+from netsim.policies import AnyPolicy
 
 __all__ = ["CellTask", "cell_rows", "cell_tasks", "simulate", "summary"]
 
@@ -27,7 +28,8 @@ __all__ = ["CellTask", "cell_rows", "cell_tasks", "simulate", "summary"]
 class CellTask:
     """One run: a policy of all clients of a cell."""
 
-    policy: str
+    name: str
+    policy: AnyPolicy
     clients: int
     pages: int
     seed: int
@@ -36,11 +38,15 @@ class CellTask:
     @property
     def key(self) -> str:
         """A name unique within the sweep."""
-        return f"{self.clients} clients seed {self.seed} {self.policy}"
+        return f"{self.clients} clients seed {self.seed} {self.name}"
 
 
 def cell_tasks(
-    policies: Sequence[str], clients: Sequence[int], pages: int, seeds: Iterable[int], config: netsim.SimulationConfig
+    policies: Sequence[AnyPolicy],
+    clients: Sequence[int],
+    pages: int,
+    seeds: Iterable[int],
+    config: netsim.SimulationConfig,
 ) -> dict[str, CellTask]:
     """List the runs of a sweep, keyed; cells without power saving are always among them.
 
@@ -49,19 +55,17 @@ def cell_tasks(
     ValueError
         If a policy or a number of clients is named twice or not at all, or a number is too small.
     """
-    wanted = [netsim.canonical(policy, beacon_interval_ns=config.beacon_interval_ns) for policy in policies]
-    for name, values in (("policies", wanted), ("clients", list(clients))):
-        if not values or len(set(values)) < len(values):
-            raise ValueError(f"{name} must be different ones, at least one, got {','.join(map(str, values)) or 'none'}")
+    chosen = named(policies, config.beacon_interval_ns)
+    if not clients or len(set(clients)) < len(clients):
+        raise ValueError(f"clients must be different ones, at least one, got {','.join(map(str, clients)) or 'none'}")
     check_clients(clients)
     if pages < 1:
         raise ValueError(f"pages must be at least 1, got {pages}")
-    names = wanted if BASELINE in wanted else [BASELINE, *wanted]
     listed = [
-        CellTask(policy=policy, clients=count, pages=pages, seed=seed, config=config)
+        CellTask(name=name, policy=policy, clients=count, pages=pages, seed=seed, config=config)
         for count in clients
         for seed in seeds
-        for policy in names
+        for name, policy in chosen.items()
     ]
     return {task.key: task for task in listed}
 
@@ -73,7 +77,7 @@ def simulate(task: CellTask) -> list[dict[str, Any]]:
     results = netsim.simulate_cell(members, config=task.config, seed=task.seed)
     return [
         {
-            "policy": task.policy, "clients": task.clients, "seed": task.seed, "client": client, "pages": task.pages,
+            "policy": task.name, "clients": task.clients, "seed": task.seed, "client": client, "pages": task.pages,
             "elapsed_s": float(result.elapsed_s), "total_j": float(result.energy.total_j),
             "awake_s": float(result.awake_s), "latency_s": float(result.latency_s.mean()),
             "frames_lost": int(result.frames_lost), "group_frames_lost": int(result.group_frames_lost),

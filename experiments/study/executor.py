@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import importlib
+import logging
 import multiprocessing
 import os
 import signal
@@ -49,10 +50,11 @@ _PR_SET_PDEATHSIG = 1  # Linux: the kernel's signal to a process whose parent en
 
 
 class Workers(NamedTuple):
-    """An executor (None: this process) and how many tasks it computes at a time, which may change."""
+    """An executor (None: this process), how many tasks it computes at a time, which may change, and how it is lost."""
 
     executor: Executor | None
     width: Callable[[], int]
+    lost: str = "a worker process died, the others are gone too"
 
 
 def checked_jobs(jobs: int | None) -> int:
@@ -163,7 +165,7 @@ def stream(
                 with contextlib.suppress(KeyboardInterrupt):  # it says again that we are to stop
                     accept(key, future.result())
         if isinstance(error, (BrokenExecutor, CancelledError)):
-            raise OSError(f"a worker process died, the others are gone too ({type(error).__name__})") from None
+            raise OSError(f"{pool.lost} ({type(error).__name__})") from None
         raise
 
 
@@ -172,9 +174,9 @@ def _processes(jobs: int) -> Iterator[Executor]:
     if _NO_COMPLAINT not in sys.warnoptions:
         sys.warnoptions.append(_NO_COMPLAINT)
     others = set(multiprocessing.active_children())
-    executor = ProcessPoolExecutor(
-        jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_obey_only_the_parent
-    )
+    spawn = multiprocessing.get_context("spawn")
+    with _undisturbed():  # it starts the tracker of semaphores
+        executor = ProcessPoolExecutor(jobs, mp_context=spawn, initializer=_obey_only_the_parent)
     try:
         with _undisturbed():  # a worker that starts while its parent ends would complain
             for _ in range(jobs):
@@ -195,21 +197,22 @@ need not say so."""
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Put off signals to stop until the end of the block; the processes it starts never hear of Ctrl-C."""
+    """Put off signals to stop until the end of the block; the processes it starts never hear of Ctrl-C or SIGHUP."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     came: list[int] = []
     previous = {number: signal.getsignal(number) for number in SIGNALS}
     mask = getattr(signal, "pthread_sigmask", lambda *_: ())
+    unheard = [number for number in SIGNALS if number != signal.SIGTERM]
     try:
         for number in SIGNALS:
             if callable(previous[number]):
                 signal.signal(number, lambda got, _frame: came.append(got))
-        mask(signal.SIG_BLOCK, [signal.SIGINT])  # which processes inherit
+        mask(signal.SIG_BLOCK, unheard)  # which processes inherit
         yield
     finally:
-        mask(signal.SIG_UNBLOCK, [signal.SIGINT])
+        mask(signal.SIG_UNBLOCK, unheard)
         for number in SIGNALS:
             if callable(previous[number]):
                 signal.signal(number, previous[number])
@@ -239,18 +242,23 @@ def _cluster(address: str) -> Iterator[Workers]:
         distributed: Any = importlib.import_module("distributed")  # an extra, without types
     except ImportError:
         raise ValueError(f"scheduler {address} needs Dask: install lpsm with its extra, lpsm[cluster]") from None
+    for name in ("distributed", "distributed.client", "tornado.application", "asyncio"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # what goes wrong is said once, by whoever is told of it
     try:
         client = distributed.Client(address, timeout=CONNECT_S, set_as_default=False)
     except (OSError, TimeoutError) as error:
         raise OSError(f"no Dask scheduler answers at {address} ({type(error).__name__})") from None
+    lost = f"the Dask scheduler at {address} is gone"
     try:
         try:
             client.wait_for_workers(1, timeout=CONNECT_S)
         except TimeoutError:
             raise OSError(f"the Dask scheduler at {address} has no worker") from None
-        yield Workers(client.get_executor(pure=False), lambda: sum(client.ncores().values()))
+        yield Workers(client.get_executor(pure=False), lambda: sum(client.ncores().values()), lost)
     except distributed.KilledWorker as error:
         raise OSError(f"a task was given up after several workers died computing it: {error}") from None
+    except distributed.comm.CommClosedError as error:
+        raise OSError(f"{lost} ({type(error).__name__})") from None
     finally:
         with contextlib.suppress(OSError, TimeoutError):
             client.close()

@@ -1,12 +1,14 @@
-"""Files of results: written whole or not at all, tables as CSV that reads back exactly, and digests."""
+"""Files of results: written whole or not at all, by one run at a time; tables as CSV that reads back exactly."""
 
 from __future__ import annotations
 
 import csv
+import fcntl
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from io import StringIO
 from itertools import repeat
 from pathlib import Path
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
-    "append_line", "columns_text", "content_digest", "csv_text", "file_digest", "refuse_file", "refuse_overwriting",
-    "replace_folder", "source_digest", "write_file",
+    "alone", "append_line", "columns_text", "content_digest", "csv_text", "file_digest", "refuse_file",
+    "refuse_overwriting", "replace_folder", "source_digest", "write_file",
 ]  # fmt: skip
 
 PACKAGES = ("experiments", "lpsm", "netsim", "traces")
@@ -57,6 +59,40 @@ def refuse_file(folder: Path) -> None:
     found = next((path for path in (folder, *folder.parents) if path.exists()), None)
     if found is not None and not found.is_dir():
         raise ValueError(f"the output must be a folder, {found} is a file")
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Let no other run write what lies at a path, by a lock on an empty file beside it.
+
+    The kernel lifts the lock when the process ends, however it ends; who comes next removes the file.
+
+    Raises
+    ------
+    ValueError
+        If another run holds it.
+    OSError
+        If the file cannot be made, or not be locked there.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f"{path.name}.lock")
+    while True:
+        with beside.open("a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ValueError(f"another run writes here: {path}") from None
+            try:
+                removed = not os.path.samestat(os.fstat(file.fileno()), beside.stat())
+            except FileNotFoundError:
+                removed = True
+            if removed:  # by who held it until now
+                continue
+            try:
+                yield
+                return
+            finally:
+                beside.unlink(missing_ok=True)
 
 
 def write_file(path: Path, content: str | bytes) -> None:

@@ -35,7 +35,7 @@ from experiments.quantities import ENERGIES, run_row
 from experiments.study.files import source_digest
 from experiments.study.sweep import MANY_PAGES, at_round_trip, compile_express
 from experiments.study.traffic import browsed
-from netsim.policies import Policy, make
+from netsim.policies import AnyPolicy, make
 
 __all__ = [
     "SCHEMA",
@@ -94,7 +94,7 @@ class Task:
     ----------
     members : tuple of User
         At least one.
-    policies : tuple of str or Policy
+    policies : tuple of str, Policy or OwnPolicy
         The one without power saving first.
     config : SimulationConfig
         The world.
@@ -105,7 +105,7 @@ class Task:
     """
 
     members: tuple[User, ...]
-    policies: tuple[str | Policy, ...]
+    policies: tuple[AnyPolicy, ...]
     config: netsim.SimulationConfig
     program: str | None = None
     compile_first: bool = False
@@ -192,7 +192,7 @@ def _page(
 
 def tasks(
     members: Iterable[User],
-    policies: Sequence[str | Policy],
+    policies: Sequence[AnyPolicy],
     config: netsim.SimulationConfig,
     *,
     pages_per_task: int = 1000,
@@ -224,7 +224,7 @@ def tasks(
         yield task()
 
 
-def check(policies: Sequence[str | Policy], config: netsim.SimulationConfig) -> None:
+def check(policies: Sequence[AnyPolicy], config: netsim.SimulationConfig) -> None:
     """Run one small page under every policy.
 
     Raises

@@ -11,7 +11,7 @@ into memory (`parts`), each task is a file and a line says its digest; going on 
 and files grow where they are wanted unless finished results are there already.
 
 A folder is replaced only if its manifest is of the same command and lists all it holds: what somebody else put there
-is never deleted.
+is never deleted.  One run at a time has a folder, and publishes it only if all files are as this run wrote them.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.inert import echo, inert
 from experiments.study.files import (
+    alone,
     append_line,
     csv_text,
     file_digest,
@@ -74,6 +75,13 @@ def _differences(old: Any, new: Any, name: str = "configuration") -> list[str]:
     return [] if old == new else [f"{name} was {was}, is {now}"]
 
 
+def _warn(what: str, old: Any, new: Any) -> None:
+    """Say on standard error what is replaced, if it is another result, and how the two differ."""
+    if others := _differences(old, new):
+        more = f", and {len(others) - 3} more" if len(others) > 3 else ""
+        echo(f"lpsm: {what}, which this one replaces: {', '.join(others[:3])}{more}", err=True)
+
+
 class Store:
     """The folder of one study while it is being made.
 
@@ -103,7 +111,7 @@ class Store:
     Raises
     ------
     ValueError
-        If `folder` holds something this command did not make, or what cannot be gone on with.
+        If `folder` holds something this command did not make, or what cannot be gone on with, or another run has it.
     OSError
         If it cannot be written.
     """
@@ -129,7 +137,17 @@ class Store:
         if parts:
             self._unfinished["configuration_sha256"] = configuration_digest(plain)
             self.manifest = dict(self._unfinished)
-        growing = self.folder.with_name(self.folder.name + ".partial")
+        self._written: dict[str, str] = {}
+        self._published = False
+        refuse_file(self.folder)
+        with ExitStack() as held:
+            held.enter_context(alone(self.folder))
+            self._begin(resume)
+            self._alone = held.pop_all()
+
+    def _begin(self, resume: bool) -> None:
+        """Take over what can be gone on with, and remove what cannot."""
+        parts, growing = self._parts, self.folder.with_name(self.folder.name + ".partial")
         earlier, unfinished = self._manifest_of(self.folder), self._manifest_of(growing)
         if unfinished is not None and "files" in unfinished:  # stopped just before it took its name
             replace_folder(growing, self.folder)
@@ -144,7 +162,10 @@ class Store:
                 self._keep_whole({**found.get("files", {}), **journal_of(self.partial)})
         elif found == self._unfinished:
             self.finished = journal_of(self.partial)
+            self._clear()
         elif found is not None:  # of another configuration or program
+            if kept := len(journal_of(self.partial)):
+                _warn(f"{self.partial} kept {kept} finished tasks of another run", found, self._unfinished)
             shutil.rmtree(self.partial)
         try:
             self.partial.mkdir(parents=True, exist_ok=True)
@@ -179,9 +200,10 @@ class Store:
 
     def write(self, name: str, content: str | bytes) -> None:
         """Add a result file; text for people (``.txt``) is inert."""
-        if isinstance(content, str) and name.endswith(".txt"):
-            content = inert(content, "\n\t")
+        if isinstance(content, str):
+            content = (inert(content, "\n\t") if name.endswith(".txt") else content).encode()
         write_file(self.partial / name, content)
+        self._written[name] = hashlib.sha256(content).hexdigest()
 
     def write_frame(self, name: str, frame: pd.DataFrame) -> None:
         """Add a result table as CSV."""
@@ -200,37 +222,29 @@ class Store:
         Raises
         ------
         OSError
-            If it cannot be written, or somebody has meanwhile put something where it is wanted.
+            If it cannot be written, is not as it was, or somebody has meanwhile put something where it is wanted.
         """
-        replaced = None
-        if self.partial != self.folder:
-            try:
-                replaced = self._manifest_of(self.folder)
-            except ValueError as error:
-                raise OSError(str(error)) from None
+        try:
+            replaced = self._manifest_of(self.folder) if self.partial != self.folder else None
+        except ValueError as error:
+            raise OSError(str(error)) from None
         if self._parts:
             for name in set(self.finished) - {f"{self._parts}/{name}" for name in wanted}:
                 (self.partial / name).unlink()
                 del self.finished[name]
-            written = [name for name in self._beside if (self.partial / name).exists()]
-            digests = {**self.finished, **{name: file_digest(self.partial / name) for name in written}}
-        else:
-            written = [path.name for path in self.partial.iterdir() if path.name not in (MANIFEST, JOURNAL)]
-            digests = {name: file_digest(self.partial / name) for name in written}
+        digests = {**(self.finished if self._parts else {}), **self._written}
+        for name, digest in digests.items():
+            if not (self.partial / name).is_file() or file_digest(self.partial / name) != digest:
+                raise OSError(f"{self.partial / name} is not as this run wrote it: somebody else writes there")
         self._journal.close()
         write_file(self.partial / MANIFEST, _json({**self.manifest, "files": digests}))
         (self.partial / JOURNAL).unlink()
         if self.partial != self.folder:
             replace_folder(self.partial, self.folder)
-            if self._parts:
-                self.partial = self.folder
-        others = _differences((replaced or self.manifest).get("configuration"), self.manifest["configuration"])
-        if others:
-            more = f", and {len(others) - 3} more" if len(others) > 3 else ""
-            echo(
-                f"lpsm: {self.folder} held another result, which this one replaces: {', '.join(others[:3])}{more}",
-                err=True,
-            )
+        if replaced is not None:
+            _warn(f"{self.folder} held another result", replaced.get("configuration"), self.manifest["configuration"])
+        self._published = True
+        self._alone.close()
 
     @contextmanager
     def giving_up(self, *, input_is_right: bool = False) -> Iterator[None]:
@@ -270,22 +284,29 @@ class Store:
 
         What an earlier run of a store of parts finished is kept in any case.
         """
-        with suppress(OSError):  # on a full disk, what was buffered was not promised
-            self._journal.close()
-        if self._parts:
-            kept = len(journal_of(self.partial)) if (self.partial / JOURNAL).exists() else len(self.finished)
-            if kept and (keep or self._found):
-                return f"{kept} finished tasks are kept in {self.partial}, and --resume goes on from there"
-        elif keep and self.finished:
-            if not (self.partial / JOURNAL).exists():
-                return f"the results are in {self.partial}"
-            for path in self.partial.iterdir():
-                if path.name not in (MANIFEST, JOURNAL):
-                    with suppress(OSError):
-                        path.unlink()
-            return f"what was finished is kept in {self.partial}, and the same command goes on from there"
-        self._remove()
+        if self._published:
+            return f"the results are in {self.folder}"
+        with self._alone:
+            with suppress(OSError):  # on a full disk, what was buffered was not promised
+                self._journal.close()
+            if self._parts:
+                kept = len(journal_of(self.partial)) if (self.partial / JOURNAL).exists() else len(self.finished)
+                if kept and (keep or self._found):
+                    return f"{kept} finished tasks are kept in {self.partial}, and --resume goes on from there"
+            elif keep and self.finished:
+                if not (self.partial / JOURNAL).exists():
+                    return f"the results are in {self.partial}"
+                self._clear()
+                return f"what was finished is kept in {self.partial}, and the same command goes on from there"
+            self._remove()
         return "nothing is kept"
+
+    def _clear(self) -> None:
+        """Remove what is written at the end, which the same command writes again."""
+        for path in self.partial.iterdir():
+            if path.name not in (MANIFEST, JOURNAL):
+                with suppress(OSError):
+                    path.unlink()
 
     def _remove(self) -> None:
         """Remove everything of ours, and the folder if nothing else is in it."""
@@ -324,10 +345,8 @@ class Store:
             name = path.relative_to(folder).as_posix()
             if name == self._parts and path.is_dir() and not path.is_symlink():
                 continue
-            if listed is not None:
-                ours = name in listed
-            else:
-                ours = name in self._beside or (name.startswith(f"{self._parts}/") and name.endswith(".parquet"))
+            ours = name in (self._beside if listed is None else listed)
+            ours |= listed is None and name.startswith(f"{self._parts}/") and name.endswith(".parquet")
             if not (ours or _is_temporary(path) or name in (MANIFEST, JOURNAL)):
                 raise ValueError(
                     f"the output folder {folder} holds {name}, which lpsm {self.manifest['command']} did not write"

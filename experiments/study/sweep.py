@@ -12,11 +12,9 @@ run are then means over its clients, whose own ones are kept beside them.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -27,7 +25,7 @@ from experiments.presets import MOST_CLIENTS
 from experiments.quantities import BASELINE, mean_row, run_row
 from experiments.study.files import file_digest
 from lpsm.randomness import WORKLOAD, generator
-from netsim.policies import Policy, make
+from netsim.policies import AnyPolicy, OwnPolicy, make
 
 __all__ = [
     "MANY_PAGES", "Frames", "Generated", "Recorded", "Task", "at_round_trip", "by_client", "check_clients",
@@ -133,7 +131,7 @@ class Task:
     """One run: a policy, by its canonical name and what makes it, of so many clients, on a replication."""
 
     workload: Generated | Recorded
-    policy: str | Policy
+    policy: AnyPolicy
     config: netsim.SimulationConfig
     clients: int = 1
     record_polls: bool = False
@@ -171,15 +169,15 @@ def at_round_trip(config: netsim.SimulationConfig, round_trip_s: float) -> netsi
     return replace(config, link=replace(config.link, wired_delay_ms=wired_ms))
 
 
-def named(policies: Sequence[str | Policy], beacon_interval_ns: int) -> dict[str, str | Policy]:
+def named(policies: Sequence[AnyPolicy], beacon_interval_ns: int) -> dict[str, AnyPolicy]:
     """Return what makes each policy by the canonical name that results carry; the one without power saving is first.
 
     If it is not among those given it is added; if it is, it stays where it is.
 
     Parameters
     ----------
-    policies : sequence of str or Policy
-        Names, such as "psm" or "mine.py:Patient", or objects.
+    policies : sequence of str, Policy or OwnPolicy
+        Names of the registry, or policies of one's own.
     beacon_interval_ns : int
 
     Raises
@@ -192,32 +190,22 @@ def named(policies: Sequence[str | Policy], beacon_interval_ns: int) -> dict[str
     names = [netsim.canonical(policy, beacon_interval_ns=beacon_interval_ns) for policy in policies]
     if len(set(names)) < len(names):
         raise ValueError(f"policies must differ, got {','.join(names)}")
-    found: dict[str, str | Policy] = {
-        name: name if isinstance(policy, str) and _kind(name) == _kind(policy) else policy
-        for name, policy in zip(names, policies, strict=True)
+    found: dict[str, AnyPolicy] = {
+        name: name if isinstance(policy, str) else policy for name, policy in zip(names, policies, strict=True)
     }
     return found if BASELINE in found else {BASELINE: BASELINE, **found}
 
 
-def _kind(name: str) -> str:
-    return name.strip().partition(":")[0]
-
-
-def host_aware(policies: Mapping[str, str | Policy], config: netsim.SimulationConfig) -> list[str]:
+def host_aware(policies: Mapping[str, AnyPolicy], config: netsim.SimulationConfig) -> list[str]:
     """Return the names of the policies that use what only the host knows."""
     setting: dict[str, Any] = {"beacon_interval_ns": config.beacon_interval_ns, "radio": config.radio}
     return [name for name, policy in policies.items() if make(policy, **setting).host_aware]
 
 
-def own_sources(policies: Mapping[str, str | Policy], config: netsim.SimulationConfig) -> dict[str, str]:
-    """Return the SHA-256 of the file in which each policy that is not of the package is written, by its name."""
-    found = {}
-    for name, policy in policies.items():
-        kind = type(make(policy, beacon_interval_ns=config.beacon_interval_ns, radio=config.radio))
-        file = getattr(sys.modules.get(kind.__module__), "__file__", None)
-        if not kind.__module__.startswith("netsim.") and file is not None:
-            found[name] = file_digest(Path(file))
-    return found
+def own_sources(policies: Mapping[str, AnyPolicy]) -> dict[str, dict[str, str]]:
+    """Return, as `own_policies` if there is any, the SHA-256 of the file of each class of one's own, by its name."""
+    found = {name: file_digest(policy.file) for name, policy in policies.items() if isinstance(policy, OwnPolicy)}
+    return {"own_policies": found} if found else {}
 
 
 def check_clients(clients: Iterable[int]) -> None:
@@ -235,7 +223,7 @@ def check_clients(clients: Iterable[int]) -> None:
 
 def tasks(
     workloads: Sequence[Generated | Recorded],
-    policies: Sequence[str | Policy],
+    policies: Sequence[AnyPolicy],
     config: netsim.SimulationConfig,
     clients: int = 1,
 ) -> dict[str, Task]:
@@ -281,7 +269,7 @@ def warm_up(listed: Iterable[Task]) -> None:
             compile_express((task.policy,), task.config)
 
 
-def compile_express(policies: Sequence[str | Policy], config: netsim.SimulationConfig) -> None:
+def compile_express(policies: Sequence[AnyPolicy], config: netsim.SimulationConfig) -> None:
     """Have the express engine compiled for these policies; those it does not cover are left.
 
     Where it is compiled already, this takes less than a millisecond a policy.

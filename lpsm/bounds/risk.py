@@ -17,7 +17,8 @@ from math import e, log, sqrt
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lpsm.bounds import _rules
+from lpsm import checks
+from lpsm.checks import checked
 
 __all__ = [
     "average_risk",
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 
+@checked
 def average_risk(mistakes: int, n_rounds: int, delta: float) -> float:
     """R above (6): with probability 1 - delta, (1/n) sum_t R(w_{t-1}) <= M/n + sqrt((2/n) ln(1/delta)).
 
@@ -37,6 +39,7 @@ def average_risk(mistakes: int, n_rounds: int, delta: float) -> float:
     return mistakes / n_rounds + sqrt(2.0 / n_rounds * log(1.0 / delta))
 
 
+@checked
 def importance_weighted_deviation(n_rounds: int, n_hypotheses: int, least_probability: float, delta: float) -> float:
     """Beygelzimer, Dasgupta and Langford 2009, theorem 1: how far weighted errors are from risks, at most.
 
@@ -68,6 +71,7 @@ def importance_weighted_deviation(n_rounds: int, n_hypotheses: int, least_probab
     return sqrt(2.0 * log(2.0 * n_hypotheses / delta) / n_rounds) / least_probability
 
 
+@checked
 def selected_risk(mistakes: int, n_rounds: int, delta: float) -> float:
     """R (6): with probability 1 - delta, R(w*) <= M/n + 6 sqrt((2/n) ln(2(n+1)/delta)).
 
@@ -77,6 +81,7 @@ def selected_risk(mistakes: int, n_rounds: int, delta: float) -> float:
     return mistakes / n_rounds + 6.0 * sqrt(2.0 / n_rounds * log(2.0 * (n_rounds + 1) / delta))
 
 
+@checked
 def penalised_hypothesis(weights: ArrayLike, starts: ArrayLike, X: ArrayLike, y: ArrayLike, delta: float) -> int:
     """The hypothesis of R (6): least penalised mistakes on the examples that came after it.
 
@@ -107,7 +112,7 @@ def penalised_hypothesis(weights: ArrayLike, starts: ArrayLike, X: ArrayLike, y:
     hypotheses, when = np.asarray(weights, dtype=np.float64), np.asarray(starts)
     instances, labels = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
     n = len(instances)
-    _rules.probability(delta=delta)
+    checks.probability(delta=delta)
     if when.shape != (len(hypotheses),) or when[0] != 0 or np.any(np.diff(when) <= 0) or when[-1] >= n:
         raise ValueError(f"starts must be one a hypothesis, increasing from 0 and below {n}, got {when}")
     wrong = np.where(instances @ hypotheses.T >= 0.0, 1.0, -1.0) != labels[:, None]
@@ -117,6 +122,7 @@ def penalised_hypothesis(weights: ArrayLike, starts: ArrayLike, X: ArrayLike, y:
     return int(np.argmin(empirical + np.sqrt(log(2.0 * n * (n + 1) / delta) / (2.0 * rest))))
 
 
+@checked
 def linear_source_regret(*, gamma: float, log_det: float) -> float:
     """R Theorem 2: expected mistakes of rls (a = 1) beyond Bayes, 16(1 + 1/e)/gamma^2 sum_i ln(1 + lambda_i).
 
@@ -126,11 +132,11 @@ def linear_source_regret(*, gamma: float, log_det: float) -> float:
     """
     if not 0.0 < gamma <= 1.0 + 1e-12:
         raise ValueError(f"gamma must lie in (0, 1], got {gamma}")
-    _rules.non_negative(log_det=log_det)
+    checks.non_negative(log_det=log_det)
     return 16.0 * (1.0 + 1.0 / e) / gamma**2 * log_det
 
 
 def _check(mistakes: int, n_rounds: int, delta: float) -> None:
-    _rules.at_least(1, n_rounds=n_rounds)
-    _rules.between(0, n_rounds, mistakes=mistakes)
-    _rules.probability(delta=delta)
+    checks.at_least(1, n_rounds=n_rounds)
+    checks.between(0, n_rounds, mistakes=mistakes)
+    checks.probability(delta=delta)

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lpsm.checks import reading, state_array, state_text
+from lpsm.checks import array, positive, probability, reading, shown, state_array, state_text, whole
 from lpsm.combining.kernel import DEVIATION, GAP, LEARNED, SCALE, SQUARES, STATE, CombinerState, combine_rounds
 from lpsm.combining.losses import LOSSES, concave_rate
 from lpsm.experts.grids import alpha_grid
-from lpsm.experts.hierarchy import packed
+from lpsm.experts.hierarchy import MOST_WEIGHTS, packed
+from lpsm.experts.learner import MOST_EXPERTS
 
 __all__ = ["Combiner"]
 
@@ -26,6 +27,7 @@ Floats = NDArray[np.float64]
 
 RATES: Floats = np.array([4.0**k for k in range(2, -10, -1)])  # in units of 1 / (the first difference between losses)
 HORIZON = 1000
+LARGEST = 2e150  # of forecasts and outcomes: their squares are added up
 
 
 class Combiner:
@@ -74,26 +76,28 @@ class Combiner:
         gradient: bool = False,
         alphas: ArrayLike | None = None,
     ) -> None:
-        if not (isinstance(n_experts, int | np.integer) and n_experts >= 1):
-            raise ValueError(f"n_experts must be an integer of at least 1, got {n_experts!r}")
-        if loss not in LOSSES:
-            raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {loss!r}")
-        if rate != "learn" and not (isinstance(rate, int | float) and 0.0 < rate < np.inf):
-            raise ValueError(f"rate must be 'learn' or a positive number, got {rate!r}")
-        if not 0.0 < quantile < 1.0:
-            raise ValueError(f"quantile must lie in (0, 1), got {quantile}")
+        self.n_experts = whole(1, MOST_EXPERTS, n_experts=n_experts)
+        if not isinstance(loss, str) or loss not in LOSSES:
+            raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {shown(loss)}")
+        if isinstance(rate, str) and rate != "learn":
+            raise ValueError(f"rate must be 'learn' or a positive number, got {shown(rate)}")
+        if not isinstance(rate, str):
+            positive(rate=rate)
+        probability(quantile=quantile)
         if loss == "log" and gradient:
             raise ValueError("gradient must be False for the log loss, whose slope has no bound, got True")
-        self.n_experts, self.loss, self.rate = int(n_experts), loss, rate
+        self.loss, self.rate = loss, rate
         self.quantile, self.gradient = float(quantile), bool(gradient)
-        grid = alpha_grid(horizon=HORIZON) if alphas is None else np.atleast_1d(np.asarray(alphas, dtype=np.float64))
+        grid = alpha_grid(horizon=HORIZON) if alphas is None else np.atleast_1d(array("alphas", alphas))
         if grid.ndim != 1 or not grid.size or not ((grid >= 0.0) & (grid <= 1.0)).all():
-            raise ValueError(f"alphas must lie in [0, 1], shape (m,) with m >= 1, got {alphas!r}")
+            raise ValueError(f"alphas must lie in [0, 1], shape (m,) with m >= 1, got {shown(alphas)}")
         self.alphas = grid
         given = 1.0 if rate == "learn" and loss == "log" else rate
         self._rates: Floats = RATES.copy() if given == "learn" else np.array([float(given)])
         n, k = self.n_experts, self._rates.size
         uniform = np.full(n, 1.0 / n), np.full(grid.size, 1.0 / grid.size)
+        if n * grid.size * k > MOST_WEIGHTS:
+            raise ValueError(f"n_experts x alphas x rates must be at most {MOST_WEIGHTS}, got {n} x {grid.size} x {k}")
         arrays, _ = packed(n, grid, *uniform, -float(np.finfo(np.float64).max))
         scalars = np.zeros(STATE)
         scalars[SCALE] = 0.0 if given == "learn" else 1.0
@@ -111,7 +115,7 @@ class Combiner:
 
     def predict(self, forecasts: ArrayLike) -> float:
         """Return the combination of one round's forecasts, (n,), of which NaN are asleep; NaN if all are."""
-        return float(self._peek(self._table(np.asarray(forecasts, dtype=np.float64)[None]))[0][0])
+        return float(self._peek(self._table(array("forecasts", forecasts)[None]))[0][0])
 
     def update(self, forecasts: ArrayLike, y: float) -> float:
         """Combine one round's forecasts, (n,), learn from the outcome, and return the combination.
@@ -121,7 +125,7 @@ class Combiner:
         ValueError
             As `run`; nothing is learned then.
         """
-        return float(self.run(np.asarray(forecasts, dtype=np.float64)[None], [y])[0][0])
+        return float(self.run(array("forecasts", forecasts)[None], [y])[0][0])
 
     def run(self, forecasts: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
         """Play many rounds, as repeated `update`; return the combinations (T,) and their weights (T, n).
@@ -138,11 +142,11 @@ class Combiner:
         ValueError
             If a shape is wrong, a number infinite, or out of the range of the loss.
         """
-        table, outcomes = self._table(np.asarray(forecasts, dtype=np.float64)), np.array(y, dtype=np.float64)
+        table, outcomes = self._table(array("forecasts", forecasts)), array("y", y)
         if outcomes.shape != (len(table),):
             raise ValueError(f"y must have shape ({len(table)},), got {outcomes.shape}")
-        if np.isinf(outcomes).any():
-            raise ValueError(f"y must be finite, got {outcomes[np.isinf(outcomes)][0]}")
+        if (large := np.abs(outcomes) > LARGEST).any():
+            raise ValueError(f"y must lie in [-{LARGEST:g}, {LARGEST:g}], got {outcomes[large][0]}")
         if self.loss in ("log", "logistic"):
             strange = ~(np.isnan(outcomes) | np.isin(outcomes, (-1.0, 0.0, 1.0)))
             if strange.any() or (np.isin(-1.0, outcomes) and np.isin(0.0, outcomes)):
@@ -162,11 +166,10 @@ class Combiner:
         Sources: Monteleoni 2006, equation (2.8) and Corollary 1; Hoeffding's lemma; de Rooij et al. 2014, lemma 3.
         """
         n, rounds, scalars = self.n_experts, self.rounds, self._state.scalars
-        if not 1 <= segments <= max(rounds, 1):
-            raise ValueError(f"segments must lie in [1, {max(rounds, 1)}], got {segments}")
+        whole(1, max(rounds, 1), segments=segments)
         if scalars[SCALE] == 0.0 or rounds == 0:
             return 0.0
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             moves = (segments - 1) * (np.log(max(n - 1, 1)) - np.log(self.alphas)) if segments > 1 else 0.0
             stays = -(rounds - segments) * np.log1p(-self.alphas) if rounds > segments else 0.0
             nats = np.log(n) + np.log(self.alphas.size) + float(np.min(moves + stays))
@@ -227,9 +230,10 @@ class Combiner:
     def _table(self, table: Floats) -> Floats:
         if table.ndim != 2 or table.shape[1] != self.n_experts:
             raise ValueError(f"forecasts must have shape (T, {self.n_experts}), got {table.shape}")
-        if np.isinf(table).any():
-            t, i = np.argwhere(np.isinf(table))[0]
-            raise ValueError(f"forecasts must be finite or NaN, got {table[t, i]} in round {t}, forecast {i}")
+        if (large := np.abs(table) > LARGEST).any():
+            t, i = np.argwhere(large)[0]
+            rule = f"forecasts must lie in [-{LARGEST:g}, {LARGEST:g}] or be NaN"
+            raise ValueError(f"{rule}, got {table[t, i]} in round {t}, forecast {i}")
         if self.loss == "log" and ((table < 0.0) | (table > 1.0)).any():
             t, i = np.argwhere((table < 0.0) | (table > 1.0))[0]
             raise ValueError(f"forecasts must be probabilities for the log loss, got {table[t, i]} in round {t}")

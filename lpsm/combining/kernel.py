@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 # entries of `scalars`: the unit of the rates (0 until the first round in which forecasts differ); AdaHedge's
 # mixability gap; the sum of squared spreads of the losses; the largest |f - y|, or |f|; rounds learned from
 SCALE, GAP, SQUARES, DEVIATION, LEARNED, STATE = 0, 1, 2, 3, 4, 5
+SMALLEST = 1e-306  # of a unit: rates by it are numbers
 
 
 class CombinerState(NamedTuple):
@@ -135,7 +136,7 @@ def combine_rounds(
                 state.scalars[DEVIATION] = max(state.scalars[DEVIATION], off)
         state.scalars[LEARNED] += 1.0
         if state.scalars[SCALE] == 0.0:
-            if not most > least:
+            if not most - least > SMALLEST:
                 continue  # all alike so far: there is nothing to learn, and nothing to measure by
             state.scalars[SCALE] = most - least
         if most < np.inf:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lpsm import hindsight
+from lpsm.checks import array
 from lpsm.combining.combiner import Combiner
 from lpsm.combining.comparators import best_convex, best_linear, losses_of
 from lpsm.experts.grids import alpha_grid
@@ -59,12 +60,12 @@ def combine(
     is_frame = hasattr(forecasts, "columns")
     if is_frame and hasattr(y, "to_numpy") and not index.equals(outcome_index):  # type: ignore[union-attr]
         raise ValueError("forecasts and y must have the same index")
-    table = np.asarray(forecasts, dtype=np.float64)
+    table = array("forecasts", forecasts)
     if table.ndim != 2 or 0 in table.shape:
         raise ValueError(f"forecasts must have shape (T, n) with T, n >= 1, got {table.shape}")
     grid = alpha_grid(horizon=len(table)) if alphas is None else alphas
     combiner = Combiner(table.shape[1], loss, rate, quantile=quantile, gradient=gradient, alphas=grid)
-    outcomes = np.asarray(y, dtype=np.float64)
+    outcomes = array("y", y)
     predictions, weights = combiner.run(table, outcomes)
     names = list(forecasts.columns) if is_frame else list(range(table.shape[1]))
     return Combination(combiner, table, outcomes, predictions, weights, names, index if is_frame else None)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lpsm._compile import compiled
-from lpsm.checks import state_array
+from lpsm.checks import array, state_array
 from lpsm.experts import kernels
 from lpsm.experts.hierarchy import Hierarchy
 from lpsm.experts.learner import Floats, Learner, Rounds, checked_prior, checked_rate
@@ -127,7 +127,7 @@ class MarkovShare(Learner):
     """
 
     def __init__(self, P: ArrayLike, *, prior: ArrayLike | None = None, signed: bool = False) -> None:
-        matrix = np.array(P, dtype=np.float64)
+        matrix = array("P", P)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
             raise ValueError(f"P must have shape (n, n) with n >= 1, got {matrix.shape}")
         super().__init__(matrix.shape[0], signed=signed)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lpsm.checks import state_array, whole
+from lpsm.checks import array, state_array, whole
 from lpsm.experts import kernels, runs
 from lpsm.experts.learner import Floats, Rounds
 
@@ -29,6 +29,7 @@ SAFE_STAY = 1e-6  # smallest 1 - alpha of which 1 - alpha - alpha/(n-1) keeps te
 SAFE_STAY_OF_FEW = 1e-2  # .. and fourteen, where there are so few alphas that exactness costs little
 FEW = 8
 MOST_ROUNDS = 16  # between folds
+MOST_WEIGHTS = 1 << 25
 
 
 def packed(
@@ -38,6 +39,8 @@ def packed(
 
     The order says which of `alphas` each column is: the slow ones come last.
     """
+    if n_experts * alphas.size > MOST_WEIGHTS:
+        raise ValueError(f"n_experts x alphas must be at most {MOST_WEIGHTS}, got {n_experts} x {alphas.size}")
     others = max(n_experts - 1, 1)
     floor = np.minimum(alphas / others, 1.0 - alphas)
     stay = SAFE_STAY if alphas.size > FEW else SAFE_STAY_OF_FEW
@@ -110,7 +113,9 @@ class Hierarchy:
 
     def quick_round(self, losses: ArrayLike, awake: ArrayLike | None = None) -> float:
         """One round of arguments that nobody has checked: NaN, and nothing changed, if they are not legal."""
-        row = np.ascontiguousarray(losses, dtype=np.float64)
+        if type(losses) is not np.ndarray or losses.dtype.char != "d":
+            losses = array("losses", losses)
+        row = np.ascontiguousarray(losses)
         if row.shape != (self.arrays[4].shape[1],):
             return math.nan
         if awake is None:

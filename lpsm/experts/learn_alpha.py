@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lpsm.checks import state_array
+from lpsm.checks import array, state_array, whole
 from lpsm.experts import kernels
-from lpsm.experts.grids import alpha_grid
+from lpsm.experts.grids import LONGEST, alpha_grid
 from lpsm.experts.hierarchy import Hierarchy
 from lpsm.experts.learner import Floats, Learner, Rounds, checked_prior, checked_rate
 
@@ -76,7 +76,7 @@ class LearnAlpha(Learner):
             alphas = alpha_grid(horizon=FIRST_EPOCH)
         elif alphas is None:
             raise ValueError("alphas must be given, or doubling=True, got neither")
-        rates = np.array(alphas, dtype=np.float64)
+        rates = array("alphas", alphas)
         if rates.ndim != 1 or not rates.size:
             raise ValueError(f"alphas must have shape (m,) with m >= 1, got {rates.shape}")
         for rate in rates:
@@ -162,7 +162,7 @@ class LearnAlpha(Learner):
         if self._rounds_left == 0:
             self._epoch *= 2
             self._rounds_left = self._epoch
-            alphas = alpha_grid(horizon=self._epoch)
+            alphas = alpha_grid(horizon=min(self._epoch, LONGEST))
             uniform = np.full(alphas.size, 1.0 / alphas.size)
             self._hierarchy = Hierarchy(self.n_experts, alphas, self.weights, uniform, self._lower)
 
@@ -186,12 +186,11 @@ def doubling_regret(n_rounds: int) -> float:
     >>> round(doubling_regret(64), 3)
     3.057
     """
-    if n_rounds < 1:
-        raise ValueError(f"n_rounds must be at least 1, got {n_rounds}")
+    whole(1, LONGEST, n_rounds=n_rounds)
     regret, epoch, played = 0.0, FIRST_EPOCH, 0
     while played < n_rounds:
         transitions = min(epoch, n_rounds - played - 1)
-        regret += math.log(alpha_grid(horizon=epoch).size) + transitions * 0.5 / epoch
+        regret += math.log(alpha_grid(horizon=min(epoch, LONGEST)).size) + transitions * 0.5 / epoch
         played += epoch
         epoch *= 2
     return regret

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lpsm.checks import reading, state_text
+from lpsm.checks import array, between, reading, state_text, whole
 from lpsm.online import Ledger
 
 __all__ = ["ExpertRun", "Learner", "Rounds", "checked_prior", "checked_rate"]
@@ -22,6 +22,7 @@ __all__ = ["ExpertRun", "Learner", "Rounds", "checked_prior", "checked_rate"]
 Floats = NDArray[np.float64]
 LARGEST = float(np.finfo(np.float64).max)
 SHORT = 16  # rounds
+MOST_EXPERTS = 1 << 20
 
 
 class Rounds(NamedTuple):
@@ -108,9 +109,7 @@ class Learner:
     VERSION: ClassVar[int] = 1
 
     def __init__(self, n_experts: int, *, signed: bool = False) -> None:
-        if not (isinstance(n_experts, int | np.integer) and n_experts >= 1):
-            raise ValueError(f"n_experts must be an integer of at least 1, got {n_experts!r}")
-        self.n_experts = int(n_experts)
+        self.n_experts = whole(1, MOST_EXPERTS, n_experts=n_experts)
         self.signed = bool(signed)
         self._lower = -LARGEST if signed else 0.0
 
@@ -142,7 +141,7 @@ class Learner:
             For a wrong shape, NaN, -inf, or a negative loss without ``signed=True``;
             the learner is unchanged then.
         """
-        row = np.ascontiguousarray(losses, dtype=np.float64)
+        row = array("losses", losses)
         if row.shape != (self.n_experts,):
             raise ValueError(f"losses must have shape ({self.n_experts},), got {row.shape}")
         mask = None if awake is None else self._mask(awake, row.shape)
@@ -173,7 +172,7 @@ class Learner:
         ValueError
             As `update`, naming round and expert; the learner is unchanged then.
         """
-        table = np.ascontiguousarray(losses, dtype=np.float64)
+        table = array("losses", losses)
         if table.ndim != 2 or table.shape[1] != self.n_experts:
             raise ValueError(f"losses must have shape (T, {self.n_experts}), got {table.shape}")
         mask = None if awake is None else self._mask(awake, table.shape)
@@ -278,8 +277,7 @@ class Learner:
 
 def checked_rate(name: str, value: float) -> float:
     """A rate as a float, if it lies in [0, 1]."""
-    if not 0.0 <= value <= 1.0:
-        raise ValueError(f"{name} must lie in [0, 1], got {value}")
+    between(0.0, 1.0, **{name: value})
     return float(value)
 
 
@@ -287,7 +285,7 @@ def checked_prior(name: str, prior: ArrayLike | None, size: int, *, positive: bo
     """A distribution of shape (size,), normalised; uniform if not given."""
     if prior is None:
         return np.full(size, 1.0 / size)
-    values = np.array(prior, dtype=np.float64)
+    values = array(name, prior)
     if values.shape != (size,):
         raise ValueError(f"{name} must have shape ({size},), got {values.shape}")
     rule = "positive" if positive else "non-negative"

@@ -24,7 +24,7 @@ from scipy import sparse
 from lpsm.checks import reading, shown, whole
 from lpsm.online import play as play_rounds
 from lpsm.samplers import core, hinge, kernels, least_squares, perceptrons, rules, saving
-from lpsm.samplers.checks import as_instance, as_instances, as_labels, squared_lengths
+from lpsm.samplers.checks import as_instance, as_instances, as_labels, check_columns, squared_lengths
 from lpsm.samplers.core import ALONE, Desk, Learner, Notes, Rule, Tally, play
 from lpsm.samplers.kernels import CallableKernel, Kernel, resized
 from lpsm.samplers.record import Decision, RunLog
@@ -98,6 +98,9 @@ class Player:
         dtype: Any, key: str, max_queries: int | None,
     ) -> None:  # fmt: skip
         """Everything but arrays and chance."""
+        for name, part, kind in (("learner", learner, Learner), ("rule", rule, Rule), ("kernel", kernel, Rule | None)):
+            if not isinstance(part, kind):
+                raise TypeError(f"{name} must be a record of parameters such as LeastSquares(), got {shown(part)}")
         self.n_features = whole(1, n_features=n_features)
         if stores not in STORES:
             raise ValueError(f"stores must be 'mistakes', 'queried' or 'small margins', got {stores!r}")
@@ -446,7 +449,8 @@ class Player:
 
     def _instance(self, given: Any) -> tuple[Array, NDArray[np.int32] | None]:
         """Return an instance as values and, if it is sparse, their columns; it may be the caller's own array."""
-        if type(given) is np.ndarray and not self._sparse_memory and given.shape == (self.n_features,):
+        plain = type(given) is np.ndarray and given.dtype.kind in "fiub" and not self._sparse_memory
+        if plain and given.shape == (self.n_features,):
             values = given if given.dtype == self.dtype and given.flags.c_contiguous else given.astype(self.dtype)
             if 0.0 < np.vdot(values, values) <= _LARGEST[self.dtype]:  # no NaN, no infinity, not all zero
                 return values, None
@@ -464,6 +468,7 @@ class Player:
             return x
         if self._sparse_memory:
             return sparse.csr_matrix(np.atleast_2d(x))
+        check_columns(x)
         return np.ascontiguousarray(x.toarray())
 
     def _table(self, X: Any, remember: bool = True) -> Any:

@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from lpsm._compile import compiled
-from lpsm.checks import between, non_negative, reading, state_array, state_text, whole
+from lpsm.checks import array, between, non_negative, reading, state_array, state_text, whole
 from lpsm.experts import LearnAlpha, StaticExpert, alpha_grid
 from lpsm.experts.kernels import learn_alpha_round, mixture
 from lpsm.online import play as play_rounds
@@ -172,7 +172,7 @@ class TunedSampler:
         rng: np.random.Generator | None = None,
         **params: Any,
     ) -> None:
-        candidates = np.asarray(grid, dtype=np.float64)
+        candidates = array("grid", grid)
         if candidates.ndim != 1 or not len(candidates):
             raise ValueError(f"grid must hold at least one candidate, got {grid!r}")
         if mixture not in ("learn-alpha", "static-expert"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from netsim.policies.protocol import FOREVER_NS, Frame, HostFrame, Observer, Plan, Policy, View
+from netsim.policies.protocol import Frame, HostFrame, Plan, Policy, View, asked, observer
 from netsim.tcp import Endpoint, Packet
 
 __all__ = ["Adviser"]
@@ -33,7 +33,7 @@ class Adviser:
     def __init__(self, policy: Policy, beacon_interval_ns: int) -> None:
         self.policy = policy
         self._interval_ns = beacon_interval_ns
-        self._observe = policy.observe if isinstance(policy, Observer) else None
+        self._observe = observer(policy)
         self._view = View("idle", 0, None, None, 0, 0, (), None)
         self.offset_ns = 0
 
@@ -58,21 +58,7 @@ class Adviser:
         if self.policy.host_aware:
             view.outstanding = outstanding
             view.deadline_ns = None if deadline_ns is None else deadline_ns - self.offset_ns
-        plan = self.policy.plan(view)
-        if self.offset_ns:
-            offset = self.offset_ns
-            plan = plan._replace(awake_until_ns=plan.awake_until_ns + offset, wake_ns=plan.wake_ns + offset)
-        if type(plan) is not Plan:
-            raise TypeError(f"policy {self.policy.spec}: plan must return a Plan, got {plan!r}")
-        wake, repeat, interval = plan.wake_ns, plan.repeat_ns, self._interval_ns
-        if type(wake) is not int or type(repeat) is not int or type(plan.awake_until_ns) is not int:
-            raise TypeError(f"policy {self.policy.spec}: a plan must be in whole nanoseconds, of type int, got {plan}")
-        if wake <= now_ns or ((wake % interval or repeat % interval) and not plan.agreed and wake < FOREVER_NS):
-            raise ValueError(
-                f"policy {self.policy.spec}: wake_ns must be a multiple of {interval} ns after {now_ns} ns, got "
-                f"wake_ns={wake}, repeat_ns={repeat}"
-            )
-        return plan
+        return asked(self.policy, view, self._interval_ns, self.offset_ns)
 
     def sent(self, packet: Packet, now_ns: int) -> None:
         """Let the policy know that a packet is handed to the transmitter."""

@@ -8,11 +8,13 @@ from lpsm._compile import compiled
 from netsim.express import layout as slot
 from netsim.express.layout import Place
 from netsim.policies.machine_code import call_observe, call_plan
+from netsim.policies.protocol import cannot_follow
 
 __all__ = ["Rule", "awake_ns", "note_received", "note_sent", "open_gate", "reach", "stay_awake"]
 
 Rule = tuple[Place, Place]
 """In compiled code: the integers and the numbers of the policy."""
+_cannot_follow = compiled(cannot_follow)
 
 
 @compiled
@@ -25,6 +27,8 @@ def _ask(w: Place, rule: Rule, now: int, at_beacon: int) -> None:
         w[slot.RULE], ints, floats, now, at_beacon, w[slot.SENT], w[slot.RECEIVED], slept, waiting,
         w[slot.PAGE_DEADLINE],
     )  # fmt: skip
+    if _cannot_follow(max(plan.awake_until_ns, now), plan.wake_ns, plan.repeat_ns, int(plan.agreed), w[slot.INTERVAL]):
+        w[slot.BAIL] = slot.REFUSED
     w[slot.PLANNED] = 1
     w[slot.PLAN_UNTIL], w[slot.PLAN_WAKE], w[slot.PLAN_REPEAT] = plan.awake_until_ns, plan.wake_ns, plan.repeat_ns
     w[slot.PLAN_OPENS], w[slot.PLAN_AGREED] = plan.open_on_send, plan.agreed
@@ -66,11 +70,8 @@ def _observe(
 
 
 @compiled
-def _follow(w: Place, asleep: int) -> None:
-    wake, repeat, interval = w[slot.PLAN_WAKE], w[slot.PLAN_REPEAT], w[slot.INTERVAL]
-    if wake <= asleep or (not w[slot.PLAN_AGREED] and (wake % interval or repeat % interval)):
-        w[slot.BAIL] = slot.REFUSED
-    w[slot.WAKE], w[slot.REPEAT] = wake, repeat
+def _follow(w: Place) -> None:
+    w[slot.WAKE], w[slot.REPEAT] = w[slot.PLAN_WAKE], w[slot.PLAN_REPEAT]
     w[slot.OPENS], w[slot.AGREED] = w[slot.PLAN_OPENS], w[slot.PLAN_AGREED]
 
 
@@ -165,7 +166,7 @@ def reach(w: Place, polls: Place, intervals: Place, now: int, rule: Rule) -> boo
                 return False
             w[slot.GATE] = 0
             w[slot.UNTIL] = w[slot.SLEPT] = asleep
-            _follow(w, asleep)
+            _follow(w)
         at = w[slot.WAKE]
         if at > now:
             return False
@@ -189,5 +190,5 @@ def reach(w: Place, polls: Place, intervals: Place, now: int, rule: Rule) -> boo
                 w[slot.PLANNED] = 0
         else:
             w[slot.SLEPT] = at
-            _follow(w, at)
+            _follow(w)
     return False

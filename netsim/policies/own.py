@@ -1,38 +1,104 @@
-"""Policies of one's own: an object, or a class named by its file or module, such as "mine.py:Patient"."""
+"""Policies of one's own: an object, or a class that somebody names by its file or module, such as "mine.py:Patient".
+
+A name runs nothing: only an `OwnPolicy` opens a file or imports a module, and only a class that has `plan` is called.
+Who makes one trusts that Python.  The command line makes them of what was typed, and nothing else does.
+"""
 
 from __future__ import annotations
 
 import inspect
 import sys
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
-from os.path import isfile
+from os.path import abspath, isfile
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 from netsim.policies.entry import Setting
-from netsim.policies.protocol import Policy
+from netsim.policies.protocol import FAILURES, Policy, in_a_line
 
-__all__ = ["checked", "exists", "is_meant", "load"]
-
-
-def is_meant(text: str) -> bool:
-    """Whether a text names a class of one's own: a file or a module, a colon, and what can be a class."""
-    place, colon, rest = _parts(text)
-    name = rest.partition(":")[0]
-    return bool(colon) and name.isidentifier() and (place.endswith(".py") or _is_module(place))
+__all__ = ["OwnPolicy", "checked"]
 
 
-def exists(place: str) -> bool:
-    """Whether there is a file or a module of this name."""
-    if place.endswith(".py") or isfile(Path(*place.split(".")).with_suffix(".py")):
-        return True
-    try:
-        return find_spec(place) is not None
-    except (ImportError, ValueError):
-        return False
+@dataclass(frozen=True, slots=True)
+class OwnPolicy:
+    """A class of one's own, opened where a policy is made of it: in other processes, too.
+
+    Attributes
+    ----------
+    place : str
+        A file, FILE.py, or an importable module.
+    name : str
+        The class in it.
+    parameter : str or None
+        What its constructor is given, None: nothing.  It is given `beacon_interval_ns` and `radio` if it takes
+        arguments of these names.
+    """
+
+    place: str
+    name: str
+    parameter: str | None = None
+
+    @classmethod
+    def typed(cls, text: str) -> OwnPolicy | None:
+        """Return what FILE.py:CLASS[:PARAMETER] or MODULE:CLASS[:PARAMETER] names; None if it must be another name."""
+        place, _, rest = _parts(text)
+        name, colon, parameter = rest.partition(":")
+        parts = place.split(".")
+        is_file = place.endswith(".py")
+        if not name.isidentifier() or not (is_file or all(part.isidentifier() for part in parts)):
+            return None
+        beside = str(Path(*parts).with_suffix(".py"))  # where the program runs, which need not be on Python's path
+        if is_file or isfile(beside):
+            place = abspath(place if is_file else beside)
+        else:
+            try:
+                if find_spec(parts[0]) is None:  # nothing is imported yet
+                    return None
+            except (ImportError, ValueError):
+                return None
+        return cls(place, name, parameter if colon else None)
+
+    def load(self) -> type[Policy]:
+        """Return the class.
+
+        Raises
+        ------
+        ValueError
+            If the file or the module cannot be loaded, or has no such class with a method `plan`.
+        """
+        module = vars(_module(self.place))
+        found = module.get(self.name)
+        if not _is_policy(found):
+            classes = [key for key, value in module.items() if _is_policy(value)]
+            there = f"; it has {', '.join(classes)}" if classes else ""
+            raise ValueError(f"{self.place} has no class {self.name} with a method plan{there}")
+        return found
+
+    @property
+    def file(self) -> Path:
+        """The file of the class."""
+        return Path(inspect.getfile(self.load()))
+
+    def make(self, setting: Setting) -> Policy:
+        """Make the policy.
+
+        Raises
+        ------
+        ValueError
+            As `load` does, or if what the class makes is no policy.
+        """
+        kind = self.load()
+        try:
+            offered = {"beacon_interval_ns": setting.beacon_interval_ns, "radio": setting.radio}
+            taken = inspect.signature(kind).parameters
+            settings = {key: value for key, value in offered.items() if key in taken}
+            return checked(kind(*([] if self.parameter is None else [self.parameter]), **settings))
+        except FAILURES as error:
+            raise ValueError(f"{self.name} of {self.place} makes no policy: {in_a_line(error)}") from error
 
 
 def checked(policy: Any) -> Policy:
@@ -48,32 +114,15 @@ def checked(policy: Any) -> Policy:
     for name in ("spec", "host_aware"):
         if not hasattr(policy, name):
             raise TypeError(f"a policy must have the attribute {name}, which {type(policy).__name__} has not")
-    return policy
+    if not isinstance(policy.spec, str):
+        raise TypeError(f"spec of the policy {type(policy).__name__} must be a str, got {policy.spec!r}")
+    found: Policy = policy
+    return found
 
 
-def load(text: str, setting: Setting) -> Policy:
-    """Make a policy from FILE.py:CLASS[:PARAMETER] or MODULE:CLASS[:PARAMETER].
-
-    Raises
-    ------
-    ValueError
-        If the file or the module cannot be loaded, has no such class, or what the class makes is no policy.
-    """
-    place, _, rest = _parts(text)
-    name, colon, parameter = rest.partition(":")
-    module = _module(place)
-    found = getattr(module, name, None)
-    if not isinstance(found, type):
-        classes = [key for key, value in vars(module).items() if isinstance(value, type) and hasattr(value, "plan")]
-        there = f"; it has {', '.join(classes)}" if classes else ""
-        raise ValueError(f"{place} has no class {name}{there}")
-    try:
-        offered = {"beacon_interval_ns": setting.beacon_interval_ns, "radio": setting.radio}
-        taken = inspect.signature(found).parameters
-        settings = {key: value for key, value in offered.items() if key in taken}
-        return checked(found(*([parameter] if colon else []), **settings))
-    except Exception as error:
-        raise ValueError(f"{name} of {place} makes no policy: {_in_a_line(error)}") from None
+def _is_policy(kind: object) -> TypeGuard[type[Policy]]:
+    """Whether something is a class that has `plan`."""
+    return isinstance(kind, type) and callable(getattr(kind, "plan", None))
 
 
 def _parts(text: str) -> tuple[str, str, str]:
@@ -84,23 +133,15 @@ def _parts(text: str) -> tuple[str, str, str]:
     return text[:start] + place, colon, rest
 
 
-def _is_module(name: str) -> bool:
-    return all(part.isidentifier() for part in name.split("."))
-
-
 def _module(place: str) -> ModuleType:
     if place.endswith(".py"):
-        path = Path(place)
-        if not isfile(path):
+        if not isfile(place):  # False, too, for a name that no file can have
             raise ValueError(f"there is no file {place}")
-        return _from_file(path.resolve(), path.stat().st_mtime_ns)
-    beside = Path(*place.split(".")).with_suffix(".py")  # where the program runs, which need not be on Python's path
-    if isfile(beside):  # False, too, for a name that no file can have
-        return _from_file(beside.resolve(), beside.stat().st_mtime_ns)
+        return _from_file(Path(place).resolve(), Path(place).stat().st_mtime_ns)
     try:
         return import_module(place)
-    except Exception as error:
-        raise ValueError(f"the module {place} cannot be imported: {_in_a_line(error)}") from None
+    except FAILURES as error:
+        raise ValueError(f"the module {place} cannot be imported: {in_a_line(error)}") from error
 
 
 @cache
@@ -114,12 +155,7 @@ def _from_file(path: Path, changed_ns: int) -> ModuleType:
     sys.modules[name] = module  # where pickle and dataclasses look for it
     try:
         specification.loader.exec_module(module)
-    except Exception as error:
+    except FAILURES as error:
         del sys.modules[name]
-        raise ValueError(f"{path.name} cannot be loaded: {_in_a_line(error)}") from None
+        raise ValueError(f"{path.name} cannot be loaded: {in_a_line(error)}") from error
     return module
-
-
-def _in_a_line(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__

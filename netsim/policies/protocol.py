@@ -26,14 +26,33 @@ A whole policy in a few lines, listening to every third beacon:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
-__all__ = ["FOREVER_NS", "Frame", "HostFrame", "Observer", "Plan", "Policy", "View"]
+__all__ = [
+    "FAILURES", "FOREVER_NS", "Frame", "HostFrame", "Observer", "Plan", "Policy", "PolicyError", "View", "asked",
+    "cannot_follow", "in_a_line", "observer",
+]  # fmt: skip
 
 FOREVER_NS = 2**62
 """Later than any instant of a run (146 years)."""
+FAILURES = (Exception, SystemExit, GeneratorExit)
+"""What somebody's own Python may raise without being asked to stop."""
+
+
+class PolicyError(TypeError, ValueError):
+    """A policy raised something, cannot be copied, or gave no plan that can be followed.
+
+    Its arguments are the message and, until the run adds the page that its client is at, the policy.
+    """
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def _refused(policy: Policy, what: str) -> PolicyError:
+    return PolicyError(f"policy {policy.spec}: {what}", policy)
 
 
 @dataclass(slots=True)
@@ -81,7 +100,8 @@ class Plan(NamedTuple):
     awake_until_ns : int
         Stay awake with the gate open until then; an instant not after `view.now_ns` means: sleep now.
     wake_ns : int
-        The next beacon to listen to: a multiple of the beacon interval, later than falling asleep.
+        The next beacon to listen to: a multiple of the beacon interval, later than falling asleep, earlier than
+        `FOREVER_NS`.  It says nothing where `awake_until_ns` is `FOREVER_NS`: the client never sleeps.
     open_on_send : bool
         Whether sending opens the gate at once, which also cancels `wake_ns`.
     repeat_ns : int
@@ -171,3 +191,63 @@ class Observer(Protocol):
     def observe(self, frame: Frame) -> None:
         """Take note; called in the order of time, and between calls of `plan` as things happen."""
         ...
+
+
+def asked(policy: Policy, view: View, interval_ns: int, offset_ns: int = 0) -> Plan:
+    """Ask a policy, and return its plan, later by an offset, if a client can follow it.
+
+    Raises
+    ------
+    PolicyError
+        If it raises anything, or gives no plan in whole nanoseconds by which its client stays awake for ever or wakes
+        up at a beacon.
+    """
+    try:
+        plan = policy.plan(view)
+    except FAILURES as error:
+        raise _refused(policy, f"plan raised {in_a_line(error)}") from error
+    if type(plan) is not Plan:
+        raise _refused(policy, f"plan must return a Plan, got {plan!r:.200}")
+    until, wake, _, repeat, agreed = plan
+    if not type(until) is type(wake) is type(repeat) is int:
+        raise _refused(policy, f"a plan must be in whole nanoseconds, of type int, got {plan!r:.200}")
+    asleep = view.now_ns
+    if offset_ns:
+        until, wake, asleep = until + offset_ns, wake + offset_ns, asleep + offset_ns
+        plan = plan._replace(awake_until_ns=until, wake_ns=wake)
+    if until > asleep:
+        asleep = until
+    if cannot_follow(asleep, wake, repeat, agreed, interval_ns):
+        raise _refused(
+            policy,
+            f"wake_ns must be a multiple of {interval_ns} ns after falling asleep at {asleep} ns and before 2**62 ns, "
+            f"got wake_ns={wake}, repeat_ns={repeat}",
+        )
+    return plan
+
+
+def cannot_follow(asleep_ns: int, wake_ns: int, repeat_ns: int, agreed: int, interval_ns: int) -> bool:
+    """Whether a client that falls asleep at an instant cannot follow a plan; both engines compile it, too."""
+    off_beacons = not agreed and (wake_ns % interval_ns != 0 or repeat_ns % interval_ns != 0)
+    return asleep_ns < FOREVER_NS and (off_beacons or repeat_ns < 0 or not asleep_ns < wake_ns < FOREVER_NS)
+
+
+def observer(policy: Policy) -> Callable[[Frame], None] | None:
+    """Return what tells a policy of a frame, and raises `PolicyError` if it fails; None if it does not observe."""
+    if not isinstance(policy, Observer):
+        return None
+    observe = policy.observe
+
+    def tell(frame: Frame) -> None:
+        try:
+            observe(frame)
+        except FAILURES as error:
+            raise _refused(policy, f"observe raised {in_a_line(error)}") from error
+
+    return tell
+
+
+def in_a_line(error: BaseException) -> str:
+    """Return the type of an exception and what it says, in a line that is not too long."""
+    text = " ".join(str(error).split())[:500]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,8 +1,6 @@
-"""Policies by name: "none", "psm:200", "bsd:0.5", "lpsm", and classes of one's own such as "mine.py:Patient".
+"""Policies by name: "none", "psm:200", "bsd:0.5", "lpsm", as the modules of this package declare them in `ENTRIES`.
 
-The kinds of policy are those that the modules of this package declare in their `ENTRIES`.  A class of one's own is
-written as the file or the importable module that it stands in, a colon, and its name; text behind a further colon goes
-to its constructor.  It is made with `beacon_interval_ns` and `radio` if its constructor takes arguments of these names.
+A name is one of these and nothing else, wherever it comes from.  A policy of one's own is an object, or an `OwnPolicy`.
 """
 
 from __future__ import annotations
@@ -12,14 +10,18 @@ from copy import deepcopy
 from difflib import get_close_matches
 from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import TypeAlias
 
-from netsim.policies import bsd, bsd_phase, drivers, host, lpsm, lpsm2, lpsm3, own, static, twt
+from netsim.policies import bsd, bsd_phase, drivers, host, lpsm, lpsm2, lpsm3, static, twt
 from netsim.policies.entry import Entry, Setting
-from netsim.policies.protocol import Policy
+from netsim.policies.own import OwnPolicy, checked
+from netsim.policies.protocol import FAILURES, Policy, PolicyError, in_a_line
 from netsim.radio import Radio
 
-__all__ = ["canonical", "make", "registry"]
+__all__ = ["AnyPolicy", "canonical", "make", "registry"]
+
+AnyPolicy: TypeAlias = str | Policy | OwnPolicy
+"""A name of the registry, or a policy of one's own."""
 
 _MODULES = (static, drivers, twt, bsd, bsd_phase, host, lpsm, lpsm2, lpsm3)
 _BEACON_INTERVAL_NS = 100_000_000
@@ -36,7 +38,7 @@ def registry() -> Mapping[str, Entry]:
     return MappingProxyType({entry.kind: entry for entry in entries})
 
 
-def make(policy: str | Policy, *, beacon_interval_ns: int = _BEACON_INTERVAL_NS, radio: Radio | None = None) -> Policy:
+def make(policy: AnyPolicy, *, beacon_interval_ns: int = _BEACON_INTERVAL_NS, radio: Radio | None = None) -> Policy:
     """Make a fresh policy from its name, or copy the policy given; `radio` is for those that weigh energy.
 
     Raises
@@ -45,24 +47,30 @@ def make(policy: str | Policy, *, beacon_interval_ns: int = _BEACON_INTERVAL_NS,
         If what is given is neither a name nor a policy.
     ValueError
         If the name is unknown (the nearest known one is suggested), its parameter breaks its rule, or the class of
-        one's own that it names cannot be loaded.
+        one's own cannot be loaded.
     """
+    setting = Setting(beacon_interval_ns=beacon_interval_ns, radio=radio)
+    if isinstance(policy, OwnPolicy):
+        return policy.make(setting)
     if not isinstance(policy, str):
-        return deepcopy(own.checked(policy))
-    spec, setting = policy, Setting(beacon_interval_ns=beacon_interval_ns, radio=radio)
-    kind, colon, parameter = spec.strip().partition(":")
+        found = checked(policy)
+        try:
+            return deepcopy(found)
+        except FAILURES as error:
+            raise PolicyError(f"policy {found.spec} cannot be copied: {in_a_line(error)}") from error
+    kind, colon, parameter = policy.strip().partition(":")
     entries = registry()
-    if kind not in entries and (not own.is_meant(spec) or (_suggestion(kind) and not own.exists(kind))):
-        raise ValueError(f"a policy must be one of {', '.join(entries)}, got {spec!r}{_suggestion(kind)}")
+    if kind not in entries:
+        raise ValueError(f"a policy must be one of {', '.join(entries)}, got {policy!r}{_suggestion(kind)}")
     try:
         if colon and not parameter:
-            raise ValueError(f"nothing follows the colon; write {_written(kind)}")
-        return entries[kind].make(parameter, setting) if kind in entries else own.load(spec.strip(), setting)
+            raise ValueError(f"nothing follows the colon; write {entries[kind].written}")
+        return entries[kind].make(parameter, setting)
     except ValueError as error:
-        raise ValueError(f"policy {spec!r}: {error}") from None
+        raise ValueError(f"policy {policy!r}: {error}") from None
 
 
-def canonical(policy: str | Policy, *, beacon_interval_ns: int = _BEACON_INTERVAL_NS) -> str:
+def canonical(policy: AnyPolicy, *, beacon_interval_ns: int = _BEACON_INTERVAL_NS) -> str:
     """Return the name that results carry: `psm` is `psm:100`, `bsd:1.0` is `bsd:1`, an object's is its `spec`.
 
     Raises
@@ -70,19 +78,16 @@ def canonical(policy: str | Policy, *, beacon_interval_ns: int = _BEACON_INTERVA
     TypeError, ValueError
         As `make` does.
     """
-    if not isinstance(policy, str):
-        return own.checked(policy).spec
+    if not isinstance(policy, str | OwnPolicy):
+        return checked(policy).spec
     return make(policy, beacon_interval_ns=beacon_interval_ns).spec
 
 
 def _suggestion(kind: str) -> str:
     """Return the nearest kind in words, if one is near: rather one character replaced than one taken away."""
+    if kind.endswith(".py"):
+        return "; a class of one's own is given as an object, or typed on the command line"
     word, kinds = kind.lower(), list(registry())
     near = [known for known in get_close_matches(word, kinds, n=len(kinds), cutoff=0.8) if len(known) == len(word)]
     near = near or get_close_matches(word, kinds, n=1, cutoff=0.5)
     return f"; did you mean {near[0]}?" if near else ""
-
-
-def _written(kind: str) -> str:
-    known: Any = registry().get(kind)
-    return known.written if known else f"{kind}:CLASS"

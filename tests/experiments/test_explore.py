@@ -48,6 +48,32 @@ def test_a_link_that_says_nonsense_is_answered_with_the_rule(search: str, rule: 
         Settings.of_link(search)
 
 
+@pytest.mark.parametrize(
+    "name", ["subprocess:Popen:./evil.sh", "evil.py:Evil", "evil:Evil", "logging:FileHandler:made"]
+)
+def test_a_link_a_form_and_a_request_name_policies_of_the_registry_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "evil.sh").write_text("#!/bin/sh\ntouch made\n")
+    (tmp_path / "evil.sh").chmod(0o755)
+    (tmp_path / "evil.py").write_text("open('made', 'w')\n\nclass Evil:\n    plan = spec = host_aware = print\n")
+    for asked in (lambda: Settings.of_link(f"?policies={name}"), lambda: Settings.of({"policies": [name]})):
+        with pytest.raises(ValueError, match="a policy must be one of none, psm"):
+            asked()
+    page = app(Explorer())
+    [callback] = [one for one in page._callback_list if "front.figure" in one["output"]]
+    inputs = [{**one, "value": f"?policies={name}" if one["id"] == "url" else None} for one in callback["inputs"]]
+    outputs = [
+        dict(zip(("id", "property"), one.split("."), strict=True)) for one in callback["output"][2:-2].split("...")
+    ]
+    body = {"output": callback["output"], "outputs": outputs, "inputs": inputs, "changedPropIds": ["url.search"]}
+    answer = page.server.test_client().post("/_dash-update-component", json=body, base_url="http://127.0.0.1")
+    assert answer.status_code == 200
+    assert "a policy must be one of none, psm" in answer.get_json()["response"]["complaint"]["children"]
+    assert not (tmp_path / "made").exists()
+
+
 def test_an_answer_has_the_numbers_of_the_simulator() -> None:
     found = Explorer().answer(SMALL)
     works = [list(traces.generate(5, generator(seed, WORKLOAD))) for seed in range(2)]

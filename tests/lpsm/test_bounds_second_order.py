@@ -199,7 +199,7 @@ def test_rank_deficient_instances_have_no_eigenvalue_for_lemma_3_to_speak_of():
     ("call", "message"),
     [
         (lambda: second_order.log_determinant(np.eye(2), 0.0), "a must be positive and finite, got 0.0"),
-        (lambda: second_order.quadratic_form_cap(-1.0), "r must be at least 0 and finite, got -1.0"),
+        (lambda: second_order.quadratic_form_cap(-1.0), "r must be non-negative and finite, got -1.0"),
         (
             lambda: second_order.label_efficient_mistakes(hinge=0, quadratic=0, comparator_norm=1, log_det=0, C=0),
             "C must be positive and finite, got 0",

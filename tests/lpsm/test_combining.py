@@ -232,17 +232,17 @@ def test_numbers_as_small_or_as_large_as_squares_allow_are_combined(size):
     [
         (lambda: Combiner(0), "n_experts must be an integer of at least 1, got 0"),
         (lambda: Combiner(2, "hinge"), "loss must be one of square, .*, got 'hinge'"),
-        (lambda: Combiner(2, rate=0.0), "rate must be 'learn' or a positive number, got 0.0"),
+        (lambda: Combiner(2, rate=0.0), "rate must be positive and finite, got 0.0"),
         (lambda: Combiner(2, rate="fast"), "rate must be 'learn' or a positive number, got 'fast'"),
         (lambda: Combiner(2, quantile=1.0), r"quantile must lie in \(0, 1\), got 1.0"),
         (lambda: Combiner(2, "log", gradient=True), "gradient must be False for the log loss"),
         (lambda: Combiner(2, alphas=[2.0]), r"alphas must lie in \[0, 1\]"),
         (lambda: Combiner(2).update([1.0], 1.0), r"forecasts must have shape \(T, 2\), got \(1, 1\)"),
-        (lambda: Combiner(2).update([1.0, np.inf], 1.0), "finite or NaN, got inf in round 0, forecast 1"),
-        (lambda: Combiner(2).update([1.0, 2.0], np.inf), "y must be finite, got inf"),
+        (lambda: Combiner(2).update([1.0, np.inf], 1.0), "or be NaN, got inf in round 0, forecast 1"),
+        (lambda: Combiner(2).update([1.0, 2.0], np.inf), "y must lie in .*, got inf"),
         (lambda: Combiner(2, "log").update([0.5, 1.5], 1.0), "probabilities for the log loss, got 1.5 in round 0"),
         (lambda: Combiner(2, "log").update([0.5, 0.5], 2.0), "y must be 0 and 1, or -1 and 1, for the log loss"),
-        (lambda: Combiner(2).regret_bound(3), r"segments must lie in \[1, 1\], got 3"),
+        (lambda: Combiner(2).regret_bound(3), r"segments must be at most 1, got 3"),
         (lambda: Combiner.from_state({"kind": "LearnAlpha"}), "state must be of a Combiner of version 1"),
         (lambda: lpsm.combine([1.0, 2.0], [1.0]), r"forecasts must have shape \(T, n\)"),
         (lambda: lpsm.combine([[1.0], [2.0]], [1.0]), r"y must have shape \(2,\), got \(1,\)"),
@@ -252,3 +252,23 @@ def test_numbers_as_small_or_as_large_as_squares_allow_are_combined(size):
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("loss", ["square", "absolute", "pinball"])
+@pytest.mark.parametrize("gradient", [False, True])
+@pytest.mark.parametrize("size", [1e150, 1e-150, 1e-160])
+def test_combinations_and_bounds_stay_numbers_whatever_finite_numbers_are_combined(loss, gradient, size):
+    combiner = Combiner(2, loss, gradient=gradient)
+    for y in (1.0, -1.0, 0.0, 1.0):
+        assert np.isfinite(combiner.update([size, -size], y * size))
+    assert np.isfinite(combiner.weights).all()
+    assert combiner.regret_bound() >= 0.0  # infinite where the sum of squares is no number
+    with pytest.raises(ValueError, match=r"must lie in \[-2e\+150, 2e\+150\] or be NaN, got 1e\+155 in round 0"):
+        combiner.update([1e155, 0.0], 0.0)
+    assert np.isfinite(combiner.weights).all()
+
+
+@pytest.mark.parametrize("rate", [10**400, True, 1j, "x" * 10**6, None])
+def test_a_rate_that_is_no_positive_number_is_refused_by_name(rate):
+    with pytest.raises((TypeError, ValueError), match=r"^rate must be .{5,60}, got .{1,60}$"):
+        Combiner(3, rate=rate)

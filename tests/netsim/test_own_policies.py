@@ -1,11 +1,14 @@
 """Policies of one's own: objects, and classes named by their file or module."""
 
+import pickle
 import sys
+from threading import Lock
 
 import pytest
 
 import netsim
-from netsim.policies import canonical, make, registry
+from netsim import Plan
+from netsim.policies import OwnPolicy, PolicyError, canonical, make, registry
 from traces.records import Page
 
 SOURCE = """
@@ -31,16 +34,53 @@ class Impatient:
     spec, host_aware = "impatient", False
 
 class Broken:
+    plan = Patient.plan
+
     def __init__(self):
-        raise OSError("no\\nluck")
+        raise SystemExit("no\\nluck")
+
+class Nameless:
+    spec, host_aware, plan = 3, False, Patient.plan
 """
 PAGES = [Page(f"p{i}", 300, 4000, ((300, 2500),) * i, 2.7) for i in range(5)]
+
+
+HOSTILE = """
+from pathlib import Path
+
+from netsim.policies.static import AlwaysAwake
+
+Path("imported").touch()
+
+class Evil:
+    def __init__(self, *_):
+        Path("called").touch()
+
+class Meta(type):
+    def __call__(cls, *arguments, **settings):
+        Path("called").touch()
+        return super().__call__(*arguments, **settings)
+
+class Worse(metaclass=Meta):
+    pass
+
+class Numbered:
+    plan = 3
+    __init__ = Evil.__init__
+
+def plan(*_):
+    Path("called").touch()
+
+plan.plan = plan
+instance = AlwaysAwake()
+"""
 
 
 @pytest.fixture
 def own(tmp_path, monkeypatch):
     (tmp_path / "mine_own.py").write_text(SOURCE)
     (tmp_path / "wrong_own.py").write_text("def (:\n")
+    (tmp_path / "leaving_own.py").write_text("raise SystemExit(0)\n")
     monkeypatch.chdir(tmp_path)
     yield tmp_path
     for name in ("mine_own", "wrong_own"):
@@ -49,31 +89,38 @@ def own(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("text", ["mine_own.py:Patient", "mine_own:Patient"])
 def test_a_class_in_a_file_or_module_is_a_policy_like_any_other(own, text):
-    ours, known = netsim.simulate(PAGES, text), netsim.simulate(PAGES, "psm:300")
-    assert ours.policy == canonical(text) == "patient:3"
+    ours, known = netsim.simulate(PAGES, OwnPolicy.typed(text)), netsim.simulate(PAGES, "psm:300")
+    assert ours.policy == canonical(OwnPolicy.typed(text)) == "patient:3"
     assert ours.energy == known.energy
 
 
 def test_a_file_is_found_by_its_whole_path_and_text_behind_the_class_is_its_parameter(own):
-    assert make(f"{own}/mine_own.py:Patient:7").spec == "patient:7"
+    assert make(OwnPolicy.typed(f"{own}/mine_own.py:Patient:7")).spec == "patient:7"
+
+
+def test_a_class_that_was_named_here_is_found_in_another_place_by_other_processes(own, monkeypatch, tmp_path_factory):
+    named = pickle.dumps(OwnPolicy.typed("mine_own:Patient:5"))
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    assert make(pickle.loads(named)).spec == "patient:5"
 
 
 def test_the_beacon_interval_goes_to_a_constructor_that_takes_it(own):
     config = netsim.SimulationConfig(beacon_interval_ns=102_400_000)
-    ours, known = (netsim.simulate(PAGES, policy, config=config) for policy in ("mine_own.py:Patient", "listen:3"))
+    both = OwnPolicy.typed("mine_own.py:Patient"), "listen:3"
+    ours, known = (netsim.simulate(PAGES, policy, config=config) for policy in both)
     assert ours.energy == known.energy
 
 
 def test_a_module_of_a_known_name_can_be_loaded_beside_it_and_is_given_the_radio(own):
     (own / "json.py").write_text(SOURCE)
     known = sys.modules["json"]
-    assert make("json.py:Weighing", radio=netsim.RadioConfig(awake_mw=999.0)).spec == "weighing"
+    assert make(OwnPolicy.typed("json.py:Weighing"), radio=netsim.RadioConfig(awake_mw=999.0)).spec == "weighing"
     assert sys.modules["json"] is known
-    assert make("netsim.policies.static:AlwaysAwake").spec == "none"
+    assert make(OwnPolicy.typed("netsim.policies.static:AlwaysAwake")).spec == "none"
 
 
 def test_an_object_is_copied_and_named_by_itself(own):
-    policy = make("mine_own.py:Patient:2")
+    policy = make(OwnPolicy.typed("mine_own.py:Patient:2"))
     assert make(policy) is not policy
     assert canonical(policy) == "patient:2"
 
@@ -81,25 +128,109 @@ def test_an_object_is_copied_and_named_by_itself(own):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("absent.py:Patient", "^policy 'absent.py:Patient': there is no file absent.py$"),
-        ("mine_own.py:Nobody", "mine_own.py has no class Nobody; it has Patient, Weighing$"),
-        (
-            "mine_own.py:Impatient",
-            "Impatient of mine_own.py makes no policy: TypeError: policy must be a name or",
-        ),
-        ("mine_own.py:Broken", "Broken of mine_own.py makes no policy: OSError: no luck$"),
-        ("mine_own.py:Patient:x", "Patient of mine_own.py makes no policy: ValueError: invalid literal"),
+        ("absent.py:Patient", "^there is no file .*/absent.py$"),
+        ("mine_own.py:Nobody", "mine_own.py has no class Nobody with a method plan; it has Patient, Weighing, "),
+        ("mine_own.py:Impatient", "mine_own.py has no class Impatient with a method plan; it has Patient"),
+        ("mine_own.py:Broken", "Broken of .*/mine_own.py makes no policy: SystemExit: no luck$"),
+        ("mine_own.py:Nameless", "TypeError: spec of the policy Nameless must be a str, got 3$"),
+        ("mine_own.py:Patient:x", "Patient of .*/mine_own.py makes no policy: ValueError: invalid literal"),
         ("wrong_own.py:Patient", "wrong_own.py cannot be loaded: SyntaxError"),
-        ("no_such_module:Patient", "the module no_such_module cannot be imported: ModuleNotFoundError"),
-        (f"{'a' * 300}:Patient", "a cannot be imported: ModuleNotFoundError"),  # no file can have such a name
-        (f"{'a' * 300}.py:Patient", "there is no file a"),
-        ("lpsmm:log", "got .lpsmm:log.; did you mean lpsm"),
+        ("leaving_own.py:Patient", "leaving_own.py cannot be loaded: SystemExit: 0$"),
+        ("json.no_such_module:Patient", "the module json.no_such_module cannot be imported: ModuleNotFoundError"),
+        (f"{'a' * 300}.py:Patient", "there is no file .*a.py"),
     ],
 )
 def test_what_cannot_be_loaded_is_said_in_one_line(own, text, message):
     with pytest.raises(ValueError, match=message) as caught:
-        make(text)
+        make(OwnPolicy.typed(text))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["lpsmm:log", "c:", "mine.py:2", "a..b:C", f"{'a' * 300}:Patient", "psm", "nowhere.x:Y"]
+)
+def test_what_names_no_file_and_no_module_is_no_class_of_ones_own(own, text):
+    assert OwnPolicy.typed(text) is None
+
+
+@pytest.mark.parametrize("name", ["Evil", "Evil:x", "Worse", "Numbered", "plan", "instance", "Path", "AlwaysAwake"])
+def test_a_name_runs_nothing_and_only_a_class_with_a_plan_is_called(own, name):
+    (own / "hostile.py").write_text(HOSTILE)
+    for text in (f"hostile.py:{name}", f"hostile:{name}", f"{own}/hostile.py:{name}"):
+        with pytest.raises(ValueError, match="a policy must be one of none, psm"):
+            netsim.simulate(PAGES, text)
+        assert not (own / "imported").exists()
+    typed = OwnPolicy.typed(f"hostile.py:{name}")
+    if name == "AlwaysAwake":
+        assert make(typed).spec == "none"
+    else:
+        with pytest.raises(ValueError, match=r"hostile.py has no class .* with a method plan; it has AlwaysAwake$"):
+            make(typed)
+    assert not (own / "called").exists()
+
+
+@pytest.mark.parametrize("text", ["subprocess:Popen:./evil.sh", "logging:FileHandler:made", "ctypes:CDLL:libm.so.6"])
+def test_classes_of_python_that_are_no_policies_are_never_called_not_even_when_typed(own, text):
+    (own / "evil.sh").write_text("#!/bin/sh\ntouch made\n")
+    (own / "evil.sh").chmod(0o755)
+    with pytest.raises(ValueError, match="a policy must be one of none"):
+        make(text)
+    with pytest.raises(ValueError, match=r"has no class .* with a method plan"):
+        make(OwnPolicy.typed(text))
+    assert not (own / "made").exists()
+
+
+class Failing:
+    """Listens to every beacon; fails at the tenth second."""
+
+    spec, host_aware = "failing", False
+
+    def __init__(self, error, where="plan"):
+        self.error, self.where = error, where
+
+    def fail(self, where, now_ns):
+        if where == self.where and now_ns >= 10_000_000_000:
+            raise self.error
+
+    def plan(self, view):
+        self.fail("plan", view.now_ns)
+        return Plan(view.now_ns, (view.now_ns // 100_000_000 + 1) * 100_000_000)
+
+    def observe(self, frame):
+        self.fail("observe", frame.at_ns)
+
+
+class Held:
+    """Cannot be copied."""
+
+    spec, host_aware, plan = "held", False, Failing.plan
+
+    def __init__(self):
+        self.lock = Lock()
+
+
+@pytest.mark.parametrize("medium", [None, netsim.AirConfig()])
+@pytest.mark.parametrize("where", ["plan", "observe"])
+@pytest.mark.parametrize("error", [SystemExit(0), KeyError("a\nb"), GeneratorExit(), StopIteration()])
+def test_whatever_a_policy_raises_is_one_error_that_names_policy_and_page(medium, where, error):
+    config = netsim.SimulationConfig(medium=medium)
+    with pytest.raises(PolicyError, match=f"^policy failing: {where} raised {type(error).__name__}") as caught:
+        netsim.simulate(PAGES, Failing(error, where), config=config)
+    assert str(caught.value).endswith(f", at page '{'p3' if where == 'plan' else 'p4'}'")
+    assert "\n" not in str(caught.value)
+    members = [(PAGES[:1], "psm"), (PAGES[1:], Failing(error, where)), (PAGES, "none")]
+    with pytest.raises(PolicyError, match=r"policy failing: .*, at page 'p4'$"):
+        netsim.simulate_cell(members, config=config)
+
+
+def test_a_policy_may_still_be_stopped_by_whoever_runs_it():
+    with pytest.raises(KeyboardInterrupt):
+        netsim.simulate(PAGES, Failing(KeyboardInterrupt()))
+
+
+def test_a_policy_that_cannot_be_copied_is_refused_by_name():
+    with pytest.raises(ValueError, match=r"^policy held cannot be copied: TypeError: cannot pickle"):
+        netsim.simulate(PAGES, Held())
 
 
 @pytest.mark.parametrize("kind", list(registry()))

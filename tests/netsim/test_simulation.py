@@ -136,7 +136,7 @@ def test_a_frame_that_waited_for_its_beacon_goes_before_one_of_another_client_th
         netsim.simulate_cell([(PAGES, "psm")], push=[[early], []])
 
 
-def test_an_exception_in_a_users_policy_comes_out_as_itself():
+def test_an_exception_in_a_users_policy_comes_out_as_the_cause_of_an_error_that_names_policy_and_page():
     class Broken:
         spec, host_aware = "broken", False
 
@@ -145,7 +145,7 @@ def test_an_exception_in_a_users_policy_comes_out_as_itself():
                 raise KeyError("mine")
             return netsim.Plan(0, 100_000_000)
 
-    with pytest.raises(KeyError, match="mine"):
+    with pytest.raises(ValueError, match="policy broken: plan raised KeyError: 'mine', at page 'p0'"):
         netsim.simulate(PAGES, Broken())
 
 

@@ -93,7 +93,7 @@ def measure(result: netsim.SimulationResult, base: netsim.SimulationResult, worl
     late_s = late_s[~np.isnan(late_s)]
     air_s = max(base.uplink_air_s, base.downlink_air_s)
     statistics = {"mean": np.mean, "p95": lambda x: np.quantile(x, 0.95), "max": np.max}
-    loading_s = float("nan") if len(added_s) else float(base.latency_s.sum())
+    loading_s = float(base.latency_s.sum())  # says nothing of a run with messages
     return {
         "pages": len(slowdown),
         "messages": len(added_s),
@@ -106,7 +106,7 @@ def measure(result: netsim.SimulationResult, base: netsim.SimulationResult, worl
         "stalls": int(np.count_nonzero(late_s)),
         "stall_s": float(late_s.sum()),
         "limit_j": radio.least_j(base.elapsed_s, air_s),
-        "page_awake_j": radio.least_j(base.elapsed_s, loading_s),
+        "page_awake_j": float("nan") if len(added_s) else radio.least_j(base.elapsed_s, loading_s),
     }
 
 

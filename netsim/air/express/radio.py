@@ -11,11 +11,14 @@ from netsim.air.express import layout as slot
 from netsim.air.express.events import note
 from netsim.express.layout import Place
 from netsim.policies.machine_code import call_observe, call_plan
+from netsim.policies.protocol import cannot_follow
 
 __all__ = [
     "ask", "awake_ns", "begin_doze", "hear", "hear_more", "listen_ahead", "observe", "take_asked", "wake",
     "write_states",
 ]  # fmt: skip
+
+_cannot_follow = compiled(cannot_follow)
 
 
 @compiled
@@ -107,11 +110,10 @@ def ask(w: Place, client: int, at_beacon: int, now: int, slept: int, waiting: in
     plan = call_plan(
         w[client + slot.CLIENT_RULE], ints, floats, now - offset, at_beacon, sent, received, slept, waiting, deadline
     )
-    planned, repeat, interval = plan.wake_ns + offset, plan.repeat_ns, w[slot.INTERVAL]
-    off_beacons = (planned % interval != 0 or repeat % interval != 0) and not plan.agreed and planned < slot.NEVER
-    if planned <= now or off_beacons:
+    until, planned, repeat = plan.awake_until_ns + offset, plan.wake_ns + offset, plan.repeat_ns
+    if _cannot_follow(max(until, now), planned, repeat, int(plan.agreed), w[slot.INTERVAL]):
         w[slot.STATUS] |= slot.REFUSED
-    w[client + slot.CLIENT_ASKED_UNTIL] = plan.awake_until_ns + offset
+    w[client + slot.CLIENT_ASKED_UNTIL] = until
     w[client + slot.CLIENT_ASKED_WAKE] = planned
     w[client + slot.CLIENT_ASKED_OPENS] = plan.open_on_send
     w[client + slot.CLIENT_ASKED_REPEAT] = repeat

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import pickle
+import zipfile
 from math import log
 from pathlib import Path
 
@@ -137,6 +138,17 @@ def test_what_is_wrong_with_a_text_file_is_said_with_its_line(tmp_path, content,
 def test_what_is_wrong_with_an_npz_is_said(tmp_path, arrays, said):
     np.savez(tmp_path / "t.npz", **arrays)
     with pytest.raises(ValueError, match="t.npz: " + said):
+        datasets.read(tmp_path / "t.npz")
+
+
+def test_texts_without_a_character_are_no_labels_of_an_npz(tmp_path):
+    matrix, labels = io.BytesIO(), io.BytesIO()
+    np.lib.format.write_array(matrix, np.ones((3, 2)))
+    np.lib.format.write_array(labels, np.array(["", "", ""]))
+    with zipfile.ZipFile(tmp_path / "t.npz", "w") as packed:  # of the width 0, which numpy makes 1 when it writes
+        packed.writestr("y.npy", labels.getvalue()[:128].replace(b"<U1", b"<U0"))
+        packed.writestr("X.npy", matrix.getvalue())
+    with pytest.raises(ValueError, match=r"t\.npz: row 0: a label must name a class, got ''"):
         datasets.read(tmp_path / "t.npz")
 
 

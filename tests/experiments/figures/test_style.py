@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from functools import cache, partial
 from itertools import pairwise
 
@@ -243,3 +244,21 @@ def test_a_text_colour_is_darkened_no_more_than_needed() -> None:
         colour = readable(look(family).colour)
         assert 4.5 <= contrast(colour) < max(5.2, contrast(look(family).colour) + 0.01)
     assert mpl.colors.to_hex("black") == readable("black")
+
+
+def test_names_in_scripts_that_the_font_lacks_are_drawn_without_a_warning() -> None:
+    names = [
+        "\u540d\u524d",
+        "\u05e9\u05dc\u05d5\u05dd",
+        "\u0939\u093f\u0928",
+        "\u0e44\u0e17\u0e22",
+        "\U0001f600",
+        "\U00013000",
+        "\uff1dx",
+    ]
+    rows = pd.DataFrame({"class": names, "f_measure": 0.5, "label_rate": 0.25})
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        svg = pictures("a", label_figures.by_class(rows, names[0]))["a.svg"].decode()
+    assert [str(one.message) for one in said] == []
+    assert all(name in svg for name in names)

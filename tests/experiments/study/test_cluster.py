@@ -116,6 +116,56 @@ def test_workers_killed_in_mid_run_again_and_again_change_no_byte(loopback: Loop
         run_with_a_kill(loopback, trace, folder, parts)
 
 
+FAILING = """
+import time
+
+import netsim
+
+class Failing:
+    spec, host_aware = "failing", False
+
+    def __init__(self, wait_s):
+        self.wait_s = float(wait_s)
+
+    def plan(self, view):
+        time.sleep(self.wait_s)
+        if view.now_ns > 2_000_000_000 and not self.wait_s:
+            raise SystemExit(0)
+        return netsim.Plan(view.now_ns, (view.now_ns // 100_000_000 + 1) * 100_000_000)
+"""
+
+
+def test_a_policy_that_fails_on_a_cluster_is_one_line_that_names_policy_and_page(
+    loopback: Loopback, complaint: Callable[..., str], tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(FAILING)
+    own = ["--policies", f"{tmp_path}/mine.py:Failing:0", "--scheduler", loopback.address, "--out", tmp_path / "out"]
+    line = complaint("population", make(tmp_path / "sessions", 3), *own)
+    assert line.startswith("lpsm: policy failing: plan raised SystemExit: 0, at page 'con")
+
+
+def test_a_scheduler_that_is_lost_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(FAILING)
+    loopback = Loopback(tmp_path)
+    try:
+        own = ["--policies", f"{tmp_path}/mine.py:Failing:0.05", "--scheduler", loopback.address]
+        words = command(make(tmp_path / "sessions", 40), tmp_path / "out", *own)
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 120
+        while not list((tmp_path / "out").glob("users/*.parquet")):
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        loopback.processes[0].kill()
+        stdout, stderr = process.communicate(timeout=60)
+    finally:
+        loopback.stop()
+    assert (process.returncode, stdout) == (2, "")
+    assert "Traceback" not in stderr
+    [line] = [line for line in stderr.splitlines() if "tasks" not in line or line.startswith("lpsm: ")]
+    assert line.startswith(f"lpsm: the Dask scheduler at {loopback.address} is gone")
+
+
 def test_nobody_at_an_address_is_one_clear_line(
     complaint: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -135,6 +135,25 @@ def test_workers_end_within_two_seconds_of_their_parent_however_it_ends(
 
 
 @needs_proc
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
+def test_a_terminal_that_ends_the_whole_group_is_answered_in_one_line(
+    trace: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    slow = tmp_path / "slow.py"
+    slow.write_text(SLOW_POLICY)
+    process = start(command("population", trace, tmp_path / "out", "--jobs", "2", "--policies", f"{slow}:Slow"))
+    wait_for_workers(process, 2)
+    time.sleep(3.0)  # they have begun, and wait for more
+    os.killpg(process.pid, number)
+    stdout, stderr = process.communicate(timeout=60)
+    nobody_is_left_of(process.pid, within_s=2.0)
+    assert (process.returncode, stdout) == (128 + number, "")
+    assert "Traceback" not in stderr
+    assert "resource_tracker" not in stderr
+    assert sum(line.startswith("lpsm: ") for line in stderr.splitlines()) == 1, stderr
+
+
+@needs_proc
 def test_a_worker_that_is_killed_ends_the_program_in_one_line(trace: Path, tmp_path: Path) -> None:
     process = start(command("compare", trace, tmp_path / "out", "--jobs", "2"))
     children = wait_for_workers(process, 2)

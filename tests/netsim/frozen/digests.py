@@ -1,0 +1,104 @@
+"""What is kept of a world's answer: four short digests, of its pages, its radios, its totals, and what was learned.
+
+Numbers count by all their bytes.  Left out is what differs between engines by design: pages handed over.
+"""
+
+from dataclasses import astuple
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+
+import numpy as np
+
+from netsim import NotCoveredError
+from tests.netsim.frozen.worlds import cell, world
+
+FILE = Path(__file__).with_name("digests.npy")
+PARTS = ("pages", "radio", "totals", "learned")
+WORLDS, CELLS = 20_000, 10_000
+MADE = {"wires": world, "air": cell}
+ROWS = {"wires": range(WORLDS), "air": range(WORLDS, WORLDS + CELLS)}
+"""Where the digests of a kind stand in the file, in the order of their numbers."""
+
+_PAGES = ("page", "issue_s", "latency_s", "awake_s", "asleep_s", "beacons", "energy_j")
+_MESSAGES = ("message", "written_s", "size_bytes", "delivered_s", "delay_s")
+_POLLS = ("time_s", "slept_ms", "buffered_bytes", "next_sleep_ms")
+_RADIO = ("start_s", "end_s", "state")
+_TOTALS = ("elapsed_s", "awake_s", "asleep_s", "beacons", "uplink_air_s", "downlink_air_s", "frames_lost", "wakeups",
+           "group_frames_lost")  # fmt: skip
+_LPSM3 = ("events", "at_risk_s", "rates", "log_evidence", "mean_rates", "pages", "messages", "ages", "balance", "drift",
+          "push_balance", "push_price_w")  # fmt: skip
+
+
+@cache
+def kept():
+    """Return the digests kept: four numbers of 16 bits a world."""
+    return np.load(FILE)
+
+
+def is_kept(kind, number):
+    """Whether there is an answer: a few cells on the air were beyond the packet model, which failed in them."""
+    return bool(kept()[ROWS[kind][number]].any())
+
+
+def digest(results):
+    """Return the digests of what all clients of a world came to."""
+    sums = {name: blake2b(digest_size=2) for name in PARTS}
+    for result in results:
+        _add(sums["pages"], [result.policy])
+        for frame, names, part in (
+            (result.pages, _PAGES, "pages"),
+            (result.messages, _MESSAGES, "pages"),
+            (result.polls, _POLLS, "radio"),
+            (result.radio, _RADIO, "radio"),
+        ):
+            for name in names:
+                _add(sums[part], frame[name].to_numpy())
+        _add(sums["radio"], list((result.states_s or {}).values()))
+        for value in (*astuple(result.energy), *(getattr(result, name) for name in _TOTALS)):
+            _add(sums["totals"], value)
+        for value in _learned(result.final_policy):
+            _add(sums["learned"], value)
+    return tuple(int.from_bytes(part.digest(), "little") for part in sums.values())
+
+
+def found(kind, number, engine):
+    """Return the digests that an engine comes to, None where it does not cover the world, or the error in words."""
+    try:
+        return digest(MADE[kind](number).run(engine))
+    except NotCoveredError:
+        return None
+    except Exception as error:  # counted as an answer that differs
+        return f"{type(error).__name__}: {error}"
+
+
+def differing(kind, number, answer):
+    """Name the parts of an answer that are not as they are kept."""
+    if isinstance(answer, str):
+        return [answer]
+    wanted = kept()[ROWS[kind][number]].tolist()
+    return [part for part, ours, theirs in zip(PARTS, answer, wanted, strict=True) if ours != theirs]
+
+
+def _learned(policy):
+    """Return what a policy says that it has learned, if it has learned anything."""
+    kind = policy.spec.partition(":")[0]
+    if kind == "lpsm":
+        learner = policy.learner
+        return [learner.weights, learner.alpha_weights, learner.mean_ms]
+    if kind in ("lpsm2", "lpsm2-link"):
+        return [policy.prices_w, *(part for one in policy.learners for part in (one.weights, one.alpha_weights))]
+    if kind in ("lpsm3", "lpsm3-link"):
+        return [policy.memory[name] for name in _LPSM3]
+    return [getattr(policy, "learned", [])]
+
+
+def _add(sum_, values):
+    """Add numbers as eight bytes each, or words."""
+    array = np.asarray(values)
+    if array.dtype.kind in "OUT":
+        sum_.update("\0".join(map(str, array.tolist())).encode())
+    else:
+        array = array.astype("<f8" if array.dtype.kind == "f" else "<i8")
+        sum_.update(array.tobytes())
+    sum_.update(len(array.ravel()).to_bytes(8, "little"))
