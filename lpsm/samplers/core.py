@@ -480,8 +480,10 @@ def learn(
             keeps = False  # the margin has become large enough since
     if not keeps:
         return False
+    if square < 0.0:
+        square = dot(row.x, row.x, row.n)
     if norm2 < 0.0:
-        norm2 = self_similarity(learned, counts, scalars, square if square >= 0.0 else dot(row.x, row.x, row.n))
+        norm2 = self_similarity(learned, counts, scalars, square)
     if r < 0.0:
         r = spread_of(learned, j, counts, scalars, row, scores, norm2)
     other = best_other(scores, s, label) if scores.shape[1] > 1 else 0
