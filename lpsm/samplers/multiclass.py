@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 from lpsm.checks import reading, state_array, whole
 from lpsm.samplers import core, saving
 from lpsm.samplers.catalogue import make, options_of
-from lpsm.samplers.sampler import RUN, Player
-from lpsm.samplers.sampler import has_classes as _has_classes
+from lpsm.samplers.player import RUN, Player
+from lpsm.samplers.player import has_classes as _has_classes
 
 __all__ = ["ClassDecision", "MulticlassSampler", "has_classes"]
 

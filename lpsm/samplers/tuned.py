@@ -41,9 +41,10 @@ from lpsm.samplers import core, saving
 from lpsm.samplers.catalogue import make
 from lpsm.samplers.checks import as_labels
 from lpsm.samplers.core import CHANCE, MARGIN, PREDICTION, QUERY, Notes, Tally, how
+from lpsm.samplers.player import RUN
 from lpsm.samplers.record import Decision, RunLog
 from lpsm.samplers.rows import table_of
-from lpsm.samplers.sampler import RUN, Sampler
+from lpsm.samplers.sampler import Sampler
 
 __all__ = ["TunedSampler", "charge", "vote"]
 

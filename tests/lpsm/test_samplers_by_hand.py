@@ -11,8 +11,8 @@ from scipy import sparse
 
 from lpsm import samplers
 from lpsm.samplers import core, kernels
+from lpsm.samplers.player import PARTS
 from lpsm.samplers.rows import Row
-from lpsm.samplers.sampler import PARTS
 from lpsm.samplers.tuned import charge, vote
 
 WIDTH = sqrt(log(7))  # sqrt(K ln t / N) at K = 2, t = 7, N = 2
