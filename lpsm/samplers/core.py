@@ -30,7 +30,7 @@ from lpsm.samplers.rows import Row, Table, dot, row_of, scaled
 
 __all__ = [
     "ALONE", "ENTRIES", "VERBS", "Company", "Desk", "Learned", "Learner", "Notes", "Question", "Rule", "Tally",
-    "best_two", "call", "code_of", "consult", "copy_of", "desk_at", "entries_of", "how", "invoke", "lead",
+    "best_two", "call", "code_of", "consult", "desk_at", "entries_of", "how", "invoke", "lead",
     "learned_of", "look", "overlap", "pinned", "play", "prepare", "settle_up", "spread", "store", "verb",
 ]  # fmt: skip
 
@@ -183,12 +183,6 @@ def store(
 
 
 @verb
-def copy_of(learner: Any, j: int) -> Any:
-    """The j-th of copies, whose arrays and numbers have a first axis more."""
-    return learner
-
-
-@verb
 def consult(company: Any, told: Array) -> None:
     """Write into the last row of `told` the margin and the probability of asking of copies that told the others."""
 
@@ -267,21 +261,21 @@ def entries_of(take: Callable[[Any, int], Any]) -> dict[str, Callable[..., float
 ENTRIES = ("look", "spread", "overlap", "store", "consult", "settle_up")
 
 
-def pinned(record: Any, stacked: bool = False) -> tuple[Any, list[Any]]:
-    """Return the place of a learner or a company, valid as long as its arrays live, and its entries, 0 for none.
+WORDS = 256  # of eight bytes, for a record
 
-    `stacked` says that it is copies, whose arrays have a first axis more.
+
+def pinned(*records: Any) -> tuple[Any, list[Any]]:
+    """Return the place of copies of a record, valid as long as their arrays live, and its entries, 0 for none.
+
+    A record is a learner, a company or a desk.
     """
     if _plain():
-        made = entries_of((lambda at, j: _copy(at, j)) if stacked else (lambda at, j: at))
-        return record, [made[name] if type(record) in VERBS[name][1] else 0 for name in ENTRIES]
-    place, entries = np.zeros(256, dtype=np.int64), np.zeros(len(ENTRIES), dtype=np.int64)
-    import_module("lpsm.samplers.entries").pin(record, place, entries)
+        made = entries_of(lambda at, j: at[j])
+        return records, [made[name] if type(records[0]) in VERBS[name][1] else 0 for name in ENTRIES]
+    place, entries = np.zeros(len(records) * WORDS, dtype=np.int64), np.zeros(len(ENTRIES), dtype=np.int64)
+    for j, record in enumerate(records):
+        import_module("lpsm.samplers.entries").pin(record, place[j * WORDS : (j + 1) * WORDS], entries)
     return place, entries.tolist()
-
-
-def _copy(learners: Any, j: int) -> Any:
-    return type(learners)(*(part[j] for part in learners))
 
 
 @cache
@@ -354,10 +348,9 @@ class Company(NamedTuple):
 ALONE = Company(1, np.zeros(1, dtype=np.int64), 0, 0)
 
 
-def learned_of(learner: Any, copies: tuple[Any, ...] = ()) -> Learned:
-    """Return a learner for the loop; of `copies`, whose stack it is, where there are several."""
-    first = copies[0] if copies else learner
-    at, entries = pinned(learner, bool(copies))
+def learned_of(*copies: Any) -> Learned:
+    """Return copies of a learner for the loop; where they are stored, there is one."""
+    first, (at, entries) = copies[0], pinned(*copies)
     held = getattr(first, "held", None)
     memory = getattr(first, "memory", None) if held is None else held.memory
     bounded = getattr(first, "bounded", True)
@@ -365,7 +358,7 @@ def learned_of(learner: Any, copies: tuple[Any, ...] = ()) -> Learned:
     return Learned(
         at=at, look=look, spread=spread, overlap=overlap, store=store, inside=bool(getattr(first, "inside", False)),
         buys_first=bool(getattr(first, "buys_first", False)), by_length=held is not None,
-        limits=np.array([[getattr(one, "ridge", 0.0), getattr(one, "drift", 0.0)] for one in copies or (learner,)]),
+        limits=np.array([[getattr(one, "ridge", 0.0), getattr(one, "drift", 0.0)] for one in copies]),
         kernel=np.zeros(1) if held is None else held.kernel, similarity=0 if held is None else held.similarity,
         given=held is not None and held.given, width=UNLIMITED if memory is None else memory.rows.shape[1],
         capacity=UNLIMITED if memory is None or bounded else len(memory.labels),
@@ -386,7 +379,7 @@ class Desk(NamedTuple):
 
 def desk_at(place: Any, values: Array) -> Desk:
     """Return the desk that was `pinned`, for instances with values of this type."""
-    desk: Desk = place
+    desk: Desk = place[0]
     return desk
 
 

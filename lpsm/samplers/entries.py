@@ -84,7 +84,8 @@ def _invoked(
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         entry, place, *values = arguments
         found = context.make_array(at)(context, builder, place).data
-        values = [builder.ptrtoint(found, ir.IntType(64)), *values]
+        offset = builder.mul(values[0], ir.Constant(ir.IntType(64), 8 * core.WORDS))
+        values = [builder.add(builder.ptrtoint(found, ir.IntType(64)), offset), *values]
         function = context.call_conv.get_function_type(types.float64, kinds)
         result, trouble = (cgutils.alloca_once(builder, kind) for kind in (ir.DoubleType(), excinfo_t.as_pointer()))
         packed = context.get_arg_packer(kinds).as_arguments(builder, values)
@@ -125,7 +126,7 @@ _loaded: Any = intrinsic(_load)
 
 
 def _taker(record: Any) -> Callable[..., Any]:
-    """Return a compiled function that finds copy j of a record of this type where `_place` wrote it."""
+    """Return a compiled function that finds a record of this type where `_place` wrote it."""
 
     def load(_: Any, at: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -135,9 +136,6 @@ def _taker(record: Any) -> Callable[..., Any]:
         return record(types.int64), generate
 
     loaded: Any = intrinsic(load)
-    weights = record.types[record.fields.index("weights")]
-    if "told" not in record.fields and weights.ndim == 3:
-        return njit(lambda at, j: core.copy_of(loaded(at), j), **OPTIONS)  # type: ignore[no-any-return]
     return njit(lambda at, j: loaded(at), **OPTIONS)  # type: ignore[no-any-return]
 
 

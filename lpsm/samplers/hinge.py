@@ -81,16 +81,6 @@ class AdaGrad(Learner):
         return Gradients(np.zeros((k, n_features), dtype=dtype), np.zeros(n_features, dtype=dtype), float(self.eta))
 
 
-@how(core.copy_of, Diagonal)
-def _copy_diagonal(learner: Any, j: int) -> Any:
-    return Diagonal(learner.weights[j], learner.kept[j], learner.r[j])
-
-
-@how(core.copy_of, Gradients)
-def _copy_gradients(learner: Any, j: int) -> Any:
-    return Gradients(learner.weights[j], learner.kept[j], learner.eta[j])
-
-
 @how(core.look, Diagonal, Gradients)
 def _look(learner: Any, counts: Array, scalars: Array, row: Row, square: float, scores: Array, s: int) -> None:
     for c in range(learner.weights.shape[0]):

@@ -143,12 +143,6 @@ class Lasec(Learner):
         return squares(n_features, k, dtype, *self.recursion)
 
 
-@how(core.copy_of, Squares)
-def _copy(learner: Any, j: int) -> Any:
-    weights, matrix, vectors = learner.weights[j], learner.matrix[j], learner.vectors[j]
-    return Squares(weights, matrix, vectors, learner.ridge[j], learner.drift[j], learner.inside[j])
-
-
 @how(core.look, Squares)
 def _look(learner: Any, counts: Array, scalars: Array, row: Row, square: float, scores: Array, s: int) -> None:
     weights = learner.weights

@@ -138,16 +138,6 @@ def _look(learner: Any, counts: Array, scalars: Array, row: Row, square: float, 
         scores[s, c] = along(row, learner.weights[c])
 
 
-@how(core.copy_of, Vector)
-def _copy_vector(learner: Any, j: int) -> Any:
-    return Vector(learner.weights[j], learner.eta[j], learner.lambda_[j])
-
-
-@how(core.copy_of, ModifiedVector)
-def _copy_modified(learner: Any, j: int) -> Any:
-    return ModifiedVector(learner.weights[j], learner.factor[j])
-
-
 @how(core.store, Vector)
 def _store_vector(
     learner: Any, counts: Array, scalars: Array, row: Row, square: float, scores: Array, s: int, p: float, r: float,

@@ -50,7 +50,7 @@ __all__ = ["TunedSampler", "charge", "vote"]
 
 Array = NDArray[Any]
 
-SHORT = 8  # rounds: for so few, copying the states costs more than it saves
+SHORT = 8  # rounds: for so few, the preparations cost more than they save
 
 VERSION = 1  # of its state
 
@@ -390,8 +390,6 @@ class TunedSampler:
         if len(desks[0].notes.schedules):
             each = [sampler._chance(n)[1] for sampler in self.samplers]
             schedules = np.concatenate([np.stack([own[part] for own in each]) for part in (0, 1)])
-        copies = tuple(sampler._learner for sampler in self.samplers)
-        learner = _stacked(copies)
         tally = Tally(*(np.concatenate(parts) for parts in zip(*(desk.tally for desk in desks), strict=True)))
         question = desks[0].question._replace(rule=np.concatenate([desk.question.rule for desk in desks]))
         grid = Grid(
@@ -404,15 +402,12 @@ class TunedSampler:
         at, entries = core.pinned(grid)
         company, orders = core.Company(m, at, *entries[4:]), RUN.copy()
         orders[core.SPARSE] = sparse.issparse(table)
-        learned = core.learned_of(learner, copies)
+        learned = core.learned_of(*(sampler._learner for sampler in self.samplers))
         desk = core.Desk(company, learned, tally, question, notes, desks[0].scratch, orders)
         core.play(
             core.pinned(desk)[0], *table_of(table if sparse.issparse(table) or table.flags.writeable else table.copy())
         )
         for j, sampler in enumerate(self.samplers):
-            for one, many in zip(sampler._learner, learner, strict=True):
-                if isinstance(one, np.ndarray):
-                    one[...] = many[j]
             sampler._counts[:], sampler._scalars[:] = tally.counts[j], tally.scalars[j]
             sampler._fresh, sampler._last = False, None
         self._last = None
@@ -450,11 +445,6 @@ class TunedSampler:
             write_costs(costs, told, self.label_price, chance, y != 0.0, y)
             self._squares = charge(self.weights, costs, self._squares)
             self._mixture.update(costs)
-
-
-def _stacked(records: tuple[Any, ...]) -> Any:
-    """Named tuples of arrays and numbers as one whose arrays have a first axis more."""
-    return type(records[0])(*(np.stack([np.asarray(part) for part in parts]) for parts in zip(*records, strict=True)))
 
 
 _ALPHAS = alpha_grid(kind="chebyshev", size=8)
