@@ -19,25 +19,9 @@ from scipy import sparse
 from lpsm._compile import compiled
 
 __all__ = [
-    "NEARLY_ZERO",
-    "WIDE",
-    "Row",
-    "Table",
-    "add",
-    "along",
-    "append_row",
-    "cleared",
-    "dot",
-    "downdate",
-    "gather_dot",
-    "product",
-    "row_of",
-    "scaled",
-    "solve_lower",
-    "solve_upper",
-    "step_along",
-    "table_of",
-]
+    "NEARLY_ZERO", "WIDE", "Row", "Table", "add", "along", "append_row", "cleared", "dot", "downdate", "gather_dot",
+    "product", "row_of", "scaled", "solve_lower", "solve_upper", "step_along", "table_of",
+]  # fmt: skip
 
 Array = NDArray[Any]
 
