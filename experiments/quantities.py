@@ -13,6 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lpsm.checks import of_type
+from lpsm.checks import shown as shown_value
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -213,6 +216,8 @@ def run_row(result: Any) -> dict[str, Any]:
     ----------
     result : netsim.SimulationResult
     """
+    if not hasattr(result, "energy"):
+        raise TypeError(f"result must be a netsim.SimulationResult, got {shown_value(result)}")
     return {quantity.name: quantity.of_run(result) for quantity in RUN if quantity.of_run is not None}
 
 
@@ -224,6 +229,10 @@ def mean_row(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     rows : sequence of mapping
         Of `run_row`, one a client; all have as many pages.
     """
+    for row in rows:
+        of_type(Mapping, rows=row)  # type: ignore[type-abstract]
+    if not len(rows):
+        raise ValueError("rows must be at least one, got none")
     if len(rows) == 1:
         return dict(rows[0])
     means = {name: sum(row[name] for row in rows) / len(rows) for name in rows[0]}
@@ -232,6 +241,9 @@ def mean_row(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def shown(quantities: Iterable[Quantity], frame: pd.DataFrame) -> list[Quantity]:
     """Return those of the quantities that the frame has, without optional ones that are 0 in every row."""
+    quantities = list(quantities)
+    for quantity in quantities:
+        of_type(Quantity, quantities=quantity)
     return [
         quantity
         for quantity in quantities

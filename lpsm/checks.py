@@ -21,9 +21,11 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 __all__ = [
-    "array", "at_least", "between", "checked", "non_negative", "number", "positive", "probability", "reading", "shown",
-    "state_array", "state_text", "whole",
+    "array", "at_least", "between", "checked", "having", "non_negative", "number", "of_type", "positive", "probability",
+    "reading", "shown", "state_array", "state_text", "whole",
 ]  # fmt: skip
+
+_DOUBLE = np.dtype(np.float64)
 
 MOST_TEXT = 1 << 20
 """Most characters of a text in a state."""
@@ -31,7 +33,7 @@ MOST_TEXT = 1 << 20
 
 def shown(value: Any) -> str:
     """Return what an error shows of a value: at most 60 characters."""
-    if isinstance(value, dict):
+    if isinstance(value, dict) and value:
         return ", ".join(f"{name}={shown(of)}" for name, of in value.items())[:60]
     if isinstance(value, int) and abs(value) >= 10**50:
         return f"an integer of {value.bit_length()} bits"
@@ -45,10 +47,11 @@ def number(name: str, value: Any) -> float:
     """Return a number of any type as a float, infinite if it is too large for one; anything else is a TypeError."""
     if type(value) is float:
         return value
-    if isinstance(value, np.ndarray) and value.ndim == 0 and type(value) is np.ndarray:
-        value = value.item()
-    if isinstance(value, bool | np.bool_) or not issubclass(type(value), Real):
-        raise TypeError(f"{name} must be a number, got {shown(value)}")
+    if type(value) is not int:
+        if type(value) is np.ndarray and value.ndim == 0:
+            value = value.item()
+        if isinstance(value, bool | np.bool_) or not issubclass(type(value), Real):
+            raise TypeError(f"{name} must be a number, got {shown(value)}")
     try:
         return float(value)
     except OverflowError:
@@ -116,14 +119,11 @@ def array(name: str, value: Any, dtype: Any = np.float64) -> NDArray[Any]:
         found = np.asarray(value)
     except ValueError:
         raise ValueError(f"{name} must be an array of numbers, got rows of several lengths") from None
+    if found.dtype is _DOUBLE and dtype is np.float64 and type(value) is list:
+        return found  # a list of floats, as learners get them round by round
     if found.dtype.kind not in "biuf" and found.size:
         raise TypeError(f"{name} must be an array of numbers, got {shown(value)}")
     return np.asarray(found, dtype=dtype, order="C")
-
-
-def _generator(name: str, value: Any) -> None:
-    if not isinstance(value, np.random.Generator):
-        raise TypeError(f"{name} must be a numpy.random.Generator, got {shown(value)}")
 
 
 def _truth(name: str, value: Any) -> None:
@@ -131,12 +131,31 @@ def _truth(name: str, value: Any) -> None:
         raise TypeError(f"{name} must be True or False, got {shown(value)}")
 
 
+def _text(name: str, value: Any) -> None:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a text, got {shown(value)}")
+
+
+def having(name: str, value: Any, *methods: str) -> None:
+    """The value is an object with these methods."""
+    if isinstance(value, type) or not all(callable(getattr(value, method, None)) for method in methods):
+        raise TypeError(f"{name} must have the methods {' and '.join(methods)}, got {shown(value)}")
+
+
+def of_type(kind: type[T], /, **values: Any) -> None:
+    """Every value is of this class."""
+    for name, value in values.items():
+        if not isinstance(value, kind):
+            raise TypeError(f"{name} must be of the type {kind.__name__}, got {shown(value)}")
+
+
 _RULES: dict[str, Callable[[str, Any], object]] = {
     "bool": _truth,
+    "str": _text,
     "int": number,
     "float": number,
     "ArrayLike": array,
-    "np.random.Generator": _generator,
+    "np.random.Generator": lambda name, value: of_type(np.random.Generator, **{name: value}),
 }
 
 

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from lpsm import _hindsight_kernels as kernels
 from lpsm._best_rate import BestAlpha, search, slopes
 from lpsm._losses import Likelihoods, awake_regrets, checked_losses
-from lpsm.checks import array, checked, shown
+from lpsm.checks import array, checked, number, shown
 from lpsm.experts.learner import checked_prior
 
 __all__ = [
@@ -243,7 +243,7 @@ def best_alpha(
     if len(matrix) == 1 or matrix.shape[1] == 1 or not prepared.finite:
         loss = float(slopes(prepared, np.zeros(1))[0, 0])
         return BestAlpha(alpha=0.0, loss=loss, gap=0.0, evaluations=1)
-    return search(prepared, tolerance, max_evaluations)
+    return search(prepared, number("tolerance", tolerance), max_evaluations)
 
 
 @checked
@@ -291,7 +291,7 @@ def best_transitions(
         if not ((begin >= 0.0).all() and np.allclose(begin.sum(axis=1), 1.0, rtol=0.0, atol=1e-9)):
             raise ValueError(f"start must hold probabilities in rows that sum to 1, got {start!r}")
     found, counts, log_scale, residual, iterations = kernels.baum_welch(
-        prepared.likelihoods, prepared.prior, begin, tolerance, max_iterations
+        prepared.likelihoods, prepared.prior, begin, number("tolerance", tolerance), max_iterations
     )
     if not (np.isfinite(log_scale) and np.isfinite(counts).all()):
         raise ValueError(f"start must allow a sequence of finite loss, within the range of floats, got {start!r}")

@@ -77,7 +77,20 @@ def play(
     ------
     tuple
         The decision, and whether the example was stored.
+
+    Raises
+    ------
+    TypeError
+        If `learner` cannot decide and learn, or `label` cannot be called.
     """
+    checks.having("learner", learner, "decide", "learn")
+    checks.having("label", label, "__call__")
+    return _play(learner, instances, label)
+
+
+def _play(
+    learner: SelectiveLearner[D], instances: Iterable[Any], label: Callable[[int], int]
+) -> Iterator[tuple[D, bool]]:
     for t, x in enumerate(instances):
         decision = learner.decide(x)
         yield decision, bool(decision.query and learner.learn(x, label(t)))
@@ -104,7 +117,7 @@ class Ledger:
 
     def record(self, loss: float, mistake: bool = False, queried: bool = True) -> None:
         """Enter one round: its loss, whether it was a mistake, whether the outcome was asked for."""
-        self._loss.append(loss)
+        self._loss.append(checks.number("loss", loss))
         self._mistake.append(mistake)
         self._queried.append(queried)
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-from lpsm.checks import number, shown
+from lpsm.checks import between, checked, non_negative, number, positive, shown
 from lpsm.experts import kernels
 from lpsm.experts.grids import alpha_grid
 from lpsm.experts.hierarchy import Hierarchy
@@ -71,20 +71,19 @@ class PollingConfig:
         if not self.times_ms:
             raise ValueError("times_ms must name at least one polling time, got none")
         for time_ms in self.times_ms:
-            if not 1.0 < time_ms < math.inf:
-                raise ValueError(f"times_ms must be finite and above 1 ms, got {time_ms}")
+            if not 1.0 < number("times_ms", time_ms) < math.inf:
+                raise ValueError(f"times_ms must be finite and above 1 ms, got {shown(time_ms)}")
         if isinstance(self.energy, str) and self.energy not in ENERGY_TERMS:
             raise ValueError(f"energy must be one of {sorted(ENERGY_TERMS)} or a function, got {self.energy!r}")
         if self.gamma is None and not isinstance(self.energy, str):
             raise ValueError("gamma must be given when energy is a function, got None")
-        if self.gamma is not None and not 0.0 <= self.gamma < math.inf:
-            raise ValueError(f"gamma must be finite and not negative, got {self.gamma}")
+        if self.gamma is not None:
+            non_negative(gamma=self.gamma)
         if self.alphas is not None:
             if not self.alphas:
                 raise ValueError("alphas must name at least one switching rate, got none")
             for alpha in self.alphas:
-                if not 0.0 <= alpha <= 1.0:
-                    raise ValueError(f"alphas must lie in [0, 1], got {alpha}")
+                between(0.0, 1.0, alphas=alpha)
         for time_ms, cost in zip(self.times_ms, self.energy_costs(), strict=True):
             if not 0.0 <= cost < math.inf:
                 raise ValueError(f"energy must be finite and not negative, got {cost} at {time_ms} ms")
@@ -151,7 +150,7 @@ class PollingLearner:
         ValueError
             If an argument is outside its range; the learner is unchanged then.
         """
-        if type(slept_ms) is not float or type(buffered_bytes) not in (int, float):
+        if type(slept_ms) is not float or type(buffered_bytes) is not float:
             slept_ms, buffered_bytes = number("slept_ms", slept_ms), number("buffered_bytes", buffered_bytes)
         mean_ms = polling_round(slept_ms, buffered_bytes, *self._arrays)
         if not mean_ms > 0.0:
@@ -200,8 +199,11 @@ def _default_rates() -> Floats:
     return rates
 
 
+@checked
 def beacons(time_ms: float, interval_ms: float = BEACON_MS) -> int:
     """Nearest whole number of beacon intervals, halves up, at least one."""
+    non_negative(time_ms=time_ms)
+    positive(interval_ms=interval_ms)
     return max(1, math.floor(time_ms / interval_ms + 0.5 + 1e-9))
 
 

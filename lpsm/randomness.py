@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from lpsm.checks import whole
+
 __all__ = ["AIR", "LOSS", "POLICY", "SERVER", "SPLIT", "WORKLOAD", "generator"]
 
 WORKLOAD, SERVER, LOSS, POLICY, SPLIT, AIR = range(6)
@@ -16,6 +18,5 @@ WORKLOAD, SERVER, LOSS, POLICY, SPLIT, AIR = range(6)
 
 def generator(seed: int, stream: int, index: int = 0) -> np.random.Generator:
     """Return the generator of `stream` (one of this module's constants) and `index` under `seed`."""
-    if seed < 0:
-        raise ValueError(f"seed must be at least 0, got {seed}")
+    whole(0, None, seed=seed, stream=stream, index=index)
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stream, index)))

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
+from lpsm.checks import between, of_type, whole
 
 __all__ = [
     "AWAKE",
@@ -84,13 +85,12 @@ class Schedule:
 
     def __post_init__(self) -> None:
         for name in ("hold_from_ms", "hold_to_ms", "duty_from_ms", "duty_to_ms", "dense_ms"):
-            value = getattr(self, name)
-            if not 0.0 <= value <= 1e9:
-                raise ValueError(f"{name} must lie in [0, 1e9] ms, got {value}")
-        if not 0.0 <= self.duty < 1.0:
+            between(0.0, 1e9, **{name: getattr(self, name)})
+        between(0.0, 1.0, duty=self.duty)
+        if self.duty == 1.0:
             raise ValueError(f"duty must lie in [0, 1), got {self.duty}")
-        if self.stride < 0 or self.longest < 1:
-            raise ValueError(f"stride must be at least 0 and longest at least 1, got {self.stride} and {self.longest}")
+        whole(0, 2**31, stride=self.stride)
+        whole(1, 2**31, longest=self.longest)
 
 
 def standard_schedules() -> tuple[Schedule, ...]:
@@ -125,9 +125,12 @@ def table(schedules: Sequence[Schedule], beacon_interval_ns: int) -> Ints:
 
     Raises
     ------
-    ValueError
-        If there is none.
+    TypeError, ValueError
+        If there is none, or one is no `Schedule`.
     """
+    for schedule in schedules:
+        of_type(Schedule, schedules=schedule)
+    whole(1, 2**62, beacon_interval_ns=beacon_interval_ns)
     if not schedules:
         raise ValueError("schedules must name at least one, got none")
     rows = np.empty((len(schedules), N_COLUMNS), dtype=np.int64)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from simpy import Event
 
 from lpsm import randomness
+from lpsm.checks import of_type
 from netsim import express, policies
 from netsim.access_point import AccessPoint, LinkConfig
 from netsim.air.cell import AirConfig, Cell
@@ -147,6 +148,8 @@ def simulate(
         If the express engine is asked for what it does not cover.
     """
     config = _checked(engine, config)
+    if recorder is not None:
+        of_type(Recorder, recorder=recorder)
     workload = Workload.of(pages)
     messages = messages_of(workload.messages if push is None else push)
     check(workload, messages)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lpsm.checks import of_type
 from traces.columns import Workload
 from traces.records import Message
 
@@ -43,9 +44,12 @@ def check(workload: Workload, messages: Sequence[Message]) -> None:
 
     Raises
     ------
-    ValueError
-        If there are neither, or one of them breaks a rule.
+    TypeError, ValueError
+        If there are neither, or one of them is of another type or breaks a rule.
     """
+    of_type(Workload, workload=workload)
+    for message in messages:
+        of_type(Message, messages=message)
     if workload or not messages:
         _check_pages(workload)
     _check_messages(messages)

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from traces.checks import checked, each, shown
 from traces.errors import TraceError
 from traces.records import Request
 
@@ -29,8 +30,10 @@ MAX_BINS = 1 << 22
 """Most bins one connection may span: 11.6 hours at 10 ms."""
 
 _CHUNK_BINS = 1 << 18
+_MOST_BYTES = 1 << 62
 
 
+@checked
 def spread(start_us: int, end_us: int, size_bytes: int, *, bin_us: int = BIN_US) -> tuple[int, NDArray[np.int64]]:
     """Spread the bytes of one connection evenly over the bins it touches.
 
@@ -40,7 +43,7 @@ def spread(start_us: int, end_us: int, size_bytes: int, *, bin_us: int = BIN_US)
         Its first and last moment, microseconds; an end on the border of two bins belongs to the earlier one,
         unless the connection is a single moment.
     size_bytes : int
-        Its bytes, at least 0.
+        Its bytes, in [0, 2^62].
     bin_us : int
         Width of a bin, at least 1.
 
@@ -56,12 +59,16 @@ def spread(start_us: int, end_us: int, size_bytes: int, *, bin_us: int = BIN_US)
     >>> spread(5_000, 35_000, 10)
     (0, array([2, 3, 2, 3]))
     """
+    return _spread(start_us, end_us, size_bytes, bin_us)
+
+
+def _spread(start_us: int, end_us: int, size_bytes: int, bin_us: int) -> tuple[int, NDArray[np.int64]]:
     if bin_us < 1:
         raise ValueError(f"bin_us must be at least 1, got {bin_us}")
     if end_us < start_us:
         raise ValueError(f"end_us must be at least start_us ({start_us}), got {end_us}")
-    if size_bytes < 0:
-        raise ValueError(f"size_bytes must be at least 0, got {size_bytes}")
+    if not 0 <= size_bytes <= _MOST_BYTES:
+        raise ValueError(f"size_bytes must lie in [0, 2^62], got {shown(size_bytes)}")
     first = start_us // bin_us
     n_bins = max(first, (end_us - 1) // bin_us) - first + 1
     if n_bins > MAX_BINS:
@@ -71,6 +78,7 @@ def spread(start_us: int, end_us: int, size_bytes: int, *, bin_us: int = BIN_US)
     return first, whole + np.diff(steps)
 
 
+@checked
 def binned(
     requests: Iterable[Request], *, bin_us: int = BIN_US
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
@@ -90,20 +98,20 @@ def binned(
 
     Raises
     ------
-    ValueError
-        If requests are not in order.
+    TypeError, ValueError
+        If requests are none, or not in order.
     """
     waiting: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
     held = 0
     previous = -(1 << 62)
     limit = _CHUNK_BINS
-    for request in requests:
+    for request in each("requests", requests, Request):
         if request.start_us < previous:
             raise ValueError(
                 f"requests must be in the order of sending, got a step of {request.start_us - previous} us"
             )
         previous = request.start_us
-        first, sizes = spread(request.start_us, request.end_us, request.reply_bytes, bin_us=bin_us)
+        first, sizes = _spread(request.start_us, request.end_us, request.reply_bytes, bin_us)
         if held + len(sizes) > limit:
             bins, totals = _summed(waiting)
             done = int(np.searchsorted(bins, first))  # nothing that follows can reach below its first bin

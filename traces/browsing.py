@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from traces.checks import checked, each
 from traces.columns import Workload
 from traces.grouping import GroupingRule, iter_pages
 from traces.records import MESSAGE, Message, Page, Report, Request, Session
@@ -11,6 +12,7 @@ from traces.records import MESSAGE, Message, Page, Report, Request, Session
 __all__ = ["browsed", "workload_of"]
 
 
+@checked
 def workload_of(
     requests: Iterable[Request], *, rule: GroupingRule | None = None, report: Report | None = None
 ) -> Workload:
@@ -25,7 +27,7 @@ def workload_of(
     Workload
         With the median of the recorded round trips, if `report` has it.
     """
-    of_client = list(requests)
+    of_client = list(each("requests", requests, Request))
     pushed = sorted(
         (item for item in of_client if item.kind == MESSAGE and item.reply_bytes), key=lambda item: item.start_us
     )
@@ -35,6 +37,7 @@ def workload_of(
     return Workload.of(found, messages, report.round_trip_s if report is not None else None)
 
 
+@checked
 def browsed(
     sessions: Iterable[Session], *, rule: GroupingRule | None = None, report: Report | None = None
 ) -> Iterator[Page | Message]:
@@ -44,7 +47,7 @@ def browsed(
     what was recorded of those before is over.
     """
     begun_s = 0.0
-    for session in sessions:
+    for session in each("sessions", sessions, Session):
         found = workload_of(session.requests, rule=rule, report=report)
         for page in found:
             yield page if page.issue_s is None else page._replace(issue_s=round(begun_s + page.issue_s, 6))

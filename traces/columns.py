@@ -15,6 +15,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from traces.checks import column
 from traces.records import Message, Page
 
 __all__ = ["Workload"]
@@ -81,16 +82,16 @@ class Workload(Sequence[Page]):
                 raise TypeError(f"names must be text, got one of type {kind.__name__}")
         n = len(names)
         self.names = names
-        self.objects = _column("objects", objects, (n,), np.int64)
+        self.objects = column("objects", objects, (n,), np.int64)
         if n and not 0 <= self.objects.min() <= self.objects.max() <= _MOST_OBJECTS:
             rule = f"objects must lie in [0, {_MOST_OBJECTS}]"
             raise ValueError(f"{rule}, got {self.objects.min()} to {self.objects.max()}")
         exchanges = n + int(self.objects.sum())
-        self.sizes = _column("sizes", sizes, (exchanges, 2), np.int64)
-        self.think_s = _column("think_s", think_s, (n,))
-        self.issue_s = _column("issue_s", issue_s, (n,))
-        self.waits_s = _column("waits_s", np.full(exchanges, nan) if waits_s is None else waits_s, (exchanges,))
-        self.deadline_s = _column("deadline_s", np.full(n, nan) if deadline_s is None else deadline_s, (n,))
+        self.sizes = column("sizes", sizes, (exchanges, 2), np.int64)
+        self.think_s = column("think_s", think_s, (n,))
+        self.issue_s = column("issue_s", issue_s, (n,))
+        self.waits_s = column("waits_s", np.full(exchanges, nan) if waits_s is None else waits_s, (exchanges,))
+        self.deadline_s = column("deadline_s", np.full(n, nan) if deadline_s is None else deadline_s, (n,))
         self.messages = tuple(messages)
         self.round_trip_s = round_trip_s
         self._pages: Sequence[Page] | None = None
@@ -185,20 +186,6 @@ class Workload(Sequence[Page]):
         return list(self.pages()) == list(other)
 
     __hash__ = None  # type: ignore[assignment]  # arrays may change
-
-
-def _column(name: str, given: ArrayLike, shape: tuple[int, ...], dtype: type = np.float64) -> NDArray[Any]:
-    """Return a column as a copy of this shape and type that cannot be written to."""
-    found = np.asarray(given)
-    kinds = "i" if dtype is np.int64 else "iuf"
-    if isinstance(given, np.ma.MaskedArray) or (found.dtype.kind not in kinds and found.size):
-        what = "whole numbers below 2^63" if dtype is np.int64 else "numbers"
-        raise TypeError(f"{name} must hold {what}, got {type(given).__name__} of {found.dtype}")
-    if found.shape != shape:
-        raise ValueError(f"{name} must have shape {shape}, got {found.shape}")
-    column: NDArray[Any] = np.array(found, dtype=dtype, order="C")
-    column.flags.writeable = False
-    return column
 
 
 def _whole(given: Sequence[Any]) -> NDArray[np.int64]:

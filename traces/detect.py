@@ -8,6 +8,7 @@ from __future__ import annotations
 from os import PathLike
 from pathlib import Path
 
+from traces.checks import checked
 from traces.errors import TraceError
 from traces.files import open_trace
 from traces.formats import registry
@@ -25,6 +26,7 @@ _HINTS = {
 }
 
 
+@checked
 def detect(path: str | PathLike[str]) -> str:
     """Return the name of a file's format, a key of `traces.registry()`; a folder is taken for sessions.
 

@@ -37,6 +37,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import nan
 
+from traces.checks import checked, each, shown, typed_fields
 from traces.errors import TraceError
 from traces.records import BY_SUFFIX, DOCUMENT, EMBEDDED, MESSAGE, OPENING, PART, Page, Report, Request
 
@@ -87,13 +88,15 @@ class GroupingRule:
     max_think_s: float | None = None
 
     def __post_init__(self) -> None:
+        typed_fields(self)
         for name in ("same_server_gap_s", "other_server_gap_s", "page_gap_s", "reorder_s"):
             if not 0.0 <= getattr(self, name) <= 1e9:
-                raise ValueError(f"{name} must lie in [0, 1e9], got {getattr(self, name)}")
+                raise ValueError(f"{name} must lie in [0, 1e9], got {shown(getattr(self, name))}")
         if self.max_think_s is not None and not self.max_think_s > 0.0:
             raise ValueError(f"max_think_s must be above 0, got {self.max_think_s}")
 
 
+@checked
 def pages(requests: Iterable[Request], *, rule: GroupingRule | None = None, report: Report | None = None) -> list[Page]:
     """Group requests into pages; see the module for the rule.
 
@@ -122,6 +125,7 @@ def pages(requests: Iterable[Request], *, rule: GroupingRule | None = None, repo
     return [page for of_client in by_client.values() for page in of_client]
 
 
+@checked
 def iter_pages(
     requests: Iterable[Request],
     *,
@@ -159,6 +163,7 @@ def iter_pages(
         yield client, current.page(0, origin_us)
 
 
+@checked
 def in_order(
     requests: Iterable[Request], *, reorder_s: float = 600.0, report: Report | None = None
 ) -> Iterator[Request]:
@@ -184,7 +189,7 @@ def in_order(
         released[request.client] = request.start_us
         return True
 
-    for number, request in enumerate(requests):
+    for number, request in enumerate(each("requests", requests, Request)):
         client, end = request.client, request.end_us
         behind = ended.get(client, end) - end
         latest_start = begun[client] = max(request.start_us, begun.get(client, request.start_us))

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from traces.checks import between, checked, shown, typed_fields
 from traces.columns import Workload
 from traces.records import Message, Page
-from traces.traffic import MESSAGE_BYTES, SECONDS_A_PAGE, push_messages, stream
+from traces.traffic import MESSAGE_BYTES, SECONDS_A_PAGE, check_sizes, push_messages, stream
 from traces.web_model import generate
 
 __all__ = ["KINDS", "Wishes", "make"]
@@ -55,23 +56,22 @@ class Wishes:
     bursty: bool = False
 
     def __post_init__(self) -> None:
+        typed_fields(self)
         for name in ("hours", "keep_alive_s"):
             if not 0.0 < getattr(self, name) <= 1e5:
-                raise ValueError(f"{name} must be above 0 and at most 100000, got {getattr(self, name)}")
+                raise ValueError(f"{name} must be above 0 and at most 100000, got {shown(getattr(self, name))}")
         for name in ("messages_per_hour", "reports_per_hour"):
-            if not 0.0 <= getattr(self, name) <= 1e6:
-                raise ValueError(f"{name} must lie in [0, 1e6], got {getattr(self, name)}")
+            between(0.0, 1e6, **{name: getattr(self, name)})
         for name in ("message_bytes", "report_bytes"):
-            least, most = getattr(self, name)
-            if not 1 <= least <= most <= 1 << 40:
-                raise ValueError(f"{name} must be two sizes, the smaller one first and at least 1, got {least}:{most}")
+            check_sizes(name, getattr(self, name))
         events = self.hours * (self.messages_per_hour + self.reports_per_hour + _HOUR_S / self.keep_alive_s)
         if events > _MOST_EVENTS:
             raise ValueError(f"messages, reports and keep-alives must be at most {_MOST_EVENTS:g}, got {events:g}")
         if self.pages is not None and self.pages < 1:
-            raise ValueError(f"pages must be at least 1, got {self.pages}")
+            raise ValueError(f"pages must be at least 1, got {shown(self.pages)}")
 
 
+@checked
 def make(kind: str, wishes: Wishes, rng: np.random.Generator) -> Workload:
     """Make a workload of one of `KINDS`.
 
@@ -87,11 +87,11 @@ def make(kind: str, wishes: Wishes, rng: np.random.Generator) -> Workload:
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         If the kind is unknown, or nothing is left to make.
     """
     if kind not in KINDS:
-        raise ValueError(f"the kind of traffic must be one of {', '.join(KINDS)}, got {kind!r}")
+        raise ValueError(f"the kind of traffic must be one of {', '.join(KINDS)}, got {shown(kind)}")
     made = KINDS[kind](wishes, rng)
     if not made and not made.messages:
         raise ValueError(f"the traffic must have a page or a message, got none in {wishes.hours:g} hours of {kind}")

@@ -16,6 +16,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from traces.checks import checked
 from traces.detect import detect
 from traces.errors import TraceError
 from traces.files import OnRead, open_trace
@@ -62,6 +63,7 @@ class Requests:
         return chain.from_iterable(batch.requests() for batch in self.batches())
 
 
+@checked
 def read(
     path: str | PathLike[str], *, member: str | None = None, skip_damaged: bool = False, client: str | None = None
 ) -> Requests:
@@ -91,6 +93,7 @@ def read(
     return Requests(path, member, skip_damaged, client)
 
 
+@checked
 def batches(
     path: str | PathLike[str],
     *,
@@ -123,6 +126,7 @@ def batches(
         yield from entry.batches(stream, path, report, skip_damaged=skip_damaged, **options)
 
 
+@checked
 def sessions(
     path: str | PathLike[str],
     *,

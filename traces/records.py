@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from traces.checks import checked, each
 from traces.sample import Sample
 
 __all__ = [
@@ -230,6 +231,7 @@ class Report:
         return ", ".join(counted(value, name) for name, value in self.counts.items())
 
 
+@checked
 def counted(number: int, name: str) -> str:
     """Return a count in words, its noun in the singular if it is one.
 
@@ -288,10 +290,12 @@ class Batch:
             yield Request(client_name(client), server_name(server), start, end, request, reply, url, kind, wait)
 
 
+@checked
 def batch_of(requests: Sequence[Request]) -> Batch:
     """Return some requests as a batch: the way of readers that make one request at a time."""
     clients: dict[str, int] = {}
     servers: dict[str, int] = {}
+    requests = list(each("requests", requests, Request))
     urls = [request.url.encode("latin-1", "replace") for request in requests]
     rows = []
     at = 0

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from traces.checks import between, checked, column, shown
 from traces.records import Message, Page
 from traces.web_model import generate
 
@@ -40,6 +41,8 @@ MESSAGE_BYTES = (200, 2000)
 SEGMENT_BYTES, SEGMENT_S = (200_000, 500_000), (2.0, 4.0)
 VIEWING_S, PAUSE_S = (60.0, 180.0), (60.0, 240.0)
 PHASE_S = 300.0
+LONGEST_S = 1e9  # so that every instant is told from the next
+MOST_MESSAGES = 1e8  # on average
 SECONDS_A_PAGE = 55.0  # of the Web model, to say how many pages fill a time
 
 
@@ -67,6 +70,7 @@ class Traffic(NamedTuple):
     messages: list[Message]
 
 
+@checked
 def draw(kind: str, duration_s: float, rng: np.random.Generator) -> Traffic:
     """Draw traffic of one of `KINDS`, for about so long.
 
@@ -75,22 +79,23 @@ def draw(kind: str, duration_s: float, rng: np.random.Generator) -> Traffic:
     kind : str
         One of `KINDS`.
     duration_s : float
-        Above 0.  Pages of the Web model fill it on average (one in 55 s), everything else to the second.
+        Above 0, at most 1e9.  Pages of the Web model fill it on average (one in 55 s), everything else to the second.
     rng : numpy.random.Generator
         The only source of chance.
 
     Raises
     ------
-    ValueError
-        If the kind is unknown or the duration is not above 0.
+    TypeError, ValueError
+        If the kind is unknown or the duration is not above 0, or one of them of another type.
     """
     if kind not in KINDS:
-        raise ValueError(f"the kind of traffic must be one of {', '.join(KINDS)}, got {kind!r}")
-    if not 0.0 < duration_s < float("inf"):
-        raise ValueError(f"duration_s must be above 0 and finite, got {duration_s}")
+        raise ValueError(f"the kind of traffic must be one of {', '.join(KINDS)}, got {shown(kind)}")
+    if not 0.0 < duration_s <= LONGEST_S:
+        raise ValueError(f"duration_s must be above 0 and at most {LONGEST_S:g}, got {shown(duration_s)}")
     return KINDS[kind](duration_s, rng)
 
 
+@checked
 def push_messages(
     duration_s: float,
     rng: np.random.Generator,
@@ -106,6 +111,9 @@ def push_messages(
     of messages (6 on average) and exponential gaps (0.3 s on average) between them; what would come after the end is
     left out.
     """
+    between(0.0, LONGEST_S, duration_s=duration_s, start_s=start_s)
+    between(max(1e-9, duration_s / MOST_MESSAGES), 1e300, mean_gap_s=mean_gap_s)
+    check_sizes("message_bytes", message_bytes)
     mean_s = mean_gap_s * (IN_BURST if bursty else 1.0)
     found = []
     begin = start_s + rng.exponential(mean_s)
@@ -118,11 +126,13 @@ def push_messages(
     return sorted(message for message in found if message.at_s < start_s + duration_s)
 
 
+@checked
 def stream(duration_s: float, rng: np.random.Generator, *, start_s: float = 0.0) -> Traffic:
     """Draw viewings (1 to 3 minutes) and pauses (1 to 4 minutes), beginning with a viewing.
 
     A viewing asks for a segment (200 to 500 kB) when the one before begins to be played; a segment lasts 2 to 4 s.
     """
+    between(0.0, LONGEST_S, duration_s=duration_s, start_s=start_s)
     pages: list[Page] = []
     deadlines: list[float] = []
     viewings: list[int] = []
@@ -140,6 +150,7 @@ def stream(duration_s: float, rng: np.random.Generator, *, start_s: float = 0.0)
     return Traffic(pages, [INSTANT] * len(pages), np.array(deadlines), np.array(viewings, dtype=np.int64), [])
 
 
+@checked
 def web(n_pages: int, rng: np.random.Generator, server: str = INSTANT) -> Traffic:
     """Draw pages of the Web model, asked of servers that answer after `server`."""
     pages = generate(n_pages, rng)
@@ -161,14 +172,28 @@ def stalls(deadlines_s: ArrayLike, viewings: ArrayLike, done_s: ArrayLike) -> Fl
     --------
     >>> stalls([2.0, 4.0, 6.0], [0, 0, 0], [2.5, 4.25, 7.0]).tolist()
     [0.5, 0.0, 0.5]
+
+    Raises
+    ------
+    TypeError, ValueError
+        If one of them is no column of numbers, whole ones for viewings, or not as long as the others.
     """
-    late = np.maximum(np.asarray(done_s, dtype=float) - np.asarray(deadlines_s, dtype=float), 0.0)
-    which = np.asarray(viewings)
+    deadlines = column("deadlines_s", deadlines_s, None)
+    which = column("viewings", viewings, deadlines.shape, np.int64)
+    late = np.maximum(column("done_s", done_s, deadlines.shape) - deadlines, 0.0)
     found = np.full(late.shape, np.nan)
     for viewing in np.unique(which[which >= 0]):
         of_viewing = which == viewing
         found[of_viewing] = np.diff(np.maximum.accumulate(late[of_viewing]), prepend=0.0)
     return found
+
+
+def check_sizes(name: str, sizes: tuple[int, int]) -> None:
+    """The least and the largest size of something that is drawn, bytes."""
+    least, most = sizes if isinstance(sizes, Sequence) and len(sizes) == 2 else (sizes, None)
+    if type(least) is not int or type(most) is not int or not 1 <= least <= most <= 1 << 40:
+        rule = "two sizes in bytes, the smaller one first and at least 1"
+        raise ValueError(f"{name} must be {rule}, got {shown(sizes)}")
 
 
 def _phases(phases: Sequence[Callable[[np.random.Generator, float], Traffic]]) -> Callable[..., Traffic]:

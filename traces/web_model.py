@@ -23,9 +23,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from traces.checks import between, checked
 from traces.records import Page
 
 __all__ = ["drawn", "generate"]
+
+_MOST_PAGES = 10**8
 
 
 def generate(n_pages: int, rng: np.random.Generator) -> list[Page]:
@@ -34,7 +37,7 @@ def generate(n_pages: int, rng: np.random.Generator) -> list[Page]:
     Parameters
     ----------
     n_pages : int
-        How many, at least 1.
+        How many, in [1, 10^8].
     rng : numpy.random.Generator
         The only source of chance; the first k pages are the same whatever `n_pages` is.
 
@@ -45,8 +48,8 @@ def generate(n_pages: int, rng: np.random.Generator) -> list[Page]:
 
     Raises
     ------
-    ValueError
-        If `n_pages` is less than 1.
+    TypeError, ValueError
+        If `n_pages` is no such number, or `rng` no generator.
 
     Examples
     --------
@@ -56,10 +59,10 @@ def generate(n_pages: int, rng: np.random.Generator) -> list[Page]:
     return list(drawn(n_pages, rng))
 
 
+@checked
 def drawn(n_pages: int, rng: np.random.Generator) -> Iterator[Page]:
     """Yield the pages of `generate` as they are drawn, in constant memory."""
-    if n_pages < 1:
-        raise ValueError(f"n_pages must be at least 1, got {n_pages}")
+    between(1, _MOST_PAGES, n_pages=n_pages)
     model = _quantiles()
     for index in range(n_pages):
         count_level, think_level = rng.random(2)

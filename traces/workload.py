@@ -23,6 +23,7 @@ from math import isfinite, nan
 from os import PathLike
 from typing import Any, BinaryIO
 
+from traces.checks import checked, shown
 from traces.columns import Workload
 from traces.errors import TraceError
 from traces.files import open_trace, read_line, replacing
@@ -43,6 +44,7 @@ _OF_MESSAGE = frozenset(("message_bytes", "at_s"))
 _NOTHING = "a workload must hold at least one page or message"
 
 
+@checked
 def read_workload(path: str | PathLike[str]) -> Workload:
     """Read a workload, plain or packed with gzip or xz.
 
@@ -98,6 +100,7 @@ def _checked(records: Iterator[tuple[str, object]], path: str | PathLike[str]) -
         yield from records
 
 
+@checked
 def write_workload(
     path: str | PathLike[str],
     records: Iterable[Page | Message],
@@ -150,6 +153,8 @@ def workload_line(record: Page | Message) -> str:
     """
     if isinstance(record, Message):
         return json.dumps({"message_bytes": int(record.size_bytes), "at_s": float(record.at_s)}) + "\n"
+    if not isinstance(record, Page):
+        raise TypeError(f"record must be a Page or a Message, got {shown(record)}")
     fields: dict[str, object] = {"page": record.page}
     if record.issue_s is not None:
         fields["issue_s"] = float(record.issue_s)

@@ -21,6 +21,7 @@ from experiments.study.files import append_line
 from experiments.study.interruptions import Interrupted
 from experiments.study.label import LabelConfig
 from lpsm import samplers
+from lpsm.checks import having, of_type, shown, whole
 
 __all__ = ["Answers", "Asked", "label_by_asking"]
 
@@ -39,11 +40,17 @@ class Answers:
 
     Raises
     ------
-    ValueError
-        If the file is of other data or classes, or holds something else.
+    TypeError, ValueError
+        If the file is of other data or classes, or holds something else; or an argument is of another type.
     """
 
     def __init__(self, path: Path, digest: str, classes: Sequence[str]) -> None:
+        of_type(Path, path=path)
+        of_type(str, digest=digest)
+        if isinstance(classes, str):
+            raise TypeError(f"classes must be several labels, got {shown(classes)}")
+        for name in classes:
+            of_type(str, classes=name)
         self.path = path
         self._head = f"# labels of the data {digest}"
         self.given: dict[int, str] = {}
@@ -61,6 +68,8 @@ class Answers:
 
     def keep(self, row: int, label: str) -> None:
         """Write down an answer; when this returns, it is on the disk."""
+        whole(0, row=row)
+        of_type(str, label=label)
         new = not self.path.exists()
         line = StringIO()
         csv.writer(line, lineterminator="").writerow([row, label])
@@ -102,9 +111,18 @@ def label_by_asking(
 
     Raises
     ------
+    TypeError, ValueError
+        If X is no table, there are not two classes, or another argument is of another type.
     Interrupted
         If `put` or the sampler was interrupted; the message says what is kept.
     """
+    of_type(LabelConfig, config=config)
+    of_type(Answers, answers=answers)
+    having("put", put, "__call__")
+    if len(getattr(X, "shape", ())) != 2:
+        raise TypeError(f"X must be an array or CSR of shape (T, d), got {shown(X)}")
+    if isinstance(classes, str) or len(classes) != 2:
+        raise ValueError(f"classes must be two labels, got {shown(classes)}")
     sampler, used, rounds = config.sampler(X.shape[1]), dict[int, str](), X.shape[0]
     played = rounds
     try:

@@ -23,6 +23,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lpsm import bounds, samplers
+from lpsm.checks import whole
 
 __all__ = ["LabelConfig", "Outcome", "Problem", "held_to_bounds", "label", "parse_parameters", "problems"]
 
@@ -44,10 +45,8 @@ class LabelConfig:
     def __post_init__(self) -> None:
         """Hold the numbers to their ranges; the parameters are the sampler's own business."""
         samplers.describe(self.algorithm)
-        if self.seed < 0:
-            raise ValueError(f"seed must be at least 0, got {self.seed}")
-        if self.window < 1:
-            raise ValueError(f"window must be at least 1, got {self.window}")
+        whole(0, seed=self.seed)
+        whole(1, window=self.window)
 
     def sampler(self, n_features: int, index: int = 0) -> samplers.Sampler:
         """Return the sampler of class number `index`, its coins its own."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import isfinite
 from typing import Any
 
@@ -12,12 +14,27 @@ from scipy import sparse
 from lpsm.checks import array, shown
 
 __all__ = [
+    "MOST_FEATURES",
     "as_instance",
     "as_instances",
     "as_labels",
     "check_columns",
+    "fitting",
     "squared_lengths",
 ]
+
+
+MOST_FEATURES = 2**31 - 1
+"""Most features of an instance: their places are 32 bits wide."""
+
+
+@contextmanager
+def fitting(name: str, value: Any) -> Iterator[None]:
+    """Name what holds an integer that is too large for a float."""
+    try:
+        yield
+    except OverflowError:
+        raise ValueError(f"{name} must hold numbers that fit a float, got {shown(value)}") from None
 
 
 def as_instance(x: Any, n_features: int, dtype: Any) -> tuple[NDArray[Any], NDArray[np.int32] | None]:
@@ -29,7 +46,7 @@ def as_instance(x: Any, n_features: int, dtype: Any) -> tuple[NDArray[Any], NDAr
         If it has not `n_features` features, one of them is not finite, or its squared length is not.
     """
     if sparse.issparse(x):
-        row = as_instances(x.reshape(1, -1), n_features, dtype)
+        row = as_instances(x if x.shape == (1, n_features) else x.reshape(1, -1), n_features, dtype)
         return row.data, row.indices.astype(np.int32, copy=False)
     values = array("x", x, dtype)
     if values.shape != (n_features,):
@@ -89,7 +106,7 @@ def check_columns(X: Any) -> None:
     inside = len(starts) == X.shape[0] + 1 and starts[0] == 0 and starts[-1] <= min(len(columns), len(X.data))
     if not inside or (len(starts) > 2 and (np.diff(starts) < 0).any()):
         raise ValueError(f"X must have row pointers that rise from 0 to {len(columns)}, got {shown(starts)}")
-    if len(columns) and not 0 <= columns.min() <= columns.max() < X.shape[1]:
+    if len(columns) and not columns.view(f"u{columns.itemsize}").max() < X.shape[1]:  # below 0: above all
         raise ValueError(f"X must have columns below {X.shape[1]}, got {columns.min()} to {columns.max()}")
 
 

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from functools import cache, update_wrapper
 from importlib import import_module
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -127,7 +128,7 @@ class Rule:
     def numbers(self) -> Array:
         """Return its parameters in the order of its fields, NaN for what is no number."""
         values = (getattr(self, one.name) for one in fields(self))  # type: ignore[arg-type]
-        return np.array([float(v) if isinstance(v, int | float) else np.nan for v in values] or [0.0])
+        return np.array([float(v) if isinstance(v, Real) else np.nan for v in values] or [0.0])
 
 
 # -- verbs ---------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from lpsm.checks import shown
 from lpsm.samplers.calibration import Bought, leads, probabilities
 from lpsm.samplers.catalogue import make, registry
-from lpsm.samplers.checks import squared_lengths
+from lpsm.samplers.checks import fitting, squared_lengths
 from lpsm.samplers.multiclass import MulticlassSampler, has_classes
 
 __all__ = ["SelectiveClassifier"]
@@ -238,15 +238,16 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _play(self, X: Any, y: Any, classes: Any, anew: bool, late: bool = False) -> SelectiveClassifier:
         given = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "reset": anew}
         labels, known = None, np.ones(0, dtype=np.bool_)
-        if self.oracle is not None or (late and y is None):
-            X = validate_data(self, X, **given)
-        elif late and not (known := _known(y)).all():
-            X = validate_data(self, X, **given)
-            if known.shape != (X.shape[0],):
-                raise ValueError(f"y must have shape ({X.shape[0]},), got {known.shape}")
-            labels = np.asarray(np.asarray(y, dtype=object)[known].tolist())
-        else:
-            X, labels = validate_data(self, X, y, **given)
+        with fitting("X", X):
+            if self.oracle is not None or (late and y is None):
+                X = validate_data(self, X, **given)
+            elif late and not (known := _known(y)).all():
+                X = validate_data(self, X, **given)
+                if known.shape != (X.shape[0],):
+                    raise ValueError(f"y must have shape ({X.shape[0]},), got {known.shape}")
+                labels = np.asarray(np.asarray(y, dtype=object)[known].tolist())
+            else:
+                X, labels = validate_data(self, X, y, **given)
         if anew or classes is not None:
             self.classes_ = self._class_names(labels, classes, None if anew else self.classes_)
         if anew:
@@ -282,8 +283,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 codes[known if len(known) else slice(None)] = self._codes(labels)
             for i in rounds:
                 queried[i], predicted[i] = self._round(i, X, table[i], int(codes[i]))
-        self.queried_ = queried
-        self.predicted_ = self.classes_[predicted]
+        self.queried_, self.predicted_ = queried, self.classes_[predicted]
         self.n_queries_, self.n_rounds_ = self.sampler_.queries, self.sampler_.rounds
         return self
 

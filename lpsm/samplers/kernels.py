@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-from lpsm.checks import positive
+from lpsm.checks import number, positive, shown
 from lpsm.samplers import core
 from lpsm.samplers.core import EVICTED, READY, SELF_SIMILARITY, SIZE, STORED, Learner, Rule, how
 from lpsm.samplers.perceptrons import BudgetVector, Memory, keep, new_memory
@@ -77,10 +77,10 @@ class Polynomial(Rule):
 
     def __post_init__(self) -> None:
         positive(gamma=self.gamma)
-        if self.degree != int(self.degree) or self.degree < 1:
-            raise ValueError(f"degree must be a positive integer, got {self.degree}")
-        if not self.coef0 >= 0.0:
-            raise ValueError(f"coef0 must be non-negative, got {self.coef0}")
+        if not number("degree", self.degree).is_integer() or self.degree < 1:
+            raise ValueError(f"degree must be a positive integer, got {shown(self.degree)}")
+        if not number("coef0", self.coef0) >= 0.0:
+            raise ValueError(f"coef0 must be non-negative, got {shown(self.coef0)}")
 
 
 @dataclass(frozen=True, slots=True)

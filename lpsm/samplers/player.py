@@ -15,7 +15,7 @@ from scipy import sparse
 
 from lpsm.checks import reading, shown, whole
 from lpsm.samplers import core, hinge, kernels, least_squares, perceptrons, rules, saving
-from lpsm.samplers.checks import as_instance, as_instances, check_columns, squared_lengths
+from lpsm.samplers.checks import MOST_FEATURES, as_instance, as_instances, check_columns, squared_lengths
 from lpsm.samplers.core import ALONE, Desk, Learner, Notes, Rule, Tally, play
 from lpsm.samplers.kernels import CallableKernel, Kernel, resized
 from lpsm.samplers.rows import table_of
@@ -90,7 +90,7 @@ class Player:
         for name, part, kind in (("learner", learner, Learner), ("rule", rule, Rule), ("kernel", kernel, Rule | None)):
             if not isinstance(part, kind):
                 raise TypeError(f"{name} must be a record of parameters such as LeastSquares(), got {shown(part)}")
-        self.n_features = whole(1, n_features=n_features)
+        self.n_features = whole(1, MOST_FEATURES, n_features=n_features)
         if stores not in STORES:
             raise ValueError(f"stores must be 'mistakes', 'queried' or 'small margins', got {stores!r}")
         self.dtype: np.dtype[Any] = np.dtype(dtype)
@@ -157,7 +157,7 @@ class Player:
         ValueError
             If there would be fewer features than now.
         """
-        whole(self.n_features, n_features=n_features)
+        whole(self.n_features, MOST_FEATURES, n_features=n_features)
         extra, learner = n_features - self.n_features, self._learner
         if self.kernel is None:
             k = len(learner.weights)

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, isinf, isnan, log, sqrt
+from math import inf, isinf, log, sqrt
 from typing import Any
 
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-from lpsm.checks import between, positive, whole
+from lpsm.checks import between, number, positive, shown, whole
 from lpsm.samplers.core import (
     DUE,
     FALSE_POSITIVES,
@@ -283,8 +283,8 @@ class AdaptiveSampler(Rule):
 
     def __post_init__(self) -> None:
         positive(**{"lambda": self.lambda_})
-        if isinstance(self.rho, int | float) and (isnan(self.rho) or self.rho < 0.0):
-            raise ValueError(f"rho must be non-negative, got {self.rho}")
+        if self.rho is not None and not callable(self.rho) and not number("rho", self.rho) >= 0.0:
+            raise ValueError(f"rho must be non-negative, got {shown(self.rho)}")
         if isinstance(self.bias, int | float):
             between(0.0, 1.0, bias=self.bias)
 
@@ -301,9 +301,9 @@ class AdaptiveSampler(Rule):
     def schedule(self, n_features: int, t: int) -> tuple[float, float]:
         """Return rho_t and the bias of the coin in round t (0 without a coin)."""
         if self.rho is None:
-            floor = 16.0 / self.lambda_**2 * max(n_features, log(t))
+            floor = 16.0 / self.lambda_**2 * max(number("n_features", n_features), log(t))
         else:
-            floor = float(self.rho(t) if callable(self.rho) else self.rho)
+            floor = number("rho", self.rho(t) if callable(self.rho) else self.rho)
         bias = 0.0 if self.bias is None else float(self.bias(t) if callable(self.bias) else self.bias)
         return floor, bias
 

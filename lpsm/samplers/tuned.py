@@ -39,7 +39,7 @@ from lpsm.experts.kernels import learn_alpha_round, mixture
 from lpsm.online import play as play_rounds
 from lpsm.samplers import core, saving
 from lpsm.samplers.catalogue import make
-from lpsm.samplers.checks import as_labels
+from lpsm.samplers.checks import MOST_FEATURES, as_labels
 from lpsm.samplers.core import CHANCE, MARGIN, PREDICTION, QUERY, Notes, Tally, how
 from lpsm.samplers.player import RUN
 from lpsm.samplers.record import Decision, RunLog
@@ -178,11 +178,12 @@ class TunedSampler:
             raise ValueError(f"grid must hold at least one candidate, got {grid!r}")
         if mixture not in ("learn-alpha", "static-expert"):
             raise ValueError(f"mixture must be 'learn-alpha' or 'static-expert', got {mixture!r}")
+        n_features = whole(1, MOST_FEATURES, n_features=n_features)
         m = len(candidates)
         exploration = (0.01 if m > 1 else 0.0) if exploration is None else exploration
         non_negative(label_price=label_price)
         between(0.0, 1.0, exploration=exploration)
-        self.key, self.n_features, self.parameter, self.grid = key, int(n_features), parameter, candidates
+        self.key, self.n_features, self.parameter, self.grid = key, n_features, parameter, candidates
         self.label_price, self.exploration = float(label_price), float(exploration)
         self.max_queries = None if max_queries is None else whole(max_queries=max_queries)
         self._coin = _SharedCoin(np.random.default_rng(0) if rng is None else rng)

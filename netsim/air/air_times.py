@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, inf
 
-from lpsm.checks import positive, shown, whole
+from lpsm.checks import between, number, shown, whole
 from netsim.whole_numbers import keep_whole
 
 __all__ = [
@@ -104,11 +104,11 @@ class Phy:
             raise ValueError(f"kind must be one of {', '.join(PHYS)}, got {shown(self.kind)}")
         layer = PHYS[self.kind]
         keep_whole(self, "cw_min", "cw_max")
-        if not self.rate_mbps:
+        if not number("rate_mbps", self.rate_mbps):
             object.__setattr__(self, "rate_mbps", layer.rates_mbps[-1])
         if self.rate_mbps not in layer.rates_mbps:
             rates = ", ".join(f"{rate:g}" for rate in layer.rates_mbps)
-            raise ValueError(f"rate_mbps of {self.kind} must be one of {rates}, got {self.rate_mbps:g}")
+            raise ValueError(f"rate_mbps of {self.kind} must be one of {rates}, got {shown(self.rate_mbps)}")
         if self.cw_min < 0:
             object.__setattr__(self, "cw_min", layer.cw_min)
         if self.cw_max < self.cw_min:
@@ -185,7 +185,7 @@ class Phy:
 
         A rate that only 802.11n has goes with its mixed format, every other one of 11n with ERP-OFDM.
         """
-        positive(rate_mbps=rate_mbps)
+        between(0.25, 1e6, rate_mbps=rate_mbps)
         whole(0, _MOST_BYTES, mpdu_bytes=mpdu_bytes)
         layer = PHYS[self.kind]
         if self.kind in ("11b", "11b-short"):

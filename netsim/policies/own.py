@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeGuard
 
+from lpsm.checks import of_type
 from netsim.policies.entry import Setting
 from netsim.policies.protocol import FAILURES, Policy, in_a_line
 
@@ -45,6 +46,7 @@ class OwnPolicy:
     @classmethod
     def typed(cls, text: str) -> OwnPolicy | None:
         """Return what FILE.py:CLASS[:PARAMETER] or MODULE:CLASS[:PARAMETER] names; None if it must be another name."""
+        of_type(str, text=text)
         place, _, rest = _parts(text)
         name, colon, parameter = rest.partition(":")
         parts = place.split(".")

@@ -6,8 +6,20 @@ import numpy as np
 import pytest
 
 import lpsm
-from lpsm import FixedShare, LearnAlpha, StaticExpert, alpha_grid, checks, hindsight
+from lpsm import (
+    FixedShare,
+    LearnAlpha,
+    StaticExpert,
+    alpha_grid,
+    checks,
+    hindsight,
+    online,
+    polling,
+    randomness,
+    schedules,
+)
 from lpsm.experts import doubling_regret, worst_divergence
+from lpsm.samplers import make
 
 
 @pytest.mark.parametrize(
@@ -35,6 +47,14 @@ from lpsm.experts import doubling_regret, worst_divergence
         (lambda: alpha_grid(kind="chebyshev", size=10**12), "size must be at most 1000000, got 1000000000000"),
         (lambda: doubling_regret(10**18), "n_rounds must be at most 100000000, got 1000000000000000000"),
         (lambda: worst_divergence([]), r"alphas must lie in \[0, 1\] and be at least one, got \[\]"),
+        (lambda: online.play(3, [], int), "learner must have the methods decide and learn, got 3"),
+        (lambda: online.play(make("sop", 3), [], 3), "label must have the methods __call__, got 3"),
+        (lambda: online.Ledger().record("x"), "loss must be a number, got 'x'"),
+        (lambda: polling.beacons("x"), "time_ms must be a number, got 'x'"),
+        (lambda: polling.PollingConfig(times_ms=[10**400]), "times_ms must be finite .*, got an integer of 1329 bits"),
+        (lambda: schedules.table(["x"], 100), "schedules must be of the type Schedule, got 'x'"),
+        (lambda: schedules.Schedule(stride="x"), "stride must be an integer of at least 0, got 'x'"),
+        (lambda: randomness.generator("x", 0), "seed must be an integer of at least 0, got 'x'"),
         (lambda: hindsight.alpha_slopes([[1.0, 2.0]], [[0.1]]), r"alpha must lie in \[0, 1\], shape \(m,\), got"),
     ],
 )

@@ -134,7 +134,7 @@ def test_an_illegal_poll_is_named_and_changes_nothing(slept, arrived):
         ({"energy": "log"}, "energy must be one of"),
         ({"energy": lambda t: 1.0}, "gamma must be given"),
         ({"energy": lambda t: -1.0, "gamma": 1.0}, "energy must be finite and not negative, got -1.0 at 100.0 ms"),
-        ({"gamma": -1.0}, "gamma must be finite and not negative, got -1.0"),
+        ({"gamma": -1.0}, "gamma must be non-negative and finite, got -1.0"),
         ({"alphas": ()}, "alphas must name at least one"),
         ({"alphas": (2.0,)}, r"alphas must lie in \[0, 1\], got 2.0"),
         ({"times_ms": (1.0, 2.0), "energy": "1/log T"}, "times_ms must be finite and above 1 ms, got 1.0"),

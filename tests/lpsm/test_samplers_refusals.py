@@ -185,3 +185,22 @@ def test_instances_that_are_no_real_numbers_are_refused_by_name(x):
         samplers.make("sop", D).decide(x)
     with pytest.raises(TypeError, match=r"^X must be an array of numbers, got"):
         samplers.make("sop", D).run([x] if isinstance(x, list) else x[None], [1])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: samplers.make("sop", 10**18), "n_features must be at most 2147483647, got 1000000000000000000"),
+        (lambda: samplers.TunedSampler("sop", inf, "a", [1.0]), "n_features must be an integer of at least 1, got inf"),
+        (lambda: samplers.Polynomial(degree=-inf), "degree must be a positive integer, got -inf"),
+        (lambda: samplers.AdaptiveSampler(rho=-(10**400)), "rho must be non-negative, got an integer of 1329 bits"),
+        (lambda: samplers.RunLog.of([], 10**18), "n_rounds must be at most 2147483648, got 1000000000000000000"),
+        (
+            lambda: samplers.SelectiveClassifier().fit([[10**400]], [0]),
+            "X must hold numbers that fit a float",
+        ),
+    ],
+)
+def test_a_number_beyond_every_array_is_named_with_its_rule_and_value(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

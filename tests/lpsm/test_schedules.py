@@ -192,11 +192,11 @@ def test_learning_over_episodes_keeps_the_guarantee_of_learn_alpha():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"hold_to_ms": -1.0}, r"hold_to_ms must lie in \[0, 1e9\] ms, got -1.0"),
+        ({"hold_to_ms": -1.0}, r"hold_to_ms must lie in \[0, 1e\+09\], got -1.0"),
         ({"dense_ms": float("nan")}, "dense_ms must lie in"),
         ({"duty": 1.0}, r"duty must lie in \[0, 1\), got 1.0"),
-        ({"longest": 0}, "longest at least 1, got 0 and 0"),
-        ({"stride": -1}, "stride must be at least 0"),
+        ({"longest": 0}, "longest must be an integer of at least 1, got 0"),
+        ({"stride": -1}, "stride must be an integer of at least 0, got -1"),
     ],
 )
 def test_a_schedule_that_cannot_be_is_refused(settings, message):

@@ -158,3 +158,17 @@ def test_what_is_left_to_compile_is_asked_of_the_engine_that_will_run(monkeypatc
     monkeypatch.setattr("netsim.express.engine.is_ready", lambda policy: False)
     assert not is_compiled("psm", netsim.SimulationConfig())
     assert is_compiled("psm", netsim.SimulationConfig(link=netsim.LinkConfig(loss_rate=0.1)))  # only packets run
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"seed": "x"}, ValueError, "seed must be an integer of at least 0, got 'x'"),
+        ({"seed": -1}, ValueError, "seed must be an integer of at least 0, got -1"),
+        ({"recorder": 3}, TypeError, "recorder must be of the type Recorder, got 3"),
+        ({"config": 3}, TypeError, "config must be a SimulationConfig, got 3"),
+    ],
+)
+def test_an_argument_of_a_wrong_type_is_named_with_its_rule_and_value(given, error, message):
+    with pytest.raises(error, match=message):
+        netsim.simulate(PAGES, "psm", **given)

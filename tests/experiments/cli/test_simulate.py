@@ -136,7 +136,7 @@ def test_no_output_can_lie_below_a_file(complaint: Callable[..., str], workload:
         (["--min-rto", "0"], "min_rto_s"),
         (["--beacon-interval", "0"], "beacon-ms must lie in [1, 1e6] ms, got 0"),
         (["--connections", "pipelined"], "pipelined"),
-        (["--seed", "-1"], "seed must be at least 0, got -1"),
+        (["--seed", "-1"], "seed must be an integer of at least 0, got -1"),
         (["--awake-mw", "10"], "awake_mw"),
         (
             ["--awake-mw", "10", "--radio", "esp32-c6"],

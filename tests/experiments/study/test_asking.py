@@ -9,6 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from experiments.cli import main
+from experiments.study.asking import Answers, label_by_asking
+from experiments.study.label import LabelConfig
 from lpsm import samplers
 
 WORDS = ("spam", "ham")
@@ -102,3 +104,26 @@ def test_answers_of_other_data_are_refused(mails, tmp_path):
     assert "answers must be of these data" in str(run(path, tmp_path / "a.csv").exception)
     (tmp_path / "a.csv").write_text("".join((tmp_path / "a.csv").read_text().splitlines(True)[:0]))
     assert "answers must be of these data" in str(run(path, tmp_path / "a.csv").exception)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"X": 3}, "X must be an array or CSR of shape (T, d), got 3"),
+        ({"classes": "ab"}, "classes must be two labels, got 'ab'"),
+        ({"config": None}, "config must be of the type LabelConfig, got None"),
+        ({"answers": {}}, "answers must be of the type Answers, got {}"),
+        ({"put": "x"}, "put must have the methods __call__, got 'x'"),
+    ],
+)
+def test_an_argument_of_a_wrong_type_is_named_with_rule_and_value(tmp_path, wrong, said):
+    given = {
+        "X": np.ones((2, 2)),
+        "classes": ["a", "b"],
+        "config": LabelConfig(algorithm="sop", parameters={}),
+        "answers": Answers(tmp_path / "a.csv", "0", ["a", "b"]),
+        "put": lambda *_: None,
+    }
+    with pytest.raises((TypeError, ValueError)) as refused:
+        label_by_asking(**{**given, **wrong})
+    assert str(refused.value) == said

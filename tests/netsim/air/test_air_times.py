@@ -80,3 +80,10 @@ def test_what_is_no_air_is_refused_with_the_rule_and_the_value():
         with pytest.raises(ValueError, match=message):
             Phy.parse(text)
     assert Phy.parse("11g").spec == "11g:54"
+
+
+def test_a_rate_that_no_layer_has_is_refused_by_name():
+    with pytest.raises(ValueError, match=r"rate_mbps of 11g must be one of .*, got an integer of 1329 bits"):
+        Phy(rate_mbps=10**400)
+    with pytest.raises(ValueError, match=r"rate_mbps must lie in \[0.25, 1e\+06\], got 5e-324"):
+        Phy().frame_ns(10, 5e-324)
