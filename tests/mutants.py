@@ -37,14 +37,19 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         )),
     ),
     "lpsm/samplers": (
-        ("lpsm/samplers/algorithms/*.py", "lpsm/samplers/compiled/*.py"),
+        tuple(f"lpsm/samplers/{name}.py" for name in (
+            "core", "rows", "perceptrons", "least_squares", "hinge", "kernels", "rules", "catalogue",
+        )),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
             "samplers_algebra", "samplers_oracles", "samplers_protocol", "samplers_limits", "late_labels", "importance",
             "multiclass", "tuned",
         )),
     ),
     "lpsm/samplers/doors": (
-        ("lpsm/samplers/*.py",),
+        tuple(f"lpsm/samplers/{name}.py" for name in (
+            "calibration", "checks", "estimator", "multiclass", "player", "record", "river_adapter", "sampler",
+            "saving", "tuned",
+        )),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
             "estimator", "river_adapter", "samplers_protocol", "samplers_refusals", "sampler_report", "samplers_limits",
             "multiclass", "tuned", "late_labels", "importance", "states", "calibration",

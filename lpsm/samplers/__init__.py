@@ -2,26 +2,28 @@
 
 from typing import TYPE_CHECKING, Any
 
-from lpsm.samplers.algorithms.adaptive import AdaptiveSampler
-from lpsm.samplers.algorithms.always import Always
-from lpsm.samplers.algorithms.coins import Coin, FixedCoin, SecondOrderCoin
-from lpsm.samplers.algorithms.filters import AppleTasting, Filter, LabelEfficientFilter
-from lpsm.samplers.algorithms.hinge import ImportanceWeighted
-from lpsm.samplers.algorithms.kernels import Linear, Polynomial, Radial
-from lpsm.samplers.algorithms.learners import (
-    AdaGrad,
-    BudgetPerceptron,
-    DiagonalArow,
-    Lasec,
-    LeastSquares,
-    ModifiedPerceptron,
-    Perceptron,
-    ShiftingPerceptron,
-)
-from lpsm.samplers.algorithms.thresholds import Halving, NextLabel, SmallMargin, Variance
 from lpsm.samplers.catalogue import describe, keys, make, registry
+from lpsm.samplers.hinge import AdaGrad, DiagonalArow
+from lpsm.samplers.kernels import Linear, Polynomial, Radial
+from lpsm.samplers.least_squares import Lasec, LeastSquares
 from lpsm.samplers.multiclass import MulticlassSampler
+from lpsm.samplers.perceptrons import BudgetPerceptron, ModifiedPerceptron, Perceptron, ShiftingPerceptron
 from lpsm.samplers.record import Decision, RunLog
+from lpsm.samplers.rules import (
+    AdaptiveSampler,
+    Always,
+    AppleTasting,
+    Coin,
+    Filter,
+    FixedCoin,
+    Halving,
+    ImportanceWeighted,
+    LabelEfficientFilter,
+    NextLabel,
+    SecondOrderCoin,
+    SmallMargin,
+    Variance,
+)
 from lpsm.samplers.sampler import Sampler
 from lpsm.samplers.tuned import TunedSampler
 from lpsm.states import from_state

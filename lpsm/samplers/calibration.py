@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
-from lpsm.samplers.record import RunLog
-
 __all__ = ["Bought", "fitted_scale", "leads", "probabilities"]
 
 Floats = NDArray[np.float64]
@@ -50,37 +48,23 @@ def leads(margins: Floats) -> Floats:
 
 
 class Bought:
-    """Scores and classes of the instances whose labels were bought.
-
-    The margins of a run may have to be computed for it: that is left until they are needed, and those of a long run
-    that nobody needed until the next are given up, since its instances would have to be kept.
-    """
+    """Scores and classes of the instances whose labels were bought."""
 
     def __init__(self) -> None:
         self._scores: list[Floats] = []
         self._codes: list[int] = []
-        self._log: tuple[RunLog, NDArray[np.int64]] | None = None
 
     def add(self, scores: Floats, code: int) -> None:
         """Enter the scores (k,) of an instance in its round, and its class."""
         self._scores.append(scores)
         self._codes.append(code)
 
-    def add_log(self, log: RunLog, codes: NDArray[np.int64]) -> None:
-        """Enter the questions of a run over two classes, and their answers."""
-        self._log = (log, codes)
-        if log.exact:
-            self._read()
+    def extend(self, scores: Floats, codes: NDArray[np.int64]) -> None:
+        """Enter the scores (n, k) of instances in their rounds, and their classes."""
+        self._scores += list(scores)
+        self._codes += codes.tolist()
 
     def fitted(self, n_classes: int) -> float:
         """Return `fitted_scale` of all there is."""
-        self._read()
         scores = np.array(self._scores).reshape(len(self._codes), n_classes)
         return fitted_scale(scores, np.array(self._codes, dtype=np.int64))
-
-    def _read(self) -> None:
-        if self._log is not None:
-            log, codes = self._log
-            self._scores += list(leads(log.margin[log.queried]))
-            self._codes += codes.tolist()
-            self._log = None

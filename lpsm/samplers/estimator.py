@@ -15,7 +15,7 @@ scikit-learn takes a second to import, so this module is imported when first ask
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -33,10 +33,7 @@ from lpsm.samplers.multiclass import MulticlassSampler, has_classes
 
 __all__ = ["SelectiveClassifier"]
 
-_SYMBOLS = (
-    *dict.fromkeys(parameter.name for entry in registry().values() for parameter in entry.parameters),
-    *("gamma", "degree", "coef0"),  # of a kernel
-)
+_OF_KERNELS = ("gamma", "degree", "coef0")
 _NO_PROMISE = frozenset(
     ("modified-perceptron", "sop-fixed-bias", "bbq-i", "dkm-perceptron", "cbgz-dkm", "random-perceptron", "random-dkm")
 )
@@ -51,12 +48,11 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     key
         One of `lpsm.samplers.keys()`; `lpsm.samplers.describe(key)` names its parameters.  The default has the
         fewest mistakes at few labels over six streams (docs/sampler-tools.md).
-    a, b, c, c_0, beta, bias, count_forced, eta, factor, floor, kappa, lambda_, mistake_driven, r, rate, rho, s_1
-        See R.
-    B, C, K, R
-        The sampler's parameters by the papers' symbols; None, the default, is the key's own
-        default.  One that the key does not have is an error when fitting.
-    kernel, gamma, degree, coef0
+    params
+        The sampler's parameters by the papers' symbols, and gamma, degree, coef0 of a kernel; None for the key's own
+        defaults.  One that the key does not have is an error when fitting.  They may be given by name as well:
+        ``SelectiveClassifier("ssmd", K=1.0)``.
+    kernel
         None for weights over features, or the kernel form as in `lpsm.samplers.make`.
     normalize
         Whether rows are divided by their norm; None for what the key's paper does.
@@ -105,71 +101,42 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         key: str = "ss",
+        params: Mapping[str, Any] | None = None,
         *,
-        a: float | None = None,
-        b: float | None = None,
-        c: float | None = None,
-        count_forced: bool | None = None,
-        beta: float | None = None,
-        c_0: float | None = None,
-        floor: float | None = None,
-        r: float | None = None,
-        bias: Any = None,
-        eta: float | None = None,
-        factor: float | None = None,
-        kappa: float | None = None,
-        lambda_: float | None = None,
-        mistake_driven: bool | None = None,
-        rate: float | None = None,
-        rho: Any = None,
-        s_1: float | None = None,
-        B: int | None = None,
-        C: float | None = None,
-        K: float | None = None,
-        R: int | None = None,
         kernel: Any = None,
-        gamma: float | None = None,
-        degree: float | None = None,
-        coef0: float | None = None,
         normalize: bool | None = None,
         fit_intercept: bool = False,
         intercept_scaling: float | None = None,
         max_queries: int | None = None,
         random_state: Any = None,
         oracle: Callable[[int, Any], Any] | None = None,
+        **symbols: Any,
     ) -> None:
         self.key = key
-        self.a = a
-        self.b = b
-        self.c = c
-        self.count_forced = count_forced
-        self.beta = beta
-        self.c_0 = c_0
-        self.floor = floor
-        self.r = r
-        self.bias = bias
-        self.eta = eta
-        self.factor = factor
-        self.kappa = kappa
-        self.lambda_ = lambda_
-        self.mistake_driven = mistake_driven
-        self.rate = rate
-        self.rho = rho
-        self.s_1 = s_1
-        self.B = B
-        self.C = C
-        self.K = K
-        self.R = R
+        self.params: Any = _together(params, symbols)
         self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.normalize = normalize
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.max_queries = max_queries
         self.random_state = random_state
         self.oracle = oracle
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; if `deep`, those in `params` too."""
+        own: dict[str, Any] = super().get_params(deep)
+        return {**own, **self.params} if deep and isinstance(self.params, Mapping) else own
+
+    def set_params(self, **params: Any) -> SelectiveClassifier:
+        """Set parameters by name, those in `params` too; a new key keeps of these what it has a use for."""
+        key = params.get("key", self.key)
+        if isinstance(key, str) and key in registry() and isinstance(self.params, Mapping) and "params" not in params:
+            known = {parameter.name for parameter in registry()[key].parameters}
+            self.params = {name: v for name, v in self.params.items() if name in known or name in _OF_KERNELS}
+        names = self.get_params(deep=False)
+        super().set_params(**{name: value for name, value in params.items() if name in names})
+        self.params = _together(self.params, {name: value for name, value in params.items() if name not in names})
+        return self
 
     def fit(self, X: Any, y: ArrayLike | None = None, *, classes: ArrayLike | None = None) -> SelectiveClassifier:
         """Start anew and play the rows of X as a stream.
@@ -204,7 +171,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         RuntimeError
-            If a ticket is not open.
+            If a ticket is not open; nothing has then been learned.
         ValueError
             If a label is none of the classes, or there is not one for each ticket.
         """
@@ -212,7 +179,13 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         names, labels = np.atleast_1d(np.asarray(tickets)), np.atleast_1d(np.asarray(y))
         if names.shape != labels.shape:
             raise ValueError(f"y must have a label for each of {len(names)} tickets, got {len(labels)}")
-        for ticket, code in zip(names.tolist(), self._codes(labels).tolist(), strict=True):
+        codes = self._codes(labels).tolist()
+        if closed := sorted(set(names.tolist()) - set(self._waiting)):
+            open_ones = self.sampler_.open_tickets
+            raise RuntimeError(f"ticket must be of an open question, got {closed[0]}; open are {open_ones}")
+        if len(set(names.tolist())) < len(names):
+            raise ValueError(f"tickets must be different ones, got {names.tolist()}")
+        for ticket, code in zip(names.tolist(), codes, strict=True):
             self.sampler_.learn(ticket, code if len(self.classes_) > 2 else self._sign(code))
             self._bought.add(self._waiting.pop(ticket), code)
         return self
@@ -241,10 +214,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.classes_[(margins >= 0.0).astype(np.intp)])
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities (n, k) of the classes, calibrated on the labels that were bought (`lpsm.samplers.calibration`).
-
-        Of a fit over more than 64 rows the margins of all rounds are computed for it, once.
-        """
+        """Probabilities (n, k) of the classes, calibrated on labels that were bought (`lpsm.samplers.calibration`)."""
         margins = self.decision_function(X)
         if len(self.classes_) == 1:
             return np.ones((len(margins), 1))
@@ -252,7 +222,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return probabilities(margins if margins.ndim == 2 else leads(margins), beta)
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether `fit` was called; the parameter lambda_ looks like a fitted attribute and is none."""
+        """Whether `fit` was called."""
         return hasattr(self, "sampler_")
 
     def __sklearn_tags__(self) -> Any:
@@ -295,7 +265,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(self.sampler_, MulticlassSampler) and whole:
             codes = self._codes(labels)[rounds]
             at = 0
-            for said, asked, scores in self.sampler_._blocks(table[rounds], codes):
+            for said, asked, scores in self.sampler_._plays(table[rounds], codes):
                 part = rounds[at : at + len(said)]
                 predicted[part], queried[part] = said, asked
                 for i in np.flatnonzero(asked):
@@ -303,9 +273,10 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 at += len(said)
         elif whole:
             codes = self._codes(labels)[rounds]
-            log = self.sampler_.run(table[rounds], np.where(codes == len(self.classes_) - 1, 1.0, -1.0))
+            signs = np.where(codes == len(self.classes_) - 1, 1.0, -1.0)
+            log = self.sampler_._run(table[rounds], signs, careful=True)
             queried[rounds], predicted[rounds] = log.queried, np.where(log.prediction > 0, len(self.classes_) - 1, 0)
-            self._bought.add_log(log, codes[log.queried])
+            self._bought.extend(leads(log.noted[log.queried]), codes[log.queried])
         else:
             codes = np.full(table.shape[0], -1)
             if labels is not None:
@@ -317,12 +288,14 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _made(self, n_features: int) -> Any:
+        if not isinstance(self.params, Mapping | None):
+            raise ValueError(f"params must be a mapping of symbols to values, got {shown(self.params)}")
         options = {
             "rng": _generator(self.random_state),
             "normalize": self.normalize,
             "kernel": self.kernel,
             "max_queries": self.max_queries,
-            **{name: getattr(self, name) for name in _SYMBOLS if getattr(self, name) is not None},
+            **{name: value for name, value in (self.params or {}).items() if value is not None},
         }
         if len(self.classes_) > 2:
             return MulticlassSampler(self.key, n_features, len(self.classes_), **options)
@@ -380,6 +353,11 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return table
         ones = np.full((table.shape[0], 1), self._constant, dtype=table.dtype)
         return sparse.hstack([table, ones], format="csr") if sparse.issparse(table) else np.hstack([table, ones])
+
+
+def _together(params: Any, symbols: Mapping[str, Any]) -> Any:
+    """Parameters given as a mapping, or None, and by name; what is neither is refused when fitting."""
+    return {**(params or {}), **symbols} if symbols and isinstance(params, Mapping | None) else params
 
 
 def _known(y: Any) -> NDArray[np.bool_]:

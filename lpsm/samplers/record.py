@@ -36,7 +36,7 @@ class RunLog:
     sign, and seldom its size.  Until then the instances of the run must not be changed.
     """
 
-    __slots__ = ("_margin", "_replay", "prediction", "queried", "stored")
+    __slots__ = ("_margin", "_said", "prediction", "queried", "replay", "stored")
 
     def __init__(
         self,
@@ -44,13 +44,14 @@ class RunLog:
         queried: NDArray[np.bool_],
         stored: NDArray[np.bool_],
         margin: NDArray[np.float64],
-        replay: Callable[[], NDArray[np.float64]] | None = None,
+        said: NDArray[np.float64] | None = None,
     ) -> None:
         self.prediction = prediction
         self.queried = queried
         self.stored = stored
-        self._margin = margin
-        self._replay = replay
+        self._margin, self._said = margin, said
+        self.replay: Callable[[], RunLog] | None = None
+        """Plays the run again with exact margins, if those here are not."""
 
     @classmethod
     def of(cls, rounds: Iterable[tuple[Decision, bool]], n_rounds: int) -> RunLog:
@@ -66,14 +67,31 @@ class RunLog:
     @property
     def exact(self) -> bool:
         """Whether `margin` is there, and need not be computed."""
-        return self._replay is None
+        return self.replay is None
+
+    @property
+    def noted(self) -> NDArray[np.float64]:
+        """Margins as the run left them: exact where it needed them, else of the same sign."""
+        return self._margin
 
     @property
     def margin(self) -> NDArray[np.float64]:
-        """Signed margin of every round, as `decide` gives it."""
-        if self._replay is not None:
-            self._margin = self._replay()
-            self._replay = None
+        """Signed margin of every round, as `decide` gives it.
+
+        Raises
+        ------
+        RuntimeError
+            If the instances of the run were changed before it was read.
+        """
+        if self.replay is not None:
+            again = self.replay()
+            same = all(
+                np.array_equal(getattr(self, name), getattr(again, name))
+                for name in ("prediction", "queried", "stored", "_said")
+            )
+            if not same:
+                raise RuntimeError("X must stay as it was in the run until log.margin is read, got another X")
+            self._margin, self.replay = again._margin, None
         return self._margin
 
     def ledger(self, y: ArrayLike) -> Ledger:
@@ -85,6 +103,9 @@ class RunLog:
 
     def __len__(self) -> int:
         return len(self.prediction)
+
+    def __repr__(self) -> str:
+        return f"RunLog(rounds={len(self)}, queries={self.queried.sum()}, stored={self.stored.sum()})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return RunLog, (self.prediction, self.queried, self.stored, self.margin)

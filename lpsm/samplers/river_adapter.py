@@ -74,7 +74,8 @@ class RiverSampler(base.Classifier):
         self._margins: dict[int, float] = {}  # of open questions
         self._bought = Bought()
         self._scale: float | None = None
-        self._opened: tuple[dict[Any, Any], int | None] | None = None  # the instance of `ask`, and its ticket
+        self._opened: tuple[dict[Any, Any], int | None] | None = None  # the last instance of `ask`, and its ticket
+        self._owed: list[tuple[dict[Any, Any], int]] = []  # those that were asked about before it, oldest first
 
     @property
     def n_queries(self) -> int:
@@ -82,10 +83,27 @@ class RiverSampler(base.Classifier):
         return 0 if self.sampler is None else self.sampler.queries
 
     def ask(self, x: Mapping[Any, float]) -> bool:
-        """Whether the label of `x` is wanted; its round is opened, and `learn_one` with it closes that."""
+        """Whether the label of `x` is wanted; its round is opened; `learn_one` with it, now or later, closes that."""
         if self._opened is None or self._opened[0] != x:
+            self._put_off()
             self._opened = (dict(x), self.open(x))
         return self._opened[1] is not None
+
+    def forget(self, x: Mapping[Any, float]) -> None:
+        """Close the oldest question about `x`, whose label will not come.
+
+        Raises
+        ------
+        ValueError
+            If there is none.
+        """
+        self._put_off()
+        if (at := _place(self._owed, x)) is None:
+            raise ValueError(f"x must be an instance that was asked about, got {dict(x)!r}")
+        ticket = self._owed.pop(at)[1]
+        assert self.sampler is not None
+        self.sampler.forget(ticket)
+        del self._margins[ticket]
 
     def open(self, x: Mapping[Any, float]) -> int | None:
         """Play the round of `x` and return the ticket of its question, None if its label is not wanted."""
@@ -132,11 +150,21 @@ class RiverSampler(base.Classifier):
 
     def learn_one(self, x: Mapping[Any, float], y: Hashable, **kwargs: Any) -> None:
         """Play the round of `x`, unless `ask` has; its label is looked at only if it is asked for."""
+        if (self._opened is None or self._opened[0] != x) and (at := _place(self._owed, x)) is not None:
+            self.close(self._owed[at][1], y)
+            del self._owed[at]
+            return
         wanted = self.ask(x)
         ticket = None if self._opened is None else self._opened[1]
-        self._opened = None
         if wanted and ticket is not None:
             self.close(ticket, y)
+        self._opened = None
+
+    def _put_off(self) -> None:
+        """Keep the question of the last `ask` for a label that comes later."""
+        if self._opened is not None and self._opened[1] is not None:
+            self._owed.append((self._opened[0], self._opened[1]))
+        self._opened = None
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -183,7 +211,9 @@ class ActiveRiverSampler(ActiveLearningClassifier):
 
     def __init__(self, classifier: Any, seed: int | None = None) -> None:
         super().__init__(classifier=classifier, seed=seed)
-        self._last: tuple[dict[Any, Any], int | None] | None = None
+        self._last: tuple[dict[Any, Any], int | None, tuple[str, ...]] | None = (
+            None  # and by which methods it was predicted
+        )
         self._owed: list[tuple[dict[Any, Any], int]] = []  # instances as they came, oldest first, and their tickets
 
     @property
@@ -194,15 +224,24 @@ class ActiveRiverSampler(ActiveLearningClassifier):
             raise ValueError(f"classifier must be, or end in, a RiverSampler, got {steps[-1]!r}")
         return steps[-1]
 
+    def predict_one(self, x: dict[Any, float], **kwargs: Any) -> Any:
+        """Return the predicted class of `x` and whether its label is wanted: a round, unless its chances began it."""
+        return self._answer(x, "predict_one", self.classifier.predict_one(x, **kwargs))
+
+    def predict_proba_one(self, x: dict[Any, float], **kwargs: Any) -> Any:
+        """Return the chances of the classes and whether the label is wanted: a round, unless a prediction began it."""
+        return self._answer(x, "predict_proba_one", self.classifier.predict_proba_one(x, **kwargs))
+
     def learn_one(self, x: Mapping[Any, float], y: Hashable, **kwargs: Any) -> None:
         """Take the label of an instance that was asked about; without a question it is not looked at."""
-        at = next((i for i, (seen, _) in enumerate(self._owed) if seen == x), None)
+        at = _place(self._owed, x)
         instance: Any = x
         for step in self._steps()[:-1]:
             step.learn_one(instance)
             instance = step.transform_one(instance)
         if at is not None:
-            self.sampler.close(self._owed.pop(at)[1], y)
+            self.sampler.close(self._owed[at][1], y)
+            del self._owed[at]
         elif self._last is None or self._last[0] != x:
             self.sampler.learn_one(instance, y)  # it was not predicted before: its round is now
         self._last = None
@@ -214,21 +253,32 @@ class ActiveRiverSampler(ActiveLearningClassifier):
     def _unit_test_skips(self) -> set[str]:
         return {"check_predict_proba_one_binary"}  # it is not for predictions that are pairs
 
-    def _ask_for_label(self, x: Mapping[Any, float], y_pred: Any) -> bool:
-        if self._last is None or self._last[0] != x:
+    def _answer(self, x: Mapping[Any, float], method: str, said: Any) -> Any:
+        return said, self._ask_for_label(x, said, method)
+
+    def _ask_for_label(self, x: Mapping[Any, float], y_pred: Any, method: str = "") -> bool:
+        """Whether the label of `x` is wanted; each prediction is a round, but the two ways of one instance are one."""
+        last = self._last
+        if last is None or last[0] != x or method in last[2]:
             instance: Any = x
             for step in self._steps()[:-1]:
                 instance = step.transform_one(instance)
             ticket = self.sampler.open(instance)
-            self._last = (dict(x), ticket)
+            last = (dict(x), ticket, ())
             if ticket is not None:
                 self._owed.append((dict(x), ticket))
-        return self._last[1] is not None
+        self._last = (last[0], last[1], (*last[2], method))
+        return last[1] is not None
 
     def _steps(self) -> list[Any]:
         if isinstance(self.classifier, compose.Pipeline):
             return list(self.classifier.steps.values())
         return [self.classifier]
+
+
+def _place(owed: list[tuple[dict[Any, Any], int]], x: Mapping[Any, float]) -> int | None:
+    """Where the oldest question about an instance is."""
+    return next((i for i, (seen, _) in enumerate(owed) if seen == x), None)
 
 
 def _any(row: Any) -> bool:

@@ -25,31 +25,104 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from math import inf
-from typing import Any, cast
+from math import inf, log, sqrt
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from lpsm._compile import compiled
 from lpsm.checks import array, between, non_negative, reading, state_array, state_text, whole
 from lpsm.experts import LearnAlpha, StaticExpert, alpha_grid
-from lpsm.online import play
-from lpsm.samplers import saving
+from lpsm.experts.kernels import learn_alpha_round, mixture
+from lpsm.online import play as play_rounds
+from lpsm.samplers import core, saving
 from lpsm.samplers.catalogue import make
 from lpsm.samplers.checks import MOST_FEATURES, as_labels
-from lpsm.samplers.compiled.candidates import FIELDS, Trial, charge, run_candidates, stacked, vote
-from lpsm.samplers.compiled.memory import new_work
-from lpsm.samplers.compiled.stream import Outcome, stream_of
-from lpsm.samplers.layout import APPLE_TASTING, FILTER, IMPORTANCE, LABEL_EFFICIENT_FILTER, State
+from lpsm.samplers.core import CHANCE, MARGIN, PREDICTION, QUERY, Notes, Tally, how
+from lpsm.samplers.player import RUN
 from lpsm.samplers.record import Decision, RunLog
+from lpsm.samplers.rows import table_of
 from lpsm.samplers.sampler import Sampler
 
-__all__ = ["TunedSampler"]
+__all__ = ["TunedSampler", "charge", "vote"]
 
-SHORT = 8  # rounds: for so few, copying the states costs more than it saves
+Array = NDArray[Any]
+
+SHORT = 8  # rounds: for so few, the preparations cost more than they save
 
 VERSION = 1  # of its state
+
+
+class Grid(NamedTuple):
+    """The company of copies under a mixture."""
+
+    share: Array  # (m,) weights of the mixture, and costs
+    costs: Array
+    weights: Array  # from here to `work` the mixture's arrays
+    columns: Array
+    slow: Array
+    head: Array
+    work: Array
+    totals: Array  # (2,) weighted squares of costs, and labels asked for, so far
+    price: float  # of a label, in mistakes
+    exploration: float  # least probability of asking
+    most: int  # labels asked for at most
+
+
+@compiled
+def vote(share: Array, told: Array, exploration: float) -> tuple[float, float]:
+    """The weighted vote, in [-1, 1], and the probability of asking; one copy alone has its own margin."""
+    margin, wanted, low, high = 0.0, 0.0, 1.0, 0.0
+    for j in range(share.size):
+        margin += share[j] * told[j, PREDICTION]
+        wanted += share[j] * told[j, CHANCE]
+        low, high = min(low, told[j, CHANCE]), max(high, told[j, CHANCE])
+    wanted = min(max(wanted, low), high)
+    if share.size == 1:
+        margin = told[0, MARGIN]
+    return margin if share.size == 1 else min(max(margin, -1.0), 1.0), (1.0 - exploration) * wanted + exploration
+
+
+@compiled
+def charge(share: Array, costs: Array, squares: float) -> float:
+    """Turn a round's costs into losses, in place, at the present rate; return the weighted squares so far."""
+    rate = min(1.0, sqrt(log(costs.size) / (1.0 + squares)))
+    lowest = costs.min()
+    for j in range(costs.size):
+        squares += share[j] * (costs[j] - lowest) ** 2
+        costs[j] *= rate
+    return squares
+
+
+@compiled
+def write_costs(costs: Array, told: Array, price: float, chance: float, query: bool, y: float) -> None:
+    """What each copy costs in a round: its label, and its mistake, if the label was bought with this probability."""
+    for j in range(costs.size):
+        costs[j] = price * told[j, CHANCE]
+        if query and told[j, PREDICTION] != y:
+            costs[j] += 1.0 / chance
+
+
+@how(core.consult, Grid)
+def _consult(company: Any, told: Array) -> None:
+    m, share = company.share.size, company.share
+    mixture(company.weights, company.columns, company.slow, company.head, share)
+    told[m, MARGIN], told[m, CHANCE] = vote(share, told, company.exploration)
+    if company.totals[1] >= company.most:
+        told[m, CHANCE] = 0.0
+
+
+@how(core.settle_up, Grid)
+def _settle_up(company: Any, told: Array, y: float) -> None:
+    costs, totals, m = company.costs, company.totals, company.share.size
+    query = told[m, QUERY] > 0.0
+    totals[1] += 1.0 if query else 0.0
+    if m > 1:
+        write_costs(costs, told, company.price, told[m, CHANCE], query, y)
+        totals[0] = charge(company.share, costs, totals[0])
+        learn_alpha_round(costs, company.weights, company.columns, company.slow, company.head, company.work)
 
 
 class TunedSampler:
@@ -69,6 +142,8 @@ class TunedSampler:
         Least probability e of asking, in [0, 1]; None for 0.01, or 0 with a single candidate.
     mixture
         "learn-alpha", which follows a best candidate that changes, or "static-expert".
+    max_queries
+        Labels asked for at most; None for no limit.
     rng
         One uniform a round; None for a generator of seed 0.
     **params
@@ -94,6 +169,7 @@ class TunedSampler:
         label_price: float = 0.1,
         exploration: float | None = None,
         mixture: str = "learn-alpha",
+        max_queries: int | None = None,
         rng: np.random.Generator | None = None,
         **params: Any,
     ) -> None:
@@ -109,12 +185,13 @@ class TunedSampler:
         between(0.0, 1.0, exploration=exploration)
         self.key, self.n_features, self.parameter, self.grid = key, n_features, parameter, candidates
         self.label_price, self.exploration = float(label_price), float(exploration)
+        self.max_queries = None if max_queries is None else whole(max_queries=max_queries)
         self._coin = _SharedCoin(np.random.default_rng(0) if rng is None else rng)
         shared = cast(np.random.Generator, self._coin)  # the copies toss it; they use no other method
         self.samplers: tuple[Sampler, ...] = tuple(
             make(key, n_features, rng=shared, **{**params, parameter: _plain(value)}) for value in candidates
         )
-        if self.samplers[0].rule.plan()["rule"] in (FILTER, APPLE_TASTING, LABEL_EFFICIENT_FILTER, IMPORTANCE):
+        if self.samplers[0].rule.filters or self.samplers[0].rule.needs_spread:
             raise ValueError(f"key must be a sampler, neither a filter nor one that weighs labels, got {key!r}")
         self._mixture = StaticExpert(m) if mixture == "static-expert" else LearnAlpha(m, _ALPHAS)
         self._squares = 0.0
@@ -134,12 +211,11 @@ class TunedSampler:
 
     def decide(self, x: Any) -> Decision:
         """Predict the label of `x`, and say whether to ask for it; `margin` is the weighted vote, in [-1, 1]."""
-        self._coin.toss()
-        decisions = [sampler.decide(x) for sampler in self.samplers]
-        weights = self.weights
-        votes = np.array([decision.prediction for decision in decisions], dtype=np.float64)
-        chances = np.array([decision.probability for decision in decisions])
-        margin, chance = vote(weights, votes, chances, self.exploration)
+        decisions = self._decisions(x)
+        told = self._told(decisions)
+        margin, chance = vote(self.weights, told, self.exploration)
+        if self.max_queries is not None and self.queries >= self.max_queries:
+            chance = 0.0
         query = self._coin.value < chance
         self.rounds += 1
         self.queries += query
@@ -147,13 +223,13 @@ class TunedSampler:
         if query:
             self._questions[self.rounds] = (decisions, chance)
         else:
-            self._pay(self.label_price * chances)
-            for sampler, decision in zip(self.samplers, decisions, strict=True):
-                if decision.ticket is not None:
-                    sampler.forget(decision.ticket)  # the mixture did not ask
-        if len(decisions) == 1:
-            margin = decisions[0].margin
+            self._close(decisions, told, chance, 0.0)
         return Decision(margin, 1 if margin >= 0.0 else -1, query, chance, self._last)
+
+    def _decisions(self, x: Any) -> list[Decision]:
+        self.samplers[0]._instance(x)  # nothing is drawn for what is refused
+        self._coin.toss()
+        return [sampler.decide(x) for sampler in self.samplers]
 
     def learn(self, x: Any, y: int) -> bool:
         """Take the label of the last instance, or of a ticket; return whether any copy stored the example.
@@ -179,10 +255,32 @@ class TunedSampler:
         stored = any(changes)
         del self._questions[ticket]
         self.stored += stored
-        wrong = np.array([decision.prediction != y for decision in decisions], dtype=np.float64)
-        chances = np.array([decision.probability for decision in decisions])
-        self._pay(self.label_price * chances + wrong / chance)
+        self._pay(self._told(decisions), chance, float(y))
         return stored
+
+    def forget(self, ticket: int) -> None:
+        """Close a question whose label will not come; the copies are charged for asking, and for no mistake.
+
+        Raises
+        ------
+        RuntimeError
+            If the ticket is not open.
+        """
+        if ticket not in self._questions:
+            raise RuntimeError(f"ticket must be of an open question, got {ticket}; open are {self.open_tickets}")
+        decisions, chance = self._questions.pop(ticket)
+        self._close(decisions, self._told(decisions), chance, 0.0)
+
+    def margins(self, X: Any) -> NDArray[np.float64]:
+        """Return the weighted votes on the rows of X, in [-1, 1], under the present state: no round, no question."""
+        found = np.array([sampler.margins(X) for sampler in self.samplers])
+        if len(found) == 1:
+            return np.asarray(found[0])
+        return np.asarray(np.clip(self.weights @ np.where(found >= 0.0, 1.0, -1.0), -1.0, 1.0))
+
+    def predict(self, X: Any) -> NDArray[np.int8]:
+        """Return the predictions of the rows of X, -1 or +1; SGN(0) = +1."""
+        return np.where(self.margins(X) >= 0.0, 1, -1).astype(np.int8)
 
     @property
     def open_tickets(self) -> list[int]:
@@ -191,7 +289,7 @@ class TunedSampler:
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return everything that determines the future, as a versioned dict of arrays; see `Sampler.state`."""
-        names = ("key", "n_features", "parameter", "label_price", "exploration")
+        names = ("key", "n_features", "parameter", "label_price", "exploration", "max_queries")
         parts: dict[str, Any] = {f"copy_{j}": sampler for j, sampler in enumerate(self.samplers)}
         parts["mixture"] = self._mixture
         asked = [
@@ -240,6 +338,9 @@ class TunedSampler:
         tuned.key, tuned.parameter = str(config["key"]), str(config["parameter"])
         tuned.n_features = whole(1, n_features=config["n_features"])
         tuned.label_price, tuned.exploration = float(config["label_price"]), float(config["exploration"])
+        tuned.max_queries = None
+        if (most := config.get("max_queries")) is not None:
+            tuned.max_queries = whole(max_queries=most)
         non_negative(label_price=tuned.label_price)
         between(0.0, 1.0, exploration=tuned.exploration)
         tuned.grid = state_array(state, "grid", (None,))
@@ -278,46 +379,73 @@ class TunedSampler:
 
     def run(self, X: Any, y: ArrayLike) -> RunLog:
         """Decide on the rows of X in turn, reading y only where it is asked for."""
-        first = self.samplers[0]
+        first, m = self.samplers[0], len(self.samplers)
         table = first._table(X)
         n = table.shape[0]
         labels = as_labels(y, n)
-        is_sparse = bool(sparse.issparse(table))
-        plans = [sampler._plan for sampler in self.samplers]
-        kinds = {tuple(getattr(plan, name) for name in plan._fields if name not in FIELDS) for plan in plans}
-        if n < SHORT or first._remembers or len(kinds) > 1:
-            rows = (table[t : t + 1] for t in range(n)) if is_sparse else table
-            return RunLog.of(play(self, rows, lambda t: int(labels[t])), n)
-        schedules = np.stack([sampler._schedules(n) for sampler in self.samplers], axis=1)
-        trial = Trial(
-            numbers=np.array([[getattr(plan, field) for field in FIELDS] for plan in plans]),
-            floors=schedules[0],
-            biases=schedules[1],
-            randomized=first.randomized,
-            price=self.label_price,
-            exploration=self.exploration,
-        )
-        world = stream_of(table, labels, self._coin.rng.random(n), np.zeros((2, 0)))
-        stack = stacked([sampler._state for sampler in self.samplers])
-        works = stacked([new_work(plans[0], first._state, self.n_features, first.dtype) for _ in plans])
-        flags = np.zeros((2, n), dtype=np.bool_)
-        out = Outcome(np.zeros(n), np.zeros(n, dtype=np.int8), flags[0], flags[1])
-        self._squares = run_candidates(
-            plans[0], stack, works, world, is_sparse, trial, *self._mixture._hierarchy.arrays, self._squares, out
+        if n < SHORT or first._remembers:
+            rows = (table[t : t + 1] for t in range(n)) if sparse.issparse(table) else table
+            return RunLog.of(play_rounds(self, rows, lambda t: int(labels[t])), n)
+        desks = [sampler._prepare() for sampler in self.samplers]
+        schedules = np.zeros((0, n))
+        if len(desks[0].notes.schedules):
+            each = [sampler._chance(n)[1] for sampler in self.samplers]
+            schedules = np.concatenate([np.stack([own[part] for own in each]) for part in (0, 1)])
+        tally = Tally(*(np.concatenate(parts) for parts in zip(*(desk.tally for desk in desks), strict=True)))
+        question = desks[0].question._replace(rule=np.concatenate([desk.question.rule for desk in desks]))
+        grid = Grid(
+            np.empty(m), np.empty(m), *self._mixture._hierarchy.arrays,
+            np.array([self._squares, float(self.queries)]), self.label_price, self.exploration,
+            core.UNLIMITED if self.max_queries is None else self.max_queries,
+        )  # fmt: skip
+        uniforms, none, said = self._coin.rng.random(n), np.zeros(0), np.zeros((n, 9))
+        notes = Notes(labels, uniforms, none, schedules, said, np.zeros((1, 1)), np.zeros((m + 1, 9)))
+        at, entries = core.pinned(grid)
+        company, orders = core.Company(m, at, *entries[4:]), RUN.copy()
+        orders[core.SPARSE] = sparse.issparse(table)
+        learned = core.learned_of(*(sampler._learner for sampler in self.samplers))
+        desk = core.Desk(company, learned, tally, question, notes, desks[0].scratch, orders)
+        core.play(
+            core.pinned(desk)[0], *table_of(table if sparse.issparse(table) or table.flags.writeable else table.copy())
         )
         for j, sampler in enumerate(self.samplers):
-            sampler._state, sampler._fresh, sampler._last = State(*(part[j] for part in stack)), False, None
+            sampler._counts[:], sampler._scalars[:] = tally.counts[j], tally.scalars[j]
+            sampler._fresh, sampler._last = False, None
         self._last = None
+        log = RunLog(
+            said[:, PREDICTION].astype(np.int8), said[:, QUERY] > 0, said[:, core.KEPT] > 0, said[:, MARGIN].copy()
+        )
+        self._squares = float(grid.totals[0])
         self.rounds += n
-        self.queries += int(out.queried.sum())
-        self.stored += int(out.stored.sum())
-        return RunLog(out.prediction, out.queried, out.stored, out.margin)
+        self.queries += int(log.queried.sum())
+        self.stored += int(log.stored.sum())
+        return log
 
-    def _pay(self, losses: NDArray[np.float64]) -> None:
-        """Hand the estimated costs of a round to the mixture, at the present rate."""
-        if len(losses) > 1:
-            self._squares = charge(self.weights, losses, self._squares)
-            self._mixture.update(losses)
+    def _told(self, decisions: list[Decision]) -> Array:
+        """What the copies decided, as the loop has it."""
+        told = np.zeros((len(decisions), 9))
+        for j, decision in enumerate(decisions):
+            told[j, MARGIN], told[j, PREDICTION], told[j, CHANCE] = (
+                decision.margin,
+                decision.prediction,
+                decision.probability,
+            )
+        return told
+
+    def _close(self, decisions: list[Decision], told: Array, chance: float, y: float) -> None:
+        """End a round whose label does not come."""
+        self._pay(told, chance, y)
+        for sampler, decision in zip(self.samplers, decisions, strict=True):
+            if decision.ticket is not None:
+                sampler.forget(decision.ticket)
+
+    def _pay(self, told: Array, chance: float, y: float) -> None:
+        """Hand the estimated costs of a round to the mixture, at the present rate; y = 0 if no label was bought."""
+        costs = np.empty(len(told))
+        if len(told) > 1:
+            write_costs(costs, told, self.label_price, chance, y != 0.0, y)
+            self._squares = charge(self.weights, costs, self._squares)
+            self._mixture.update(costs)
 
 
 _ALPHAS = alpha_grid(kind="chebyshev", size=8)

@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 
 from lpsm import samplers
 from lpsm.samplers import SelectiveClassifier
-from lpsm.samplers.calibration import Bought, fitted_scale, leads, probabilities
+from lpsm.samplers.calibration import fitted_scale, leads, probabilities
 from tests.lpsm.test_samplers_oracles import a_stream
 
 X, Y = a_stream(31, rounds=90, d=3)
@@ -52,25 +52,15 @@ def test_the_scale_of_scores_drawn_at_random_is_that_of_the_definition():
         assert fitted_scale(scores, labels) == pytest.approx(scale_of(scores, labels), rel=1e-3)
 
 
-def test_of_long_runs_that_nobody_needed_the_last_alone_is_read():
-    def run(rounds, rows):
-        return samplers.make("sop", 3).run(X[:rounds], Y[:rounds]), (Y[:rounds] > 0).astype(np.int64)
-
-    bought = Bought()
-    bought.add(np.array([-9.0, 9.0]), 0)
-    for rounds in (70, 80, 90):  # each longer than 64: its margins are computed when they are needed
-        log_of_run, codes = run(rounds, X)
-        assert not log_of_run.exact
-        bought.add_log(log_of_run, codes)
-    short, codes = run(10, X)
-    assert short.exact
-    alone = Bought()
-    alone.add_log(short, codes)
-    assert alone.fitted(2) == pytest.approx(scale_of(leads(short.margin), codes), rel=1e-3)
-    last, codes = run(90, X)
-    scores = np.vstack([[-9.0, 9.0], leads(last.margin)])
-    for _ in range(2):  # what has been read is not read again
-        assert bought.fitted(2) == pytest.approx(scale_of(scores, [0, *codes]), rel=1e-3)
+@pytest.mark.parametrize("key", ["sop-label-efficient", "ss", "sop"])
+def test_probabilities_do_not_depend_on_when_they_were_asked_for(key):
+    curious, patient = (SelectiveClassifier(key, random_state=1) for _ in range(2))
+    for model in (curious, patient):
+        model.fit(X[:80], NAMES[:80])
+        if model is curious:
+            model.predict_proba(X)
+        model.partial_fit(X[80:], NAMES[80:])
+    np.testing.assert_array_equal(curious.predict_proba(X), patient.predict_proba(X))
 
 
 @pytest.mark.parametrize("way", ["a long run", "a short run", "by an oracle", "late"])

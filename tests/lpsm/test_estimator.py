@@ -90,11 +90,39 @@ def test_partial_fits_add_up_to_one_fit(key):
     assert parts.decision_function(X) == pytest.approx(whole.decision_function(X), abs=1e-9)
 
 
-def test_the_parameters_of_the_estimator_are_those_of_the_keys_and_of_their_kernels():
-    from lpsm.samplers.estimator import _SYMBOLS
+def test_parameters_of_a_key_are_given_by_name_or_together():
+    own = {"key", "params", "kernel", "normalize", "fit_intercept", "intercept_scaling", "max_queries", "random_state"}
+    assert set(SelectiveClassifier().get_params()) == own | {"oracle"}
+    by_name, together = SelectiveClassifier("ssmd", K=0.3, a=2.0), SelectiveClassifier("ssmd", {"K": 0.3, "a": 2.0})
+    assert by_name.get_params() == together.get_params()
+    assert by_name.get_params()["K"] == 0.3
+    assert "K" not in by_name.get_params(deep=False)
+    assert clone(by_name).set_params(K=0.1).params == {"K": 0.1, "a": 2.0}
+    assert clone(by_name).set_params(key="sop-ss").params == {"a": 2.0}  # what it has no use for goes
+    assert clone(by_name).set_params(key="sop-ss", b=0.2).params == {"a": 2.0, "b": 0.2}
+    X, y = example(40)
+    with pytest.raises(ValueError, match="params must be a mapping of symbols to values, got 3"):
+        SelectiveClassifier("ssmd", 3).fit(X, y)
 
-    own = {"key", "kernel", "normalize", "fit_intercept", "intercept_scaling", "max_queries", "random_state", "oracle"}
-    assert set(SelectiveClassifier().get_params()) == set(_SYMBOLS) | own
+
+def test_keys_are_searched_whatever_parameters_the_first_one_has():
+    X, y = example(120)
+    search = GridSearchCV(SelectiveClassifier("ssmd", K=1.0), {"key": ["ss", "sop-ss", "dkm"]}, error_score="raise")
+    assert search.fit(X, y).best_params_["key"] in ("ss", "sop-ss", "dkm")
+    grid = [{"key": ["ss"], "params": [{"K": 0.1}, None]}, {"key": ["sop-ss"], "b": [0.1, 1.0]}]
+    assert len(GridSearchCV(SelectiveClassifier(), grid, error_score="raise").fit(X, y).cv_results_["params"]) == 4
+
+
+def test_no_answer_is_learned_if_one_ticket_is_not_open():
+    X, y = example(20)
+    model = SelectiveClassifier("ss").partial_fit(X, classes=["no", "yes"])
+    ticket = int(model.tickets_[model.tickets_ > 0][0])
+    with pytest.raises(RuntimeError, match="ticket must be of an open question, got 999; open are"):
+        model.answer([ticket, 999], y[:2])
+    with pytest.raises(ValueError, match="tickets must be different ones"):
+        model.answer([ticket, ticket], y[:2])
+    assert model.sampler_.stored == 0
+    assert ticket in model.sampler_.open_tickets
 
 
 @pytest.mark.parametrize("key", ["ss", "sop-label-efficient", "arow-diagonal-ss"])

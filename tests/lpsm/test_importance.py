@@ -9,9 +9,7 @@ import pytest
 
 from lpsm import samplers
 from lpsm.bounds import risk
-from lpsm.samplers import layout
-from lpsm.samplers.algorithms.hinge import importance_probability
-from lpsm.samplers.compiled.rounds import store_diagonal, variance
+from lpsm.samplers import core
 
 ANGLES = np.linspace(0.0, pi, 9)[:-1]
 HYPOTHESES = np.column_stack([np.cos(ANGLES), np.sin(ANGLES)])  # the first makes the labels
@@ -55,15 +53,14 @@ def test_weighted_errors_are_unbiased_and_within_their_bound():
 @pytest.mark.parametrize("c_0", [1e-6, 1e-4, 1e-2])
 def test_the_probability_solves_the_equation_of_the_paper(c_0):
     """The definition by bisection: 1 while G <= sqrt(e) + e, then the root of a right-hand side that falls in s."""
-    counts = np.zeros(layout.N_COUNTS, dtype=np.int64)
-    plan = samplers.make("iwal", 2, c_0=c_0, floor=1e-12)._plan
+    counts, rule = np.zeros(core.N_COUNTS, dtype=np.int64), samplers.ImportanceWeighted(c_0=c_0, floor=1e-12)
     below_one = 0
     for t in (2, 5, 60, 4000):
-        counts[layout.ROUND] = t
+        counts[core.ROUND] = t
         e = c_0 * log(t) / (t - 1)
         for p, reach in ((0.0, 1.0), (1e-4, 0.7), (0.05, 0.3), (-1.5, 0.2), (3.0, 0.01)):
             gap = abs(p) / (reach * t)
-            found = importance_probability(plan, counts, p, reach)
+            found = rule.chance(rule.numbers(), counts, np.zeros(8), p, reach, p, 1.0, 0.0)
             if gap <= sqrt(e) + e:
                 assert found == 1.0
                 continue
@@ -92,17 +89,16 @@ def test_gap_is_the_weight_that_would_turn_the_prediction_over_t():
     x = rng.normal(size=3)
     margin = sampler.margins([x])[0]
     assert abs(margin) > 1e-3
-    reach = variance(sampler._plan, sampler._state, loaded(sampler, x), 3, False, float(x @ x))
+    kept = np.array([sampler.state()["state_matrix"][0]])
+    reach = 0.5 * (x * x / np.sqrt(kept + x * x)).sum()  # eta x'Dx
     for share, turned in ((0.999, False), (1.001, True)):  # of the weight abs(p)/reach
-        copy = samplers.Sampler.from_state(sampler.state())
-        copy._state.scalars[layout.WEIGHT] = share * abs(margin) / reach
-        store_diagonal(copy._plan, copy._state, loaded(copy, x), 3, False, margin, -np.sign(margin))
+        state = sampler.state()
+        weighted = {"open_tickets": [1], "open_said": [margin], "open_due": [0],
+                    "open_weights": [share * abs(margin) / reach],
+                    "open_lengths": [3], "open_sparse": [False], "open_values": x}  # fmt: skip
+        copy = samplers.Sampler.from_state({**state, **{name: np.array(part) for name, part in weighted.items()}})
+        assert copy.learn(1, int(-np.sign(margin)))
         assert (copy.margins([x])[0] * margin < 0) == turned
-
-
-def loaded(sampler, x):
-    sampler._work.x[:3] = x
-    return sampler._work
 
 
 def test_the_bound_by_hand_and_what_it_refuses():

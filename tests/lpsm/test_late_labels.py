@@ -76,17 +76,6 @@ def test_any_interleaving_of_decisions_and_late_labels_equals_its_definition(key
         assert sampler.stored == len(stored)
 
 
-@pytest.mark.parametrize("key", samplers.keys())
-def test_a_label_that_comes_at_once_by_ticket_is_the_ordinary_loop(key):
-    plain, by_ticket = (samplers.make(key, D, rng=np.random.default_rng(1)) for _ in range(2))
-    for x, y in zip(X, Y, strict=True):
-        one, other = plain.decide(x), by_ticket.decide(x)
-        assert one == other
-        if one.query:
-            assert plain.learn(x, int(y)) == by_ticket.learn(other.ticket, int(y))
-    np.testing.assert_array_equal(plain.weights, by_ticket.weights)
-
-
 def test_a_modified_update_is_left_out_where_the_learner_has_come_right_since():
     sampler = samplers.make("modified-perceptron", 2)
     first = sampler.decide([1.0, 0.0])
@@ -111,21 +100,6 @@ def test_open_questions_survive_saving(kernel, make_row):
         assert original.learn(ticket, int(Y[ticket - 1])) == restored.learn(ticket, int(Y[ticket - 1]))
     np.testing.assert_array_equal(original.margins(X), restored.margins(X))
     assert restored.open_tickets == [2, 3]
-
-
-def test_a_ticket_is_taken_once_and_may_be_forgotten():
-    sampler = samplers.make("rls", D)
-    one, two, three = (sampler.decide(x).ticket for x in X[:3])
-    sampler.learn(two, 1)
-    sampler.forget(one)
-    for gone in (one, two, 77):
-        with pytest.raises(RuntimeError, match=rf"ticket must be of an open question, got {gone}; open are \[3\]"):
-            sampler.learn(gone, 1)
-        with pytest.raises(RuntimeError, match="ticket must be"):
-            sampler.forget(gone)
-    with pytest.raises(ValueError, match=r"y must be -1 or \+1, got 0"):
-        sampler.learn(three, 0)
-    assert sampler.open_tickets == [three]
 
 
 def test_a_tuned_sampler_with_one_candidate_takes_late_labels_as_that_sampler():

@@ -7,8 +7,6 @@ import pytest
 from scipy import sparse
 
 from lpsm import samplers
-from lpsm.samplers import multiclass
-from lpsm.samplers.compiled import memory
 from lpsm.samplers.multiclass import MulticlassSampler
 from tests.lpsm.test_samplers_oracles import a_stream, by_rounds
 
@@ -43,27 +41,6 @@ def test_two_classes_are_the_binary_sampler(key, parameters, form):
             assert model.learn(d.ticket, int(y[t] > 0)) == stored[t]
     scores = model.scores(rows)
     np.testing.assert_allclose((scores[:, 1] - scores[:, 0]) / 2, binary.margins(rows), atol=1e-9)
-
-
-@pytest.mark.parametrize("form", ["dense", "sparse", "rbf"])
-@pytest.mark.parametrize(("key", "parameters"), KEYS.items())
-def test_a_run_is_the_loop_of_decisions_and_answers(key, parameters, form, monkeypatch):
-    monkeypatch.setattr(multiclass, "BLOCK", 20)
-    monkeypatch.setattr(memory, "FIRST_CAPACITY", 2)
-    X, y = several(4, rounds=45)
-    options = {**parameters, **({"kernel": "rbf"} if form == "rbf" and key not in PRIMAL_ONLY else {})}
-    rows = sparse.csr_matrix(X * (np.abs(X) > 0.3)) if form == "sparse" else X
-    compiled, looped = (MulticlassSampler(key, 5, 4, rng=np.random.default_rng(1), **options) for _ in range(2))
-    predicted, queried = compiled.run(rows, y)
-    for t in range(len(y)):
-        d = looped.decide(rows[t])
-        assert (d.prediction, d.query) == (predicted[t], queried[t])
-        if d.query:
-            looped.learn(d.ticket, int(y[t]))
-    np.testing.assert_array_equal(compiled.scores(rows), looped.scores(rows))
-    np.testing.assert_array_equal(compiled.last_scores, looped.last_scores)
-    a, b = compiled.state(), looped.state()
-    assert all(np.array_equal(a[name], b[name]) for name in a if name != "state_matrix")
 
 
 @pytest.mark.parametrize("kernel", [None, "linear"])

@@ -109,7 +109,7 @@ def test_an_active_sampler_owes_labels_to_the_oldest_instance_first_and_looks_at
     assert asked == (coins.random(8) < 0.5).tolist()
     assert any(asked)
     assert not all(asked)
-    model.predict_one({"a": 8.0})  # the last instance again: no round
+    model.predict_proba_one({"a": 8.0})  # the other half of the last round
     assert model.sampler.sampler.rounds == 8
     for i, wanted in enumerate(asked, 1):
         model.learn_one({"a": float(i)}, (i % 2 == 0) if wanted else "not looked at")
@@ -126,6 +126,29 @@ def test_an_active_sampler_learns_an_instance_that_was_never_predicted_in_a_roun
     model.learn_one({"a": 1.0}, True)
     model.learn_one({"a": 2.0}, False)
     assert (model.sampler.n_queries, model.predict_one({"a": 1.0})[0]) == (2, False)
+
+
+def test_equal_instances_are_rounds_of_their_own():
+    model = ActiveRiverSampler(RiverSampler("sop-fixed-bias", {"rate": 0.5, "normalize": False}, seed=0))
+    coins = np.random.default_rng(0)
+    asked = [model.predict_one({"a": 1.0})[1] for _ in range(10)]
+    assert asked == (coins.random(10) < 0.5).tolist()
+    assert model.sampler.sampler.rounds == 10
+
+
+def test_labels_of_instances_asked_about_before_others_come_late_and_close_their_questions():
+    model, rng = RiverSampler("sop", features=["a"]), np.random.default_rng(1)
+    rows = [{"a": float(value)} for value in rng.normal(size=100)]
+    assert all(model.ask(x) for x in rows)
+    for x in rows[:98]:
+        model.learn_one(x, x["a"] > 0)
+    assert (model.sampler.rounds, model.sampler.stored > 0) == (100, True)
+    assert len(model.sampler.open_tickets) == 2
+    model.forget(rows[98])
+    model.forget(rows[99])
+    assert model.sampler.open_tickets == []
+    with pytest.raises(ValueError, match="x must be an instance that was asked about, got"):
+        model.forget(rows[99])
 
 
 def test_words_without_end_are_hashed():

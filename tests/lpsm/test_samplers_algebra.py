@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from lpsm.samplers.compiled import algebra
-from lpsm.samplers.compiled.algebra import (
+from lpsm.samplers import rows
+from lpsm.samplers.rows import (
+    Row,
     add,
+    along,
     append_row,
     dot,
     downdate,
@@ -27,15 +29,15 @@ def symmetric(d):
 def test_products_with_dense_and_sparse_vectors_are_numpys(d):
     matrix, x = symmetric(d)
     upper = np.where(np.tri(d, k=-1) > 0, np.nan, matrix)  # what is below the diagonal is not read
-    some = np.array([i for i in range(d) if i % 3 != 1], dtype=np.int64)
-    blank, full = np.zeros(0, dtype=np.int64), np.zeros(d)
+    some = np.array([i for i in range(d) if i % 3 != 1], dtype=np.int32)
+    blank, full = np.zeros(0, dtype=np.int32), np.zeros(d)
     full[some] = x[some]
     for values, columns, sparse, expected in ((x, blank, False, matrix @ x), (x[some], some, True, matrix @ full)):
-        g = np.full(d, 7.0)
-        product(matrix, values.copy(), columns, len(values), sparse, g)
+        g, row = np.full(d, 7.0), Row(values.copy(), columns, len(values), sparse)
+        product(matrix, row, g)
         assert g == pytest.approx(expected, rel=1e-12)
         g[:] = 0.0
-        product_upper(upper, values.copy(), columns, len(values), sparse, g)
+        product_upper(upper, row, g)
         assert g == pytest.approx(expected, rel=1e-12)
 
 
@@ -43,14 +45,15 @@ def test_products_with_dense_and_sparse_vectors_are_numpys(d):
 def test_inner_products_and_sums_are_numpys_and_read_no_further(n):
     rng = np.random.default_rng(n)
     a, b = np.full((2, n + 3), np.nan)
-    a[:n], b[:n], at = rng.normal(size=n), rng.normal(size=n), rng.permutation(n + 3)[:n]
+    a[:n], b[:n], at = rng.normal(size=n), rng.normal(size=n), rng.permutation(n + 3)[:n].astype(np.int32)
     assert dot(a, b, n) == pytest.approx(a[:n] @ b[:n], abs=1e-12)
     dense = rng.normal(size=n + 3)
     assert gather_dot(a, at, n, dense) == pytest.approx(a[:n] @ dense[at], abs=1e-12)
-    for columns, sparse in ((at, True), (np.arange(n), False)):
+    for columns, sparse in ((at, True), (np.arange(n, dtype=np.int32), False)):
+        assert along(Row(a, columns, n, sparse), dense) == pytest.approx(a[:n] @ dense[columns], abs=1e-12)
         sums, expected = dense.copy(), dense.copy()
         expected[columns] += -1.5 * a[:n]
-        add(sums, -1.5, a, at, n, sparse)
+        add(sums, -1.5, Row(a, at, n, sparse))
         assert sums == pytest.approx(expected, abs=1e-12)
 
 
@@ -63,17 +66,17 @@ def test_a_factor_grows_by_a_column():
 
 
 def test_of_wide_matrices_the_upper_triangle_is_kept(monkeypatch):
-    monkeypatch.setattr(algebra, "WIDE", 5)  # seen by plain Python alone; compiled code goes on reading all of it
+    monkeypatch.setattr(rows, "WIDE", 5)  # seen by plain Python alone; compiled code goes on reading all of it
     matrix, x = symmetric(6)
     waiting = np.random.default_rng(1).normal(size=(8, 6))
     given = matrix.copy()
     downdate(given, waiting, 0.25)
     expected = matrix - waiting.T @ waiting + 0.25 * np.eye(6)
     assert np.triu(given) == pytest.approx(np.triu(expected), rel=1e-12)
-    if algebra.downdate is getattr(algebra.downdate, "py_func", algebra.downdate):
+    if rows.downdate is getattr(rows.downdate, "py_func", rows.downdate):
         assert np.tril(given, -1) == pytest.approx(np.tril(matrix, -1))
     g = np.full(6, 7.0)
-    product(matrix, x, np.zeros(0, dtype=np.int64), 6, False, g)
+    product(matrix, Row(x, np.zeros(0, dtype=np.int32), 6, False), g)
     assert g == pytest.approx(matrix @ x, rel=1e-12)
 
 

@@ -10,21 +10,24 @@ import pytest
 from scipy import sparse
 
 from lpsm import samplers
-from lpsm.samplers import layout
-from lpsm.samplers.algorithms import PARTS
-from lpsm.samplers.compiled.candidates import charge, vote
-from lpsm.samplers.compiled.questions import probability
-from lpsm.samplers.compiled.rounds import diagonal_variance, store_diagonal
+from lpsm.samplers import core, kernels
+from lpsm.samplers.player import PARTS
+from lpsm.samplers.rows import Row
+from lpsm.samplers.tuned import charge, vote
 
 WIDTH = sqrt(log(7))  # sqrt(K ln t / N) at K = 2, t = 7, N = 2
 
 
 def chance(key, parameters, counts, p, r, norm2, scalars=(0.0, 0.0, 0.0, 1.0), bias=0.3):
-    numbers = np.zeros(layout.N_COUNTS, dtype=np.int64)
+    numbers = np.zeros(core.N_COUNTS, dtype=np.int64)
     for name, value in counts.items():
-        numbers[getattr(layout, name)] = value
-    plan = samplers.make(key, 3, **parameters)._plan
-    return probability(plan, numbers, np.array(scalars), float(p), float(r), float(norm2), bias)
+        numbers[getattr(core, name)] = value
+    model = samplers.make(key, 3, **parameters)
+    margin = p / (1.0 + r) if getattr(model.learner, "includes_instance", False) else p
+    if model.rule.chance is None:
+        return 1.0
+    arguments = (float(one) for one in (p, r, margin, norm2, bias))
+    return model.rule.chance(model.rule.numbers(), numbers, np.array(scalars), *arguments)
 
 
 @pytest.mark.parametrize(
@@ -89,23 +92,25 @@ def test_the_largest_norm_at_an_update_counts_where_it_exceeds_that_of_the_insta
 def test_a_step_of_the_learners_that_keep_a_number_a_feature(
     sparse, key, parameters, kept, p, y, weight, reach, weights, after
 ):
-    model, columns = samplers.make(key, 3, **parameters), np.array([2, 0]) if sparse else np.array([0, 1])
-    state, work, expected = model._state, model._work, np.zeros(3)
-    state.matrix[0, columns], state.weights[columns], state.scalars[layout.WEIGHT] = kept, (0.5, 0.0), weight
-    work.columns[:2], work.x[:2], expected[columns] = columns, (1.0, 2.0), weights
-    assert diagonal_variance(model._plan, state, work, 2, sparse, key == "arow-diagonal") == pytest.approx(reach)
-    store_diagonal(model._plan, state, work, 2, sparse, float(p), float(y))
-    assert state.weights == pytest.approx(expected)
-    assert state.matrix[0, columns] == pytest.approx(after)
-    work.x[:2] = 0.0
-    store_diagonal(model._plan, state, work, 2, sparse, 0.0, 1.0)  # nothing moves by an instance of zeros
-    assert state.weights == pytest.approx(expected)
-    assert state.matrix[0, columns] == pytest.approx(after)
+    model, columns = samplers.make(key, 3, **parameters), np.array([2, 0] if sparse else [0, 1], dtype=np.int32)
+    learner, counts, scalars, expected = model._learner, model._counts, model._scalars, np.zeros(3)
+    learner.kept[columns], learner.weights[0, columns], scalars[core.WEIGHT] = kept, (0.5, 0.0), weight
+    expected[columns] = weights
+    for x in (np.array([1.0, 2.0]), np.zeros(2)):  # nothing moves by an instance of zeros
+        row, scores = Row(x, columns, 2, sparse), np.zeros((1, 1))
+        r = core.spread(learner, counts, scalars, row, 0.0)
+        assert r == pytest.approx(reach if x.any() else 0.0)
+        said = float(p) if x.any() else 0.0
+        core.store(learner, counts, scalars, row, 0.0, scores, 0, said, r, float(y), 0, 0, 0.0)
+        assert learner.weights[0] == pytest.approx(expected)
+        assert learner.kept[columns] == pytest.approx(after)
 
 
 def test_votes_and_charges():
     weights, costs = np.array([0.25, 0.75]), np.array([1.0, 3.0])
-    assert vote(weights, np.array([1.0, -1.0]), np.array([0.2, 0.4]), 0.1) == pytest.approx((-0.5, 0.9 * 0.35 + 0.1))
+    told = np.zeros((3, 9))  # the last row is the company's
+    told[:2, core.PREDICTION], told[:2, core.CHANCE] = (1.0, -1.0), (0.2, 0.4)
+    assert vote(weights, told, 0.1) == pytest.approx((-0.5, 0.9 * 0.35 + 0.1))
     assert charge(weights, costs, 4.0) == pytest.approx(4.0 + 0.75 * 4.0)  # costs above the least, squared
     assert costs == pytest.approx(sqrt(log(2) / 5.0) * np.array([1.0, 3.0]))
     many = np.array([0.5, 0.0, 0.0, 0.0])
@@ -136,8 +141,8 @@ def test_the_defaults_of_every_part():
         "AppleTasting": {"count_forced": False}, "LabelEfficientFilter": {"C": 1.0},
         "ImportanceWeighted": {"c_0": 0.0001, "floor": 0.01},
     }  # fmt: skip
-    plan = samplers.make("iwal", 2)._plan
-    assert (plan.stores_all, plan.hinge, plan.normalize, plan.most) == (False, True, False, 2**62)
+    model = samplers.make("iwal", 2)
+    assert (model.stores, model.normalize, model.max_queries) == ("small margins", False, None)
 
 
 def test_what_the_catalogue_says_of_an_algorithm():
@@ -168,7 +173,7 @@ def test_kernels_at_a_pair_of_vectors():
         model = samplers.make("perceptron", 2, kernel=kernel, **parameters)
         model.run([z], [-1])
         assert model.margins([x])[0] == pytest.approx(-expected)
-    assert samplers.algorithms.kernels.as_kernel(None) is None
+    assert kernels.as_kernel(None) is None
 
 
 @pytest.mark.parametrize("kernel", [None, "linear"])

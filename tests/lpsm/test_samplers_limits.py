@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from lpsm import samplers, synthetic_streams
-from lpsm.samplers.layout import PENDING
+from lpsm.samplers.core import PENDING
 from lpsm.states import from_json, to_json
 from tests.lpsm.test_samplers_oracles import a_stream, of
 from tests.oracles.samplers import margins_by_recursion

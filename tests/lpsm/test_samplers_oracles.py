@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from math import inf
-
 import numpy as np
 import pytest
 from scipy import sparse
 
 from lpsm import samplers
-from lpsm.samplers import sampler
-from lpsm.samplers.compiled import memory
+from lpsm.samplers import kernels, sampler
 from tests.oracles.samplers import margins_by_recursion, play
 
 T, D = 400, 7
@@ -113,24 +110,10 @@ def test_decisions_are_those_of_the_literal_formula(key, parameters):
         assert asked == 1.0 if key in EVERY_ROUND else 0.0 < asked < 1.0  # the stream tries both answers
 
 
-@pytest.mark.parametrize(("key", "parameters"), [*CASES, ("randomized-budget-perceptron", {"B": 9})])
-def test_a_run_is_the_loop_to_the_last_bit_and_to_the_last_draw(key, parameters):
-    X, y = a_stream(2)
-    loop_rng, run_rng = np.random.default_rng(3), np.random.default_rng(3)
-    loop = samplers.make(key, n_features=D, rng=loop_rng, **parameters)
-    run = samplers.make(key, n_features=D, rng=run_rng, **parameters)
-    expected = by_rounds(loop, X, y)
-    halves = [of(run.run(X[:150], y[:150])), of(run.run(X[150:], y[150:]))]
-    assert_same([np.concatenate(pair) for pair in zip(*halves, strict=True)], expected, margin_tolerance=0.0)
-    assert loop_rng.random() == run_rng.random()
-    assert (loop.rounds, loop.queries, loop.stored) == (run.rounds, run.queries, run.stored) == (
-        T, expected[2].sum(), expected[3].sum())  # fmt: skip
-
-
 @pytest.mark.parametrize(("key", "parameters"), CASES)
 def test_a_few_rounds_in_every_form_are_the_literal_formula(key, parameters, monkeypatch):
     monkeypatch.setattr(sampler, "SHORT", 0)  # every run skips the work that cannot change a decision
-    monkeypatch.setattr(memory, "FIRST_CAPACITY", 2)  # and stored instances outgrow their room
+    monkeypatch.setattr(kernels, "FIRST_CAPACITY", 2)  # and stored instances outgrow their room
     X, y = a_stream(11, rounds=36, d=3)
 
     def fresh(kernel=None):
@@ -211,15 +194,6 @@ def test_the_budget_perceptron_is_the_sum_of_what_it_stores_and_never_of_more():
             else:
                 kept.append(label * x)
     assert len(kept) == 5 < sampler.stored
-
-
-@pytest.mark.parametrize("C", [0.05, inf])
-def test_float32_decides_as_float64_away_from_ties(C):
-    X, y = a_stream(9, rounds=200)
-    double = samplers.make("sole", n_features=D, C=C, rng=np.random.default_rng(1)).run(X, y)
-    single = samplers.make("sole", n_features=D, C=C, rng=np.random.default_rng(1), dtype="float32").run(X, y)
-    assert np.mean(double.queried == single.queried) > 0.98
-    np.testing.assert_allclose(double.margin[:30], single.margin[:30], atol=1e-4)
 
 
 @pytest.mark.long

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import pickle
 import re
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -161,17 +161,6 @@ def test_margins_and_predict_read_the_state_and_leave_it():
         assert rng.random() == twin.random()
 
 
-@pytest.mark.parametrize("make_rows", [np.asarray, sparse.csr_matrix])
-@pytest.mark.parametrize("kernel", [None, "rbf"])
-def test_what_reads_the_state_before_the_first_round_leaves_it(kernel, make_rows):
-    for model in (samplers.make("ss", D, kernel=kernel), samplers.MulticlassSampler("ss", D, 3, kernel=kernel)):
-        before = model.state()
-        read = model.scores if isinstance(model, samplers.MulticlassSampler) else model.margins
-        assert not read(make_rows(X[:3])).any()
-        for name, array in model.state().items():
-            np.testing.assert_array_equal(array, before[name])
-
-
 def test_margins_of_a_log_are_the_same_read_late_or_after_pickling():
     run = samplers.make("sop", n_features=D).run(X, Y)
     loop = by_rounds(samplers.make("sop", n_features=D), X, Y)
@@ -179,32 +168,6 @@ def test_margins_of_a_log_are_the_same_read_late_or_after_pickling():
     np.testing.assert_array_equal(copied.margin, loop[0])
     np.testing.assert_array_equal(run.margin, loop[0])
     np.testing.assert_array_equal(copied.prediction, run.prediction)
-
-
-@pytest.mark.parametrize("kernel", [None, "rbf"])
-@pytest.mark.parametrize(("key", "parameters"), [*CASES, ("randomized-budget-perceptron", {"B": 6})])
-def test_a_restored_sampler_goes_on_as_the_original(key, parameters, kernel):
-    if kernel and key in NO_DUAL:
-        return
-    original = samplers.make(key, n_features=D, rng=np.random.default_rng(9), kernel=kernel, **parameters)
-    original.run(X[:40], Y[:40])
-    file = io.BytesIO()
-    np.savez(file, **original.state())
-    file.seek(0)
-    with np.load(file, allow_pickle=False) as saved:
-        restored = samplers.Sampler.from_state(dict(saved))
-    assert (restored.key, restored.rounds, restored.stored) == (key, original.rounds, original.stored)
-    for a, b in zip(of(original.run(X[40:90], Y[40:90])), of(restored.run(X[40:90], Y[40:90])), strict=True):
-        assert np.array_equal(a, b)
-
-
-def test_a_sparse_memory_is_restored():
-    rows = sparse.csr_matrix(X)
-    original = samplers.make("ssmd", n_features=D, kernel="linear")
-    original.run(rows[:30], Y[:30])
-    restored = samplers.Sampler.from_state(original.state())
-    for a, b in zip(of(original.run(rows[30:90], Y[30:90])), of(restored.run(rows[30:90], Y[30:90])), strict=True):
-        assert np.array_equal(a, b)
 
 
 def test_a_state_is_a_copy_and_a_wrong_one_is_refused():
@@ -361,3 +324,39 @@ def test_learning_reuses_what_deciding_computed():
         sampler.learn(X[t], int(Y[t]))
         assert len(calls) == t + 1
         calls.clear()
+
+
+def test_margins_that_are_read_after_their_rows_were_changed_are_refused():
+    rows = X.copy()
+    log = samplers.make("sop", n_features=D).run(rows, Y)
+    early = samplers.make("sop", n_features=D).run(rows, Y)
+    margin = early.margin.copy()
+    rows[10:] *= 2.0
+    np.testing.assert_array_equal(early.margin, margin)
+    with pytest.raises(RuntimeError, match="X must stay as it was in the run until"):
+        _ = log.margin
+
+
+def test_a_log_holds_no_matrix_that_nothing_was_written_to():
+    rng = np.random.default_rng(0)
+    rows, labels = rng.normal(size=(90, 600)), rng.choice([-1, 1], size=90)
+    sampler = samplers.make("sop", n_features=600)
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    logs = [sampler.run(rows, labels) for _ in range(5)]
+    held = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert not logs[-1].exact
+    assert held < 5 * 600 * 8 * (90 + 60)  # a vector an update so far, and no 600 x 600 numbers
+    np.testing.assert_array_equal(logs[0].margin, samplers.make("sop", n_features=600).run(rows, labels).margin)
+
+
+def test_a_log_and_a_wrong_generator_or_key_are_told_in_a_line():
+    log = samplers.make("sop", n_features=D).run(X, Y)
+    assert repr(log) == f"RunLog(rounds=400, queries=400, stored={log.stored.sum()})"
+    with pytest.raises(ValueError, match=r"^rng must be a numpy.random.Generator, got 0$"):
+        samplers.make("sop", n_features=D, rng=0)
+    with pytest.raises(
+        ValueError, match=r"^key must be one of lpsm.samplers.keys\(\); got 'sopp', did you mean sop\?$"
+    ):
+        samplers.make("sopp", n_features=D)

@@ -145,16 +145,6 @@ def test_a_zero_first_instance_does_not_initialise_the_modified_perceptron():
     np.testing.assert_array_equal(sampler.weights, [-3.0, -4.0])
 
 
-@pytest.mark.parametrize("empty", [np.zeros((0, D)), sparse.csr_matrix((0, D)), []])
-def test_an_empty_stream_gives_an_empty_log_and_draws_nothing(empty):
-    rng, twin = np.random.default_rng(0), np.random.default_rng(0)
-    for key in KEYS:
-        log = samplers.make(key, n_features=D, rng=rng).run(empty, [])
-        assert len(log) == len(log.margin) == len(log.queried) == len(log.stored) == 0
-        rng = np.random.default_rng(0)
-    assert rng.random() == twin.random()
-
-
 @pytest.mark.parametrize("label", [-1, 1])
 def test_streams_of_a_single_class_are_learned(label):
     one_sided = np.abs(X[:40])

@@ -14,7 +14,7 @@ from scipy import sparse
 
 import lpsm
 from lpsm import samplers, states
-from lpsm.samplers import MulticlassSampler, TunedSampler, layout
+from lpsm.samplers import MulticlassSampler, TunedSampler, core
 
 RNG = np.random.default_rng(0)
 LOSSES = RNG.exponential(size=(20, 3))
@@ -220,12 +220,10 @@ def broken_states():
         yield changed(model, config=np.array("x" * 2_000_000))
         yield changed(model, coins=np.array('{"bit_generator": "default_rng", "state": {}}'))
     huge = full.state()["state_counts"]
-    huge[layout.SIZE] = 1 << 40
+    huge[core.SIZE] = 1 << 40
     yield changed(full, state_counts=huge)
     yield changed(full, config=config_of(full, learner=["BudgetPerceptron", {"B": 1 << 40}]))
-    yield changed(
-        primal, state_counts=np.where(np.arange(11) == layout.PENDING, 1 << 40, primal.state()["state_counts"])
-    )
+    yield changed(primal, state_counts=np.where(np.arange(11) == core.PENDING, 1 << 40, primal.state()["state_counts"]))
     yield changed(thin, state_columns=thin.state()["state_columns"] + 1_000_000)
     yield changed(thin, open_columns=thin.state()["open_columns"] + 1_000_000)
     yield changed(thin, state_lengths=thin.state()["state_lengths"] + 1_000_000)

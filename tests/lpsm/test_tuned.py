@@ -4,7 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from lpsm import samplers
 from lpsm import synthetic_streams as streams
@@ -47,43 +46,6 @@ def test_equal_candidates_keep_equal_weights_and_order_is_immaterial():
     assert one.weights == pytest.approx(two.weights[::-1])
 
 
-@pytest.mark.parametrize(
-    ("key", "parameter", "grid", "others"),
-    [
-        ("perceptron-ss", "b", [0.05, 0.5, 5.0], {}),
-        ("sop-ss", "b", [0.05, 0.5], {"mixture": "static-expert"}),
-        ("ssmd", "K", [0.01, 0.1, 1.0], {"a": 0.5}),
-        ("ssnl", "K", [0.1, 1.0], {}),
-        ("bbq", "kappa", [0.3, 0.6], {}),
-        ("dkm", "R", [2, 8], {}),
-        ("lasec-ss", "c", [10.0, 1000.0], {"max_queries": 30}),
-        ("adaptive-sampler", "lambda_", [0.1, 0.5], {}),
-        ("arow-ss", "r", [0.1, 1.0], {}),
-        ("randomized-budget-perceptron", "B", [4, 16], {}),
-        ("ssmd", "K", [0.1, 1.0], {"kernel": "rbf", "gamma": 0.5}),
-    ],
-)
-@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
-def test_a_run_is_the_loop_of_decisions_and_labels_to_the_last_bit(key, parameter, grid, others, kind):  # oracle
-    X, y = stream(7, n=120)
-    y = np.where(np.random.default_rng(1).random(120) < 0.1, -y, y)
-    table = kind(X)
-    whole, single = (TunedSampler(key, 4, parameter, grid, rng=np.random.default_rng(3), **others) for _ in range(2))
-    rounds = []
-    for t, label in enumerate(y):
-        decision = single.decide(table[t])
-        stored = decision.query and single.learn(table[t], int(label))
-        rounds.append((decision.margin, decision.prediction, decision.query, stored))
-    logs = [whole.run(table[:70], y[:70]), whole.run(table[70:], y[70:])]
-    for name, expected in zip(("margin", "prediction", "queried", "stored"), zip(*rounds, strict=True), strict=True):
-        assert np.array_equal(np.concatenate([getattr(log, name) for log in logs]), expected)
-    assert np.array_equal(whole.weights, single.weights)
-    assert (whole.rounds, whole.queries, whole.stored) == (single.rounds, single.queries, single.stored)
-    for one, other in zip(whole.samplers, single.samplers, strict=True):
-        for part, same in zip(one._state, other._state, strict=True):
-            assert np.array_equal(part, same)
-
-
 def test_one_uniform_is_drawn_a_round_whatever_the_grid():
     X, y = stream(n=50)
     for key, parameter in (("perceptron-ss", "b"), ("ssmd", "K")):
@@ -102,6 +64,37 @@ def test_labels_that_were_not_bought_have_no_influence():
     assert np.array_equal(again.prediction, log.prediction)
 
 
+@pytest.mark.parametrize("rounds", [7, 200])
+def test_a_budget_of_labels_is_that_of_the_whole_grid(rounds):
+    X, y = stream()
+    free, limited = (
+        TunedSampler("perceptron-ss", 4, "b", [0.5, 5.0], max_queries=most, rng=np.random.default_rng(1))
+        for most in (None, 3)
+    )
+    one, other = free.run(X[:rounds], y[:rounds]), limited.run(X[:rounds], y[:rounds])
+    last = int(np.flatnonzero(one.queried)[2])
+    np.testing.assert_array_equal(one.queried[: last + 1], other.queried[: last + 1])
+    assert (other.queried.sum(), limited.queries) == (3, 3) != (one.queried.sum(), free.queries)
+    assert not limited.decide(X[0]).query
+    with pytest.raises(ValueError, match="max_queries must be an integer of at least 0, got -1"):
+        TunedSampler("perceptron-ss", 4, "b", [0.5], max_queries=-1)
+
+
+def test_predictions_are_votes_under_the_present_weights_and_a_question_may_be_forgotten():
+    X, y = stream()
+    s = TunedSampler("sop-label-efficient", 4, "C", [0.05, 0.3, 2.0], rng=np.random.default_rng(4))
+    s.run(X[:100], y[:100])
+    votes = np.array([one.predict(X) for one in s.samplers])
+    assert s.margins(X) == pytest.approx(np.clip(s.weights @ votes, -1, 1))
+    np.testing.assert_array_equal(s.predict(X), np.where(s.weights @ votes >= 0, 1, -1))
+    asked = next(d for d in map(s.decide, X[100:]) if d.query)
+    weights = s.weights
+    s.forget(asked.ticket)
+    assert s.open_tickets == []
+    assert not any(one.open_tickets for one in s.samplers)
+    assert not np.array_equal(s.weights, weights)  # asking was charged
+
+
 # Oracle: the losses handed over, averaged over the coin, are the costs
 
 
@@ -115,8 +108,8 @@ def test_the_estimated_costs_are_unbiased():
     handed = []
     for u in coins:
         s = pickle.loads(pickle.dumps(warm))
-        s._coin.rng = Always(u)
-        s._pay = handed.append  # instead of the mixture
+        s._coin.rng, s._squares = Always(u), -1.0  # at which the rate is 1
+        s._mixture = Recorder(handed, s.weights)
         if s.decide(x).query:
             s.learn(x, label)
     predictions = np.array([sampler.predict(x[None])[0] for sampler in warm.samplers])
@@ -125,6 +118,14 @@ def test_the_estimated_costs_are_unbiased():
     expected = (predictions != label) + price * chances
     assert (predictions != label).any()
     assert np.mean(handed, axis=0) == pytest.approx(expected, abs=2e-3)
+
+
+class Recorder:
+    def __init__(self, handed, weights):
+        self.handed, self.weights = handed, weights
+
+    def update(self, losses):
+        self.handed.append(losses.copy())
 
 
 class Always:
@@ -179,18 +180,6 @@ def test_a_high_price_buys_few_labels_and_no_price_buys_more():
 
 
 # Extremes and bad input
-
-
-def test_an_empty_stream_and_a_pickled_copy():
-    s = TunedSampler("perceptron-ss", 4, "b", [0.1, 1.0], rng=np.random.default_rng(0))
-    assert len(s.run(np.zeros((0, 4)), [])) == 0
-    X, y = stream()
-    s.run(X[:100], y[:100])
-    copy = pickle.loads(pickle.dumps(s))
-    assert np.array_equal(s.run(X[100:], y[100:]).queried, copy.run(X[100:], y[100:]).queried)
-    assert s.queries > 0
-    assert s.rounds == 200
-    assert s.tuned in (0.1, 1.0)
 
 
 def test_candidates_are_those_of_the_grid_whole_ones_as_integers():

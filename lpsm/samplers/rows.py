@@ -1,7 +1,7 @@
-"""The linear algebra of a round: products, rank-one updates, the growing factor.
+"""Rows of a table, dense or sparse alike, and the linear algebra of a round.
 
-What it models: y = x'z, g = M x for symmetric M, M - h h', triangular solves with a
-factor that gains a row a time.  Every loop runs over contiguous memory and sums in
+What it models: a row is its values and, if sparse, their columns; y = x'z, g = M x for symmetric M, M - h h',
+triangular solves with a factor that gains a row a time.  Every loop runs over contiguous memory and sums in
 an order fixed by the source, so that one round and a whole stream round alike.
 From `WIDE` columns on only the upper triangle of a symmetric matrix is kept: it is memory
 that costs then, and half of it suffices.  What it leaves out: blocking for the caches.
@@ -9,27 +9,19 @@ that costs then, and half of it suffices.  What it leaves out: blocking for the 
 
 from __future__ import annotations
 
-from typing import Any
+from math import sqrt
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from lpsm._compile import compiled
 
 __all__ = [
-    "NEARLY_ZERO",
-    "WIDE",
-    "add",
-    "append_row",
-    "cleared",
-    "dot",
-    "downdate",
-    "gather_dot",
-    "product",
-    "solve_lower",
-    "solve_upper",
-    "step_along",
-]
+    "NEARLY_ZERO", "WIDE", "Row", "Table", "add", "along", "append_row", "cleared", "dot", "downdate", "gather_dot",
+    "product", "row_of", "scaled", "solve_lower", "solve_upper", "step_along", "table_of",
+]  # fmt: skip
 
 Array = NDArray[Any]
 
@@ -39,6 +31,53 @@ NEARLY_ZERO = 1e-11
 _ROUNDING = 2.0**-44  # of the terms: 256 units in the last place
 
 WIDE = 512  # measured: below it reading the whole matrix row by row is faster
+
+
+class Table(NamedTuple):
+    """Instances: a dense table, or the three arrays of CSR, whose values are then one long row."""
+
+    values: Array  # (T, d), or (1, number of values)
+    columns: Array  # of the values, int32; empty if dense
+    starts: Array  # of the rows, (T + 1,) int64; empty if dense
+    sparse: bool
+    scratch: Array  # (d,) for the instance divided by its norm
+
+
+class Row(NamedTuple):
+    """One instance."""
+
+    x: Array  # values
+    columns: Array  # if sparse
+    n: int  # number of values
+    sparse: bool
+
+
+def table_of(rows: Any) -> tuple[Array, Array, Array]:
+    """Return values, columns and starts of instances (T, d) or of CSR, as a `Table` has them."""
+    if not sparse.issparse(rows):
+        return rows, np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
+    columns = rows.indices.astype(np.int32, copy=False)
+    values = rows.data if rows.data.flags.writeable else rows.data.copy()  # compiled code takes it for another type
+    columns = columns if columns.flags.writeable else columns.copy()
+    return values.reshape(1, -1), columns, rows.indptr.astype(np.int64)
+
+
+@compiled
+def row_of(table: Table, t: int) -> Row:
+    """Row t of a table."""
+    if table.sparse:
+        begin, end = table.starts[t], table.starts[t + 1]
+        return Row(table.values[0, begin:end], table.columns[begin:end], end - begin, True)
+    return Row(table.values[t], table.columns, table.values.shape[1], False)
+
+
+@compiled
+def scaled(row: Row, square: float, scratch: Array) -> Row:
+    """The row divided by the root of `square`, its squared length."""
+    inverse = 1.0 / sqrt(square)
+    for j in range(row.n):
+        scratch[j] = row.x[j] * inverse
+    return Row(scratch[: row.n], row.columns, row.n, row.sparse)
 
 
 @compiled
@@ -76,11 +115,17 @@ def gather_dot(values: Array, columns: Array, n: int, dense: Array) -> float:
 
 
 @compiled
-def cleared(product: float, a: Array, b: Array, columns: Array, n: int, sparse: bool) -> float:
-    """A sum of products a[i] b[i], or 0 if it is what rounding left of terms that cancel, so that ties stay ties."""
+def along(row: Row, dense: Array) -> float:
+    """Return the inner product of a row and a dense vector."""
+    return gather_dot(row.x, row.columns, row.n, dense) if row.sparse else dot(row.x, dense, row.n)
+
+
+@compiled
+def cleared(product: float, row: Row, dense: Array) -> float:
+    """An inner product, or 0 if it is what rounding left of terms that cancel, so that ties stay ties."""
     total = 0.0
-    for i in range(n):
-        total += abs(a[i] * (b[columns[i]] if sparse else b[i]))
+    for i in range(row.n):
+        total += abs(row.x[i] * dense[row.columns[i] if row.sparse else i])
     return 0.0 if abs(product) <= _ROUNDING * total else product
 
 
@@ -94,27 +139,28 @@ def step_along(weights: Array, g: Array, step: float) -> None:
 
 
 @compiled
-def add(weights: Array, factor: float, x: Array, columns: Array, n: int, sparse: bool) -> None:
+def add(weights: Array, factor: float, row: Row) -> None:
     """Weights += factor x."""
-    if sparse:
-        for j in range(n):
-            weights[columns[j]] += factor * x[j]
+    x = row.x
+    if row.sparse:
+        for j in range(row.n):
+            weights[row.columns[j]] += factor * x[j]
     else:
-        for j in range(n):
+        for j in range(row.n):
             weights[j] += factor * x[j]
 
 
 @compiled
-def product(matrix: Array, x: Array, columns: Array, n: int, sparse: bool, g: Array) -> None:
+def product(matrix: Array, row: Row, g: Array) -> None:
     """Write g = matrix x for a symmetric matrix, four rows a pass; only rows of non-zeros if sparse."""
-    d = matrix.shape[0]
+    d, n, x, columns = matrix.shape[0], row.n, row.x, row.columns
     g[:] = 0.0
     if d >= WIDE:
-        product_upper(matrix, x, columns, n, sparse, g)
+        product_upper(matrix, row, g)
         return
     whole = n - n % 4
     for i in range(0, whole, 4):
-        if sparse:
+        if row.sparse:
             i0, i1, i2, i3 = columns[i], columns[i + 1], columns[i + 2], columns[i + 3]
         else:
             i0, i1, i2, i3 = i, i + 1, i + 2, i + 3
@@ -123,17 +169,17 @@ def product(matrix: Array, x: Array, columns: Array, n: int, sparse: bool, g: Ar
         for j in range(d):
             g[j] += (x0 * m0[j] + x1 * m1[j]) + (x2 * m2[j] + x3 * m3[j])
     for i in range(whole, n):
-        row = matrix[columns[i]] if sparse else matrix[i]
+        each = matrix[columns[i]] if row.sparse else matrix[i]
         xi = x[i]
         for j in range(d):
-            g[j] += xi * row[j]
+            g[j] += xi * each[j]
 
 
 @compiled
-def product_upper(matrix: Array, x: Array, columns: Array, n: int, sparse: bool, g: Array) -> None:
+def product_upper(matrix: Array, row: Row, g: Array) -> None:
     """Add matrix x to g, reading the upper triangle: each row serves itself and, by symmetry, its column."""
-    d = matrix.shape[0]
-    whole = 0 if sparse else n - n % 4
+    d, n, x, columns = matrix.shape[0], row.n, row.x, row.columns
+    whole = 0 if row.sparse else n - n % 4
     for i in range(0, whole, 4):  # four rows a pass: g is read and written once for them
         for k in range(i, i + 4):
             for j in range(i, i + 4):
@@ -149,16 +195,16 @@ def product_upper(matrix: Array, x: Array, columns: Array, n: int, sparse: bool,
         g[i + 2] += np.dot(m2, ahead)
         g[i + 3] += np.dot(m3, ahead)
     for i in range(whole, n):
-        at = columns[i] if sparse else i
-        row, rest = matrix[at, at + 1 : d], g[at + 1 : d]
+        at = columns[i] if row.sparse else i
+        each, rest = matrix[at, at + 1 : d], g[at + 1 : d]
         xi = x[i]
-        for j in range(row.shape[0]):
-            rest[j] += xi * row[j]
-        if sparse:
+        for j in range(each.shape[0]):
+            rest[j] += xi * each[j]
+        if row.sparse:
             for j in range(at + 1):
                 g[j] += xi * matrix[j, at]
         else:
-            g[at] += xi * matrix[at, at] + np.dot(row, x[at + 1 : d])
+            g[at] += xi * matrix[at, at] + np.dot(each, x[at + 1 : d])
 
 
 @compiled

@@ -1,0 +1,179 @@
+"""How compiled code calls the verbs of a learner by address, so that the loop over rounds is compiled once.
+
+What it models: `pin` writes a record of arrays where machine code finds it, and compiles the record's verbs, each with
+the arguments of `core.invoke`; the loop knows addresses alone.  Rules are called likewise (`core.call`).
+What it leaves out: plain Python, which calls the verbs as they are.  The module imports numba, and is imported when the
+first kernel is needed.
+"""
+
+# An intrinsic is called with less than it is written with, and numba is not typed.
+# mypy: disable-error-code="no-untyped-call,call-arg,unreachable"
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, typeof, types
+from numba.core import cgutils
+from numba.core.callconv import excinfo_t
+from numba.core.compiler import Flags
+from numba.extending import intrinsic, overload
+from numba.np.numpy_support import as_dtype
+
+from lpsm._compile import compiled
+from lpsm.samplers import core
+from lpsm.samplers.rows import Row
+
+__all__ = ["pin", "register"]
+
+OPTIONS: Any = {"error_model": "numpy"}
+_VECTOR, _TABLE = types.Array(types.float64, 1, "C"), types.Array(types.float64, 2, "C")
+_COUNTS = types.Array(types.int64, 1, "C")
+
+
+def register() -> None:
+    """Tell numba of the verbs, each chosen by the type of its first argument, and of calls by address."""
+    for chosen, known in core.VERBS.values():
+
+        def choose(first: Any, *rest: Any, known: dict[type, Any] = known) -> Any:
+            return known.get(getattr(first, "instance_class", object), known[object])
+
+        overload(chosen, jit_options=OPTIONS, strict=False)(choose)
+    overload(core.call, jit_options=OPTIONS, strict=False)(lambda *_: _call)
+    overload(core.desk_at, jit_options=OPTIONS, strict=False)(lambda *_: lambda place, values: _loaded(place, values))
+    kernels: Any = (core.play, pin)
+    for kernel in kernels:
+        kernel.dispatcher.targetoptions["_nrt"] = False
+    overload(core.invoke, jit_options=OPTIONS, strict=False)(lambda *_: _invoke)
+
+
+def _call(function, rule, counts, scalars, a, b, c, d, e):  # type: ignore[no-untyped-def]
+    return _called(function, rule, counts, scalars, a, b, c, d, e)
+
+
+def _invoke(entry, at, j, counts, scalars, row, scores, s, label, other, a, b, c, d, e):  # type: ignore[no-untyped-def]
+    return _invoked(entry, at, j, counts, scalars, row, scores, s, label, other, a, b, c, d, e)
+
+
+@intrinsic
+def _called(_: Any, function: Any, rule: Any, counts: Any, scalars: Any, a: Any, b: Any, c: Any, d: Any, e: Any) -> Any:
+    """Call a function of C of three arrays, by their first elements, and five numbers."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        arrays = zip(signature.args[1:4], arguments[1:4], strict=True)
+        pointers = [context.make_array(kind)(context, builder, value).data for kind, value in arrays]
+        double = ir.DoubleType()
+        kind = ir.FunctionType(double, [*(pointer.type for pointer in pointers), *5 * [double]])
+        return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), [*pointers, *arguments[4:]])
+
+    return types.float64(types.int64, rule, counts, scalars, *5 * (types.float64,)), generate
+
+
+@intrinsic
+def _invoked(
+    _: Any, entry: Any, at: Any, j: Any, counts: Any, scalars: Any, row: Any, scores: Any, s: Any, label: Any,
+    other: Any, a: Any, b: Any, c: Any, d: Any, e: Any,
+) -> Any:  # fmt: skip
+    """Call a compiled function at an address; it raises nothing."""
+    whole, reals = types.int64, 5 * [types.float64]
+    kinds = [types.int64, whole, counts, scalars, row, scores, whole, whole, whole, *reals]
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        entry, place, *values = arguments
+        found = context.make_array(at)(context, builder, place).data
+        offset = builder.mul(values[0], ir.Constant(ir.IntType(64), 8 * core.WORDS))
+        values = [builder.add(builder.ptrtoint(found, ir.IntType(64)), offset), *values]
+        function = context.call_conv.get_function_type(types.float64, kinds)
+        result, trouble = (cgutils.alloca_once(builder, kind) for kind in (ir.DoubleType(), excinfo_t.as_pointer()))
+        packed = context.get_arg_packer(kinds).as_arguments(builder, values)
+        builder.call(builder.inttoptr(entry, function.as_pointer()), [result, trouble, *packed])
+        return builder.load(result)
+
+    return types.float64(types.int64, at, *kinds[1:]), generate
+
+
+@intrinsic
+def _place(_: Any, record: Any, place: Any) -> Any:
+    """Write a record into an array of whole numbers."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(place)(context, builder, arguments[1]).data
+        builder.store(arguments[0], builder.bitcast(data, arguments[0].type.as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(record, place), generate
+
+
+def _load(_: Any, place: Any, values: Any) -> Any:
+    """Read the desk that was written into an array of whole numbers."""
+    whole, line, table = np.zeros(1, dtype=np.int64), np.zeros(1), np.zeros((1, 1))
+    learned = core.Learned(whole, 0, 0, 0, 0, True, True, True, table, line, 0, True, 0, 0)
+    tally, question = core.Tally(whole[None], table), core.Question(table, 0, 0, 0, True, True, True, True, True, 0)
+    notes, scratch = core.Notes(line, line, line, table, table, table, table), np.zeros(1, dtype=as_dtype(values.dtype))
+    kind = typeof(core.Desk(core.ALONE, learned, tally, question, notes, scratch, whole))
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(place)(context, builder, arguments[0]).data
+        return builder.load(builder.bitcast(data, context.get_value_type(kind).as_pointer()))
+
+    return kind(place, values), generate
+
+
+_loaded: Any = intrinsic(_load)
+
+
+def _taker(record: Any) -> Callable[..., Any]:
+    """Return a compiled function that finds a record of this type where `_place` wrote it."""
+
+    def load(_: Any, at: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            place = builder.inttoptr(arguments[0], context.get_value_type(record).as_pointer())
+            return builder.load(place)
+
+        return record(types.int64), generate
+
+    loaded: Any = intrinsic(load)
+    return njit(lambda at, j: loaded(at), **OPTIONS)  # type: ignore[no-any-return]
+
+
+def _flags(name: str) -> Any:
+    """How entries are compiled: learners make and keep no array, so that nothing counts who uses them."""
+    flags: Any = Flags()
+    kept = name in ("consult", "settle_up")
+    flags.nrt, flags.error_model, flags.no_cpython_wrapper, flags.no_cfunc_wrapper = kept, "numpy", True, True
+    return flags
+
+
+def _address(name: str) -> Any:
+    """Return a function for compiled code: the address of a verb's entry for a record, 0 if the verb is not its own."""
+
+    def typed(_: Any, record: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            if record.instance_class not in core.VERBS[name][1]:
+                return context.get_constant(types.int64, 0)
+            weights = record.types[record.fields.index("weights")]
+            row = types.NamedTuple((types.Array(weights.dtype, 1, "C"), types.Array(types.int32, 1, "C"), types.int64,
+                                    types.boolean), Row)  # fmt: skip
+            whole, reals = 3 * (types.int64,), 5 * (types.float64,)
+            kinds = types.float64(types.int64, types.int64, _COUNTS, _VECTOR, row, _TABLE, *whole, *reals)
+            entry = core.entries_of(_taker(record))[name]
+            made = context.compile_subroutine(builder, entry, kinds, flags=_flags(name), caching=False)
+            return builder.ptrtoint(context.declare_function(builder.module, made.fndesc), ir.IntType(64))
+
+        return types.int64(record), generate
+
+    return intrinsic(typed)
+
+
+_look, _spread, _overlap, _store, _consult, _settle = (_address(name) for name in core.ENTRIES)
+
+
+@compiled
+def pin(record: Any, place: np.ndarray[Any, Any], entries: np.ndarray[Any, Any]) -> None:
+    """Write a record into a place in memory, and the addresses of its verbs into `entries`."""
+    _place(record, place)
+    entries[0], entries[1], entries[2] = _look(record), _spread(record), _overlap(record)
+    entries[3], entries[4], entries[5] = _store(record), _consult(record), _settle(record)

@@ -1,0 +1,244 @@
+"""Runs of every algorithm on streams made to be awkward, and their answers as one file.
+
+What it models: each key at parameters at which it both asks and passes, over streams with ties, rows of zeros, a target
+that turns, and more updates than wait for the matrix; dense and sparse rows, in pieces and one by one, primal and under
+kernels, several classes, and grids of a parameter.  `python -m tests.lpsm.frozen.streams` writes the answers anew:
+only for an algorithm that is added, or whose answers are meant to change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from lpsm import samplers
+
+FILE = Path(__file__).with_name("answers.npz")
+Answers = tuple[np.ndarray, np.ndarray]  # yes and no, and numbers
+
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "perceptron": {"eta": 0.5}, "modified-perceptron": {}, "sop": {"a": 0.7}, "ridge": {"a": 1.5}, "rls": {},
+    "rls-all": {"a": 2.0}, "lasec": {"b": 1.3, "c": 20.0}, "shifting-perceptron": {"lambda_": 0.4},
+    "randomized-budget-perceptron": {"B": 7}, "perceptron-ss": {"b": 0.6}, "perceptron-ss-adaptive": {"beta": 0.05},
+    "sop-ss": {"b": 0.2}, "sop-ss-adaptive": {"beta": 0.02}, "sop-label-efficient": {"C": 0.3, "a": 2.0},
+    "sole": {"C": 0.1}, "sop-fixed-bias": {"rate": 0.35}, "lasec-ss": {"a": 0.2, "b": 0.8, "c": 15.0}, "ss": {"K": 0.4},
+    "ssnci": {"K": 0.4, "a": 3.0}, "ssmd": {"K": 0.05}, "ssnl": {"K": 0.4},
+    "adaptive-sampler": {"lambda_": 40.0, "rho": 12.0}, "bbq": {"kappa": 0.27}, "bbq-i": {"kappa": 0.27},
+    "dkm": {"R": 6, "s_1": 0.9}, "dkm-perceptron": {"R": 6, "s_1": 0.9}, "cbgz-dkm": {"b": 0.2},
+    "random-perceptron": {"rate": 0.35}, "random-dkm": {"rate": 0.35}, "filter": {"K": 0.4}, "ffoat": {}, "fsoat": {},
+    "ffole": {"C": 0.3}, "fsole": {"C": 0.1}, "arow": {"r": 0.7}, "arow-diagonal": {"r": 1.3}, "adagrad": {"eta": 0.6},
+    "arow-ss": {"b": 0.3, "r": 2.0}, "arow-diagonal-ss": {"b": 0.3, "r": 0.8}, "adagrad-ss": {"b": 0.2},
+    "iwal": {"c_0": 0.0002, "floor": 0.05, "eta": 0.4},
+}  # fmt: skip
+MORE = [("adaptive-sampler", {"lambda_": 40.0, "rho": 12.0, "mistake_driven": True}),
+        ("adaptive-sampler", {"lambda_": 1.0, "rho": lambda t: 12.0, "bias": 0.2}), ("ffoat", {"count_forced": True}),
+        ("ssmd", {"max_queries": 20}), ("sop-ss", {"dtype": "float32"})]  # fmt: skip
+NO_KERNEL = {"arow-diagonal", "arow-diagonal-ss", "adagrad", "adagrad-ss", "iwal"}
+GRIDS = [("sop-label-efficient", "C", [0.03, 0.3, 3.0]), ("perceptron-ss", "b", [0.1, 1.0]),
+         ("lasec-ss", "c", [10.0, 1000.0]), ("dkm", "R", [2, 8]), ("adaptive-sampler", "lambda_", [0.1, 30.0]),
+         ("arow-diagonal-ss", "r", [0.1, 1.0]), ("randomized-budget-perceptron", "B", [4, 16])]  # fmt: skip
+
+
+def plain(d: int = 5, rounds: int = 80, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Gaussian rows of many lengths with a third of zeros, labels with noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rounds, d)) * rng.uniform(0.3, 2.0, size=(rounds, 1))
+    X[rng.random(X.shape) < 0.3] = 0.0
+    X[:, 0] += 0.01
+    return X, np.where(X @ rng.normal(size=d) + 0.6 * rng.normal(size=rounds) >= 0.0, 1, -1)
+
+
+def ties() -> tuple[np.ndarray, np.ndarray]:
+    """Five instances of small whole numbers over and over, with labels that contradict each other."""
+    rng = np.random.default_rng(2)
+    rows = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0], [1, -1, 0, 0], [0, 0, 2, 1]], dtype=float)
+    return rows[rng.integers(5, size=80)], rng.choice([-1, 1], size=80)
+
+
+def holes() -> tuple[np.ndarray, np.ndarray]:
+    """Rows of which every fourth is empty, the first among them."""
+    X, y = plain(6, 72, 3)
+    X[::4] = 0.0
+    return X, y
+
+
+def drift() -> tuple[np.ndarray, np.ndarray]:
+    """A target that turns over in the middle, with 24 features, of whose updates eight wait for the matrix."""
+    X, y = plain(24, 88, 4)
+    return X, np.where(np.arange(88) < 44, y, -y)
+
+
+STREAMS = {"plain": plain, "ties": ties, "holes": holes, "drift": drift}
+
+
+def run(make: Callable[[], Any], X: Any, y: Any, way: str) -> Answers:
+    """Play a stream whole, in three pieces, or one by one."""
+    sampler = make()
+    if way == "rounds":
+        rows = []
+        for t in range(len(y)):
+            decision = sampler.decide(X[t])
+            stored = bool(decision.query and sampler.learn(X[t], int(y[t])))
+            rows.append((decision.margin, decision.prediction == 1, decision.query, stored))
+        margin, *flags = (np.array(column) for column in zip(*rows, strict=True))
+    else:
+        cuts = [0, len(y)] if way == "whole" else [0, 7, 30, len(y)]
+        logs = [sampler.run(X[a:b], y[a:b]) for a, b in pairwise(cuts)]
+        margin = np.concatenate([log.margin for log in logs])
+        flags = [np.concatenate([getattr(log, name) for log in logs]) for name in ("prediction", "queried", "stored")]
+        flags[0] = flags[0] == 1
+    final = sampler.weights if not hasattr(sampler, "grid") else np.concatenate(
+        [sampler.weights, *(copy.weights for copy in sampler.samplers)])  # fmt: skip
+    return np.concatenate(flags), np.concatenate([margin, final])
+
+
+def classes(make: Callable[[], Any], X: Any, y: np.ndarray, way: str) -> Answers:
+    """Play a stream of four classes."""
+    sampler = make()
+    if way == "rounds":
+        said, asked = np.zeros(len(y), dtype=np.int64), np.zeros(len(y), dtype=bool)
+        for t in range(len(y)):
+            decision = sampler.decide(X[t])
+            said[t], asked[t] = decision.prediction, decision.query
+            if decision.query:
+                sampler.learn(decision.ticket, int(y[t]))
+    else:
+        said, asked = sampler.run(X, y)
+    flags = np.concatenate([*(said == c for c in range(3)), asked])
+    return flags, np.concatenate([sampler.scores(X[-12:]).ravel(), sampler.last_scores])
+
+
+def cases() -> Iterator[tuple[str, list[Callable[[], Answers]]]]:
+    """Give each case by name, with the ways that must all lead to the same answers."""
+    for case, (key, parameters) in enumerate([*PARAMETERS.items(), *MORE]):
+        for name, stream in STREAMS.items():
+            X, y = stream()
+            own = dict(parameters, **({"normalize": False} if name == "holes" else {}))
+            if case >= len(PARAMETERS) and name != "drift":
+                continue
+
+            def make(key=key, X=X, own=own):
+                return samplers.make(key, X.shape[1], rng=np.random.default_rng(7), **own)
+
+            rows = sparse.csr_matrix(X)
+            yield (
+                f"{key} {case} {name}",
+                [
+                    lambda make=make, table=table, y=y, way=way: run(make, table, y, way)
+                    for table, way in ((X, "whole"), (rows, "whole"), (X, "pieces"), (X, "rounds"), (rows, "rounds"))
+                ],
+            )
+        if key in NO_KERNEL or case >= len(PARAMETERS):
+            continue
+        for name, kernel in (("ties", "linear"), ("plain", "rbf"), ("holes", "poly")):
+            X, y = STREAMS[name]()
+            own = dict(parameters, kernel=kernel, **({} if kernel == "linear" else {"gamma": 0.4}))
+            own |= {"normalize": False} if name == "holes" else {}
+
+            def make(key=key, X=X, own=own):
+                return samplers.make(key, X.shape[1], rng=np.random.default_rng(7), **own)
+
+            rows = sparse.csr_matrix(X)
+            yield (
+                f"{key} {kernel}",
+                [
+                    lambda make=make, table=table, y=y, way=way: run(make, table, y, way)
+                    for table, way in ((X, "whole"), (rows, "pieces"), (X, "rounds"))
+                ],
+            )
+    for key, parameters in PARAMETERS.items():
+        X, _ = plain(6, 70, 5)
+        y = (X @ np.random.default_rng(6).normal(size=(6, 4))).argmax(axis=1)
+        for kernel in (None, "rbf") if key not in NO_KERNEL else (None,):
+            own = dict(parameters, kernel=kernel)
+
+            def make(key=key, own=own):
+                return samplers.MulticlassSampler(key, 6, 4, rng=np.random.default_rng(7), **own)
+
+            try:
+                make()
+            except ValueError:
+                continue
+            tables = (X, sparse.csr_matrix(X))
+            yield (
+                f"{key} classes {kernel}",
+                [
+                    lambda make=make, table=table, y=y, way=way: classes(make, table, y, way)
+                    for table, way in ((tables[0], "whole"), (tables[1], "whole"), (tables[0], "rounds"))
+                ],
+            )
+    for key, parameter, grid in GRIDS:
+        X, y = plain(5, 90, 8)
+
+        def make(key=key, parameter=parameter, grid=grid):
+            return samplers.TunedSampler(key, 5, parameter, grid, rng=np.random.default_rng(7))
+
+        yield (
+            f"{key} over a grid",
+            [
+                lambda make=make, table=table, y=y, way=way: run(make, table, y, way)
+                for table, way in ((X, "whole"), (sparse.csr_matrix(X), "whole"), (X, "rounds"))
+            ],
+        )
+    X, y = plain(530, 290, 9)
+    for key in ("rls", "sop-label-efficient", "lasec"):
+        yield (
+            f"{key} wide",
+            [
+                lambda key=key, table=table, part=part: (
+                    run(lambda: samplers.make(key, 530, rng=np.random.default_rng(7)), table, y, part)[0],
+                    run(lambda: samplers.make(key, 530, rng=np.random.default_rng(7)), table, y, part)[1][-80:],
+                )
+                for table, part in ((X, "whole"), (sparse.csr_matrix(X), "whole"))
+            ],
+        )
+
+
+def read() -> dict[str, Answers]:
+    """Read the answers by case."""
+    with np.load(FILE) as file:
+        names, sizes, flags, numbers = (file[name] for name in ("names", "sizes", "flags", "numbers"))
+    flags = np.unpackbits(flags, count=int(sizes[:, 0].sum())).astype(bool)
+    ends = sizes.cumsum(axis=0)
+    return {
+        str(name): (flags[a - n : a], numbers[b - m : b])
+        for name, (a, b), (n, m) in zip(names, ends, sizes, strict=True)
+    }
+
+
+def close(one: np.ndarray, other: np.ndarray, tolerance: float = 1e-12) -> bool:
+    """Whether numbers agree to the tolerance, relative where they exceed 1."""
+    return one.shape == other.shape and bool((np.abs(one - other) <= tolerance * np.maximum(1.0, np.abs(other))).all())
+
+
+def write() -> None:
+    """Write the answers, each as its first way gives it; say where another way differs."""
+    found = {}
+    for name, ways in cases():
+        found[name], *others = (way() for way in ways)
+        for at, (flags, numbers) in enumerate(others, 1):
+            single = found[name]
+            if not (np.array_equal(flags, single[0]) and close(numbers, single[1], tolerance_of(name))):
+                gap = np.abs(numbers - single[1]).max() if len(numbers) == len(single[1]) else "length"
+                print(f"{name}, way {at}: flags {np.array_equal(flags, single[0])}, numbers {gap}")
+    np.savez_compressed(
+        FILE,
+        names=np.array(list(found)),
+        sizes=np.array([[len(flags), len(numbers)] for flags, numbers in found.values()]),
+        flags=np.packbits(np.concatenate([flags for flags, _ in found.values()])),
+        numbers=np.concatenate([numbers for _, numbers in found.values()]),
+    )
+
+
+def tolerance_of(name: str) -> float:
+    """How far numbers may be from those that are frozen: single precision is not the point of the first digits."""
+    return 1e-5 if name.startswith("sop-ss 45") else 1e-12
+
+
+if __name__ == "__main__":
+    write()

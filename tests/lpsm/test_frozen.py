@@ -1,0 +1,27 @@
+"""Every sampler answers as it did when its answers were written down, in each form in which it can be asked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lpsm import samplers
+from tests.lpsm.frozen.streams import PARAMETERS, cases, close, read, tolerance_of
+
+ANSWERS = read()
+
+
+def test_every_key_has_answers_and_every_answer_a_case():
+    assert set(PARAMETERS) == set(samplers.keys())
+    assert [name for name, _ in cases()] == list(ANSWERS)
+
+
+@pytest.mark.parametrize("key", samplers.keys())
+def test_predictions_questions_stores_margins_and_weights_are_those_of_then(key):
+    for name, ways in cases():
+        if name.split()[0] == key:
+            flags, numbers = ANSWERS[name]
+            for at, way in enumerate(ways):
+                now = way()
+                assert np.array_equal(now[0], flags), (name, at)
+                assert close(now[1], numbers, tolerance_of(name)), (name, at)
