@@ -10,10 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from importlib import import_module
+from json import JSONDecodeError
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from lpsm.checks import MOST_TEXT, shown, state_text
 
 __all__ = ["from_json", "from_state", "to_json"]
 
@@ -25,6 +29,15 @@ _CLASSES = {
     "TunedSampler": "lpsm.samplers",
 }
 FORMAT = "lpsm-state"
+MOST_JSON = 1 << 28
+"""Most characters of a state in JSON."""
+_TYPES: dict[str, set[type]] = {
+    "b": {bool},
+    "i": {int},
+    "u": {int},
+    "f": {int, float, str},
+    "U": {str},
+}  # of values, by the kind of an array
 _WORDS = {"inf": np.inf, "-inf": -np.inf, "nan": np.nan}
 
 
@@ -42,9 +55,11 @@ def from_state(state: Mapping[str, Any] | str) -> Any:
     """
     if isinstance(state, str):
         state = from_json(state)
-    kind = str(state["kind"]) if "kind" in state else "Sampler" if "state_counts" in state else "none"
+    if not isinstance(state, Mapping):
+        raise TypeError(f"a state must be a mapping or JSON text, got {shown(state)}")
+    kind = state_text(state, "kind") if "kind" in state else "Sampler" if "state_counts" in state else "none"
     if kind not in _CLASSES:
-        raise ValueError(f"a state must be of one of {', '.join(_CLASSES)}, got {kind!r}")
+        raise ValueError(f"a state must be of one of {', '.join(_CLASSES)}, got {shown(kind)}")
     return getattr(import_module(_CLASSES[kind]), kind).from_state(dict(state))
 
 
@@ -71,17 +86,31 @@ def from_json(text: str) -> dict[str, NDArray[Any]]:
     ValueError
         If it is no such text, or of another version.
     """
+    if not isinstance(text, str) or len(text) > MOST_JSON:
+        raise ValueError(f"a state in JSON must be a text of at most {MOST_JSON} characters, got {shown(text)}")
     try:
         found = json.loads(text)
         if (found["format"], found["version"]) != (FORMAT, 1):
-            raise ValueError(f"format must be {FORMAT}, version 1, got {found['format']!r}, {found['version']!r}")
-        return {
-            str(name): np.array([_WORDS.get(v, v) if isinstance(v, str) and entry["type"][1] == "f" else v
-                                 for v in entry["values"]], dtype=entry["type"]).reshape(entry["shape"])
-            for name, entry in found["arrays"].items()
-        }  # fmt: skip
-    except (KeyError, TypeError, IndexError, AttributeError, json.JSONDecodeError) as error:
+            raise ValueError(f"format must be {FORMAT}, version 1, got {shown((found['format'], found['version']))}")
+        return {str(name): _array(entry) for name, entry in found["arrays"].items()}
+    except (KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError, JSONDecodeError) as error:
         raise ValueError(f"a state in JSON must be what to_json writes, got {text[:40]!r}") from error
+
+
+def _array(entry: Mapping[str, Any]) -> NDArray[Any]:
+    """Return the array of an entry; how long a text is its values tell, not its type, which may say anything."""
+    kind, values, shape = entry["type"][1], entry["values"], entry["shape"]
+    if set(map(type, values)) - _TYPES[kind] or any(type(n) is not int or n < 0 for n in shape):
+        raise TypeError
+    if prod(shape) != len(values):
+        raise ValueError(f"values must be as many as the shape {shown(shape)} says, got {len(values)}")
+    if kind == "U":
+        if sum(map(len, values)) > MOST_TEXT:
+            raise ValueError(f"texts of a state must have at most {MOST_TEXT} characters, got more")
+        return np.array(values, dtype=np.str_).reshape(shape)
+    if kind == "f":
+        values = [_WORDS[v] if isinstance(v, str) else v for v in values]
+    return np.array(values, dtype=entry["type"]).reshape(shape)
 
 
 def _plain(value: Any) -> Any:

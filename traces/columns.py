@@ -13,11 +13,13 @@ from numbers import Integral
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from traces.records import Message, Page
 
 __all__ = ["Workload"]
+
+_MOST_OBJECTS = 1 << 32  # of a page, so that their sum cannot overflow
 
 
 class Workload(Sequence[Page]):
@@ -43,6 +45,15 @@ class Workload(Sequence[Page]):
     round_trip_s : float or None
         The round trip to the servers, where the traffic was recorded and the recording tells it.
 
+    The columns are copies that cannot be written to, checked once: both engines walk through them by their counts.
+
+    Raises
+    ------
+    TypeError
+        If a column holds no numbers, `objects` or `sizes` no whole ones, or a name is no text.
+    ValueError
+        If a column has another shape, or `objects` do not add up to the rows of `sizes`.
+
     >>> workload = Workload.of([Page("a", 300, 500, ((310, 9000),), 2.5), Page("b", 300, 700)])
     >>> workload.sizes.tolist(), workload.objects.tolist(), workload[1].reply_bytes
     ([[300, 500], [310, 9000], [300, 700]], [1, 0], 700)
@@ -56,22 +67,30 @@ class Workload(Sequence[Page]):
     def __init__(
         self,
         names: Sequence[str],
-        objects: NDArray[np.int64],
-        sizes: NDArray[np.int64],
-        think_s: NDArray[np.float64],
-        issue_s: NDArray[np.float64],
-        waits_s: NDArray[np.float64] | None = None,
-        deadline_s: NDArray[np.float64] | None = None,
+        objects: ArrayLike,
+        sizes: ArrayLike,
+        think_s: ArrayLike,
+        issue_s: ArrayLike,
+        waits_s: ArrayLike | None = None,
+        deadline_s: ArrayLike | None = None,
         messages: Iterable[Message] = (),
         round_trip_s: float | None = None,
     ) -> None:
+        for kind in set(map(type, names)):
+            if not issubclass(kind, str):
+                raise TypeError(f"names must be text, got one of type {kind.__name__}")
+        n = len(names)
         self.names = names
-        self.objects = objects
-        self.sizes = sizes
-        self.think_s = think_s
-        self.issue_s = issue_s
-        self.waits_s = np.full(len(sizes), nan) if waits_s is None else waits_s
-        self.deadline_s = np.full(len(names), nan) if deadline_s is None else deadline_s
+        self.objects = _column("objects", objects, (n,), np.int64)
+        if n and not 0 <= self.objects.min() <= self.objects.max() <= _MOST_OBJECTS:
+            rule = f"objects must lie in [0, {_MOST_OBJECTS}]"
+            raise ValueError(f"{rule}, got {self.objects.min()} to {self.objects.max()}")
+        exchanges = n + int(self.objects.sum())
+        self.sizes = _column("sizes", sizes, (exchanges, 2), np.int64)
+        self.think_s = _column("think_s", think_s, (n,))
+        self.issue_s = _column("issue_s", issue_s, (n,))
+        self.waits_s = _column("waits_s", np.full(exchanges, nan) if waits_s is None else waits_s, (exchanges,))
+        self.deadline_s = _column("deadline_s", np.full(n, nan) if deadline_s is None else deadline_s, (n,))
         self.messages = tuple(messages)
         self.round_trip_s = round_trip_s
         self._pages: Sequence[Page] | None = None
@@ -97,32 +116,26 @@ class Workload(Sequence[Page]):
         fields: tuple[Any, ...] = tuple(zip(*given, strict=True)) if given else ((),) * len(Page._fields)
         names, requests, replies, groups, thinks, issues, waits, deadlines = fields
         objects = np.fromiter(map(len, groups), dtype=np.int64, count=n)
-        embedded = _whole(list(chain.from_iterable(chain.from_iterable(groups))))
-        if len(embedded) != 2 * objects.sum():
+        if set(map(len, chain.from_iterable(groups))) - {2}:
             raise ValueError("an object must be a pair of request bytes and reply bytes")
+        embedded = _whole(list(chain.from_iterable(chain.from_iterable(groups))))
         first = np.cumsum(objects + 1) - objects - 1
         sizes = np.empty((n + len(embedded) // 2, 2), dtype=np.int64)
         own = np.zeros(len(sizes), dtype=np.bool_)
         own[first] = True
         sizes[~own] = embedded.reshape(-1, 2)
         sizes[first, 0], sizes[first, 1] = _whole(requests), _whole(replies)
-        waits_s = np.full(len(sizes), nan)
-        for at, page in zip(first.tolist(), given, strict=True) if any(map(len, waits)) else ():
-            if len(page.waits_s) not in (0, 1 + len(page.objects)):
-                rule = f"waits_s must have one wait an exchange ({1 + len(page.objects)})"
+        known: list[float] = []
+        for page in given if any(map(len, waits)) else ():
+            exchanges = 1 + len(page.objects)
+            if len(page.waits_s) not in (0, exchanges):
+                rule = f"waits_s must have one wait an exchange ({exchanges})"
                 raise ValueError(f"page {page.page!r}: {rule}, got {len(page.waits_s)}")
-            waits_s[at : at + len(page.waits_s)] = page.waits_s
+            known.extend(page.waits_s if len(page.waits_s) else (nan,) * exchanges)
         workload = cls(
-            names,
-            objects,
-            sizes,
-            np.array(thinks, dtype=np.float64),
-            _instants(issues),
-            waits_s,
-            _instants(deadlines),
-            messages,
-            round_trip_s,
-        )
+            names, objects, sizes, thinks, _instants(issues), known or None, _instants(deadlines),
+            messages, round_trip_s,
+        )  # fmt: skip
         workload._pages = given
         return workload
 
@@ -172,6 +185,20 @@ class Workload(Sequence[Page]):
         return list(self.pages()) == list(other)
 
     __hash__ = None  # type: ignore[assignment]  # arrays may change
+
+
+def _column(name: str, given: ArrayLike, shape: tuple[int, ...], dtype: type = np.float64) -> NDArray[Any]:
+    """Return a column as a copy of this shape and type that cannot be written to."""
+    found = np.asarray(given)
+    kinds = "i" if dtype is np.int64 else "iuf"
+    if isinstance(given, np.ma.MaskedArray) or (found.dtype.kind not in kinds and found.size):
+        what = "whole numbers below 2^63" if dtype is np.int64 else "numbers"
+        raise TypeError(f"{name} must hold {what}, got {type(given).__name__} of {found.dtype}")
+    if found.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, got {found.shape}")
+    column: NDArray[Any] = np.array(found, dtype=dtype, order="C")
+    column.flags.writeable = False
+    return column
 
 
 def _whole(given: Sequence[Any]) -> NDArray[np.int64]:

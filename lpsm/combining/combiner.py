@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lpsm.checks import reading, state_array, state_text
 from lpsm.combining.kernel import DEVIATION, GAP, LEARNED, SCALE, SQUARES, STATE, CombinerState, combine_rounds
 from lpsm.combining.losses import LOSSES, concave_rate
 from lpsm.experts.grids import alpha_grid
@@ -195,26 +196,29 @@ class Combiner:
         Raises
         ------
         ValueError
-            If the state is of another kind or version, or incomplete.
+            If the state is of another kind or version, incomplete, or its arrays do not belong together.
         """
+        with reading("state"):
+            return cls._from(state)
+
+    @classmethod
+    def _from(cls, state: Mapping[str, Any]) -> Combiner:
         if (str(state.get("kind")), str(state.get("version"))) != ("Combiner", str(cls.VERSION)):
             raise ValueError(f"state must be of a Combiner of version {cls.VERSION}, got {state.get('kind')!r}")
-        if missing := sorted({"n_experts", "loss", "rate", "quantile", "gradient", "alphas"} - set(state)):
-            raise ValueError(f"state must hold {missing}, got only {sorted(state)}")
-        rate = str(state["rate"])
+        rate, n = str(state["rate"]), int(state["n_experts"])
+        sizes = {name: np.asarray(state[name]).shape[-1] for name in ("work", "weights", "slow")}
+        if (n, len(state["alphas"])) != (sizes["work"], sizes["weights"] + sizes["slow"]):  # before any is made
+            raise ValueError(f"state must hold arrays of {n} experts and {len(state['alphas'])} alphas, got {sizes}")
         combiner = cls(
-            int(state["n_experts"]),
-            str(state["loss"]),
+            n,
+            state_text(state, "loss"),
             rate if rate == "learn" else float(rate),
             quantile=float(state["quantile"]),
             gradient=bool(state["gradient"]),
-            alphas=state["alphas"],
+            alphas=state_array(state, "alphas", (None,)),
         )
         shapes = {name: array.shape for name, array in combiner._state._asdict().items()}
-        arrays = {name: np.array(state.get(name), dtype=np.float64, order="C") for name in shapes}
-        if shapes != (got := {name: array.shape for name, array in arrays.items()}):
-            raise ValueError(f"state must hold arrays of shapes {shapes}, got {got}")
-        combiner._state = CombinerState(**arrays)
+        combiner._state = CombinerState(**{name: state_array(state, name, shape) for name, shape in shapes.items()})
         return combiner
 
     def __repr__(self) -> str:

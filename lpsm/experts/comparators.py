@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from lpsm._compile import compiled
+from lpsm.checks import state_array
 from lpsm.experts.kernels import LN2
 from lpsm.experts.learner import Floats, Learner, checked_prior, checked_rate
 from lpsm.experts.scaled import decay_scaled, scaled_column_round, scaled_share_of_each
@@ -73,7 +74,7 @@ class VariableShare(Learner):
 
     def _restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         self.alpha = float(state["alpha"])
-        self._weights = _restored(state, "scaled_weights", (2, self.n_experts))
+        self._weights = state_array(state, "scaled_weights", (2, self.n_experts))
 
 
 @compiled
@@ -171,7 +172,7 @@ class AdaHedge(_Hedge):
         return {"cumulative": self._cumulative, "gap": np.array(self._gap)}
 
     def _restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        self._cumulative = _restored(state, "cumulative", (self.n_experts,))
+        self._cumulative = state_array(state, "cumulative", (self.n_experts,))
         self._gap = float(state["gap"])
 
 
@@ -216,8 +217,8 @@ class Squint(_Hedge):
         return {"regret": self._regret, "variance": self._variance, "loss_range": np.array(self.loss_range)}
 
     def _restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        self._regret = _restored(state, "regret", (self.n_experts,))
-        self._variance = _restored(state, "variance", (self.n_experts,))
+        self._regret = state_array(state, "regret", (self.n_experts,))
+        self._variance = state_array(state, "variance", (self.n_experts,))
         self.loss_range = float(state["loss_range"])
 
 
@@ -255,7 +256,7 @@ class NormalHedge(_Hedge):
         return {"regret": self._regret}
 
     def _restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        self._regret = _restored(state, "regret", (self.n_experts,))
+        self._regret = state_array(state, "regret", (self.n_experts,))
 
 
 def _mixed(losses: Floats, weights: Floats, eta: float) -> float:
@@ -306,10 +307,3 @@ def _log_evidence(regret: Floats, variance: Floats) -> Floats:
         value[middle] = high[middle] ** 2 + np.log(special.erf(high[middle]) - special.erf(low[middle]))
     out[~flat] = level + value
     return out
-
-
-def _restored(state: Mapping[str, NDArray[Any]], name: str, shape: tuple[int, ...]) -> Floats:
-    array = np.array(state[name], dtype=np.float64, order="C")
-    if array.shape != shape:
-        raise ValueError(f"state must hold {name} of shape {shape}, got {array.shape}")
-    return array

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lpsm._compile import compiled
+from lpsm.checks import state_array
 from lpsm.experts import kernels
 from lpsm.experts.hierarchy import Hierarchy
 from lpsm.experts.learner import Floats, Learner, Rounds, checked_prior, checked_rate
@@ -157,11 +158,9 @@ class MarkovShare(Learner):
         return {"P": self._matrix, "scaled_weights": self._weights}
 
     def _restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        self._matrix = np.array(state["P"], dtype=np.float64, order="C")
-        self._weights = np.array(state["scaled_weights"], dtype=np.float64, order="C")
         n = self.n_experts
-        if self._matrix.shape != (n, n) or self._weights.shape != (2, n):
-            raise ValueError(f"state must hold P of shape {(n, n)}, got {self._matrix.shape}")
+        self._matrix = state_array(state, "P", (n, n), low=0.0)
+        self._weights = state_array(state, "scaled_weights", (2, n))
 
 
 @compiled

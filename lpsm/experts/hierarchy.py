@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lpsm.checks import state_array, whole
 from lpsm.experts import kernels, runs
 from lpsm.experts.learner import Floats, Rounds
 
@@ -144,17 +145,15 @@ class Hierarchy:
     def from_arrays(cls, n_experts: int, state: Mapping[str, NDArray[Any]]) -> Hierarchy:
         """The inverse of `to_arrays`; raises ValueError if the shapes do not belong together."""
         hierarchy = cls.__new__(cls)
-        hierarchy.alphas = np.array(state["alphas"], dtype=np.float64)
-        hierarchy._order = np.array(state["order"], dtype=np.intp)
-        names = ("weights", "columns", "slow", "head")
-        arrays = [np.array(state[name], dtype=np.float64, order="C") for name in names]
-        m, s = arrays[0].shape[-1], arrays[2].shape[-1]
-        expected = [(n_experts, m), (kernels.MEAN, m + s), (2, n_experts, s), (kernels.N_HEAD,)]
-        got = [array.shape for array in arrays]
-        order = np.sort(hierarchy._order)
-        if got != expected or hierarchy.alphas.shape != (m + s,) or not np.array_equal(order, np.arange(m + s)):
-            raise ValueError(f"state must hold arrays of shapes {expected} and {m + s} alphas, got {got}")
-        weights, columns, slow, head = arrays
+        m, s = (whole(0, columns=np.asarray(state[name]).shape[-1]) for name in ("weights", "slow"))
+        weights = state_array(state, "weights", (n_experts, m), low=0.0)
+        columns = state_array(state, "columns", (kernels.MEAN, m + s))
+        slow = state_array(state, "slow", (2, n_experts, s))
+        head = state_array(state, "head", (kernels.N_HEAD,))
+        hierarchy.alphas = state_array(state, "alphas", (whole(1, alphas=m + s),), low=0.0)
+        hierarchy._order = state_array(state, "order", (m + s,), np.intp)
+        if not np.array_equal(np.sort(hierarchy._order), np.arange(m + s)) or (hierarchy.alphas > 1.0).any():
+            raise ValueError(f"state must hold alphas in [0, 1] and their order, got {hierarchy._order.tolist()[:8]}")
         columns = np.vstack([columns, np.zeros((kernels.N_ROWS - kernels.MEAN, m + s))])
         hierarchy.arrays = (weights, columns, slow, head, np.zeros((3, n_experts)))
         return hierarchy

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lpsm.checks import state_array
 from lpsm.experts import kernels
 from lpsm.experts.grids import alpha_grid
 from lpsm.experts.hierarchy import Hierarchy
@@ -25,6 +26,7 @@ from lpsm.experts.learner import Floats, Learner, Rounds, checked_prior, checked
 __all__ = ["LearnAlpha", "doubling_regret"]
 
 FIRST_EPOCH = 64
+_LONGEST_EPOCH = 1 << 40
 
 
 class LearnAlpha(Learner):
@@ -169,7 +171,9 @@ class LearnAlpha(Learner):
 
     def _restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         self._hierarchy = Hierarchy.from_arrays(self.n_experts, state)
-        self._epoch, self._rounds_left = (int(value) for value in state["doubling"])
+        self._epoch, self._rounds_left = state_array(state, "doubling", (2,), np.int64, low=0).tolist()
+        if not self._rounds_left <= self._epoch <= _LONGEST_EPOCH or bool(self._rounds_left) != bool(self._epoch):
+            raise ValueError(f"state must hold doubling as an epoch and what is left of it, got {state['doubling']}")
 
 
 def doubling_regret(n_rounds: int) -> float:

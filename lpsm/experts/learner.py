@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lpsm.checks import reading, state_text
 from lpsm.online import Ledger
 
 __all__ = ["ExpertRun", "Learner", "Rounds", "checked_prior", "checked_rate"]
@@ -214,16 +215,14 @@ class Learner:
         Raises
         ------
         ValueError
-            If the state is of another kind or version, or incomplete.
+            If the state is of another kind or version, incomplete, or its arrays do not belong together.
         """
-        try:
+        with reading("state"):
             return cls._from(state)
-        except KeyError as error:
-            raise ValueError(f"state must hold {error.args[0]}, got only {sorted(state)}") from None
 
     @classmethod
     def _from(cls, state: Mapping[str, NDArray[Any]]) -> Self:
-        kind, version = str(state["kind"]), int(state["version"])
+        kind, version = state_text(state, "kind"), int(state["version"])
         if kind != cls.__name__:
             raise ValueError(f"state must be of kind {cls.__name__}, got {kind}")
         if version != cls.VERSION:

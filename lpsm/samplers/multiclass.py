@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from lpsm.checks import reading, state_array, whole
 from lpsm.samplers import layout, saving
 from lpsm.samplers.algorithms.kernels import CallableKernel
 from lpsm.samplers.catalogue import make
@@ -278,15 +279,21 @@ class MulticlassSampler:
         Raises
         ------
         ValueError
-            If the state is of another version or lacks a part.
+            If the state is of another version, lacks a part, or its arrays do not belong together.
         """
-        if missing := sorted({"class_rows", "class_targets", "open_scores", "open_predictions"} - set(state)):
-            raise ValueError(f"a sampler's state must hold {missing}, got {sorted(state)}")
         model = cls.__new__(cls)
-        model._lead = lead = Sampler.from_state(dict(state))
-        model._rows, model._targets = (np.array(state[f"class_{name}"], order="C") for name in ("rows", "targets"))
-        model.key, model.n_features, model.n_classes = lead.key, lead.n_features, len(model._rows)
-        scores, predictions = np.array(state["open_scores"]), np.array(state["open_predictions"])
+        with reading("a sampler's state"):
+            classes = {name: state[name] for name in ("class_rows", "class_targets", "open_scores", "open_predictions")}
+            model._lead = lead = Sampler.from_state(dict(state))
+            if not _takes_classes(lead._plan):
+                raise ValueError(f"a state of several classes must be of a sampler that has them, got {lead.key!r}")
+            k = whole(2, n_classes=np.asarray(classes["class_rows"]).shape[0])
+            model._rows = state_array(classes, "class_rows", (k, len(lead._state.weights)), lead.dtype)
+            model._targets = state_array(classes, "class_targets", (k, len(lead._state.target)), lead.dtype)
+            scores = state_array(classes, "open_scores", (len(lead._questions), k))
+            predictions = state_array(classes, "open_predictions", (len(lead._questions),), np.int64, low=0)
+            whole(0, k - 1, open_predictions=int(predictions.max(initial=0)))
+        model.key, model.n_features, model.n_classes = lead.key, lead.n_features, k
         model._questions = {
             ticket: _Question(q.values, q.columns, scores[i], int(predictions[i]), q.due, q.weight)
             for i, (ticket, q) in enumerate(lead._questions.items())

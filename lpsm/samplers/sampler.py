@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from lpsm.checks import reading, whole
 from lpsm.online import play
 from lpsm.samplers import layout, saving
 from lpsm.samplers.algorithms import PARTS
@@ -366,20 +367,20 @@ class Sampler(Intake):
         Raises
         ------
         ValueError
-            If the state is of another version or lacks a part.
+            If the state is of another version, lacks a part, or its arrays do not belong together.
         """
-        config = saving.checked_config(state)
-        sampler = cls(
-            *(saving.rebuilt(config[name], PARTS) for name in ("learner", "rule")),
-            kernel=saving.rebuilt(config["kernel"], PARTS),
-            **{name: config[name] for name in ("n_features", "stores", "normalize", "dtype", "key")},
-            max_queries=config.get("max_queries"),
-        )
-        sampler._sparse_memory = config["sparse_memory"]
-        sampler._rng, sampler._evictions = saving.generator(state["coins"]), saving.generator(state["evictions"])
-        sampler._state = saving.restored(state)
-        sampler._work = new_work(sampler._plan, sampler._state, sampler.n_features, sampler.dtype)
-        sampler._questions = saving.questions_of_arrays(state)
+        with reading("a sampler's state"):
+            config = saving.checked_config(state)
+            parts = [saving.rebuilt(config[name], PARTS) for name in ("learner", "rule", "kernel")]
+            options = {name: config[name] for name in ("n_features", "stores", "normalize", "dtype", "key")}
+            d, memory = whole(1, n_features=options["n_features"]), config["sparse_memory"]
+            plan = plan_of(parts[0], parts[1], parts[2], options["stores"], False)
+            arrays = saving.restored(state, plan, d, getattr(parts[0], "B", 0), memory, options["dtype"])
+            sampler = cls(*parts[:2], kernel=parts[2], max_queries=config.get("max_queries"), **options)
+            sampler._sparse_memory, sampler._state = memory, arrays
+            sampler._rng, sampler._evictions = (saving.generator(state, name) for name in ("coins", "evictions"))
+            sampler._work = new_work(sampler._plan, sampler._state, sampler.n_features, sampler.dtype)
+            sampler._questions = saving.questions_of_arrays(state, d, sampler.dtype)
         return sampler
 
     def __repr__(self) -> str:
@@ -392,9 +393,8 @@ class Sampler(Intake):
         """Return the ticket of the last decision, which must have asked about this very instance."""
         if self._last is None or self._last not in self._questions:
             raise RuntimeError("learn needs a label that decide asked for: the last decision was not a query")
-        question, (given, at) = self._questions[self._last], self._instance(x)
-        columns = question.columns
+        (values, columns, *_), (given, at) = self._questions[self._last], self._instance(x)
         same_columns = at is columns if at is None or columns is None else np.array_equal(at, columns)
-        if not (same_columns and np.array_equal(given, question.values)):
+        if not (same_columns and np.array_equal(given, values)):
             raise ValueError("x must be the instance that decide asked about")
         return self._last

@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lpsm.checks import shown, state_array, state_text, whole
 from lpsm.samplers import layout
-from lpsm.samplers.compiled.memory import most_waiting, resized
-from lpsm.samplers.layout import Part, State
+from lpsm.samplers.compiled.memory import arrays_of, most_waiting, resized
+from lpsm.samplers.layout import Part, Plan, State
 
 __all__ = [
     "VERSION",
@@ -37,7 +38,7 @@ __all__ = [
 
 VERSION = 2
 READABLE = (1, 2)  # the first version had no open questions
-PARTS = ("learner", "rule", "kernel")
+GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 
 
 class Question(NamedTuple):
@@ -82,12 +83,16 @@ def position(rng: np.random.Generator | None) -> NDArray[Any]:
     return np.array("") if rng is None else as_text(rng.bit_generator.state)
 
 
-def generator(text: Any) -> np.random.Generator | None:
-    """Return the generator that stands at a `position`."""
-    if not str(text):
+def generator(state: Mapping[str, Any], part: str) -> np.random.Generator | None:
+    """Return the generator whose `position` is a part of a state."""
+    if not (text := state_text(state, part)):
         return None
-    where = json.loads(str(text))
-    bits = getattr(np.random, where["bit_generator"])()
+    where = json.loads(text)
+    if (name := where["bit_generator"]) not in GENERATORS:
+        raise ValueError(f"a generator must be one of {', '.join(GENERATORS)}, got {shown(name)}")
+    whole(0, 624, pos=where["state"].get("pos", 0))  # numpy reads there without looking
+    whole(0, 4, buffer_pos=where.get("buffer_pos", 0))
+    bits = getattr(np.random, name)()
     bits.state = where
     return np.random.Generator(bits)
 
@@ -105,7 +110,7 @@ def checked_config(state: Mapping[str, Any]) -> dict[str, Any]:
     wanted = {"config", "coins", "evictions", *(f"state_{name}" for name in State._fields)}
     if missing := sorted(wanted - set(state)):
         raise ValueError(f"a sampler's state must hold {missing}, got {sorted(state)}")
-    config: dict[str, Any] = json.loads(str(state["config"]))
+    config: dict[str, Any] = json.loads(state_text(state, "config"))
     return config
 
 
@@ -116,13 +121,49 @@ def kept(state: State) -> dict[str, NDArray[Any]]:
     return {f"state_{name}": array.copy() for name, array in arrays._asdict().items()}
 
 
-def restored(state: Mapping[str, Any]) -> State:
-    """Return the arrays of a state; what an earlier version had no number for is as it is at the start."""
-    found = State(*(np.array(state[f"state_{name}"], order="C") for name in State._fields))
+def restored(
+    state: Mapping[str, Any], plan: Plan, n_features: int, budget: int, sparse_memory: bool | None, dtype: Any
+) -> State:
+    """Return the arrays of a state; what an earlier version had no number for is as it is at the start.
+
+    Compiled rounds look at no bounds: shapes, types, counts and places are checked here, before anything is made of
+    their sizes.
+
+    Raises
+    ------
+    ValueError
+        If an array has another shape or type, is not finite, or a count or a column points out of it.
+    """
+    given = {name: np.asarray(state[f"state_{name}"]) for name in State._fields}
+    dual = plan.form != layout.PRIMAL
+    capacity = budget or (whole(1, labels=given["labels"].size) if dual else 0)
+    width = given["rows"].shape[1]
+    if width > n_features or (width < n_features and width and not sparse_memory):
+        raise ValueError(f"state_rows must be of {n_features} features, got {width}")
+    shapes = arrays_of(plan, n_features, capacity, width, width if sparse_memory else 0, dtype)
+    arrays = {}
+    for name, (shape, kind) in zip(State._fields, shapes, strict=True):
+        loose = name == "scalars" or (name == "waiting" and shape[0])  # older ones, and without what has not come
+        wanted = (None, *shape[1:]) if loose else shape
+        arrays[name] = state_array(state, f"state_{name}", wanted, kind, low=0 if kind == np.int64 else -np.inf)
+    found = State(**arrays)
+    counts, most = found.counts, most_waiting(n_features)
+    whole(0, layout.UNLIMITED, counts=int(counts.max()))
+    whole(0, capacity, size=int(counts[layout.SIZE]))
+    whole(0, width, lengths=int(found.lengths.max(initial=0)))
+    whole(3, layout.N_SCALARS, scalars=len(found.scalars))
+    whole(0, n_features - 1, columns=int(found.columns.max(initial=0)))
+    whole(0, columns=int(found.columns.min(initial=0)))
+    if counts[layout.SIZE] and sparse_memory is None:
+        raise ValueError("sparse_memory must tell the form of the stored instances, got None")
     scalars = np.append(found.scalars, np.ones(layout.N_SCALARS - len(found.scalars)))
     waiting = found.waiting
-    if len(waiting):
-        waiting = resized(waiting, (most_waiting(waiting.shape[1]), waiting.shape[1]))
+    if waiting.shape[1]:
+        whole(layout.BLOCK, most, waiting=len(waiting))
+        alone = counts[layout.STORED] == counts[layout.PENDING]
+        whole(0, (most if alone else layout.BLOCK) - 1, pending=int(counts[layout.PENDING]))
+        whole(int(counts[layout.PENDING]), waiting=len(waiting))
+        waiting = resized(waiting, (most, n_features))
     return found._replace(scalars=scalars, waiting=waiting)
 
 
@@ -142,17 +183,35 @@ def questions_to_arrays(questions: Mapping[int, Question], dtype: Any) -> dict[s
     }
 
 
-def questions_of_arrays(state: Mapping[str, Any]) -> dict[int, Question]:
-    """Return the open questions in a state, by ticket."""
+def questions_of_arrays(state: Mapping[str, Any], n_features: int, dtype: Any) -> dict[int, Question]:
+    """Return the open questions in a state, by ticket.
+
+    Raises
+    ------
+    ValueError
+        If their columns do not belong together, or one points out of the instances.
+    """
     found: dict[int, Question] = {}
+    if "open_tickets" not in state:
+        return found
+    tickets = state_array(state, "open_tickets", (None,), np.int64, low=1)
+    n = len(tickets)
+    if "open_weights" not in state:
+        state = {**state, "open_weights": np.ones(n)}
+    said, weights = (state_array(state, f"open_{name}", (n,)) for name in ("said", "weights"))
+    due, lengths = (state_array(state, f"open_{name}", (n,), np.int64, low=0) for name in ("due", "lengths"))
+    is_sparse = state_array(state, "open_sparse", (n,), np.bool_)
+    if not ((lengths == n_features) | (is_sparse & (lengths < n_features))).all():
+        raise ValueError(f"open_lengths must be {n_features}, or less where sparse, got {lengths.tolist()[:8]}")
+    values = state_array(state, "open_values", (int(lengths.sum()),), dtype)
+    columns = state_array(state, "open_columns", (int(lengths[is_sparse].sum()),), np.int32, low=0)
+    whole(0, n_features - 1, open_columns=int(columns.max(initial=0)))
     at = column = 0
-    for i, ticket in enumerate(state.get("open_tickets", ())):
-        length, is_sparse = int(state["open_lengths"][i]), bool(state["open_sparse"][i])
-        values = np.array(state["open_values"][at : at + length])
-        columns = np.array(state["open_columns"][column : column + length]) if is_sparse else None
-        at, column = at + length, column + (length if is_sparse else 0)
-        weight = float(state["open_weights"][i]) if "open_weights" in state else 1.0
-        found[int(ticket)] = Question(values, columns, float(state["open_said"][i]), int(state["open_due"][i]), weight)
+    for i, length in enumerate(lengths.tolist()):
+        places = columns[column : column + length].copy() if is_sparse[i] else None
+        part = values[at : at + length].copy()
+        at, column = at + length, column + (length if is_sparse[i] else 0)
+        found[int(tickets[i])] = Question(part, places, float(said[i]), int(due[i]), float(weights[i]))
     return found
 
 

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from lpsm import states
+from lpsm.checks import reading, state_array, state_text, whole
 from lpsm.experts import LearnAlpha, StaticExpert, alpha_grid
 from lpsm.online import play
 from lpsm.samplers import saving
@@ -218,32 +218,54 @@ class TunedSampler:
         Raises
         ------
         ValueError
-            If the state is of another version or lacks a part.
+            If the state is of another version, lacks a part, or its parts do not belong together.
         """
+        with reading("a TunedSampler's state"):
+            return cls._from(state)
+
+    @classmethod
+    def _from(cls, state: Mapping[str, Any]) -> TunedSampler:
         if "version" not in state or int(state["version"]) != VERSION:
             raise ValueError(f"version of a TunedSampler's state must be {VERSION}, got {state.get('version', 'none')}")
         own = {"config", "grid", "coins", "squares", "totals", "open_tickets", "open_chances", "open_decisions"}
         if missing := sorted(own - set(state)):
             raise ValueError(f"a TunedSampler's state must hold {missing}, got {sorted(state)}")
 
-        def part(prefix: str) -> Any:
-            found = {name.removeprefix(prefix): state[name] for name in state if name.startswith(prefix)}
-            return states.from_state(found)
+        def part(prefix: str) -> dict[str, Any]:
+            return {name.removeprefix(prefix): state[name] for name in state if name.startswith(prefix)}
 
         tuned = cls.__new__(cls)
-        vars(tuned).update(json.loads(str(state["config"])))
-        tuned.grid = np.array(state["grid"], dtype=np.float64)
-        tuned._coin = _SharedCoin(cast(np.random.Generator, saving.generator(state["coins"])))
-        tuned.samplers = tuple(part(f"copy_{j}_") for j in range(len(tuned.grid)))
+        config = json.loads(state_text(state, "config"))
+        tuned.key, tuned.parameter = str(config["key"]), str(config["parameter"])
+        tuned.n_features = whole(1, n_features=config["n_features"])
+        tuned.label_price, tuned.exploration = float(config["label_price"]), float(config["exploration"])
+        non_negative("label_price", tuned.label_price)
+        between("exploration", tuned.exploration, 0.0, 1.0)
+        tuned.grid = state_array(state, "grid", (None,))
+        m = whole(1, grid=len(tuned.grid))
+        if (rng := saving.generator(state, "coins")) is None:
+            raise ValueError("state must hold coins as the position of a generator, got none")
+        tuned._coin = _SharedCoin(rng)
+        tuned.samplers = tuple(Sampler.from_state(part(f"copy_{j}_")) for j in range(m))
         for sampler in tuned.samplers:
+            if (sampler.n_features, sampler.dtype) != (tuned.n_features, tuned.samplers[0].dtype):
+                raise ValueError(f"copies must have {tuned.n_features} features and one dtype, got {sampler}")
             sampler._rng = cast(np.random.Generator, tuned._coin)
-        tuned._mixture, tuned._squares, tuned._last = part("mixture_"), float(state["squares"]), None
-        tuned.rounds, tuned.queries, tuned.stored = (int(total) for total in state["totals"])
+        held = part("mixture_")
+        kind: type[StaticExpert | LearnAlpha] = StaticExpert
+        if state_text(held, "kind") == "LearnAlpha":
+            kind = LearnAlpha
+        tuned._mixture, tuned._last = kind.from_state(held), None
+        tuned._squares = float(state_array(state, "squares", (), low=0.0))
+        if tuned._mixture.n_experts != m:
+            raise ValueError(f"mixture must have one expert a candidate ({m}), got {tuned._mixture.n_experts}")
+        tuned.rounds, tuned.queries, tuned.stored = state_array(state, "totals", (3,), np.int64, low=0).tolist()
+        tickets = state_array(state, "open_tickets", (None,), np.int64, low=1)
+        chances = state_array(state, "open_chances", tickets.shape, low=0.0)
+        decisions = state_array(state, "open_decisions", (len(tickets), m, 5))
         tuned._questions = {
             int(ticket): ([_decision(row) for row in rows], float(chance))
-            for ticket, chance, rows in zip(
-                state["open_tickets"], state["open_chances"], state["open_decisions"], strict=True
-            )
+            for ticket, chance, rows in zip(tickets, chances, decisions, strict=True)
         }
         return tuned
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
+import tracemalloc
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import lpsm
 from lpsm import samplers, states
-from lpsm.samplers import MulticlassSampler, TunedSampler
+from lpsm.samplers import MulticlassSampler, TunedSampler, layout
 
 RNG = np.random.default_rng(0)
 LOSSES = RNG.exponential(size=(20, 3))
@@ -168,3 +171,128 @@ def test_json_keeps_every_bit_and_is_plain_json():
 def test_what_is_no_state_is_refused(state, message):
     with pytest.raises(ValueError, match=message):
         lpsm.from_state(state)
+
+
+def changed(model, **arrays):
+    return {**model.state(), **arrays}
+
+
+def config_of(model, **values):
+    config = json.loads(str(model.state()["config"]))
+    return np.array(json.dumps({**config, **values}))
+
+
+def sampler_of(key, kernel=None, rows=X, **parameters):
+    model = samplers.make(key, 3, kernel=kernel, rng=np.random.default_rng(0), **parameters)
+    model.run(rows[:18], Y[:18])
+    model.decide(rows[18])
+    return model
+
+
+def broken_states():
+    """States of which every array is real, and which do not belong together."""
+    primal, dual, full = (
+        sampler_of("sop-ss"),
+        sampler_of("ssmd", "rbf"),
+        sampler_of("randomized-budget-perceptron", B=4),
+    )
+    thin = sampler_of("ssmd", "linear", sparse.csr_matrix(X))
+    for model in (primal, dual, full, thin):
+        for name, array in model.state().items():
+            if name.startswith("state_") and array.size:
+                yield changed(model, **{name: array[:0]})
+                yield changed(model, **{name: array.ravel()[:1]})
+                yield changed(model, **{name: array.astype(object)})
+                yield changed(model, **{name: array.astype(np.complex128)})
+                if array.dtype.kind == "f":
+                    yield changed(model, **{name: np.full_like(array, np.nan)})
+            elif name.startswith("open_") and array.size:
+                yield changed(model, **{name: np.concatenate([array, array])})
+        for place in range(len(model.state()["state_counts"])):
+            counts = model.state()["state_counts"]
+            counts[place] = -1
+            yield changed(model, state_counts=counts)
+        yield changed(model, config=config_of(model, n_features=2))
+        if model is not thin:  # which may have more features than it has seen
+            yield changed(model, config=config_of(model, n_features=50_000))
+        yield changed(model, config=config_of(model, dtype="float32"))
+        yield changed(model, config=np.array("[" * 200_000))
+        yield changed(model, config=np.array("x" * 2_000_000))
+        yield changed(model, coins=np.array('{"bit_generator": "default_rng", "state": {}}'))
+    huge = full.state()["state_counts"]
+    huge[layout.SIZE] = 1 << 40
+    yield changed(full, state_counts=huge)
+    yield changed(full, config=config_of(full, learner=["BudgetPerceptron", {"B": 1 << 40}]))
+    yield changed(
+        primal, state_counts=np.where(np.arange(11) == layout.PENDING, 1 << 40, primal.state()["state_counts"])
+    )
+    yield changed(thin, state_columns=thin.state()["state_columns"] + 1_000_000)
+    yield changed(thin, open_columns=thin.state()["open_columns"] + 1_000_000)
+    yield changed(thin, state_lengths=thin.state()["state_lengths"] + 1_000_000)
+    twister = samplers.make("sop-ss", 3, rng=np.random.Generator(np.random.MT19937(5)))
+    yield changed(twister, coins=np.array(re.sub('"pos": [0-9]+', '"pos": 99999999', str(twister.state()["coins"]))))
+    several = MulticlassSampler("ss", 3, 4)
+    yield changed(several, class_rows=np.zeros((4, 2)))
+    yield changed(several, class_targets=np.zeros((4, 9)))
+    tuned = TunedSampler("sop-ss", 3, "b", [0.1, 1.0])
+    yield changed(tuned, grid=np.array([0.1, 1.0, 2.0]))
+    yield changed(tuned, mixture_kind=np.array("TunedSampler"))
+    yield changed(tuned, **{f"mixture_{name}": array for name, array in lpsm.LearnAlpha(3, [0.1]).state().items()})
+    for learner in (lpsm.LearnAlpha(3, [0.0, 0.1]), lpsm.MarkovShare(np.full((3, 3), 1 / 3)), lpsm.Combiner(3)):
+        yield changed(learner, n_experts=np.array(10**9))
+        yield changed(learner, kind=np.array("x" * 2_000_000))
+        for name, array in learner.state().items():
+            if array.ndim and array.size:
+                yield changed(learner, **{name: array[:0]})
+                yield changed(learner, **{name: np.ma.masked_array(array)})
+            if array.ndim and array.dtype.kind == "f" and array.size:
+                yield changed(learner, **{name: np.full_like(array, np.inf)})
+
+
+def test_states_whose_parts_do_not_belong_together_are_refused_before_a_compiled_round_reads_them():
+    states_tried = 0
+    for state in broken_states():
+        with pytest.raises(ValueError, match=r".{10}"):
+            lpsm.from_state(state)
+        states_tried += 1
+    assert states_tried > 200
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 200_000,
+        '{"format": "lpsm-state", "version": 1, "arrays": ' + "[" * 200_000,
+        '{"format": "lpsm-state", "version": 1, "arrays": {"kind": {"type": "<U4", "shape": [], "values": ["'
+        + "x" * 50_000_000
+        + '"]}}}',
+        *(
+            '{"format": "lpsm-state", "version": 1, "arrays": {"kind": ' + entry + "}}"
+            for entry in (
+                '{"type": "<i8", "shape": [], "values": [1e999]}',
+                '{"type": "<i8", "shape": [], "values": [99999999999999999999999]}',
+                '{"type": "<f8", "shape": [], "values": ["infinite"]}',
+                '{"type": "<f8", "shape": [-1], "values": [1.0]}',
+                '{"type": "<f8", "shape": [99999999999], "values": []}',
+                '{"type": "O", "shape": [], "values": ["x"]}',
+                '{"type": 5, "shape": [], "values": [1]}',
+                '{"type": "<f8", "shape": [], "values": [[[[1]]]]}',
+                '{"type": "<q99999999", "shape": [], "values": [1]}',
+            )
+        ),
+    ],
+    ids=range(12),
+)
+def test_hostile_json_is_refused_by_one_error(text):
+    with pytest.raises(ValueError, match=r"state|format|values|type"):
+        lpsm.from_state(text)
+
+
+def test_the_type_of_a_text_in_json_does_not_choose_how_much_memory_is_taken():
+    text = lpsm.to_json(lpsm.StaticExpert(2).state()).replace('"<U12"', '"<U50000000"')
+    assert len(text) < 1500
+    tracemalloc.start()
+    lpsm.from_state(text)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 1_000_000

@@ -88,3 +88,56 @@ def test_objects_that_are_no_pairs_and_times_that_are_none_are_refused():
             netsim.simulate([page])
     with pytest.raises(ValueError, match="sizes must be at least 1 byte, got 0"):
         netsim.simulate([Page("a", 300, 500), Page("b", 300, 500, ((0, 1),))])
+
+
+FITTING = {
+    "names": ["a", "b"],
+    "objects": [1, 0],
+    "sizes": [[300, 500], [1, 2], [300, 700]],
+    "think_s": [0.0, 1.0],
+    "issue_s": [math.nan, 5.0],
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"objects": [2, 0]}, r"sizes must have shape \(4, 2\), got \(3, 2\)"),
+        ({"objects": [1 << 40, 0]}, r"objects must lie in \[0, 4294967296\], got 0 to 1099511627776"),
+        ({"objects": [-1, 2]}, r"objects must lie in \[0, 4294967296\], got -1 to 2"),
+        ({"objects": [1, 0, 0]}, r"objects must have shape \(2,\), got \(3,\)"),
+        ({"sizes": [[300, 500]]}, r"sizes must have shape \(3, 2\), got \(1, 2\)"),
+        ({"sizes": [300, 500, 1]}, r"sizes must have shape \(3, 2\), got \(3,\)"),
+        ({"think_s": [0.0]}, r"think_s must have shape \(2,\), got \(1,\)"),
+        ({"issue_s": []}, r"issue_s must have shape \(2,\), got \(0,\)"),
+        ({"waits_s": [0.5]}, r"waits_s must have shape \(3,\), got \(1,\)"),
+        ({"deadline_s": np.zeros((2, 1))}, r"deadline_s must have shape \(2,\), got \(2, 1\)"),
+        ({"names": ["a"]}, r"objects must have shape \(1,\), got \(2,\)"),
+        ({"names": ["a", 5]}, "names must be text, got one of type int"),
+        ({"objects": [1.0, 0.0]}, r"objects must hold whole numbers below 2\^63, got list of float64"),
+        ({"sizes": np.full((3, 2), 5, dtype=np.uint64)}, r"sizes must hold whole numbers below 2\^63, got ndarray"),
+        ({"think_s": [0.0, 1j]}, "think_s must hold numbers, got list of complex128"),
+        ({"think_s": [0.0, 10**400]}, "think_s must hold numbers, got list of object"),
+        ({"think_s": np.ma.masked_array([0.0, 1.0], [0, 1])}, "think_s must hold numbers, got MaskedArray"),
+    ],
+)
+def test_columns_that_do_not_belong_together_are_refused_before_any_engine_sees_them(changed, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        Workload(**{**FITTING, **changed})
+
+
+def test_columns_cannot_be_changed_after_they_were_checked():
+    objects = np.array([1, 0])
+    workload = Workload(**{**FITTING, "objects": objects})
+    objects[0] = 1000
+    assert workload.objects.tolist() == [1, 0]
+    for column in (workload.objects, workload.sizes, workload.think_s, workload.issue_s, workload.waits_s):
+        with pytest.raises(ValueError, match="read-only"):
+            column[0] = 7
+    for engine in ("packet", "express"):
+        assert len(netsim.simulate(workload, "psm", engine=engine).pages) == 2
+
+
+def test_objects_that_are_no_pairs_are_refused_even_if_their_numbers_add_up():
+    with pytest.raises(ValueError, match="an object must be a pair"):
+        Workload.of([Page("a", 300, 500, ((1, 2, 3),)), Page("b", 300, 500, ((4,),))])

@@ -16,5 +16,8 @@ PARTS = {
     name: record
     for module in (learners, kernels, always, coins, thresholds, adaptive, filters, hinge)
     for name, record in vars(module).items()
-    if isinstance(record, type) and hasattr(record, "__dataclass_fields__") and hasattr(record, "plan")
+    if isinstance(record, type)
+    and hasattr(record, "__dataclass_fields__")
+    and hasattr(record, "plan")
+    and record is not kernels.CallableKernel  # which no state holds
 }

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lpsm.samplers import layout
 from lpsm.samplers.layout import Plan, State, Work
 
-__all__ = ["grow", "most_waiting", "new_state", "new_work", "resized", "widen"]
+__all__ = ["arrays_of", "grow", "most_waiting", "new_state", "new_work", "resized", "widen"]
 
 FIRST_CAPACITY = 64
 
@@ -25,31 +25,37 @@ def new_state(plan: Plan, n_features: int, budget: int, threshold: float, dtype:
     counts[layout.SCHEDULED] = plan.rule == layout.NEXT_LABEL  # the first label is asked for
     scalars = np.zeros(layout.N_SCALARS)
     scalars[layout.THRESHOLD], scalars[layout.WEIGHT] = threshold, 1.0
-    primal = plan.form == layout.PRIMAL
-    capacity = budget or (0 if primal else FIRST_CAPACITY)
-    second = plan.learner == layout.SECOND_ORDER
-    matrix = np.zeros((0, 0), dtype=dtype)
-    if second and primal:
-        matrix = np.zeros((n_features, n_features), dtype=dtype)
-        np.fill_diagonal(matrix, plan.ridge)
-    elif second:
-        matrix = np.zeros((capacity, capacity), dtype=dtype)
-    elif plan.learner in (layout.DIAGONAL, layout.ADAGRAD):
-        matrix = np.zeros((1, n_features), dtype=dtype)
-    return State(
-        counts=counts,
-        scalars=scalars,
-        weights=np.zeros(n_features if primal else capacity, dtype=dtype),
-        matrix=matrix,
-        waiting=np.zeros((most_waiting(n_features), n_features) if second and primal else (0, 0), dtype=dtype),
-        anchors=np.zeros((layout.ANCHORS if second and primal else 0, n_features if primal else 0), dtype=dtype),
-        target=np.zeros(capacity if second and not primal else 0, dtype=dtype),
-        rows=np.zeros((capacity, 0), dtype=dtype),
-        columns=np.zeros((capacity, 0), dtype=np.int32),
-        lengths=np.zeros(capacity, dtype=np.int64),
-        squares=np.zeros(capacity),
-        labels=np.zeros(capacity),
-    )
+    capacity = budget or (0 if plan.form == layout.PRIMAL else FIRST_CAPACITY)
+    state = State(
+        *(np.zeros(shape, dtype=kind) for shape, kind in arrays_of(plan, n_features, capacity, 0, 0, dtype))
+    )._replace(counts=counts, scalars=scalars)
+    if plan.learner == layout.SECOND_ORDER and plan.form == layout.PRIMAL:
+        np.fill_diagonal(state.matrix, plan.ridge)
+    return state
+
+
+def arrays_of(
+    plan: Plan, n_features: int, capacity: int, width: int, columns: int, dtype: Any
+) -> list[tuple[tuple[int, ...], Any]]:
+    """Return shape and type of each array of a `State` that has room for `capacity` instances of `width` values."""
+    primal, second, d = plan.form == layout.PRIMAL, plan.learner == layout.SECOND_ORDER, n_features
+    side = d if primal else capacity
+    matrix = (side, side) if second else (1, d) if plan.learner in (layout.DIAGONAL, layout.ADAGRAD) else (0, 0)
+    inverse = second and primal
+    return [
+        ((layout.N_COUNTS,), np.int64),
+        ((layout.N_SCALARS,), np.float64),
+        ((side,), dtype),
+        (matrix, dtype),
+        ((most_waiting(d), d) if inverse else (0, 0), dtype),
+        ((layout.ANCHORS if inverse else 0, d if primal else 0), dtype),
+        ((capacity if second and not primal else 0,), dtype),
+        ((capacity, width), dtype),
+        ((capacity, columns), np.int32),
+        ((capacity,), np.int64),
+        ((capacity,), np.float64),
+        ((capacity,), np.float64),
+    ]
 
 
 def most_waiting(n_features: int) -> int:

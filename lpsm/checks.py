@@ -1,0 +1,159 @@
+"""One table of checks: numbers, arrays and saved states, each refused by an error that names argument, rule and value.
+
+What it leaves out: instances and labels of samplers (`lpsm.samplers.checks`), losses (`lpsm.experts.learner`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from math import inf, isfinite, prod
+from numbers import Real
+from operator import index
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "array", "at_least", "between", "non_negative", "number", "positive", "probability", "reading", "shown",
+    "state_array", "state_text", "whole",
+]  # fmt: skip
+
+MOST_TEXT = 1 << 20
+"""Most characters of a text in a state."""
+
+
+def shown(value: Any) -> str:
+    """Return what an error shows of a value: at most 60 characters."""
+    if isinstance(value, int) and abs(value) >= 10**50:
+        return f"an integer of {value.bit_length()} bits"
+    if isinstance(value, str | bytes) and len(value) > 60:
+        value = value[:60]
+    text = str(value) if isinstance(value, np.generic) else repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def number(name: str, value: Any) -> float:
+    """Return a number of any type as a float, infinite if it is too large for one; anything else is a TypeError."""
+    if type(value) is float:
+        return value
+    if isinstance(value, np.ndarray) and value.ndim == 0 and type(value) is np.ndarray:
+        value = value.item()
+    if isinstance(value, bool | np.bool_) or not issubclass(type(value), Real):
+        raise TypeError(f"{name} must be a number, got {shown(value)}")
+    try:
+        return float(value)
+    except OverflowError:
+        return inf if value > 0 else -inf
+
+
+def whole(least: int = 0, most: int | None = None, /, **values: Any) -> int:
+    """Return the last of the values as an `int`; all are whole numbers of at least `least`, and at most `most`."""
+    found = least
+    for name, value in values.items():
+        try:
+            found = index(value)
+        except TypeError:
+            found = least - 1
+        if isinstance(value, bool | np.bool_) or found < least:
+            raise ValueError(f"{name} must be an integer of at least {least}, got {shown(value)}")
+        if most is not None and found > most:
+            raise ValueError(f"{name} must be at most {most}, got {shown(value)}")
+    return found
+
+
+def positive(finite: bool = True, /, **values: Any) -> None:
+    """Every value is greater than 0 (and finite, unless the limit is allowed)."""
+    for name, value in values.items():
+        if not (number(name, value) > 0.0 and (isfinite(number(name, value)) or not finite)):
+            raise ValueError(f"{name} must be positive{' and finite' if finite else ''}, got {shown(value)}")
+
+
+def non_negative(**values: Any) -> None:
+    """Every value is finite and at least 0."""
+    for name, value in values.items():
+        if not 0.0 <= number(name, value) < inf:
+            raise ValueError(f"{name} must be non-negative and finite, got {shown(value)}")
+
+
+def at_least(least: float, /, **values: Any) -> None:
+    """Every value is finite and at least `least`."""
+    for name, value in values.items():
+        if not least <= number(name, value) < inf:
+            raise ValueError(f"{name} must be at least {least:g} and finite, got {shown(value)}")
+
+
+def between(low: float, high: float, /, open_low: bool = False, **values: Any) -> None:
+    """Every value lies in [low, high], or in (low, high]."""
+    for name, value in values.items():
+        found = number(name, value)
+        if not ((low < found if open_low else low <= found) and found <= high):
+            raise ValueError(f"{name} must lie in {'(' if open_low else '['}{low:g}, {high:g}], got {shown(value)}")
+
+
+def probability(**values: Any) -> None:
+    """Every value lies strictly between 0 and 1."""
+    for name, value in values.items():
+        if not 0.0 < number(name, value) < 1.0:
+            raise ValueError(f"{name} must lie in (0, 1), got {shown(value)}")
+
+
+def array(name: str, value: Any, dtype: Any = np.float64) -> NDArray[Any]:
+    """Return numbers as a contiguous array; complex and masked ones, texts and objects are a TypeError."""
+    if type(value) is np.ndarray and value.dtype == dtype:
+        return np.ascontiguousarray(value) if value.ndim else value
+    if value is None or isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"{name} must be an array of numbers, got {shown(type(value).__name__)}")
+    try:
+        found = np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{name} must be an array of numbers, got rows of several lengths") from None
+    if found.dtype.kind not in "biuf" and found.size:
+        raise TypeError(f"{name} must be an array of numbers, got {shown(value)}")
+    return np.asarray(found, dtype=dtype, order="C")
+
+
+# -- states -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Turn whatever a state that was not written by `state()` leads to into one ValueError."""
+    try:
+        yield
+    except KeyError as error:
+        raise ValueError(f"{what} must hold {error.args[0]}, which is missing") from None
+    except (TypeError, IndexError, AttributeError, OverflowError, RecursionError, MemoryError) as error:
+        raise ValueError(f"{what} must be as its state() wrote it: {shown(str(error))}") from None
+
+
+def state_text(state: Mapping[str, Any], name: str) -> str:
+    """Return a text of a state."""
+    found = np.asarray(state[name])
+    if found.ndim or found.dtype.kind != "U" or found.dtype.itemsize > 4 * MOST_TEXT:
+        got = f"{found.dtype} of shape {found.shape}"
+        raise ValueError(f"state must hold {name} as a text of at most {MOST_TEXT} characters, got {got}")
+    return str(found)
+
+
+def state_array(
+    state: Mapping[str, Any], name: str, shape: tuple[int | None, ...], dtype: Any = np.float64, low: float = -inf
+) -> NDArray[Any]:
+    """Return a copy of an array of a state: of this shape (None: any length) and type, finite and at least `low`.
+
+    Raises
+    ------
+    ValueError
+        If it is not.
+    """
+    found = np.asarray(state[name])
+    fits = len(found.shape) == len(shape) and all(b in (None, a) for a, b in zip(found.shape, shape, strict=True))
+    if not fits or isinstance(state[name], np.ma.MaskedArray):
+        raise ValueError(f"state must hold {name} of shape {shape}, got {found.shape}")
+    if found.dtype != dtype and prod(found.shape):
+        raise ValueError(f"state must hold {name} of type {np.dtype(dtype)}, got {found.dtype}")
+    if found.dtype.kind in "iuf" and not (good := np.isfinite(found) & (found >= low)).all():
+        rule = "finite" if low == -inf else f"finite and at least {low:g}"
+        raise ValueError(f"state must hold {name} that is {rule}, got {found[~good][0]}")
+    return np.array(found, dtype=dtype, order="C")
