@@ -224,10 +224,10 @@ def test_a_state_is_a_copy_and_of_one_kind_and_version():
     state = learner.state()
     learner.update([0.0, 1.0])
     np.testing.assert_array_equal(FixedShare.from_state(state).weights, [0.5, 0.5])
-    with pytest.raises(ValueError, match="kind StaticExpert, got FixedShare"):
+    with pytest.raises(ValueError, match="kind StaticExpert, version 2, got kind FixedShare"):
         StaticExpert.from_state(state)
-    with pytest.raises(ValueError, match="version 1, got 2"):
-        FixedShare.from_state({**state, "version": np.array(2)})
+    with pytest.raises(ValueError, match="version 2, got kind FixedShare, version 3"):
+        FixedShare.from_state({**state, "version": np.array(3)})
     with pytest.raises(ValueError, match="state must hold"):
         FixedShare.from_state({**state, "weights": np.ones((3, 1))})
     with pytest.raises(ValueError, match="state must hold"):

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-from lpsm.experts.kernels import learn_alpha_round, mixture
-from lpsm.experts.vectors import dot
+from lpsm.experts.arithmetic import dot
+from lpsm.experts.share import learn_alpha_round, mixture
 from lpsm.samplers.compiled.stream import Outcome, Stream, close_round, open_round
 from lpsm.samplers.layout import Plan, State, Work
 

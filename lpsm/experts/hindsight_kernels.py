@@ -1,4 +1,4 @@
-"""Compiled recursions behind `lpsm.hindsight` and the bounds: plain arrays in, plain arrays out.
+"""Compiled recursions behind `hindsight` and the bounds: plain arrays in, plain arrays out.
 
 `likelihoods` is exp(-losses) after each round's least loss was taken off, so its rows have
 maximum 1; the caller adds the taken-off losses back.  Left out: checks, which are the caller's.
@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
+from lpsm.experts.arithmetic import log_add, log_others
+from lpsm.experts.share import share_logs
 
 __all__ = [
     "add_segment",
@@ -130,60 +132,17 @@ def share_slopes(likelihoods: Floats, prior: Floats, alphas: Floats) -> Floats:
 
 
 @compiled
-def _log_others(logs: Floats, out: Floats) -> float:
-    """Fill out[i] with ln sum over j != i of exp(logs[j]); return ln of the whole sum."""
-    n = logs.size
-    top = 0
-    for i in range(n):
-        if logs[i] > logs[top]:
-            top = i
-    peak = logs[top]
-    if peak == -np.inf:
-        out[:] = -np.inf
-        return -np.inf
-    second = -np.inf
-    for i in range(n):
-        if i != top and logs[i] > second:
-            second = logs[i]
-    rest = 0.0
-    if second > -np.inf:
-        for i in range(n):
-            if i != top:
-                rest += np.exp(logs[i] - second)
-        out[top] = second + np.log(rest)
-        rest *= np.exp(second - peak)
-    else:
-        out[top] = -np.inf
-    for i in range(n):
-        if i != top:  # what remains is at least 1, so nothing cancels
-            out[i] = peak + np.log(max(1.0, 1.0 + rest - np.exp(logs[i] - peak)))
-    return float(peak + np.log1p(rest))
-
-
-@compiled
-def _log_add(a: float, b: float) -> float:
-    if a < b:
-        a, b = b, a
-    return a if b == -np.inf else float(a + np.log1p(np.exp(b - a)))
-
-
-@compiled
 def share_loss_log(losses: Floats, log_prior: Floats, alpha: float) -> float:
     """Loss of Fixed-share at any rate in [0, 1], in the log domain throughout; n >= 2."""
     rounds, n = losses.shape
-    stay = np.log(1.0 - alpha)
-    move = np.log(alpha) - np.log(n - 1.0)
-    logs = log_prior.copy()
-    others = np.empty(n)
-    total = -np.inf
+    stay, leave = np.full(n, np.log(1.0 - alpha)), np.full(n, np.log(alpha))
+    logs, work = log_prior.copy(), np.empty((2, n))
     for t in range(rounds):
         for i in range(n):
             logs[i] -= losses[t, i]
-        total = _log_others(logs, others)
         if t < rounds - 1:
-            for i in range(n):
-                logs[i] = _log_add(logs[i] + stay, others[i] + move)
-    return -total
+            share_logs(logs, stay, leave, work)
+    return -log_others(logs, work[0])
 
 
 @compiled
@@ -199,16 +158,16 @@ def switch_coefficients(losses: Floats, log_prior: Floats) -> Floats:
         if t > 0:
             into[:] = -np.inf
             for k in range(t + 1):
-                _log_others(logs[k], others)
+                log_others(logs[k], others)
                 for i in range(n):
-                    logs[k, i] = _log_add(logs[k, i], into[i])
+                    logs[k, i] = log_add(logs[k, i], into[i])
                     into[i] = others[i] - spread
         for k in range(t + 1):
             for i in range(n):
                 logs[k, i] -= losses[t, i]
     result = np.empty(rounds)
     for k in range(rounds):
-        result[k] = _log_others(logs[k], others)
+        result[k] = log_others(logs[k], others)
     return result
 
 
