@@ -58,10 +58,10 @@ def decay(losses: Floats, lowest: float, out: Floats) -> None:
 
 
 @compiled
-def dot(a: Floats, b: Floats) -> float:
-    """Scalar product in eight interleaved sums, an order of additions that no machine changes."""
+def dot(a: Floats, b: Floats, size: int) -> float:
+    """Scalar product of the first elements in eight interleaved sums, an order of additions that no machine changes."""
     s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-    whole = a.size - a.size % 8
+    whole = size - size % 8
     for j in range(0, whole, 8):
         s0 += a[j] * b[j]
         s1 += a[j + 1] * b[j + 1]
@@ -72,16 +72,16 @@ def dot(a: Floats, b: Floats) -> float:
         s6 += a[j + 6] * b[j + 6]
         s7 += a[j + 7] * b[j + 7]
     rest = 0.0
-    for j in range(whole, a.size):
+    for j in range(whole, size):
         rest += a[j] * b[j]
     return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7)) + rest
 
 
 @compiled
-def dots(a: Floats, b: Floats, c: Floats) -> tuple[float, float]:
-    """Scalar products of two vectors with a third, which is read once."""
+def dots(a: Floats, b: Floats, c: Floats, size: int) -> tuple[float, float]:
+    """Scalar products of the first elements of two vectors with a third, which is read once."""
     a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
-    whole = c.size - c.size % 4
+    whole = size - size % 4
     for j in range(0, whole, 4):
         x, y, z, w = c[j], c[j + 1], c[j + 2], c[j + 3]
         a0 += a[j] * x
@@ -92,7 +92,7 @@ def dots(a: Floats, b: Floats, c: Floats) -> tuple[float, float]:
         b1 += b[j + 1] * y
         b2 += b[j + 2] * z
         b3 += b[j + 3] * w
-    for j in range(whole, c.size):
+    for j in range(whole, size):
         a0 += a[j] * c[j]
         b0 += b[j] * c[j]
     return (a0 + a1) + (a2 + a3), (b0 + b1) + (b2 + b3)
@@ -116,7 +116,8 @@ def log_others(logs: Floats, out: Floats) -> float:
             top = i
     peak = logs[top]
     if peak == -np.inf:
-        out[:] = -np.inf
+        for i in range(n):
+            out[i] = -np.inf
         return -np.inf
     second = -np.inf
     for i in range(n):

@@ -363,7 +363,7 @@ def _combine_rounds(
         n_awake = 0
         for i in range(n):
             n_awake += up[i]
-        w[:] = 0.0
+            w[i] = 0.0
         if n_awake == 0:
             predictions[t] = np.nan
             continue
@@ -416,10 +416,7 @@ def _combine_rounds(
             for i in range(n):
                 scaled[i] = eta * (losses[i] - least) if up[i] and least < np.inf else losses[i]
             weights, columns, slow, head = state.weights[k], state.columns[k], state.slow[k], state.head[k]
-            if n_awake == n:
-                share.learn_alpha_round(scaled, weights, columns, slow, head, state.work[k])
-            else:
-                share.masked_round(scaled, up, weights, columns, slow, head, state.work[k])
+            share.masked_round(scaled, up, weights, columns, slow, head, state.work[k])
             top[k] = slope * (own[k] - p) if gradient else loss_of(code, quantile, own[k], y[t])
         if n_rates > 1:
             state.scalars[GAP] += hedge_round(top, v, rate, state.behind)

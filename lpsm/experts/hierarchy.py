@@ -35,12 +35,12 @@ class Hierarchy:
     The slow columns come last; `order` says which of `alphas` each column is.
     """
 
-    __slots__ = ("alphas", "arrays", "order")
+    __slots__ = ("alphas", "arrays", "everybody", "order")
 
     arrays: KernelArrays
 
     def __init__(self, n_experts: int, alphas: Floats, prior: Floats, alpha_prior: Floats, lower: float) -> None:
-        self.alphas = alphas
+        self.alphas, self.everybody = alphas, np.ones(n_experts, dtype=np.bool_)
         self.order, m, least = _split(n_experts, alphas)
         rates, others = alphas[self.order], max(n_experts - 1, 1)
         columns = np.zeros((share.N_ROWS, alphas.size))
@@ -63,7 +63,7 @@ class Hierarchy:
     def __copy__(self) -> Hierarchy:
         """Return an independent one in the same state; what never changes, and scratch space, is not copied."""
         twin = Hierarchy.__new__(Hierarchy)
-        twin.alphas, twin.order = self.alphas, self.order
+        twin.alphas, twin.everybody, twin.order = self.alphas, self.everybody, self.order
         weights, columns, slow, head, work = self.arrays
         twin.arrays = (weights.copy(), columns.copy(), slow.copy(), head.copy(), np.empty_like(work))
         return twin
@@ -82,9 +82,7 @@ class Hierarchy:
 
     def round(self, losses: Floats, awake: Mask | None) -> float:
         """One round; return the mixture loss, NaN, and nothing changed, for an illegal one."""
-        if awake is None:
-            return share.learn_alpha_round(losses, *self.arrays)
-        return share.masked_round(losses, awake, *self.arrays)
+        return share.masked_round(losses, self.everybody if awake is None else awake, *self.arrays)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """The live arrays that change, by name."""
@@ -98,7 +96,8 @@ class Hierarchy:
         loss = np.empty(n_rounds)
         record = np.empty((n_rounds if weights else 0, n_experts))
         alpha_record = np.empty((n_rounds if alpha_weights else 0, self.alphas.size))
-        share.learn_alpha_run(losses, awake, *self.arrays, loss, record, alpha_record)
+        mask = np.empty((0, n_experts), dtype=np.bool_) if awake is None else awake
+        share.learn_alpha_run(losses, mask, *self.arrays, loss, record, alpha_record)
         return loss, record, self._in_order(alpha_record)
 
     def _in_order(self, by_column: Floats) -> Floats:

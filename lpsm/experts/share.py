@@ -36,7 +36,6 @@ __all__ = [
     "masked_round",
     "mixture",
     "share_logs",
-    "takes_part",
 ]
 
 Floats = NDArray[np.float64]
@@ -53,14 +52,6 @@ TOO_SMALL = 1e-150
 FRACTION = np.int64(0x000FFFFFFFFFFFFF)  # of the bits of a float
 HALF = np.int64(0x3FE0000000000000)  # sign and exponent of [1/2, 1)
 LN2 = 0.6931471805599453
-
-
-@compiled
-def takes_part(awake: Any, i: int) -> bool:
-    """Whether an expert is awake; all are if `awake` is None, for which machine code is compiled apart."""
-    if awake is None:
-        return True
-    return bool(awake[i])
 
 
 # -- a column of logarithms
@@ -85,15 +76,15 @@ def share_logs(logs: Floats, stay: Floats, leave: Floats, work: Floats) -> None:
 
 
 @compiled
-def bring_evidence(logs: Floats, losses: Floats, lowest: float, awake: Any) -> float:
+def bring_evidence(logs: Floats, losses: Floats, lowest: float, awake: Mask) -> float:
     """Multiply the awake weights by exp(lowest - loss) over their mean; return the logarithm of that mean.
 
     The column's total stays, and it is not shared.  If no weight is awake nothing happens (the mean is that of 1, which
     is exp(lowest) here); if all that is awake dies nothing happens either, and -inf is returned.
     """
     before = after = -np.inf
-    for i in range(logs.size):
-        if takes_part(awake, i):
+    for i in range(losses.size):
+        if awake[i]:
             before = max(before, logs[i])
             after = max(after, logs[i] + (lowest - losses[i]))
     if before == -np.inf:
@@ -101,13 +92,13 @@ def bring_evidence(logs: Floats, losses: Floats, lowest: float, awake: Any) -> f
     if after == -np.inf:
         return -np.inf
     base, total = 0.0, 0.0
-    for i in range(logs.size):
-        if takes_part(awake, i):
+    for i in range(losses.size):
+        if awake[i]:
             total += math.exp(logs[i] + (lowest - losses[i]) - after)
             base += math.exp(logs[i] - before)
     ratio = min(0.0, after - before + math.log(total / base))
-    for i in range(logs.size):
-        if takes_part(awake, i):
+    for i in range(losses.size):
+        if awake[i]:
             logs[i] = logs[i] + (lowest - losses[i]) - ratio
     return ratio
 
@@ -116,13 +107,22 @@ def bring_evidence(logs: Floats, losses: Floats, lowest: float, awake: Any) -> f
 
 
 @compiled
-def lowest_loss(losses: Floats, awake: Any, lower: float) -> float:
+def lowest_loss(losses: Floats, awake: Mask, lower: float) -> float:
     """Smallest loss of those awake, infinity for nobody; NaN if one is NaN or below `lower`."""
     lowest, illegal = np.inf, 0
     for i in range(losses.size):
-        if takes_part(awake, i):
+        if awake[i]:
             illegal += not losses[i] >= lower
             lowest = losses[i] if losses[i] < lowest else lowest
+    return np.nan if illegal else lowest
+
+
+@compiled
+def _lowest_of_all(losses: Floats, lower: float) -> float:
+    lowest, illegal = np.inf, 0
+    for i in range(losses.size):
+        illegal += not losses[i] >= lower
+        lowest = losses[i] if losses[i] < lowest else lowest
     return np.nan if illegal else lowest
 
 
@@ -130,8 +130,7 @@ def lowest_loss(losses: Floats, awake: Any, lower: float) -> float:
 def fold_masses(weights: Floats, columns: Floats, head: Floats) -> None:
     """Move the column masses into the top level's mantissas and exponents, and rescale."""
     n, m = weights.shape
-    scale, mass = columns[SHARE, :m], columns[MASS, :m]
-    mantissa, exponent = columns[MANTISSA, :m], columns[EXPONENT, :m]
+    scale, mass, mantissa, exponent = columns[SHARE], columns[MASS], columns[MANTISSA], columns[EXPONENT]
     for j in range(m):
         bits = np.float64(mantissa[j] * mass[j]).view(np.int64)  # frexp on the bits: never subnormal here
         part = np.int64((bits & FRACTION) | HALF).view(np.float64)
@@ -143,17 +142,14 @@ def fold_masses(weights: Floats, columns: Floats, head: Floats) -> None:
         row = weights[i]
         for j in range(m):
             row[j] *= scale[j]
-    peak = -np.inf
+    peak, total = -np.inf, 0.0
     for j in range(columns.shape[1]):
-        if columns[MANTISSA, j] > 0.0:
-            peak = max(peak, columns[EXPONENT, j])
-    total = 0.0
+        if mantissa[j] > 0.0:
+            peak = max(peak, exponent[j])
     for j in range(columns.shape[1]):
-        columns[TOP, j] = columns[MANTISSA, j] * power_of_two(columns[EXPONENT, j] - peak)
+        columns[TOP, j] = mantissa[j] * power_of_two(exponent[j] - peak)
         total += columns[TOP, j]
-    head[TOTAL] = total
-    head[PEAK] = peak
-    head[SINCE] = 0.0
+    head[TOTAL], head[PEAK], head[SINCE] = total, peak, 0.0
 
 
 @compiled
@@ -161,30 +157,30 @@ def _close_round(weights: Floats, columns: Floats, head: Floats, lowest: float, 
     """Enter the new total, fold if it is time, and return the mixture loss (2.8)."""
     before: float = head[TOTAL]
     peak: float = head[PEAK]
+    safe = TOO_SMALL <= total <= 1.0 / TOO_SMALL
+    head[TOTAL] = total
     head[SINCE] += 1.0
-    if not TOO_SMALL <= total <= 1.0 / TOO_SMALL:
+    if not safe or head[SINCE] >= head[EVERY]:
         fold_masses(weights, columns, head)
+    if not safe:
         gained: float = (head[PEAK] - peak) * LN2
         return lowest + (math.log(before / head[TOTAL]) - gained)
-    head[TOTAL] = total
-    if head[SINCE] >= head[EVERY]:
-        fold_masses(weights, columns, head)
     return lowest + math.log(before / total)
 
 
 @compiled
-def _survives(losses: Floats, awake: Any, lowest: float, m: int, columns: Floats, slow: Floats) -> bool:
+def _survives(losses: Floats, awake: Mask, lowest: float, m: int, columns: Floats, slow: Floats) -> bool:
     """Whether some alpha-expert gives the outcome a positive probability, or has no weight awake."""
     anybody = False
     for i in range(losses.size):
-        anybody |= takes_part(awake, i)
+        anybody |= awake[i]
     for j in range(columns.shape[1]):
         if columns[MANTISSA, j] > 0.0:
             if not anybody or (j < m and lowest < np.inf):  # a share step has given weight to everybody
                 return True
             abstains = j >= m
             for i in range(losses.size if j >= m else 0):
-                if (takes_part(awake, i)) and slow[0, i, j - m] > -np.inf:
+                if awake[i] and slow[0, i, j - m] > -np.inf:
                     abstains = False
                     if losses[i] < np.inf:
                         return True
@@ -194,28 +190,31 @@ def _survives(losses: Floats, awake: Any, lowest: float, m: int, columns: Floats
 
 
 @compiled
-def _share_slow(columns: Floats, slow: Floats, q: int, work: Floats) -> None:
-    alpha = columns[ALPHA, columns.shape[1] - slow.shape[2] + q]
-    if alpha > 0.0:
-        share_logs(
-            slow[0, :, q],
-            np.full(slow.shape[1], np.log1p(-alpha)),
-            np.full(slow.shape[1], np.log(alpha)),
-            work,
-        )
+def _slow_column(losses: Floats, awake: Mask, lowest: float, alpha: float, slow: Floats, q: int, work: Floats) -> float:
+    """The round of an alpha whose weights are logarithms, then its share step; return what `bring_evidence` does."""
+    n = losses.size
+    logs, stay, leave = np.empty(n), np.empty(n), np.empty(n)
+    for i in range(n):
+        logs[i], stay[i], leave[i] = slow[0, i, q], np.log1p(-alpha), np.log(alpha)
+    gained = bring_evidence(logs, losses, lowest, awake)
+    if gained > -np.inf:
+        if alpha > 0.0:
+            share_logs(logs, stay, leave, work)
+        for i in range(n):
+            slow[0, i, q] = logs[i]
+    return gained
 
 
 @compiled
 def _slow_columns(
-    losses: Floats, awake: Any, lowest: float, columns: Floats, slow: Floats, head: Floats, work: Floats
+    losses: Floats, awake: Mask, lowest: float, columns: Floats, slow: Floats, head: Floats, work: Floats
 ) -> float:
     """The round of the alphas kept as logarithms; return their part of the sum of TOP * MASS."""
     total = 0.0
-    m = columns.shape[1] - slow.shape[2]
     for q in range(slow.shape[2]):
-        j = m + q
+        j = columns.shape[1] - slow.shape[2] + q
         if columns[MANTISSA, j] > 0.0:
-            gained = bring_evidence(slow[0, :, q], losses, lowest, awake)
+            gained = _slow_column(losses, awake, lowest, columns[ALPHA, j], slow, q, work)
             if gained == -np.inf:
                 columns[MANTISSA, j] = 0.0
             else:
@@ -223,7 +222,6 @@ def _slow_columns(
                 part, shift = math.frexp(columns[MANTISSA, j] * math.exp((gained - k * LN2_HIGH) - k * LN2_LOW))
                 columns[MANTISSA, j] = part
                 columns[EXPONENT, j] += k + shift
-                _share_slow(columns, slow, q, work[1:])
         columns[TOP, j] = columns[MANTISSA, j] * power_of_two(columns[EXPONENT, j] - head[PEAK])
         total += columns[TOP, j]
     return total
@@ -265,35 +263,32 @@ def _sweep(weights: Floats, columns: Floats, factor: Floats, values: Any) -> flo
     With `values`, MEAN becomes the sum of the rows times their values.
     """
     n, m = weights.shape
-    keep, share, mass = columns[KEEP, :m], columns[SHARE, :m], columns[MASS, :m]
-    spread, spare = columns[SPREAD, :m], columns[SPARE, :m]
+    keep, share, mass, mean = columns[KEEP], columns[SHARE], columns[MASS], columns[MEAN]
     if m == 1:
-        mass[0] = _column(weights.reshape(n), keep[0], spread[0] * mass[0], factor)
+        mass[0] = _column(weights.reshape(n), keep[0], columns[SPREAD, 0] * mass[0], factor)
         return float(columns[TOP, 0] * mass[0])
     for j in range(m):
-        share[j] = spread[j] * mass[j]
+        share[j] = columns[SPREAD, j] * mass[j]
         mass[j] = 0.0
-    if values is not None:
-        columns[MEAN] = 0.0
+        mean[j] = 0.0
     for i in range(0, n, 2):
         last = i == n - 1
-        second, g = spare if last else weights[i + 1], 0.0 if last else factor[i + 1]
+        second, g = columns[SPARE, :m] if last else weights[i + 1], 0.0 if last else factor[i + 1]
         if values is None:
             _rows(weights[i], second, factor[i], g, keep, share, mass, None, 0.0, 0.0)
         else:
             b = 0.0 if last else values[i + 1]
-            _rows(weights[i], second, factor[i], g, keep, share, mass, columns[MEAN, :m], values[i], b)
-    return dot(columns[TOP, :m], mass)
+            _rows(weights[i], second, factor[i], g, keep, share, mass, mean, values[i], b)
+    return dot(columns[TOP], mass, m)
 
 
 @compiled
 def _sleepy_sweep(weights: Floats, columns: Floats, factor: Floats, awake: Mask) -> float:
     """As `_sweep`, twice over the weights: those asleep are multiplied by the column's own ratio in the second."""
     n, m = weights.shape
-    keep, share, mass = columns[KEEP, :m], columns[SHARE, :m], columns[MASS, :m]
-    before, spread = columns[MEAN, :m], columns[SPREAD, :m]
+    keep, share, mass, before = columns[KEEP], columns[SHARE], columns[MASS], columns[MEAN]
     for j in range(m):
-        share[j] = spread[j] * mass[j]
+        share[j] = columns[SPREAD, j] * mass[j]
         mass[j] = 0.0
         before[j] = 0.0
     for i in range(n):
@@ -316,12 +311,12 @@ def _sleepy_sweep(weights: Floats, columns: Floats, factor: Floats, awake: Mask)
             for j in range(m):
                 row[j] *= before[j]
                 mass[j] += row[j]
-    return dot(columns[TOP, :m], mass)
+    return dot(columns[TOP], mass, m)
 
 
 @compiled
 def _first_round(
-    losses: Floats, awake: Any, lowest: float,
+    losses: Floats, awake: Mask, lowest: float,
     weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats,
 ) -> float:  # fmt: skip
     """The round in which all columns are the prior still: their posterior is one, and says nothing of alphas."""
@@ -329,57 +324,57 @@ def _first_round(
     logs = work[0]
     for i in range(n):
         logs[i] = np.log(weights[i, 0]) if m > 0 else slow[0, i, 0]
-    lowest = lowest if lowest < np.inf else 0.0
     gained = bring_evidence(logs, losses, lowest, awake)
     if gained == -np.inf:
         return np.inf
-    mass = 0.0
+    mass, nobody = 0.0, np.zeros(n, dtype=np.bool_)
     for i in range(n):
-        weights[i] = np.exp(logs[i])
-        mass += np.exp(logs[i])
-        slow[0, i] = logs[i]
-    columns[MASS, :m] = mass
+        weight = math.exp(logs[i])
+        mass += weight
+        for j in range(m):
+            weights[i, j] = weight
+        for q in range(slow.shape[2]):
+            slow[0, i, q] = logs[i]
+    for j in range(m):
+        columns[MASS, j] = mass
     for q in range(slow.shape[2]):
-        _share_slow(columns, slow, q, work[1:])
+        _slow_column(losses, nobody, 0.0, columns[ALPHA, m + q], slow, q, work[1:])
     fold_masses(weights, columns, head)
     return lowest - gained
 
 
 @compiled
-def _round(
-    losses: Floats, awake: Any, values: Any,
-    weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats,
-) -> float:  # fmt: skip
+def masked_round(
+    losses: Floats, awake: Mask, weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats
+) -> float:
+    """As `learn_alpha_round`, where some experts sleep, whose losses are not looked at."""
     m = weights.shape[1]
     lowest = lowest_loss(losses, awake, head[LOWER])
     if lowest != lowest:
         return np.nan
+    excluded = lowest == np.inf
+    if excluded:
+        lowest = 0.0
     if head[SINCE] < 0.0:
         return _first_round(losses, awake, lowest, weights, columns, slow, head, work)
-    dies = False  # whether columns with weight awake cannot go on
-    if slow.shape[2] > 0 or lowest == np.inf:
-        if not _survives(losses, awake, lowest, m, columns, slow):
-            return np.inf
-        if lowest == np.inf:
-            lowest = 0.0
-            for i in range(losses.size):
-                dies |= takes_part(awake, i)
-    total = _slow_columns(losses, awake, lowest, columns, slow, head, work) if slow.shape[2] > 0 else 0.0
-    if dies:
-        columns[MANTISSA, :m] = 0.0
-        columns[TOP, :m] = 0.0
+    if (excluded or slow.shape[2] > 0) and not _survives(
+        losses, awake, np.inf if excluded else lowest, m, columns, slow
+    ):
+        return np.inf
+    everybody, nobody = True, True
+    for i in range(losses.size):
+        everybody &= awake[i]
+        nobody &= not awake[i]
+    total = _slow_columns(losses, awake, lowest, columns, slow, head, work[1:])
+    if excluded and not nobody:  # columns with weight awake cannot go on
+        for j in range(m):
+            columns[MANTISSA, j] = columns[TOP, j] = 0.0
     elif m > 0:
         decay(losses, lowest, work[0])
-        if awake is None:
-            total += _sweep(weights, columns, work[0], values)
+        if everybody:
+            total += _sweep(weights, columns, work[0], None)
         else:
             total += _sleepy_sweep(weights, columns, work[0], awake)
-        if values is not None:
-            level = values.sum()
-            keep, spread, mass, mean = columns[KEEP, :m], columns[SPREAD, :m], columns[MASS, :m], columns[MEAN, :m]
-            for j in range(m):
-                mean[j] = keep[j] * mean[j] + spread[j] * mass[j] * level
-            head[VALUE] = dot(columns[TOP, :m], mean) / total
     return _close_round(weights, columns, head, lowest, total)
 
 
@@ -392,15 +387,7 @@ def learn_alpha_round(
     NaN, and nothing changed, if a loss is NaN or below the lowest legal one;
     infinity, and nothing changed, if nobody with weight has a finite loss.
     """
-    return _round(losses, None, None, weights, columns, slow, head, work)
-
-
-@compiled
-def masked_round(
-    losses: Floats, awake: Mask, weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats
-) -> float:
-    """As `learn_alpha_round`, where some experts sleep, whose losses are not looked at."""
-    return _round(losses, awake, None, weights, columns, slow, head, work)
+    return masked_round(losses, np.ones(losses.size, dtype=np.bool_), weights, columns, slow, head, work)
 
 
 @compiled
@@ -411,13 +398,23 @@ def learn_alpha_mean_round(
 
     Reading the weights a second time would take as long as the round itself.
     """
-    at_once = slow.shape[2] == 0 and weights.shape[1] > 1 and head[SINCE] >= 0.0
-    head[VALUE] = np.nan
-    head[LOSS] = _round(losses, None, values, weights, columns, slow, head, work)
-    if at_once and head[VALUE] == head[VALUE] and head[LOSS] < np.inf:
-        return float(head[VALUE])
-    mixture(weights, columns, slow, head, work[0])
-    return dot(values, work[0])
+    m, lowest = weights.shape[1], _lowest_of_all(losses, head[LOWER])
+    if head[SINCE] < 0.0 or slow.shape[2] > 0 or m == 1 or not lowest < np.inf:
+        head[LOSS] = learn_alpha_round(losses, weights, columns, slow, head, work)
+        mixture(weights, columns, slow, head, work[0])
+        return dot(values, work[0], values.size)
+    decay(losses, lowest, work[0])
+    total, level, mean = _sweep(weights, columns, work[0], values), 0.0, columns[MEAN]
+    for i in range(values.size):
+        level += values[i]
+    for j in range(m):
+        mean[j] = columns[KEEP, j] * mean[j] + columns[SPREAD, j] * columns[MASS, j] * level
+    found = dot(columns[TOP], mean, m) / total
+    head[LOSS] = _close_round(weights, columns, head, lowest, total)
+    if total < TOO_SMALL:
+        mixture(weights, columns, slow, head, work[0])
+        return dot(values, work[0], values.size)
+    return found
 
 
 @compiled
@@ -433,7 +430,7 @@ def _single_alpha_run(
         if record.shape[0] > 0:
             for i in range(column.size):
                 record[t, i] = top * (keep * column[i] + share) / total
-        lowest = lowest_loss(losses[t], None, head[LOWER])
+        lowest = _lowest_of_all(losses[t], head[LOWER])
         if not lowest < np.inf:
             loss[t] = lowest
             continue
@@ -451,24 +448,23 @@ def _single_alpha_run(
 
 @compiled
 def learn_alpha_run(
-    losses: Floats, awake: Any,
+    losses: Floats, awake: Mask,
     weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats,
     loss: Floats, record: Floats, alpha_record: Floats,
 ) -> None:  # fmt: skip
-    """Round after round over `losses` (T, n) into `loss` (T,); `awake` is None or (T, n), records have T or 0 rows."""
-    single = weights.shape[1] == 1 and slow.shape[2] == 0 and alpha_record.shape[0] == 0
+    """Round after round over `losses` (T, n) into `loss` (T,); `awake` and the records have T or 0 rows."""
+    masked, everybody = awake.shape[0] > 0, np.ones(losses.shape[1], dtype=np.bool_)
+    single = not masked and weights.shape[1] == 1 and slow.shape[2] == 0 and alpha_record.shape[0] == 0
     for t in range(losses.shape[0]):
-        if awake is None and single and head[SINCE] >= 0.0:
+        if single and head[SINCE] >= 0.0:
             _single_alpha_run(losses[t:], weights, columns, head, work[0], loss[t:], record[t:])
             return
         if record.shape[0] > 0:
             mixture(weights, columns, slow, head, record[t])
         if alpha_record.shape[0] > 0:
             alpha_posterior(columns, head, alpha_record[t])
-        if awake is None:
-            loss[t] = _round(losses[t], None, None, weights, columns, slow, head, work)
-        else:
-            loss[t] = _round(losses[t], awake[t], None, weights, columns, slow, head, work)
+        mask = awake[t] if masked else everybody
+        loss[t] = masked_round(losses[t], mask, weights, columns, slow, head, work)
 
 
 # -- what has been learned
@@ -478,24 +474,21 @@ def learn_alpha_run(
 def mixture(weights: Floats, columns: Floats, slow: Floats, head: Floats, out: Floats) -> None:
     """Weights over the experts for the next round: out_i = sum_j p_top(j) p_j(i), shape (n,)."""
     n, m = weights.shape
-    top, weight = columns[TOP, :m], columns[SHARE, :m]
-    level = 0.0
-    if head[SINCE] >= 0.0:
-        keep, spread, mass = columns[KEEP, :m], columns[SPREAD, :m], columns[MASS, :m]
-        for j in range(m):
-            weight[j] = spread[j] * mass[j]
-        level = dot(top, weight)
-        for j in range(m):
-            weight[j] = top[j] * keep[j]
-    else:
-        weight[:] = top
+    top, weight, level = columns[TOP], columns[SHARE], 0.0
+    started = head[SINCE] >= 0.0
+    for j in range(m):
+        weight[j] = columns[SPREAD, j] * columns[MASS, j]
+    if started:
+        level = dot(top, weight, m)
+    for j in range(m):
+        weight[j] = top[j] * columns[KEEP, j] if started else top[j]
     for i in range(0, n, 2):
         last = min(i + 1, n - 1)
-        out[i], out[last] = dots(weights[i], weights[last], weight)
+        out[i], out[last] = dots(weights[i], weights[last], weight, m)
     for i in range(n):
         value = level + out[i]
         for q in range(slow.shape[2]):
-            value += columns[TOP, m + q] * math.exp(slow[0, i, q])
+            value += top[m + q] * math.exp(slow[0, i, q])
         out[i] = value / head[TOTAL]
 
 

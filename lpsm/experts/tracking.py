@@ -49,7 +49,7 @@ class _Columns(Learner):
         """Learn from one round and return the mixture loss (2.8); see `Learner.update`."""
         plain = self._quick and awake is None and type(losses) is np.ndarray and losses.dtype is FLOAT
         if plain and losses.flags.carray and losses.shape == (self.n_experts,):  # type: ignore[union-attr]
-            loss = share.learn_alpha_round(losses, *self._hierarchy.arrays)  # type: ignore[arg-type]
+            loss = share.masked_round(losses, self._hierarchy.everybody, *self._hierarchy.arrays)  # type: ignore[arg-type]
             if loss == loss:  # otherwise some loss is not legal
                 return loss
         return super().update(losses, awake)
@@ -299,6 +299,7 @@ class _Logs(Learner):
     def _begin(self, prior: ArrayLike | None) -> None:
         with np.errstate(divide="ignore"):
             self._logs = np.log(checked_prior("prior", prior, self.n_experts))
+        self._everybody = np.ones(self.n_experts, dtype=np.bool_)
 
 
 class MarkovShare(_Logs):
@@ -339,7 +340,7 @@ class MarkovShare(_Logs):
         return np.array(self._matrix)
 
     def _round(self, losses: Floats, awake: Mask | None) -> float:
-        return _markov_round(losses, awake, self._matrix, self._logs)
+        return _markov_round(losses, self._everybody if awake is None else awake, self._matrix, self._logs)
 
 
 class VariableShare(_Logs):
@@ -379,22 +380,23 @@ class VariableShare(_Logs):
         self._begin(prior)
 
     def _round(self, losses: Floats, awake: Mask | None) -> float:
-        return _variable_share_round(losses, awake, math.log1p(-self.alpha) / self.eta, self._logs)
+        mask = self._everybody if awake is None else awake
+        return _variable_share_round(losses, mask, math.log1p(-self.alpha) / self.eta, self._logs)
 
 
 @compiled
-def _lowest_with_weight(losses: Floats, awake: Any, logs: Floats) -> float:
+def _lowest_with_weight(losses: Floats, awake: Mask, logs: Floats) -> float:
     """Least loss of those awake that have weight; 0 if nobody has."""
     lowest, anybody = np.inf, False
     for i in range(losses.size):
-        if share.takes_part(awake, i) and logs[i] > -np.inf:
+        if awake[i] and logs[i] > -np.inf:
             anybody = True
             lowest = min(lowest, losses[i])
     return lowest if anybody else 0.0
 
 
 @compiled
-def _markov_round(losses: Floats, awake: Any, matrix: Floats, logs: Floats) -> float:
+def _markov_round(losses: Floats, awake: Mask, matrix: Floats, logs: Floats) -> float:
     """One round on the logarithms of the weights: evidence, then the transition; return the mixture loss."""
     n = losses.size
     lowest = _lowest_with_weight(losses, awake, logs)
@@ -419,7 +421,7 @@ def _markov_round(losses: Floats, awake: Any, matrix: Floats, logs: Floats) -> f
 
 
 @compiled
-def _variable_share_round(losses: Floats, awake: Any, log_keep: float, logs: Floats) -> float:
+def _variable_share_round(losses: Floats, awake: Mask, log_keep: float, logs: Floats) -> float:
     n = losses.size
     lowest = _lowest_with_weight(losses, awake, logs)
     if lowest == np.inf:
@@ -427,7 +429,7 @@ def _variable_share_round(losses: Floats, awake: Any, log_keep: float, logs: Flo
     gained = share.bring_evidence(logs, losses, lowest, awake)
     stay, leave = np.zeros(n), np.full(n, -np.inf)
     for i in range(n):
-        if share.takes_part(awake, i) and log_keep < 0.0:
+        if awake[i] and log_keep < 0.0:
             stay[i] = log_keep * losses[i]
             leave[i] = math.log(-math.expm1(stay[i]))
     share.share_logs(logs, stay, leave, np.empty((2, n)))

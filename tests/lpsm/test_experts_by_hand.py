@@ -112,15 +112,15 @@ def test_the_round_that_also_finds_the_mean_of_values_is_bayes_rule(n, m):
 @pytest.mark.parametrize("size", range(20))
 def test_sums_of_vectors_are_those_of_whole_numbers(size):
     a, b = np.arange(1.0, size + 1), np.arange(3.0, size + 3)
-    expected = sum(i * (i + 2) for i in range(1, size + 1))
-    assert share.dot(a, b) == expected
-    assert share.dots(a, 2.0 * a, b) == (expected, 2 * expected)
+    expected, everybody = sum(i * (i + 2) for i in range(1, size + 1)), np.ones(size, dtype=bool)
+    assert share.dot(a, b, size) == expected
+    assert share.dots(a, 2.0 * a, b, size) == (expected, 2 * expected)
     for place in range(size):
         moved = np.roll(a, place)
-        assert share.lowest_loss(moved, None, 1.0) == 1.0
-        assert np.isnan(share.lowest_loss(moved, None, 1.5))
+        assert share.lowest_loss(moved, everybody, 1.0) == 1.0
+        assert np.isnan(share.lowest_loss(moved, everybody, 1.5))
         moved[place] = np.nan
-        assert np.isnan(share.lowest_loss(moved, None, 0.0))
+        assert np.isnan(share.lowest_loss(moved, everybody, 0.0))
         assert share.lowest_loss(moved, np.arange(size) != place, -np.inf) == min([*np.delete(moved, place), np.inf])
 
 

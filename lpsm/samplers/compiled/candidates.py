@@ -47,8 +47,8 @@ def stacked(parts: Any) -> Any:
 @compiled
 def vote(weights: Array, predictions: Array, chances: Array, exploration: float) -> tuple[float, float]:
     """The weighted vote, in [-1, 1], and the probability of asking."""
-    margin = min(max(dot(weights, predictions), -1.0), 1.0)
-    wanted = min(max(dot(weights, chances), chances.min()), chances.max())
+    margin = min(max(dot(weights, predictions, weights.size), -1.0), 1.0)
+    wanted = min(max(dot(weights, chances, weights.size), chances.min()), chances.max())
     return margin, (1.0 - exploration) * wanted + exploration
 
 

@@ -8,11 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from lpsm import Combiner, FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid, bounds, hindsight
-
-try:
-    from lpsm.experts import AdaHedge, NormalHedge, Squint, VariableShare
-except ImportError:
-    from lpsm.experts import AdaHedge, NormalHedge, Squint, VariableShare
+from lpsm.experts import AdaHedge, NormalHedge, Squint, VariableShare
 
 FILE = Path(__file__).with_name("frozen.npz")
 N, ROUNDS = 4, 60
