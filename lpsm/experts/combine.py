@@ -18,14 +18,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lpsm._compile import compiled
-from lpsm.checks import array, number, positive, probability, shown, whole
+from lpsm.checks import array, known, number, positive, probability, shown, whole
 from lpsm.experts import share
 from lpsm.experts.grids import alpha_grid
 from lpsm.experts.hedge import hedge_round, hedge_weights
@@ -115,8 +114,8 @@ class Combiner:
         rule: str = "learn-alpha",
     ) -> None:
         self.n_experts = whole(1, n_experts=n_experts)
-        _known("loss", loss, LOSSES)
-        _known("rule", rule, RULES)
+        known("loss", loss, LOSSES)
+        known("rule", rule, RULES)
         if rate != "learn":
             if isinstance(rate, str):
                 raise ValueError(f"rate must be 'learn' or a positive number, got {shown(rate)}")
@@ -284,13 +283,6 @@ class Combiner:
             LOSSES[self.loss], self.quantile, self.gradient, RULES[self.rule], self._rates, state, predictions, record,
         )  # fmt: skip
         return predictions, record
-
-
-def _known(name: str, value: Any, names: Mapping[str, int]) -> None:
-    if value not in names:
-        near = get_close_matches(str(value), names, n=1)
-        meant = f"; did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"{name} must be one of {', '.join(names)}, got {shown(value)}{meant}")
 
 
 @compiled

@@ -29,6 +29,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lpsm import checks
+
 __all__ = ["alpha_grid", "bernoulli_divergence", "worst_divergence"]
 
 
@@ -64,11 +66,9 @@ def alpha_grid(
     if kind == "chebyshev":
         if size is None or delta is not None or horizon is not None:
             raise ValueError(f'kind "chebyshev" takes size alone, got {size=}, {delta=}, {horizon=}')
-        if size < 1:
-            raise ValueError(f"size must be at least 1, got {size}")
+        checks.whole(1, size=size)
         return np.array([math.sin((2 * j - 1) * math.pi / (4 * size)) ** 2 for j in range(1, size + 1)])
-    if kind != "kl":
-        raise ValueError(f'kind must be "kl" or "chebyshev", got {kind!r}')
+    checks.known("kind", kind, ("kl", "chebyshev"))
     if size is not None or (delta is None) == (horizon is None):
         raise ValueError(
             f"give either horizon or delta (or kind='chebyshev' and size), got {horizon=}, {delta=}, {size=}"
@@ -78,8 +78,7 @@ def alpha_grid(
             raise ValueError(f"horizon must be a whole number of rounds, at least 1, got {horizon}")
         delta = 0.5 / horizon
     assert delta is not None
-    if not 0.0 < delta < math.inf:
-        raise ValueError(f"delta must be positive and finite, got {delta}")
+    checks.positive(delta=delta)
     lower = _lower_half(delta)
     return np.array([*lower, 0.5, *(1.0 - alpha for alpha in reversed(lower))])
 
@@ -95,7 +94,10 @@ def bernoulli_divergence(p: float, q: float) -> float:
 
 def worst_divergence(alphas: ArrayLike) -> float:
     """Largest divergence of any alpha* in [0, 1] from its nearest grid point, equation (2.12), nats."""
-    grid = sorted(float(alpha) for alpha in np.asarray(alphas, dtype=np.float64).ravel())
+    rates = checks.array("alphas", alphas).ravel()
+    if not rates.size or not ((rates >= 0.0) & (rates <= 1.0)).all():
+        raise ValueError(f"alphas must lie in [0, 1], at least one of them, got {checks.shown(alphas)}")
+    grid = sorted(rates.tolist())
     worst = max(bernoulli_divergence(0.0, grid[0]), bernoulli_divergence(1.0, grid[-1]))
     for left, right in pairwise(grid):
         if left < right:

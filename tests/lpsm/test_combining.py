@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 
 import numpy as np
 import pandas as pd
@@ -202,6 +203,100 @@ def test_what_there_is_to_draw_is_weights_regrets_and_the_best_partition():
     assert (history.iloc[:, 6].diff().iloc[1:] != 0).sum() <= 2
 
 
+def aggregated(forecasts, y, rule):
+    """Bernstein aggregation and ML-Poly as their papers write them, one forecast at a time."""
+    n, found = len(forecasts[0]), []
+    regret, squares, largest = [0.0] * n, [0.0] * n, [0.0] * n
+    for row, outcome in zip(forecasts, y, strict=True):
+        awake = [i for i in range(n) if not math.isnan(row[i])]
+        wide = max(largest)
+        etas = [0.0] * n
+        weights = dict.fromkeys(awake, 1.0)
+        if wide > 0.0 and rule == "boa":
+            scale = [e if e > 0.0 else wide for e in largest]
+            spread = [max(v, e * e) for v, e in zip(squares, scale, strict=True)]
+            etas = [min(1 / (2 * e), math.sqrt(math.log(n) / v)) for e, v in zip(scale, spread, strict=True)]
+            weights = {i: etas[i] * math.exp(etas[i] * regret[i]) for i in awake}
+        elif wide > 0.0:
+            all_weights = [max(0.0, regret[i]) / (wide**2 + squares[i]) for i in range(n)]
+            weights = {i: all_weights[i] if any(all_weights) else 1.0 for i in awake}
+        total = sum(weights.values())
+        p = {i: weights[i] / total if total > 0.0 else 1 / len(awake) for i in awake}
+        found.append(sum(p[i] * row[i] for i in awake))
+        losses = {i: (row[i] - outcome) ** 2 for i in awake}
+        mean = sum(p[i] * losses[i] for i in awake)
+        for i in awake:
+            excess = losses[i] - mean
+            squares[i] += excess**2
+            largest[i] = max(largest[i], abs(excess))
+            if rule == "boa" and wide > 0.0:
+                late = largest[i] if etas[i] * excess > 0.5 else 0.0
+                regret[i] -= (excess * (1 + etas[i] * excess) + late) / 2
+            else:
+                regret[i] -= excess
+    return found
+
+
+@pytest.mark.parametrize("sleep", [0.0, 0.3])
+@pytest.mark.parametrize("rule", ["boa", "ml-poly"])
+def test_aggregation_with_a_rate_for_each_forecast_is_that_of_the_papers(rule, sleep):
+    for seed in range(4):
+        forecasts, y = world("square", seed, sleep=sleep)
+        predictions, _ = Combiner(3, rule=rule).run(forecasts, y)
+        np.testing.assert_allclose(predictions, aggregated(forecasts.tolist(), y.tolist(), rule), rtol=1e-9)
+
+
+def test_exponentially_weighted_averages_fall_as_exp_of_the_summed_losses():
+    forecasts, y = world("square", 5)
+    predictions, weights = Combiner(3, rate=0.7, rule="ewa").run(forecasts, y)
+    summed = np.vstack([np.zeros(3), np.cumsum((forecasts - y[:, None]) ** 2, axis=0)[:-1]])
+    expected = np.exp(-0.7 * (summed - summed.min(axis=1, keepdims=True)))
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(weights, expected, atol=1e-12)
+    np.testing.assert_allclose(predictions, (expected * forecasts).sum(axis=1), rtol=1e-10)
+
+
+@pytest.mark.parametrize("gradient", [False, True])
+def test_ml_poly_loses_no_more_than_its_theorem_allows(gradient):
+    """Gaillard, Stoltz and van Erven 2014, corollary of theorem 5, in units of the largest excess loss."""
+    for seed in range(6):
+        forecasts, y = world("absolute", seed)
+        combiner = Combiner(3, "absolute", rule="ml-poly", gradient=gradient)
+        predictions, weights = combiner.run(forecasts, y)
+        losses = np.abs(forecasts - y[:, None])
+        if gradient:
+            losses = np.sign(predictions - y)[:, None] * (forecasts - predictions[:, None])
+        excess = (weights * losses).sum(axis=1, keepdims=True) - losses
+        widest = np.abs(excess).max()
+        limit = np.sqrt(3 * (1 + np.log1p(len(y))) * (widest**2 + (excess**2).sum(axis=0))) + 2 * widest
+        assert (excess.sum(axis=0) <= limit).all()
+
+
+def test_after_a_round_in_which_a_forecast_slept_there_is_no_regret_bound():
+    combiner = Combiner(2)
+    for y in range(20):
+        combiner.update([0.0, 1.0], y % 2)
+    assert combiner.regret_bound() > 0.0
+    combiner.update([np.nan, 1.0], np.nan)  # nothing is learned from it
+    assert combiner.regret_bound() > 0.0
+    combiner.update([np.nan, 1.0], 5.0)
+    with pytest.raises(ValueError, match="no forecast may have slept for a regret bound, got 1 rounds with NaN"):
+        combiner.regret_bound()
+    with pytest.raises(ValueError, match="rule must be learn-alpha or ewa for a regret bound, got 'boa'"):
+        Combiner(2, rule="boa").regret_bound()
+
+
+def test_a_series_in_gives_a_series_out_also_where_forecasts_are_an_array():
+    forecasts, y = world("square", 2)
+    series = pd.Series(y, index=pd.date_range("2024-01-01", periods=len(y), freq="h"))
+    result = lpsm.combine(forecasts, series)
+    for found in (result.predictions, result.loss):
+        assert isinstance(found, pd.Series)
+        assert found.index.equals(series.index)
+    assert result.weights.index.equals(series.index)
+    np.testing.assert_array_equal(result.predictions, lpsm.combine(forecasts, y).predictions)
+
+
 def test_a_round_in_which_all_sleep_has_no_combination_and_teaches_nothing():
     combiner = Combiner(2)
     assert np.isnan(combiner.update([np.nan, np.nan], 1.0))
@@ -234,6 +329,10 @@ def test_numbers_as_small_or_as_large_as_squares_allow_are_combined(size):
         (lambda: Combiner(2, rate=0.0), "rate must be positive and finite, got 0.0"),
         (lambda: Combiner(2, rate="fast"), "rate must be 'learn' or a positive number, got 'fast'"),
         (lambda: Combiner(2, quantile=1.0), r"quantile must lie in \(0, 1\), got 1.0"),
+        (lambda: Combiner(2, "squared"), "got 'squared'; did you mean 'square'"),
+        (lambda: Combiner(2, rule="mlpoly"), "rule must be one of .*, got 'mlpoly'; did you mean 'ml-poly'"),
+        (lambda: Combiner(2, rule="boa", alphas=[0.1]), "alphas must be left out for the rule boa"),
+        (lambda: lpsm.combine([[1.0]], [1.0], quantile=0.9), "quantile must be left out under the square loss"),
         (lambda: Combiner(2, "log", gradient=True), "gradient must be False for the log loss"),
         (lambda: Combiner(2, alphas=[2.0]), r"alphas must lie in \[0, 1\]"),
         (lambda: Combiner(2).update([1.0], 1.0), r"forecasts must have shape \(T, 2\), got \(1, 1\)"),
