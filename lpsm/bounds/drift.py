@@ -17,7 +17,7 @@ from math import isinf, sqrt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lpsm.bounds import _rules
+from lpsm import checks
 
 __all__ = [
     "DriftPath",
@@ -122,8 +122,8 @@ def drift_mistakes(*, hinge: float, energy: float, quadratic_sum: float, gamma: 
     quadratic_sum
         Sum over the update rounds of x_k'D_k^-1 x_k.
     """
-    _rules.positive(gamma=gamma)
-    _rules.non_negative(hinge=hinge, energy=energy, quadratic_sum=quadratic_sum)
+    checks.positive(gamma=gamma)
+    checks.non_negative(hinge=hinge, energy=energy, quadratic_sum=quadratic_sum)
     return (hinge + sqrt(energy * quadratic_sum)) / gamma
 
 
@@ -143,15 +143,15 @@ def selective_drift_mistakes(*, hinge: float, energy: float, quadratic_sum: floa
         hinge/gamma + a/(2 gamma^2) energy + quadratic_sum/(2a).  With one run's sums and times a,
         it bounds that run's sum over update rounds of a + abs(p): eq. (9).
     """
-    _rules.positive(gamma=gamma, a=a)
-    _rules.non_negative(hinge=hinge, energy=energy, quadratic_sum=quadratic_sum)
+    checks.positive(gamma=gamma, a=a)
+    checks.non_negative(hinge=hinge, energy=energy, quadratic_sum=quadratic_sum)
     return hinge / gamma + a / (2.0 * gamma * gamma) * energy + quadratic_sum / (2.0 * a)
 
 
 def drift_best_a(*, energy: float, quadratic_sum: float, gamma: float) -> float:
     """The a that minimises Theorem 4, gamma sqrt(quadratic_sum/energy); the minimum is Theorem 2's form."""
-    _rules.positive(gamma=gamma, energy=energy)
-    _rules.non_negative(quadratic_sum=quadratic_sum)
+    checks.positive(gamma=gamma, energy=energy)
+    checks.non_negative(quadratic_sum=quadratic_sum)
     return gamma * sqrt(quadratic_sum / energy)
 
 
@@ -162,8 +162,8 @@ def quadratic_sum_cap(log_det: float, *, n_updates: int, n_features: int, b: flo
     `log_det` is ln det(D_m/b); at c = inf only it remains.
     """
     _check_regulariser(b, c)
-    _rules.non_negative(n_updates=n_updates, radius=radius)
-    _rules.at_least(1, n_features=n_features)
+    checks.non_negative(n_updates=n_updates, radius=radius)
+    checks.at_least(1, n_features=n_features)
     if isinf(c):
         return log_det
     return log_det + n_features * b / (c - b) + n_updates * n_features / c * _growth(radius, b, c)
@@ -174,8 +174,8 @@ def quadratic_solution(A: float, B: float, C: float, D: float, gamma: float) -> 
 
     It is D/gamma + AC/(2 gamma^2) + (1/gamma) sqrt(D A C/gamma + (AC)^2/(4 gamma^2) + A B).
     """
-    _rules.positive(gamma=gamma)
-    _rules.non_negative(A=A, B=B, C=C, D=D)
+    checks.positive(gamma=gamma)
+    checks.non_negative(A=A, B=B, C=C, D=D)
     half = A * C / (2.0 * gamma)
     return (D + half + sqrt(2.0 * D * half + half * half + A * B)) / gamma
 
@@ -203,8 +203,8 @@ def drift_tuning(*, n_rounds: int, n_features: int, radius: float, drift: float,
     ValueError
         A parameter is out of range; epsilon must lie in (0, 1), all else be positive.
     """
-    _rules.positive(n_rounds=n_rounds, n_features=n_features, radius=radius, drift=drift)
-    _rules.probability(epsilon=epsilon)
+    checks.positive(n_rounds=n_rounds, n_features=n_features, radius=radius, drift=drift)
+    checks.probability(epsilon=epsilon)
     scale = sqrt(2.0) * n_rounds * n_features * radius
     c = (scale / drift) ** (2.0 / 3.0)
     b = epsilon * c
@@ -297,7 +297,7 @@ def _growth(radius: float, b: float, c: float) -> float:
 
 
 def _check_regulariser(b: float, c: float) -> None:
-    _rules.positive(b=b)
+    checks.positive(b=b)
     if not c > b:
         raise ValueError(f"c must be greater than b = {b}, got {c}")
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp, rel_entr, xlog1py, xlogy
 
-from lpsm.bounds._rules import at_least, between, probability
+from lpsm.checks import at_least, between, probability
 from lpsm.experts.hindsight_kernels import switch_coefficients
 from lpsm.experts.learner import checked_prior
 from lpsm.experts.loss_tables import Likelihoods, checked_losses

@@ -17,7 +17,7 @@ from math import isfinite, sin, sqrt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lpsm.bounds import _rules
+from lpsm import checks
 
 __all__ = [
     "hinge_losses",
@@ -45,7 +45,7 @@ def hinge_losses(u: ArrayLike, X: ArrayLike, y: ArrayLike, gamma: float = 1.0) -
     >>> hinge_losses([1.0, 0.0], [[1.0, 0.0], [0.5, 0.5]], [1, -1]).tolist()
     [0.0, 1.5]
     """
-    _rules.positive(gamma=gamma)
+    checks.positive(gamma=gamma)
     instances = np.asarray(X, dtype=np.float64)
     margins = np.asarray(y, dtype=np.float64) * np.sum(instances * np.asarray(u, dtype=np.float64), axis=1)
     return np.asarray(np.maximum(0.0, gamma - margins))
@@ -74,16 +74,16 @@ def selective_perceptron_mistakes(*, hinge: float, comparator_norm: float, gamma
     ValueError
         A parameter is out of range.
     """
-    _rules.positive(gamma=gamma, b=b)
-    _rules.non_negative(hinge=hinge, comparator_norm=comparator_norm)
+    checks.positive(gamma=gamma, b=b)
+    checks.non_negative(hinge=hinge, comparator_norm=comparator_norm)
     s = 2.0 * b + 1.0
     return s / (2.0 * b) * hinge / gamma + s * s / (8.0 * b) * (comparator_norm / gamma) ** 2
 
 
 def selective_perceptron_best_b(*, hinge: float, comparator_norm: float, gamma: float) -> float:
     """W Remark 1: the b that minimises Theorem 1, (1/2) sqrt(1 + 4 gamma^2/norm(u)^2 hinge/gamma)."""
-    _rules.positive(gamma=gamma, comparator_norm=comparator_norm)
-    _rules.non_negative(hinge=hinge)
+    checks.positive(gamma=gamma, comparator_norm=comparator_norm)
+    checks.non_negative(hinge=hinge)
     return 0.5 * sqrt(1.0 + 4.0 * (gamma / comparator_norm) ** 2 * hinge / gamma)
 
 
@@ -94,8 +94,8 @@ def selective_perceptron_tuned_mistakes(*, hinge: float, comparator_norm: float,
     norm(u)/(2 gamma) in front; half of it is not the minimum of Theorem 1 (and d orthogonal
     instances of label -1 make d mistakes where the printed form allows 3d/4).
     """
-    _rules.positive(gamma=gamma)
-    _rules.non_negative(hinge=hinge, comparator_norm=comparator_norm)
+    checks.positive(gamma=gamma)
+    checks.non_negative(hinge=hinge, comparator_norm=comparator_norm)
     d, n = hinge / gamma, (comparator_norm / gamma) ** 2
     return d + n / 2.0 + sqrt(n) * sqrt(d + n / 4.0)
 
@@ -115,7 +115,7 @@ def perceptron_mistakes(*, hinge: float, comparator_norm: float, radius: float) 
     float
         L + k/2 + sqrt(k) sqrt(L + k/4) with k = (norm(u) X)^2.
     """
-    _rules.non_negative(radius=radius)
+    checks.non_negative(radius=radius)
     return selective_perceptron_tuned_mistakes(hinge=hinge, comparator_norm=comparator_norm * radius, gamma=1.0)
 
 
@@ -131,7 +131,7 @@ def perceptron_lemma_sine(norm: float) -> float:
     norm
         norm(v_t) before the update; 0 is allowed and leaves 1/3.
     """
-    _rules.non_negative(norm=norm)
+    checks.non_negative(norm=norm)
     return min(1.0 / 3.0, 1.0 / (5.0 * norm)) if norm > 0.0 else 1.0 / 3.0
 
 
@@ -149,6 +149,6 @@ def perceptron_updates_needed(angle: float, initial_norm: float = 0.0) -> float:
     """
     if not (0.0 < angle <= np.pi / 2 and isfinite(angle)):
         raise ValueError(f"angle must lie in (0, pi/2], got {angle}")
-    _rules.non_negative(initial_norm=initial_norm)
+    checks.non_negative(initial_norm=initial_norm)
     sine = sin(angle)
     return 0.0 if sine >= 1.0 / 3.0 else max(0.0, 1.0 / (25.0 * sine * sine) - initial_norm**2)

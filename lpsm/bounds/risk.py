@@ -17,7 +17,7 @@ from math import e, log, sqrt
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lpsm.bounds import _rules
+from lpsm import checks
 
 __all__ = [
     "average_risk",
@@ -107,7 +107,7 @@ def penalised_hypothesis(weights: ArrayLike, starts: ArrayLike, X: ArrayLike, y:
     hypotheses, when = np.asarray(weights, dtype=np.float64), np.asarray(starts)
     instances, labels = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
     n = len(instances)
-    _rules.probability(delta=delta)
+    checks.probability(delta=delta)
     if when.shape != (len(hypotheses),) or when[0] != 0 or np.any(np.diff(when) <= 0) or when[-1] >= n:
         raise ValueError(f"starts must be one a hypothesis, increasing from 0 and below {n}, got {when}")
     wrong = np.where(instances @ hypotheses.T >= 0.0, 1.0, -1.0) != labels[:, None]
@@ -126,11 +126,11 @@ def linear_source_regret(*, gamma: float, log_det: float) -> float:
     """
     if not 0.0 < gamma <= 1.0 + 1e-12:
         raise ValueError(f"gamma must lie in (0, 1], got {gamma}")
-    _rules.non_negative(log_det=log_det)
+    checks.non_negative(log_det=log_det)
     return 16.0 * (1.0 + 1.0 / e) / gamma**2 * log_det
 
 
 def _check(mistakes: int, n_rounds: int, delta: float) -> None:
-    _rules.at_least(1, n_rounds=n_rounds)
-    _rules.between(0, n_rounds, mistakes=mistakes)
-    _rules.probability(delta=delta)
+    checks.at_least(1, n_rounds=n_rounds)
+    checks.between(0, n_rounds, mistakes=mistakes)
+    checks.probability(delta=delta)

@@ -18,7 +18,7 @@ from math import log1p, sqrt
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lpsm.bounds import _rules
+from lpsm import checks
 
 __all__ = [
     "label_efficient_mistakes",
@@ -42,7 +42,7 @@ def log_determinant(X: ArrayLike, a: float = 1.0) -> float:
     >>> round(log_determinant([[1.0, 0.0], [1.0, 0.0]]), 6)  # ln 3
     1.098612
     """
-    _rules.positive(a=a)
+    checks.positive(a=a)
     instances = np.asarray(X, dtype=np.float64)
     m, d = instances.shape
     gram = instances @ instances.T if m < d else instances.T @ instances
@@ -55,14 +55,14 @@ def quadratic_form_cap(r: float) -> float:
     Deviation: printed with a factor 2, which the printed next line (the sum without it) does not
     follow from.
     """
-    _rules.non_negative(r=r)
+    checks.non_negative(r=r)
     return log1p(r)
 
 
 def log_determinant_cap(n_features: int, total: float) -> float:
     """R section 3.3: sum_i ln(1 + lambda_i) <= d ln(1 + n/d) when the lambda_i sum to at most n = `total`."""
-    _rules.at_least(1, n_features=n_features)
-    _rules.non_negative(total=total)
+    checks.at_least(1, n_features=n_features)
+    checks.non_negative(total=total)
     return n_features * log1p(total / n_features)
 
 
@@ -85,14 +85,14 @@ def selective_second_order_mistakes(
         one run's sums and times b, it bounds that run's sum over update rounds of
         b + abs(m) + m^2 (1 + x'A^-1 x)/2: eq. (7).
     """
-    _rules.positive(gamma=gamma, b=b)
+    checks.positive(gamma=gamma, b=b)
     energy = _energy(1.0, comparator_norm, quadratic, hinge, log_det)
     return hinge / gamma + b / (2.0 * gamma * gamma) * energy + log_det / (2.0 * b)
 
 
 def selective_second_order_best_b(*, quadratic: float, comparator_norm: float, log_det: float, gamma: float) -> float:
     """W Remark 1: the b that minimises Theorem 2, gamma sqrt(log_det/(u'E[A]u))."""
-    _rules.positive(gamma=gamma, comparator_norm=comparator_norm)
+    checks.positive(gamma=gamma, comparator_norm=comparator_norm)
     return gamma * sqrt(log_det / _energy(1.0, comparator_norm, quadratic, 0.0, log_det))
 
 
@@ -100,7 +100,7 @@ def selective_second_order_tuned_mistakes(
     *, hinge: float, quadratic: float, comparator_norm: float, log_det: float, gamma: float
 ) -> float:
     """W Remark 1, eq. (9): hinge/gamma + (1/gamma) sqrt(u'E[A]u E[log_det])."""
-    _rules.positive(gamma=gamma)
+    checks.positive(gamma=gamma)
     return hinge / gamma + sqrt(_energy(1.0, comparator_norm, quadratic, hinge, log_det) * log_det) / gamma
 
 
@@ -118,7 +118,7 @@ def second_order_mistakes(
     comparator_norm, a
         norm(u); the regulariser, positive.
     """
-    _rules.positive(a=a)
+    checks.positive(a=a)
     return hinge + sqrt(_energy(a, comparator_norm, quadratic, hinge, log_det) * log_det)
 
 
@@ -127,13 +127,13 @@ def second_order_limit(*, comparator_norm: float, trace: float) -> float:
 
     It is norm(u)^2 tr(A_n).  Deviation: printed tr(A_n A_n'), the sum of squared eigenvalues.
     """
-    _rules.non_negative(comparator_norm=comparator_norm, trace=trace)
+    checks.non_negative(comparator_norm=comparator_norm, trace=trace)
     return comparator_norm**2 * trace
 
 
 def trace_cap(mistakes: int, radius: float) -> float:
     """R (4): tr(A_n) = sum over mistakes of norm(x)^2 <= m max norm(x)^2.  Deviation: printed tr(A_n A_n')."""
-    _rules.non_negative(mistakes=mistakes, radius=radius)
+    checks.non_negative(mistakes=mistakes, radius=radius)
     return mistakes * radius**2
 
 
@@ -144,7 +144,7 @@ def separable_second_order_step(mistakes: float, *, n_features: int, gamma: floa
     over mistakes of (u.x)^2, so that gamma^2 <= lambda_0 <= 1.
     """
     _check_separable(n_features, gamma, lambda_0)
-    _rules.non_negative(mistakes=mistakes)
+    checks.non_negative(mistakes=mistakes)
     return sqrt((1.0 + lambda_0 * mistakes) * log_determinant_cap(n_features, mistakes)) / gamma
 
 
@@ -181,18 +181,18 @@ def label_efficient_mistakes(
     float
         hinge + (C/2)(a norm(u)^2 + quadratic) + log_det/(2C).
     """
-    _rules.positive(C=C, a=a)
+    checks.positive(C=C, a=a)
     return hinge + C / 2.0 * _energy(a, comparator_norm, quadratic, hinge, log_det) + log_det / (2.0 * C)
 
 
 def _energy(a: float, comparator_norm: float, quadratic: float, hinge: float, log_det: float) -> float:
     """u'(aI + A)u, after checking what every bound here shares."""
-    _rules.non_negative(hinge=hinge, quadratic=quadratic, comparator_norm=comparator_norm, log_det=log_det)
+    checks.non_negative(hinge=hinge, quadratic=quadratic, comparator_norm=comparator_norm, log_det=log_det)
     return a * comparator_norm**2 + quadratic
 
 
 def _check_separable(n_features: int, gamma: float, lambda_0: float) -> None:
-    _rules.at_least(1, n_features=n_features)
+    checks.at_least(1, n_features=n_features)
     if not 0.0 < gamma <= 1.0:
         raise ValueError(f"gamma must lie in (0, 1], got {gamma}")
     if not gamma * gamma * (1.0 - 1e-9) <= lambda_0 <= 1.0 + 1e-9:

@@ -141,7 +141,7 @@ def test_few_updates_cannot_hold_a_small_angle():
         ),
         (
             lambda: bounds.selective_perceptron_mistakes(hinge=-1, comparator_norm=1, gamma=1, b=1),
-            "hinge must be at least 0 and finite, got -1",
+            "hinge must be non-negative and finite, got -1",
         ),
         (
             lambda: bounds.selective_perceptron_best_b(hinge=1, comparator_norm=0, gamma=1),
@@ -149,9 +149,9 @@ def test_few_updates_cannot_hold_a_small_angle():
         ),
         (
             lambda: bounds.perceptron_mistakes(hinge=1, comparator_norm=1, radius=float("nan")),
-            "radius must be at least 0 and finite, got nan",
+            "radius must be non-negative and finite, got nan",
         ),
-        (lambda: bounds.perceptron_lemma_sine(-1.0), "norm must be at least 0 and finite, got -1.0"),
+        (lambda: bounds.perceptron_lemma_sine(-1.0), "norm must be non-negative and finite, got -1.0"),
         (lambda: bounds.perceptron_updates_needed(0.0), r"angle must lie in \(0, pi/2\], got 0.0"),
     ],
 )

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from experiments.papers.proved import low_noise
 from lpsm import samplers
 from lpsm import synthetic_streams as streams
-from lpsm.bounds import low_noise, risk, second_order
+from lpsm.bounds import risk, second_order
 from tests.oracles import law_trials, path_trials, trials
 from tests.oracles import mean_trials as means
 
@@ -199,7 +200,7 @@ def test_rank_deficient_instances_have_no_eigenvalue_for_lemma_3_to_speak_of():
     ("call", "message"),
     [
         (lambda: second_order.log_determinant(np.eye(2), 0.0), "a must be positive and finite, got 0.0"),
-        (lambda: second_order.quadratic_form_cap(-1.0), "r must be at least 0 and finite, got -1.0"),
+        (lambda: second_order.quadratic_form_cap(-1.0), "r must be non-negative and finite, got -1.0"),
         (
             lambda: second_order.label_efficient_mistakes(hinge=0, quadratic=0, comparator_norm=1, log_det=0, C=0),
             "C must be positive and finite, got 0",

@@ -17,7 +17,7 @@ from math import exp, log
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lpsm.bounds import _rules
+from lpsm import checks
 
 __all__ = [
     "adaptive_labels",
@@ -49,8 +49,8 @@ def supervised_regret(*, n_rounds: int, alpha: float, c: float, log_det: float) 
     The regret of rls-all after n rounds is at most the expectation of this over the instances.
     """
     _check_noise(alpha, c)
-    _rules.at_least(1, n_rounds=n_rounds)
-    _rules.non_negative(log_det=log_det)
+    checks.at_least(1, n_rounds=n_rounds)
+    checks.non_negative(log_det=log_det)
     power = (1.0 + alpha) / (2.0 + alpha)
     return float((4.0 * c * (1.0 + log_det)) ** power * n_rounds ** (1.0 - power))
 
@@ -93,7 +93,7 @@ def disagreement_cap(regret: float, *, alpha: float, c: float) -> float:
     Deviation: A writes c for both constants; c itself is too small (by sqrt 2 for abs(f*) uniform).
     """
     _check_noise(alpha, c)
-    _rules.non_negative(regret=regret)
+    checks.non_negative(regret=regret)
     power = alpha / (1.0 + alpha)
     constant = c ** (1.0 - power) * (1.0 + alpha) * alpha**-power
     return float(constant * regret**power)
@@ -104,22 +104,22 @@ def square_loss_regret_cap(*, comparator_norm: float, log_det: float) -> float:
 
     Pointwise, for labels in [-1, 1] and every u; A uses it at norm(u) = 1.
     """
-    _rules.non_negative(comparator_norm=comparator_norm, log_det=log_det)
+    checks.non_negative(comparator_norm=comparator_norm, log_det=log_det)
     return comparator_norm**2 + log_det
 
 
 def regret_from_square_loss(square_regret: float, *, alpha: float, c: float) -> float:
     """A Lemma 1: R(f) <= (4c R_phi(f))^((1+alpha)/(2+alpha)); under linear noise R_phi(f) = E (f - Delta)^2."""
     _check_noise(alpha, c)
-    _rules.non_negative(square_regret=square_regret)
+    checks.non_negative(square_regret=square_regret)
     return float((4.0 * c * square_regret) ** ((1.0 + alpha) / (2.0 + alpha)))
 
 
 def regret_from_margin(margin: float, disagreement: float, *, alpha: float, c: float) -> float:
     """A Lemma 2: one-step regret <= c eps^(1+alpha) + P(estimate x Delta <= 0, abs(Delta) >= eps), eps = `margin`."""
     _check_noise(alpha, c)
-    _rules.positive(margin=margin)
-    _rules.between(0.0, 1.0, disagreement=disagreement)
+    checks.positive(margin=margin)
+    checks.between(0.0, 1.0, disagreement=disagreement)
     return float(c * margin ** (1.0 + alpha)) + disagreement
 
 
@@ -132,14 +132,14 @@ def eigenvalue_failure(n_instances: int, *, n_features: int, eigenvalue: float) 
         s = `n_instances` is below 16 d/lambda^2, or lambda = `eigenvalue` is not in (0, 1/d].
     """
     _check_eigenvalue(eigenvalue, n_features)
-    _rules.at_least(16.0 * n_features / eigenvalue**2, n_instances=n_instances)
+    checks.at_least(16.0 * n_features / eigenvalue**2, n_instances=n_instances)
     return exp(-(eigenvalue**2) * n_instances / 8.0)
 
 
 def adaptive_patience(t: int, *, n_features: int, eigenvalue: float) -> float:
     """rho_t of A Theorem 2: (16/lambda^2) max{d, ln t}, with which the adaptive sampler is run."""
     _check_eigenvalue(eigenvalue, n_features)
-    _rules.at_least(1, t=t)
+    checks.at_least(1, t=t)
     return 16.0 / eigenvalue**2 * max(float(n_features), log(t))
 
 
@@ -166,7 +166,7 @@ def adaptive_regret(
     _check_sampler(n_rounds, n_features, eigenvalue, alpha, c)
     if margin is None:
         margin = best_regret_margin(n_rounds=n_rounds, eigenvalue=eigenvalue, alpha=alpha, c=c)
-    _rules.positive(margin=margin)
+    checks.positive(margin=margin)
     patience = adaptive_patience(n_rounds, n_features=n_features, eigenvalue=eigenvalue)
     small = 512.0 * log(n_rounds) / (eigenvalue * margin**2)
     return c * n_rounds * float(margin ** (1.0 + alpha)) + patience + small + 1.0 + 8.0 * log(n_rounds + 1)
@@ -185,7 +185,7 @@ def adaptive_labels(
         margin = 1.0
         if alpha > 0.0:
             margin = best_label_margin(n_rounds=n_rounds, eigenvalue=eigenvalue, alpha=alpha, c=c)
-    _rules.positive(margin=margin)
+    checks.positive(margin=margin)
     patience = adaptive_patience(n_rounds, n_features=n_features, eigenvalue=eigenvalue)
     small = 512.0 * log(n_rounds) / (eigenvalue * margin**2)
     return c * n_rounds * float(margin**alpha) + patience + small + 1.0 + 3.0 * log(n_rounds + 1)
@@ -197,16 +197,16 @@ def best_regret_margin(*, n_rounds: int, eigenvalue: float, alpha: float, c: flo
     Deviation: A section 6.2 prints the minimiser of the label bound, `best_label_margin`, here.
     """
     _check_noise(alpha, c)
-    _rules.positive(eigenvalue=eigenvalue)
-    _rules.at_least(2, n_rounds=n_rounds)
+    checks.positive(eigenvalue=eigenvalue)
+    checks.at_least(2, n_rounds=n_rounds)
     return float((1024.0 * log(n_rounds) / (eigenvalue * n_rounds * c * (1.0 + alpha))) ** (1.0 / (3.0 + alpha)))
 
 
 def best_label_margin(*, n_rounds: int, eigenvalue: float, alpha: float, c: float) -> float:
     """The eps that minimises the label bound: (1024 ln n/(lambda n c alpha))^(1/(2 + alpha)), alpha > 0."""
     _check_noise(alpha, c)
-    _rules.positive(eigenvalue=eigenvalue, alpha=alpha)
-    _rules.at_least(2, n_rounds=n_rounds)
+    checks.positive(eigenvalue=eigenvalue, alpha=alpha)
+    checks.at_least(2, n_rounds=n_rounds)
     return float((1024.0 * log(n_rounds) / (eigenvalue * n_rounds * c * alpha)) ** (1.0 / (2.0 + alpha)))
 
 
@@ -241,13 +241,13 @@ def margin_variance_cap(S: ArrayLike, x: ArrayLike) -> float:
 
 def eigenvalue_bias_cap(smallest: float) -> float:
     """A (4): abs(B) <= 2/(1 + `smallest`), the smallest eigenvalue of SS'."""
-    _rules.non_negative(smallest=smallest)
+    checks.non_negative(smallest=smallest)
     return 2.0 / (1.0 + smallest)
 
 
 def eigenvalue_variance_cap(smallest: float) -> float:
     """A (5): norm(Z)^2 <= 1/(1 + `smallest`), the smallest eigenvalue of SS'."""
-    _rules.non_negative(smallest=smallest)
+    checks.non_negative(smallest=smallest)
     return 1.0 / (1.0 + smallest)
 
 
@@ -257,12 +257,12 @@ def _whitened(stored: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np
 
 
 def _check_noise(alpha: float, c: float) -> None:
-    _rules.non_negative(alpha=alpha)
-    _rules.at_least(1.0, c=c)
+    checks.non_negative(alpha=alpha)
+    checks.at_least(1.0, c=c)
 
 
 def _check_eigenvalue(eigenvalue: float, n_features: int) -> None:
-    _rules.at_least(1, n_features=n_features)
+    checks.at_least(1, n_features=n_features)
     if not 0.0 < eigenvalue <= (1.0 + 1e-12) / n_features:
         raise ValueError(f"eigenvalue must lie in (0, 1/d] = (0, {1.0 / n_features:g}], got {eigenvalue}")
 
@@ -270,4 +270,4 @@ def _check_eigenvalue(eigenvalue: float, n_features: int) -> None:
 def _check_sampler(n_rounds: int, n_features: int, eigenvalue: float, alpha: float, c: float) -> None:
     _check_noise(alpha, c)
     _check_eigenvalue(eigenvalue, n_features)
-    _rules.at_least(2, n_rounds=n_rounds)
+    checks.at_least(2, n_rounds=n_rounds)

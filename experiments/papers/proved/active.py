@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, log, log2, pi, sqrt
 
-from lpsm.bounds import _rules
+from lpsm import checks
 
 __all__ = [
     "GOOD_UPDATE",
@@ -65,14 +65,14 @@ def band_mass(gamma: float, n_features: int) -> tuple[float, float]:
 
     Deviation: appendix B integrates (1 - z^2)^((d-2)/2); the exponent of a projection is (d-3)/2.
     """
-    _rules.between(0.0, 1.0, gamma=gamma)
-    _rules.at_least(2, n_features=n_features)
+    checks.between(0.0, 1.0, gamma=gamma)
+    checks.at_least(2, n_features=n_features)
     return gamma / 4.0, gamma
 
 
 def modified_update(n_features: int) -> Progress:
     """T Lemma 4, first part: an update on a uniform error has factor 1 - 1/(50 d) with probability 1/3."""
-    _rules.at_least(2, n_features=n_features)
+    checks.at_least(2, n_features=n_features)
     return Progress(factor=1.0 - 1.0 / (50.0 * n_features), probability=1.0 / 3.0)
 
 
@@ -87,8 +87,8 @@ def good_update(n_features: int, similarity: float = 1.0) -> Progress:
 
 def threshold_floor(cosine: float, n_features: int) -> float:
     """T (3.6): sqrt((1 - (u.v)^2)/(16 d)), which dkm's threshold is not to fall below."""
-    _rules.between(0.0, 1.0, cosine=cosine)
-    _rules.at_least(2, n_features=n_features)
+    checks.between(0.0, 1.0, cosine=cosine)
+    checks.at_least(2, n_features=n_features)
     return sqrt((1.0 - cosine * cosine) / (16.0 * n_features))
 
 
@@ -99,7 +99,7 @@ def threshold_confidence(labels: int, patience: int, similarity: float = 1.0) ->
     halving (fig. 4-3); read to the letter, fig. 3-4 halves at every further correct label, and the
     statement fails.  At or below 0 it says nothing.
     """
-    _rules.at_least(1, labels=labels, patience=patience)
+    checks.at_least(1, labels=labels, patience=patience)
     _check(2, similarity)
     return 1.0 - labels * (1.0 - similarity**2 / 4.0) ** patience
 
@@ -148,16 +148,16 @@ def modified_perceptron_mistakes(n_features: int, error: float, delta: float) ->
     M = 150 d ln(1/(4 error^2 delta)), rounded up, 0 if that is negative.  Deviation: the proof's
     M = 150 d ln(1/(error delta)) leaves sqrt(error)/2 by its own last line.
     """
-    _rules.at_least(2, n_features=n_features)
-    _rules.probability(error=error, delta=delta)
+    checks.at_least(2, n_features=n_features)
+    checks.probability(error=error, delta=delta)
     return max(0, ceil(150.0 * n_features * log(1.0 / (4.0 * error * error * delta))))
 
 
 def modified_perceptron_error(mistakes: int, n_features: int, delta: float) -> float:
     """T Theorem 4, last line: w.p. 1 - delta the error after M mistakes is below sqrt((1 - 1/(150d))^M/delta)/2."""
-    _rules.at_least(2, n_features=n_features)
-    _rules.non_negative(mistakes=mistakes)
-    _rules.probability(delta=delta)
+    checks.at_least(2, n_features=n_features)
+    checks.non_negative(mistakes=mistakes)
+    checks.probability(delta=delta)
     return 0.5 * sqrt((1.0 - 1.0 / (150.0 * n_features)) ** mistakes / delta)
 
 
@@ -183,7 +183,7 @@ def active_budget(n_features: int, error: float, delta: float, similarity: float
     R K (1 - lambda^2/4)^R above delta/4 and so does not give the failure probability claimed.
     """
     _check(n_features, similarity)
-    _rules.probability(delta=delta)
+    checks.probability(delta=delta)
     if not 0.0 < error <= 0.5:
         raise ValueError(f"error must lie in (0, 0.5], got {error}")
     uniform_error = similarity * error
@@ -214,7 +214,7 @@ def _patience(blocks: int, delta: float, similarity: float) -> int:
 
 
 def _check(n_features: int, similarity: float) -> None:
-    _rules.at_least(2, n_features=n_features)
+    checks.at_least(2, n_features=n_features)
     if not 0.0 < similarity <= 1.0:
         raise ValueError(f"similarity must lie in (0, 1], got {similarity}")
 

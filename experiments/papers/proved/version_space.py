@@ -21,7 +21,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lpsm.bounds import _rules
+from lpsm import checks
 
 __all__ = [
     "Counterexample",
@@ -112,7 +112,7 @@ def label_is_forced(X: ArrayLike, y: ArrayLike, x: ArrayLike, tolerance: float =
     """
     from scipy import optimize  # slow to import, and needed here alone
 
-    _rules.positive(tolerance=tolerance)
+    checks.positive(tolerance=tolerance)
     cone = np.asarray(y, dtype=np.float64)[:, None] * np.asarray(X, dtype=np.float64)
     point = np.asarray(x, dtype=np.float64)
     for label in (1, -1):
