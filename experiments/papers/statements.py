@@ -2,8 +2,8 @@
 
 What it models: a statement is held by a function of `lpsm.bounds` or `proved`, or by an algorithm, with its tests, or
 by an experiment that has another name.  Together with the experiments these are all numbered figures, tables,
-theorems, lemmas, corollaries and claims of the papers.  What it leaves out: remarks and equations that neither a function nor an
-experiment computes.
+theorems, lemmas, corollaries and claims of the papers.  What it leaves out: remarks and equations that neither a
+function nor an experiment computes.
 """
 
 from __future__ import annotations
