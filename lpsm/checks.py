@@ -5,19 +5,25 @@ What it leaves out: instances and labels of samplers (`lpsm.samplers.checks`), l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
+from functools import wraps
 from math import inf, isfinite, prod
 from numbers import Real
 from operator import index
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 __all__ = [
-    "array", "at_least", "between", "known", "non_negative", "number", "positive", "probability", "reading", "shown",
+    "array", "at_least", "between", "checked", "known", "non_negative", "number", "positive", "probability", "reading",
+    "shown",
     "state_array", "state_text", "whole",
 ]  # fmt: skip
 
@@ -27,6 +33,8 @@ MOST_TEXT = 1 << 20
 
 def shown(value: Any) -> str:
     """Return what an error shows of a value: at most 60 characters."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={shown(of)}" for name, of in value.items())[:60]
     if isinstance(value, int) and abs(value) >= 10**50:
         return f"an integer of {value.bit_length()} bits"
     if isinstance(value, str | bytes) and len(value) > 60:
@@ -85,7 +93,7 @@ def at_least(least: float, /, **values: Any) -> None:
             raise ValueError(f"{name} must be at least {least:g} and finite, got {shown(value)}")
 
 
-def between(low: float, high: float, /, open_low: bool = False, **values: Any) -> None:
+def between(low: float, high: float, open_low: bool = False, /, **values: Any) -> None:
     """Every value lies in [low, high], or in (low, high]."""
     for name, value in values.items():
         found = number(name, value)
@@ -112,7 +120,7 @@ def array(name: str, value: Any, dtype: Any = np.float64) -> NDArray[Any]:
     """Return numbers as a contiguous array; complex and masked ones, texts and objects are a TypeError."""
     if type(value) is np.ndarray and value.dtype == dtype:
         return np.ascontiguousarray(value) if value.ndim else value
-    if value is None or isinstance(value, np.ma.MaskedArray):
+    if type(value) is not list and (value is None or isinstance(value, np.ma.MaskedArray)):
         raise TypeError(f"{name} must be an array of numbers, got {shown(type(value).__name__)}")
     try:
         found = np.asarray(value)
@@ -121,6 +129,46 @@ def array(name: str, value: Any, dtype: Any = np.float64) -> NDArray[Any]:
     if found.dtype.kind not in "biuf" and found.size:
         raise TypeError(f"{name} must be an array of numbers, got {shown(value)}")
     return np.asarray(found, dtype=dtype, order="C")
+
+
+def _generator(name: str, value: Any) -> None:
+    if not isinstance(value, np.random.Generator):
+        raise TypeError(f"{name} must be a numpy.random.Generator, got {shown(value)}")
+
+
+def _truth(name: str, value: Any) -> None:
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {shown(value)}")
+
+
+_RULES: dict[str, Callable[[str, Any], object]] = {
+    "bool": _truth,
+    "int": number,
+    "float": number,
+    "ArrayLike": array,
+    "np.random.Generator": _generator,
+}
+
+
+def checked(function: Callable[P, T]) -> Callable[P, T]:
+    """Check the arguments of a pure function by their annotations, and name it where its result is too large."""
+    signature = inspect.signature(function)
+    rules = {p.name: _RULES[p.annotation] for p in signature.parameters.values() if p.annotation in _RULES}
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        given = signature.bind(*args, **kwargs).arguments
+        for name, value in given.items():
+            if name in rules:
+                rules[name](name, value)
+        try:
+            return function(*args, **kwargs)
+        except IndexError as error:
+            raise ValueError(f"{function.__name__} must have arguments whose shapes fit: {error}") from None
+        except (OverflowError, ZeroDivisionError, MemoryError):
+            raise ValueError(f"{function.__name__} must have a result that fits a number, got {shown(given)}") from None
+
+    return call
 
 
 # -- states -------------------------------------------------------------------------------------

@@ -18,6 +18,8 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lpsm import checks
+
 __all__ = ["Decision", "ExpertLearner", "Ledger", "SelectiveLearner", "play"]
 
 
@@ -114,7 +116,7 @@ class Ledger:
         ValueError
             If the shapes do not agree.
         """
-        losses = np.asarray(loss, dtype=np.float64)
+        losses = checks.array("loss", loss)
         if losses.ndim != 1:
             raise ValueError(f"loss must have shape (T,), got {losses.shape}")
         for name, flags in (("mistake", mistake), ("queried", queried)):
@@ -175,7 +177,7 @@ class Ledger:
         ValueError
             If `comparator` is not one loss a round.
         """
-        other = np.asarray(comparator, dtype=np.float64)
+        other = checks.array("comparator", comparator)
         mine = self.losses
         if other.shape != mine.shape:
             raise ValueError(f"comparator must have shape {mine.shape}, got {other.shape}")

@@ -122,6 +122,8 @@ def to_json(state: Mapping[str, Any]) -> str:
     >>> from_state(to_json(StaticExpert(2).state())).weights.tolist()
     [0.5, 0.5]
     """
+    if not isinstance(state, Mapping):
+        raise TypeError(f"a state must be a mapping, got {shown(state)}")
     arrays = {name: np.asarray(value) for name, value in state.items()}
     entries = {
         name: {"type": array.dtype.str, "shape": list(array.shape), "values": [_plain(v) for v in array.ravel()]}

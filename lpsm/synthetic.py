@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lpsm.checks import checked
 from lpsm.online import ExpertLearner
 
 __all__ = ["PROCESSES", "LossProcess", "adversarial", "drifting", "fast_switching", "iid", "piecewise"]
@@ -38,6 +39,7 @@ class LossProcess:
     best: NDArray[np.int64]
 
 
+@checked
 def iid(rng: np.random.Generator, rounds: int, n_experts: int, *, scale: float = 1.0) -> LossProcess:
     """Exponential losses, independent, each expert with one mean for all rounds.
 
@@ -48,6 +50,7 @@ def iid(rng: np.random.Generator, rounds: int, n_experts: int, *, scale: float =
     return _exponential(rng, np.tile(means, (rounds, 1)))
 
 
+@checked
 def piecewise(
     rng: np.random.Generator, rounds: int, n_experts: int, *, segments: int, scale: float = 1.0, quality: float = 0.1
 ) -> LossProcess:
@@ -66,6 +69,7 @@ def piecewise(
     return _switching(rng, switches, n_experts, scale, quality)
 
 
+@checked
 def fast_switching(
     rng: np.random.Generator,
     rounds: int,
@@ -84,6 +88,7 @@ def fast_switching(
     return _switching(rng, switches & (n_experts > 1), n_experts, scale, quality)
 
 
+@checked
 def drifting(
     rng: np.random.Generator, rounds: int, n_experts: int, *, step: float = 0.05, scale: float = 1.0
 ) -> LossProcess:
@@ -103,6 +108,7 @@ def drifting(
     return _process(2.0 * means * rng.random(means.shape), means)
 
 
+@checked
 def adversarial(learner: ExpertLearner, rounds: int, *, scale: float = 1.0) -> LossProcess:
     """In every round the expert the learner trusts most loses `scale`, the others nothing.
 

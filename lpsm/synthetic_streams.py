@@ -24,6 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from lpsm.checks import checked
+
 __all__ = [
     "DriftingStream",
     "NoisyStream",
@@ -73,6 +75,7 @@ class DriftingStream:
     drift: float
 
 
+@checked
 def uniform_sphere(n_rounds: int, n_features: int, rng: np.random.Generator, target: Array | None = None) -> Stream:
     """Uniform instances, labelled without error by a half-space through the origin.
 
@@ -83,6 +86,7 @@ def uniform_sphere(n_rounds: int, n_features: int, rng: np.random.Generator, tar
     return separable(n_rounds, n_features, 0.0, rng, target)
 
 
+@checked
 def separable(
     n_rounds: int, n_features: int, margin: float, rng: np.random.Generator, target: Array | None = None
 ) -> Stream:
@@ -111,6 +115,7 @@ def separable(
     return Stream(X=X, y=_sign(projections), target=u)
 
 
+@checked
 def linear_noise(
     n_rounds: int,
     n_features: int,
@@ -153,6 +158,7 @@ def linear_noise(
     return NoisyStream(X=X, y=y, target=u, exponent=float(exponent), constant=1.0, correlation_eigenvalues=eigenvalues)
 
 
+@checked
 def drifting(
     n_rounds: int,
     n_features: int,
@@ -193,6 +199,7 @@ def drifting(
     return DriftingStream(X=_around(targets, projections, rng), y=_sign(projections), targets=targets, drift=drift)
 
 
+@checked
 def similar_to_uniform(
     n_rounds: int,
     n_features: int,

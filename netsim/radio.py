@@ -22,9 +22,12 @@ from dataclasses import MISSING, dataclass, fields
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
+from os import fspath
 from os.path import isfile
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from lpsm.checks import at_least, non_negative, positive, shown
 
 __all__ = ["Energy", "Radio", "RadioConfig", "RadioEntry", "StateRadioConfig", "profiles", "registry"]
 
@@ -54,8 +57,7 @@ class Radio:
     def __post_init__(self) -> None:
         for name in (field.name for field in fields(self)):
             value = getattr(self, name)
-            if not 0.0 <= value < float("inf"):
-                raise ValueError(f"{name} must be at least 0 and finite, got {value}")
+            at_least(0.0, **{name: value})
         if self.awake_mw < self.asleep_mw:
             raise ValueError(f"awake_mw must be at least asleep_mw ({self.asleep_mw}), got {self.awake_mw}")
 
@@ -94,10 +96,10 @@ class Radio:
             If there is none of this name; the nearest is suggested.
         """
         known = profiles()
-        if name not in known:
-            near = get_close_matches(name.lower(), known, n=1, cutoff=0.5)
+        if not isinstance(name, str) or name not in known:
+            near = get_close_matches(str(name)[:60].lower(), known, n=1, cutoff=0.5)
             hint = f", did you mean {near[0]}?" if near else ""
-            raise ValueError(f"a radio must be one of {', '.join(known)} or a TOML file, got {name!r}{hint}")
+            raise ValueError(f"a radio must be one of {', '.join(known)} or a TOML file, got {shown(name)}{hint}")
         return _checked(known[name], name)
 
     @staticmethod
@@ -111,6 +113,9 @@ class Radio:
         OSError
             If it cannot be read.
         """
+        path = fspath(path)
+        if not isfile(path) and Path(path).exists():
+            raise ValueError(f"{shown(path)}: a radio must be a regular file of TOML")
         with Path(path).open("rb") as file:
             content = file.read(_LARGEST_FILE_BYTES + 1)
         if len(content) > _LARGEST_FILE_BYTES:
@@ -132,14 +137,15 @@ class Radio:
         ValueError, OSError
             As `profile` and `load` do.
         """
-        if name_or_file in profiles():
-            return Radio.profile(name_or_file)
-        if name_or_file.endswith(".toml") or isfile(name_or_file):
+        name_or_file = fspath(name_or_file)
+        if name_or_file not in profiles() and (name_or_file.endswith(".toml") or isfile(name_or_file)):
             return Radio.load(name_or_file)
         return Radio.profile(name_or_file)
 
     def energy(self, awake_ns: int, asleep_ns: int, beacons: int, pages: int = 1, *, wakeups: int = 0) -> Energy:
         """Return the energy of so much time awake and asleep, beacons listened to from sleep, and wake-ups."""
+        non_negative(awake_ns=awake_ns, asleep_ns=asleep_ns, beacons=beacons, wakeups=wakeups)
+        positive(pages=pages)
         awake_j = self.awake_mw * awake_ns * _J_PER_MW_NS
         sleep_j = self.asleep_mw * asleep_ns * _J_PER_MW_NS
         listen_j = self.beacon_mj * beacons * 1e-3
@@ -168,6 +174,7 @@ class Radio:
         With the larger of the two air times of the run without power saving this is `limit`, with the
         latencies of its pages `page-awake`.
         """
+        non_negative(elapsed_s=elapsed_s, awake_s=awake_s)
         return (self.asleep_mw * elapsed_s + (self.awake_mw - self.asleep_mw) * awake_s) * 1e-3
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lpsm import checks
+from lpsm.checks import checked
 
 __all__ = [
     "DriftPath",
@@ -53,6 +54,7 @@ class DriftPath:
     quadratic: Array
 
 
+@checked
 def drift_objective(U: ArrayLike, X: ArrayLike, y: ArrayLike, *, b: float, c: float) -> float:
     """Q_t of D section 3: b norm(u_1)^2 + c sum norm(u_{s+1} - u_s)^2 + sum (y_s - u_s.x_s)^2."""
     path, instances, labels = _rounds(U, X, y)
@@ -64,6 +66,7 @@ def drift_objective(U: ArrayLike, X: ArrayLike, y: ArrayLike, *, b: float, c: fl
     return float(b * path[0] @ path[0] + penalty + residuals @ residuals)
 
 
+@checked
 def drift_matrices(X: ArrayLike, y: ArrayLike, *, b: float, c: float) -> DriftPath:
     """D Lemma 1: D_k, e_k and f_k of P_k(u) = u'D_k u - 2 u'e_k + f_k, the minimum of Q_k given u_k = u.
 
@@ -93,23 +96,27 @@ def drift_matrices(X: ArrayLike, y: ArrayLike, *, b: float, c: float) -> DriftPa
     return DriftPath(D=D, e=e, f=f, quadratic=quadratic)
 
 
+@checked
 def drift_objective_minimum(X: ArrayLike, y: ArrayLike, *, b: float, c: float) -> float:
     """D (4): min over u_1..u_t of Q_t, which is f_t - e_t'D_t^-1 e_t."""
     path = drift_matrices(X, y, b=b, c=c)
     return float(path.f[-1] - path.e[-1] @ np.linalg.solve(path.D[-1], path.e[-1]))
 
 
+@checked
 def total_drift(U: ArrayLike) -> float:
     """V_m = sum_{k=2}^m norm(u_k - u_{k-1})^2 of the comparators (m, d) of the update rounds."""
     steps = np.diff(np.asarray(U, dtype=np.float64), axis=0)
     return float(np.sum(steps * steps))
 
 
+@checked
 def square_loss_cap(U: ArrayLike, X: ArrayLike, y: ArrayLike, *, b: float, c: float) -> float:
     """D (8): the sum over update rounds of (p - y)^2 is at most Q_m(u_1..u_m) + sum_k x_k'D_k^-1 x_k."""
     return drift_objective(U, X, y, b=b, c=c) + float(drift_matrices(X, y, b=b, c=c).quadratic.sum())
 
 
+@checked
 def drift_mistakes(*, hinge: float, energy: float, quadratic_sum: float, gamma: float) -> float:
     """D Theorem 2, eq. (6): mistakes of lasec.
 
@@ -127,6 +134,7 @@ def drift_mistakes(*, hinge: float, energy: float, quadratic_sum: float, gamma: 
     return (hinge + sqrt(energy * quadratic_sum)) / gamma
 
 
+@checked
 def selective_drift_mistakes(*, hinge: float, energy: float, quadratic_sum: float, gamma: float, a: float) -> float:
     """D Theorem 4, eq. (7): expected mistakes of lasec-ss(a).
 
@@ -148,6 +156,7 @@ def selective_drift_mistakes(*, hinge: float, energy: float, quadratic_sum: floa
     return hinge / gamma + a / (2.0 * gamma * gamma) * energy + quadratic_sum / (2.0 * a)
 
 
+@checked
 def drift_best_a(*, energy: float, quadratic_sum: float, gamma: float) -> float:
     """The a that minimises Theorem 4, gamma sqrt(quadratic_sum/energy); the minimum is Theorem 2's form."""
     checks.positive(gamma=gamma, energy=energy)
@@ -155,6 +164,7 @@ def drift_best_a(*, energy: float, quadratic_sum: float, gamma: float) -> float:
     return gamma * sqrt(quadratic_sum / energy)
 
 
+@checked
 def quadratic_sum_cap(log_det: float, *, n_updates: int, n_features: int, b: float, c: float, radius: float) -> float:
     """D (10): sum_k x_k'D_k^-1 x_k <= ln det(D_m/b) + tr(D_0)/c + (m d/c) max{...}, norm(x) <= X = `radius`.
 
@@ -169,6 +179,7 @@ def quadratic_sum_cap(log_det: float, *, n_updates: int, n_features: int, b: flo
     return log_det + n_features * b / (c - b) + n_updates * n_features / c * _growth(radius, b, c)
 
 
+@checked
 def quadratic_solution(A: float, B: float, C: float, D: float, gamma: float) -> float:
     """D Lemma 7: the largest m with m <= D/gamma + (1/gamma) sqrt(A (B + m C)).
 
@@ -193,6 +204,7 @@ class DriftTuning:
     applies: bool
 
 
+@checked
 def drift_tuning(*, n_rounds: int, n_features: int, radius: float, drift: float, epsilon: float) -> DriftTuning:
     """Choose c = (sqrt(2) T d X/V)^(2/3) and b = epsilon c; they apply if V <= T sqrt(2) d X/mu^(3/2).
 
@@ -213,6 +225,7 @@ def drift_tuning(*, n_rounds: int, n_features: int, radius: float, drift: float,
     return DriftTuning(b=b, c=c, drift_allowed=allowed, applies=drift <= allowed)
 
 
+@checked
 def tuned_drift_mistakes(
     *,
     hinge: float,
@@ -251,6 +264,7 @@ def tuned_drift_mistakes(
     return quadratic_solution(energy, fixed, per_update, hinge, gamma)
 
 
+@checked
 def tuned_selective_drift_mistakes(
     *,
     hinge: float,

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp, rel_entr, xlog1py, xlogy
 
-from lpsm.checks import at_least, between, probability
+from lpsm.checks import at_least, between, checked, probability
 from lpsm.experts.hindsight_kernels import switch_coefficients
 from lpsm.experts.learner import checked_prior
 from lpsm.experts.loss_tables import Likelihoods, checked_losses
@@ -46,6 +46,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 
+@checked
 def divergence(p: ArrayLike, q: ArrayLike) -> Floats:
     """D(p || q) of Bernoulli distributions, elementwise, nats; 0 ln 0 is 0.
 
@@ -62,6 +63,7 @@ def divergence(p: ArrayLike, q: ArrayLike) -> Floats:
     return np.asarray(np.maximum(rel_entr(p, q) + far, 0.0))
 
 
+@checked
 def static_expert_loss(expert_losses: ArrayLike, prior: ArrayLike | None = None) -> float:
     """HW, T 2.2.3: Static-expert loses at most min_i (L_i + ln(1/prior_i)), so L_i + ln n if uniform.
 
@@ -79,6 +81,7 @@ def static_expert_loss(expert_losses: ArrayLike, prior: ArrayLike | None = None)
         return float((losses - np.log(checked_prior("prior", prior, losses.size))).min())
 
 
+@checked
 def fixed_share_partition_loss(
     partition_loss: float, k: int, horizon: int, n_experts: int, alpha: float, *, prior: float | None = None
 ) -> float:
@@ -106,6 +109,7 @@ def fixed_share_partition_loss(
     return partition_loss + start + switching + staying
 
 
+@checked
 def fixed_share_regret(horizon: int, best_alpha: float, alpha: float) -> float:
     """T Theorem 1: L_T(alpha) - L_T(alpha*) <= (T-1) D(alpha* || alpha).
 
@@ -117,6 +121,7 @@ def fixed_share_regret(horizon: int, best_alpha: float, alpha: float) -> float:
     return (horizon - 1) * float(divergence(best_alpha, alpha)) if horizon > 1 else 0.0
 
 
+@checked
 def markov_share_regret(horizon: int, best: ArrayLike, matrix: ArrayLike, visits: ArrayLike | None = None) -> float:
     """T Theorem 1, general form: L_T(P) - L_T(P*) <= (T-1) max_j D(P*_j || P_j) over rows j.
 
@@ -130,6 +135,7 @@ def markov_share_regret(horizon: int, best: ArrayLike, matrix: ArrayLike, visits
     return (horizon - 1) * float(rows.max(initial=0.0)) if horizon > 1 else 0.0
 
 
+@checked
 def markov_share_visited_regret(visits: ArrayLike, best: ArrayLike, matrix: ArrayLike) -> float:
     """The step before the maximum is taken: L_T(P) - L_T(P*) <= sum_j E[n_j] D(P*_j || P_j).
 
@@ -141,6 +147,7 @@ def markov_share_visited_regret(visits: ArrayLike, best: ArrayLike, matrix: Arra
     return float(counts[left] @ rows[left])
 
 
+@checked
 def learn_alpha_regret(horizon: int, best_alpha: float, alphas: ArrayLike, prior: ArrayLike | None = None) -> float:
     """T Corollary 1 (2.9): L_top - L_T(alpha*) <= ln m + (T-1) min_j D(alpha* || alpha_j).
 
@@ -155,6 +162,7 @@ def learn_alpha_regret(horizon: int, best_alpha: float, alphas: ArrayLike, prior
     return float((start + apart).min())
 
 
+@checked
 def learn_alpha_optimised_regret(horizon: int, n_alphas: int) -> float:
     """T 2.3: the regret is at most ln m + (T-1) delta at delta = 1/(2T), whatever the losses.
 
@@ -164,6 +172,7 @@ def learn_alpha_optimised_regret(horizon: int, n_alphas: int) -> float:
     return log(n_alphas) + (horizon - 1) / (2 * horizon)
 
 
+@checked
 def learn_alpha_asymptotic_regret(horizon: int) -> float:
     """T 2.3, with its constant: (1/2) ln T + ln(pi/2) + 1/2, that is (1/2) ln T + 0.95.
 
@@ -175,6 +184,7 @@ def learn_alpha_asymptotic_regret(horizon: int) -> float:
     return 0.5 * log(horizon) + log(pi / 2) + 0.5
 
 
+@checked
 def switch_distribution(losses: ArrayLike, alpha: float, *, prior: ArrayLike | None = None) -> Floats:
     """Logarithm of Q(k), the posterior of k switches at rate `alpha` in (0, 1), k = 0 .. T-1 (T 2.2.2).
 
@@ -198,6 +208,7 @@ def switch_distribution(losses: ArrayLike, alpha: float, *, prior: ArrayLike | N
     return np.asarray(logs - logsumexp(logs))
 
 
+@checked
 def switch_moments(log_q: ArrayLike) -> tuple[float, float]:
     """Mean and variance of hat-alpha = k/(T-1) when ln Q(k) is `log_q` (T,)."""
     weights = np.exp(_log_q(log_q))
@@ -206,6 +217,7 @@ def switch_moments(log_q: ArrayLike) -> tuple[float, float]:
     return mean, float(weights @ (rates - mean) ** 2)
 
 
+@checked
 def log_switch_variance(log_q: ArrayLike) -> float:
     """Logarithm of the variance of hat-alpha, also where the variance itself underflows."""
     logs = _log_q(log_q)
@@ -214,6 +226,7 @@ def log_switch_variance(log_q: ArrayLike) -> float:
         return float(logsumexp(logs + 2.0 * np.log(np.abs(np.arange(logs.size) / (logs.size - 1) - mean))))
 
 
+@checked
 def regret_identity(log_q: ArrayLike, reference: float, alpha: float) -> float:
     """T Lemma 1 (2.4): L_T(alpha) - L_T(reference) = -ln E_Q exp((T-1)(D(hat || reference) - D(hat || alpha))).
 
@@ -233,6 +246,7 @@ def regret_identity(log_q: ArrayLike, reference: float, alpha: float) -> float:
     return float(-logsumexp(logs + _log_ratio(k, logs.size - 1 - k, reference, alpha)))
 
 
+@checked
 def curvature(horizon: int, best_alpha: float, variance: float) -> float:
     """T Claim 1 (2.20): the second derivative of L_T at a stationary alpha* in (0, 1).
 
@@ -245,6 +259,7 @@ def curvature(horizon: int, best_alpha: float, variance: float) -> float:
     return (moves / spread) ** 2 * (spread / moves - variance)
 
 
+@checked
 def relative_curvature(horizon: int, best_alpha: float, second_derivative: float) -> float:
     """T (2.15): beta* = alpha*(1-alpha*)/(T-1) L_T''(alpha*), in [0, 1] at a minimum in (0, 1).
 
@@ -262,6 +277,7 @@ def relative_curvature(horizon: int, best_alpha: float, second_derivative: float
     return min(max(beta, 0.0), 1.0)
 
 
+@checked
 def fixed_share_regret_lower(horizon: int, best_alpha: float, beta: float, alpha: float) -> float:
     """T Theorem 2 (2.16): a lower bound of L_T(alpha) - L_T(alpha*), from the two-point law of hat-alpha.
 
@@ -287,6 +303,7 @@ def fixed_share_regret_lower(horizon: int, best_alpha: float, beta: float, alpha
     return two_point_regret(horizon, best_alpha, _log(variance), alpha)
 
 
+@checked
 def two_point_regret(horizon: int, best_alpha: float, log_variance: float, alpha: float) -> float:
     """Theorem 2 from the logarithm of the variance of hat-alpha (2.21) in place of beta*.
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lpsm import checks
+from lpsm.checks import checked
 
 __all__ = [
     "hinge_losses",
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 
+@checked
 def hinge_losses(u: ArrayLike, X: ArrayLike, y: ArrayLike, gamma: float = 1.0) -> NDArray[np.float64]:
     """D_gamma(u; (x_t, y_t)) = max(0, gamma - y_t u.x_t) of every round, shape (T,).
 
@@ -51,6 +53,7 @@ def hinge_losses(u: ArrayLike, X: ArrayLike, y: ArrayLike, gamma: float = 1.0) -
     return np.asarray(np.maximum(0.0, gamma - margins))
 
 
+@checked
 def selective_perceptron_mistakes(*, hinge: float, comparator_norm: float, gamma: float, b: float) -> float:
     """W Theorem 1: expected mistakes of perceptron-ss(b), instances normalised.
 
@@ -80,6 +83,7 @@ def selective_perceptron_mistakes(*, hinge: float, comparator_norm: float, gamma
     return s / (2.0 * b) * hinge / gamma + s * s / (8.0 * b) * (comparator_norm / gamma) ** 2
 
 
+@checked
 def selective_perceptron_best_b(*, hinge: float, comparator_norm: float, gamma: float) -> float:
     """W Remark 1: the b that minimises Theorem 1, (1/2) sqrt(1 + 4 gamma^2/norm(u)^2 hinge/gamma)."""
     checks.positive(gamma=gamma, comparator_norm=comparator_norm)
@@ -87,6 +91,7 @@ def selective_perceptron_best_b(*, hinge: float, comparator_norm: float, gamma: 
     return 0.5 * sqrt(1.0 + 4.0 * (gamma / comparator_norm) ** 2 * hinge / gamma)
 
 
+@checked
 def selective_perceptron_tuned_mistakes(*, hinge: float, comparator_norm: float, gamma: float) -> float:
     """W Remark 1, eq. (8): Theorem 1 at its best b, D + N/2 + sqrt(N) sqrt(D + N/4).
 
@@ -100,6 +105,7 @@ def selective_perceptron_tuned_mistakes(*, hinge: float, comparator_norm: float,
     return d + n / 2.0 + sqrt(n) * sqrt(d + n / 4.0)
 
 
+@checked
 def perceptron_mistakes(*, hinge: float, comparator_norm: float, radius: float) -> float:
     """R section 3.1: the Perceptron's mistakes, from m <= L + norm(u) X sqrt(m) solved for m.
 
@@ -119,6 +125,7 @@ def perceptron_mistakes(*, hinge: float, comparator_norm: float, radius: float) 
     return selective_perceptron_tuned_mistakes(hinge=hinge, comparator_norm=comparator_norm * radius, gamma=1.0)
 
 
+@checked
 def perceptron_lemma_sine(norm: float) -> float:
     """T Lemma 3: where an update does not turn v away from u, sin(theta_t) is at least this.
 
@@ -135,6 +142,7 @@ def perceptron_lemma_sine(norm: float) -> float:
     return min(1.0 / 3.0, 1.0 / (5.0 * norm)) if norm > 0.0 else 1.0 / 3.0
 
 
+@checked
 def perceptron_updates_needed(angle: float, initial_norm: float = 0.0) -> float:
     """T Theorem 3 in its true form: updates before the Perceptron can turn towards u at `angle` from it.
 

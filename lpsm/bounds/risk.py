@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lpsm import checks
+from lpsm.checks import checked
 
 __all__ = [
     "average_risk",
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 
+@checked
 def average_risk(mistakes: int, n_rounds: int, delta: float) -> float:
     """R above (6): with probability 1 - delta, (1/n) sum_t R(w_{t-1}) <= M/n + sqrt((2/n) ln(1/delta)).
 
@@ -37,6 +39,7 @@ def average_risk(mistakes: int, n_rounds: int, delta: float) -> float:
     return mistakes / n_rounds + sqrt(2.0 / n_rounds * log(1.0 / delta))
 
 
+@checked
 def importance_weighted_deviation(n_rounds: int, n_hypotheses: int, least_probability: float, delta: float) -> float:
     """Beygelzimer, Dasgupta and Langford 2009, theorem 1: how far weighted errors are from risks, at most.
 
@@ -68,6 +71,7 @@ def importance_weighted_deviation(n_rounds: int, n_hypotheses: int, least_probab
     return sqrt(2.0 * log(2.0 * n_hypotheses / delta) / n_rounds) / least_probability
 
 
+@checked
 def selected_risk(mistakes: int, n_rounds: int, delta: float) -> float:
     """R (6): with probability 1 - delta, R(w*) <= M/n + 6 sqrt((2/n) ln(2(n+1)/delta)).
 
@@ -77,6 +81,7 @@ def selected_risk(mistakes: int, n_rounds: int, delta: float) -> float:
     return mistakes / n_rounds + 6.0 * sqrt(2.0 / n_rounds * log(2.0 * (n_rounds + 1) / delta))
 
 
+@checked
 def penalised_hypothesis(weights: ArrayLike, starts: ArrayLike, X: ArrayLike, y: ArrayLike, delta: float) -> int:
     """The hypothesis of R (6): least penalised mistakes on the examples that came after it.
 
@@ -117,6 +122,7 @@ def penalised_hypothesis(weights: ArrayLike, starts: ArrayLike, X: ArrayLike, y:
     return int(np.argmin(empirical + np.sqrt(log(2.0 * n * (n + 1) / delta) / (2.0 * rest))))
 
 
+@checked
 def linear_source_regret(*, gamma: float, log_det: float) -> float:
     """R Theorem 2: expected mistakes of rls (a = 1) beyond Bayes, 16(1 + 1/e)/gamma^2 sum_i ln(1 + lambda_i).
 

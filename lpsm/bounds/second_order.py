@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lpsm import checks
+from lpsm.checks import checked
 
 __all__ = [
     "label_efficient_mistakes",
@@ -36,6 +37,7 @@ __all__ = [
 ]
 
 
+@checked
 def log_determinant(X: ArrayLike, a: float = 1.0) -> float:
     """Log-determinant of I + X'X/a, that is sum_i ln(1 + lambda_i/a) for instances X (m, d); m may be 0.
 
@@ -49,6 +51,7 @@ def log_determinant(X: ArrayLike, a: float = 1.0) -> float:
     return float(np.linalg.slogdet(np.eye(min(m, d)) + gram / a)[1])
 
 
+@checked
 def quadratic_form_cap(r: float) -> float:
     """W Theorem 2, proof: x'A_k^-1 x <= ln(det A_k/det A_{k-1}) = ln(1 + r), r = x'A_{k-1}^-1 x.
 
@@ -59,6 +62,7 @@ def quadratic_form_cap(r: float) -> float:
     return log1p(r)
 
 
+@checked
 def log_determinant_cap(n_features: int, total: float) -> float:
     """R section 3.3: sum_i ln(1 + lambda_i) <= d ln(1 + n/d) when the lambda_i sum to at most n = `total`."""
     checks.at_least(1, n_features=n_features)
@@ -66,6 +70,7 @@ def log_determinant_cap(n_features: int, total: float) -> float:
     return n_features * log1p(total / n_features)
 
 
+@checked
 def selective_second_order_mistakes(
     *, hinge: float, quadratic: float, comparator_norm: float, log_det: float, gamma: float, b: float
 ) -> float:
@@ -90,12 +95,14 @@ def selective_second_order_mistakes(
     return hinge / gamma + b / (2.0 * gamma * gamma) * energy + log_det / (2.0 * b)
 
 
+@checked
 def selective_second_order_best_b(*, quadratic: float, comparator_norm: float, log_det: float, gamma: float) -> float:
     """W Remark 1: the b that minimises Theorem 2, gamma sqrt(log_det/(u'E[A]u))."""
     checks.positive(gamma=gamma, comparator_norm=comparator_norm)
     return gamma * sqrt(log_det / _energy(1.0, comparator_norm, quadratic, 0.0, log_det))
 
 
+@checked
 def selective_second_order_tuned_mistakes(
     *, hinge: float, quadratic: float, comparator_norm: float, log_det: float, gamma: float
 ) -> float:
@@ -104,6 +111,7 @@ def selective_second_order_tuned_mistakes(
     return hinge / gamma + sqrt(_energy(1.0, comparator_norm, quadratic, hinge, log_det) * log_det) / gamma
 
 
+@checked
 def second_order_mistakes(
     *, hinge: float, quadratic: float, comparator_norm: float, log_det: float, a: float = 1.0
 ) -> float:
@@ -122,6 +130,7 @@ def second_order_mistakes(
     return hinge + sqrt(_energy(a, comparator_norm, quadratic, hinge, log_det) * log_det)
 
 
+@checked
 def second_order_limit(*, comparator_norm: float, trace: float) -> float:
     """R section 3.1: the limit of (a norm(u)^2 + u'A_n u) sum_i ln(1 + lambda_i/a) for a -> inf.
 
@@ -131,12 +140,14 @@ def second_order_limit(*, comparator_norm: float, trace: float) -> float:
     return comparator_norm**2 * trace
 
 
+@checked
 def trace_cap(mistakes: int, radius: float) -> float:
     """R (4): tr(A_n) = sum over mistakes of norm(x)^2 <= m max norm(x)^2.  Deviation: printed tr(A_n A_n')."""
     checks.non_negative(mistakes=mistakes, radius=radius)
     return mistakes * radius**2
 
 
+@checked
 def separable_second_order_step(mistakes: float, *, n_features: int, gamma: float, lambda_0: float) -> float:
     """R (5): m <= (1/gamma) sqrt((1 + lambda_0 m) d ln(1 + m/d)); returns the right-hand side at m = `mistakes`.
 
@@ -148,6 +159,7 @@ def separable_second_order_step(mistakes: float, *, n_features: int, gamma: floa
     return sqrt((1.0 + lambda_0 * mistakes) * log_determinant_cap(n_features, mistakes)) / gamma
 
 
+@checked
 def separable_second_order_mistakes(*, n_features: int, gamma: float, lambda_0: float) -> float:
     """R (5) solved: the largest m that satisfies it, hence a bound that knows lambda_0 but not m."""
     _check_separable(n_features, gamma, lambda_0)
@@ -162,6 +174,7 @@ def separable_second_order_mistakes(*, n_features: int, gamma: float, lambda_0: 
     return float(optimize.brentq(excess, 1e-6, high))  # the excess is positive near 0, where it is sqrt(m)/gamma - m
 
 
+@checked
 def label_efficient_mistakes(
     *, hinge: float, quadratic: float, comparator_norm: float, log_det: float, C: float, a: float = 1.0
 ) -> float:

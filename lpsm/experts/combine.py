@@ -28,7 +28,8 @@ from lpsm.checks import array, known, number, positive, probability, shown, whol
 from lpsm.experts import share
 from lpsm.experts.grids import alpha_grid
 from lpsm.experts.hedge import hedge_round, hedge_weights
-from lpsm.experts.hierarchy import Hierarchy
+from lpsm.experts.hierarchy import MOST_WEIGHTS, Hierarchy
+from lpsm.experts.learner import MOST_EXPERTS
 from lpsm.experts.losses import LOGISTIC, LOSSES, concave_rate, loss_of, slope_of
 from lpsm.states import restored, saved
 
@@ -39,6 +40,8 @@ Mask = NDArray[np.bool_]
 
 RATES: Floats = np.array([4.0**k for k in range(2, -10, -1)])  # in units of 1 / (the first difference between losses)
 HORIZON = 1000
+MOST = 2e150  # of forecasts and outcomes: their squares are added up
+SMALLEST = 1e-306  # of a unit: rates by it are numbers
 LEARN_ALPHA, BOA, ML_POLY = range(3)
 RULES = {"learn-alpha": LEARN_ALPHA, "ewa": LEARN_ALPHA, "boa": BOA, "ml-poly": ML_POLY}
 
@@ -113,7 +116,7 @@ class Combiner:
         alphas: ArrayLike | None = None,
         rule: str = "learn-alpha",
     ) -> None:
-        self.n_experts = whole(1, n_experts=n_experts)
+        self.n_experts = whole(1, MOST_EXPERTS, n_experts=n_experts)
         known("loss", loss, LOSSES)
         known("rule", rule, RULES)
         if rate != "learn":
@@ -140,6 +143,8 @@ class Combiner:
         learns = given == "learn" and RULES[rule] == LEARN_ALPHA
         self._rates: Floats = RATES.copy() if learns else np.array([1.0 if given == "learn" else float(given)])
         n, k = self.n_experts, self._rates.size
+        if n * grid.size * k > MOST_WEIGHTS:
+            raise ValueError(f"n_experts x alphas x rates must be at most {MOST_WEIGHTS}, got {n} x {grid.size} x {k}")
         uniform = np.full(n, 1.0 / n), np.full(grid.size, 1.0 / grid.size)
         arrays = Hierarchy(n, grid, *uniform, -float(np.finfo(np.float64).max)).arrays
         scalars = np.zeros(STATE)
@@ -189,8 +194,8 @@ class Combiner:
         table, outcomes = self._table(array("forecasts", forecasts)), array("y", y)
         if outcomes.shape != (len(table),):
             raise ValueError(f"y must have shape ({len(table)},), got {outcomes.shape}")
-        if np.isinf(outcomes).any():
-            raise ValueError(f"y must be finite, got {outcomes[np.isinf(outcomes)][0]}")
+        if (large := np.abs(outcomes) > MOST).any():
+            raise ValueError(f"y must lie in [-{MOST:g}, {MOST:g}], got {outcomes[large][0]}")
         if self.loss in ("log", "logistic"):
             strange = ~(np.isnan(outcomes) | np.isin(outcomes, (-1.0, 0.0, 1.0)))
             if strange.any() or (np.isin(-1.0, outcomes) and np.isin(0.0, outcomes)):
@@ -220,11 +225,10 @@ class Combiner:
             raise ValueError(f"rule must be learn-alpha or ewa for a regret bound, got {self.rule!r}")
         if scalars[SLEPT]:
             raise ValueError(f"no forecast may have slept for a regret bound, got {scalars[SLEPT]:.0f} rounds with NaN")
-        if not 1 <= segments <= max(rounds, 1):
-            raise ValueError(f"segments must lie in [1, {max(rounds, 1)}], got {segments}")
+        whole(1, max(rounds, 1), segments=segments)
         if scalars[SCALE] == 0.0 or rounds == 0:
             return 0.0
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             moves = (segments - 1) * (np.log(max(n - 1, 1)) - np.log(self.alphas)) if segments > 1 else 0.0
             stays = -(rounds - segments) * np.log1p(-self.alphas) if rounds > segments else 0.0
             nats = np.log(n) + np.log(self.alphas.size) + float(np.min(moves + stays))
@@ -263,9 +267,10 @@ class Combiner:
     def _table(self, table: Floats) -> Floats:
         if table.ndim != 2 or table.shape[1] != self.n_experts:
             raise ValueError(f"forecasts must have shape (T, {self.n_experts}), got {table.shape}")
-        if np.isinf(table).any():
-            t, i = np.argwhere(np.isinf(table))[0]
-            raise ValueError(f"forecasts must be finite or NaN, got {table[t, i]} in round {t}, forecast {i}")
+        if (large := np.abs(table) > MOST).any():
+            t, i = np.argwhere(large)[0]
+            rule = f"forecasts must lie in [-{MOST:g}, {MOST:g}] or be NaN"
+            raise ValueError(f"{rule}, got {table[t, i]} in round {t}, forecast {i}")
         if self.loss == "log" and ((table < 0.0) | (table > 1.0)).any():
             t, i = np.argwhere((table < 0.0) | (table > 1.0))[0]
             raise ValueError(f"forecasts must be probabilities for the log loss, got {table[t, i]} in round {t}")
@@ -398,7 +403,7 @@ def _combine_rounds(
                 _own_round(rule, state.excess, losses, up, w)
             continue
         if state.scalars[SCALE] == 0.0:
-            if not most > least:
+            if not most - least > SMALLEST:
                 continue  # all alike so far: there is nothing to learn, and nothing to measure by
             state.scalars[SCALE] = most - least
         if most < np.inf:

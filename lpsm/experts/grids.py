@@ -29,9 +29,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lpsm import checks
+from lpsm.checks import array, at_least, between, known, number, positive, shown, whole
 
 __all__ = ["alpha_grid", "bernoulli_divergence", "worst_divergence"]
+
+LONGEST = 10**8
+"""Most rounds of a horizon: 16,000 alphas."""
+_LARGEST = 10**6
 
 
 def alpha_grid(
@@ -66,25 +70,28 @@ def alpha_grid(
     if kind == "chebyshev":
         if size is None or delta is not None or horizon is not None:
             raise ValueError(f'kind "chebyshev" takes size alone, got {size=}, {delta=}, {horizon=}')
-        checks.whole(1, size=size)
+        whole(1, _LARGEST, size=size)
         return np.array([math.sin((2 * j - 1) * math.pi / (4 * size)) ** 2 for j in range(1, size + 1)])
-    checks.known("kind", kind, ("kl", "chebyshev"))
+    known("kind", kind, ("kl", "chebyshev"))
     if size is not None or (delta is None) == (horizon is None):
         raise ValueError(
             f"give either horizon or delta (or kind='chebyshev' and size), got {horizon=}, {delta=}, {size=}"
         )
     if horizon is not None:
-        if not (horizon >= 1 and horizon == int(horizon)):
-            raise ValueError(f"horizon must be a whole number of rounds, at least 1, got {horizon}")
-        delta = 0.5 / horizon
+        if not 1.0 <= (rounds := number("horizon", horizon)) <= LONGEST or rounds != int(rounds):
+            rule = f"horizon must be a whole number of rounds, at least 1 and at most {LONGEST}"
+            raise ValueError(f"{rule}, got {shown(horizon)}")
+        delta = 0.5 / rounds
     assert delta is not None
-    checks.positive(delta=delta)
+    positive(delta=delta)
+    at_least(0.5 / LONGEST, delta=delta)
     lower = _lower_half(delta)
     return np.array([*lower, 0.5, *(1.0 - alpha for alpha in reversed(lower))])
 
 
 def bernoulli_divergence(p: float, q: float) -> float:
     """Relative entropy D(p || q) between coins with biases p and q, nats; infinite if q excludes what p allows."""
+    between(0.0, 1.0, p=p, q=q)
     total = 0.0
     for a, b in ((p, q), (1.0 - p, 1.0 - q)):
         if a > 0.0:
@@ -94,9 +101,9 @@ def bernoulli_divergence(p: float, q: float) -> float:
 
 def worst_divergence(alphas: ArrayLike) -> float:
     """Largest divergence of any alpha* in [0, 1] from its nearest grid point, equation (2.12), nats."""
-    rates = checks.array("alphas", alphas).ravel()
+    rates = array("alphas", alphas).ravel()
     if not rates.size or not ((rates >= 0.0) & (rates <= 1.0)).all():
-        raise ValueError(f"alphas must lie in [0, 1], at least one of them, got {checks.shown(alphas)}")
+        raise ValueError(f"alphas must lie in [0, 1] and be at least one, got {shown(alphas)}")
     grid = sorted(rates.tolist())
     worst = max(bernoulli_divergence(0.0, grid[0]), bernoulli_divergence(1.0, grid[-1]))
     for left, right in pairwise(grid):

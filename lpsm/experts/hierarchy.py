@@ -27,6 +27,7 @@ SAFE_STAY = 1e-6  # smallest 1 - alpha of which 1 - alpha - alpha/(n-1) keeps te
 SAFE_STAY_OF_FEW = 1e-2  # .. and fourteen, where there are so few alphas that exactness costs little
 FEW = 8
 MOST_ROUNDS = 16  # between folds
+MOST_WEIGHTS = 1 << 25
 
 
 class Hierarchy:
@@ -40,6 +41,8 @@ class Hierarchy:
     arrays: KernelArrays
 
     def __init__(self, n_experts: int, alphas: Floats, prior: Floats, alpha_prior: Floats, lower: float) -> None:
+        if n_experts * alphas.size > MOST_WEIGHTS:
+            raise ValueError(f"n_experts x alphas must be at most {MOST_WEIGHTS}, got {n_experts} x {alphas.size}")
         self.alphas, self.everybody = alphas, np.ones(n_experts, dtype=np.bool_)
         self.order, m, least = _split(n_experts, alphas)
         rates, others = alphas[self.order], max(n_experts - 1, 1)

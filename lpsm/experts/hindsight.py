@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lpsm.checks import array, checked, shown
 from lpsm.experts import hindsight_kernels as kernels
 from lpsm.experts.best_rate import BestAlpha, search, slopes
 from lpsm.experts.learner import checked_prior
@@ -79,6 +80,7 @@ class BestTransitions:
         return np.asarray(self.counts.sum(axis=1))
 
 
+@checked
 def best_expert(losses: ArrayLike) -> BestExpert:
     """The single expert that loses least over all rounds.
 
@@ -90,6 +92,7 @@ def best_expert(losses: ArrayLike) -> BestExpert:
     return BestExpert(expert=expert, loss=float(totals[expert]))
 
 
+@checked
 def best_per_epoch(losses: ArrayLike, starts: ArrayLike) -> Partition:
     """The best expert of every given epoch.
 
@@ -113,6 +116,7 @@ def best_per_epoch(losses: ArrayLike, starts: ArrayLike) -> Partition:
     return Partition(starts=first, experts=experts, loss=float(totals.min(axis=1).sum()))
 
 
+@checked
 def partition_curve(losses: ArrayLike, k_max: int, *, neighbours_differ: bool = False) -> Floats:
     """Least loss of a partition into k segments, for k = 1 .. k_max.
 
@@ -146,6 +150,7 @@ def partition_curve(losses: ArrayLike, k_max: int, *, neighbours_differ: bool = 
     return curve
 
 
+@checked
 def best_partition(losses: ArrayLike, k: int, *, neighbours_differ: bool = False) -> Partition:
     """The k segments, each with one expert, that lose least together.
 
@@ -177,6 +182,7 @@ def best_partition(losses: ArrayLike, k: int, *, neighbours_differ: bool = False
     return Partition(starts=found_starts, experts=found_experts, loss=loss)
 
 
+@checked
 def alpha_losses(losses: ArrayLike, alphas: ArrayLike, *, prior: ArrayLike | None = None) -> Floats:
     """Total loss L_T(alpha) of Fixed-share at each switching rate (thesis eqs. 2.1-2.3).
 
@@ -194,6 +200,7 @@ def alpha_losses(losses: ArrayLike, alphas: ArrayLike, *, prior: ArrayLike | Non
     return alpha_slopes(losses, alphas, prior=prior)[:, 0]
 
 
+@checked
 def alpha_slopes(losses: ArrayLike, alphas: ArrayLike, *, prior: ArrayLike | None = None) -> Floats:
     """L_T(alpha) with its first and second derivative, shape (m, 3).
 
@@ -201,12 +208,13 @@ def alpha_slopes(losses: ArrayLike, alphas: ArrayLike, *, prior: ArrayLike | Non
     the rates 0 and 1 and below 1e-100, where only the loss is computed.
     """
     matrix = checked_losses(losses)
-    rates = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
-    if not ((rates >= 0.0) & (rates <= 1.0)).all():
-        raise ValueError(f"alpha must lie in [0, 1], got {alphas!r}")
+    rates = np.atleast_1d(array("alphas", alphas))
+    if rates.ndim != 1 or not ((rates >= 0.0) & (rates <= 1.0)).all():
+        raise ValueError(f"alpha must lie in [0, 1], shape (m,), got {shown(alphas)}")
     return slopes(Likelihoods(matrix, checked_prior("prior", prior, matrix.shape[1])), rates)
 
 
+@checked
 def best_alpha(
     losses: ArrayLike, *, prior: ArrayLike | None = None, tolerance: float = 1e-6, max_evaluations: int = 20_000
 ) -> BestAlpha:
@@ -238,6 +246,7 @@ def best_alpha(
     return search(prepared, tolerance, max_evaluations)
 
 
+@checked
 def best_transitions(
     losses: ArrayLike,
     *,

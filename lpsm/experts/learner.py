@@ -28,6 +28,7 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 LARGEST = float(np.finfo(np.float64).max)
 SHORT = 16  # rounds
+MOST_EXPERTS = 1 << 20
 
 
 class Rounds(NamedTuple):
@@ -136,7 +137,7 @@ class Learner:
     TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "signed", "eta", "loss_range")
 
     def __init__(self, n_experts: int, *, signed: bool = False, eta: float = 1.0, loss_range: float = math.inf) -> None:
-        self.n_experts = checks.whole(1, n_experts=n_experts)
+        self.n_experts = checks.whole(1, MOST_EXPERTS, n_experts=n_experts)
         self.signed = bool(signed)
         checks.positive(eta=eta)
         checks.positive(False, loss_range=loss_range)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lpsm.checks import array, checked
+
 __all__ = ["Likelihoods", "awake_regrets", "checked_losses"]
 
 Floats = NDArray[np.float64]
@@ -21,7 +23,7 @@ def checked_losses(losses: ArrayLike) -> Floats:
     ValueError
         If the shape is not (T, n) with T, n >= 1, or an entry is NaN or -inf.
     """
-    matrix = np.ascontiguousarray(losses, dtype=np.float64)
+    matrix = array("losses", losses)
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise ValueError(f"losses must have shape (T, n) with T, n >= 1, got {matrix.shape}")
     if np.isnan(matrix).any() or np.isneginf(matrix).any():
@@ -29,6 +31,8 @@ def checked_losses(losses: ArrayLike) -> Floats:
     return matrix
 
 
+@checked
+@checked
 def awake_regrets(mixture: ArrayLike, losses: ArrayLike, awake: ArrayLike) -> Floats:
     """What a mixture lost beyond each expert over the rounds in which that expert was awake, (n,).
 

@@ -75,7 +75,7 @@ def concave_rate(code: int, deviation: float) -> float:
     `deviation` is the largest |f - y| seen for the square loss, the largest |f| for the logistic one.
     """
     if code == SQUARE:
-        return 0.5 / deviation**2 if deviation > 0.0 else inf
+        return 0.5 / deviation**2 if deviation > 1e-150 else inf
     if code == LOG:
         return 1.0
     return exp(-deviation) if code == LOGISTIC else 0.0

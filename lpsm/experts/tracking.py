@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from lpsm import checks
 from lpsm._compile import compiled
 from lpsm.experts import share
-from lpsm.experts.grids import alpha_grid
+from lpsm.experts.grids import LONGEST, alpha_grid
 from lpsm.experts.hierarchy import Hierarchy
 from lpsm.experts.learner import Floats, Learner, Mask, Rounds, checked_prior
 
@@ -274,7 +274,7 @@ class LearnAlpha(_Columns):
         self._epoch[1] -= rounds
         if self._epoch[1] == 0:
             self._epoch[:] = 2 * self._epoch[0]
-            alphas = alpha_grid(horizon=int(self._epoch[0]))
+            alphas = alpha_grid(horizon=min(int(self._epoch[0]), LONGEST))
             uniform = np.full(alphas.size, 1.0 / alphas.size)
             self._hierarchy = Hierarchy(self.n_experts, alphas, self.weights, uniform, self._lower)
 
@@ -446,11 +446,11 @@ def doubling_regret(n_rounds: int) -> float:
     >>> round(doubling_regret(64), 3)
     3.057
     """
-    checks.whole(1, n_rounds=n_rounds)
+    checks.whole(1, LONGEST, n_rounds=n_rounds)
     regret, epoch, played = 0.0, FIRST_EPOCH, 0
     while played < n_rounds:
         transitions = min(epoch, n_rounds - played - 1)
-        regret += math.log(alpha_grid(horizon=epoch).size) + transitions * 0.5 / epoch
+        regret += math.log(alpha_grid(horizon=min(epoch, LONGEST)).size) + transitions * 0.5 / epoch
         played += epoch
         epoch *= 2
     return regret

@@ -1,48 +1,23 @@
-"""What may enter a sampler: parameters in their ranges, finite instances of one dimension, labels -1 and +1."""
+"""What may enter a sampler: finite instances of one dimension, labels -1 and +1."""
 
 from __future__ import annotations
 
-from math import isfinite, isnan
+from math import isfinite
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from lpsm.checks import array, shown
+
 __all__ = [
     "as_instance",
     "as_instances",
     "as_labels",
-    "at_least",
-    "between",
-    "non_negative",
-    "positive",
+    "check_columns",
     "squared_lengths",
 ]
-
-
-def positive(name: str, value: float, finite: bool = True) -> None:
-    """Raise unless value > 0 (and finite, unless the limit is allowed)."""
-    if isnan(value) or not value > 0.0 or (finite and not isfinite(value)):
-        raise ValueError(f"{name} must be positive{' and finite' if finite else ''}, got {value}")
-
-
-def non_negative(name: str, value: float) -> None:
-    """Raise unless 0 <= value < inf."""
-    if not (value >= 0.0 and isfinite(value)):
-        raise ValueError(f"{name} must be non-negative and finite, got {value}")
-
-
-def between(name: str, value: float, low: float, high: float, open_low: bool = False) -> None:
-    """Raise unless value lies in [low, high], or in (low, high]."""
-    if not ((low < value if open_low else low <= value) and value <= high):
-        raise ValueError(f"{name} must lie in {'(' if open_low else '['}{low:g}, {high:g}], got {value}")
-
-
-def at_least(name: str, value: int, low: int) -> None:
-    """Raise unless value is an integer >= low."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
-        raise ValueError(f"{name} must be an integer of at least {low}, got {value!r}")
 
 
 def as_instance(x: Any, n_features: int, dtype: Any) -> tuple[NDArray[Any], NDArray[np.int32] | None]:
@@ -56,7 +31,7 @@ def as_instance(x: Any, n_features: int, dtype: Any) -> tuple[NDArray[Any], NDAr
     if sparse.issparse(x):
         row = as_instances(x.reshape(1, -1), n_features, dtype)
         return row.data, row.indices.astype(np.int32, copy=False)
-    values = np.ascontiguousarray(x, dtype=dtype)
+    values = array("x", x, dtype)
     if values.shape != (n_features,):
         raise ValueError(f"x must have shape ({n_features},), got {values.shape}")
     if not np.isfinite(values).all():
@@ -75,13 +50,14 @@ def as_instances(X: Any, n_features: int, dtype: Any) -> Any:
         If the number of features differs, or a value or the squared length of an instance is not finite.
     """
     if sparse.issparse(X):
+        check_columns(X)
         table = sparse.csr_matrix(X, dtype=dtype)
         if not table.has_canonical_format:
             table = table.copy()  # the arrays may be the caller's
             table.sum_duplicates()
         values = table.data
     else:
-        table = np.ascontiguousarray(X, dtype=dtype)
+        table = array("X", X, dtype)
         if table.size == 0 and table.ndim == 1:
             table = table.reshape(0, n_features)
         values = table
@@ -105,6 +81,18 @@ def as_instances(X: Any, n_features: int, dtype: Any) -> Any:
     return table
 
 
+def check_columns(X: Any) -> None:
+    """Raise unless the places of a CSR matrix lie inside of it: compiled rounds go where they say."""
+    if X.format != "csr":
+        return
+    starts, columns = X.indptr, X.indices
+    inside = len(starts) == X.shape[0] + 1 and starts[0] == 0 and starts[-1] <= min(len(columns), len(X.data))
+    if not inside or (len(starts) > 2 and (np.diff(starts) < 0).any()):
+        raise ValueError(f"X must have row pointers that rise from 0 to {len(columns)}, got {shown(starts)}")
+    if len(columns) and not 0 <= columns.min() <= columns.max() < X.shape[1]:
+        raise ValueError(f"X must have columns below {X.shape[1]}, got {columns.min()} to {columns.max()}")
+
+
 def squared_lengths(table: Any) -> NDArray[Any]:
     """Return the squared lengths of the rows of a table, dense or CSR; 0 also where they are too small for a number."""
     with np.errstate(over="ignore"):
@@ -122,7 +110,7 @@ def as_labels(y: ArrayLike, rounds: int) -> NDArray[np.float64]:
     ValueError
         If there are not `rounds` of them, or one is neither -1 nor +1.
     """
-    labels = np.asarray(y)
+    labels = array("y", y)
     if labels.shape != (rounds,):
         raise ValueError(f"y must have shape ({rounds},), got {labels.shape}")
     good = (labels == 1) | (labels == -1)

@@ -25,6 +25,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from lpsm.checks import shown
 from lpsm.samplers.calibration import Bought, leads, probabilities
 from lpsm.samplers.catalogue import make, registry
 from lpsm.samplers.checks import squared_lengths
@@ -266,12 +267,13 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _play(self, X: Any, y: Any, classes: Any, anew: bool, late: bool = False) -> SelectiveClassifier:
         given = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "reset": anew}
-        labels: Any = None
-        known = np.ones(0, dtype=np.bool_)
+        labels, known = None, np.ones(0, dtype=np.bool_)
         if self.oracle is not None or (late and y is None):
             X = validate_data(self, X, **given)
         elif late and not (known := _known(y)).all():
             X = validate_data(self, X, **given)
+            if known.shape != (X.shape[0],):
+                raise ValueError(f"y must have shape ({X.shape[0]},), got {known.shape}")
             labels = np.asarray(np.asarray(y, dtype=object)[known].tolist())
         else:
             X, labels = validate_data(self, X, y, **given)
@@ -285,8 +287,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table = self._with_intercept(X)
         if anew:
             self.sampler_ = self._made(table.shape[1])
-        rounds = self._rounds(table)
-        queried = np.zeros(table.shape[0], dtype=np.bool_)
+        rounds, queried = self._rounds(table), np.zeros(table.shape[0], dtype=np.bool_)
         predicted = np.full(table.shape[0], len(self.classes_) - 1)  # of rows that are no rounds: SGN(0) = +1
         self.tickets_ = np.zeros(table.shape[0], dtype=np.int64)
         whole = labels is not None and len(labels) == table.shape[0]
@@ -358,18 +359,19 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             check_classification_targets(labels)
         elif classes is None:
             raise ValueError("classes must be given with an oracle, or without labels, got None")
+        if classes is not None and (np.ndim(classes) != 1 or not np.size(classes)):
+            raise ValueError(f"classes must be names, shape (k,), got {shown(classes)}")
         names = np.unique(labels if classes is None else classes)
         if len(names) > 2 and self.key in registry() and not has_classes(self.key):
-            kind = type_of_target(names, input_name="y")
-            raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
+            what = f"The type of the target is {type_of_target(names, input_name='y')}."
+            raise ValueError(f"Only binary classification is supported. {what}")
         if known is not None and not np.array_equal(names, known):
             raise ValueError(f"classes must stay those of the first call, {known}, got {names}")
         return np.asarray(names)
 
     def _codes(self, labels: Any) -> NDArray[np.int64]:
         """Numbers of the classes of labels."""
-        strange = ~np.isin(labels, self.classes_)
-        if strange.any():
+        if (strange := ~np.isin(labels, self.classes_)).any():
             raise ValueError(f"y must hold only the classes {self.classes_}, got {np.asarray(labels)[strange][0]!r}")
         return np.searchsorted(self.classes_, np.asarray(labels)).astype(np.int64)
 

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from lpsm.samplers import layout
 from lpsm.samplers.algorithms.adaptive import AdaptiveSampler
-from lpsm.samplers.checks import as_instance, as_instances, squared_lengths
+from lpsm.samplers.checks import as_instance, as_instances, check_columns, squared_lengths
 from lpsm.samplers.compiled.algebra import dot
 from lpsm.samplers.compiled.memory import grow, new_work
 from lpsm.samplers.compiled.stream import Stream, stream_of
@@ -49,7 +49,8 @@ class Intake:
         return self.rule.schedule(self.n_features, t) if isinstance(self.rule, AdaptiveSampler) else (0.0, 0.0)
 
     def _instance(self, given: Any) -> tuple[NDArray[Any], NDArray[np.int32] | None]:
-        if type(given) is np.ndarray and not self._sparse_memory and given.shape == (self.n_features,):
+        plain = type(given) is np.ndarray and given.dtype.kind in "fiub" and not self._sparse_memory
+        if plain and given.shape == (self.n_features,):
             values = np.array(given, dtype=self.dtype, order="C")
             if 0.0 < dot(values, values, len(values)) <= _LARGEST[self.dtype]:  # no NaN, no infinity, not all zero
                 return values, None
@@ -69,6 +70,7 @@ class Intake:
             return x
         if self._sparse_memory:
             return sparse.csr_matrix(np.atleast_2d(x))
+        check_columns(x)
         return np.ascontiguousarray(x.toarray())
 
     def _table(self, X: Any, remember: bool = True) -> Any:

@@ -22,7 +22,6 @@ from lpsm.checks import reading, state_array, whole
 from lpsm.samplers import layout, saving
 from lpsm.samplers.algorithms.kernels import CallableKernel
 from lpsm.samplers.catalogue import make
-from lpsm.samplers.checks import at_least
 from lpsm.samplers.compiled.classes import best_two, close_question, open_question, question_stream, score
 from lpsm.samplers.compiled.classes import lead as lead_of
 from lpsm.samplers.compiled.memory import new_work
@@ -96,7 +95,7 @@ class MulticlassSampler:
     """
 
     def __init__(self, key: str, n_features: int, n_classes: int, **options: Any) -> None:
-        at_least("n_classes", n_classes, 2)
+        whole(2, n_classes=n_classes)
         self._lead: Sampler = make(key, n_features, **options)
         if not _takes_classes(self._lead._plan) or isinstance(self._lead.kernel, CallableKernel):
             raise ValueError(f"key must be a sampler that has a form for several classes, got {key!r}")

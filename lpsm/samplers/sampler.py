@@ -28,7 +28,7 @@ from lpsm.samplers.algorithms.composition import plan_of
 from lpsm.samplers.algorithms.kernels import CallableKernel
 from lpsm.samplers.algorithms.learners import BudgetPerceptron
 from lpsm.samplers.algorithms.thresholds import Halving
-from lpsm.samplers.checks import as_labels, at_least
+from lpsm.samplers.checks import as_labels
 from lpsm.samplers.compiled.algebra import WIDE
 from lpsm.samplers.compiled.memory import new_state, new_work, widen
 from lpsm.samplers.compiled.stream import close_round, drive, margins, open_round, reopen_round
@@ -90,7 +90,7 @@ class Sampler(Intake):
         key: str = "",
         max_queries: int | None = None,
     ) -> None:
-        at_least("n_features", n_features, 1)
+        whole(1, n_features=n_features)
         if stores not in ("mistakes", "queried", "small margins"):
             raise ValueError(f"stores must be 'mistakes', 'queried' or 'small margins', got {stores!r}")
         self.dtype: np.dtype[Any] = np.dtype(dtype)
@@ -99,7 +99,7 @@ class Sampler(Intake):
         self.learner, self.rule, self.kernel = learner, rule, kernel
         self.n_features, self.stores, self.normalize, self.key = int(n_features), stores, bool(normalize), key
         if max_queries is not None:
-            at_least("max_queries", max_queries, 0)
+            whole(0, max_queries=max_queries)
         self.max_queries = max_queries
         self._plan = plan_of(learner, rule, kernel, stores, bool(normalize), max_queries)
         self.randomized = self._plan.rule in RANDOMIZED
@@ -289,7 +289,7 @@ class Sampler(Intake):
         ValueError
             If there would be fewer features than now.
         """
-        at_least("n_features", n_features, self.n_features)
+        whole(self.n_features, n_features=n_features)
         self._state = widen(self._plan, self._state, n_features)
         extra = n_features - self.n_features
         self._questions = {

@@ -32,12 +32,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from lpsm.checks import reading, state_array, state_text, whole
+from lpsm.checks import array, between, non_negative, reading, state_array, state_text, whole
 from lpsm.experts import LearnAlpha, StaticExpert, alpha_grid
 from lpsm.online import play
 from lpsm.samplers import saving
 from lpsm.samplers.catalogue import make
-from lpsm.samplers.checks import as_labels, between, non_negative
+from lpsm.samplers.checks import as_labels
 from lpsm.samplers.compiled.candidates import FIELDS, Trial, charge, run_candidates, stacked, vote
 from lpsm.samplers.compiled.memory import new_work
 from lpsm.samplers.compiled.stream import Outcome, stream_of
@@ -97,15 +97,15 @@ class TunedSampler:
         rng: np.random.Generator | None = None,
         **params: Any,
     ) -> None:
-        candidates = np.asarray(grid, dtype=np.float64)
+        candidates = array("grid", grid)
         if candidates.ndim != 1 or not len(candidates):
             raise ValueError(f"grid must hold at least one candidate, got {grid!r}")
         if mixture not in ("learn-alpha", "static-expert"):
             raise ValueError(f"mixture must be 'learn-alpha' or 'static-expert', got {mixture!r}")
         m = len(candidates)
         exploration = (0.01 if m > 1 else 0.0) if exploration is None else exploration
-        non_negative("label_price", label_price)
-        between("exploration", exploration, 0.0, 1.0)
+        non_negative(label_price=label_price)
+        between(0.0, 1.0, exploration=exploration)
         self.key, self.n_features, self.parameter, self.grid = key, int(n_features), parameter, candidates
         self.label_price, self.exploration = float(label_price), float(exploration)
         self._coin = _SharedCoin(np.random.default_rng(0) if rng is None else rng)
@@ -239,8 +239,8 @@ class TunedSampler:
         tuned.key, tuned.parameter = str(config["key"]), str(config["parameter"])
         tuned.n_features = whole(1, n_features=config["n_features"])
         tuned.label_price, tuned.exploration = float(config["label_price"]), float(config["exploration"])
-        non_negative("label_price", tuned.label_price)
-        between("exploration", tuned.exploration, 0.0, 1.0)
+        non_negative(label_price=tuned.label_price)
+        between(0.0, 1.0, exploration=tuned.exploration)
         tuned.grid = state_array(state, "grid", (None,))
         m = whole(1, grid=len(tuned.grid))
         if (rng := saving.generator(state, "coins")) is None:

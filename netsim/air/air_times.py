@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, inf
 
+from lpsm.checks import positive, shown, whole
 from netsim.whole_numbers import keep_whole
 
 __all__ = [
@@ -29,6 +30,7 @@ BLOCK_ACK_BYTES = 32
 """A compressed block ACK, whose map has 64 bits."""
 
 _NS_PER_US = 1000
+_MOST_BYTES = 1 << 40
 _OFDM_MBPS = (6.0, 9.0, 12.0, 18.0, 24.0, 36.0, 48.0, 54.0)
 _OFDM_BASIC_MBPS = (6.0, 12.0, 24.0)
 _HT_MBPS = (6.5, 13.0, 19.5, 26.0, 39.0, 52.0, 58.5, 65.0)
@@ -98,8 +100,8 @@ class Phy:
     cw_max: int = 1023
 
     def __post_init__(self) -> None:
-        if self.kind not in PHYS:
-            raise ValueError(f"kind must be one of {', '.join(PHYS)}, got {self.kind!r}")
+        if not isinstance(self.kind, str) or self.kind not in PHYS:
+            raise ValueError(f"kind must be one of {', '.join(PHYS)}, got {shown(self.kind)}")
         layer = PHYS[self.kind]
         keep_whole(self, "cw_min", "cw_max")
         if not self.rate_mbps:
@@ -121,6 +123,8 @@ class Phy:
         ValueError
             If there is no such layer or rate.
         """
+        if not isinstance(text, str):
+            raise TypeError(f"the air must be a text such as 11g:54, got {shown(text)}")
         kind, colon, rate = text.partition(":")
         try:
             value = float(rate) if colon else 0.0
@@ -181,6 +185,8 @@ class Phy:
 
         A rate that only 802.11n has goes with its mixed format, every other one of 11n with ERP-OFDM.
         """
+        positive(rate_mbps=rate_mbps)
+        whole(0, _MOST_BYTES, mpdu_bytes=mpdu_bytes)
         layer = PHYS[self.kind]
         if self.kind in ("11b", "11b-short"):
             return ceil(layer.plcp_us + 8 * mpdu_bytes / rate_mbps) * _NS_PER_US

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
+from lpsm.checks import number, shown
 from lpsm.experts import share
 from lpsm.experts.grids import alpha_grid
 from lpsm.experts.hierarchy import Hierarchy
@@ -118,6 +119,8 @@ class PollingLearner:
     __slots__ = ("_arrays", "_experts", "_head", "_hierarchy", "config", "mean_ms")
 
     def __init__(self, config: PollingConfig | None = None) -> None:
+        if not isinstance(config, PollingConfig | None):
+            raise TypeError(f"config must be a PollingConfig, got {shown(config)}")
         self.config = PollingConfig() if config is None else config
         times = np.array(self.config.times_ms)
         alphas = self.config.alphas
@@ -147,6 +150,8 @@ class PollingLearner:
         ValueError
             If an argument is outside its range; the learner is unchanged then.
         """
+        if type(slept_ms) is not float or type(buffered_bytes) not in (int, float):
+            slept_ms, buffered_bytes = number("slept_ms", slept_ms), number("buffered_bytes", buffered_bytes)
         mean_ms = polling_round(slept_ms, buffered_bytes, *self._arrays)
         if not mean_ms > 0.0:
             raise ValueError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 
 import numpy as np
@@ -100,28 +99,6 @@ def test_the_unit_of_the_forecasts_does_not_matter(loss, unit):
     forecasts, y = world(loss, 7, sleep=0.2)
     one, other = lpsm.combine(forecasts, y, loss), lpsm.combine(unit * forecasts, unit * y, loss)
     np.testing.assert_allclose(other.predictions, unit * one.predictions, rtol=1e-9)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_a_run_is_the_loop_whatever_the_chunks_and_after_saving(loss):
-    forecasts, y = world(loss, 2, sleep=0.2)
-    y[5] = np.nan  # an outcome that never came
-    whole, parts, single = (Combiner(3, loss) for _ in range(3))
-    expected, _ = whole.run(forecasts, y)
-    first, _ = parts.run(forecasts[:17], y[:17])
-    file = io.BytesIO()
-    np.savez(file, **parts.state())
-    file.seek(0)
-    with np.load(file, allow_pickle=False) as saved:
-        parts = Combiner.from_state(dict(saved))
-    np.testing.assert_array_equal(np.concatenate([first, parts.run(forecasts[17:], y[17:])[0]]), expected)
-    got = []
-    for f, outcome in zip(forecasts, y, strict=True):
-        before = single.predict(f)
-        got.append(single.update(f, outcome))
-        assert before == got[-1]
-    np.testing.assert_array_equal(got, expected)
-    assert whole.rounds == parts.rounds == single.rounds == 39
 
 
 def test_under_the_log_loss_it_is_the_mixture_of_bayes():
@@ -336,11 +313,11 @@ def test_numbers_as_small_or_as_large_as_squares_allow_are_combined(size):
         (lambda: Combiner(2, "log", gradient=True), "gradient must be False for the log loss"),
         (lambda: Combiner(2, alphas=[2.0]), r"alphas must lie in \[0, 1\]"),
         (lambda: Combiner(2).update([1.0], 1.0), r"forecasts must have shape \(T, 2\), got \(1, 1\)"),
-        (lambda: Combiner(2).update([1.0, np.inf], 1.0), "finite or NaN, got inf in round 0, forecast 1"),
-        (lambda: Combiner(2).update([1.0, 2.0], np.inf), "y must be finite, got inf"),
+        (lambda: Combiner(2).update([1.0, np.inf], 1.0), "or be NaN, got inf in round 0, forecast 1"),
+        (lambda: Combiner(2).update([1.0, 2.0], np.inf), "y must lie in .*, got inf"),
         (lambda: Combiner(2, "log").update([0.5, 1.5], 1.0), "probabilities for the log loss, got 1.5 in round 0"),
         (lambda: Combiner(2, "log").update([0.5, 0.5], 2.0), "y must be 0 and 1, or -1 and 1, for the log loss"),
-        (lambda: Combiner(2).regret_bound(3), r"segments must lie in \[1, 1\], got 3"),
+        (lambda: Combiner(2).regret_bound(3), r"segments must be at most 1, got 3"),
         (lambda: Combiner.from_state({"kind": "LearnAlpha"}), "state must hold version"),
         (lambda: lpsm.combine([1.0, 2.0], [1.0]), r"forecasts must have shape \(T, n\)"),
         (lambda: lpsm.combine([[1.0], [2.0]], [1.0]), r"y must have shape \(2,\), got \(1,\)"),
@@ -350,3 +327,23 @@ def test_numbers_as_small_or_as_large_as_squares_allow_are_combined(size):
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("loss", ["square", "absolute", "pinball"])
+@pytest.mark.parametrize("gradient", [False, True])
+@pytest.mark.parametrize("size", [1e150, 1e-150, 1e-160])
+def test_combinations_and_bounds_stay_numbers_whatever_finite_numbers_are_combined(loss, gradient, size):
+    combiner = Combiner(2, loss, gradient=gradient)
+    for y in (1.0, -1.0, 0.0, 1.0):
+        assert np.isfinite(combiner.update([size, -size], y * size))
+    assert np.isfinite(combiner.weights).all()
+    assert combiner.regret_bound() >= 0.0  # infinite where the sum of squares is no number
+    with pytest.raises(ValueError, match=r"must lie in \[-2e\+150, 2e\+150\] or be NaN, got 1e\+155 in round 0"):
+        combiner.update([1e155, 0.0], 0.0)
+    assert np.isfinite(combiner.weights).all()
+
+
+@pytest.mark.parametrize("rate", [10**400, True, 1j, "x" * 10**6, None])
+def test_a_rate_that_is_no_positive_number_is_refused_by_name(rate):
+    with pytest.raises((TypeError, ValueError), match=r"^rate must be .{5,60}, got .{1,60}$"):
+        Combiner(3, rate=rate)

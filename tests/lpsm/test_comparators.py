@@ -173,18 +173,6 @@ def test_long_runs_leave_finite_weights_on_the_best_expert():
         assert learner.weights[0] == pytest.approx(1.0, abs=1e-3)
 
 
-def test_a_restored_learner_goes_on_as_if_nothing_had_happened(tmp_path):
-    losses = np.random.default_rng(4).random((60, 3))
-    for learner in comparators(3):
-        learner.run(losses[:30])
-        np.savez(tmp_path / "state.npz", **learner.state())
-        with np.load(tmp_path / "state.npz", allow_pickle=False) as state:
-            restored = type(learner).from_state(state)
-        np.testing.assert_array_equal(learner.run(losses[30:]).loss, restored.run(losses[30:]).loss)
-        with pytest.raises(ValueError, match="state must hold"):
-            type(learner).from_state({**learner.state(), "n_experts": np.array(2)})
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -323,3 +323,9 @@ def test_scikit_learn_is_imported_only_when_asked_for():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call(*example(30))
+
+
+@pytest.mark.parametrize("classes", [[], 5, [[0, 1]], np.array(1)])
+def test_classes_that_are_no_list_of_names_are_refused_by_name(classes):
+    with pytest.raises(ValueError, match=r"^classes must be names, shape \(k,\), got "):
+        SelectiveClassifier("sop").fit([[0.0, 1.0], [1.0, 0.0]], [0, 1], classes=classes)

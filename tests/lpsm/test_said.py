@@ -50,7 +50,7 @@ def test_a_report_needs_the_losses_of_the_run():
         (lambda: FixedShare(2, 0.5, prior=5.0), r"prior must have shape \(2,\), got \(\)"),
         (lambda: LearnAlpha(5, 100), r"alphas must have shape \(m,\) with m >= 1, got 100"),
         (lambda: LearnAlpha(5, [0.1, "x"]), "alphas must be an array of numbers"),
-        (lambda: worst_divergence([]), r"alphas must lie in \[0, 1\], at least one of them, got \[\]"),
+        (lambda: worst_divergence([]), r"alphas must lie in \[0, 1\] and be at least one, got \[\]"),
         (lambda: worst_divergence([1.5]), r"alphas must lie in \[0, 1\].*, got \[1.5\]"),
         (lambda: alpha_grid(horizon=10, kind="chebishev"), "kind must be one of kl, .*; did you mean 'chebyshev'"),
     ],

@@ -169,3 +169,29 @@ def test_integers_and_lists_are_instances_too():
     sampler = samplers.make("perceptron", n_features=2)
     sampler.run([[1, 0], [0, 1]], [-1, 1])
     np.testing.assert_array_equal(sampler.weights, [-1.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "message"),
+    [
+        ("indices", 10**6, rf"X must have columns below {D}, got .* to 1000000"),
+        ("indices", -5, rf"X must have columns below {D}, got -5 to"),
+        ("indptr", 10**6, "X must have row pointers that rise from 0 to"),
+    ],
+)
+def test_sparse_rows_whose_columns_lie_outside_are_refused_before_a_round_goes_there(part, value, message):
+    for key in ("sop", "ssmd"):
+        rows = sparse.csr_matrix(X[:8])
+        getattr(rows, part)[3] = value
+        with pytest.raises(ValueError, match=message):
+            samplers.make(key, D).run(rows, Y[:8])
+
+
+@pytest.mark.parametrize(
+    "x", [np.ma.masked_array(np.ones(D)), np.ones(D, dtype=complex), np.full(D, None), ["a"] * D, [10**400] * D]
+)
+def test_instances_that_are_no_real_numbers_are_refused_by_name(x):
+    with pytest.raises(TypeError, match=r"^x must be an array of numbers, got"):
+        samplers.make("sop", D).decide(x)
+    with pytest.raises(TypeError, match=r"^X must be an array of numbers, got"):
+        samplers.make("sop", D).run([x] if isinstance(x, list) else x[None], [1])

@@ -1,10 +1,12 @@
 """Radios as data: what is charged for what, and files that are checked."""
 
+import os
 from itertools import pairwise
 
 import pytest
 
 import netsim
+from netsim import Phy, RadioConfig
 from netsim.radio import registry
 from traces.records import Page
 
@@ -198,3 +200,17 @@ def test_the_compiled_twin_covers_the_kinds_of_static_psm(policy):
     express = netsim.simulate(pages, policy, engine="express")
     assert packet.pages.equals(express.pages)
     assert packet.energy == express.energy
+
+
+def test_what_is_no_number_or_no_regular_file_is_refused_by_name(tmp_path):
+    with pytest.raises(ValueError, match="awake_ns must be non-negative and finite, got nan"):
+        RadioConfig().energy(float("nan"), 0, 0)
+    with pytest.raises(TypeError, match="awake_mw must be a number, got '750'"):
+        RadioConfig(awake_mw="750")
+    with pytest.raises(ValueError, match="mpdu_bytes must be an integer of at least 0, got nan"):
+        Phy().data_ns(float("nan"))
+    pipe = tmp_path / "radio.toml"
+    os.mkfifo(pipe)
+    for read in (RadioConfig.named, RadioConfig.load):
+        with pytest.raises(ValueError, match="a radio must be a regular file of TOML"):
+            read(str(pipe))

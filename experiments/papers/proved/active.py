@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from math import ceil, log, log2, pi, sqrt
 
 from lpsm import checks
+from lpsm.checks import checked
 
 __all__ = [
     "GOOD_UPDATE",
@@ -60,6 +61,7 @@ class ActiveBudget:
     errors: int
 
 
+@checked
 def band_mass(gamma: float, n_features: int) -> tuple[float, float]:
     """T Lemma 2: gamma/4 <= P(abs(a.x) <= gamma/sqrt(d)) <= gamma for x uniform, gamma in [0, 1], d >= 2.
 
@@ -70,12 +72,14 @@ def band_mass(gamma: float, n_features: int) -> tuple[float, float]:
     return gamma / 4.0, gamma
 
 
+@checked
 def modified_update(n_features: int) -> Progress:
     """T Lemma 4, first part: an update on a uniform error has factor 1 - 1/(50 d) with probability 1/3."""
     checks.at_least(2, n_features=n_features)
     return Progress(factor=1.0 - 1.0 / (50.0 * n_features), probability=1.0 / 3.0)
 
 
+@checked
 def good_update(n_features: int, similarity: float = 1.0) -> Progress:
     """T Lemmas 4 (second part) and 16: factor 1 - c lambda^12/d with probability 1 - lambda^4/64.
 
@@ -85,6 +89,7 @@ def good_update(n_features: int, similarity: float = 1.0) -> Progress:
     return Progress(factor=1.0 - GOOD_UPDATE * similarity**12 / n_features, probability=1.0 - similarity**4 / 64.0)
 
 
+@checked
 def threshold_floor(cosine: float, n_features: int) -> float:
     """T (3.6): sqrt((1 - (u.v)^2)/(16 d)), which dkm's threshold is not to fall below."""
     checks.between(0.0, 1.0, cosine=cosine)
@@ -92,6 +97,7 @@ def threshold_floor(cosine: float, n_features: int) -> float:
     return sqrt((1.0 - cosine * cosine) / (16.0 * n_features))
 
 
+@checked
 def threshold_confidence(labels: int, patience: int, similarity: float = 1.0) -> float:
     """T Lemmas 5 and 14: P(the threshold keeps above `threshold_floor` for L labels) >= 1 - L(1 - lambda^2/4)^R.
 
@@ -104,6 +110,7 @@ def threshold_confidence(labels: int, patience: int, similarity: float = 1.0) ->
     return 1.0 - labels * (1.0 - similarity**2 / 4.0) ** patience
 
 
+@checked
 def band_error_floor(width: float, cosine: float, n_features: int, similarity: float = 1.0) -> float:
     """T Lemmas 6 and 13: P(x is an error given abs(x.v) < `width`) >= lambda^2/4.
 
@@ -119,6 +126,7 @@ def band_error_floor(width: float, cosine: float, n_features: int, similarity: f
     return similarity**2 / 4.0
 
 
+@checked
 def queried_error_floor(threshold: float, cosine: float, n_features: int, similarity: float = 1.0) -> float:
     """T Lemmas 7 and 15: P(abs(x.v) <= `threshold` given that x is an error) >= lambda^4/32.
 
@@ -135,6 +143,7 @@ def queried_error_floor(threshold: float, cosine: float, n_features: int, simila
     return similarity**4 / 32.0
 
 
+@checked
 def good_query_floor(threshold: float, cosine: float, n_features: int, similarity: float = 1.0) -> float:
     """T Lemma 8 (and section 4.5.2): P(a queried error gives a `good_update`) >= 1/2; raises as Lemma 7 does."""
     _check_threshold(threshold, cosine, n_features)
@@ -142,6 +151,7 @@ def good_query_floor(threshold: float, cosine: float, n_features: int, similarit
     return 0.5
 
 
+@checked
 def modified_perceptron_mistakes(n_features: int, error: float, delta: float) -> int:
     """T Theorem 4: mistakes after which the modified Perceptron's error is at most `error` w.p. 1 - delta.
 
@@ -153,6 +163,7 @@ def modified_perceptron_mistakes(n_features: int, error: float, delta: float) ->
     return max(0, ceil(150.0 * n_features * log(1.0 / (4.0 * error * error * delta))))
 
 
+@checked
 def modified_perceptron_error(mistakes: int, n_features: int, delta: float) -> float:
     """T Theorem 4, last line: w.p. 1 - delta the error after M mistakes is below sqrt((1 - 1/(150d))^M/delta)/2."""
     checks.at_least(2, n_features=n_features)
@@ -161,6 +172,7 @@ def modified_perceptron_error(mistakes: int, n_features: int, delta: float) -> f
     return 0.5 * sqrt((1.0 - 1.0 / (150.0 * n_features)) ** mistakes / delta)
 
 
+@checked
 def active_budget(n_features: int, error: float, delta: float, similarity: float = 1.0) -> ActiveBudget:
     """T Theorems 5 and 7 with the constants of their proofs: dkm's error is at most `error` w.p. 1 - delta.
 

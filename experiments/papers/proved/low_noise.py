@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lpsm import checks
+from lpsm.checks import checked
 
 __all__ = [
     "adaptive_labels",
@@ -43,6 +44,7 @@ __all__ = [
 ]
 
 
+@checked
 def supervised_regret(*, n_rounds: int, alpha: float, c: float, log_det: float) -> float:
     """A Theorem 1, inside the expectation: (4c(1 + ln det(I + SS')))^((1+alpha)/(2+alpha)) n^(1/(2+alpha)).
 
@@ -55,6 +57,7 @@ def supervised_regret(*, n_rounds: int, alpha: float, c: float, log_det: float) 
     return float((4.0 * c * (1.0 + log_det)) ** power * n_rounds ** (1.0 - power))
 
 
+@checked
 def supervised_regret_of_spectrum(*, n_rounds: int, alpha: float, c: float, eigenvalues: ArrayLike) -> float:
     """A Theorem 1, second form: ln det(I + SS') replaced by sum_i ln(1 + n lambda_i), lambda_i those of E[x x']."""
     spectrum = np.asarray(eigenvalues, dtype=np.float64)
@@ -64,6 +67,7 @@ def supervised_regret_of_spectrum(*, n_rounds: int, alpha: float, c: float, eige
     return supervised_regret(n_rounds=n_rounds, alpha=alpha, c=c, log_det=log_det)
 
 
+@checked
 def supervised_rate_in_labels(alpha: float) -> float:
     """A Remark 5: exponent of the average regret in the number N of labels, all of them bought: -(1+alpha)/(2+alpha).
 
@@ -73,6 +77,7 @@ def supervised_rate_in_labels(alpha: float) -> float:
     return -(1.0 + alpha) / (2.0 + alpha)
 
 
+@checked
 def adaptive_rate_in_labels(alpha: float) -> float:
     """A Remark 5: the same of the adaptive sampler (Theorem 2), -(1+alpha)(2+alpha)/(2(3+alpha)).
 
@@ -85,6 +90,7 @@ def adaptive_rate_in_labels(alpha: float) -> float:
     return -(1.0 + alpha) * (2.0 + alpha) / (2.0 * (3.0 + alpha))
 
 
+@checked
 def disagreement_cap(regret: float, *, alpha: float, c: float) -> float:
     """A section 4, the equivalent form of Assumption 1: P(f* f < 0) <= c' R(f)^(alpha/(1+alpha)).
 
@@ -99,6 +105,7 @@ def disagreement_cap(regret: float, *, alpha: float, c: float) -> float:
     return float(constant * regret**power)
 
 
+@checked
 def square_loss_regret_cap(*, comparator_norm: float, log_det: float) -> float:
     """A section 6.1: sum (y - p_t)^2 - sum (y - u.x)^2 <= norm(u)^2 + ln det(I + SS') for rls with a = 1.
 
@@ -108,6 +115,7 @@ def square_loss_regret_cap(*, comparator_norm: float, log_det: float) -> float:
     return comparator_norm**2 + log_det
 
 
+@checked
 def regret_from_square_loss(square_regret: float, *, alpha: float, c: float) -> float:
     """A Lemma 1: R(f) <= (4c R_phi(f))^((1+alpha)/(2+alpha)); under linear noise R_phi(f) = E (f - Delta)^2."""
     _check_noise(alpha, c)
@@ -115,6 +123,7 @@ def regret_from_square_loss(square_regret: float, *, alpha: float, c: float) -> 
     return float((4.0 * c * square_regret) ** ((1.0 + alpha) / (2.0 + alpha)))
 
 
+@checked
 def regret_from_margin(margin: float, disagreement: float, *, alpha: float, c: float) -> float:
     """A Lemma 2: one-step regret <= c eps^(1+alpha) + P(estimate x Delta <= 0, abs(Delta) >= eps), eps = `margin`."""
     _check_noise(alpha, c)
@@ -123,6 +132,7 @@ def regret_from_margin(margin: float, disagreement: float, *, alpha: float, c: f
     return float(c * margin ** (1.0 + alpha)) + disagreement
 
 
+@checked
 def eigenvalue_failure(n_instances: int, *, n_features: int, eigenvalue: float) -> float:
     """A Lemma 3: P(smallest eigenvalue of SS' < s lambda/2) <= exp(-lambda^2 s/8) for s >= 16 d/lambda^2.
 
@@ -136,6 +146,7 @@ def eigenvalue_failure(n_instances: int, *, n_features: int, eigenvalue: float) 
     return exp(-(eigenvalue**2) * n_instances / 8.0)
 
 
+@checked
 def adaptive_patience(t: int, *, n_features: int, eigenvalue: float) -> float:
     """rho_t of A Theorem 2: (16/lambda^2) max{d, ln t}, with which the adaptive sampler is run."""
     _check_eigenvalue(eigenvalue, n_features)
@@ -143,6 +154,7 @@ def adaptive_patience(t: int, *, n_features: int, eigenvalue: float) -> float:
     return 16.0 / eigenvalue**2 * max(float(n_features), log(t))
 
 
+@checked
 def adaptive_regret(
     *, n_rounds: int, n_features: int, eigenvalue: float, alpha: float, c: float, margin: float | None = None
 ) -> float:
@@ -172,6 +184,7 @@ def adaptive_regret(
     return c * n_rounds * float(margin ** (1.0 + alpha)) + patience + small + 1.0 + 8.0 * log(n_rounds + 1)
 
 
+@checked
 def adaptive_labels(
     *, n_rounds: int, n_features: int, eigenvalue: float, alpha: float, c: float, margin: float | None = None
 ) -> float:
@@ -191,6 +204,7 @@ def adaptive_labels(
     return c * n_rounds * float(margin**alpha) + patience + small + 1.0 + 3.0 * log(n_rounds + 1)
 
 
+@checked
 def best_regret_margin(*, n_rounds: int, eigenvalue: float, alpha: float, c: float) -> float:
     """The eps that minimises (13): (1024 ln n/(lambda n c (1 + alpha)))^(1/(3 + alpha)).
 
@@ -202,6 +216,7 @@ def best_regret_margin(*, n_rounds: int, eigenvalue: float, alpha: float, c: flo
     return float((1024.0 * log(n_rounds) / (eigenvalue * n_rounds * c * (1.0 + alpha))) ** (1.0 / (3.0 + alpha)))
 
 
+@checked
 def best_label_margin(*, n_rounds: int, eigenvalue: float, alpha: float, c: float) -> float:
     """The eps that minimises the label bound: (1024 ln n/(lambda n c alpha))^(1/(2 + alpha)), alpha > 0."""
     _check_noise(alpha, c)
@@ -210,6 +225,7 @@ def best_label_margin(*, n_rounds: int, eigenvalue: float, alpha: float, c: floa
     return float((1024.0 * log(n_rounds) / (eigenvalue * n_rounds * c * alpha)) ** (1.0 / (2.0 + alpha)))
 
 
+@checked
 def margin_coefficients(S: ArrayLike, x: ArrayLike) -> NDArray[np.float64]:
     """Z = S'(I + SS' + xx')^-1 x (s,): the estimated margin on x is the labels' combination Z.y.
 
@@ -219,6 +235,7 @@ def margin_coefficients(S: ArrayLike, x: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(stored @ _whitened(stored, instance))
 
 
+@checked
 def margin_bias(u: ArrayLike, S: ArrayLike, x: ArrayLike) -> float:
     """B = u'(I + xx')(I + SS' + xx')^-1 x: the estimate's mean is Delta - B (A section 6.2)."""
     target, instance = np.asarray(u, dtype=np.float64), np.asarray(x, dtype=np.float64)
@@ -226,6 +243,7 @@ def margin_bias(u: ArrayLike, S: ArrayLike, x: ArrayLike) -> float:
     return float(target @ whitened + (target @ instance) * (instance @ whitened))
 
 
+@checked
 def margin_bias_cap(S: ArrayLike, x: ArrayLike) -> float:
     """A (2): abs(B) <= sqrt(x'(I + SS' + xx')^-2 x) + x'(I + SS' + xx')^-1 x, norm(u) = norm(x) = 1."""
     instance = np.asarray(x, dtype=np.float64)
@@ -233,18 +251,21 @@ def margin_bias_cap(S: ArrayLike, x: ArrayLike) -> float:
     return float(np.linalg.norm(whitened) + instance @ whitened)
 
 
+@checked
 def margin_variance_cap(S: ArrayLike, x: ArrayLike) -> float:
     """A (3): norm(Z)^2, which bounds the estimate's conditional variance, <= x'(I + SS' + xx')^-1 x."""
     instance = np.asarray(x, dtype=np.float64)
     return float(instance @ _whitened(np.asarray(S, dtype=np.float64), instance))
 
 
+@checked
 def eigenvalue_bias_cap(smallest: float) -> float:
     """A (4): abs(B) <= 2/(1 + `smallest`), the smallest eigenvalue of SS'."""
     checks.non_negative(smallest=smallest)
     return 2.0 / (1.0 + smallest)
 
 
+@checked
 def eigenvalue_variance_cap(smallest: float) -> float:
     """A (5): norm(Z)^2 <= 1/(1 + `smallest`), the smallest eigenvalue of SS'."""
     checks.non_negative(smallest=smallest)

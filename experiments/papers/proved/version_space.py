@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lpsm import checks
+from lpsm.checks import checked
 
 __all__ = [
     "Counterexample",
@@ -52,6 +53,7 @@ class Counterexample:
     degrees: tuple[float, float, float]
 
 
+@checked
 def counterexample() -> Counterexample:
     """The three points of T section 4.3.1, from their closed forms.
 
@@ -68,12 +70,14 @@ def counterexample() -> Counterexample:
     return Counterexample(u=np.array([0.0, 1.0]), X=X, y=np.array([1.0, -1.0, 1.0]), V=V, degrees=(15.0, -67.5, 165.0))
 
 
+@checked
 def version_space(table: ArrayLike, points: ArrayLike, labels: ArrayLike) -> Mask:
     """V_t: the hypotheses, (n_hypotheses,), that give every point of `points` (indices) its label."""
     answers = _table(table)
     return np.asarray(np.all(answers[:, np.asarray(points, dtype=np.intp)] == np.asarray(labels), axis=1))
 
 
+@checked
 def uncertainty_region(table: ArrayLike, members: ArrayLike) -> Mask:
     """U_t: the points, (n_points,), on which two members of the version space disagree."""
     answers = _table(table)[np.asarray(members, dtype=np.bool_)]
@@ -82,12 +86,14 @@ def uncertainty_region(table: ArrayLike, members: ArrayLike) -> Mask:
     return np.asarray(np.any(answers != answers[0], axis=0))
 
 
+@checked
 def error_region(table: ArrayLike, hypothesis: int, target: int) -> Mask:
     """The points, (n_points,), on which the hypothesis and the target, both row numbers, disagree."""
     answers = _table(table)
     return np.asarray(answers[hypothesis] != answers[target])
 
 
+@checked
 def target_region(table: ArrayLike, target: int, probabilities: ArrayLike, epsilon: float) -> Mask:
     """H* of T 4.4.1: the hypotheses, (n_hypotheses,), that disagree with the target with probability < epsilon."""
     if not 0.0 < epsilon <= 1.0:
@@ -98,6 +104,7 @@ def target_region(table: ArrayLike, target: int, probabilities: ArrayLike, epsil
     return np.asarray((answers != answers[target]) @ mass < epsilon)
 
 
+@checked
 def label_is_forced(X: ArrayLike, y: ArrayLike, x: ArrayLike, tolerance: float = 1e-9) -> int:
     """The label every half-space through the origin that is right on (X, y) gives x; 0 if they differ.
 

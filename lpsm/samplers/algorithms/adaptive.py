@@ -15,11 +15,11 @@ from typing import Any
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
+from lpsm.checks import between, positive
 from lpsm.samplers import layout
 from lpsm.samplers.algorithms.learners import LeastSquares
 from lpsm.samplers.algorithms.recipes import Recipe, registered
 from lpsm.samplers.algorithms.thresholds import squared_width
-from lpsm.samplers.checks import between, positive
 from lpsm.samplers.layout import Plan
 
 __all__ = ["AdaptiveSampler", "TimeSchedule"]
@@ -50,11 +50,11 @@ class AdaptiveSampler:
     bias: float | TimeSchedule | None = None
 
     def __post_init__(self) -> None:
-        positive("lambda", self.lambda_)
+        positive(**{"lambda": self.lambda_})
         if isinstance(self.rho, int | float) and (isnan(self.rho) or self.rho < 0.0):
             raise ValueError(f"rho must be non-negative, got {self.rho}")
         if isinstance(self.bias, int | float):
-            between("bias", self.bias, 0.0, 1.0)
+            between(0.0, 1.0, bias=self.bias)
 
     def plan(self) -> dict[str, float]:
         """Fields of the plan."""

@@ -15,10 +15,10 @@ from typing import Any
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
+from lpsm.checks import between, positive
 from lpsm.samplers import layout
 from lpsm.samplers.algorithms.learners import Lasec, LeastSquares, ModifiedPerceptron, Perceptron
 from lpsm.samplers.algorithms.recipes import Recipe, registered
-from lpsm.samplers.checks import between, positive
 from lpsm.samplers.layout import LARGEST_SQUARE, STORED, Plan
 
 __all__ = ["Coin", "FixedCoin", "SecondOrderCoin"]
@@ -37,7 +37,7 @@ class Coin:
     symbol: str = "b"
 
     def __post_init__(self) -> None:
-        positive(self.symbol, self.b, finite=False)
+        positive(False, **{self.symbol: self.b})
 
     def plan(self) -> dict[str, float]:
         """Fields of the plan."""
@@ -53,7 +53,7 @@ class SecondOrderCoin:
     symbol: str = "b"
 
     def __post_init__(self) -> None:
-        positive(self.symbol, self.b, finite=False)
+        positive(False, **{self.symbol: self.b})
 
     def plan(self) -> dict[str, float]:
         """Fields of the plan."""
@@ -67,7 +67,7 @@ class FixedCoin:
     rate: float = 0.5
 
     def __post_init__(self) -> None:
-        between("rate", self.rate, 0.0, 1.0)
+        between(0.0, 1.0, rate=self.rate)
 
     def plan(self) -> dict[str, float]:
         """Fields of the plan."""

@@ -5,6 +5,7 @@ What it leaves out: the combinations that are named in the papers (the catalogue
 
 from __future__ import annotations
 
+from lpsm.checks import shown
 from lpsm.samplers import layout
 from lpsm.samplers.layout import Part, Plan
 
@@ -21,6 +22,9 @@ def plan_of(
     ValueError
         If the rule needs another learner, or has no use for a limit.
     """
+    for name, part in (("learner", learner), ("rule", rule), ("kernel", kernel)):
+        if not (callable(getattr(part, "plan", None)) or (name == "kernel" and part is None)) or isinstance(part, type):
+            raise TypeError(f"{name} must be a record of parameters such as LeastSquares(), got {shown(part)}")
     fields = {**learner.plan(), **rule.plan(), **({} if kernel is None else kernel.plan())}
     second = fields["learner"] == layout.SECOND_ORDER
     includes_instance = bool(fields.get("includes_instance", False))

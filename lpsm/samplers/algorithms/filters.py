@@ -14,12 +14,12 @@ from typing import Any
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
+from lpsm.checks import positive
 from lpsm.samplers import layout
 from lpsm.samplers.algorithms.coins import coin
 from lpsm.samplers.algorithms.learners import LeastSquares, Perceptron
 from lpsm.samplers.algorithms.recipes import Recipe, registered
 from lpsm.samplers.algorithms.thresholds import squared_width
-from lpsm.samplers.checks import positive
 from lpsm.samplers.layout import FALSE_POSITIVES, ROUND, Plan
 
 __all__ = ["AppleTasting", "Filter", "LabelEfficientFilter"]
@@ -32,7 +32,7 @@ class Filter:
     K: float = 1.0
 
     def __post_init__(self) -> None:
-        positive("K", self.K, finite=False)
+        positive(False, K=self.K)
 
     def plan(self) -> dict[str, float]:
         """Fields of the plan."""
@@ -61,7 +61,7 @@ class LabelEfficientFilter:
     C: float = 1.0
 
     def __post_init__(self) -> None:
-        positive("C", self.C, finite=False)
+        positive(False, C=self.C)
 
     def plan(self) -> dict[str, float]:
         """Fields of the plan."""

@@ -19,12 +19,12 @@ from typing import Any
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
+from lpsm.checks import between, positive
 from lpsm.samplers import layout
 from lpsm.samplers.algorithms.always import Always
 from lpsm.samplers.algorithms.coins import Coin
 from lpsm.samplers.algorithms.learners import AdaGrad, DiagonalArow, LeastSquares
 from lpsm.samplers.algorithms.recipes import Recipe, registered
-from lpsm.samplers.checks import between, positive
 from lpsm.samplers.layout import ROUND, Plan
 
 __all__ = ["ImportanceWeighted"]
@@ -55,8 +55,8 @@ class ImportanceWeighted:
     floor: float = 0.01
 
     def __post_init__(self) -> None:
-        positive("c_0", self.c_0)
-        between("floor", self.floor, 0.0, 1.0, open_low=True)
+        positive(c_0=self.c_0)
+        between(0.0, 1.0, True, floor=self.floor)
 
     def plan(self) -> dict[str, float]:
         """Fields of the plan."""

@@ -12,8 +12,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from lpsm.checks import positive
 from lpsm.samplers import layout
-from lpsm.samplers.checks import positive
 from lpsm.samplers.layout import State, Work
 
 __all__ = ["CallableKernel", "Kernel", "Linear", "Polynomial", "Radial", "as_kernel"]
@@ -35,7 +35,7 @@ class Radial:
     gamma: float = 1.0
 
     def __post_init__(self) -> None:
-        positive("gamma", self.gamma)
+        positive(gamma=self.gamma)
 
     def plan(self) -> dict[str, float]:
         """Fields of the plan."""
@@ -51,7 +51,7 @@ class Polynomial:
     coef0: float = 1.0
 
     def __post_init__(self) -> None:
-        positive("gamma", self.gamma)
+        positive(gamma=self.gamma)
         if self.degree != int(self.degree) or self.degree < 1:
             raise ValueError(f"degree must be a positive integer, got {self.degree}")
         if not self.coef0 >= 0.0:

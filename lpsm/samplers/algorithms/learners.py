@@ -10,10 +10,9 @@ Moroshko and Crammer 2014 (D) figure 1 and section 5; Monteleoni 2006 (T) figure
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isnan
 
+from lpsm.checks import between, non_negative, number, positive, shown, whole
 from lpsm.samplers import layout
-from lpsm.samplers.checks import at_least, between, non_negative, positive
 
 __all__ = [
     "AdaGrad",
@@ -34,7 +33,7 @@ class Perceptron:
     eta: float = 1.0
 
     def __post_init__(self) -> None:
-        positive("eta", self.eta)
+        positive(eta=self.eta)
 
     def plan(self) -> dict[str, float]:
         """Fields of the plan."""
@@ -51,7 +50,7 @@ class ModifiedPerceptron:
     factor: float = 2.0
 
     def __post_init__(self) -> None:
-        between("factor", self.factor, 0.0, 2.0)
+        between(0.0, 2.0, factor=self.factor)
 
     def plan(self) -> dict[str, float]:
         """Fields of the plan."""
@@ -65,7 +64,7 @@ class ShiftingPerceptron:
     lambda_: float = 0.01
 
     def __post_init__(self) -> None:
-        non_negative("lambda", self.lambda_)
+        non_negative(**{"lambda": self.lambda_})
 
     def plan(self) -> dict[str, float]:
         """Fields of the plan."""
@@ -80,8 +79,8 @@ class BudgetPerceptron:
     eta: float = 1.0
 
     def __post_init__(self) -> None:
-        at_least("B", self.B, 1)
-        positive("eta", self.eta)
+        whole(1, B=self.B)
+        positive(eta=self.eta)
 
     def plan(self) -> dict[str, float]:
         """Fields of the plan."""
@@ -100,7 +99,7 @@ class LeastSquares:
     includes_instance: bool = True
 
     def __post_init__(self) -> None:
-        positive("a", self.a)
+        positive(a=self.a)
 
     def plan(self) -> dict[str, float]:
         """Fields of the plan."""
@@ -119,9 +118,9 @@ class Lasec:
     c: float = 100.0
 
     def __post_init__(self) -> None:
-        positive("b", self.b)
-        if isnan(self.c) or not self.b < self.c:
-            raise ValueError(f"c must be larger than b = {self.b}, got {self.c}")
+        positive(b=self.b)
+        if not self.b < number("c", self.c):
+            raise ValueError(f"c must be larger than b = {self.b}, got {shown(self.c)}")
 
     def plan(self) -> dict[str, float]:
         """Fields of the plan."""
@@ -143,7 +142,7 @@ class DiagonalArow:
     r: float = 1.0
 
     def __post_init__(self) -> None:
-        positive("r", self.r)
+        positive(r=self.r)
 
     def plan(self) -> dict[str, float]:
         """Fields of the plan."""
@@ -160,7 +159,7 @@ class AdaGrad:
     eta: float = 0.5
 
     def __post_init__(self) -> None:
-        positive("eta", self.eta)
+        positive(eta=self.eta)
 
     def plan(self) -> dict[str, float]:
         """Fields of the plan."""

@@ -15,10 +15,10 @@ from typing import Any
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
+from lpsm.checks import positive, whole
 from lpsm.samplers import layout
 from lpsm.samplers.algorithms.learners import LeastSquares, ModifiedPerceptron, Perceptron
 from lpsm.samplers.algorithms.recipes import Recipe, registered
-from lpsm.samplers.checks import at_least, positive
 from lpsm.samplers.layout import ADAPTIVE_SAMPLER, ROUND, STORED, Plan
 
 __all__ = ["Halving", "NextLabel", "SmallMargin", "Variance"]
@@ -31,7 +31,7 @@ class SmallMargin:
     K: float = 1.0
 
     def __post_init__(self) -> None:
-        positive("K", self.K, finite=False)
+        positive(False, K=self.K)
 
     def plan(self) -> dict[str, float]:
         """Fields of the plan."""
@@ -45,7 +45,7 @@ class NextLabel:
     K: float = 1.0
 
     def __post_init__(self) -> None:
-        positive("K", self.K, finite=False)
+        positive(False, K=self.K)
 
     def plan(self) -> dict[str, float]:
         """Fields of the plan."""
@@ -78,7 +78,7 @@ class Variance:
     kappa: float = 0.3
 
     def __post_init__(self) -> None:
-        positive("kappa", self.kappa)
+        positive(kappa=self.kappa)
 
     def plan(self) -> dict[str, float]:
         """Fields of the plan."""
@@ -99,8 +99,8 @@ class Halving:
     s_1: float = 1.0
 
     def __post_init__(self) -> None:
-        at_least("R", self.R, 1)
-        positive("s_1", self.s_1)
+        whole(1, R=self.R)
+        positive(s_1=self.s_1)
 
     def plan(self) -> dict[str, float]:
         """Fields of the plan."""
