@@ -1,4 +1,4 @@
-"""Learning: experts and selective samplers. Knows no network, no files, no plots.
+"""Learning: experts and selective samplers. Knows no network, draws nothing, opens no files but its machine code's.
 
 Its submodules are loaded when first used.
 """

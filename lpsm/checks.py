@@ -6,8 +6,9 @@ What it leaves out: instances and labels of samplers (`lpsm.samplers.checks`), l
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 from functools import wraps
 from math import inf, isfinite, prod
 from numbers import Real
@@ -21,8 +22,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 __all__ = [
-    "array", "at_least", "between", "checked", "having", "non_negative", "number", "of_type", "positive", "probability",
-    "reading", "shown", "state_array", "state_text", "whole",
+    "array", "at_least", "between", "checked", "having", "known", "non_negative", "number", "of_type", "positive",
+    "probability", "reading", "shown", "state_array", "state_text", "whole",
 ]  # fmt: skip
 
 _DOUBLE = np.dtype(np.float64)
@@ -107,6 +108,14 @@ def probability(**values: Any) -> None:
     for name, value in values.items():
         if not 0.0 < number(name, value) < 1.0:
             raise ValueError(f"{name} must lie in (0, 1), got {shown(value)}")
+
+
+def known(name: str, value: Any, names: Iterable[str]) -> None:
+    """The value is one of the names; an error says which is nearest."""
+    if value not in (names := list(names)):
+        near = get_close_matches(str(value), names, n=1)
+        meant = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"{name} must be one of {', '.join(names)}, got {shown(value)}{meant}")
 
 
 def array(name: str, value: Any, dtype: Any = np.float64) -> NDArray[Any]:

@@ -2,7 +2,9 @@
 
 What it models: every `state()` is a dict of arrays that names its kind and its version, fit for ``numpy.savez``.
 `from_state` finds the class; `to_json` and `from_json` write the same dict as text, number for number.
-What it leaves out: what is in a state, which is each class's own business.
+`saved` and `restored` are the one way in and out: a class says in `TAKES` which of its attributes its constructor
+takes, and in `_arrays` which arrays it learns in; nothing is made before their sizes are known to be the state's.
+What it leaves out: the states of samplers (`lpsm.samplers.saving`).
 """
 
 from __future__ import annotations
@@ -12,17 +14,18 @@ from collections.abc import Mapping
 from importlib import import_module
 from json import JSONDecodeError
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lpsm.checks import MOST_TEXT, shown, state_text
+from lpsm.checks import MOST_TEXT, reading, shown, state_array, state_text
 
-__all__ = ["from_json", "from_state", "to_json"]
+__all__ = ["from_json", "from_state", "restored", "saved", "to_json"]
 
 _CLASSES = {
-    **dict.fromkeys(("StaticExpert", "FixedShare", "MarkovShare", "LearnAlpha"), "lpsm.experts"),
+    **dict.fromkeys(("StaticExpert", "FixedShare", "MarkovShare", "VariableShare", "LearnAlpha"), "lpsm.experts"),
+    **dict.fromkeys(("AdaHedge", "Squint", "NormalHedge"), "lpsm.experts"),
     "Combiner": "lpsm.combining",
     "Sampler": "lpsm.samplers",
     "MulticlassSampler": "lpsm.samplers",
@@ -39,6 +42,8 @@ _TYPES: dict[str, set[type]] = {
     "U": {str},
 }  # of values, by the kind of an array
 _WORDS = {"inf": np.inf, "-inf": -np.inf, "nan": np.nan}
+_NOTHING = -float(np.finfo(np.float64).max)  # in a state, the logarithm of nothing
+T = TypeVar("T")
 
 
 def from_state(state: Mapping[str, Any] | str) -> Any:
@@ -61,6 +66,53 @@ def from_state(state: Mapping[str, Any] | str) -> Any:
     if kind not in _CLASSES:
         raise ValueError(f"a state must be of one of {', '.join(_CLASSES)}, got {shown(kind)}")
     return getattr(import_module(_CLASSES[kind]), kind).from_state(dict(state))
+
+
+def saved(thing: Any) -> dict[str, NDArray[Any]]:
+    """Return the state of something with `VERSION`, `TAKES` and `_arrays`."""
+    arrays = {name: array.copy() for name, array in thing._arrays().items()}
+    for array in arrays.values():
+        if array.dtype.kind == "f":
+            array[np.isneginf(array)] = _NOTHING
+    taken = {name: np.array(getattr(thing, name)) for name in thing.TAKES}
+    return {"kind": np.array(type(thing).__name__), "version": np.array(thing.VERSION), **taken, **arrays}
+
+
+def restored(cls: type[T], state: Mapping[str, Any]) -> T:
+    """Rebuild what `saved` took apart.
+
+    Raises
+    ------
+    ValueError
+        If the state is of another kind or version, incomplete, or its arrays do not belong together.
+    """
+    known: Any = cls
+    with reading("state"):
+        kind, version = state_text(state, "kind"), int(state["version"])
+        if (kind, version) != (cls.__name__, known.VERSION):
+            raise ValueError(
+                f"state must be of kind {cls.__name__}, version {known.VERSION}, got kind {kind}, version {version}"
+            )
+        taken = {name: _taken(state, name) for name in known.TAKES}
+        weights = int(taken.get("n_experts", 1)) * np.size(taken.get("alphas", 1))
+        if weights > (held := sum(np.asarray(value).size for value in state.values())):
+            raise ValueError(f"state must hold arrays of {weights} weights, got {held} numbers")
+        thing: Any = known(**taken)
+        arrays = thing._arrays()
+        if strange := set(state) - {"kind", "version", *taken, *arrays}:
+            raise ValueError(f"state must hold {', '.join([*taken, *arrays])}, got {shown(sorted(strange))} too")
+        for name, array in arrays.items():
+            values = state_array(state, name, array.shape, array.dtype)
+            array[...] = np.where(values == _NOTHING, -np.inf, values) if array.dtype.kind == "f" else values
+        return thing  # type: ignore[no-any-return]
+
+
+def _taken(state: Mapping[str, Any], name: str) -> Any:
+    """Return a parameter of a state: a text, a number or truth value, or an array."""
+    value = np.asarray(state[name])
+    if value.dtype.kind == "U":
+        return state_text(state, name)
+    return value.item() if value.ndim == 0 else state_array(state, name, (None,) * value.ndim)
 
 
 def to_json(state: Mapping[str, Any]) -> str:

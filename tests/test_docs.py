@@ -216,4 +216,4 @@ def test_the_documentation_builds_without_a_warning(tmp_path):
     build = pytest.importorskip("sphinx.cmd.build")
     shutil.copytree(ROOT / "docs", tmp_path / "docs", ignore=shutil.ignore_patterns("_build", "api"))
     assert build.build_main(["-q", "-W", "-b", "html", str(tmp_path / "docs"), str(tmp_path / "html")]) == 0
-    assert "FixedShare" in (tmp_path / "html" / "api" / "lpsm.experts.fixed_share.html").read_text()
+    assert "FixedShare" in (tmp_path / "html" / "api" / "lpsm.experts.tracking.html").read_text()

@@ -21,7 +21,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-BOUNDS = ("active", "drift", "experts", "low_noise", "perceptrons", "risk", "second_order", "version_space")
+BOUNDS = ("drift", "experts", "perceptrons", "risk", "second_order")
+PROVED = ("active", "low_noise", "version_space")
 CLEAN = [
     "lpsm",
     "lpsm.experts",
@@ -30,12 +31,13 @@ CLEAN = [
     "lpsm.states",
     "lpsm.synthetic",
     "lpsm.synthetic_streams",
+    *(f"lpsm.bounds.{name}" for name in BOUNDS),
+    *(f"experiments.papers.proved.{name}" for name in PROVED),
     "lpsm.online",
-    "lpsm.polling",
+    "netsim.policies.polling",
     "lpsm.randomness",
     "lpsm.samplers",
-    "lpsm.schedules",
-    *(f"lpsm.bounds.{name}" for name in BOUNDS),
+    "netsim.sleep_planning.schedules",
     "netsim.radio",
     "netsim.policies",
     "netsim.traffic",

@@ -1,9 +1,9 @@
 """The figures, tables and theorems of the five papers that no experiment is named after, and where each one stands.
 
-What it models: a statement is held by a function of `lpsm.bounds` or an algorithm with its tests, or by an experiment
-that has another name.  Together with the experiments these are all numbered figures, tables, theorems, lemmas,
-corollaries and claims of the papers.  What it leaves out: remarks and equations that neither a function nor an
-experiment computes.
+What it models: a statement is held by a function of `lpsm.bounds` or `proved`, or by an algorithm, with its tests, or
+by an experiment that has another name.  Together with the experiments these are all numbered figures, tables,
+theorems, lemmas, corollaries and claims of the papers.  What it leaves out: remarks and equations that neither a
+function nor an experiment computes.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ class Statement(NamedTuple):
     says
         What it states or shows, in a line.
     code
-        Names below `lpsm`, and keys of samplers (those without a dot), with blanks between them.
+        Names below `lpsm` (``proved.`` stands below `experiments.papers`, `netsim` for itself), and keys of samplers
+        (those without a dot), with blanks between them.
     test
-        Which file ``tests/lpsm/test_*.py`` holds the code to it.
+        Which file ``tests/lpsm/test_*.py`` holds the code to it; with ``proved_`` or ``netsim_`` before it, of theirs.
     experiment
         The experiment that runs it, if there is one.
     misprint
@@ -40,12 +41,25 @@ class Statement(NamedTuple):
     misprint: str = ""
 
     @property
+    def test_file(self) -> str:
+        """The file of its test."""
+        room, _, rest = self.test.partition("_")
+        folder = {"proved": "experiments/papers/proved", "netsim": "netsim"}.get(room)
+        return f"tests/{folder}/test_{rest}.py" if folder else f"tests/lpsm/test_{self.test}.py"
+
+    @property
     def where(self) -> str:
         """Where it stands: its code and test, the experiment, and a misprint."""
-        names = [f"lpsm.{one}" if "." in one else f'lpsm.samplers.make("{one}")' for one in self.code.split()]
-        held = f"{', '.join(names)}, which tests/lpsm/test_{self.test}.py holds to the paper"
+        names = [place_of(one) if "." in one else f'lpsm.samplers.make("{one}")' for one in self.code.split()]
+        held = f"{', '.join(names)}, which {self.test_file} holds to the paper"
         misprint = f"; misprinted ({self.misprint}, see docs/sampler-bounds.md)" if self.misprint else ""
         return (f"part of {self.experiment}, and " if self.experiment else "") + held + misprint
+
+
+def place_of(name: str) -> str:
+    """Return the full name of a function."""
+    room = name.partition(".")[0]
+    return {"proved": f"experiments.papers.{name}", "netsim": name}.get(room, f"lpsm.{name}")
 
 
 STATEMENTS = (
@@ -67,7 +81,7 @@ STATEMENTS = (
         "fixed_share"),
     Statement("thesis/fig-2-3", "Learn-alpha: a hierarchy of experts and alpha-experts", "experts.LearnAlpha",
         "learn_alpha"),
-    Statement("thesis/fig-2-4", "the algorithm LPSM", "polling.PollingLearner", "polling"),
+    Statement("thesis/fig-2-4", "the algorithm LPSM", "netsim.policies.polling.PollingLearner", "netsim_polling"),
     Statement("thesis/lemma-1", "the regret of Fixed-share as an identity", "bounds.experts.regret_identity",
         "bounds_experts"),
     Statement("thesis/theorem-1", "the regret of Fixed-share with the wrong switching rate",
@@ -80,52 +94,52 @@ STATEMENTS = (
         "bounds.experts.curvature bounds.experts.relative_curvature", "bounds_experts"),
     Statement("thesis/fig-3-1", "the error region in the plane of hypothesis and target, of which Lemma 3 speaks",
         "bounds.perceptrons.perceptron_lemma_sine", "bounds_perceptrons"),
-    Statement("thesis/lemma-2", "the mass of a band around the equator of a sphere", "bounds.active.band_mass",
-        "bounds_active", misprint="T appendix B"),
+    Statement("thesis/lemma-2", "the mass of a band around the equator of a sphere", "proved.active.band_mass",
+        "proved_active", misprint="T appendix B"),
     Statement("thesis/lemma-3", "how large an angle is where the Perceptron does not turn away from its target",
         "bounds.perceptrons.perceptron_lemma_sine bounds.perceptrons.perceptron_updates_needed", "bounds_perceptrons",
         experiment="thesis/theorem-3", misprint="T Theorem 3"),
     Statement("thesis/fig-3-2", "the modified Perceptron", "modified-perceptron", "samplers_oracles"),
     Statement("thesis/lemma-4", "how much an update of the modified Perceptron gains",
-        "bounds.active.modified_update bounds.active.good_update", "bounds_by_hand", misprint="T Lemma 4"),
+        "proved.active.modified_update proved.active.good_update", "bounds_by_hand", misprint="T Lemma 4"),
     Statement("thesis/theorem-4", "mistakes of the modified Perceptron until its error is small",
-        "bounds.active.modified_perceptron_mistakes bounds.active.modified_perceptron_error", "bounds_active",
+        "proved.active.modified_perceptron_mistakes proved.active.modified_perceptron_error", "proved_active",
         experiment="thesis/theorems-4-5", misprint="T Theorem 4, proof"),
     Statement("thesis/fig-3-3", "labels are asked for in a band around the hypothesis", "dkm", "samplers_oracles"),
     Statement("thesis/fig-3-4", "the active modified Perceptron", "dkm", "samplers_oracles",
         misprint="T figure 3-4, to the letter"),
-    Statement("thesis/lemma-5", "the threshold stays large enough", "bounds.active.threshold_confidence",
-        "bounds_active"),
-    Statement("thesis/lemma-6", "the share of errors in a band", "bounds.active.band_error_floor", "bounds_active"),
-    Statement("thesis/lemma-7", "the share of errors that are asked about", "bounds.active.queried_error_floor",
-        "bounds_active"),
-    Statement("thesis/lemma-8", "the share of updates that are good", "bounds.active.good_query_floor",
-        "bounds_active"),
+    Statement("thesis/lemma-5", "the threshold stays large enough", "proved.active.threshold_confidence",
+        "proved_active"),
+    Statement("thesis/lemma-6", "the share of errors in a band", "proved.active.band_error_floor", "proved_active"),
+    Statement("thesis/lemma-7", "the share of errors that are asked about", "proved.active.queried_error_floor",
+        "proved_active"),
+    Statement("thesis/lemma-8", "the share of updates that are good", "proved.active.good_query_floor",
+        "proved_active"),
     Statement("thesis/theorem-5", "labels, errors and stream length of the active modified Perceptron",
-        "bounds.active.active_budget", "bounds_active", experiment="thesis/theorems-4-5"),
+        "proved.active.active_budget", "proved_active", experiment="thesis/theorems-4-5"),
     Statement("thesis/theorem-6", "DKM's hypothesis can err where the labels are certain",
-        "bounds.version_space.counterexample", "bounds_version_space", experiment="thesis/counterexample-4-3"),
+        "proved.version_space.counterexample", "proved_version_space", experiment="thesis/counterexample-4-3"),
     Statement("thesis/fig-4-1", "the three points that take DKM out of its version space",
-        "bounds.version_space.counterexample", "bounds_version_space", experiment="thesis/counterexample-4-3"),
+        "proved.version_space.counterexample", "proved_version_space", experiment="thesis/counterexample-4-3"),
     Statement("thesis/fig-4-2", "the region of certain labels that the third hypothesis errs in",
-        "bounds.version_space.label_is_forced", "bounds_version_space", experiment="thesis/counterexample-4-3"),
+        "proved.version_space.label_is_forced", "proved_version_space", experiment="thesis/counterexample-4-3"),
     Statement("thesis/corollary-2", "DKM's hypothesis can err on an example that it has learned from",
-        "bounds.version_space.counterexample", "bounds_version_space", experiment="thesis/counterexample-4-3"),
+        "proved.version_space.counterexample", "proved_version_space", experiment="thesis/counterexample-4-3"),
     Statement("thesis/lemma-9", "an error outside the uncertainty region puts a hypothesis out of the version space",
-        "bounds.version_space.error_region bounds.version_space.uncertainty_region", "bounds_version_space"),
+        "proved.version_space.error_region proved.version_space.uncertainty_region", "proved_version_space"),
     Statement("thesis/lemma-10", "its converse need not hold (up to sets of measure zero)",
-        "bounds.version_space.error_region bounds.version_space.uncertainty_region", "bounds_version_space",
+        "proved.version_space.error_region proved.version_space.uncertainty_region", "proved_version_space",
         misprint="T Lemma 10"),
     Statement("thesis/lemma-11", "the target region need not lie in the version space",
-        "bounds.version_space.target_region bounds.version_space.version_space", "bounds_version_space"),
+        "proved.version_space.target_region proved.version_space.version_space", "proved_version_space"),
     Statement("thesis/lemma-12", "the version space need not lie in the target region",
-        "bounds.version_space.target_region bounds.version_space.version_space", "bounds_version_space"),
+        "proved.version_space.target_region proved.version_space.version_space", "proved_version_space"),
     Statement("thesis/lemma-13", "Lemma 6 for instances that are lambda-similar to uniform",
-        "bounds.active.band_error_floor", "bounds_active"),
-    Statement("thesis/lemma-14", "Lemma 5 for these", "bounds.active.threshold_confidence", "bounds_active"),
-    Statement("thesis/lemma-15", "Lemma 7 for these", "bounds.active.queried_error_floor", "bounds_active",
+        "proved.active.band_error_floor", "proved_active"),
+    Statement("thesis/lemma-14", "Lemma 5 for these", "proved.active.threshold_confidence", "proved_active"),
+    Statement("thesis/lemma-15", "Lemma 7 for these", "proved.active.queried_error_floor", "proved_active",
         misprint="T Lemma 15"),
-    Statement("thesis/lemma-16", "Lemma 4 for these", "bounds.active.good_update", "bounds_active"),
+    Statement("thesis/lemma-16", "Lemma 4 for these", "proved.active.good_update", "proved_active"),
     Statement("thesis/fig-4-3", "DKM with the patience R", "dkm", "samplers_oracles"),
     Statement("thesis/fig-4-4", "CBGZ with b and a learning rate", "perceptron-ss", "samplers_oracles"),
     Statement("rls/equation-1", "ridge regression on the labels", "ridge", "samplers_oracles"),
@@ -146,14 +160,14 @@ STATEMENTS = (
     Statement("adaptive/fig-11", "least squares with all labels", "rls-all", "samplers_oracles"),
     Statement("adaptive/fig-12", "the adaptive sampler", "adaptive-sampler", "samplers_oracles"),
     Statement("adaptive/remark-4", "the bound of Theorem 1 in the spectrum of the process",
-        "bounds.low_noise.supervised_regret_of_spectrum", "bounds_second_order"),
+        "proved.low_noise.supervised_regret_of_spectrum", "bounds_second_order"),
     Statement("adaptive/remark-9", "the adaptive sampler that stores mistakes alone (mistake_driven)",
         "adaptive-sampler", "samplers_oracles"),
     Statement("adaptive/lemma-1", "regret is bounded by that of the square loss",
-        "bounds.low_noise.regret_from_square_loss", "bounds_by_hand"),
-    Statement("adaptive/lemma-2", "regret is bounded by errors beyond a margin", "bounds.low_noise.regret_from_margin",
+        "proved.low_noise.regret_from_square_loss", "bounds_by_hand"),
+    Statement("adaptive/lemma-2", "regret is bounded by errors beyond a margin", "proved.low_noise.regret_from_margin",
         "bounds_second_order"),
-    Statement("adaptive/lemma-3", "the smallest eigenvalue of a sample", "bounds.low_noise.eigenvalue_failure",
+    Statement("adaptive/lemma-3", "the smallest eigenvalue of a sample", "proved.low_noise.eigenvalue_failure",
         "bounds_second_order", misprint="A 5"),
     Statement("adaptive/lemma-4", "what the adaptive sampler stores is distributed as the stream", "adaptive-sampler",
         "bounds_second_order"),

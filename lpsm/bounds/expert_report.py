@@ -98,7 +98,7 @@ def rows(
     elif losses is not None:
         raise ValueError("losses must be given with a learner only; a run carries its own")
     if run.losses is None or run.start is None:
-        raise ValueError("run must carry its losses and the learner at its start, got neither")
+        raise ValueError("run must carry its losses and the learner at its start (weights=True), got neither")
     if run.losses.shape[0] == 0:
         return []
     learner = run.start
@@ -119,7 +119,7 @@ def rows(
         if run.awake is not None:
             return _sleepy_learn_alpha(facts, learner, run)
         return _doubling(facts) if learner.doubling else _learn_alpha(facts, learner)
-    return []
+    raise ValueError(f"run must be of a learner that something is proved of here, got one of {learner!r}")
 
 
 class _Facts:

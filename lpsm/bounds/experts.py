@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp, rel_entr, xlog1py, xlogy
 
-from lpsm._hindsight_kernels import switch_coefficients
-from lpsm._losses import Likelihoods, checked_losses
 from lpsm.checks import at_least, between, checked, probability
+from lpsm.experts.hindsight_kernels import switch_coefficients
 from lpsm.experts.learner import checked_prior
+from lpsm.experts.loss_tables import Likelihoods, checked_losses
 
 __all__ = [
     "curvature",

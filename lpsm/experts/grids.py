@@ -29,7 +29,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lpsm.checks import array, at_least, between, number, positive, shown, whole
+from lpsm.checks import array, at_least, between, known, number, positive, shown, whole
 
 __all__ = ["alpha_grid", "bernoulli_divergence", "worst_divergence"]
 
@@ -72,8 +72,7 @@ def alpha_grid(
             raise ValueError(f'kind "chebyshev" takes size alone, got {size=}, {delta=}, {horizon=}')
         whole(1, _LARGEST, size=size)
         return np.array([math.sin((2 * j - 1) * math.pi / (4 * size)) ** 2 for j in range(1, size + 1)])
-    if kind != "kl":
-        raise ValueError(f'kind must be "kl" or "chebyshev", got {kind!r}')
+    known("kind", kind, ("kl", "chebyshev"))
     if size is not None or (delta is None) == (horizon is None):
         raise ValueError(
             f"give either horizon or delta (or kind='chebyshev' and size), got {horizon=}, {delta=}, {size=}"
@@ -102,9 +101,10 @@ def bernoulli_divergence(p: float, q: float) -> float:
 
 def worst_divergence(alphas: ArrayLike) -> float:
     """Largest divergence of any alpha* in [0, 1] from its nearest grid point, equation (2.12), nats."""
-    grid = sorted(array("alphas", alphas).ravel().tolist())
-    if not grid or not all(0.0 <= alpha <= 1.0 for alpha in grid):
+    rates = array("alphas", alphas).ravel()
+    if not rates.size or not ((rates >= 0.0) & (rates <= 1.0)).all():
         raise ValueError(f"alphas must lie in [0, 1] and be at least one, got {shown(alphas)}")
+    grid = sorted(rates.tolist())
     worst = max(bernoulli_divergence(0.0, grid[0]), bernoulli_divergence(1.0, grid[-1]))
     for left, right in pairwise(grid):
         if left < right:

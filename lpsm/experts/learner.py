@@ -1,12 +1,16 @@
 """What all learners over experts have in common: checks, the run, its record, saving and restoring.
 
-What it models: a round (losses in, mixture loss out) and a run of many rounds.  What it
-leaves out: every rule of learning; those are in the subclasses' `_round`.
-Source: Monteleoni 2006, section 2.2.1.
+What it models: a round (losses in, mixture loss out) and a run of many rounds.  There are two losses.  The mixture
+loss is -ln(sum_i p_i exp(-eta loss_i)) / eta, the one that the thesis' bounds speak of.  The played loss is
+sum_i p_i loss_i: what it costs on average to follow an expert drawn by the weights, and at least what the weighted mean
+of forecasts costs under a convex loss.  It is never below the mixture loss, and above it by at most eta R^2 / 8 a round
+where losses have range R (Hoeffding).  What it leaves out: every rule of learning; those are in the subclasses.
+Source: Monteleoni 2006, section 2.2.1; Cesa-Bianchi and Lugosi 2006, section 2.2.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from copy import copy
 from typing import Any, ClassVar, NamedTuple, Self
@@ -14,12 +18,14 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lpsm.checks import array, between, reading, state_text, whole
+from lpsm import checks
 from lpsm.online import Ledger
+from lpsm.states import restored, saved
 
-__all__ = ["ExpertRun", "Learner", "Rounds", "checked_prior", "checked_rate"]
+__all__ = ["ExpertRun", "Learner", "Rounds", "checked_prior"]
 
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 LARGEST = float(np.finfo(np.float64).max)
 SHORT = 16  # rounds
 MOST_EXPERTS = 1 << 20
@@ -42,9 +48,9 @@ class ExpertRun:
     Attributes
     ----------
     loss
-        Mixture loss of every round, nats, shape (T,).
+        Mixture loss of every round, shape (T,); `played_loss` is another.
     losses, awake
-        What it was a run of, shape (T, n); a copy if weights are kept, else as given.
+        What it was a run of, shape (T, n), copied; None if no weights are kept.
     start
         A copy of the learner as it was before.
 
@@ -57,7 +63,7 @@ class ExpertRun:
         self,
         loss: Floats,
         losses: Floats | None = None,
-        awake: NDArray[np.bool_] | None = None,
+        awake: Mask | None = None,
         start: Learner | None = None,
         keep: tuple[bool, bool] = (False, False),
         rounds: Rounds | None = None,
@@ -80,15 +86,35 @@ class ExpertRun:
         return self._replayed().alpha_weights
 
     @property
+    def played_loss(self) -> Floats | None:
+        """Sum of p_i loss_i over those awake in every round, shape (T,); None if no weights are kept."""
+        weights = self.weights
+        if weights is None or self.losses is None:
+            return None
+        there = weights > 0.0 if self.awake is None else self.awake & (weights > 0.0)
+        part = np.where(there, weights, 0.0)
+        total = part.sum(axis=1)
+        lost = (part * np.where(there, self.losses, 0.0)).sum(axis=1)
+        return np.asarray(lost / np.where(total > 0.0, total, 1.0))
+
+    @property
     def total_loss(self) -> float:
-        """Cumulative mixture loss, nats."""
+        """Cumulative mixture loss."""
         return float(self.loss.sum())
+
+    @property
+    def total_played_loss(self) -> float | None:
+        """Cumulative played loss; None if no weights are kept."""
+        return None if (played := self.played_loss) is None else float(played.sum())
 
     def ledger(self) -> Ledger:
         """Return the rounds as a ledger, whose `regret` compares them with anybody's losses."""
         ledger = Ledger()
         ledger.extend(self.loss)
         return ledger
+
+    def __repr__(self) -> str:
+        return f"ExpertRun({len(self.loss)} rounds of {self.start!r}, mixture loss {self.total_loss:.6g})"
 
     def _replayed(self) -> Rounds:
         if self._rounds is None:
@@ -102,15 +128,20 @@ class ExpertRun:
 class Learner:
     """A mixture over `n_experts` experts.
 
-    Subclasses give `_round`, `weights` and `_arrays`.  Losses lie in [0, inf]; with
-    ``signed=True`` also below 0.  +inf is an expert that excluded what happened.
+    Subclasses give `_round`, `weights`, `_arrays`, and in `TAKES` what their constructor takes that a state has to
+    tell.  Losses lie in [0, loss_range]; with ``signed=True`` also below 0.  +inf is an expert that excluded what
+    happened.  Weights fall as exp(-eta loss): eta is the learning rate, 1 for losses that are nats.
     """
 
-    VERSION: ClassVar[int] = 1
+    VERSION: ClassVar[int] = 2
+    TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "signed", "eta", "loss_range")
 
-    def __init__(self, n_experts: int, *, signed: bool = False) -> None:
-        self.n_experts = whole(1, MOST_EXPERTS, n_experts=n_experts)
+    def __init__(self, n_experts: int, *, signed: bool = False, eta: float = 1.0, loss_range: float = math.inf) -> None:
+        self.n_experts = checks.whole(1, MOST_EXPERTS, n_experts=n_experts)
         self.signed = bool(signed)
+        checks.positive(eta=eta)
+        checks.positive(False, loss_range=loss_range)
+        self.eta, self.loss_range = float(eta), float(loss_range)
         self._lower = -LARGEST if signed else 0.0
 
     @property
@@ -118,13 +149,28 @@ class Learner:
         """Mixture over the experts before the next outcome, shape (n,)."""
         raise NotImplementedError
 
+    def predict(self, forecasts: ArrayLike) -> Any:
+        """Return the weighted mean of the experts' forecasts of the next outcome: (n,) or (n, ...), one an expert.
+
+        Under a loss that is convex in the forecast it loses at most what playing the weights loses.
+
+        >>> from lpsm import StaticExpert
+        >>> StaticExpert(2).predict([1.0, 4.0])
+        2.5
+        """
+        table = checks.array("forecasts", forecasts)
+        if table.shape[:1] != (self.n_experts,):
+            raise ValueError(f"forecasts must have shape ({self.n_experts}, ...), got {table.shape}")
+        mean = np.tensordot(self.weights, table, axes=1)
+        return float(mean) if mean.ndim == 0 else mean
+
     def update(self, losses: ArrayLike, awake: ArrayLike | None = None) -> float:
         """Learn from one round and return the mixture's loss in it.
 
         Parameters
         ----------
         losses
-            Loss of every expert, nats, shape (n,).
+            Loss of every expert, shape (n,).
         awake
             Which experts took part, shape (n,); all if not given.  The losses of the
             others are not looked at, and they keep their share of the weight.
@@ -132,21 +178,23 @@ class Learner:
         Returns
         -------
         float
-            -ln sum_i p_i exp(-loss_i) over those awake; inf, and nothing learned, if the
+            -ln(sum_i p_i exp(-eta loss_i)) / eta over those awake; inf, and nothing learned, if the
             mixture gave what happened no probability at all.
 
         Raises
         ------
         ValueError
-            For a wrong shape, NaN, -inf, or a negative loss without ``signed=True``;
+            For a wrong shape, NaN, -inf, a negative loss without ``signed=True``, or one above `loss_range`;
             the learner is unchanged then.
         """
-        row = array("losses", losses)
+        row = checks.array("losses", losses)
+        if not row.flags.writeable:  # of one type for kernels
+            row = row.copy()
         if row.shape != (self.n_experts,):
             raise ValueError(f"losses must have shape ({self.n_experts},), got {row.shape}")
         mask = None if awake is None else self._mask(awake, row.shape)
         self._check(row[None], None if mask is None else mask[None])
-        return self._round(row, mask)
+        return self._round(row if self.eta == 1.0 else self.eta * row, mask) / self.eta
 
     def run(
         self,
@@ -161,18 +209,22 @@ class Learner:
         Parameters
         ----------
         losses
-            Shape (T, n), nats.
+            Shape (T, n).
         awake
             Shape (T, n), or None if nobody sleeps.
         weights, alpha_weights
-            Whether to keep the weights over experts, over alphas, before every round.
+            Whether to keep the weights over experts, over alphas, before every round; without both, nothing but the
+            mixture loss is kept.
 
         Raises
         ------
         ValueError
             As `update`, naming round and expert; the learner is unchanged then.
         """
-        table = array("losses", losses)
+        table = checks.array("losses", losses)
+        keeps = weights or alpha_weights
+        if keeps or not table.flags.writeable:  # whatever happens to the caller's array; and of one type for kernels
+            table = table.copy()
         if table.ndim != 2 or table.shape[1] != self.n_experts:
             raise ValueError(f"losses must have shape (T, {self.n_experts}), got {table.shape}")
         mask = None if awake is None else self._mask(awake, table.shape)
@@ -180,12 +232,13 @@ class Learner:
         if alpha_weights and (reason := self._no_alpha_weights()):
             raise ValueError(f"alpha_weights must be False for {type(self).__name__}, {reason}, got True")
         start = self.copy()
+        if not keeps:
+            return ExpertRun(self._run(table, mask, False, False).loss, start=start)
+        mask = None if mask is None else mask.copy()
         if len(table) <= SHORT:  # keeping the weights costs less than finding them again
             rounds = self._run(table, mask, weights, alpha_weights)
             return ExpertRun(rounds.loss, table, mask, start, rounds=rounds)
         loss = self._run(table, mask, False, False).loss
-        if weights or alpha_weights:  # to be found again later, whatever happens to the caller's arrays
-            table, mask = table.copy(), None if mask is None else mask.copy()
         return ExpertRun(loss, table, mask, start, (weights, alpha_weights))
 
     def __repr__(self) -> str:
@@ -199,16 +252,10 @@ class Learner:
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything needed to go on, as a versioned dict of arrays; ``numpy.savez(path, **state)`` writes it."""
-        return {
-            "kind": np.array(type(self).__name__),
-            "version": np.array(self.VERSION),
-            "n_experts": np.array(self.n_experts),
-            "signed": np.array(self.signed),
-            **{name: value.copy() for name, value in self._arrays().items()},
-        }
+        return saved(self)
 
     @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]]) -> Self:
+    def from_state(cls, state: Mapping[str, Any]) -> Self:
         """Rebuild the learner from `state()`, or from what ``numpy.load`` gives for its file.
 
         Raises
@@ -216,48 +263,31 @@ class Learner:
         ValueError
             If the state is of another kind or version, incomplete, or its arrays do not belong together.
         """
-        with reading("state"):
-            return cls._from(state)
-
-    @classmethod
-    def _from(cls, state: Mapping[str, NDArray[Any]]) -> Self:
-        kind, version = state_text(state, "kind"), int(state["version"])
-        if kind != cls.__name__:
-            raise ValueError(f"state must be of kind {cls.__name__}, got {kind}")
-        if version != cls.VERSION:
-            raise ValueError(f"state must have version {cls.VERSION}, got {version}")
-        learner = cls.__new__(cls)
-        Learner.__init__(learner, int(state["n_experts"]), signed=bool(state["signed"]))
-        learner._restore(state)
-        return learner
+        return restored(cls, state)
 
     def _no_alpha_weights(self) -> str:
         """Why a run cannot keep weights of alphas; empty if it can."""
         return "which has no alphas"
 
-    def _round(self, losses: Floats, awake: NDArray[np.bool_] | None) -> float:
-        """One checked round."""
+    def _round(self, losses: Floats, awake: Mask | None) -> float:
+        """One checked round of losses times eta; return the mixture loss times eta."""
         raise NotImplementedError
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        """The learner's own part of the state."""
+        """What has been learned: the live arrays, which a state is copied into."""
         raise NotImplementedError
 
-    def _restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """The inverse of `_arrays`."""
-        raise NotImplementedError
-
-    def _run(self, losses: Floats, awake: NDArray[np.bool_] | None, weights: bool, alpha_weights: bool) -> Rounds:
+    def _run(self, losses: Floats, awake: Mask | None, weights: bool, alpha_weights: bool) -> Rounds:
         """Run over checked losses, a round at a time."""
         loss = np.empty(len(losses))
         record = np.empty_like(losses) if weights else None
         for t, row in enumerate(losses):
             if record is not None:
                 record[t] = self.weights
-            loss[t] = self._round(row, None if awake is None else awake[t])
+            loss[t] = self._round(self.eta * row, None if awake is None else awake[t]) / self.eta
         return Rounds(loss, record)
 
-    def _mask(self, awake: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    def _mask(self, awake: ArrayLike, shape: tuple[int, ...]) -> Mask:
         mask = np.ascontiguousarray(awake)
         if mask.dtype.kind in "iu" and ((mask == 0) | (mask == 1)).all():
             mask = mask.astype(np.bool_)
@@ -265,27 +295,25 @@ class Learner:
             raise ValueError(f"awake must be boolean of shape {shape}, or 0 and 1, got {mask.dtype} of {mask.shape}")
         return mask
 
-    def _check(self, losses: Floats, awake: NDArray[np.bool_] | None) -> None:
+    def _check(self, losses: Floats, awake: Mask | None) -> None:
         legal = losses >= self._lower
+        if self.loss_range < math.inf:
+            legal &= losses <= self.loss_range
         if awake is not None:
             legal |= ~awake
         if not legal.all():
             t, i = np.argwhere(~legal)[0]
             rule = "must not be NaN or -inf" if self.signed else "must lie in [0, inf] (or pass signed=True)"
+            if losses[t, i] > self.loss_range:
+                rule = f"must be at most loss_range = {self.loss_range:g}"
             raise ValueError(f"losses {rule}, got {losses[t, i]} in round {t}, expert {i}")
-
-
-def checked_rate(name: str, value: float) -> float:
-    """A rate as a float, if it lies in [0, 1]."""
-    between(0.0, 1.0, **{name: value})
-    return float(value)
 
 
 def checked_prior(name: str, prior: ArrayLike | None, size: int, *, positive: bool = False) -> Floats:
     """A distribution of shape (size,), normalised; uniform if not given."""
     if prior is None:
         return np.full(size, 1.0 / size)
-    values = array(name, prior)
+    values = checks.array(name, prior)
     if values.shape != (size,):
         raise ValueError(f"{name} must have shape ({size},), got {values.shape}")
     rule = "positive" if positive else "non-negative"

@@ -35,7 +35,7 @@ from scipy import sparse
 from lpsm._compile import compiled
 from lpsm.checks import array, between, non_negative, reading, state_array, state_text, whole
 from lpsm.experts import LearnAlpha, StaticExpert, alpha_grid
-from lpsm.experts.kernels import learn_alpha_round, mixture
+from lpsm.experts.share import learn_alpha_round, mixture
 from lpsm.online import play as play_rounds
 from lpsm.samplers import core, saving
 from lpsm.samplers.catalogue import make

@@ -17,7 +17,7 @@ To give a policy one:
 5.  Register the policy (`netsim.policies.entry`) and import its module in `netsim.policies.spec`.
 
 The functions are compiled by `lpsm._compile`, once for all runs on a machine; they may call other compiled functions,
-such as those of `lpsm.experts.kernels`, and take parts of their arrays by slicing and
+such as those of `lpsm.experts.share`, and take parts of their arrays by slicing and
 `netsim.running.pointers.block`.  They must not raise.
 Integer arithmetic is that of 64 bits: a policy whose parameters could overflow it offers no compiled form.
 Anything larger than a number that the public wants to see (a learner, a price) is best offered as a property that

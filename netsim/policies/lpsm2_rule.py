@@ -3,7 +3,7 @@
 The integers: parameters; the episode; which schedule is best in every context; the last round played; the account of
 `netsim.policies.awareness`; the table of schedules; what they would have done in the last round.  The numbers:
 parameters and prices; costs, losses and weights of the schedules; then the learners, one after another, each as
-`lpsm.experts.kernels` lays it out.
+`lpsm.experts.share` lays it out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-from lpsm.experts.kernels import N_HEAD, N_ROWS, learn_alpha_round, mixture
+from lpsm.experts.share import N_HEAD, N_ROWS, learn_alpha_round, mixture
 from netsim.policies import awareness
 from netsim.policies.compiled import FlatFrame, FlatView, Floats, Ints
 from netsim.policies.protocol import Plan

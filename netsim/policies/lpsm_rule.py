@@ -7,7 +7,7 @@ polling time, milliseconds, then the arrays that `netsim.policies.polling.pollin
 from __future__ import annotations
 
 from lpsm._compile import compiled
-from lpsm.experts.kernels import N_HEAD, N_ROWS
+from lpsm.experts.share import N_HEAD, N_ROWS
 from netsim.policies.compiled import FlatView, Floats, Ints
 from netsim.policies.polling import polling_round
 from netsim.policies.protocol import Plan

@@ -24,10 +24,9 @@ from numpy.typing import NDArray
 
 from lpsm._compile import compiled
 from lpsm.checks import between, checked, non_negative, number, positive, shown
-from lpsm.experts import kernels
+from lpsm.experts import share
 from lpsm.experts.grids import alpha_grid
 from lpsm.experts.hierarchy import Hierarchy
-from lpsm.experts.mean_round import learn_alpha_mean_round
 
 __all__ = ["PollingConfig", "PollingLearner", "beacons", "polling_round"]
 
@@ -164,7 +163,7 @@ class PollingLearner:
     @property
     def loss(self) -> float:
         """Mixture loss (2.8) of the last poll, nats; 0 before any."""
-        return float(self._head[kernels.LOSS])
+        return float(self._head[share.LOSS])
 
     @property
     def losses(self) -> Floats:
@@ -218,10 +217,10 @@ def polling_round(
     work: Floats,
     experts: Floats,
 ) -> float:
-    """One poll on the arrays of `kernels` and `experts` (4, n): latency price, energy term, time, loss.
+    """One poll on the arrays of `share` and `experts` (4, n): latency price, energy term, time, loss.
 
     Returns the mean polling time for the next sleep, ms; the mixture loss is left in
-    ``head[kernels.LOSS]``.  Illegal arguments give NaN and change nothing.
+    ``head[share.LOSS]``.  Illegal arguments give NaN and change nothing.
     """
     if not (slept_ms > 0.0 and slept_ms < np.inf and buffered_bytes >= 0.0 and buffered_bytes < np.inf):
         return np.nan
@@ -229,4 +228,4 @@ def polling_round(
     losses = experts[LOSS]
     for i in range(losses.size):
         losses[i] = experts[LATENCY, i] * pressure + experts[ENERGY, i]
-    return learn_alpha_mean_round(experts[TIME], losses, weights, columns, slow, head, work)
+    return share.learn_alpha_mean_round(experts[TIME], losses, weights, columns, slow, head, work)

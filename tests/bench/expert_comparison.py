@@ -8,7 +8,7 @@ loss sum_i p_i loss_i, both minus that of the experts' true sequence of leaders.
 import numpy as np
 
 from lpsm import FixedShare, LearnAlpha, StaticExpert, alpha_grid
-from lpsm.experts.comparators import AdaHedge, NormalHedge, Squint, VariableShare
+from lpsm.experts import AdaHedge, NormalHedge, Squint, VariableShare
 
 ROUNDS, N, SEEDS = 4000, 6, 5
 

@@ -8,7 +8,8 @@ from math import ceil, e, exp, log, pi, sqrt
 import numpy as np
 import pytest
 
-from lpsm.bounds import active, drift, experts, low_noise, perceptrons, risk, second_order
+from experiments.papers.proved import active, low_noise
+from lpsm.bounds import drift, experts, perceptrons, risk, second_order
 
 # Three rounds in the plane: u = (2, 0), gamma = 1/2, labels +, -, +.
 X = [[1.0, 0.0], [0.6, 0.8], [0.1, -0.2]]

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from experiments.papers.proved import low_noise
 from lpsm import samplers
 from lpsm import synthetic_streams as streams
-from lpsm.bounds import low_noise, risk, second_order
+from lpsm.bounds import risk, second_order
 from tests.oracles import law_trials, path_trials, trials
 from tests.oracles import mean_trials as means
 

@@ -41,7 +41,7 @@ from lpsm.samplers import make
         (lambda: StaticExpert(2).run([[1.0], [1.0, 2.0]]), "losses must be an array of numbers, got rows of several"),
         (lambda: StaticExpert(2, prior=[10**400, 1]), "prior must be an array of numbers, got"),
         (lambda: lpsm.Combiner(10**9), "n_experts must be at most 1048576, got 1000000000"),
-        (lambda: lpsm.Combiner(2, quantile=None), "quantile must be a number, got None"),
+        (lambda: lpsm.Combiner(2, quantile="x"), "quantile must be a number, got 'x'"),
         (lambda: alpha_grid(10**18), "horizon must be a whole .* at most 100000000, got 1000000000000000000"),
         (lambda: alpha_grid(delta=1e-300), "delta must be at least 5e-09 and finite, got 1e-300"),
         (lambda: alpha_grid(kind="chebyshev", size=10**12), "size must be at most 1000000, got 1000000000000"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import math
 
 import numpy as np
 import pandas as pd
@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import lpsm
 from lpsm import Combiner, LearnAlpha, hindsight
-from lpsm.combining.combiner import RATES
-from lpsm.combining.comparators import best_convex, best_linear, losses_of
-from lpsm.combining.losses import LOSSES
+from lpsm.experts.combination import best_convex, best_linear
+from lpsm.experts.combine import RATES
+from lpsm.experts.losses import LOSSES, losses_of
 from tests.oracles.combining import combined
 
 ALPHAS = [0.01, 0.1, 0.5]
@@ -42,7 +42,7 @@ def world(loss, seed, rounds=40, n=3, sleep=0.0, size=1.0):
 def test_combinations_are_those_of_the_literal_recursion(loss, rate, sleep):
     for seed in (0, 1):
         forecasts, y = world(loss, seed, sleep=sleep)
-        combiner = Combiner(3, loss, rate, quantile=0.3, alphas=ALPHAS)
+        combiner = Combiner(3, loss, rate, quantile=0.3 if loss == "pinball" else None, alphas=ALPHAS)
         rates, scale = (RATES, None) if rate == "learn" else ([rate], 1.0)
         if loss == "log" and rate == "learn":
             rates, scale = [1.0], 1.0
@@ -72,7 +72,7 @@ def test_the_regret_against_the_best_segments_is_below_its_bound(loss, seed, rou
     forecasts, y = world(loss, seed, rounds, n, size=size)
     if shift:
         forecasts = np.where(np.arange(rounds)[:, None] < rounds // 2, forecasts, forecasts[:, ::-1])
-    result = lpsm.combine(forecasts, y, loss, rate, quantile=0.2)
+    result = lpsm.combine(forecasts, y, loss, rate, quantile=0.2 if loss == "pinball" else None)
     total = result.loss.sum()
     losses = result.losses
     for k in (1, 2, 5):
@@ -88,7 +88,7 @@ def test_the_regret_against_the_best_segments_is_below_its_bound(loss, seed, rou
 @settings(max_examples=20, deadline=None)
 def test_learning_from_slopes_competes_with_the_best_fixed_mean(loss, seed, rounds, rate):
     forecasts, y = world(loss, seed, rounds)
-    result = lpsm.combine(forecasts, y, loss, rate, quantile=0.8, gradient=True)
+    result = lpsm.combine(forecasts, y, loss, rate, quantile=0.8 if loss == "pinball" else None, gradient=True)
     best = losses_of(loss, 0.8, forecasts @ best_convex(loss, 0.8, forecasts, y), y).sum()
     assert result.loss.sum() - best <= result.regret_bound() * (1 + 1e-9) + 1e-9
 
@@ -99,28 +99,6 @@ def test_the_unit_of_the_forecasts_does_not_matter(loss, unit):
     forecasts, y = world(loss, 7, sleep=0.2)
     one, other = lpsm.combine(forecasts, y, loss), lpsm.combine(unit * forecasts, unit * y, loss)
     np.testing.assert_allclose(other.predictions, unit * one.predictions, rtol=1e-9)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_a_run_is_the_loop_whatever_the_chunks_and_after_saving(loss):
-    forecasts, y = world(loss, 2, sleep=0.2)
-    y[5] = np.nan  # an outcome that never came
-    whole, parts, single = (Combiner(3, loss) for _ in range(3))
-    expected, _ = whole.run(forecasts, y)
-    first, _ = parts.run(forecasts[:17], y[:17])
-    file = io.BytesIO()
-    np.savez(file, **parts.state())
-    file.seek(0)
-    with np.load(file, allow_pickle=False) as saved:
-        parts = Combiner.from_state(dict(saved))
-    np.testing.assert_array_equal(np.concatenate([first, parts.run(forecasts[17:], y[17:])[0]]), expected)
-    got = []
-    for f, outcome in zip(forecasts, y, strict=True):
-        before = single.predict(f)
-        got.append(single.update(f, outcome))
-        assert before == got[-1]
-    np.testing.assert_array_equal(got, expected)
-    assert whole.rounds == parts.rounds == single.rounds == 39
 
 
 def test_under_the_log_loss_it_is_the_mixture_of_bayes():
@@ -193,14 +171,107 @@ def test_sleepers_are_compared_over_the_rounds_in_which_they_were_awake():
         result.best_partition(2)
 
 
-def test_the_picture_has_weights_regret_and_partition():
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    axes = lpsm.combine(*world("square", 1)).plot(segments=3)
-    assert [len(each.lines) for each in np.ravel(axes)] == [3, 3, 1]
-    import matplotlib.pyplot as plt
+def test_what_there_is_to_draw_is_weights_regrets_and_the_best_partition():
+    result = lpsm.combine(*world("square", 1))
+    history = result.history(segments=3)
+    assert list(history)[::3] == ["weight of 0", "regret against 0", "best forecast, by number"]
+    np.testing.assert_array_equal(history.iloc[:, :3], result.weights)
+    np.testing.assert_array_equal(history.iloc[:, 3:6], result.regret)
+    assert (history.iloc[:, 6].diff().iloc[1:] != 0).sum() <= 2
 
-    plt.close("all")
+
+def aggregated(forecasts, y, rule):
+    """Bernstein aggregation and ML-Poly as their papers write them, one forecast at a time."""
+    n, found = len(forecasts[0]), []
+    regret, squares, largest = [0.0] * n, [0.0] * n, [0.0] * n
+    for row, outcome in zip(forecasts, y, strict=True):
+        awake = [i for i in range(n) if not math.isnan(row[i])]
+        wide = max(largest)
+        etas = [0.0] * n
+        weights = dict.fromkeys(awake, 1.0)
+        if wide > 0.0 and rule == "boa":
+            scale = [e if e > 0.0 else wide for e in largest]
+            spread = [max(v, e * e) for v, e in zip(squares, scale, strict=True)]
+            etas = [min(1 / (2 * e), math.sqrt(math.log(n) / v)) for e, v in zip(scale, spread, strict=True)]
+            weights = {i: etas[i] * math.exp(etas[i] * regret[i]) for i in awake}
+        elif wide > 0.0:
+            all_weights = [max(0.0, regret[i]) / (wide**2 + squares[i]) for i in range(n)]
+            weights = {i: all_weights[i] if any(all_weights) else 1.0 for i in awake}
+        total = sum(weights.values())
+        p = {i: weights[i] / total if total > 0.0 else 1 / len(awake) for i in awake}
+        found.append(sum(p[i] * row[i] for i in awake))
+        losses = {i: (row[i] - outcome) ** 2 for i in awake}
+        mean = sum(p[i] * losses[i] for i in awake)
+        for i in awake:
+            excess = losses[i] - mean
+            squares[i] += excess**2
+            largest[i] = max(largest[i], abs(excess))
+            if rule == "boa" and wide > 0.0:
+                late = largest[i] if etas[i] * excess > 0.5 else 0.0
+                regret[i] -= (excess * (1 + etas[i] * excess) + late) / 2
+            else:
+                regret[i] -= excess
+    return found
+
+
+@pytest.mark.parametrize("sleep", [0.0, 0.3])
+@pytest.mark.parametrize("rule", ["boa", "ml-poly"])
+def test_aggregation_with_a_rate_for_each_forecast_is_that_of_the_papers(rule, sleep):
+    for seed in range(4):
+        forecasts, y = world("square", seed, sleep=sleep)
+        predictions, _ = Combiner(3, rule=rule).run(forecasts, y)
+        np.testing.assert_allclose(predictions, aggregated(forecasts.tolist(), y.tolist(), rule), rtol=1e-9)
+
+
+def test_exponentially_weighted_averages_fall_as_exp_of_the_summed_losses():
+    forecasts, y = world("square", 5)
+    predictions, weights = Combiner(3, rate=0.7, rule="ewa").run(forecasts, y)
+    summed = np.vstack([np.zeros(3), np.cumsum((forecasts - y[:, None]) ** 2, axis=0)[:-1]])
+    expected = np.exp(-0.7 * (summed - summed.min(axis=1, keepdims=True)))
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(weights, expected, atol=1e-12)
+    np.testing.assert_allclose(predictions, (expected * forecasts).sum(axis=1), rtol=1e-10)
+
+
+@pytest.mark.parametrize("gradient", [False, True])
+def test_ml_poly_loses_no_more_than_its_theorem_allows(gradient):
+    """Gaillard, Stoltz and van Erven 2014, corollary of theorem 5, in units of the largest excess loss."""
+    for seed in range(6):
+        forecasts, y = world("absolute", seed)
+        combiner = Combiner(3, "absolute", rule="ml-poly", gradient=gradient)
+        predictions, weights = combiner.run(forecasts, y)
+        losses = np.abs(forecasts - y[:, None])
+        if gradient:
+            losses = np.sign(predictions - y)[:, None] * (forecasts - predictions[:, None])
+        excess = (weights * losses).sum(axis=1, keepdims=True) - losses
+        widest = np.abs(excess).max()
+        limit = np.sqrt(3 * (1 + np.log1p(len(y))) * (widest**2 + (excess**2).sum(axis=0))) + 2 * widest
+        assert (excess.sum(axis=0) <= limit).all()
+
+
+def test_after_a_round_in_which_a_forecast_slept_there_is_no_regret_bound():
+    combiner = Combiner(2)
+    for y in range(20):
+        combiner.update([0.0, 1.0], y % 2)
+    assert combiner.regret_bound() > 0.0
+    combiner.update([np.nan, 1.0], np.nan)  # nothing is learned from it
+    assert combiner.regret_bound() > 0.0
+    combiner.update([np.nan, 1.0], 5.0)
+    with pytest.raises(ValueError, match="no forecast may have slept for a regret bound, got 1 rounds with NaN"):
+        combiner.regret_bound()
+    with pytest.raises(ValueError, match="rule must be learn-alpha or ewa for a regret bound, got 'boa'"):
+        Combiner(2, rule="boa").regret_bound()
+
+
+def test_a_series_in_gives_a_series_out_also_where_forecasts_are_an_array():
+    forecasts, y = world("square", 2)
+    series = pd.Series(y, index=pd.date_range("2024-01-01", periods=len(y), freq="h"))
+    result = lpsm.combine(forecasts, series)
+    for found in (result.predictions, result.loss):
+        assert isinstance(found, pd.Series)
+        assert found.index.equals(series.index)
+    assert result.weights.index.equals(series.index)
+    np.testing.assert_array_equal(result.predictions, lpsm.combine(forecasts, y).predictions)
 
 
 def test_a_round_in_which_all_sleep_has_no_combination_and_teaches_nothing():
@@ -235,6 +306,10 @@ def test_numbers_as_small_or_as_large_as_squares_allow_are_combined(size):
         (lambda: Combiner(2, rate=0.0), "rate must be positive and finite, got 0.0"),
         (lambda: Combiner(2, rate="fast"), "rate must be 'learn' or a positive number, got 'fast'"),
         (lambda: Combiner(2, quantile=1.0), r"quantile must lie in \(0, 1\), got 1.0"),
+        (lambda: Combiner(2, "squared"), "got 'squared'; did you mean 'square'"),
+        (lambda: Combiner(2, rule="mlpoly"), "rule must be one of .*, got 'mlpoly'; did you mean 'ml-poly'"),
+        (lambda: Combiner(2, rule="boa", alphas=[0.1]), "alphas must be left out for the rule boa"),
+        (lambda: lpsm.combine([[1.0]], [1.0], quantile=0.9), "quantile must be left out under the square loss"),
         (lambda: Combiner(2, "log", gradient=True), "gradient must be False for the log loss"),
         (lambda: Combiner(2, alphas=[2.0]), r"alphas must lie in \[0, 1\]"),
         (lambda: Combiner(2).update([1.0], 1.0), r"forecasts must have shape \(T, 2\), got \(1, 1\)"),
@@ -243,7 +318,7 @@ def test_numbers_as_small_or_as_large_as_squares_allow_are_combined(size):
         (lambda: Combiner(2, "log").update([0.5, 1.5], 1.0), "probabilities for the log loss, got 1.5 in round 0"),
         (lambda: Combiner(2, "log").update([0.5, 0.5], 2.0), "y must be 0 and 1, or -1 and 1, for the log loss"),
         (lambda: Combiner(2).regret_bound(3), r"segments must be at most 1, got 3"),
-        (lambda: Combiner.from_state({"kind": "LearnAlpha"}), "state must be of a Combiner of version 1"),
+        (lambda: Combiner.from_state({"kind": "LearnAlpha"}), "state must hold version"),
         (lambda: lpsm.combine([1.0, 2.0], [1.0]), r"forecasts must have shape \(T, n\)"),
         (lambda: lpsm.combine([[1.0], [2.0]], [1.0]), r"y must have shape \(2,\), got \(1,\)"),
         (lambda: lpsm.combine(pd.DataFrame({"a": [1.0]}), pd.Series([1.0], index=[5])), "the same index"),

@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 
 from lpsm import FixedShare, LearnAlpha, MarkovShare
-from lpsm.experts import kernels
-from lpsm.experts.mean_round import learn_alpha_mean_round
-from lpsm.experts.scaled import decay_scaled, power_of_two, scaled_column_round, scaled_share_of_each, scaled_total
-from lpsm.experts.vectors import dot, lowest_loss, row_products
+from lpsm.experts import share
 from tests.oracles.experts import share_matrix
 
 RATES = [0.2, 0.05, 0.6, 1e-12, 0.9, 0.0, 1.0, 0.4, 0.3, 1e-30]
@@ -105,56 +102,75 @@ def test_the_round_that_also_finds_the_mean_of_values_is_bayes_rule(n, m):
     learner, values = LearnAlpha(n, rates, prior=prior, alpha_prior=alpha_prior), 1.0 + np.arange(n) ** 2
     arrays = learner.arrays()
     for t, row in enumerate(losses):
-        assert learn_alpha_mean_round(values, row, *arrays) == pytest.approx(values @ weights[t + 1], rel=1e-9)
-        assert arrays[3][kernels.LOSS] == pytest.approx(loss[t], rel=1e-9, abs=1e-13)
-    assert kernels.mixture_mean(values, *arrays) == pytest.approx(values @ weights[-1], rel=1e-9)
-    nothing = learn_alpha_mean_round(values, np.full(n, np.inf), *arrays)  # teaches nothing
-    assert arrays[3][kernels.LOSS] == np.inf
+        assert share.learn_alpha_mean_round(values, row, *arrays) == pytest.approx(values @ weights[t + 1], rel=1e-9)
+        assert arrays[3][share.LOSS] == pytest.approx(loss[t], rel=1e-9, abs=1e-13)
+    nothing = share.learn_alpha_mean_round(values, np.full(n, np.inf), *arrays)  # teaches nothing
+    assert arrays[3][share.LOSS] == np.inf
     assert nothing == pytest.approx(values @ weights[-1], rel=1e-9)
 
 
 @pytest.mark.parametrize("size", range(20))
 def test_sums_of_vectors_are_those_of_whole_numbers(size):
     a, b = np.arange(1.0, size + 1), np.arange(3.0, size + 3)
-    assert dot(a, b) == sum(i * (i + 2) for i in range(1, size + 1))
-    matrix, out = np.arange(5.0 * size).reshape(5, size) + 1, np.zeros(5)
-    for rows in range(6):
-        row_products(np.ascontiguousarray(matrix[:rows]), b, out[:rows])
-        assert out[:rows].tolist() == [sum(x * y for x, y in zip(row, b, strict=True)) for row in matrix[:rows]]
+    expected, everybody = sum(i * (i + 2) for i in range(1, size + 1)), np.ones(size, dtype=bool)
+    assert share.dot(a, b, size) == expected
+    assert share.dots(a, 2.0 * a, b, size) == (expected, 2 * expected)
     for place in range(size):
         moved = np.roll(a, place)
-        assert lowest_loss(moved, 1.0) == 1.0
-        assert np.isnan(lowest_loss(moved, 1.5))
+        assert share.lowest_loss(moved, everybody, 1.0) == 1.0
+        assert np.isnan(share.lowest_loss(moved, everybody, 1.5))
         moved[place] = np.nan
-        assert np.isnan(lowest_loss(moved, 0.0))
+        assert np.isnan(share.lowest_loss(moved, everybody, 0.0))
+        assert share.lowest_loss(moved, np.arange(size) != place, -np.inf) == min([*np.delete(moved, place), np.inf])
 
 
-def test_scaled_numbers_reach_beyond_floats():
-    assert [power_of_two(k) for k in (-1023.0, -1022.0, -1.0, 0.0, 3.0)] == [0.0, 2.0**-1022, 0.5, 1.0, 8.0]
-    mantissa, exponent = np.empty(4), np.empty(4)
-    decay_scaled(np.array([0.0, 2.0, 1e5, np.inf]), 1.0, mantissa, exponent)
+def test_weights_as_logarithms_reach_beyond_floats_and_share_by_adding():
+    assert [share.power_of_two(k) for k in (-1023.0, -1022.0, -1.0, 0.0, 3.0)] == [0.0, 2.0**-1022, 0.5, 1.0, 8.0]
+    logs = np.log([4.0, 2.0, 3.0]) - 5000.0
     with np.errstate(divide="ignore"):
-        assert np.log(mantissa) + exponent * np.log(2) == pytest.approx([1.0, -1.0, 1 - 1e5, -np.inf], rel=1e-14)
-    total, peak = scaled_total(np.array([0.5, 0.0, 0.75]), np.array([-3000.0, 5.0, -2999.0]))
-    assert (total, peak) == (1.0, -2999.0)
-    assert scaled_total(np.zeros(2), np.ones(2)) == (0.0, 0.0)
-    weights, exponents = np.array([0.5, 0.5, 0.75]), np.array([-4999.0, -5000.0, -5000.0])  # as 4, 2, 3
-    scaled_share_of_each(weights, exponents, np.array([0.75, 0.0, 1.0]), np.array([0.25, 1.0, 0.0]))
-    assert (weights * 2.0 ** (exponents + 5002)).tolist() == [
-        4.0,
-        0.5,
-        4.5,
-    ]  # a half from the first, one from the second
+        stay, leave = np.log([0.75, 0.0, 1.0]), np.log([0.25, 1.0, 0.0])
+    share.share_logs(logs, stay, leave, np.empty((2, 3)))  # each gets a half from the first, one from the second
+    close(np.exp(logs + 5000.0), [4.0, 0.5, 4.5])
+    others = np.empty(2)
+    assert share.log_others(np.array([0.0, -4000.0]), others) == 0.0
+    assert others.tolist() == [-4000.0, 0.0]
+    assert share.log_others(np.full(2, -np.inf), others) == -np.inf
 
 
-def test_a_column_of_scaled_numbers_keeps_its_total_and_its_sleepers():
-    weights, exponents = np.array([0.5, 0.5, 0.75]), np.array([0.0, -1.0, -1.0])
-    factor, shift, awake = np.array([0.5, 0.5, 0.5]), np.array([1.0, -3000.0, 0.0]), np.array([True, True, False])
-    ratio, exponent = scaled_column_round(weights, exponents, factor, shift, awake, 7.0)
-    assert ratio * 2.0**exponent == pytest.approx(2 / 3)  # all that is left of 3/4 is 1/2
-    assert (weights * 2.0 ** np.maximum(exponents, -100)).tolist() == pytest.approx([0.75, 0.0, 0.375])
-    assert exponents[1] < -2990
-    asleep = np.zeros(3, dtype=bool)
-    ratio, exponent = scaled_column_round(weights, exponents, factor, shift, asleep, 7.0)
-    assert np.log(ratio) + exponent * np.log(2) == pytest.approx(7.0)
-    assert scaled_column_round(np.ones(1), np.zeros(1), np.zeros(1), np.zeros(1), np.ones(1, dtype=bool), 7.0) == (0, 0)
+def test_a_column_of_logarithms_keeps_its_total_and_its_sleepers():
+    logs, losses = np.log([0.5, 0.25, 0.375]), np.array([0.0, 3000.0, 9.0])
+    awake, asleep = np.array([True, True, False]), np.zeros(3, dtype=bool)
+    assert np.exp(share.bring_evidence(logs, losses, 0.0, awake)) == pytest.approx(2 / 3)  # of 3/4 is left 1/2
+    close(np.exp(logs), [0.75, 0.0, 0.375])
+    assert logs[1] < -2990
+    assert share.bring_evidence(logs, losses, 7.0, asleep) == 7.0
+    assert share.bring_evidence(np.zeros(1), np.full(1, np.inf), 0.0, np.ones(1, dtype=bool)) == -np.inf
+
+
+@pytest.mark.parametrize("rates", [[0.0, 1.0], [0.0, 1e-300, 0.01, 0.4, 1.0], [0.2, 0.4]])
+def test_where_sleepers_and_infinite_losses_meet_learn_alpha_is_bayes_rule(rates):
+    """Columns with all weight that is awake excluded die; those with none awake go on."""
+    rng = np.random.default_rng(5)
+    for _ in range(30):
+        losses = np.where(rng.random((25, 3)) < 0.5, np.inf, rng.exponential(size=(25, 3)))
+        awake = rng.random((25, 3)) < 0.6
+        learner, columns, top = (
+            LearnAlpha(3, rates),
+            np.full((len(rates), 3), 1 / 3),
+            np.full(len(rates), 1 / len(rates)),
+        )
+        for row, mask in zip(losses, awake, strict=True):
+            there = (columns * mask).sum(axis=1)
+            likely = columns * np.where(mask, np.exp(-row), 0.0)
+            of_alpha = np.where(there > 0.0, likely.sum(axis=1) / np.where(there > 0.0, there, 1.0), 1.0)
+            loss = learner.update(row, mask)
+            if top @ of_alpha == 0.0:
+                assert loss == np.inf
+                continue
+            assert loss == pytest.approx(-np.log(top @ of_alpha), rel=1e-9, abs=1e-12)
+            top = top * of_alpha / (top @ of_alpha)
+            ratio = np.where(of_alpha > 0.0, of_alpha, 1.0)[:, None]
+            columns = np.where(there[:, None] > 0.0, np.where(mask, likely / ratio, columns), columns)
+            columns = np.array([one @ share_matrix(3, rate) for one, rate in zip(columns, rates, strict=True)])
+            close(learner.alpha_weights, top)
+            close(learner.weights, top @ columns)

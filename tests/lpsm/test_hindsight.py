@@ -9,8 +9,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.interpolate import BarycentricInterpolator
 
 from lpsm import alpha_grid, hindsight
-from lpsm._best_rate import interpolation_error, node_losses, slopes
-from lpsm._losses import Likelihoods
+from lpsm.experts.best_rate import interpolation_error, node_losses, slopes
+from lpsm.experts.loss_tables import Likelihoods
 from tests.oracles import hindsight as oracle
 
 values = st.one_of(st.floats(0, 5), st.sampled_from([0.0, 1.0, 30.0, 1e6]))

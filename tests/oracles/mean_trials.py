@@ -6,8 +6,9 @@ the hypotheses, how many bounds were not vacuous, how many were violated, and ho
 
 import numpy as np
 
+from experiments.papers.proved import low_noise
 from lpsm import synthetic_streams as streams
-from lpsm.bounds import drift, low_noise, perceptrons, risk, second_order
+from lpsm.bounds import drift, perceptrons, risk, second_order
 from tests.oracles import sampler_bounds as oracle
 from tests.oracles.law_trials import LOW_NOISE, PROBABLE, SPHERE
 from tests.oracles.path_trials import DRIFT, PERCEPTRONS, SECOND_ORDER, drift_sums

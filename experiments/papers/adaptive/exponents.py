@@ -21,10 +21,10 @@ from matplotlib.figure import Figure
 from experiments.figures.papers import lines
 from experiments.papers.claims import Beside, Claim, Measure, Record, jackknifed
 from experiments.papers.predicates import each, falling, reaching
+from experiments.papers.proved.low_noise import adaptive_labels, adaptive_regret, supervised_regret_of_spectrum
 from experiments.papers.registry import Experiment, Rows, Setup
 from experiments.study.compare import estimate
 from lpsm import samplers
-from lpsm.bounds.low_noise import adaptive_labels, adaptive_regret, supervised_regret_of_spectrum
 from lpsm.randomness import POLICY, WORKLOAD, generator
 from lpsm.synthetic_streams import linear_noise
 

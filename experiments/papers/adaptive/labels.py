@@ -30,8 +30,8 @@ from experiments.papers.adaptive.exponents import (
 )
 from experiments.papers.claims import Beside, Claim, Measure, Record, jackknifed
 from experiments.papers.predicates import above, at_most, below, between, reaching
+from experiments.papers.proved.low_noise import adaptive_rate_in_labels, supervised_rate_in_labels
 from experiments.papers.registry import Experiment
-from lpsm.bounds.low_noise import adaptive_rate_in_labels, supervised_rate_in_labels
 
 __all__ = ["EXPERIMENTS"]
 

@@ -19,8 +19,8 @@ from matplotlib.figure import Figure
 from experiments.figures.papers import panels
 from experiments.papers.claims import Beside, Claim, Record
 from experiments.papers.predicates import at_least, each, reaching
+from experiments.papers.proved.low_noise import disagreement_cap
 from experiments.papers.registry import Experiment, Rows, Setup
-from lpsm.bounds.low_noise import disagreement_cap
 from lpsm.randomness import WORKLOAD, generator
 from lpsm.synthetic_streams import linear_noise
 

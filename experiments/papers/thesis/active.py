@@ -16,9 +16,9 @@ from matplotlib.figure import Figure
 from experiments.figures.papers import lines, panels
 from experiments.papers.claims import Beside, Claim, Measure, Record
 from experiments.papers.predicates import at_least, at_most, below, between, each, reaching
+from experiments.papers.proved.active import active_budget, modified_perceptron_mistakes
 from experiments.papers.registry import Experiment
 from experiments.papers.thesis.sphere_runs import MODIFIED, tasks, track
-from lpsm.bounds.active import active_budget, modified_perceptron_mistakes
 
 __all__ = ["EXPERIMENTS"]
 

@@ -16,10 +16,10 @@ from matplotlib.figure import Figure
 from experiments.figures.papers import lines
 from experiments.papers.claims import Beside, Claim, Record
 from experiments.papers.predicates import at_most, each
+from experiments.papers.proved.version_space import counterexample
 from experiments.papers.registry import Experiment, Rows
 from experiments.papers.thesis.sphere_runs import hypotheses
 from lpsm import samplers
-from lpsm.bounds.version_space import counterexample
 
 __all__ = ["EXPERIMENTS"]
 

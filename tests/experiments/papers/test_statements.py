@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from experiments.cli import main
 from experiments.papers.registry import PAPERS, all_experiments
-from experiments.papers.statements import STATEMENTS
+from experiments.papers.statements import STATEMENTS, place_of
 from lpsm import samplers
 
 ROOT = Path(__file__).parents[3]
@@ -49,10 +49,10 @@ def test_every_numbered_place_of_a_paper_is_listed_once(paper):
 
 @pytest.mark.parametrize("one", STATEMENTS, ids=[one.name for one in STATEMENTS])
 def test_the_code_of_a_statement_is_there_and_its_test_names_it(one):
-    tested = (ROOT / "tests" / "lpsm" / f"test_{one.test}.py").read_text()
+    tested = (ROOT / one.test_file).read_text()
     for name in one.code.split():
         if "." in name:
-            assert locate(f"lpsm.{name}") is not None
+            assert locate(place_of(name)) is not None
             assert name.rpartition(".")[2] in tested, name
         else:
             assert name in samplers.registry()

@@ -1,4 +1,4 @@
-"""Compiled recursions behind `lpsm.hindsight` and the bounds: plain arrays in, plain arrays out.
+"""Compiled recursions behind `hindsight` and the bounds: plain arrays in, plain arrays out.
 
 `likelihoods` is exp(-losses) after each round's least loss was taken off, so its rows have
 maximum 1; the caller adds the taken-off losses back.  Left out: checks, which are the caller's.
@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
+from lpsm.experts.arithmetic import log_add, log_others
+from lpsm.experts.share import share_logs
 
 __all__ = [
     "add_segment",
@@ -34,10 +36,8 @@ def no_segment(rounds: int) -> tuple[Floats, Ints, Ints]:
 def add_segment(losses: Floats, values: Floats, experts: Ints, first: bool, differ: bool) -> tuple[Floats, Ints, Ints]:
     """One more segment: best and second-best (loss, expert, start of its segment) at every round's end."""
     rounds, n = losses.shape
-    new_values = np.full((rounds, 2), np.inf)
-    new_experts = np.full((rounds, 2), -1)
-    new_starts = np.zeros((rounds, 2), np.int64)
-    running = np.full(n, np.inf)
+    new_values, new_experts = np.full((rounds, 2), np.inf), np.full((rounds, 2), -1)
+    new_starts, running = np.zeros((rounds, 2), np.int64), np.full(n, np.inf)
     since = np.zeros(n, np.int64)
     for t in range(rounds):
         for i in range(n):
@@ -71,7 +71,8 @@ def _share_slopes_at(likelihoods: Floats, prior: Floats, alpha: float, result: F
     """Loss, slope and curvature of Fixed-share at one rate in (0, 1), by carrying both derivatives."""
     rounds, n = likelihoods.shape
     weights = np.zeros((3, n))  # the weights and their first and second derivative, one common scale
-    weights[0] = prior
+    for i in range(n):
+        weights[0, i] = prior[i]
     sums = np.empty(3)
     others = np.empty(3)
     log_scale = 0.0
@@ -90,7 +91,7 @@ def _share_slopes_at(likelihoods: Floats, prior: Floats, alpha: float, result: F
             sums[order] = others[order] + weights[order, top]
         scale = sums[0]
         if scale <= 0.0:
-            result[:] = np.inf
+            result[0] = result[1] = result[2] = np.inf
             return
         log_scale += np.log(scale)
         if t == rounds - 1:
@@ -130,85 +131,43 @@ def share_slopes(likelihoods: Floats, prior: Floats, alphas: Floats) -> Floats:
 
 
 @compiled
-def _log_others(logs: Floats, out: Floats) -> float:
-    """Fill out[i] with ln sum over j != i of exp(logs[j]); return ln of the whole sum."""
-    n = logs.size
-    top = 0
-    for i in range(n):
-        if logs[i] > logs[top]:
-            top = i
-    peak = logs[top]
-    if peak == -np.inf:
-        out[:] = -np.inf
-        return -np.inf
-    second = -np.inf
-    for i in range(n):
-        if i != top and logs[i] > second:
-            second = logs[i]
-    rest = 0.0
-    if second > -np.inf:
-        for i in range(n):
-            if i != top:
-                rest += np.exp(logs[i] - second)
-        out[top] = second + np.log(rest)
-        rest *= np.exp(second - peak)
-    else:
-        out[top] = -np.inf
-    for i in range(n):
-        if i != top:  # what remains is at least 1, so nothing cancels
-            out[i] = peak + np.log(max(1.0, 1.0 + rest - np.exp(logs[i] - peak)))
-    return float(peak + np.log1p(rest))
-
-
-@compiled
-def _log_add(a: float, b: float) -> float:
-    if a < b:
-        a, b = b, a
-    return a if b == -np.inf else float(a + np.log1p(np.exp(b - a)))
-
-
-@compiled
 def share_loss_log(losses: Floats, log_prior: Floats, alpha: float) -> float:
     """Loss of Fixed-share at any rate in [0, 1], in the log domain throughout; n >= 2."""
     rounds, n = losses.shape
-    stay = np.log(1.0 - alpha)
-    move = np.log(alpha) - np.log(n - 1.0)
-    logs = log_prior.copy()
-    others = np.empty(n)
-    total = -np.inf
+    stay, leave = np.full(n, np.log(1.0 - alpha)), np.full(n, np.log(alpha))
+    logs, work = log_prior.copy(), np.empty((2, n))
     for t in range(rounds):
         for i in range(n):
             logs[i] -= losses[t, i]
-        total = _log_others(logs, others)
         if t < rounds - 1:
-            for i in range(n):
-                logs[i] = _log_add(logs[i] + stay, others[i] + move)
-    return -total
+            share_logs(logs, stay, leave, work)
+    return -log_others(logs, work[0])
 
 
 @compiled
 def switch_coefficients(losses: Floats, log_prior: Floats) -> Floats:
     """Logarithm of the summed prior(s_1) exp(-loss of s) / (n-1)^k over the sequences with k switches, k = 0 .. T-1."""
     rounds, n = losses.shape
-    logs = np.full((rounds, n), -np.inf)
-    logs[0] = log_prior
-    others = np.empty(n)
-    into = np.empty(n)
+    logs, others, into = np.empty((rounds, n)), np.empty(n), np.empty(n)
+    for k in range(rounds):
+        for i in range(n):
+            logs[k, i] = log_prior[i] if k == 0 else -np.inf
     spread = np.log(n - 1.0)
     for t in range(rounds):
         if t > 0:
-            into[:] = -np.inf
+            for i in range(n):
+                into[i] = -np.inf
             for k in range(t + 1):
-                _log_others(logs[k], others)
+                log_others(logs[k], others)
                 for i in range(n):
-                    logs[k, i] = _log_add(logs[k, i], into[i])
+                    logs[k, i] = log_add(logs[k, i], into[i])
                     into[i] = others[i] - spread
         for k in range(t + 1):
             for i in range(n):
                 logs[k, i] -= losses[t, i]
     result = np.empty(rounds)
     for k in range(rounds):
-        result[k] = _log_others(logs[k], others)
+        result[k] = log_others(logs[k], others)
     return result
 
 
@@ -221,26 +180,25 @@ def stationary_rate(likelihoods: Floats, prior: Floats, rates: Floats, values: F
     minimum stays enclosed whatever other stationary points there are.
     """
     row = np.empty(3)
-    near = float(rates[1])
-    _share_slopes_at(likelihoods, prior, near, row)
-    mirrored = row[1] < 0.0  # then a minimum is to the right; `near` is the end that slopes inwards
-    far, far_value = (float(rates[2]), values[2]) if mirrored else (float(rates[0]), values[0])
-    last, steepness = near, np.inf
-    for _ in range(200):
+    last = near = float(rates[1])
+    far, far_value, steepness, mirrored = near, 0.0, np.inf, False
+    for step_number in range(200):
+        _share_slopes_at(likelihoods, prior, last, row)
+        if step_number == 0:
+            mirrored = row[1] < 0.0  # then a minimum is to the right; `near` is the end that slopes inwards
+            far, far_value = (float(rates[2]), values[2]) if mirrored else (float(rates[0]), values[0])
+        elif (row[1] <= 0.0 if mirrored else row[1] >= 0.0) and row[0] <= far_value:
+            near = last
+        else:  # an end that slopes inwards itself need not be the higher one
+            inwards = row[1] <= 0.0 if mirrored else row[1] >= 0.0
+            far, far_value = last, (row[0] if inwards else np.inf)
         middle = 0.5 * (near + far)
         step = row[1] / row[2] if row[2] > 0.0 else np.inf
         if row[1] == 0.0 or abs(step) <= 2e-16 * last or middle in (near, far):
             break
-        if min(near, far) < last - step < max(near, far) and abs(row[1]) < 0.5 * steepness:
-            middle = last - step
+        newton = min(near, far) < last - step < max(near, far) and abs(row[1]) < 0.5 * steepness
         steepness = abs(row[1])
-        last = middle
-        _share_slopes_at(likelihoods, prior, last, row)
-        inwards = row[1] <= 0.0 if mirrored else row[1] >= 0.0
-        if inwards and row[0] <= far_value:
-            near = last
-        else:  # an end that slopes inwards itself need not be the higher one
-            far, far_value = last, (row[0] if inwards else np.inf)
+        last = last - step if newton else middle
     return last
 
 
@@ -257,13 +215,17 @@ def _moves(likelihoods: Floats, prior: Floats, matrix: Floats, ahead: Floats, co
                 for j in range(n):
                     weight += ahead[t - 1, j] * matrix[j, i]
             ahead[t, i] = weight * likelihoods[t, i]
-        scales[t] = ahead[t].sum()
+        scales[t] = 0.0
+        for i in range(n):
+            scales[t] += ahead[t, i]
         if scales[t] <= 0.0:
             return -np.inf
         log_scale += np.log(scales[t])
         for i in range(n):
             ahead[t, i] /= scales[t]
-    counts[:] = 0.0
+    for j in range(n):
+        for i in range(n):
+            counts[j, i] = 0.0
     behind = np.ones(n)
     pulled = np.empty(n)
     for t in range(rounds - 1, 0, -1):
@@ -284,40 +246,35 @@ def baum_welch(
 ) -> tuple[Floats, Floats, float, float, int]:
     """(matrix, counts, log-likelihood, residual, iterations) of the re-estimation of a transition matrix.
 
-    Steps are stretched while that does not lower the likelihood, since plain ones crawl towards zero entries.
+    A plain step multiplies an entry by counts / (visits entry), a stretched one by a power of that; steps are stretched
+    while that does not lower the likelihood, since plain ones crawl towards zero entries.
     """
     rounds, n = likelihoods.shape
-    matrix = start.copy()
-    counts = np.empty((n, n))
-    trial = np.empty((n, n))
-    trial_counts = np.empty((n, n))
+    matrix, trial = np.empty((n, n)), start.copy()
+    counts, trial_counts = np.empty((n, n)), np.empty((n, n))
     ahead = np.empty((rounds, n))
-    log_scale = _moves(likelihoods, prior, matrix, ahead, counts)
-    done = 0
-    stretch = 1.0
+    log_scale, residual, stretch, done = -np.inf, np.inf, 1.0, -1
     while True:
-        residual = 0.0
-        if log_scale > -np.inf:
+        gained = _moves(likelihoods, prior, trial, ahead, trial_counts)
+        done += 1
+        if gained >= log_scale or stretch == 1.0:
+            if gained == -np.inf and done > 0:  # an entry fell below the smallest float while the losses still need it
+                return matrix, counts, log_scale, residual, done
+            stretch *= 1.5 if done > 0 else 1.0
+            log_scale, residual = gained, 0.0
             for j in range(n):
-                visits = counts[j].sum()
+                visits = 0.0
                 for i in range(n):
-                    residual = max(residual, abs(counts[j, i] - visits * matrix[j, i]))
-        if residual <= tolerance or done >= max_iterations:
-            return matrix, counts, log_scale, residual, done
-        # a plain step multiplies an entry by counts / (visits entry); a stretched one by a power of that
-        while True:
-            _stretched(matrix, counts, stretch, trial)
-            gained = _moves(likelihoods, prior, trial, ahead, trial_counts)
-            done += 1
-            if gained >= log_scale or stretch == 1.0:
-                break
+                    matrix[j, i], counts[j, i] = trial[j, i], trial_counts[j, i]
+                    visits += counts[j, i]
+                for i in range(n):
+                    if log_scale > -np.inf:
+                        residual = max(residual, abs(counts[j, i] - visits * matrix[j, i]))
+            if residual <= tolerance or done >= max_iterations:
+                return matrix, counts, log_scale, residual, done
+        else:
             stretch = 1.0
-        if gained == -np.inf:  # an entry fell below the smallest float while the losses still need it
-            return matrix, counts, log_scale, residual, done
-        stretch *= 1.5
-        log_scale = gained
-        matrix[:] = trial
-        counts[:] = trial_counts
+        _stretched(matrix, counts, stretch, trial)
 
 
 @compiled
@@ -325,8 +282,9 @@ def _stretched(matrix: Floats, counts: Floats, power: float, result: Floats) -> 
     """`matrix` with each entry times (counts / (visits entry)) ** power, rows normalised."""
     n = len(matrix)
     for j in range(n):
-        visits = counts[j].sum()
-        total = 0.0
+        visits, total = 0.0, 0.0
+        for i in range(n):
+            visits += counts[j, i]
         for i in range(n):
             result[j, i] = matrix[j, i]
             if visits > 0.0:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
+from experiments.papers.proved import active
 from lpsm import samplers
 from lpsm import synthetic_streams as streams
-from lpsm.bounds import active
 from tests.oracles import law_trials, trials
 from tests.oracles import sampler_bounds as oracle
 

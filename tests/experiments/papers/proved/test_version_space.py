@@ -6,8 +6,8 @@ import mpmath
 import numpy as np
 import pytest
 
+from experiments.papers.proved import version_space as spaces
 from lpsm import samplers
-from lpsm.bounds import version_space as spaces
 
 MANY = [200, pytest.param(2000, marks=pytest.mark.long)]
 

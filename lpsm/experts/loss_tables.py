@@ -32,6 +32,7 @@ def checked_losses(losses: ArrayLike) -> Floats:
 
 
 @checked
+@checked
 def awake_regrets(mixture: ArrayLike, losses: ArrayLike, awake: ArrayLike) -> Floats:
     """What a mixture lost beyond each expert over the rounds in which that expert was awake, (n,).
 

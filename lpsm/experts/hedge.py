@@ -1,115 +1,80 @@
-"""Other learners over experts, for comparison: Variable-share, AdaHedge, Squint, NormalHedge.
+"""Hedges, made for the loss of playing the weights: AdaHedge, Squint, NormalHedge.
 
-What it models: four rules for the weights, with the interface of the learners of this
-package.  `update` returns the loss -ln sum_i p_i exp(-loss_i) of their weights, so that
-they stand on one scale with Learn-alpha, although the last three were made for the
-loss sum_i p_i loss_i (`Learner.run` keeps the weights to compute it from).
+What it models: three rules for the weights, with the interface of the learners of this package.  `update` returns the
+mixture loss of their weights, so that they stand on one scale with Learn-alpha, although they are made for
+sum_i p_i loss_i (`ExpertRun.played_loss`).  AdaHedge's rule is compiled: the combiner mixes its rates by it.
 Deviation: in a round where an expert sleeps, these three charge it the learner's own loss.
-What it leaves out: priors, and losses without a bound for the last three (infinity is an error).
-Sources: Herbster and Warmuth 1998, section 5 (Variable-share); de Rooij, van Erven, Gruenwald
-and Koolen 2014, figure 1 (AdaHedge); Koolen and van Erven 2015, section 4, with the improper
-prior (Squint); Chaudhuri, Freund and Hsu 2009, figure 1 (NormalHedge).
+What it leaves out: priors, and losses without a bound (infinity is an error).
+Sources: de Rooij, van Erven, Gruenwald and Koolen 2014, figure 1 (AdaHedge); Koolen and van Erven 2015, section 4, with
+the improper prior (Squint); Chaudhuri, Freund and Hsu 2009, figure 1 (NormalHedge).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import special
 
+from lpsm import checks
 from lpsm._compile import compiled
-from lpsm.checks import state_array
-from lpsm.experts.kernels import LN2
-from lpsm.experts.learner import Floats, Learner, checked_prior, checked_rate
-from lpsm.experts.scaled import decay_scaled, scaled_column_round, scaled_share_of_each
+from lpsm.experts.learner import Floats, Learner, Mask
 
-__all__ = ["AdaHedge", "NormalHedge", "Squint", "VariableShare"]
-
+__all__ = ["AdaHedge", "NormalHedge", "Squint", "hedge_round", "hedge_weights"]
 
 RATES = 0.25 * np.polynomial.legendre.leggauss(24)[0] + 0.25  # Gauss-Legendre nodes on [0, 1/2] ..
 RATE_WEIGHTS = 0.25 * np.polynomial.legendre.leggauss(24)[1]  # .. and their weights
 
 
-class VariableShare(Learner):
-    """Fixed-share whose experts give away weight only as they lose: 1 - (1 - alpha)**loss of it.
+@compiled
+def hedge_weights(behind: Floats, gap: float, out: Floats) -> float:
+    """Write AdaHedge's weights and return its rate, ln n over the gap; while there is no gap, infinite, the leaders'.
 
-    Parameters
-    ----------
-    n_experts
-        Number n of experts.
-    alpha
-        Part given away at loss 1, in [0, 1); an equal part goes to each other expert.
-    prior
-        Distribution before the first round, shape (n,); uniform if not given.
-
-    >>> learner = VariableShare(n_experts=2, alpha=0.5)
-    >>> _ = learner.update([0.0, 1.0])
-    >>> learner.weights.round(6).tolist()
-    [0.865529, 0.134471]
+    `behind` is each one's cumulative loss beyond the best one's.
     """
-
-    def __init__(self, n_experts: int, alpha: float, *, prior: ArrayLike | None = None) -> None:
-        super().__init__(n_experts)
-        if checked_rate("alpha", alpha) == 1.0:
-            raise ValueError("alpha must lie in [0, 1), got 1.0")
-        self.alpha = float(alpha)
-        self._weights = np.array(np.frexp(checked_prior("prior", prior, self.n_experts)), dtype=np.float64)
-
-    @property
-    def weights(self) -> Floats:
-        """Mixture over the experts before the next outcome, shape (n,)."""
-        values = np.ldexp(self._weights[0], np.maximum(self._weights[1], -2000.0).astype(np.int64))
-        return np.asarray(values / values.sum())
-
-    def _round(self, losses: Floats, awake: NDArray[np.bool_] | None) -> float:
-        mask = np.ones(self.n_experts, dtype=np.bool_) if awake is None else awake
-        return _variable_share_round(losses, mask, math.log1p(-self.alpha), self._weights)
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {"alpha": np.array(self.alpha), "scaled_weights": self._weights}
-
-    def _restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        self.alpha = float(state["alpha"])
-        self._weights = state_array(state, "scaled_weights", (2, self.n_experts))
+    rate = math.log(behind.size) / gap if gap > 0.0 else np.inf
+    total = 0.0
+    for k in range(behind.size):
+        leads = 1.0 if behind[k] == 0.0 else 0.0
+        out[k] = math.exp(-rate * behind[k]) if gap > 0.0 else leads
+        total += out[k]
+    for k in range(behind.size):
+        out[k] /= total
+    return rate
 
 
 @compiled
-def _variable_share_round(losses: Floats, awake: NDArray[np.bool_], log_keep: float, weights: Floats) -> float:
-    n = losses.size
-    lowest, abstains = np.inf, True
-    for i in range(n):
-        if awake[i] and weights[0, i] > 0.0:
-            abstains = False
-            lowest = min(lowest, losses[i])
-    if abstains:
-        return 0.0
-    if lowest == np.inf:
-        return np.inf
-    factor = np.empty((2, n))
-    decay_scaled(losses, lowest, factor[0], factor[1])
-    ratio, exponent = scaled_column_round(weights[0], weights[1], factor[0], factor[1], awake, lowest)
-    stay, leave = np.ones(n), np.zeros(n)
-    for i in range(n):
-        if awake[i] and log_keep < 0.0:
-            stay[i] = math.exp(log_keep * losses[i])
-            leave[i] = -math.expm1(log_keep * losses[i])
-    scaled_share_of_each(weights[0], weights[1], stay, leave)
-    return lowest - (math.log(ratio) + exponent * LN2)
+def hedge_round(losses: Floats, weights: Floats, rate: float, behind: Floats) -> float:
+    """AdaHedge's round, given its weights and rate: move `behind`, and return the mixability gap of the round."""
+    lowest, mean, mixed = np.inf, 0.0, 0.0
+    for k in range(weights.size):
+        if weights[k] > 0.0:
+            lowest = min(lowest, losses[k])
+    for k in range(weights.size):
+        if weights[k] > 0.0:
+            mean += weights[k] * (losses[k] - lowest)
+            if rate < np.inf:
+                mixed += weights[k] * math.exp(-rate * (losses[k] - lowest))
+    least = np.inf
+    for k in range(behind.size):
+        behind[k] += losses[k]
+        least = min(least, behind[k])
+    for k in range(behind.size):
+        behind[k] -= least
+    return max(0.0, mean + (math.log(mixed) / rate if rate < np.inf else 0.0))
 
 
 class _Hedge(Learner):
     """What the three made for the loss sum_i p_i loss_i share: finite losses, and sleepers charged that loss."""
 
-    def _check(self, losses: Floats, awake: NDArray[np.bool_] | None) -> None:
-        super()._check(losses, awake)
+    def _check(self, losses: Floats, awake: Mask | None) -> None:
         if np.isposinf(losses if awake is None else losses[awake]).any():
             raise ValueError(f"losses must be finite for {type(self).__name__}, got inf")
+        super()._check(losses, awake)
 
-    def _round(self, losses: Floats, awake: NDArray[np.bool_] | None) -> float:
+    def _round(self, losses: Floats, awake: Mask | None) -> float:
         weights = self.weights
         if awake is None:
             self._learn(losses, weights)
@@ -134,8 +99,8 @@ class AdaHedge(_Hedge):
     ----------
     n_experts
         Number n of experts.
-    signed
-        Whether losses may be negative.
+    signed, loss_range
+        As for `FixedShare`.
 
     >>> learner = AdaHedge(n_experts=2)
     >>> _ = learner.update([0.0, 1.0])
@@ -143,37 +108,30 @@ class AdaHedge(_Hedge):
     [0.8, 0.2]
     """
 
-    def __init__(self, n_experts: int, *, signed: bool = False) -> None:
-        super().__init__(n_experts, signed=signed)
-        self._cumulative = np.zeros(self.n_experts)
-        self._gap = 0.0
+    TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "signed", "loss_range")
+
+    def __init__(self, n_experts: int, *, signed: bool = False, loss_range: float = math.inf) -> None:
+        super().__init__(n_experts, signed=signed, loss_range=loss_range)
+        self._behind = np.zeros(self.n_experts)
+        self._gap = np.zeros(1)
 
     @property
     def learning_rate(self) -> float:
         """The rate eta for the next round; infinite while the gap is zero."""
-        return math.log(self.n_experts) / self._gap if self._gap > 0.0 else math.inf
+        return math.log(self.n_experts) / float(self._gap[0]) if self._gap[0] > 0.0 else math.inf
 
     @property
     def weights(self) -> Floats:
         """Weights over the experts before the next outcome, shape (n,): the leaders' while eta is infinite."""
-        behind = self._cumulative - self._cumulative.min()
-        eta = self.learning_rate
-        values = (behind == 0.0).astype(np.float64) if math.isinf(eta) else np.exp(-eta * behind)
-        return np.asarray(values / values.sum())
+        out = np.empty(self.n_experts)
+        hedge_weights(self._behind, float(self._gap[0]), out)
+        return out
 
     def _learn(self, losses: Floats, weights: Floats) -> None:
-        eta = self.learning_rate
-        mixed = float(losses[weights > 0.0].min()) if math.isinf(eta) else _mixed(losses, weights, eta)
-        self._gap += max(0.0, float(weights @ losses) - mixed)
-        self._cumulative += losses
-        self._cumulative -= self._cumulative.min()
+        self._gap += hedge_round(losses, weights, self.learning_rate, self._behind)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {"cumulative": self._cumulative, "gap": np.array(self._gap)}
-
-    def _restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        self._cumulative = state_array(state, "cumulative", (self.n_experts,))
-        self._gap = float(state["gap"])
+        return {"behind": self._behind, "gap": self._gap}
 
 
 class Squint(_Hedge):
@@ -189,11 +147,11 @@ class Squint(_Hedge):
         Largest loss; regrets are divided by it.
     """
 
+    TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "loss_range")
+
     def __init__(self, n_experts: int, *, loss_range: float = 1.0) -> None:
-        super().__init__(n_experts)
-        if not 0.0 < loss_range < math.inf:
-            raise ValueError(f"loss_range must be positive and finite, got {loss_range}")
-        self.loss_range = float(loss_range)
+        checks.positive(loss_range=loss_range)
+        super().__init__(n_experts, loss_range=loss_range)
         self._regret = np.zeros(self.n_experts)
         self._variance = np.zeros(self.n_experts)
 
@@ -202,24 +160,13 @@ class Squint(_Hedge):
         """Weights over the experts before the next outcome, shape (n,)."""
         return np.asarray(_softmax(_log_evidence(self._regret, self._variance)))
 
-    def _check(self, losses: Floats, awake: NDArray[np.bool_] | None) -> None:
-        super()._check(losses, awake)
-        largest = (losses if awake is None else losses[awake]).max(initial=0.0)
-        if largest > self.loss_range:
-            raise ValueError(f"losses must lie in [0, loss_range = {self.loss_range}], got {largest}")
-
     def _learn(self, losses: Floats, weights: Floats) -> None:
         regret = (float(weights @ losses) - losses) / self.loss_range
         self._regret += regret
         self._variance += regret**2
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        return {"regret": self._regret, "variance": self._variance, "loss_range": np.array(self.loss_range)}
-
-    def _restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        self._regret = state_array(state, "regret", (self.n_experts,))
-        self._variance = state_array(state, "variance", (self.n_experts,))
-        self.loss_range = float(state["loss_range"])
+        return {"regret": self._regret, "variance": self._variance}
 
 
 class NormalHedge(_Hedge):
@@ -232,6 +179,8 @@ class NormalHedge(_Hedge):
     signed
         Whether losses may be negative.
     """
+
+    TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "signed")
 
     def __init__(self, n_experts: int, *, signed: bool = False) -> None:
         super().__init__(n_experts, signed=signed)
@@ -254,9 +203,6 @@ class NormalHedge(_Hedge):
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         return {"regret": self._regret}
-
-    def _restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        self._regret = state_array(state, "regret", (self.n_experts,))
 
 
 def _mixed(losses: Floats, weights: Floats, eta: float) -> float:

@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 
 from lpsm._compile import compiled
 
-__all__ = ["LOSSES", "concave_rate", "fill_losses", "fill_slopes", "loss_of", "slope_of"]
+__all__ = ["LOSSES", "concave_rate", "loss_of", "losses_of", "slope_of", "slopes_of"]
+
+Floats = NDArray[np.float64]
 
 SQUARE, ABSOLUTE, PINBALL, LOG, LOGISTIC = range(5)
 LOSSES = {"square": SQUARE, "absolute": ABSOLUTE, "pinball": PINBALL, "log": LOG, "logistic": LOGISTIC}
@@ -57,22 +59,14 @@ def slope_of(code: int, quantile: float, forecast: float, y: float) -> float:
     return -slope if y > 0.0 else slope
 
 
-@compiled
-def fill_losses(
-    code: int, quantile: float, forecasts: NDArray[np.float64], y: NDArray[np.float64], out: NDArray[np.float64]
-) -> None:
-    """Losses of many forecasts, each array of shape (T,)."""
-    for t in range(out.size):
-        out[t] = loss_of(code, quantile, forecasts[t], y[t])
+def losses_of(loss: str, quantile: float, forecasts: Floats, y: Floats) -> Floats:
+    """Loss of every forecast, of the shape of `forecasts`, against outcomes that broadcast to it."""
+    return _each(forecasts, y, LOSSES[loss], quantile, False)
 
 
-@compiled
-def fill_slopes(
-    code: int, quantile: float, forecasts: NDArray[np.float64], y: NDArray[np.float64], out: NDArray[np.float64]
-) -> None:
-    """Slopes of the loss at many forecasts, each array of shape (T,)."""
-    for t in range(out.size):
-        out[t] = slope_of(code, quantile, forecasts[t], y[t])
+def slopes_of(loss: str, quantile: float, forecasts: Floats, y: Floats) -> Floats:
+    """Slope of the loss at every forecast, as `losses_of`."""
+    return _each(forecasts, y, LOSSES[loss], quantile, True)
 
 
 def concave_rate(code: int, deviation: float) -> float:
@@ -85,3 +79,16 @@ def concave_rate(code: int, deviation: float) -> float:
     if code == LOG:
         return 1.0
     return exp(-deviation) if code == LOGISTIC else 0.0
+
+
+def _each(forecasts: Floats, y: Floats, code: int, quantile: float, slopes: bool) -> Floats:
+    out = np.array(forecasts, dtype=np.float64, order="C")
+    _fill(out.ravel(), np.array(np.broadcast_to(y, out.shape), dtype=np.float64).ravel(), code, quantile, slopes)
+    return out
+
+
+@compiled
+def _fill(values: Floats, y: Floats, code: int, quantile: float, slopes: bool) -> None:
+    for t in range(values.size):
+        forecast = values[t]
+        values[t] = slope_of(code, quantile, forecast, y[t]) if slopes else loss_of(code, quantile, forecast, y[t])

@@ -8,7 +8,7 @@ more than 4 cosh(2s)^D exp(-2s(N-1)) / (exp(2s) - 1) times max q.  At s = N/(2D)
 6 sqrt(T) losses decide about all rates, however flat the curve is, and T losses exactly.
 The nodes' losses come from one run of Learn-alpha over them; the polynomial is then read on a grid so fine that
 nothing can hide between its points, and the best rate there is moved to where the slope is zero.
-What it leaves out: the loss and its slopes at a single rate (`_hindsight_kernels`).
+What it leaves out: the loss and its slopes at a single rate (`hindsight_kernels`).
 Sources: thesis (Monteleoni 2006) 2.2.2; Trefethen 2013, Approximation Theory and Approximation Practice, theorem 8.2,
 for interpolation; Ehlich and Zeller 1964 for maxima of polynomials on grids.
 """
@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
-from lpsm import _hindsight_kernels as kernels
-from lpsm._losses import Likelihoods
+from lpsm.experts import hindsight_kernels as kernels
 from lpsm.experts.grids import alpha_grid
 from lpsm.experts.hierarchy import Hierarchy
+from lpsm.experts.loss_tables import Likelihoods
 
 __all__ = ["BestAlpha", "search", "slopes"]
 
@@ -97,7 +97,7 @@ def node_losses(prepared: Likelihoods, rates: Floats) -> Floats:
     for first in range(0, rates.size, together):
         alphas = rates[first : first + together]
         mixture = Hierarchy(n, alphas, prepared.prior, np.full(alphas.size, 1.0 / alphas.size), 0.0)
-        total = mixture.run(prepared.shifted, None, False, False).loss.sum()
+        total = mixture.run(prepared.shifted, None, False, False)[0].sum()
         with np.errstate(divide="ignore"):
             losses.append(total - np.log(mixture.posterior() * alphas.size))
     return np.concatenate(losses)

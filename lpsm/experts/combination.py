@@ -1,9 +1,10 @@
-"""Combining tables of forecasts, and the record of it.
+"""Combining tables of forecasts, the record of it, and what could have been combined in hindsight.
 
 What it models: `combine` plays a table of forecasts in its order, each round's combination made before its outcome
-is known; the record holds it against the forecasts, their best combinations and their best partition in hindsight.
-Tables and series of pandas come back as such.  pandas is imported only when it is used.
-What it leaves out: the rules of learning (`combiner`).
+is known; the record holds it against the forecasts, their best fixed mean, their best linear combination and their best
+partition in hindsight.  Tables and series of pandas come back as such.  pandas is imported only when it is used.
+What it leaves out: the rules of learning (`combine`), pictures, and fixed combinations of forecasts that sleep, which
+mean nothing.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import optimize, sparse
 
 from lpsm import hindsight
 from lpsm.checks import array
-from lpsm.combining.combiner import Combiner
-from lpsm.combining.comparators import best_convex, best_linear, losses_of
+from lpsm.experts.combine import Combiner
 from lpsm.experts.grids import alpha_grid
+from lpsm.experts.losses import losses_of, slopes_of
 
 __all__ = ["Combination", "combine"]
 
@@ -30,9 +32,10 @@ def combine(
     loss: str = "square",
     rate: float | str = "learn",
     *,
-    quantile: float = 0.5,
+    quantile: float | None = None,
     gradient: bool = False,
     alphas: ArrayLike | None = None,
+    rule: str = "learn-alpha",
 ) -> Combination:
     """Combine forecasts in the order of time, none of them using an outcome that is not yet known.
 
@@ -41,8 +44,9 @@ def combine(
     forecasts
         (T, n): a DataFrame with a column a forecaster, or an array.  NaN is asleep.
     y
-        Outcomes (T,), a Series or an array; NaN is not known, and nothing is learned from it.
-    loss, rate, quantile, gradient
+        Outcomes (T,), a Series or an array; NaN is not known, and nothing is learned from it.  If either of the two
+        has an index, what comes out has it too.
+    loss, rate, quantile, gradient, rule
         As for `Combiner`.
     alphas
         Switching rates (m,) of Learn-alpha; None for the grid of this horizon, T.
@@ -56,19 +60,20 @@ def combine(
     >>> result.predictions.round(2).tolist()
     [2.0, 2.5, 3.0]
     """
-    index, outcome_index = getattr(forecasts, "index", None), getattr(y, "index", None)
-    is_frame = hasattr(forecasts, "columns")
-    if is_frame and hasattr(y, "to_numpy") and not index.equals(outcome_index):  # type: ignore[union-attr]
+    is_frame, is_series = hasattr(forecasts, "columns"), hasattr(y, "to_numpy")
+    index = forecasts.index if is_frame else y.index if is_series else None
+    if is_frame and is_series and not index.equals(y.index):  # type: ignore[union-attr]
         raise ValueError("forecasts and y must have the same index")
     table = array("forecasts", forecasts)
     if table.ndim != 2 or 0 in table.shape:
         raise ValueError(f"forecasts must have shape (T, n) with T, n >= 1, got {table.shape}")
-    grid = alpha_grid(horizon=len(table)) if alphas is None else alphas
-    combiner = Combiner(table.shape[1], loss, rate, quantile=quantile, gradient=gradient, alphas=grid)
+    if alphas is None and rule == "learn-alpha":
+        alphas = alpha_grid(horizon=len(table))
+    combiner = Combiner(table.shape[1], loss, rate, quantile=quantile, gradient=gradient, alphas=alphas, rule=rule)
     outcomes = array("y", y)
     predictions, weights = combiner.run(table, outcomes)
     names = list(forecasts.columns) if is_frame else list(range(table.shape[1]))
-    return Combination(combiner, table, outcomes, predictions, weights, names, index if is_frame else None)
+    return Combination(combiner, table, outcomes, predictions, weights, names, index)
 
 
 class Combination:
@@ -163,10 +168,10 @@ class Combination:
             frame.insert(2, "rmse", np.sqrt(frame["mean_loss"]))
         return frame.sort_values("mean_loss", kind="stable")
 
-    def plot(self, segments: int = 10, **options: Any) -> Any:
-        """Draw the weights, the regret against each forecast, and the best partition, one above the other.
+    def history(self, segments: int = 10) -> Any:
+        """Return a DataFrame to draw: the weights, the regret against each forecast and, where nobody slept, the best.
 
-        pandas draws, with matplotlib; `options` go to ``DataFrame.plot``.  Return the three axes.
+        The best forecast of each segment is by its number; ``history().plot(subplots=True)`` draws all.
         """
         import pandas as pd
 
@@ -175,19 +180,15 @@ class Combination:
         parts = [weights, regret]
         if not np.isnan(self._table[self._known]).any():
             best = self.best_partition(min(segments, int(self._known.sum())))
-            experts = np.repeat(best.experts, np.diff(np.append(best.starts, self._known.sum())))
             places = np.full(len(self._y), np.nan)
-            places[self._known] = experts
+            places[self._known] = np.repeat(best.experts, np.diff(np.append(best.starts, self._known.sum())))
             parts.append(pd.DataFrame({"best forecast, by number": places}))
         frame = pd.concat(parts, axis=1)
-        if self._index is not None:
-            frame.index = self._index
-        groups = [tuple(part.columns) for part in parts]
-        return frame.plot(**{"subplots": groups, "figsize": (9, 8), "sharex": True, **options})
+        return frame if self._index is None else frame.set_axis(self._index)
 
     def __repr__(self) -> str:
         rounds, n = self._table.shape
-        return f"Combination({rounds} rounds, {n} forecasts, loss={self.combiner.loss!r}, rate={self.combiner.rate!r})"
+        return f"Combination({rounds} rounds, {n} forecasts, loss={self.combiner.loss!r}, rule={self.combiner.rule!r})"
 
     def _loss_named(self) -> tuple[str, float]:
         return self.combiner.loss, self.combiner.quantile
@@ -219,3 +220,68 @@ class Combination:
         import pandas as pd
 
         return pd.DataFrame(values, index=self._index, columns=self.names)
+
+
+def best_convex(loss: str, quantile: float, forecasts: Floats, y: Floats) -> Floats:
+    """Weights (n,), non-negative and of sum 1, of the fixed mean of the forecasts (T, n) that loses least."""
+    n = forecasts.shape[1]
+    if loss in ("absolute", "pinball"):
+        return _linear_programme(forecasts, y, 0.5 if loss == "absolute" else quantile, convex=True)
+    if loss == "square":
+        size = max(1.0, float(np.abs(forecasts).max()), float(np.abs(y).max()))
+        heavy = 1e6 * np.sqrt(len(y))  # a row that holds the sum at 1
+        rows = np.vstack([forecasts / size, np.full(n, heavy)])
+        weights = optimize.nnls(rows, np.append(y / size, heavy), maxiter=100 * n)[0]
+        return np.asarray(weights / weights.sum())
+    found = _smooth(loss, quantile, forecasts, y, convex=True)
+    weights = np.maximum(found, 0.0)
+    return np.asarray(weights / weights.sum())
+
+
+def best_linear(loss: str, quantile: float, forecasts: Floats, y: Floats) -> Floats | None:
+    """Coefficients (n,) of the linear combination that loses least; None for the log loss, which needs a mean."""
+    if loss == "log":
+        return None
+    if loss == "square":
+        return np.asarray(np.linalg.lstsq(forecasts, y, rcond=None)[0])
+    if loss == "logistic":
+        return _smooth(loss, quantile, forecasts, y, convex=False)
+    return _linear_programme(forecasts, y, 0.5 if loss == "absolute" else quantile, convex=False)
+
+
+def _linear_programme(forecasts: Floats, y: Floats, quantile: float, *, convex: bool) -> Floats:
+    """Minimise the pinball loss: y - f.w = over - under, both non-negative and paid for."""
+    rounds, n = forecasts.shape
+    size = max(1.0, float(np.abs(forecasts).max()))
+    price = np.concatenate([np.zeros(n), np.full(rounds, quantile), np.full(rounds, 1.0 - quantile)])
+    eye = sparse.eye(rounds, format="csr")
+    equal = sparse.hstack([sparse.csr_matrix(forecasts / size), eye, -eye], format="csr")
+    right = y / size
+    if convex:
+        ones = sparse.csr_matrix(np.concatenate([np.ones(n), np.zeros(2 * rounds)]))
+        equal, right = sparse.vstack([equal, ones], format="csr"), np.append(right, 1.0)
+    bounds = [(0.0 if convex else None, None)] * n + [(0.0, None)] * (2 * rounds)
+    found = optimize.linprog(price, A_eq=equal, b_eq=right, bounds=bounds, method="highs")
+    if not found.success:
+        raise RuntimeError(f"the best combination was not found: {found.message}")
+    return np.asarray(found.x[:n])
+
+
+def _smooth(loss: str, quantile: float, forecasts: Floats, y: Floats, *, convex: bool) -> Floats:
+    """Minimise the mean loss by its gradient, over means or over all coefficients."""
+    rounds, n = forecasts.shape
+
+    def value(w: Floats) -> tuple[float, Floats]:
+        p = np.clip(forecasts @ w, 1e-12, 1.0 - 1e-12) if loss == "log" else forecasts @ w
+        slopes = slopes_of(loss, quantile, p, y)
+        return float(losses_of(loss, quantile, p, y).mean()), forecasts.T @ slopes / rounds
+
+    start = np.full(n, 1.0 / n)
+    if not convex:
+        return np.asarray(optimize.minimize(value, start, jac=True, method="L-BFGS-B").x)
+    one = {"type": "eq", "fun": lambda w: w.sum() - 1.0, "jac": np.ones_like}
+    options = {"maxiter": 1000, "ftol": 1e-12}
+    found = optimize.minimize(
+        value, start, jac=True, method="SLSQP", bounds=[(0.0, 1.0)] * n, constraints=[one], options=options
+    )
+    return np.asarray(found.x)

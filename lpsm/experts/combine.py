@@ -1,0 +1,419 @@
+"""Combining forecasts as they come: predict, see the outcome, learn.
+
+What it models: forecasters ("experts") of one number, weighted by a rule.  Learn-alpha, the usual one, lets the best of
+them change: K copies of it, one a rate eta_k, learn from eta_k times the losses of the forecasts, each with weights w_k
+over those awake and a forecast p_k = w_k.f; over the copies stands AdaHedge, which needs no scale, on the losses of the
+p_k, with weights v: the combination is v.p_k.  With one copy there is nothing above it.  "ewa" is the same with the
+switching rate 0, exponentially weighted averages.  "boa" and "ml-poly" have a rate of each forecast's own and need none
+to be given.  A forecast that is NaN is asleep: weights go to those awake, and it keeps its share.
+(`combine` in `lpsm.experts.combination` is the same for whole tables.)
+Deviations: the largest excess loss seen so far stands where Bernstein aggregation has a power of two above it, and its
+square where ML-Poly has 1, the largest for losses in [0, 1] (as opera has both).
+What it leaves out: forecasts of several numbers at once.
+Sources: Monteleoni 2006, equations (2.6)-(2.8); de Rooij, van Erven, Gruenwald and Koolen 2014, figure 1; Wintenberger
+2017, section 2 (Bernstein online aggregation, adaptive); Gaillard, Stoltz and van Erven 2014, section 3.1 (ML-Poly).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lpsm._compile import compiled
+from lpsm.checks import array, known, number, positive, probability, shown, whole
+from lpsm.experts import share
+from lpsm.experts.grids import alpha_grid
+from lpsm.experts.hedge import hedge_round, hedge_weights
+from lpsm.experts.hierarchy import MOST_WEIGHTS, Hierarchy
+from lpsm.experts.learner import MOST_EXPERTS
+from lpsm.experts.losses import LOGISTIC, LOSSES, concave_rate, loss_of, slope_of
+from lpsm.states import restored, saved
+
+__all__ = ["RULES", "Combiner"]
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+RATES: Floats = np.array([4.0**k for k in range(2, -10, -1)])  # in units of 1 / (the first difference between losses)
+HORIZON = 1000
+MOST = 2e150  # of forecasts and outcomes: their squares are added up
+SMALLEST = 1e-306  # of a unit: rates by it are numbers
+LEARN_ALPHA, BOA, ML_POLY = range(3)
+RULES = {"learn-alpha": LEARN_ALPHA, "ewa": LEARN_ALPHA, "boa": BOA, "ml-poly": ML_POLY}
+
+# entries of `scalars`: the unit of the rates (0 until the first round in which forecasts differ); AdaHedge's
+# mixability gap; the sum of squared spreads of the losses; the largest |f - y|, or |f|; rounds learned from, and those
+# of them with sleepers
+SCALE, GAP, SQUARES, DEVIATION, LEARNED, SLEPT, STATE = range(7)
+# rows of `excess`: regret, with its second-order part for boa; sum of the squares of excess losses; the largest of them
+REGRET, VARIANCE, LARGEST = range(3)
+
+
+class CombinerState(NamedTuple):
+    """What has been learned; the arrays of `experts.share` with an axis for the rates before the others."""
+
+    scalars: Floats  # (STATE,)
+    behind: Floats  # (K,) cumulative loss of each copy beyond the best one's
+    excess: Floats  # (3, n)
+    weights: Floats
+    columns: Floats
+    slow: Floats
+    head: Floats
+    work: Floats
+
+
+class Combiner:
+    """Forecasts combined by weights that are learned.
+
+    Parameters
+    ----------
+    n_experts
+        Number n of forecasts a round.
+    loss
+        "square", "absolute", "pinball" (of `quantile`), "log" (forecasts are probabilities of y = 1) or
+        "logistic" (forecasts are log-odds).
+    rate
+        "learn": twelve rates a factor of 4 apart are tried at once and mixed by AdaHedge, so that the unit of y
+        does not matter; under the log loss it is 1, the mixture of Bayes.  Or a positive number: weights fall as
+        exp(-rate loss).
+    quantile
+        Of the pinball loss, in (0, 1); 1/2 if not given.
+    gradient
+        Whether to learn from the slope of the loss at the combination instead of the losses: the combination then
+        competes with the best fixed mean of the forecasts, not only with the best forecast.
+    alphas
+        Switching rates of Learn-alpha, (m,); None for the grid of a horizon of 1,000 rounds.
+    rule
+        "learn-alpha", "ewa", "boa" or "ml-poly".
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range, or is not one of the rule or the loss.
+
+    >>> combiner = Combiner(2)
+    >>> for y in (1.0, 2.0, 3.0, 4.0):
+    ...     _ = combiner.update([y, 5.0], y)  # returns the combination before y was known
+    >>> bool(combiner.weights[0] > 0.75)
+    True
+    """
+
+    VERSION: ClassVar[int] = 2
+    TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "loss", "rate", "quantile", "gradient", "alphas", "rule")
+
+    def __init__(
+        self,
+        n_experts: int,
+        loss: str = "square",
+        rate: float | str = "learn",
+        *,
+        quantile: float | None = None,
+        gradient: bool = False,
+        alphas: ArrayLike | None = None,
+        rule: str = "learn-alpha",
+    ) -> None:
+        self.n_experts = whole(1, MOST_EXPERTS, n_experts=n_experts)
+        known("loss", loss, LOSSES)
+        known("rule", rule, RULES)
+        if rate != "learn":
+            if isinstance(rate, str):
+                raise ValueError(f"rate must be 'learn' or a positive number, got {shown(rate)}")
+            positive(rate=rate)
+        probability(quantile=0.5 if quantile is None else quantile)
+        if quantile is not None and loss != "pinball" and quantile != 0.5:
+            raise ValueError(f"quantile must be left out under the {loss} loss, of which there is none, got {quantile}")
+        if loss == "log" and gradient:
+            raise ValueError("gradient must be False for the log loss, whose slope has no bound, got True")
+        self.loss, self.rule, self.rate = loss, rule, rate if rate == "learn" else number("rate", rate)
+        self.quantile, self.gradient = 0.5 if quantile is None else float(quantile), bool(gradient)
+        if alphas is None:
+            grid = alpha_grid(horizon=HORIZON) if rule == "learn-alpha" else np.zeros(1)
+        else:
+            grid = np.atleast_1d(array("alphas", alphas)).copy()
+            if rule != "learn-alpha" and (grid != 0.0).any():
+                raise ValueError(f"alphas must be left out for the rule {rule}, got {shown(alphas)}")
+        if grid.ndim != 1 or not grid.size or not ((grid >= 0.0) & (grid <= 1.0)).all():
+            raise ValueError(f"alphas must lie in [0, 1], shape (m,) with m >= 1, got {shown(alphas)}")
+        self.alphas: Floats = grid
+        given = 1.0 if rate == "learn" and loss == "log" else rate
+        learns = given == "learn" and RULES[rule] == LEARN_ALPHA
+        self._rates: Floats = RATES.copy() if learns else np.array([1.0 if given == "learn" else float(given)])
+        n, k = self.n_experts, self._rates.size
+        if n * grid.size * k > MOST_WEIGHTS:
+            raise ValueError(f"n_experts x alphas x rates must be at most {MOST_WEIGHTS}, got {n} x {grid.size} x {k}")
+        uniform = np.full(n, 1.0 / n), np.full(grid.size, 1.0 / grid.size)
+        arrays = Hierarchy(n, grid, *uniform, -float(np.finfo(np.float64).max)).arrays
+        scalars = np.zeros(STATE)
+        scalars[SCALE] = 0.0 if learns else 1.0
+        copies = (np.repeat(part[None], k, axis=0) for part in arrays)
+        self._state = CombinerState(scalars, np.zeros(k), np.zeros((3, n)), *copies)
+
+    @property
+    def weights(self) -> Floats:
+        """Weights of the forecasts in the next round if all are awake, (n,)."""
+        return np.asarray(self._peek(np.zeros((1, self.n_experts)))[1][0])
+
+    @property
+    def rounds(self) -> int:
+        """Rounds learned from."""
+        return int(self._state.scalars[LEARNED])
+
+    def predict(self, forecasts: ArrayLike) -> float:
+        """Return the combination of one round's forecasts, (n,), of which NaN are asleep; NaN if all are."""
+        return float(self._peek(self._table(array("forecasts", forecasts)[None]))[0][0])
+
+    def update(self, forecasts: ArrayLike, y: float) -> float:
+        """Combine one round's forecasts, (n,), learn from the outcome, and return the combination.
+
+        Raises
+        ------
+        ValueError
+            As `run`; nothing is learned then.
+        """
+        return float(self.run(array("forecasts", forecasts)[None], [y])[0][0])
+
+    def run(self, forecasts: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
+        """Play many rounds, as repeated `update`; return the combinations (T,) and their weights (T, n).
+
+        Parameters
+        ----------
+        forecasts
+            (T, n); NaN is asleep.
+        y
+            Outcomes (T,); NaN if not known, and nothing is learned in that round.
+
+        Raises
+        ------
+        ValueError
+            If a shape is wrong, a number infinite, or out of the range of the loss.
+        """
+        table, outcomes = self._table(array("forecasts", forecasts)), array("y", y)
+        if outcomes.shape != (len(table),):
+            raise ValueError(f"y must have shape ({len(table)},), got {outcomes.shape}")
+        if (large := np.abs(outcomes) > MOST).any():
+            raise ValueError(f"y must lie in [-{MOST:g}, {MOST:g}], got {outcomes[large][0]}")
+        if self.loss in ("log", "logistic"):
+            strange = ~(np.isnan(outcomes) | np.isin(outcomes, (-1.0, 0.0, 1.0)))
+            if strange.any() or (np.isin(-1.0, outcomes) and np.isin(0.0, outcomes)):
+                raise ValueError(f"y must be 0 and 1, or -1 and 1, for the {self.loss} loss, got {np.unique(outcomes)}")
+        return self._play(table, outcomes, self._state)
+
+    def regret_bound(self, segments: int = 1) -> float:
+        """Most that the combination can have lost beyond the best `segments` segments of one forecast each.
+
+        It holds for what was learned from so far (under `gradient`, with 1 segment, against every fixed mean of the
+        forecasts): for the best of the rates eta,
+
+            (ln n + ln m + (k - 1) ln((n - 1)/alpha) + (T - k) ln(1/(1 - alpha))) / eta + eta S/8 + 2 D,
+
+        alpha the best of the m switching rates, S the sum of the squared spreads of the losses (left out where
+        exp(-eta loss) is concave, `losses`), D AdaHedge's mixability gap, 0 with a given rate.
+        Sources: Monteleoni 2006, equation (2.8) and Corollary 1; Hoeffding's lemma; de Rooij et al. 2014, lemma 3.
+
+        Raises
+        ------
+        ValueError
+            If a forecast has slept in a round that was learned from, if the rule has no such bound, or if `segments`
+            is out of its range.
+        """
+        n, rounds, scalars = self.n_experts, self.rounds, self._state.scalars
+        if RULES[self.rule] != LEARN_ALPHA:
+            raise ValueError(f"rule must be learn-alpha or ewa for a regret bound, got {self.rule!r}")
+        if scalars[SLEPT]:
+            raise ValueError(f"no forecast may have slept for a regret bound, got {scalars[SLEPT]:.0f} rounds with NaN")
+        whole(1, max(rounds, 1), segments=segments)
+        if scalars[SCALE] == 0.0 or rounds == 0:
+            return 0.0
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            moves = (segments - 1) * (np.log(max(n - 1, 1)) - np.log(self.alphas)) if segments > 1 else 0.0
+            stays = -(rounds - segments) * np.log1p(-self.alphas) if rounds > segments else 0.0
+            nats = np.log(n) + np.log(self.alphas.size) + float(np.min(moves + stays))
+        etas = self._rates / scalars[SCALE]
+        concave = 0.0 if self.gradient else concave_rate(LOSSES[self.loss], float(scalars[DEVIATION]))
+        second_order = np.where(etas <= concave, 0.0, etas * scalars[SQUARES] / 8.0)
+        return float(np.min(nats / etas + second_order) + 2.0 * scalars[GAP])
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Everything needed to go on, as a versioned dict of arrays; ``numpy.savez(path, **state)`` writes it."""
+        return saved(self)
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Combiner:
+        """Rebuild the combiner from `state()`, or from what ``numpy.load`` gives for its file.
+
+        Raises
+        ------
+        ValueError
+            If the state is of another kind or version, incomplete, or its arrays do not belong together.
+        """
+        return restored(cls, state)
+
+    def __repr__(self) -> str:
+        return f"Combiner({self.n_experts}, loss={self.loss!r}, rule={self.rule!r}, rounds={self.rounds})"
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        arrays = self._state._asdict()
+        del arrays["work"]
+        return {
+            **arrays,
+            "columns": self._state.columns[:, share.MANTISSA : share.SHARE],
+            "slow": self._state.slow[:, 0],
+        }
+
+    def _table(self, table: Floats) -> Floats:
+        if table.ndim != 2 or table.shape[1] != self.n_experts:
+            raise ValueError(f"forecasts must have shape (T, {self.n_experts}), got {table.shape}")
+        if (large := np.abs(table) > MOST).any():
+            t, i = np.argwhere(large)[0]
+            rule = f"forecasts must lie in [-{MOST:g}, {MOST:g}] or be NaN"
+            raise ValueError(f"{rule}, got {table[t, i]} in round {t}, forecast {i}")
+        if self.loss == "log" and ((table < 0.0) | (table > 1.0)).any():
+            t, i = np.argwhere((table < 0.0) | (table > 1.0))[0]
+            raise ValueError(f"forecasts must be probabilities for the log loss, got {table[t, i]} in round {t}")
+        return table
+
+    def _peek(self, table: Floats) -> tuple[Floats, Floats]:
+        """Combine without learning: no outcome is known."""
+        return self._play(table, np.full(len(table), np.nan), self._state)
+
+    def _play(self, table: Floats, outcomes: Floats, state: CombinerState) -> tuple[Floats, Floats]:
+        awake = ~np.isnan(table)
+        predictions, record = np.empty(len(table)), np.empty(table.shape)
+        _combine_rounds(
+            np.ascontiguousarray(np.where(awake, table, 0.0)), np.ascontiguousarray(awake), outcomes,
+            LOSSES[self.loss], self.quantile, self.gradient, RULES[self.rule], self._rates, state, predictions, record,
+        )  # fmt: skip
+        return predictions, record
+
+
+@compiled
+def _own_weights(rule: int, excess: Floats, out: Floats) -> None:
+    """Weights of BOA, eta_i exp(eta_i R_i), or of ML-Poly, eta_i [R_i]+, (n,): none need sum to 1."""
+    n = out.size
+    widest = 0.0
+    for i in range(n):
+        widest = max(widest, excess[LARGEST, i])
+    peak = -np.inf
+    for i in range(n):
+        if widest == 0.0:  # all alike so far
+            out[i] = 0.0
+        elif rule == ML_POLY:
+            out[i] = max(0.0, excess[REGRET, i]) / (widest * widest + excess[VARIANCE, i])
+        else:
+            eta = _boa_rate(excess, i, widest, n)
+            out[i] = math.log(eta) + eta * excess[REGRET, i]
+        peak = max(peak, out[i])
+    for i in range(n):
+        if rule == BOA:
+            out[i] = math.exp(out[i] - peak)
+        elif peak <= 0.0:
+            out[i] = 1.0
+
+
+@compiled
+def _boa_rate(excess: Floats, i: int, widest: float, n: int) -> float:
+    largest = excess[LARGEST, i] if excess[LARGEST, i] > 0.0 else widest
+    variance = max(excess[VARIANCE, i], largest * largest)
+    return min(0.5 / largest, math.sqrt(math.log(max(n, 2)) / variance))
+
+
+@compiled
+def _own_round(rule: int, excess: Floats, losses: Floats, awake: Mask, w: Floats) -> None:
+    """Learn from the losses of those awake, whose weights were w."""
+    n = losses.size
+    mean, widest = 0.0, 0.0
+    for i in range(n):
+        widest = max(widest, excess[LARGEST, i])
+        if awake[i] and w[i] > 0.0:
+            mean += w[i] * losses[i]
+    for i in range(n):
+        if awake[i]:
+            gain = mean - losses[i]
+            eta = _boa_rate(excess, i, widest, n) if widest > 0.0 else 0.0
+            excess[LARGEST, i] = max(excess[LARGEST, i], abs(gain))
+            excess[VARIANCE, i] += gain * gain
+            if rule == BOA and eta > 0.0:
+                late = excess[LARGEST, i] if -eta * gain > 0.5 else 0.0
+                gain = 0.5 * (gain - eta * gain * gain - late)
+            excess[REGRET, i] += gain
+
+
+@compiled
+def _combine_rounds(
+    forecasts: Floats, awake: Mask, y: Floats, code: int, quantile: float, gradient: bool, rule: int, rates: Floats,
+    state: CombinerState, predictions: Floats, record: Floats,
+) -> None:  # fmt: skip
+    """Round after round over `forecasts` (T, n): the combination into (T,), its weights into (T, n).
+
+    Where y is NaN nothing is learned.
+    """
+    rounds, n = forecasts.shape
+    n_rates = rates.size
+    copies, own, v = np.empty((n_rates, n)), np.empty(n_rates), np.empty(n_rates)
+    losses, scaled, top = np.empty(n), np.empty(n), np.empty(n_rates)
+    for t in range(rounds):
+        f, up, w = forecasts[t], awake[t], record[t]
+        n_awake = 0
+        for i in range(n):
+            n_awake += up[i]
+            w[i] = 0.0
+        if n_awake == 0:
+            predictions[t] = np.nan
+            continue
+        rate = hedge_weights(state.behind, state.scalars[GAP], v)
+        p = 0.0
+        for k in range(n_rates):
+            c = copies[k]
+            if rule == LEARN_ALPHA:
+                share.mixture(state.weights[k], state.columns[k], state.slow[k], state.head[k], c)
+            else:
+                _own_weights(rule, state.excess, c)
+            total = 0.0
+            for i in range(n):
+                total += c[i] if up[i] else 0.0
+            own[k] = 0.0
+            for i in range(n):
+                part = 0.0
+                if up[i]:
+                    part = c[i] / total if total > 0.0 else 1.0 / n_awake
+                    own[k] += part * f[i]
+                w[i] += v[k] * part
+            p += v[k] * own[k]
+        predictions[t] = p
+        if np.isnan(y[t]):
+            continue
+        slope = slope_of(code, quantile, p, y[t]) if gradient else 0.0
+        least, most = np.inf, -np.inf
+        for i in range(n):
+            losses[i] = 0.0
+            if up[i]:
+                losses[i] = slope * (f[i] - p) if gradient else loss_of(code, quantile, f[i], y[t])
+                least, most = min(least, losses[i]), max(most, losses[i])
+                off = abs(f[i]) if code == LOGISTIC else abs(f[i] - y[t])
+                state.scalars[DEVIATION] = max(state.scalars[DEVIATION], off)
+        state.scalars[LEARNED] += 1.0
+        if n_awake < n:
+            state.scalars[SLEPT] += 1.0
+        if rule != LEARN_ALPHA:
+            if most < np.inf:
+                _own_round(rule, state.excess, losses, up, w)
+            continue
+        if state.scalars[SCALE] == 0.0:
+            if not most - least > SMALLEST:
+                continue  # all alike so far: there is nothing to learn, and nothing to measure by
+            state.scalars[SCALE] = most - least
+        if most < np.inf:
+            state.scalars[SQUARES] += (most - least) * (most - least)
+        for k in range(n_rates):
+            eta = rates[k] / state.scalars[SCALE]
+            for i in range(n):
+                scaled[i] = eta * (losses[i] - least) if up[i] and least < np.inf else losses[i]
+            weights, columns, slow, head = state.weights[k], state.columns[k], state.slow[k], state.head[k]
+            share.masked_round(scaled, up, weights, columns, slow, head, state.work[k])
+            top[k] = slope * (own[k] - p) if gradient else loss_of(code, quantile, own[k], y[t])
+        if n_rates > 1:
+            state.scalars[GAP] += hedge_round(top, v, rate, state.behind)

@@ -1,0 +1,499 @@
+"""The one share step, compiled: Learn-alpha on plain arrays, and Fixed-share as Learn-alpha with a single alpha.
+
+What it models: equations (2.2), (2.3), (2.7) and (2.8) of the thesis.  The weights of the alpha-experts are one matrix
+(experts as rows, alphas contiguous); a round reads and writes it once,
+
+    weights[i, j] <- exp(-loss_i) * (keep_j * weights[i, j] + spread_j * mass_j),
+
+which is the share step of the round before followed by this round's evidence.  `mass` is a column's sum, so the top
+level needs no logarithm: its weights are mantissas and exponents, into which masses are folded every few rounds.
+The share step of alpha leaves every expert at least min(alpha/(n-1), 1-alpha) of a column, which bounds how far masses
+fall between folds.  Alphas for which that is too little (0, 1 and their close neighbours) live in `slow`, as
+logarithms.  Sleepers keep their part of each column: they are multiplied by the column's own exp(-loss).
+What it leaves out: checks of shapes.  Source: Monteleoni 2006, sections 2.2.1-2.2.3.
+
+Arrays: weights (n, m); columns (N_ROWS, m + s), rows named below, the s slow alphas last; slow (2, n, s), of which the
+first half are logarithms and the second is not used; head (N_HEAD,), named below; work (3, n) scratch.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lpsm._compile import compiled
+from lpsm.experts.arithmetic import LN2_HIGH, LN2_LOW, LOG2_E, decay, dot, dots, log_add, log_others, power_of_two
+
+__all__ = [
+    "alpha_posterior",
+    "bring_evidence",
+    "learn_alpha_mean_round",
+    "learn_alpha_round",
+    "learn_alpha_run",
+    "masked_round",
+    "mixture",
+    "share_logs",
+]
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+# rows of `columns`
+ALPHA, KEEP, SPREAD, MANTISSA, EXPONENT, TOP, MASS, SHARE, MEAN, SPARE, N_ROWS = range(11)
+# entries of `head`: sum of TOP * MASS; exponent TOP is relative to; rounds since the last fold (-1: none played);
+# rounds between folds; lowest legal loss; places for the last mixture loss and for a mean of values
+TOTAL, PEAK, SINCE, EVERY, LOWER, LOSS, VALUE, N_HEAD = range(8)
+
+TOO_SMALL = 1e-150
+
+FRACTION = np.int64(0x000FFFFFFFFFFFFF)  # of the bits of a float
+HALF = np.int64(0x3FE0000000000000)  # sign and exponent of [1/2, 1)
+LN2 = 0.6931471805599453
+
+
+# -- a column of logarithms
+
+
+@compiled
+def share_logs(logs: Floats, stay: Floats, leave: Floats, work: Floats) -> None:
+    """Let expert i keep exp(stay[i]) of its weight and give exp(leave[i]) of it to the others in equal parts: (2.3).
+
+    What the others give is added up, never obtained by subtracting one's own, so that leaving completely keeps all
+    digits.  `work` is (2, n).
+    """
+    n = logs.size
+    if n == 1:
+        return
+    for i in range(n):
+        work[0, i] = logs[i] + leave[i]
+    log_others(work[0], work[1])
+    parts = math.log(n - 1.0)
+    for i in range(n):
+        logs[i] = log_add(logs[i] + stay[i], work[1, i] - parts)
+
+
+@compiled
+def bring_evidence(logs: Floats, losses: Floats, lowest: float, awake: Mask) -> float:
+    """Multiply the awake weights by exp(lowest - loss) over their mean; return the logarithm of that mean.
+
+    The column's total stays, and it is not shared.  If no weight is awake nothing happens (the mean is that of 1, which
+    is exp(lowest) here); if all that is awake dies nothing happens either, and -inf is returned.
+    """
+    before = after = -np.inf
+    for i in range(losses.size):
+        if awake[i]:
+            before = max(before, logs[i])
+            after = max(after, logs[i] + (lowest - losses[i]))
+    if before == -np.inf:
+        return lowest
+    if after == -np.inf:
+        return -np.inf
+    base, total = 0.0, 0.0
+    for i in range(losses.size):
+        if awake[i]:
+            total += math.exp(logs[i] + (lowest - losses[i]) - after)
+            base += math.exp(logs[i] - before)
+    ratio = min(0.0, after - before + math.log(total / base))
+    for i in range(losses.size):
+        if awake[i]:
+            logs[i] = logs[i] + (lowest - losses[i]) - ratio
+    return ratio
+
+
+# -- the round
+
+
+@compiled
+def lowest_loss(losses: Floats, awake: Mask, lower: float) -> float:
+    """Smallest loss of those awake, infinity for nobody; NaN if one is NaN or below `lower`."""
+    lowest, illegal = np.inf, 0
+    for i in range(losses.size):
+        if awake[i]:
+            illegal += not losses[i] >= lower
+            lowest = losses[i] if losses[i] < lowest else lowest
+    return np.nan if illegal else lowest
+
+
+@compiled
+def _lowest_of_all(losses: Floats, lower: float) -> float:
+    lowest, illegal = np.inf, 0
+    for i in range(losses.size):
+        illegal += not losses[i] >= lower
+        lowest = losses[i] if losses[i] < lowest else lowest
+    return np.nan if illegal else lowest
+
+
+@compiled
+def fold_masses(weights: Floats, columns: Floats, head: Floats) -> None:
+    """Move the column masses into the top level's mantissas and exponents, and rescale."""
+    n, m = weights.shape
+    scale, mass, mantissa, exponent = columns[SHARE], columns[MASS], columns[MANTISSA], columns[EXPONENT]
+    for j in range(m):
+        bits = np.float64(mantissa[j] * mass[j]).view(np.int64)  # frexp on the bits: never subnormal here
+        part = np.int64((bits & FRACTION) | HALF).view(np.float64)
+        mantissa[j] = part if bits != 0 else 0.0
+        exponent[j] += np.float64((bits >> 52) - 1022) if bits != 0 else 0.0
+        scale[j] = 1.0 / mass[j]
+        mass[j] = 1.0
+    for i in range(n):
+        row = weights[i]
+        for j in range(m):
+            row[j] *= scale[j]
+    peak, total = -np.inf, 0.0
+    for j in range(columns.shape[1]):
+        if mantissa[j] > 0.0:
+            peak = max(peak, exponent[j])
+    for j in range(columns.shape[1]):
+        columns[TOP, j] = mantissa[j] * power_of_two(exponent[j] - peak)
+        total += columns[TOP, j]
+    head[TOTAL], head[PEAK], head[SINCE] = total, peak, 0.0
+
+
+@compiled
+def _close_round(weights: Floats, columns: Floats, head: Floats, lowest: float, total: float) -> float:
+    """Enter the new total, fold if it is time, and return the mixture loss (2.8)."""
+    before: float = head[TOTAL]
+    peak: float = head[PEAK]
+    safe = TOO_SMALL <= total <= 1.0 / TOO_SMALL
+    head[TOTAL] = total
+    head[SINCE] += 1.0
+    if not safe or head[SINCE] >= head[EVERY]:
+        fold_masses(weights, columns, head)
+    if not safe:
+        gained: float = (head[PEAK] - peak) * LN2
+        return lowest + (math.log(before / head[TOTAL]) - gained)
+    return lowest + math.log(before / total)
+
+
+@compiled
+def _survives(losses: Floats, awake: Mask, lowest: float, m: int, columns: Floats, slow: Floats) -> bool:
+    """Whether some alpha-expert gives the outcome a positive probability, or has no weight awake."""
+    anybody = False
+    for i in range(losses.size):
+        anybody |= awake[i]
+    for j in range(columns.shape[1]):
+        if columns[MANTISSA, j] > 0.0:
+            if not anybody or (j < m and lowest < np.inf):  # a share step has given weight to everybody
+                return True
+            abstains = j >= m
+            for i in range(losses.size if j >= m else 0):
+                if awake[i] and slow[0, i, j - m] > -np.inf:
+                    abstains = False
+                    if losses[i] < np.inf:
+                        return True
+            if abstains:
+                return True
+    return False
+
+
+@compiled
+def _slow_column(losses: Floats, awake: Mask, lowest: float, alpha: float, slow: Floats, q: int, work: Floats) -> float:
+    """The round of an alpha whose weights are logarithms, then its share step; return what `bring_evidence` does."""
+    n = losses.size
+    logs, stay, leave = np.empty(n), np.empty(n), np.empty(n)
+    for i in range(n):
+        logs[i], stay[i], leave[i] = slow[0, i, q], np.log1p(-alpha), np.log(alpha)
+    gained = bring_evidence(logs, losses, lowest, awake)
+    if gained > -np.inf:
+        if alpha > 0.0:
+            share_logs(logs, stay, leave, work)
+        for i in range(n):
+            slow[0, i, q] = logs[i]
+    return gained
+
+
+@compiled
+def _slow_columns(
+    losses: Floats, awake: Mask, lowest: float, columns: Floats, slow: Floats, head: Floats, work: Floats
+) -> float:
+    """The round of the alphas kept as logarithms; return their part of the sum of TOP * MASS."""
+    total = 0.0
+    for q in range(slow.shape[2]):
+        j = columns.shape[1] - slow.shape[2] + q
+        if columns[MANTISSA, j] > 0.0:
+            gained = _slow_column(losses, awake, lowest, columns[ALPHA, j], slow, q, work)
+            if gained == -np.inf:
+                columns[MANTISSA, j] = 0.0
+            else:
+                k = np.floor(gained * LOG2_E + 0.5)
+                part, shift = math.frexp(columns[MANTISSA, j] * math.exp((gained - k * LN2_HIGH) - k * LN2_LOW))
+                columns[MANTISSA, j] = part
+                columns[EXPONENT, j] += k + shift
+        columns[TOP, j] = columns[MANTISSA, j] * power_of_two(columns[EXPONENT, j] - head[PEAK])
+        total += columns[TOP, j]
+    return total
+
+
+@compiled
+def _column(weights: Floats, keep: float, share: float, factor: Floats) -> float:
+    """The step for one alpha, along the experts, whose weights are contiguous then; return the new mass."""
+    for i in range(weights.size):
+        weights[i] = factor[i] * (keep * weights[i] + share)
+    even, odd = 0.0, 0.0
+    for i in range(0, weights.size - 1, 2):
+        even += weights[i]
+        odd += weights[i + 1]
+    return even + odd + (weights[-1] if weights.size % 2 else 0.0)
+
+
+@compiled
+def _rows(
+    first: Floats, second: Floats, f: float, g: float, keep: Floats, share: Floats, mass: Floats,
+    mean: Any, a: float, b: float,
+) -> None:  # fmt: skip
+    """The step for two experts at once; unless `mean` is None, their rows times a and b are added to it."""
+    for j in range(first.size):
+        k, s = keep[j], share[j]
+        v = f * (k * first[j] + s)
+        w = g * (k * second[j] + s)
+        first[j] = v
+        second[j] = w
+        mass[j] += v + w
+        if mean is not None:
+            mean[j] += a * v + b * w
+
+
+@compiled
+def _sweep(weights: Floats, columns: Floats, factor: Floats, values: Any) -> float:
+    """Share step of the last round, then this round's evidence; return the new sum of TOP * MASS.
+
+    With `values`, MEAN becomes the sum of the rows times their values.
+    """
+    n, m = weights.shape
+    keep, share, mass, mean = columns[KEEP], columns[SHARE], columns[MASS], columns[MEAN]
+    if m == 1:
+        mass[0] = _column(weights.reshape(n), keep[0], columns[SPREAD, 0] * mass[0], factor)
+        return float(columns[TOP, 0] * mass[0])
+    for j in range(m):
+        share[j] = columns[SPREAD, j] * mass[j]
+        mass[j] = 0.0
+        mean[j] = 0.0
+    for i in range(0, n, 2):
+        last = i == n - 1
+        second, g = columns[SPARE, :m] if last else weights[i + 1], 0.0 if last else factor[i + 1]
+        if values is None:
+            _rows(weights[i], second, factor[i], g, keep, share, mass, None, 0.0, 0.0)
+        else:
+            b = 0.0 if last else values[i + 1]
+            _rows(weights[i], second, factor[i], g, keep, share, mass, mean, values[i], b)
+    return dot(columns[TOP], mass, m)
+
+
+@compiled
+def _sleepy_sweep(weights: Floats, columns: Floats, factor: Floats, awake: Mask) -> float:
+    """As `_sweep`, twice over the weights: those asleep are multiplied by the column's own ratio in the second."""
+    n, m = weights.shape
+    keep, share, mass, before = columns[KEEP], columns[SHARE], columns[MASS], columns[MEAN]
+    for j in range(m):
+        share[j] = columns[SPREAD, j] * mass[j]
+        mass[j] = 0.0
+        before[j] = 0.0
+    for i in range(n):
+        row, f = weights[i], factor[i]
+        if awake[i]:
+            for j in range(m):
+                weight = keep[j] * row[j] + share[j]
+                before[j] += weight
+                weight *= f
+                row[j] = weight
+                mass[j] += weight
+        else:
+            for j in range(m):
+                row[j] = keep[j] * row[j] + share[j]
+    for j in range(m):
+        before[j] = mass[j] / before[j] if before[j] > 0.0 else 1.0
+    for i in range(n):
+        if not awake[i]:
+            row = weights[i]
+            for j in range(m):
+                row[j] *= before[j]
+                mass[j] += row[j]
+    return dot(columns[TOP], mass, m)
+
+
+@compiled
+def _first_round(
+    losses: Floats, awake: Mask, lowest: float,
+    weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats,
+) -> float:  # fmt: skip
+    """The round in which all columns are the prior still: their posterior is one, and says nothing of alphas."""
+    n, m = weights.shape
+    logs = work[0]
+    for i in range(n):
+        logs[i] = np.log(weights[i, 0]) if m > 0 else slow[0, i, 0]
+    gained = bring_evidence(logs, losses, lowest, awake)
+    if gained == -np.inf:
+        return np.inf
+    mass, nobody = 0.0, np.zeros(n, dtype=np.bool_)
+    for i in range(n):
+        weight = math.exp(logs[i])
+        mass += weight
+        for j in range(m):
+            weights[i, j] = weight
+        for q in range(slow.shape[2]):
+            slow[0, i, q] = logs[i]
+    for j in range(m):
+        columns[MASS, j] = mass
+    for q in range(slow.shape[2]):
+        _slow_column(losses, nobody, 0.0, columns[ALPHA, m + q], slow, q, work[1:])
+    fold_masses(weights, columns, head)
+    return lowest - gained
+
+
+@compiled
+def masked_round(
+    losses: Floats, awake: Mask, weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats
+) -> float:
+    """As `learn_alpha_round`, where some experts sleep, whose losses are not looked at."""
+    m = weights.shape[1]
+    lowest = lowest_loss(losses, awake, head[LOWER])
+    if lowest != lowest:
+        return np.nan
+    excluded = lowest == np.inf
+    if excluded:
+        lowest = 0.0
+    if head[SINCE] < 0.0:
+        return _first_round(losses, awake, lowest, weights, columns, slow, head, work)
+    if (excluded or slow.shape[2] > 0) and not _survives(
+        losses, awake, np.inf if excluded else lowest, m, columns, slow
+    ):
+        return np.inf
+    everybody, nobody = True, True
+    for i in range(losses.size):
+        everybody &= awake[i]
+        nobody &= not awake[i]
+    total = _slow_columns(losses, awake, lowest, columns, slow, head, work[1:])
+    if excluded and not nobody:  # columns with weight awake cannot go on
+        for j in range(m):
+            columns[MANTISSA, j] = columns[TOP, j] = 0.0
+    elif m > 0:
+        decay(losses, lowest, work[0])
+        if everybody:
+            total += _sweep(weights, columns, work[0], None)
+        else:
+            total += _sleepy_sweep(weights, columns, work[0], awake)
+    return _close_round(weights, columns, head, lowest, total)
+
+
+@compiled
+def learn_alpha_round(
+    losses: Floats, weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats
+) -> float:
+    """One round: equations (2.2), (2.7); return the mixture loss (2.8), nats.
+
+    NaN, and nothing changed, if a loss is NaN or below the lowest legal one;
+    infinity, and nothing changed, if nobody with weight has a finite loss.
+    """
+    return masked_round(losses, np.ones(losses.size, dtype=np.bool_), weights, columns, slow, head, work)
+
+
+@compiled
+def learn_alpha_mean_round(
+    values: Floats, losses: Floats, weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats
+) -> float:
+    """One round, and the mean of the experts' `values` for the next, in one sweep; the mixture loss goes to `head`.
+
+    Reading the weights a second time would take as long as the round itself.
+    """
+    m, lowest = weights.shape[1], _lowest_of_all(losses, head[LOWER])
+    if head[SINCE] < 0.0 or slow.shape[2] > 0 or m == 1 or not lowest < np.inf:
+        head[LOSS] = learn_alpha_round(losses, weights, columns, slow, head, work)
+        mixture(weights, columns, slow, head, work[0])
+        return dot(values, work[0], values.size)
+    decay(losses, lowest, work[0])
+    total, level, mean = _sweep(weights, columns, work[0], values), 0.0, columns[MEAN]
+    for i in range(values.size):
+        level += values[i]
+    for j in range(m):
+        mean[j] = columns[KEEP, j] * mean[j] + columns[SPREAD, j] * columns[MASS, j] * level
+    found = dot(columns[TOP], mean, m) / total
+    head[LOSS] = _close_round(weights, columns, head, lowest, total)
+    if total < TOO_SMALL:
+        mixture(weights, columns, slow, head, work[0])
+        return dot(values, work[0], values.size)
+    return found
+
+
+@compiled
+def _single_alpha_run(
+    losses: Floats, weights: Floats, columns: Floats, head: Floats, factor: Floats, loss: Floats, record: Floats
+) -> None:
+    """The rounds of `learn_alpha_run` for one alpha, all but the weights in registers: four times as fast."""
+    column = weights.reshape(factor.size)
+    keep, spread, top = columns[KEEP, 0], columns[SPREAD, 0], columns[TOP, 0]
+    mass, total, since = columns[MASS, 0], head[TOTAL], head[SINCE]
+    for t in range(losses.shape[0]):
+        share = spread * mass
+        if record.shape[0] > 0:
+            for i in range(column.size):
+                record[t, i] = top * (keep * column[i] + share) / total
+        lowest = _lowest_of_all(losses[t], head[LOWER])
+        if not lowest < np.inf:
+            loss[t] = lowest
+            continue
+        decay(losses[t], lowest, factor)
+        mass = _column(column, keep, share, factor)
+        before, total = total, top * mass
+        loss[t] = lowest + math.log(before / total)
+        since += 1.0
+        if since >= head[EVERY]:
+            columns[MASS, 0], head[TOTAL] = mass, total
+            fold_masses(weights, columns, head)
+            top, mass, total, since = columns[TOP, 0], columns[MASS, 0], head[TOTAL], head[SINCE]
+    columns[MASS, 0], head[TOTAL], head[SINCE] = mass, total, since
+
+
+@compiled
+def learn_alpha_run(
+    losses: Floats, awake: Mask,
+    weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats,
+    loss: Floats, record: Floats, alpha_record: Floats,
+) -> None:  # fmt: skip
+    """Round after round over `losses` (T, n) into `loss` (T,); `awake` and the records have T or 0 rows."""
+    masked, everybody = awake.shape[0] > 0, np.ones(losses.shape[1], dtype=np.bool_)
+    single = not masked and weights.shape[1] == 1 and slow.shape[2] == 0 and alpha_record.shape[0] == 0
+    for t in range(losses.shape[0]):
+        if single and head[SINCE] >= 0.0:
+            _single_alpha_run(losses[t:], weights, columns, head, work[0], loss[t:], record[t:])
+            return
+        if record.shape[0] > 0:
+            mixture(weights, columns, slow, head, record[t])
+        if alpha_record.shape[0] > 0:
+            alpha_posterior(columns, head, alpha_record[t])
+        mask = awake[t] if masked else everybody
+        loss[t] = masked_round(losses[t], mask, weights, columns, slow, head, work)
+
+
+# -- what has been learned
+
+
+@compiled
+def mixture(weights: Floats, columns: Floats, slow: Floats, head: Floats, out: Floats) -> None:
+    """Weights over the experts for the next round: out_i = sum_j p_top(j) p_j(i), shape (n,)."""
+    n, m = weights.shape
+    top, weight, level = columns[TOP], columns[SHARE], 0.0
+    started = head[SINCE] >= 0.0
+    for j in range(m):
+        weight[j] = columns[SPREAD, j] * columns[MASS, j]
+    if started:
+        level = dot(top, weight, m)
+    for j in range(m):
+        weight[j] = top[j] * columns[KEEP, j] if started else top[j]
+    for i in range(0, n, 2):
+        last = min(i + 1, n - 1)
+        out[i], out[last] = dots(weights[i], weights[last], weight, m)
+    for i in range(n):
+        value = level + out[i]
+        for q in range(slow.shape[2]):
+            value += top[m + q] * math.exp(slow[0, i, q])
+        out[i] = value / head[TOTAL]
+
+
+@compiled
+def alpha_posterior(columns: Floats, head: Floats, out: Floats) -> None:
+    """Weights of the alphas, in the order of `columns`: equation (2.6), shape (m + s,)."""
+    for j in range(out.size):
+        out[j] = columns[TOP, j] * columns[MASS, j] / head[TOTAL]

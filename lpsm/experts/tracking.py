@@ -1,0 +1,456 @@
+"""Tracking the best expert: Static-expert, Fixed-share, Markov-share, Variable-share, Learn-alpha.
+
+What it models: the Bayesian mixture over experts of equation (2.2) with transition probabilities that forbid change,
+allow it at one rate (2.3), are any matrix, or depend on what an expert loses; and a Static-expert over Fixed-share
+learners, one per switching rate alpha, for whom the rate is not known (section 2.2.3, equations (2.6)-(2.8)).  With
+``doubling=True`` (ours) Learn-alpha needs no horizon: epochs of 64, 128, 256, .. rounds each take the grid for their
+own length and start every alpha from the mixture over experts reached so far.
+What it leaves out: predictions and the loss they suffer; the caller turns outcomes into losses of the experts.
+Sources: Monteleoni 2006, section 2.2; Herbster and Warmuth 1998, section 5 (Variable-share).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lpsm import checks
+from lpsm._compile import compiled
+from lpsm.experts import share
+from lpsm.experts.grids import LONGEST, alpha_grid
+from lpsm.experts.hierarchy import Hierarchy
+from lpsm.experts.learner import Floats, Learner, Mask, Rounds, checked_prior
+
+__all__ = ["FixedShare", "LearnAlpha", "MarkovShare", "StaticExpert", "VariableShare", "doubling_regret"]
+
+FIRST_EPOCH, LONGEST_EPOCH = 64, 1 << 40
+FLOAT = np.dtype(np.float64)
+
+
+class _Columns(Learner):
+    """What Fixed-share and Learn-alpha share: a hierarchy of columns."""
+
+    _hierarchy: Hierarchy
+
+    def __init__(self, n_experts: int, **common: Any) -> None:
+        super().__init__(n_experts, **common)
+        self._quick = self.eta == 1.0 and self.loss_range == math.inf  # whether a round may go to the kernel at once
+
+    @property
+    def weights(self) -> Floats:
+        """Mixture over the experts before the next outcome, shape (n,)."""
+        return self._hierarchy.mixture()
+
+    def update(self, losses: ArrayLike, awake: ArrayLike | None = None) -> float:
+        """Learn from one round and return the mixture loss (2.8); see `Learner.update`."""
+        plain = self._quick and awake is None and type(losses) is np.ndarray and losses.dtype is FLOAT
+        if plain and losses.flags.carray and losses.shape == (self.n_experts,):  # type: ignore[union-attr]
+            loss = share.masked_round(losses, self._hierarchy.everybody, *self._hierarchy.arrays)  # type: ignore[arg-type]
+            if loss == loss:  # otherwise some loss is not legal
+                return loss
+        return super().update(losses, awake)
+
+    def _round(self, losses: Floats, awake: Mask | None) -> float:
+        return self._hierarchy.round(losses, awake)
+
+    def _run(self, losses: Floats, awake: Mask | None, weights: bool, alpha_weights: bool) -> Rounds:
+        if self.eta != 1.0:
+            losses = self.eta * losses
+        loss, record, alpha_record = self._hierarchy.run(losses, awake, weights, alpha_weights)
+        if self.eta != 1.0:
+            loss /= self.eta
+        return Rounds(loss, record if weights else None, alpha_record if alpha_weights else None)
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return self._hierarchy.to_arrays()
+
+
+class FixedShare(_Columns):
+    """Track the best expert, which changes with a known probability a round: equations (2.2), (2.3).
+
+    Parameters
+    ----------
+    n_experts
+        Number n of experts.
+    alpha
+        Switching rate in [0, 1]; alpha / (n - 1) goes to each *other* expert.
+    prior
+        Distribution over experts before the first round, shape (n,); uniform if not given.
+    signed
+        Whether losses may be negative.
+    eta
+        Learning rate: weights fall as exp(-eta loss); 1 for losses that are nats.
+    loss_range
+        Largest loss; losses above it are refused.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range or shape.
+
+    >>> learner = FixedShare(n_experts=3, alpha=0.3)
+    >>> round(learner.update([0.0, float("inf"), float("inf")]), 6)
+    1.098612
+    >>> learner.weights.round(6).tolist()
+    [0.7, 0.15, 0.15]
+    """
+
+    TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "alpha", "signed", "eta", "loss_range")
+
+    def __init__(self, n_experts: int, alpha: float, *, prior: ArrayLike | None = None, **common: Any) -> None:
+        super().__init__(n_experts, **common)
+        checks.between(0, 1, alpha=alpha)
+        first = checked_prior("prior", prior, self.n_experts)
+        self._hierarchy = Hierarchy(self.n_experts, np.array([float(alpha)]), first, np.ones(1), self._lower)
+
+    @property
+    def alpha(self) -> float:
+        """The switching rate."""
+        return float(self._hierarchy.alphas[0])
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(n_experts={self.n_experts}, alpha={self.alpha})"
+
+
+class StaticExpert(FixedShare):
+    """Follow the expert that is best over the whole past: p_{t+1}(i) is proportional to p_t(i) exp(-L(i, t)).
+
+    It is Fixed-share with the switching rate 0.
+
+    Parameters
+    ----------
+    n_experts
+        Number n of experts.
+    prior, signed, eta, loss_range
+        As for `FixedShare`.
+
+    >>> learner = StaticExpert(n_experts=2)
+    >>> _ = learner.update([0.0, 1.0])
+    >>> learner.weights.round(6).tolist()
+    [0.731059, 0.268941]
+    """
+
+    TAKES: ClassVar[tuple[str, ...]] = Learner.TAKES
+
+    def __init__(self, n_experts: int, *, prior: ArrayLike | None = None, **common: Any) -> None:
+        super().__init__(n_experts, 0.0, prior=prior, **common)
+
+
+class LearnAlpha(_Columns):
+    """Mix over experts and over switching rates.
+
+    Parameters
+    ----------
+    n_experts
+        Number n of experts.
+    alphas
+        Switching rates to mix over, each in [0, 1], shape (m,); see `alpha_grid`.
+    prior
+        Distribution over experts before the first round, shape (n,); uniform if not given.
+    alpha_prior
+        Distribution over alphas, positive, shape (m,); uniform if not given.
+    doubling
+        Choose the alphas for a horizon that doubles; `alphas` must not be given then.
+    signed, eta, loss_range
+        As for `FixedShare`.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range or shape.
+
+    >>> learner = LearnAlpha(n_experts=3, alphas=alpha_grid(horizon=100))
+    >>> round(learner.update([0.0, 1.0, 1.0]), 6)
+    0.547168
+    >>> bool(learner.weights[0] > learner.weights[1])
+    True
+    """
+
+    TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "alphas", "signed", "eta", "loss_range")
+
+    def __init__(
+        self,
+        n_experts: int,
+        alphas: ArrayLike | None = None,
+        *,
+        prior: ArrayLike | None = None,
+        alpha_prior: ArrayLike | None = None,
+        doubling: bool = False,
+        **common: Any,
+    ) -> None:
+        super().__init__(n_experts, **common)
+        if doubling:
+            if alphas is not None or alpha_prior is not None:
+                raise ValueError("alphas and alpha_prior must not be given with doubling=True, which chooses them")
+            alphas = alpha_grid(horizon=FIRST_EPOCH)
+        elif alphas is None:
+            raise ValueError("alphas must be given, or doubling=True, got neither")
+        rates = checks.array("alphas", alphas).copy()
+        if rates.ndim != 1 or not rates.size:
+            raise ValueError(f"alphas must have shape (m,) with m >= 1, got {checks.shown(alphas)}")
+        if not ((rates >= 0.0) & (rates <= 1.0)).all():
+            raise ValueError(f"alphas must lie in [0, 1], got {rates[~((rates >= 0.0) & (rates <= 1.0))][0]}")
+        # length of this epoch, and rounds left of it; 0 without doubling
+        self._epoch = np.array([FIRST_EPOCH, FIRST_EPOCH] if doubling else [0, 0])
+        self._quick &= not doubling
+        self._hierarchy = Hierarchy(
+            self.n_experts,
+            rates,
+            checked_prior("prior", prior, self.n_experts),
+            checked_prior("alpha_prior", alpha_prior, rates.size, positive=True),
+            self._lower,
+        )
+
+    @property
+    def doubling(self) -> bool:
+        """Whether the alphas are chosen for a horizon that doubles."""
+        return bool(self._epoch[0] > 0)
+
+    @property
+    def untouched(self) -> bool:
+        """Whether no round has been played."""
+        return bool(self._hierarchy.arrays[3][share.SINCE] < 0.0) and self._epoch[0] in (0, FIRST_EPOCH)
+
+    @property
+    def alphas(self) -> Floats:
+        """The switching rates, shape (m,); those of the current epoch under doubling."""
+        return self._hierarchy.alphas.copy()
+
+    @property
+    def alpha_weights(self) -> Floats:
+        """Weights of the alphas before the next outcome, equation (2.6), shape (m,), in the order of `alphas`."""
+        return self._hierarchy.posterior()
+
+    def arrays(self) -> tuple[Floats, ...]:
+        """The live state, in the order `share.learn_alpha_round` takes it after the losses."""
+        return self._hierarchy.arrays
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Self:
+        """Rebuild the learner from `state()`; see `Learner.from_state`."""
+        learner = super().from_state(state)
+        epoch, left = learner._epoch.tolist()
+        if not 0 <= left <= epoch <= LONGEST_EPOCH or bool(left) != bool(epoch):
+            raise ValueError(f"state must hold doubling as an epoch and what is left of it, got {[epoch, left]}")
+        learner._quick &= not epoch
+        return learner
+
+    def __repr__(self) -> str:
+        grid = "doubling=True" if self.doubling else f"{self._hierarchy.alphas.size} alphas"
+        return f"LearnAlpha(n_experts={self.n_experts}, {grid})"
+
+    def _no_alpha_weights(self) -> str:
+        return "whose alphas change with doubling=True" if self.doubling else ""
+
+    def _round(self, losses: Floats, awake: Mask | None) -> float:
+        loss = super()._round(losses, awake)
+        self._count(1)
+        return loss
+
+    def _run(self, losses: Floats, awake: Mask | None, weights: bool, alpha_weights: bool) -> Rounds:
+        if not self._epoch[0]:
+            return super()._run(losses, awake, weights, alpha_weights)
+        loss = np.empty(len(losses))
+        record = np.empty_like(losses) if weights else None
+        done = 0
+        while done < len(losses):
+            part = slice(done, min(len(losses), done + int(self._epoch[1])))
+            run = super()._run(losses[part], None if awake is None else awake[part], weights, False)
+            loss[part] = run.loss
+            if record is not None:
+                record[part] = run.weights
+            self._count(len(run.loss))
+            done = part.stop
+        return Rounds(loss, record)
+
+    def _count(self, rounds: int) -> None:
+        """Under doubling, begin the next epoch when this one is over."""
+        if not self._epoch[0]:
+            return
+        self._epoch[1] -= rounds
+        if self._epoch[1] == 0:
+            self._epoch[:] = 2 * self._epoch[0]
+            alphas = alpha_grid(horizon=min(int(self._epoch[0]), LONGEST))
+            uniform = np.full(alphas.size, 1.0 / alphas.size)
+            self._hierarchy = Hierarchy(self.n_experts, alphas, self.weights, uniform, self._lower)
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {**super()._arrays(), "doubling": self._epoch}
+
+
+class _Logs(Learner):
+    """What Markov-share and Variable-share share: one column of logarithms, whose weights may fall and come back."""
+
+    _logs: Floats
+
+    @property
+    def weights(self) -> Floats:
+        """Mixture over the experts before the next outcome, shape (n,)."""
+        values = np.exp(self._logs - self._logs.max())
+        return np.asarray(values / values.sum())
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        return {"logs": self._logs}
+
+    def _begin(self, prior: ArrayLike | None) -> None:
+        with np.errstate(divide="ignore"):
+            self._logs = np.log(checked_prior("prior", prior, self.n_experts))
+        self._everybody = np.ones(self.n_experts, dtype=np.bool_)
+
+
+class MarkovShare(_Logs):
+    """Track the best expert, which changes by a Markov chain: equation (2.2) with any transition matrix.
+
+    Parameters
+    ----------
+    P
+        ``P[j, i]`` is the probability that i is best next when j is now; shape (n, n),
+        non-negative, rows summing to 1 (to 1e-9; they are normalised).
+    prior, signed, eta, loss_range
+        As for `FixedShare`.
+
+    >>> learner = MarkovShare([[0.9, 0.1], [0.5, 0.5]])
+    >>> _ = learner.update([0.0, float("inf")])
+    >>> learner.weights.round(6).tolist()
+    [0.9, 0.1]
+    """
+
+    TAKES: ClassVar[tuple[str, ...]] = ("P", "signed", "eta", "loss_range")
+
+    def __init__(self, P: ArrayLike, *, prior: ArrayLike | None = None, **common: Any) -> None:
+        matrix = checks.array("P", P)
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
+            raise ValueError(f"P must have shape (n, n) with n >= 1, got {matrix.shape}")
+        super().__init__(matrix.shape[0], **common)
+        if not (matrix >= 0.0).all():
+            raise ValueError(f"P must be non-negative, got {matrix[~(matrix >= 0.0)][0]}")
+        sums = matrix.sum(axis=1)
+        if not (np.abs(sums - 1.0) <= 1e-9).all():
+            raise ValueError(f"rows of P must sum to 1, got {sums[~(np.abs(sums - 1.0) <= 1e-9)][0]}")
+        self._matrix = matrix / sums[:, None]
+        self._begin(prior)
+
+    @property
+    def P(self) -> Floats:  # noqa: N802 - the paper's name
+        """The transition matrix, shape (n, n)."""
+        return np.array(self._matrix)
+
+    def _round(self, losses: Floats, awake: Mask | None) -> float:
+        return _markov_round(losses, self._everybody if awake is None else awake, self._matrix, self._logs)
+
+
+class VariableShare(_Logs):
+    """Fixed-share whose experts give away weight only as they lose: 1 - (1 - alpha)**loss of it.
+
+    Parameters
+    ----------
+    n_experts
+        Number n of experts.
+    alpha
+        Part given away at loss 1, in [0, 1); an equal part goes to each other expert.
+    prior, eta, loss_range
+        As for `FixedShare`.
+
+    >>> learner = VariableShare(n_experts=2, alpha=0.5)
+    >>> _ = learner.update([0.0, 1.0])
+    >>> learner.weights.round(6).tolist()
+    [0.865529, 0.134471]
+    """
+
+    TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "alpha", "eta", "loss_range")
+
+    def __init__(
+        self,
+        n_experts: int,
+        alpha: float,
+        *,
+        prior: ArrayLike | None = None,
+        eta: float = 1.0,
+        loss_range: float = math.inf,
+    ) -> None:
+        super().__init__(n_experts, eta=eta, loss_range=loss_range)
+        checks.between(0, 1, alpha=alpha)
+        if float(alpha) == 1.0:
+            raise ValueError("alpha must lie in [0, 1), got 1.0")
+        self.alpha = float(alpha)
+        self._begin(prior)
+
+    def _round(self, losses: Floats, awake: Mask | None) -> float:
+        mask = self._everybody if awake is None else awake
+        return _variable_share_round(losses, mask, math.log1p(-self.alpha) / self.eta, self._logs)
+
+
+@compiled
+def _lowest_with_weight(losses: Floats, awake: Mask, logs: Floats) -> float:
+    """Least loss of those awake that have weight; 0 if nobody has."""
+    lowest, anybody = np.inf, False
+    for i in range(losses.size):
+        if awake[i] and logs[i] > -np.inf:
+            anybody = True
+            lowest = min(lowest, losses[i])
+    return lowest if anybody else 0.0
+
+
+@compiled
+def _markov_round(losses: Floats, awake: Mask, matrix: Floats, logs: Floats) -> float:
+    """One round on the logarithms of the weights: evidence, then the transition; return the mixture loss."""
+    n = losses.size
+    lowest = _lowest_with_weight(losses, awake, logs)
+    if lowest == np.inf:
+        return np.inf
+    gained = share.bring_evidence(logs, losses, lowest, awake)
+    before = logs.copy()
+    for i in range(n):
+        peak = -np.inf
+        for j in range(n):
+            if matrix[j, i] > 0.0:
+                peak = max(peak, before[j])
+        total = 0.0
+        if peak > -np.inf:
+            for j in range(n):
+                if matrix[j, i] > 0.0:
+                    total += matrix[j, i] * math.exp(before[j] - peak)
+            logs[i] = peak + math.log(total)
+        else:
+            logs[i] = -np.inf
+    return lowest - gained
+
+
+@compiled
+def _variable_share_round(losses: Floats, awake: Mask, log_keep: float, logs: Floats) -> float:
+    n = losses.size
+    lowest = _lowest_with_weight(losses, awake, logs)
+    if lowest == np.inf:
+        return np.inf
+    gained = share.bring_evidence(logs, losses, lowest, awake)
+    stay, leave = np.zeros(n), np.full(n, -np.inf)
+    for i in range(n):
+        if awake[i] and log_keep < 0.0:
+            stay[i] = log_keep * losses[i]
+            leave[i] = math.log(-math.expm1(stay[i]))
+    share.share_logs(logs, stay, leave, np.empty((2, n)))
+    return lowest - gained
+
+
+def doubling_regret(n_rounds: int) -> float:
+    """Bound on the regret of ``LearnAlpha(doubling=True)`` against the best alpha in hindsight, nats.
+
+    Epoch k takes m_k alphas and makes T_k transitions; starting it from the mixture keeps at
+    least the weights of its best alpha times their posterior, so the sum telescopes to
+    sum_k ln m_k + T_k delta_k with delta_k = 1 / (2 T_k): Corollary 1 once an epoch.
+
+    >>> round(doubling_regret(64), 3)
+    3.057
+    """
+    checks.whole(1, LONGEST, n_rounds=n_rounds)
+    regret, epoch, played = 0.0, FIRST_EPOCH, 0
+    while played < n_rounds:
+        transitions = min(epoch, n_rounds - played - 1)
+        regret += math.log(alpha_grid(horizon=min(epoch, LONGEST)).size) + transitions * 0.5 / epoch
+        played += epoch
+        epoch *= 2
+    return regret

@@ -1,0 +1,252 @@
+"""What every learner with a state keeps to, whatever it learns: one test a promise, over a registry of all of them."""
+
+import numpy as np
+import pytest
+
+import lpsm
+from lpsm import Combiner, FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid
+from lpsm.experts import AdaHedge, NormalHedge, Squint, VariableShare, share
+
+N, ROUNDS = 3, 60
+CHAIN = [[0.8, 0.2, 0.0], [0.1, 0.8, 0.1], [0.0, 0.5, 0.5]]
+LEARNERS = {
+    "StaticExpert": lambda: StaticExpert(N, prior=[0.5, 0.3, 0.2]),
+    "FixedShare": lambda: FixedShare(N, 0.1),
+    "FixedShare at 1": lambda: FixedShare(N, 1.0, signed=True),
+    "FixedShare at a rate": lambda: FixedShare(N, 0.1, eta=3.0, loss_range=4.0),
+    "MarkovShare": lambda: MarkovShare(CHAIN, eta=0.5),
+    "VariableShare": lambda: VariableShare(N, 0.2, eta=2.0),
+    "LearnAlpha": lambda: LearnAlpha(N, alpha_grid(horizon=ROUNDS)),
+    "LearnAlpha to the ends": lambda: LearnAlpha(N, [0.0, 1e-200, 0.1, 0.5, 1.0], alpha_prior=[1, 2, 3, 4, 5], eta=2.0),
+    "LearnAlpha doubling": lambda: LearnAlpha(N, doubling=True),
+    "AdaHedge": lambda: AdaHedge(N),
+    "Squint": lambda: Squint(N, loss_range=4.0),
+    "NormalHedge": lambda: NormalHedge(N, signed=True),
+}
+RULES = {rule: (lambda rule=rule: Combiner(N, rule=rule)) for rule in ("learn-alpha", "ewa", "boa", "ml-poly")}
+every = pytest.mark.parametrize("make", LEARNERS.values(), ids=LEARNERS)
+every_rule = pytest.mark.parametrize("make", RULES.values(), ids=RULES)
+
+
+def world(seed=0):
+    """Losses, and who is awake; one round in which nobody is."""
+    rng = np.random.default_rng(seed)
+    awake = rng.random((ROUNDS, N)) < 0.7
+    awake[9] = False
+    return np.minimum(rng.exponential(size=(ROUNDS, N)), 4.0), awake
+
+
+def table(seed=0):
+    """Forecasts of which some are asleep, and outcomes of which some are not known."""
+    rng = np.random.default_rng(seed)
+    y = np.cumsum(rng.normal(size=ROUNDS))
+    forecasts = y[:, None] + rng.normal(size=(ROUNDS, N)) * [0.3, 1.0, 2.0]
+    return np.where(rng.random((ROUNDS, N)) < 0.2, np.nan, forecasts), np.where(rng.random(ROUNDS) < 0.1, np.nan, y)
+
+
+def same(one, other):
+    np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
+
+
+@every
+@pytest.mark.parametrize("sleep", [False, True])
+def test_a_run_is_its_rounds_and_its_chunks(make, sleep):
+    losses, awake = world()
+    mask = awake if sleep else None
+    whole, single, parts = make(), make(), make()
+    run = whole.run(losses, mask)
+    weights, loss = [], []
+    for t, row in enumerate(losses):
+        weights.append(single.weights)
+        loss.append(single.update(row, None if mask is None else mask[t]))
+    same(run.loss, loss)
+    same(run.weights, weights)
+    same(np.abs(run.weights.sum(axis=1) - 1.0), 0.0)
+    for part in (slice(0, 1), slice(1, 20), slice(20, 20), slice(20, ROUNDS)):
+        chunk = parts.run(losses[part], None if mask is None else mask[part])
+        same(chunk.loss, run.loss[part])
+        same(chunk.weights, run.weights[part])
+    for learner in (single, parts):
+        same(learner.weights, whole.weights)
+
+
+@every
+@pytest.mark.parametrize("through", [lambda state: state, lpsm.to_json, None], ids=["dict", "json", "npz"])
+def test_what_is_restored_goes_on_as_if_nothing_had_been(make, through, tmp_path):
+    losses, awake = world()
+    learner = make()
+    for rounds in (0, 1, 30):
+        learner.run(losses[:rounds], awake[:rounds])
+        if through is None:
+            np.savez(tmp_path / "state.npz", **learner.state())
+            with np.load(tmp_path / "state.npz") as kept:
+                restored = lpsm.from_state(kept)
+        else:
+            restored = lpsm.from_state(through(learner.state()))
+        assert type(restored) is type(learner)
+        assert repr(restored) == repr(learner)
+        assert restored.weights.tolist() == learner.weights.tolist()
+        assert restored.run(losses[30:]).loss.tolist() == learner.copy().run(losses[30:]).loss.tolist()
+
+
+@every
+def test_losses_of_other_kinds_of_memory_are_as_good_and_are_left_alone(make):
+    losses = world()[0].astype(np.float32).astype(np.float64)
+    expected = make().run(losses).loss
+    read_only, kept = losses.copy(), losses.copy()
+    read_only.flags.writeable = False
+    signatures = len(share.masked_round.signatures) if hasattr(share.masked_round, "signatures") else 0
+    for given in (
+        losses.astype(np.float32),
+        read_only,
+        np.asfortranarray(losses),
+        losses.tolist(),
+        np.repeat(losses, 2, axis=0)[::2],
+    ):
+        assert make().run(given).loss.tolist() == expected.tolist()
+        one = make()
+        assert [one.update(row) for row in given] == pytest.approx(expected.tolist(), rel=1e-12, abs=1e-15)
+    assert losses.tolist() == kept.tolist()
+    if signatures:
+        assert len(share.masked_round.signatures) == signatures  # nothing was compiled for them
+
+
+@every
+def test_a_record_does_not_change_with_the_arrays_it_was_made_from(make):
+    for rounds in (5, ROUNDS):
+        losses, awake = (array[:rounds].copy() for array in world())
+        learner = make()
+        run = learner.run(losses, awake)
+        losses[:] = 1.0
+        awake[:] = True
+        again = make().run(*(array[:rounds] for array in world()))
+        assert run.weights.tolist() == again.weights.tolist()
+        assert run.played_loss.tolist() == again.played_loss.tolist()
+        assert make().run(losses, weights=False).losses is None
+
+
+@every
+def test_no_rounds_teach_nothing_and_what_is_not_legal_changes_nothing(make):
+    losses, _ = world()
+    learner = make()
+    learner.run(losses[:7])
+    before = learner.state()
+    assert learner.run(np.empty((0, N))).loss.shape == (0,)
+    for bad in (np.full(N, np.nan), np.zeros(N + 1), np.full((1, N), -np.inf), ["a"] * N):
+        with pytest.raises((ValueError, TypeError), match="losses must"):
+            learner.update(bad)
+        with pytest.raises((ValueError, TypeError), match="losses must"):
+            learner.run([bad, bad])
+    with pytest.raises(ValueError, match="awake must be boolean"):
+        learner.update(losses[0], [0.5] * N)
+    assert {name: array.tolist() for name, array in learner.state().items()} == {
+        name: array.tolist() for name, array in before.items()
+    }
+
+
+@every
+def test_a_state_that_is_not_whole_is_refused(make):
+    learner = make()
+    learner.run(world()[0])
+    state = learner.state()
+    for name, array in state.items():
+        with pytest.raises(ValueError, match="state"):
+            lpsm.from_state({key: value for key, value in state.items() if key != name})
+        if array.size and array.ndim:
+            with pytest.raises(ValueError, match="must "):
+                lpsm.from_state({**state, name: array.ravel()[:1].reshape((1,) * (array.ndim + 1))})
+    for name, value in (("version", np.array(99)), ("stranger", np.zeros(2))):
+        with pytest.raises(ValueError, match="state must"):
+            lpsm.from_state({**state, name: value})
+
+
+@every
+def test_playing_costs_no_less_than_the_mixture_loses_and_no_more_than_hoeffding_allows(make):
+    losses, awake = world(1)
+    for mask in (None, awake):
+        learner = make()
+        run = learner.run(losses, mask)
+        there = np.ones_like(awake) if mask is None else mask
+        part = np.where(there, run.weights, 0.0)
+        part /= np.maximum(part.sum(axis=1, keepdims=True), 1e-300)
+        same(run.played_loss, (part * losses).sum(axis=1))
+        assert (run.played_loss >= run.loss - 1e-12).all()
+        assert (run.played_loss <= run.loss + learner.eta * 4.0**2 / 8 + 1e-12).all()
+        assert run.total_played_loss == pytest.approx(run.played_loss.sum())
+
+
+@every
+def test_the_mean_of_forecasts_loses_no_more_than_playing_under_a_convex_loss(make):
+    forecasts, y = np.random.default_rng(2).random((ROUNDS, N)), np.random.default_rng(3).random(ROUNDS)
+    learner, predictions = make(), []
+    for row, outcome in zip(forecasts, y, strict=True):
+        predictions.append(learner.predict(row))
+        assert predictions[-1] == pytest.approx(learner.weights @ row)
+        learner.update((row - outcome) ** 2)
+    run = make().run((forecasts - y[:, None]) ** 2)
+    assert ((predictions - y) ** 2 <= run.played_loss + 1e-12).all()
+    same(learner.predict(np.eye(N)), learner.weights)
+    with pytest.raises(ValueError, match=r"forecasts must have shape \(3, ...\), got \(2,\)"):
+        learner.predict([1.0, 2.0])
+
+
+@every
+def test_a_learner_and_its_run_say_what_they_are_in_a_line(make):
+    run = make().run(world()[0])
+    for thing in (run, run.start):
+        assert "\n" not in repr(thing)
+        assert len(repr(thing)) < 120
+    assert repr(run).startswith("ExpertRun(60 rounds of ")
+    assert "mixture loss" in repr(run)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda **common: FixedShare(N, 0.1, **common),
+        lambda **common: StaticExpert(N, **common),
+        lambda **common: LearnAlpha(N, [0.0, 0.3], **common),
+        lambda **common: MarkovShare(CHAIN, **common),
+    ],
+)
+@pytest.mark.parametrize("eta", [0.1, 7.0])
+def test_a_learning_rate_is_the_scale_of_the_losses(make, eta):
+    losses, awake = world()
+    rated, plain = make(eta=eta).run(losses, awake), make().run(eta * losses, awake)
+    same(rated.loss, plain.loss / eta)
+    same(rated.weights, plain.weights)
+
+
+def test_losses_beyond_their_range_are_refused_by_name():
+    learner = FixedShare(N, 0.1, loss_range=2.0)
+    learner.update([0.0, 1.0, 2.0])
+    with pytest.raises(ValueError, match=r"losses must be at most loss_range = 2, got 2\.5 in round 0, expert 1"):
+        learner.update([0.0, 2.5, 2.0])
+
+
+@every_rule
+def test_a_run_of_a_combiner_is_its_rounds_its_chunks_and_what_is_restored(make):
+    forecasts, y = table()
+    whole, single, parts = make(), make(), make()
+    predictions, weights = whole.run(forecasts, y)
+    rounds = []
+    for t in range(ROUNDS):
+        rounds.append(single.predict(forecasts[t]))
+        assert single.update(forecasts[t], y[t]) == pytest.approx(rounds[-1], nan_ok=True)
+    same(predictions, rounds)
+    for part in (slice(0, 1), slice(1, 25), slice(25, 25), slice(25, ROUNDS)):
+        parts = lpsm.from_state(lpsm.to_json(parts.state()))
+        found = parts.run(forecasts[part].astype(forecasts.dtype, order="F"), y[part])
+        same(found[0], predictions[part])
+        same(found[1], weights[part])
+    same(parts.weights, whole.weights)
+    assert not weights[np.isnan(forecasts)].any()
+
+
+@every_rule
+def test_a_combiner_has_no_unit_of_its_own_and_finds_the_forecast_that_is_right(make):
+    forecasts, y = table(4)
+    predictions, _ = make().run(forecasts, y)
+    np.testing.assert_allclose(make().run(8.0 * forecasts, 8.0 * y)[0], 8.0 * predictions, rtol=1e-9)
+    forecasts[:, 1] = y
+    assert np.nan_to_num(make().run(forecasts, y)[1])[-10:, 1].max() > 0.9
