@@ -21,7 +21,7 @@ from lpsm._compile import compiled
 from netsim.policies.compiled import FlatFrame
 
 __all__ = [
-    "ACCOUNT_SIZE", "ARRIVING", "OPENING", "asked_ns", "forget_after", "new_account", "observe", "oldest_ns",
+    "ACCOUNT_SIZE", "ARRIVING", "OPENING", "forget_after", "new_account", "observe", "oldest_ns",
     "outstanding", "waiting",
 ]  # fmt: skip
 
@@ -60,13 +60,6 @@ def new_account(*, host: bool, bare_bytes: int = 40, silence_s: float = 10.0) ->
     account[HOST], account[BARE_BYTES], account[SILENCE_NS] = host, bare_bytes, round(silence_s * 1e9)
     account[FULL_BYTES], account[OWED_NS] = _SMALLEST_FULL_BYTES, -1
     return account
-
-
-def asked_ns(account: Ints) -> list[int]:
-    """Return the instants of the requests that have had no answer, the oldest first."""
-    rows = account[FIRST : FIRST + N_FIELDS * int(account[N_ROWS])].reshape(-1, N_FIELDS)
-    times: list[int] = rows[rows[:, STAGE] == IS_ASKED, SINCE_NS].tolist()
-    return times
 
 
 @compiled

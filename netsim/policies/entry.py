@@ -10,7 +10,10 @@ from math import inf, nan
 from netsim.policies.protocol import Policy
 from netsim.radio import Radio
 
-__all__ = ["NS_PER_MS", "Entry", "Setting", "exact_ms", "number", "slowdown_and_push", "whole_number"]
+__all__ = [
+    "NS_PER_MS", "Entry", "Setting", "exact_ms", "number", "number_text", "positive_fraction",
+    "slowdown_and_push", "whole_number",
+]  # fmt: skip
 
 NS_PER_MS = 1_000_000
 
@@ -95,6 +98,7 @@ def whole_number(text: str, what: str, least: int, *, unit: str = "") -> int:
 
 MOST_MS = 10**9
 _MOST_CHARACTERS = 60
+_LARGEST = Fraction(10**99)  # and its inverse the least: no float overflows
 
 
 def exact_ms(what: str, value_ms: str | float | Fraction) -> Fraction:
@@ -114,6 +118,38 @@ def exact_ms(what: str, value_ms: str | float | Fraction) -> Fraction:
     if value is None or value > MOST_MS:
         raise ValueError(f"the {what} must be at most {MOST_MS} ms, got {text[:_MOST_CHARACTERS]}")
     return value * NS_PER_MS
+
+
+def number_text(value: float) -> str:
+    """Return a number as it stands in a policy's name: with all its digits, and none that are not needed.
+
+    >>> number_text(1.0), number_text(0.05), number_text(1.0000001)
+    ('1', '0.05', '1.0000001')
+    """
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
+
+
+def positive_fraction(policy: str, p: str | float | Fraction) -> Fraction:
+    """Return p as an exact fraction.
+
+    Raises
+    ------
+    ValueError
+        If it is no number, or not from 1e-99 to 1e99.
+    """
+    text = str(p)
+    try:
+        if "e" in text.lower() and not 1e-100 < float(text) < 1e100:  # as a fraction it could fill the memory
+            raise ValueError
+        exact = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"p of {policy} must be a number above 0, got {p!r}") from None
+    if exact <= 0:
+        raise ValueError(f"p of {policy} must be above 0, got {p}")
+    if not 1 / _LARGEST <= exact <= _LARGEST:
+        raise ValueError(f"p of {policy} must be from 1e-99 to 1e99, got {p}")
+    return exact
 
 
 def slowdown_and_push(parameter: str, written: str) -> tuple[float | None, float | None]:

@@ -1,8 +1,11 @@
 """A client that calls a policy as a station would, and the pages and servers that policies are tried on."""
 
+import math
+
 import netsim
 import traces
 from lpsm import randomness
+from netsim.policies import awareness
 from netsim.policies.protocol import Frame, HostFrame, View
 
 MS = 1_000_000
@@ -40,5 +43,16 @@ def _number(connection):
     return int.from_bytes(connection.encode())
 
 
+def asked_ns(account):
+    """Return the instants of the requests of an account that have had no answer, the oldest first."""
+    rows = account[awareness.FIRST :].reshape(-1, awareness.N_FIELDS)[: account[awareness.N_ROWS]]
+    return rows[rows[:, awareness.STAGE] == awareness.IS_ASKED, awareness.SINCE_NS].tolist()
+
+
 def web(seed, n=100):
     return traces.generate(n, randomness.generator(seed, randomness.WORKLOAD))
+
+
+def saturation(gain, least_drift, largest_ratio):
+    """Return the balance from which on a price is at its largest, whatever the drift, in allowances."""
+    return (math.log(largest_ratio) - least_drift) / gain

@@ -7,7 +7,7 @@ import netsim
 from netsim.policies import awareness
 from netsim.policies.compiled import FlatFrame
 from netsim.policies.lpsm2 import Lpsm2, Lpsm2Config
-from tests.netsim.clients import LOGNORMAL, MS, Client, web
+from tests.netsim.clients import LOGNORMAL, MS, Client, asked_ns, web
 
 
 def test_the_link_forgets_when_a_connection_is_opened_from_sleep_but_not_from_awake():
@@ -34,9 +34,9 @@ def test_an_account_holds_a_thousand_and_twenty_four_things_and_no_more():
     assert account[: awareness.FIRST].tolist() == [0, 40, 10_000 * MS, 0, 0, 0, 576, 0, -1, 0]
     for at_ns in range(1, 1031):
         awareness.observe(account, FlatFrame(1, at_ns, at_ns, 340, -1, 0, 0, 0, 0), False)
-    assert (awareness.asked_ns(account), awareness.waiting(account)) == ([*range(1, 1025)], 1024)
+    assert (asked_ns(account), awareness.waiting(account)) == ([*range(1, 1025)], 1024)
     awareness.observe(account, FlatFrame(0, 2000, 2000, 300, -1, 0, 0, 0, 0), False)
-    assert (awareness.asked_ns(account), awareness.oldest_ns(account)) == ([*range(2, 1025)], 2)
+    assert (asked_ns(account), awareness.oldest_ns(account)) == ([*range(2, 1025)], 2)
 
 
 def test_the_link_forgets_after_ten_seconds_of_silence():
