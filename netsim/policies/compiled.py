@@ -115,11 +115,12 @@ class CompiledForm:
         self.ints = np.array(ints, dtype=np.int64)
         self.floats = np.array(floats, dtype=np.float64)
         self._rules, self._interpreted = (plan, observe), interpreted
-        self._exchange: _Exchange | _Interpreted | None = None
+        self._exchange: Any = None
 
     def plan(self, view: View) -> Plan:
         """Ask the rule."""
-        return (self._exchange or self._linked()).plan(view)
+        plan: Plan = (self._exchange or self._linked()).plan(view)
+        return plan
 
     def observe(self, frame: Frame) -> None:
         """Tell the rule of a frame."""
@@ -142,7 +143,7 @@ class CompiledForm:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_exchange": None}
 
-    def _linked(self) -> _Exchange | _Interpreted:
+    def _linked(self) -> Any:
         self._exchange = _Interpreted(self._rules[0], self.ints) if self._interpreted else _Exchange(self)
         return self._exchange
 
@@ -188,9 +189,6 @@ class _Interpreted:
 
     def plan(self, view: View) -> Plan:
         return self._rule(FlatView(*_flat(view)), self._ints, ())
-
-    def observe(self, frame: Frame) -> None:
-        """A rule without state has nothing to note."""
 
 
 class _Exchange:

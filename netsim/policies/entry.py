@@ -11,7 +11,7 @@ from netsim.policies.protocol import Policy
 from netsim.radio import Radio
 
 __all__ = [
-    "NS_PER_MS", "Entry", "Setting", "exact_ms", "number", "number_text", "positive_fraction",
+    "NS_PER_MS", "Entry", "Setting", "exact_ms", "name_with_target", "number", "number_text", "positive_fraction",
     "slowdown_and_push", "whole_number",
 ]  # fmt: skip
 
@@ -152,8 +152,8 @@ def positive_fraction(policy: str, p: str | float | Fraction) -> Fraction:
     return exact
 
 
-def slowdown_and_push(parameter: str, written: str) -> tuple[float | None, float | None]:
-    """Read a slowdown and a delay of messages, SLOWDOWN[:PUSH_MS]; None for what is not given, seconds.
+def slowdown_and_push(parameter: str, written: str) -> dict[str, float]:
+    """Read SLOWDOWN[:PUSH_MS] into those of `max_slowdown` and `max_push_delay_s`, seconds, that are given.
 
     Raises
     ------
@@ -161,16 +161,21 @@ def slowdown_and_push(parameter: str, written: str) -> tuple[float | None, float
         If there is more than that, the slowdown is no number above 1, or the delay none above 0.
     """
     target, colon, push = parameter.partition(":")
-    write = f"; write {written}"
+    write, given = f"; write {written}", {}
     if ":" in push:
         raise ValueError(f"a target and a push delay are all it takes, got {parameter!r}{write}")
-    slowdown = push_delay_s = None
     if target:
-        slowdown = number(target)
-        if not 1.0 < slowdown < inf:
+        given["max_slowdown"] = number(target)
+        if not 1.0 < given["max_slowdown"] < inf:
             raise ValueError(f"the target must be a number above 1, got {target!r}{write}")
     if colon:
-        push_delay_s = float(Fraction(push) / 1000) if 0.0 < number(push) < inf else 0.0
-        if not push_delay_s:
+        given["max_push_delay_s"] = float(Fraction(push) / 1000) if 0.0 < number(push) < inf else 0.0
+        if not given["max_push_delay_s"]:
             raise ValueError(f"the push delay must be a number of milliseconds above 0, got {push!r}{write}")
-    return slowdown, push_delay_s
+    return given
+
+
+def name_with_target(kind: str, max_slowdown: float, max_push_delay_s: float | None) -> str:
+    """Return the name that says what was asked for: KIND:SLOWDOWN[:PUSH_MS]."""
+    push = "" if max_push_delay_s is None else f":{number_text(float(Fraction(str(max_push_delay_s)) * 1000))}"
+    return f"{kind}:{number_text(max_slowdown)}{push}"

@@ -25,8 +25,7 @@ from __future__ import annotations
 import math
 from copy import deepcopy
 from dataclasses import dataclass, field
-from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -37,7 +36,7 @@ from lpsm.experts import LearnAlpha, alpha_grid
 from netsim.policies import awareness
 from netsim.policies import lpsm2_rule as rule
 from netsim.policies.compiled import CompiledForm, joined, put_back
-from netsim.policies.entry import NS_PER_MS, Entry, Setting, number_text, slowdown_and_push
+from netsim.policies.entry import NS_PER_MS, Entry, Setting, name_with_target, slowdown_and_push
 from netsim.policies.lpsm2_record import Round
 from netsim.policies.protocol import Frame, Plan, View
 from netsim.radio import Radio, RadioConfig
@@ -183,7 +182,7 @@ class Lpsm2:
     ) -> None:
         self.config = config = Lpsm2Config() if config is None else config
         self.host_aware = host_aware
-        self.spec = spec or _name(config, host_aware)
+        self.spec = spec or name_with_target(_kind(host_aware), config.max_slowdown, config.max_push_delay_s)
         self.record: list[Round] = []
         radio = RadioConfig() if radio is None else radio
         watts = (radio.awake_mw - radio.asleep_mw, radio.beacon_mj, radio.wakeup_j)
@@ -233,12 +232,6 @@ class Lpsm2:
         put_back(numbers, [part for learner in self._learners for part in learner.arrays()])
         return self._learners
 
-    @property
-    def account(self) -> NDArray[np.int64]:
-        """What is outstanding, as `netsim.policies.awareness` lays it out."""
-        account: NDArray[np.int64] = self.memory[0]["account"]
-        return account
-
     # -- what is done beside the rule
 
     @property
@@ -284,13 +277,12 @@ def _fresh(
     best = [int(learner.weights.argmax()) for learner in learners] if config.fixed is None else config.fixed
     (price_w, push_price_w), (least_price_w, most_price_w) = _prices(config)
     constants: dict[str, Any] = {
-        "n": n, "n_rates": weights.shape[1], "n_slow": slow.shape[2], "interval_ns": interval_ns,
+        "n_schedules": n, "n_rates": weights.shape[1], "n_slow": slow.shape[2], "interval_ns": interval_ns,
         "shortest_ns": round(config.shortest_s * 1e9), "prices_push": config.max_push_delay_s is not None,
         "samples": config.sample_seed is not None, "is_fixed": config.fixed is not None,
         "awake_mw": watts[0], "beacon_mj": watts[1], "wakeup_j": watts[2], "allowed": config.max_slowdown - 1.0,
         "least_price_w": least_price_w, "most_price_w": most_price_w, "push_delay_s": config.max_push_delay_s or 0.0,
         "price_w": price_w, "push_price_w": push_price_w, "context": rule.IDLE, "waiting": 1, "sent_ns": NEVER_NS,
-        "account": awareness.new_account(host=host_aware, silence_s=0.0 if host_aware else config.silence_s),
     }  # fmt: skip
     same = ("contexts", "clock", "share_delay", "dual", "rate_per_j", "longest_response_s", "price_step",
             "most_push_delays", "push_step", "least_push_price_w", "most_push_price_w")  # fmt: skip
@@ -298,6 +290,7 @@ def _fresh(
     for name, value in {**constants, **{name: getattr(config, name) for name in same}}.items():
         state[name] = value
     state["best"][0, : len(best)] = best
+    awareness.open_account(state, host_aware=host_aware, silence_s=config.silence_s)
     ints = np.concatenate([state.view(np.int64), rows.ravel(), np.zeros(n * N_FOUND, dtype=np.int64)])
     floats = np.concatenate([np.zeros(3 * n), *(joined(learner.arrays()) for learner in learners)])
     return CompiledForm(rule.follow_schedule, rule.observe_frame, ints=ints, floats=floats)
@@ -345,22 +338,15 @@ def _switching_rates(horizon: int) -> NDArray[np.float64]:
     return rates
 
 
-def _name(config: Lpsm2Config, host_aware: bool) -> str:
-    kind = "lpsm2" if host_aware else "lpsm2-link"
-    push = ""
-    if config.max_push_delay_s is not None:
-        push = f":{number_text(float(Fraction(str(config.max_push_delay_s)) * 1000))}"
-    return f"{kind}:{number_text(config.max_slowdown)}{push}"
-
-
 def _read(parameter: str, setting: Setting, *, host_aware: bool) -> Lpsm2:
     """Make the policy from TARGET[:PUSH_MS]."""
-    written = f"{'lpsm2' if host_aware else 'lpsm2-link'}[:TARGET[:PUSH_MS]]"
-    slowdown, max_push_delay_s = slowdown_and_push(parameter, written)
-    max_slowdown = Lpsm2Config().max_slowdown if slowdown is None else slowdown
-    config = Lpsm2Config(max_slowdown=max_slowdown, max_push_delay_s=max_push_delay_s)
+    given: dict[str, Any] = slowdown_and_push(parameter, f"{_kind(host_aware)}[:TARGET[:PUSH_MS]]")
     interval_ns = setting.beacon_interval_ns
-    return Lpsm2(config, host_aware=host_aware, radio=setting.radio, beacon_interval_ns=interval_ns)
+    return Lpsm2(Lpsm2Config(**given), host_aware=host_aware, radio=setting.radio, beacon_interval_ns=interval_ns)
+
+
+def _kind(host_aware: bool) -> str:
+    return "lpsm2" if host_aware else "lpsm2-link"
 
 
 ENTRIES = (
@@ -369,7 +355,7 @@ ENTRIES = (
         meaning="host-aware: schedules learned from exact losses; slowdown TARGET (default 1.05)",
         source="ours, on Learn-alpha (Monteleoni 2006, section 2.2.3)",
         example="lpsm2:1.05:100",
-        make=lambda parameter, setting: _read(parameter, setting, host_aware=True),
+        make=partial(_read, host_aware=True),
         host_aware=True,
     ),
     Entry(
@@ -377,6 +363,6 @@ ENTRIES = (
         meaning="link-only: the same, inferring from frame sizes what is outstanding",
         source="ours, on Learn-alpha (Monteleoni 2006, section 2.2.3)",
         example="lpsm2-link:1.05",
-        make=lambda parameter, setting: _read(parameter, setting, host_aware=False),
+        make=partial(_read, host_aware=False),
     ),
 )

@@ -29,7 +29,7 @@ S, T, W, IDLE, N_CONTEXTS = 0, 1, 2, 6, 7
 STATE = np.dtype(
     [
         # how many schedules, ordinary and slow switching rates; and the settings of the configuration
-        ("n", "i8"), ("n_rates", "i8"), ("n_slow", "i8"), ("interval_ns", "i8"), ("shortest_ns", "i8"),
+        ("n_schedules", "i8"), ("n_rates", "i8"), ("n_slow", "i8"), ("interval_ns", "i8"), ("shortest_ns", "i8"),
         ("contexts", "i8"), ("clock", "i8"), ("share_delay", "i8"), ("dual", "i8"), ("prices_push", "i8"),
         ("samples", "i8"), ("is_fixed", "i8"),
         ("awake_mw", "f8"), ("beacon_mj", "f8"), ("wakeup_j", "f8"), ("rate_per_j", "f8"), ("allowed", "f8"),
@@ -39,13 +39,13 @@ STATE = np.dtype(
         # lambda, outside I and in I
         ("price_w", "f8"), ("push_price_w", "f8"),
         # the episode: `sent_ns` is the client's first frame in it, until when the client is known to be awake
-        ("open", "i8"), ("context", "i8"), ("waiting", "i8"), ("origin_ns", "i8"), ("start_ns", "i8"),
+        ("open", "i8"), ("context", "i8"), ("waiting", "i8"), ("counted_from_ns", "i8"), ("start_ns", "i8"),
         ("sent_ns", "i8"), ("chosen", "i8"), ("awake_until_ns", "i8"), ("drawn", "i8"), ("uniform", "f8"),
         # the last round, and how many there were
         ("rounds", "i8"), ("last_context", "i8"), ("last_start_ns", "i8"), ("last_end_ns", "i8"),
         ("last_arrived", "i8"), ("last_waiting", "i8"), ("last_price_w", "f8"), ("last_chosen", "i8"),
         # the best schedule of every context, and what is outstanding
-        ("best", "i8", (N_CONTEXTS,)), ("account", "i8", (awareness.ACCOUNT_SIZE,)),
+        ("best", "i8", (N_CONTEXTS,)), *awareness.account_fields(1024),
     ],
     align=True,
 )  # fmt: skip
@@ -66,7 +66,7 @@ def observe_frame(frame: FlatFrame, ints: Ints, floats: Floats) -> None:
             _end_at_send(s, table, floats, frame.reached_ns)
         else:
             _end(s, table, floats, frame.reached_ns, True, s.sent_ns)
-    awareness.observe(s.account, frame, frame.at_ns > s.awake_until_ns)
+    awareness.observe(s, frame, frame.at_ns > s.awake_until_ns)
     s.awake_until_ns = NEVER_NS  # until it is asked again
 
 
@@ -81,24 +81,23 @@ def follow_schedule(view: FlatView, ints: Ints, floats: Floats) -> Plan:
         _begin(s, floats, now)
     elif view.buffered_bytes:
         return Plan(now, now + interval, True, 0 * now, False)
-    elif s.context != IDLE and awareness.forget_after(s.account, now):
+    elif s.context != IDLE and awareness.forget_after(s, now):
         _end(s, table, floats, now, False, NEVER_NS)
         _begin(s, floats, now)
     row = s.chosen * N_COLUMNS
-    until, wake, spacing = step(table[row : row + N_COLUMNS], interval, s.origin_ns, now)
+    until, wake, spacing = step(table[row : row + N_COLUMNS], interval, s.counted_from_ns, now)
     s.awake_until_ns = until
     return Plan(until, wake, True, spacing if s.context == IDLE else 0 * now, False)
 
 
 @compiled
 def _begin(s: Record, floats: Floats, now: int) -> None:
-    account = s.account
-    s.origin_ns = s.start_ns = now
+    s.counted_from_ns = s.start_ns = now
     s.waiting = 1
-    waiting = awareness.waiting(account)
-    if account[awareness.OPENING]:
+    waiting = awareness.count(s, awareness.REPLY)
+    if awareness.first(s, awareness.OPENING) >= 0:
         s.context = S
-    elif account[awareness.ARRIVING]:
+    elif awareness.first(s, awareness.REST) >= 0:
         s.context = T
     elif waiting:
         some = min(waiting, MOST_WAITING)
@@ -106,7 +105,7 @@ def _begin(s: Record, floats: Floats, now: int) -> None:
         if s.share_delay:
             s.waiting = some
         if s.clock:
-            s.origin_ns = awareness.oldest_ns(account)
+            s.counted_from_ns = s.origin_ns[awareness.first(s, awareness.REPLY)]
     else:
         s.context = IDLE
     s.open = 1
@@ -126,11 +125,11 @@ def _end(s: Record, table: Ints, floats: Floats, end: int, arrived: bool, sent_n
     s.open = 0
     if end - s.start_ns < s.shortest_ns:
         return
-    n, context = s.n, s.context
+    n, context = s.n_schedules, s.context
     found_at = n * N_COLUMNS
     rows = table[:found_at].reshape(n, N_COLUMNS)
     found = table[found_at : found_at + n * N_FOUND].reshape(n, N_FOUND)
-    walk(rows, s.interval_ns, s.origin_ns, s.start_ns, end, arrived, sent_ns, found)
+    walk(rows, s.interval_ns, s.counted_from_ns, s.start_ns, end, arrived, sent_ns, found)
     price_w = s.push_price_w if context == IDLE and s.prices_push else s.price_w
     least = charge(found, s.awake_mw, s.beacon_mj, s.wakeup_j, price_w / s.waiting, floats[:n])
     if not s.is_fixed:
@@ -159,7 +158,7 @@ def _move_price(s: Record, delay_s: float, response_s: float) -> None:
 @compiled
 def _learner(s: Record, floats: Floats, which: int) -> tuple[Numbers, Numbers, Numbers, Numbers, Numbers]:
     """Return the arrays of a learner, in the order in which `learn_alpha_round` takes them."""
-    n, n_rates, n_slow = s.n, s.n_rates, s.n_slow
+    n, n_rates, n_slow = s.n_schedules, s.n_rates, s.n_slow
     size = n * n_rates + N_ROWS * (n_rates + n_slow) + 2 * n * n_slow + N_HEAD + 3 * n
     at = 3 * n + which * size
     columns_at = at + n * n_rates
@@ -178,7 +177,7 @@ def _learner(s: Record, floats: Floats, which: int) -> tuple[Numbers, Numbers, N
 @compiled
 def _teach(s: Record, floats: Floats, which: int, least: float) -> None:
     """Let a learner learn from the costs, and note its best schedule."""
-    n = s.n
+    n = s.n_schedules
     costs, losses, weights = floats[:n], floats[n : 2 * n], floats[2 * n : 3 * n]
     for j in range(n):
         losses[j] = (costs[j] - least) * s.rate_per_j
@@ -191,7 +190,7 @@ def _teach(s: Record, floats: Floats, which: int, least: float) -> None:
 @compiled
 def _drawn(s: Record, floats: Floats, which: int) -> int:
     """Draw a schedule by the weights of a learner, from the number `uniform`."""
-    n = s.n
+    n = s.n_schedules
     weights = floats[2 * n : 3 * n]
     mixture(*_learner(s, floats, which)[:4], weights)
     s.drawn += 1

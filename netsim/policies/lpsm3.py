@@ -25,21 +25,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.policies import awareness
 from netsim.policies import lpsm3_rule as rule
 from netsim.policies.compiled import CompiledForm, Ruled
-from netsim.policies.entry import NS_PER_MS, Entry, Setting, number_text, slowdown_and_push
+from netsim.policies.entry import NS_PER_MS, Entry, Setting, name_with_target, slowdown_and_push
 from netsim.policies.protocol import Frame
 from netsim.radio import Radio, RadioConfig
 
 __all__ = ["ENTRIES", "Lpsm3", "Lpsm3Config"]
 
-_BARE_BYTES = 40
 _ALLOWED_AT_PRICE = 0.05
 
 
@@ -144,7 +144,7 @@ class Lpsm3(Ruled):
     ) -> None:
         self.config = config = Lpsm3Config() if config is None else config
         self.host_aware = host_aware
-        self.spec = spec or _name(config, host_aware)
+        self.spec = spec or name_with_target(_kind(host_aware), config.max_slowdown, config.max_push_delay_s)
         self.compiled = _fresh(config, host_aware, RadioConfig() if radio is None else radio, beacon_interval_ns)
 
     def observe(self, frame: Frame) -> None:
@@ -162,8 +162,7 @@ def _fresh(config: Lpsm3Config, host_aware: bool, radio: Radio, interval_ns: int
     ints = np.zeros(rule.SIZE, dtype=np.int64)
     allowed = config.max_slowdown - 1.0
     constants: dict[str, Any] = {
-        "host_aware": host_aware, "interval_ns": interval_ns, "bare_bytes": _BARE_BYTES,
-        "silence_ns": round(config.silence_s * 1e9), "same_message_ns": round(config.same_message_s * 1e9),
+        "interval_ns": interval_ns, "same_message_ns": round(config.same_message_s * 1e9),
         "awake_w": 1e-3 * (radio.awake_mw - radio.asleep_mw), "beacon_j": 1e-3 * radio.beacon_mj,
         "wakeup_j": radio.wakeup_j, "allowed": allowed, "price_w": config.price_w * _ALLOWED_AT_PRICE / allowed,
         "push_delay_s": config.max_push_delay_s * (1.0 - config.push_margin),
@@ -175,25 +174,20 @@ def _fresh(config: Lpsm3Config, host_aware: bool, radio: Radio, interval_ns: int
     state = rule.state_of(ints)
     for name, value in {**constants, **{name: getattr(config, name) for name in same}}.items():
         state[name] = value
+    awareness.open_account(state, host_aware=host_aware, silence_s=config.silence_s)
     rule.prepare(ints)
     return CompiledForm(rule.follow_plan, rule.observe_frame, ints=ints)
 
 
-def _name(config: Lpsm3Config, host_aware: bool) -> str:
-    push_ms = float(Fraction(str(config.max_push_delay_s)) * 1000)
-    return f"{'lpsm3' if host_aware else 'lpsm3-link'}:{number_text(config.max_slowdown)}:{number_text(push_ms)}"
-
-
 def _read(parameter: str, setting: Setting, *, host_aware: bool) -> Lpsm3:
     """Make the policy from SLOWDOWN[:PUSH_MS]."""
-    written = f"{'lpsm3' if host_aware else 'lpsm3-link'}[:SLOWDOWN[:PUSH_MS]]"
-    slowdown, push_delay_s = slowdown_and_push(parameter, written)
-    default = Lpsm3Config()
-    config = Lpsm3Config(
-        max_slowdown=default.max_slowdown if slowdown is None else slowdown,
-        max_push_delay_s=default.max_push_delay_s if push_delay_s is None else push_delay_s,
-    )
-    return Lpsm3(config, host_aware=host_aware, radio=setting.radio, beacon_interval_ns=setting.beacon_interval_ns)
+    given: dict[str, Any] = slowdown_and_push(parameter, f"{_kind(host_aware)}[:SLOWDOWN[:PUSH_MS]]")
+    interval_ns = setting.beacon_interval_ns
+    return Lpsm3(Lpsm3Config(**given), host_aware=host_aware, radio=setting.radio, beacon_interval_ns=interval_ns)
+
+
+def _kind(host_aware: bool) -> str:
+    return "lpsm3" if host_aware else "lpsm3-link"
 
 
 ENTRIES = (
@@ -202,7 +196,7 @@ ENTRIES = (
         meaning="host-aware: sleep planned from learned hazards; slowdown (default 1.05), delay of messages (400 ms)",
         source="ours",
         example="lpsm3:1.05:400",
-        make=lambda parameter, setting: _read(parameter, setting, host_aware=True),
+        make=partial(_read, host_aware=True),
         host_aware=True,
     ),
     Entry(
@@ -210,6 +204,6 @@ ENTRIES = (
         meaning="link-only: the same, inferring from frame sizes what is outstanding",
         source="ours",
         example="lpsm3-link:1.05:400",
-        make=lambda parameter, setting: _read(parameter, setting, host_aware=False),
+        make=partial(_read, host_aware=False),
     ),
 )

@@ -45,8 +45,14 @@ def _number(connection):
 
 def asked_ns(account):
     """Return the instants of the requests of an account that have had no answer, the oldest first."""
-    rows = account[awareness.FIRST :].reshape(-1, awareness.N_FIELDS)[: account[awareness.N_ROWS]]
-    return rows[rows[:, awareness.STAGE] == awareness.IS_ASKED, awareness.SINCE_NS].tolist()
+    n = int(account["n"])
+    return account["origin_ns"][:n][account["kind"][:n] == awareness.REPLY].tolist()
+
+
+def counted(account):
+    """Return how many connections are being opened, replies coming in, and requests without an answer."""
+    kinds = account["kind"][: int(account["n"])].tolist()
+    return tuple(kinds.count(kind) for kind in (awareness.OPENING, awareness.REST, awareness.REPLY))
 
 
 def web(seed, n=100):

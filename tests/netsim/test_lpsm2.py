@@ -202,7 +202,7 @@ def test_what_the_followed_schedule_is_charged_is_what_the_simulator_charges(hos
         out = np.empty((1, 4), dtype=np.int64)  # the last episode goes on at the end of the run
         end = round(run.elapsed_s * 1e9)
         state = left.memory[0]
-        origin, start = int(state["origin_ns"]), int(state["start_ns"])
+        origin, start = int(state["counted_from_ns"]), int(state["start_ns"])
         walk(table((schedule,), BEACON), BEACON, origin, start, end, False, NEVER_NS, out)
         awake, beacons, wakeups, delay = (charged + out[0]).tolist()
         assert run.beacons == beacons
