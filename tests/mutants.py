@@ -87,7 +87,6 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         (
             "netsim/policies/[!lm]*.py",  # all but machine_code, which plain Python does without
             "netsim/policies/lpsm.py",
-            "netsim/policies/lpsm_rule.py",
             "netsim/policies/lpsm2*.py",
         ),
         tuple(f"tests/netsim/test_{name}.py" for name in (

@@ -41,7 +41,9 @@ def install(package: str) -> None:
     for name in ("exp", "expm1", "cosh"):  # machine code answers infinity
         setattr(math, name, _unbounded(getattr(math, name)))
     vars(import_module("lpsm._compile"))["folder_of"] = lambda module: None
-    for name, record in (("netsim.sleep_planning.plans", "WORKSPACE"), ("netsim.policies.lpsm3_rule", "STATE")):
+    records = {"sleep_planning.plans": "WORKSPACE", "policies.awareness": "ACCOUNT", "policies.lpsm2_rule": "STATE",
+               "policies.lpsm3_rule": "STATE"}  # fmt: skip
+    for name, record in ((f"netsim.{place}", record) for place, record in records.items()):
         if name.startswith(package):
             module = vars(import_module(name))
             module[record] = np.dtype((np.record, module[record]))  # whose fields are attributes

@@ -1,18 +1,19 @@
 """What a client waits for: known by the host, or inferred from the sizes of frames.
 
-Both keep the same account, from the frames that a policy observes: how many connections
-are being opened, whether a reply is coming in, and which requests have had no answer yet,
-with the instants at which they were sent.  The host knows.  The link sees sizes only: a
-packet up that is larger than a bare header asks for something, a frame down that is
-larger than a header but shorter than the longest seen ends a reply.  That goes wrong
-where a reply fills its last frame, or where nothing was asked for; so the link forgets
-its account when something of the size of a SYN is sent from sleep, and after a silence.
+Both keep the same account, a row for each thing outstanding, in the order in which they began: a connection that is
+being opened, a request that has had no answer yet, or a reply of which something but not all has come.  The host knows.
+The link sees sizes only: a packet up that is larger than a bare header asks for something, a frame down that is larger
+than a header but shorter than the longest seen ends a reply, and replies come in the order of requests.  That goes
+wrong where a reply fills its last frame, or where nothing was asked for; so the link forgets its account when something
+of the size of a SYN is sent from sleep, and after a silence.
 
-An account is an array of integers, so that compiled rules can keep it.  At most 1,024 things
-outstanding are remembered; what begins beyond that is not entered.
+An account is part of a record of numbers, so that compiled rules can keep it; what begins when all its rows are taken
+is not entered.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,185 +22,142 @@ from lpsm._compile import compiled
 from netsim.policies.compiled import FlatFrame
 
 __all__ = [
-    "ACCOUNT_SIZE", "ARRIVING", "OPENING", "asked_ns", "forget_after", "new_account", "observe", "oldest_ns",
-    "outstanding", "waiting",
+    "ACCOUNT", "OPENING", "REPLY", "REST", "account_fields", "count", "find", "first", "forget_after", "link_received",
+    "observe", "open_account", "remove",
 ]  # fmt: skip
 
-Ints = NDArray[np.int64]
-
-# HOST: whether the host tells.  OPENING: connections being opened.  ARRIVING: replies of which something but not all
-# has come (the link: whether there is one).  FULL_BYTES: longest frame seen.  OWED_NS: at this instant an
-# acknowledgement is due, which is as small as a SYN.  From FIRST on: a row for each thing outstanding, in the order in
-# which they began (the link keeps requests only).
-HOST, BARE_BYTES, SILENCE_NS, OPENING, ARRIVING, ASKED, FULL_BYTES, LAST_NS, OWED_NS, N_ROWS, FIRST = range(11)
-CONNECTION, SINCE_NS, STAGE, N_FIELDS = range(4)
-IS_OPENING, IS_ASKED, IS_ARRIVING = range(3)
-_MOST_ROWS = 1024
-ACCOUNT_SIZE = FIRST + N_FIELDS * _MOST_ROWS
+Record = Any
+OPENING, REPLY, REST = range(3)
 _SMALLEST_FULL_BYTES = 576
 """Whatever is shorter cannot be a full frame: the least that IPv4 must carry (RFC 791)."""
 
 
-def new_account(*, host: bool, bare_bytes: int = 40, silence_s: float = 10.0) -> Ints:
-    """Return an account with nothing in it.
-
-    Parameters
-    ----------
-    host : bool
-        Whether the host tells what is outstanding; otherwise it is inferred.
-    bare_bytes : int
-        Size of a packet without payload.
-    silence_s : float
-        After how long without a frame the link takes nothing to be outstanding any more.
-
-    Returns
-    -------
-    array of int64, shape (ACCOUNT_SIZE,)
-    """
-    account = np.zeros(ACCOUNT_SIZE, dtype=np.int64)
-    account[HOST], account[BARE_BYTES], account[SILENCE_NS] = host, bare_bytes, round(silence_s * 1e9)
-    account[FULL_BYTES], account[OWED_NS] = _SMALLEST_FULL_BYTES, -1
-    return account
+def account_fields(room: int, more: int = 0) -> list[tuple[Any, ...]]:
+    """Return the fields of an account with room for so many things; what they are and since when has some `more`."""
+    return [
+        ("host_aware", "i8"),  # whether the host tells
+        ("bare_bytes", "i8"), ("silence_ns", "i8"),  # size of a packet without payload; when the link forgets
+        ("n", "i8"), ("key", "i8", (room,)), ("kind", "i8", (room + more,)), ("origin_ns", "i8", (room + more,)),
+        ("full_bytes", "i8"), ("last_ns", "i8"),  # the link: longest frame seen, the last of all
+        ("owed_ns", "i8"),  # the link: at this instant an acknowledgement is due, which is as small as a SYN
+    ]  # fmt: skip
 
 
-def asked_ns(account: Ints) -> list[int]:
-    """Return the instants of the requests that have had no answer, the oldest first."""
-    rows = account[FIRST : FIRST + N_FIELDS * int(account[N_ROWS])].reshape(-1, N_FIELDS)
-    times: list[int] = rows[rows[:, STAGE] == IS_ASKED, SINCE_NS].tolist()
-    return times
+ACCOUNT = np.dtype(account_fields(1024), align=True)
+"""An account by itself."""
+
+
+def open_account(state: NDArray[np.void], *, host_aware: bool, silence_s: float = 10.0) -> None:
+    """Fill in an account with nothing in it; the link takes nothing to be outstanding after so long a silence."""
+    state["host_aware"], state["bare_bytes"], state["silence_ns"] = host_aware, 40, round(silence_s * 1e9)
+    state["full_bytes"], state["owed_ns"] = _SMALLEST_FULL_BYTES, -1
 
 
 @compiled
-def waiting(account: Ints) -> int:
-    """Requests of whose replies nothing has come."""
-    return account[ASKED] if account[HOST] else max(0, account[ASKED] - account[ARRIVING])
-
-
-@compiled
-def oldest_ns(account: Ints) -> int:
-    """When the oldest of these was sent; the link takes replies to come in the order of requests."""
-    place = FIRST
-    if account[HOST]:
-        while account[place + STAGE] != IS_ASKED:
-            place += N_FIELDS
-    else:
-        place += N_FIELDS * account[ARRIVING]
-    return account[place + SINCE_NS]
-
-
-@compiled
-def outstanding(account: Ints) -> bool:
-    """Whether an answer of any kind may come."""
-    return account[OPENING] != 0 or account[ARRIVING] != 0 or account[ASKED] != 0
-
-
-@compiled
-def observe(account: Ints, frame: FlatFrame, asleep: bool) -> None:
-    """Enter a frame, which was sent from sleep or not."""
-    if account[HOST]:
-        if frame.sent:
-            _host_sent(account, frame)
-        else:
-            _host_received(account, frame)
-        return
-    forget_after(account, frame.at_ns)
-    account[LAST_NS] = frame.at_ns
-    if frame.sent:
-        _link_sent(account, frame, asleep)
-    else:
-        _link_received(account, frame)
-
-
-@compiled
-def forget_after(account: Ints, now_ns: int) -> bool:
-    """Forget all if the link has been silent for too long until `now_ns`; return whether there was anything."""
-    if account[HOST] or now_ns - account[LAST_NS] < account[SILENCE_NS]:
-        return False
-    known = outstanding(account)
-    _forget(account)
-    return known
-
-
-@compiled
-def _forget(account: Ints) -> None:
-    account[N_ROWS] = account[ASKED] = account[OPENING] = account[ARRIVING] = 0
-
-
-@compiled
-def _enter(account: Ints, connection: int, at_ns: int, stage: int) -> None:
-    n = account[N_ROWS]
-    if n < _MOST_ROWS:
-        place = FIRST + N_FIELDS * n
-        account[place + CONNECTION], account[place + SINCE_NS], account[place + STAGE] = connection, at_ns, stage
-        account[N_ROWS] = n + 1
-        account[OPENING if stage == IS_OPENING else ASKED] += 1
-
-
-@compiled
-def _row_of(account: Ints, connection: int) -> int:
-    """Return where the connection's row begins, or -1."""
-    for place in range(FIRST, FIRST + N_FIELDS * account[N_ROWS], N_FIELDS):
-        if account[place + CONNECTION] == connection:
-            return place
+def find(s: Record, key: int) -> int:
+    """Return the place of a connection among what is outstanding, or -1."""
+    for i in range(s.n):
+        if s.key[i] == key:
+            return i
     return -1
 
 
 @compiled
-def _strike(account: Ints, place: int) -> None:
-    """Take out the row that begins at `place`."""
-    account[N_ROWS] -= 1
-    for i in range(place, FIRST + N_FIELDS * account[N_ROWS]):
-        account[i] = account[i + N_FIELDS]
+def first(s: Record, kind: int) -> int:
+    """Return the oldest of a kind, or -1."""
+    for i in range(s.n):
+        if s.kind[i] == kind:
+            return i
+    return -1
 
 
 @compiled
-def _host_sent(account: Ints, frame: FlatFrame) -> None:
-    if (frame.opening or frame.payload_bytes) and _row_of(account, frame.connection) < 0:
-        _enter(account, frame.connection, frame.at_ns, IS_OPENING if frame.opening else IS_ASKED)
+def count(s: Record, kind: int) -> int:
+    """Return how many of a kind are outstanding."""
+    found = 0
+    for i in range(s.n):
+        found += s.kind[i] == kind
+    return found
 
 
 @compiled
-def _host_received(account: Ints, frame: FlatFrame) -> None:
-    place = _row_of(account, frame.connection)
-    if place < 0:
-        return
-    stage = account[place + STAGE]
-    if stage == IS_OPENING:
-        account[OPENING] -= 1
-        _strike(account, place)
-    elif frame.payload_bytes or frame.completes:
-        if stage == IS_ASKED:
-            account[ASKED] -= 1
-            account[ARRIVING] += 1
-            account[place + STAGE] = IS_ARRIVING
-        if frame.completes:
-            account[ARRIVING] -= 1
-            _strike(account, place)
+def _add(s: Record, key: int, kind: int, at_ns: int) -> None:
+    """Enter what begins now, if there is room."""
+    if s.n < s.key.size:
+        s.key[s.n], s.kind[s.n], s.origin_ns[s.n] = key, kind, at_ns
+        s.n += 1
 
 
 @compiled
-def _link_sent(account: Ints, frame: FlatFrame, asleep: bool) -> None:
-    if frame.size_bytes > account[BARE_BYTES]:
-        _enter(account, -1, frame.at_ns, IS_ASKED)
+def remove(s: Record, which: int) -> None:
+    """Take out what has ended."""
+    s.n -= 1
+    for i in range(which, s.n):
+        s.key[i], s.kind[i], s.origin_ns[i] = s.key[i + 1], s.kind[i + 1], s.origin_ns[i + 1]
+
+
+@compiled
+def forget_after(s: Record, now_ns: int) -> bool:
+    """Let the link forget all if it has been silent for too long until now; return whether there was anything."""
+    if s.host_aware or now_ns - s.last_ns < s.silence_ns:
+        return False
+    known = s.n > 0
+    s.n = 0
+    return known
+
+
+@compiled
+def _link_sent(s: Record, size_bytes: int, asleep: bool, at_ns: int) -> None:
+    """Infer from its size what a frame asks for: more than a header a reply, as much as a header an answer to a SYN."""
+    forget_after(s, at_ns)
+    s.last_ns = at_ns
+    if size_bytes > s.bare_bytes:
+        _add(s, -1, REPLY, at_ns)
     elif asleep:
-        _forget(account)
-        account[OPENING] = 1
-    elif frame.at_ns != account[OWED_NS]:
-        account[OPENING] += 1
-    account[OWED_NS] = -1
+        s.n = 0
+        _add(s, -1, OPENING, at_ns)
+    elif at_ns != s.owed_ns:
+        _add(s, -1, OPENING, at_ns)
+    s.owed_ns = -1
 
 
 @compiled
-def _link_received(account: Ints, frame: FlatFrame) -> None:
-    if frame.size_bytes <= account[BARE_BYTES]:
-        account[OWED_NS] = frame.at_ns if account[OPENING] else -1  # the end of a handshake
-        account[OPENING] = max(0, account[OPENING] - 1)
-    elif frame.size_bytes >= account[FULL_BYTES]:
-        account[FULL_BYTES] = frame.size_bytes
-        account[OWED_NS] = frame.at_ns
-        account[ARRIVING] = 1 if account[ASKED] else 0
+def link_received(s: Record, size_bytes: int, at_ns: int) -> tuple[int, bool, bool]:
+    """Infer from its size what a frame answers: its place or -1, whether as the last, and whether nobody asked."""
+    forget_after(s, at_ns)
+    s.last_ns = at_ns
+    if size_bytes <= s.bare_bytes:
+        which = first(s, OPENING)
+        s.owed_ns = at_ns if which >= 0 else -1  # the end of a handshake
+        return which, True, False
+    which = first(s, REST)
+    if which < 0:
+        which = first(s, REPLY)
+    is_full = size_bytes >= s.full_bytes
+    if is_full:
+        s.full_bytes = size_bytes
+        s.owed_ns = at_ns
+    return which, not is_full, which < 0
+
+
+@compiled
+def observe(s: Record, frame: FlatFrame, asleep: bool) -> None:
+    """Enter a frame, which was sent from sleep or not."""
+    if s.host_aware:
+        which = find(s, frame.connection)
+        if frame.sent:
+            if which < 0 and (frame.opening or frame.payload_bytes):
+                _add(s, frame.connection, OPENING if frame.opening else REPLY, frame.at_ns)
+            return
+        says = which >= 0 and (s.kind[which] == OPENING or frame.payload_bytes or frame.completes)
+        ends = says and (s.kind[which] == OPENING or frame.completes)
+    elif frame.sent:
+        _link_sent(s, frame.size_bytes, asleep, frame.at_ns)
+        return
     else:
-        account[ARRIVING] = 0
-        if account[ASKED]:
-            account[ASKED] -= 1
-            _strike(account, FIRST)
+        which, ends, _ = link_received(s, frame.size_bytes, frame.at_ns)
+        says = which >= 0
+    if says and ends:
+        remove(s, which)
+    elif says:
+        s.kind[which] = REST

@@ -1,46 +1,34 @@
-"""Bounded Slowdown: never make a response more than (1 + p) times as slow.
+"""Bounded Slowdown: never make a response more than (1 + p) times as slow, not knowing or knowing the beacon's phase.
 
-With t the time since the client last sent something: stay awake until
-t = T_bp / p, sleep to the next beacon, and at each wake-up that finds nothing
-sleep for max(1, floor(p t / T_bp)) beacons, up to a cap.  Whatever the response
-time R, waiting then adds at most p R.  Source: Krashinsky and Balakrishnan 2002,
-as described in thesis section 2.5.2; the cap keeps a sleep below the classical
-minimum TCP timeout of one second.
+With t the time since the client last sent something, `bsd` stays awake until t = T_bp / p, sleeps to the next beacon,
+and at each wake-up that finds nothing sleeps for max(1, floor(p t / T_bp)) beacons, up to a cap.  Whatever the response
+time R, waiting then adds at most p R.  Source: Krashinsky and Balakrishnan 2002, as described in thesis section 2.5.2;
+the cap keeps a sleep below the classical minimum TCP timeout of one second.
+
+`bsd-phase` keeps the same bound with less time awake.  A response found at the beacon at time b after the send cannot
+have come before the client fell asleep at t, so it is late by a factor of at most b / t.  Hence the rule: sleep to a
+beacon at b as soon as t >= b / (1 + p), and to the last one for which that holds.  It is asked again at every wake-up
+that finds nothing: where even the next beacon is too far, the client stays awake until it is not.  (To sleep one beacon
+at least, as `bsd` may after T/p, would break the bound here.)  Follows from the guarantee above; the cap is theirs.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from netsim.policies.compiled import CompiledForm, FlatView, Floats, Ints, flat_view
-from netsim.policies.entry import NS_PER_MS, Entry, Setting
-from netsim.policies.protocol import FOREVER_NS, Plan, View
+from netsim.policies.compiled import CompiledForm, FlatView, Floats, Ints, Ruled
+from netsim.policies.entry import NS_PER_MS, Entry, Setting, number_text, positive_fraction
+from netsim.policies.protocol import FOREVER_NS, Plan
 from netsim.whole_numbers import whole
 
-__all__ = ["ENTRIES", "BoundedSlowdown", "number_text", "positive_fraction", "whole_beacons"]
+__all__ = ["ENTRIES", "BoundedSlowdown", "PhaseBoundedSlowdown", "phase_integers", "sleep_while_bound_holds"]
 
-_LARGEST = Fraction(10**99)  # and its inverse the least: no float overflows
-INTERVAL, MAX_BEACONS, SILENCE = 0, 1, 2  # at SILENCE + k - 1 begins the silence after which to sleep k beacons
-
-
-def _sleep_in_proportion(view: FlatView, ints: Ints, floats: Floats) -> Plan:
-    """Hold, then sleep in proportion to the silence."""
-    interval, longest, now, sent = ints[INTERVAL], ints[MAX_BEACONS], view.now_ns, view.last_sent_ns
-    beacons = longest
-    if sent >= 0:
-        silence = now - sent
-        if silence < ints[SILENCE]:
-            hold = sent + ints[SILENCE]
-            return Plan(hold, (hold // interval + 1) * interval, True, 0, False)
-        beacons = 1
-        while beacons < longest and silence >= ints[SILENCE + beacons]:
-            beacons += 1
-    # the silence only grows until the next send: the longest sleep stays the longest
-    repeat = longest * interval if beacons == longest else 0 * interval
-    return Plan(now, (now // interval + beacons) * interval, True, repeat, False)
+INTERVAL, LONGEST, SILENCE = 0, 1, 2  # of `bsd`: at SILENCE + k - 1 begins the silence after which to sleep k beacons
+ABOVE, ONE, ENOUGH, LEAST, N_PHASE_INTEGERS = 2, 3, 4, 5, 6  # of `bsd-phase`: p is ABOVE / ONE
+_LARGEST_DENOMINATOR = 10**9
 
 
-class BoundedSlowdown:
+class BoundedSlowdown(Ruled):
     """The policy `bsd:P`.
 
     Parameters
@@ -59,65 +47,86 @@ class BoundedSlowdown:
     taken.
     """
 
-    host_aware = False
-
     def __init__(
         self, p: str | float | Fraction, *, max_sleep_ms: int = 900, beacon_interval_ns: int = 100 * NS_PER_MS
     ) -> None:
         beacon_interval_ns = whole("beacon_interval_ns", beacon_interval_ns)
         slowdown = positive_fraction("bsd", p)
         self.spec = f"bsd:{number_text(float(slowdown))}"
-        max_beacons = whole_beacons(max_sleep_ms, beacon_interval_ns)
+        longest = _whole_beacons(max_sleep_ms, beacon_interval_ns)
         up, down = slowdown.numerator, slowdown.denominator
-        silences = (min(-(-k * beacon_interval_ns * down // up), FOREVER_NS) for k in range(1, max_beacons + 1))
-        self._ints = beacon_interval_ns, max_beacons, *silences
-        self.compiled = CompiledForm(_sleep_in_proportion, ints=self._ints)
-
-    def plan(self, view: View) -> Plan:
-        """Hold, then sleep in proportion to the silence."""
-        return _sleep_in_proportion(flat_view(view), self._ints, ())
+        silences = (min(-(-k * beacon_interval_ns * down // up), FOREVER_NS) for k in range(1, longest + 1))
+        ints = beacon_interval_ns, longest, *silences
+        self.compiled = CompiledForm(_sleep_in_proportion, ints=ints, interpreted=True)
 
 
-def number_text(value: float) -> str:
-    """Return a number as it stands in a policy's name: with all its digits, and none that are not needed.
+class PhaseBoundedSlowdown(Ruled):
+    """The policy `bsd-phase:P`; takes what `BoundedSlowdown` takes.
 
-    >>> number_text(1.0), number_text(0.05), number_text(1.0000001)
-    ('1', '0.05', '1.0000001')
+    Notes
+    -----
+    The slowdown allowed is taken to a billionth, or exactly if its denominator is no larger than that.
     """
-    short = f"{value:g}"
-    return short if float(short) == value else repr(value)
+
+    def __init__(
+        self, p: str | float | Fraction, *, max_sleep_ms: int = 900, beacon_interval_ns: int = 100 * NS_PER_MS
+    ) -> None:
+        slowdown = positive_fraction("bsd-phase", p)
+        self.spec = f"bsd-phase:{number_text(float(slowdown))}"
+        ints = phase_integers(slowdown, max_sleep_ms, beacon_interval_ns)
+        self.compiled = CompiledForm(sleep_while_bound_holds, ints=ints, interpreted=True)
 
 
-def positive_fraction(policy: str, p: str | float | Fraction) -> Fraction:
-    """Return p as an exact fraction.
-
-    Raises
-    ------
-    ValueError
-        If it is no number, or not from 1e-99 to 1e99.
-    """
-    text = str(p)
-    try:
-        if "e" in text.lower() and not 1e-100 < float(text) < 1e100:  # as a fraction it could fill the memory
-            raise ValueError
-        exact = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise ValueError(f"p of {policy} must be a number above 0, got {p!r}") from None
-    if exact <= 0:
-        raise ValueError(f"p of {policy} must be above 0, got {p}")
-    if not 1 / _LARGEST <= exact <= _LARGEST:
-        raise ValueError(f"p of {policy} must be from 1e-99 to 1e99, got {p}")
-    return exact
+def _sleep_in_proportion(view: FlatView, ints: Ints, floats: Floats) -> Plan:
+    """Hold, then sleep in proportion to the silence."""
+    interval, longest, now, sent = ints[INTERVAL], ints[LONGEST], view.now_ns, view.last_sent_ns
+    beacons = longest
+    if sent >= 0:
+        silence = now - sent
+        if silence < ints[SILENCE]:
+            hold = sent + ints[SILENCE]
+            return Plan(hold, (hold // interval + 1) * interval, True, 0, False)
+        beacons = 1
+        while beacons < longest and silence >= ints[SILENCE + beacons]:
+            beacons += 1
+    # the silence only grows until the next send: the longest sleep stays the longest
+    repeat = longest * interval if beacons == longest else 0 * interval
+    return Plan(now, (now // interval + beacons) * interval, True, repeat, False)
 
 
-def whole_beacons(max_sleep_ms: int, beacon_interval_ns: int) -> int:
-    """Return how many beacon intervals the longest sleep lasts.
+def sleep_while_bound_holds(view: FlatView, ints: Ints, floats: Floats) -> Plan:
+    """Sleep as far as the bound allows now, or hold until it allows the next beacon."""
+    interval, longest, now, sent = ints[INTERVAL], ints[LONGEST], view.now_ns, view.last_sent_ns
+    above, one = ints[ABOVE], ints[ONE]
+    following = (now // interval + 1) * interval
+    beacons, silence = longest, now - sent
+    if sent >= 0 and silence < ints[ENOUGH]:
+        late = silence // one * above + silence % one * above // one  # p t, in parts that 64 bits hold
+        if now + late < following:
+            if following - sent < ints[LEAST]:  # a nanosecond's sleep is none
+                following = -(-(sent + ints[LEAST]) // interval) * interval
+            away, more = following - sent, one + above
+            hold = sent + away // more * one - (-(away % more) * one // more)
+            return Plan(hold, following, True, 0, False)
+        beacons = min(longest, (now + late - following) // interval + 1)
+    # the silence only grows until the next send: the longest sleep stays the longest
+    repeat = longest * interval if beacons == longest else 0 * interval
+    return Plan(now, following + (beacons - 1) * interval, True, repeat, False)
 
-    Raises
-    ------
-    ValueError
-        If it lasts none.
-    """
+
+def phase_integers(p: Fraction, max_sleep_ms: int, beacon_interval_ns: int) -> tuple[int, ...]:
+    """Return what `sleep_while_bound_holds` takes, such that no product of two of them exceeds 63 bits."""
+    max_beacons = _whole_beacons(max_sleep_ms, beacon_interval_ns)
+    p = min(p, Fraction(10**18))
+    p = p.limit_denominator(max(1, min(_LARGEST_DENOMINATOR, int(3 * _LARGEST_DENOMINATOR / (1 + p)))))
+    p = max(p, Fraction(1, _LARGEST_DENOMINATOR))
+    enough_ns = -(-(max_beacons + 1) * beacon_interval_ns * p.denominator // p.numerator)  # for the longest sleep
+    least_ns = -(-(p.denominator + p.numerator) // p.numerator)  # a beacon this long after the send is slept to
+    return beacon_interval_ns, max_beacons, p.numerator, p.denominator, enough_ns, least_ns
+
+
+def _whole_beacons(max_sleep_ms: int, beacon_interval_ns: int) -> int:
+    """Return how many beacon intervals the longest sleep lasts, at least one."""
     beacons = whole("max_sleep_ms", max_sleep_ms) * NS_PER_MS // beacon_interval_ns
     if beacons < 1:
         raise ValueError(f"max_sleep_ms must be at least one beacon interval, got {max_sleep_ms}")
@@ -128,6 +137,10 @@ def _bsd(parameter: str, setting: Setting) -> BoundedSlowdown:
     return BoundedSlowdown(parameter or "1", beacon_interval_ns=setting.beacon_interval_ns)
 
 
+def _bsd_phase(parameter: str, setting: Setting) -> PhaseBoundedSlowdown:
+    return PhaseBoundedSlowdown(parameter or "1", beacon_interval_ns=setting.beacon_interval_ns)
+
+
 ENTRIES = (
     Entry(
         written="bsd[:P]",
@@ -135,5 +148,12 @@ ENTRIES = (
         source="Krashinsky and Balakrishnan 2002; thesis section 2.5.2",
         example="bsd:0.5",
         make=_bsd,
+    ),
+    Entry(
+        written="bsd-phase[:P]",
+        meaning="the bound of bsd, kept beacon by beacon with less time awake (default 1)",
+        source="ours, from the guarantee of Krashinsky and Balakrishnan 2002",
+        example="bsd-phase:0.2",
+        make=_bsd_phase,
     ),
 )

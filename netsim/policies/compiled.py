@@ -11,9 +11,9 @@ To give a policy one:
     `FlatFrame`; it returns nothing.
 3.  In the constructor, set ``self.compiled = CompiledForm(plan, observe, ints=..., floats=...)``, or to None where the
     settings given are beyond what the rule covers.  A policy without this attribute is interpreted alone.
-4.  Let the methods that an interpreted run calls be ``self.compiled.plan(view)`` and ``self.compiled.observe(frame)``,
-    which run the same machine code.  A rule without state that is a few operations long does better to be interpreted,
-    for that spares loading the compiler: ``plan_of(view)`` gives it what it wants, see `netsim.policies.static`.
+4.  Let the methods that an interpreted run calls be ``self.compiled.plan(view)``, which `Ruled` has, and
+    ``self.compiled.observe(frame)``: they run the same machine code.  A rule without state that is a few operations
+    long does better to be interpreted there (``interpreted=True``), for that spares loading the compiler.
 5.  Register the policy (`netsim.policies.entry`) and import its module in `netsim.policies.spec`.
 
 The functions are compiled by `lpsm._compile`, once for all runs on a machine; they may call other compiled functions,
@@ -38,7 +38,7 @@ from numpy.typing import ArrayLike, NDArray
 from netsim.policies.protocol import FOREVER_NS, Frame, Plan, View
 from netsim.running import standalone as _standalone
 
-__all__ = ["NOT_YET_NS", "CompiledForm", "FlatFrame", "FlatView", "flat_view", "joined", "put_back"]
+__all__ = ["NOT_YET_NS", "CompiledForm", "FlatFrame", "FlatView", "Ruled", "joined", "put_back"]
 
 Ints = Any
 """Of a rule: an array of int64, or, where the rule is interpreted, a tuple of integers."""
@@ -52,24 +52,7 @@ _UNKNOWN_TO_THE_LINK = (-1, 0, 0, 0, 0)
 
 
 class FlatView(NamedTuple):
-    """What the client knows at the instant of asking: a `View` in plain integers.
-
-    Attributes
-    ----------
-    now_ns : int
-        The instant, nanoseconds since the start of the run.
-    at_beacon : int
-        1: the client listens to a beacon.  0: it could sleep now.
-    last_sent_ns, last_received_ns : int
-        When it last handed a packet to its transmitter, and when a frame last came in; `NOT_YET_NS`: never.
-    slept_ns : int
-        At a beacon, the time since it last fell asleep or listened; 0 otherwise.
-    buffered_bytes : int
-        At a beacon, bytes waiting at the access point, headers included; 0 otherwise.
-    deadline_ns : int
-        When the page issued last must be complete; `FOREVER_NS` where nothing depends on it, and unless the policy is
-        `host_aware`.
-    """
+    """A `View` in plain integers: `at_beacon` is 1 or 0, what never happened `NOT_YET_NS`, no deadline `FOREVER_NS`."""
 
     now_ns: int
     at_beacon: int
@@ -81,29 +64,7 @@ class FlatView(NamedTuple):
 
 
 class FlatFrame(NamedTuple):
-    """A frame that was just sent or received: a `Frame` in plain integers.
-
-    What only the host knows is 0 (and the connection -1) unless the policy is `host_aware`.
-
-    Attributes
-    ----------
-    sent : int
-        1: handed to the transmitter.  0: received.
-    at_ns, reached_ns : int
-        The instant; and, of a frame received, when it reached the access point.
-    size_bytes : int
-        With its header.
-    connection : int
-        Which connection it belongs to; to be compared only.
-    opening : int
-        1 if it is part of opening the connection.
-    payload_bytes : int
-        Without the header.
-    completes : int
-        1 if, received, it completes the message that was expected.
-    wanted : int
-        1 if, received, it has anything to say.
-    """
+    """A `Frame` in plain integers; what only the host knows is 0, the connection -1, unless it is `host_aware`."""
 
     sent: int
     at_ns: int
@@ -131,6 +92,8 @@ class CompiledForm:
         What observes frames.
     ints, floats : sequence of int, sequence of float
         The parameters and the state at first; copied.
+    interpreted : bool
+        Whether the packet model interprets the rule that plans, which has no state and reads `ints` only.
 
     Attributes
     ----------
@@ -141,50 +104,60 @@ class CompiledForm:
     """
 
     def __init__(
-        self, plan: PlanRule, observe: ObserveRule | None = None, *, ints: ArrayLike = (), floats: ArrayLike = ()
+        self,
+        plan: PlanRule,
+        observe: ObserveRule | None = None,
+        *,
+        ints: ArrayLike = (),
+        floats: ArrayLike = (),
+        interpreted: bool = False,
     ) -> None:
         self.ints = np.array(ints, dtype=np.int64)
         self.floats = np.array(floats, dtype=np.float64)
-        self._rules = plan, observe
-        self._exchange: _Exchange | None = None
+        self._rules, self._interpreted = (plan, observe), interpreted
+        self._exchange: Any = None
 
     def plan(self, view: View) -> Plan:
-        """Ask the compiled rule."""
-        return (self._exchange or self._linked()).plan(view)
+        """Ask the rule."""
+        plan: Plan = (self._exchange or self._linked()).plan(view)
+        return plan
 
     def observe(self, frame: Frame) -> None:
-        """Tell the compiled rule of a frame.
-
-        Raises
-        ------
-        ValueError
-            If what the host knows of the frame is not given though the rule has had it before.
-        """
+        """Tell the rule of a frame."""
         (self._exchange or self._linked()).observe(frame)
 
     @property
     def addresses(self) -> tuple[int, int]:
         """Where the machine code of the two functions is, 0 for none; compiled if it was not."""
-        plan, observe = (0 if rule is None else _address(rule, kind) for rule, kind in self._of_kinds())
-        return plan, observe
+        plan, observe = self._rules
+        return _address(plan, "plan"), 0 if observe is None else _address(observe, "observe")
 
     @property
     def is_ready(self) -> bool:
         """Whether the functions are compiled, in this process or on disk."""
         return all(rule is None or _is_ready(rule) for rule in self._rules)
 
-    def _of_kinds(self) -> zip[tuple[Any, str]]:
-        return zip(self._rules, ("plan", "observe"), strict=True)
-
     def __deepcopy__(self, memo: dict[int, Any]) -> CompiledForm:
-        return CompiledForm(*self._rules, ints=self.ints, floats=self.floats)
+        return CompiledForm(*self._rules, ints=self.ints, floats=self.floats, interpreted=self._interpreted)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_exchange": None}
 
-    def _linked(self) -> _Exchange:
-        self._exchange = _Exchange(self)
+    def _linked(self) -> Any:
+        self._exchange = _Interpreted(self._rules[0], self.ints) if self._interpreted else _Exchange(self)
         return self._exchange
+
+
+class Ruled:
+    """A policy that plans by its rule: what makes one gives it its `spec` and its compiled form."""
+
+    spec: str
+    compiled: CompiledForm
+    host_aware = False
+
+    def plan(self, view: View) -> Plan:
+        """Ask the rule."""
+        return self.compiled.plan(view)
 
 
 def _address(rule: Callable[..., Any], kind: str) -> int:
@@ -208,6 +181,22 @@ _VIEW, _FRAME = Struct(f"{len(FlatView._fields)}q"), Struct(f"{len(FlatFrame._fi
 _PLAN = Struct("5q")
 
 
+class _Interpreted:
+    """A rule that Python interprets."""
+
+    def __init__(self, rule: PlanRule, ints: NDArray[np.int64]) -> None:
+        self._rule, self._ints = rule, tuple(ints.tolist())
+
+    def plan(self, view: View) -> Plan:
+        sent, received, deadline = view.last_sent_ns, view.last_received_ns, view.deadline_ns
+        flat = FlatView(
+            view.now_ns, 1 if view.event == "beacon" else 0, NOT_YET_NS if sent is None else sent,
+            NOT_YET_NS if received is None else received, view.slept_ns, view.buffered_bytes,
+            FOREVER_NS if deadline is None else deadline,
+        )  # fmt: skip
+        return self._rule(flat, self._ints, ())
+
+
 class _Exchange:
     """What Python hands to the machine code and takes back: memory that both see."""
 
@@ -222,7 +211,7 @@ class _Exchange:
 
     def plan(self, view: View) -> Plan:
         numbers, form, sent, received = self._numbers, self._form, view.last_sent_ns, view.last_received_ns
-        _VIEW.pack_into(
+        _VIEW.pack_into(  # the fields of a `FlatView`, which would cost a sixth more to make first
             numbers, 0, view.now_ns, view.event == "beacon", NOT_YET_NS if sent is None else sent,
             NOT_YET_NS if received is None else received, view.slept_ns, view.buffered_bytes,
             FOREVER_NS if view.deadline_ns is None else view.deadline_ns,
@@ -236,20 +225,6 @@ class _Exchange:
         known = _UNKNOWN_TO_THE_LINK if host is None else host
         _FRAME.pack_into(self._numbers, 0, frame.sent, frame.at_ns, frame.reached_ns, frame.size_bytes, *known)
         self._tell(self._observe_address, self._shared, form.ints, form.floats)
-
-
-def flat_view(view: View) -> FlatView:
-    """Return a view in plain integers."""
-    sent, received = view.last_sent_ns, view.last_received_ns
-    return FlatView(
-        view.now_ns,
-        1 if view.event == "beacon" else 0,
-        NOT_YET_NS if sent is None else sent,
-        NOT_YET_NS if received is None else received,
-        view.slept_ns,
-        view.buffered_bytes,
-        FOREVER_NS if view.deadline_ns is None else view.deadline_ns,
-    )
 
 
 def joined(arrays: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:

@@ -1,26 +1,30 @@
 """What drivers do by default: static PSM with the listen intervals and time-outs that they ship with.
 
 A driver stays awake for a time after what it sent and for a time after what it received, then listens to every n-th
-beacon.  Left out: what else a driver adds, such as keep-alive frames, 15 ms more awake for broadcasts (ESP-IDF), and a
-number of packets before it wakes up for good (CC33xx).  ESP-IDF's minimum modem sleep listens to every DTIM, its
-maximum modem sleep to every `listen_interval`-th beacon, whatever the DTIM period is.
+beacon; figures and sources are data (`netsim/data/drivers.toml`).  Left out: what else a driver adds, such as
+keep-alive frames, 15 ms more awake for broadcasts (ESP-IDF), and a number of packets before it wakes up for good
+(CC33xx).  ESP-IDF's minimum modem sleep listens to every DTIM, its maximum modem sleep to every `listen_interval`-th
+beacon, whatever the DTIM period is.
 """
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
+from importlib.resources import files
 
 from netsim.policies.entry import Entry, Setting, whole_number
 from netsim.policies.static import StaticPsm, in_ms
 
 __all__ = ["ENTRIES"]
 
+_LISTENS = "esp-idf-max"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Driver:
     """One driver: which beacons it listens to, and how long it stays awake, milliseconds."""
 
-    name: str
     device: str
     every: int = 1
     after_received_ms: int = 0
@@ -29,40 +33,8 @@ class _Driver:
     source: str
 
 
-_LISTENS = "esp-idf-max"
-_DRIVERS = (
-    _Driver(
-        name="mac80211", device="Linux laptops (dynamic power save)", after_received_ms=100, after_sent_ms=100,
-        source="wireless.wiki.kernel.org, dynamic power save",
-    ),
-    _Driver(
-        name="ath12k", device="Linux with ath12k, before July 2026", every=5,
-        source="qualcomm-linux/kernel-topics#1528",
-    ),
-    _Driver(
-        name="esp-idf", device="ESP32 and its family, minimum modem sleep (the default)", follows_dtim=True,
-        after_received_ms=50, after_sent_ms=50, source="espressif/esp-idf@10212290, components/esp_wifi/Kconfig",
-    ),
-    _Driver(
-        name="esp-idf-max", device="ESP32 and its family, maximum modem sleep", every=3, after_received_ms=50,
-        after_sent_ms=50, source="espressif/esp-idf@10212290, components/esp_wifi/Kconfig; esphome/issues#6364",
-    ),
-    _Driver(
-        name="cc33xx", device="TI CC33xx", after_received_ms=40, after_sent_ms=5,
-        source="TI cc33xx_rtos_mcu_package R8.1, calibrator, PSM page",
-    ),
-    _Driver(
-        name="talaria-two", device="InnoPhase Talaria TWO", after_received_ms=12, after_sent_ms=12,
-        source="InnoPhaseIoT/innophase_doc, Example_for_WiFi_Power_Management",
-    ),
-    _Driver(
-        name="bl616", device="Bouffalo BL616", after_received_ms=15, after_sent_ms=15,
-        source="bouffalolab/bouffalo_sdk@f355392a, examples/wifi/spi_wifi",
-    ),
-    _Driver(name="nrf70", device="Nordic nRF70 at DTIM 3", every=3, source="nrfconnect/sdk-nrf, nRF70 power saving"),
-    _Driver(name="pic32mzw", device="Microchip PIC32MZW", every=10, source="PIC32MZW driver documentation"),
-    _Driver(name="dhd", device="Android with Broadcom's dhd, screen off", every=3, source="source of dhd, bcn_li_dtim"),
-)  # fmt: skip
+_FIGURES = tomllib.loads((files("netsim") / "data" / "drivers.toml").read_text(encoding="utf-8"))
+_DRIVERS = {name: _Driver(**figures) for name, figures in _FIGURES.items()}
 
 
 def _told(driver: _Driver) -> str:
@@ -75,13 +47,12 @@ def _told(driver: _Driver) -> str:
 
 
 def _driver(parameter: str, setting: Setting) -> StaticPsm:
-    drivers = {driver.name: driver for driver in _DRIVERS}
     name, colon, listen_interval = parameter.partition(":")
-    if name not in drivers:
-        raise ValueError(f"the driver must be one of {', '.join(drivers)}, got {name!r}")
+    if name not in _DRIVERS:
+        raise ValueError(f"the driver must be one of {', '.join(_DRIVERS)}, got {name!r}")
     if colon and name != _LISTENS:
         raise ValueError(f"only {_LISTENS} takes a listen interval, got {parameter!r}")
-    driver = drivers[name]
+    driver = _DRIVERS[name]
     every = setting.dtim_period if driver.follows_dtim else driver.every
     if colon:
         every = whole_number(listen_interval, "listen_interval", 1)
@@ -101,6 +72,6 @@ ENTRIES = (
         source="of each driver, below",
         example="driver:mac80211",
         make=_driver,
-        members=tuple((f"driver:{one.name}", _told(one), one.source) for one in _DRIVERS),
+        members=tuple((f"driver:{name}", _told(one), one.source) for name, one in _DRIVERS.items()),
     ),
 )

@@ -10,7 +10,10 @@ from math import inf, nan
 from netsim.policies.protocol import Policy
 from netsim.radio import Radio
 
-__all__ = ["NS_PER_MS", "Entry", "Setting", "exact_ms", "number", "slowdown_and_push", "whole_number"]
+__all__ = [
+    "NS_PER_MS", "Entry", "Setting", "exact_ms", "name_with_target", "number", "number_text", "positive_fraction",
+    "slowdown_and_push", "whole_number",
+]  # fmt: skip
 
 NS_PER_MS = 1_000_000
 
@@ -95,6 +98,7 @@ def whole_number(text: str, what: str, least: int, *, unit: str = "") -> int:
 
 MOST_MS = 10**9
 _MOST_CHARACTERS = 60
+_LARGEST = Fraction(10**99)  # and its inverse the least: no float overflows
 
 
 def exact_ms(what: str, value_ms: str | float | Fraction) -> Fraction:
@@ -116,8 +120,40 @@ def exact_ms(what: str, value_ms: str | float | Fraction) -> Fraction:
     return value * NS_PER_MS
 
 
-def slowdown_and_push(parameter: str, written: str) -> tuple[float | None, float | None]:
-    """Read a slowdown and a delay of messages, SLOWDOWN[:PUSH_MS]; None for what is not given, seconds.
+def number_text(value: float) -> str:
+    """Return a number as it stands in a policy's name: with all its digits, and none that are not needed.
+
+    >>> number_text(1.0), number_text(0.05), number_text(1.0000001)
+    ('1', '0.05', '1.0000001')
+    """
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
+
+
+def positive_fraction(policy: str, p: str | float | Fraction) -> Fraction:
+    """Return p as an exact fraction.
+
+    Raises
+    ------
+    ValueError
+        If it is no number, or not from 1e-99 to 1e99.
+    """
+    text = str(p)
+    try:
+        if "e" in text.lower() and not 1e-100 < float(text) < 1e100:  # as a fraction it could fill the memory
+            raise ValueError
+        exact = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"p of {policy} must be a number above 0, got {p!r}") from None
+    if exact <= 0:
+        raise ValueError(f"p of {policy} must be above 0, got {p}")
+    if not 1 / _LARGEST <= exact <= _LARGEST:
+        raise ValueError(f"p of {policy} must be from 1e-99 to 1e99, got {p}")
+    return exact
+
+
+def slowdown_and_push(parameter: str, written: str) -> dict[str, float]:
+    """Read SLOWDOWN[:PUSH_MS] into those of `max_slowdown` and `max_push_delay_s`, seconds, that are given.
 
     Raises
     ------
@@ -125,16 +161,21 @@ def slowdown_and_push(parameter: str, written: str) -> tuple[float | None, float
         If there is more than that, the slowdown is no number above 1, or the delay none above 0.
     """
     target, colon, push = parameter.partition(":")
-    write = f"; write {written}"
+    write, given = f"; write {written}", {}
     if ":" in push:
         raise ValueError(f"a target and a push delay are all it takes, got {parameter!r}{write}")
-    slowdown = push_delay_s = None
     if target:
-        slowdown = number(target)
-        if not 1.0 < slowdown < inf:
+        given["max_slowdown"] = number(target)
+        if not 1.0 < given["max_slowdown"] < inf:
             raise ValueError(f"the target must be a number above 1, got {target!r}{write}")
     if colon:
-        push_delay_s = float(Fraction(push) / 1000) if 0.0 < number(push) < inf else 0.0
-        if not push_delay_s:
+        given["max_push_delay_s"] = float(Fraction(push) / 1000) if 0.0 < number(push) < inf else 0.0
+        if not given["max_push_delay_s"]:
             raise ValueError(f"the push delay must be a number of milliseconds above 0, got {push!r}{write}")
-    return slowdown, push_delay_s
+    return given
+
+
+def name_with_target(kind: str, max_slowdown: float, max_push_delay_s: float | None) -> str:
+    """Return the name that says what was asked for: KIND:SLOWDOWN[:PUSH_MS]."""
+    push = "" if max_push_delay_s is None else f":{number_text(float(Fraction(str(max_push_delay_s)) * 1000))}"
+    return f"{kind}:{number_text(max_slowdown)}{push}"

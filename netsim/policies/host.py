@@ -11,18 +11,22 @@ from fractions import Fraction
 
 import numpy as np
 
-from netsim.policies.bsd import number_text, positive_fraction
-from netsim.policies.bsd_phase import phase_integers
-from netsim.policies.compiled import CompiledForm
-from netsim.policies.entry import NS_PER_MS, Entry, Setting, whole_number
-from netsim.policies.protocol import Frame, Plan, View
+from lpsm._compile import compiled
+from netsim.policies import awareness, bsd
+from netsim.policies.compiled import CompiledForm, FlatFrame, FlatView, Floats, Ints, PlanRule, Ruled
+from netsim.policies.entry import NS_PER_MS, Entry, Setting, number_text, positive_fraction, whole_number
+from netsim.policies.protocol import Frame, Plan
 
 __all__ = ["ENTRIES", "HoldThenBeacons", "HostBoundedSlowdown"]
 
 _MAX_SLEEP_MS = 900
+_NAP_BEACONS = 50
+_PARAMETERS = bsd.N_PHASE_INTEGERS  # so many integers stand before the account
+_HOLD = 1  # of `hold`
+_sleep_while_bound_holds = compiled(bsd.sleep_while_bound_holds)
 
 
-class HostBoundedSlowdown:
+class HostBoundedSlowdown(Ruled):
     """The policy `bsd-host:P`: `bsd-phase:P` while anything is outstanding, naps while nothing is.
 
     Parameters
@@ -36,23 +40,17 @@ class HostBoundedSlowdown:
     host_aware = True
 
     def __init__(self, p: str | float | Fraction, *, beacon_interval_ns: int = 100 * NS_PER_MS) -> None:
-        from netsim.policies import host_rules
-
         slowdown = positive_fraction("bsd-host", p)
         self.spec = f"bsd-host:{number_text(float(slowdown))}"
-        phase = phase_integers(slowdown, _MAX_SLEEP_MS, beacon_interval_ns)
-        self.compiled = _with_account(host_rules.keep_bound_or_nap, phase)
+        phase = bsd.phase_integers(slowdown, _MAX_SLEEP_MS, beacon_interval_ns)
+        self.compiled = _with_account(_keep_bound_or_nap, phase)
 
     def observe(self, frame: Frame) -> None:
         """Enter a frame into the account."""
         self.compiled.observe(frame)
 
-    def plan(self, view: View) -> Plan:
-        """Nap, or keep the bound."""
-        return self.compiled.plan(view)
 
-
-class HoldThenBeacons:
+class HoldThenBeacons(Ruled):
     """The policy `hold:MS`: while anything is outstanding awake for a while, then at each beacon; else naps.
 
     Parameters
@@ -66,29 +64,54 @@ class HoldThenBeacons:
     host_aware = True
 
     def __init__(self, hold_ms: int = 50, *, beacon_interval_ns: int = 100 * NS_PER_MS) -> None:
-        from netsim.policies import host_rules
-
         if hold_ms < 0:
             raise ValueError(f"hold_ms must be at least 0, got {hold_ms}")
         self.spec = f"hold:{hold_ms}"
-        self.compiled = _with_account(host_rules.hold_or_nap, (beacon_interval_ns, hold_ms * NS_PER_MS))
+        self.compiled = _with_account(_hold_or_nap, (beacon_interval_ns, hold_ms * NS_PER_MS))
 
     def observe(self, frame: Frame) -> None:
         """Enter a frame into the account."""
         self.compiled.observe(frame)
 
-    def plan(self, view: View) -> Plan:
-        """Nap, or hold, or sleep to the next beacon."""
-        return self.compiled.plan(view)
 
-
-def _with_account(rule: object, parameters: tuple[int, ...]) -> CompiledForm:
-    from netsim.policies import awareness, host_rules
-
-    filled = np.zeros(host_rules.PARAMETERS, dtype=np.int64)
+def _with_account(rule: PlanRule, parameters: tuple[int, ...]) -> CompiledForm:
+    filled = np.zeros(_PARAMETERS, dtype=np.int64)
     filled[: len(parameters)] = parameters
-    ints = np.concatenate([filled, awareness.new_account(host=True)])
-    return CompiledForm(rule, host_rules.keep_account, ints=ints)  # type: ignore[arg-type]
+    account = np.zeros(1, dtype=awareness.ACCOUNT)
+    awareness.open_account(account, host_aware=True)
+    return CompiledForm(rule, _keep_account, ints=np.concatenate([filled, account.view(np.int64)]))
+
+
+@compiled
+def _keep_account(frame: FlatFrame, ints: Ints, floats: Floats) -> None:
+    """Enter a frame into the account."""
+    awareness.observe(ints[_PARAMETERS:].view(awareness.ACCOUNT)[0], frame, False)
+
+
+@compiled
+def _keep_bound_or_nap(view: FlatView, ints: Ints, floats: Floats) -> Plan:
+    """Keep the bound of `bsd-phase` while anything is outstanding."""
+    if ints[_PARAMETERS:].view(awareness.ACCOUNT)[0].n:
+        return _sleep_while_bound_holds(view, ints, floats)
+    return _nap(view.now_ns, ints[bsd.INTERVAL])
+
+
+@compiled
+def _hold_or_nap(view: FlatView, ints: Ints, floats: Floats) -> Plan:
+    """Hold, then sleep to the next beacon, while anything is outstanding."""
+    interval = ints[bsd.INTERVAL]
+    if not ints[_PARAMETERS:].view(awareness.ACCOUNT)[0].n:
+        return _nap(view.now_ns, interval)
+    last = max(0, max(view.last_sent_ns, view.last_received_ns))
+    until = max(view.now_ns, last + ints[_HOLD])
+    return Plan(until, (until // interval + 1) * interval, True, interval, False)
+
+
+@compiled
+def _nap(now_ns: int, interval_ns: int) -> Plan:
+    """Sleep for 50 beacons at a time."""
+    length = _NAP_BEACONS * interval_ns
+    return Plan(now_ns, now_ns // interval_ns * interval_ns + length, True, length, False)
 
 
 def _bsd_host(parameter: str, setting: Setting) -> HostBoundedSlowdown:

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netsim.policies.compiled import CompiledForm, joined, put_back
+from netsim.policies.compiled import CompiledForm, Ruled, joined, put_back
 from netsim.policies.entry import NS_PER_MS, Entry, Setting
-from netsim.policies.protocol import Plan, View
 
 if TYPE_CHECKING:
     from netsim.policies.polling import PollingLearner
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ENTRIES", "Lpsm"]
 
 
-class Lpsm:
+class Lpsm(Ruled):
     """The policies `lpsm` (energy term 1/T) and `lpsm:log` (1/log T), or any other learner of polling times.
 
     Parameters
@@ -33,25 +32,19 @@ class Lpsm:
         Time between beacons; a sleep is max(1, round(mean / interval)) of them.
     """
 
-    host_aware = False
-
     def __init__(
         self, learner: PollingLearner, spec: str = "lpsm", *, beacon_interval_ns: int = 100 * NS_PER_MS
     ) -> None:
-        from netsim.policies import lpsm_rule
+        from netsim.policies import polling
 
         self.spec = spec
         self._learner = learner
         weights, _, slow, *_ = learner.arrays()
-        beacons = lpsm_rule.nearest_beacons(learner.mean_ms, beacon_interval_ns / NS_PER_MS)
-        ints = (beacon_interval_ns, beacons, *weights.shape, slow.shape[2])
+        sleep = polling.beacons(learner.mean_ms, beacon_interval_ns / NS_PER_MS)
+        ints = (beacon_interval_ns, sleep, *weights.shape, slow.shape[2])
         self.compiled = CompiledForm(
-            lpsm_rule.learn_at_beacons, ints=ints, floats=[learner.mean_ms, *joined(learner.arrays())]
+            polling.learn_at_beacons, ints=ints, floats=[learner.mean_ms, *joined(learner.arrays())]
         )
-
-    def plan(self, view: View) -> Plan:
-        """Learn at a beacon; sleep for the beacons last decided."""
-        return self.compiled.plan(view)
 
     @property
     def learner(self) -> PollingLearner:

@@ -22,32 +22,131 @@ The learner is Monteleoni 2006, section 2.2.3; the rest is ours.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from copy import deepcopy
-from fractions import Fraction
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from functools import cache, lru_cache, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lpsm import randomness
-from netsim.policies.bsd import number_text
+from lpsm.experts import LearnAlpha, alpha_grid
+from netsim.policies import awareness
+from netsim.policies import lpsm2_rule as rule
 from netsim.policies.compiled import CompiledForm, joined, put_back
-from netsim.policies.entry import NS_PER_MS, Entry, Setting, slowdown_and_push
-from netsim.policies.lpsm2_config import Lpsm2Config
+from netsim.policies.entry import NS_PER_MS, Entry, Setting, name_with_target, slowdown_and_push
 from netsim.policies.lpsm2_record import Round
 from netsim.policies.protocol import Frame, Plan, View
 from netsim.radio import Radio, RadioConfig
-
-if TYPE_CHECKING:
-    from lpsm.experts import LearnAlpha
+from netsim.sleep_planning.schedules import N_FOUND, NEVER_NS, Schedule, standard_schedules, table, typical_costs
 
 __all__ = ["CONTEXTS", "ENTRIES", "Lpsm2", "Lpsm2Config", "Round"]
 
 CONTEXTS = ("S", "T", "W1", "W2", "W3", "W4", "I")
 _REFERENCE_SLOWDOWN = 0.05
 _REFERENCE_PUSH_DELAY_S = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lpsm2Config:
+    """Every constant of LPSM2, and switches that take its parts away.
+
+    Attributes
+    ----------
+    max_slowdown : float
+        What the user asks for: mean latency over that without power saving, above 1.
+    max_push_delay_s : float or None
+        If given, I has a price of its own, by which what comes unasked is delayed so much on average.
+    schedules : tuple of Schedule
+        The experts.
+    rate_per_j : float
+        Nats a joule: how much faster than its excess cost an expert's logarithmic weight falls.
+    horizon : int
+        Rounds for which the grid of switching rates is made.
+    price_w, least_price_w, most_price_w : float
+        Lambda at first, and its range, for a slowdown of 1.05: watts, joules for a second of delay.  For others they
+        are in inverse proportion to the slowdown allowed.
+    price_step : float
+        By how much ln lambda moves for a second too much or too little.
+    push_price_w, least_push_price_w, most_push_price_w : float
+        Lambda in I, where it has a price of its own: at first, for a delay of 100 ms (for others in inverse proportion
+        to its square, as what arrives without memory wants it), and its range.
+    push_step, most_push_delays : float
+        By how much ln lambda moves there for every `max_push_delay_s` too much or too little, and how many of these a
+        delay counts for at most.
+    longest_response_s : float
+        A longer wait allows no more delay than this one.
+    shortest_s : float
+        Shorter episodes are no rounds: the share steps of many would wash out the weights.
+    prior_ms : tuple of float
+        Every context but I starts with one round: the mean cost over waits so long, at 10 phases of the beacon.
+    idle_prior_s, push_prior_s : float
+        I starts with one round of such silence, or, where it has a price of its own, of a wait so long.
+    silence_s : float
+        After so long without a frame, `lpsm2-link` takes nothing to be outstanding.
+    contexts, clock, share_delay, prior, dual, learn_alpha : bool
+        The parts: one learner a context, or a single one; the clock of W; delay over the requests waiting; the first
+        rounds; dual ascent, or lambda as it is at first; Learn-alpha, or Static-expert.
+    fixed : tuple of int or None
+        If given, the schedule followed in every context, by number in the order of the contexts; nothing is learned.
+    sample_seed : int or None
+        If given, the schedule is drawn by weight at the start of every episode, in place of the largest.
+    record : bool
+        Whether to keep every round.
+    """
+
+    max_slowdown: float = 1.05
+    max_push_delay_s: float | None = None
+    schedules: tuple[Schedule, ...] = field(default_factory=standard_schedules)
+    rate_per_j: float = 1.0
+    horizon: int = 1000
+    price_w: float = 6.0
+    least_price_w: float = 2.0
+    most_price_w: float = 60.0
+    price_step: float = 3.0
+    push_price_w: float = 6.0
+    least_push_price_w: float = 0.001
+    most_push_price_w: float = 60.0
+    push_step: float = 0.1
+    most_push_delays: float = 6.0
+    longest_response_s: float = 10.0
+    shortest_s: float = 1e-6
+    prior_ms: tuple[float, ...] = (25.0, 50.0, 100.0, 200.0, 400.0, 800.0, 1600.0)
+    idle_prior_s: float = 10.0
+    push_prior_s: float = 30.0
+    silence_s: float = 10.0
+    contexts: bool = True
+    clock: bool = True
+    share_delay: bool = True
+    prior: bool = True
+    dual: bool = True
+    learn_alpha: bool = True
+    fixed: tuple[int, ...] | None = None
+    sample_seed: int | None = None
+    record: bool = False
+
+    def __post_init__(self) -> None:
+        if not 1.0 < self.max_slowdown < math.inf:
+            raise ValueError(f"max_slowdown must be a number above 1, got {self.max_slowdown}")
+        positive = ["rate_per_j", "price_step", "longest_response_s", "silence_s", "least_price_w"]
+        positive += ["push_step", "least_push_price_w", "most_push_delays", "idle_prior_s", "push_prior_s"]
+        if self.max_push_delay_s is not None:
+            positive.append("max_push_delay_s")
+        for name in positive:
+            if not 0.0 < getattr(self, name) < math.inf:
+                raise ValueError(f"{name} must be above 0 and finite, got {getattr(self, name)}")
+        if not 0.0 <= self.shortest_s < math.inf:
+            raise ValueError(f"shortest_s must be at least 0 and finite, got {self.shortest_s}")
+        for kind in ("price_w", "push_price_w"):
+            least, price, most = (getattr(self, name) for name in (f"least_{kind}", kind, f"most_{kind}"))
+            if not least <= price <= most < math.inf:
+                raise ValueError(f"least_{kind} <= {kind} <= most_{kind} must hold, got {least}, {price}, {most}")
+        if self.fixed is not None and not set(self.fixed) <= set(range(len(self.schedules))):
+            raise ValueError(f"fixed must name schedules from 0 to {len(self.schedules) - 1}, got {self.fixed}")
+        if not self.prior_ms or min(self.prior_ms) <= 0.0:
+            raise ValueError(f"prior_ms must name waits above 0, got {self.prior_ms}")
 
 
 class Lpsm2:
@@ -81,24 +180,14 @@ class Lpsm2:
         beacon_interval_ns: int = 100 * NS_PER_MS,
         spec: str | None = None,
     ) -> None:
-        from netsim.policies import lpsm2_rule
-        from netsim.sleep_planning.schedules import table
-
         self.config = config = Lpsm2Config() if config is None else config
         self.host_aware = host_aware
-        self.spec = spec or _name(config, host_aware)
+        self.spec = spec or name_with_target(_kind(host_aware), config.max_slowdown, config.max_push_delay_s)
         self.record: list[Round] = []
         radio = RadioConfig() if radio is None else radio
         watts = (radio.awake_mw - radio.asleep_mw, radio.beacon_mj, radio.wakeup_j)
-        rows = table(config.schedules, beacon_interval_ns)
-        prices_w, range_w = _prices(config)
         self._learners = deepcopy(_fresh_learners(config, beacon_interval_ns, watts))
-        self._rule = CompiledForm(
-            lpsm2_rule.follow_schedule,
-            lpsm2_rule.observe_frame,
-            ints=_integers(config, rows, beacon_interval_ns, host_aware, self._learners),
-            floats=_numbers(config, len(rows), watts, prices_w, range_w, self._learners),
-        )
+        self._rule = _fresh(config, host_aware, watts, beacon_interval_ns, self._learners)
         seed = config.sample_seed
         self._draw = None if seed is None else randomness.generator(seed, randomness.POLICY)
         self._drawn = -1
@@ -127,36 +216,21 @@ class Lpsm2:
     # -- what it has come to
 
     @property
+    def memory(self) -> NDArray[np.void]:
+        """What it knows beside the learners, live: an array of `netsim.policies.lpsm2_rule.STATE` of shape (1,)."""
+        return self._rule.ints[: rule.SIZE].view(rule.STATE)
+
+    @property
     def prices_w(self) -> list[float]:
         """Lambda, outside I and in I; watts."""
-        from netsim.policies import lpsm2_rule as place
-
-        return [float(self._rule.floats[place.PRICE]), float(self._rule.floats[place.PUSH_PRICE])]
+        return [float(self.memory[0][name]) for name in ("price_w", "push_price_w")]
 
     @property
     def learners(self) -> list[LearnAlpha]:
         """The learners as they are now: one a context, or a single one."""
-        from netsim.policies import lpsm2_rule
-
-        _, _, at = lpsm2_rule.layout(len(self.config.schedules))
-        put_back(self._rule.floats[at:], [part for learner in self._learners for part in learner.arrays()])
+        numbers = self._rule.floats[3 * len(self.config.schedules) :]
+        put_back(numbers, [part for learner in self._learners for part in learner.arrays()])
         return self._learners
-
-    @property
-    def account(self) -> NDArray[np.int64]:
-        """What is outstanding, as `netsim.policies.awareness` lays it out."""
-        from netsim.policies import lpsm2_rule as place
-
-        return self._rule.ints[place.ACCOUNT : place.TABLE]
-
-    def state(self) -> tuple[list[int], list[int], list[int], list[float]]:
-        """Return what the learners do not know: the episode, the account and its requests, and the prices."""
-        from netsim.policies import awareness
-        from netsim.policies import lpsm2_rule as place
-
-        ints = self._rule.ints
-        episode = ints[place.OPEN : place.ACCOUNT].tolist()
-        return episode, self.account[: awareness.FIRST].tolist(), awareness.asked_ns(self.account), self.prices_w
 
     # -- what is done beside the rule
 
@@ -166,20 +240,16 @@ class Lpsm2:
 
     def _after(self) -> None:
         """Keep the round that the rule has played, and give it a new random number if it has used the last one."""
-        from netsim.policies import lpsm2_rule as place
-
-        ints, floats = self._rule.ints, self._rule.floats
-        if self._draw is not None and ints[place.DRAWN] != self._drawn:
-            self._drawn = int(ints[place.DRAWN])
-            floats[place.UNIFORM] = self._draw.random()
-        if not self.config.record or ints[place.ROUNDS] == len(self.record):
+        s, n = self.memory[0], len(self.config.schedules)
+        if self._draw is not None and s["drawn"] != self._drawn:
+            self._drawn = int(s["drawn"])
+            s["uniform"] = self._draw.random()
+        if not self.config.record or s["rounds"] == len(self.record):
             return
-        n = len(self.config.schedules)
-        found_at, found_end, _ = place.layout(n)
-        context, start, end, arrived, waiting, chosen = ints[place.LAST_CONTEXT : place.LAST_CHOSEN + 1].tolist()
-        episode = (CONTEXTS[context], start, end, bool(arrived), waiting, float(floats[place.LAST_PRICE]), chosen)
-        costs, found = floats[place.COSTS : place.COSTS + n].copy(), ints[found_at:found_end].reshape(n, -1)
-        self.record.append(Round(*episode, costs, *found.T.copy()))
+        start, end, waiting, chosen = (int(s[f"last_{name}"]) for name in ("start_ns", "end_ns", "waiting", "chosen"))
+        episode = (CONTEXTS[s["last_context"]], start, end, bool(s["last_arrived"]), waiting, float(s["last_price_w"]))
+        costs, found = self._rule.floats[:n].copy(), self._rule.ints[-n * N_FOUND :].reshape(n, -1)
+        self.record.append(Round(*episode, chosen, costs, *found.T.copy()))
 
 
 def _prices(config: Lpsm2Config) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -193,58 +263,37 @@ def _prices(config: Lpsm2Config) -> tuple[tuple[float, float], tuple[float, floa
     return (config.price_w * scale, push_price_w), (config.least_price_w * scale, config.most_price_w * scale)
 
 
-def _integers(
+def _fresh(
     config: Lpsm2Config,
-    rows: NDArray[np.int64],
-    interval_ns: int,
     host_aware: bool,
-    learners: Sequence[LearnAlpha],
-) -> NDArray[np.int64]:
-    """Return the integers of `lpsm2_rule` at first."""
-    from netsim.policies import awareness
-    from netsim.policies import lpsm2_rule as place
-    from netsim.sleep_planning.schedules import NEVER_NS
-
-    found_at, found_end, _ = place.layout(len(rows))
-    weights, _, slow, *_ = learners[0].arrays()
-    ints = np.zeros(found_end, dtype=np.int64)
-    ints[[place.N, place.N_RATES, place.N_SLOW]] = len(rows), weights.shape[1], slow.shape[2]
-    ints[place.INTERVAL], ints[place.SHORTEST] = interval_ns, round(config.shortest_s * 1e9)
-    ints[place.CONTEXTS], ints[place.CLOCK] = config.contexts, config.clock
-    ints[place.SHARE], ints[place.DUAL] = config.share_delay, config.dual
-    ints[place.PUSH], ints[place.SAMPLE] = config.max_push_delay_s is not None, config.sample_seed is not None
-    ints[place.FIXED] = config.fixed is not None
-    ints[place.CONTEXT], ints[place.WAITING], ints[place.SENT] = place.IDLE, 1, NEVER_NS
-    best = [int(learner.weights.argmax()) for learner in learners] if config.fixed is None else config.fixed
-    ints[place.BEST : place.BEST + len(best)] = best
-    ints[place.ACCOUNT : place.TABLE] = awareness.new_account(
-        host=host_aware, silence_s=0.0 if host_aware else config.silence_s
-    )
-    ints[place.TABLE : found_at] = rows.ravel()
-    return ints
-
-
-def _numbers(
-    config: Lpsm2Config,
-    n: int,
     watts: tuple[float, float, float],
-    prices_w: tuple[float, float],
-    range_w: tuple[float, float],
-    learners: Sequence[LearnAlpha],
-) -> NDArray[np.float64]:
-    """Return the numbers of `lpsm2_rule` at first."""
-    from netsim.policies import lpsm2_rule as place
-
-    first = np.zeros(place.COSTS + 3 * n)
-    first[[place.AWAKE_MW, place.BEACON_MJ, place.WAKEUP_J]] = watts
-    first[place.RATE], first[place.ALLOWED] = config.rate_per_j, config.max_slowdown - 1.0
-    first[place.LONGEST], first[place.STEP] = config.longest_response_s, config.price_step
-    first[place.LEAST], first[place.MOST] = range_w
-    first[place.PUSH_DELAY] = config.max_push_delay_s or 0.0
-    first[place.MOST_DELAYS], first[place.PUSH_STEP] = config.most_push_delays, config.push_step
-    first[place.PUSH_LEAST], first[place.PUSH_MOST] = config.least_push_price_w, config.most_push_price_w
-    first[place.PRICE], first[place.PUSH_PRICE] = prices_w
-    return np.concatenate([first, *(joined(learner.arrays()) for learner in learners)])
+    interval_ns: int,
+    learners: list[LearnAlpha],
+) -> CompiledForm:
+    """Make the rule of a policy that has seen nothing but the first rounds."""
+    rows = table(config.schedules, interval_ns)
+    n = len(rows)
+    weights, _, slow, *_ = learners[0].arrays()
+    best = [int(learner.weights.argmax()) for learner in learners] if config.fixed is None else config.fixed
+    (price_w, push_price_w), (least_price_w, most_price_w) = _prices(config)
+    constants: dict[str, Any] = {
+        "n_schedules": n, "n_rates": weights.shape[1], "n_slow": slow.shape[2], "interval_ns": interval_ns,
+        "shortest_ns": round(config.shortest_s * 1e9), "prices_push": config.max_push_delay_s is not None,
+        "samples": config.sample_seed is not None, "is_fixed": config.fixed is not None,
+        "awake_mw": watts[0], "beacon_mj": watts[1], "wakeup_j": watts[2], "allowed": config.max_slowdown - 1.0,
+        "least_price_w": least_price_w, "most_price_w": most_price_w, "push_delay_s": config.max_push_delay_s or 0.0,
+        "price_w": price_w, "push_price_w": push_price_w, "context": rule.IDLE, "waiting": 1, "sent_ns": NEVER_NS,
+    }  # fmt: skip
+    same = ("contexts", "clock", "share_delay", "dual", "rate_per_j", "longest_response_s", "price_step",
+            "most_push_delays", "push_step", "least_push_price_w", "most_push_price_w")  # fmt: skip
+    state = np.zeros(1, dtype=rule.STATE)
+    for name, value in {**constants, **{name: getattr(config, name) for name in same}}.items():
+        state[name] = value
+    state["best"][0, : len(best)] = best
+    awareness.open_account(state, host_aware=host_aware, silence_s=config.silence_s)
+    ints = np.concatenate([state.view(np.int64), rows.ravel(), np.zeros(n * N_FOUND, dtype=np.int64)])
+    floats = np.concatenate([np.zeros(3 * n), *(joined(learner.arrays()) for learner in learners)])
+    return CompiledForm(rule.follow_schedule, rule.observe_frame, ints=ints, floats=floats)
 
 
 @lru_cache(maxsize=64)
@@ -253,9 +302,6 @@ def _fresh_learners(config: Lpsm2Config, interval_ns: int, watts: tuple[float, f
 
     They are found once for a world, which with frequent beacons takes longer than a short run; copy them.
     """
-    from lpsm.experts import LearnAlpha
-    from netsim.sleep_planning.schedules import table
-
     rows = table(config.schedules, interval_ns)
     rates = _switching_rates(config.horizon) if config.learn_alpha else [0.0]
     learners = [LearnAlpha(len(rows), rates) for _ in (CONTEXTS if config.contexts else ("all",))]
@@ -274,8 +320,6 @@ def _typical_losses(
     prices_w: tuple[float, float],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Losses in the waits to be expected before anything was seen, outside I and in I; nats."""
-    from netsim.sleep_planning.schedules import typical_costs
-
     pushed = config.max_push_delay_s is not None
     idle_ms = (config.push_prior_s if pushed else config.idle_prior_s) * 1e3
     losses = [
@@ -289,29 +333,20 @@ def _typical_losses(
 @cache
 def _switching_rates(horizon: int) -> NDArray[np.float64]:
     """Find the grid once: that takes as long as hundreds of rounds."""
-    from lpsm.experts import alpha_grid
-
     rates = alpha_grid(horizon=horizon)
     rates.flags.writeable = False
     return rates
 
 
-def _name(config: Lpsm2Config, host_aware: bool) -> str:
-    kind = "lpsm2" if host_aware else "lpsm2-link"
-    push = ""
-    if config.max_push_delay_s is not None:
-        push = f":{number_text(float(Fraction(str(config.max_push_delay_s)) * 1000))}"
-    return f"{kind}:{number_text(config.max_slowdown)}{push}"
-
-
 def _read(parameter: str, setting: Setting, *, host_aware: bool) -> Lpsm2:
     """Make the policy from TARGET[:PUSH_MS]."""
-    written = f"{'lpsm2' if host_aware else 'lpsm2-link'}[:TARGET[:PUSH_MS]]"
-    slowdown, max_push_delay_s = slowdown_and_push(parameter, written)
-    max_slowdown = Lpsm2Config().max_slowdown if slowdown is None else slowdown
-    config = Lpsm2Config(max_slowdown=max_slowdown, max_push_delay_s=max_push_delay_s)
+    given: dict[str, Any] = slowdown_and_push(parameter, f"{_kind(host_aware)}[:TARGET[:PUSH_MS]]")
     interval_ns = setting.beacon_interval_ns
-    return Lpsm2(config, host_aware=host_aware, radio=setting.radio, beacon_interval_ns=interval_ns)
+    return Lpsm2(Lpsm2Config(**given), host_aware=host_aware, radio=setting.radio, beacon_interval_ns=interval_ns)
+
+
+def _kind(host_aware: bool) -> str:
+    return "lpsm2" if host_aware else "lpsm2-link"
 
 
 ENTRIES = (
@@ -320,7 +355,7 @@ ENTRIES = (
         meaning="host-aware: schedules learned from exact losses; slowdown TARGET (default 1.05)",
         source="ours, on Learn-alpha (Monteleoni 2006, section 2.2.3)",
         example="lpsm2:1.05:100",
-        make=lambda parameter, setting: _read(parameter, setting, host_aware=True),
+        make=partial(_read, host_aware=True),
         host_aware=True,
     ),
     Entry(
@@ -328,6 +363,6 @@ ENTRIES = (
         meaning="link-only: the same, inferring from frame sizes what is outstanding",
         source="ours, on Learn-alpha (Monteleoni 2006, section 2.2.3)",
         example="lpsm2-link:1.05",
-        make=lambda parameter, setting: _read(parameter, setting, host_aware=False),
+        make=partial(_read, host_aware=False),
     ),
 )

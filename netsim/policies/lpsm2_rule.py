@@ -1,9 +1,8 @@
-"""The rule of LPSM2 as compiled functions; `netsim.policies.lpsm2` says what it does.
+"""The rule of LPSM2 as compiled functions, on one record of numbers; `netsim.policies.lpsm2` says what it does.
 
-The integers: parameters; the episode; which schedule is best in every context; the last round played; the account of
-`netsim.policies.awareness`; the table of schedules; what they would have done in the last round.  The numbers:
-parameters and prices; costs, losses and weights of the schedules; then the learners, one after another, each as
-`lpsm.experts.share` lays it out.
+The integers of the compiled form are this record, `STATE`, and behind it the table of schedules and what they would
+have done in the last round; a number in it that is no integer has the same eight bytes.  The numbers are costs, losses
+and weights of the schedules; then the learners, one after another, each as `lpsm.experts.share` lays it out.
 """
 
 from __future__ import annotations
@@ -18,187 +17,184 @@ from lpsm.experts.share import N_HEAD, N_ROWS, learn_alpha_round, mixture
 from netsim.policies import awareness
 from netsim.policies.compiled import FlatFrame, FlatView, Floats, Ints
 from netsim.policies.protocol import Plan
+from netsim.sleep_planning.plans import Record
 from netsim.sleep_planning.schedules import DELAY, N_COLUMNS, N_FOUND, NEVER_NS, charge, step, walk
 
-__all__ = ["follow_schedule", "layout", "learner_size", "observe_frame"]
+__all__ = ["SIZE", "STATE", "follow_schedule", "observe_frame"]
 
+Numbers = NDArray[np.float64]
 MOST_WAITING = 4
 S, T, W, IDLE, N_CONTEXTS = 0, 1, 2, 6, 7
 
-# fmt: off
-(
-    # parameters: how many schedules, ordinary and slow switching rates; and the settings of the configuration
-    N, N_RATES, N_SLOW, INTERVAL, SHORTEST, CONTEXTS, CLOCK, SHARE, DUAL, PUSH, SAMPLE, FIXED,
-    # the episode: SENT is the client's first frame in it, AWAKE_UNTIL until when the client is known to be awake
-    OPEN, CONTEXT, WAITING, ORIGIN, START, SENT, CHOSEN, AWAKE_UNTIL, DRAWN,
-    # the last round: how many there were, its context, begin, end, whether a frame ended it, waiting, and chosen
-    ROUNDS, LAST_CONTEXT, LAST_START, LAST_END, LAST_ARRIVED, LAST_WAITING, LAST_CHOSEN,
-    BEST,
-) = range(29)
-ACCOUNT = BEST + N_CONTEXTS
-TABLE = ACCOUNT + awareness.ACCOUNT_SIZE
-
-(
-    AWAKE_MW, BEACON_MJ, WAKEUP_J, RATE, ALLOWED, LONGEST, STEP, LEAST, MOST,
-    PUSH_DELAY, MOST_DELAYS, PUSH_STEP, PUSH_LEAST, PUSH_MOST, PRICE, PUSH_PRICE, LAST_PRICE, UNIFORM,
-    COSTS,
-) = range(19)
-# fmt: on
-
-
-def layout(n_schedules: int) -> tuple[int, int, int]:
-    """Return where, for so many schedules, what they would have done begins and ends, and where the learners begin."""
-    found = TABLE + n_schedules * N_COLUMNS
-    return found, found + n_schedules * N_FOUND, COSTS + 3 * n_schedules
-
-
-@compiled
-def learner_size(n: int, n_rates: int, n_slow: int) -> int:
-    """How many numbers the arrays of a learner take."""
-    return n * n_rates + N_ROWS * (n_rates + n_slow) + 2 * n * n_slow + N_HEAD + 3 * n
+STATE = np.dtype(
+    [
+        # how many schedules, ordinary and slow switching rates; and the settings of the configuration
+        ("n_schedules", "i8"), ("n_rates", "i8"), ("n_slow", "i8"), ("interval_ns", "i8"), ("shortest_ns", "i8"),
+        ("contexts", "i8"), ("clock", "i8"), ("share_delay", "i8"), ("dual", "i8"), ("prices_push", "i8"),
+        ("samples", "i8"), ("is_fixed", "i8"),
+        ("awake_mw", "f8"), ("beacon_mj", "f8"), ("wakeup_j", "f8"), ("rate_per_j", "f8"), ("allowed", "f8"),
+        ("longest_response_s", "f8"), ("price_step", "f8"), ("least_price_w", "f8"), ("most_price_w", "f8"),
+        ("push_delay_s", "f8"), ("most_push_delays", "f8"), ("push_step", "f8"),
+        ("least_push_price_w", "f8"), ("most_push_price_w", "f8"),
+        # lambda, outside I and in I
+        ("price_w", "f8"), ("push_price_w", "f8"),
+        # the episode: `sent_ns` is the client's first frame in it, until when the client is known to be awake
+        ("open", "i8"), ("context", "i8"), ("waiting", "i8"), ("counted_from_ns", "i8"), ("start_ns", "i8"),
+        ("sent_ns", "i8"), ("chosen", "i8"), ("awake_until_ns", "i8"), ("drawn", "i8"), ("uniform", "f8"),
+        # the last round, and how many there were
+        ("rounds", "i8"), ("last_context", "i8"), ("last_start_ns", "i8"), ("last_end_ns", "i8"),
+        ("last_arrived", "i8"), ("last_waiting", "i8"), ("last_price_w", "f8"), ("last_chosen", "i8"),
+        # the best schedule of every context, and what is outstanding
+        ("best", "i8", (N_CONTEXTS,)), *awareness.account_fields(1024),
+    ],
+    align=True,
+)  # fmt: skip
+"""Constants, the episode and what was learned beside the learners; `netsim.policies.lpsm2` makes one."""
+SIZE = STATE.itemsize // 8
+"""How many integers it takes."""
 
 
 @compiled
-def observe_frame(frame: FlatFrame, s: Ints, f: Floats) -> None:
+def observe_frame(frame: FlatFrame, ints: Ints, floats: Floats) -> None:
     """Enter a frame into the account, and end the episode if it is one that came."""
+    s, table = ints[:SIZE].view(STATE)[0], ints[SIZE:]
     if frame.sent:
-        if s[OPEN] and s[SENT] == NEVER_NS:
-            s[SENT] = frame.at_ns
-    elif s[OPEN] and (frame.connection < 0 or frame.wanted):
-        if frame.reached_ns >= s[SENT]:
-            _end_at_send(s, f, frame.reached_ns)
+        if s.open and s.sent_ns == NEVER_NS:
+            s.sent_ns = frame.at_ns
+    elif s.open and (frame.connection < 0 or frame.wanted):
+        if frame.reached_ns >= s.sent_ns:
+            _end_at_send(s, table, floats, frame.reached_ns)
         else:
-            _end(s, f, frame.reached_ns, True, s[SENT])
-    awareness.observe(s[ACCOUNT:TABLE], frame, frame.at_ns > s[AWAKE_UNTIL])
-    s[AWAKE_UNTIL] = NEVER_NS  # until it is asked again
+            _end(s, table, floats, frame.reached_ns, True, s.sent_ns)
+    awareness.observe(s, frame, frame.at_ns > s.awake_until_ns)
+    s.awake_until_ns = NEVER_NS  # until it is asked again
 
 
 @compiled
-def follow_schedule(view: FlatView, s: Ints, f: Floats) -> Plan:
+def follow_schedule(view: FlatView, ints: Ints, floats: Floats) -> Plan:
     """Begin an episode when the client could sleep, go on with its schedule at a beacon that brings nothing."""
-    now, interval = view.now_ns, s[INTERVAL]
+    s, table = ints[:SIZE].view(STATE)[0], ints[SIZE:]
+    now, interval = view.now_ns, s.interval_ns
     if not view.at_beacon:
-        if s[OPEN]:
-            _end_at_send(s, f, now)
-        _begin(s, f, now)
+        if s.open:
+            _end_at_send(s, table, floats, now)
+        _begin(s, floats, now)
     elif view.buffered_bytes:
         return Plan(now, now + interval, True, 0 * now, False)
-    elif s[CONTEXT] != IDLE and awareness.forget_after(s[ACCOUNT:TABLE], now):
-        _end(s, f, now, False, NEVER_NS)
-        _begin(s, f, now)
-    row = TABLE + s[CHOSEN] * N_COLUMNS
-    until, wake, spacing = step(s[row : row + N_COLUMNS], interval, s[ORIGIN], now)
-    s[AWAKE_UNTIL] = until
-    return Plan(until, wake, True, spacing if s[CONTEXT] == IDLE else 0 * now, False)
+    elif s.context != IDLE and awareness.forget_after(s, now):
+        _end(s, table, floats, now, False, NEVER_NS)
+        _begin(s, floats, now)
+    row = s.chosen * N_COLUMNS
+    until, wake, spacing = step(table[row : row + N_COLUMNS], interval, s.counted_from_ns, now)
+    s.awake_until_ns = until
+    return Plan(until, wake, True, spacing if s.context == IDLE else 0 * now, False)
 
 
 @compiled
-def _begin(s: Ints, f: Floats, now: int) -> None:
-    account = s[ACCOUNT:TABLE]
-    s[ORIGIN] = s[START] = now
-    s[WAITING] = 1
-    waiting = awareness.waiting(account)
-    if account[awareness.OPENING]:
-        s[CONTEXT] = S
-    elif account[awareness.ARRIVING]:
-        s[CONTEXT] = T
+def _begin(s: Record, floats: Floats, now: int) -> None:
+    s.counted_from_ns = s.start_ns = now
+    s.waiting = 1
+    waiting = awareness.count(s, awareness.REPLY)
+    if awareness.first(s, awareness.OPENING) >= 0:
+        s.context = S
+    elif awareness.first(s, awareness.REST) >= 0:
+        s.context = T
     elif waiting:
         some = min(waiting, MOST_WAITING)
-        s[CONTEXT] = W + some - 1
-        if s[SHARE]:
-            s[WAITING] = some
-        if s[CLOCK]:
-            s[ORIGIN] = awareness.oldest_ns(account)
+        s.context = W + some - 1
+        if s.share_delay:
+            s.waiting = some
+        if s.clock:
+            s.counted_from_ns = s.origin_ns[awareness.first(s, awareness.REPLY)]
     else:
-        s[CONTEXT] = IDLE
-    s[OPEN] = 1
-    s[SENT] = NEVER_NS
-    which = s[CONTEXT] if s[CONTEXTS] else 0
-    s[CHOSEN] = _drawn(s, f, which) if s[SAMPLE] else s[BEST + which]
+        s.context = IDLE
+    s.open = 1
+    s.sent_ns = NEVER_NS
+    which = s.context if s.contexts else 0
+    s.chosen = _drawn(s, floats, which) if s.samples else s.best[which]
 
 
 @compiled
-def _end_at_send(s: Ints, f: Floats, now: int) -> None:
-    _end(s, f, min(s[SENT], now), False, NEVER_NS)
+def _end_at_send(s: Record, table: Ints, floats: Floats, now: int) -> None:
+    _end(s, table, floats, min(s.sent_ns, now), False, NEVER_NS)
 
 
 @compiled
-def _end(s: Ints, f: Floats, end: int, arrived: bool, sent_ns: int) -> None:
+def _end(s: Record, table: Ints, floats: Floats, end: int, arrived: bool, sent_ns: int) -> None:
     """Charge every schedule, teach the learner of the context, and move the price."""
-    s[OPEN] = 0
-    if end - s[START] < s[SHORTEST]:
+    s.open = 0
+    if end - s.start_ns < s.shortest_ns:
         return
-    n, context = s[N], s[CONTEXT]
-    found_at = TABLE + n * N_COLUMNS
-    rows = s[TABLE:found_at].reshape(n, N_COLUMNS)
-    found = s[found_at : found_at + n * N_FOUND].reshape(n, N_FOUND)
-    walk(rows, s[INTERVAL], s[ORIGIN], s[START], end, arrived, sent_ns, found)
-    price = f[PUSH_PRICE] if context == IDLE and s[PUSH] else f[PRICE]
-    least = charge(found, f[AWAKE_MW], f[BEACON_MJ], f[WAKEUP_J], price / s[WAITING], f[COSTS : COSTS + n])
-    if not s[FIXED]:
-        _teach(s, f, context if s[CONTEXTS] else 0, least)
-    s[ROUNDS] += 1
-    s[LAST_CONTEXT], s[LAST_START], s[LAST_END], s[LAST_ARRIVED] = context, s[START], end, arrived
-    s[LAST_WAITING], s[LAST_CHOSEN], f[LAST_PRICE] = s[WAITING], s[CHOSEN], price
-    if arrived and s[DUAL]:
-        delay_s = found[s[CHOSEN], DELAY] * 1e-9
-        _move_price(s, f, delay_s / s[WAITING], (end - s[START]) * 1e-9)
+    n, context = s.n_schedules, s.context
+    found_at = n * N_COLUMNS
+    rows = table[:found_at].reshape(n, N_COLUMNS)
+    found = table[found_at : found_at + n * N_FOUND].reshape(n, N_FOUND)
+    walk(rows, s.interval_ns, s.counted_from_ns, s.start_ns, end, arrived, sent_ns, found)
+    price_w = s.push_price_w if context == IDLE and s.prices_push else s.price_w
+    least = charge(found, s.awake_mw, s.beacon_mj, s.wakeup_j, price_w / s.waiting, floats[:n])
+    if not s.is_fixed:
+        _teach(s, floats, context if s.contexts else 0, least)
+    s.rounds += 1
+    s.last_context, s.last_start_ns, s.last_end_ns, s.last_arrived = context, s.start_ns, end, arrived
+    s.last_waiting, s.last_price_w, s.last_chosen = s.waiting, price_w, s.chosen
+    if arrived and s.dual:
+        delay_s = found[s.chosen, DELAY] * 1e-9
+        _move_price(s, delay_s / s.waiting, (end - s.start_ns) * 1e-9)
 
 
 @compiled
-def _move_price(s: Ints, f: Floats, delay_s: float, response_s: float) -> None:
+def _move_price(s: Record, delay_s: float, response_s: float) -> None:
     """Dual ascent on ln lambda: up if there was more delay than allowed, down if there was less."""
-    if s[CONTEXT] != IDLE:
-        allowed_s = f[ALLOWED] * min(response_s, f[LONGEST])
-        price = f[PRICE] * math.exp(f[STEP] * (delay_s - allowed_s))
-        f[PRICE] = min(max(price, f[LEAST]), f[MOST])
-    elif s[PUSH]:
-        counted = min(delay_s / f[PUSH_DELAY], f[MOST_DELAYS])
-        price = f[PUSH_PRICE] * math.exp(f[PUSH_STEP] * (counted - 1.0))
-        f[PUSH_PRICE] = min(max(price, f[PUSH_LEAST]), f[PUSH_MOST])
+    if s.context != IDLE:
+        allowed_s = s.allowed * min(response_s, s.longest_response_s)
+        price_w = s.price_w * math.exp(s.price_step * (delay_s - allowed_s))
+        s.price_w = min(max(price_w, s.least_price_w), s.most_price_w)
+    elif s.prices_push:
+        counted = min(delay_s / s.push_delay_s, s.most_push_delays)
+        price_w = s.push_price_w * math.exp(s.push_step * (counted - 1.0))
+        s.push_price_w = min(max(price_w, s.least_push_price_w), s.most_push_price_w)
 
 
 @compiled
-def _learner(
-    s: Ints, f: Floats, which: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _learner(s: Record, floats: Floats, which: int) -> tuple[Numbers, Numbers, Numbers, Numbers, Numbers]:
     """Return the arrays of a learner, in the order in which `learn_alpha_round` takes them."""
-    n, n_rates, n_slow = s[N], s[N_RATES], s[N_SLOW]
-    at = COSTS + 3 * n + which * learner_size(n, n_rates, n_slow)
+    n, n_rates, n_slow = s.n_schedules, s.n_rates, s.n_slow
+    size = n * n_rates + N_ROWS * (n_rates + n_slow) + 2 * n * n_slow + N_HEAD + 3 * n
+    at = 3 * n + which * size
     columns_at = at + n * n_rates
     slow_at = columns_at + N_ROWS * (n_rates + n_slow)
     head_at = slow_at + 2 * n * n_slow
     work_at = head_at + N_HEAD
     return (
-        f[at:columns_at].reshape(n, n_rates),
-        f[columns_at:slow_at].reshape(N_ROWS, n_rates + n_slow),
-        f[slow_at:head_at].reshape(2, n, n_slow),
-        f[head_at:work_at],
-        f[work_at : work_at + 3 * n].reshape(3, n),
+        floats[at:columns_at].reshape(n, n_rates),
+        floats[columns_at:slow_at].reshape(N_ROWS, n_rates + n_slow),
+        floats[slow_at:head_at].reshape(2, n, n_slow),
+        floats[head_at:work_at],
+        floats[work_at : work_at + 3 * n].reshape(3, n),
     )
 
 
 @compiled
-def _teach(s: Ints, f: Floats, which: int, least: float) -> None:
+def _teach(s: Record, floats: Floats, which: int, least: float) -> None:
     """Let a learner learn from the costs, and note its best schedule."""
-    n = s[N]
-    losses, weights = f[COSTS + n : COSTS + 2 * n], f[COSTS + 2 * n : COSTS + 3 * n]
+    n = s.n_schedules
+    costs, losses, weights = floats[:n], floats[n : 2 * n], floats[2 * n : 3 * n]
     for j in range(n):
-        losses[j] = (f[COSTS + j] - least) * f[RATE]
-    learner = _learner(s, f, which)
+        losses[j] = (costs[j] - least) * s.rate_per_j
+    learner = _learner(s, floats, which)
     learn_alpha_round(losses, *learner)
     mixture(*learner[:4], weights)
-    s[BEST + which] = np.argmax(weights)
+    s.best[which] = np.argmax(weights)
 
 
 @compiled
-def _drawn(s: Ints, f: Floats, which: int) -> int:
-    """Draw a schedule by the weights of a learner, from the number at UNIFORM."""
-    n = s[N]
-    weights = f[COSTS + 2 * n : COSTS + 3 * n]
-    mixture(*_learner(s, f, which)[:4], weights)
-    s[DRAWN] += 1
+def _drawn(s: Record, floats: Floats, which: int) -> int:
+    """Draw a schedule by the weights of a learner, from the number `uniform`."""
+    n = s.n_schedules
+    weights = floats[2 * n : 3 * n]
+    mixture(*_learner(s, floats, which)[:4], weights)
+    s.drawn += 1
     chosen, below = 0, np.cumsum(weights)
-    while chosen < n - 1 and below[chosen] / below[n - 1] <= f[UNIFORM]:
+    while chosen < n - 1 and below[chosen] / below[n - 1] <= s.uniform:
         chosen += 1
     return chosen

@@ -23,28 +23,100 @@ compiled, and works on one record of numbers (`netsim.policies.lpsm3_rule`), whi
 
 from __future__ import annotations
 
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+import math
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from netsim.policies.bsd import number_text
-from netsim.policies.compiled import CompiledForm
-from netsim.policies.entry import NS_PER_MS, Entry, Setting, slowdown_and_push
-from netsim.policies.lpsm3_config import Lpsm3Config
-from netsim.policies.protocol import Frame, Plan, View
+from netsim.policies import awareness
+from netsim.policies import lpsm3_rule as rule
+from netsim.policies.compiled import CompiledForm, Ruled
+from netsim.policies.entry import NS_PER_MS, Entry, Setting, name_with_target, slowdown_and_push
+from netsim.policies.protocol import Frame
 from netsim.radio import Radio, RadioConfig
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+__all__ = ["ENTRIES", "Lpsm3", "Lpsm3Config"]
 
-__all__ = ["Lpsm3", "Lpsm3Config"]
-
-_BARE_BYTES = 40
 _ALLOWED_AT_PRICE = 0.05
 
 
-class Lpsm3:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lpsm3Config:
+    """Every constant of LPSM3.
+
+    Attributes
+    ----------
+    max_slowdown : float
+        What the user asks for: mean latency of a page over that without power saving, above 1.
+    max_push_delay_s : float
+        And how long a message that comes unasked may wait at the access point, on average.
+    price_w : float
+        The price of a second of a page's delay at first, watts, for a slowdown of 1.05; for others in inverse
+        proportion to the slowdown allowed.
+    gain, largest_price_ratio, good_will : float
+        How the price follows from the balance of pages, see `netsim.sleep_planning.prices`: logarithm a page's
+        allowance, largest price over the first one, and the good will in pages.
+    drift_step, largest_drift : float
+        How fast the logarithm of the price moves with the balance, a page, and how far, either way.
+    early_ratio : float
+        The price of a second's delay of a page with a deadline when it is issued, over the first price; it grows
+        to the largest price at the deadline.
+    prior_events : float
+        Events that the prior of a hazard counts for, in every bin.
+    opening_shape, reply_shape, rest_shape, message_shape, held_shape : float
+        The mean hazard before anything was seen, times the age: of the answer to a SYN, of the first frame of a reply,
+        of its further frames, of a message, of a message that the server's window held back.
+    least_push_price_w, most_push_price_w : float
+        Range of the price of a second of a message's delay, watts.
+    push_memory : float
+        Messages over which an error in their mean delay is made good.
+    push_margin : float
+        By which part of it plans aim below the delay of messages that was asked for: the client sees when a message
+        reached the access point, and not how long the server's window held it back before.
+    same_message_s : float
+        Frames that come unasked no later than this after another belong to the same message.
+    silence_s : float
+        After so long without a frame, `lpsm3-link` takes nothing to be outstanding.
+    """
+
+    max_slowdown: float = 1.05
+    max_push_delay_s: float = 0.4
+    price_w: float = 3.0
+    gain: float = 0.135
+    largest_price_ratio: float = 20.0
+    good_will: float = 20.0
+    drift_step: float = 0.002
+    largest_drift: float = 1.0
+    early_ratio: float = 0.003
+    prior_events: float = 0.1
+    opening_shape: float = 0.5
+    reply_shape: float = 0.5
+    rest_shape: float = 0.5
+    message_shape: float = 1.0
+    held_shape: float = 0.5
+    least_push_price_w: float = 1e-4
+    most_push_price_w: float = 100.0
+    push_memory: float = 30.0
+    push_margin: float = 0.07
+    same_message_s: float = 0.005
+    silence_s: float = 10.0
+
+    def __post_init__(self) -> None:
+        if not 1.0 < self.max_slowdown < math.inf:
+            raise ValueError(f"max_slowdown must be a number above 1, got {self.max_slowdown}")
+        if not 0.0 <= self.push_margin < 1.0:
+            raise ValueError(f"push_margin must lie in [0, 1), got {self.push_margin}")
+        for name in (field.name for field in fields(self) if field.name != "push_margin"):
+            value = getattr(self, name)
+            least = 0.0 if name in ("drift_step", "largest_drift", "same_message_s", "good_will") else math.ulp(0.0)
+            if not least <= value < math.inf:
+                raise ValueError(f"{name} must be {'at least' if least == 0.0 else 'above'} 0 and finite, got {value}")
+
+
+class Lpsm3(Ruled):
     """The policies `lpsm3` (host-aware) and `lpsm3-link`.
 
     Parameters
@@ -59,11 +131,6 @@ class Lpsm3:
         Time between beacons.
     spec : str, optional
         The name that results carry, if other than the kind, the slowdown and the delay of messages.
-
-    Attributes
-    ----------
-    compiled : CompiledForm
-        The rule with all that it knows.
     """
 
     def __init__(
@@ -77,34 +144,25 @@ class Lpsm3:
     ) -> None:
         self.config = config = Lpsm3Config() if config is None else config
         self.host_aware = host_aware
-        self.spec = spec or _name(config, host_aware)
+        self.spec = spec or name_with_target(_kind(host_aware), config.max_slowdown, config.max_push_delay_s)
         self.compiled = _fresh(config, host_aware, RadioConfig() if radio is None else radio, beacon_interval_ns)
 
     def observe(self, frame: Frame) -> None:
         """Enter a frame into the account, and learn from the wait that it ends."""
         self.compiled.observe(frame)
 
-    def plan(self, view: View) -> Plan:
-        """Plan when it could sleep, go on with the plan at a beacon that brings nothing."""
-        return self.compiled.plan(view)
-
     @property
     def memory(self) -> NDArray[np.void]:
         """All that it knows, live: an array of `netsim.policies.lpsm3_rule.STATE` of shape (1,)."""
-        from netsim.policies.lpsm3_rule import state_of
-
-        return state_of(self.compiled.ints)
+        return rule.state_of(self.compiled.ints)
 
 
 def _fresh(config: Lpsm3Config, host_aware: bool, radio: Radio, interval_ns: int) -> CompiledForm:
     """Make the rule of a policy that has seen nothing."""
-    from netsim.policies import lpsm3_rule as rule
-
     ints = np.zeros(rule.SIZE, dtype=np.int64)
     allowed = config.max_slowdown - 1.0
     constants: dict[str, Any] = {
-        "host_aware": host_aware, "interval_ns": interval_ns, "bare_bytes": _BARE_BYTES,
-        "silence_ns": round(config.silence_s * 1e9), "same_message_ns": round(config.same_message_s * 1e9),
+        "interval_ns": interval_ns, "same_message_ns": round(config.same_message_s * 1e9),
         "awake_w": 1e-3 * (radio.awake_mw - radio.asleep_mw), "beacon_j": 1e-3 * radio.beacon_mj,
         "wakeup_j": radio.wakeup_j, "allowed": allowed, "price_w": config.price_w * _ALLOWED_AT_PRICE / allowed,
         "push_delay_s": config.max_push_delay_s * (1.0 - config.push_margin),
@@ -116,25 +174,20 @@ def _fresh(config: Lpsm3Config, host_aware: bool, radio: Radio, interval_ns: int
     state = rule.state_of(ints)
     for name, value in {**constants, **{name: getattr(config, name) for name in same}}.items():
         state[name] = value
+    awareness.open_account(state, host_aware=host_aware, silence_s=config.silence_s)
     rule.prepare(ints)
     return CompiledForm(rule.follow_plan, rule.observe_frame, ints=ints)
 
 
-def _name(config: Lpsm3Config, host_aware: bool) -> str:
-    push_ms = float(Fraction(str(config.max_push_delay_s)) * 1000)
-    return f"{'lpsm3' if host_aware else 'lpsm3-link'}:{number_text(config.max_slowdown)}:{number_text(push_ms)}"
-
-
 def _read(parameter: str, setting: Setting, *, host_aware: bool) -> Lpsm3:
     """Make the policy from SLOWDOWN[:PUSH_MS]."""
-    written = f"{'lpsm3' if host_aware else 'lpsm3-link'}[:SLOWDOWN[:PUSH_MS]]"
-    slowdown, push_delay_s = slowdown_and_push(parameter, written)
-    default = Lpsm3Config()
-    config = Lpsm3Config(
-        max_slowdown=default.max_slowdown if slowdown is None else slowdown,
-        max_push_delay_s=default.max_push_delay_s if push_delay_s is None else push_delay_s,
-    )
-    return Lpsm3(config, host_aware=host_aware, radio=setting.radio, beacon_interval_ns=setting.beacon_interval_ns)
+    given: dict[str, Any] = slowdown_and_push(parameter, f"{_kind(host_aware)}[:SLOWDOWN[:PUSH_MS]]")
+    interval_ns = setting.beacon_interval_ns
+    return Lpsm3(Lpsm3Config(**given), host_aware=host_aware, radio=setting.radio, beacon_interval_ns=interval_ns)
+
+
+def _kind(host_aware: bool) -> str:
+    return "lpsm3" if host_aware else "lpsm3-link"
 
 
 ENTRIES = (
@@ -143,7 +196,7 @@ ENTRIES = (
         meaning="host-aware: sleep planned from learned hazards; slowdown (default 1.05), delay of messages (400 ms)",
         source="ours",
         example="lpsm3:1.05:400",
-        make=lambda parameter, setting: _read(parameter, setting, host_aware=True),
+        make=partial(_read, host_aware=True),
         host_aware=True,
     ),
     Entry(
@@ -151,6 +204,6 @@ ENTRIES = (
         meaning="link-only: the same, inferring from frame sizes what is outstanding",
         source="ours",
         example="lpsm3-link:1.05:400",
-        make=lambda parameter, setting: _read(parameter, setting, host_aware=False),
+        make=partial(_read, host_aware=False),
     ),
 )

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
+from netsim.policies import awareness
+from netsim.policies.awareness import REST, account_fields
 from netsim.policies.compiled import FlatFrame, FlatView, Floats, Ints
 from netsim.policies.protocol import FOREVER_NS, Plan
 from netsim.sleep_planning import hazards, message_prices
@@ -24,18 +26,16 @@ __all__ = ["ROOM", "SIZE", "STATE", "follow_plan", "observe_frame", "prepare", "
 ROOM = 256
 """How many connections and requests are kept in mind at once; what is beyond is taken for unasked."""
 NEVER_NS = 2**62
-OPENING, REPLY, REST, MESSAGE, HELD, N_KINDS = range(6)
+MESSAGE, HELD, N_KINDS = REST + 1, REST + 2, REST + 3  # after the kinds of `awareness`
 AGES_NS = np.array([20, 60, 120, 240, 480, 960, 1920, 3840], dtype=np.int64) * 1_000_000
 """Ages of the last message at the beginning of a cycle that are told apart, by the geometric middle between two."""
 HELD_AT_MOST_NS = 250_000_000
-_SMALLEST_FULL_BYTES = 576  # whatever is shorter cannot be a full frame: the least that IPv4 must carry (RFC 791)
 _FOLLOWED_STOPS = 8  # a plan is made anew later than that
 
 STATE = np.dtype(
     [
         # constants
-        ("host_aware", "i8"), ("interval_ns", "i8"), ("bare_bytes", "i8"), ("silence_ns", "i8"),
-        ("same_message_ns", "i8"),
+        ("interval_ns", "i8"), ("same_message_ns", "i8"),
         ("awake_w", "f8"), ("beacon_j", "f8"), ("wakeup_j", "f8"),
         ("allowed", "f8"), ("price_w", "f8"), ("gain", "f8"), ("largest_price_ratio", "f8"), ("good_will", "f8"),
         ("drift_step", "f8"), ("largest_drift", "f8"), ("early_ratio", "f8"),
@@ -46,12 +46,10 @@ STATE = np.dtype(
         ("rates", "f8", (N_KINDS, hazards.N_WIDTHS, hazards.N_BINS)),
         ("log_evidence", "f8", (N_KINDS, hazards.N_WIDTHS)), ("mean_rates", "f8", (N_KINDS, hazards.N_BINS)),
         # what is outstanding, the oldest first, and room for the next message; since when
-        ("n", "i8"), ("key", "i8", (ROOM,)), ("kind", "i8", (ROOM + 2,)), ("origin_ns", "i8", (ROOM + 2,)),
+        *account_fields(ROOM, 2),
         ("age_ns", "i8", (ROOM + 2,)), ("is_message", "i8", (ROOM + 2,)),
         ("message_ns", "i8"), ("messages", "i8"), ("ages", "f8", (len(AGES_NS),)), ("delivered", "i8"),
         ("push_key", "i8"), ("held_from_ns", "i8"), ("held_middle_ns", "i8"),
-        # what only the link's account needs
-        ("full_bytes", "i8"), ("last_ns", "i8"), ("owed_ns", "i8"),
         # the sleep: when it was last left, who waited in it, until when the client is awake
         ("opened_ns", "i8"), ("waiting", "i8"), ("awake_until_ns", "i8"),
         # the page
@@ -83,8 +81,7 @@ def prepare(ints: Ints) -> None:
     s = ints[:_STATE_SIZE].view(STATE)[0]
     for kind in range(N_KINDS):
         hazards.first_rates(s.prior_events, s.shapes[kind], s.rates[kind], s.mean_rates[kind])
-    s.full_bytes = _SMALLEST_FULL_BYTES
-    s.owed_ns = s.opened_ns = s.held_from_ns = s.push_key = -1
+    s.opened_ns = s.held_from_ns = s.push_key = -1
     s.awake_until_ns = NEVER_NS
     s.push_stale = 1
     s.push_price_w = math.sqrt(s.least_push_price_w * s.most_push_price_w)
@@ -112,10 +109,7 @@ def _sent(s: Record, frame: FlatFrame) -> None:
     at_ns, asleep = frame.at_ns, frame.at_ns > s.awake_until_ns
     if asleep:
         s.opened_ns = at_ns
-    if not s.host_aware:
-        _link_sent(s, frame.size_bytes, asleep, at_ns)
-    elif (frame.opening or frame.payload_bytes) and _find(s, frame.connection) < 0:
-        _add(s, frame.connection, OPENING if frame.opening else REPLY, at_ns)
+    awareness.observe(s, frame, asleep)
     if s.n and not s.loading:
         s.loading, s.issued_ns, s.held_s = 1, at_ns, 0.0
 
@@ -128,10 +122,10 @@ def _received(s: Record, frame: FlatFrame) -> None:
         if not frame.wanted:
             _note_repeated(s, frame)
             return
-        which, ends = _find(s, frame.connection), frame.opening != 0 or frame.completes != 0
+        which, ends = awareness.find(s, frame.connection), frame.opening != 0 or frame.completes != 0
         unasked = frame.payload_bytes > 0
     else:
-        which, ends, unasked = _link_received(s, frame.size_bytes, at_ns)
+        which, ends, unasked = awareness.link_received(s, frame.size_bytes, at_ns)
     if which < 0:
         if unasked:
             _message(s, frame.connection, reached_ns, at_ns)
@@ -143,7 +137,7 @@ def _received(s: Record, frame: FlatFrame) -> None:
         if s.opened_ns > reached_ns:
             s.held_s += (s.opened_ns - reached_ns) * 1e-9 / max(1, s.waiting)
     if ends:
-        _remove(s, which)
+        awareness.remove(s, which)
     else:
         s.kind[which], s.origin_ns[which] = REST, at_ns
 
@@ -203,82 +197,6 @@ def _begin_cycle(s: Record, now_ns: int) -> None:
     s.ages[which] += 1.0
 
 
-# -- what is outstanding
-
-
-@compiled
-def _find(s: Record, key: int) -> int:
-    """Return the place of a connection among what is outstanding, or -1."""
-    for i in range(s.n):
-        if s.key[i] == key:
-            return i
-    return -1
-
-
-@compiled
-def _add(s: Record, key: int, kind: int, at_ns: int) -> None:
-    if s.n < ROOM:
-        s.key[s.n], s.kind[s.n], s.origin_ns[s.n] = key, kind, at_ns
-        s.n += 1
-
-
-@compiled
-def _remove(s: Record, which: int) -> None:
-    s.n -= 1
-    for i in range(which, s.n):
-        s.key[i], s.kind[i], s.origin_ns[i] = s.key[i + 1], s.kind[i + 1], s.origin_ns[i + 1]
-
-
-@compiled
-def _first(s: Record, kind: int) -> int:
-    """Return the oldest of a kind, or -1."""
-    for i in range(s.n):
-        if s.kind[i] == kind:
-            return i
-    return -1
-
-
-@compiled
-def _forget_after(s: Record, now_ns: int) -> None:
-    """Let the link forget what is outstanding when it has been silent for too long."""
-    if not s.host_aware and now_ns - s.last_ns >= s.silence_ns:
-        s.n = 0
-
-
-@compiled
-def _link_sent(s: Record, size_bytes: int, asleep: bool, at_ns: int) -> None:
-    """Infer from its size what a frame asks for: more than a header a reply, as much as a header an answer to a SYN."""
-    _forget_after(s, at_ns)
-    s.last_ns = at_ns
-    if size_bytes > s.bare_bytes:
-        _add(s, -1, REPLY, at_ns)
-    elif asleep:
-        s.n = 0
-        _add(s, -1, OPENING, at_ns)
-    elif at_ns != s.owed_ns:
-        _add(s, -1, OPENING, at_ns)
-    s.owed_ns = -1
-
-
-@compiled
-def _link_received(s: Record, size_bytes: int, at_ns: int) -> tuple[int, bool, bool]:
-    """Infer from its size what a frame answers: its place or -1, whether as the last, and whether nobody asked."""
-    _forget_after(s, at_ns)
-    s.last_ns = at_ns
-    if size_bytes <= s.bare_bytes:
-        which = _first(s, OPENING)
-        s.owed_ns = at_ns if which >= 0 else -1
-        return which, True, False
-    which = _first(s, REST)
-    if which < 0:
-        which = _first(s, REPLY)
-    is_full = size_bytes >= s.full_bytes
-    if is_full:
-        s.full_bytes = size_bytes
-        s.owed_ns = at_ns
-    return which, not is_full, which < 0
-
-
 # -- decisions
 
 
@@ -295,10 +213,8 @@ def follow_plan(view: FlatView, ints: Ints, floats: Floats) -> Plan:
         s.waiting = s.n
         if s.delivered:
             _begin_cycle(s, now_ns)
-    elif s.n and not s.host_aware:
-        _forget_after(s, now_ns)
-        if s.n == 0:
-            s.planned = 0
+    elif awareness.forget_after(s, now_ns):
+        s.planned = 0
     k, awake = s.next_stop, 0
     has_deadline = s.n > 0 and view.deadline_ns != FOREVER_NS  # the price has moved
     followed = at_beacon and s.planned and not has_deadline and k <= _FOLLOWED_STOPS

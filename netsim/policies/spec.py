@@ -12,7 +12,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TypeAlias
 
-from netsim.policies import bsd, bsd_phase, drivers, host, lpsm, lpsm2, lpsm3, static, twt
+from netsim.policies import bsd, drivers, host, lpsm, lpsm2, lpsm3, static, twt
 from netsim.policies.entry import Entry, Setting
 from netsim.policies.own import OwnPolicy, checked
 from netsim.policies.protocol import FAILURES, Policy, PolicyError, in_a_line
@@ -23,7 +23,7 @@ __all__ = ["AnyPolicy", "canonical", "make", "registry"]
 AnyPolicy: TypeAlias = str | Policy | OwnPolicy
 """A name of the registry, or a policy of one's own."""
 
-_MODULES = (static, drivers, twt, bsd, bsd_phase, host, lpsm, lpsm2, lpsm3)
+_MODULES = (static, drivers, twt, bsd, host, lpsm, lpsm2, lpsm3)
 _BEACON_INTERVAL_NS = 100_000_000
 
 

@@ -9,13 +9,15 @@ the client sleeps again as soon as nothing is on its way.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
+from typing import Any
 
-from netsim.policies.compiled import CompiledForm, FlatView, Floats, Ints, flat_view
+from netsim.policies.compiled import CompiledForm, FlatView, Floats, Ints, Ruled
 from netsim.policies.entry import NS_PER_MS, Entry, Setting, exact_ms, whole_number
-from netsim.policies.protocol import FOREVER_NS, Plan, View
+from netsim.policies.protocol import FOREVER_NS, Plan
 from netsim.whole_numbers import whole
 
-__all__ = ["ENTRIES", "AlwaysAwake", "StaticPsm", "TriggeredPsm", "in_ms"]
+__all__ = ["ENTRIES", "AlwaysAwake", "StaticPsm", "in_ms"]
 
 PERIOD, TIMEOUT, TRIGGERED, TIMEOUT_SENT = 0, 1, 2, 3
 
@@ -33,23 +35,18 @@ def _listen_periodically(view: FlatView, ints: Ints, floats: Floats) -> Plan:
     return Plan(asleep, (asleep // period + 1) * period, ints[TRIGGERED] != 0, period, False)
 
 
-class AlwaysAwake:
+class AlwaysAwake(Ruled):
     """The policy `none`: no power saving, the baseline of every slowdown."""
 
     spec = "none"
-    host_aware = False
     never_sleeps = True
 
     def __init__(self) -> None:
-        self.compiled = CompiledForm(_never_sleep)
-
-    def plan(self, view: View) -> Plan:
-        """Stay awake for ever."""
-        return _never_sleep(flat_view(view), (), ())
+        self.compiled = CompiledForm(_never_sleep, interpreted=True)
 
 
-class StaticPsm:
-    """The policies `psm`, `listen` and `dynamic`: listen to every beacon at a multiple of `period_ms`.
+class StaticPsm(Ruled):
+    """The policies `psm`, `listen`, `dynamic` and `uapsd`: listen to every beacon at a multiple of `period_ms`.
 
     Parameters
     ----------
@@ -61,11 +58,18 @@ class StaticPsm:
         How long to stay awake after the last packet sent, where that is another time.
     beacon_interval_ns : int
         Time between beacons.
+    triggered : bool
+        Whether sending lets out what waits, as with a timeout it always does.
+    kind : str
+        The first part of the name.
     spec : str, optional
-        The name that results carry.
-    """
+        The name that results carry, if other than the kind, the period and the timeout.
 
-    host_aware = False
+    Notes
+    -----
+    Triggered, every packet is a trigger, acknowledgements too, and a service period lasts until nothing is queued or on
+    its way: the access classes and the service period's length of U-APSD (IEEE 802.11e) are left out.
+    """
 
     def __init__(
         self,
@@ -74,52 +78,22 @@ class StaticPsm:
         inactivity_timeout_ms: int = 0,
         timeout_after_sending_ms: int | None = None,
         beacon_interval_ns: int = 100 * NS_PER_MS,
+        triggered: bool = False,
+        kind: str = "psm",
         spec: str | None = None,
     ) -> None:
-        period_ns = _period_ns("psm", period_ms, beacon_interval_ns)
+        period_ns = _period_ns(kind, period_ms, beacon_interval_ns)
         inactivity_timeout_ms = whole("inactivity_timeout_ms", inactivity_timeout_ms)
         if inactivity_timeout_ms < 0:
             raise ValueError(f"inactivity_timeout_ms must be at least 0, got {inactivity_timeout_ms}")
         timeout = f":timeout={inactivity_timeout_ms}" if inactivity_timeout_ms else ""
-        self.spec = spec or f"psm:{in_ms(period_ns)}{timeout}"
+        self.spec = spec or f"{kind}:{in_ms(period_ns)}{timeout}"
         sent_ms = inactivity_timeout_ms
         if timeout_after_sending_ms is not None:
             sent_ms = whole("timeout_after_sending_ms", timeout_after_sending_ms)
-        self._ints = period_ns, inactivity_timeout_ms * NS_PER_MS, inactivity_timeout_ms > 0, sent_ms * NS_PER_MS
-        self.compiled = CompiledForm(_listen_periodically, ints=self._ints)
-
-    def plan(self, view: View) -> Plan:
-        """Sleep to the next multiple of the period, after the timeout if there is one."""
-        return _listen_periodically(flat_view(view), self._ints, ())
-
-
-class TriggeredPsm:
-    """The policy `uapsd:MS`: sending lets out what waits; beacons at multiples of `period_ms` find the rest.
-
-    Parameters
-    ----------
-    period_ms : int, float, Fraction or str
-        A positive multiple of the beacon interval.
-    beacon_interval_ns : int
-        Time between beacons.
-
-    Notes
-    -----
-    Every packet is a trigger, acknowledgements too, and a service period lasts until nothing is queued or on its
-    way: the access classes and the service period's length of U-APSD (IEEE 802.11e) are left out.
-    """
-
-    host_aware = False
-
-    def __init__(self, period_ms: str | float | Fraction = 100, *, beacon_interval_ns: int = 100 * NS_PER_MS) -> None:
-        period_ns = _period_ns("uapsd", period_ms, beacon_interval_ns)
-        self.spec = f"uapsd:{in_ms(period_ns)}"
-        self._ints = period_ns, 0, True, 0
-        self.compiled = CompiledForm(_listen_periodically, ints=self._ints)
-
-    def plan(self, view: View) -> Plan:
-        """Sleep at once to the next multiple of the period."""
-        return _listen_periodically(flat_view(view), self._ints, ())
+        triggered = triggered or inactivity_timeout_ms > 0
+        ints = period_ns, inactivity_timeout_ms * NS_PER_MS, triggered, sent_ms * NS_PER_MS
+        self.compiled = CompiledForm(_listen_periodically, ints=ints, interpreted=True)
 
 
 def in_ms(ns: int) -> str:
@@ -148,9 +122,9 @@ def _every_beacon_ms(setting: Setting) -> Fraction:
     return Fraction(setting.beacon_interval_ns, NS_PER_MS)
 
 
-def _psm(parameter: str, setting: Setting) -> StaticPsm:
+def _psm(parameter: str, setting: Setting, **more: Any) -> StaticPsm:
     period_ms = parameter or _every_beacon_ms(setting)
-    return StaticPsm(period_ms, beacon_interval_ns=setting.beacon_interval_ns)
+    return StaticPsm(period_ms, beacon_interval_ns=setting.beacon_interval_ns, **more)
 
 
 def _listen(parameter: str, setting: Setting) -> StaticPsm:
@@ -161,17 +135,7 @@ def _listen(parameter: str, setting: Setting) -> StaticPsm:
 
 def _dynamic(parameter: str, setting: Setting) -> StaticPsm:
     timeout = whole_number(parameter or "100", "the inactivity timeout", 1, unit=" of milliseconds")
-    return StaticPsm(
-        _every_beacon_ms(setting),
-        inactivity_timeout_ms=timeout,
-        beacon_interval_ns=setting.beacon_interval_ns,
-        spec=f"dynamic:{timeout}",
-    )
-
-
-def _uapsd(parameter: str, setting: Setting) -> TriggeredPsm:
-    period_ms = parameter or _every_beacon_ms(setting)
-    return TriggeredPsm(period_ms, beacon_interval_ns=setting.beacon_interval_ns)
+    return _psm("", setting, inactivity_timeout_ms=timeout, spec=f"dynamic:{timeout}")
 
 
 ENTRIES = (
@@ -208,6 +172,6 @@ ENTRIES = (
         meaning="static PSM whose sends let out what waits, as with U-APSD",
         source="IEEE 802.11e, U-APSD, reduced to its trigger",
         example="uapsd:100",
-        make=_uapsd,
+        make=partial(_psm, kind="uapsd", triggered=True),
     ),
 )

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from netsim.policies.compiled import CompiledForm, FlatView, Floats, Ints, flat_view
+from netsim.policies.compiled import CompiledForm, FlatView, Floats, Ints, Ruled
 from netsim.policies.entry import NS_PER_MS, Entry, Setting, exact_ms
-from netsim.policies.protocol import Plan, View
+from netsim.policies.protocol import Plan
 
 __all__ = ["ENTRIES", "TargetWakeTime"]
 
@@ -25,7 +25,7 @@ def _keep_service_periods(view: FlatView, ints: Ints, floats: Floats) -> Plan:
     return Plan(max(view.now_ns, begin + ints[SERVICE]), begin + ints[INTERVAL], False, 0, True)
 
 
-class TargetWakeTime:
+class TargetWakeTime(Ruled):
     """The policy `twt:INTERVAL_MS[:SERVICE_MS]`.
 
     Parameters
@@ -36,21 +36,15 @@ class TargetWakeTime:
         Length of a service period, shorter than the interval.
     """
 
-    host_aware = False
-
     def __init__(self, interval_ms: str | float | Fraction, service_ms: str | float | Fraction = 10) -> None:
-        self._ints = _whole_ns("interval", interval_ms), _whole_ns("service period", service_ms)
-        interval, service = (f"{ns / NS_PER_MS:.12g}" for ns in self._ints)
-        if self._ints[SERVICE] >= self._ints[INTERVAL]:
+        ints = _whole_ns("interval", interval_ms), _whole_ns("service period", service_ms)
+        interval, service = (f"{ns / NS_PER_MS:.12g}" for ns in ints)
+        if ints[SERVICE] >= ints[INTERVAL]:
             raise ValueError(
                 f"the twt service period must be shorter than the interval of {interval} ms, got {service}"
             )
         self.spec = f"twt:{interval}:{service}"
-        self.compiled = CompiledForm(_keep_service_periods, ints=self._ints)
-
-    def plan(self, view: View) -> Plan:
-        """Be awake to the end of the period that now falls into, and then from the beginning of the next."""
-        return _keep_service_periods(flat_view(view), self._ints, ())
+        self.compiled = CompiledForm(_keep_service_periods, ints=ints, interpreted=True)
 
 
 def _whole_ns(what: str, value_ms: str | float | Fraction) -> int:

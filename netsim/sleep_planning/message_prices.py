@@ -17,17 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
+from netsim.sleep_planning import plans
 from netsim.sleep_planning.hazards import EDGES_NS, N_BINS, find_bin
-from netsim.sleep_planning.plans import (
-    FOLLOWERS_STEPS,
-    Record,
-    best_period,
-    choose,
-    follow,
-    forecast,
-    mean_tabulated,
-    tabulated,
-)
+from netsim.sleep_planning.plans import FOLLOWERS_STEPS, Record, follow, tabulated
 
 __all__ = ["price_of_delay", "promised_delay", "renewal_followers"]
 
@@ -39,17 +31,9 @@ Ints = NDArray[np.int64]
 def renewal_followers(work: Record, rates: Floats, interval_ns: int) -> None:
     """Tabulate how many messages follow one within a time, and their delay until the end of it.
 
-    Gaps between messages are independent, with these hazard rates: the count is the renewal function, the delay its
-    integral.  It is computed on a grid of half beacon intervals, the probability of a cell put on its two ends.
-
-    Parameters
-    ----------
-    work : record of `WORKSPACE`
-        Receives `followers_s`, expected delays, and `followers`, expected numbers.
-    rates : array of float64, shape (N_BINS,)
-        Hazard rates of the gaps, events a second.
-    interval_ns : int
-        Time between beacons.
+    Gaps between messages are independent, with these hazard rates, events a second: the count is the renewal function
+    (`work.followers`), the delay its integral (`work.followers_s`).  It is computed on a grid of half beacon intervals,
+    the probability of a cell put on its two ends.
     """
     step_ns = interval_ns // 2
     gap = np.zeros(FOLLOWERS_STEPS)
@@ -85,28 +69,14 @@ def promised_delay(
 ) -> tuple[float, float]:  # fmt: skip
     """Find what plans at a price promise for a *cycle*: from the delivery of a message to that of the next ones.
 
-    Parameters
-    ----------
-    work : record of `WORKSPACE`
-        As `renewal_followers` left it; plans in it are lost.
-    rates : array of float64, shape (N_BINS,)
-        Hazard rates of the gap between messages, events a second.
-    age_ns : int
-        How old the last message is when the cycle begins, which is at a beacon.
-    interval_ns, awake_w, beacon_j, wakeup_j : int and float
-        As `choose` takes them.
-    price_w : float
-        What a second of a message's delay is worth, watts.
-
-    Returns
-    -------
-    tuple of float
-        The expected sum of the delays of the messages delivered at the end of the cycle, seconds, and their number, if
-        no page is waited for.
+    It begins at a beacon, when the last message is `age_ns` old; `rates` are those of the gap between messages, and
+    `work` is as `renewal_followers` left it, but plans in it are lost; the rest is what `choose` takes.  Returns the
+    expected sum of the delays of the messages delivered at the end of the cycle, seconds, and their number, if no
+    page is waited for.
     """
     kind, age, one = np.zeros(1, np.int64), np.full(1, age_ns), np.ones(1, np.int64)
-    last = forecast(work, kind, age, one, 1, rates.reshape(1, N_BINS), interval_ns, interval_ns)
-    choose(work, last, True, interval_ns, awake_w, beacon_j, wakeup_j, 0.0, price_w, 1)
+    last = plans.forecast(work, kind, age, one, 1, rates.reshape(1, N_BINS), interval_ns, interval_ns)
+    plans.choose(work, last, True, interval_ns, awake_w, beacon_j, wakeup_j, 0.0, price_w, 1)
     half_beacons = 2e9 / interval_ns
     late_s = number = 0.0
     k, awake = 0, 1
@@ -132,10 +102,10 @@ def promised_delay(
         at_ns = EDGES_NS[place + 1]
         after = alive * math.exp(-rates[place] * span_s)
         mass, alive = alive - after, after
-        _, period = best_period(work, 0.0, rates[place], interval_ns, awake_w, beacon_j, 0.0, price_w)
+        _, period = plans.best_period(work, 0.0, rates[place], interval_ns, awake_w, beacon_j, 0.0, price_w)
         period_s = period * interval_ns * 1e-9
-        late_s += mass * (0.5 * period_s + mean_tabulated(work.followers_s, 2.0 * period))
-        number += mass * (1.0 + mean_tabulated(work.followers, 2.0 * period))
+        late_s += mass * (0.5 * period_s + plans.mean_tabulated(work.followers_s, 2.0 * period))
+        number += mass * (1.0 + plans.mean_tabulated(work.followers, 2.0 * period))
         if alive < 1e-4:
             break
     return late_s, number
@@ -148,18 +118,8 @@ def price_of_delay(
 ) -> float:  # fmt: skip
     """Return the price, watts, at which plans lead to a mean delay of messages of `wanted_s`, by bisection.
 
-    Parameters
-    ----------
-    work, rates, interval_ns, awake_w, beacon_j, wakeup_j
-        As `promised_delay` takes them.
-    ages_ns, weights : array, shape (n,)
-        How old the last message is at the beginning of a cycle, and how often.
-    wanted_s : float
-        The mean delay, seconds.
-    least_w, most_w : float
-        Between which the price is sought.
-    halvings : int
-        How many times their distance is halved, in logarithms.
+    `weights` say how often the last message is `ages_ns` old at the beginning of a cycle.  The distance of the prices
+    between which it is sought is halved so many times, in logarithms; the rest is what `promised_delay` takes.
     """
     low, high = math.log(least_w), math.log(most_w)
     for _ in range(halvings):

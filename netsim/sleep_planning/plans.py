@@ -29,18 +29,9 @@ from lpsm._compile import compiled
 from netsim.sleep_planning.hazards import EDGES_NS, find_bin
 
 __all__ = [
-    "FOLLOWERS_STEPS",
-    "MOST_STEPS",
-    "N_STOPS",
-    "STOPS",
-    "WORKSPACE",
-    "best_period",
-    "choose",
-    "follow",
-    "forecast",
-    "mean_tabulated",
-    "tabulated",
-]
+    "FOLLOWERS_STEPS", "MOST_STEPS", "N_STOPS", "STOPS", "WORKSPACE", "best_period", "choose", "follow", "forecast",
+    "mean_tabulated", "tabulated",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -21,7 +21,7 @@ import math
 
 from lpsm._compile import compiled
 
-__all__ = ["price_at", "price_before", "saturation", "settle"]
+__all__ = ["price_at", "price_before", "settle"]
 
 
 @compiled
@@ -62,12 +62,3 @@ def price_before(now_ns: int, since_ns: int, deadline_ns: int, least: float, lar
     part = max(0, now_ns - since_ns) / (deadline_ns - since_ns) if since_ns < deadline_ns else 1.0
     price: float = least * (largest / least) ** part
     return price
-
-
-def saturation(gain: float, least_drift: float, largest_ratio: float) -> float:
-    """Return the balance from which on the price is at its largest, whatever the drift, in allowances.
-
-    >>> round(saturation(0.1, 0.0, 20.0), 3)
-    29.957
-    """
-    return (math.log(largest_ratio) - least_drift) / gain

@@ -28,19 +28,9 @@ from lpsm._compile import compiled
 from lpsm.checks import between, of_type, whole
 
 __all__ = [
-    "AWAKE",
-    "BEACONS",
-    "DELAY",
-    "NEVER_NS",
-    "WAKEUPS",
-    "Schedule",
-    "charge",
-    "standard_schedules",
-    "step",
-    "table",
-    "typical_costs",
-    "walk",
-]
+    "AWAKE", "BEACONS", "DELAY", "NEVER_NS", "WAKEUPS", "Schedule", "charge", "standard_schedules", "step", "table",
+    "typical_costs", "walk",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -202,10 +192,10 @@ def walk(
     ----------
     rows : array of int64, shape (n, 8)
         As `table` returns them.
-    interval_ns : int
-        Time between beacons.
-    origin_ns, start_ns, end_ns : int
-        The origin; the episode, in which the client is awake at first: origin <= start < end.
+    interval_ns, origin_ns : int
+        As `step` takes them.
+    start_ns, end_ns : int
+        The episode, in which the client is awake at first: origin <= start < end.
     arrived : bool
         Whether a frame reaching the access point ended it; otherwise the client's sending did.
     sent_ns : int
@@ -247,23 +237,10 @@ def walk(
 
 @compiled
 def charge(found: Ints, awake_mw: float, beacon_mj: float, wakeup_j: float, price_w: float, costs: Floats) -> float:
-    """Turn what `walk` found into joules.
+    """Turn what `walk` found into joules, `costs` of shape (n,); return the smallest.
 
-    Parameters
-    ----------
-    found : array of int64, shape (n, 4)
-        From `walk`.
-    awake_mw, beacon_mj, wakeup_j : float
-        Power awake above that asleep, milliwatts; energy of a beacon, millijoules; energy of a wake-up, joules.
-    price_w : float
-        What a second of delay is worth, joules: watts.
-    costs : array of float64, shape (n,)
-        Receives the costs, joules.
-
-    Returns
-    -------
-    float
-        The smallest cost.
+    Power awake is that above asleep, milliwatts; the energy of a beacon is in millijoules, that of a wake-up in joules;
+    `price_w` is what a second of delay is worth.
     """
     least = np.inf
     for i in range(found.shape[0]):
@@ -287,23 +264,7 @@ def typical_costs(
 ) -> Floats:
     """Return every schedule's mean cost over waits of these lengths, begun at evenly spaced phases of the beacon.
 
-    Parameters
-    ----------
-    rows, awake_mw, beacon_mj, wakeup_j, price_w
-        As `walk` and `charge` take them.
-    beacon_interval_ns : int
-        Time between beacons.
-    responses_ms : sequence of float
-        Lengths of the episodes, milliseconds; each begins at its origin.
-    phases : int
-        How many phases, 0 among them.
-    arrived : bool
-        Whether a frame ends them.
-
-    Returns
-    -------
-    array of float64, shape (n,)
-        Joules.
+    Takes what `walk` and `charge` take; every wait begins at its origin.  Returns joules, shape (n,).
     """
     found, costs = np.empty((len(rows), N_FOUND), dtype=np.int64), np.empty(len(rows))
     total = np.zeros(len(rows))

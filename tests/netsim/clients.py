@@ -1,8 +1,11 @@
 """A client that calls a policy as a station would, and the pages and servers that policies are tried on."""
 
+import math
+
 import netsim
 import traces
 from lpsm import randomness
+from netsim.policies import awareness
 from netsim.policies.protocol import Frame, HostFrame, View
 
 MS = 1_000_000
@@ -40,5 +43,22 @@ def _number(connection):
     return int.from_bytes(connection.encode())
 
 
+def asked_ns(account):
+    """Return the instants of the requests of an account that have had no answer, the oldest first."""
+    n = int(account["n"])
+    return account["origin_ns"][:n][account["kind"][:n] == awareness.REPLY].tolist()
+
+
+def counted(account):
+    """Return how many connections are being opened, replies coming in, and requests without an answer."""
+    kinds = account["kind"][: int(account["n"])].tolist()
+    return tuple(kinds.count(kind) for kind in (awareness.OPENING, awareness.REST, awareness.REPLY))
+
+
 def web(seed, n=100):
     return traces.generate(n, randomness.generator(seed, randomness.WORKLOAD))
+
+
+def saturation(gain, least_drift, largest_ratio):
+    """Return the balance from which on a price is at its largest, whatever the drift, in allowances."""
+    return (math.log(largest_ratio) - least_drift) / gain

@@ -7,15 +7,21 @@ import netsim
 from netsim.policies import awareness
 from netsim.policies.compiled import FlatFrame
 from netsim.policies.lpsm2 import Lpsm2, Lpsm2Config
-from tests.netsim.clients import LOGNORMAL, MS, Client, web
+from tests.netsim.clients import LOGNORMAL, MS, Client, asked_ns, counted, web
+
+
+def link_account():
+    account = np.zeros(1, dtype=awareness.ACCOUNT)
+    awareness.open_account(account, host_aware=False)
+    return account
 
 
 def test_the_link_forgets_when_a_connection_is_opened_from_sleep_but_not_from_awake():
     def count(at_ns, size, *, sent=True, asleep=False):
-        awareness.observe(account, FlatFrame(int(sent), at_ns, at_ns, size, -1, 0, 0, 0, 0), asleep)
-        return account[awareness.OPENING], account[awareness.ARRIVING], awareness.waiting(account)
+        awareness.observe(account[0], FlatFrame(int(sent), at_ns, at_ns, size, -1, 0, 0, 0, 0), asleep)
+        return counted(account[0])
 
-    account = awareness.new_account(host=False)
+    account = link_account()
     assert count(1, 340) == (0, 0, 1)
     assert count(2, 340) == (0, 0, 2)
     assert count(3, 40) == (1, 0, 2)  # another connection
@@ -30,13 +36,14 @@ def test_the_link_forgets_when_a_connection_is_opened_from_sleep_but_not_from_aw
 
 
 def test_an_account_holds_a_thousand_and_twenty_four_things_and_no_more():
-    account = awareness.new_account(host=False)
-    assert account[: awareness.FIRST].tolist() == [0, 40, 10_000 * MS, 0, 0, 0, 576, 0, -1, 0]
+    account = link_account()
+    constants = ("host_aware", "bare_bytes", "silence_ns", "n", "full_bytes", "last_ns", "owed_ns")
+    assert [int(account[0][name]) for name in constants] == [0, 40, 10_000 * MS, 0, 576, 0, -1]
     for at_ns in range(1, 1031):
-        awareness.observe(account, FlatFrame(1, at_ns, at_ns, 340, -1, 0, 0, 0, 0), False)
-    assert (awareness.asked_ns(account), awareness.waiting(account)) == ([*range(1, 1025)], 1024)
-    awareness.observe(account, FlatFrame(0, 2000, 2000, 300, -1, 0, 0, 0, 0), False)
-    assert (awareness.asked_ns(account), awareness.oldest_ns(account)) == ([*range(2, 1025)], 2)
+        awareness.observe(account[0], FlatFrame(1, at_ns, at_ns, 340, -1, 0, 0, 0, 0), False)
+    assert asked_ns(account[0]) == [*range(1, 1025)]
+    awareness.observe(account[0], FlatFrame(0, 2000, 2000, 300, -1, 0, 0, 0, 0), False)
+    assert asked_ns(account[0]) == [*range(2, 1025)]
 
 
 def test_the_link_forgets_after_ten_seconds_of_silence():
@@ -58,23 +65,21 @@ class BothAccounts(Lpsm2):
 
     def __init__(self):
         super().__init__(Lpsm2Config(record=True))
-        self.link, self.compared, self.awake_until_ns = awareness.new_account(host=False), [], 0
+        self.link, self.compared, self.awake_until_ns = link_account(), [], 0
 
     def observe(self, frame):
         asleep = frame.at_ns > self.awake_until_ns
         sizes = (int(frame.sent), frame.at_ns, frame.reached_ns, frame.size_bytes, -1, 0, 0, 0, 0)
-        awareness.observe(self.link, FlatFrame(*sizes), asleep)
+        awareness.observe(self.link[0], FlatFrame(*sizes), asleep)
         super().observe(frame)
         self.awake_until_ns = 2**62
 
     def plan(self, view):
         if view.event == "idle":
-            awareness.forget_after(self.link, view.now_ns)
-            pair = [
-                (bool(a[awareness.OPENING]), bool(a[awareness.ARRIVING]), awareness.waiting(a))
-                for a in (self.account, self.link)
-            ]
-            oldest = [bool(awareness.waiting(a)) and awareness.oldest_ns(a) for a in (self.account, self.link)]
+            awareness.forget_after(self.link[0], view.now_ns)
+            accounts = self.memory[0], self.link[0]
+            pair = [(opening > 0, arriving > 0, asked) for opening, arriving, asked in map(counted, accounts)]
+            oldest = [asked_ns(account)[0] if asked_ns(account) else False for account in accounts]
             self.compared.append((*pair, *oldest))
         plan = super().plan(view)
         if not view.buffered_bytes:
@@ -98,5 +103,4 @@ def test_the_link_infers_nearly_always_what_the_host_knows(world, in_order):
 
 def test_the_host_keeps_no_account_of_what_is_over():
     policy = netsim.simulate(web(2008, 30), "lpsm2", config=LOGNORMAL).final_policy
-    assert not awareness.outstanding(policy.account)
-    assert policy.account[awareness.N_ROWS] == 0
+    assert policy.memory[0]["n"] == 0

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import netsim
-from netsim.policies.bsd import BoundedSlowdown
-from netsim.policies.bsd_phase import PhaseBoundedSlowdown, phase_integers
+from netsim.policies.bsd import BoundedSlowdown, PhaseBoundedSlowdown, phase_integers
 from netsim.policies.protocol import Plan, View
 from traces.records import Page
 

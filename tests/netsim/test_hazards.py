@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netsim.sleep_planning.hazards import EDGES_NS, N_BINS, N_WIDTHS, WIDTHS, HazardLearner, find_bin
+from netsim.sleep_planning.hazards import EDGES_NS, N_BINS, N_WIDTHS, WIDTHS, find_bin
+from tests.netsim.hazard_learner import HazardLearner
 
 HOUR_NS = 3600 * 10**9
 AGES = st.integers(0, 2 * HOUR_NS)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import netsim
-from netsim.policies import lpsm2_rule
 from netsim.policies.lpsm2 import CONTEXTS, Lpsm2, Lpsm2Config
 from netsim.policies.lpsm2_record import by_context
 from netsim.sleep_planning.schedules import NEVER_NS, Schedule, standard_schedules, step, table, walk
@@ -202,12 +201,12 @@ def test_what_the_followed_schedule_is_charged_is_what_the_simulator_charges(hos
         charged = np.sum([(r.awake_ns, r.beacons, r.wakeups, r.delay_ns) for r in left.record], axis=0)[:, 0]
         out = np.empty((1, 4), dtype=np.int64)  # the last episode goes on at the end of the run
         end = round(run.elapsed_s * 1e9)
-        state = left._rule.ints
-        origin, start = int(state[lpsm2_rule.ORIGIN]), int(state[lpsm2_rule.START])
+        state = left.memory[0]
+        origin, start = int(state["counted_from_ns"]), int(state["start_ns"])
         walk(table((schedule,), BEACON), BEACON, origin, start, end, False, NEVER_NS, out)
         awake, beacons, wakeups, delay = (charged + out[0]).tolist()
         assert run.beacons == beacons
-        assert run.wakeups == wakeups - (end > state[lpsm2_rule.AWAKE_UNTIL])  # nothing is sent at the end
+        assert run.wakeups == wakeups - (end > state["awake_until_ns"])  # nothing is sent at the end
         assert round((run.latency_s[0] - always.latency_s[0]) * 1e9) == delay
         for_frames.add(round(run.awake_s * 1e9) - awake)
     assert len(for_frames) == 1

@@ -7,12 +7,12 @@ import pytest
 
 from lpsm import LearnAlpha, alpha_grid
 from lpsm.randomness import POLICY, generator
-from netsim.policies import awareness
 from netsim.policies.lpsm2 import CONTEXTS, Lpsm2, Lpsm2Config
 from netsim.policies.lpsm2_record import Round, by_context
 from netsim.policies.protocol import Frame, HostFrame, Plan, View
 from netsim.radio import RadioConfig
 from netsim.sleep_planning.schedules import NEVER_NS, Schedule, standard_schedules, step, table, typical_costs, walk
+from tests.netsim.clients import asked_ns, counted
 
 MS = 1_000_000
 FEW = (Schedule(stride=3), Schedule(hold_to_ms=250.0, stride=1), Schedule(duty_to_ms=4000.0, duty=0.3, longest=4),
@@ -237,10 +237,11 @@ def test_it_plans_learns_and_prices_as_it_is_defined(part, host_aware):
             plan = ours.plan(event)
             assert plan == known.plan(event)
         opening, arriving, asked = known.account.known()
-        _, account, asked_ns, prices_w = ours.state()
-        assert (account[awareness.OPENING] > 0, account[awareness.ARRIVING] > 0) == (opening, arriving)
-        assert asked_ns[len(asked_ns) - len(asked) :] == asked
-        assert prices_w == pytest.approx([known.price, known.push_price])
+        begun, coming, _ = counted(ours.memory[0])
+        asked_since = asked_ns(ours.memory[0])
+        assert (begun > 0, coming > 0) == (opening, arriving)
+        assert asked_since[len(asked_since) - len(asked) :] == asked
+        assert ours.prices_w == pytest.approx([known.price, known.push_price])
         event = script.send(plan)
     for mine, theirs in zip(ours.learners, known.learners, strict=True):
         assert mine.weights == pytest.approx(theirs.weights, rel=1e-9)

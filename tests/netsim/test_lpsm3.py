@@ -6,8 +6,7 @@ import netsim
 from lpsm.randomness import WORKLOAD, generator
 from netsim.policies import lpsm3_rule as rule
 from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
-from netsim.sleep_planning.prices import saturation
-from tests.netsim.clients import LOGNORMAL, MS, Client, web
+from tests.netsim.clients import LOGNORMAL, MS, Client, saturation, web
 from traces.traffic import draw, push_messages, stalls, stream
 
 OPENING, REPLY, REST, MESSAGE = range(4)

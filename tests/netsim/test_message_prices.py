@@ -5,7 +5,8 @@ import pytest
 
 from netsim.sleep_planning import message_prices
 from netsim.sleep_planning import plans as planning
-from netsim.sleep_planning.hazards import EDGES_NS, N_BINS, HazardLearner
+from netsim.sleep_planning.hazards import EDGES_NS, N_BINS
+from tests.netsim.hazard_learner import HazardLearner
 
 INTERVAL_NS = 100_000_000
 

@@ -11,7 +11,7 @@ from lpsm import LearnAlpha, alpha_grid
 from lpsm.bounds.experts import fixed_share_partition_loss
 from netsim.sleep_planning import plans as planning
 from netsim.sleep_planning import schedules as expert
-from netsim.sleep_planning.hazards import HazardLearner
+from tests.netsim.hazard_learner import HazardLearner
 
 INTERVAL_NS = 100_000_000
 AWAKE_MW, BEACON_MJ, PRICE_W = 700.0, 1.5, 6.0

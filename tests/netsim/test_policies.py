@@ -12,8 +12,7 @@ from netsim.policies import Setting, canonical, make, protocol
 from netsim.policies.compiled import joined, put_back
 from netsim.policies.entry import exact_ms, whole_number
 from netsim.policies.lpsm import Lpsm
-from netsim.policies.lpsm_rule import nearest_beacons
-from netsim.policies.polling import PollingConfig, PollingLearner
+from netsim.policies.polling import PollingConfig, PollingLearner, beacons
 from netsim.policies.protocol import FOREVER_NS, View
 from netsim.policies.static import StaticPsm, in_ms
 from traces.records import Page
@@ -187,7 +186,7 @@ def test_lpsm_has_the_parameters_of_the_thesis_and_rounds_to_whole_beacons_halve
     for spec, term in (("lpsm", "1/T"), ("lpsm:log", "1/log T")):
         assert make(spec).learner.config == PollingConfig.thesis(term)
     ask = [(30.0, 1), (149.9, 1), (150.0, 2), (250.0 - 1e-5, 2), (250.0, 3), (650.0, 7)]
-    assert [nearest_beacons(mean_ms, 100.0) for mean_ms, _ in ask] == [beacons for _, beacons in ask]
+    assert [beacons(mean_ms, 100.0) for mean_ms, _ in ask] == [k for _, k in ask]
 
 
 def test_lpsm_backs_off_in_silence_and_comes_back_to_one_beacon_after_traffic():

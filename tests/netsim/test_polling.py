@@ -89,7 +89,7 @@ def test_rounding_goes_to_the_nearest_beacon_halves_up_and_never_below_one(time_
 
 def test_a_half_rounds_up_also_when_it_falls_short_by_rounding():
     assert [beacons(value) for value in (0.0, 49.9, 150.0, 149.99, 650.0 - 1e-8, 649.99)] == [1, 1, 2, 1, 7, 6]
-    assert beacons(300.0, interval_ms=200.0) == 2
+    assert beacons(300.0, 200.0) == 2
 
 
 def test_huge_buffers_and_many_polls_leave_a_finite_mean_that_recovers():

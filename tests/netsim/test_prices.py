@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netsim.sleep_planning.prices import price_at, price_before, saturation, settle
+from netsim.sleep_planning.prices import price_at, price_before, settle
+from tests.netsim.clients import saturation
 
 LARGEST_EXCESS = 19.0
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from netsim.sleep_planning import plans as planning
-from netsim.sleep_planning.hazards import EDGES_NS, N_BINS, HazardLearner, find_bin
+from netsim.sleep_planning.hazards import EDGES_NS, N_BINS, find_bin
+from tests.netsim.hazard_learner import HazardLearner
 from tests.oracles import sleep_planning as oracle
 
 INTERVAL_NS = 100_000_000
