@@ -73,24 +73,24 @@ class Kept:
     """The files of one function, each by a key; reading gives None, and writing does nothing, where it cannot be."""
 
     def __init__(self, module: str, name: str) -> None:
-        self._folder, self._stem = folder_of(module), f"{module}.{name}".replace("<", "").replace(">", "")
+        self.folder, self._stem = folder_of(module), f"{module}.{name}".replace("<", "").replace(">", "")
 
     def any(self) -> bool:
         """Whether there is one."""
-        return self._folder is not None and any(self._folder.glob(f"{self._stem}-*.code"))
+        return self.folder is not None and any(self.folder.glob(f"{self._stem}-*.code"))
 
     def read(self, key: object) -> bytes | None:
         """Return what was written."""
         try:
-            return None if self._folder is None else self._path(self._folder, key).read_bytes()
+            return None if self.folder is None else self._path(self.folder, key).read_bytes()
         except OSError:
             return None
 
     def write(self, key: object, content: bytes) -> None:
         """Write to a temporary name, flush and rename."""
-        if self._folder is None:
+        if self.folder is None:
             return
-        path = self._path(self._folder, key)
+        path = self._path(self.folder, key)
         temporary = path.with_suffix(f".{uuid.uuid4().hex}")
         try:
             with temporary.open("xb") as file:
@@ -169,7 +169,7 @@ def _numba() -> Callable[[Callable[..., Any], Kept], Any]:
             return None
 
         def save_overload(self, signature: Any, result: Any) -> None:
-            if not result.lifted and not result.library.has_dynamic_globals:
+            if self.kept.folder is not None and not result.lifted and not result.library.has_dynamic_globals:
                 self.kept.write(self.key(signature), dumps(result._reduce()))  # type: ignore[no-untyped-call]
 
         def key(self, signature: Any) -> tuple[Any, ...]:

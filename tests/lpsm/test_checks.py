@@ -14,12 +14,12 @@ from lpsm import (
     checks,
     hindsight,
     online,
-    polling,
     randomness,
-    schedules,
 )
 from lpsm.experts import doubling_regret, worst_divergence
 from lpsm.samplers import make
+from netsim.policies import polling
+from netsim.sleep_planning import schedules
 
 
 @pytest.mark.parametrize(
