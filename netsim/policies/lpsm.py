@@ -35,16 +35,15 @@ class Lpsm(Ruled):
     def __init__(
         self, learner: PollingLearner, spec: str = "lpsm", *, beacon_interval_ns: int = 100 * NS_PER_MS
     ) -> None:
-        from netsim.policies import polling
+        from netsim.policies.lpsm_rule import learn_at_beacons
+        from netsim.policies.polling import beacons
 
         self.spec = spec
         self._learner = learner
         weights, _, slow, *_ = learner.arrays()
-        sleep = polling.beacons(learner.mean_ms, beacon_interval_ns / NS_PER_MS)
+        sleep = beacons(learner.mean_ms, beacon_interval_ns / NS_PER_MS)
         ints = (beacon_interval_ns, sleep, *weights.shape, slow.shape[2])
-        self.compiled = CompiledForm(
-            polling.learn_at_beacons, ints=ints, floats=[learner.mean_ms, *joined(learner.arrays())]
-        )
+        self.compiled = CompiledForm(learn_at_beacons, ints=ints, floats=[learner.mean_ms, *joined(learner.arrays())])
 
     @property
     def learner(self) -> PollingLearner:

@@ -27,11 +27,8 @@ from lpsm.checks import between, checked, non_negative, number, positive, shown
 from lpsm.experts import share
 from lpsm.experts.grids import alpha_grid
 from lpsm.experts.hierarchy import Hierarchy
-from netsim.policies.compiled import FlatView, Ints
-from netsim.policies.protocol import Plan
-from netsim.running.pointers import block
 
-__all__ = ["PollingConfig", "PollingLearner", "beacons", "learn_at_beacons", "nearest_beacons", "polling_round"]
+__all__ = ["PollingConfig", "PollingLearner", "beacons", "polling_round"]
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +42,6 @@ GAMMAS = {"1/T": 1.0 / 1.2e5, "1/log T": 1.0 / 1.2e3}  # thesis, section 2.5.4
 
 # rows of `experts`
 LATENCY, ENERGY, TIME, LOSS = 0, 1, 2, 3
-INTERVAL, BEACONS, N_EXPERTS, N_RATES, N_SLOW = range(5)  # of the rule's integers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,13 +203,7 @@ def beacons(time_ms: float, interval_ms: float = BEACON_MS) -> int:
     """Nearest whole number of beacon intervals, halves up, at least one."""
     non_negative(time_ms=time_ms)
     positive(interval_ms=interval_ms)
-    return int(nearest_beacons(float(time_ms), float(interval_ms)))
-
-
-@compiled
-def nearest_beacons(time_ms: float, interval_ms: float) -> int:
-    """Whole beacon intervals nearest to a time, halves up, at least one."""
-    return max(1, int(time_ms / interval_ms + (0.5 + 1e-9)))
+    return max(1, math.floor(time_ms / interval_ms + (0.5 + 1e-9)))
 
 
 @compiled
@@ -239,40 +229,3 @@ def polling_round(
     for i in range(losses.size):
         losses[i] = experts[LATENCY, i] * pressure + experts[ENERGY, i]
     return share.learn_alpha_mean_round(experts[TIME], losses, weights, columns, slow, head, work)
-
-
-@compiled
-def learn_at_beacons(view: FlatView, ints: Ints, floats: Floats) -> Plan:
-    """The rule of LPSM: learn at a beacon; sleep for the beacons last decided.
-
-    The integers are the time between beacons, the beacons of the next sleep, and the shape of the learner's arrays; the
-    numbers the mean polling time, milliseconds, and the arrays that `polling_round` takes, one behind another.
-    """
-    interval = ints[INTERVAL]
-    if view.at_beacon:
-        _learn(ints, floats, view.buffered_bytes)
-    return Plan(view.now_ns, (view.now_ns // interval + ints[BEACONS]) * interval, False, 0, False)
-
-
-@compiled
-def _learn(ints: Ints, floats: Floats, buffered_bytes: int) -> None:
-    """Play the round of one poll."""
-    n, m, s = ints[N_EXPERTS], ints[N_RATES], ints[N_SLOW]
-    columns_at = 1 + n * m
-    slow_at = columns_at + share.N_ROWS * (m + s)
-    head_at = slow_at + 2 * n * s
-    work_at = head_at + share.N_HEAD
-    experts_at = work_at + 3 * n
-    interval_ms = ints[INTERVAL] / 1e6
-    # T_t is the nominal sleep, also when it was cut short by a send
-    floats[0] = polling_round(
-        ints[BEACONS] * interval_ms,
-        buffered_bytes,
-        block(floats, 1, (n, m)),
-        block(floats, columns_at, (share.N_ROWS, m + s)),
-        block(floats, slow_at, (2, n, s)),
-        floats[head_at:work_at],
-        block(floats, work_at, (3, n)),
-        block(floats, experts_at, (4, n)),
-    )
-    ints[BEACONS] = nearest_beacons(floats[0], interval_ms)
