@@ -30,14 +30,15 @@ SLOW_POLICY = """
 import time
 from netsim.policies.static import StaticPsm
 
-class Slow(StaticPsm):
+class Slow:
+    spec, host_aware = "slow.py:Slow", False
+
     def __init__(self, beacon_interval_ns):
-        super().__init__(beacon_interval_ns=beacon_interval_ns, spec="slow.py:Slow")
-        self.compiled = None
+        self.psm = StaticPsm(beacon_interval_ns=beacon_interval_ns)
 
     def plan(self, view):
         time.sleep(0.05)
-        return super().plan(view)
+        return self.psm.plan(view)
 """
 
 
