@@ -49,6 +49,8 @@ def as_instance(x: Any, n_features: int, dtype: Any) -> tuple[NDArray[Any], NDAr
         row = as_instances(x if x.shape == (1, n_features) else x.reshape(1, -1), n_features, dtype)
         return row.data, row.indices.astype(np.int32, copy=False)
     values = array("x", x, dtype)
+    if not values.flags.writeable:
+        values = values.copy()  # compiled code knows one kind of array
     if values.shape != (n_features,):
         raise ValueError(f"x must have shape ({n_features},), got {values.shape}")
     if not np.isfinite(values).all():

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lpsm.checks import positive
+from lpsm.checks import number, positive
 from lpsm.samplers import core
 from lpsm.samplers.core import PENDING, STORED, Learner, how
 from lpsm.samplers.rows import NEARLY_ZERO, Row, add, along, cleared, downdate, product, step_along
@@ -130,7 +130,7 @@ class Lasec(Learner):
 
     def __post_init__(self) -> None:
         positive(b=self.b)
-        if isnan(self.c) or not self.b < self.c:
+        if isnan(number("c", self.c)) or not self.b < self.c:
             raise ValueError(f"c must be larger than b = {self.b}, got {self.c}")
 
     @property

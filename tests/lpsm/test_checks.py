@@ -72,3 +72,9 @@ def test_numbers_of_numpy_and_arrays_of_no_dimension_are_numbers():
     for value in (0.5, np.float32(0.5), np.float64(0.5), np.array(0.5)):
         assert checks.number("x", value) == 0.5
     assert checks.whole(1, n=np.int8(7)) == 7
+
+
+def test_an_instance_of_nothing_but_zeros_that_cannot_be_written_to_is_an_instance():
+    zeros = np.zeros(3)
+    zeros.flags.writeable = False
+    assert make("perceptron", n_features=3).decide(zeros).margin == 0.0
