@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
+from llvmlite.ir import Constant
 from numba import njit, typeof, types
 from numba.core import cgutils
 from numba.core.callconv import excinfo_t
@@ -95,13 +96,26 @@ def _invoked(
     return types.float64(types.int64, at, *kinds[1:]), generate
 
 
+def _unowned(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    """Return a record whose arrays have no owner: who counts their users is gone before the place is read."""
+    if isinstance(kind, types.Array):
+        array = context.make_array(kind)(context, builder, value)
+        array.meminfo, array.parent = (Constant(part.type, None) for part in (array.meminfo, array.parent))
+        return array._getvalue()
+    for i, part in enumerate(kind if isinstance(kind, types.BaseTuple) else ()):
+        inner = _unowned(context, builder, part, builder.extract_value(value, i))
+        value = builder.insert_value(value, inner, i)
+    return value
+
+
 @intrinsic
 def _place(_: Any, record: Any, place: Any) -> Any:
     """Write a record into an array of whole numbers."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = context.make_array(place)(context, builder, arguments[1]).data
-        builder.store(arguments[0], builder.bitcast(data, arguments[0].type.as_pointer()))
+        value = _unowned(context, builder, record, arguments[0])
+        builder.store(value, builder.bitcast(data, value.type.as_pointer()))
         return context.get_dummy_value()
 
     return types.void(record, place), generate
