@@ -102,7 +102,8 @@ def _unowned(context: Any, builder: Any, kind: Any, value: Any) -> Any:
         array = context.make_array(kind)(context, builder, value)
         array.meminfo, array.parent = (Constant(part.type, None) for part in (array.meminfo, array.parent))
         return array._getvalue()
-    for i, part in enumerate(kind if isinstance(kind, types.BaseTuple) else ()):
+    parts: Any = kind if isinstance(kind, types.BaseTuple) else ()
+    for i, part in enumerate(parts):
         inner = _unowned(context, builder, part, builder.extract_value(value, i))
         value = builder.insert_value(value, inner, i)
     return value
