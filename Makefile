@@ -48,10 +48,10 @@ check-long: $(READY) ## the long tests: many trials, kills, full fuzzing
 	$(BIN)/python -m pytest -n 2 -m long
 
 mutants: $(READY) ## faults put into a ROOM on purpose, and how many of COUNT its tests find
-	$(BIN)/python -m tests.mutants $(ROOM) --count $(COUNT) --seed $(SEED)
+	$(BIN)/python -m mutants $(ROOM) --count $(COUNT) --seed $(SEED)
 
 bench: $(READY) ## speed, each figure beside a peer in the same run
-	$(BIN)/python -m tests.bench
+	$(BIN)/python -m bench
 
 clean: ## remove the environment, compiled kernels and all that was made
 	find lpsm netsim -name '*.nb[ic]' -delete

@@ -5,10 +5,10 @@ import pickle
 import numpy as np
 import pytest
 
+from bench import tuned as bench
 from lpsm import samplers
 from lpsm import synthetic_streams as streams
 from lpsm.samplers import TunedSampler
-from tests.bench import tuned as bench
 
 
 def stream(seed=0, n=200, d=4):

@@ -146,7 +146,7 @@ def test_memory_does_not_grow_with_the_trace(tmp_path, records, work, monkeypatc
 @pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is read from /proc")
 def test_a_million_records_are_read_fast_in_the_memory_that_four_million_need(tmp_path):
-    from tests.bench.traces import make, peak_mb, seconds
+    from bench.traces import make, peak_mb, seconds
 
     small, large = tmp_path / "small", tmp_path / "large"
     make(small, 1_000_000)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.bench.label import pairing_rows, reuters_rows
+from bench.label import pairing_rows, reuters_rows
 from tests.real_data import DATA
 
 

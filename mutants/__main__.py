@@ -1,13 +1,13 @@
 """Small faults put into a room on purpose, and how many of them its tests find.
 
-Run ``python -m tests.mutants ROOM --count 40 --seed 0`` (or ``make mutants ROOM=lpsm/bounds``).  Cosmic Ray's operators
+Run ``python -m mutants ROOM --count 40 --seed 0`` (or ``make mutants ROOM=lpsm/bounds``).  Cosmic Ray's operators
 change a copy of the tree in one place: a number, an operator, a comparison, a truth value, a word of control flow.  The
 room's tests run once without a fault, and it is noted which lines each executes.  A mutant is tried on the tests that
 execute its line, the quickest first, a few seconds of them, and is killed if one of them fails or does not end.
 The sample is drawn by seed, so that the same command names the same survivors.  Doc strings, signatures, annotations
-and imports are not mutated.  Kernels run as plain Python (`tests.plain_kernels`), since compiling a mutant takes
+and imports are not mutated.  Kernels run as plain Python (`mutants.plain_kernels`), since compiling a mutant takes
 longer than testing it; a test that fails so, or that takes more than half a second, is left out and listed
-(`tests.relevance`).
+(`mutants.relevance`).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.relevance import LIBRARIES, profiled, survives
+from mutants.relevance import LIBRARIES, profiled, survives
 
 ROOT = Path(__file__).resolve().parents[1]
-TREES = ("lpsm", "netsim", "traces", "experiments", "tests", "docs", "pyproject.toml", "README.md")
+TREES = ("lpsm", "netsim", "traces", "experiments", "tests", "bench", "mutants", "docs", "pyproject.toml", "README.md")
 CONTROL_S = 5.0  # of tests, once more without a fault
 ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated; its tests, doc tests included
     "lpsm/bounds": (("lpsm/bounds/*.py",), ("tests/lpsm/test_bounds_*.py",)),

@@ -1,6 +1,6 @@
 """How long the explorer takes to answer: 10 seeds of 100 pages under none and 8 policies, pictures included.
 
-Run ``python -m tests.bench.explore``.  Every answer is to a server's delay that was not asked for before, so
+Run ``python -m bench.explore``.  Every answer is to a server's delay that was not asked for before, so
 that nothing is remembered.  An answer that takes long comes in parts: "first" is what is there at once, "whole" when
 nothing is left out, "again" the answers to the same positions asked for again.  Beside them the processor's time.
 """

@@ -1,7 +1,7 @@
 """Speed of the learners over experts, beside what the machine and plain numpy can do, in one run.
 
 Every figure is the least of many short repetitions, so that other work on the machine
-shows as little as possible.  ``python -m tests.bench.experts`` prints the table.
+shows as little as possible.  ``python -m bench.experts`` prints the table.
 """
 
 from time import perf_counter

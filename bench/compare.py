@@ -1,6 +1,6 @@
 """What a person waits for: `lpsm --help`, and the default `lpsm compare` with cold and with warm compilation.
 
-Run ``python -m tests.bench.compare``.  Beside it the bare start of Python with numpy and pandas, in the same run.
+Run ``python -m bench.compare``.  Beside it the bare start of Python with numpy and pandas, in the same run.
 """
 
 from __future__ import annotations

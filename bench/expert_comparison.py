@@ -1,6 +1,6 @@
 """Where Learn-alpha stands among other learners, on losses that shift in four ways.
 
-``python -m tests.bench.expert_comparison`` prints the tables of docs/experts.md: for each
+``python -m bench.expert_comparison`` prints the tables of docs/experts.md: for each
 process the mean and the standard error over seeds 0..4 of the mixture loss and of the mean
 loss sum_i p_i loss_i, both minus that of the experts' true sequence of leaders.
 """

@@ -1,6 +1,6 @@
 """Reading Home IP traces: records a second, plain and packed, beside the bare inflation; and peak memory.
 
-Run ``python -m tests.bench.traces [records]``.  Records differ from each other, as
+Run ``python -m bench.traces [records]``.  Records differ from each other, as
 those of a real trace do, so that they compress no better (about 3.4 times).
 """
 

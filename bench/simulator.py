@@ -5,7 +5,7 @@ think times of the Web model.  Compiled it is timed in this process and warm, fr
 record, with pages as columns (`traces.Workload`) and as a list of `Page`.  Beside them the bare cost of a SimPy event,
 which is what interpreting is made of; what a learned policy's learner alone takes for the same polls; and whole
 processes from a file to a CSV file.  ns-2.35, in C++, took 5,000 pages at 2,650 pages/s without power saving and 531
-with static PSM on a two-core machine.  ``python -m tests.bench.simulator`` prints the tables.
+with static PSM on a two-core machine.  ``python -m bench.simulator`` prints the tables.
 """
 
 import os
@@ -17,10 +17,10 @@ import simpy
 
 import netsim
 import traces
+from bench.compare import PROGRAM, seconds
 from lpsm import randomness
 from lpsm._compile import compiled
 from netsim.policies.polling import PollingConfig, PollingLearner, polling_round
-from tests.bench.compare import PROGRAM, seconds
 from traces.records import Page
 
 POLLING = ("lpsm", "lpsm:log")

@@ -2,7 +2,7 @@
 
 New South Wales 1996-1998 (Elec2; needs LPSM_DATA): demand is in the data's unit of 0 to 1, shown times 1,000.  Five
 forecasters look back: the last half hour, the same half hour yesterday and a week ago, the last change continued,
-and yesterday's change from where it stands now.  Run with ``python -m tests.bench.combining``.
+and yesterday's change from where it stands now.  Run with ``python -m bench.combining``.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Pages are 250 of the Web model, interpreted, in turn in the same process, the le
 clients are run interpreted and compiled, with pauses a tenth as long; both leave the same record.  Compiled cells of 1
 to 200 clients show what grows with their number.  Saturated cells are run beside ns-3 where its bindings are
 installed: ``LPSM_NS3`` names the Python that has them (``pip install ns3==3.44.post0`` in an environment of its own).
-``python -m tests.bench.air`` prints the tables, or those named: ``pages``, ``saturated``, ``compiled``, ``growth``.
+``python -m bench.air`` prints the tables, or those named: ``pages``, ``saturated``, ``compiled``, ``growth``.
 """
 
 import json
@@ -19,11 +19,11 @@ import numpy as np
 
 import netsim
 import traces
+from bench.simulator import least
 from lpsm import randomness
 from netsim.running import compiled as engine
 from netsim.running.fill import World
 from netsim.running.layout import fields_of
-from tests.bench.simulator import least
 from tests.netsim.air.cells import Air
 
 POLICIES = ("none", "psm:100", "dynamic:100", "bsd:1", "lpsm2")

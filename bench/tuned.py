@@ -1,7 +1,7 @@
 """What finding the parameter on the way costs, against every fixed candidate and the best in hindsight.
 
 Cost is mistakes + 0.1 x labels over 3,000 rounds, d = 10, means over seeds.
-Run with ``python -m tests.bench.tuned``.
+Run with ``python -m bench.tuned``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Run every bench, or those named, one after another; each prints a table of its own, and at the end how long it took.
 
-    python -m tests.bench [NAME ...]
+    python -m bench [NAME ...]
 
 What needs data that are not at hand (LPSM_DATA), or a package that is not installed, is named and left out.
 """
@@ -39,7 +39,7 @@ def main(names: list[str]) -> None:
         sys.argv[1:] = BENCHES[name]
         start = time.perf_counter()
         try:
-            runpy.run_module(f"tests.bench.{name}", run_name="__main__")
+            runpy.run_module(f"bench.{name}", run_name="__main__")
         except (FileNotFoundError, ValueError) as error:
             if isinstance(error, ValueError) and VARIABLE not in str(error):
                 raise

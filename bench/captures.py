@@ -1,6 +1,6 @@
 """Reading captures: packets a second from file to exchanges, beside dpkt's decoding alone; and peak memory.
 
-Run ``python -m tests.bench.captures [packets]``.  The capture is of TLS-like flows, eleven packets an
+Run ``python -m bench.captures [packets]``.  The capture is of TLS-like flows, eleven packets an
 exchange, many at a time.
 """
 
@@ -68,7 +68,7 @@ def seconds(work: Callable[[], object], repeats: int = 3) -> float:
 def peak_mb(path: Path) -> float:
     """Read a capture in a process of its own and return its peak resident memory."""
     code = (
-        "import sys\nfrom tests.bench.captures import read\nfrom pathlib import Path\nread(Path(sys.argv[1]))\n"
+        "import sys\nfrom bench.captures import read\nfrom pathlib import Path\nread(Path(sys.argv[1]))\n"
         "print(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))\n"
     )
     done = subprocess.run([sys.executable, "-c", code, str(path)], check=True, capture_output=True, text=True)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests import plain_kernels
+from mutants import plain_kernels
 
 __all__ = ["LIBRARIES", "Profile", "profiled", "survives"]
 

@@ -1,6 +1,6 @@
 """Which sampler to take when nothing is known: every key at a few settings over six streams, beside Vowpal Wabbit.
 
-    python -m tests.bench.defaults [ROWS] [STREAM ...]
+    python -m bench.defaults [ROWS] [STREAM ...]
 
 The data are found through LPSM_DATA.  Streams keep their order; each row is predicted before its label can be bought.
 Dense columns are standardised by the rows so far, mails are divided by their norm, and every stream has an intercept

@@ -1,6 +1,6 @@
 """Samplers: microseconds a round, each beside its target, the memory's limit, and what other packages take.
 
-Run ``python -m tests.bench.samplers``.  Every time is the least CPU time of one thread over
+Run ``python -m bench.samplers``.  Every time is the least CPU time of one thread over
 some repetitions, all in this one process; ratios within the table are what to read.
 Second-order rows show how long one BLAS product with a d x d matrix takes, that is
 reading d^2 x 8 bytes: no update can be faster than that, rounds without one can.

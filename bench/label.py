@@ -1,6 +1,6 @@
 """Samplers on the papers' data: label rate against F-measure on Reuters, labels to a test error on digits.
 
-    python -m tests.bench.label [reuters | pairings [RUNS]]
+    python -m bench.label [reuters | pairings [RUNS]]
 
 The data are found through LPSM_DATA.  `pairings` is the thesis' table 4.1: seven problems, six
 pairings of query rule and update, RUNS permutations of ten-fold cross-validation each.  Parameters

@@ -1,6 +1,6 @@
 """`lpsm population` on the sessions of Boston University: seconds, processor time and memory against their number.
 
-Run ``python -m tests.bench.population`` with LPSM_DATA set (or the data beside the repository).  Each row is the real
+Run ``python -m bench.population`` with LPSM_DATA set (or the data beside the repository).  Each row is the real
 command in processes of its own, on some of the users; memory is the sum of the resident sets of all its processes,
 shared pages counted in each, sampled every 50 ms.  The last rows are the parts alone, in one process.
 """

@@ -1,1 +1,0 @@
-"""Speed: each figure beside a peer in the same run; `python -m tests.bench`."""
