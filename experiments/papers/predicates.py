@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.papers.claims import NOTHING, Beside, Claim, Measure, Predicate, Record, Verdict, shown
+from experiments.papers.claims import NOTHING, Claim, Measure, Noted, Predicate, Record, Verdict, measured, shown
 from experiments.study.compare import Estimate, estimate
 
 __all__ = [
@@ -26,10 +26,10 @@ __all__ = [
     "at_least",
     "at_most",
     "below",
-    "beside",
     "between",
     "both",
     "each",
+    "explained_by",
     "falling",
     "largest",
     "lower",
@@ -101,7 +101,7 @@ class Within:
 
     def __call__(self, record: Record) -> Verdict:
         """Hold the record to it."""
-        found = _samples(self.measure(record))
+        found = _samples(measured(self.measure, record))
         if not found:
             return Verdict(NOTHING, False, NOTHING)
         failed = {name: sample for name, (sample, _) in found.items() if not self.holds(sample)}
@@ -145,7 +145,7 @@ class Ordered:
 
     def __call__(self, record: Record) -> Verdict:
         """Hold the record to it."""
-        found = _samples(self.measure(record))
+        found = _samples(measured(self.measure, record))
         means = [estimate(sample).mean for sample, _ in found.values()]
         steps = [(means[0], means[-1])] if self.ends and means else list(pairwise(means))
         right = [later < earlier if self.falls else later > earlier for earlier, later in steps]
@@ -171,7 +171,7 @@ class Extreme:
 
     def __call__(self, record: Record) -> Verdict:
         """Hold the record to it."""
-        found = _samples(self.measure(record))
+        found = _samples(measured(self.measure, record))
         means = {name: estimate(sample).mean for name, (sample, _) in found.items()}
         known = {name: mean for name, mean in means.items() if isfinite(mean)}
         if not known:
@@ -245,9 +245,9 @@ def between(measure: Measure, low: float, high: float, **how: Any) -> Within:
     return Within(measure=measure, low=low, high=high, by="mean", **how)
 
 
-def near(measure: Measure, printed: float, factor: float, **how: Any) -> Within:
-    """Ask that the mean has the sign of the printed number, and its size within a factor either way."""
-    ends = sorted((printed / factor, printed * factor))
+def near(measure: Measure, value: float, factor: float, **how: Any) -> Within:
+    """Ask that the mean has the sign of the value, and its size within a factor either way."""
+    ends = sorted((value / factor, value * factor))
     return between(measure, *ends, **how)
 
 
@@ -287,13 +287,13 @@ def both(*tests: Predicate) -> Both:
 
 
 def _samples(found: Mapping[str, Any]) -> dict[str, tuple[NDArray[np.float64], str]]:
-    """Return name to sample, without what is not a number, and the words beside it."""
-    parts = {name: one if isinstance(one, Beside) else Beside(one, "") for name, one in found.items()}
+    """Return name to sample, without what is not a number, and the note after it."""
+    parts = {name: one if isinstance(one, Noted) else Noted(one, "") for name, one in found.items()}
     samples = {name: np.atleast_1d(np.asarray(one.sample, dtype=float)) for name, one in parts.items()}
-    return {name: (sample[~np.isnan(sample)], parts[name].words) for name, sample in samples.items()}
+    return {name: (sample[~np.isnan(sample)], parts[name].note) for name, sample in samples.items()}
 
 
-def beside(words: str, measure: Measure) -> Callable[[Record], str]:
+def explained_by(words: str, measure: Measure) -> Callable[[Record], str]:
     """Return what says another measure of the record, where a claim fails."""
     return lambda record: f"{words} {at_least(measure, -inf)(record).ours}"
 

@@ -14,10 +14,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import lines, panels
-from experiments.papers.claims import Beside, Claim, Measure, Record
+from experiments.papers.claims import Claim, Measure, Noted, Record
+from experiments.papers.kit import Experiment
 from experiments.papers.predicates import at_least, at_most, below, between, each, reaching
 from experiments.papers.proved.active import active_budget, modified_perceptron_mistakes
-from experiments.papers.registry import Experiment
 from experiments.papers.thesis.sphere_runs import MODIFIED, tasks, track
 
 __all__ = ["EXPERIMENTS"]
@@ -35,7 +35,7 @@ def _below_lemma(record: Record) -> dict[str, Any]:
     """Updates that do not turn v away from u with a sine below that of Lemma 3."""
     runs = record["runs"]
     words = f"of {int(runs['turns'].sum())} turns below it, least slack {runs['least_slack'].min():.1e}"
-    return {"": Beside(runs["below_lemma"].sum(), words)}
+    return {"": Noted(runs["below_lemma"].sum(), words)}
 
 
 def _slopes(record: Record, key: str, x: str) -> Any:
@@ -100,7 +100,7 @@ def _over_theorem_4(record: Record) -> dict[str, Any]:
     rows = rows[rows["updates"] > 0]
     allowed = [modified_perceptron_mistakes(int(d), float(goal), DELTA) for d, goal in rows[["d", "goal"]].to_numpy()]
     share = rows["updates"].to_numpy() / allowed
-    return {"": Beside(100 * (share > 1.0).mean(), f"of {len(rows)} cases, the most at {share.max():.3f} of it")}
+    return {"": Noted(100 * (share > 1.0).mean(), f"of {len(rows)} cases, the most at {share.max():.3f} of it")}
 
 
 def _over_budget(record: Record) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def _late_to_early(key: str, column: str, **where: float) -> Measure:
     def measure(record: Record) -> dict[str, Any]:
         early, late = _halvings(_goals(record, key, **where), column)
         words = f"times as many ({early.mean():.0f} {column} early, {late.mean():.0f} late)"
-        return {"": Beside(late.mean() / early.mean(), words)}
+        return {"": Noted(late.mean() / early.mean(), words)}
 
     return measure
 
@@ -171,7 +171,7 @@ def _exponent(column: str, goal: float) -> Any:
 
 def _order_of_d(record: Record) -> dict[str, Any]:
     means, _, slope = _exponent("d", 0.02)(record)
-    return {"exponent": Beside(slope, "(" + ", ".join(f"{value:.0f} at d = {d}" for d, value in means.items()) + ")")}
+    return {"exponent": Noted(slope, "(" + ", ".join(f"{value:.0f} at d = {d}" for d, value in means.items()) + ")")}
 
 
 def _growth_of_exponent(record: Record) -> dict[str, Any]:
@@ -180,7 +180,7 @@ def _growth_of_exponent(record: Record) -> dict[str, Any]:
     if len(exponents) < 2:
         return {}
     words = ", ".join(f"{value:.0f} labels at lambda {at:g}" for at, value in means.items())
-    return {"": Beside(exponents[0] / exponents[-1], f"({words}; exponent {-slope:.2f} in all)")}
+    return {"": Noted(exponents[0] / exponents[-1], f"({words}; exponent {-slope:.2f} in all)")}
 
 
 def _draw_similarity(record: Record) -> Mapping[str, Figure]:
@@ -192,7 +192,7 @@ def _draw_similarity(record: Record) -> Mapping[str, Figure]:
 
 def _sphere(place: str, claim: str, sweep: Any, claims: tuple[Claim, ...], figures: Any, time: str) -> Experiment:
     return Experiment(
-        name=f"thesis/{place}", claim=claim, time=time, sweep=sweep, run=track, claims=claims, figures=figures
+        name=f"thesis/{place}", subject=claim, time=time, sweep=sweep, run=track, claims=claims, figures=figures
     )
 
 

@@ -17,9 +17,9 @@ from matplotlib.figure import Figure
 
 import netsim
 from experiments.figures.comparison import energy, slowdown, slowdown_by_page
-from experiments.papers.claims import Beside, Claim, Measure, Record, wide
+from experiments.papers.claims import Claim, Measure, Noted, Record, wide
+from experiments.papers.kit import Experiment, Rows, Setup
 from experiments.papers.predicates import above, at_most, below, between, each, near
-from experiments.papers.registry import Experiment, Rows, Setup
 from experiments.presets import THESIS
 from experiments.quantities import PSM
 from experiments.study import sweep as study_sweep
@@ -140,7 +140,7 @@ def _above(setting: str, policy: str) -> Measure:
 
     def measure(record: Record) -> dict[str, Any]:
         found = joules(record, setting)
-        return {other: Beside(found[policy] - found[other], f"({found[other].mean():.2f})") for other in BSD}
+        return {other: Noted(found[policy] - found[other], f"({found[other].mean():.2f})") for other in BSD}
 
     return measure
 
@@ -151,7 +151,7 @@ def _share(setting: str) -> Measure:
     def measure(record: Record) -> dict[str, Any]:
         listen, total = (joules(record, setting, column)[PSM] for column in ("listen_j", "total_j"))
         words = f"({estimate(listen).mean:.2f} of {estimate(total).mean:.2f} J a page)"
-        return {"": Beside(100 * linearised(listen, total), words)}
+        return {"": Noted(100 * linearised(listen, total), words)}
 
     return measure
 
@@ -170,7 +170,7 @@ def _slower(setting: str, policy: str, printed: float) -> Claim:
     def measure(record: Record) -> dict[str, Any]:
         slow = slowdowns(record, setting)
         words = f"(pages are slowed by {slow[policy].mean():.2f}, by {slow[PSM].mean():.2f} under static PSM)"
-        return {"": Beside(linearised(slow[policy], slow[PSM]), words)}
+        return {"": Noted(linearised(slow[policy], slow[PSM]), words)}
 
     return Claim(
         f"{setting}: slowdown of {policy} over that of static PSM",
@@ -185,7 +185,7 @@ def _slower_than_bsd(setting: str) -> Claim:
         slow = slowdowns(record, setting)
         own = slow["lpsm:log"]
         return {
-            other: Beside(own - slow[other], f"({own.mean():.2f} against {slow[other].mean():.2f})") for other in BSD
+            other: Noted(own - slow[other], f"({own.mean():.2f} against {slow[other].mean():.2f})") for other in BSD
         }
 
     return Claim(f"{setting}: LPSM with 1/log T is slower than every BSD setting", above(measure), "higher slowdowns")
@@ -215,7 +215,7 @@ def _long_pages(policy: str) -> Claim:
         waits = _waits(record, policy)
         longest = waits["base"] >= waits["base"].quantile(0.9)
         words = f"on the longest tenth ({waits['ratio'][~longest].mean():.3f} on the rest)"
-        return {"": Beside(waits["ratio"][longest], words)}
+        return {"": Noted(waits["ratio"][longest], words)}
 
     def why(record: Record) -> str:
         waits = _waits(record, policy)
@@ -257,7 +257,7 @@ def _bars(name: str, draw: Any) -> Any:
 EXPERIMENTS = (
     Experiment(
         name="thesis/fig-2-6",
-        claim="energy a page of LPSM, static PSM and BSD",
+        subject="energy a page of LPSM, static PSM and BSD",
         time="1 min",
         sweep=_both,
         run=simulate,
@@ -290,7 +290,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="thesis/fig-2-7",
-        claim="slowdown of LPSM, static PSM and BSD",
+        subject="slowdown of LPSM, static PSM and BSD",
         time="1 min",
         sweep=_both,
         run=simulate,
@@ -305,7 +305,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="thesis/fig-2-8",
-        claim="slowdown of each page against its download time",
+        subject="slowdown of each page against its download time",
         time="1 min",
         sweep=_both,
         run=simulate,

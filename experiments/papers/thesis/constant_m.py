@@ -15,9 +15,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import lines
-from experiments.papers.claims import Beside, Claim, Measure, Record
+from experiments.papers.claims import Claim, Measure, Noted, Record
+from experiments.papers.kit import Experiment, Rows, Setup
 from experiments.papers.predicates import at_most
-from experiments.papers.registry import Experiment, Rows, Setup
 from experiments.papers.thesis.replayed import BROWSING, requests_of, sessions
 from experiments.study.replay import ReplayConfig, rounds, totals
 
@@ -50,7 +50,7 @@ def _over_largest(loss: str) -> Measure:
         table = record["losses"].pivot(index="session", columns="m", values=loss)
         largest = table.columns.max()
         return {
-            f"m = {m}:": Beside(table[m] / table[largest], f"times that of m = {largest}")
+            f"m = {m}:": Noted(table[m] / table[largest], f"times that of m = {largest}")
             for m in sorted(table.columns)
             if m < largest
         }
@@ -69,7 +69,7 @@ def _draw(record: Record) -> Mapping[str, Figure]:
 EXPERIMENTS = (
     Experiment(
         name="thesis/constant-m",
-        claim="Learn-alpha with fewer switching rates than its bound asks for",
+        subject="Learn-alpha with fewer switching rates than its bound asks for",
         time="1 min",
         sweep=_sweep,
         run=replay,
@@ -83,6 +83,6 @@ EXPERIMENTS = (
             for loss, words in LOSSES.items()
         ),
         figures=_draw,
-        **BROWSING,
+        data=BROWSING,
     ),
 )

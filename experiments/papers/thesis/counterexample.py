@@ -14,10 +14,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import lines
-from experiments.papers.claims import Beside, Claim, Record
+from experiments.papers.claims import Claim, Noted, Record
+from experiments.papers.kit import Experiment, Rows
 from experiments.papers.predicates import at_most, each
 from experiments.papers.proved.version_space import counterexample
-from experiments.papers.registry import Experiment, Rows
 from experiments.papers.thesis.sphere_runs import hypotheses
 from lpsm import samplers
 
@@ -38,7 +38,7 @@ def three_points(task: dict[str, Any]) -> Rows:
 def _last_hypothesis(record: Record) -> dict[str, Any]:
     last = record["points"].iloc[-1]
     off = float(np.hypot(last["v_x"] + 0.5, last["v_y"] - 3**0.5 / 2))
-    return {"off by": Beside(off, f"at ({last['v_x']:.6f}, {last['v_y']:.6f})")}
+    return {"off by": Noted(off, f"at ({last['v_x']:.6f}, {last['v_y']:.6f})")}
 
 
 def _all_bought(record: Record) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def _leaves(record: Record) -> dict[str, Any]:
     points = record["points"]
     right = points["final_prediction"] == points["label"]
     wrong = ", ".join(f"x_{i}" for i in np.flatnonzero(~right))
-    return {"": Beside((right == [False, True, True]).astype(float), f"wrong on {wrong or 'none'}")}
+    return {"": Noted((right == [False, True, True]).astype(float), f"wrong on {wrong or 'none'}")}
 
 
 def _draw_points(record: Record) -> Mapping[str, Figure]:
@@ -69,7 +69,7 @@ def _draw_points(record: Record) -> Mapping[str, Figure]:
 EXPERIMENTS = (
     Experiment(
         name="thesis/counterexample-4-3",
-        claim="dkm's hypothesis can leave the version space",
+        subject="dkm's hypothesis can leave the version space",
         time="1 s",
         sweep=lambda setup: {"three points": {"R": 100}},
         run=three_points,

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.papers.claims import Record, steps_inside
-from experiments.papers.registry import Setup
+from experiments.papers.kit import DataSet, Setup
 from experiments.papers.tuning import one_standard_error
 from lpsm import samplers
 from lpsm.randomness import POLICY, SPLIT, generator
@@ -76,11 +76,11 @@ GRIDS: Mapping[str, list[dict[str, Any]]] = {
     "random-dkm": [{"rate": 1.0}],
     "random-perceptron": [{"rate": 1.0}],
 }
-DATA: dict[str, Any] = {  # what an experiment on these problems wants
-    "data": "mnist",
-    "published": "MNIST as four idx files in mnist/, USPS as usps/usps.npz; pixels are scaled to [0, 1]",
-    "stand_in": "scikit-learn's 8 x 8 digits",
-}
+DATA = DataSet(
+    "mnist",
+    "MNIST as four idx files in mnist/, USPS as usps/usps.npz; pixels are scaled to [0, 1]",
+    "scikit-learn's 8 x 8 digits",
+)
 
 
 class Fold(NamedTuple):

@@ -19,9 +19,9 @@ from matplotlib.figure import Figure
 from scipy.stats import wilcoxon
 
 from experiments.figures.papers import panels
-from experiments.papers.claims import Beside, Claim, Measure, Record
-from experiments.papers.predicates import at_least, at_most, beside, between, both, reaching, wide_enough
-from experiments.papers.registry import Experiment, Rows, Setup
+from experiments.papers.claims import Claim, Measure, Noted, Record
+from experiments.papers.kit import Experiment, Rows, Setup
+from experiments.papers.predicates import at_least, at_most, between, both, explained_by, reaching, wide_enough
 from experiments.papers.thesis.digit_runs import (
     DATA,
     KEYS,
@@ -94,7 +94,7 @@ def _levels(name: str) -> Claim:
         splits, spent = _split_means(record).loc[name], _means(record, "first spent").loc[name]
         never = {key: int((runs.loc[runs["key"] == key, "first"] < 0).sum()) for key in KEYS}
         return {
-            key: Beside(
+            key: Noted(
                 splits[key] / printed[key],
                 f"({splits[key].mean():.0f}"
                 + (f"; {never[key]} runs never: {spent[key]:.0f} with labels spent)" if never[key] else ")"),
@@ -124,7 +124,7 @@ def _fewer(low: str, high: str, printed: str, *, all_but: int = 0) -> Claim:
             p = f", p = {wilcoxon(difference, method='exact').pvalue:.4f}" if len(means) > 1 else ""
             words.append(f"{what}: on {int((difference < 0).sum())} of {len(means)}{p}")
         found = ratios(record)
-        return {"": Beside(sum(ratio >= 1.0 for ratio in found.values()), f"({'; '.join(words)})")} if found else {}
+        return {"": Noted(sum(ratio >= 1.0 for ratio in found.values()), f"({'; '.join(words)})")} if found else {}
 
     def why(record: Record) -> str:
         return "ratio of labels " + ", ".join(f"{name} {value:.2f}" for name, value in ratios(record).items())
@@ -180,7 +180,7 @@ def _draw(record: Record) -> Mapping[str, Figure]:
 EXPERIMENTS = (
     Experiment(
         name="thesis/table-4-1",
-        claim="labels until the test error is low, on digits, six algorithms",
+        subject="labels until the test error is low, on digits, six algorithms",
         time="10 min",
         sweep=_sweep,
         run=labels_needed,
@@ -198,18 +198,18 @@ EXPERIMENTS = (
                 reaching(_over_coin("first"), high=1.0),
                 "fewest labels of all",
                 "ratio over splits",
-                why=beside(NEVER_SPENT, _over_coin("first spent")),
+                why=explained_by(NEVER_SPENT, _over_coin("first spent")),
             ),
             Claim(
                 "random sampling needs more labels than the best active method, mostly twice as many",
                 both(at_least(_factors("first"), 1.0, open=True), at_least(_factors("first"), 2.0, needed=0.5)),
                 "6.08, 1.81, 2.45, 5.09, 1.26, 1.99, 1.30",
                 "factor in labels, by problem",
-                why=beside(NEVER_SPENT, _factors("first spent")),
+                why=explained_by(NEVER_SPENT, _factors("first spent")),
             ),
             wide_enough(inside_grids),
         ),
         figures=_draw,
-        **DATA,
+        data=DATA,
     ),
 )

@@ -20,9 +20,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import panels
-from experiments.papers.claims import Beside, Claim, Measure, Record
+from experiments.papers.claims import Claim, Measure, Noted, Record
+from experiments.papers.kit import Experiment, Rows, Setup
 from experiments.papers.predicates import at_least, at_most, below, both, smallest, wide_enough
-from experiments.papers.registry import Experiment, Rows, Setup
 from experiments.papers.thesis.digit_runs import DATA, KEYS, PROBLEMS, choice, folds, inside_grids, sweep, trace, tuned
 
 __all__ = ["EXPERIMENTS"]
@@ -96,7 +96,7 @@ def _over_coin_rule(record: Record) -> dict[str, Any]:
         ratios = (table[dkm] / table[coin]).dropna()
         above = f"{int((ratios > 1.0).sum())} of {len(ratios)} thresholds above 1"
         words = f"({above if len(ratios) else NO_THRESHOLD}; {_reached(record, name, (dkm, coin))})"
-        found[f"{dkm} over {coin}:"] = Beside(np.median(ratios) if len(ratios) else [], words)
+        found[f"{dkm} over {coin}:"] = Noted(np.median(ratios) if len(ratios) else [], words)
     return found
 
 
@@ -123,7 +123,7 @@ def _slowest_gain(names: tuple[str, ...]) -> Measure:
                     ratios.append(float(gained[dkm] / gained[coin]))
                 else:
                     words[-1] += ", where the coin's do not grow"
-            found[f"{name}:"] = Beside(max(ratios) if len(ratios) == len(RULES) else [], f"({'; '.join(words)})")
+            found[f"{name}:"] = Noted(max(ratios) if len(ratios) == len(RULES) else [], f"({'; '.join(words)})")
         return found
 
     return measure
@@ -139,7 +139,7 @@ def _winners_elsewhere(record: Record) -> dict[str, Any]:
             winner = str(tuned_for.idxmin())
             beaten = table.dropna(subset=[winner]).idxmin(axis=1)
             others = [f"{key!s} at {error:.4f}" for error, key in beaten.items() if str(key) != winner]
-            found[f"{name}:"] = Beside(len(others), f"({winner}; {', '.join(others) or 'nowhere another'})")
+            found[f"{name}:"] = Noted(len(others), f"({winner}; {', '.join(others) or 'nowhere another'})")
     return found
 
 
@@ -164,7 +164,7 @@ def _first_touch(name: str) -> Measure:
         if reached.empty:
             return {}
         found = {key: reached.loc[reached["key"] == key, "first"] for key in KEYS}
-        return {key: Beside(labels, f"({len(labels)} runs)") for key, labels in found.items()}
+        return {key: Noted(labels, f"({len(labels)} runs)") for key, labels in found.items()}
 
     return measure
 
@@ -191,7 +191,7 @@ def _silent(name: str, *keys: str) -> Measure:
         own = record["runs"][record["runs"]["problem"] == name]
         runs = {key: own[own["key"] == key] for key in keys if len(own)}
         return {
-            key: Beside(
+            key: Noted(
                 100 * (rows["last"] <= 0.5).mean(),
                 f"(median {rows['spent'].median():.0f} labels in all, mean {rows['late'].mean():.0f} in that half)",
             )
@@ -209,7 +209,7 @@ def _final_errors(name: str) -> Measure:
         finals = 100 * own.pivot_table(index="split", columns="key", values="final", aggfunc="mean")
         base = finals.get("dkm-perceptron", pd.Series(dtype=float))
         return {
-            key: Beside(finals[key] - base, f"({finals[key].mean():.2f} against {base.mean():.2f} %)")
+            key: Noted(finals[key] - base, f"({finals[key].mean():.2f} against {base.mean():.2f} %)")
             for key in (("dkm", "perceptron-ss") if len(own) else ())
         }
 
@@ -251,7 +251,7 @@ def _over_others(record: Record) -> dict[str, Any]:
         return {}
     own: Any = 100 * finals.loc["MNIST 0v1"]
     least: Any = 100 * finals.drop(index="MNIST 0v1").min()
-    return {key: Beside(own[key] / least[key], f"({own[key]:.2f} against {least[key]:.2f} %)") for key in KEYS}
+    return {key: Noted(own[key] / least[key], f"({own[key]:.2f} against {least[key]:.2f} %)") for key in KEYS}
 
 
 def _mean_curves(record: Record, name: str) -> pd.DataFrame:
@@ -279,7 +279,7 @@ def _draw_curves(record: Record) -> Mapping[str, Figure]:
 EXPERIMENTS = (
     Experiment(
         name="thesis/fig-4-5",
-        claim="labels needed against test accuracy, on digits, six algorithms",
+        subject="labels needed against test accuracy, on digits, six algorithms",
         time="12 min",
         sweep=_sweep,
         run=whole_folds,
@@ -311,11 +311,11 @@ EXPERIMENTS = (
             wide_enough(inside_grids),
         ),
         figures=_draw_efficiency,
-        **DATA,
+        data=DATA,
     ),
     Experiment(
         name="thesis/fig-4-6",
-        claim="test error against labels, on digits; who stops asking",
+        subject="test error against labels, on digits; who stops asking",
         time="as long as fig-4-5, whose runs it takes where they are",
         sweep=_sweep,
         run=whole_folds,
@@ -330,6 +330,6 @@ EXPERIMENTS = (
             wide_enough(inside_grids),
         ),
         figures=_draw_curves,
-        **DATA,
+        data=DATA,
     ),
 )

@@ -22,9 +22,9 @@ from matplotlib.figure import Figure
 
 import traces
 from experiments.figures.replay import competition, losses, weights
-from experiments.papers.claims import Beside, Claim, Measure, Record
-from experiments.papers.predicates import at_least, at_most, beside, both, each
-from experiments.papers.registry import Better, Experiment, Rows, Setup
+from experiments.papers.claims import Claim, Measure, Noted, Record
+from experiments.papers.kit import Better, DataSet, Experiment, Rows, Setup
+from experiments.papers.predicates import at_least, at_most, both, each, explained_by
 from experiments.study.replay import ReplayConfig, details
 from lpsm import alpha_grid
 from lpsm.bounds.experts import fixed_share_partition_loss, learn_alpha_asymptotic_regret
@@ -110,28 +110,28 @@ def _columns(rows: pd.DataFrame, what: str) -> Any:
     return rows[[name for name in rows.columns if name.startswith(what)]].to_numpy(dtype=float)
 
 
-def _over_current(rows: pd.DataFrame) -> Beside:
+def _over_current(rows: pd.DataFrame) -> Noted:
     """Polling loss over that of the best expert of every poll, and how often that one changes."""
     best = _columns(rows, "loss_").min(axis=1)
     changes = int((rows["best_expert_ms"].diff().fillna(0) != 0).sum())
-    return Beside(rows["polling_loss"].sum() / best.sum(), f"times its loss ({changes} changes of it)")
+    return Noted(rows["polling_loss"].sum() / best.sum(), f"times its loss ({changes} changes of it)")
 
 
-def _at_full_polls(rows: pd.DataFrame) -> Beside:
+def _at_full_polls(rows: pd.DataFrame) -> Noted:
     """Share of what is lost beyond the current best that is lost where a poll finds bytes, percent."""
     extra = rows["polling_loss"].to_numpy() - _columns(rows, "loss_").min(axis=1)
     full = (rows["buffered_bytes"] > 0).to_numpy()
     slept, right = rows.loc[full, "slept_ms"].mean(), rows.loc[full, "best_expert_ms"].mean()
     words = f"% lost at polls that find bytes ({slept:.0f} ms slept on the mean, {right:.0f} ms would have been best)"
-    return Beside(100 * extra[full].sum() / extra.sum(), words)
+    return Noted(100 * extra[full].sum() / extra.sum(), words)
 
 
-def _over_worse_half(rows: pd.DataFrame) -> Beside:
+def _over_worse_half(rows: pd.DataFrame) -> Noted:
     """Polling loss of the early polls over that of the best of the worse half of the experts."""
     early = rows.head(EARLY)
     sums = np.sort(_columns(early, "loss_").sum(axis=0))
     own, half = float(early["polling_loss"].sum()), float(sums[len(sums) // 2])
-    return Beside(own / half, f"({own:.3f} over {half:.3f})")
+    return Noted(own / half, f"({own:.3f} over {half:.3f})")
 
 
 def _regained(rows: pd.DataFrame) -> int:
@@ -145,11 +145,11 @@ def _regained(rows: pd.DataFrame) -> int:
     )
 
 
-def _favourites(rows: pd.DataFrame) -> Beside:
+def _favourites(rows: pd.DataFrame) -> Noted:
     """Share of the polls in which the expert of largest weight is not the one that has it most often, percent."""
     favourite = _columns(rows, "weight_").argmax(axis=1)
     words = f"({np.count_nonzero(np.diff(favourite))} changes)"
-    return Beside(100 * np.mean(favourite != np.bincount(favourite).argmax()), words)
+    return Noted(100 * np.mean(favourite != np.bincount(favourite).argmax()), words)
 
 
 def _end(rows: pd.DataFrame, own: str, other: str) -> tuple[float, float]:
@@ -159,17 +159,17 @@ def _end(rows: pd.DataFrame, own: str, other: str) -> tuple[float, float]:
 def _less_fixed(loss: str) -> Any:
     """A loss less that of the best fixed expert at the end."""
 
-    def number(rows: pd.DataFrame) -> Beside:
+    def number(rows: pd.DataFrame) -> Noted:
         own, best = _end(rows, loss, "best_expert_loss")
         price = np.log(10) + learn_alpha_asymptotic_regret(len(rows))
-        return Beside(own - best, f"({own:.2f} against {best:.2f}; learning may cost {price:.1f} nats)")
+        return Noted(own - best, f"({own:.2f} against {best:.2f}; learning may cost {price:.1f} nats)")
 
     return number
 
 
-def _regret_percent(rows: pd.DataFrame) -> Beside:
+def _regret_percent(rows: pd.DataFrame) -> Noted:
     own, best = _end(rows, "mixture_loss", "best_expert_loss")
-    return Beside(100 * (own / best - 1), f"({(own - best) / len(rows):+.1e} nats a poll)")
+    return Noted(100 * (own / best - 1), f"({(own - best) / len(rows):+.1e} nats a poll)")
 
 
 def _tracking(record: Record) -> dict[str, Any]:
@@ -184,7 +184,7 @@ def _tracking(record: Record) -> dict[str, Any]:
             allowed = min(fixed_share_partition_loss(float(curve[k]), int(k), len(rows), 10, float(a)) for a in alphas)
             ratios.append(mixture / (allowed + np.log(len(alphas))))
         words = f"(k up to {curve.index.max()}; {mixture:.2f} against {best:.2f} of the best of every poll)"
-        found[f"{task}:"] = Beside(ratios, words)
+        found[f"{task}:"] = Noted(ratios, words)
     return found
 
 
@@ -209,25 +209,25 @@ def _longest(record: Record, table: str) -> pd.DataFrame:
     return first.reset_index(drop=True).drop(columns="task")
 
 
-BROWSING: dict[str, Any] = {
-    "data": "bu-www-client",
-    "better": HOME_IP,
-    "traffic": True,
-    "stand_in": "generated browsing over a dial-up line",
-    "published": "Boston University Web client traces 1994-1995, Internet Traffic Archive",
-}
+BROWSING = DataSet(
+    "bu-www-client",
+    "Boston University Web client traces 1994-1995, Internet Traffic Archive",
+    "generated browsing over a dial-up line",
+    HOME_IP,
+    unasked=True,
+)
 
 
 def _experiment(place: str, claim: str, claims: tuple[Claim, ...], draw: Any) -> Experiment:
     return Experiment(
         name=f"thesis/{place}",
-        claim=claim,
+        subject=claim,
         time="1 min",
         sweep=sessions,
         run=replay,
         claims=claims,
         figures=draw,
-        **BROWSING,
+        data=BROWSING,
     )
 
 
@@ -248,7 +248,7 @@ EXPERIMENTS = (
                 at_most(_by_session("polls", _over_current), 2.0),
                 "close to or better",
                 "sum over the polls, every session; the identity of that expert changes, as printed",
-                why=beside("of what is lost beyond it,", _by_session("polls", _at_full_polls)),
+                why=explained_by("of what is lost beyond it,", _by_session("polls", _at_full_polls)),
             ),
             Claim(
                 "the first polling time is the mean of the experts' times",

@@ -13,9 +13,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import lines
-from experiments.papers.claims import Beside, Claim, Measure, Record, named, point
+from experiments.papers.claims import Claim, Measure, Noted, Record, named, point
+from experiments.papers.kit import Experiment, Setup
 from experiments.papers.predicates import at_least, at_most, falling
-from experiments.papers.registry import Experiment, Setup
 from experiments.papers.thesis.browsing import NAMES, saved, simulate, slowdowns, task
 from experiments.quantities import PSM
 from experiments.study.compare import linearised
@@ -51,9 +51,9 @@ def _over_psm(policy: str) -> Measure:
     )
 
 
-def _lag(record: Record, setting: str) -> Beside:
+def _lag(record: Record, setting: str) -> Noted:
     slow = slowdowns(record, setting)
-    return Beside(slow["lpsm"] - slow["bsd:0.5"], f"({slow['lpsm'].mean():.2f} against {slow['bsd:0.5'].mean():.2f})")
+    return Noted(slow["lpsm"] - slow["bsd:0.5"], f"({slow['lpsm'].mean():.2f} against {slow['bsd:0.5'].mean():.2f})")
 
 
 def _by_delay(record: Record) -> pd.DataFrame:
@@ -72,7 +72,7 @@ def _draw_delays(record: Record) -> Mapping[str, Figure]:
 EXPERIMENTS = (
     Experiment(
         name="thesis/server-delay",
-        claim="the slowdown of figure 2-7 depends on the server's delay",
+        subject="the slowdown of figure 2-7 depends on the server's delay",
         time="1 min",
         sweep=_delays,
         run=simulate,

@@ -15,9 +15,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.evolution import evolution
-from experiments.papers.claims import Beside, Claim, Record
+from experiments.papers.claims import Claim, Noted, Record
+from experiments.papers.kit import Experiment, Setup
 from experiments.papers.predicates import at_least, at_most
-from experiments.papers.registry import Experiment, Setup
 from experiments.papers.thesis.browsing import SHORT, simulate, task
 from experiments.presets import THESIS
 from experiments.study.evolution import busy_page, window
@@ -43,7 +43,7 @@ def _quick(policy: str) -> Claim:
     def measure(record: Record) -> dict[str, Any]:
         stretches = _full_stretches(_polls(record, policy))
         share = 100 * (stretches["polls_until_100"] <= 3).mean()
-        return {"": Beside(share, f"of {len(stretches)} stretches of such polls")}
+        return {"": Noted(share, f"of {len(stretches)} stretches of such polls")}
 
     def why(record: Record) -> str:
         stretches = _full_stretches(_polls(record, policy))
@@ -89,7 +89,7 @@ def _backs_off(policy: str) -> Claim:
         polls = _polls(record, policy)
         empty = polls[polls["buffered_bytes"] == 0]
         shorter = int((empty["next_sleep_ms"] < empty["slept_ms"]).sum())
-        return {"": Beside(shorter, f"times shorter after {len(empty)} polls that find nothing")}
+        return {"": Noted(shorter, f"times shorter after {len(empty)} polls that find nothing")}
 
     return Claim(
         f"{policy}: after a poll that finds nothing the sleep never becomes shorter",
@@ -106,7 +106,7 @@ def _gains(record: Record) -> dict[str, Any]:
         return {}
     slow, fast = (float(np.mean(sleeps)) - 100.0 for sleeps in after.values())
     counts = ", ".join(str(len(sleeps)) for sleeps in after.values())
-    return {"": Beside(fast - 2.0 * slow, f"({slow:.0f} and {fast:.0f} ms longer after {CLIMB}; {counts} climbs)")}
+    return {"": Noted(fast - 2.0 * slow, f"({slow:.0f} and {fast:.0f} ms longer after {CLIMB}; {counts} climbs)")}
 
 
 def _sleeps_after(polls: pd.DataFrame) -> list[float]:
@@ -134,7 +134,7 @@ def _draw_evolution(record: Record) -> Mapping[str, Figure]:
 EXPERIMENTS = (
     Experiment(
         name="thesis/fig-2-5",
-        claim="how sleep times evolve with LPSM",
+        subject="how sleep times evolve with LPSM",
         time="2 s",
         sweep=_evolving,
         run=simulate,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.papers.registry import Rows, Setup
+from experiments.papers.kit import Rows, Setup
 from lpsm import samplers, synthetic_streams
 from lpsm.bounds.perceptrons import perceptron_lemma_sine
 

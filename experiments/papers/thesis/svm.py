@@ -20,9 +20,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import panels
-from experiments.papers.claims import Beside, Claim, Record, shown, steps_inside
+from experiments.papers.claims import Claim, Noted, Record, shown, steps_inside
+from experiments.papers.kit import Experiment, Rows, Setup
 from experiments.papers.predicates import at_least, at_most, both, wide_enough
-from experiments.papers.registry import Experiment, Rows, Setup
 from experiments.papers.thesis.digit_runs import (
     DATA,
     KEYS,
@@ -186,7 +186,7 @@ def _over_best(key: str) -> Any:
         means, called, found = _means(record), _called(record["runs"]), {}
         for name, row in means.iterrows():
             best = str(row[list(KEYS)].idxmin())
-            found[called[str(name)]] = Beside(
+            found[called[str(name)]] = Noted(
                 row[key] / row[best], f"({row[key]:.0f} against {row[best]:.0f} of {best})"
             )
         return found
@@ -197,7 +197,7 @@ def _over_best(key: str) -> Any:
 def _never(key: str) -> Any:
     def measure(record: Record) -> dict[str, Any]:
         runs = record["runs"]
-        return {"never": Beside(((runs["key"] == key) & (runs["labels"] < 0)).sum(), "runs")}
+        return {"never": Noted(((runs["key"] == key) & (runs["labels"] < 0)).sum(), "runs")}
 
     return measure
 
@@ -219,7 +219,7 @@ def _gains(record: Record) -> dict[str, Any]:
         own = splits.loc[[name]]
         gains = [estimate(own["random-perceptron"] / own[RANDOM]), estimate(own[RANDOM] / own[SIMPLE])]
         words = f"({' and '.join(shown(gain) for gain in gains)})"
-        found[called[str(name)]] = Beside(gains[0].mean - gains[1].mean, words)
+        found[called[str(name)]] = Noted(gains[0].mean - gains[1].mean, words)
     return found
 
 
@@ -229,7 +229,7 @@ def _train_errors(apart: bool) -> Any:
     def measure(record: Record) -> dict[str, Any]:
         called = _called(record["batch"])
         return {
-            called[row["problem"]]: Beside(
+            called[row["problem"]]: Noted(
                 row["train_errors"],
                 f"({'converged' if row['converged'] else 'stopped'}; {row['batch_errors']} at C = {BATCH_C:g}, "
                 f"with test error {100 * row['test_error']:.2f} %)",
@@ -262,7 +262,7 @@ def _draw(record: Record) -> Mapping[str, Figure]:
 EXPERIMENTS = (
     Experiment(
         name="thesis/svm",
-        claim="labels that an SVM needs, with and without choosing them, on digits",
+        subject="labels that an SVM needs, with and without choosing them, on digits",
         time="5 min",
         sweep=_sweep,
         run=reference,
@@ -284,6 +284,6 @@ EXPERIMENTS = (
             wide_enough(_inside),
         ),
         figures=_draw,
-        **DATA,
+        data=DATA,
     ),
 )

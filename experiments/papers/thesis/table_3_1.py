@@ -17,9 +17,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import panels
-from experiments.papers.claims import Beside, Claim, Measure, Record, jackknifed
+from experiments.papers.claims import Claim, Measure, Noted, Record, jackknifed
+from experiments.papers.kit import Experiment, Setup
 from experiments.papers.predicates import at_most, below, between, reaching
-from experiments.papers.registry import Experiment, Setup
 from experiments.papers.thesis.sphere_runs import tasks, track
 
 __all__ = ["EXPERIMENTS"]
@@ -59,7 +59,7 @@ def _exponent(key: str, column: str) -> Measure:
             return float(np.polyfit(-np.log(goals[1:]), np.log(np.maximum(halvings, 1e-9)), 1)[0])
 
         words = ", ".join(f"{value:.0f} at {goal:g}" for goal, value in table.mean().items())
-        return {"exponent": Beside(jackknifed(table.index, exponent), f"({COLUMNS[column]} {words})")}
+        return {"exponent": Noted(jackknifed(table.index, exponent), f"({COLUMNS[column]} {words})")}
 
     return measure
 
@@ -72,7 +72,7 @@ def _fewer(record: Record) -> dict[str, Any]:
         return {}
     base = tables["perceptron"][goal]
     return {
-        key: Beside(tables[key][goal] - base, f"({tables[key][goal].mean():.0f} against {base.mean():.0f} to {goal:g})")
+        key: Noted(tables[key][goal] - base, f"({tables[key][goal].mean():.0f} against {base.mean():.0f} to {goal:g})")
         for key in KEYS[1:]
     }
 
@@ -97,7 +97,7 @@ def _draw(record: Record) -> Mapping[str, Figure]:
 EXPERIMENTS = (
     Experiment(
         name="thesis/table-3-1",
-        claim="samples, mistakes, labels and total errors of the online algorithms, in context",
+        subject="samples, mistakes, labels and total errors of the online algorithms, in context",
         time="1 min",
         sweep=_sweep,
         run=track,

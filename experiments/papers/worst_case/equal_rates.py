@@ -13,11 +13,11 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import lines
-from experiments.papers import readings as read
-from experiments.papers.claims import Beside, Claim, Measure, Record, named
+from experiments.papers import news
+from experiments.papers.claims import Claim, Measure, Noted, Record, named
+from experiments.papers.kit import Experiment, Rows, Setup
 from experiments.papers.news import NEWS, counts, make, question, sweep
 from experiments.papers.predicates import above
-from experiments.papers.registry import Experiment, Rows, Setup
 from experiments.papers.worst_case.text import STORIES
 from lpsm.randomness import POLICY, generator
 
@@ -49,9 +49,9 @@ def _same_rate_sweep(setup: Setup) -> dict[str, dict[str, Any]]:
 def _at_all_b(ours: str, theirs: str) -> Measure:
     """F of one sampler less that of another at each b, whose label rate both have."""
 
-    def measure(record: Record) -> Mapping[str, Any]:
-        values = sorted(set(read.scored(record)["value"]))
-        return named({f"b = {b:g}": read.paired("f", read.of(ours, b), read.of(theirs, b)) for b in values})(record)
+    def measure(record: Record) -> Any:
+        values = sorted(set(news.scored(record)["value"]))
+        return named({f"b = {b:g}": news.paired("f", news.of(ours, b), news.of(theirs, b)) for b in values})(record)
 
     return measure
 
@@ -61,18 +61,18 @@ def _shrinkage(record: Record) -> dict[str, Any]:
     gaps = _at_all_b("sop-ss", "sop-fixed-bias")(record)
     first, *_, last = (gap.sample for gap in gaps.values())
     words = ", ".join(f"{name}: {gap.sample.mean():+.3f}" for name, gap in gaps.items())
-    return {"": Beside(first - last, f"(gaps by {words})")}
+    return {"": Noted(first - last, f"(gaps by {words})")}
 
 
 def _draw_d(record: Record) -> Mapping[str, Figure]:
-    frame = read.trade_off(read.scored(record), ("sop-ss", "sop-fixed-bias", "random-perceptron"))
+    frame = news.trade_off(news.scored(record), ("sop-ss", "sop-fixed-bias", "random-perceptron"))
     return {"fig-3-d": lines(frame, x="labels asked for, %", y="F-measure, mean over topics", x_scale="log")}
 
 
 EXPERIMENTS = (
     Experiment(
         name="worst-case/fig-3-d",
-        claim="asking by margin against asking at random, at equal label rates",
+        subject="asking by margin against asking at random, at equal label rates",
         time="1 min",
         sweep=_same_rate_sweep,
         run=same_rate,
@@ -90,6 +90,6 @@ EXPERIMENTS = (
             ),
         ),
         figures=_draw_d,
-        **NEWS,
+        data=NEWS,
     ),
 )

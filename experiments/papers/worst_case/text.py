@@ -17,11 +17,11 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from experiments.papers import readings as read
-from experiments.papers.claims import Beside, Claim, Measure, Record, named, shown, steps_inside
+from experiments.papers import news
+from experiments.papers.claims import Claim, Measure, Noted, Record, named, shown, steps_inside
+from experiments.papers.kit import Experiment, Rows, Setup
 from experiments.papers.news import ALL_LABELS, NEWS, Case, counts, grid, make, question, run_cases, sweep
 from experiments.papers.predicates import above, at_least, at_most, below, between, both, each, wide_enough
-from experiments.papers.registry import Experiment, Rows, Setup
 from experiments.study.compare import estimate
 from lpsm.randomness import POLICY, generator
 
@@ -70,21 +70,21 @@ def _sparing_and_near(record: Record) -> dict[str, Any]:
 
     Of all such pairs the one whose worse member is best.
     """
-    scores = read.scored(record)
-    full = read.of("sop")(scores)["f"]
-    means = read.mean_by_value(scores, "sop-ss")
-    near = {b: read.of("sop-ss", b)(scores)["f"] - full for b in means.index[means["rate"] <= 0.5]}
+    scores = news.scored(record)
+    full = news.of("sop")(scores)["f"]
+    means = news.mean_by_value(scores, "sop-ss")
+    near = {b: news.of("sop-ss", b)(scores)["f"] - full for b in means.index[means["rate"] <= 0.5]}
     pairs = list(pairwise(near))
     if not pairs:
         return {}
     best = max(pairs, key=lambda pair: min(near[b].mean() for b in pair))
-    return {f"b = {b:g}:": Beside(near[b], f"at {100 * means['rate'][b]:.1f} % of the labels") for b in best}
+    return {f"b = {b:g}:": Noted(near[b], f"at {100 * means['rate'][b]:.1f} % of the labels") for b in best}
 
 
 def _by_b(record: Record) -> str:
     """Say F and label rate at every b."""
-    means = read.mean_by_value(read.scored(record), "sop-ss")
-    full = float(read.of("sop")(read.scored(record))["f"].mean())
+    means = news.mean_by_value(news.scored(record), "sop-ss")
+    full = float(news.of("sop")(news.scored(record))["f"].mean())
     return "by b " + ", ".join(
         f"{b:g}: {row['f'] - full:+.3f} at {100 * row['rate']:.1f} %" for b, row in means.iterrows()
     )
@@ -93,14 +93,14 @@ def _by_b(record: Record) -> str:
 def _displayed(record: Record) -> list[tuple[str, str, float | None]]:
     present = sorted(set(record["totals"].loc[record["totals"]["key"] == "sop-ss", "value"]))
     chosen = [b for b in SHOWN if b in present] or present
-    return [*((f"2nd order, b = {b:g}", "sop-ss", b) for b in chosen), (read.NAMES["sop"], "sop", None)]
+    return [*((f"2nd order, b = {b:g}", "sop-ss", b) for b in chosen), (news.NAMES["sop"], "sop", None)]
 
 
 def _flatness(column: str) -> Measure:
     """Change of a curve from 60 % of the stories to the end, over that before; means over topics."""
 
     def measure(record: Record) -> dict[str, Any]:
-        windows, found = read.scored(record, "windows"), {}
+        windows, found = news.scored(record, "windows"), {}
         for name, key, value in _displayed(record):
             if column == "rate" and key == "sop":
                 continue
@@ -109,46 +109,46 @@ def _flatness(column: str) -> Measure:
             mean = own.groupby("t")[column].mean()
             middle = mean[mean.index <= FLAT_FROM * mean.index.max()].iloc[-1]
             words = f"({mean.iloc[0]:.3f}, {middle:.3f}, {mean.iloc[-1]:.3f})"
-            found[f"{name}:"] = Beside(abs(mean.iloc[-1] - middle) / abs(middle - mean.iloc[0]), words)
+            found[f"{name}:"] = Noted(abs(mean.iloc[-1] - middle) / abs(middle - mean.iloc[0]), words)
         return found
 
     return measure
 
 
 def _other_regularisers(record: Record) -> str:
-    first, others = read.of("perceptron")(read.scored(record))["f"], read.scored(record, "regularisers")
-    found = {a: estimate((read.of("sop", a)(others)["f"] - first).dropna()) for a in sorted(set(others["value"]))}
+    first, others = news.of("perceptron")(news.scored(record))["f"], news.scored(record, "regularisers")
+    found = {a: estimate((news.of("sop", a)(others)["f"] - first).dropna()) for a in sorted(set(others["value"]))}
     return "with other regularisers than a = 1: " + ", ".join(f"{shown(one)} at a = {a:g}" for a, one in found.items())
 
 
-NEAR = read.cheapest_near("sop")
+NEAR = news.cheapest_near("sop")
 
 
 def _f_chosen(others: pd.DataFrame) -> float:
     """F of 2ND-ORDER at the b chosen on these topics."""
-    table = read.mean_by_value(others, "sop-ss")
+    table = news.mean_by_value(others, "sop-ss")
     return float(table["f"].to_dict()[NEAR(table, others)])
 
 
-CHOSEN: Mapping[str, read.Select] = {  # panel b: 2ND-ORDER near all labels, the others just below it
-    "sop-ss": read.chosen("sop-ss", NEAR),
-    **{key: read.chosen(key, read.below_f(_f_chosen)) for key in RIVALS},
+CHOSEN: Mapping[str, news.Select] = {  # panel b: 2ND-ORDER near all labels, the others just below it
+    "sop-ss": news.chosen("sop-ss", NEAR),
+    **{key: news.chosen(key, news.below_f(_f_chosen)) for key in RIVALS},
 }
 
 
 def _last_rate(record: Record) -> dict[str, Any]:
-    rows = CHOSEN["sop-ss"](read.scored(record))
-    first, last = (100 * read.ends(record, "rate", rows, "sop-ss", first=first) for first in (True, False))
-    return {"": Beside(last, f"in the last window, from {first.mean():.0f} in the first")}
+    rows = CHOSEN["sop-ss"](news.scored(record))
+    first, last = (100 * news.ends(record, "rate", rows, "sop-ss", first=first) for first in (True, False))
+    return {"": Noted(last, f"in the last window, from {first.mean():.0f} in the first")}
 
 
 def _on_category(record: Record, key: str) -> pd.DataFrame:
     """The runs on the category, at the value that panel b's rule takes on all other topics."""
-    scores = read.scored(record)
+    scores = news.scored(record)
     others = scores[scores["rank"] != CATEGORY]
-    pick = NEAR if key == "sop-ss" else read.below_f(_f_chosen)
-    value = pick(read.mean_by_value(others, key), others)
-    rows = read.measured(record["totals"])
+    pick = NEAR if key == "sop-ss" else news.below_f(_f_chosen)
+    value = pick(news.mean_by_value(others, key), others)
+    rows = news.with_scores(record["totals"])
     own = rows[(rows["rank"] == CATEGORY) & (rows["key"] == key) & (rows["value"] == value)]
     return own.set_index("run").sort_index()
 
@@ -157,7 +157,7 @@ def _inside_on_category(record: Record) -> dict[str, Any]:
     """How far inside its grid every parameter lies that is chosen for the category."""
     totals = record["totals"]
     return {
-        read.NAMES[key]: steps_inside(_on_category(record, key)["value"], totals.loc[totals["key"] == key, "value"])
+        news.NAMES[key]: steps_inside(_on_category(record, key)["value"], totals.loc[totals["key"] == key, "value"])
         for key in ("sop-ss", *RIVALS)
     }
 
@@ -168,41 +168,41 @@ def _category(column: str, rival: str) -> Measure:
     def measure(record: Record) -> dict[str, Any]:
         ours, theirs = _on_category(record, "sop-ss"), _on_category(record, rival)
         words = f"({ours[column].mean():.3f} against {theirs[column].mean():.3f}, topic {ours['topic'].iloc[0]})"
-        return {column: Beside(ours[column] - theirs[column], words)}
+        return {column: Noted(ours[column] - theirs[column], words)}
 
     return measure
 
 
 def _emphasis(record: Record) -> dict[str, Any]:
     """Ratio of labels on the other topics less that on the category, by rival."""
-    scores, found = read.scored(record), {}
+    scores, found = news.scored(record), {}
     for rival in RIVALS:
         here = float(_on_category(record, "sop-ss")["rate"].mean() / _on_category(record, rival)["rate"].mean())
         ratio = (CHOSEN["sop-ss"](scores)["rate"] / CHOSEN[rival](scores)["rate"]).drop(index=CATEGORY)
         words = f"({here:.2f} of the labels on the category, {ratio.mean():.2f} on the others)"
-        found[read.NAMES[rival]] = Beside(ratio - here, words)
+        found[news.NAMES[rival]] = Noted(ratio - here, words)
     return found
 
 
 def _draw_a(record: Record) -> Mapping[str, Figure]:
-    return {"fig-3-a": read.curves(record, _displayed(record), {"f": "F-measure", "rate": "share of labels asked for"})}
+    return {"fig-3-a": news.curves(record, _displayed(record), {"f": "F-measure", "rate": "share of labels asked for"})}
 
 
 def _draw_b(record: Record) -> Mapping[str, Figure]:
-    scores = read.scored(record)
+    scores = news.scored(record)
     values = {key: float(select(scores)["value"].mode().iloc[0]) for key, select in CHOSEN.items()}
-    groups = [(f"{read.NAMES[key]}, {value:g}", key, value) for key, value in values.items()]
-    return {"fig-3-b": read.curves(record, groups, {"f": "F-measure", "rate": "share of labels asked for"})}
+    groups = [(f"{news.NAMES[key]}, {value:g}", key, value) for key, value in values.items()]
+    return {"fig-3-b": news.curves(record, groups, {"f": "F-measure", "rate": "share of labels asked for"})}
 
 
 def _draw_c(record: Record) -> Mapping[str, Figure]:
     groups = [
-        (f"{read.NAMES[key]}, {value:g}", key, value)
+        (f"{news.NAMES[key]}, {value:g}", key, value)
         for key in ("sop-ss", "perceptron-ss", "sop-fixed-bias")
         for value in [float(_on_category(record, key)["value"].iloc[0])]
     ]
     own = {"windows": record["windows"][record["windows"]["rank"] == CATEGORY]}
-    return {"fig-3-c": read.curves(own, groups, {"f": "F-measure", "rate": "share of labels asked for"})}
+    return {"fig-3-c": news.curves(own, groups, {"f": "F-measure", "rate": "share of labels asked for"})}
 
 
 _CHOSEN = "b chosen on the other half of the topics"
@@ -212,14 +212,14 @@ _PLAIN = {"perceptron-ss": "1ST-ORDER", "sop-fixed-bias": "FIXED-BIAS"}
 EXPERIMENTS = (
     Experiment(
         name="worst-case/fig-3-a",
-        claim="F-measure and label rate of the second-order sampler, three b",
+        subject="F-measure and label rate of the second-order sampler, three b",
         time="1 min",
         sweep=_sweep,
         run=with_regularisers,
         claims=(
             Claim(
                 "in a range of b 2ND-ORDER is almost as good as with all labels, asking for substantially fewer",
-                at_least(_sparing_and_near, -read.SAME),
+                at_least(_sparing_and_near, -news.SAME),
                 "almost the same performance",
                 "two neighbouring b, at most half of the labels",
                 why=_by_b,
@@ -238,17 +238,17 @@ EXPERIMENTS = (
             ),
             Claim(
                 "with all labels the second-order Perceptron outperforms the first-order one",
-                above(read.paired("f", read.of("sop"), read.of("perceptron"))),
+                above(news.paired("f", news.of("sop"), news.of("perceptron"))),
                 "always (footnote 4)",
                 why=_other_regularisers,
             ),
         ),
         figures=_draw_a,
-        **NEWS,
+        data=NEWS,
     ),
     Experiment(
         name="worst-case/fig-3-b",
-        claim="three samplers at about equal F-measure: who asks for fewer labels",
+        subject="three samplers at about equal F-measure: who asks for fewer labels",
         time="as long as fig-3-a, whose runs it takes where they are",
         sweep=_sweep,
         run=with_regularisers,
@@ -256,7 +256,7 @@ EXPERIMENTS = (
             Claim(
                 "b's are chosen so that 2ND-ORDER has just slightly the larger F-measure",
                 between(
-                    named({_PLAIN[key]: read.paired("f", CHOSEN["sop-ss"], CHOSEN[key]) for key in RIVALS}),
+                    named({_PLAIN[key]: news.paired("f", CHOSEN["sop-ss"], CHOSEN[key]) for key in RIVALS}),
                     *(-0.01, 0.03),
                 ),
                 "just slightly larger",
@@ -265,7 +265,7 @@ EXPERIMENTS = (
             *(
                 Claim(
                     f"2ND-ORDER then asks for fewer labels than {_PLAIN[key]}",
-                    below(read.paired("rate", CHOSEN["sop-ss"], CHOSEN[key], percent=True), unit=" points"),
+                    below(news.paired("rate", CHOSEN["sop-ss"], CHOSEN[key], percent=True), unit=" points"),
                     "largely best",
                     _CHOSEN,
                 )
@@ -277,14 +277,14 @@ EXPERIMENTS = (
                 "less than 19 %",
                 f"last 2,000 stories, of a third of the paper's; {_CHOSEN}",
             ),
-            wide_enough(read.inside(CHOSEN)),
+            wide_enough(news.inside(CHOSEN)),
         ),
         figures=_draw_b,
-        **NEWS,
+        data=NEWS,
     ),
     Experiment(
         name="worst-case/fig-3-c",
-        claim="the same comparison on the most frequent category",
+        subject="the same comparison on the most frequent category",
         time="as long as fig-3-a",
         sweep=_sweep,
         run=with_regularisers,
@@ -292,7 +292,7 @@ EXPERIMENTS = (
             *(
                 Claim(
                     f"on a frequent category 2ND-ORDER asks for fewer labels than {_PLAIN[rival]}, and is as good",
-                    both(below(_category("rate", rival)), at_least(_category("f", rival), -read.SAME)),
+                    both(below(_category("rate", rival)), at_least(_category("f", rival), -news.SAME)),
                     "same comparison",
                     f"over {COINS} runs; parameters chosen on the other topics",
                 )
@@ -307,6 +307,6 @@ EXPERIMENTS = (
             wide_enough(_inside_on_category),
         ),
         figures=_draw_c,
-        **NEWS,
+        data=NEWS,
     ),
 )
