@@ -24,8 +24,7 @@ PAPERS: Mapping[str, str] = {
 }
 _MODULES = {
     "worst_case": "text equal_rates",
-    "thesis": "sleep_times browsing server_delay replayed constant_m active table_3_1 counterexample digits "
-    "label_curves svm",
+    "thesis": "browsing replayed constant_m sphere digits label_curves svm",
     "rls": "separable risk closed_form text sparse",
     "adaptive": "exponents noise labels sampling spending topics filtering",
     "drift": "shifting",
