@@ -23,7 +23,7 @@ PAPERS: Mapping[str, str] = {
     "ours": "beyond the papers",
 }
 _MODULES = {
-    "worst_case": "text equal_rates",
+    "worst_case": "text",
     "thesis": "browsing replayed sphere digits svm",
     "rls": "separable risk closed_form text sparse",
     "adaptive": "exponents noise labels sampling spending topics filtering",
