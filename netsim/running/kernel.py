@@ -12,7 +12,7 @@ from typing import Any
 
 import numba
 
-from lpsm._compile import Kernel
+from lpsm._compile import Kernel, linking
 from netsim.model import arriving, browser, codes, events, medium, policy, push, queues, tcp, wires
 from netsim.model.air import access_point, aggregation, beacons, channel, exchanges, groups, radio, retrieval, station
 from netsim.model.records import RECORDS
@@ -34,6 +34,8 @@ _INLINED = frozenset({
 })  # fmt: skip
 """What is so small, or called from so few places, that calling it would cost more."""
 
+_LINKING = linking()
+
 
 def _functions(module: ModuleType) -> dict[str, FunctionType]:
     own = inspect.getmembers(module, inspect.isfunction)
@@ -47,7 +49,7 @@ def _made(function: FunctionType, scope: dict[str, Any]) -> Any:
     njit: Any = numba.njit  # its stubs do not know all of its options
     made = njit(
         copy, error_model="numpy", nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=True,
-        forceinline=function.__name__ in _INLINED,
+        forceinline=function.__name__ in _INLINED, pipeline_class=_LINKING,
     )  # fmt: skip
     taken = tuple(type_of(what) for name, what in function.__annotations__.items() if name != "return")
     template = made.get_call_template
