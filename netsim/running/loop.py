@@ -137,7 +137,8 @@ def step(run: Run) -> None:
     if is_sooner(down_air, ring):
         ring = down_air
     heap, at = machine.near, ring.at
-    if machine.far.n and comes_before(machine.far.events, 0, heap.events, 0):
+    far = machine.far.events
+    if far[0] < heap.events[0] or (far[0] == heap.events[0] and far[1] < heap.events[1]):
         heap = machine.far
     events = heap.events
     if at < events[0] or (at == events[0] and ring.order < events[1]):
