@@ -30,42 +30,25 @@ _NS_PER_MS = 1_000_000
 
 
 class Trip(NamedTuple):
-    """What browsing a workload leaves behind.
+    """What browsing a workload leaves behind."""
 
-    Attributes
-    ----------
-    end_ns, awake_ns, beacons, air_up_ns, air_down_ns, frames_lost : int
-        Totals of the run.
-    loads : array of int64, shape (pages, 4)
-        Issue, last byte, and between them time awake and beacons.
-    polls : array of int64, shape (entries, 6)
-        First instant, time slept before it, bytes waiting, next sleep, how many more polls like it follow (none of
-        which found anything), and their spacing.
-    intervals : array of int64
-        Start and end of every interval awake.
-    states : StateTimes or None
-        Time in each state of the radio, on the shared air.
-    page_states : list of (StateTimes, StateTimes)
-        The same up to the issue and up to the last byte of every page.
-    groups_lost : int
-        Group frames that the client was asleep for, on the shared air.
-    beacons_lost : int
-        Beacons that it wanted and could not decode.
-    """
-
+    #: totals of the run
     end_ns: int
     awake_ns: int
     beacons: int
     air_up_ns: int
     air_down_ns: int
     frames_lost: int
-    loads: NDArray[np.int64]
+    loads: NDArray[np.int64]  #: shape (pages, 4): issue, last byte, and between them time awake and beacons
+    #: shape (entries, 6): first instant, time slept before it, bytes waiting, next sleep, how many more polls like it
+    #: follow (none of which found anything), and their spacing
     polls: NDArray[np.int64]
-    intervals: NDArray[np.int64]
-    states: StateTimes | None = None
+    intervals: NDArray[np.int64]  #: start and end of every interval awake
+    states: StateTimes | None = None  #: time in each state of the radio, on the shared air
+    #: the same up to the issue and up to the last byte of every page
     page_states: Sequence[tuple[StateTimes, StateTimes]] = ()
-    groups_lost: int = 0
-    beacons_lost: int = 0
+    groups_lost: int = 0  #: group frames that the client was asleep for, on the shared air
+    beacons_lost: int = 0  #: beacons that it wanted and could not decode
 
 
 @dataclass(frozen=True, eq=False)

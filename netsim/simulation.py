@@ -113,28 +113,21 @@ def simulate_cell(
     """Browse with several clients behind one access point; one record a client, in the order given.
 
     On wires the clients share all four links (each of them first in, first out), on the air the channel; they have
-    buffers and gates of their own.  A client leaves when its pages are done.  With one client this is `simulate`.
+    buffers and gates of their own.  A client leaves when its pages are done.  With one client this is `simulate`, whose
+    world, seed (stream of server delays: the place of the client), engine and errors are meant.
 
     Parameters
     ----------
     clients : iterable of (pages, policy)
         As for `simulate`.
-    config : SimulationConfig, optional
-        The world.
-    seed : int
-        Of the server delays (stream index: the place of the client) and of the losses.
     push : sequence of iterables of Message, optional
         What servers write unasked, one entry a client; a client may have messages alone.  By default what the
         workloads have of it.
-    engine : {"auto", "packet", "express"}
-        As for `simulate`.
 
     Raises
     ------
     ValueError
         If there is no client, messages are not one entry a client, or as `simulate` does.
-    NotCoveredError
-        If the compiled engine is asked for what it does not cover.
     """
     config = _checked(engine, config)
     given = [(Workload.of(pages), policy) for pages, policy in clients]

@@ -142,18 +142,8 @@ def _bsd_phase(parameter: str, setting: Setting) -> PhaseBoundedSlowdown:
 
 
 ENTRIES = (
-    Entry(
-        written="bsd[:P]",
-        meaning="Bounded Slowdown: a response is at most 1 + P times as slow (default 1)",
-        source="Krashinsky and Balakrishnan 2002; thesis section 2.5.2",
-        example="bsd:0.5",
-        make=_bsd,
-    ),
-    Entry(
-        written="bsd-phase[:P]",
-        meaning="the bound of bsd, kept beacon by beacon with less time awake (default 1)",
-        source="ours, from the guarantee of Krashinsky and Balakrishnan 2002",
-        example="bsd-phase:0.2",
-        make=_bsd_phase,
-    ),
-)
+    Entry("bsd[:P]", "Bounded Slowdown: a response is at most 1 + P times as slow (default 1)",
+        "Krashinsky and Balakrishnan 2002; thesis section 2.5.2", "bsd:0.5", _bsd),
+    Entry("bsd-phase[:P]", "the bound of bsd, kept beacon by beacon with less time awake (default 1)",
+        "ours, from the guarantee of Krashinsky and Balakrishnan 2002", "bsd-phase:0.2", _bsd_phase),
+)  # fmt: skip

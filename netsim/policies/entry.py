@@ -20,52 +20,27 @@ NS_PER_MS = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What a policy is made for, besides its own parameter.
+    """What a policy is made for, besides its own parameter."""
 
-    Attributes
-    ----------
-    beacon_interval_ns : int
-        Time between beacons.
-    radio : Radio or None
-        For policies that weigh energy; None: the default radio.
-    dtim_period : int
-        Beacons from one DTIM to the next, for policies that wake up for these.
-    """
-
-    beacon_interval_ns: int = 100 * NS_PER_MS
-    radio: Radio | None = None
-    dtim_period: int = 1
+    beacon_interval_ns: int = 100 * NS_PER_MS  #: time between beacons
+    radio: Radio | None = None  #: for policies that weigh energy; None: the default radio
+    dtim_period: int = 1  #: beacons from one DTIM to the next, for policies that wake up for these
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
-    """One kind of policy in the registry.
+    """One kind of policy in the registry."""
 
-    Attributes
-    ----------
-    written : str
-        How it is typed, such as "bsd[:P]": the kind, then its parameter, in brackets where it may be left out.
-    meaning : str
-        What it does, in one line.
-    source : str
-        Where it comes from.
-    example : str
-        A name that can be typed as it stands.
-    make : callable
-        From the text behind the first colon (empty if there is none) and the `Setting` to a fresh policy; raises
-        ValueError with the rule that the text breaks.
-    host_aware : bool
-        Whether it uses what only the host knows.
-    members : tuple of (str, str, str)
-        Where parameters are names: each as it is typed, its meaning and its source.
-    """
-
+    #: how it is typed, such as "bsd[:P]": the kind, then its parameter, in brackets where it may be left out
     written: str
-    meaning: str
-    source: str
-    example: str
+    meaning: str  #: what it does, in one line
+    source: str  #: where it comes from
+    example: str  #: a name that can be typed as it stands
+    #: from the text behind the first colon (empty if there is none) and the `Setting` to a fresh policy; raises
+    #: ValueError with the rule that the text breaks
     make: Callable[[str, Setting], Policy]
-    host_aware: bool = False
+    host_aware: bool = False  #: whether it uses what only the host knows
+    #: where parameters are names: each as it is typed, its meaning and its source
     members: tuple[tuple[str, str, str], ...] = ()
 
     @property

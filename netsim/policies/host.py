@@ -124,20 +124,10 @@ def _hold(parameter: str, setting: Setting) -> HoldThenBeacons:
 
 
 ENTRIES = (
-    Entry(
-        written="bsd-host[:P]",
-        meaning="host-aware: bsd-phase while anything is outstanding, naps of 50 beacons otherwise (default 1)",
-        source="ours, from the guarantee of Krashinsky and Balakrishnan 2002",
-        example="bsd-host:0.2",
-        make=_bsd_host,
-        host_aware=True,
-    ),
-    Entry(
-        written="hold[:MS]",
-        meaning="host-aware: awake MS ms after a frame (default 50), then each beacon, while waiting; else naps",
-        source="ours, for comparison",
-        example="hold:20",
-        make=_hold,
-        host_aware=True,
-    ),
-)
+    Entry("bsd-host[:P]",
+        "host-aware: bsd-phase while anything is outstanding, naps of 50 beacons otherwise (default 1)",
+        "ours, from the guarantee of Krashinsky and Balakrishnan 2002", "bsd-host:0.2", _bsd_host, host_aware=True),
+    Entry("hold[:MS]",
+        "host-aware: awake MS ms after a frame (default 50), then each beacon, while waiting; else naps",
+        "ours, for comparison", "hold:20", _hold, host_aware=True),
+)  # fmt: skip

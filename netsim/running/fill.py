@@ -23,8 +23,8 @@ from netsim.model.air.air_times import DATA_OVERHEAD_BYTES, QOS_BYTES
 from netsim.model.records import NEVER, RECORDS
 from netsim.policies.compiled import NOT_YET_NS
 from netsim.policies.protocol import Observer, Policy
-from netsim.radio import Radio
-from netsim.radio_states import Passages, StateTimes
+from netsim.radio import Radio, StateRadioConfig
+from netsim.radio_states import StateTimes
 from netsim.result import Trip
 from netsim.running.draws import Draws, backoffs, gaps, uniform
 from netsim.running.layout import words_of
@@ -38,7 +38,7 @@ Member = tuple[Workload, Policy]
 
 NEIGHBOUR_BYTES = 1500
 """Size of a neighbour's packets."""
-_NS_PER_S = 1_000_000_000
+_NS_PER_S, _NS_PER_MS = 1_000_000_000, 1_000_000
 _NS_PER_BYTE_AT_1_BIT_PER_S = 8_000_000_000
 
 
@@ -130,9 +130,10 @@ class World:
 
     def _set_air(self, air: AirConfig) -> None:
         run, phy, n = self.run, air.phy, len(self.members)
-        passages = Passages.of(self.config.radio)
-        run.wakeup, run.settle = passages.wakeup_ns, passages.settle_ns
-        run.guard, run.drift = passages.guard_ns, passages.drift_ppm
+        if isinstance(radio := self.config.radio, StateRadioConfig):  # the others have passages of no time
+            times_ms = radio.wakeup_ms, radio.settle_ms, radio.listen_advance_ms
+            run.wakeup, run.settle, run.guard = (round(time_ms * _NS_PER_MS) for time_ms in times_ms)
+            run.drift = radio.drift_ppm
         run.slot, run.difs, run.pifs = phy.slot_ns, phy.difs_ns, phy.pifs_ns
         run.timeout, run.after_collision = phy.timeout_ns, phy.difs_ns
         run.cw_min, run.cw_max, run.attempts = phy.cw_min, phy.cw_max, 7

@@ -20,7 +20,7 @@ from netsim.running.draws import Draws
 from netsim.running.fill import World, trip_of
 from netsim.running.layout import words_of
 
-__all__ = ["Machine", "run_interpreted"]
+__all__ = ["Machine", "numbers_of", "prepared", "run_interpreted"]
 
 Ints = NDArray[np.int64]
 _STOPS = codes.OVER | codes.NO_ROOM
@@ -67,15 +67,20 @@ class Machine:
         return handle if function.__code__.co_argcount > 1 else handle_alone
 
 
-def run_interpreted(world: World, recorder: Any = None) -> list[tuple[Trip, Ints]]:
-    """Run to the end; return what each client leaves behind, and its messages."""
+def prepared(world: World, recorder: Any = None) -> Machine:
+    """Make what keeps a run that has not begun, and Python objects of its rows."""
     run = world.run
     run.machine = machine = Machine(run)
     if recorder is not None:
         run.recorder = recorder
         recorder.begin(run, world.config)
     _take_rows(world)
-    step = machine.clock.step
+    return machine
+
+
+def run_interpreted(world: World, recorder: Any = None) -> list[tuple[Trip, Ints]]:
+    """Run to the end; return what each client leaves behind, and its messages."""
+    run, step = world.run, prepared(world, recorder).clock.step
     try:
         begin(run)
         while not run.status & _STOPS:
