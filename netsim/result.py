@@ -53,39 +53,22 @@ class Trip(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SimulationResult:
-    """The record of a run.
+    """The record of a run."""
 
-    Attributes
-    ----------
-    policy : str
-        Canonical name of the policy.
-    energy : Energy
-        Joules of the whole run: awake_j, sleep_j, listen_j, wakeup_j, total_j, and per_page_j (NaN without pages).
-    elapsed_s, awake_s, asleep_s : float
-        Seconds of the whole run.
-    beacons : int
-        Beacons listened to from sleep, whole run.
-    uplink_air_s, downlink_air_s : float
-        Time that frames spent on the air, each way.
-    frames_lost : int
-        Frames lost on the air.
-    wakeups : int
-        Passages from asleep to awake, whole run.
-    final_policy : Policy
-        The policy as the run left it (what it learned).
-    """
-
-    policy: str
+    policy: str  #: canonical name of the policy
+    #: joules of the whole run: awake_j, sleep_j, listen_j, wakeup_j, total_j, and per_page_j (NaN without pages)
     energy: Energy
+    #: seconds of the whole run
     elapsed_s: float
     awake_s: float
     asleep_s: float
-    beacons: int
+    beacons: int  #: beacons listened to from sleep, whole run
+    #: time that frames spent on the air, each way
     uplink_air_s: float
     downlink_air_s: float
-    frames_lost: int
-    wakeups: int
-    final_policy: Policy
+    frames_lost: int  #: frames lost on the air
+    wakeups: int  #: passages from asleep to awake, whole run
+    final_policy: Policy  #: the policy as the run left it (what it learned)
     _names: Sequence[str]
     _radio: Radio
     _trip: Trip

@@ -32,11 +32,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm import randomness
+from lpsm.checks import non_negative, positive
 from lpsm.experts import LearnAlpha, alpha_grid
 from netsim.policies import awareness
 from netsim.policies import lpsm2_rule as rule
 from netsim.policies.compiled import CompiledForm, joined, put_back
-from netsim.policies.entry import NS_PER_MS, Entry, Setting, name_with_target, slowdown_and_push
+from netsim.policies.entry import NS_PER_MS, Entry, name_with_target, with_targets
 from netsim.policies.lpsm2_record import Round
 from netsim.policies.protocol import Frame, Plan, View
 from netsim.radio import Radio, RadioConfig
@@ -99,15 +100,12 @@ class Lpsm2Config:
     def __post_init__(self) -> None:
         if not 1.0 < self.max_slowdown < math.inf:
             raise ValueError(f"max_slowdown must be a number above 1, got {self.max_slowdown}")
-        positive = ["rate_per_j", "price_step", "longest_response_s", "silence_s", "least_price_w"]
-        positive += ["push_step", "least_push_price_w", "most_push_delays", "idle_prior_s", "push_prior_s"]
+        names = ("rate_per_j", "price_step", "longest_response_s", "silence_s", "least_price_w", "push_step",
+                 "least_push_price_w", "most_push_delays", "idle_prior_s", "push_prior_s")  # fmt: skip
+        positive(**{name: getattr(self, name) for name in names})
         if self.max_push_delay_s is not None:
-            positive.append("max_push_delay_s")
-        for name in positive:
-            if not 0.0 < getattr(self, name) < math.inf:
-                raise ValueError(f"{name} must be above 0 and finite, got {getattr(self, name)}")
-        if not 0.0 <= self.shortest_s < math.inf:
-            raise ValueError(f"shortest_s must be at least 0 and finite, got {self.shortest_s}")
+            positive(max_push_delay_s=self.max_push_delay_s)
+        non_negative(shortest_s=self.shortest_s)
         for kind in ("price_w", "push_price_w"):
             least, price, most = (getattr(self, name) for name in (f"least_{kind}", kind, f"most_{kind}"))
             if not least <= price <= most < math.inf:
@@ -307,22 +305,15 @@ def _switching_rates(horizon: int) -> NDArray[np.float64]:
     return rates
 
 
-def _read(parameter: str, setting: Setting, *, host_aware: bool) -> Lpsm2:
-    """Make the policy from TARGET[:PUSH_MS]."""
-    given: dict[str, Any] = slowdown_and_push(parameter, f"{_kind(host_aware)}[:TARGET[:PUSH_MS]]")
-    interval_ns = setting.beacon_interval_ns
-    return Lpsm2(Lpsm2Config(**given), host_aware=host_aware, radio=setting.radio, beacon_interval_ns=interval_ns)
-
-
 def _kind(host_aware: bool) -> str:
     return "lpsm2" if host_aware else "lpsm2-link"
 
 
+_HOST, _LINK = "lpsm2[:TARGET[:PUSH_MS]]", "lpsm2-link[:TARGET[:PUSH_MS]]"
+_SOURCE = "ours, on Learn-alpha (Monteleoni 2006, section 2.2.3)"
 ENTRIES = (
-    Entry("lpsm2[:TARGET[:PUSH_MS]]",
-        "host-aware: schedules learned from exact losses; slowdown TARGET (default 1.05)",
-        "ours, on Learn-alpha (Monteleoni 2006, section 2.2.3)", "lpsm2:1.05:100", partial(_read, host_aware=True),
-        host_aware=True),
-    Entry("lpsm2-link[:TARGET[:PUSH_MS]]", "link-only: the same, inferring from frame sizes what is outstanding",
-        "ours, on Learn-alpha (Monteleoni 2006, section 2.2.3)", "lpsm2-link:1.05", partial(_read, host_aware=False)),
+    Entry(_HOST, "host-aware: schedules learned from exact losses; slowdown TARGET (default 1.05)", _SOURCE,
+        "lpsm2:1.05:100", partial(with_targets, Lpsm2, Lpsm2Config, _HOST), host_aware=True),
+    Entry(_LINK, "link-only: the same, inferring from frame sizes what is outstanding", _SOURCE, "lpsm2-link:1.05",
+        partial(with_targets, Lpsm2, Lpsm2Config, _LINK)),
 )  # fmt: skip

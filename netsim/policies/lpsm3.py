@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from netsim.policies import awareness
 from netsim.policies import lpsm3_rule as rule
 from netsim.policies.compiled import CompiledForm, Ruled
-from netsim.policies.entry import NS_PER_MS, Entry, Setting, name_with_target, slowdown_and_push
+from netsim.policies.entry import NS_PER_MS, Entry, name_with_target, with_targets
 from netsim.policies.protocol import Frame
 from netsim.radio import Radio, RadioConfig
 
@@ -158,21 +158,14 @@ def _fresh(config: Lpsm3Config, host_aware: bool, radio: Radio, interval_ns: int
     return CompiledForm(rule.follow_plan, rule.observe_frame, ints=ints)
 
 
-def _read(parameter: str, setting: Setting, *, host_aware: bool) -> Lpsm3:
-    """Make the policy from SLOWDOWN[:PUSH_MS]."""
-    given: dict[str, Any] = slowdown_and_push(parameter, f"{_kind(host_aware)}[:SLOWDOWN[:PUSH_MS]]")
-    interval_ns = setting.beacon_interval_ns
-    return Lpsm3(Lpsm3Config(**given), host_aware=host_aware, radio=setting.radio, beacon_interval_ns=interval_ns)
-
-
 def _kind(host_aware: bool) -> str:
     return "lpsm3" if host_aware else "lpsm3-link"
 
 
+_HOST, _LINK = "lpsm3[:SLOWDOWN[:PUSH_MS]]", "lpsm3-link[:SLOWDOWN[:PUSH_MS]]"
 ENTRIES = (
-    Entry("lpsm3[:SLOWDOWN[:PUSH_MS]]",
-        "host-aware: sleep planned from learned hazards; slowdown (default 1.05), delay of messages (400 ms)", "ours",
-        "lpsm3:1.05:400", partial(_read, host_aware=True), host_aware=True),
-    Entry("lpsm3-link[:SLOWDOWN[:PUSH_MS]]", "link-only: the same, inferring from frame sizes what is outstanding",
-        "ours", "lpsm3-link:1.05:400", partial(_read, host_aware=False)),
+    Entry(_HOST, "host-aware: sleep planned from learned hazards; slowdown (default 1.05), delay of messages (400 ms)",
+        "ours", "lpsm3:1.05:400", partial(with_targets, Lpsm3, Lpsm3Config, _HOST), host_aware=True),
+    Entry(_LINK, "link-only: the same, inferring from frame sizes what is outstanding", "ours", "lpsm3-link:1.05:400",
+        partial(with_targets, Lpsm3, Lpsm3Config, _LINK)),
 )  # fmt: skip

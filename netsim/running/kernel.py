@@ -69,7 +69,7 @@ def _written(name: str, takes: dict[str, str], lines: list[str]) -> FunctionType
 
 def _dispatch() -> FunctionType:
     """Write the function that hands events to their handlers: one comparison after another, as they are listed."""
-    lines = []
+    lines: list[str] = []
     for code, function in events.HANDLERS.items():
         if code not in codes.ARRIVALS:
             given = list(function.__annotations__.values())[1:-1]

@@ -27,30 +27,15 @@ _STOPS = codes.OVER | codes.NO_ROOM
 
 
 class Machine:
-    """What keeps an interpreted run: SimPy's environment, frames that are free, and notes.
-
-    Parameters
-    ----------
-    run : Run
-        The run.
-
-    Attributes
-    ----------
-    clock : simpy.Environment
-        Its time is an integer number of nanoseconds.
-    frames : list of Frame
-        Those that are free.
-    intervals, polls : list of array of int64
-        Of each client, as in `Trip`, one number behind another.
-    handlers : list of callable
-        What SimPy calls for each kind of event.
-    """
+    """What keeps an interpreted run: SimPy's environment, frames that are free, and notes."""
 
     def __init__(self, run: things.Run) -> None:
-        self.clock = Environment(initial_time=0)
-        self.frames: list[things.Frame] = []
+        self.clock = Environment(initial_time=0)  # an integer number of nanoseconds
+        self.frames: list[things.Frame] = []  # those that are free
+        # of each client, as in `Trip`, one number behind another
         self.intervals = [array("q") for _ in run.clients]
         self.polls = [array("q") for _ in run.clients]
+        # what SimPy calls for each kind of event
         self.handlers = [self._handler(run, HANDLERS[code]) for code in sorted(HANDLERS)]
 
     def _handler(self, run: things.Run, function: Callable[..., None]) -> Callable[[Event], None]:

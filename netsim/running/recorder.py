@@ -103,11 +103,13 @@ class Recorder:
     on_air = False
 
     def __init__(self) -> None:
+        #: every frame, in the order in which they were put on the air of their direction
         self.transmissions: list[Transmission] = []
-        self.decisions: list[Decision] = []
-        self.exchanges: list[Exchange] = []
+        self.decisions: list[Decision] = []  #: every answer of the policy, in the order of time
+        self.exchanges: list[Exchange] = []  #: every request whose reply is complete, in the order of completion
+        #: when the gate opened (True: awake, what reaches the access point is delivered at once) or closed
         self.gates: list[tuple[int, bool]] = []
-        self.config: SimulationConfig
+        self.config: SimulationConfig  #: the world of the run
         self._run: Run | None = None
         self._connections: dict[Endpoint, int] = {}
         self._sent_ns: dict[tuple[int, int], int] = {}  # connection and first byte of a request: when it was sent
