@@ -19,21 +19,10 @@ from lpsm import checks
 from lpsm.checks import checked
 
 __all__ = [
-    "GOOD_UPDATE",
-    "ActiveBudget",
-    "Progress",
-    "active_budget",
-    "band_error_floor",
-    "band_mass",
-    "good_query_floor",
-    "good_update",
-    "modified_perceptron_error",
-    "modified_perceptron_mistakes",
-    "modified_update",
-    "queried_error_floor",
-    "threshold_confidence",
-    "threshold_floor",
-]
+    "GOOD_UPDATE", "ActiveBudget", "Progress", "active_budget", "band_error_floor", "band_mass", "good_query_floor",
+    "good_update", "modified_perceptron_error", "modified_perceptron_mistakes", "modified_update",
+    "queried_error_floor", "threshold_confidence", "threshold_floor",
+]  # fmt: skip
 
 GOOD_UPDATE = 2.0 / (128.0 * pi) ** 2
 """The constant c of T Lemma 4, 1.24e-5, which the thesis leaves open: Lemma 16's at lambda = 1."""

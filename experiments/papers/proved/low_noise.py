@@ -21,27 +21,12 @@ from lpsm import checks
 from lpsm.checks import checked
 
 __all__ = [
-    "adaptive_labels",
-    "adaptive_patience",
-    "adaptive_rate_in_labels",
-    "adaptive_regret",
-    "best_label_margin",
-    "best_regret_margin",
-    "disagreement_cap",
-    "eigenvalue_bias_cap",
-    "eigenvalue_failure",
-    "eigenvalue_variance_cap",
-    "margin_bias",
-    "margin_bias_cap",
-    "margin_coefficients",
-    "margin_variance_cap",
-    "regret_from_margin",
-    "regret_from_square_loss",
-    "square_loss_regret_cap",
-    "supervised_rate_in_labels",
-    "supervised_regret",
+    "adaptive_labels", "adaptive_patience", "adaptive_rate_in_labels", "adaptive_regret", "best_label_margin",
+    "best_regret_margin", "disagreement_cap", "eigenvalue_bias_cap", "eigenvalue_failure", "eigenvalue_variance_cap",
+    "margin_bias", "margin_bias_cap", "margin_coefficients", "margin_variance_cap", "regret_from_margin",
+    "regret_from_square_loss", "square_loss_regret_cap", "supervised_rate_in_labels", "supervised_regret",
     "supervised_regret_of_spectrum",
-]
+]  # fmt: skip
 
 
 @checked
