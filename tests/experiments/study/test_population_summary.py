@@ -23,8 +23,8 @@ def table(messages: int = 0) -> pd.DataFrame:
         ):
             rows.append({
                 "user": f"u{user}", "policy": policy, "pages": (5, 1, 4, 2, 3)[user], "elapsed_s": 1800.0,
-                "total_j": joules, "saving_percent": 100 - 10 * joules,
-                "saving_vs_psm_percent": 100 * (1 - joules / psm_j[user]), "slowdown_mean": slowdown,
+                "total_j": joules, "energy_vs_none_percent": 10 * joules - 100,
+                "energy_vs_psm_percent": 100 * (joules / psm_j[user] - 1), "slowdown_mean": slowdown,
                 "slowdown_vs_psm": slowdown / 1.5, "messages": messages * user,
                 "added_delay_mean_s": 0.1 * user if messages * user else math.nan,
             })  # fmt: skip
@@ -33,13 +33,14 @@ def table(messages: int = 0) -> pd.DataFrame:
 
 def test_a_row_of_the_summary_is_what_a_pocket_calculator_gives() -> None:
     none, _, own = summary(table(), POLICIES, "psm:100").to_dict("records")
-    assert none["saving_of_all_percent"] == 0.0
+    assert none["energy_of_all_vs_none_percent"] == 0.0
     expected = {
-        "users": 5, "pages": 15, "total_j": 26.0, "saving_of_all_percent": 48.0,
-        "saving_of_all_vs_psm_percent": 100 * (1 - 26 / 16), "saving_percent_mean": 48.0, "saving_percent_p00": -30.0,
-        "saving_percent_p05": -30 + 0.2 * 70, "saving_percent_p25": 40.0, "saving_percent_p50": 60.0,
-        "saving_percent_p75": 80.0, "saving_percent_p95": 80 + 0.8 * 10, "saving_percent_p100": 90.0,
-        "saving_vs_psm_percent_mean": (50 + 0 - 200 + 20 - 160) / 5, "slowdown_mean": 1.7, "slowdown_p50": 1.8,
+        "users": 5, "pages": 15, "total_j": 26.0, "energy_of_all_vs_none_percent": -48.0,
+        "energy_of_all_vs_psm_percent": 100 * (26 / 16 - 1), "energy_vs_none_percent_mean": -48.0,
+        "energy_vs_none_percent_p00": -90.0, "energy_vs_none_percent_p05": -90 + 0.2 * 10,
+        "energy_vs_none_percent_p25": -80.0, "energy_vs_none_percent_p50": -60.0, "energy_vs_none_percent_p75": -40.0,
+        "energy_vs_none_percent_p95": 30 - 0.2 * 70, "energy_vs_none_percent_p100": 30.0,
+        "energy_vs_psm_percent_mean": (-50 - 0 + 200 - 20 + 160) / 5, "slowdown_mean": 1.7, "slowdown_p50": 1.8,
         "costlier_than_none_percent": 20.0, "costlier_than_psm_percent": 40.0, "slower_than_psm_percent": 60.0,
         "losing_both_percent": 40.0, "slowed_over_2_percent": 20.0,
     }  # fmt: skip
