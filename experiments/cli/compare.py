@@ -158,8 +158,8 @@ def _words(summary: pd.DataFrame, settings: Mapping[str, Any]) -> str:
         return comparison_text(summary, _over(settings["traffic"]), settings.get("max_slowdown"))
     of_clients = summary[~summary["policy"].isin(REFERENCES)]
     said = [
-        f"{counted(count, 'clients')}: {advice(rows, settings.get('max_slowdown'))}"
-        for count, rows in summary.groupby("clients")
+        f"{counted(int(count), 'clients')}: {advice(summary[summary['clients'] == count], settings.get('max_slowdown'))}"
+        for count in summary["clients"].unique()
     ]
     return "\n\n".join([table(*cells(CELL, of_clients)), "\n".join(said)])
 

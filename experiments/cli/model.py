@@ -201,7 +201,7 @@ def _read(path: Path) -> dict[str, Any]:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: a world must be a TOML file: {error}") from None
-    known = {**dict.fromkeys(_WRITTEN, object), **{name: kind for name, (_, kind, _) in _fields().items()}}
+    known = {name: kind for name, (_, kind, _) in _fields().items()} | dict.fromkeys(_WRITTEN, object)
     known |= {name: known[field] for name, field in _ALIASES.items()}
     for name, value in data.items():
         if name not in known:

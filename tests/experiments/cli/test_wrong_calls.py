@@ -108,7 +108,8 @@ CALLS = {
     "population TABLE --max-think -1": "max_think_s must be above 0, got -1", "population CUT": "CUT, line 2",
     # replay
     "replay TABLE --times 100:oops": "times must be", "replay TABLE --times 0:0:0": "times must be",
-    "replay TABLE --gamma -1": "gamma", "replay TABLE --show nobody": "nobody", "replay TABLE --member x*": "--member is for folders and archives of sessions, got csv",
+    "replay TABLE --gamma -1": "gamma", "replay TABLE --show nobody": "nobody",
+    "replay TABLE --member x*": "--member is for folders and archives of sessions, got csv",
     # pages
     "pages EMPTY": "a trace must not be empty", "pages PROSE": "the content must be of a known format",
     "pages ONE": "a trace must hold requests, got a workload", "pages CUT": "line 2: a line must be whole",

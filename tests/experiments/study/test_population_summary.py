@@ -68,8 +68,8 @@ def test_of_users_without_a_page_or_an_hour_nothing_is_divided_by_nought() -> No
     assert by_activity(blank, POLICIES)["pages_per_hour_to"].tolist() == 12 * [0.0]
     one = table().assign(elapsed_s=0.9e-9, pages=1)
     assert by_activity(one, POLICIES)["pages_per_hour_to"].tolist() == pytest.approx(12 * [3600e9])
-    assert summary(table(), ["none", "own"], "psm:100").loc[1, "saving_of_all_percent"] == 48.0
-    assert math.isnan(summary(table(), ["none", "own"], "psm:100").loc[1, "saving_of_all_vs_psm_percent"])
+    assert summary(table(), ["none", "own"], "psm:100").loc[1, "energy_of_all_vs_none_percent"] == -48.0
+    assert math.isnan(summary(table(), ["none", "own"], "psm:100").loc[1, "energy_of_all_vs_psm_percent"])
 
 
 def test_messages_are_added_up_and_users_without_any_have_no_delay() -> None:
@@ -79,11 +79,11 @@ def test_messages_are_added_up_and_users_without_any_have_no_delay() -> None:
 
 
 def test_without_static_psm_nothing_is_said_against_it() -> None:
-    alone = table()[lambda rows: rows["policy"] != "psm:100"].assign(saving_vs_psm_percent=math.nan)
+    alone = table()[lambda rows: rows["policy"] != "psm:100"].assign(energy_vs_psm_percent=math.nan)
     own = summary(alone, ["none", "own"], "psm:100").to_dict("records")[1]
-    assert own["saving_percent_mean"] == pytest.approx(48.0)
-    for name in ("saving_of_all_vs_psm_percent", "costlier_than_psm_percent", "slower_than_psm_percent",
-                 "losing_both_percent", "saving_vs_psm_percent_mean", "saving_vs_psm_percent_p50"):  # fmt: skip
+    assert own["energy_vs_none_percent_mean"] == pytest.approx(-48.0)
+    for name in ("energy_of_all_vs_psm_percent", "costlier_than_psm_percent", "slower_than_psm_percent",
+                 "losing_both_percent", "energy_vs_psm_percent_mean", "energy_vs_psm_percent_p50"):  # fmt: skip
         assert math.isnan(own[name]), name
 
 
@@ -95,12 +95,12 @@ def test_quarters_of_users_go_by_pages_an_hour() -> None:
     ]  # fmt: skip
     least = own[0]  # the second and the fourth user
     assert least["users_are"] == "least active quarter"
-    assert least["saving_percent_median"] == pytest.approx(70.0)
-    assert least["saving_vs_psm_percent_median"] == pytest.approx(10.0)
+    assert least["energy_vs_none_percent_median"] == pytest.approx(-70.0)
+    assert least["energy_vs_psm_percent_median"] == pytest.approx(-10.0)
     assert least["slowdown_median"] == pytest.approx(1.5)
     assert [row["costlier_than_psm_percent"] for row in own] == [0.0, 100.0, 100.0, 0.0]
     assert [row["slower_than_psm_percent"] for row in own] == [50.0, 100.0, 100.0, 0.0]
     few = by_activity(table()[lambda rows: rows["user"].isin(["u0", "u1"])], POLICIES)
     assert few[few["policy"] == "own"]["users"].tolist() == [1, 1]
-    blank = by_activity(table().assign(saving_vs_psm_percent=math.nan), POLICIES)
+    blank = by_activity(table().assign(energy_vs_psm_percent=math.nan), POLICIES)
     assert blank["slower_than_psm_percent"].isna().all()
