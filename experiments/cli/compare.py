@@ -158,8 +158,9 @@ def _words(summary: pd.DataFrame, settings: Mapping[str, Any]) -> str:
         return comparison_text(summary, _over(settings["traffic"]), settings.get("max_slowdown"))
     of_clients = summary[~summary["policy"].isin(REFERENCES)]
     said = [
-        f"{counted(int(count), 'clients')}: {advice(summary[summary['clients'] == count], settings.get('max_slowdown'))}"
-        for count in summary["clients"].unique()
+        f"{counted(int(number), 'clients')}: {advice(rows, settings.get('max_slowdown'))}"
+        for number in summary["clients"].unique()
+        for rows in [summary[summary["clients"] == number]]
     ]
     return "\n\n".join([table(*cells(CELL, of_clients)), "\n".join(said)])
 
