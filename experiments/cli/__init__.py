@@ -34,6 +34,7 @@ COMMANDS = {
     "pages": "Read a trace of any supported format and group it into pages.",
     "population": "Simulate every user of a trace under every policy.",
     "replay": "Replay real arrivals under LPSM's learner, against hindsight.",
+    "report": "Make one HTML page of a finished folder of results.",
     "reproduce": "Run the papers' experiments again and check the claims.",
     "simulate": "Simulate one workload under one policy, page by page.",
     "timeline": "Show what the radio does, frame by frame; or capture it.",

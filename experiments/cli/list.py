@@ -76,7 +76,7 @@ def experiments_listed(*, as_json: bool) -> None:
     }
     listed: dict[str, list[tuple[str, ...]]] = {
         "experiments": [
-            (one.name, PAPERS[one.paper], one.claim, one.data or "generated", one.time)
+            (one.name, PAPERS[one.paper], one.subject, one.data.folder if one.data else "generated", one.time)
             for one in all_experiments().values()
         ],
         "statements": [(one.name, PAPERS[one.name.partition("/")[0]], one.says, one.where) for one in STATEMENTS],

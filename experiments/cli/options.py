@@ -130,7 +130,7 @@ def _samplers() -> dict[str, str]:
 def _experiments() -> dict[str, str]:
     from experiments.papers.registry import all_experiments
 
-    return {one.name: one.claim for one in all_experiments().values()}
+    return {one.name: one.subject for one in all_experiments().values()}
 
 
 KINDS = {"policies": _policies, "radios": _radios, "samplers": _samplers, "experiments": _experiments}

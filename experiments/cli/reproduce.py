@@ -61,7 +61,8 @@ def reproduce(
     if what is None:
         raise ValueError("say what to reproduce: a name of `lpsm reproduce --list`, a paper, or all")
     from experiments.papers import archive
-    from experiments.papers.registry import PAPERS, Setup, choose
+    from experiments.papers.kit import Setup
+    from experiments.papers.registry import PAPERS, choose
     from experiments.report.results import HEADING, details_markdown, results_markdown, results_text
     from experiments.study.executor import checked_jobs
     from experiments.study.files import alone, refuse_file, write_file

@@ -42,11 +42,12 @@ from experiments.study.interruptions import Interrupted
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["JOURNAL", "LIBRARIES", "MANIFEST", "SUMS", "Store", "journal_of"]
+__all__ = ["JOURNAL", "LIBRARIES", "MANIFEST", "PAGE", "SUMS", "Store", "journal_of"]
 
 MANIFEST = "manifest.json"
 SUMS = "SHA256SUMS"
 JOURNAL = "finished.jsonl"
+PAGE = "report.html"  # which `lpsm report` may add to a finished folder
 LIBRARIES = ("lpsm", "matplotlib", "numba", "numpy", "pandas", "pyarrow", "scipy", "simpy")
 
 
@@ -300,7 +301,7 @@ class Store:
             raise ValueError(f"the output folder must be new or hold results of lpsm {command}, {folder} does not")
         for path in sorted(folder.rglob("*")) if "files" in manifest else ():
             name = path.relative_to(folder).as_posix()
-            ours = name in (*manifest["files"], MANIFEST, JOURNAL, SUMS) or _is_temporary(path)
+            ours = name in (*manifest["files"], MANIFEST, JOURNAL, SUMS, PAGE) or _is_temporary(path)
             if not ours and (path.is_symlink() or not path.is_dir()):
                 raise ValueError(f"the output folder {folder} holds {name}, which lpsm {command} did not write")
         return manifest
