@@ -41,7 +41,7 @@ def questions(result):
 def test_answers_are_kept_as_they_come_and_a_second_run_goes_on_where_the_first_would_have_been(mails, tmp_path):
     path, truth, texts = mails
     X = samplers.make("ss", 2**18)  # the same sampler, played by hand
-    from experiments.datasets.records import hashed
+    from experiments.datasets.tables import hashed
 
     log = X.run(hashed(texts), np.where(np.array(truth) == "spam", 1, -1))
     rows = np.flatnonzero(log.queried)
