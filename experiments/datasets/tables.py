@@ -34,7 +34,7 @@ __all__ = ["HASHED", "Columns", "csv_columns", "hashed", "json_columns", "parque
 HASHED = 2**18  # columns that words are hashed to
 _CELLS_AT_ONCE = 1 << 16
 
-Part = tuple[Sequence[int], Sequence[Sequence[Any]]]
+Part = tuple[Sequence[int], Sequence[Any]]
 """The lines of some rows (none of parquet), and the values of the wanted columns in them, each a list or an array."""
 
 
@@ -140,7 +140,7 @@ def _listed(values: Sequence[Any] | NDArray[Any]) -> Sequence[Any]:
     return values.tolist() if isinstance(values, np.ndarray) else values
 
 
-def _numbers(values: Sequence[Any]) -> NDArray[np.float64]:
+def _numbers(values: Any) -> NDArray[np.float64]:
     """Return the numbers that values are or spell, NaN where one does neither."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
         return values.astype(np.float64, copy=False)
