@@ -14,7 +14,7 @@ from experiments.cli.options import jobs_option, json_option, out_option, seed_o
 from experiments.inert import echo
 
 if TYPE_CHECKING:
-    from experiments.papers.registry import Experiment
+    from experiments.papers.kit import Experiment
 
 __all__ = ["reproduce"]
 
@@ -59,7 +59,8 @@ def reproduce(
     WHAT is a name from the list, a paper, or all.  Each experiment has a folder OUT/PAPER/PLACE
     with its record (parquet), claims and pictures; OUT/RESULTS.md sums up all records there.
     """
-    from experiments.papers.registry import PAPERS, Setup, all_experiments, choose
+    from experiments.papers.kit import Setup
+    from experiments.papers.registry import PAPERS, all_experiments, choose
 
     if listed:
         _print_list(all_experiments().values(), as_json)
@@ -124,7 +125,10 @@ def _print_list(experiments: Iterable[Experiment], as_json: bool) -> None:
     from experiments.papers.registry import PAPERS
     from experiments.papers.statements import STATEMENTS
 
-    rows = [(one.name, PAPERS[one.paper], one.claim, one.data or "generated", one.time) for one in experiments]
+    rows = [
+        (one.name, PAPERS[one.paper], one.subject, one.data.folder if one.data else "generated", one.time)
+        for one in experiments
+    ]
     more = [(one.name, PAPERS[one.name.partition("/")[0]], one.says, one.where) for one in STATEMENTS]
     if as_json:
         names = ("name", "paper", "claim", "data", "time")
