@@ -32,11 +32,13 @@ from experiments.papers.tuning import steps_to_end
 from experiments.study.compare import Estimate, estimate
 
 __all__ = [
-    "NOTHING", "Claim", "Measure", "Noted", "Predicate", "Record", "Verdict", "by", "from_record", "jackknifed",
-    "measured", "named", "point", "shown", "steps_inside", "wide",
+    "NOTHING", "Claim", "Frame", "Measure", "Noted", "Predicate", "Record", "Samples", "Verdict", "by", "from_record",
+    "jackknifed", "measured", "named", "point", "shown", "steps_inside", "wide",
 ]  # fmt: skip
 
-Record = Mapping[str, pd.DataFrame]  # table -> all rows
+Frame = pd.DataFrame
+Record = Mapping[str, Frame]  # table -> all rows
+Samples = dict[Any, Any]  # name -> sample, `Noted` or not
 NOTHING = "the record has nothing of it"
 
 

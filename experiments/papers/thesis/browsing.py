@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 import netsim
 from experiments.figures.comparison import energy, slowdown, slowdown_by_page
 from experiments.figures.evolution import evolution
-from experiments.papers.claims import Claim, Measure, Noted, named, point, wide
+from experiments.papers.claims import Claim, Frame, Measure, Noted, Samples, named, point, wide
 from experiments.papers.kit import Experiment, Seeds, Setup, Sizes, Sweep, Tasks, over
 from experiments.papers.predicates import above, at_least, at_most, below, between, each, falling, near
 from experiments.presets import THESIS
@@ -125,7 +125,7 @@ FIG_2_8 = FIG_2_6.view("thesis/fig-2-8", "slowdown of each page against its down
 # -- figure 2-5 ----------------------------------------------------------------------------------------------------
 
 
-def full_stretches(polls: pd.DataFrame) -> pd.DataFrame:
+def full_stretches(polls: Frame) -> Frame:
     """Return the stretches of polls in a row that find packets.
 
     A row a stretch: how many polls, their bytes, the last sleep chosen, and after how many the sleep was 100 ms (inf:
@@ -143,7 +143,7 @@ def full_stretches(polls: pd.DataFrame) -> pd.DataFrame:
 
 for one in NAMES:
 
-    def slow_stretches(polls: pd.DataFrame, policy: str = one) -> str:
+    def slow_stretches(polls: Frame, policy: str = one) -> str:
         """Say what the stretches are like that do not reach 100 ms after three polls."""
         slow = full_stretches(polls[polls["policy"] == policy]).query("polls_until_100 > 3")
         return (
@@ -155,7 +155,7 @@ for one in NAMES:
         f"{one}: when packets are found, the sleep is quickly reduced to 100 ms", at_least, "quickly",
         "after at most three polls that find packets in a row", limit=90.0, unit=" %", why=slow_stretches,
     )  # fmt: skip
-    def quick(polls: pd.DataFrame, policy: str = one) -> Noted:
+    def quick(polls: Frame, policy: str = one) -> Noted:
         """Share of the stretches that reach 100 ms after at most three polls, percent."""
         stretches = full_stretches(polls[polls["policy"] == policy])
         share = 100 * (stretches["polls_until_100"] <= 3).mean()
@@ -168,7 +168,7 @@ for one in NAMES:
         f"{one}: after a poll that finds nothing the sleep never becomes shorter", at_most, "continually increases",
         limit=0, why=lambda: "the very first sleep, the mean of all experts, is rounded up",
     )  # fmt: skip
-    def shorter(polls: pd.DataFrame, policy: str = one) -> Noted:
+    def shorter(polls: Frame, policy: str = one) -> Noted:
         """How often the sleep becomes shorter after a poll that finds nothing."""
         empty = polls[(polls["policy"] == policy) & (polls["buffered_bytes"] == 0)]
         count = int((empty["next_sleep_ms"] < empty["slept_ms"]).sum())
@@ -179,7 +179,7 @@ for one in NAMES:
     "with 1/T the sleep backs off much more slowly than with 1/log T", at_least, "much more slowly",
     "what it gains in as many empty polls, less twice what it gains with 1/T, in one run", limit=0.0, unit=" ms",
 )  # fmt: skip
-def gains(polls: pd.DataFrame) -> Any:
+def gains(polls: Frame) -> Any:
     """What the sleep gains in `CLIMB` empty polls after one of 100 ms: with 1/log T over twice that with 1/T."""
     after = [sleeps_after(polls[polls["policy"] == policy]) for policy in NAMES]
     if not all(after):
@@ -189,7 +189,7 @@ def gains(polls: pd.DataFrame) -> Any:
     return Noted(fast - 2.0 * slow, f"({slow:.0f} and {fast:.0f} ms longer after {CLIMB}; {counts} climbs)")
 
 
-def sleeps_after(polls: pd.DataFrame) -> list[float]:
+def sleeps_after(polls: Frame) -> list[float]:
     """Return the sleeps chosen `CLIMB` polls that found nothing after one of 100 ms, of climbs that last as long."""
     sleeps: list[float] = []
     count: int | None = None
@@ -205,7 +205,7 @@ def sleeps_after(polls: pd.DataFrame) -> list[float]:
 
 
 @FIG_2_5.picture("fig-2-5")
-def stretch(pages: pd.DataFrame, polls: pd.DataFrame) -> Figure:
+def stretch(pages: Frame, polls: Frame) -> Figure:
     """Draw the sleeps of a busy stretch of the run."""
     start = busy_page(pages.loc[pages["policy"] == "none", "issue_s"], WINDOW_S)
     return evolution(*window(pages, polls, start_page=start, window_s=WINDOW_S), window_s=WINDOW_S)
@@ -214,7 +214,7 @@ def stretch(pages: pd.DataFrame, polls: pd.DataFrame) -> Figure:
 # -- figure 2-6 ----------------------------------------------------------------------------------------------------
 
 
-def summary(runs: pd.DataFrame, pages: pd.DataFrame, setting: str) -> Any:
+def summary(runs: Frame, pages: Frame, setting: str) -> Any:
     """Return the comparison of all policies in one setting."""
     radio = netsim.RadioConfig()
     runs, pages = (table[table["setting"] == setting] for table in (runs, pages))
@@ -223,7 +223,7 @@ def summary(runs: pd.DataFrame, pages: pd.DataFrame, setting: str) -> Any:
     return compare(frames, present, awake_mw=radio.awake_mw, asleep_mw=radio.asleep_mw)
 
 
-def joules(runs: pd.DataFrame, setting: str, column: str = "total_j") -> pd.DataFrame:
+def joules(runs: Frame, setting: str, column: str = "total_j") -> Frame:
     """Return joules a page, a row a seed and a column a policy."""
     return wide({"runs": runs.assign(value=runs[column] / runs["pages"])}, "runs", "value", setting=setting)
 
@@ -231,7 +231,7 @@ def joules(runs: pd.DataFrame, setting: str, column: str = "total_j") -> pd.Data
 def saved(setting: str, policy: str, column: str) -> Measure:
     """Measure joules a page of a policy against those of static PSM, percent."""
 
-    def measure(runs: pd.DataFrame) -> Any:
+    def measure(runs: Frame) -> Any:
         table = joules(runs, setting, column)
         return 100 * (linearised(table[policy], table[PSM]) - 1)
 
@@ -250,7 +250,7 @@ def saving(setting: str, policy: str, printed: float, column: str, what: str) ->
 def less_than_bsd(setting: str, policy: str, does: str, printed: str, needed: float | None = None) -> Claim:
     """Claim that joules a page of a policy are below those of BSD settings."""
 
-    def measure(runs: pd.DataFrame) -> dict[str, Any]:
+    def measure(runs: Frame) -> Samples:
         table = joules(runs, setting)
         return {other: Noted(table[policy] - table[other], f"({table[other].mean():.2f})") for other in BSD}
 
@@ -260,7 +260,7 @@ def less_than_bsd(setting: str, policy: str, does: str, printed: str, needed: fl
 def beacons(setting: str, beacon_j: float, total_j: float, other: float = 100 * 0.59 / 3.38) -> Claim:
     """Claim that joules for beacons in all of static PSM, percent, are nearer to the print than to that of LPSM."""
 
-    def measure(runs: pd.DataFrame) -> Noted:
+    def measure(runs: Frame) -> Noted:
         listen, total = (joules(runs, setting, column)[PSM] for column in ("listen_j", "total_j"))
         note = f"({estimate(listen).mean:.2f} of {estimate(total).mean:.2f} J a page)"
         return Noted(100 * linearised(listen, total), note)
@@ -293,7 +293,7 @@ for figure, draw in ((FIG_2_6, energy), (FIG_2_7, slowdown)):
     for letter, one in (("a", SHORT), ("b", LONG)):
 
         @figure.picture(f"{figure.name.partition('/')[2]}-{letter}")
-        def bars(runs: pd.DataFrame, pages: pd.DataFrame, draw: Any = draw, setting: str = one) -> Figure:
+        def bars(runs: Frame, pages: Frame, draw: Any = draw, setting: str = one) -> Figure:
             """Draw the means of every policy in one setting."""
             picture: Figure = draw(summary(runs, pages, setting).summary)
             return picture
@@ -302,7 +302,7 @@ for figure, draw in ((FIG_2_6, energy), (FIG_2_7, slowdown)):
 # -- figure 2-7 ----------------------------------------------------------------------------------------------------
 
 
-def slowdowns(pages: pd.DataFrame, setting: str) -> pd.DataFrame:
+def slowdowns(pages: Frame, setting: str) -> Frame:
     """Return mean slowdowns of a page, a row a seed and a column a policy."""
     rows = page_slowdowns(pages[pages["setting"] == setting])
     means = rows.groupby(["replication", "policy"], sort=False)["slowdown"].mean().reset_index()
@@ -316,7 +316,7 @@ for one, policy, printed in ((SHORT, "lpsm", 1.02), (SHORT, "lpsm:log", 1.19), (
         "excess over 1 within a factor of 2, traffic and server being unpublished: see thesis/server-delay",
         low=1.0 + (printed - 1.0) / 2.0, high=1.0 + 2.0 * (printed - 1.0),
     )  # fmt: skip
-    def slower_than_psm(pages: pd.DataFrame, setting: str = one, policy: str = policy) -> Noted:
+    def slower_than_psm(pages: Frame, setting: str = one, policy: str = policy) -> Noted:
         """Mean slowdown over that under static PSM."""
         slow = slowdowns(pages, setting)
         note = f"(pages are slowed by {slow[policy].mean():.2f}, by {slow[PSM].mean():.2f} under static PSM)"
@@ -326,7 +326,7 @@ for one, policy, printed in ((SHORT, "lpsm", 1.02), (SHORT, "lpsm:log", 1.19), (
 for one in (SHORT, LONG):
 
     @FIG_2_7.claim(f"{one}: LPSM with 1/log T is slower than every BSD setting", above, "higher slowdowns")
-    def slower_than_bsd(pages: pd.DataFrame, setting: str = one) -> dict[str, Any]:
+    def slower_than_bsd(pages: Frame, setting: str = one) -> Samples:
         """Mean slowdown less that under every BSD setting."""
         slow = slowdowns(pages, setting)
         own = slow["lpsm:log"]
@@ -336,7 +336,7 @@ for one in (SHORT, LONG):
 # -- figure 2-8 ----------------------------------------------------------------------------------------------------
 
 
-def waits(pages: pd.DataFrame, policy: str) -> pd.DataFrame:
+def waits(pages: Frame, policy: str) -> Frame:
     """Return a row a page of the first setting: latencies without power saving, and what `policy` adds to PSM, s."""
     table = wide({"pages": pages}, "pages", "latency_s", index=["replication", "page"], setting=SHORT)
     psm = table[PSM]
@@ -345,7 +345,7 @@ def waits(pages: pd.DataFrame, policy: str) -> pd.DataFrame:
 
 for policy, printed in (("lpsm", 1.2), ("lpsm:log", 2.0)):
 
-    def above_maximum(pages: pd.DataFrame, policy: str = policy, most: float = printed) -> str:
+    def above_maximum(pages: Frame, policy: str = policy, most: float = printed) -> str:
         """Say what the pages are like that take longer."""
         table = waits(pages, policy)
         over_it, rest = table[table["ratio"] > most], table[table["ratio"] <= most]
@@ -359,14 +359,14 @@ for policy, printed in (("lpsm", 1.2), ("lpsm:log", 2.0)):
         f"no page of {policy} takes more than {printed:g} times what it takes under static PSM", each,
         f"at most {printed:g}", "every page of every seed counts", high=printed + 1e-9, why=above_maximum,
     )  # fmt: skip
-    def page_ratios(pages: pd.DataFrame, policy: str = policy) -> pd.Series:
+    def page_ratios(pages: Frame, policy: str = policy) -> pd.Series:
         """Latency of every page over that under static PSM."""
         return waits(pages, policy)["ratio"]
 
 
 for policy in NAMES:
 
-    def wait_on_long_pages(pages: pd.DataFrame, policy: str = policy) -> str:
+    def wait_on_long_pages(pages: Frame, policy: str = policy) -> str:
         """Say what is added to the longest pages."""
         table = waits(pages, policy)
         extra = table["extra"][table["base"] >= table["base"].quantile(0.9)].mean()
@@ -380,7 +380,7 @@ for policy in NAMES:
         "latency over that under static PSM, the tenth of pages that is longest without power saving",
         limit=1.05, why=wait_on_long_pages,
     )  # fmt: skip
-    def long_pages(pages: pd.DataFrame, policy: str = policy) -> Noted:
+    def long_pages(pages: Frame, policy: str = policy) -> Noted:
         """Latency over that under static PSM on the longest tenth of the pages."""
         table = waits(pages, policy)
         longest = table["base"] >= table["base"].quantile(0.9)
@@ -389,7 +389,7 @@ for policy in NAMES:
 
 
 @FIG_2_8.picture("fig-2-8")
-def by_page(runs: pd.DataFrame, pages: pd.DataFrame) -> Figure:
+def by_page(runs: Frame, pages: Frame) -> Figure:
     """Draw the slowdown of every page against its download time."""
     return slowdown_by_page(summary(runs, pages, SHORT).slowdowns)
 
@@ -400,7 +400,7 @@ def by_page(runs: pd.DataFrame, pages: pd.DataFrame) -> Figure:
 def at_delays(number: Any, prefix: str = "") -> Measure:
     """Measure a number of the tables and a setting at every delay of the server, by delay."""
 
-    def measure(runs: pd.DataFrame, pages: pd.DataFrame) -> dict[str, Any]:
+    def measure(runs: Frame, pages: Frame) -> Samples:
         delays = dict.fromkeys(runs["setting"])
         return {f"{prefix} {delay} s".strip(): number(runs, pages, delay) for delay in delays}
 
@@ -414,7 +414,7 @@ def saved_at_delays(policy: str) -> Measure:
 
 for policy in NAMES:
 
-    def over_psm(runs: pd.DataFrame, pages: pd.DataFrame, delay: str, policy: str = policy) -> Any:
+    def over_psm(runs: Frame, pages: Frame, delay: str, policy: str = policy) -> Any:
         """Mean slowdown over that under static PSM."""
         slow = slowdowns(pages, delay)
         return linearised(slow[policy], slow[PSM])
@@ -424,7 +424,7 @@ for policy in NAMES:
     DELAY.claims.append(Claim(statement, falling(at_delays(over_psm), ends=True), reason=reason))
 
 
-def lag(runs: pd.DataFrame, pages: pd.DataFrame, delay: str) -> Noted:
+def lag(runs: Frame, pages: Frame, delay: str) -> Noted:
     """Slowdown of LPSM with 1/T less that of BSD 0.5."""
     ours, bsd = (slowdowns(pages, delay)[policy] for policy in ("lpsm", "bsd:0.5"))
     return Noted(ours - bsd, f"({ours.mean():.2f} against {bsd.mean():.2f})")
@@ -445,7 +445,7 @@ DELAY.claims += [
 
 
 @DELAY.picture("server-delay", x="server's delay [s]", y="mean slowdown of a page")
-def slowdown_by_delay(runs: pd.DataFrame, pages: pd.DataFrame) -> pd.DataFrame:
+def slowdown_by_delay(runs: Frame, pages: Frame) -> Frame:
     """Draw the mean slowdown of policies against the server's delay."""
     tables = {delay: slowdowns(pages, delay) for delay in dict.fromkeys(runs["setting"])}
     policies = (PSM, "bsd:0.5", "lpsm", "lpsm:log")
