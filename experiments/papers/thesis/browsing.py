@@ -11,6 +11,7 @@ letter, and levels within a factor), and servers whose delay varies.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -141,38 +142,39 @@ def full_stretches(polls: Frame) -> Frame:
     return pd.DataFrame(rows, columns=["polls", "bytes", "last_ms", "polls_until_100"])
 
 
-for one in NAMES:
-
-    def slow_stretches(polls: Frame, policy: str = one) -> str:
-        """Say what the stretches are like that do not reach 100 ms after three polls."""
-        slow = full_stretches(polls[polls["policy"] == policy]).query("polls_until_100 > 3")
-        return (
-            f"the others last {slow['polls'].mean():.1f} polls, find {slow['bytes'].mean():.0f} bytes on the mean and "
-            f"end at {slow['last_ms'].mean():.0f} ms"
-        )
-
-    @FIG_2_5.claim(
-        f"{one}: when packets are found, the sleep is quickly reduced to 100 ms", at_least, "quickly",
-        "after at most three polls that find packets in a row", limit=90.0, unit=" %", why=slow_stretches,
-    )  # fmt: skip
-    def quick(polls: Frame, policy: str = one) -> Noted:
-        """Share of the stretches that reach 100 ms after at most three polls, percent."""
-        stretches = full_stretches(polls[polls["policy"] == policy])
-        share = 100 * (stretches["polls_until_100"] <= 3).mean()
-        return Noted(share, f"of {len(stretches)} stretches of such polls")
+def quick(polls: Frame, *, policy: str) -> Noted:
+    """Share of the stretches that reach 100 ms after at most three polls, percent."""
+    stretches = full_stretches(polls[polls["policy"] == policy])
+    return Noted(100 * (stretches["polls_until_100"] <= 3).mean(), f"of {len(stretches)} stretches of such polls")
 
 
-for one in NAMES:
+def slow_stretches(polls: Frame, *, policy: str) -> str:
+    """Say what the stretches are like that do not reach 100 ms after three polls."""
+    slow = full_stretches(polls[polls["policy"] == policy]).query("polls_until_100 > 3")
+    return (
+        f"the others last {slow['polls'].mean():.1f} polls, find {slow['bytes'].mean():.0f} bytes on the mean and "
+        f"end at {slow['last_ms'].mean():.0f} ms"
+    )
 
-    @FIG_2_5.claim(
-        f"{one}: after a poll that finds nothing the sleep never becomes shorter", at_most, "continually increases",
-        limit=0, why=lambda: "the very first sleep, the mean of all experts, is rounded up",
-    )  # fmt: skip
-    def shorter(polls: Frame, policy: str = one) -> Noted:
-        """How often the sleep becomes shorter after a poll that finds nothing."""
-        empty = polls[(polls["policy"] == policy) & (polls["buffered_bytes"] == 0)]
-        count = int((empty["next_sleep_ms"] < empty["slept_ms"]).sum())
-        return Noted(count, f"times shorter after {len(empty)} polls that find nothing")
+
+def shorter(polls: Frame, *, policy: str) -> Noted:
+    """How often the sleep becomes shorter after a poll that finds nothing."""
+    empty = polls[(polls["policy"] == policy) & (polls["buffered_bytes"] == 0)]
+    count = int((empty["next_sleep_ms"] < empty["slept_ms"]).sum())
+    return Noted(count, f"times shorter after {len(empty)} polls that find nothing")
+
+
+FIG_2_5.claims += [
+    Claim(f"{policy}: when packets are found, the sleep is quickly reduced to 100 ms",
+        at_least(partial(quick, policy=policy), 90.0, unit=" %"), "quickly",
+        "after at most three polls that find packets in a row", why=partial(slow_stretches, policy=policy))
+    for policy in NAMES
+] + [
+    Claim(f"{policy}: after a poll that finds nothing the sleep never becomes shorter",
+        at_most(partial(shorter, policy=policy), 0), "continually increases",
+        why=lambda: "the very first sleep, the mean of all experts, is rounded up")
+    for policy in NAMES
+]  # fmt: skip
 
 
 @FIG_2_5.claim(
@@ -309,28 +311,31 @@ def slowdowns(pages: Frame, setting: str) -> Frame:
     return wide({"means": means}, "means", "slowdown")
 
 
-for one, policy, printed in ((SHORT, "lpsm", 1.02), (SHORT, "lpsm:log", 1.19), (LONG, "lpsm:log", 1.2)):
-
-    @FIG_2_7.claim(
-        f"{one}: slowdown of {policy} over that of static PSM", between, f"{printed:.2f}",
-        "excess over 1 within a factor of 2, traffic and server being unpublished: see thesis/server-delay",
-        low=1.0 + (printed - 1.0) / 2.0, high=1.0 + 2.0 * (printed - 1.0),
-    )  # fmt: skip
-    def slower_than_psm(pages: Frame, setting: str = one, policy: str = policy) -> Noted:
-        """Mean slowdown over that under static PSM."""
-        slow = slowdowns(pages, setting)
-        note = f"(pages are slowed by {slow[policy].mean():.2f}, by {slow[PSM].mean():.2f} under static PSM)"
-        return Noted(linearised(slow[policy], slow[PSM]), note)
+def slower_than_psm(pages: Frame, *, setting: str, policy: str) -> Noted:
+    """Mean slowdown over that under static PSM."""
+    slow = slowdowns(pages, setting)
+    note = f"(pages are slowed by {slow[policy].mean():.2f}, by {slow[PSM].mean():.2f} under static PSM)"
+    return Noted(linearised(slow[policy], slow[PSM]), note)
 
 
-for one in (SHORT, LONG):
+def slower_than_bsd(pages: Frame, *, setting: str) -> Samples:
+    """Mean slowdown of LPSM with 1/log T less that under every BSD setting."""
+    slow = slowdowns(pages, setting)
+    own = slow["lpsm:log"]
+    return {bsd: Noted(own - slow[bsd], f"({own.mean():.2f} against {slow[bsd].mean():.2f})") for bsd in BSD}
 
-    @FIG_2_7.claim(f"{one}: LPSM with 1/log T is slower than every BSD setting", above, "higher slowdowns")
-    def slower_than_bsd(pages: Frame, setting: str = one) -> Samples:
-        """Mean slowdown less that under every BSD setting."""
-        slow = slowdowns(pages, setting)
-        own = slow["lpsm:log"]
-        return {bsd: Noted(own - slow[bsd], f"({own.mean():.2f} against {slow[bsd].mean():.2f})") for bsd in BSD}
+
+FIG_2_7.claims += [
+    Claim(f"{setting}: slowdown of {policy} over that of static PSM",
+        between(partial(slower_than_psm, setting=setting, policy=policy), 1 + (printed - 1) / 2, 1 + 2 * (printed - 1)),
+        f"{printed:.2f}",
+        "excess over 1 within a factor of 2, traffic and server being unpublished: see thesis/server-delay")
+    for setting, policy, printed in ((SHORT, "lpsm", 1.02), (SHORT, "lpsm:log", 1.19), (LONG, "lpsm:log", 1.2))
+] + [
+    Claim(f"{setting}: LPSM with 1/log T is slower than every BSD setting",
+        above(partial(slower_than_bsd, setting=setting)), "higher slowdowns")
+    for setting in (SHORT, LONG)
+]  # fmt: skip
 
 
 # -- figure 2-8 ----------------------------------------------------------------------------------------------------
@@ -343,49 +348,51 @@ def waits(pages: Frame, policy: str) -> Frame:
     return pd.DataFrame({"base": table["none"], "extra": table[policy] - psm, "ratio": table[policy] / psm})
 
 
-for policy, printed in (("lpsm", 1.2), ("lpsm:log", 2.0)):
-
-    def above_maximum(pages: Frame, policy: str = policy, most: float = printed) -> str:
-        """Say what the pages are like that take longer."""
-        table = waits(pages, policy)
-        over_it, rest = table[table["ratio"] > most], table[table["ratio"] <= most]
-        return (
-            f"{policy} adds {over_it['extra'].median():.2f} s to static PSM there (median) and "
-            f"{rest['extra'].median():.2f} s elsewhere; without power saving those pages load in "
-            f"{over_it['base'].median():.2f} s, the others in {rest['base'].median():.2f} s"
-        )
-
-    @FIG_2_8.claim(
-        f"no page of {policy} takes more than {printed:g} times what it takes under static PSM", each,
-        f"at most {printed:g}", "every page of every seed counts", high=printed + 1e-9, why=above_maximum,
-    )  # fmt: skip
-    def page_ratios(pages: Frame, policy: str = policy) -> pd.Series:
-        """Latency of every page over that under static PSM."""
-        return waits(pages, policy)["ratio"]
+def page_ratios(pages: Frame, *, policy: str) -> Any:
+    """Latency of every page over that under static PSM."""
+    return waits(pages, policy)["ratio"]
 
 
-for policy in NAMES:
+def above_maximum(pages: Frame, *, policy: str, most: float) -> str:
+    """Say what the pages are like that take longer."""
+    table = waits(pages, policy)
+    longer, rest = table[table["ratio"] > most], table[table["ratio"] <= most]
+    return (
+        f"{policy} adds {longer['extra'].median():.2f} s to static PSM there (median) and "
+        f"{rest['extra'].median():.2f} s elsewhere; without power saving those pages load in "
+        f"{longer['base'].median():.2f} s, the others in {rest['base'].median():.2f} s"
+    )
 
-    def wait_on_long_pages(pages: Frame, policy: str = policy) -> str:
-        """Say what is added to the longest pages."""
-        table = waits(pages, policy)
-        extra = table["extra"][table["base"] >= table["base"].quantile(0.9)].mean()
-        return (
-            f"the wait does not vanish on long pages: {policy} adds {extra:.2f} s to the longest tenth on the mean, "
-            f"which is 5 % of {20 * extra:.1f} s"
-        )
 
-    @FIG_2_8.claim(
-        f"for longer transfers {policy} adds only negligible slowdown", at_most, "negligible",
+def long_pages(pages: Frame, *, policy: str) -> Noted:
+    """Latency over that under static PSM on the longest tenth of the pages."""
+    table = waits(pages, policy)
+    rest = table["base"] < table["base"].quantile(0.9)
+    return Noted(table["ratio"][~rest], f"on the longest tenth ({table['ratio'][rest].mean():.3f} on the rest)")
+
+
+def wait_on_long_pages(pages: Frame, *, policy: str) -> str:
+    """Say what is added to the longest pages."""
+    table = waits(pages, policy)
+    extra = table["extra"][table["base"] >= table["base"].quantile(0.9)].mean()
+    return (
+        f"the wait does not vanish on long pages: {policy} adds {extra:.2f} s to the longest tenth on the mean, "
+        f"which is 5 % of {20 * extra:.1f} s"
+    )
+
+
+FIG_2_8.claims += [
+    Claim(f"no page of {policy} takes more than {most:g} times what it takes under static PSM",
+        each(partial(page_ratios, policy=policy), high=most + 1e-9), f"at most {most:g}",
+        "every page of every seed counts", why=partial(above_maximum, policy=policy, most=most))
+    for policy, most in (("lpsm", 1.2), ("lpsm:log", 2.0))
+] + [
+    Claim(f"for longer transfers {policy} adds only negligible slowdown",
+        at_most(partial(long_pages, policy=policy), 1.05), "negligible",
         "latency over that under static PSM, the tenth of pages that is longest without power saving",
-        limit=1.05, why=wait_on_long_pages,
-    )  # fmt: skip
-    def long_pages(pages: Frame, policy: str = policy) -> Noted:
-        """Latency over that under static PSM on the longest tenth of the pages."""
-        table = waits(pages, policy)
-        longest = table["base"] >= table["base"].quantile(0.9)
-        note = f"on the longest tenth ({table['ratio'][~longest].mean():.3f} on the rest)"
-        return Noted(table["ratio"][longest], note)
+        why=partial(wait_on_long_pages, policy=policy))
+    for policy in NAMES
+]  # fmt: skip
 
 
 @FIG_2_8.picture("fig-2-8")
@@ -412,16 +419,10 @@ def saved_at_delays(policy: str) -> Measure:
     return at_delays(lambda runs, pages, delay: saved(delay, policy, "total_j")(runs), "at")
 
 
-for policy in NAMES:
-
-    def over_psm(runs: Frame, pages: Frame, delay: str, policy: str = policy) -> Any:
-        """Mean slowdown over that under static PSM."""
-        slow = slowdowns(pages, delay)
-        return linearised(slow[policy], slow[PSM])
-
-    statement = f"slowdown of {policy} over that of static PSM falls as the server takes longer"
-    reason = "ours, the thesis does not state its server's delay"
-    DELAY.claims.append(Claim(statement, falling(at_delays(over_psm), ends=True), reason=reason))
+def over_psm(runs: Frame, pages: Frame, delay: str, *, policy: str) -> Any:
+    """Mean slowdown over that under static PSM."""
+    slow = slowdowns(pages, delay)
+    return linearised(slow[policy], slow[PSM])
 
 
 def lag(runs: Frame, pages: Frame, delay: str) -> Noted:
@@ -431,17 +432,15 @@ def lag(runs: Frame, pages: Frame, delay: str) -> Noted:
 
 
 DELAY.claims += [
-    Claim(
-        "LPSM uses less energy than static PSM whatever the server's delay",
+    *(Claim(f"slowdown of {policy} over that of static PSM falls as the server takes longer",
+        falling(at_delays(partial(over_psm, policy=policy)), ends=True),
+        reason="ours, the thesis does not state its server's delay") for policy in NAMES),
+    Claim("LPSM uses less energy than static PSM whatever the server's delay",
         at_most(named({policy: saved_at_delays(policy) for policy in NAMES}), 0.0, open=True, unit=" %"),
-        reason="ours",
-    ),
-    Claim(
-        "LPSM with 1/T is slower than BSD 0.5 at every delay",
-        at_least(at_delays(lag, "at"), 0.0, open=True),
-        "higher slowdowns",
-    ),
-]
+        reason="ours"),
+    Claim("LPSM with 1/T is slower than BSD 0.5 at every delay", at_least(at_delays(lag, "at"), 0.0, open=True),
+        "higher slowdowns"),
+]  # fmt: skip
 
 
 @DELAY.picture("server-delay", x="server's delay [s]", y="mean slowdown of a page")

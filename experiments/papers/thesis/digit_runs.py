@@ -36,7 +36,7 @@ MODIFIED = ("dkm", "cbgz-dkm", "random-dkm")
 
 
 class Problem(NamedTuple):
-    """Digits that are positive, those they are told from (empty: all others), test error, printed means by `KEYS`."""
+    """Positive digits, negative ones (empty: all others), the test error to reach, and printed means by `KEYS`."""
 
     positive: tuple[int, ...]
     negative: tuple[int, ...]
