@@ -204,6 +204,8 @@ def _with_same_runs(experiment: Experiment, store: Store, out: Path) -> tuple[Pa
 
 def _conclude(experiment: Experiment, store: Store, record: Record, *, computed: bool) -> Result:
     """Write record, claims and pictures, and give the folder its name."""
+    if not computed:  # the record that is there has all tasks
+        store.finished = dict.fromkeys(store.manifest["configuration"]["tasks"])
     with store.giving_up(input_is_right=True):
         for table, frame in record.items():
             store.write(f"{table}.parquet", _parquet(frame, store.manifest))
