@@ -204,6 +204,8 @@ def _with_same_runs(experiment: Experiment, store: Store, out: Path) -> tuple[Pa
 
 def _conclude(experiment: Experiment, store: Store, record: Record, *, computed: bool) -> Result:
     """Write record, claims and pictures, and give the folder its name."""
+    if not computed:  # the record that is there has all tasks
+        store.finished = dict.fromkeys(store.manifest["configuration"]["tasks"])
     with store.giving_up(input_is_right=True):
         for table, frame in record.items():
             store.write(f"{table}.parquet", _parquet(frame, store.manifest))
@@ -217,11 +219,17 @@ def _conclude(experiment: Experiment, store: Store, record: Record, *, computed:
 
 
 def _claims(experiment: Experiment, record: Record) -> pd.DataFrame:
-    rows = []
-    for claim, (ours, holds, why) in experiment.verdicts(record):
-        why_not = "" if holds else why or f"the record has {ours}"
-        said = {"statement": claim.statement, "printed": claim.printed, "ours": ours, "holds": bool(holds)}
-        rows.append({**said, "tolerance": claim.tolerance, "why_not": why_not})
+    rows = [
+        {
+            "statement": claim.statement,
+            "printed": claim.printed,
+            "ours": verdict.ours,
+            "holds": bool(verdict.holds),
+            "tolerance": claim.tolerance,
+            "why_not": "" if verdict.holds else verdict.why_not or f"the record has {verdict.ours}",
+        }
+        for claim, verdict in experiment.verdicts(record)
+    ]
     return pd.DataFrame(rows)
 
 

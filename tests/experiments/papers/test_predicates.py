@@ -150,7 +150,7 @@ def test_a_record_that_has_nothing_of_it_does_not_make_a_claim_hold(make):
     ],
 )  # fmt: skip
 def test_a_verdict_says_its_numbers_the_notes_after_them_and_what_lies_outside(test, ours, holds, why_not):
-    assert test({}) == (ours, holds, why_not)
+    assert test({})[:3] == (ours, holds, why_not)
 
 
 def test_a_measure_gets_the_tables_it_names_and_may_return_one_sample_or_none():
@@ -188,7 +188,7 @@ def test_the_tolerance_follows_from_the_predicate_and_the_reason_and_neither_can
 
 def test_a_claim_says_more_only_where_it_fails():
     claim = Claim("s", at_least(lambda record: {"": record["x"]}, 1.0), why=lambda record: "the rest is worse")
-    assert claim.check({"x": [2.0]}) == ("2.00", True, "")
+    assert claim.check({"x": [2.0]})[:3] == ("2.00", True, "")
     assert claim.check({"x": [0.5]}).why_not == "is 0.500; the rest is worse"
     assert ask.explained_by("with more", of(a=[1.0, 3.0]))({}) == "with more a 2 ± 13"
 
