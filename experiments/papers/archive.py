@@ -222,6 +222,7 @@ def _claims(experiment: Experiment, record: Record) -> pd.DataFrame:
             "statement": claim.statement,
             "printed": claim.printed,
             "ours": verdict.ours,
+            "short": verdict.short or verdict.ours,
             "holds": bool(verdict.holds),
             "tolerance": claim.tolerance,
             "why_not": "" if verdict.holds else verdict.why_not or f"the record has {verdict.ours}",
