@@ -201,7 +201,8 @@ class Extreme:
             return Verdict(NOTHING, False, NOTHING)
         best = (min if self.least else max)(known, key=known.__getitem__)
         words = (_joined(name, _mean(one, self.unit), note) for name, (one, note) in samples.items())
-        ahead = (min if self.least else max)((name for name in known if name != self.name), key=known.get, default="")
+        others = [name for name in known if name != self.name]
+        ahead = (min if self.least else max)(others, key=lambda name: known[name], default="")
         beside = [name for name in (self.name, ahead) if name in samples]
         short = ", ".join(_joined(name, _mean(samples[name][0], self.unit)) for name in beside)
         return Verdict(", ".join(words), best == self.name, f"{best} has it", short)

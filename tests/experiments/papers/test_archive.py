@@ -292,3 +292,17 @@ def test_a_commit_is_named_beside_the_records_of_its_program_alone(tmp_path, mon
 def test_the_program_of_a_commit_is_that_of_its_files(tmp_path):
     with pytest.raises(ValueError, match="commit must be one of the repository that lpsm lies in, got 'no-such'"):
         archive.program_at("no-such")
+
+
+def test_generated_browsing_in_place_of_a_trace_is_said_on_stderr_in_the_record_and_in_the_pictures(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("LPSM_DATA", "/nonexistent")
+    ran = CliRunner().invoke(main, ["reproduce", "thesis/fig-2-9", "--size", "smoke", "--out", str(tmp_path)])
+    assert ran.exit_code == 0, ran.output
+    assert "lpsm: thesis/fig-2-9: bu-www-client is not there" in ran.stderr
+    folder = tmp_path / "thesis" / "fig-2-9"
+    instead = "generated browsing over a dial-up line"
+    assert json.loads((folder / "manifest.json").read_text())["configuration"]["material"] == instead
+    for picture in folder.glob("*.svg"):
+        assert f"on {instead}, in place of bu-www-client" in picture.read_text()
