@@ -97,6 +97,7 @@ def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1,
     if there is not None:
         with store.giving_up(input_is_right=True):
             record = _tables(*there)
+        store.manifest["runs"] = there[1].get("runs", len(tasks))
         return _conclude(experiment, store, record, computed=False)
     with store.giving_up():
         rows_of = run(
@@ -119,6 +120,7 @@ def _redraw(experiment: Experiment, folder: Path, earlier: dict[str, Any] | None
     record = _tables(folder, earlier)
     try:
         store = Store(folder, _command(experiment), earlier["configuration"])
+        store.manifest |= {name: earlier[name] for name in ("runs",) if name in earlier}
         return _conclude(experiment, store, record, computed=False)
     except KeyError as error:
         raise ValueError(
@@ -211,7 +213,10 @@ def _conclude(experiment: Experiment, store: Store, record: Record, *, computed:
             store.write(f"{table}.parquet", _parquet(frame, store.manifest))
         claims = _claims(experiment, record)
         store.write_frame(CLAIMS, claims)
+        data, material = experiment.data, store.manifest["configuration"]["material"]
         for name, figure in experiment.figures(record).items():
+            if data is not None and material == data.stand_in:
+                figure.suptitle(f"on {material}, in place of {data.folder}", fontsize=9)
             for file, content in pictures(name, figure).items():
                 store.write(file, content)
         store.publish()
@@ -219,17 +224,11 @@ def _conclude(experiment: Experiment, store: Store, record: Record, *, computed:
 
 
 def _claims(experiment: Experiment, record: Record) -> pd.DataFrame:
-    rows = [
-        {
-            "statement": claim.statement,
-            "printed": claim.printed,
-            "ours": verdict.ours,
-            "holds": bool(verdict.holds),
-            "tolerance": claim.tolerance,
-            "why_not": "" if verdict.holds else verdict.why_not or f"the record has {verdict.ours}",
-        }
-        for claim, verdict in experiment.verdicts(record)
-    ]
+    rows = []
+    for claim, (ours, holds, why, short) in experiment.verdicts(record):
+        why_not = "" if holds else why or f"the record has {ours}"
+        said = {"statement": claim.statement, "printed": claim.printed, "ours": ours, "short": short or ours}
+        rows.append({**said, "holds": bool(holds), "tolerance": claim.tolerance, "why_not": why_not})
     return pd.DataFrame(rows)
 
 

@@ -50,11 +50,15 @@ class Noted(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What the record says of a claim: `ours` in words and numbers, whether it holds, and why not."""
+    """What the record says of a claim: `ours` in words and numbers, whether it holds, and why not.
+
+    `short` is the part of `ours` that decides.
+    """
 
     ours: str
     holds: bool
     why_not: str = ""
+    short: str = ""
 
 
 Measure = Callable[..., Any]  # tables of a record -> name -> sample, each `Noted` or not; or one sample, without a name

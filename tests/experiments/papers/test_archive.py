@@ -62,7 +62,7 @@ def test_a_smoke_run_of_each_family_gives_claims_pictures_and_a_page(name, tmp_p
     assert list(folder.glob("*.png"))
     page = (tmp_path / "RESULTS.md").read_text()
     assert page.startswith(HEADING)
-    assert page.count(f"### {name}: ") == 1
+    assert page.count(f"\n|{name.partition('/')[2]}|") == len(claims)
 
 
 @pytest.mark.long
@@ -201,43 +201,37 @@ def test_missing_data_says_what_is_wanted_and_what_stands_in(tmp_path):
 
 
 def test_a_claim_that_fails_stays_on_the_page_with_its_reason():
-    claim = {**CLAIM, "statement": "all is well", "printed": "1", "ours": "2", "holds": False, "why_not": "it is"}
-    page, details = pages({**RECORD, "claims": [claim, {**claim, "tolerance": "not a test: it is so", "holds": True}]})
-    assert "2 claims, of which 0 hold and 1 do not; 1 more say of themselves that they can hardly fail" in page
-    assert "### rls/x: a\n\n- □ all is well: 2 (1)\n- · all is well: 2 (1)\n" in page
-    assert f"| {PAPERS['rls']} | 0 | 1 |" in page
-    assert "*all is well*: it is." in details
-
-
-def test_the_page_has_a_short_line_a_claim_and_the_details_all_of_it():
-    ours = "a 1.00 ± 0.20 (of all), " + ", ".join(f"name {i} {i}.50 (beside)" for i in range(20))
-    page, details = pages({**RECORD, "claims": [{**CLAIM, "ours": ours}]})
-    assert "\n- ■ s: a 1.00 ± 0.20, name 0 0.50 ...\n" in page
-    assert ours in details
-
-
-def test_claims_that_differ_in_a_few_words_share_a_line_and_each_keeps_its_verdict():
-    statements = {
-        "web: it uses less energy than the other": ("1", True, ""),
-        "push: it uses less energy than the other": ("2", False, ""),
-        "push: it is quicker than LPSM at every delay": ("3", True, "all"),
-        "push: it is quicker than dynamic PSM at every delay": ("4", False, "most"),
-        "push: it is quicker than anything that was ever thought of at every delay": ("5", True, "all"),
-        "web: 2 %": ("6", True, "2 %"),
-        "push: 2 %": ("7", True, ""),
+    claim = {
+        "statement": "all is well",
+        "printed": "1",
+        "ours": "2",
+        "holds": False,
+        "tolerance": "",
+        "why_not": "it is",
     }
-    claims = [
-        {**CLAIM, "statement": one, "printed": printed, "ours": ours, "holds": holds}
-        for one, (ours, holds, printed) in statements.items()
-    ]
-    page, _ = pages({**RECORD, "claims": claims})
-    assert [line for line in page.splitlines() if line.startswith("- ")] == [
-        "- it uses less energy than the other: ■ web: 1; □ push: 2",
-        "- push: it is quicker than – at every delay: ■ LPSM: 3 (all); □ dynamic PSM: 4 (most)",
-        "- ■ push: it is quicker than anything that was ever thought of at every delay: 5 (all)",
-        "- ■ web: 2 %: 6",
-        "- ■ push: 2 %: 7",
-    ]
+    result = {"experiment": "thesis/x", "about": "a", "size": "full", "seed": 0, "material": "m", "runs": 1}
+    results = [{**result, "claims": [claim, {**claim, "tolerance": "not a test: it is so", "holds": True}]}]
+    page = results_markdown(results, PAPERS)
+    assert "2 claims, of which 0 hold and 1 fail; 1 more are not tests" in page
+    assert "|x|all is well|1|2|fails|\n|x|all is well|1|2|not a test|\n" in page
+    assert "|Monteleoni 2006|0|1|1|" in page
+    details = details_markdown(results, "thesis", PAPERS["thesis"])
+    assert "- *all is well* (): it is.\n- *all is well*: it is so." in details
+
+
+def test_the_page_has_a_row_a_claim_with_the_figure_that_decides_and_failures_first():
+    good = {"statement": "s | s", "printed": "", "ours": "1/(c = 2) 3 (a (b))", "holds": True, "tolerance": "t"}
+    bad = {
+        **good,
+        "statement": "f",
+        "ours": "a 1, b 2, c 3",
+        "short": "b 2 (worst of 3)",
+        "holds": False,
+        "why_not": "it is",
+    }
+    result = {"experiment": "rls/x", "about": "a", "size": "full", "seed": 0, "material": "m", "runs": 1}
+    page = results_markdown([{**result, "claims": [good, bad]}], PAPERS)
+    assert "\n|x|f||b 2 (worst of 3)|fails|\n|x|s \\| s||1/(c = 2) 3 (a (b))|holds|\n" in page
 
 
 def test_what_all_records_have_in_common_is_said_once_and_the_rest_of_each():
@@ -246,20 +240,21 @@ def test_what_all_records_have_in_common_is_said_once_and_the_rest_of_each():
     for page in pages(one, other):
         assert page.count("Every record: full size, from seed 7, commit abc.") == 1
         assert page.count("commit abc") == page.count("seed 7") == 1
-    assert all(f"A. {runs} runs, data: m." in pages(one, other)[1] for runs in (3, 5))
-    other |= {"seed": 8, "made": "program 123"}
-    short, long = pages(one, other)
-    for name, seed, made, runs in (("x", 7, "commit abc", 3), ("y", 8, "program 123", 5)):
-        assert f"### rls/{name}: a (from seed {seed}, {made})\n" in short
-        assert f"A. {runs} runs from seed {seed}, data: m, {made}." in long
-    assert all("Every record: full size." in page for page in (short, long))
-    short, _ = pages(one, other, {**other, "experiment": "rls/z"})
-    for line in (
-        "Every record that says nothing else: full size, from seed 8, program 123.",
-        "### rls/x: a (from seed 7, commit abc)\n",
-        "### rls/z: a\n",
-    ):
-        assert line in short
+    assert "A. 3 runs, data: m." in long
+    assert "A. 5 runs, data: m." in long
+    other = {**other, "seed": 8, "made": "program 123"}
+    short, long = results_markdown([one, other], PAPERS), details_markdown([one, other], "rls", "the survey")
+    assert "- rls/x: from seed 7, commit abc\n" in short
+    assert "- rls/y: from seed 8, program 123\n" in short
+    assert "A. 3 runs from seed 7, data: m, commit abc." in long
+    assert "A. 5 runs from seed 8, data: m, program 123." in long
+    assert "Every record: full size." in short
+    assert "Every record: full size." in long
+    third = {**other, "experiment": "rls/z"}
+    short = results_markdown([one, other, third], PAPERS)
+    assert "Every record that says nothing else: full size, from seed 8, program 123." in short
+    assert "- rls/x: from seed 7, commit abc\n" in short
+    assert "- rls/z" not in short
 
 
 def test_a_commit_is_named_beside_the_records_of_its_program_alone(points, monkeypatch):
@@ -273,3 +268,17 @@ def test_a_commit_is_named_beside_the_records_of_its_program_alone(points, monke
 def test_the_program_of_a_commit_is_that_of_its_files(tmp_path):
     with pytest.raises(ValueError, match="commit must be one of the repository that lpsm lies in, got 'no-such'"):
         archive.program_at("no-such")
+
+
+def test_generated_browsing_in_place_of_a_trace_is_said_on_stderr_in_the_record_and_in_the_pictures(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("LPSM_DATA", "/nonexistent")
+    ran = CliRunner().invoke(main, ["reproduce", "thesis/fig-2-9", "--size", "smoke", "--out", str(tmp_path)])
+    assert ran.exit_code == 0, ran.output
+    assert "lpsm: thesis/fig-2-9: bu-www-client is not there" in ran.stderr
+    folder = tmp_path / "thesis" / "fig-2-9"
+    instead = "generated browsing over a dial-up line"
+    assert json.loads((folder / "manifest.json").read_text())["configuration"]["material"] == instead
+    for picture in folder.glob("*.svg"):
+        assert f"on {instead}, in place of bu-www-client" in picture.read_text()

@@ -253,3 +253,18 @@ def test_tables_are_laid_out_by_replication_and_measures_named():
     assert table["b"].tolist() == [6.0, 7.0]
     found = named({"one": of(x=1.0), "two": lambda record: {"": 2.0}})({})
     assert found == {"one x": 1.0, "two": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("test", "short"),
+    [
+        (below(of(a=1.0, b=3.0, c=4.0), 2.0), "c 4.00 (worst of 3)"),
+        (below(of(a=1.0, b=3.0, c=4.0), 2.0, needed=2), "b 3.00 (number 2 of 3)"),
+        (above(of(a=Noted(1.0, "beside"))), "a 1.00"),
+        (rising(of(a=1.0, b=3.0, c=2.0)), "3.00 at b, 2.00 at c"),
+        (largest(of(a=1.0, b=2.0), "a"), "a 1.00, b 2.00"),
+        (both(above(of(a=1.0)), below(of(b=3.0, c=4.0), 2.0)), "c 4.00 (worst of 2)"),
+    ],
+)
+def test_the_short_form_of_a_verdict_is_the_figure_that_decides(test, short):
+    assert test({}).short == short
