@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import lpsm
 from lpsm import Combiner, LearnAlpha, hindsight
-from lpsm.experts.combination import best_convex, best_linear
+from lpsm.combining import best_convex, best_linear
 from lpsm.experts.combine import RATES
 from lpsm.experts.losses import LOSSES, losses_of
 from tests.oracles.combining import combined

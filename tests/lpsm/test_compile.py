@@ -89,6 +89,7 @@ def test_a_change_in_another_module_is_noticed_and_what_it_made_stale_is_removed
     assert answer(start(copied)) == (131, 0)
     assert len(kept(copied)) == 2
     assert not kept(copied) & first
+    assert len(list((mine / "__pycache__").glob("mine-*"))) == 1  # nor does an empty folder stay
 
 
 def test_processes_that_compile_at_once_leave_one_whole_result(copied: Path) -> None:

@@ -19,9 +19,9 @@ from matplotlib.figure import Figure
 from experiments.figures.papers import lines
 from experiments.papers.claims import Beside, Claim, Measure, Record
 from experiments.papers.predicates import at_least, each
+from experiments.papers.proved.second_order import separable_second_order_mistakes, separable_second_order_step
 from experiments.papers.registry import Experiment, Rows, Setup
 from lpsm import samplers
-from lpsm.bounds.second_order import separable_second_order_mistakes, separable_second_order_step
 from lpsm.randomness import WORKLOAD, generator
 from lpsm.synthetic_streams import separable
 

@@ -21,9 +21,10 @@ from matplotlib.figure import Figure
 from experiments.figures.papers import panels
 from experiments.papers.claims import Beside, Claim, Measure, Record, point
 from experiments.papers.predicates import below, each
+from experiments.papers.proved.second_order import second_order_limit
 from experiments.papers.registry import Experiment, Rows, Setup
 from lpsm import samplers
-from lpsm.bounds.second_order import log_determinant, second_order_limit, second_order_mistakes
+from lpsm.bounds.second_order import log_determinant, second_order_mistakes
 from lpsm.randomness import WORKLOAD, generator
 from lpsm.synthetic_streams import separable
 

@@ -24,10 +24,11 @@ import traces
 from experiments.figures.replay import competition, losses, weights
 from experiments.papers.claims import Beside, Claim, Measure, Record
 from experiments.papers.predicates import at_least, at_most, beside, both, each
+from experiments.papers.proved.tracking import learn_alpha_asymptotic_regret
 from experiments.papers.registry import Better, Experiment, Rows, Setup
 from experiments.study.replay import ReplayConfig, details
 from lpsm import alpha_grid
-from lpsm.bounds.experts import fixed_share_partition_loss, learn_alpha_asymptotic_regret
+from lpsm.bounds.experts import fixed_share_partition_loss
 from lpsm.randomness import generator
 
 __all__ = ["BROWSING", "EXPERIMENTS", "requests_of", "sessions"]

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from experiments.papers.proved.first_order import perceptron_lemma_sine
 from experiments.papers.registry import Rows, Setup
 from lpsm import samplers, synthetic_streams
-from lpsm.bounds.perceptrons import perceptron_lemma_sine
 
 __all__ = ["MODIFIED", "hypotheses", "tasks", "track"]
 
