@@ -14,6 +14,7 @@ from experiments.papers.proved import tracking as proved_tracking
 from experiments.study import bounds_trials
 from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid, bounds, hindsight, synthetic
 from lpsm.bounds import experts as statements
+from lpsm.bounds.verdicts import compare
 from tests.oracles import hindsight as oracle
 
 interior = st.floats(0.01, 0.99)
@@ -378,3 +379,30 @@ def test_ten_thousand_random_trials_violate_nothing():
 def test_a_hypothesis_that_fails_is_named_with_its_value(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_of_several_rows_the_one_nearest_to_being_violated_stands_for_all():
+    def chosen(kind, *sides):
+        return expert_report._tightest([compare("x", kind, *side, 0.1) for side in sides]).measured
+
+    assert chosen("upper", (1.0, 5.0), (2.0, 3.0), (0.0, 9.0)) == 2.0
+    assert chosen("lower", (6.0, 5.0), (9.0, 3.0)) == 6.0
+    assert chosen("identity", (1.0, 1.01), (2.0, 2.05), (3.0, 3.0)) == 2.0  # the largest difference
+    assert chosen("upper", (1.0, 1.0), (2.0, 1.0)) == 2.0  # a violation
+
+
+def test_learn_alpha_is_held_against_segments_of_its_best_alpha_expert_where_experts_sleep():
+    losses = np.array([[0.0, 2.0], [0.5, 3.0], [1.0, 0.0], [4.0, 0.25], [2.0, 0.0]])
+    awake = np.array([[True, True], [True, False], [True, True], [False, True], [True, True]])
+    run = LearnAlpha(2, [0.1, 0.4]).run(losses, awake)
+    each = [FixedShare(2, alpha).run(losses, awake) for alpha in (0.1, 0.4)]
+    totals = [one.total_loss for one in each]
+    best = int(np.argmin(totals))
+    curve = hindsight.partition_curve(np.where(awake, losses, each[best].loss[:, None]), 5, neighbours_differ=True)
+    limits = [statements.fixed_share_partition_loss(loss, k, 5, 2, (0.1, 0.4)[best]) for k, loss in enumerate(curve, 1)]
+    k = int(np.argmin(limits))
+    extra = min(total + log(2) for total in totals) - min(totals)
+    first, second = expert_report.rows(run)
+    assert (first.measured, first.bound) == pytest.approx((run.total_loss - min(totals), extra))
+    assert (second.measured, second.bound) == pytest.approx((run.total_loss - curve[k], limits[k] - curve[k] + extra))
+    assert second.verdict.endswith(f"(tightest at k = {k + 1})")

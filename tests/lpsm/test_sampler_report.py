@@ -39,9 +39,13 @@ def test_every_theorem_holds_and_says_something_where_a_comparator_is_good(key, 
         assert (table["bound"] < 2.5 * table["measured"] + 5.0).all()
 
 
-@pytest.mark.parametrize(("key", "parameters"), [("perceptron", {}), ("sop-label-efficient", {"C": 0.2, "a": 2.0})])
+@pytest.mark.parametrize(
+    ("key", "parameters"),
+    [("perceptron", {}), ("perceptron-ss", {"b": 0.4}), ("sop-label-efficient", {"C": 0.2, "a": 2.0})],
+)
 def test_a_run_that_counts_what_the_sampler_counts(key, parameters):
     X, y = a_stream(0.05)
+    X *= np.linspace(0.5, 3.0, len(y))[:, None]
     table = reported(key, X, y, **parameters)
     coins = np.random.default_rng(0).spawn(6)
     logs = [samplers.make(key, 3, rng=coin, **parameters).run(X, y) for coin in coins]
