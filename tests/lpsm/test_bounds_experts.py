@@ -13,6 +13,7 @@ from scipy.optimize import linprog
 from experiments.papers.proved import tracking as proved_tracking
 from experiments.study import bounds_trials
 from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid, bounds, hindsight, synthetic
+from lpsm.bounds import expert_report
 from lpsm.bounds import experts as statements
 from lpsm.bounds.verdicts import compare
 from tests.oracles import hindsight as oracle
