@@ -80,7 +80,7 @@ def test_a_change_in_another_module_is_noticed_and_what_it_made_stale_is_removed
     mine = copied / "mine"
     assert answer(start(copied)) == (21, 0)
     first = kept(copied)
-    assert len(first) == 1  # that of the callee is part of it
+    assert len(first) == 1  # that of the caller, which holds what it calls
     assert answer(start(copied)) == (21, 1)
     assert kept(copied) == first
     (mine / "inner.py").write_text(CALLEE.replace("* x", "* x + 100"))
@@ -89,6 +89,7 @@ def test_a_change_in_another_module_is_noticed_and_what_it_made_stale_is_removed
     assert answer(start(copied)) == (131, 0)
     assert len(kept(copied)) == 1
     assert not kept(copied) & first
+    assert len(list((mine / "__pycache__").glob("mine-*"))) == 1  # nor does an empty folder stay
 
 
 def test_processes_that_compile_at_once_leave_one_whole_result(copied: Path) -> None:
