@@ -32,23 +32,9 @@ from experiments.papers.tuning import steps_to_end
 from experiments.study.compare import Estimate, estimate
 
 __all__ = [
-    "NOTHING",
-    "Claim",
-    "Measure",
-    "Noted",
-    "Predicate",
-    "Record",
-    "Verdict",
-    "by",
-    "from_record",
-    "jackknifed",
-    "measured",
-    "named",
-    "point",
-    "shown",
-    "steps_inside",
-    "wide",
-]
+    "NOTHING", "Claim", "Measure", "Noted", "Predicate", "Record", "Verdict", "by", "from_record", "jackknifed",
+    "measured", "named", "point", "shown", "steps_inside", "wide",
+]  # fmt: skip
 
 Record = Mapping[str, pd.DataFrame]  # table -> all rows
 NOTHING = "the record has nothing of it"
