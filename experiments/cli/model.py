@@ -170,12 +170,16 @@ def _fields() -> dict[str, tuple[str, Any, str, Any]]:
 
 
 def _meanings(kind: type) -> Iterator[tuple[str, str]]:
-    """Yield fields and meanings from the section Attributes of a docstring."""
-    text = inspect.getdoc(kind) or ""
-    section = text.partition("Attributes\n----------\n")[2].partition("\n\n")[0]
-    for names, words in re.findall(r"^(\w[^:\n]*) : [^\n]*\n((?:    [^\n]*\n?)*)", section, re.MULTILINE):
-        for name in names.split(", "):
-            yield name, " ".join(words.split())
+    """Yield fields and meanings: the comment ``#:`` behind a field, or else the one above it and its neighbours."""
+    above, goes_on = "", False
+    for line in inspect.getsource(kind).splitlines():
+        code, _, words = line.partition("#:")
+        field = re.match(r"    (\w+): ", code)
+        if field:
+            yield field[1], words.strip() or above
+        elif words:
+            above = f"{above} {words.strip()}" if goes_on else words.strip()
+        goes_on = bool(words) and not field
 
 
 def settings_of_a_world() -> dict[str, dict[str, str]]:
