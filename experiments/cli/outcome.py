@@ -74,9 +74,8 @@ class Outcome:
 
 
 def written_picture(path: Path, figure: Figure) -> None:
-    """Write a figure where it is wanted, in the form that the name says."""
+    """Write a figure where it is wanted, in the form that the name says, making its folder."""
     from experiments.figures.style import pictures
-    from traces.files import replacing
+    from experiments.study.files import write_file
 
-    with replacing(path) as file:
-        file.write(pictures(path.stem, figure)[f"{path.stem}{path.suffix.lower()}"])
+    write_file(path, pictures(path.stem, figure)[f"{path.stem}{path.suffix.lower()}"])
