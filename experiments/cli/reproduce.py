@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from experiments.cli.list import experiments_listed
+from experiments.cli.listings import experiments_listed
 from experiments.cli.options import KINDS, Names, jobs_option, json_option, out_option, seed_option
 from experiments.inert import echo
 
