@@ -237,13 +237,14 @@ def test_the_page_has_a_row_a_claim_with_the_figure_that_decides_and_failures_fi
 def test_what_all_records_have_in_common_is_said_once_and_the_rest_of_each():
     one = {**RECORD, "seed": 7, "runs": 3, "made": "commit abc", "claims": [CLAIM]}
     other = {**one, "experiment": "rls/y", "runs": 5}
-    for page in pages(one, other):
+    short, long = pages(one, other)
+    for page in (short, long):
         assert page.count("Every record: full size, from seed 7, commit abc.") == 1
         assert page.count("commit abc") == page.count("seed 7") == 1
     assert "A. 3 runs, data: m." in long
     assert "A. 5 runs, data: m." in long
     other = {**other, "seed": 8, "made": "program 123"}
-    short, long = results_markdown([one, other], PAPERS), details_markdown([one, other], "rls", "the survey")
+    short, long = pages(one, other)
     assert "- rls/x: from seed 7, commit abc\n" in short
     assert "- rls/y: from seed 8, program 123\n" in short
     assert "A. 3 runs from seed 7, data: m, commit abc." in long
