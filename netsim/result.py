@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lpsm.checks import of_type
 from netsim.policies.protocol import Policy
 from netsim.radio import Energy, Radio, StateRadioConfig
 from netsim.radio_states import StateTimes
@@ -23,90 +24,115 @@ from traces.columns import Workload
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SimulationResult", "Trip", "result_of"]
+__all__ = ["Against", "SimulationResult", "Trip", "result_of"]
 
 _NS_PER_S = 1_000_000_000
 _NS_PER_MS = 1_000_000
 
 
 class Trip(NamedTuple):
-    """What browsing a workload leaves behind.
+    """What browsing a workload leaves behind."""
 
-    Attributes
-    ----------
-    end_ns, awake_ns, beacons, air_up_ns, air_down_ns, frames_lost : int
-        Totals of the run.
-    loads : array of int64, shape (pages, 4)
-        Issue, last byte, and between them time awake and beacons.
-    polls : array of int64, shape (entries, 6)
-        First instant, time slept before it, bytes waiting, next sleep, how many more polls like it follow (none of
-        which found anything), and their spacing.
-    intervals : array of int64
-        Start and end of every interval awake.
-    states : StateTimes or None
-        Time in each state of the radio, on the shared air.
-    page_states : list of (StateTimes, StateTimes)
-        The same up to the issue and up to the last byte of every page.
-    groups_lost : int
-        Group frames that the client was asleep for, on the shared air.
-    beacons_lost : int
-        Beacons that it wanted and could not decode.
-    """
-
+    #: totals of the run
     end_ns: int
     awake_ns: int
     beacons: int
     air_up_ns: int
     air_down_ns: int
     frames_lost: int
-    loads: NDArray[np.int64]
+    loads: NDArray[np.int64]  #: shape (pages, 4): issue, last byte, and between them time awake and beacons
+    #: shape (entries, 6): first instant, time slept before it, bytes waiting, next sleep, how many more polls like it
+    #: follow (none of which found anything), and their spacing
     polls: NDArray[np.int64]
-    intervals: NDArray[np.int64]
-    states: StateTimes | None = None
-    page_states: Sequence[tuple[StateTimes, StateTimes]] = ()
-    groups_lost: int = 0
-    beacons_lost: int = 0
+    intervals: NDArray[np.int64]  #: start and end of every interval awake
+    states: StateTimes | None = None  #: time in each state of the radio, on the shared air
+    page_states: NDArray[np.int64] | None = None  #: shape (pages, 7): the same while each page was loading
+    groups_lost: int = 0  #: group frames that the client was asleep for, on the shared air
+    beacons_lost: int = 0  #: beacons that it wanted and could not decode
 
 
-@dataclass(frozen=True, eq=False)
-class SimulationResult:
-    """The record of a run.
+class Against(NamedTuple):
+    """A run held against another one of the same workload.
 
     Attributes
     ----------
-    policy : str
-        Canonical name of the policy.
-    energy : Energy
-        Joules of the whole run: awake_j, sleep_j, listen_j, wakeup_j, total_j, and per_page_j (NaN without pages).
-    elapsed_s, awake_s, asleep_s : float
-        Seconds of the whole run.
-    beacons : int
-        Beacons listened to from sleep, whole run.
-    uplink_air_s, downlink_air_s : float
-        Time that frames spent on the air, each way.
-    frames_lost : int
-        Frames lost on the air.
-    wakeups : int
-        Passages from asleep to awake, whole run.
-    final_policy : Policy
-        The policy as the run left it (what it learned).
+    energy_percent : float
+        How much more energy the run needed, percent of the other's: a saving is negative.  NaN if that needed none.
+    slowdowns : array of float64, shape (pages,)
+        Latency of each page over its latency in the other run.
+    added_delay_s : array of float64, shape (messages,)
+        How much later each pushed message was delivered, seconds.
     """
 
-    policy: str
+    energy_percent: float
+    slowdowns: NDArray[np.float64]
+    added_delay_s: NDArray[np.float64]
+
+    @property
+    def slowdown(self) -> float:
+        """The mean over the pages of the ratios of their latencies; NaN without pages."""
+        return float(self.slowdowns.mean()) if len(self.slowdowns) else nan
+
+    @property
+    def delay_s(self) -> float:
+        """The mean added delay of the messages; NaN without messages."""
+        return float(self.added_delay_s.mean()) if len(self.added_delay_s) else nan
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SimulationResult:
+    """The record of a run."""
+
+    policy: str  #: canonical name of the policy
+    #: joules of the whole run: awake_j, sleep_j, listen_j, wakeup_j, total_j, and per_page_j (NaN without pages)
     energy: Energy
+    #: seconds of the whole run
     elapsed_s: float
     awake_s: float
     asleep_s: float
-    beacons: int
+    beacons: int  #: beacons listened to from sleep, whole run
+    #: time that frames spent on the air, each way
     uplink_air_s: float
     downlink_air_s: float
-    frames_lost: int
-    wakeups: int
-    final_policy: Policy
+    frames_lost: int  #: frames lost on the air
+    wakeups: int  #: passages from asleep to awake, whole run
+    final_policy: Policy  #: the policy as the run left it (what it learned)
     _names: Sequence[str]
     _radio: Radio
     _trip: Trip
     _messages: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return (
+            f"SimulationResult(policy={self.policy!r}, pages={len(self.latency_s)}, elapsed_s={self.elapsed_s:.6g}, "
+            f"total_j={self.energy.total_j:.6g})"
+        )
+
+    def against(self, base: SimulationResult) -> Against:
+        """Hold this run against another one of the same workload, such as that under ``none``.
+
+        Raises
+        ------
+        TypeError
+            If `base` is no result.
+        ValueError
+            If the two are not of equally many pages and messages.
+        """
+        of_type(SimulationResult, base=base)
+        for name in ("latency_s", "message_delay_s"):
+            own, other = len(getattr(self, name)), len(getattr(base, name))
+            if own != other:
+                raise ValueError(f"base must be of the same workload, its {name} must have {own} values, got {other}")
+        joules, other_j = self.energy.total_j, base.energy.total_j
+        return Against(
+            float(100.0 * (joules / other_j - 1.0)) if other_j else nan,
+            self.latency_s / base.latency_s,
+            self.message_delay_s - base.message_delay_s,
+        )
+
+    def slowdown(self, base: SimulationResult) -> float:
+        """Return the mean over the pages of latency / latency in `base` (`against`)."""
+        return self.against(base).slowdown
 
     @property
     def page_columns(self) -> dict[str, Any]:
@@ -115,8 +141,8 @@ class SimulationResult:
         asleep = done - issue - awake
         wakeups = np.searchsorted(_wakeups(self._trip), [issue, done])
         radio, states = self._radio, self._trip.page_states
-        if isinstance(radio, StateRadioConfig) and self._trip.states is not None:
-            energy = np.array([after.minus(before).energy(radio, 1).total_j for before, after in states])
+        if isinstance(radio, StateRadioConfig) and states is not None:
+            energy: Any = StateTimes.of(states.T).energy(radio, 1).total_j
         else:
             energy = radio.total_j(awake, asleep, beacons, wakeups[1] - wakeups[0])
         return {

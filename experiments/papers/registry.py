@@ -23,9 +23,8 @@ PAPERS: Mapping[str, str] = {
     "ours": "beyond the papers",
 }
 _MODULES = {
-    "worst_case": "text equal_rates",
-    "thesis": "sleep_times browsing server_delay replayed constant_m active table_3_1 counterexample digits "
-    "label_curves svm",
+    "worst_case": "text",
+    "thesis": "browsing replayed sphere digits svm",
     "rls": "separable risk closed_form text sparse",
     "adaptive": "exponents noise labels sampling spending topics filtering",
     "drift": "shifting",

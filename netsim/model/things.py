@@ -402,7 +402,6 @@ class Run:
     n_told: int
     told_from: int
     groups: int  # group frames that wait for a DTIM
-    groups_sent: int
     beacons_lossy: int  # whether clients lose beacons as they lose frames
     group_exchange: Part[Exchange]
     group_gaps: Part[Stream]
@@ -416,7 +415,6 @@ class Run:
     drift: float
     # the channel
     slot: int
-    sifs: int
     difs: int
     pifs: int
     timeout: int

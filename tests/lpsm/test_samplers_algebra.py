@@ -8,7 +8,6 @@ from lpsm.samplers.rows import (
     Row,
     add,
     along,
-    append_row,
     dot,
     downdate,
     gather_dot,
@@ -57,18 +56,12 @@ def test_inner_products_and_sums_are_numpys_and_read_no_further(n):
         assert sums == pytest.approx(expected, abs=1e-12)
 
 
-def test_a_factor_grows_by_a_column():
-    upper = np.full((4, 4), 9.0)
-    append_row(upper, 2, np.array([3.0, 4.0, 5.0]), 7.0)
-    expected = np.full((4, 4), 9.0)
-    expected[:3, 2] = 3.0, 4.0, 7.0
-    np.testing.assert_array_equal(upper, expected)
-
-
 def test_of_wide_matrices_the_upper_triangle_is_kept(monkeypatch):
-    monkeypatch.setattr(rows, "WIDE", 5)  # seen by plain Python alone; compiled code goes on reading all of it
     matrix, x = symmetric(6)
     waiting = np.random.default_rng(1).normal(size=(8, 6))
+    downdate(matrix.copy(), waiting, 0.25)  # compiled, and kept on disk, as it is
+    product(matrix, Row(x, np.zeros(0, dtype=np.int32), 6, False), np.zeros(6))
+    monkeypatch.setattr(rows, "WIDE", 5)  # seen by plain Python alone; compiled code goes on reading all of it
     given = matrix.copy()
     downdate(given, waiting, 0.25)
     expected = matrix - waiting.T @ waiting + 0.25 * np.eye(6)

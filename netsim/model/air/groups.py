@@ -66,7 +66,6 @@ def send_groups(run: Run, beacon: int) -> None:
     n, now, batch = run.groups, run.now, run.n_batches
     run.groups = 0
     run.n_batches = batch + 1
-    run.groups_sent += n
     for i in range(run.n_clients):
         client, hears = run.clients[i], True
         if beacon:

@@ -147,7 +147,7 @@ def test_group_frames_follow_the_dtim_and_are_lost_to_those_who_skip_it():
     for _ in range(3):
         world.group(10 * MS)
     world.finish(299 * MS)
-    assert world.run.groups_sent == 3
+    assert world.contenders[0].attempts == 3
     assert [client.groups_lost for client in world.clients] == [0, 3]
     assert world.states(0).receiving_ns == (2 * BEACON + 3 * GROUP) * US
     assert world.states(0).listening_ns == 3 * DIFS * US
@@ -201,7 +201,7 @@ def test_group_frames_after_a_beacon_that_is_lost_are_lost_too(lost, missed):
     world = air("listen:3", beacons=BeaconConfig(dtim_period=3), beacons_lost=lost)
     world.group(10 * MS)
     world.finish(390 * MS)
-    assert (world.run.groups_sent, world.clients[0].groups_lost) == (1, missed)
+    assert (world.contenders[0].attempts, world.clients[0].groups_lost) == (1, missed)
 
 
 def test_beacons_are_lost_at_the_rate_of_frames_independently_and_by_number_alone():
