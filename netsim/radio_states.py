@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from netsim.radio import Energy, StateRadioConfig
 
@@ -27,18 +27,14 @@ class StateTimes:
     beacon_receiving_ns: int = 0
 
     @classmethod
-    def of(cls, values: Sequence[int]) -> StateTimes:
-        """Return the times that `netsim.model.things.States` holds, in its order."""
+    def of(cls, values: Any) -> StateTimes:
+        """Return the times that `netsim.model.things.States` holds, in its order: numbers, or arrays of them."""
         return cls(**dict(zip(cls.__slots__, values, strict=True)))
 
     @property
     def total_ns(self) -> int:
         """The sum of the five states."""
         return self.doze_ns + self.waking_ns + self.listening_ns + self.receiving_ns + self.transmitting_ns
-
-    def minus(self, earlier: StateTimes) -> StateTimes:
-        """Return the times since `earlier`."""
-        return StateTimes(**{name: getattr(self, name) - getattr(earlier, name) for name in self.__slots__})
 
     def energy(self, radio: StateRadioConfig, pages: int) -> Energy:
         """Return what the states cost: `listen_j` is that of beacons, `wakeup_j` that of waking, in joules."""

@@ -46,8 +46,7 @@ class Trip(NamedTuple):
     polls: NDArray[np.int64]
     intervals: NDArray[np.int64]  #: start and end of every interval awake
     states: StateTimes | None = None  #: time in each state of the radio, on the shared air
-    #: the same up to the issue and up to the last byte of every page
-    page_states: Sequence[tuple[StateTimes, StateTimes]] = ()
+    page_states: NDArray[np.int64] | None = None  #: shape (pages, 7): the same while each page was loading
     groups_lost: int = 0  #: group frames that the client was asleep for, on the shared air
     beacons_lost: int = 0  #: beacons that it wanted and could not decode
 
@@ -142,8 +141,8 @@ class SimulationResult:
         asleep = done - issue - awake
         wakeups = np.searchsorted(_wakeups(self._trip), [issue, done])
         radio, states = self._radio, self._trip.page_states
-        if isinstance(radio, StateRadioConfig) and self._trip.states is not None:
-            energy = np.array([after.minus(before).energy(radio, 1).total_j for before, after in states])
+        if isinstance(radio, StateRadioConfig) and states is not None:
+            energy: Any = StateTimes.of(states.T).energy(radio, 1).total_j
         else:
             energy = radio.total_j(awake, asleep, beacons, wakeups[1] - wakeups[0])
         return {

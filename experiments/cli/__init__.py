@@ -40,14 +40,14 @@ COMMANDS = {
     "timeline": "Show what the radio does, frame by frame; or capture it.",
     "tune": "Recommend a power-save setting for somebody's traffic.",
 }
-"""Each command with one line of help; it is in the module of its name, the only command there."""
+"""Each command with one line of help; it is the only one in the module of its name (`list` in `listings`)."""
 
 BAD_INPUT = 2
 
 
 def load_command(name: str) -> click.Command:
     """Import and return the command of that name."""
-    module = importlib.import_module(f"experiments.cli.{name}")
+    module = importlib.import_module(f"experiments.cli.{'listings' if name == 'list' else name}")
     (found,) = (one for one in vars(module).values() if isinstance(one, click.Command))
     return found
 

@@ -151,8 +151,8 @@ def described(config: netsim.SimulationConfig) -> dict[str, Any]:
 
 
 @cache
-def _fields() -> dict[str, tuple[str, Any, str]]:
-    """Return the fields that may be set by their own names: part, type and meaning of each."""
+def _fields() -> dict[str, tuple[str, Any, str, Any]]:
+    """Return the fields that may be set by their own names: part, type, meaning and default of each."""
     import netsim
 
     parts = {
@@ -164,24 +164,28 @@ def _fields() -> dict[str, tuple[str, Any, str]]:
         hints, meanings = get_type_hints(kind), dict(_meanings(kind))
         for field in fields(kind):
             if hints[field.name] in (int, float, bool, str, int | None) or field.name == "retrieval":
-                found[field.name] = (part, hints[field.name], meanings.get(field.name, ""))
+                found[field.name] = (part, hints[field.name], meanings.get(field.name, ""), field.default)
     del found["beacon_interval_ns"], found["wired_delay_ms"]  # beacon_ms and rtt
     return found
 
 
 def _meanings(kind: type) -> Iterator[tuple[str, str]]:
-    """Yield fields and meanings from the section Attributes of a docstring."""
-    text = inspect.getdoc(kind) or ""
-    section = text.partition("Attributes\n----------\n")[2].partition("\n\n")[0]
-    for names, words in re.findall(r"^(\w[^:\n]*) : [^\n]*\n((?:    [^\n]*\n?)*)", section, re.MULTILINE):
-        for name in names.split(", "):
-            yield name, " ".join(words.split())
+    """Yield fields and meanings: the comment ``#:`` behind a field, or else the one above it and its neighbours."""
+    above, goes_on = "", False
+    for line in inspect.getsource(kind).splitlines():
+        code, _, words = line.partition("#:")
+        field = re.match(r"    (\w+): ", code)
+        if field:
+            yield field[1], words.strip() or above
+        elif words:
+            above = f"{above} {words.strip()}" if goes_on else words.strip()
+        goes_on = bool(words) and not field
 
 
 def settings_of_a_world() -> dict[str, dict[str, str]]:
     """Return what a file of ``--world`` may hold: name to how it is written, its meaning and source."""
     rows = {name: (name, words, "lpsm") for name, words in _WRITTEN.items()}
-    for name, (part, _, words) in _fields().items():
+    for name, (part, _, words, _) in _fields().items():
         if name not in rows:
             rows[name] = (name, words, f"netsim, {part or 'simulation'}")
     names = ("written", "meaning", "source")
@@ -189,9 +193,10 @@ def settings_of_a_world() -> dict[str, dict[str, str]]:
 
 
 def _example(name: str) -> str:
+    """Return a line of a file: the default of a field, or what is not it where it is written otherwise."""
     examples = {"rtt": 0.05, "beacon_ms": 102.4, "radio": "esp32-c6", "server_delay": "lognormal:0.2", "air": "11g:54"}
-    examples |= {"neighbours": "2:1", "broadcast": "1:200", "retrieval": "ps-poll", "connections": "per-object"}
-    value = examples[name] if name in examples else {bool: True, float: 0.5}.get(_fields()[name][1], 1)
+    examples |= {"neighbours": "2:1", "broadcast": "1:200", "rts_bytes": 500}
+    value = examples[name] if name in examples else _fields()[name][3]
     return f"{name} = " + (f'"{value}"' if isinstance(value, str) else str(value).lower())
 
 
@@ -201,7 +206,7 @@ def _read(path: Path) -> dict[str, Any]:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: a world must be a TOML file: {error}") from None
-    known = {name: kind for name, (_, kind, _) in _fields().items()} | dict.fromkeys(_WRITTEN, object)
+    known = {name: kind for name, (_, kind, _, _) in _fields().items()} | dict.fromkeys(_WRITTEN, object)
     known |= {name: known[field] for name, field in _ALIASES.items()}
     for name, value in data.items():
         if name not in known:

@@ -14,7 +14,6 @@ from experiments.inert import echo
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
     from experiments.study.store import Store
 
@@ -45,7 +44,7 @@ class Outcome:
     text: str
     data: Mapping[str, Any]
     tables: Mapping[str, pd.DataFrame]
-    pictures: Mapping[str, Figure] = field(default_factory=dict)
+    pictures: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
 
     def publish(self, store: Store) -> None:
@@ -73,10 +72,9 @@ class Outcome:
             echo(f"\nTables and pictures are in {out}.")
 
 
-def written_picture(path: Path, figure: Figure) -> None:
-    """Write a figure where it is wanted, in the form that the name says."""
+def written_picture(path: Path, figure: Any) -> None:
+    """Write a figure where it is wanted, in the form that the name says, making its folder."""
     from experiments.figures.style import pictures
-    from traces.files import replacing
+    from experiments.study.files import write_file
 
-    with replacing(path) as file:
-        file.write(pictures(path.stem, figure)[f"{path.stem}{path.suffix.lower()}"])
+    write_file(path, pictures(path.stem, figure)[f"{path.stem}{path.suffix.lower()}"])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from experiments.cli.list import experiments_listed
+from experiments.cli.listings import experiments_listed
 from experiments.cli.options import KINDS, Names, jobs_option, json_option, out_option, seed_option
 from experiments.inert import echo
 
@@ -81,6 +81,11 @@ def reproduce(
     said = []
     for experiment in chosen:
         try:
+            if not redraw and not stand_in and experiment.setup(setup).stand_in and experiment.data is not None:
+                instead = (
+                    f"{experiment.data.folder} is not there (--data, LPSM_DATA): {experiment.data.stand_in} instead"
+                )
+                echo(f"lpsm: {experiment.name}: {instead}", err=True)
             result = archive.reproduce(experiment, setup, out, jobs=jobs, redraw=redraw)
         except (FileNotFoundError, archive.MissingRecordError) as error:
             if len(chosen) == 1:

@@ -83,7 +83,7 @@ def _rounds(path: Path, missing: str) -> NDArray[np.float64]:
         try:
             losses.extend(float(word.strip() or missing) for word in words)
         except ValueError:
-            raise ValueError(f"{path}: line {number}: losses must be numbers, got {line[:80]!r}") from None
+            raise ValueError(f"{path}: line {number}: losses must be numbers, got {line.rstrip()[:80]!r}") from None
         width = width or len(words)
         if len(words) != width:
             raise ValueError(f"{path}: line {number}: every round must have {width} losses, got {len(words)}")

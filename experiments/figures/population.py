@@ -50,7 +50,7 @@ def energy(table: pd.DataFrame, policies: list[str], by: str = "user", psm: str 
 
 
 def slowdown(table: pd.DataFrame, policies: list[str], by: str = "user") -> Figure:
-    """Draw the share of users whose pages are slowed down at most so much in the mean.
+    """Draw the share of users, among those who browse pages, whose pages are slowed down at most so much in the mean.
 
     Parameters
     ----------
@@ -118,13 +118,15 @@ def _curves(axes: Axes, table: pd.DataFrame, policies: list[str], column: str) -
     """Draw a distribution for each policy, and return the lowest value and the highest last percentile."""
     low = high = 0.0
     for place, (policy, look) in enumerate(looks(policies).items()):
-        values = np.quantile(table.loc[table["policy"] == policy, column].to_numpy(dtype=float), LEVELS)
+        known = table.loc[table["policy"] == policy, column].dropna()  # one who browses no page has no slowdown
+        values = np.quantile(known, LEVELS) if len(known) else np.full(LEVELS.shape, np.nan)
         every = (20 + 11 * place, max(1, len(LEVELS) // 6))
         axes.plot(
             values, LEVELS, color=look.colour, linestyle=look.dash, linewidth=look.width, label=label(policy),
             marker=look.marker, mfc=look.face, markersize=4.5, markevery=every,
         )  # fmt: skip
-        low, high = min(low, float(values[0])), max(high, float(values[-1 - len(LEVELS) // 100]))
+        if len(known):
+            low, high = min(low, float(values[0])), max(high, float(values[-1 - len(LEVELS) // 100]))
     return low, high
 
 

@@ -204,12 +204,17 @@ def _with_same_runs(experiment: Experiment, store: Store, out: Path) -> tuple[Pa
 
 def _conclude(experiment: Experiment, store: Store, record: Record, *, computed: bool) -> Result:
     """Write record, claims and pictures, and give the folder its name."""
+    if not computed:  # the record that is there has all tasks
+        store.finished = dict.fromkeys(store.manifest["configuration"]["tasks"])
     with store.giving_up(input_is_right=True):
         for table, frame in record.items():
             store.write(f"{table}.parquet", _parquet(frame, store.manifest))
         claims = _claims(experiment, record)
         store.write_frame(CLAIMS, claims)
+        data, material = experiment.data, store.manifest["configuration"]["material"]
         for name, figure in experiment.figures(record).items():
+            if data is not None and material == data.stand_in:
+                figure.suptitle(f"on {material}, in place of {data.folder}", fontsize=9)
             for file, content in pictures(name, figure).items():
                 store.write(file, content)
         store.publish()
@@ -218,10 +223,10 @@ def _conclude(experiment: Experiment, store: Store, record: Record, *, computed:
 
 def _claims(experiment: Experiment, record: Record) -> pd.DataFrame:
     rows = []
-    for claim, (ours, holds, why) in experiment.verdicts(record):
+    for claim, (ours, holds, why, short) in experiment.verdicts(record):
         why_not = "" if holds else why or f"the record has {ours}"
-        said = {"statement": claim.statement, "printed": claim.printed, "ours": ours, "holds": bool(holds)}
-        rows.append({**said, "tolerance": claim.tolerance, "why_not": why_not})
+        said = {"statement": claim.statement, "printed": claim.printed, "ours": ours, "short": short or ours}
+        rows.append({**said, "holds": bool(holds), "tolerance": claim.tolerance, "why_not": why_not})
     return pd.DataFrame(rows)
 
 

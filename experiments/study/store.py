@@ -85,8 +85,8 @@ class Store:
     configuration : mapping
         Everything that decides the results, as plain JSON data.
     runs : int, optional
-        How many tasks will be computed, 0 if that is not known yet.  A result of another configuration that has more
-        is then refused unless `replace`.
+        How many tasks will be computed, 0 if that is not known yet; the manifest then counts them, and a result of
+        another configuration that has more is refused unless `replace`.
     replace : bool
 
     Attributes
@@ -123,7 +123,7 @@ class Store:
         }
         self._unfinished = {**self.manifest, "source_sha256": source_digest()}
         self._written: dict[str, str] = {}
-        self._published = False
+        self._published, self._counted = False, runs is not None
         refuse_file(self.folder)
         with ExitStack() as held:
             held.enter_context(alone(self.folder))
@@ -215,7 +215,7 @@ class Store:
             self._manifest_of(self.folder)
         except ValueError as error:
             raise OSError(str(error)) from None
-        runs = {"runs": len(self.finished)} if self.finished else {}
+        runs = {"runs": len(self.finished)} if self._counted else {}
         manifest = _json({**self.manifest, **runs, "files": self._written})
         self._journal.close()
         sums = {**self._written, MANIFEST: hashlib.sha256(manifest.encode()).hexdigest()}

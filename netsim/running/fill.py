@@ -202,13 +202,12 @@ def trip_of(
     """
     end, awake, beacons, air_up, air_down, lost, groups_lost, beacons_lost, *states = totals
     n = words_of("States")
-    n_numbers = words_of("Load") - 2 * n  # the states before and after stand behind them
-    rows = loads[:, n_numbers:].tolist() if on_air else []
+    at = words_of("Load") - 2 * n  # the states before and after stand behind the rest
     trip = Trip(
         end_ns=end, awake_ns=awake, beacons=beacons, air_up_ns=air_up, air_down_ns=air_down, frames_lost=lost,
-        loads=loads[:, :n_numbers].copy(), polls=polls, intervals=intervals,
+        loads=loads[:, :at].copy(), polls=polls, intervals=intervals,
         states=StateTimes.of(states) if on_air else None,
-        page_states=[(StateTimes.of(row[:n]), StateTimes.of(row[n:])) for row in rows],
+        page_states=loads[:, at + n :] - loads[:, at : at + n] if on_air else None,
         groups_lost=groups_lost, beacons_lost=beacons_lost,
     )  # fmt: skip
     return trip, messages[:, [0, 1, 3]]

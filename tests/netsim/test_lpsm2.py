@@ -270,7 +270,7 @@ def test_clients_that_share_the_air_learn_apart():
         ({"price_w": 1.0}, "least_price_w <= price_w <= most_price_w must hold, got 2.0, 1.0, 60.0"),
         ({"prior_ms": ()}, "prior_ms must name waits above 0"),
         ({"fixed": (0, 49)}, "fixed must name schedules from 0 to 48"),
-        ({"shortest_s": -1.0}, "shortest_s must be at least 0"),
+        ({"shortest_s": -1.0}, "shortest_s must be non-negative and finite, got -1.0"),
         ({"shortest_s": np.inf}, "shortest_s must be non-negative and finite, got inf"),
         ({"push_step": np.inf}, "push_step must be positive and finite, got inf"),
         ({"price_w": 61.0}, "least_price_w <= price_w <= most_price_w must hold, got 2.0, 61.0, 60.0"),

@@ -107,7 +107,7 @@ def test_a_file_that_may_not_grow_is_one_line_too_and_earlier_results_stay(
     assert lpsm(*commands[name], "--out", str(out)).exit_code == 0
     before = contents(out)
     with no_file_over(3000):
-        one_line(lpsm(*commands[name], "--seed", "9", "--out", str(out)), tmp_path)
+        one_line(lpsm(*commands[name], "--seed", "9", "--replace", "--out", str(out)), tmp_path)
     assert contents(out) == before
 
 

@@ -6,11 +6,11 @@ import pytest
 
 from experiments.papers.adaptive import noise
 from experiments.papers.adaptive.exponents import ADAPTIVE, ALL, HARD
-from experiments.papers.claims import jackknifed, point
+from experiments.papers.claims import jackknifed, measured, point
+from experiments.papers.proved.second_order import separable_second_order_step
 from experiments.papers.registry import all_experiments
 from experiments.papers.rls import closed_form
-from experiments.papers.thesis import table_3_1
-from lpsm.bounds.second_order import separable_second_order_step
+from experiments.papers.thesis import sphere
 
 CLAIMS = {claim.statement: claim for name in ("adaptive/remark-5", "thesis/table-3-1", "adaptive/noise-condition")
           for claim in all_experiments()[name].claims}  # fmt: skip
@@ -45,7 +45,7 @@ def test_a_power_of_the_labels_is_found_and_the_faster_one_is_told():
     faster = CLAIMS[
         "for alpha > sqrt 3 - 1 the average regret falls faster in the labels that the adaptive sampler buys"
     ]
-    (found,) = faster.test.measure(record).values()
+    (found,) = measured(faster.test.measure, record).values()
     np.testing.assert_allclose(found.sample, -0.2)
     assert faster.check(record).holds
     swapped = record["growth"].assign(key=record["growth"]["key"].map({ALL: ADAPTIVE, ADAPTIVE: ALL}))
@@ -75,14 +75,17 @@ def test_what_a_halving_costs_tells_logarithms_from_powers():
     rows = [
         {"key": key, "run": run, "goal": goal, "labels": 90 + 50 * np.log(1 / goal), "mistakes": goal**-2.0,
          "rounds": 7 + 3 / goal}
-        for key in table_3_1.KEYS
+        for key in sphere.ONLINE
         for run in range(3)
         for goal in goals
     ]  # fmt: skip
     record = {"goals": pd.DataFrame(rows)}
-    for column, exponent in (("labels", 0.0), ("mistakes", 2.0), ("rounds", 1.0)):
-        (found,) = table_3_1._exponent("dkm", column)(record).values()
-        np.testing.assert_allclose(found.sample, exponent, atol=1e-9)
+    for statement, exponent in (
+        ("labels grow as log 1/eps", 0.0), ("total errors grow as log 1/eps", 2.0),
+        ("samples grow as 1/eps, but for logarithms", 1.0),
+    ):  # fmt: skip
+        (slope,) = measured(CLAIMS[f"dkm: {statement}"].test.measure, record).values()
+        np.testing.assert_allclose(slope.sample, exponent, atol=1e-9)
     assert CLAIMS["dkm: labels grow as log 1/eps"].check(record).holds
     assert not CLAIMS["dkm: total errors grow as log 1/eps"].check(record).holds
     assert CLAIMS["perceptron: mistakes grow as 1/eps^2"].check(record).holds

@@ -150,7 +150,7 @@ def test_a_record_that_has_nothing_of_it_does_not_make_a_claim_hold(make):
     ],
 )  # fmt: skip
 def test_a_verdict_says_its_numbers_the_notes_after_them_and_what_lies_outside(test, ours, holds, why_not):
-    assert test({}) == (ours, holds, why_not)
+    assert test({})[:3] == (ours, holds, why_not)
 
 
 def test_a_measure_gets_the_tables_it_names_and_may_return_one_sample_or_none():
@@ -188,7 +188,7 @@ def test_the_tolerance_follows_from_the_predicate_and_the_reason_and_neither_can
 
 def test_a_claim_says_more_only_where_it_fails():
     claim = Claim("s", at_least(lambda record: {"": record["x"]}, 1.0), why=lambda record: "the rest is worse")
-    assert claim.check({"x": [2.0]}) == ("2.00", True, "")
+    assert claim.check({"x": [2.0]})[:3] == ("2.00", True, "")
     assert claim.check({"x": [0.5]}).why_not == "is 0.500; the rest is worse"
     assert ask.explained_by("with more", of(a=[1.0, 3.0]))({}) == "with more a 2 ± 13"
 
@@ -253,3 +253,18 @@ def test_tables_are_laid_out_by_replication_and_measures_named():
     assert table["b"].tolist() == [6.0, 7.0]
     found = named({"one": of(x=1.0), "two": lambda record: {"": 2.0}})({})
     assert found == {"one x": 1.0, "two": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("test", "short"),
+    [
+        (below(of(a=1.0, b=3.0, c=4.0), 2.0), "c 4.00 (worst of 3)"),
+        (below(of(a=1.0, b=3.0, c=4.0), 2.0, needed=2), "b 3.00 (number 2 of 3)"),
+        (above(of(a=Noted(1.0, "beside"))), "a 1.00"),
+        (rising(of(a=1.0, b=3.0, c=2.0)), "3.00 at b, 2.00 at c"),
+        (largest(of(a=1.0, b=2.0), "a"), "a 1.00, b 2.00"),
+        (both(above(of(a=1.0)), below(of(b=3.0, c=4.0), 2.0)), "c 4.00 (worst of 2)"),
+    ],
+)
+def test_the_short_form_of_a_verdict_is_the_figure_that_decides(test, short):
+    assert test({}).short == short

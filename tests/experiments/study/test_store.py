@@ -134,7 +134,7 @@ def test_what_was_finished_comes_back_for_the_same_configuration_and_only_if_it_
     again.keep("third", 3)
     again.abandon()
     (partial / "users" / "part-0").write_bytes(b"conTent")
-    again = Store(tmp_path / "out", "compare", SETTINGS)
+    again = Store(tmp_path / "out", "compare", SETTINGS, runs=3)
     assert again.finished == {"first": {"x": 0.1}, "third": 3}
     again.keep("users/part-0", b"content")
     assert again.files()[-1].read_bytes() == b"content"
