@@ -138,9 +138,12 @@ class AirConfig:
     rts_bytes : int or None
         Frames of at least so many bytes are announced with RTS and CTS; None: none is.
     max_ampdu_bytes : int
-        Data frames go together in A-MPDUs of at most so many bytes, up to 65,535 (on 802.11n); 0: each goes alone.
+        Data frames go together in A-MPDUs of at most so many bytes, up to 65,535 (from 802.11n on); 0: each goes alone.
     beacon_loss : bool
         Whether clients cannot decode beacons as often as frames are lost on the air (`LinkConfig.loss_rate`).
+    edca : bool
+        Whether backoffs are counted down as those of QoS stations (IEEE 802.11-2020, 10.23.2.4): once more at the end
+        of DIFS, each time that the channel has become idle; the contention windows are those of `phy`.
     twt_announced : bool
         Whether clients announce with a frame that they are awake in a service period agreed on; the access point
         sends nothing before.
@@ -156,6 +159,7 @@ class AirConfig:
     rts_bytes: int | None = None
     max_ampdu_bytes: int = 0
     beacon_loss: bool = False
+    edca: bool = False
     twt_announced: bool = False
     neighbours: int = 0
     neighbour_mbps: float = 0.0
@@ -170,7 +174,7 @@ class AirConfig:
             raise ValueError(f"max_ampdu_bytes must lie in [0, {MAX_AMPDU_BYTES}], got {self.max_ampdu_bytes}")
         if self.max_ampdu_bytes and not self.phy.aggregates:
             raise ValueError(
-                f"max_ampdu_bytes must be 0 on {self.phy.kind}, only 11n can aggregate frames, got "
+                f"max_ampdu_bytes must be 0 on {self.phy.kind}, which cannot aggregate frames, got "
                 f"{self.max_ampdu_bytes}"
             )
         if not 0 <= self.neighbours <= 1000:
