@@ -25,7 +25,7 @@ from logging import getLogger
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-__all__ = ["Kept", "Kernel", "compiled", "is_compiled"]
+__all__ = ["Kept", "Kernel", "compiled", "is_compiled", "linking"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -51,6 +51,11 @@ class Kernel:
     def dispatcher(self) -> Any:
         """What numba makes of the function."""
         return _numba()(self.py_func, self.kept)
+
+    @cached_property
+    def linked(self) -> Any:
+        """What numba makes of it for other kernels, which hold its code in theirs."""
+        return _numba()(self.py_func, None)
 
     @cached_property
     def kept(self) -> Kept:
@@ -146,12 +151,35 @@ def _is_safe(folder: Path) -> bool:
     return ours and os.access(folder, os.R_OK | os.X_OK) and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
+def linking() -> Any:
+    """Return numba's compiler for a function that only others call: it is optimised as a part of them, and not alone.
+
+    numba itself makes machine code of every function, with all that it calls in it: half of the time of compiling.
+    """
+    from numba._dynfunc import make_function
+    from numba.core.compiler import Compiler
+
+    class Linking(Compiler):
+        def _compile_core(self) -> Any:
+            self.state.flags.no_compile = True
+            made = super()._compile_core()  # type: ignore[no-untyped-call]
+            library, called = made.library, made.fndesc
+            library._optimize_final_module = lambda: None
+            library._finalize_final_module = lambda: setattr(library, "_finalized", True)
+            module, name = called.lookup_module(), called.qualname
+            own = make_function(module, name, "", 0, made.environment, (library,))  # by which callers find its code
+            self.state.targetctx.insert_user_function(own, called, [library])
+            return made._replace(entry_point=own)
+
+    return Linking
+
+
 @cache
-def _numba() -> Callable[[Callable[..., Any], Kept], Any]:
-    """Import numba; return what makes a function of numba's, given the place for its machine code."""
+def _numba() -> Callable[[Callable[..., Any], Kept | None], Any]:
+    """Import numba; return what makes a function of numba's, given the place for its machine code, if it has its own."""
     import numba
     from numba.core import types
-    from numba.core.compiler import CompileResult
+    from numba.core.compiler import Compiler, CompileResult
     from numba.core.serialize import dumps
     from numba.extending import typeof_impl
 
@@ -179,14 +207,17 @@ def _numba() -> Callable[[Callable[..., Any], Kept], Any]:
         whole = isinstance(kind, types.Integer | types.Boolean | types.IntegerLiteral | types.BooleanLiteral)
         return types.int64 if whole else kind
 
-    def made(function: Callable[..., Any], kept: Kept) -> Any:
-        inner = "Place" in function.__annotations__.values()  # an address, which only other kernels can give it
+    def made(function: Callable[..., Any], kept: Kept | None) -> Any:
         njit: Any = numba.njit  # its stubs do not know all of its options
-        found = njit(function, error_model="numpy", nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=inner)
-        found._cache = Overloads(kept, found.targetctx)
+        found = njit(
+            function, error_model="numpy", nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=kept is None,
+            pipeline_class=Compiler if kept else linking(),
+        )  # fmt: skip
+        if kept:
+            found._cache = Overloads(kept, found.targetctx)
         template = found.get_call_template
         found.get_call_template = lambda args, kws: template(tuple(map(plain, args)), kws)
         return found
 
-    typeof_impl.register(Kernel)(lambda kernel, _: types.Dispatcher(kernel.dispatcher))  # kernels call kernels
+    typeof_impl.register(Kernel)(lambda kernel, _: types.Dispatcher(kernel.linked))  # kernels call kernels
     return made

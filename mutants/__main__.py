@@ -100,7 +100,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         ),
     ),
     "experiments/papers": (
-        tuple(f"experiments/papers/{name}.py" for name in ("claims", "predicates", "readings")),
+        tuple(f"experiments/papers/{name}.py" for name in ("claims", "predicates", "news")),
         tuple(f"tests/experiments/papers/test_{name}.py" for name in ("predicates", "news", "both_sides")),
     ),
     "experiments/study": (

@@ -15,7 +15,7 @@ from experiments.cli.reporting import check_report, command_line, report_option
 from experiments.inert import echo
 
 if TYPE_CHECKING:
-    from experiments.papers.registry import Experiment, Setup
+    from experiments.papers.kit import Experiment, Setup
 
 __all__ = ["reproduce"]
 
@@ -62,7 +62,8 @@ def reproduce(
     WHAT is a name from the list, a paper, or all.  Each experiment has a folder OUT/PAPER/PLACE
     with its record (parquet), claims and pictures; OUT/RESULTS.md sums up all records there.
     """
-    from experiments.papers.registry import PAPERS, Setup, all_experiments, choose
+    from experiments.papers.kit import Setup
+    from experiments.papers.registry import PAPERS, all_experiments, choose
 
     if listed:
         _print_list(all_experiments().values(), as_json)
@@ -147,7 +148,10 @@ def _print_list(experiments: Iterable[Experiment], as_json: bool) -> None:
     from experiments.papers.registry import PAPERS
     from experiments.papers.statements import STATEMENTS
 
-    rows = [(one.name, PAPERS[one.paper], one.claim, one.data or "generated", one.time) for one in experiments]
+    rows = [
+        (one.name, PAPERS[one.paper], one.subject, one.data.folder if one.data else "generated", one.time)
+        for one in experiments
+    ]
     more = [(one.name, PAPERS[one.name.partition("/")[0]], one.says, one.where) for one in STATEMENTS]
     if as_json:
         names = ("name", "paper", "claim", "data", "time")

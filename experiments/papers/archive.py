@@ -25,7 +25,8 @@ import pandas as pd
 from experiments.figures.style import pictures
 from experiments.inert import as_meant
 from experiments.papers.claims import Record
-from experiments.papers.registry import Experiment, Setup, all_experiments
+from experiments.papers.kit import Experiment, Setup
+from experiments.papers.registry import all_experiments
 from experiments.study.files import PACKAGES, source_digest
 from experiments.study.run import run
 from experiments.study.store import Store
@@ -172,7 +173,7 @@ def collect(found: list[Result], commits: Sequence[str] = ()) -> list[dict[str, 
     return [
         {
             "experiment": result.experiment.name,
-            "about": result.experiment.claim,
+            "about": result.experiment.subject,
             "size": result.configuration["size"],
             "seed": result.configuration["seed"],
             "material": result.configuration["material"],
@@ -192,7 +193,7 @@ def _shared(experiment: Experiment, store: Store, out: Path) -> Record | None:
         return {**manifest["configuration"], "experiment": ""}, manifest["versions"]
 
     for other in all_experiments().values():
-        if other.run is experiment.run and other.name != experiment.name:
+        if other.run == experiment.run and other.name != experiment.name:
             folder = folder_of(out, other)
             manifest = _manifest(folder)
             if manifest is not None and tasks(manifest) == tasks(store.manifest):

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
+from inspect import signature
 from math import floor, isfinite, log10
 from typing import Any, NamedTuple, Protocol
 
@@ -32,13 +33,16 @@ from experiments.study.compare import Estimate, estimate
 
 __all__ = [
     "NOTHING",
-    "Beside",
     "Claim",
     "Measure",
+    "Noted",
     "Predicate",
     "Record",
     "Verdict",
+    "by",
+    "from_record",
     "jackknifed",
+    "measured",
     "named",
     "point",
     "shown",
@@ -50,11 +54,11 @@ Record = Mapping[str, pd.DataFrame]  # table -> all rows
 NOTHING = "the record has nothing of it"
 
 
-class Beside(NamedTuple):
-    """A sample (a number a replication, or one number) and words that stand beside it."""
+class Noted(NamedTuple):
+    """A sample (a number a replication, or one number) and the note printed after it."""
 
     sample: ArrayLike
-    words: str
+    note: str
 
 
 class Verdict(NamedTuple):
@@ -65,7 +69,7 @@ class Verdict(NamedTuple):
     why_not: str = ""
 
 
-Measure = Callable[[Record], Mapping[str, Any]]  # record -> name -> sample, or sample and words beside it
+Measure = Callable[..., Any]  # tables of a record -> name -> sample, each `Noted` or not; or one sample, without a name
 
 
 class Predicate(Protocol):
@@ -104,7 +108,7 @@ class Claim:
     printed: str = ""
     reason: str = ""
     _: KW_ONLY
-    why: Callable[[Record], str] | None = None
+    why: Callable[..., str] | None = None
     no_test: str = ""
 
     @property
@@ -118,7 +122,9 @@ class Claim:
         verdict = self.test(record)
         if verdict.holds or self.why is None or verdict.ours == NOTHING:
             return verdict
-        return verdict._replace(why_not="; ".join(part for part in (verdict.why_not, self.why(record)) if part))
+        return verdict._replace(
+            why_not="; ".join(part for part in (verdict.why_not, from_record(self.why, record)) if part)
+        )
 
 
 def shown(found: Estimate, unit: str = "") -> str:
@@ -143,14 +149,36 @@ def wide(
     return rows.pivot(index=index, columns=columns, values=value).sort_index()
 
 
+def from_record(function: Callable[..., Any], record: Record) -> Any:
+    """Return what a function says of a record: each parameter is the table of its name, `record` is all of them."""
+    names = [one.name for one in signature(function).parameters.values() if one.default is one.empty]
+    return function(*(record if name == "record" else record[name] for name in names))
+
+
+def measured(measure: Measure, record: Record) -> dict[str, Any]:
+    """Return the samples that a measure takes of a record by name; no name for a single one, nothing for None."""
+    samples = from_record(measure, record)
+    if samples is None:
+        return {}
+    return dict(samples) if isinstance(samples, Mapping) else {"": samples}
+
+
 def named(measures: Mapping[str, Measure]) -> Measure:
     """Return one measure of several, each under a name of its own."""
 
     def measure(record: Record) -> dict[str, Any]:
-        found = {name: one(record) for name, one in measures.items()}
-        return {f"{name} {own}".strip(): sample for name, samples in found.items() for own, sample in samples.items()}
+        return {
+            f"{name} {own}".strip(): sample
+            for name, one in measures.items()
+            for own, sample in measured(one, record).items()
+        }
 
     return measure
+
+
+def by(values: pd.Series, name: str, *keys: Any) -> dict[str, pd.Series]:
+    """Return the values by group, each group under its name: a format of its keys."""
+    return {name.format(*key): own for key, own in values.groupby(list(keys))}
 
 
 def jackknifed(runs: Any, statistic: Callable[[Any], float]) -> Any:
@@ -172,7 +200,7 @@ def point(group: Any, x: Any, sample: ArrayLike) -> dict[str, Any]:
     return {"group": group, "x": x, "y": found.mean, "half_width": found.half_width}
 
 
-def steps_inside(chosen: Iterable[float], grid: Iterable[float], least: float | None = None) -> Beside:
+def steps_inside(chosen: Iterable[float], grid: Iterable[float], least: float | None = None) -> Noted:
     """Return how many values of a grid lie beyond the chosen one nearest to an end, on that side: 0 at its edge.
 
     Where no parameter can be smaller than `least`, the grid that reaches it has an edge on the other side only.
@@ -182,4 +210,4 @@ def steps_inside(chosen: Iterable[float], grid: Iterable[float], least: float | 
     steps = min(len(values) - 1 - values.index(one) if bounded else steps_to_end(one, values) for one in taken)
     end = f"{'the upper' if bounded else 'an'} end of its grid, {values[0]:g} to {values[-1]:g}"
     span = f"{taken[0]:g} {f'to {taken[-1]:g} were' if len(taken) > 1 else 'was'} chosen"
-    return Beside([steps], f"step{'s' * (steps != 1)} from {end}, at the nearest: {span}")
+    return Noted([steps], f"step{'s' * (steps != 1)} from {end}, at the nearest: {span}")

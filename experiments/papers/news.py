@@ -1,4 +1,4 @@
-"""Samplers over news stories, a topic at a time: what three papers' experiments have in common.
+"""Samplers over news stories, a topic at a time: what three papers' experiments run and measure alike.
 
 What it models: every topic is a question of yes and no over the same stories in order of time; a
 task runs a set of samplers over one topic and returns counts, over the stream and over windows of 2,000 stories.
@@ -6,9 +6,15 @@ Reuters-21578 stands in for RCV1, which the papers use and whose texts are licen
 instead of the first 20,000 or 40,000, and the 18 topics that more than 1 % of them have where a
 paper takes the 50 most frequent (which are those above 1 %, as the one of 2004 says).  Weights are TF-IDF of the past.
 Who has the vectors of RCV1 runs on them, with as many stories and topics as the paper; their document frequencies are
-of all stories, those to come included, which the record says.
-Nothing is drawn but the coins of randomised samplers; a topic is the replication.
-What it leaves out: what a record says (`readings`).
+of all stories, those to come included, which the record says.  Nothing is drawn but the coins of randomised samplers.
+
+Counts of a record become F-measure, precision, recall and label rate, a number a topic; topics are the replications
+of every interval, and compared samplers are paired over them.  A selection takes one row a topic of these scores: at
+one value of a sampler's parameter, at a value chosen, or between two values at a label rate.  What has to be chosen is
+chosen on the topics of the other half, those of odd rank for even ones and the other way round, so that nothing is
+measured where it was tuned.  With no true positive F is 0 if anything was positive or predicted so, and otherwise left
+out of means.
+What it leaves out: claims of one figure.
 Sources: Cesa-Bianchi et al. 2004, section 4; Cesa-Bianchi 2007, section 4; Cavallanti et al. 2010, section 3.
 """
 
@@ -20,10 +26,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from experiments.datasets import Stream
-from experiments.papers.registry import Better, Rows, Setup
+from experiments.figures.papers import panels
+from experiments.papers.claims import Measure, Noted, Record, named, steps_inside
+from experiments.papers.kit import Better, DataSet, Rows, Setup
 from lpsm import samplers
 from lpsm.randomness import POLICY, WORKLOAD, generator
 
@@ -32,15 +42,35 @@ __all__ = [
     "ABOVE_20",
     "ALL_LABELS",
     "FROM_1_TO_5",
+    "NAMES",
     "NEWS",
+    "SAME",
     "Case",
+    "Pick",
+    "Select",
+    "at_rate",
+    "at_rates",
+    "below_f",
+    "cheapest_near",
+    "chosen",
     "counts",
+    "curves",
+    "ends",
     "grid",
+    "inside",
     "make",
-    "news",
+    "mean_by_value",
+    "most_f",
+    "of",
+    "paired",
     "question",
+    "rate_near",
     "run_cases",
+    "scored",
+    "stories",
     "sweep",
+    "trade_off",
+    "with_scores",
 ]
 
 WINDOW, STEP = 2000, 500
@@ -49,12 +79,12 @@ FROM_1_TO_5 = tuple(range(3, 18))
 ABOVE_20 = tuple(range(57))  # of at least 20 stories
 FIRST_ORDER = ("perceptron", "perceptron-ss", "random-perceptron", "dkm-perceptron", "ffoat", "ffole")
 RCV1_STORIES, RCV1_TOPICS = 20_000, 102  # stories unless a paper takes more; all topics
-NEWS: dict[str, Any] = {
-    "data": "reuters21578",
-    "better": Better("RCV1 (its document frequencies look ahead)", "RCV1/lyrl2004_vectors_train.dat*"),
-    "published": "Reuters-21578, Distribution 1.0, as reuters21578/reuters21578.jsonl.gz, a story a line",
-    "stand_in": "generated news",
-}
+NEWS = DataSet(
+    "reuters21578",
+    "Reuters-21578, Distribution 1.0, as reuters21578/reuters21578.jsonl.gz, a story a line",
+    "generated news",
+    Better("RCV1 (its document frequencies look ahead)", "RCV1/lyrl2004_vectors_train.dat*"),
+)
 Case = tuple[str, dict[str, Any], int]  # key of the sampler, its parameters (one varies), runs with other coins
 ALL_LABELS: tuple[Case, ...] = (("sop", {}, 1), ("perceptron", {}, 1))
 
@@ -91,14 +121,14 @@ def sweep(
 
 def _rcv1_ranks(folder: str, documents: int, topics: tuple[int, ...]) -> tuple[int, ...]:
     """Return the ranks of RCV1's topics that a paper takes where Reuters-21578 has these: 50, 32 or all 102 there."""
-    stream = news(folder, False, 0, documents, better=True)
+    stream = stories(folder, False, 0, documents, better=True)
     count = stream.y.sum(axis=0)
     taken = {ABOVE_20: count >= 20, FROM_1_TO_5: (count > 0.01 * len(stream.y)) & (count < 0.05 * len(stream.y))}
     return tuple(np.flatnonzero(taken.get(topics, np.arange(len(count)) < 50)).tolist())
 
 
 @lru_cache(maxsize=1)
-def news(folder: str, stand_in: bool, seed: int, documents: int, better: bool = False) -> Stream:
+def stories(folder: str, stand_in: bool, seed: int, documents: int, better: bool = False) -> Stream:
     """Return the first stories (all of them if `documents` is 0) and their topics, the most frequent first."""
     from experiments.datasets.generated import generated_news
     from experiments.datasets.rcv1 import rcv1
@@ -115,7 +145,7 @@ def news(folder: str, stand_in: bool, seed: int, documents: int, better: bool = 
 def question(task: Mapping[str, Any]) -> tuple[Any, NDArray[np.int8], dict[str, Any]]:
     """Return the stories, the yes and no (+1, -1) of the task's topic, and the columns that name it."""
     seed = task["seed"] if task["stand_in"] else 0
-    stream = news(task["folder"], task["stand_in"], seed, task["documents"], better=task.get("better", False))
+    stream = stories(task["folder"], task["stand_in"], seed, task["documents"], better=task.get("better", False))
     rank = task["rank"]
     y = np.where(stream.y[:, rank], 1, -1).astype(np.int8)
     return stream.X, y, {"topic": stream.classes[rank], "rank": rank}
@@ -162,3 +192,217 @@ def counts(log: Any, y: NDArray[np.int8]) -> tuple[dict[str, int], list[dict[str
         for end in ends
     ]
     return total, within
+
+
+# -- scores ------------------------------------------------------------------------------------------------------
+
+SAME = 0.02  # of F, mean paired difference: about the error of a topic's F with a few hundred positives
+NEAR = 0.01
+NAMES = {
+    "sop": "2nd order, all labels",
+    "perceptron": "Perceptron, all labels",
+    "sop-ss": "2nd order",
+    "perceptron-ss": "1st order",
+    "sop-fixed-bias": "2nd order, fixed bias",
+    "filter": "FILTER",
+    "random-perceptron": "1st order, fixed bias",
+    "sop-label-efficient": "SOLE",
+    "dkm-perceptron": "DKMPERC",
+    **{key: key.upper() for key in ("ss", "ssnci", "ssmd", "ssnl", "ffoat", "fsoat", "ffole", "fsole")},
+}
+Pick = Callable[[pd.DataFrame, pd.DataFrame], float]  # (means by value, all scores) of the other half -> value
+Select = Callable[[pd.DataFrame], pd.DataFrame]  # scores -> a row a topic, none where there is no such thing
+
+
+def with_scores(frame: pd.DataFrame) -> pd.DataFrame:
+    """Add f, precision, recall and rate to rows of counts."""
+    total = (frame["predicted"] + frame["positive"]).to_numpy(dtype=float)
+    tp = frame["tp"].to_numpy(dtype=float)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return frame.assign(
+            f=np.where(total > 0, 2.0 * tp / total, np.nan),
+            precision=tp / frame["predicted"].to_numpy(dtype=float),
+            recall=tp / frame["positive"].to_numpy(dtype=float),
+            rate=frame["queried"] / frame["rounds"],
+        )
+
+
+def scored(record: Record, table: str = "totals") -> pd.DataFrame:
+    """Return a row a topic, sampler, value (and window), averaged over coins."""
+    by = ["rank", "topic", "key", "value", *(["t"] if table == "windows" else [])]
+    rows = with_scores(record[table].assign(value=record[table]["value"].fillna(0.0)))
+    return rows.groupby(by, sort=False, as_index=False).mean(numeric_only=True).drop(columns="run")
+
+
+def mean_by_value(scores: pd.DataFrame, key: str) -> pd.DataFrame:
+    """Return means over topics, a row a value of the parameter."""
+    return scores[scores["key"] == key].groupby("value").mean(numeric_only=True)
+
+
+# -- selections --------------------------------------------------------------------------------------------------
+
+
+def of(key: str, value: float | None = None) -> Select:
+    """Select a sampler's rows, at one value of its parameter if that is given."""
+
+    def select(scores: pd.DataFrame) -> pd.DataFrame:
+        own = scores[scores["key"] == key]
+        return (own if value is None else own[own["value"] == value]).set_index("rank").sort_index()
+
+    return select
+
+
+def chosen(key: str, pick: Pick) -> Select:
+    """Select a sampler at the value that `pick` takes on the topics of the other half."""
+
+    def select(scores: pd.DataFrame) -> pd.DataFrame:
+        parts = []
+        for half in (0, 1):
+            others = scores[scores["rank"] % 2 != half]
+            own = of(key, pick(mean_by_value(others, key), others))(scores)
+            parts.append(own[own.index % 2 == half])
+        return pd.concat(parts).sort_index()
+
+    return select
+
+
+def at_rate(key: str, rate: float) -> Select:
+    """Select a sampler where it asks for `rate` on the mean, between two of its values.
+
+    Interpolated in the logarithm of the mean rate, which every topic's row then states; no row where no two values
+    enclose the rate.
+    """
+
+    def select(scores: pd.DataFrame) -> pd.DataFrame:
+        means = mean_by_value(scores, key).sort_values("rate")
+        rates = means["rate"].to_numpy()
+        above = int(np.searchsorted(rates, rate))
+        if not 0 < above < len(rates):
+            return scores.iloc[:0]
+        share = float(np.log(rate / rates[above - 1]) / np.log(rates[above] / rates[above - 1]))
+        low, high = (
+            of(key, float(means.index[at]))(scores).select_dtypes("number").drop(columns="value")
+            for at in (above - 1, above)
+        )
+        return ((1.0 - share) * low + share * high).assign(rate=rate)
+
+    return select
+
+
+def cheapest_near(reference: str) -> Pick:
+    """Take the value with fewest labels whose mean F is within .01 of the reference's, or else that of best F."""
+
+    def pick(table: pd.DataFrame, others: pd.DataFrame) -> float:
+        good = table[table["f"] >= mean_by_value(others, reference)["f"].iloc[0] - NEAR]
+        best: Any = good["rate"].idxmin() if len(good) else table["f"].idxmax()
+        return float(best)
+
+    return pick
+
+
+def most_f(most_rate: float = 1.0) -> Pick:
+    """Take the value of best mean F, of those that ask for at most such a share of the labels."""
+
+    def pick(table: pd.DataFrame, _: pd.DataFrame) -> float:
+        best: Any = table.loc[table["rate"] <= most_rate, "f"].idxmax()
+        return float(best)
+
+    return pick
+
+
+def rate_near(target: float) -> Pick:
+    """Take the value whose mean label rate is nearest the target, in ratio."""
+    return lambda table, _: float(np.abs(np.log(table["rate"] / target)).idxmin())
+
+
+def below_f(target: Callable[[pd.DataFrame], float]) -> Pick:
+    """Take the value whose mean F is the largest not above the target on these topics, or else the nearest."""
+
+    def pick(table: pd.DataFrame, others: pd.DataFrame) -> float:
+        limit = target(others)
+        under = table[table["f"] <= limit]
+        best: Any = under["f"].idxmax() if len(under) else (table["f"] - limit).abs().idxmin()
+        return float(best)
+
+    return pick
+
+
+# -- measures ----------------------------------------------------------------------------------------------------
+
+
+def paired(column: str, ours: Select, theirs: Select, *, percent: bool = False) -> Measure:
+    """Measure the difference of a column between two selections, topic by topic, beside both means and label rates."""
+    scale = 100.0 if percent else 1.0
+
+    def measure(record: Record) -> dict[str, Any]:
+        scores = scored(record)
+        rows = [ours(scores), theirs(scores)]
+        if not all(map(len, rows)):
+            return {}
+        difference = scale * (rows[0][column] - rows[1][column])
+        means = [f"{own[column].mean():.3g} with {100 * own['rate'].mean():.3g} % of the labels" for own in rows]
+        return {"": Noted(difference, f"({' against '.join(means)})")}
+
+    return measure
+
+
+def at_rates(column: str, ours: str, theirs: str, rates: Sequence[float]) -> Measure:
+    """Measure such differences where both samplers ask for each of these rates, as far as both reach it."""
+    return named({f"at {100 * rate:g} %": paired(column, at_rate(ours, rate), at_rate(theirs, rate)) for rate in rates})
+
+
+def inside(selections: Mapping[str, Select]) -> Measure:
+    """Measure how far inside its grid every chosen parameter lies, by the sampler's key."""
+
+    def measure(record: Record) -> dict[str, Any]:
+        scores = scored(record)
+        return {
+            NAMES[key]: steps_inside(select(scores)["value"], scores.loc[scores["key"] == key, "value"])
+            for key, select in selections.items()
+        }
+
+    return measure
+
+
+def ends(record: Record, column: str, selection: pd.DataFrame, key: str, *, first: bool = False) -> pd.Series:
+    """Return a column of the last window (or the first) by topic, at the values of a selection."""
+    windows = scored(record, "windows")
+    edge = windows["t"].min() if first else windows["t"].max()
+    own = windows[(windows["key"] == key) & (windows["t"] == edge)].set_index(["rank", "value"])
+    keys = list(zip(selection.index, selection["value"], strict=True))
+    return pd.Series(own.loc[keys, column].to_numpy(), index=selection.index)
+
+
+# -- pictures --------------------------------------------------------------------------------------------------
+
+
+def curves(record: Record, groups: Iterable[tuple[str, str, float | None]], columns: Mapping[str, str]) -> Figure:
+    """Draw means over topics of the windows: a panel a column, a line a (name, key, value)."""
+    windows = scored(record, "windows")
+    width = int(windows["rounds"].max())
+    frames = []
+    lines = list(groups)
+    for column, title in columns.items():
+        rows = []
+        for name, key, value in lines:
+            own = windows[windows["key"] == key]
+            own = own if value is None else own[np.isclose(own["value"], value)]
+            if column == "rate" and len(own) and bool((own["rate"] == 1.0).all()):
+                continue
+            mean = own.groupby("t")[column].mean()
+            rows += [{"group": name, "x": t, "y": y, "half_width": np.nan} for t, y in mean.items()]
+        frames.append((title, pd.DataFrame(rows, columns=["group", "x", "y", "half_width"])))
+    return panels(frames, x="stories", y=f"mean over topics, last {width:,} stories", share_y=False)
+
+
+def trade_off(scores: pd.DataFrame, keys: Sequence[str], references: Sequence[str] = ()) -> pd.DataFrame:
+    """Return F against label rate, means over topics: a line a sampler, a level line a reference."""
+    rows, rates = [], []
+    for key in keys:
+        for row in mean_by_value(scores, key).to_dict("records"):
+            rates.append(100.0 * row["rate"])
+            rows.append({"group": NAMES[key], "x": 100.0 * row["rate"], "y": row["f"], "reference": False})
+    for key in references:
+        level = float(of(key)(scores)["f"].mean())
+        rows += [{"group": NAMES[key], "x": x, "y": level, "reference": True} for x in (min(rates), max(rates))]
+    return pd.DataFrame(rows).assign(half_width=np.nan)

@@ -1,9 +1,18 @@
-"""The vocabulary of claims: where the numbers that are measured of a record have to lie.
+"""The predicates of claims: where the numbers that are measured of a record have to lie.
 
 What it models: a measure returns samples by name, a number a replication (a seed, a session, a split, a topic) in each.
-A predicate says where they have to lie: the whole 95 % Student interval of the mean, the mean itself, any part of the
-interval, or every single number; and of how many names that has to be true.  With one replication there is no
-interval, and the number stands for it in every predicate.  A name without a number has not met what is asked.
+A predicate asks, of all names or of some (`Within.needed`), that
+
+* the whole 95 % Student interval of the mean lies on one side: `above(measure, limit)`, `below(measure, limit)`;
+* the mean itself does: `at_least(measure, limit)`, `at_most(measure, limit)`, `between(measure, low, high)`, and
+  `near(measure, value, factor)`, which has the sign of the value, and its size within a factor either way;
+* any part of the interval lies in a range, so that the record does not refute it: `reaching(measure, low, high)`;
+* every single number does: `each(measure, low, high)`;
+
+or, of the means of all names, that they rise or fall from name to name (`rising`, `falling`), or that one is the
+largest or smallest (`largest(measure, name)`, `smallest(measure, name)`); `both` asks for all of several predicates.
+With one replication there is no interval, and the number stands for it.  A name without a number has not met what is
+asked.
 What it leaves out: what is measured.
 """
 
@@ -11,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from math import inf, isfinite
 from typing import Any, Literal
@@ -18,34 +28,19 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.papers.claims import NOTHING, Beside, Claim, Measure, Predicate, Record, Verdict, shown
+from experiments.papers.claims import NOTHING, Claim, Measure, Noted, Predicate, Record, Verdict, measured, shown
 from experiments.study.compare import Estimate, estimate
 
 __all__ = [
-    "above",
-    "at_least",
-    "at_most",
-    "below",
-    "beside",
-    "between",
-    "both",
-    "each",
-    "falling",
-    "largest",
-    "lower",
-    "near",
-    "reaching",
-    "rising",
-    "smallest",
-    "upper",
-    "wide_enough",
-]
+    "above", "at_least", "at_most", "below", "between", "both", "each", "explained_by", "falling", "largest", "lower",
+    "near", "reaching", "rising", "smallest", "upper", "wide_enough",
+]  # fmt: skip
 
 By = Literal["interval", "mean", "reach", "every"]
 _BY = {"interval": "whole 95 % interval", "mean": "mean", "reach": "95 % interval reaches", "every": "every one"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Within:
     """A measure whose samples have to lie in a range.
 
@@ -90,8 +85,8 @@ class Within:
         """Whether one sample lies where it has to."""
         if not len(sample):
             return False
-        found = estimate(sample)
-        ends = (found.mean, found.mean) if self.by == "mean" else (lower(found), upper(found))
+        interval = estimate(sample)
+        ends = (interval.mean, interval.mean) if self.by == "mean" else (lower(interval), upper(interval))
         least, most = (float(sample.min()), float(sample.max())) if self.by == "every" else ends
         if self.by == "reach":
             return least <= self.high and most >= self.low
@@ -101,16 +96,16 @@ class Within:
 
     def __call__(self, record: Record) -> Verdict:
         """Hold the record to it."""
-        found = _samples(self.measure(record))
-        if not found:
+        samples = _samples(measured(self.measure, record))
+        if not samples:
             return Verdict(NOTHING, False, NOTHING)
-        failed = {name: sample for name, (sample, _) in found.items() if not self.holds(sample)}
-        count, needed = len(found) - len(failed), len(found) if self.needed is None else self.needed
-        words = [_joined(name, self._shown(sample), more) for name, (sample, more) in found.items()]
+        failed = {name: sample for name, (sample, _) in samples.items() if not self.holds(sample)}
+        count, needed = len(samples) - len(failed), len(samples) if self.needed is None else self.needed
+        words = [_joined(name, self._shown(sample), note) for name, (sample, note) in samples.items()]
         why = "; ".join(_joined(name, self._spread(sample)) for name, sample in failed.items())
-        if failed and len(found) > 1:
-            why = f"so for {count} of {len(found)}; {why}"
-        return Verdict(", ".join(words), count > needed * len(found) if needed < 1.0 else count >= needed, why)
+        if failed and len(samples) > 1:
+            why = f"so for {count} of {len(samples)}; {why}"
+        return Verdict(", ".join(words), count > needed * len(samples) if needed < 1.0 else count >= needed, why)
 
     def _shown(self, sample: NDArray[np.float64]) -> str:
         if self.by != "every" or not len(sample):
@@ -128,7 +123,7 @@ class Within:
         return f"{outside} of {len(sample)} lie outside, from {least} over {middle} in the middle to {most}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Ordered:
     """A measure whose means have to rise (or fall) from name to name, strictly."""
 
@@ -145,17 +140,17 @@ class Ordered:
 
     def __call__(self, record: Record) -> Verdict:
         """Hold the record to it."""
-        found = _samples(self.measure(record))
-        means = [estimate(sample).mean for sample, _ in found.values()]
+        samples = _samples(measured(self.measure, record))
+        means = [estimate(sample).mean for sample, _ in samples.values()]
         steps = [(means[0], means[-1])] if self.ends and means else list(pairwise(means))
         right = [later < earlier if self.falls else later > earlier for earlier, later in steps]
         words = ", ".join(
-            _joined(_mean(sample, self.unit), f"at {name}", more) for name, (sample, more) in found.items()
+            _joined(_mean(sample, self.unit), f"at {name}", note) for name, (sample, note) in samples.items()
         )
         return Verdict(words or NOTHING, bool(right) and all(right), f"so at {sum(right)} of {len(right)} steps")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Extreme:
     """A measure of which one name has to have the largest (or smallest) mean of all."""
 
@@ -171,13 +166,13 @@ class Extreme:
 
     def __call__(self, record: Record) -> Verdict:
         """Hold the record to it."""
-        found = _samples(self.measure(record))
-        means = {name: estimate(sample).mean for name, (sample, _) in found.items()}
+        samples = _samples(measured(self.measure, record))
+        means = {name: estimate(sample).mean for name, (sample, _) in samples.items()}
         known = {name: mean for name, mean in means.items() if isfinite(mean)}
         if not known:
             return Verdict(NOTHING, False, NOTHING)
         best = (min if self.least else max)(known, key=known.__getitem__)
-        words = (_joined(name, _mean(one, self.unit), more) for name, (one, more) in found.items())
+        words = (_joined(name, _mean(one, self.unit), note) for name, (one, note) in samples.items())
         return Verdict(", ".join(words), best == self.name, f"{best} has it")
 
 
@@ -210,75 +205,30 @@ def _joined(*words: str) -> str:
     return " ".join(word for word in words if word)
 
 
-def lower(found: Estimate) -> float:
+def lower(interval: Estimate) -> float:
     """Return the lower end of the interval; the mean where there is none, with one replication."""
-    return found.mean - (found.half_width if isfinite(found.half_width) else 0.0)
+    return interval.mean - (interval.half_width if isfinite(interval.half_width) else 0.0)
 
 
-def upper(found: Estimate) -> float:
+def upper(interval: Estimate) -> float:
     """Return the upper end of the interval; the mean where there is none, with one replication."""
-    return found.mean + (found.half_width if isfinite(found.half_width) else 0.0)
+    return interval.mean + (interval.half_width if isfinite(interval.half_width) else 0.0)
 
 
-def above(measure: Measure, limit: float = 0.0, **how: Any) -> Within:
+def above(measure: Measure, limit: float = 0.0, *, by: By = "interval", **how: Any) -> Within:
     """Ask that the whole 95 % interval lies above the limit."""
-    return Within(measure=measure, low=limit, **how)
+    return Within(measure, low=limit, by=by, **how)
 
 
-def below(measure: Measure, limit: float = 0.0, **how: Any) -> Within:
+def below(measure: Measure, limit: float = 0.0, *, by: By = "interval", **how: Any) -> Within:
     """Ask that the whole 95 % interval lies below the limit."""
-    return Within(measure=measure, high=limit, **how)
+    return Within(measure, high=limit, by=by, **how)
 
 
-def at_least(measure: Measure, limit: float, **how: Any) -> Within:
-    """Ask that the mean is at least the limit."""
-    return Within(measure=measure, low=limit, by="mean", **how)
-
-
-def at_most(measure: Measure, limit: float, **how: Any) -> Within:
-    """Ask that the mean is at most the limit."""
-    return Within(measure=measure, high=limit, by="mean", **how)
-
-
-def between(measure: Measure, low: float, high: float, **how: Any) -> Within:
-    """Ask that the mean lies in the range."""
-    return Within(measure=measure, low=low, high=high, by="mean", **how)
-
-
-def near(measure: Measure, printed: float, factor: float, **how: Any) -> Within:
-    """Ask that the mean has the sign of the printed number, and its size within a factor either way."""
-    ends = sorted((printed / factor, printed * factor))
-    return between(measure, *ends, **how)
-
-
-def reaching(measure: Measure, low: float = -inf, high: float = inf, **how: Any) -> Within:
-    """Ask that some of the 95 % interval lies in the range: that the record does not refute it."""
-    return Within(measure=measure, low=low, high=high, by="reach", **how)
-
-
-def each(measure: Measure, low: float = -inf, high: float = inf, **how: Any) -> Within:
-    """Ask that every single number lies in the range."""
-    return Within(measure=measure, low=low, high=high, by="every", **how)
-
-
-def rising(measure: Measure, **how: Any) -> Ordered:
-    """Ask that the means rise from name to name."""
-    return Ordered(measure=measure, **how)
-
-
-def falling(measure: Measure, **how: Any) -> Ordered:
-    """Ask that the means fall from name to name."""
-    return Ordered(measure=measure, falls=True, **how)
-
-
-def largest(measure: Measure, name: str, **how: Any) -> Extreme:
-    """Ask that this name has the largest mean."""
-    return Extreme(measure=measure, name=name, **how)
-
-
-def smallest(measure: Measure, name: str, **how: Any) -> Extreme:
-    """Ask that this name has the smallest mean."""
-    return Extreme(measure=measure, name=name, least=True, **how)
+def near(measure: Measure, value: float, factor: float, **how: Any) -> Within:
+    """Ask that the mean has the sign of the value, and its size within a factor either way."""
+    low, high = sorted((value / factor, value * factor))
+    return between(measure, low, high, **how)
 
 
 def both(*tests: Predicate) -> Both:
@@ -286,14 +236,20 @@ def both(*tests: Predicate) -> Both:
     return Both(tests)
 
 
-def _samples(found: Mapping[str, Any]) -> dict[str, tuple[NDArray[np.float64], str]]:
-    """Return name to sample, without what is not a number, and the words beside it."""
-    parts = {name: one if isinstance(one, Beside) else Beside(one, "") for name, one in found.items()}
-    samples = {name: np.atleast_1d(np.asarray(one.sample, dtype=float)) for name, one in parts.items()}
-    return {name: (sample[~np.isnan(sample)], parts[name].words) for name, sample in samples.items()}
+at_least, at_most = partial(above, by="mean"), partial(below, by="mean")
+between, reaching, each = partial(Within, by="mean"), partial(Within, by="reach"), partial(Within, by="every")
+rising, falling = Ordered, partial(Ordered, falls=True)
+largest, smallest = Extreme, partial(Extreme, least=True)
 
 
-def beside(words: str, measure: Measure) -> Callable[[Record], str]:
+def _samples(measures: Mapping[str, Any]) -> dict[str, tuple[NDArray[np.float64], str]]:
+    """Return name to sample, without what is not a number, and the note after it."""
+    noted = {name: one if isinstance(one, Noted) else Noted(one, "") for name, one in measures.items()}
+    arrays = {name: np.atleast_1d(np.asarray(one.sample, dtype=float)) for name, one in noted.items()}
+    return {name: (sample[~np.isnan(sample)], noted[name].note) for name, sample in arrays.items()}
+
+
+def explained_by(words: str, measure: Measure) -> Callable[[Record], str]:
     """Return what says another measure of the record, where a claim fails."""
     return lambda record: f"{words} {at_least(measure, -inf)(record).ours}"
 

@@ -41,10 +41,10 @@ def address(rule: PlanRule | ObserveRule, kind: str) -> int:
     It is then kept by itself too, so that the next process does without the compiler.
     """
     signature = _PLAN(*_PLAN_TAKES) if kind == "plan" else types.none(*_OBSERVE_TAKES)
-    found = _address(rule, signature)
     files, function = _standalone.address_files(rule), _kernel(rule).py_func
     _standalone.save(files, (kind,), function, signature.args, signature.return_type)
-    return found
+    found = _standalone.address(rule, kind)
+    return _address(rule, signature) if found is None else found
 
 
 def is_ready(rule: Any) -> bool:

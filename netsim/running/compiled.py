@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ _LEAST_ROOM, _MOST_ROOM = 64, 2**17
 _FRAMES, _CONNECTIONS = 256, 256  # room a client, beyond what TCP's windows take
 _SPARE_FRAMES, _NOTES, _LATE, _DRAWN = 1024, 65_536, 1024, 1024
 _GOES_ON = codes.DRAWS | codes.NOTES
+_WORD, _REAL = Struct("q"), Struct("d")
 
 
 def is_ready(policies: Sequence[Policy]) -> bool:
@@ -93,7 +95,7 @@ class _Run:
             self._lay_out(records)
         for records in ([run], [machine], run.clients, run.contenders or [], alike):
             for record in records:
-                self._write(self._places[id(record)], record)
+                self._places[id(record)][:] = self._numbers(record)
         self._buffers = [np.empty(_DRAWN * self._more) for _ in world.streams]
         self._streams = [self._places[id(stream)] for stream, _ in world.streams]
 
@@ -232,18 +234,21 @@ class _Run:
             if field.part:
                 self._register(place[field.at : field.at + words_of(field.part)], getattr(record, name))
 
-    def _write(self, place: Ints, record: Any) -> None:
-        """Write a record to its place."""
+    def _numbers(self, record: Any) -> list[int]:
+        """Return what stands in the place of a record."""
+        found: list[int] = []
         for name, field in fields_of(type(record).__name__).items():
             value = getattr(record, name)
             if field.part:
-                self._write(self._places[id(value)], value)
+                found += self._numbers(value)
             elif field.what == "float":
-                place[field.at : field.at + 1].view(np.float64)[0] = value
+                found += _WORD.unpack(_REAL.pack(value))
             else:
-                place[field.at] = self._number(value)
+                found.append(value if type(value) is int else self._number(value))
+        return found
 
     def _number(self, value: Any) -> int:
+        """Return what stands for rows, or for a reference, and of a numpy integer its value."""
         if isinstance(value, np.ndarray):
             self._kept.append(value)
             return int(value.ctypes.data)

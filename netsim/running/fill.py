@@ -118,7 +118,8 @@ class World:
         sizes = [message.size_bytes for message in messages]
         rows: Any = client  # its rows are arrays until a way of running takes them
         rows.pages = pages
-        rows.objects = np.column_stack([workload.sizes, self.delays_ns[number]]).astype(np.int64)
+        rows.objects = np.empty((len(workload.sizes), 3), dtype=np.int64)
+        rows.objects[:, :2], rows.objects[:, 2] = workload.sizes, self.delays_ns[number]
         rows.loads = np.zeros((len(workload), words_of("Load")), dtype=np.int64)
         rows.messages = np.zeros((len(messages), 4), dtype=np.int64)
         rows.messages[:, 0] = [round(message.at_s * _NS_PER_S) for message in messages]

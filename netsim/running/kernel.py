@@ -12,7 +12,7 @@ from typing import Any
 
 import numba
 
-from lpsm._compile import Kernel
+from lpsm._compile import Kernel, linking
 from netsim.model import arriving, browser, codes, events, medium, policy, push, queues, tcp, wires
 from netsim.model.air import access_point, aggregation, beacons, channel, exchanges, groups, radio, retrieval, station
 from netsim.model.records import RECORDS
@@ -27,12 +27,16 @@ _MODEL = (
     retrieval, station, groups, exchanges, events,
 )  # fmt: skip
 _INLINED = frozenset({
-    "append", "arm", "arrive", "carry_up", "comes_before", "draw_loss", "enter", "follow", "free_frame", "halve",
-    "is_sooner", "new_frame", "next_note", "put_on_air", "receive", "receive_down", "refer", "say_sent", "send_down",
-    "send_on_wires", "send_up", "stay_awake", "step", "take_answer", "take_arrival", "take_first", "take_in",
-    "take_top", "time_on", "time_round_trip", "transmit",
+    "acknowledge", "advance", "advance_on_wires", "append", "arm", "arrive", "ask_at_beacon", "at_access_point",
+    "at_access_point_on_wires", "carry_up", "comes_before", "draw_loss", "enter", "fall_asleep", "follow",
+    "free_frame", "halve", "is_sooner", "let_out", "listen", "listen_on_wires", "new_ack", "new_frame", "next_note",
+    "note_poll", "put_on_air", "receive", "receive_down", "refer", "say_sent", "schedule_timer", "send_control",
+    "send_down", "send_on_wires", "send_up", "skip_beacons_on_wires", "stay_awake", "step", "take_ack", "take_answer",
+    "take_arrival", "take_first", "take_in", "take_top", "time_on", "time_round_trip", "transmit", "wake_timer",
 })  # fmt: skip
 """What is so small, or called from so few places, that calling it would cost more."""
+
+_LINKING = linking()
 
 
 def _functions(module: ModuleType) -> dict[str, FunctionType]:
@@ -47,7 +51,7 @@ def _made(function: FunctionType, scope: dict[str, Any]) -> Any:
     njit: Any = numba.njit  # its stubs do not know all of its options
     made = njit(
         copy, error_model="numpy", nogil=True, no_cfunc_wrapper=True, no_cpython_wrapper=True,
-        forceinline=function.__name__ in _INLINED,
+        forceinline=function.__name__ in _INLINED, pipeline_class=_LINKING,
     )  # fmt: skip
     taken = tuple(type_of(what) for name, what in function.__annotations__.items() if name != "return")
     template = made.get_call_template

@@ -102,7 +102,7 @@ def take_arrival(ring: Ring) -> int:
 
 def is_sooner(one: Ring, other: Ring) -> bool:
     """Whether the first packet of a ring arrives before that of another."""
-    return (one.at < other.at) | ((one.at == other.at) & (one.order < other.order))
+    return one.at < other.at or (one.at == other.at and one.order < other.order)
 
 
 def take_top(heap: Heap) -> None:
@@ -137,10 +137,10 @@ def step(run: Run) -> None:
     if is_sooner(down_air, ring):
         ring = down_air
     heap, at = machine.near, ring.at
-    if machine.far.n and comes_before(machine.far.events, 0, heap.events, 0):
+    far = machine.far.events
+    if far[0] < heap.events[0] or (far[0] == heap.events[0] and far[1] < heap.events[1]):
         heap = machine.far
     events = heap.events
-    machine.n_events += 1
     if at < events[0] or (at == events[0] and ring.order < events[1]):
         run.now = at
         frame = frame_at(take_arrival(ring))

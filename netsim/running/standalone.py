@@ -56,13 +56,12 @@ class Standalone:
     def __call__(self, *args: Any) -> Any:
         """Call its machine code alone, or the kernel, whose machine code is then kept by itself too."""
         types = types_of(args)
-        if types is not None and (code := loaded(self.files, types)) is not None:
-            return call(code, types, args)
-        kernel = self.kernel
-        result = kernel(*args)
-        if types is not None and isinstance(kernel, Kernel):
+        if types is None:
+            return self.kernel(*args)
+        if (code := loaded(self.files, types)) is None and isinstance(kernel := self.kernel, Kernel):
             save(self.files, types, kernel.py_func, tuple(kernel.dispatcher.typeof_pyval(arg) for arg in args))
-        return result
+            code = loaded(self.files, types)
+        return self.kernel(*args) if code is None else call(code, types, args)
 
 
 def standalone(module: str, name: str) -> Standalone:

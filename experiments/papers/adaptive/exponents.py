@@ -19,10 +19,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import lines
-from experiments.papers.claims import Beside, Claim, Measure, Record, jackknifed
+from experiments.papers.claims import Claim, Measure, Noted, Record, jackknifed
+from experiments.papers.kit import Experiment, Rows, Setup
 from experiments.papers.predicates import each, falling, reaching
 from experiments.papers.proved.low_noise import adaptive_labels, adaptive_regret, supervised_regret_of_spectrum
-from experiments.papers.registry import Experiment, Rows, Setup
 from experiments.study.compare import estimate
 from lpsm import samplers
 from lpsm.randomness import POLICY, WORKLOAD, generator
@@ -114,7 +114,7 @@ def _excess_exponent(key: str, column: str, predicted: Any, bound: Any) -> Measu
             rows = means[(means["alpha"] == alpha) & means["n"].isin(table.columns)]
             own_growth = slope(rows["n"], [bound(row) for row in rows.to_dict("records")])
             words = f"(exponent {sample.mean():.2f}; the explicit bound's is {own_growth:.2f} over these rounds)"
-            found[f"alpha {alpha:g}:"] = Beside(sample - predicted(alpha), words)
+            found[f"alpha {alpha:g}:"] = Noted(sample - predicted(alpha), words)
         return found
 
     return measure
@@ -201,7 +201,7 @@ _label_figure = _draw("theorem-2", ADAPTIVE, "labels", _label_bound)
 EXPERIMENTS = (
     Experiment(
         name="adaptive/theorem-1",
-        claim="regret of least squares with all labels under low noise",
+        subject="regret of least squares with all labels under low noise",
         time="5 min",
         sweep=every,
         run=grow,
@@ -218,7 +218,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="adaptive/theorem-2",
-        claim="regret and labels of the adaptive sampler under low noise",
+        subject="regret and labels of the adaptive sampler under low noise",
         time=AS_LONG,
         sweep=every,
         run=grow,

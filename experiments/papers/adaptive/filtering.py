@@ -15,11 +15,11 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from experiments.papers import readings as read
-from experiments.papers.claims import Beside, Claim, Measure, Record, named
+from experiments.papers import news
+from experiments.papers.claims import Claim, Measure, Noted, Record, named
+from experiments.papers.kit import Experiment
 from experiments.papers.news import ALL_LABELS, FROM_1_TO_5, NEWS, grid, run_cases, sweep
 from experiments.papers.predicates import above, between, both, each, rising, wide_enough
-from experiments.papers.registry import Experiment
 
 __all__ = ["EXPERIMENTS"]
 
@@ -49,44 +49,44 @@ def _k_of(record: Record) -> list[float]:
 
 def _change_of_recall(record: Record) -> dict[str, Any]:
     """Recall of the last window less that of the first, by K."""
-    windows, found = read.scored(record, "windows"), {}
+    windows, found = news.scored(record, "windows"), {}
     for value in _k_of(record):
         own = windows[(windows["key"] == "filter") & (windows["value"] == value)]
         table = own.pivot(index="rank", columns="t", values="recall")
-        found[f"K = {value:g}"] = Beside(table.iloc[:, -1] - table.iloc[:, 0], f"(from {table.iloc[:, 0].mean():.3f})")
+        found[f"K = {value:g}"] = Noted(table.iloc[:, -1] - table.iloc[:, 0], f"(from {table.iloc[:, 0].mean():.3f})")
     return found
 
 
 def _recall_by_k(record: Record) -> dict[str, Any]:
-    return {f"K = {k:g}": row["recall"] for k, row in read.mean_by_value(read.scored(record), "filter").iterrows()}
+    return {f"K = {k:g}": row["recall"] for k, row in news.mean_by_value(news.scored(record), "filter").iterrows()}
 
 
 def _false_to_true(low: float, high: float) -> Measure:
     """False positives to a true one, sums over topics, at the K above `low` and up to `high`."""
 
     def measure(record: Record) -> dict[str, Any]:
-        table = read.mean_by_value(read.scored(record), "filter").sort_index()
+        table = news.mean_by_value(news.scored(record), "filter").sort_index()
         times = (table["predicted"] - table["tp"]) / table["tp"]
         return {f"K = {k:g}": value for k, value in times.items() if low < float(str(k)) <= high}
 
     return measure
 
 
-def _precision_left(record: Record) -> Mapping[str, Any]:
+def _precision_left(record: Record) -> Any:
     """Precision of SOP less that of the filter at the largest K."""
-    return read.paired("precision", read.of("sop"), read.of("filter", _k_of(record)[-1]))(record)
+    return news.paired("precision", news.of("sop"), news.of("filter", _k_of(record)[-1]))(record)
 
 
-FILTERS = {key: read.chosen(key, read.most_f()) for key in ("filter", "ffole", "fsole")}
-TUNED = {**FILTERS, **{key: read.of(key, 0.0) for key in ("ffoat", "fsoat")}}
-FORCED = {key: read.of(key, 1.0) for key in ("ffoat", "fsoat")}
+FILTERS = {key: news.chosen(key, news.most_f()) for key in ("filter", "ffole", "fsole")}
+TUNED = {**FILTERS, **{key: news.of(key, 0.0) for key in ("ffoat", "fsoat")}}
+FORCED = {key: news.of(key, 1.0) for key in ("ffoat", "fsoat")}
 
 
-def _against(column: str, selections: Mapping[str, read.Select]) -> Measure:
+def _against(column: str, selections: Mapping[str, news.Select]) -> Measure:
     """A column of the filter less that of the others."""
     return named(
         {
-            read.NAMES[key]: read.paired(column, FILTERS["filter"], selections[key])
+            news.NAMES[key]: news.paired(column, FILTERS["filter"], selections[key])
             for key in selections
             if key != "filter"
         }
@@ -97,10 +97,10 @@ def _with_forced(column: str) -> Any:
     """Say what apple tasting reaches when the false positives that it forced count, too."""
 
     def why(record: Record) -> str:
-        scores = read.scored(record)
+        scores = news.scored(record)
         rows = {key: select(scores) for key, select in FORCED.items()}
         words = ", ".join(
-            f"{read.NAMES[key]} {own[column].mean():.3f} with {100 * own['rate'].mean():.0f} % forwarded"
+            f"{news.NAMES[key]} {own[column].mean():.3f} with {100 * own['rate'].mean():.0f} % forwarded"
             for key, own in rows.items()
         )
         return f"{column} with forced false positives counted: {words}"
@@ -110,21 +110,21 @@ def _with_forced(column: str) -> Any:
 
 def _change_of_precision(record: Record) -> dict[str, Any]:
     """Precision of the filter in the last window less that in the first."""
-    rows = FILTERS["filter"](read.scored(record))
-    first, last = (read.ends(record, "precision", rows, "filter", first=first) for first in (True, False))
-    return {"": Beside(last - first, f"(from {first.mean():.3f})")}
+    rows = FILTERS["filter"](news.scored(record))
+    first, last = (news.ends(record, "precision", rows, "filter", first=first) for first in (True, False))
+    return {"": Noted(last - first, f"(from {first.mean():.3f})")}
 
 
 def _draw_9(record: Record) -> Mapping[str, Figure]:
     groups = [(f"FILTER, K = {value:g}", "filter", value) for value in _k_of(record)]
-    return {"fig-9": read.curves(record, [*groups, (read.NAMES["sop"], "sop", None)], OVER_TIME)}
+    return {"fig-9": news.curves(record, [*groups, (news.NAMES["sop"], "sop", None)], OVER_TIME)}
 
 
 def _draw_10(record: Record) -> Mapping[str, Figure]:
-    scores = read.scored(record)
-    groups = [(read.NAMES[key], key, float(select(scores)["value"].mode().iloc[0])) for key, select in TUNED.items()]
+    scores = news.scored(record)
+    groups = [(news.NAMES[key], key, float(select(scores)["value"].mode().iloc[0])) for key, select in TUNED.items()]
     record = {"windows": record["windows"].fillna({"value": 0.0})}
-    return {"fig-10": read.curves(record, groups, OVER_TIME)}
+    return {"fig-10": news.curves(record, groups, OVER_TIME)}
 
 
 _TUNED = "each of the four; parameters tuned for F on the other half of the topics"
@@ -132,7 +132,7 @@ _TUNED = "each of the four; parameters tuned for F on the other half of the topi
 EXPERIMENTS = (
     Experiment(
         name="adaptive/fig-9",
-        claim="recall and precision of the filter over time, several K",
+        subject="recall and precision of the filter over time, several K",
         time="2 min",
         **EVERY,
         claims=(
@@ -154,11 +154,11 @@ EXPERIMENTS = (
             Claim("the precision of SOP is then not matched", above(_precision_left), "prevents", "at the largest K"),
         ),
         figures=_draw_9,
-        **NEWS,
+        data=NEWS,
     ),
     Experiment(
         name="adaptive/fig-10",
-        claim="the filter beside apple tasting and label-efficient filters",
+        subject="the filter beside apple tasting and label-efficient filters",
         time="as long as fig-9, whose runs it takes where they are",
         **EVERY,
         claims=(
@@ -182,9 +182,9 @@ EXPERIMENTS = (
                 f"F-measure: {_TUNED}",
                 why=_with_forced("f"),
             ),
-            wide_enough(read.inside(FILTERS)),
+            wide_enough(news.inside(FILTERS)),
         ),
         figures=_draw_10,
-        **NEWS,
+        data=NEWS,
     ),
 )

@@ -28,10 +28,10 @@ from experiments.papers.adaptive.exponents import (
     growth,
     slope,
 )
-from experiments.papers.claims import Beside, Claim, Measure, Record, jackknifed
+from experiments.papers.claims import Claim, Measure, Noted, Record, jackknifed
+from experiments.papers.kit import Experiment
 from experiments.papers.predicates import above, at_most, below, between, reaching
 from experiments.papers.proved.low_noise import adaptive_rate_in_labels, supervised_rate_in_labels
-from experiments.papers.registry import Experiment
 
 __all__ = ["EXPERIMENTS"]
 
@@ -59,7 +59,7 @@ def _beyond(key: str, predicted: Any) -> Measure:
         for alpha, own in growth(record, key).groupby("alpha"):
             sample = _exponents(own)
             words = f"(N^{sample.mean():.2f}; the bound's is N^{predicted(alpha):.2f})"
-            found[f"alpha {alpha:g}:"] = Beside(sample - predicted(alpha), words)
+            found[f"alpha {alpha:g}:"] = Noted(sample - predicted(alpha), words)
         return found
 
     return measure
@@ -76,7 +76,7 @@ def _faster(low: float, high: float) -> Measure:
                 theirs = _exponents(other[(other["alpha"] == alpha) & other["run"].isin(own["run"])])
                 ours = _exponents(own)
                 words = f"(N^{ours.mean():.2f} against N^{theirs.mean():.2f})"
-                found[f"alpha {alpha:g}:"] = Beside(ours - theirs, words)
+                found[f"alpha {alpha:g}:"] = Noted(ours - theirs, words)
         return found
 
     return measure
@@ -87,7 +87,7 @@ def _hard_exponent(key: str) -> Measure:
         rows = growth(record, key, MARGIN)
         last = rows[rows["n"] == rows["n"].max()]
         words = f"({last['labels'].mean():.0f} labels, average regret {(last['regret'] / last['n']).mean():.2g})"
-        return {NAMES[key]: Beside(_exponents(rows), words)}
+        return {NAMES[key]: Noted(_exponents(rows), words)}
 
     return measure
 
@@ -107,12 +107,12 @@ def _by_factors(key: str, column: str) -> Any:
 
 def _labels_late_to_early(record: Record) -> dict[str, Any]:
     late, early = _by_factors(ADAPTIVE, "labels")(record).mean(axis=0)
-    return {"": Beside(late / early, f"({early:.0f}, then {late:.0f} labels)")}
+    return {"": Noted(late / early, f"({early:.0f}, then {late:.0f} labels)")}
 
 
 def _regret_late_less_early(record: Record) -> dict[str, Any]:
     costs = {NAMES[key]: _by_factors(key, "regret")(record) for key in NAMES}
-    return {name: Beside(own[:, 0] - own[:, 1], f"({own[:, 1].mean():.2g} before)") for name, own in costs.items()}
+    return {name: Noted(own[:, 0] - own[:, 1], f"({own[:, 1].mean():.2g} before)") for name, own in costs.items()}
 
 
 def _draw(record: Record) -> Mapping[str, Figure]:
@@ -134,7 +134,7 @@ _OVER = "exponent over the last two decades of rounds, jackknife over runs"
 EXPERIMENTS = (
     Experiment(
         name="adaptive/remark-5",
-        claim="average regret as a function of the labels bought, and the hard margin",
+        subject="average regret as a function of the labels bought, and the hard margin",
         time=AS_LONG,
         sweep=every,
         run=grow,

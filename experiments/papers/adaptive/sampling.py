@@ -18,11 +18,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import panels
-from experiments.papers import readings as read
-from experiments.papers.claims import Beside, Claim, Measure, Record, named
+from experiments.papers import news
+from experiments.papers.claims import Claim, Measure, Noted, Record, named
+from experiments.papers.kit import Experiment
 from experiments.papers.news import ALL_LABELS, NEWS, grid, run_cases, sweep
-from experiments.papers.predicates import above, at_least, at_most, beside, between, both, wide_enough
-from experiments.papers.registry import Experiment
+from experiments.papers.predicates import above, at_least, at_most, between, both, explained_by, wide_enough
 
 __all__ = ["AS_LONG", "EVERY", "EXPERIMENTS", "MIDDLE", "OVER_TIME"]
 
@@ -59,27 +59,27 @@ def _values_of(scores: pd.DataFrame, *keys: str) -> list[float]:
 
 def _for_the_same_k(record: Record) -> dict[str, Any]:
     """F of SS less that of SSNCI, means over their values of K."""
-    scores = read.scored(record)
+    scores = news.scored(record)
     values = _values_of(scores, "ss", "ssnci")
-    by_k = {k: (read.of("ss", k)(scores)["f"] - read.of("ssnci", k)(scores)["f"]) for k in values}
+    by_k = {k: (news.of("ss", k)(scores)["f"] - news.of("ssnci", k)(scores)["f"]) for k in values}
     words = ", ".join(f"{difference.mean():+.3f} at K = {k:g}" for k, difference in by_k.items())
-    return {"": Beside(pd.DataFrame(by_k).mean(axis=1), f"({words})")}
+    return {"": Noted(pd.DataFrame(by_k).mean(axis=1), f"({words})")}
 
 
 def _labels_for_the_same_k(record: Record) -> dict[str, Any]:
     """Label rate of SSMD over that of SS at every K that both have."""
-    scores = read.scored(record)
-    ss, ssmd = (read.mean_by_value(scores, key)["rate"] for key in ("ss", "ssmd"))
+    scores = news.scored(record)
+    ss, ssmd = (news.mean_by_value(scores, key)["rate"] for key in ("ss", "ssmd"))
     return {f"at K = {k:g}": ssmd[k] / ss[k] for k in _values_of(scores, "ss", "ssmd")}
 
 
 def _near_all_labels(key: str) -> Measure:
     """F less that with all labels, at 10 % of them or the most it asks for."""
 
-    def measure(record: Record) -> Mapping[str, Any]:
-        largest = float(read.mean_by_value(read.scored(record), key)["rate"].max())
+    def measure(record: Record) -> Any:
+        largest = float(news.mean_by_value(news.scored(record), key)["rate"].max())
         rate = min(LOW[-1], largest * (1 - 1e-9))
-        return read.paired("f", read.at_rate(key, rate), read.of("sop"))(record)
+        return news.paired("f", news.at_rate(key, rate), news.of("sop"))(record)
 
     return measure
 
@@ -88,30 +88,30 @@ def _growth(key: str) -> Measure:
     """F gained by a point of labels above 5 %, over a third of what one below gains."""
 
     def measure(record: Record) -> dict[str, Any]:
-        table = read.mean_by_value(read.scored(record), key).sort_values("rate")
+        table = news.mean_by_value(news.scored(record), key).sort_values("rate")
         rates, f = 100 * table["rate"].to_numpy(), table["f"].to_numpy()
         if not rates[0] < 100 * MIDDLE < rates[-1]:
             return {}
         at = float(np.interp(np.log(100 * MIDDLE), np.log(rates), f))
         before, beyond = (at - f[0]) / (100 * MIDDLE - rates[0]), (f[-1] - at) / (rates[-1] - 100 * MIDDLE)
         words = ", ".join(f"{y:.3f} at {x:.1f} %" for x, y in zip(rates, f, strict=True))
-        return {"": Beside(beyond - before / 3, f"({beyond:.4f} a point beyond, {before:.4f} before; F {words})")}
+        return {"": Noted(beyond - before / 3, f"({beyond:.4f} a point beyond, {before:.4f} before; F {words})")}
 
     return measure
 
 
 def _against_best_other(record: Record) -> dict[str, Any]:
     """F of SSMD less that of the best other at each low rate."""
-    scores = read.scored(record)
+    scores = news.scored(record)
     found: dict[str, Any] = {}
     for rate in LOW:
-        ours = read.at_rate("ssmd", rate)(scores)
-        rivals = {key: read.at_rate(key, rate)(scores) for key in RIVALS}
+        ours = news.at_rate("ssmd", rate)(scores)
+        rivals = {key: news.at_rate(key, rate)(scores) for key in RIVALS}
         known = {key: float(rows["f"].mean()) for key, rows in rivals.items() if len(rows)}
         if len(ours) and known:
             best = max(known, key=known.__getitem__)
-            words = f"({ours['f'].mean():.3f} against {known[best]:.3f} of {read.NAMES[best]})"
-            found[f"at {100 * rate:g} %"] = Beside(ours["f"] - rivals[best]["f"], words)
+            words = f"({ours['f'].mean():.3f} against {known[best]:.3f} of {news.NAMES[best]})"
+            found[f"at {100 * rate:g} %"] = Noted(ours["f"] - rivals[best]["f"], words)
     return found
 
 
@@ -125,28 +125,28 @@ def _draw_variants(place: str, keys: tuple[str, ...]) -> Any:
         totals, found = record["totals"], {}
         for key in keys:
             values = sorted(set(totals.loc[totals["key"] == key, "value"]))[::2]
-            groups = [(f"{read.NAMES[key]}, K = {value:g}", key, value) for value in values]
-            groups += [(read.NAMES[other], other, None) for other in ("perceptron", "sop")]
+            groups = [(f"{news.NAMES[key]}, K = {value:g}", key, value) for value in values]
+            groups += [(news.NAMES[other], other, None) for other in ("perceptron", "sop")]
             name = place if len(keys) == 1 else f"{place}-{key}"
-            found[name] = read.curves(record, groups, OVER_TIME)
+            found[name] = news.curves(record, groups, OVER_TIME)
         return found
 
     return figures
 
 
 def _draw_5(record: Record) -> Mapping[str, Figure]:
-    scores = read.scored(record)
+    scores = news.scored(record)
     sides = {
         "selective samplers": ("ss", "ssmd", "ssnl"),
         "against others": ("ssmd", "sop-label-efficient", "dkm-perceptron"),
     }
-    frames = [(title, read.trade_off(scores, keys, ("sop",))) for title, keys in sides.items()]
+    frames = [(title, news.trade_off(scores, keys, ("sop",))) for title, keys in sides.items()]
     return {"fig-5": panels(frames, x="labels asked for, %", y="F-measure, mean over topics", x_scale="log")}
 
 
-_CHEAPEST = {key: read.chosen(key, read.cheapest_near("sop")) for key in ("ss", "ssmd")}
-_BEST = {key: read.chosen(key, read.most_f()) for key in ("ss", "ssmd")}
-_SPARING = {"ssnl": read.chosen("ssnl", read.most_f(LOW[-1]))}
+_CHEAPEST = {key: news.chosen(key, news.cheapest_near("sop")) for key in ("ss", "ssmd")}
+_BEST = {key: news.chosen(key, news.most_f()) for key in ("ss", "ssmd")}
+_SPARING = {"ssnl": news.chosen("ssnl", news.most_f(LOW[-1]))}
 _CHOSEN = "K chosen on the other half of the topics"
 _BETWEEN = "interpolated between values of K at equal label rates"
 
@@ -154,9 +154,9 @@ _BETWEEN = "interpolated between values of K at equal label rates"
 def _at_largest(key: str) -> Measure:
     """F less that of the Perceptron at the largest K, which is not chosen on anything."""
 
-    def measure(record: Record) -> Mapping[str, Any]:
-        largest = float(read.mean_by_value(read.scored(record), key).index.max())
-        return read.paired("f", read.of(key, largest), read.of("perceptron"))(record)
+    def measure(record: Record) -> Any:
+        largest = float(news.mean_by_value(news.scored(record), key).index.max())
+        return news.paired("f", news.of(key, largest), news.of("perceptron"))(record)
 
     return measure
 
@@ -164,10 +164,10 @@ def _at_largest(key: str) -> Measure:
 def _matches(key: str) -> Claim:
     select = _CHEAPEST[key]
     return Claim(
-        f"{read.NAMES[key]} with a properly chosen K matches SOP with a fraction of the labels",
+        f"{news.NAMES[key]} with a properly chosen K matches SOP with a fraction of the labels",
         both(
-            at_least(read.paired("f", select, read.of("sop")), -read.SAME),
-            at_most(lambda record: {"labels": 100 * select(read.scored(record))["rate"]}, 100 * FRACTION, unit=" %"),
+            at_least(news.paired("f", select, news.of("sop")), -news.SAME),
+            at_most(lambda record: {"labels": 100 * select(news.scored(record))["rate"]}, 100 * FRACTION, unit=" %"),
         ),
         "match",
         f"the fewest labels whose F is within .01; {_CHOSEN}",
@@ -176,18 +176,18 @@ def _matches(key: str) -> Claim:
 
 def _surpasses(key: str) -> Claim:
     return Claim(
-        f"{read.NAMES[key]} with a properly chosen K surpasses PERC",
-        above(read.paired("f", _BEST[key], read.of("perceptron"))),
+        f"{news.NAMES[key]} with a properly chosen K surpasses PERC",
+        above(news.paired("f", _BEST[key], news.of("perceptron"))),
         "surpass",
         f"the best K; {_CHOSEN}",
-        why=beside("at the largest K of the grid it is ahead by", _at_largest(key)),
+        why=explained_by("at the largest K of the grid it is ahead by", _at_largest(key)),
     )
 
 
 EXPERIMENTS = (
     Experiment(
         name="adaptive/fig-3",
-        claim="SS, SSNCI and SSMD over time, several K",
+        subject="SS, SSNCI and SSMD over time, several K",
         time="6 min",
         **EVERY,
         claims=(
@@ -195,7 +195,7 @@ EXPERIMENTS = (
             Claim("SS is slightly more effective than SSNCI for the same K", above(_for_the_same_k), "slightly"),
             Claim(
                 "at similar label rates the F-measures of SS and SSNCI overlap",
-                between(read.at_rates("f", "ss", "ssnci", LOW), -read.SAME, read.SAME),
+                between(news.at_rates("f", "ss", "ssnci", LOW), -news.SAME, news.SAME),
                 "tend to overlap",
                 "each rate that both reach",
             ),
@@ -204,44 +204,44 @@ EXPERIMENTS = (
                 at_least(_labels_for_the_same_k, 2, unit=" times"),
                 "many more",
             ),
-            wide_enough(named({"fewest labels": read.inside(_CHEAPEST), "best F": read.inside(_BEST)})),
+            wide_enough(named({"fewest labels": news.inside(_CHEAPEST), "best F": news.inside(_BEST)})),
         ),
         figures=_draw_variants("fig-3", ("ss", "ssnci", "ssmd")),
-        **NEWS,
+        data=NEWS,
     ),
     Experiment(
         name="adaptive/fig-4",
-        claim="SSNL, which asks for the next label, over time",
+        subject="SSNL, which asks for the next label, over time",
         time=AS_LONG,
         **EVERY,
         claims=(
             Claim(
                 "SSNL's performance is less than ideal: it does not match SOP",
-                at_most(read.paired("f", _SPARING["ssnl"], read.of("sop")), -read.SAME, open=True),
+                at_most(news.paired("f", _SPARING["ssnl"], news.of("sop")), -news.SAME, open=True),
                 "less than ideal",
                 f"the best K with at most a tenth of the labels, those that figure 5 shows; {_CHOSEN}",
             ),
             Claim(
                 "SS exploits informative instances, SSNL does not: SS is better at equal label rates",
-                above(read.at_rates("f", "ss", "ssnl", (0.02, 0.03, 0.05))),
+                above(news.at_rates("f", "ss", "ssnl", (0.02, 0.03, 0.05))),
                 "makes evident",
                 _BETWEEN,
             ),
-            wide_enough(read.inside(_SPARING)),
+            wide_enough(news.inside(_SPARING)),
         ),
         figures=_draw_variants("fig-4", ("ssnl",)),
-        **NEWS,
+        data=NEWS,
     ),
     Experiment(
         name="adaptive/fig-5",
-        claim="F-measure against labels: SS, SSMD, SSNL, SOLE, DKMPERC",
+        subject="F-measure against labels: SS, SSMD, SSNL, SOLE, DKMPERC",
         time=AS_LONG,
         **EVERY,
         claims=(
             *(
                 Claim(
-                    f"{read.NAMES[key]} converges quickly to the F-measure of SOP",
-                    at_least(_near_all_labels(key), -read.SAME),
+                    f"{news.NAMES[key]} converges quickly to the F-measure of SOP",
+                    at_least(_near_all_labels(key), -news.SAME),
                     "quickly",
                     "at 10 % of the labels or the most it asks for",
                 )
@@ -249,7 +249,7 @@ EXPERIMENTS = (
             ),
             *(
                 Claim(
-                    f"from some number of labels on, the F-measure of {read.NAMES[key]} grows at a much reduced rate",
+                    f"from some number of labels on, the F-measure of {news.NAMES[key]} grows at a much reduced rate",
                     at_most(_growth(key), 0.0),
                     "stop increasing, or much reduced",
                     "F gained by a point of labels above 5 % less a third of what one below gains",
@@ -263,7 +263,7 @@ EXPERIMENTS = (
                 _BETWEEN,
             ),
             *(
-                Claim(statement, above(read.at_rates("f", better, worse, LOW)), printed, _BETWEEN)
+                Claim(statement, above(news.at_rates("f", better, worse, LOW)), printed, _BETWEEN)
                 for statement, better, worse, printed in (
                     ("SSNL converges more slowly than SSMD", "ssmd", "ssnl", "much slower"),
                     ("DKMPERC converges more slowly than SSMD", "ssmd", "dkm-perceptron", "much slower"),
@@ -273,13 +273,13 @@ EXPERIMENTS = (
             Claim(
                 "SSMD is much faster than SS and SSNL",
                 above(
-                    named({f"than {key}": read.at_rates("stored", key, "ssmd", (MIDDLE,)) for key in ("ss", "ssnl")})
+                    named({f"than {key}": news.at_rates("stored", key, "ssmd", (MIDDLE,)) for key in ("ss", "ssnl")})
                 ),
                 "much faster",
                 "examples stored more at 5 % of the labels, which decide the time",
             ),
         ),
         figures=_draw_5,
-        **NEWS,
+        data=NEWS,
     ),
 )

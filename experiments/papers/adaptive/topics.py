@@ -18,11 +18,11 @@ from matplotlib.figure import Figure
 from scipy.stats import spearmanr
 
 from experiments.figures.papers import panels
-from experiments.papers import readings as read
-from experiments.papers.claims import Beside, Claim, Measure, Record
+from experiments.papers import news
+from experiments.papers.claims import Claim, Measure, Noted, Record
+from experiments.papers.kit import Experiment, Rows
 from experiments.papers.news import ABOVE_20, NEWS, grid, question, run_cases, sweep
 from experiments.papers.predicates import at_least, at_most, between, both
-from experiments.papers.registry import Experiment, Rows
 
 __all__ = ["EXPERIMENTS"]
 
@@ -45,7 +45,7 @@ def with_difficulty(task: dict[str, Any]) -> Rows:
 
 
 def _by_topic(record: Record, value: float = AT) -> pd.DataFrame:
-    rows = read.of("ssmd", value)(read.scored(record))
+    rows = news.of("ssmd", value)(news.scored(record))
     return rows.join(record["norms"].set_index("rank")["norm"]) if "norms" in record else rows
 
 
@@ -58,7 +58,7 @@ def _rank_correlation(one: str, other: str) -> Measure:
             rows = _by_topic(record, value)[[one, other]].dropna()
             found[value] = spearmanr(rows[one], rows[other])
         others = ", ".join(f"{rho.statistic:+.2f} at K = {value:g}" for value, rho in found.items() if value != AT)
-        return {"rank correlation": Beside(found[AT].statistic, f"(p = {found[AT].pvalue:.1g}; {others})")}
+        return {"rank correlation": Noted(found[AT].statistic, f"(p = {found[AT].pvalue:.1g}; {others})")}
 
     return measure
 
@@ -85,7 +85,7 @@ def _factor_between_alike(record: Record) -> dict[str, Any]:
         return {}
     ratios = factor(stored)[alike]
     words = f"({len(ratios)} pairs; a quarter of them differ by more than {np.quantile(ratios, 0.75):.2f})"
-    return {"": Beside(np.median(ratios), words)}
+    return {"": Noted(np.median(ratios), words)}
 
 
 def _thirds(column: str) -> Any:
@@ -121,7 +121,7 @@ def _draw_8(record: Record) -> Mapping[str, Figure]:
 EXPERIMENTS = (
     Experiment(
         name="adaptive/fig-7",
-        claim="stored examples against the difficulty of each topic",
+        subject="stored examples against the difficulty of each topic",
         time="2 min",
         sweep=SWEEP,
         run=with_difficulty,
@@ -143,11 +143,11 @@ EXPERIMENTS = (
             ),
         ),
         figures=_draw_7,
-        **NEWS,
+        data=NEWS,
     ),
     Experiment(
         name="adaptive/fig-8",
-        claim="F-measure and label rate of each topic against its frequency",
+        subject="F-measure and label rate of each topic against its frequency",
         time="as long as fig-7, whose runs it takes where they are",
         sweep=SWEEP,
         run=with_difficulty,
@@ -171,6 +171,6 @@ EXPERIMENTS = (
             ),
         ),
         figures=_draw_8,
-        **NEWS,
+        data=NEWS,
     ),
 )

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from experiments.datasets import load
-from experiments.papers.registry import Rows, Setup
+from experiments.papers.kit import Rows, Setup
 from experiments.papers.tuning import one_standard_error
 from lpsm import samplers
 from lpsm.randomness import POLICY, SPLIT, WORKLOAD, generator

@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import lines
-from experiments.papers.claims import Beside, Claim, Measure, Record, point, steps_inside, wide
+from experiments.papers.claims import Claim, Measure, Noted, Record, point, steps_inside, wide
 from experiments.papers.drift.shift_runs import (
     B_GRID,
     C_FACTORS,
@@ -23,8 +23,8 @@ from experiments.papers.drift.shift_runs import (
     supervised,
     sweep,
 )
+from experiments.papers.kit import DataSet, Experiment
 from experiments.papers.predicates import above, at_least, at_most, between, both, largest, reaching, wide_enough
-from experiments.papers.registry import Experiment
 
 __all__ = ["EXPERIMENTS"]
 
@@ -39,10 +39,10 @@ def _at(record: Record, t: int | None) -> pd.DataFrame:
     return 100 * wide(record, "curve", "accuracy", "key", "run", t=when)
 
 
-def _over_best(table: pd.DataFrame, winner: str, others: Sequence[str] = ()) -> Beside:
+def _over_best(table: pd.DataFrame, winner: str, others: Sequence[str] = ()) -> Noted:
     """What one has more than the best of the others, run by run."""
     rival = max((key for key in others or table.columns if key != winner), key=table.mean().__getitem__)
-    return Beside(
+    return Noted(
         table[winner] - table[rival], f"({table[winner].mean():.1f} against {table[rival].mean():.1f} of {rival})"
     )
 
@@ -153,7 +153,7 @@ def _best(statement: str, key: str, t: int | None, printed: str, others: Sequenc
 def _middle(place: str, rate: float, more: tuple[Claim, ...]) -> Experiment:
     return Experiment(
         name=f"drift/{place}",
-        claim=f"accuracy over time at a query rate of {rate:g}, synthetic shifts",
+        subject=f"accuracy over time at a query rate of {rate:g}, synthetic shifts",
         time="4 min",
         sweep=sweep((2000, 10_000), (3, 50), rates=(rate,)),
         run=selective,
@@ -179,16 +179,16 @@ def _middle(place: str, rate: float, more: tuple[Claim, ...]) -> Experiment:
     )
 
 
-_USPS: dict[str, Any] = {
-    "data": "usps",
-    "published": "USPS handwritten digits, as usps/usps.npz with X_train, y_train, X_test, y_test",
-    "stand_in": "scikit-learn's 8 x 8 digits",
-}
+_USPS = DataSet(
+    "usps",
+    "USPS handwritten digits, as usps/usps.npz with X_train, y_train, X_test, y_test",
+    "scikit-learn's 8 x 8 digits",
+)
 
 EXPERIMENTS = (
     Experiment(
         name="drift/fig-2-a",
-        claim="accuracy over time with all labels, synthetic shifts",
+        subject="accuracy over time with all labels, synthetic shifts",
         time="1 min",
         sweep=sweep((2000, 10_000), (3, 50)),
         run=supervised,
@@ -203,7 +203,7 @@ EXPERIMENTS = (
     _middle("fig-2-b", 0.1, ()),
     Experiment(
         name="drift/fig-2-c",
-        claim="accuracy against query rate, synthetic shifts",
+        subject="accuracy against query rate, synthetic shifts",
         time="15 min",
         sweep=sweep((2000, 10_000), (3, 50), rates=RATES, smoke_rates=(0.1, 0.5)),
         run=selective,
@@ -212,7 +212,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="drift/fig-2-d",
-        claim="accuracy over time with all labels, shifting digits",
+        subject="accuracy over time with all labels, shifting digits",
         time="5 min",
         sweep=sweep((1000, 9298), (2, 50), digits=True),
         run=supervised,
@@ -222,7 +222,7 @@ EXPERIMENTS = (
             wide_enough(_chosen),
         ),
         figures=_draw_curve("fig-2-d"),
-        **_USPS,
+        data=_USPS,
     ),
     _middle(
         "fig-2-e",
@@ -245,12 +245,12 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="drift/fig-2-f",
-        claim="accuracy against query rate, shifting digits",
+        subject="accuracy against query rate, shifting digits",
         time="30 min",
         sweep=sweep((1000, 9298), (2, 20), digits=True, rates=(0.1, 0.2, 0.3, 0.4, 0.5), smoke_rates=(0.1, 0.5)),
         run=selective,
         claims=_BEST_AT_ALL,
         figures=_draw_trade_off("fig-2-f"),
-        **_USPS,
+        data=_USPS,
     ),
 )

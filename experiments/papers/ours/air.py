@@ -24,9 +24,9 @@ from matplotlib.figure import Figure
 import netsim
 import traces
 from experiments.figures.papers import panels
-from experiments.papers.claims import Beside, Claim, Measure, Record
+from experiments.papers.claims import Claim, Measure, Noted, Record
+from experiments.papers.kit import Experiment, Rows, Setup
 from experiments.papers.predicates import above, below, between, near, rising
-from experiments.papers.registry import Experiment, Rows, Setup
 from experiments.study.compare import estimate
 from lpsm.randomness import WORKLOAD, generator
 from traces.records import Message
@@ -130,12 +130,12 @@ def _more_percent(column: str) -> Measure:
     def measure(record: Record) -> dict[str, Any]:
         table = record["sparse"].pivot(index="replication", columns="neighbours", values=column)
         most = max(table.columns)
-        return {"": Beside(100 * (table[most] / table[0] - 1), f"among {most} neighbours")}
+        return {"": Noted(100 * (table[most] / table[0] - 1), f"among {most} neighbours")}
 
     return measure
 
 
-def _of_the_radio(_: Record) -> str:
+def _of_the_radio(record: Record) -> str:
     return (
         "alone this radio draws next to nothing but its beacons, so that every wait for the channel weighs more; "
         "whether that explains the size has not been tested"
@@ -243,7 +243,7 @@ def _crowded(policy: str, column: str, traffic: str) -> Measure:
     def measure(record: Record) -> dict[str, Any]:
         most = int(record["runs"]["clients"].max())
         ratio = _cells(record, traffic, most, policy, column) / _cells(record, traffic, 1, policy, column)
-        return {policy: Beside(ratio, f"({most} clients over one)")}
+        return {policy: Noted(ratio, f"({most} clients over one)")}
 
     return measure
 
@@ -275,7 +275,7 @@ def _draw_twt(record: Record) -> Mapping[str, Figure]:
 EXPERIMENTS = (
     Experiment(
         name="ours/contention",
-        claim="what neighbours, DTIM periods and group frames do to power saving on the air",
+        subject="what neighbours, DTIM periods and group frames do to power saving on the air",
         time="2 min",
         sweep=_contention,
         run=contend,
@@ -304,7 +304,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="ours/twt",
-        claim="target wake times against static PSM, U-APSD and LPSM2, alone and in cells",
+        subject="target wake times against static PSM, U-APSD and LPSM2, alone and in cells",
         time="2 min",
         sweep=_twt,
         run=take_turns,

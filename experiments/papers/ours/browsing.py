@@ -19,11 +19,11 @@ import netsim
 import traces
 from experiments.figures.papers import panels
 from experiments.papers.claims import Claim, Record
+from experiments.papers.kit import DataSet, Experiment, Rows, Setup
 from experiments.papers.ours import lpsm2, lpsm2_runs, lpsm3
 from experiments.papers.ours.lpsm2_fronts import front_frames, limited, mean_of, not_above, saving_claim
 from experiments.papers.ours.lpsm2_runs import World, measure
 from experiments.papers.predicates import at_most
-from experiments.papers.registry import Experiment, Rows, Setup
 from experiments.quantities import BASELINE
 from lpsm.randomness import WORKLOAD, generator
 from traces.traffic import Traffic
@@ -36,12 +36,12 @@ LOGNORMAL = {"lognormal servers": "lognormal:0.5:0.8"}
 SERVERS = {"instant servers": "0", **LOGNORMAL}
 OWN = tuple(f"lpsm3:{target:g}:400" for target in lpsm3.TARGETS)
 SLOWDOWN = "mean slowdown of a page"
-BROWSING: dict[str, Any] = {
-    "data": "bu-www-client",
-    "traffic": True,
-    "stand_in": "pages of the Web model",
-    "published": "Boston University Web client traces 1994-1995, Internet Traffic Archive",
-}
+BROWSING = DataSet(
+    "bu-www-client",
+    "Boston University Web client traces 1994-1995, Internet Traffic Archive",
+    "pages of the Web model",
+    unasked=True,
+)
 
 
 def _sweep(
@@ -138,7 +138,7 @@ def _draw_lpsm3(record: Record) -> Mapping[str, Figure]:
 EXPERIMENTS = (
     Experiment(
         name="ours/lpsm2-browsing",
-        claim="LPSM2 on recorded browsing",
+        subject="LPSM2 on recorded browsing",
         time="1 min",
         sweep=_sweep(lpsm2_runs.FIRST_SEED, SERVERS, lpsm2.SOME),
         run=run_recorded,
@@ -153,11 +153,11 @@ EXPERIMENTS = (
             )
         ),
         figures=_draw_lpsm2,
-        **BROWSING,
+        data=BROWSING,
     ),
     Experiment(
         name="ours/lpsm3-browsing",
-        claim="LPSM3 on recorded browsing",
+        subject="LPSM3 on recorded browsing",
         time="1 min",
         sweep=_sweep(lpsm3.FIRST_SEED, LOGNORMAL, (*OWN, *lpsm3.LPSM2, *lpsm3.HOLD)),
         run=run_recorded,
@@ -167,6 +167,6 @@ EXPERIMENTS = (
             saving_claim("lognormal servers", lpsm3.OWN, lpsm3.HOLD, "the fixed rule with the host's knowledge", 0.0),
         ),
         figures=_draw_lpsm3,
-        **BROWSING,
+        data=BROWSING,
     ),
 )

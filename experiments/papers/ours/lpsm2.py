@@ -18,7 +18,8 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import panels
-from experiments.papers.claims import Beside, Claim, Measure, Record, named
+from experiments.papers.claims import Claim, Measure, Noted, Record, named
+from experiments.papers.kit import Experiment, Setup
 from experiments.papers.ours.lpsm2_fronts import (
     at_equal,
     energies,
@@ -43,7 +44,6 @@ from experiments.papers.ours.lpsm2_runs import (
     seeds_of,
 )
 from experiments.papers.predicates import above, at_most
-from experiments.papers.registry import Experiment, Setup
 from experiments.study.compare import linearised
 
 __all__ = ["EXPERIMENTS"]
@@ -99,7 +99,7 @@ def _over_reference(record: Record) -> dict[str, Any]:
         values(record, INSTANT, column, [OWN])[OWN] for column in ("total_j", "page_awake_j", "limit_j")
     )
     return {
-        "": Beside(linearised(own, awake), f"times page-awake ({linearised(own, limit).mean():.3f} times the limit)")
+        "": Noted(linearised(own, awake), f"times page-awake ({linearised(own, limit).mean():.3f} times the limit)")
     }
 
 
@@ -109,7 +109,7 @@ def _below_each(traffic: str, policy: str, others: Sequence[str], column: str = 
     def measure(record: Record) -> dict[str, Any]:
         found, slow = (values(record, traffic, one, [policy, *others]) for one in (column, "slowdown_mean"))
         return {
-            f"than {other}": Beside(saving(found[policy], found[other]), f"at its {slow[other].mean():.3f}")
+            f"than {other}": Noted(saving(found[policy], found[other]), f"at its {slow[other].mean():.3f}")
             for other in others
         }
 
@@ -132,7 +132,7 @@ def _targets(traffic: str, policies: Sequence[str]) -> Claim:
     def excess(record: Record) -> dict[str, Any]:
         means, tails = (values(record, traffic, one, policies) for one in ("slowdown_mean", "slowdown_p95"))
         return {
-            policy: Beside(means[policy] / float(policy.partition(":")[2]), f"of it (p95 {tails[policy].mean():.2f})")
+            policy: Noted(means[policy] / float(policy.partition(":")[2]), f"of it (p95 {tails[policy].mean():.2f})")
             for policy in policies
         }
 
@@ -157,7 +157,7 @@ def _below_fixed(traffic: str, policy: str) -> Claim:
         for name, family in fixed:
             least = waits[list(family)].min()
             words = f"(messages wait {waits[policy]:.2f} s, {least:.2f} s at least)" if isfinite(least) else ""
-            found[f"{name}:"] = Beside(saving(own, at_equal(record, traffic, policy, family)), words)
+            found[f"{name}:"] = Noted(saving(own, at_equal(record, traffic, policy, family)), words)
         return found
 
     return Claim(
@@ -171,7 +171,7 @@ def _stalls(policy: str) -> Claim:
     def measure(record: Record) -> dict[str, Any]:
         found, seconds = (values(record, "streaming", one, [policy, "psm:100"]).sum() for one in ("stalls", "stall_s"))
         words = ", ".join(f"{one} {found[one]:g} ({seconds[one]:.2f} s)" for one in found.index)
-        return {"": Beside(found[policy] - found["psm:100"], f"more ({words})")}
+        return {"": Noted(found[policy] - found["psm:100"], f"more ({words})")}
 
     return Claim(
         f"streaming: {policy} stalls no more often than static PSM", at_most(measure, 0), reason="all seeds together"
@@ -190,7 +190,7 @@ def _push_target(traffic: str) -> Claim:
     def measure(record: Record) -> dict[str, Any]:
         found = 1000 * values(record, traffic, "added_s_mean", PUSHED)
         return {
-            f"{ms} ms:": Beside(found[policy] / ms, f"of it ({found[policy].mean():.0f} ms)")
+            f"{ms} ms:": Noted(found[policy] / ms, f"of it ({found[policy].mean():.0f} ms)")
             for ms, policy in zip(PUSH_TARGETS_MS, PUSHED, strict=True)
         }
 
@@ -228,7 +228,7 @@ _OTHER_TARGETS = tuple(policy for policy in HOST_AWARE if policy != OWN)
 EXPERIMENTS = (
     Experiment(
         name="ours/lpsm2",
-        claim="LPSM2 on the Web: energy at equal slowdown",
+        subject="LPSM2 on the Web: energy at equal slowdown",
         time="2 min",
         sweep=_web,
         run=run,
@@ -260,7 +260,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="ours/lpsm2-traffic",
-        claim="LPSM2 on messages, a stream, mixtures, and all of them in turn",
+        subject="LPSM2 on messages, a stream, mixtures, and all of them in turn",
         time="4 min",
         sweep=_rest,
         run=run,

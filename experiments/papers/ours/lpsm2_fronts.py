@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from experiments.papers.claims import Beside, Claim, Measure, Record, wide
+from experiments.papers.claims import Claim, Measure, Noted, Record, wide
 from experiments.papers.predicates import above, at_least, at_most, reaching
 from experiments.study.compare import estimate, linearised
 
@@ -104,7 +104,7 @@ def spared(traffic: str, policy: str, family: Sequence[str], column: str = "slow
         own = values(record, traffic, "total_j", [policy])[policy]
         slow = estimate(values(record, traffic, column, [policy])[policy])
         below = saving(own, at_equal(record, traffic, policy, family, column))
-        return {"": Beside(below, f"below at {slow.mean:.3f}")}
+        return {"": Noted(below, f"below at {slow.mean:.3f}")}
 
     return measure
 
@@ -121,7 +121,7 @@ def spared_by_parts(
         def measure(record: Record) -> dict[str, Any]:
             found = saving(at_equal(record, traffic, part, wholes), energies(record, traffic, [part])[part])
             slow = values(record, traffic, "slowdown_mean", [part, own]).mean()
-            return {"": Beside(found, f"at {slow[part]:.3f} (whole: {slow[own]:.3f} when 1.05 is asked)")}
+            return {"": Noted(found, f"at {slow[part]:.3f} (whole: {slow[own]:.3f} when 1.05 is asked)")}
 
         return measure
 
@@ -146,7 +146,7 @@ def unhurried(traffics: Sequence[str], policy: str, reason: str = "") -> tuple[C
             own = rows[(rows["traffic"] == traffic) & (rows["policy"] == policy)]
             parts = (own[own["first_page"] == 0], own[own["first_page"] > 0])
             first, others = (part.groupby("replication")["slowdown"].mean() for part in parts)
-            return {"": Beside(first, f"(others {others.mean():.3f})")}
+            return {"": Noted(first, f"(others {others.mean():.3f})")}
 
         return measure
 

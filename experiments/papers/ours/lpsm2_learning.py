@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 import netsim
 from experiments.figures.papers import panels
-from experiments.papers.claims import Beside, Claim, Measure, Record
+from experiments.papers.claims import Claim, Measure, Noted, Record
+from experiments.papers.kit import Experiment, Rows, Setup
 from experiments.papers.ours.lpsm2_fronts import (
     at_equal,
     curve_frame,
@@ -35,8 +36,7 @@ from experiments.papers.ours.lpsm2_fronts import (
     values,
 )
 from experiments.papers.ours.lpsm2_runs import BLOCK, HOST_AWARE, World, blocks, measure, seeds_of, world_of
-from experiments.papers.predicates import below, beside, each, reaching
-from experiments.papers.registry import Experiment, Rows, Setup
+from experiments.papers.predicates import below, each, explained_by, reaching
 from lpsm import LearnAlpha, alpha_grid, hindsight
 from lpsm.bounds.experts import fixed_share_partition_loss
 from netsim.policies.lpsm2 import CONTEXTS, Lpsm2, Lpsm2Config
@@ -165,7 +165,7 @@ def _below_schedules(traffic: str, kind: str) -> Measure:
     def measure(record: Record) -> dict[str, Any]:
         found = saving(energies(record, traffic, [OWN])[OWN], at_equal(record, traffic, OWN, fixed(kind)))
         slow, fastest = (values(record, traffic, "slowdown_mean", one).mean().min() for one in ([OWN], fixed(kind)))
-        return {"": Beside(found, f"below at {slow:.3f}; the fastest of the others is at {fastest:.3f}")}
+        return {"": Noted(found, f"below at {slow:.3f}; the fastest of the others is at {fastest:.3f}")}
 
     return measure
 
@@ -188,7 +188,7 @@ def _over_bound(record: Record) -> dict[str, Any]:
         for traffic, table in regrets.items()
     )
     found: dict[str, Any] = {f"k = {k}:": rows["mixture"] / rows[f"bound_{k}"] for k in SEGMENTS}
-    return {**found, "k = 1:": Beside(found["k = 1:"], f"(regret {words})")}
+    return {**found, "k = 1:": Noted(found["k = 1:"], f"(regret {words})")}
 
 
 def _own_regret(traffic: str, *segments: int) -> Measure:
@@ -220,7 +220,7 @@ _AGAINST = (
 EXPERIMENTS = (
     Experiment(
         name="ours/lpsm2-learning",
-        claim="what of LPSM2 is information and what is learning",
+        subject="what of LPSM2 is information and what is learning",
         time="3 min",
         sweep=_sweep,
         run=learn,
@@ -235,7 +235,7 @@ EXPERIMENTS = (
                     f"{traffic}: the schedules followed lose no more than the best fixed one of every context",
                     below(_own_regret(traffic, 1), unit=" %"),
                     reason="losses at the prices of the moment, percent above",
-                    why=beside("beyond the best k in turn,", _own_regret(traffic, *SEGMENTS[1:])),
+                    why=explained_by("beyond the best k in turn,", _own_regret(traffic, *SEGMENTS[1:])),
                 )
                 for traffic in TRAFFICS
             ),

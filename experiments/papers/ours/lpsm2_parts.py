@@ -13,12 +13,12 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import panels
-from experiments.papers.claims import Beside, Claim, Measure, Record
+from experiments.papers.claims import Claim, Measure, Noted, Record
+from experiments.papers.kit import Experiment, Rows, Setup
 from experiments.papers.ours.lpsm2_fronts import energies, front_frames, saving, spared_by_parts, values
 from experiments.papers.ours.lpsm2_learning import OWN, WIDE, tasks_on
 from experiments.papers.ours.lpsm2_runs import measure, world_of
 from experiments.papers.predicates import reaching
-from experiments.papers.registry import Experiment, Rows, Setup
 from netsim.policies.lpsm2 import Lpsm2, Lpsm2Config
 
 __all__ = ["EXPERIMENTS", "browse_parts"]
@@ -74,7 +74,7 @@ def _waits_less(part: str) -> Measure:
             words = (
                 f"({delays[whole].mean():.0f} ms whole, {delays[without].mean():.0f} {part}, energy {cost:.1f} % below)"
             )
-            found[f"{ms} ms:"] = Beside(delays[without] - delays[whole], words)
+            found[f"{ms} ms:"] = Noted(delays[without] - delays[whole], words)
         return found
 
     return measure
@@ -89,7 +89,7 @@ def _draw_parts(record: Record) -> Mapping[str, Figure]:
 EXPERIMENTS = (
     Experiment(
         name="ours/lpsm2-ablations",
-        claim="LPSM2 with one part taken away at a time",
+        subject="LPSM2 with one part taken away at a time",
         time="1 min",
         sweep=_parts,
         run=browse_parts,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import netsim
-from experiments.papers.registry import Rows, Setup
+from experiments.papers.kit import Rows, Setup
 from experiments.quantities import BASELINE, run_row
 from lpsm.randomness import WORKLOAD, generator
 from traces.traffic import Traffic, draw, stalls

@@ -19,11 +19,11 @@ from matplotlib.figure import Figure
 
 import netsim
 from experiments.figures.papers import panels
-from experiments.papers.claims import Beside, Claim, Measure, Record
+from experiments.papers.claims import Claim, Measure, Noted, Record
+from experiments.papers.kit import Experiment, Rows, Setup
 from experiments.papers.ours.lpsm2_fronts import energies, front_frames, mean_of, saving, saving_claim, spared, values
 from experiments.papers.ours.lpsm2_runs import measure, world_of
 from experiments.papers.predicates import at_least, at_most, each
-from experiments.papers.registry import Experiment, Rows, Setup
 from experiments.study.compare import estimate
 from traces.records import Page
 
@@ -171,7 +171,7 @@ def _below_period(traffic: str, ms: int) -> Measure:
         across, up = 1.0 / delays[list(PERIODS)].to_numpy(), joules[list(PERIODS)].to_numpy()
         ideal = [np.interp(x, row_x[::-1], row_y[::-1]) for x, row_x, row_y in zip(at, across, up, strict=True)]
         words = f"below at {1000 * estimate(delays[own]).mean:.0f} ms"
-        return {"": Beside(saving(joules[own], np.array(ideal)), words)}
+        return {"": Noted(saving(joules[own], np.array(ideal)), words)}
 
     return found
 
@@ -196,7 +196,7 @@ def _link_near(traffic: str, percent: float) -> Claim:
 
     def found(record: Record) -> dict[str, Any]:
         joules, slow = energies(record, traffic, [LINKED, OWN]), values(record, traffic, "slowdown_mean", [LINKED])
-        return {"": Beside(-saving(joules[LINKED], joules[family[0]]), f"above, at {slow[LINKED].mean():.3f}")}
+        return {"": Noted(-saving(joules[LINKED], joules[family[0]]), f"above, at {slow[LINKED].mean():.3f}")}
 
     return Claim(
         f"{traffic}: {LINKED} needs at most {percent:g} % more than {OWN}", at_most(found, percent, unit=" %"),
@@ -227,7 +227,7 @@ def _of_deadlines() -> tuple[Claim, ...]:
     def below(other: str) -> Measure:
         def found(record: Record) -> dict[str, Any]:
             joules = energies(record, "streaming", [HINTED, other])
-            return {"": Beside(saving(joules[HINTED], joules[other]), "below")}
+            return {"": Noted(saving(joules[HINTED], joules[other]), "below")}
 
         return found
 
@@ -276,7 +276,7 @@ def _draw(record: Record) -> Mapping[str, Figure]:
 EXPERIMENTS = (
     Experiment(
         name="ours/lpsm3",
-        claim="LPSM3, one configuration on everything: energy at equal slowdown, and what was asked for",
+        subject="LPSM3, one configuration on everything: energy at equal slowdown, and what was asked for",
         time="5 min",
         sweep=_sweep,
         run=run,

@@ -19,12 +19,12 @@ from matplotlib.figure import Figure
 import netsim
 from experiments.figures.papers import panels
 from experiments.papers.claims import Record
+from experiments.papers.kit import Experiment, Rows, Setup
 from experiments.papers.ours.air import BEACON_NS
 from experiments.papers.ours.air import RADIO as AIR_RADIO
 from experiments.papers.ours.lpsm2_fronts import front_frames, limited, saving_claim
 from experiments.papers.ours.lpsm2_runs import measure, world_of
 from experiments.papers.ours.lpsm3 import FIRST_SEED, HOST, LINKED, LPSM2, OWN
-from experiments.papers.registry import Experiment, Rows, Setup
 
 __all__ = ["EXPERIMENTS"]
 
@@ -86,7 +86,7 @@ def _draw(record: Record) -> Mapping[str, Figure]:
 EXPERIMENTS = (
     Experiment(
         name="ours/lpsm3-air",
-        claim="LPSM3 where frames are lost, and on the shared air",
+        subject="LPSM3 where frames are lost, and on the shared air",
         time="3 min",
         sweep=_sweep,
         run=run,

@@ -19,7 +19,8 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import panels
-from experiments.papers.claims import Beside, Claim, Measure, Record
+from experiments.papers.claims import Claim, Measure, Noted, Record
+from experiments.papers.kit import Experiment, Rows, Setup
 from experiments.papers.ours.lpsm2_fronts import (
     at_equal,
     curve_frame,
@@ -41,7 +42,6 @@ from experiments.papers.ours.lpsm2_learning import (
 from experiments.papers.ours.lpsm2_runs import BLOCK, World, blocks, measure, world_of
 from experiments.papers.ours.lpsm3 import FIRST_SEED, OWN, SECONDS, pushed
 from experiments.papers.predicates import at_least, at_most
-from experiments.papers.registry import Experiment, Rows, Setup
 from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
 from netsim.sleep_planning.hazards import N_WIDTHS
 
@@ -168,7 +168,7 @@ def _nearer(part: str, ms: int) -> Measure:
         cost = saving(joules[names[1]], joules[names[0]]).mean()
         means = delays.mean()
         words = f"({means[names[0]]:.0f} ms whole, {means[names[1]]:.0f} {part}, its energy {cost:.1f} % below)"
-        return {"": Beside(100 * (rest - whole) / ms, words)}
+        return {"": Noted(100 * (rest - whole) / ms, words)}
 
     return found
 
@@ -182,7 +182,7 @@ def _regret_j(traffic: str) -> Measure:
         own = energies(record, traffic, [OWN])[OWN]
         at = values(record, traffic, _column(traffic), [OWN, *fixed(HINDSIGHT)]).mean()
         words = f"of {own.mean():.0f} J, at {at[OWN]:.3f}; the fastest of the others is at {at[1:].min():.3f}"
-        return {"": Beside(own - at_equal(record, traffic, OWN, fixed(HINDSIGHT), _column(traffic)), words)}
+        return {"": Noted(own - at_equal(record, traffic, OWN, fixed(HINDSIGHT), _column(traffic)), words)}
 
     return found
 
@@ -191,7 +191,7 @@ def _spared_by_experience(traffic: str) -> Measure:
     def found(record: Record) -> dict[str, Any]:
         joules = energies(record, traffic, [OWN, EXPERIENCED])
         at = values(record, traffic, _column(traffic), [OWN, EXPERIENCED]).mean()
-        return {"": Beside(saving(joules[EXPERIENCED], joules[OWN]), f"at {at[EXPERIENCED]:.3f}, {at[OWN]:.3f} new")}
+        return {"": Noted(saving(joules[EXPERIENCED], joules[OWN]), f"at {at[EXPERIENCED]:.3f}, {at[OWN]:.3f} new")}
 
     return found
 
@@ -216,7 +216,7 @@ def _draw_learning(record: Record) -> Mapping[str, Figure]:
 EXPERIMENTS = (
     Experiment(
         name="ours/lpsm3-learning",
-        claim="what learning costs LPSM3: regret against the best schedules in hindsight, learning curves",
+        subject="what learning costs LPSM3: regret against the best schedules in hindsight, learning curves",
         time="1 min",
         sweep=_learning,
         run=learn,
@@ -244,7 +244,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="ours/lpsm3-ablations",
-        claim="LPSM3 with one part taken away at a time",
+        subject="LPSM3 with one part taken away at a time",
         time="1 min",
         sweep=_parts,
         run=browse_parts,

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.papers.drift.shift_runs import value_for_rate
-from experiments.papers.registry import Rows, Setup
+from experiments.papers.kit import Rows, Setup
 from experiments.papers.tuning import one_standard_error
 from lpsm import samplers
 from lpsm.randomness import POLICY, SPLIT, WORKLOAD, generator

@@ -17,10 +17,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import lines, panels
-from experiments.papers.claims import Beside, Claim, Measure, Record, point, steps_inside
+from experiments.papers.claims import Claim, Measure, Noted, Record, point, steps_inside
+from experiments.papers.kit import DataSet, Experiment
 from experiments.papers.ours.stream_runs import C_FACTORS, FULL, GRID, SAMPLERS, run, sweep
-from experiments.papers.predicates import above, at_least, beside, between, wide_enough
-from experiments.papers.registry import Experiment
+from experiments.papers.predicates import above, at_least, between, explained_by, wide_enough
 
 __all__ = ["EXPERIMENTS"]
 
@@ -38,9 +38,9 @@ def _rates(record: Record) -> list[float]:
     return sorted(rate for rate in wanted.unique() if rate < 1.0)
 
 
-def _over(ours: Any, theirs: Any, words: str = "") -> Beside:
+def _over(ours: Any, theirs: Any, words: str = "") -> Noted:
     """A difference of shares in points, run by run."""
-    return Beside(100 * (np.asarray(ours) - np.asarray(theirs)), words)
+    return Noted(100 * (np.asarray(ours) - np.asarray(theirs)), words)
 
 
 def _over_chance(key: str) -> Measure:
@@ -83,7 +83,7 @@ def _windows_ahead(*keys: str) -> Measure:
                 f"({early} of the first {half}, {late} of the last {len(ahead) - half}, {ahead.min():+.1f} to "
                 f"{ahead.max():+.1f} points)"
             )
-            found[key] = Beside(100 * (ahead > 0).mean(), words)
+            found[key] = Noted(100 * (ahead > 0).mean(), words)
         return found
 
     return measure
@@ -146,7 +146,7 @@ def _rates_kept(record: Record) -> dict[str, Any]:
     """Share of the labels asked for over the one set, by sampler and rate."""
     asked = _table(record, "rate")
     return {
-        f"{key} {rate:g}:": Beside(asked[key, rate] / rate, f"({asked[key, rate].mean():.3f})")
+        f"{key} {rate:g}:": Noted(asked[key, rate] / rate, f"({asked[key, rate].mean():.3f})")
         for key in SAMPLERS
         for rate in _rates(record)
     }
@@ -225,7 +225,7 @@ _COMMON = (
             f"{key} is more accurate than asking by chance, with the same learner and as many labels",
             above(_over_chance(key)),
             reason=f"{_POINTS}; at every rate",
-            why=beside("windows in which it is ahead, %:", _windows_ahead(key)),
+            why=explained_by("windows in which it is ahead, %:", _windows_ahead(key)),
         )
         for key in SAMPLERS
     ),
@@ -258,19 +258,21 @@ _COMMON = (
 EXPERIMENTS = (
     Experiment(
         name="ours/spam-drift",
-        claim="labels bought of mails that drift, by margin or by chance",
+        subject="labels bought of mails that drift, by margin or by chance",
         time="1 min",
         sweep=partial(sweep, "spam-drift"),
         run=run,
         claims=_COMMON,
         figures=partial(_figures, "spam-drift"),
-        data="spam_katakis_stream",
-        published="the spam stream of Katakis et al. as spam_stream.npz: a CSR matrix of 0 and 1, and y",
-        stand_in="a generated target that drifts",
+        data=DataSet(
+            "spam_katakis_stream",
+            "the spam stream of Katakis et al. as spam_stream.npz: a CSR matrix of 0 and 1, and y",
+            "a generated target that drifts",
+        ),
     ),
     Experiment(
         name="ours/elec2",
-        claim="labels bought of electricity prices, and the last label repeated",
+        subject="labels bought of electricity prices, and the last label repeated",
         time="1 min",
         sweep=partial(sweep, "elec2"),
         run=run,
@@ -301,8 +303,10 @@ EXPERIMENTS = (
             ),
         ),
         figures=partial(_figures, "elec2"),
-        data="elec2",
-        published="Elec2 (normalised) as electricity-normalized.csv.gz, in order of time",
-        stand_in="a generated target that drifts",
+        data=DataSet(
+            "elec2",
+            "Elec2 (normalised) as electricity-normalized.csv.gz, in order of time",
+            "a generated target that drifts",
+        ),
     ),
 )

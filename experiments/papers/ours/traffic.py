@@ -22,9 +22,9 @@ from matplotlib.figure import Figure
 import netsim
 import traces
 from experiments.figures.papers import lines, panels
-from experiments.papers.claims import Beside, Claim, Measure, Record, point, shown, wide
-from experiments.papers.predicates import below, beside, both, each, falling
-from experiments.papers.registry import Experiment, Rows, Setup
+from experiments.papers.claims import Claim, Measure, Noted, Record, point, shown, wide
+from experiments.papers.kit import Experiment, Rows, Setup
+from experiments.papers.predicates import below, both, each, explained_by, falling
 from experiments.papers.thesis.browsing import settings
 from experiments.presets import THESIS
 from experiments.study.compare import estimate, linearised
@@ -156,7 +156,7 @@ def _better_when_shifting(policy: str, rival: str, measured: Any, what: str, mor
         tables = [measured(record, f"{kind}{more}") for kind in ("stationary", "shifting")]
         stationary, shifting = (table[policy] / table[rival] for table in tables)
         words = f"({shown(estimate(stationary))} stationary, {shown(estimate(shifting))} shifting)"
-        return {"": Beside(shifting - stationary, words)}
+        return {"": Noted(shifting - stationary, words)}
 
     return Claim(
         f"{what} of {policy} over that of {rival} is smaller on shifting traffic{more}",
@@ -195,7 +195,7 @@ def _switching(policy: str, more: str) -> Claim:
         f"{policy} loses less than the best fixed polling time on {world}, and never more than its bound",
         both(below(gap("mixture", 1), unit=" nats"), each(over_bound, high=1.0)),
         reason="mixture loss less that of the best k polling times in turn, over seeds",
-        why=beside("beyond the best k in turn", gap("mixture", *SEGMENTS[1:])),
+        why=explained_by("beyond the best k in turn", gap("mixture", *SEGMENTS[1:])),
     )
 
 
@@ -281,7 +281,7 @@ _PAIRS = (("lpsm", "bsd:0.5"), ("lpsm:log", "bsd:1"))
 EXPERIMENTS = (
     Experiment(
         name="ours/shifting-traffic",
-        claim="LPSM against BSD on traffic that shifts, and its regret",
+        subject="LPSM against BSD on traffic that shifts, and its regret",
         time="2 min",
         sweep=_shifting,
         run=browse,
@@ -299,7 +299,7 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="ours/sensitivity",
-        claim="slowdown against round-trip time and number of connections",
+        subject="slowdown against round-trip time and number of connections",
         time="1 min",
         sweep=_worlds,
         run=browse,

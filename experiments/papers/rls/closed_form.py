@@ -17,9 +17,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import lines
-from experiments.papers.claims import Beside, Claim, Measure, Record
+from experiments.papers.claims import Claim, Measure, Noted, Record
+from experiments.papers.kit import Experiment, Rows, Setup
 from experiments.papers.predicates import at_least, each
-from experiments.papers.registry import Experiment, Rows, Setup
 from lpsm import samplers
 from lpsm.bounds.second_order import separable_second_order_mistakes, separable_second_order_step
 from lpsm.randomness import WORKLOAD, generator
@@ -77,7 +77,7 @@ def _near(record: Record) -> dict[str, Any]:
     """Share of the mistakes at margins of at most sqrt(gamma), by gamma."""
     rows = record["mistakes"].assign(ratio=record["mistakes"]["lambda_0"] / record["mistakes"]["margin"])
     return {
-        f"gamma = {margin:g}:": Beside(own["near"], f"(lambda_0/gamma {own['ratio'].mean():.2f})")
+        f"gamma = {margin:g}:": Noted(own["near"], f"(lambda_0/gamma {own['ratio'].mean():.2f})")
         for margin, own in rows.groupby("margin")
     }
 
@@ -89,13 +89,13 @@ def solved(factor: float, gamma: float) -> float:
     return m * gamma / (D * log(1.0 / gamma))
 
 
-def _from_decade_to_decade(_: Record) -> dict[str, Any]:
+def _from_decade_to_decade(record: Record) -> dict[str, Any]:
     """What the largest m gains on (d/gamma) ln(1/gamma) in the last decades of gamma, and that over c, by c."""
     found = {}
     for factor in FACTORS:
         ratios = np.array([solved(factor, gamma) for gamma in FINE])
         words = f"(m {ratios[0]:.2f} times it at gamma = 0.1, {ratios[-1]:.2f} at 1e-8)"
-        found[f"c = {factor:g}:"] = Beside(ratios[-3:] / ratios[-4:-1], words)
+        found[f"c = {factor:g}:"] = Noted(ratios[-3:] / ratios[-4:-1], words)
     return found
 
 
@@ -111,7 +111,7 @@ def _draw(record: Record) -> Mapping[str, Figure]:
 EXPERIMENTS = (
     Experiment(
         name="rls/equation-5",
-        claim="the mistake bound in closed form, for data that are separable with a margin",
+        subject="the mistake bound in closed form, for data that are separable with a margin",
         time="10 s",
         sweep=_sweep,
         run=mistakes_of,

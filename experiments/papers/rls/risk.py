@@ -18,9 +18,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import panels
-from experiments.papers.claims import Beside, Claim, Measure, Record, point
+from experiments.papers.claims import Claim, Measure, Noted, Record, point
+from experiments.papers.kit import Experiment, Rows, Setup
 from experiments.papers.predicates import above, at_least, at_most, below, between, each
-from experiments.papers.registry import Experiment, Rows, Setup
 from lpsm import samplers
 from lpsm.bounds.risk import average_risk, penalised_hypothesis, selected_risk
 from lpsm.bounds.second_order import log_determinant, second_order_mistakes
@@ -115,7 +115,7 @@ def _violations(column: str, bound: str) -> Measure:
         slack = (rows[bound] - rows[column]).groupby(rows["source"], sort=False).min()
         words = ", ".join(f"{source} {value:.3f}" for source, value in slack.items())
         share = float((rows[column] > rows[bound]).mean())
-        return {"": Beside(share, f"of {len(rows)} runs; least slack {words}")}
+        return {"": Noted(share, f"of {len(rows)} runs; least slack {words}")}
 
     return measure
 
@@ -129,7 +129,7 @@ def _share_below_a_coin(bound: str) -> Measure:
         share = (rows[bound] < 0.5).groupby(groups, sort=False).mean()
         means = rows[bound].groupby(groups, sort=False).mean().reset_index().to_dict("records")
         words = ", ".join(f"{row['source']} n = {row['n']}: {row[bound]:.2f}" for row in means)
-        return {"": Beside(share.max(), f"of the runs (mean bound {words})")}
+        return {"": Noted(share.max(), f"of the runs (mean bound {words})")}
 
     return measure
 
@@ -145,7 +145,7 @@ def _hinge_beyond_expected(record: Record) -> dict[str, Any]:
     rows = _last(record)
     groups = rows.groupby("source", sort=False)
     return {
-        str(source): Beside(own["hinge"] - own["expected_hinge"], f"(expected {own['expected_hinge'].mean():.3f})")
+        str(source): Noted(own["hinge"] - own["expected_hinge"], f"(expected {own['expected_hinge'].mean():.3f})")
         for source, own in groups
     }
 
@@ -168,7 +168,7 @@ def _looseness(record: Record) -> dict[str, Any]:
     ratio = (rows["picked_bound"] / rows["picked"].clip(lower=1.0 / FRESH)).groupby(rows["source"])
     by_run = {str(source): own.to_numpy() for source, own in ratio}
     words = ", ".join(f"{source} {np.median(by_run[source]):.1f} times the risk" for source in SOURCES)
-    return {"": Beside(np.log(by_run["separable"]) - np.log(by_run["noise 1"]), f"(bound {words}, medians)")}
+    return {"": Noted(np.log(by_run["separable"]) - np.log(by_run["noise 1"]), f"(bound {words}, medians)")}
 
 
 def _draw(record: Record) -> Mapping[str, Figure]:
@@ -189,7 +189,7 @@ _OFTEN = "share of runs, all sources and n together, in which the risk is above 
 EXPERIMENTS = (
     Experiment(
         name="rls/risk-bound",
-        claim="the average risk, and the risk of the picked hypothesis, beside their bounds",
+        subject="the average risk, and the risk of the picked hypothesis, beside their bounds",
         time="2 min",
         sweep=_sweep,
         run=risks_of_a_run,

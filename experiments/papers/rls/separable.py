@@ -19,9 +19,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import panels
-from experiments.papers.claims import Beside, Claim, Measure, Record, point
+from experiments.papers.claims import Claim, Measure, Noted, Record, point
+from experiments.papers.kit import Experiment, Rows, Setup
 from experiments.papers.predicates import below, each
-from experiments.papers.registry import Experiment, Rows, Setup
 from lpsm import samplers
 from lpsm.bounds.second_order import log_determinant, second_order_limit, second_order_mistakes
 from lpsm.randomness import WORKLOAD, generator
@@ -97,7 +97,7 @@ def _mistakes_less_perceptron(record: Record) -> dict[str, Any]:
     counts = record["counts"][(record["counts"]["source"] == "flat") & record["counts"]["a"].isin((1.0, inf))]
     made = counts.pivot(index="replication", columns="key", values="mistakes")
     words = f"({made['sop'].mean():.1f} against {made['perceptron'].mean():.1f} of {counts['rounds'].iloc[0]})"
-    return {"": Beside(made["sop"] - made["perceptron"], words)}
+    return {"": Noted(made["sop"] - made["perceptron"], words)}
 
 
 def _over_limit(source: str) -> Measure:
@@ -108,7 +108,7 @@ def _over_limit(source: str) -> Measure:
         table = own.pivot(index="replication", columns="a", values="bound")
         finite = table[[a for a in table.columns if np.isfinite(a)]]
         places = ", ".join(f"{a:g}" for a in sorted(set(finite.idxmin(axis=1))))
-        return {"": Beside(finite.min(axis=1) / table[inf], f"(at a = {places})")}
+        return {"": Noted(finite.min(axis=1) / table[inf], f"(at a = {places})")}
 
     return measure
 
@@ -148,7 +148,7 @@ def _draw_curves(record: Record) -> Mapping[str, Figure]:
 EXPERIMENTS = (
     Experiment(
         name="rls/fig-1",
-        claim="a separable set on which the second-order Perceptron has an advantage",
+        subject="a separable set on which the second-order Perceptron has an advantage",
         time="1 min",
         sweep=_sweep,
         run=run_once,

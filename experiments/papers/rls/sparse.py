@@ -17,11 +17,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import lines
-from experiments.papers import readings as read
+from experiments.papers import news
 from experiments.papers.claims import Claim, Measure, Record
+from experiments.papers.kit import Experiment, Rows
 from experiments.papers.news import NEWS, make, question, sweep
 from experiments.papers.predicates import at_least, below, each
-from experiments.papers.registry import Experiment, Rows
 
 __all__ = ["EXPERIMENTS"]
 
@@ -63,7 +63,7 @@ def batch(task: dict[str, Any]) -> Rows:
 
 def _depends(record: Record, key: str) -> pd.Series:
     """Share of the training examples that a classifier depends on, percent, a number a topic."""
-    rows = read.of(key)(read.scored(record))
+    rows = news.of(key)(news.scored(record))
     return 100 * rows["stored"] / rows["rounds"]
 
 
@@ -72,7 +72,7 @@ def _support(key: str) -> Measure:
 
 
 def _draw(record: Record) -> Mapping[str, Figure]:
-    scores = read.scored(record)
+    scores = news.scored(record)
     scores = scores.assign(group=scores["key"].map(NAMES), x=100 * scores["stored"] / scores["rounds"])
     frame = pd.DataFrame({"group": scores["group"], "x": scores["x"], "y": scores["f"], "points": True})
     depends, f = "training examples it depends on, %", "F-measure on later stories"
@@ -82,7 +82,7 @@ def _draw(record: Record) -> Mapping[str, Figure]:
 EXPERIMENTS = (
     Experiment(
         name="rls/equation-3",
-        claim="least squares beside the 2-norm SVM: what they depend on, and how good they are",
+        subject="least squares beside the 2-norm SVM: what they depend on, and how good they are",
         time="1 min",
         sweep=sweep((), rcv1_stories=40_000),
         run=batch,
@@ -111,7 +111,7 @@ EXPERIMENTS = (
             *(
                 Claim(
                     f"{NAMES[key]} is about as accurate as the SVM",
-                    at_least(read.paired("f", read.of(key), read.of("svm-2")), -read.SAME),
+                    at_least(news.paired("f", news.of(key), news.of("svm-2")), -news.SAME),
                     "often comparable to the best batch classifiers",
                     "F-measure on the later stories",
                 )
@@ -119,6 +119,6 @@ EXPERIMENTS = (
             ),
         ),
         figures=_draw,
-        **NEWS,
+        data=NEWS,
     ),
 )

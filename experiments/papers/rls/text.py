@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from experiments.papers import readings as read
-from experiments.papers.claims import Beside, Claim, Measure, Record, named
+from experiments.papers import news
+from experiments.papers.claims import Claim, Measure, Noted, Record, named
+from experiments.papers.kit import Experiment
 from experiments.papers.news import ALL_LABELS, NEWS, grid, run_cases, sweep
-from experiments.papers.predicates import above, at_least, at_most, beside, rising
-from experiments.papers.registry import Experiment
+from experiments.papers.predicates import above, at_least, at_most, explained_by, rising
 
 __all__ = ["EXPERIMENTS"]
 
@@ -36,11 +36,11 @@ def _last_f(value: float) -> Measure:
     """F of SS in the last window less that of the second-order Perceptron."""
 
     def measure(record: Record) -> dict[str, Any]:
-        scores = read.scored(record)
+        scores = news.scored(record)
         ours, theirs = (
-            read.ends(record, "f", read.of(key, at)(scores), key) for key, at in (("ss", value), ("sop", None))
+            news.ends(record, "f", news.of(key, at)(scores), key) for key, at in (("ss", value), ("sop", None))
         )
-        return {"": Beside(ours - theirs, f"({ours.mean():.3f} against {theirs.mean():.3f})")}
+        return {"": Noted(ours - theirs, f"({ours.mean():.3f} against {theirs.mean():.3f})")}
 
     return measure
 
@@ -49,12 +49,12 @@ def _last_to_first(key: str, values: Sequence[float] = ()) -> Measure:
     """Mean label rate of the last window over that of the first, by the values of the parameter."""
 
     def measure(record: Record) -> dict[str, Any]:
-        windows, found = read.scored(record, "windows"), {}
+        windows, found = news.scored(record, "windows"), {}
         own = windows[windows["key"] == key]
         for value in values or sorted(set(own["value"])):
             mean = 100 * own[own["value"] == value].groupby("t")["rate"].mean()
             words = f"(from {mean.iloc[0]:.1f} to {mean.iloc[-1]:.1f} %)"
-            found[f"{value:g}"] = Beside(mean.iloc[-1] / mean.iloc[0], words)
+            found[f"{value:g}"] = Noted(mean.iloc[-1] / mean.iloc[0], words)
         return found
 
     return measure
@@ -63,12 +63,12 @@ def _last_to_first(key: str, values: Sequence[float] = ()) -> Measure:
 def _at_values(low: float, high: float) -> Measure:
     """F of the label-efficient sampler less that with all labels, at every C in a range."""
 
-    def measure(record: Record) -> Mapping[str, Any]:
-        scores = read.scored(record)
+    def measure(record: Record) -> Any:
+        scores = news.scored(record)
         values = set(scores.loc[scores["key"] == "sop-label-efficient", "value"])
         return named(
             {
-                f"C = {value:g}:": read.paired("f", read.of("sop-label-efficient", value), read.of("sop"))
+                f"C = {value:g}:": news.paired("f", news.of("sop-label-efficient", value), news.of("sop"))
                 for value in sorted(values)
                 if low <= value <= high
             }
@@ -79,7 +79,7 @@ def _at_values(low: float, high: float) -> Measure:
 
 def _sparing(record: Record) -> Mapping[str, Any]:
     """The same at the largest C that leaves a third of the labels unobserved."""
-    table = read.mean_by_value(read.scored(record), "sop-label-efficient")
+    table = news.mean_by_value(news.scored(record), "sop-label-efficient")
     sparing = table[table["rate"] <= 2.0 / 3.0]
     return _at_values(*2 * (float(str(sparing["rate"].idxmax())),))(record) if len(sparing) else {}
 
@@ -87,23 +87,23 @@ def _sparing(record: Record) -> Mapping[str, Any]:
 def _draw_2(record: Record) -> Mapping[str, Figure]:
     groups = [
         (f"selective sampling, c = {np.sqrt(value):g}", "ss", value) for value in (PRINTED, BESIDE)
-    ] + [(read.NAMES[key], key, None) for key in ("sop", "perceptron")]  # fmt: skip
-    return {"fig-2": read.curves(record, groups, {"f": "F-measure", "rate": "share of labels asked for"})}
+    ] + [(news.NAMES[key], key, None) for key in ("sop", "perceptron")]  # fmt: skip
+    return {"fig-2": news.curves(record, groups, {"f": "F-measure", "rate": "share of labels asked for"})}
 
 
 def _draw_3(record: Record) -> Mapping[str, Figure]:
     values = [value for value in SHOWN if value in set(record["totals"]["value"])]
     groups: list[tuple[str, str, float | None]] = [(f"C = {value:g}", "sop-label-efficient", value) for value in values]
-    groups.append((read.NAMES["sop"], "sop", None))
-    return {"fig-3": read.curves(record, groups, {"f": "F-measure", "rate": "share of labels asked for"})}
+    groups.append((news.NAMES["sop"], "sop", None))
+    return {"fig-3": news.curves(record, groups, {"f": "F-measure", "rate": "share of labels asked for"})}
 
 
-_SS = read.of("ss", PRINTED)
+_SS = news.of("ss", PRINTED)
 
 EXPERIMENTS = (
     Experiment(
         name="rls/fig-2",
-        claim="selective sampling with c = 5 beside Perceptrons with all labels",
+        subject="selective sampling with c = 5 beside Perceptrons with all labels",
         time="4 min",
         sweep=sweep(
             (*ALL_LABELS, *LEAST_SQUARES), smoke=(*ALL_LABELS, *LEAST_SQUARES), smoke_topics=2, rcv1_stories=40_000
@@ -112,17 +112,17 @@ EXPERIMENTS = (
         claims=(
             Claim(
                 "selective sampling eventually reaches the performance of the second-order Perceptron",
-                at_least(_last_f(PRINTED), -read.SAME),
+                at_least(_last_f(PRINTED), -news.SAME),
                 "eventually reaches",
                 "last window",
-                why=beside("with c = 1", _last_f(BESIDE)),
+                why=explained_by("with c = 1", _last_f(BESIDE)),
             ),
             Claim(
                 "c = 5 works well: the same F-measure as the second-order Perceptron over the stream",
-                at_least(read.paired("f", _SS, read.of("sop")), -read.SAME),
+                at_least(news.paired("f", _SS, news.of("sop")), -news.SAME),
                 "works well",
             ),
-            Claim("it is above the Perceptron", above(read.paired("f", _SS, read.of("perceptron"))), "figure 2"),
+            Claim("it is above the Perceptron", above(news.paired("f", _SS, news.of("perceptron"))), "figure 2"),
             Claim(
                 "its label rate decreases very fast",
                 at_most(_last_to_first("ss", (PRINTED,)), 0.5),
@@ -131,25 +131,25 @@ EXPERIMENTS = (
             ),
         ),
         figures=_draw_2,
-        **NEWS,
+        data=NEWS,
     ),
     Experiment(
         name="rls/fig-3",
-        claim="the label-efficient second-order Perceptron, several C",
+        subject="the label-efficient second-order Perceptron, several C",
         time="1 min",
         sweep=sweep((*ALL_LABELS[:1], *EFFICIENT), smoke=(*ALL_LABELS[:1], *EFFICIENT[::2])),
         run=run_cases,
         claims=(
             Claim(
                 "for the values of C displayed the performance does not get significantly worse as C decreases",
-                at_least(_at_values(SHOWN[0], SHOWN[-1]), -read.SAME),
+                at_least(_at_values(SHOWN[0], SHOWN[-1]), -news.SAME),
                 "not significantly",
                 f"each C from {SHOWN[0]:g} to 1",
-                why=beside("below", _at_values(0, SHOWN[0])),
+                why=explained_by("below", _at_values(0, SHOWN[0])),
             ),
             Claim(
                 "no significant decrease where a significant fraction of the labels is not observed",
-                at_least(_sparing, -read.SAME),
+                at_least(_sparing, -news.SAME),
                 "no significant decrease",
                 "the largest C that leaves a third unobserved",
             ),
@@ -161,6 +161,6 @@ EXPERIMENTS = (
             ),
         ),
         figures=_draw_3,
-        **NEWS,
+        data=NEWS,
     ),
 )

@@ -11,37 +11,25 @@ What it leaves out: the learning rate of the Perceptron under a coin, which is t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from experiments.papers.claims import Record, steps_inside
-from experiments.papers.registry import Setup
+from experiments.papers.claims import steps_inside
+from experiments.papers.kit import DataSet, Sizes, Sweep, over
 from experiments.papers.tuning import one_standard_error
 from lpsm import samplers
 from lpsm.randomness import POLICY, SPLIT, generator
 
 __all__ = [
-    "DATA",
-    "KEYS",
-    "PROBLEMS",
-    "STAYS",
-    "Fold",
-    "Trace",
-    "choice",
-    "cut",
-    "folds",
-    "holdout",
-    "inside_grids",
-    "sweep",
-    "tables",
-    "trace",
+    "DATA", "KEYS", "PROBLEMS", "STAYS", "Fold", "Trace", "folds", "inside_grids", "runs", "sweep", "trace", "tune",
     "tuned",
-]
+]  # fmt: skip
 
 HOLDOUT, LARGEST, FOLDS, STAYS, CHUNK = 2000, 10_000, 10, 20, 256
 KEYS = ("dkm", "dkm-perceptron", "cbgz-dkm", "perceptron-ss", "random-dkm", "random-perceptron")
@@ -76,11 +64,11 @@ GRIDS: Mapping[str, list[dict[str, Any]]] = {
     "random-dkm": [{"rate": 1.0}],
     "random-perceptron": [{"rate": 1.0}],
 }
-DATA: dict[str, Any] = {  # what an experiment on these problems wants
-    "data": "mnist",
-    "published": "MNIST as four idx files in mnist/, USPS as usps/usps.npz; pixels are scaled to [0, 1]",
-    "stand_in": "scikit-learn's 8 x 8 digits",
-}
+DATA = DataSet(
+    "mnist",
+    "MNIST as four idx files in mnist/, USPS as usps/usps.npz; pixels are scaled to [0, 1]",
+    "scikit-learn's 8 x 8 digits",
+)
 
 
 class Fold(NamedTuple):
@@ -122,24 +110,13 @@ class Trace(NamedTuple):
         return since
 
 
-def sweep(setup: Setup, names: tuple[str, ...], splits: int, **more: Any) -> dict[str, dict[str, Any]]:
-    """Return a task for each problem and split; the smoke size takes one split of the first two on USPS."""
-    usps = tuple(name for name in PROBLEMS if name.startswith("USPS"))
-    return {
-        f"{name} split {split}": {
-            "problem": name,
-            "split": split,
-            "seed": setup.seed,
-            "folds": setup.pick(3, FOLDS),
-            "permutations": setup.pick(1, 10),
-            "largest": setup.pick(2000, LARGEST),
-            "holdout": setup.pick(400, HOLDOUT),
-            **setup.source(),
-            **more,
-        }
-        for name in setup.pick(tuple(name for name in usps if name in names), names)
-        for split in range(setup.pick(1, splits))
-    }
+def sweep(names: Iterable[str], splits: int, **more: Any) -> Sweep:
+    """Return the sweep over problems and splits; the smoke size takes one split of those on USPS."""
+    usps = tuple(name for name in names if name.startswith("USPS"))
+    sizes = {"folds": Sizes(3, FOLDS), "permutations": Sizes(1, 10), "largest": Sizes(2000, LARGEST)}
+    axes = {"problem": Sizes(usps, tuple(names)), "split": Sizes(range(1), range(splits))}
+    tasks = over(axes, "{problem} split {split}", **sizes, holdout=Sizes(400, HOLDOUT), **more)
+    return lambda setup: {key: {**task, **setup.source()} for key, task in tasks(setup).items()}
 
 
 @lru_cache(maxsize=1)
@@ -187,21 +164,28 @@ def folds(task: Mapping[str, Any], stream: int) -> Iterator[Fold]:
         yield Fold(number, X[train], y[train], X[test], y[test], coins)
 
 
-def tuned(task: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """Return the parameters that need few labels on the split's holdout, a fifth of it being the test."""
-    if len(GRIDS[key]) == 1:
-        return GRIDS[key][0]
+def tune(
+    task: Mapping[str, Any], coins: np.random.Generator, grid: Sequence[dict[str, Any]],
+    labels: Callable[[dict[str, Any], Fold], int],
+) -> dict[str, Any]:  # fmt: skip
+    """Return the point of a grid that needs few labels on the split's holdout, a fifth of it being the test."""
     X, y = tables(task["problem"], task["folder"], task["stand_in"])
-    rows, error = holdout(task)[0], PROBLEMS[task["problem"]].error
-    coins = _coins(task, KEYS.index(key))[0]
-    fifth = len(rows) // 5
-    drawn = [Fold(0, *cut(X, y, coins.permutation(rows), fifth), coins) for _ in range(task["permutations"])]
+    rows = holdout(task)[0]
+    drawn = [Fold(0, *cut(X, y, coins.permutation(rows), len(rows) // 5), coins) for _ in range(task["permutations"])]
+    counts = np.array([[labels(point, fold) for fold in drawn] for point in grid])
+    return one_standard_error(grid, np.where(counts < 0, len(rows), counts))
 
-    def labels(parameters: dict[str, Any]) -> list[int]:
-        found = [trace(key, parameters, fold, error=error, stays=0).first(error) for fold in drawn]
-        return [len(rows) if value < 0 else value for value in found]
 
-    return one_standard_error(GRIDS[key], [labels(parameters) for parameters in GRIDS[key]])
+def tuned(task: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Return the parameters of a pairing for a split."""
+    error, grid = PROBLEMS[task["problem"]].error, GRIDS[key]
+    if len(grid) == 1:
+        return grid[0]
+
+    def labels(parameters: dict[str, Any], fold: Fold) -> int:
+        return trace(key, parameters, fold, error=error, stays=0).first(error)
+
+    return tune(task, _coins(task, KEYS.index(key))[0], grid, labels)
 
 
 def cut(X: Any, y: Any, order: Any, test: int) -> tuple[Any, Any, Any, Any]:
@@ -230,7 +214,7 @@ def trace(
     labels: list[int] = []
     errors: list[float] = []
     queried = np.zeros(len(fold.X), dtype=np.bool_)
-    since, started = -1, False
+    since = -1
     for at in range(0, len(fold.X), CHUNK):
         log = sampler.run(fold.X[at : at + CHUNK], fold.y[at : at + CHUNK])
         asked = int(queried.sum()) + np.cumsum(log.queried)
@@ -241,9 +225,8 @@ def trace(
             now, x = int(asked[position]), fold.X[at + position]
             if error is not None and since >= 0 and now - since >= stays:
                 return _trace(labels, errors, queried, at + int(position))
-            modified = key in MODIFIED and started
+            modified = key in MODIFIED and labels
             step = -2.0 * float(v @ x) if modified else float(fold.y[at + position]) * parameters.get("eta", 1.0)
-            started = True
             v += step * x
             margins += step * products[:, column]
             wrong = float(np.mean((margins >= 0.0) != (fold.truth > 0.0)))
@@ -262,20 +245,28 @@ def _trace(labels: list[int], errors: list[float], queried: NDArray[np.bool_], e
     return Trace(np.array(labels, dtype=np.int64), np.array(errors), len(places), late, last)
 
 
-def choice(common: Mapping[str, Any], key: str, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return rows that say what was chosen of a grid: none where there was nothing to choose."""
-    return [
-        {**common, "key": key, "parameter": name, "value": float(value)}
-        for name, value in parameters.items()
-        if len(GRIDS[key]) > 1
-    ]
+def runs(task: Mapping[str, Any], error: float | None) -> tuple[list[tuple[dict[str, Any], Trace]], Any]:
+    """Return every pairing's run on every fold, with its columns, and rows that say what was chosen of a grid.
+
+    Runs are stopped where their outcome is known if `error` is given (`trace`).
+    """
+    named = {"problem": task["problem"], "split": task["split"]}
+    traces, choices = [], []
+    for number, key in enumerate(KEYS):
+        parameters = tuned(task, key)
+        if len(GRIDS[key]) > 1:
+            choices += [{**named, "key": key, "parameter": one, "value": float(parameters[one])} for one in parameters]
+        traces += [
+            ({**named, "fold": fold.number, "key": key}, trace(key, parameters, fold, error=error))
+            for fold in folds(task, number)
+        ]
+    return traces, choices
 
 
-def inside_grids(record: Record) -> dict[str, Any]:
+def inside_grids(tuned: pd.DataFrame) -> dict[str, Any]:
     """Measure how far inside its grid every tuned parameter lies, over all splits and problems."""
-    rows, found = record["tuned"], {}
-    for key, name in dict.fromkeys(zip(rows["key"], rows["parameter"], strict=True)):
-        own = rows[(rows["key"] == key) & (rows["parameter"] == name)]
-        grid = (float(one[name]) for one in GRIDS[key])
-        found[f"{name} of {key}"] = steps_inside(own["value"], grid, least=1.0 if name == "R" else None)
-    return found
+    chosen: Any = tuned.groupby(["key", "parameter"], sort=False)["value"]
+    return {
+        f"{name} of {key}": steps_inside(values, (float(one[name]) for one in GRIDS[key]), 1.0 if name == "R" else None)
+        for (key, name), values in chosen
+    }

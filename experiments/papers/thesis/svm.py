@@ -11,7 +11,7 @@ What it leaves out: svmLight itself and its settings, which are not printed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -20,27 +20,15 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import panels
-from experiments.papers.claims import Beside, Claim, Record, shown, steps_inside
+from experiments.papers.claims import Claim, Noted, shown, steps_inside
+from experiments.papers.kit import Experiment, Rows, Setup, Sizes
 from experiments.papers.predicates import at_least, at_most, both, wide_enough
-from experiments.papers.registry import Experiment, Rows, Setup
-from experiments.papers.thesis.digit_runs import (
-    DATA,
-    KEYS,
-    PROBLEMS,
-    Fold,
-    cut,
-    folds,
-    holdout,
-    sweep,
-    tables,
-    trace,
-    tuned,
-)
-from experiments.papers.tuning import one_standard_error
+from experiments.papers.thesis.digit_runs import DATA, KEYS, PROBLEMS, Fold, folds, sweep, trace, tune, tuned
+from experiments.papers.thesis.digits import by_place, problem_axis
 from experiments.study.compare import estimate
 from lpsm.randomness import POLICY, generator
 
-__all__ = ["EXPERIMENTS"]
+__all__ = ["EXPERIMENTS", "labels_needed"]
 
 RANDOM, SIMPLE = "svm-random", "svm-simple"
 C_GRID = (0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0)
@@ -48,66 +36,60 @@ MOST = 800  # labels after which a run has not reached the error
 BATCH_C, BATCH_STEPS = 1000.0, 100_000
 HARD_C, HARD_STEPS = 1e5, 300_000  # separates where a plane is found
 TUNING = 50  # the stream of tuning, beside those of the six pairings
+SVM = Experiment("thesis/svm", "labels that an SVM needs, with and without choosing them, on digits", "5 min", DATA)
 
 
 def _sweep(setup: Setup) -> dict[str, dict[str, Any]]:
-    names = tuple(PROBLEMS)
-    queries = sweep(setup, names, 6, method="queries", taken=setup.pick(1, 5))
+    queries = sweep(tuple(PROBLEMS), 6, method="queries", taken=Sizes(1, 5))(setup)
     batch = {f"batch, {key}": {**task, "method": "batch"} for key, task in queries.items() if task["split"] == 0}
     return {**queries, **batch}
 
 
-def reference(task: dict[str, Any]) -> Rows:
+@SVM.runs(_sweep)
+def reference(**task: Any) -> Rows:
     """Run one split of one problem: labels of SVMs and online algorithms on the same folds, or the batch SVM."""
-    return _batch(task) if task["method"] == "batch" else _queries(task)
+    named = {"problem": task["problem"], "stand_in": task["stand_in"]}
+    return _batch(task, named) if task["method"] == "batch" else _queries(task, {**named, "split": task["split"]})
 
 
-def _batch(task: dict[str, Any]) -> Rows:
+def _batch(task: dict[str, Any], named: dict[str, Any]) -> Rows:
     import warnings
 
     from sklearn.svm import SVC
 
     fold = next(folds(task, len(KEYS)))
-    batch = SVC(kernel="linear", C=BATCH_C, max_iter=BATCH_STEPS, cache_size=400)
-    hard = SVC(kernel="linear", C=HARD_C, max_iter=HARD_STEPS, cache_size=400)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # not converging is an outcome here, and recorded
-        batch.fit(fold.X, fold.y)
-        hard.fit(fold.X, fold.y)
-    wrong = [int((machine.predict(fold.X) != fold.y).sum()) for machine in (hard, batch)]
-    row = {"problem": task["problem"], "stand_in": task["stand_in"], "examples": len(fold.y)}
-    row |= {"train_errors": wrong[0], "converged": int(hard.fit_status_ == 0), "batch_errors": wrong[1]}
-    return {"batch": [{**row, "test_error": float(np.mean(batch.predict(fold.test) != fold.truth))}]}
+        batch, hard = (
+            SVC(kernel="linear", C=C, max_iter=steps, cache_size=400).fit(fold.X, fold.y)
+            for C, steps in ((BATCH_C, BATCH_STEPS), (HARD_C, HARD_STEPS))
+        )
+    wrong, batch_wrong = (int((machine.predict(fold.X) != fold.y).sum()) for machine in (hard, batch))
+    row = {"examples": len(fold.y), "train_errors": wrong, "converged": int(hard.fit_status_ == 0)}
+    test_error = float(np.mean(batch.predict(fold.test) != fold.truth))
+    return {"batch": [{**named, **row, "batch_errors": batch_wrong, "test_error": test_error}]}
 
 
-def _queries(task: dict[str, Any]) -> Rows:
+def _queries(task: dict[str, Any], named: dict[str, Any]) -> Rows:
     error = PROBLEMS[task["problem"]].error
-    common = {"problem": task["problem"], "stand_in": task["stand_in"], "split": task["split"]}
-    C = _tuned(task, error)
+
+    def needed(point: dict[str, Any], fold: Fold) -> int:
+        return labels_needed(fold, error, point["C"], simple=False)
+
+    C = tune(task, generator(task["seed"], POLICY, 100 * task["split"] + TUNING), [{"C": C} for C in C_GRID], needed)[
+        "C"
+    ]
     rows = []
     for fold in islice(folds(task, len(KEYS)), task["taken"]):
         for key in (RANDOM, SIMPLE):
             labels = labels_needed(fold, error, C, simple=key == SIMPLE)
-            rows.append({**common, "fold": fold.number, "key": key, "labels": labels})
+            rows.append({**named, "fold": fold.number, "key": key, "labels": labels})
     for number, key in enumerate(KEYS):
         parameters = tuned(task, key)
         for fold in islice(folds(task, number), task["taken"]):
             labels = trace(key, parameters, fold, error=error, stays=0).first(error)
-            rows.append({**common, "fold": fold.number, "key": key, "labels": labels})
-    return {"runs": rows, "tuned": [{**common, "C": C}]}
-
-
-def _tuned(task: dict[str, Any], error: float) -> float:
-    X, y = tables(task["problem"], task["folder"], task["stand_in"])
-    rows = holdout(task)[0]
-    coins = generator(task["seed"], POLICY, 100 * task["split"] + TUNING)
-    drawn = [Fold(0, *cut(X, y, coins.permutation(rows), len(rows) // 5), coins) for _ in range(task["permutations"])]
-
-    def labels(C: float) -> list[int]:
-        found = [labels_needed(fold, error, C, simple=False) for fold in drawn]
-        return [len(rows) if value < 0 else value for value in found]
-
-    return one_standard_error([{"C": C} for C in C_GRID], [labels(C) for C in C_GRID])["C"]
+            rows.append({**named, "fold": fold.number, "key": key, "labels": labels})
+    return {"runs": rows, "tuned": [{**named, "C": C}]}
 
 
 def labels_needed(fold: Fold, error: float, C: float, *, simple: bool, most: int = MOST) -> int:
@@ -155,135 +137,84 @@ def labels_needed(fold: Fold, error: float, C: float, *, simple: bool, most: int
 # -- what a record says --------------------------------------------------------------------------------------
 
 
-def _split_means(record: Record) -> pd.DataFrame:
-    """Mean labels of a split's folds that reached the error: a row a problem and split, a column a key."""
-    runs = record["runs"]
-    reached = runs[runs["labels"] >= 0]
-    table: pd.DataFrame = reached.pivot_table(
-        index=["problem", "split"], columns="key", values="labels", aggfunc="mean"
-    )
+def split_means(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return mean labels of a split's folds that reached the error: a row a problem and split, a column a key."""
+    table = runs[runs["labels"] >= 0].pivot_table(index=["problem", "split"], columns="key", values="labels")
     return table.reindex(columns=[*KEYS, RANDOM, SIMPLE])
 
 
-def _means(record: Record) -> pd.DataFrame:
-    table = _split_means(record).groupby(level="problem", sort=False).mean()
+def means(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return their means over splits, a row a problem."""
+    table = split_means(runs).groupby(level="problem", sort=False).mean()
     return table.loc[[name for name in PROBLEMS if name in table.index]]
 
 
-def _called(table: pd.DataFrame) -> dict[str, str]:
-    """What the problems are called: on digits that stand in, by these and by the error to be reached."""
-    stands_in = "stand_in" in table and bool(table["stand_in"].any())
+def called(table: pd.DataFrame) -> dict[Any, str]:
+    """Return what the problems are called: on digits that stand in, by these and by the error to be reached."""
+    if not ("stand_in" in table and table["stand_in"].any()):
+        return {name: name for name in PROBLEMS}
+    return {name: f"digits {name.partition(' ')[2]} to {100 * one.error:g} %" for name, one in PROBLEMS.items()}
+
+
+def over_best(runs: pd.DataFrame, *, key: str) -> dict[str, Any]:
+    """Labels over those of the best online algorithm, by problem."""
+    samples, names = {}, called(runs)
+    for name, row in means(runs).iterrows():
+        best = str(row[list(KEYS)].idxmin())
+        samples[names[name]] = Noted(row[key] / row[best], f"({row[key]:.0f} against {row[best]:.0f} of {best})")
+    return samples
+
+
+def never(runs: pd.DataFrame, *, key: str) -> dict[str, Any]:
+    """How many runs never reach the error."""
+    return {"never": Noted(((runs["key"] == key) & (runs["labels"] < 0)).sum(), "runs")}
+
+
+def gains(runs: pd.DataFrame) -> dict[str, Any]:
+    """Factor in labels gained by an SVM instead of the Perceptron, less that by Simple instead of random queries."""
+    splits, names, samples = split_means(runs), called(runs), {}
+    for name in means(runs).index:
+        own = splits.loc[[name]]
+        machine, choice = estimate(own["random-perceptron"] / own[RANDOM]), estimate(own[RANDOM] / own[SIMPLE])
+        samples[names[name]] = Noted(machine.mean - choice.mean, f"({shown(machine)} and {shown(choice)})")
+    return samples
+
+
+def train_errors(batch: pd.DataFrame, *, apart: bool) -> dict[str, Any]:
+    """Errors of the batch SVM on the problems that are separable as printed, or on the others."""
+    names = called(batch)
     return {
-        name: f"digits {name.partition(' ')[2]} to {100 * problem.error:g} %" if stands_in else name
-        for name, problem in PROBLEMS.items()
+        names[row["problem"]]: Noted(
+            row["train_errors"],
+            f"({'converged' if row['converged'] else 'stopped'}; {row['batch_errors']} at C = {BATCH_C:g}, "
+            f"with test error {100 * row['test_error']:.2f} %)",
+        )
+        for row in batch.to_dict("records")
+        if ("147" not in row["problem"]) == apart
     }
 
 
-def _over_best(key: str) -> Any:
-    """Labels over those of the best online algorithm, by problem."""
-
-    def measure(record: Record) -> dict[str, Any]:
-        means, called, found = _means(record), _called(record["runs"]), {}
-        for name, row in means.iterrows():
-            best = str(row[list(KEYS)].idxmin())
-            found[called[str(name)]] = Beside(
-                row[key] / row[best], f"({row[key]:.0f} against {row[best]:.0f} of {best})"
-            )
-        return found
-
-    return measure
-
-
-def _never(key: str) -> Any:
-    def measure(record: Record) -> dict[str, Any]:
-        runs = record["runs"]
-        return {"never": Beside(((runs["key"] == key) & (runs["labels"] < 0)).sum(), "runs")}
-
-    return measure
+SVM.claims += [
+    *(Claim(f"an SVM with {what} needs fewer labels than every online algorithm, on every problem",
+        both(at_most(partial(over_best, key=key), 1.0, open=True), at_most(partial(never, key=key), 0)),
+        "strictly lower", "means over splits at the first touch; online runs that never get there left out")
+      for key, what in ((RANDOM, "random queries"), (SIMPLE, "Simple"))),
+    Claim("an SVM instead of the Perceptron gains more than Simple instead of random queries",
+        at_least(gains, 0.0, open=True), "greater",
+        "factor in labels of random-perceptron over the SVM, less that of random over Simple; every problem"),
+    Claim("the problems are linearly separable but for those of 1, 4 and 7 against all other digits",
+        both(at_most(partial(train_errors, apart=True), 0), at_least(partial(train_errors, apart=False), 1)),
+        "all but two", "errors of a batch SVM on nine tenths of one split, at C = 100,000 within 300,000 steps"),
+    wide_enough(lambda tuned: {"C": steps_inside(tuned["C"], C_GRID)}),
+]  # fmt: skip
 
 
-def _fewest(key: str) -> Claim:
-    what = "random queries" if key == RANDOM else "Simple"
-    return Claim(
-        f"an SVM with {what} needs fewer labels than every online algorithm, on every problem",
-        both(at_most(_over_best(key), 1.0, open=True), at_most(_never(key), 0)),
-        "strictly lower",
-        "means over splits at the first touch; online runs that never get there left out",
-    )
+@SVM.picture("svm")
+def labels_by_problem(runs: pd.DataFrame) -> Figure:
+    """Draw mean labels by problem, a line an algorithm."""
+    table, names = means(runs), called(runs)
+    figure = panels([("", by_place(table))], x="", y="labels asked for", y_scale="log")
+    return problem_axis(figure, [names[name] for name in table.index])
 
 
-def _gains(record: Record) -> dict[str, Any]:
-    """Factor in labels gained by an SVM instead of the Perceptron, less that by Simple instead of random queries."""
-    splits, called, found = _split_means(record), _called(record["runs"]), {}
-    for name in _means(record).index:
-        own = splits.loc[[name]]
-        gains = [estimate(own["random-perceptron"] / own[RANDOM]), estimate(own[RANDOM] / own[SIMPLE])]
-        words = f"({' and '.join(shown(gain) for gain in gains)})"
-        found[called[str(name)]] = Beside(gains[0].mean - gains[1].mean, words)
-    return found
-
-
-def _train_errors(apart: bool) -> Any:
-    """Errors of the batch SVM on the problems that are separable as printed, or on the others."""
-
-    def measure(record: Record) -> dict[str, Any]:
-        called = _called(record["batch"])
-        return {
-            called[row["problem"]]: Beside(
-                row["train_errors"],
-                f"({'converged' if row['converged'] else 'stopped'}; {row['batch_errors']} at C = {BATCH_C:g}, "
-                f"with test error {100 * row['test_error']:.2f} %)",
-            )
-            for row in record["batch"].to_dict("records")
-            if ("147" not in row["problem"]) == apart
-        }
-
-    return measure
-
-
-def _inside(record: Record) -> dict[str, Any]:
-    return {"C": steps_inside(record["tuned"]["C"], C_GRID)}
-
-
-def _draw(record: Record) -> Mapping[str, Figure]:
-    means, called = _means(record), _called(record["runs"])
-    rows = [
-        {"group": key, "x": place, "y": float(means.loc[name, key])}
-        for key in means.columns
-        for place, name in enumerate(means.index)
-    ]
-    figure = panels([("", pd.DataFrame(rows).dropna(subset=["y"]))], x="", y="labels asked for", y_scale="log")
-    for axes in figure.axes:
-        names = [called[name] for name in means.index]
-        axes.set_xticks(range(len(means)), names, rotation=60, ha="right", rotation_mode="anchor")
-    return {"svm": figure}
-
-
-EXPERIMENTS = (
-    Experiment(
-        name="thesis/svm",
-        claim="labels that an SVM needs, with and without choosing them, on digits",
-        time="5 min",
-        sweep=_sweep,
-        run=reference,
-        claims=(
-            _fewest(RANDOM),
-            _fewest(SIMPLE),
-            Claim(
-                "an SVM instead of the Perceptron gains more than Simple instead of random queries",
-                at_least(_gains, 0.0, open=True),
-                "greater",
-                "factor in labels of random-perceptron over the SVM, less that of random over Simple; every problem",
-            ),
-            Claim(
-                "the problems are linearly separable but for those of 1, 4 and 7 against all other digits",
-                both(at_most(_train_errors(True), 0), at_least(_train_errors(False), 1)),
-                "all but two",
-                "errors of a batch SVM on nine tenths of one split, at C = 100,000 within 300,000 steps",
-            ),
-            wide_enough(_inside),
-        ),
-        figures=_draw,
-        **DATA,
-    ),
-)
+EXPERIMENTS = (SVM,)

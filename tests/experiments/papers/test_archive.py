@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import replace
+from copy import copy
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,8 @@ from click.testing import CliRunner
 
 from experiments.cli import main
 from experiments.papers import archive
-from experiments.papers.registry import PAPERS, Setup, all_experiments, choose
+from experiments.papers.kit import Setup
+from experiments.papers.registry import PAPERS, all_experiments, choose
 from experiments.report.results import HEADING, details_markdown, results_markdown
 
 FAMILIES = (
@@ -174,16 +175,18 @@ def test_an_interrupted_experiment_keeps_its_finished_runs_and_goes_on(tmp_path,
         calls.append(task)
         return experiment.run(task)
 
-    broken = replace(experiment, run=interrupted)
+    other = copy(experiment)
+    other.run = interrupted
     with pytest.raises(KeyboardInterrupt, match="goes on from there"):
-        archive.reproduce(broken, setup, tmp_path / "broken")
+        archive.reproduce(other, setup, tmp_path / "broken")
     ran = []
 
     def counted(task):
         ran.append(task)
         return experiment.run(task)
 
-    archive.reproduce(replace(experiment, run=counted), setup, tmp_path / "broken")
+    other.run = counted
+    archive.reproduce(other, setup, tmp_path / "broken")
     assert len(ran) == len(whole.configuration["tasks"]) - 2
     folder = archive.folder_of(tmp_path, experiment).relative_to(tmp_path)
     assert bytes_of(tmp_path / "whole" / folder) == bytes_of(tmp_path / "broken" / folder)
@@ -201,11 +204,11 @@ def test_a_record_carries_its_configuration_and_versions(tmp_path):
 
 def test_missing_data_says_what_is_wanted_and_what_stands_in(tmp_path):
     for experiment in all_experiments().values():
-        if experiment.data and not experiment.traffic:
-            with pytest.raises(FileNotFoundError, match=experiment.data):
+        if experiment.data and not experiment.data.unasked:
+            with pytest.raises(FileNotFoundError, match=experiment.data.folder):
                 experiment.setup(Setup(data=tmp_path))
-        elif experiment.traffic:
-            assert experiment.material(experiment.setup(Setup(data=tmp_path))) == experiment.stand_in
+        elif experiment.data:
+            assert experiment.material(experiment.setup(Setup(data=tmp_path))) == experiment.data.stand_in
 
 
 def test_a_claim_that_fails_stays_on_the_page_with_its_reason():

@@ -17,8 +17,9 @@ import pytest
 
 from experiments.papers import predicates
 from experiments.papers.claims import NOTHING
+from experiments.papers.kit import Setup
 from experiments.papers.predicates import Both, Extreme, Ordered, Within
-from experiments.papers.registry import Setup, all_experiments
+from experiments.papers.registry import all_experiments
 from experiments.papers.thesis.digit_runs import PROBLEMS
 from experiments.study.compare import estimate
 

@@ -96,9 +96,7 @@ def test_the_largest_number_of_mistakes_satisfies_equation_5_with_equality():
 
 
 def test_the_noise_condition_is_held_on_every_classifier_and_fails_with_less_regret():
-    rows = pd.DataFrame(
-        noise.classifiers({"alpha": 1.0, "margin": 0.0, "run": 0, "seed": 0, "instances": 5000})["classifiers"]
-    )
+    rows = pd.DataFrame(noise.classifiers(alpha=1.0, margin=0.0, run=0, seed=0, instances=5000))
     everywhere = rows[(rows["kind"] == "wrong below") & (rows["at"] == 1.0)].iloc[0]
     assert everywhere["disagreement"] == 1.0
     assert everywhere["regret"] == pytest.approx(0.5, abs=0.02)

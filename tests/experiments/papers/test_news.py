@@ -6,8 +6,8 @@ import pytest
 
 from experiments import datasets
 from experiments.datasets.generated import generated_news
-from experiments.papers import news, readings
-from experiments.papers.registry import Setup
+from experiments.papers import news
+from experiments.papers.kit import Setup
 from lpsm.samplers import RunLog
 
 COUNTS = ("rounds", "tp", "predicted", "positive", "queried", "stored")
@@ -43,26 +43,26 @@ def test_windows_go_from_the_first_round_to_the_last_and_count_what_is_in_them()
 
 def test_f_without_a_true_positive_is_nought_or_undefined():
     rows = record_of([(0, "sop", np.nan, 10, 0, 3, 2, 10, 1), (1, "sop", np.nan, 10, 0, 0, 0, 10, 1)])
-    f = readings.of("sop")(readings.scored(rows))["f"]
+    f = news.of("sop")(news.scored(rows))["f"]
     assert f[0] == 0.0
     assert np.isnan(f[1])
-    assert readings.mean_by_value(readings.scored(rows), "sop")["f"].iloc[0] == 0.0
+    assert news.mean_by_value(news.scored(rows), "sop")["f"].iloc[0] == 0.0
 
 
 def test_counts_become_rates_by_hand_and_coins_are_averaged():
     first = record_of([(0, "ss", 1.0, 100, 6, 10, 20, 30, 5), (1, "ss", np.nan, 100, 0, 0, 0, 10, 1)])["totals"]
     second = record_of([(0, "ss", 1.0, 100, 3, 10, 10, 10, 5)])["totals"].assign(run=1)
-    rows = readings.measured(first)
+    rows = news.with_scores(first)
     assert rows[["f", "precision", "recall", "rate"]].iloc[0].tolist() == pytest.approx([0.4, 0.6, 0.3, 0.3])
     assert rows[["f", "precision", "recall"]].iloc[1].isna().all()
-    scores = readings.scored({"totals": pd.concat([first, second])})
+    scores = news.scored({"totals": pd.concat([first, second])})
     assert scores["value"].tolist() == [1.0, 0.0]  # none is 0
     assert scores.loc[0, ["f", "precision", "recall", "rate"]].tolist() == pytest.approx([0.35, 0.45, 0.3, 0.2])
     assert "run" not in scores
-    assert readings.of("ss", 1.0)(scores).index.tolist() == [0]
-    assert readings.of("ss")(scores.iloc[::-1]).index.tolist() == [0, 1]
+    assert news.of("ss", 1.0)(scores).index.tolist() == [0]
+    assert news.of("ss")(scores.iloc[::-1]).index.tolist() == [0, 1]
     windows = pd.concat([first.assign(t=t, tp=t) for t in (2, 1)])
-    assert readings.scored({"windows": windows}, "windows").groupby("t")["tp"].first().to_dict() == {1: 1.0, 2: 2.0}
+    assert news.scored({"windows": windows}, "windows").groupby("t")["tp"].first().to_dict() == {1: 1.0, 2: 2.0}
 
 
 def test_a_value_is_chosen_on_the_other_half_of_the_topics():
@@ -71,7 +71,7 @@ def test_a_value_is_chosen_on_the_other_half_of_the_topics():
         for value in (0.1, 0.2):
             good = (value == 0.1) == (rank % 2 == 0)
             rows.append((rank, "ssmd", value, 100, 8 if good else 2, 10, 10, 20, 5))
-    chosen = readings.chosen("ssmd", readings.most_f())(readings.scored(record_of(rows)))
+    chosen = news.chosen("ssmd", news.most_f())(news.scored(record_of(rows)))
     assert chosen["value"].tolist() == [0.2, 0.1] * 4
     assert chosen["f"].tolist() == [0.2] * 8
 
@@ -82,10 +82,10 @@ def test_at_a_label_rate_between_two_values_f_is_interpolated_in_its_logarithm()
         for rank in range(3)
         for value, tp, queried in ((0.1, 2, 10), (0.2, 6, 40))
     ]
-    scores = readings.scored(record_of(rows))
-    np.testing.assert_allclose(readings.at_rate("ss", 0.02)(scores)["f"], [0.4, 0.5, 0.6])
-    assert readings.at_rate("ss", 0.05)(scores).empty
-    assert readings.at_rate("ss", 0.005)(scores).empty
+    scores = news.scored(record_of(rows))
+    np.testing.assert_allclose(news.at_rate("ss", 0.02)(scores)["f"], [0.4, 0.5, 0.6])
+    assert news.at_rate("ss", 0.05)(scores).empty
+    assert news.at_rate("ss", 0.005)(scores).empty
 
 
 def test_samplers_are_compared_at_the_label_rates_that_both_reach():
@@ -97,35 +97,35 @@ def test_samplers_are_compared_at_the_label_rates_that_both_reach():
     ]
     rows += [(rank, "sop", np.nan, 1000, 10, 10, 10, 1000, 5) for rank in range(2)]
     record = record_of(rows)
-    found = readings.at_rates("f", "ss", "ssmd", (0.02, 0.08, 0.16, 0.5))(record)
+    found = news.at_rates("f", "ss", "ssmd", (0.02, 0.08, 0.16, 0.5))(record)
     assert list(found) == ["at 2 %", "at 8 %", "at 16 %"]
     assert found["at 2 %"].sample.tolist() == pytest.approx([0.1, 0.2])  # .3 and .4 against .2
     assert found["at 8 %"].sample.tolist() == pytest.approx([0.25, 0.35])  # .55 and .65 against .3
     assert found["at 16 %"].sample.tolist() == pytest.approx([0.4, 0.5])
-    assert found["at 8 %"].words == "(0.6 with 8 % of the labels against 0.3 with 8 % of the labels)"
-    percent = readings.paired("rate", readings.at_rate("ss", 0.02), readings.of("sop"), percent=True)(record)
+    assert found["at 8 %"].note == "(0.6 with 8 % of the labels against 0.3 with 8 % of the labels)"
+    percent = news.paired("rate", news.at_rate("ss", 0.02), news.of("sop"), percent=True)(record)
     assert percent[""].sample.tolist() == pytest.approx([-98.0, -98.0])
-    assert readings.paired("f", readings.of("ss", 0.7), readings.of("sop"))(record) == {}
-    frame = readings.trade_off(readings.scored(record), ("ss", "ssmd"), ("sop",))
+    assert news.paired("f", news.of("ss", 0.7), news.of("sop"))(record) == {}
+    frame = news.trade_off(news.scored(record), ("ss", "ssmd"), ("sop",))
     assert list(frame[["group", "reference"]].value_counts(sort=False).to_dict().values()) == [3, 3, 2]
     ss, reference = frame[frame["group"] == "SS"], frame[frame["reference"]]
     assert dict(zip(ss["x"], ss["y"], strict=True)) == pytest.approx({4.0: 0.45, 16.0: 0.75, 1.0: 0.25})
-    assert reference[["group", "x", "y"]].to_numpy().tolist() == [[readings.NAMES["sop"], x, 1.0] for x in (1.0, 16.0)]
+    assert reference[["group", "x", "y"]].to_numpy().tolist() == [[news.NAMES["sop"], x, 1.0] for x in (1.0, 16.0)]
     assert frame["half_width"].isna().all()
-    inside = readings.inside({"ss": readings.of("ss", 0.2), "ssmd": readings.chosen("ssmd", lambda *_: 0.1)})(record)
+    inside = news.inside({"ss": news.of("ss", 0.2), "ssmd": news.chosen("ssmd", lambda *_: 0.1)})(record)
     assert {name: found.sample for name, found in inside.items()} == {"SS": [1], "SSMD": [0]}
 
 
 def test_pictures_are_of_means_over_topics(monkeypatch):
     drawn = []
-    monkeypatch.setattr(readings, "panels", lambda frames, **words: drawn.append((frames, words)))
+    monkeypatch.setattr(news, "panels", lambda frames, **words: drawn.append((frames, words)))
     totals = record_of(
         [(rank, key, value, 20, 4 + 2 * rank, 10, 10, queried, 5) for rank in range(2)
          for key, value, queried in (("ss", 0.1, 5), ("ss", 0.3, 10), ("sop", np.nan, 20))]
     )["totals"]  # fmt: skip
     record = {"windows": pd.concat([totals.assign(t=t, tp=totals["tp"] * t, rounds=10 * (1 + t)) for t in (1, 2)])}
     groups = [("few", "ss", 0.3), ("all", "sop", None)]
-    readings.curves(record, groups, {"f": "F", "rate": "share"})
+    news.curves(record, groups, {"f": "F", "rate": "share"})
     ((first, f), (second, rate)), words = drawn[0]
     assert (first, second) == ("F", "share")
     assert (words["x"], words["y"], words["share_y"]) == ("stories", "mean over topics, last 30 stories", False)
@@ -134,7 +134,7 @@ def test_pictures_are_of_means_over_topics(monkeypatch):
     ]  # fmt: skip
     assert rate[rate["group"] == "few"]["y"].tolist() == pytest.approx([0.5, 1 / 3])
     assert "all" in set(rate["group"])  # it asks for 20 of 20, and then for 20 of 30
-    readings.curves({"windows": record["windows"].query("t == 1")}, groups, {"f": "F", "rate": "share"})
+    news.curves({"windows": record["windows"].query("t == 1")}, groups, {"f": "F", "rate": "share"})
     assert [sorted(set(frame["group"])) for _, frame in drawn[1][0]] == [
         ["all", "few"],
         ["few"],
@@ -156,9 +156,9 @@ def a_pair(f_of_ss, f_of_sop, rate_of_ss=0.1):
 
 
 def test_samplers_are_paired_over_topics_beside_their_means_and_label_rates():
-    (found,) = readings.paired("f", readings.of("ss"), readings.of("sop"))(a_pair([0.4, 0.6], [0.3, 0.9])).values()
+    (found,) = news.paired("f", news.of("ss"), news.of("sop"))(a_pair([0.4, 0.6], [0.3, 0.9])).values()
     np.testing.assert_allclose(found.sample, [0.1, -0.3])
-    assert found.words == "(0.5 with 10 % of the labels against 0.6 with 100 % of the labels)"
+    assert found.note == "(0.5 with 10 % of the labels against 0.6 with 100 % of the labels)"
 
 
 def test_the_first_and_the_last_window_are_read_at_the_values_selected():
@@ -167,19 +167,19 @@ def test_the_first_and_the_last_window_are_read_at_the_values_selected():
     others = windows.assign(key="sop", queried=0)
     selection = pd.DataFrame({"value": [3, 1]}, index=[0, 1])
     record = {"windows": pd.concat([windows, others])}
-    assert readings.ends(record, "queried", selection, "ss").tolist() == [9.0, 33.0]
-    assert readings.ends(record, "queried", selection, "ss", first=True).tolist() == [3.0, 11.0]
+    assert news.ends(record, "queried", selection, "ss").tolist() == [9.0, 33.0]
+    assert news.ends(record, "queried", selection, "ss", first=True).tolist() == [3.0, 11.0]
 
 
 def test_the_best_value_is_taken_of_those_that_are_sparing_enough():
     table = pd.DataFrame({"f": [0.5, 0.7, 0.9], "rate": [0.1, 0.2, 0.6]}, index=[1.0, 3.0, 10.0])
-    assert readings.most_f()(table, table) == 10.0
-    assert readings.most_f(0.25)(table, table) == readings.most_f(0.2)(table, table) == 3.0
-    assert readings.below_f(lambda _: 0.7)(table, table) == 3.0
-    assert readings.rate_near(0.3)(table, table) == 3.0  # .6/.3 is 2, .3/.2 is 1.5
-    assert readings.rate_near(0.15)(table, table) == 3.0  # in ratio .2 is nearer to .15 than .1 is
-    assert readings.below_f(lambda _: 0.8)(table, table) == 3.0
-    assert readings.below_f(lambda _: 0.4)(table, table) == 1.0  # none is below: the nearest
+    assert news.most_f()(table, table) == 10.0
+    assert news.most_f(0.25)(table, table) == news.most_f(0.2)(table, table) == 3.0
+    assert news.below_f(lambda _: 0.7)(table, table) == 3.0
+    assert news.rate_near(0.3)(table, table) == 3.0  # .6/.3 is 2, .3/.2 is 1.5
+    assert news.rate_near(0.15)(table, table) == 3.0  # in ratio .2 is nearer to .15 than .1 is
+    assert news.below_f(lambda _: 0.8)(table, table) == 3.0
+    assert news.below_f(lambda _: 0.4)(table, table) == 1.0  # none is below: the nearest
 
 
 @pytest.mark.parametrize(
@@ -189,8 +189,8 @@ def test_the_best_value_is_taken_of_those_that_are_sparing_enough():
 def test_the_cheapest_value_within_a_hundredth_of_the_reference_is_taken_or_else_the_best(f, other, cheapest):
     rows = [(0, "ss", 1.0, 999, round(100 * f), 100, 100, 10, 5)]
     rows += [(0, "ss", 3.0, 999, round(100 * other), 100, 100, 20, 5)]
-    scores = readings.scored(record_of([*rows, (0, "sop", np.nan, 999, 70, 100, 100, 999, 5)]))
-    assert readings.cheapest_near("sop")(readings.mean_by_value(scores, "ss"), scores) == cheapest
+    scores = news.scored(record_of([*rows, (0, "sop", np.nan, 999, 70, 100, 100, 999, 5)]))
+    assert news.cheapest_near("sop")(news.mean_by_value(scores, "ss"), scores) == cheapest
 
 
 def test_generated_news_has_uneven_topics_whose_words_tell_them():

@@ -7,16 +7,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.papers.claims import NOTHING, Beside, Claim, jackknifed, named, point, shown, steps_inside, wide
+from experiments.papers.claims import NOTHING, Claim, Noted, jackknifed, named, point, shown, steps_inside, wide
 from experiments.papers.predicates import (
     above,
     at_least,
     at_most,
     below,
-    beside,
     between,
     both,
     each,
+    explained_by,
     falling,
     largest,
     lower,
@@ -115,7 +115,7 @@ def test_what_is_not_a_number_is_left_out_and_the_rest_counts():
 
 
 def test_a_verdict_says_its_numbers_the_words_beside_them_and_what_lies_outside():
-    measure = of(a=Beside([1.0, 2.0, 3.0], "of all"), b=[5.0, 6.0, 7.0])
+    measure = of(a=Noted([1.0, 2.0, 3.0], "of all"), b=[5.0, 6.0, 7.0])
     verdict = below(measure, 2.5, unit=" J")({})
     assert verdict.ours == "a 2.0 ± 2.5 J of all, b 6.0 ± 2.5 J"
     assert verdict.why_not == (
@@ -132,12 +132,12 @@ def test_a_verdict_says_its_numbers_the_words_beside_them_and_what_lies_outside(
     assert at_most(of(a=1.0, b=3.0), 2.0, needed=1)({}) == ("a 1.00, b 3.00", True, "so for 1 of 2; b is 3.00")
     parts = both(at_most(of(a=1.0), 2.0), at_most(of(b=3.0), 2.0), at_least(of(c=3.0), 4.0))({})
     assert parts == ("a 1.00; b 3.00; c 3.00", False, "b is 3.00; c is 3.00")
-    assert falling(of(a=3.0, b=1.0, c=Beside(2.0, "at last")), unit=" s")({}) == (
+    assert falling(of(a=3.0, b=1.0, c=Noted(2.0, "at last")), unit=" s")({}) == (
         "3.00 s at a, 1.00 s at b, 2.00 s at c at last", False, "so at 1 of 2 steps"
     )  # fmt: skip
     assert falling(of(a=3.0, b=1.0, c=2.0), ends=True)({}).why_not == "so at 1 of 1 steps"
     assert not holds(rising(of(a=1.0)))  # one mean is no step
-    best = smallest(of(a=Beside(1.0, "(x)"), b=[nan], c=0.5), "a", unit=" %")({})
+    best = smallest(of(a=Noted(1.0, "(x)"), b=[nan], c=0.5), "a", unit=" %")({})
     assert best == ("a 1.00 % (x), b no number, c 0.500 %", False, "c has it")
     assert largest(of(a=1.0, b=[nan]), "a")({}).holds
     assert rising(of(a=2.0, b=1.0))({}) == ("2.00 at a, 1.00 at b", False, "so at 0 of 1 steps")
@@ -175,7 +175,7 @@ def test_a_claim_says_more_only_where_it_fails():
     claim = Claim("s", at_least(lambda record: {"": record["x"]}, 1.0), why=lambda record: "the rest is worse")
     assert claim.check({"x": [2.0]}) == ("2.00", True, "")
     assert claim.check({"x": [0.5]}).why_not == "is 0.500; the rest is worse"
-    assert beside("with more", of(a=[1.0, 3.0]))({}) == "with more a 2 ± 13"
+    assert explained_by("with more", of(a=[1.0, 3.0]))({}) == "with more a 2 ± 13"
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_a_chosen_value_at_the_edge_of_its_grid_is_told():
     assert steps_inside([0.1, 3.0], grid, least=0.1).sample == [0]
     assert steps_inside([0.1], grid, least=0.1).sample == [3]
     assert steps_inside([0.1], grid, least=0.0).sample == [0]
-    assert steps_inside([1.0, 0.3, 1.0], [1.0, 3.0, 0.3, 0.1, 0.3], least=0.2).words.endswith("0.3 to 1 were chosen")
+    assert steps_inside([1.0, 0.3, 1.0], [1.0, 3.0, 0.3, 0.1, 0.3], least=0.2).note.endswith("0.3 to 1 were chosen")
     assert steps_inside([0.3], (0.1, 0.3, 1.0, 3.0, 10.0), least=0.1).sample == [3]
     assert steps_inside([1.0], (0.1, 0.3, 1.0, 3.0, 10.0)).sample == [2]
     inside = wide_enough(lambda record: {"K": steps_inside([0.3, 1.0], grid)}).check({})
@@ -243,13 +243,17 @@ def test_tables_are_laid_out_by_replication_and_measures_named():
 
 
 def test_a_name_without_a_number_is_told_in_words_and_has_not_met_what_is_asked():
-    nothing = {"a": Beside([], "(never reached)"), "b": 2.0}
+    nothing = {"a": Noted([], "(never reached)"), "b": 2.0}
     verdict = at_least(lambda record: nothing, 1.0)({})
     assert verdict.ours == "a no number (never reached), b 2.00"
     assert verdict.why_not == "so for 1 of 2; a has no number, which counts as failed"
     assert not verdict.holds
     assert at_least(lambda record: nothing, 1.0, needed=1)({}).holds
-    for predicate in (each(lambda record: nothing, 1), largest(lambda record: nothing, "b"), rising(lambda r: nothing)):
+    for predicate in (
+        each(lambda record: nothing, 1),
+        largest(lambda record: nothing, "b"),
+        rising(lambda record: nothing),
+    ):
         assert "no number" in predicate({}).ours
         assert "nan" not in predicate({}).ours
     assert largest(lambda record: nothing, "b")({}).holds

@@ -4,8 +4,9 @@ import numpy as np
 
 from experiments.papers import archive, news
 from experiments.papers.claims import Claim
+from experiments.papers.kit import Experiment, Setup
 from experiments.papers.predicates import at_least
-from experiments.papers.registry import Experiment, Setup, all_experiments
+from experiments.papers.registry import all_experiments
 from experiments.papers.thesis import replayed
 from traces import ucb
 
@@ -29,14 +30,14 @@ def rcv1_folder(tmp_path, stories=400):
 def test_who_has_rcv1_runs_every_news_experiment_on_it_and_its_record_says_what_its_weights_know(tmp_path):
     folder = rcv1_folder(tmp_path)
     (tmp_path / "reuters21578").mkdir()
-    on_news = [one for one in ALL.values() if one.data == "reuters21578"]
+    on_news = [one for one in ALL.values() if one.data == news.NEWS]
     assert len(on_news) == 15
     for experiment in on_news:
         setup = experiment.setup(Setup(data=folder))
         assert experiment.material(setup) == "RCV1 (its document frequencies look ahead)"
         tasks = experiment.sweep(setup).values()
         assert {task["documents"] for task in tasks} <= {20_000, 40_000}
-        stream = news.news(str(folder), False, 0, 20_000, better=True)
+        stream = news.stories(str(folder), False, 0, 20_000, better=True)
         share = stream.y.mean(axis=0)[[task["rank"] for task in tasks]]
         if experiment.name in ("adaptive/fig-9", "adaptive/fig-10"):
             assert np.all((share > 0.01) & (share < 0.05))
@@ -79,7 +80,7 @@ def drawn(name, statement):
     """An experiment on the same runs as others, with a claim of its own."""
     return Experiment(
         name=name,
-        claim="a line",
+        subject="a line",
         time="1 s",
         sweep=lambda setup: {"only": {"seed": setup.seed}},
         run=_run,

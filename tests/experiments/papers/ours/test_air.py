@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
+from experiments.papers.kit import Setup
 from experiments.papers.ours.air import EXPERIMENTS, contend, take_turns
-from experiments.papers.registry import Setup
 
 CONTENTION, TWT = EXPERIMENTS
 

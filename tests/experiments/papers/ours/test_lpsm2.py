@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import netsim
+from experiments.papers.kit import Setup
 from experiments.papers.ours import lpsm2_fronts as fronts
 from experiments.papers.ours import lpsm2_learning as learning
 from experiments.papers.ours.browsing import run_recorded, sessions_of
 from experiments.papers.ours.lpsm2_runs import FIRST_SEED, POLICIES, World, measure, run, seeds_of, world_of
-from experiments.papers.registry import Setup, all_experiments
+from experiments.papers.registry import all_experiments
 from netsim.policies.lpsm2 import CONTEXTS
 from netsim.policies.lpsm2_record import Round
 from tests.experiments.browsing import make

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 import netsim
+from experiments.papers.kit import Setup
 from experiments.papers.ours import lpsm3, lpsm3_parts
-from experiments.papers.registry import Setup, all_experiments
+from experiments.papers.registry import all_experiments
 from netsim.policies.lpsm3 import Lpsm3
 from netsim.sleep_planning.hazards import N_BINS
 from traces.records import Message
@@ -47,7 +48,7 @@ def test_messages_are_held_against_the_constant_period_of_equal_delay(extra_mw):
     record = {"runs": pd.DataFrame(rows, columns=["traffic", "replication", "policy", "total_j", "added_s_mean"])}
     (found,) = lpsm3._below_period("push-bursty", 200)(record).values()
     assert np.mean(found.sample) == pytest.approx(-100 * extra_mw / (100.0 + 3.0 / 0.36), abs=1e-9)
-    assert "180 ms" in found.words
+    assert "180 ms" in found.note
 
 
 @pytest.fixture(scope="module")

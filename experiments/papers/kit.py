@@ -1,0 +1,324 @@
+"""One object for an experiment: the runs, the claims about their record, and the pictures of it.
+
+A module of a paper makes an `Experiment` and declares everything about it with that object:
+
+* `Experiment.runs` says which tasks are run (`over` takes the product of named axes) and which function runs one.  The
+  function gets a task's values by name and returns rows.  All rows together are the record: a frame a table.
+* `Experiment.claim` says what the paper states and which predicate (`predicates`) the decorated measure has to satisfy.
+* `Experiment.picture` draws the frames that the decorated function returns.
+* `Experiment.view` is another experiment on the same runs: a record that is there is not computed again.
+
+Measures and drawings are functions of the record alone, so that claims can be checked and pictures drawn again without
+running anything.  They get tables by the names of their parameters (`claims.from_record`).  Claims and pictures keep
+the order of their declaration; ready ones are appended to the list `Experiment.claims`.
+What it leaves out: where records lie (`archive`), and which experiments there are (`registry`).
+
+Examples
+--------
+>>> import numpy as np
+>>> from experiments.papers.predicates import above
+>>> coin = Experiment("thesis/coin", "a coin that is not fair", "1 s")
+>>> @coin.runs(over({"p": (0.5, 0.9), "run": Sizes(range(2), range(20))}, tosses=Sizes(10, 1000)))
+... def tosses(p, run, seed, tosses):
+...     return [{"p": p, "run": run, "heads": np.random.default_rng([seed, run]).binomial(tosses, p) / tosses}]
+>>> @coin.claim("heads are more often up than tails, if p is 0.9", above, limit=0.5)
+... def share(tosses):
+...     return tosses.loc[tosses["p"] == 0.9, "heads"]
+>>> tasks = coin.sweep(Setup(size="smoke"))
+>>> list(tasks)[0], coin.run(tasks["p 0.5 run 0"])
+('p 0.5 run 0', {'tosses': [{'p': 0.5, 'run': 0, 'heads': 0.6}]})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from experiments.figures.papers import panels
+from experiments.papers.claims import Claim, Predicate, Record, Verdict, from_record
+
+__all__ = ["Better", "DataSet", "Experiment", "Rows", "Run", "Seeds", "Setup", "Sizes", "Sweep", "Tasks", "over"]
+
+Rows = dict[str, list[dict[str, Any]]]  # what a task returns: table -> rows, plain JSON data
+Tasks = Mapping[str, dict[str, Any]]  # key -> task, plain JSON data
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Better(NamedTuple):
+    """The data set of the paper itself, taken where somebody has it: its name in records, and a file that shows it."""
+
+    name: str
+    shown_by: str  # pattern below the folder of data sets
+
+
+class DataSet(NamedTuple):
+    """The data that an experiment wants.
+
+    Attributes
+    ----------
+    folder
+        Its folder below the folder of all data sets.
+    published
+        Where it is published.
+    stand_in
+        What is generated in its place; empty if nothing is.
+    better
+        The data set of the paper itself, if this is another one: it is preferred where it is there.
+    unasked
+        Whether the stand-in is taken without being asked for.
+    """
+
+    folder: str
+    published: str
+    stand_in: str = ""
+    better: Better | None = None
+    unasked: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What a sweep is made for.
+
+    Attributes
+    ----------
+    size
+        "smoke" or "full".
+    seed
+        The first one.
+    data
+        The folder of data sets, if there is one.
+    stand_in
+        Whether something stands in for the data set.
+    better
+        Whether the data set of the paper itself is there and taken (`DataSet.better`).
+    """
+
+    size: str = "full"
+    seed: int = 0
+    data: Path | None = None
+    stand_in: bool = False
+    better: bool = False
+
+    def __post_init__(self) -> None:
+        """Hold size and seed to their ranges."""
+        if self.size not in ("smoke", "full"):
+            raise ValueError(f"size must be smoke or full, got {self.size!r}")
+        if self.seed < 0:
+            raise ValueError(f"seed must be at least 0, got {self.seed}")
+
+    def pick(self, smoke: Any, full: Any) -> Any:
+        """Return the value for this size."""
+        return smoke if self.size == "smoke" else full
+
+    def source(self) -> dict[str, Any]:
+        """Return the columns of a task that say where its data are, or that something else is taken."""
+        better = {"better": True} if self.better else {}
+        return {"stand_in": self.stand_in, "folder": "" if self.stand_in else str(self.data), **better}
+
+
+Sweep = Callable[[Setup], Tasks]
+
+
+class Sizes(NamedTuple):
+    """A value for the smoke size and one for the full size."""
+
+    smoke: Any
+    full: Any
+
+
+class Seeds(NamedTuple):
+    """How many seeds the smoke size and the full size take, from the first one on."""
+
+    smoke: int
+    full: int
+
+
+def over(axes: Mapping[str, Any], key: str = "", **constants: Any) -> Sweep:
+    """Return the sweep over the product of axes, the last of which varies fastest.
+
+    Parameters
+    ----------
+    axes
+        Name to values; several names with blanks between them take tuples of values.
+    key
+        Format of a task's key, with the names of its values in braces; names and values of the axes by default.
+    constants
+        Values that are the same in every task, but for the size.  The first seed is one of them unless there is an
+        axis of that name.
+
+    Notes
+    -----
+    Values may be `Sizes` or `Seeds`, which are resolved for the size.
+    """
+
+    def sweep(setup: Setup) -> dict[str, dict[str, Any]]:
+        def at_size(value: Any) -> Any:
+            if isinstance(value, Seeds):
+                return range(setup.seed, setup.seed + setup.pick(*value))
+            return setup.pick(*value) if isinstance(value, Sizes) else value
+
+        common = {"seed": setup.seed, **{name: at_size(value) for name, value in constants.items()}}
+        tasks = {}
+        for values in product(*(at_size(axis) for axis in axes.values())):
+            task: dict[str, Any] = {}
+            for names, value in zip(map(str.split, axes), values, strict=True):
+                task |= zip(names, value if len(names) > 1 else (value,), strict=True)
+            default = " ".join(f"{name} {{{name}{':g' if isinstance(task[name], float) else ''}}}" for name in task)
+            tasks[(key or default).format(**common | task)] = common | task
+        return tasks
+
+    return sweep
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Runs a task with a function of a module's top level, so that other processes find it.
+
+    The function gets the task's values by name and returns table to rows, or the rows of one table, which has the
+    function's name; rows may be a frame.
+    """
+
+    function: Callable[..., Any]
+
+    def __call__(self, task: Mapping[str, Any]) -> Rows:
+        """Return the rows of one task."""
+        returned = self.function(**task)
+        tables: Mapping[str, Any] = returned if isinstance(returned, Mapping) else {self.function.__name__: returned}
+        return {name: _plain(rows) for name, rows in tables.items()}
+
+
+def _plain(rows: Any) -> Any:
+    return rows.to_dict("records") if isinstance(rows, pd.DataFrame) else rows
+
+
+class Experiment:
+    """One figure, table or theorem of a paper.
+
+    Parameters
+    ----------
+    name
+        Paper and place, ``thesis/fig-2-6``.
+    subject
+        What it is about, in a line.
+    time
+        How long the full size takes, in words.
+    data
+        The data set that it wants, if any.
+    sweep, run, claims, figures
+        What `runs`, `claim` and `picture` declare, for those who have them ready.
+    """
+
+    def __init__(
+        self, name: str, subject: str, time: str, data: DataSet | None = None, *, sweep: Sweep = lambda setup: {},
+        run: Callable[[dict[str, Any]], Rows] = Run(dict), claims: Iterable[Claim] = (),
+        figures: Callable[[Record], Mapping[str, Figure]] | None = None,
+    ) -> None:  # fmt: skip
+        """Begin an experiment."""
+        self.name, self.subject, self.time, self.data = name, subject, time, data
+        self.sweep, self.run = sweep, run
+        self.claims = list(claims)
+        self._drawings = [figures] if figures is not None else []
+
+    @property
+    def paper(self) -> str:
+        """Key of its paper."""
+        return self.name.partition("/")[0]
+
+    # -- declarations ------------------------------------------------------------------------------------------
+
+    def runs(self, sweep: Sweep) -> Callable[[Function], Function]:
+        """Declare the tasks, and the function that runs one (`Run`)."""
+
+        def declare(function: Function) -> Function:
+            self.sweep, self.run = sweep, Run(function)
+            return function
+
+        return declare
+
+    def claim(
+        self, statement: str, test: Callable[..., Predicate], printed: str = "", reason: str = "", *,
+        why: Callable[..., str] | None = None, no_test: str = "", **limits: Any,
+    ) -> Callable[[Function], Function]:  # fmt: skip
+        """Declare a claim on what the decorated function measures: `test` gets the measure and the limits.
+
+        The other arguments are those of `claims.Claim`.
+        """
+
+        def declare(measure: Function) -> Function:
+            test_of_measure = test(measure, **limits)
+            self.claims.append(Claim(statement, test_of_measure, printed, reason, why=why, no_test=no_test))
+            return measure
+
+        return declare
+
+    def picture(self, name: str, **axes: Any) -> Callable[[Function], Function]:
+        """Declare a picture: the decorated function returns it, or a frame, or several with their titles.
+
+        Frames are drawn by `figures.papers.panels`, which gets the arguments `axes`.
+        """
+
+        def declare(drawing: Function) -> Function:
+            def draw(record: Record) -> dict[str, Figure]:
+                drawn = from_record(drawing, record)
+                if isinstance(drawn, pd.DataFrame):
+                    drawn = [("", drawn)]
+                return {name: drawn if isinstance(drawn, Figure) else panels(list(drawn), **axes)}
+
+            self._drawings.append(draw)
+            return drawing
+
+        return declare
+
+    def view(self, name: str, subject: str, time: str) -> Experiment:
+        """Return another experiment on the runs of this one, still without claims and pictures."""
+        return Experiment(name, subject, time, self.data, sweep=self.sweep, run=self.run)
+
+    # -- conclusions -------------------------------------------------------------------------------------------
+
+    def verdicts(self, record: Record) -> list[tuple[Claim, Verdict]]:
+        """Hold every claim against a record."""
+        return [(claim, claim.check(record)) for claim in self.claims]
+
+    def figures(self, record: Record) -> dict[str, Figure]:
+        """Return every picture of a record by its name."""
+        return {name: figure for drawing in self._drawings for name, figure in drawing(record).items()}
+
+    # -- data --------------------------------------------------------------------------------------------------
+
+    def setup(self, setup: Setup) -> Setup:
+        """Return the setup with the data this experiment will run on, None for its stand-in or for none.
+
+        Raises
+        ------
+        FileNotFoundError
+            If its data set is not there and its stand-in was not asked for.
+        """
+        data, generated = self.data, Setup(size=setup.size, seed=setup.seed)
+        if data is None:
+            return generated
+        if setup.data is not None and not setup.stand_in:
+            if data.better is not None and any(setup.data.glob(data.better.shown_by)):
+                return replace(setup, better=True)
+            if (setup.data / data.folder).is_dir():
+                return setup
+        if data.stand_in and (data.unasked or setup.stand_in):
+            return replace(generated, stand_in=True)
+        where = f"{setup.data}/{data.folder}" if setup.data is not None else data.folder
+        instead = f"; --stand-in runs on {data.stand_in} instead" if data.stand_in else ""
+        raise FileNotFoundError(
+            2, f"{self.name} wants this data set ({data.published}; give --data or set LPSM_DATA){instead}", where
+        )
+
+    def material(self, setup: Setup) -> str:
+        """Say what data the record was made from."""
+        if self.data is None:
+            return "generated"
+        if setup.better and self.data.better is not None:
+            return self.data.better.name
+        return self.data.stand_in if setup.stand_in else self.data.folder
