@@ -7,6 +7,7 @@ nothing is left out, "again" the answers to the same positions asked for again. 
 
 from __future__ import annotations
 
+import json
 import time
 
 import numpy as np
@@ -14,7 +15,6 @@ import numpy as np
 from experiments.explore.answer import Explorer
 from experiments.explore.app import WITHIN_S, figures
 from experiments.explore.settings import Settings
-from experiments.report.html import _json
 
 TARGET_MS = 300.0
 
@@ -27,7 +27,7 @@ def asked(explorer, delays):
         start, cpu, first = time.perf_counter(), time.process_time(), None
         while True:
             answer = explorer.answer(settings, within_s=WITHIN_S)
-            _json(figures(answer))
+            json.dumps(figures(answer))
             first = first or time.perf_counter() - start
             if not answer.pending and answer.timelines is not None:
                 break

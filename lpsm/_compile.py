@@ -176,7 +176,7 @@ def linking() -> Any:
 
 @cache
 def _numba() -> Callable[[Callable[..., Any], Kept | None], Any]:
-    """Import numba; return what makes a function of numba's, given the place for its machine code, if it has its own."""
+    """Import numba; return what makes a function of it, given the place for its machine code if it has its own."""
     import numba
     from numba.core import types
     from numba.core.compiler import Compiler, CompileResult

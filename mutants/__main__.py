@@ -47,8 +47,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
     ),
     "lpsm/samplers/doors": (
         tuple(f"lpsm/samplers/{name}.py" for name in (
-            "calibration", "checks", "estimator", "multiclass", "player", "record", "river_adapter", "sampler",
-            "saving", "tuned",
+            "calibration", "checks", "estimator", "multiclass", "record", "river_adapter", "sampler", "saving", "tuned",
         )),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
             "estimator", "river_adapter", "samplers_protocol", "samplers_refusals", "sampler_report", "samplers_limits",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lpsm.checks import of_type
 from netsim.policies.protocol import Policy
 from netsim.radio import Energy, Radio, StateRadioConfig
 from netsim.radio_states import StateTimes
@@ -23,7 +24,7 @@ from traces.columns import Workload
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SimulationResult", "Trip", "result_of"]
+__all__ = ["Against", "SimulationResult", "Trip", "result_of"]
 
 _NS_PER_S = 1_000_000_000
 _NS_PER_MS = 1_000_000
@@ -68,7 +69,35 @@ class Trip(NamedTuple):
     beacons_lost: int = 0
 
 
-@dataclass(frozen=True, eq=False)
+class Against(NamedTuple):
+    """A run held against another one of the same workload.
+
+    Attributes
+    ----------
+    energy_percent : float
+        How much more energy the run needed, percent of the other's: a saving is negative.  NaN if that needed none.
+    slowdowns : array of float64, shape (pages,)
+        Latency of each page over its latency in the other run.
+    added_delay_s : array of float64, shape (messages,)
+        How much later each pushed message was delivered, seconds.
+    """
+
+    energy_percent: float
+    slowdowns: NDArray[np.float64]
+    added_delay_s: NDArray[np.float64]
+
+    @property
+    def slowdown(self) -> float:
+        """The mean over the pages of the ratios of their latencies; NaN without pages."""
+        return float(self.slowdowns.mean()) if len(self.slowdowns) else nan
+
+    @property
+    def delay_s(self) -> float:
+        """The mean added delay of the messages; NaN without messages."""
+        return float(self.added_delay_s.mean()) if len(self.added_delay_s) else nan
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class SimulationResult:
     """The record of a run.
 
@@ -107,6 +136,38 @@ class SimulationResult:
     _radio: Radio
     _trip: Trip
     _messages: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        return (
+            f"SimulationResult(policy={self.policy!r}, pages={len(self.latency_s)}, elapsed_s={self.elapsed_s:.6g}, "
+            f"total_j={self.energy.total_j:.6g})"
+        )
+
+    def against(self, base: SimulationResult) -> Against:
+        """Hold this run against another one of the same workload, such as that under ``none``.
+
+        Raises
+        ------
+        TypeError
+            If `base` is no result.
+        ValueError
+            If the two are not of equally many pages and messages.
+        """
+        of_type(SimulationResult, base=base)
+        for name in ("latency_s", "message_delay_s"):
+            own, other = len(getattr(self, name)), len(getattr(base, name))
+            if own != other:
+                raise ValueError(f"base must be of the same workload, its {name} must have {own} values, got {other}")
+        joules, other_j = self.energy.total_j, base.energy.total_j
+        return Against(
+            float(100.0 * (joules / other_j - 1.0)) if other_j else nan,
+            self.latency_s / base.latency_s,
+            self.message_delay_s - base.message_delay_s,
+        )
+
+    def slowdown(self, base: SimulationResult) -> float:
+        """Return the mean over the pages of latency / latency in `base` (`against`)."""
+        return self.against(base).slowdown
 
     @property
     def page_columns(self) -> dict[str, Any]:

@@ -44,7 +44,6 @@ CLEAN = [
     "netsim.traffic",
     "traces",
     "traces.traffic",
-    "traces.made",
     "traces.arrivals",
     "experiments.study.asking",
     "experiments.quantities",

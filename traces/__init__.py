@@ -3,7 +3,7 @@
 Where to look: `reading` is the way in.  A format has a module of its own (`ucb`, `bu`, `har`, `table`, `workload`, and
 `captures` for packets), which `formats` lists and `detect` tells apart; `files` and `archives` hand them bytes.
 `records` and `columns` hold what was read.  `grouping` makes pages of requests, `browsing` workloads of sessions.
-`web_model`, `traffic` and `made` draw traffic; `arrivals` tells what a sleeping client would have found waiting.
+`web_model` and `traffic` draw traffic; `arrivals` tells what a sleeping client would have found waiting.
 """
 
 from traces.browsing import browsed, workload_of

@@ -1,157 +1,112 @@
 """Members of a tar archive as they stream past: read in place, never unpacked to disk.
 
-Since nothing is written, no member's path can lead anywhere; it is only a name.
-Memory is bounded: contents are handed on as a stream, long names (GNU and pax)
-up to a limit.  Links, devices and other special members have no contents and
-are skipped.  Left out: sparse files and multi-volume archives, which are errors.
+Since nothing is written, no member's path can lead anywhere; it is only a name.  `tarfile` reads the archive; what it
+would take from a header without a limit, and what it takes for the end of an archive though it is damage, is refused
+here.  Links, devices and other special members have no contents and are skipped.  Left out: sparse files and archives
+of several volumes, which are errors.
 """
 
 from __future__ import annotations
 
-import io
+import tarfile
 from collections.abc import Iterator
 from os import PathLike
-from typing import BinaryIO, NamedTuple
+from typing import Any, NamedTuple, Self
 
-from traces.errors import TraceError
+from traces.errors import RuleError, TraceError
+from traces.files import OnDamage, Stream
 
 __all__ = ["Member", "is_tar", "members"]
 
-_BLOCK = 512
 _LONGEST_NAME = 1 << 16
 _MOST_MEMBERS = 1 << 17
 _LARGEST_MEMBER_BYTES = 1 << 30  # a session is a few megabytes
-_FILE, _FOLDER, _SPECIAL = (b"0", b"\0", b"7"), b"5", (b"1", b"2", b"3", b"4", b"6")
-_LONG_NAME, _LONG_LINK, _PAX, _PAX_GLOBAL = b"L", b"K", b"x", b"g"
+_LONG_NAMES = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
+_KINDS = {*tarfile.SUPPORTED_TYPES, *_LONG_NAMES} - {tarfile.GNUTYPE_SPARSE}
 
 
 class Member(NamedTuple):
     """One regular file of an archive; its stream is valid until the next member is asked for."""
 
     path: str
-    size_bytes: int
-    stream: BinaryIO
+    stream: Stream
+
+
+class _Header(tarfile.TarInfo):
+    """A header that is held to limits before anything behind it is read."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        try:
+            found = super().frombuf(buf, encoding, errors)
+        except tarfile.InvalidHeaderError as error:  # type: ignore[attr-defined]
+            raise RuleError("the header of a member must be intact", str(error)) from None
+        if found.type not in _KINDS:
+            raise RuleError("a member must be a file, a folder or a link", found.type)
+        found.check()
+        return found
+
+    def check(self) -> None:
+        """Refuse a length that no session and no name has, and files with holes."""
+        named = self.type in _LONG_NAMES
+        most = _LONGEST_NAME if named else _LARGEST_MEMBER_BYTES
+        if self.issparse() or not 0 <= self.size <= most:
+            raise RuleError(f"a {'long name' if named else 'member'} must not exceed {most} bytes", self.size)
+
+
+class _Source:
+    """The bytes of an archive; those that it lacks are an error, because it ends with empty blocks."""
+
+    def __init__(self, stream: Stream, path: str | PathLike[str]) -> None:
+        self._stream = stream
+        self._path = path
+        self._at = 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        data = self._stream.read(size)
+        self._at += len(data)
+        if not data:
+            rule = "an archive must be complete, with empty blocks at its end"
+            raise TraceError(self._path, f"byte {self._at}", rule, "the end of the file")
+        return data
 
 
 def is_tar(head: bytes) -> bool:
     """Tell a tar archive by its first block."""
-    return len(head) >= _BLOCK and head[257:262] == b"ustar"
+    return len(head) >= 512 and head[257:262] == b"ustar"
 
 
-def members(stream: BinaryIO, path: str | PathLike[str]) -> Iterator[Member]:
+def members(stream: Stream, path: str | PathLike[str], on_damage: OnDamage | None = None) -> Iterator[Member]:
     """Yield the regular files of an archive in its order.
+
+    Parameters
+    ----------
+    on_damage : callable, optional
+        Called with the error of damage between members, after which the archive ends; without it the error is raised.
 
     Raises
     ------
     TraceError
         If a header or a member is cut or damaged, or a name absurdly long.
     """
-    at = count = 0
-    name: str | None = None
-    while True:
-        count += 1
-        if count > _MOST_MEMBERS:
-            raise TraceError(path, f"byte {at}", f"an archive must have at most {_MOST_MEMBERS} members", "more")
-        header = stream.read(_BLOCK)
-        where = f"byte {at}"
-        at += len(header)
-        if len(header) < _BLOCK:
-            raise TraceError(path, where, "an archive must end with empty blocks", f"{len(header)} bytes of a header")
-        if not header.strip(b"\0"):
-            return
-        if sum(header) - sum(header[148:156]) + 256 != _number(header[148:156], path, where):
-            raise TraceError(
-                path, where, "the checksum of a member's header must be right", header[:40].decode("latin-1")
-            )
-        kind, size = header[156:157], _number(header[124:136], path, where)
-        if size > _LARGEST_MEMBER_BYTES:
-            raise TraceError(path, where, f"a member must not exceed {_LARGEST_MEMBER_BYTES} bytes", size)
-        padded = -(-size // _BLOCK) * _BLOCK
-        if kind in (_LONG_NAME, _LONG_LINK, _PAX, _PAX_GLOBAL):
-            if size > _LONGEST_NAME:
-                raise TraceError(path, where, f"a long name must not exceed {_LONGEST_NAME} bytes", size)
-            data = stream.read(padded)
-            if len(data) < padded:
-                raise TraceError(path, where, "a long name must be complete", f"{len(data)} of {padded} bytes")
-            if kind == _LONG_NAME:
-                name = data[:size].rstrip(b"\0").decode("utf-8", "replace")
-            elif kind == _PAX:
-                name = _pax_path(data[:size]) or name
-        elif kind in _FILE:
-            prefix = _text(header[345:500]) if header[257:263] == b"ustar\0" else ""
-            short = _text(header[:100])
-            limited = _Limited(stream, size, path, where)
-            yield Member(name or (f"{prefix}/{short}" if prefix else short), size, io.BufferedReader(limited))
-            limited.drain()
-            _skip(stream, padded - size, path, where)
-            name = None
-        elif kind == _FOLDER or kind in _SPECIAL:
-            _skip(stream, padded if kind == _FOLDER else 0, path, where)
-            name = None
-        else:
-            raise TraceError(path, where, "a member must be a file, a folder or a link", kind)
-        at += padded
-
-
-class _Limited(io.RawIOBase):
-    """The contents of one member."""
-
-    def __init__(self, stream: BinaryIO, size: int, path: str | PathLike[str], where: str) -> None:
-        self._stream = stream
-        self._left = size
-        self._path = path
-        self._where = where
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: object) -> int:
-        view = memoryview(buffer)  # type: ignore[arg-type]
-        wanted = min(len(view), self._left)
-        if not wanted:
-            return 0
-        piece = self._stream.read(wanted)
-        if not piece:
-            raise TraceError(self._path, self._where, "a member must be complete", f"{self._left} bytes too few")
-        self._left -= len(piece)
-        view[: len(piece)] = piece
-        return len(piece)
-
-    def drain(self) -> None:
-        """Pass over what was not read."""
-        scratch = bytearray(1 << 16)
-        while self.readinto(scratch):
-            pass
-
-
-def _skip(stream: BinaryIO, count: int, path: str | PathLike[str], where: str) -> None:
-    _Limited(stream, count, path, where).drain()
-
-
-def _number(field: bytes, path: str | PathLike[str], where: str) -> int:
-    """Read an octal number, or a base-256 one as GNU writes large sizes."""
-    if field[:1] == b"\x80":
-        return int.from_bytes(field[1:], "big")
-    digits = field.strip(b" \0")
-    if digits.strip(b"01234567"):
-        raise TraceError(path, where, "a number in a member's header must be octal", digits.decode("latin-1"))
-    return int(digits, 8) if digits else 0
-
-
-def _text(field: bytes) -> str:
-    return field.split(b"\0", 1)[0].decode("utf-8", "replace")
-
-
-def _pax_path(data: bytes) -> str | None:
-    r"""Return the path of a pax header: records are ``"<length> <key>=<value>\n"``."""
-    found = None
-    while data:
-        digits, _, _ = data.partition(b" ")
-        length = int(digits) if digits.isdigit() and len(digits) < 8 else 0
-        if length < len(digits) + 3:
-            return found
-        key, _, value = data[len(digits) + 1 : length].partition(b"=")
-        if key == b"path":
-            found = value.rstrip(b"\n").decode("utf-8", "replace")
-        data = data[length:]
-    return found
+    number = 0
+    source: Any = _Source(stream, path)  # all that is read of it
+    try:
+        with tarfile.open(fileobj=source, mode="r|", tarinfo=_Header) as archive:
+            for number, item in enumerate(archive, 1):
+                if number > _MOST_MEMBERS:
+                    raise RuleError(f"an archive must have at most {_MOST_MEMBERS} members", "more")
+                assert isinstance(item, _Header)
+                item.check()  # once more: a header of pax may have another length
+                if item.isreg() and (contents := archive.extractfile(item)) is not None:
+                    yield Member(item.name, contents)  # type: ignore[arg-type]
+        return
+    except TraceError as error:
+        found = error
+    except RuleError as error:
+        found = TraceError(path, f"member {number + 1}", error.rule, error.value)
+    except (tarfile.TarError, ValueError, OverflowError) as error:
+        found = TraceError(path, f"member {number + 1}", "the header of a member must be intact", str(error))
+    if on_damage is None:
+        raise found
+    on_damage(found)

@@ -23,13 +23,13 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from os import PathLike
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from traces.archives import Member, is_tar, members
-from traces.errors import TraceError
-from traces.files import OnDamage, decompressed, open_trace, read_line
+from traces.archives import is_tar, members
+from traces.errors import Place, RuleError, TraceError
+from traces.files import Stream, decompressed, lines, open_trace
 from traces.formats import Format
 from traces.records import REQUEST_DTYPE, UNKNOWN_REQUEST_BYTES, Batch, Report
 from traces.waits import network_us
@@ -48,6 +48,12 @@ _NO_SESSION = (
 _LINE = re.compile(rb'(\S+) (\d{1,10}) (\d{1,6}) "([^"]*)" (\d{1,13}) (\d{1,7}(?:\.\d{1,12})?(?:e-\d{1,3})?)\r?\n')
 _OPEN = re.compile(rb'\S+ \d{1,10} \d{1,6} "[^"]*')
 _LOOSE = re.compile(rb'(\S+) (\S+) (\S+) "([^"]*)" (\S+) (\S+)\r?\n?')
+_FIELDS = (
+    ("sec", rb"\d{1,13}", "a whole number of at least 0"),
+    ("usec", rb"\d{1,6}", "a whole number below 1000000"),
+    ("size", rb"\d{1,13}", "a whole number of at least 0"),
+    ("delay", rb"\d{1,7}(\.\d{1,12})?(e-\d{1,3})?", "a number of seconds of at least 0"),
+)
 
 
 class SessionFile(NamedTuple):
@@ -55,7 +61,7 @@ class SessionFile(NamedTuple):
 
     name: str
     where: str  # for messages: the path, with the member of an archive behind it
-    stream: BinaryIO
+    stream: Stream
 
 
 def user_of(name: str) -> str:
@@ -86,27 +92,28 @@ def session_files(
     source = Path(path)
     seen = chosen = 0
     on_damage = report.on_damage if skip_damaged else None
-    for where, name in _folder(source) if source.is_dir() else [(source, source.name)]:
+
+    def wanted(name: str, among_others: bool) -> bool:
+        nonlocal seen, chosen
+        if among_others and not _NAME.fullmatch(PurePosixPath(name).name):
+            report.count("other_files")
+            return False
+        matches = member is None or fnmatchcase(name, member) or PurePosixPath(name).match(member)
+        seen, chosen = seen + 1, chosen + matches
+        return matches
+
+    folder = source.is_dir()
+    for where in sorted(item for item in source.rglob("*") if item.is_file()) if folder else [source]:
         with open_trace(where, on_damage=on_damage) as stream:
-            if source.is_dir() and not (_NAME.fullmatch(PurePosixPath(name).name)):
-                report.count("other_files")
-                continue
-            if is_tar(stream.peek(512)[:512]):  # type: ignore[attr-defined]
-                for item in _members(stream, where, on_damage):
-                    base = PurePosixPath(item.path).name
-                    if not _NAME.fullmatch(base):
-                        report.count("other_files")
-                        continue
-                    seen += 1
-                    if _chosen(item.path, member):
-                        chosen += 1
-                        with decompressed(item.stream, f"{where}:{item.path}", on_damage=on_damage) as inner:
-                            yield SessionFile(base, f"{where}:{item.path}", inner)
-            else:
-                seen += 1
-                if _chosen(name, member):
-                    chosen += 1
-                    yield SessionFile(PurePosixPath(name).name, str(where), stream)
+            name = where.relative_to(source).as_posix() if folder else source.name
+            if (not folder or _NAME.fullmatch(where.name)) and is_tar(stream.peek(512)[:512]):
+                for item in members(stream, where, on_damage):
+                    if wanted(item.path, True):
+                        inside = f"{where}:{item.path}"
+                        inner = decompressed(item.stream, inside, on_damage=on_damage)
+                        yield SessionFile(PurePosixPath(item.path).name, inside, inner)
+            elif wanted(name, folder):
+                yield SessionFile(where.name, str(where), stream)
     if not seen:
         raise TraceError(source, "", _NO_SESSION, "no such file")
     if not chosen:
@@ -122,51 +129,45 @@ def session_batches(session: SessionFile, report: Report, *, skip_damaged: bool 
         For a line that is no record and no known defect, a time that runs backwards, a cut last line; with
         `skip_damaged` they are counted and left out.
     """
-    name = session.name
-    match = _NAME.fullmatch(name)
+    match = _NAME.fullmatch(session.name)
     machine, named_start = (match[2].encode(), int(match[3])) if match else (None, None)
+    place = Place(session.where, report if skip_damaged else None)
     rows: list[tuple[int, ...]] = []
     urls: list[bytes] = []
     servers: dict[str, int] = {}
     at = 0
     previous = -1
     for number, line in _records(session, report):
-        try:
-            found = _parse(line, session.where, number)
+        with place.at("line", number):
+            found = _parse(line)
             if found is None:
                 report.count("requests_with_a_line_end_in_the_url")
                 continue
             who, moment, url, size, delay = found
             if moment < previous:
-                rule = "times must not run backwards in a session"
-                raise TraceError(session.where, f"line {number}", rule, f"{moment - previous} us")
-        except TraceError:
-            if not skip_damaged:
-                raise
-            report.count("damaged")
-            continue
-        if previous < 0 and named_start is not None and abs(moment // 1_000_000 - named_start) > _NAME_SLACK_S:
-            report.count("sessions_off_the_time_in_their_name")
-        previous = moment
-        if machine is not None and who != machine:
-            report.count("rows_of_another_machine")
-        report.count("records")
-        if not size and not delay:
-            report.count("cache_hits")
-            continue
-        if not size:
-            report.count("network_requests_of_size_0")
-        server = servers.setdefault(_host(url), len(servers))
-        wait = max(0, delay - network_us(size))
-        report.waits_us.add(wait)
-        rows.append((moment, moment + delay, UNKNOWN_REQUEST_BYTES, size, 0, server, 0, at, len(url), wait))
-        urls.append(url)
-        at += len(url)
+                raise RuleError("times must not run backwards in a session", f"{moment - previous} us")
+            if previous < 0 and named_start is not None and abs(moment // 1_000_000 - named_start) > _NAME_SLACK_S:
+                report.count("sessions_off_the_time_in_their_name")
+            previous = moment
+            if machine is not None and who != machine:
+                report.count("rows_of_another_machine")
+            report.count("records")
+            if not size and not delay:
+                report.count("cache_hits")
+                continue
+            if not size:
+                report.count("network_requests_of_size_0")
+            server = servers.setdefault(_host(url), len(servers))
+            wait = max(0, delay - network_us(size))
+            report.waits_us.add(wait)
+            rows.append((moment, moment + delay, UNKNOWN_REQUEST_BYTES, size, 0, server, 0, at, len(url), wait))
+            urls.append(url)
+            at += len(url)
         if len(rows) == _ROWS_A_BATCH:
-            yield _batch(name, rows, urls, servers, report)
+            yield _batch(session.name, rows, urls, servers, report)
             rows, urls, servers, at = [], [], {}, 0
     if rows:
-        yield _batch(name, rows, urls, servers, report)
+        yield _batch(session.name, rows, urls, servers, report)
 
 
 def _batch(name: str, rows: list[tuple[int, ...]], urls: list[bytes], servers: dict[str, int], report: Report) -> Batch:
@@ -179,8 +180,7 @@ def _records(session: SessionFile, report: Report) -> Iterator[tuple[int, bytes]
     """Yield (number of its first line, record): a record goes on while the quote of its URL is open."""
     number = first = 0
     pending = b""
-    while line := read_line(session.stream, _LONGEST_LINE_BYTES, session.where, number + 1):
-        number += 1
+    for number, line in lines(session.stream, _LONGEST_LINE_BYTES, session.where):
         if not pending and line.count(b'"') == 1 and line.endswith(b"\n") and _OPEN.match(line):
             pending, first = line, number
             continue
@@ -197,35 +197,30 @@ def _records(session: SessionFile, report: Report) -> Iterator[tuple[int, bytes]
         report.count("empty_sessions")
 
 
-def _parse(line: bytes, where: str, number: int) -> tuple[bytes, int, bytes, int, int] | None:
+def _parse(line: bytes) -> tuple[bytes, int, bytes, int, int] | None:
     """Return machine, time (us), URL, size and delay (us); None for a URL that holds a line end."""
     match = _LINE.fullmatch(line)
     if match is None:
-        raise _complaint(line, where, number)
+        raise _complaint(line)
     machine, second, micro, url, size_text, delay_text = match.groups()
     size, delay = int(size_text), round(float(delay_text) * 1e6)
     if size > _MAX_REPLY_BYTES:
-        raise TraceError(where, f"line {number}", f"size must be at most {_MAX_REPLY_BYTES}", size)
+        raise RuleError(f"size must be at most {_MAX_REPLY_BYTES}", size)
     if b"\n" in url or b"\r" in url:
         return None
     return machine, int(second) * 1_000_000 + int(micro), url, size, delay
 
 
-def _complaint(line: bytes, where: str, number: int) -> TraceError:
+def _complaint(line: bytes) -> RuleError:
     """Say which rule a line breaks."""
-    place = f"line {number}"
-    text = line.decode("latin-1")
     match = _LOOSE.fullmatch(line)
     if match is None or not line.endswith(b"\n"):
-        return TraceError(where, place, 'a line must be whole: machine sec usec "url" size delay', text.rstrip("\n"))
-    fields = zip(("sec", "usec", "size", "delay"), (match[2], match[3], match[5], match[6]), strict=True)
-    for name, value in fields:
-        pattern = {"usec": rb"\d{1,6}", "delay": rb"\d{1,7}(\.\d{1,12})?(e-\d{1,3})?"}.get(name, rb"\d{1,13}")
+        whole = 'a line must be whole: machine sec usec "url" size delay'
+        return RuleError(whole, line.decode("latin-1").rstrip("\n"))
+    for (name, pattern, wanted), value in zip(_FIELDS, (match[2], match[3], match[5], match[6]), strict=True):
         if not re.fullmatch(pattern, value):
-            wanted = {"usec": "a whole number below 1000000", "delay": "a number of seconds of at least 0"}
-            rule = f"{name} must be {wanted.get(name, 'a whole number of at least 0')}"
-            return TraceError(where, place, rule, value.decode("latin-1"))
-    return TraceError(where, place, "sec must have at most ten digits", match[2].decode("latin-1"))
+            return RuleError(f"{name} must be {wanted}", value.decode("latin-1"))
+    return RuleError("sec must have at most ten digits", match[2].decode("latin-1"))
 
 
 def _host(url: bytes) -> str:
@@ -233,24 +228,6 @@ def _host(url: bytes) -> str:
     _, mark, rest = url.partition(b"://")
     host = (rest if mark else url).split(b"/", 1)[0].lower().removesuffix(b":80")
     return host.decode("latin-1")
-
-
-def _members(stream: BinaryIO, where: Path, on_damage: OnDamage | None) -> Iterator[Member]:
-    try:
-        yield from members(stream, where)
-    except TraceError as error:
-        if on_damage is None:
-            raise
-        on_damage(error)
-
-
-def _chosen(path: str, member: str | None) -> bool:
-    return member is None or fnmatchcase(path, member) or PurePosixPath(path).match(member)
-
-
-def _folder(folder: Path) -> Iterator[tuple[Path, str]]:
-    for path in sorted(item for item in folder.rglob("*") if item.is_file()):
-        yield path, path.relative_to(folder).as_posix()
 
 
 def _recognises(head: bytes) -> bool:

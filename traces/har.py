@@ -23,11 +23,12 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from os import PathLike
-from typing import Any, BinaryIO
+from typing import Any
 from urllib.parse import urlsplit
 
 from traces.captures.runs import Runs
-from traces.errors import TraceError
+from traces.errors import Place, RuleError, TraceError
+from traces.files import Stream
 from traces.formats import Format
 from traces.records import (
     DOCUMENT,
@@ -56,7 +57,7 @@ _BINARY = 2  # the kind of message of a WebSocket that an archive holds in base6
 
 
 def batches(
-    stream: BinaryIO, path: str | PathLike[str], report: Report, *, skip_damaged: bool = False
+    stream: Stream, path: str | PathLike[str], report: Report, *, skip_damaged: bool = False
 ) -> Iterator[Batch]:
     """Read the requests of an archive as one batch, in the order in which they were sent.
 
@@ -66,23 +67,20 @@ def batches(
         If it is no whole JSON, no HAR, or holds no request that used the network; an entry without a time
         is counted instead with `skip_damaged`.
     """
-    entries, since_us = _entries(stream, path)
+    with Place(path):
+        entries, since_us = _entries(stream)
     found: list[tuple[str | None, Request]] = []
+    place = Place(path, report if skip_damaged else None)
     sockets = _Sockets(found, report)
     trips = _round_trips(entries, report)
-    for number, entry in enumerate(entries):
+    for number, entry in enumerate(entries, 1):
         report.count("records")
         sockets.take(entry)
-        try:
-            item = _request(entry, since_us, path, f"entry {number + 1}", report, trips)
-        except TraceError:
-            if not skip_damaged:
-                raise
-            report.count("damaged")
-            continue
-        if item is not None:
-            found.append(item)
-            since_us = item[1].start_us
+        with place.at("entry", number):
+            item = _request(entry, since_us, report, trips)
+            if item is not None:
+                found.append(item)
+                since_us = item[1].start_us
     if not found:
         held = report.counted() or "no entries"
         raise TraceError(path, "", "a HAR must hold a request that used the network", held)
@@ -101,34 +99,28 @@ def batches(
     yield batch_of(requests)
 
 
-def _entries(stream: BinaryIO, path: str | PathLike[str]) -> tuple[list[Any], int]:
+def _entries(stream: Stream) -> tuple[list[Any], int]:
     """Return the entries, and when the first page began."""
     data = stream.read(MAX_HAR_BYTES + 1)
     if len(data) > MAX_HAR_BYTES:
-        raise TraceError(path, "", f"a HAR must not exceed {MAX_HAR_BYTES} bytes", "a larger one")
+        raise RuleError(f"a HAR must not exceed {MAX_HAR_BYTES} bytes", "a larger one")
     try:
         archive = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        place = f"byte {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
-        raise TraceError(path, place, "a HAR must be whole JSON in UTF-8", str(error)) from None
-    log = archive.get("log") if isinstance(archive, dict) else None
-    entries = log.get("entries") if isinstance(log, dict) else None
+        raise RuleError("a HAR must be whole JSON in UTF-8", str(error)) from None
+    log = _part(_part(archive).get("log"))
+    entries, pages = log.get("entries"), log.get("pages")
     if not isinstance(entries, list):
-        raise TraceError(path, "", "a HAR must have a list log.entries", type(entries).__name__)
-    pages = log.get("pages") if isinstance(log, dict) else None
+        raise RuleError("a HAR must have a list log.entries", type(entries).__name__)
     begun = _part(pages[0]).get("startedDateTime") if isinstance(pages, list) and pages else None
-    return entries, 0 if begun is None else _moment(begun, path, "page 1")
+    return entries, 0 if begun is None else _moment(begun)
 
 
-def _request(
-    entry: object, since_us: int, path: str | PathLike[str], where: str, report: Report, trips: dict[str, int]
-) -> tuple[str | None, Request] | None:
+def _request(entry: object, since_us: int, report: Report, trips: dict[str, int]) -> tuple[str | None, Request] | None:
     """Turn an entry into its page's name and a request; None if it did not use the network."""
     fields = _part(entry)
     asked, answer = _part(fields.get("request")), _part(fields.get("response"))
-    url = asked.get("url")
-    if not isinstance(url, str):
-        url = ""
+    url = _url(fields)
     if url and not url[:8].lower().startswith(("http://", "https://", "ws://", "wss://")):
         report.count("entries_of_other_schemes")
         return None
@@ -155,7 +147,7 @@ def _request(
     request_bytes = (sent[0] or UNKNOWN_REQUEST_BYTES) + (sent[1] or 0)
     begun = fields.get("startedDateTime")
     report.count("entries_without_time", begun is None)
-    start_us = since_us if begun is None else _moment(begun, path, where)
+    start_us = since_us if begun is None else _moment(begun)
     end_us = start_us + _duration(fields.get("time"), report)
     page = fields.get("pageref")
     kind = DOCUMENT if str(content.get("mimeType") or "").startswith("text/html") else EMBEDDED
@@ -184,17 +176,14 @@ def _round_trips(entries: list[Any], report: Report) -> dict[str, int]:
 
 def _connections(fields: dict[str, Any]) -> list[str]:
     """Return the keys under which the round trip of an entry may be known, the best one first."""
-    url = _part(fields.get("request")).get("url")
-    host = _host(url) if isinstance(url, str) else ""
+    host = _host(_url(fields))
     return [f"{host}#{fields.get('connection')}", host]
 
 
 def _timing(fields: dict[str, Any], name: str) -> int | None:
     """Return a timing of an entry in microseconds, None if it is unknown."""
-    value = _part(fields.get("timings")).get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MAX_MS:
-        return None
-    return round(value * 1000)
+    value = _number(_part(fields.get("timings")).get(name), _MAX_MS)
+    return None if value is None else round(value * 1000)
 
 
 class _Sockets:
@@ -210,16 +199,13 @@ class _Sockets:
         sent = fields.get("_webSocketMessages")
         if not isinstance(sent, list):
             return
-        url = _part(fields.get("request")).get("url")
-        runs = Runs(_CLIENT, _host(url) if isinstance(url, str) else "", self)
+        runs = Runs(_CLIENT, _host(_url(fields)), self)
         for item in sent:
             message = _part(item)
-            data, moment = message.get("data"), message.get("time")
-            timed = isinstance(moment, int | float) and not isinstance(moment, bool) and 0 <= moment <= _MAX_S
-            if not isinstance(data, str) or not data or not timed:
+            data, moment = message.get("data"), _number(message.get("time"), _MAX_S)
+            if not isinstance(data, str) or not data or moment is None:
                 self._report.count("websocket_messages_without_time_or_data")
                 continue
-            assert isinstance(moment, int | float)
             is_text = message.get("opcode") != _BINARY
             size = len(data.encode("utf-8", "replace")) if is_text else 3 * len(data) // 4 - data[-2:].count("=")
             if message.get("type") == "send":
@@ -242,31 +228,38 @@ def _part(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def _url(fields: dict[str, Any]) -> str:
+    url = _part(fields.get("request")).get("url")
+    return url if isinstance(url, str) else ""
+
+
+def _number(value: object, most: float) -> float | None:
+    """Return a number in [0, most], None if it is unknown (-1, null, absent, nonsense)."""
+    known = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= most
+    return value if known else None  # type: ignore[return-value]
+
+
 def _size(value: object) -> int | None:
-    """Return a size, None if it is unknown (-1, null, absent, nonsense)."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MAX_BYTES:
-        return None
-    return int(value)
+    found = _number(value, _MAX_BYTES)
+    return None if found is None else int(found)
 
 
-def _moment(value: object, path: str | PathLike[str], where: str) -> int:
+def _moment(value: object) -> int:
     try:
         moment = datetime.fromisoformat(value)  # type: ignore[arg-type]
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
         since = moment - datetime(1970, 1, 1, tzinfo=UTC)
     except (TypeError, ValueError, OverflowError):
-        raise TraceError(path, where, "startedDateTime must be an ISO 8601 time", value) from None
+        raise RuleError("startedDateTime must be an ISO 8601 time", value) from None
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
 def _duration(value: object, report: Report) -> int:
     """Return the time of an entry in microseconds; 0, counted, if it is unknown."""
-    known = isinstance(value, int | float) and not isinstance(value, bool)
-    if not known or not 0 <= value <= _MAX_MS:  # type: ignore[operator]
-        report.count("entries_without_duration")
-        return 0
-    return round(value * 1000)  # type: ignore[operator]
+    known = _number(value, _MAX_MS)
+    report.count("entries_without_duration", known is None)
+    return round((known or 0) * 1000)
 
 
 def _host(url: str) -> str:

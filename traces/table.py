@@ -16,12 +16,12 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from os import PathLike
-from typing import BinaryIO
 
-from traces.errors import TraceError
-from traces.files import read_line
+from traces.errors import Place, RuleError, TraceError
+from traces.files import Stream, lines
 from traces.formats import Format
 from traces.records import BY_SUFFIX, MESSAGE, UNKNOWN_REQUEST_BYTES, Batch, Report, Request, batch_of
 
@@ -37,7 +37,7 @@ _KNOWN = ("time", "end", "bytes", "request_bytes", "client", "server", "url")
 
 
 def batches(
-    stream: BinaryIO, path: str | PathLike[str], report: Report, *, skip_damaged: bool = False
+    stream: Stream, path: str | PathLike[str], report: Report, *, skip_damaged: bool = False
 ) -> Iterator[Batch]:
     """Read a table some thousands of rows at a time, in constant memory (and one time a client).
 
@@ -51,39 +51,33 @@ def batches(
     requests: list[Request] = []
     newest: dict[str, int] = {}
     number = width = 0
-    while line := read_line(stream, _LONGEST_LINE_BYTES, path, number + 1):
-        number += 1
+    strict, place = Place(path), Place(path, report if skip_damaged else None)
+    for number, line in lines(stream, _LONGEST_LINE_BYTES, path):
         text = line.decode("utf-8", "replace").removeprefix("\ufeff").strip()
         if not text or text.startswith("#"):
             continue
-        where = f"line {number}"
         if columns is None:
-            delimiter = next((mark for mark in "\t;" if mark in text), ",")
-            names = [name.strip().lower() for name in _cells(text, delimiter, path, where)]
-            width = len(names)
-            columns = _named(names, path, where)
+            with strict.at("line", number):
+                delimiter = next((mark for mark in "\t;" if mark in text), ",")
+                names = [name.strip().lower() for name in _cells(text, delimiter)]
+                width = len(names)
+                columns = _named(names)
             if columns is not None:
                 continue
             columns = {"time": 0, "bytes": 1}
         report.count("records")
-        try:
-            cells = _cells(text, delimiter, path, where)
+        with place.at("line", number):
+            cells = _cells(text, delimiter)
             if len(cells) != width:
                 rule = f"a row must have {width} {'cell' if width == 1 else 'cells'}, as the first line has"
                 if delimiter == "," and len(cells) > width:
                     rule += " (columns with decimal commas must be separated by semicolons or tabs)"
-                raise TraceError(path, where, rule, text)
-            request = _request(cells, columns, path, where)
+                raise RuleError(rule, text)
+            request = _request(cells, columns)
             if request.start_us < newest.get(request.client, request.start_us):
-                rule = "times must not run backwards"
-                raise TraceError(path, where, rule, f"{request.start_us - newest[request.client]} us")
-        except TraceError:
-            if not skip_damaged:
-                raise
-            report.count("damaged")
-            continue
-        newest[request.client] = request.start_us
-        requests.append(request)
+                raise RuleError("times must not run backwards", f"{request.start_us - newest[request.client]} us")
+            newest[request.client] = request.start_us
+            requests.append(request)
         if len(requests) == _ROWS_A_BATCH:
             report.count("requests", len(requests))
             yield batch_of(requests)
@@ -95,55 +89,53 @@ def batches(
         raise TraceError(path, "", "a table must hold at least one reply", f"{number} lines")
 
 
-def _named(names: list[str], path: str | PathLike[str], where: str) -> dict[str, int] | None:
+def _named(names: list[str]) -> dict[str, int] | None:
     """Return the place of each column by its name; None if the first line is a row already."""
     if set(names) >= _WIRESHARK:
         rule = "a table must hold replies, not packets: save the capture itself in Wireshark and give that"
-        raise TraceError(path, where, rule, "Wireshark's list of packets")
-    try:
+        raise RuleError(rule, "Wireshark's list of packets")
+    with suppress(ValueError):
         _seconds(names[0])
-    except ValueError:
-        places = {_NAMES.get(name, name): place for place, name in reversed(list(enumerate(names)))}
-    else:
         return None
+    places = {_NAMES.get(name, name): place for place, name in reversed(list(enumerate(names)))}
     for needed in ("time", "bytes"):
         if needed not in places:
-            raise TraceError(path, where, f"the names of the columns must include {needed}", ", ".join(names)) from None
+            raise RuleError(f"the names of the columns must include {needed}", ", ".join(names))
     return {name: place for name, place in places.items() if name in _KNOWN}
 
 
-def _cells(text: str, delimiter: str, path: str | PathLike[str], where: str) -> list[str]:
+def _cells(text: str, delimiter: str) -> list[str]:
     try:
         return next(csv.reader(io.StringIO(text), delimiter=delimiter, strict=True), [""])
     except csv.Error as error:
-        raise TraceError(path, where, f"a row must be separated by {delimiter!r} ({error})", text) from None
+        raise RuleError(f"a row must be separated by {delimiter!r} ({error})", text) from None
 
 
-def _request(cells: list[str], columns: dict[str, int], path: str | PathLike[str], where: str) -> Request:
+def _request(cells: list[str], columns: dict[str, int]) -> Request:
     values = {name: cells[place].strip() for name, place in columns.items() if place < len(cells)}
     for needed in ("time", "bytes"):
         if needed not in values:
-            raise TraceError(path, where, f"a row must have {needed}", f"{len(cells)} cells")
-    start_us = _microseconds(values["time"], "time", path, where)
-    end_us = _microseconds(values["end"], "end", path, where) if values.get("end") else start_us
+            raise RuleError(f"a row must have {needed}", f"{len(cells)} cells")
+    start_us = _microseconds(values["time"], "time")
+    end_us = _microseconds(values["end"], "end") if values.get("end") else start_us
     if end_us < start_us:
-        raise TraceError(path, where, "end must not be before time", values["end"])
-    size = _bytes(values["bytes"], "bytes", path, where)
+        raise RuleError("end must not be before time", values["end"])
+    size = _bytes(values["bytes"], "bytes")
     asked = values.get("request_bytes")
-    request_bytes = _bytes(asked, "request_bytes", path, where) if asked else UNKNOWN_REQUEST_BYTES
+    request_bytes = _bytes(asked, "request_bytes") if asked else UNKNOWN_REQUEST_BYTES
     kind = MESSAGE if request_bytes == 0 else BY_SUFFIX
     client, server = values.get("client") or "client", values.get("server", "")
     return Request(client, server, start_us, end_us, request_bytes, size, values.get("url", ""), kind)
 
 
-def _microseconds(text: str, name: str, path: str | PathLike[str], where: str) -> int:
+def _microseconds(text: str, name: str) -> int:
     try:
         value = _seconds(text)
     except (ValueError, OverflowError):
         value = float("nan")
     if not 0 <= value <= _MAX_S:
         rule = f"{name} must be a number of seconds in [0, 1e11] or a date and time as in ISO 8601 since 1970"
-        raise TraceError(path, where, rule, text)
+        raise RuleError(rule, text)
     return round(value * 1e6)
 
 
@@ -161,9 +153,9 @@ def _seconds(text: str) -> float:
     return float(text.replace(",", "."))
 
 
-def _bytes(text: str, name: str, path: str | PathLike[str], where: str) -> int:
+def _bytes(text: str, name: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 15 and int(text) <= _MAX_BYTES):
-        raise TraceError(path, where, f"{name} must be a whole number in [0, {_MAX_BYTES}]", text)
+        raise RuleError(f"{name} must be a whole number in [0, {_MAX_BYTES}]", text)
     return int(text)
 
 

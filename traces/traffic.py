@@ -1,4 +1,4 @@
-"""Traffic beside the Web model: messages that a server pushes, streaming, and mixtures that shift.
+"""Traffic made to order: pages of the Web model, messages that a server pushes, streams, and mixtures that shift.
 
 Everything is drawn beforehand from one generator.  A `Traffic` is what a client meets:
 
@@ -14,23 +14,27 @@ goes on that much later, so that within a viewing the stall of a segment is by h
 all before it (`stalls`).
 
 The figures here are our own choice, not measurements: they span what phones do (notifications, players that fetch
-some seconds at a time).  Left out: replies to messages, players that choose their rate, several streams at a time,
-connections that outlive a segment.
+some seconds at a time).  A keep-alive of 60 s is the default of common MQTT clients, a PINGREQ and its PINGRESP are 2
+bytes each (MQTT 3.1.1, sections 3.12 and 3.13), a report is a PUBLISH that asks for no answer (quality of service 0).
+Left out: replies to messages, what opening a connection takes, players that choose their rate, several streams at a
+time, connections that outlive a segment.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from traces.checks import between, checked, column, shown
+from traces.checks import between, checked, column, shown, typed_fields
+from traces.columns import Workload
 from traces.records import Message, Page
 from traces.web_model import generate
 
-__all__ = ["KINDS", "Message", "Traffic", "draw", "push_messages", "stalls", "stream", "web"]
+__all__ = ["KINDS", "Message", "Traffic", "Wishes", "draw", "make", "push_messages", "stalls", "stream", "web"]
 
 Floats = NDArray[np.float64]
 
@@ -44,6 +48,9 @@ PHASE_S = 300.0
 LONGEST_S = 1e9  # so that every instant is told from the next
 MOST_MESSAGES = 1e8  # on average
 SECONDS_A_PAGE = 55.0  # of the Web model, to say how many pages fill a time
+_PING_BYTES = 2
+_HOUR_S = 3600.0
+_MOST_EVENTS = 1e7
 
 
 class Traffic(NamedTuple):
@@ -70,6 +77,72 @@ class Traffic(NamedTuple):
     messages: list[Message]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What traffic is wished for.
+
+    Attributes
+    ----------
+    hours : float
+        How long, above 0.
+    pages : int or None
+        How many pages of the Web model; None: as many as fill the hours on average.
+    keep_alive_s : float
+        Time between keep-alives, above 0.
+    messages_per_hour, reports_per_hour : float
+        How many messages are pushed and how many reports are sent, on average, at least 0; both are memoryless.
+    message_bytes, report_bytes : (int, int)
+        Their least and largest size, at least 1.
+    bursty : bool
+        Whether messages come in bursts (`push_messages`).
+    """
+
+    hours: float = 1.0
+    pages: int | None = None
+    keep_alive_s: float = 60.0
+    messages_per_hour: float = 180.0
+    message_bytes: tuple[int, int] = MESSAGE_BYTES
+    reports_per_hour: float = 60.0
+    report_bytes: tuple[int, int] = (50, 200)
+    bursty: bool = False
+
+    def __post_init__(self) -> None:
+        typed_fields(self)
+        for name in ("hours", "keep_alive_s"):
+            if not 0.0 < getattr(self, name) <= 1e5:
+                raise ValueError(f"{name} must be above 0 and at most 100000, got {shown(getattr(self, name))}")
+        for name in ("messages_per_hour", "reports_per_hour"):
+            between(0.0, 1e6, **{name: getattr(self, name)})
+        for name in ("message_bytes", "report_bytes"):
+            _check_sizes(name, getattr(self, name))
+        events = self.hours * (self.messages_per_hour + self.reports_per_hour + _HOUR_S / self.keep_alive_s)
+        if events > _MOST_EVENTS:
+            raise ValueError(f"messages, reports and keep-alives must be at most {_MOST_EVENTS:g}, got {events:g}")
+        if self.pages is not None and self.pages < 1:
+            raise ValueError(f"pages must be at least 1, got {shown(self.pages)}")
+
+
+Maker = Callable[[float, Wishes, np.random.Generator], Traffic]
+Phase = Callable[[np.random.Generator, float], Traffic]
+
+
+@checked
+def make(kind: str, wishes: Wishes, rng: np.random.Generator) -> Workload:
+    """Make a workload of one of `KINDS`, as it is wished for, from one generator.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the kind is unknown, or nothing is left to make.
+    """
+    made = _maker(kind)(wishes.hours * _HOUR_S, wishes, rng)
+    if not made.pages and not made.messages:
+        raise ValueError(f"the traffic must have a page or a message, got none in {wishes.hours:g} hours of {kind}")
+    deadlines = (None if deadline != deadline else deadline for deadline in made.deadlines_s.tolist())
+    pages = (page._replace(deadline_s=deadline) for page, deadline in zip(made.pages, deadlines, strict=True))
+    return Workload.of(pages, made.messages)
+
+
 @checked
 def draw(kind: str, duration_s: float, rng: np.random.Generator) -> Traffic:
     """Draw traffic of one of `KINDS`, for about so long.
@@ -88,11 +161,10 @@ def draw(kind: str, duration_s: float, rng: np.random.Generator) -> Traffic:
     TypeError, ValueError
         If the kind is unknown or the duration is not above 0, or one of them of another type.
     """
-    if kind not in KINDS:
-        raise ValueError(f"the kind of traffic must be one of {', '.join(KINDS)}, got {shown(kind)}")
+    maker = _maker(kind)
     if not 0.0 < duration_s <= LONGEST_S:
         raise ValueError(f"duration_s must be above 0 and at most {LONGEST_S:g}, got {shown(duration_s)}")
-    return KINDS[kind](duration_s, rng)
+    return maker(duration_s, Wishes(), rng)
 
 
 @checked
@@ -113,7 +185,7 @@ def push_messages(
     """
     between(0.0, LONGEST_S, duration_s=duration_s, start_s=start_s)
     between(max(1e-9, duration_s / MOST_MESSAGES), 1e300, mean_gap_s=mean_gap_s)
-    check_sizes("message_bytes", message_bytes)
+    _check_sizes("message_bytes", message_bytes)
     mean_s = mean_gap_s * (IN_BURST if bursty else 1.0)
     found = []
     begin = start_s + rng.exponential(mean_s)
@@ -153,9 +225,7 @@ def stream(duration_s: float, rng: np.random.Generator, *, start_s: float = 0.0)
 @checked
 def web(n_pages: int, rng: np.random.Generator, server: str = INSTANT) -> Traffic:
     """Draw pages of the Web model, asked of servers that answer after `server`."""
-    pages = generate(n_pages, rng)
-    nothing = np.full(n_pages, np.nan), np.full(n_pages, -1, dtype=np.int64)
-    return Traffic(pages, [server] * n_pages, *nothing, [])
+    return _plain(generate(n_pages, rng), [], server)
 
 
 def stalls(deadlines_s: ArrayLike, viewings: ArrayLike, done_s: ArrayLike) -> Floats:
@@ -188,7 +258,7 @@ def stalls(deadlines_s: ArrayLike, viewings: ArrayLike, done_s: ArrayLike) -> Fl
     return found
 
 
-def check_sizes(name: str, sizes: tuple[int, int]) -> None:
+def _check_sizes(name: str, sizes: tuple[int, int]) -> None:
     """The least and the largest size of something that is drawn, bytes."""
     least, most = sizes if isinstance(sizes, Sequence) and len(sizes) == 2 else (sizes, None)
     if type(least) is not int or type(most) is not int or not 1 <= least <= most <= 1 << 40:
@@ -196,56 +266,22 @@ def check_sizes(name: str, sizes: tuple[int, int]) -> None:
         raise ValueError(f"{name} must be {rule}, got {shown(sizes)}")
 
 
-def _phases(phases: Sequence[Callable[[np.random.Generator, float], Traffic]]) -> Callable[..., Traffic]:
-    """Return what draws phases of `PHASE_S` in turn."""
-
-    def drawn(duration_s: float, rng: np.random.Generator) -> Traffic:
-        parts: list[Traffic] = []
-        viewing = 0
-        for number in range(max(1, round(duration_s / PHASE_S))):
-            part = phases[number % len(phases)](rng, number * PHASE_S)
-            viewings = np.where(part.viewings >= 0, part.viewings + viewing, -1)
-            viewing = max([viewing, *(viewings + 1).tolist()])
-            pages = [page._replace(page=f"{number}/{page.page}") for page in part.pages]
-            parts.append(part._replace(pages=pages, viewings=viewings))
-        return _joined(parts)
-
-    return drawn
+def _maker(kind: str) -> Maker:
+    if kind not in KINDS:
+        raise ValueError(f"the kind of traffic must be one of {', '.join(KINDS)}, got {shown(kind)}")
+    return KINDS[kind]
 
 
-def _browsing(server: str, *, bursty: bool | None = None) -> Callable[[np.random.Generator, float], Traffic]:
-    """A phase of the Web model, perhaps with messages: its first page is issued when it begins."""
-
-    def drawn(rng: np.random.Generator, start_s: float) -> Traffic:
-        found = web(max(1, round(PHASE_S / SECONDS_A_PAGE)) * 4, rng, server)
-        think = np.cumsum([page.think_s for page in found.pages])
-        kept = min(int(np.searchsorted(think, PHASE_S)), len(found.pages) - 1)  # the page after which it is over
-        last = found.pages[kept]._replace(think_s=0.0)
-        pages = [*found.pages[:kept], last]
-        pages[0] = pages[0]._replace(issue_s=start_s)
-        nothing = np.full(len(pages), np.nan), np.full(len(pages), -1, dtype=np.int64)
-        messages = [] if bursty is None else push_messages(PHASE_S, rng, bursty=bursty, start_s=start_s)
-        return Traffic(pages, [server] * len(pages), *nothing, messages)
-
-    return drawn
-
-
-def _pushing(rng: np.random.Generator, start_s: float) -> Traffic:
-    """A phase of messages in bursts and nothing else."""
-    return _only(push_messages(PHASE_S, rng, bursty=True, start_s=start_s))
-
-
-def _viewing(rng: np.random.Generator, start_s: float) -> Traffic:
-    """A phase of streaming."""
-    return stream(PHASE_S, rng, start_s=start_s)
-
-
-def _only(messages: list[Message]) -> Traffic:
-    return Traffic([], [], np.empty(0), np.empty(0, dtype=np.int64), messages)
-
-
-def _joined(parts: Sequence[Traffic]) -> Traffic:
-    """Put parts one after another; messages in the order of time."""
+def _shifting(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Traffic:
+    """Draw phases of `PHASE_S` in turn."""
+    parts: list[Traffic] = []
+    viewing = 0
+    for number in range(max(1, round(duration_s / PHASE_S))):
+        part = _PHASES[number % len(_PHASES)](rng, number * PHASE_S)
+        viewings = np.where(part.viewings >= 0, part.viewings + viewing, -1)
+        viewing = max([viewing, *(viewings + 1).tolist()])
+        pages = [page._replace(page=f"{number}/{page.page}") for page in part.pages]
+        parts.append(part._replace(pages=pages, viewings=viewings))
     return Traffic(
         [page for part in parts for page in part.pages],
         [server for part in parts for server in part.servers],
@@ -255,26 +291,96 @@ def _joined(parts: Sequence[Traffic]) -> Traffic:
     )
 
 
-def _web_for(server: str) -> Callable[[float, np.random.Generator], Traffic]:
-    return lambda duration_s, rng: web(max(1, round(duration_s / SECONDS_A_PAGE)), rng, server)
+def _browsing(server: str, *, bursty: bool | None = None) -> Phase:
+    """A phase of the Web model, perhaps with messages: its first page is issued when it begins."""
+
+    def drawn(rng: np.random.Generator, start_s: float) -> Traffic:
+        found = web(max(1, round(PHASE_S / SECONDS_A_PAGE)) * 4, rng, server)
+        think = np.cumsum([page.think_s for page in found.pages])
+        kept = min(int(np.searchsorted(think, PHASE_S)), len(found.pages) - 1)  # the page after which it is over
+        pages = [*found.pages[:kept], found.pages[kept]._replace(think_s=0.0)]
+        pages[0] = pages[0]._replace(issue_s=start_s)
+        messages = [] if bursty is None else push_messages(PHASE_S, rng, bursty=bursty, start_s=start_s)
+        return _plain(pages, messages, server)
+
+    return drawn
 
 
-def _mixed(duration_s: float, rng: np.random.Generator) -> Traffic:
-    found = _web_for(LOGNORMAL)(duration_s, rng)
-    return found._replace(messages=push_messages(duration_s, rng, bursty=True))
+_PHASES: tuple[Phase, ...] = (
+    _browsing(INSTANT),
+    _browsing(LOGNORMAL),
+    lambda rng, start_s: _plain([], push_messages(PHASE_S, rng, bursty=True, start_s=start_s)),
+    lambda rng, start_s: stream(PHASE_S, rng, start_s=start_s),
+    _browsing(CONSTANT, bursty=False),
+)
 
 
-KINDS: dict[str, Callable[[float, Any], Traffic]] = {
-    "web-instant": _web_for(INSTANT),
-    "web-constant": _web_for(CONSTANT),
-    "web-lognormal": _web_for(LOGNORMAL),
-    "push-memoryless": lambda duration_s, rng: _only(push_messages(duration_s, rng)),
-    "push-bursty": lambda duration_s, rng: _only(push_messages(duration_s, rng, bursty=True)),
-    "web-and-push": _mixed,
-    "streaming": stream,
-    "shifting": _phases(
-        (_browsing(INSTANT), _browsing(LOGNORMAL), _pushing, _viewing, _browsing(CONSTANT, bursty=False))
-    ),
+def _plain(pages: list[Page], messages: list[Message], server: str = INSTANT) -> Traffic:
+    """Return traffic of which nothing is a segment."""
+    n = len(pages)
+    return Traffic(pages, [server] * n, np.full(n, np.nan), np.full(n, -1, dtype=np.int64), messages)
+
+
+def _web(server: str = INSTANT, *, pushed: bool = False, bursty: bool | None = None) -> Maker:
+    """Return what draws pages of the Web model, with messages beside them if so wished."""
+
+    def drawn(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Traffic:
+        filling = max(1, round(duration_s / SECONDS_A_PAGE))
+        found = web(filling if wishes.pages is None else wishes.pages, rng, server)
+        return found._replace(messages=_push(bursty)(duration_s, wishes, rng).messages) if pushed else found
+
+    return drawn
+
+
+def _push(bursty: bool | None = None) -> Maker:
+    """Return what draws messages, in bursts if it is said here or wished for."""
+
+    def drawn(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Traffic:
+        if not wishes.messages_per_hour:
+            return _plain([], [])
+        messages = push_messages(
+            duration_s,
+            rng,
+            bursty=wishes.bursty if bursty is None else bursty,
+            mean_gap_s=_HOUR_S / wishes.messages_per_hour,
+            message_bytes=wishes.message_bytes,
+        )
+        return _plain([], messages)
+
+    return drawn
+
+
+def _mqtt(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Traffic:
+    """Draw keep-alives at fixed times, reports, and messages."""
+    pings = [
+        (round(number * wishes.keep_alive_s, 6), _PING_BYTES, _PING_BYTES)
+        for number in range(1, int(duration_s / wishes.keep_alive_s) + 1)
+    ]
+    reporting = replace(wishes, messages_per_hour=wishes.reports_per_hour, message_bytes=wishes.report_bytes)
+    drawn = _push(False)(duration_s, reporting, rng).messages
+    reports = [(report.at_s, report.size_bytes, 0) for report in drawn]
+    pages = [
+        Page(f"{'report' if not reply else 'keep-alive'}{number}", size, reply, issue_s=at_s)
+        for number, (at_s, size, reply) in enumerate(sorted(pings + reports))
+    ]
+    return _plain(pages, _push()(duration_s, wishes, rng).messages)
+
+
+KINDS: dict[str, Maker] = {
+    "web-instant": _web(),
+    "web-constant": _web(CONSTANT),
+    "web-lognormal": _web(LOGNORMAL),
+    "push-memoryless": _push(bursty=False),
+    "push-bursty": _push(bursty=True),
+    "web-and-push": _web(LOGNORMAL, pushed=True, bursty=True),
+    "streaming": lambda duration_s, wishes, rng: stream(duration_s, rng),
+    "shifting": _shifting,
+    "web": _web(),
+    "mqtt": _mqtt,
+    "push": _push(),
+    "stream": lambda duration_s, wishes, rng: stream(duration_s, rng),
+    "mixed": _web(pushed=True),
 }
 """Every kind of traffic: Web with servers that answer at once, after 0.5 s, and after 0.5 s on average; messages;
-both; a stream; and phases of five minutes of all these in turn."""
+both; a stream; phases of five minutes of all these in turn; and what can be wished for in its particulars: Web, a
+subscriber of MQTT (keep-alives, reports and messages), messages, a stream, Web and messages."""

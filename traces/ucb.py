@@ -23,55 +23,34 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import islice
 from os import PathLike
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from traces.errors import TraceError
-from traces.files import read_line
+from traces.errors import Place, RuleError
+from traces.files import Stream, lines
 from traces.formats import Format
 from traces.records import REQUEST_DTYPE, UNKNOWN_REQUEST_BYTES, UNKNOWN_WAIT_US, Batch, Report
 from traces.waits import ROUND_TRIP_US
 
-__all__ = [
-    "FORMATS",
-    "MAX_URL_BYTES",
-    "RECORD_DTYPE",
-    "UNKNOWN",
-    "Records",
-    "batches",
-    "binary",
-    "lines",
-    "pack",
-    "showtrace",
-]
+__all__ = ["FORMATS", "MAX_URL_BYTES", "RECORD_DTYPE", "UNKNOWN", "Records", "batches", "binary", "text"]
 
 MAX_URL_BYTES = 4096
 """Longest request line that is believed; the traces hold hashes of some forty bytes."""
 
 UNKNOWN = 0xFFFF_FFFF
 
+_TIMES = ("request_s", "request_us", "first_s", "first_us", "last_s", "last_us")
+_REST = ("if_modified_since", "expires", "last_modified", "header_bytes", "body_bytes")
 RECORD_DTYPE = np.dtype(
     [
-        ("request_s", ">u4"),
-        ("request_us", ">u4"),
-        ("first_s", ">u4"),
-        ("first_us", ">u4"),
-        ("last_s", ">u4"),
-        ("last_us", ">u4"),
-        ("client", ">u4"),
-        ("client_port", ">u2"),
-        ("server", ">u4"),
-        ("server_port", ">u2"),
-        ("client_header", "u1"),
-        ("server_header", "u1"),
-        ("if_modified_since", ">u4"),
-        ("expires", ">u4"),
-        ("last_modified", ">u4"),
-        ("header_bytes", ">u4"),
-        ("body_bytes", ">u4"),
+        *((name, ">u4") for name in _TIMES),
+        *(("client", ">u4"), ("client_port", ">u2"), ("server", ">u4"), ("server_port", ">u2")),
+        *(("client_header", "u1"), ("server_header", "u1")),
+        *((name, ">u4") for name in _REST),
         ("url_bytes", ">u2"),
     ]
 )
@@ -90,7 +69,7 @@ class Records(NamedTuple):
 
 
 def binary(
-    stream: BinaryIO, path: str | PathLike[str], report: Report, *, skip_damaged: bool = False
+    stream: Stream, path: str | PathLike[str], report: Report, *, skip_damaged: bool = False
 ) -> Iterator[Records]:
     """Read binary records, some tens of thousands at a time, in constant memory.
 
@@ -100,8 +79,9 @@ def binary(
         For a record that is cut, an impossible length of the request line, or times that cannot be; with
         `skip_damaged` impossible records are counted and left out, and reading ends where the framing is lost.
     """
-    base, data = 0, b""
-    while True:
+    place = Place(path, report if skip_damaged else None)
+    base, data, piece = 0, b"", b"\0"
+    while piece:
         piece = stream.read(_PIECE_BYTES)
         data += piece
         offsets, end = _frames(data)
@@ -110,94 +90,40 @@ def binary(
             items = np.ndarray((len(data) - _HEAD + 1,), np.dtype((np.void, _HEAD)), data, strides=(1,))
             columns: NDArray[np.void] = items[offsets].view(RECORD_DTYPE)
             lengths = columns["url_bytes"]
-            framed = int(np.argmax(lengths > MAX_URL_BYTES)) if (lengths > MAX_URL_BYTES).any() else len(columns)
-            framed = min(framed, int(np.argmin(lengths)) if not lengths.all() else framed)
-            columns, starts = columns[:framed], offsets[:framed]
-            sound = _sound(columns, base + starts, "byte", path, report, skip_damaged)
-            if sound is not None:
-                columns, starts = columns[sound], starts[sound]
-            report.count("records", len(columns))
-            if len(columns):
-                yield Records(columns, starts + _HEAD, data)
+            impossible = (lengths > MAX_URL_BYTES) | (lengths == 0)
+            framed = int(np.argmax(impossible)) if impossible.any() else len(columns)
+            yield from _sound(Records(columns[:framed], offsets[:framed] + _HEAD, data), base, place, report)
             if framed < len(offsets):
                 end = int(offsets[framed])
-        if len(data) - end >= _HEAD:
-            length = int.from_bytes(data[end + _HEAD - 2 : end + _HEAD], "big")
-            if not 1 <= length <= MAX_URL_BYTES:
-                if skip_damaged:
-                    report.count("damaged")
-                    return
-                rule = f"the length of the request line must lie in [1, {MAX_URL_BYTES}]"
-                raise TraceError(path, f"byte {base + end}", rule, length)
-        base, data = base + end, data[end:]
-        if not piece:
-            if data:
-                if skip_damaged:
-                    report.count("damaged")
-                    return
-                raise TraceError(path, f"byte {base}", "a record must be complete", f"{len(data)} bytes of one")
-            return
+        with place.at("byte", base + end):
+            if len(data) - end >= _HEAD:
+                length = int.from_bytes(data[end + _HEAD - 2 : end + _HEAD], "big")
+                if not 1 <= length <= MAX_URL_BYTES:
+                    raise RuleError(f"the length of the request line must lie in [1, {MAX_URL_BYTES}]", length)
+            base, data = base + end, data[end:]
+            if data and not piece:
+                raise RuleError("a record must be complete", f"{len(data)} bytes of one")
+            continue
+        return  # damage that was counted
 
 
-def lines(
-    stream: BinaryIO, path: str | PathLike[str], report: Report, *, skip_damaged: bool = False
-) -> Iterator[Records]:
+def text(stream: Stream, path: str | PathLike[str], report: Report, *, skip_damaged: bool = False) -> Iterator[Records]:
     """Read the text form; see `binary`."""
-    number = 0
-    while True:
+    place = Place(path, report if skip_damaged else None)
+    numbered = lines(stream, _MAX_LINE_BYTES, path)
+    while some := list(islice(numbered, _LINES_A_BATCH)):
         rows: list[tuple[int, ...]] = []
         numbers: list[int] = []
-        text = bytearray()
-        starts: list[int] = []
-        while len(rows) < _LINES_A_BATCH and (line := read_line(stream, _MAX_LINE_BYTES, path, number + 1)):
-            number += 1
-            try:
-                row, url = _fields(line, path, number)
-            except TraceError:
-                if not skip_damaged:
-                    raise
-                report.count("damaged")
-                continue
-            rows.append(row)
-            numbers.append(number)
-            starts.append(len(text))
-            text += url
-        if not rows:
-            return
-        columns: NDArray[np.void] = np.array(rows, dtype=RECORD_DTYPE)
-        url_at = np.array(starts, dtype=np.int64)
-        sound = _sound(columns, np.array(numbers), "line", path, report, skip_damaged)
-        if sound is not None:
-            columns, url_at = columns[sound], url_at[sound]
-        report.count("records", len(columns))
-        yield Records(columns, url_at, bytes(text))
-
-
-def showtrace(records: Records) -> Iterator[str]:
-    """Yield the line that `showtrace` prints of each record, without its end."""
-    times = ("request_s", "request_us", "first_s", "first_us", "last_s", "last_us")
-    for row, at in zip(records.columns, records.url_at.tolist(), strict=True):
-        moments = [int(row[name]) for name in times]
-        dates = (int(row[name]) for name in RECORD_DTYPE.names[10:])  # type: ignore[index]
-        url = records.text[at : at + int(row["url_bytes"])].decode("latin-1")
-        yield " ".join(
-            (
-                *(f"{second}:{micro}" for second, micro in zip(moments[::2], moments[1::2], strict=True)),
-                f"{_dotted(int(row['client']))}:{row['client_port']}",
-                f"{_dotted(int(row['server']))}:{row['server_port']}",
-                *map(str, dates),
-                url,
-            )
-        )
-
-
-def pack(records: Records) -> bytes:
-    """Return the binary form of some records."""
-    urls = records.columns["url_bytes"].tolist()
-    return b"".join(
-        row.tobytes() + records.text[at : at + size]
-        for row, at, size in zip(records.columns, records.url_at.tolist(), urls, strict=True)
-    )
+        urls: list[bytes] = []
+        for number, line in some:
+            with place.at("line", number):
+                row, url = _fields(line)
+                rows.append(row)
+                urls.append(url)
+                numbers.append(number)
+        ends = np.cumsum([0, *map(len, urls)])[:-1]
+        found = Records(np.array(rows, dtype=RECORD_DTYPE), ends, b"".join(urls))
+        yield from _sound(found, np.array(numbers, dtype=np.int64), place, report)
 
 
 def batches(records: Iterator[Records], report: Report) -> Iterator[Batch]:
@@ -254,53 +180,44 @@ def _microseconds(fixed: NDArray[np.void], name: str) -> NDArray[np.int64]:
     return moments
 
 
-def _sound(
-    fixed: NDArray[np.void],
-    places: NDArray[np.int64],
-    unit: str,
-    path: str | PathLike[str],
-    report: Report,
-    skip_damaged: bool,
-) -> NDArray[np.bool_] | None:
-    """Check the times of records; None if all are sound, else which are, or an error at the first that is not."""
+def _sound(records: Records, places: int | NDArray[np.int64], place: Place, report: Report) -> Iterator[Records]:
+    """Yield the records whose times can be, counted; the first that cannot is an error unless damage is counted.
+
+    `places` are the numbers of their lines, or where the bytes begin in which they stand.
+    """
+    fixed = records.columns
     start, first, last = (_microseconds(fixed, name) for name in ("request", "first", "last"))
-    rules: list[tuple[NDArray[np.bool_], str, NDArray[np.int64]]] = []
+    rules: list[tuple[NDArray[np.bool_], str, NDArray[np.int64], str]] = []
     for name, moment in (("request", start), ("first", first), ("last", last)):
         micro = fixed[f"{name}_us"].astype(np.int64)
-        rules.append(((micro >= 1_000_000) & (moment >= 0), f"{name} microseconds must be below 1000000", micro))
-    seen = start >= 0
-    early = "must not precede the request"
-    rules.append((seen & (first >= 0) & (first < start), f"the first byte of the reply {early}", first - start))
-    rules.append((seen & (last >= 0) & (last < start), f"the last byte of the reply {early}", last - start))
-    broken = np.zeros(len(fixed), dtype=np.bool_)
-    for bad, _, _ in rules:
-        broken |= bad
-    if not broken.any():
-        return None
-    if not skip_damaged:
-        at = int(np.argmax(broken))
-        for bad, rule, values in rules:
-            if bad[at]:
-                unit_of = " us" if "precede" in rule else ""
-                raise TraceError(path, f"{unit} {places[at]}", rule, f"{values[at]}{unit_of}")
-    report.count("damaged", int(broken.sum()))
-    return ~broken
+        rule = f"{name} microseconds must be below 1000000"
+        rules.append(((micro >= 1_000_000) & (moment >= 0), rule, micro, ""))
+    for name, moment in (("first", first), ("last", last)):
+        early = (start >= 0) & (moment >= 0) & (moment < start)
+        rules.append((early, f"the {name} byte of the reply must not precede the request", moment - start, " us"))
+    broken = np.logical_or.reduce([bad for bad, *_ in rules])
+    for at in np.flatnonzero(broken).tolist():
+        unit, number = ("line", places[at]) if not isinstance(places, int) else ("byte", places + records.url_at[at])
+        with place.at(unit, int(number) - _HEAD * isinstance(places, int)):
+            rule, values, of_unit = next((rule, values, unit) for bad, rule, values, unit in rules if bad[at])
+            raise RuleError(rule, f"{values[at]}{of_unit}")
+    if not broken.all():
+        report.count("records", len(fixed) - int(broken.sum()))
+        yield Records(fixed[~broken], records.url_at[~broken], records.text) if broken.any() else records
 
 
+_MOMENT, _END = rb"(\d{1,10}):(\d{1,10}) ", rb"(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3}):(\d{1,5}) "
 _LINE = re.compile(
-    rb"(\d{1,10}):(\d{1,10}) (\d{1,10}):(\d{1,10}) (\d{1,10}):(\d{1,10}) "
-    rb"(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3}):(\d{1,5}) (\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3}):(\d{1,5}) "
-    rb"(\d{1,3}) (\d{1,3}) (\d{1,10}) (\d{1,10}) (\d{1,10}) (\d{1,10}) (\d{1,10}) (\d{1,5}) (.+)",
+    3 * _MOMENT + 2 * _END + 2 * rb"(\d{1,3}) " + 5 * rb"(\d{1,10}) " + rb"(\d{1,5}) (.+)",
     re.DOTALL,
 )
 
 
-def _fields(line: bytes, path: str | PathLike[str], number: int) -> tuple[tuple[int, ...], bytes]:
-    where = f"line {number}"
+def _fields(line: bytes) -> tuple[tuple[int, ...], bytes]:
     match = _LINE.fullmatch(line.removesuffix(b"\n"))
     if match is None:
         rule = "a line must hold three times, two addresses, eight numbers and a request line"
-        raise TraceError(path, where, rule, line.decode("latin-1"))
+        raise RuleError(rule, line.decode("latin-1"))
     numbers = [int(part) for part in match.groups()[:-1]]
     url = match[match.lastindex or 0]
     if url.endswith(b"\r") and numbers[-1] == len(url) - 1:  # the end of a line as on Windows
@@ -310,12 +227,12 @@ def _fields(line: bytes, path: str | PathLike[str], number: int) -> tuple[tuple[
     for name, value in zip(RECORD_DTYPE.names or (), row, strict=True):
         largest = np.iinfo(RECORD_DTYPE[name]).max
         if value > largest:
-            raise TraceError(path, where, f"{name} must be at most {largest}", value)
+            raise RuleError(f"{name} must be at most {largest}", value)
     if max(*client, *server) > 255:
-        raise TraceError(path, where, "a part of an address must be at most 255", max(*client, *server))
+        raise RuleError("a part of an address must be at most 255", max(*client, *server))
     if numbers[-1] != len(url):
         rule = f"the request line must be as long as its length field says ({numbers[-1]} bytes)"
-        raise TraceError(path, where, rule, f"{len(url)} bytes")
+        raise RuleError(rule, f"{len(url)} bytes")
     return row, url
 
 
@@ -347,7 +264,7 @@ def _reader(records: Callable[..., Iterator[Records]]) -> Callable[..., Iterator
     """Return what reads requests by way of records."""
 
     def read(
-        stream: BinaryIO, path: str | PathLike[str], report: Report, *, skip_damaged: bool = False
+        stream: Stream, path: str | PathLike[str], report: Report, *, skip_damaged: bool = False
     ) -> Iterator[Batch]:
         return batches(records(stream, path, report, skip_damaged=skip_damaged), report)
 
@@ -363,7 +280,7 @@ FORMATS = (
         source=_SOURCE,
         example="lpsm pages UCB-home-IP.txt --out pages.jsonl",
         recognises=lambda head: _SHOWTRACE.match(head) is not None,
-        batches=_reader(lines),
+        batches=_reader(text),
         interleaved=True,
     ),
     Format(

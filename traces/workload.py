@@ -18,15 +18,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import chain
 from math import isfinite, nan
 from os import PathLike
-from typing import Any, BinaryIO
+from typing import Any
 
 from traces.checks import checked, shown
 from traces.columns import Workload
-from traces.errors import TraceError
-from traces.files import open_trace, read_line, replacing
+from traces.errors import Place, RuleError, TraceError
+from traces.files import Stream, lines, open_trace, replacing
 from traces.formats import Format
 from traces.records import Message, Page
 
@@ -39,9 +40,9 @@ _MAX_LINE_BYTES = 1 << 24
 _MAX_ARRAY_BYTES = 1 << 27
 _MAX_OBJECTS = 100_000
 _REQUIRED = ("page", "request_bytes", "reply_bytes")
-_OF_PAGE = frozenset((*_REQUIRED, "objects", "think_s", "issue_s", "waits_s", "deadline_s"))
-_OF_MESSAGE = frozenset(("message_bytes", "at_s"))
-_NOTHING = "a workload must hold at least one page or message"
+_OF_PAGE = (*_REQUIRED, "objects", "think_s", "issue_s", "waits_s", "deadline_s")
+_OF_MESSAGE = ("message_bytes", "at_s")
+_NEEDED = "a workload of pages is needed here; run lpsm pages first, which makes one of a trace"
 
 
 @checked
@@ -58,42 +59,28 @@ def read_workload(path: str | PathLike[str]) -> Workload:
     TraceError
         If a line breaks a rule: path, line, rule and value are in the message.
     """
-    pages: list[Page] = []
-    messages: list[Message] = []
-    round_trip_s: float | None = None
-    latest: dict[str, float] = {}
-    with open_trace(path) as stream:
-        for where, fields in _checked(_records(stream, path), path):
-            record = _record(fields, path, where)
-            if isinstance(record, float):
-                if round_trip_s is not None:
-                    raise TraceError(path, where, "a workload must hold at most one round trip", f"another, {record}")
-                round_trip_s = record
-                continue
-            _check_order(record, latest, path, where)
-            if isinstance(record, Page):
-                pages.append(record)
-            else:
-                messages.append(record)
-    if not pages and not messages:
-        raise TraceError(path, "", _NOTHING, "none")
-    return Workload.of(pages, messages, round_trip_s)
+    book, place = _Book(), Place(path)
+    with open_trace(path) as stream, place:
+        for unit, number, fields in _of_workload(_records(stream, path), path):
+            place.at(unit, number)
+            book.keep(book.checked(fields))
+        place.at("", 0)
+        book.close()
+    return Workload.of(book.pages, book.messages, book.round_trip_s)
 
 
-def _checked(records: Iterator[tuple[str, object]], path: str | PathLike[str]) -> Iterator[tuple[str, object]]:
+def _of_workload(
+    records: Iterator[tuple[str, int, object]], path: str | PathLike[str]
+) -> Iterator[tuple[str, int, object]]:
     """Yield the records; if the very first is none, say whether the file is a trace."""
     from traces.detect import detect  # which asks every format
 
     try:
         first = next(records, None)
-    except TraceError:
-        try:
-            found = detect(path)
-        except TraceError:
-            found = "workload"
-        if found != "workload":
-            rule = "a workload of pages is needed here; run lpsm pages first, which makes one of a trace"
-            raise TraceError(path, "", rule, f"a trace, {found}") from None
+    except (RuleError, TraceError):
+        with suppress(TraceError):
+            if (found := detect(path)) != "workload":
+                raise RuleError(_NEEDED, f"a trace, {found}") from None
         raise
     if first is not None:
         yield first
@@ -120,27 +107,23 @@ def write_workload(
     if isinstance(records, Workload):
         round_trip_s = records.round_trip_s if round_trip_s is None else round_trip_s
         records = chain(records, records.messages)
-    pages = lines = 0
-    latest: dict[str, float] = {}
+    book, place = _Book(), Place(path)
 
     def write(line: str) -> None:
-        nonlocal lines
-        lines += 1
-        record = _record(json.loads(line), path, f"line {lines}")
-        if not isinstance(record, float):
-            _check_order(record, latest, path, f"line {lines}")
+        book.checked(json.loads(line))
         file.write(line.encode())
 
-    with replacing(path) as file:
-        for record in records:
+    with replacing(path) as file, place:
+        for number, record in enumerate(records, 1):
+            place.at("line", number)
             write(workload_line(record))
-            pages += isinstance(record, Page)
-        if not lines:
-            raise TraceError(path, "", _NOTHING, "none")
+        place.at("", 0)
         known_s = round_trip_s() if callable(round_trip_s) else round_trip_s
+        book.close()
         if known_s is not None:
+            place.at("line", number + 1)
             write(json.dumps({"round_trip_s": float(known_s)}) + "\n")
-    return pages
+    return book.counts["page"]
 
 
 def workload_line(record: Page | Message) -> str:
@@ -169,115 +152,129 @@ def workload_line(record: Page | Message) -> str:
     return json.dumps(fields) + "\n"
 
 
-def _records(stream: BinaryIO, path: str | PathLike[str]) -> Iterator[tuple[str, object]]:
-    number = 0
-    while line := read_line(stream, _MAX_LINE_BYTES, path, number + 1):
-        number += 1
+class _Book:
+    """What the lines of a workload say, held to its rules line by line."""
+
+    def __init__(self) -> None:
+        self.pages: list[Page] = []
+        self.messages: list[Message] = []
+        self.round_trip_s: float | None = None
+        self.counts = {"page": 0, "message": 0}
+        self._latest = {"page": 0.0, "message": 0.0}
+
+    def checked(self, fields: object) -> Page | Message | None:
+        """Return what the fields of a line are, None for the round trip."""
+        if not isinstance(fields, dict):
+            raise RuleError("a page must be a JSON object", fields)
+        if "round_trip_s" in fields:
+            _only(fields, ("round_trip_s",), "a round trip")
+            found_s = _seconds(fields["round_trip_s"], "round_trip_s")
+            if self.round_trip_s is not None:
+                raise RuleError("a workload must hold at most one round trip", f"another, {found_s}")
+            self.round_trip_s = found_s
+            return None
+        if "message_bytes" in fields:
+            _only(fields, _OF_MESSAGE, "a message", _OF_MESSAGE)
+            size = _size(fields["message_bytes"], "message_bytes")
+            message = Message(_seconds(fields["at_s"], "at_s"), size)
+            self._in_order("message", "at_s", message.at_s)
+            return message
+        _only(fields, _OF_PAGE, "a page", _REQUIRED)
+        page = _page(fields)
+        self._in_order("page", "issue_s", page.issue_s)
+        return page
+
+    def keep(self, record: Page | Message | None) -> None:
+        """Add a record to those of its kind."""
+        if isinstance(record, Page):
+            self.pages.append(record)
+        elif record is not None:
+            self.messages.append(record)
+
+    def close(self) -> None:
+        """Refuse a workload of nothing."""
+        if not any(self.counts.values()):
+            raise RuleError("a workload must hold at least one page or message", "none")
+
+    def _in_order(self, kind: str, name: str, moment: float | None) -> None:
+        self.counts[kind] += 1
+        if moment is None:
+            return
+        if moment < self._latest[kind]:
+            raise RuleError(f"{name} must not run backwards (the {kind} before has {self._latest[kind]})", moment)
+        self._latest[kind] = moment
+
+
+def _records(stream: Stream, path: str | PathLike[str]) -> Iterator[tuple[str, int, object]]:
+    """Yield unit, number and contents of what a file holds: a JSON object a line, or the entries of one array."""
+    for number, line in lines(stream, _MAX_LINE_BYTES, path):
         text = (line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line).strip()
-        if not text:
-            continue
         if number == 1 and text.startswith(b"["):
             rest = stream.read(_MAX_ARRAY_BYTES)
             if len(rest) == _MAX_ARRAY_BYTES:
-                raise TraceError(
-                    path, "", f"a JSON array must be shorter than {_MAX_ARRAY_BYTES} bytes", "a longer one"
-                )
-            array = _json(text + b"\n" + rest, path, "the JSON array")
-            if not isinstance(array, list):
-                raise TraceError(path, "", "a file of pages must be a JSON array or one JSON object a line", array)
-            for index, fields in enumerate(array):
-                yield f"entry {index + 1}", fields
+                raise RuleError(f"a JSON array must be shorter than {_MAX_ARRAY_BYTES} bytes", "a longer one")
+            for index, fields in enumerate(_json(text + b"\n" + rest), 1):
+                yield "entry", index, fields
             return
-        yield f"line {number}", _json(text, path, f"line {number}")
+        if text:
+            with Place(path).at("line", number):
+                fields = _json(text)
+            yield "line", number, fields
 
 
-def _json(text: bytes, path: str | PathLike[str], where: str) -> Any:
+def _json(text: bytes) -> Any:
     try:
         return json.loads(text.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        start = text[:40].decode("latin-1")
-        raise TraceError(path, where, f"a line must be whole JSON in UTF-8 ({reason})", start) from None
+        raise RuleError(f"a line must be whole JSON in UTF-8 ({reason})", text[:40].decode("latin-1")) from None
 
 
-def _record(fields: object, path: str | PathLike[str], where: str) -> Page | Message | float:
-    """Return what a line holds: a page, a message, or the round trip in seconds."""
-    if not isinstance(fields, dict):
-        raise TraceError(path, where, "a page must be a JSON object", fields)
-    if "round_trip_s" in fields:
-        _only(fields, frozenset(("round_trip_s",)), "a round trip", path, where)
-        return _seconds(fields["round_trip_s"], "round_trip_s", path, where)
-    if "message_bytes" in fields:
-        _only(fields, _OF_MESSAGE, "a message", path, where)
-        if "at_s" not in fields:
-            raise TraceError(path, where, "a message must have at_s", "only message_bytes")
-        size = _size(fields["message_bytes"], "message_bytes", path, where)
-        return Message(_seconds(fields["at_s"], "at_s", path, where), size)
-    for key in _REQUIRED:
+def _only(fields: dict[Any, object], known: tuple[str, ...], what: str, needed: tuple[str, ...] = ()) -> None:
+    for key in needed:
         if key not in fields:
-            raise TraceError(path, where, f"a page must have {key}", f"only {', '.join(map(str, fields)) or 'nothing'}")
-    _only(fields, _OF_PAGE, "a page", path, where)
-    return _page(fields, path, where)
-
-
-def _check_order(record: Page | Message, latest: dict[str, float], path: str | PathLike[str], where: str) -> None:
-    """Refuse a page or a message that is earlier than the one of its kind before it."""
-    if isinstance(record, Page):
-        kind, name, moment = "page", "issue_s", record.issue_s
-    else:
-        kind, name, moment = "message", "at_s", record.at_s
-    if moment is None:
-        return
-    if moment < latest.get(kind, 0.0):
-        raise TraceError(path, where, f"{name} must not run backwards (the {kind} before has {latest[kind]})", moment)
-    latest[kind] = moment
-
-
-def _only(fields: dict[Any, object], known: frozenset[str], what: str, path: str | PathLike[str], where: str) -> None:
+            raise RuleError(f"{what} must have {key}", f"only {', '.join(map(str, fields)) or 'nothing'}")
     for key in fields:
         if key not in known:
-            raise TraceError(path, where, f"{what} has only the fields {', '.join(sorted(known))}", key)
+            raise RuleError(f"{what} has only the fields {', '.join(sorted(known))}", key)
 
 
-def _page(fields: dict[Any, Any], path: str | PathLike[str], where: str) -> Page:
-    name = fields["page"]
-    if not isinstance(name, str) or not name:
-        raise TraceError(path, where, "page must be a name", name)
+def _page(fields: dict[Any, Any]) -> Page:
+    if not isinstance(fields["page"], str) or not fields["page"]:
+        raise RuleError("page must be a name", fields["page"])
     objects = fields.get("objects", [])
     if not isinstance(objects, list) or len(objects) > _MAX_OBJECTS:
-        rule = f"objects must be a list of at most {_MAX_OBJECTS} pairs [request, reply]"
-        raise TraceError(path, where, rule, type(objects).__name__ if not isinstance(objects, list) else len(objects))
-    pairs = []
+        found = len(objects) if isinstance(objects, list) else type(objects).__name__
+        raise RuleError(f"objects must be a list of at most {_MAX_OBJECTS} pairs [request, reply]", found)
     for pair in objects:
         if not isinstance(pair, list) or len(pair) != 2:
-            raise TraceError(path, where, "an object must be a pair [request bytes, reply bytes]", pair)
-        pairs.append((_size(pair[0], "request", path, where), _size(pair[1], "reply", path, where, least=0)))
+            raise RuleError("an object must be a pair [request bytes, reply bytes]", pair)
+    pairs = tuple((_size(asked, "request"), _size(reply, "reply", least=0)) for asked, reply in objects)
     waits = fields.get("waits_s", [])
     if not isinstance(waits, list) or len(waits) not in (0, 1 + len(pairs)):
-        rule = f"waits_s must be a list of one wait an exchange ({1 + len(pairs)})"
-        raise TraceError(path, where, rule, len(waits) if isinstance(waits, list) else type(waits).__name__)
-    issue, deadline = fields.get("issue_s"), fields.get("deadline_s")
+        found = len(waits) if isinstance(waits, list) else type(waits).__name__
+        raise RuleError(f"waits_s must be a list of one wait an exchange ({1 + len(pairs)})", found)
+    times = {name: fields.get(name) for name in ("issue_s", "deadline_s")}
     return Page(
-        page=name,
-        request_bytes=_size(fields["request_bytes"], "request_bytes", path, where),
-        reply_bytes=_size(fields["reply_bytes"], "reply_bytes", path, where, least=0),
-        objects=tuple(pairs),
-        think_s=_seconds(fields.get("think_s", 0.0), "think_s", path, where),
-        issue_s=None if issue is None else _seconds(issue, "issue_s", path, where),
-        waits_s=tuple(nan if wait is None else _seconds(wait, "a wait", path, where) for wait in waits),
-        deadline_s=None if deadline is None else _seconds(deadline, "deadline_s", path, where),
+        page=fields["page"],
+        request_bytes=_size(fields["request_bytes"], "request_bytes"),
+        reply_bytes=_size(fields["reply_bytes"], "reply_bytes", least=0),
+        objects=pairs,
+        think_s=_seconds(fields.get("think_s", 0.0), "think_s"),
+        waits_s=tuple(nan if wait is None else _seconds(wait, "a wait") for wait in waits),
+        **{name: None if value is None else _seconds(value, name) for name, value in times.items()},
     )
 
 
-def _size(value: object, name: str, path: str | PathLike[str], where: str, least: int = 1) -> int:
+def _size(value: object, name: str, least: int = 1) -> int:
     if type(value) is not int or not least <= value <= MAX_REPLY_BYTES:
-        raise TraceError(path, where, f"{name} must be a whole number in [{least}, {MAX_REPLY_BYTES}]", value)
+        raise RuleError(f"{name} must be a whole number in [{least}, {MAX_REPLY_BYTES}]", value)
     return value
 
 
-def _seconds(value: object, name: str, path: str | PathLike[str], where: str) -> float:
+def _seconds(value: object, name: str) -> float:
     if type(value) not in (int, float) or not 0 <= value <= 1e12 or not isfinite(value):  # type: ignore[operator, arg-type]
-        raise TraceError(path, where, f"{name} must be a number of seconds in [0, 1e12]", value)
+        raise RuleError(f"{name} must be a number of seconds in [0, 1e12]", value)
     return float(value)  # type: ignore[arg-type]
 
 

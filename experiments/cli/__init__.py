@@ -37,6 +37,7 @@ COMMANDS = {
     "population": "Simulate every user of a trace under every policy.",
     "radios": "List the radios, with their figures and sources.",
     "replay": "Replay real arrivals under LPSM's learner, against hindsight.",
+    "report": "Make one HTML page of a finished folder of results.",
     "reproduce": "Run the papers' experiments again and check the claims.",
     "samplers": "List the selective samplers, with meaning and source.",
     "simulate": "Simulate one workload under one policy, page by page.",

@@ -71,7 +71,7 @@ def _read(capture: Path, *, skip_damaged: bool) -> Audit:
     from traces import Report, TraceError, detect
     from traces.captures.audit import audit as followed
     from traces.captures.frames import WIRELESS
-    from traces.captures.pcap import frames
+    from traces.captures.packets import frames
     from traces.files import open_trace
 
     kind = detect(capture)

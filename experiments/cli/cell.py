@@ -19,7 +19,6 @@ from experiments.cli.options import (
     policies_option,
     seed_option,
 )
-from experiments.cli.reporting import check_report, command_line, deliver, report_option
 from experiments.inert import echo
 from experiments.presets import LEARNED
 
@@ -42,7 +41,6 @@ AIR = "11g:54"
 @seed_option("First seed.")
 @number_option("--seeds", kind=int, most=MOST_SEEDS, default=3, help="Number of seeds: SEED, SEED+1, ...")
 @out_option("cell")
-@report_option
 @jobs_option()
 @json_option()
 @model_options
@@ -53,7 +51,6 @@ def cell(
     seed: int,
     seeds: int,
     out: Path,
-    report: Path | None,
     jobs: int | None,
     as_json: bool,
     **model: Any,
@@ -77,7 +74,6 @@ def cell(
     counts = _numbers(clients)
     if seeds < 1 or seed < 0:
         raise ValueError(f"seed must be at least 0 and seeds at least 1, got {seed} and {seeds}")
-    check_report(report, out)
     tasks = study.cell_tasks(policies, counts, pages, range(seed, seed + seeds), config)
     chosen = {task.name: task.policy for task in tasks.values()}
     settings: dict[str, Any] = {
@@ -96,7 +92,7 @@ def cell(
         store.write_frame("summary.csv", found)
         store.write_frame("clients.csv", rows)
         _write_pictures(store, found)
-        deliver(store, report, lambda: _page(store, found))
+        store.publish()
     if as_json:
         click.echo(json.dumps({**settings, "summary": plain(found)}))
     else:
@@ -117,10 +113,3 @@ def _write_pictures(store: Store, found: pd.DataFrame) -> None:
 
     for file, content in pictures("cell", growth(found)).items():
         store.write(file, content)
-
-
-def _page(store: Store, found: pd.DataFrame) -> str:
-    from experiments.report.html import render
-    from experiments.report.html_cell import cell_page
-
-    return render(cell_page(found, command=command_line(), manifest=store.manifest))

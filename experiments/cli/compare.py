@@ -18,7 +18,6 @@ from experiments.cli.options import (
     seed_option,
     slowdown_option,
 )
-from experiments.cli.reporting import check_report, command_line, deliver, report_option
 from experiments.cli.streams import INPUT
 from experiments.cli.traffic import gathered, traffic_options, worlds_words
 from experiments.inert import echo
@@ -45,7 +44,6 @@ WINDOW_S = 150.0  # of the picture of sleep times
 )
 @traffic_options
 @out_option("compare")
-@report_option
 @slowdown_option("Name the best policy with at most this mean slowdown [for several of them].")
 @jobs_option()
 @json_option()
@@ -56,7 +54,6 @@ def compare(
     policies: list[AnyPolicy],
     trace: Path | None,
     out: Path,
-    report: Path | None,
     max_slowdown: float | None,
     jobs: int | None,
     as_json: bool,
@@ -87,7 +84,6 @@ def compare(
     if preset == "thesis" and drawn["clients"] != 1:
         raise ValueError(f"clients must be 1 with --preset thesis, which has one client, got {drawn['clients']}")
     jobs = checked_jobs(jobs)
-    check_report(report, out)
     browsed = [] if trace is None else [trace]
     as_it_is = trace is not None and traces.detect(trace) == "workload" and drawn["visits"] is None
     few = 1 if as_it_is else FEW_SESSIONS
@@ -126,8 +122,8 @@ def compare(
         _write_tables(store, frames, comparison, text)
         if beside is not None:
             store.write_frame("published.csv", beside)
-        polls = _write_pictures(store, frames, comparison)
-        deliver(store, report, lambda: _page(store, comparison, polls, beside))
+        _write_pictures(store, frames, comparison)
+        store.publish()
     if as_json:
         data = {**settings, "replications": len(cut.workloads), "summary": plain(comparison.summary)}
         if beside is not None:
@@ -162,16 +158,6 @@ def _over(traffic: Mapping[str, Any]) -> str:
     return f"{traffic['sessions']} session{'s' * (traffic['sessions'] != 1)}"
 
 
-def _page(store: Store, comparison: Comparison, polls: Any, beside: Any) -> str:
-    from experiments.report.html import render
-    from experiments.report.html_compare import comparison_page
-
-    what = _over(store.manifest["configuration"]["traffic"])
-    return render(
-        comparison_page(comparison, polls, what=what, command=command_line(), manifest=store.manifest, published=beside)
-    )
-
-
 def _write_tables(store: Store, frames: Frames, comparison: Comparison, text: str) -> None:
     store.write("comparison.txt", text + "\n")
     store.write_frame("summary.csv", comparison.summary)
@@ -184,8 +170,7 @@ def _write_tables(store: Store, frames: Frames, comparison: Comparison, text: st
             store.write_frame(f"{name}.csv", frame)
 
 
-def _write_pictures(store: Store, frames: Frames, comparison: Comparison) -> Any:
-    """Write the pictures, and return the polls of the window that is drawn, or None."""
+def _write_pictures(store: Store, frames: Frames, comparison: Comparison) -> None:
     from experiments.figures.comparison import energy, energy_front, slowdown, slowdown_by_page
     from experiments.figures.evolution import evolution
     from experiments.figures.style import pictures
@@ -199,7 +184,6 @@ def _write_pictures(store: Store, frames: Frames, comparison: Comparison) -> Any
             "slowdown": slowdown(comparison.summary),
             "slowdown-by-page": slowdown_by_page(comparison.slowdowns),
         }
-    polls = None
     if len(frames.polls) and len(comparison.slowdowns):
         first = frames.polls["replication"].iloc[0]
         pages = frames.pages[frames.pages["replication"] == first]
@@ -213,4 +197,3 @@ def _write_pictures(store: Store, frames: Frames, comparison: Comparison) -> Any
     for name, figure in drawn.items():
         for file, content in pictures(name, figure).items():
             store.write(file, content)
-    return polls

@@ -28,7 +28,7 @@ LIBRARIES = (
     "dpkt",
     "h11",
 )
-EXTRAS = {"distributed": "cluster", "river": "river", "plotly": "report"}  # library -> extra that brings it
+EXTRAS = {"distributed": "cluster", "river": "river", "dash": "explore"}  # library -> extra that brings it
 DATA = ("bu-www-client", "ucb-home-ip", "har", "pcap")
 
 

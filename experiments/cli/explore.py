@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
@@ -25,7 +26,7 @@ def explore(trace: Path | None, port: int, browse: bool) -> None:
 
     The page is served to this machine only, until Ctrl-C.  Needs the extra lpsm[explore].
     """
-    import traces
+    from experiments.cli.compare import FEW_SESSIONS
     from experiments.study.interruptions import Interrupted
     from experiments.study.progress import progress
 
@@ -39,17 +40,9 @@ def explore(trace: Path | None, port: int, browse: bool) -> None:
     from experiments.explore.answer import Explorer
     from experiments.explore.app import app
 
-    sessions = []
-    if trace is not None:
-        if traces.detect(trace) == "workload":
-            sessions = [traces.read_workload(trace)]
-        else:
-            found = (traces.pages(session.requests) for session in traces.sessions(trace))
-            sessions = [traces.Workload.of(pages) for pages in map(list, found) if pages]
-        if not sessions:
-            raise ValueError(f"{trace}: there is no page in it")
+    heard = partial(echo, err=True)
+    explorer = Explorer() if trace is None else Explorer.of_trace(trace, FEW_SESSIONS, heard)
     try:
-        explorer = Explorer(sessions)
         with progress("compiling", None):
             explorer.warm_up()
         page = app(explorer, trace=trace.name if trace else None)

@@ -54,7 +54,7 @@ def generate(
     """
     import traces
     from lpsm.randomness import WORKLOAD, generator
-    from traces.made import Wishes, make
+    from traces.traffic import Wishes, make
     from traces.web_model import drawn
 
     if seed < 0:

@@ -22,7 +22,6 @@ from experiments.cli.options import (
     seed_option,
     skip_damaged_option,
 )
-from experiments.cli.reporting import check_report, command_line, report_option
 from experiments.cli.streams import INPUT
 from experiments.cli.traffic import recorded_words
 from experiments.inert import echo
@@ -51,7 +50,6 @@ FILES = ("population.txt", "summary.csv", "by-activity.csv", *(f"{name}.{kind}" 
 @seconds_option("--max-think", help="Leave out longer pauses between pages: the user was away.")
 @seed_option("Seed of the first user; each further one has the next.")
 @out_option("population")
-@report_option
 @click.option("--resume", is_flag=True, help="Go on where the run in OUT stopped.")
 @click.option("--scheduler", default="processes", show_default=True, help="processes, threads, or the address tcp://HOST:PORT of a Dask scheduler.")  # noqa: E501  # fmt: skip
 @jobs_option("Number of processes or threads [one per processor].")
@@ -67,7 +65,6 @@ def population(
     max_think: float | None,
     seed: int,
     out: Path,
-    report: Path | None,
     resume: bool,
     scheduler: str,
     jobs: int | None,
@@ -91,7 +88,6 @@ def population(
     from experiments.study.store import Store
 
     config = configuration(model, preset="model")
-    check_report(report, out, inside=False)
     chosen = sweep.named(policies, config.beacon_interval_ns)
     chosen = {BASELINE: chosen.pop(BASELINE), **chosen}
     names = tuple(chosen)
@@ -122,7 +118,7 @@ def population(
             store, trace, traffic, tuple(chosen.values()), config, pages_per_task, program, scheduler, jobs
         )
         static = netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns)
-        text, data = _write(store, names, by, report, static, recorded_words(recorded, config))
+        text, data = _write(store, names, by, static, recorded_words(recorded, config))
         store.publish(wanted)
     if as_json:
         click.echo(json.dumps({**settings, "recorded": recorded, **data}))
@@ -192,14 +188,11 @@ def _run(
     }
 
 
-def _write(
-    store: Store, policies: tuple[str, ...], by: str, report: Path | None, psm: str, world: str
-) -> tuple[str, dict[str, Any]]:
+def _write(store: Store, policies: tuple[str, ...], by: str, psm: str, world: str) -> tuple[str, dict[str, Any]]:
     from experiments.figures.population import by_user, saving, slowdown
     from experiments.figures.style import pictures
     from experiments.report.comparison import plain
     from experiments.report.population import population_text
-    from experiments.study.files import write_file
     from experiments.study.population_summary import by_activity, read, summary
 
     table = read(store.files())
@@ -214,10 +207,4 @@ def _write(
         for file, content in pictures(name, figure).items():
             store.write(file, content)
     store.write("population.txt", text + "\n")
-    if report is not None:
-        from experiments.report.html import render
-        from experiments.report.html_population import population_page
-
-        laid_out = population_page(table, whole, quarters, listed, by, command=command_line(), manifest=store.manifest)
-        write_file(report, render(laid_out))
     return text, {"users": int(whole["users"].iloc[0]), "summary": plain(whole), "by_activity": plain(quarters)}

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from experiments.cli.options import json_option, member_option, number_option, out_option, skip_damaged_option
-from experiments.cli.reporting import check_report, command_line, deliver, report_option
 from experiments.cli.streams import INPUT
 from experiments.inert import echo
 
@@ -25,7 +24,6 @@ __all__ = ["replay"]
 @click.command()
 @click.argument("trace", type=INPUT)
 @out_option("replay")
-@report_option
 @member_option
 @click.option(
     "--by", type=click.Choice(["session", "user"]), default="session", show_default=True,
@@ -47,7 +45,6 @@ __all__ = ["replay"]
 def replay(
     trace: Path,
     out: Path,
-    report: Path | None,
     member: str | None,
     by: str,
     show: str | None,
@@ -74,7 +71,6 @@ def replay(
     config = ReplayConfig(
         times_ms=_times(times), gamma=gamma, energy=energy, rounding_ms=rounding, horizon=horizon, max_idle_s=max_idle
     )
-    check_report(report, out)
     read = traces.Report()
     units = _units(trace, member, by, skip_damaged, read)
     first = next(units, None)
@@ -95,7 +91,7 @@ def replay(
         shown = chosen[0]
         text = _words(rows, shown, found)
         _write(store, rows, found, text, str(read))
-        deliver(store, report, lambda: _page(store, rows, shown, found))
+        store.publish()
     echo(str(read), err=True)
     if as_json:
         import pandas as pd
@@ -169,13 +165,6 @@ def _words(rows: list[dict[str, Any]], shown: str, found: Details) -> str:
     from experiments.report.replay import replay_text
 
     return replay_text(rows, shown, len(found.polls), found.bounds)
-
-
-def _page(store: Store, rows: list[dict[str, Any]], shown: str, found: Details) -> str:
-    from experiments.report.html import render
-    from experiments.report.html_replay import replay_page
-
-    return render(replay_page(rows, shown, found, command=command_line(), manifest=store.manifest))
 
 
 def _write(store: Store, rows: list[dict[str, Any]], found: Details, text: str, read: str) -> None:

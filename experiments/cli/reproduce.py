@@ -6,16 +6,15 @@ import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from experiments.cli.options import jobs_option, json_option, out_option, seed_option
-from experiments.cli.reporting import check_report, command_line, report_option
 from experiments.inert import echo
 
 if TYPE_CHECKING:
-    from experiments.papers.kit import Experiment, Setup
+    from experiments.papers.kit import Experiment
 
 __all__ = ["reproduce"]
 
@@ -42,7 +41,6 @@ __all__ = ["reproduce"]
 )
 @jobs_option()
 @json_option("the results")
-@report_option
 def reproduce(
     what: str | None,
     listed: bool,
@@ -55,7 +53,6 @@ def reproduce(
     commits: tuple[str, ...],
     jobs: int | None,
     as_json: bool,
-    report: Path | None,
 ) -> None:
     """Run an experiment of a paper again, draw it, and say claim by claim whether it holds.
 
@@ -76,7 +73,6 @@ def reproduce(
     from experiments.study.files import alone, refuse_file, write_file
 
     chosen = choose(what)
-    check_report(report, out, inside=False)
     jobs = checked_jobs(jobs)
     refuse_file(out)
     page = Path(os.path.realpath(out)) / "RESULTS.md"
@@ -105,8 +101,6 @@ def reproduce(
     (out / "results").mkdir(exist_ok=True)
     for paper in dict.fromkeys(result["experiment"].partition("/")[0] for result in everything):
         write_file(out / "results" / f"{paper}.md", details_markdown(everything, paper, PAPERS[paper]))
-    if report is not None and said:
-        write_file(report, _page(said, setup))
     for line in missing:
         echo(f"left out: {line}", err=True)
     if as_json:
@@ -115,23 +109,6 @@ def reproduce(
         held = sum(claim["holds"] for result in said for claim in result["claims"])
         count = sum(len(result["claims"]) for result in said)
         echo(f"{held} of {count} claims hold. Records and pictures are in {out}, all claims in {page}.")
-
-
-def _page(said: list[dict[str, Any]], setup: Setup) -> str:
-    from importlib.metadata import version
-
-    from experiments.report.html import render
-    from experiments.report.html_reproduce import results_page
-    from experiments.study.store import LIBRARIES
-
-    return render(
-        results_page(
-            said,
-            command=command_line(),
-            configuration={"size": setup.size, "seed": setup.seed, "stand_in": setup.stand_in},
-            versions={name: version(name) for name in LIBRARIES},
-        )
-    )
 
 
 def _data_folder(given: Path | None) -> Path | None:

@@ -1,4 +1,4 @@
-"""`lpsm timeline`: what the radio does, frame by frame, as a picture, a page, trace events or a capture."""
+"""`lpsm timeline`: what the radio does, frame by frame, as a picture, trace events or a capture."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from experiments.cli.model import configuration, described, model_options
+from experiments.cli.model import configuration, model_options
 from experiments.cli.options import MOST_PAGES, number_option, policies_option, seed_option
 from experiments.cli.streams import INPUT
 from experiments.inert import echo
@@ -35,7 +35,7 @@ POLICIES = f"psm,bsd:1,lpsm,{LEARNED}"
 )
 @click.option(
     "--out", type=click.Path(path_type=Path), default=Path("timeline.png"), show_default=True,
-    help="The picture: FILE.png, FILE.svg, or FILE.html to zoom into (needs the extra lpsm[report]).",
+    help="The picture: FILE.png or FILE.svg.",
 )  # fmt: skip
 @click.option("--perfetto", type=click.Path(path_type=Path), metavar="FILE.json", help="Also write trace events.")
 @click.option(
@@ -82,7 +82,7 @@ def timeline(
             advance()
     windows = _windows(runs, page, start_s, length_s)
     shown = [seen(run, *window) for run, window in zip(runs, windows, strict=True)]
-    write_file(out, _picture(out, shown, workload, config))
+    write_file(out, _picture(out, shown))
     whole = page is None and start_s is None
     if perfetto is not None:
         from experiments.report.perfetto import trace_events
@@ -106,16 +106,12 @@ def timeline(
 def _check(out: Path, names: list[str], page: int | None, start_s: float | None, pcap: Path | None) -> None:
     if not names:
         raise ValueError("policies must name at least one policy, got none")
-    if out.suffix not in (".png", ".svg", ".html"):
-        raise ValueError(f"out must end in .png, .svg or .html, got {out}")
+    if out.suffix not in (".png", ".svg"):
+        raise ValueError(f"out must end in .png or .svg, got {out}")
     if page is not None and start_s is not None:
         raise ValueError("page and from exclude each other: a window is on a page or begins at a second")
     if pcap is not None and len(names) > 1:
         raise ValueError(f"pcap is a capture of one run: name one policy, got {','.join(names)}")
-    if out.suffix == ".html":
-        from experiments.report.html import plotly_library
-
-        plotly_library()
 
 
 def _windows(
@@ -131,23 +127,7 @@ def _windows(
     return [(start, longest) for start, _ in windows]
 
 
-def _picture(out: Path, shown: list[Timeline], workload: Path, config: Any) -> bytes | str:
-    if out.suffix == ".html":
-        from importlib.metadata import version
-
-        from experiments.cli.reporting import command_line
-        from experiments.report.html import render
-        from experiments.report.html_timeline import timeline_page
-        from experiments.study.store import LIBRARIES
-
-        return render(
-            timeline_page(
-                shown, what=f"{shown[0].length_s:.2f} s of {workload.name}",
-                command=command_line("--out", "timeline.html"),
-                configuration={"policies": [one.policy for one in shown], "model": described(config)},
-                versions={name: version(name) for name in LIBRARIES},
-            )
-        )  # fmt: skip
+def _picture(out: Path, shown: list[Timeline]) -> bytes:
     from experiments.figures.style import pictures
     from experiments.figures.timeline import timelines
 

@@ -20,7 +20,6 @@ from experiments.cli.options import (
     seed_option,
     slowdown_option,
 )
-from experiments.cli.reporting import check_report, command_line, deliver, report_option
 from experiments.cli.streams import INPUT
 from experiments.cli.traffic import gathered, traffic_options, worlds_words
 from experiments.inert import echo
@@ -43,7 +42,6 @@ __all__ = ["tune"]
 @seed_option("Seed of the split in halves, and of what the traffic does not tell.")
 @traffic_options
 @out_option("tune")
-@report_option
 @jobs_option()
 @json_option("the recommendation")
 @model_options
@@ -55,7 +53,6 @@ def tune(
     policies: list[AnyPolicy] | None,
     seed: int,
     out: Path,
-    report: Path | None,
     jobs: int | None,
     as_json: bool,
     **options: Any,
@@ -84,7 +81,6 @@ def tune(
     rule = Rule(max_slowdown=max_slowdown, max_push_delay_s=max_push_delay, battery_mwh=battery_mwh)
     model, drawn = split_options(options)
     config = configuration(model, drawn=not traffic)
-    check_report(report, out)
     jobs = checked_jobs(jobs)
     chosen = sweep.named(CANDIDATES if policies is None else policies, config.beacon_interval_ns)
     if not traffic and drawn["seeds"] < 2:
@@ -113,7 +109,7 @@ def tune(
             world += "\nNo message is pushed, so that max-push-delay rules nothing out."
         text = tuning_text(found.held_out, found.recommendation, cut.called) + world
         _write(store, frames, found, recommendation, text, seed)
-        deliver(store, report, lambda: _page(store, found, cut.called))
+        store.publish()
     if as_json:
         sentence = recommendation_text(found.recommendation, cut.called)
         data = {**settings, "sentence": sentence, "recommendation": recommendation, "held_out": plain(found.held_out)}
@@ -121,13 +117,6 @@ def tune(
     else:
         echo(text)
         echo(f"\nTables and the picture are in {out}.")
-
-
-def _page(store: Store, found: Tuning, units: str) -> str:
-    from experiments.report.html import render
-    from experiments.report.html_tune import tuning_page
-
-    return render(tuning_page(found, units, command=command_line(), manifest=store.manifest))
 
 
 def plain_row(found: Tuning, units: str) -> dict[str, Any]:

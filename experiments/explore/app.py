@@ -18,11 +18,11 @@ from flask import Response, abort, request
 from matplotlib.colors import to_rgb
 
 from experiments.explore.answer import Answer, Explorer
+from experiments.explore.pictures import BACK, GRID, energy_bars, front, timelines
 from experiments.explore.settings import Settings
 from experiments.figures.style import INK, LEAST_CONTRAST, contrast, label
 from experiments.quantities import BASELINE
-from experiments.report.html_charts import energy_bars, front
-from experiments.report.html_timeline import timeline_figure
+from experiments.report.text import number
 from netsim.policies import registry
 from netsim.radio import profiles
 
@@ -34,6 +34,7 @@ _ASK, _ANSWERED = 0, 1  # ticks of the clock: it asks once an answer came, as a 
 _MOST_BYTES = 1 << 16  # of a request: the page's own have 4,000
 _HOSTS = ("127.0.0.1", "localhost")
 _DARK_BACK, _DARK_INK = "#16181c", "#e8e8e8"
+_DARK = {GRID: "#33373e", BACK: _DARK_BACK, INK: _DARK_INK, "#000000": _DARK_INK}
 _EMPTY: Any = {
     "layout": {"xaxis": {"visible": False}, "yaxis": {"visible": False}, "paper_bgcolor": "rgba(0,0,0,0)",
                "plot_bgcolor": "rgba(0,0,0,0)"},
@@ -108,7 +109,7 @@ def app(explorer: Explorer, *, trace: str | None = None) -> Dash:
         shown[_CONTROLS.index("policies")] = list(settings.policies)
         return [
             *(no_update if figure is None else _themed(figure, bool(dark)) for figure in figures(found)),
-            _table(found), "", settings.command(trace), settings.python(trace), settings.link,
+            _table(found), "", settings.command(trace), settings.python(trace, explorer.few), settings.link,
             f"Still computing: {', '.join(pending)} ..." if pending else "", _ASK if pending else _ANSWERED,
             *(shown if first else [no_update] * len(_CONTROLS)),
         ]  # fmt: skip
@@ -126,9 +127,9 @@ def app(explorer: Explorer, *, trace: str | None = None) -> Dash:
 def figures(found: Answer) -> list[dict[str, Any] | None]:
     """Return the pictures of an answer: front, energies, timeline (None while it is not there yet)."""
     return [
-        front(found.rows, "slowdown_mean", found.references, "mean slowdown of a page", height=400),
+        front(found.rows, "slowdown_mean", found.references, "mean slowdown of a page"),
         energy_bars(found.rows, found.references),
-        None if found.timelines is None else timeline_figure(found.timelines, row_height=16),
+        timelines(found.timelines) if found.timelines else None,
     ]
 
 
@@ -255,7 +256,7 @@ def _table(found: Answer) -> html.Table:
         html.Tr(
             [
                 html.Th(label(row["policy"])), html.Td(f"{row['total_j_per_page']:.3g}"),
-                html.Td(f"{row['slowdown_mean']:.3f}"), html.Td(f"{row['slowdown_p95']:.2f}"),
+                html.Td(number(row["slowdown_mean"], 3)), html.Td(number(row["slowdown_p95"], 2)),
             ]
         )
         for row in rows
@@ -281,9 +282,9 @@ def _recoloured(part: Any) -> Any:
         plain = all(isinstance(value, (int, float)) or value is None for value in part[:2])  # coordinates
         return part if plain else [_recoloured(value) for value in part]
     if isinstance(part, str) and part.startswith("#"):
-        if part in ("#e3e3e3", "#ffffff"):
-            return "#33373e" if part == "#e3e3e3" else _DARK_BACK
-        return _DARK_INK if part in (INK, "#000000") else _lighter(part)
+        if part in _DARK:
+            return _DARK[part]
+        return _lighter(part)
     return part
 
 

@@ -155,26 +155,35 @@ class Settings:
             ]
         )  # fmt: skip
 
-    def python(self, trace: str | None = None) -> str:
-        """Return Python that runs the same policies on the first seed."""
-        pages = (
-            f"traces.pages(traces.read({trace!r}))" if trace
-            else f"list(traces.generate({self.pages}, generator(0, WORKLOAD)))"
-        )  # fmt: skip
-        imports = "import netsim\nimport traces\n" + (
-            "" if trace else "from lpsm.randomness import WORKLOAD, generator\n"
-        )
+    def python(self, trace: str | None = None, few: int = 1) -> str:
+        """Return Python that makes the same comparison; fewer sessions of a trace than `few` are cut into pages."""
+        if trace is None:
+            units = f"units = traffic.generated({self.pages}, 0, {self.seeds})\n"
+        else:
+            units = (
+                f"sessions = [one.without_round_trip() for one in traffic.recorded([Path({trace!r})])]\n"
+                f"units = traffic.units(sessions, few={few}, seed=0, beacon_interval_ns={self.beacon_interval_ns})"
+                ".workloads\n"
+            )
         return (
-            f"{imports}\nconfig = netsim.SimulationConfig(\n"
+            ("from pathlib import Path\n" if trace else "")
+            + "import numpy as np\nimport netsim\nfrom experiments.study import traffic\n\n"
+            "config = netsim.SimulationConfig(\n"
             f"    link=netsim.LinkConfig(wired_delay_ms={self.config.link.wired_delay_ms:g}),\n"
             f"    radio=netsim.RadioConfig.profile({self.radio!r}),\n"
             f"    server_delay=netsim.ServerDelay.parse({self.server_delay!r}),\n"
-            f"    beacon_interval_ns={self.beacon_interval_ns},\n)\n"
-            f"pages = {pages}\n"
-            f"base = netsim.simulate(pages, 'none', config=config)\n"
+            f"    beacon_interval_ns={self.beacon_interval_ns},\n)\n{units}"
             f"for policy in {self.policies!r}:\n"
-            "    result = netsim.simulate(pages, policy, config=config)\n"
-            "    print(policy, result.energy.per_page_j, (result.latency_s / base.latency_s).mean())\n"
+            "    energies, slowdowns = [], []\n"
+            "    for unit in units:\n"
+            "        base, run = (\n"
+            "            netsim.simulate(unit.pages(), name, config=config, seed=unit.seed)\n"
+            "            for name in ('none', policy)\n"
+            "        )\n"
+            "        energies.append(run.energy.total_j / max(len(run.latency_s), 1))\n"
+            "        if len(run.latency_s):\n"
+            "            slowdowns.append((run.latency_s / base.latency_s).mean())\n"
+            "    print(policy, np.mean(energies), np.mean(slowdowns) if slowdowns else 'no page')\n"
         )
 
 

@@ -1,253 +1,173 @@
-"""One self-contained HTML page of a result: tables, interactive pictures, configuration, and how to repeat it.
+"""One HTML page of a finished folder of results: its words, its pictures, its tables, and how it was configured.
 
-The page asks for nothing over the network (its content policy forbids it): style, script,
-Plotly's library and data are inside.  Every number of a table is in the page as the CSV file has
-it, in the attribute ``data-value`` of its cell, and whole tables can be saved from the page; what is
-shown is rounded.  A page holds no clock time, path or host name: the same result gives the same bytes.
-
-Pictures are Plotly figures as plain data (`experiments.report.html_charts`), drawn when the page is opened.
+The page is one file.  It runs nothing and asks for nothing over the network, which its content policy forbids:
+pictures are SVG files inside ``img`` elements, where no script of theirs would run, and every text from the folder is
+escaped.  It holds no clock time and no path, so that the same folder gives the same bytes.
 """
 
 from __future__ import annotations
 
 import base64
 import csv
-import importlib
-import io
+import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from html import escape as escaped_html
+from collections.abc import Iterator, Mapping
+from html import escape
 from importlib import resources
-from math import isfinite
-from typing import Any, NamedTuple
+from io import StringIO
+from pathlib import Path, PurePath
+from typing import Any
 
-import pandas as pd
+from experiments.inert import as_meant, inert, is_number
 
-from experiments.inert import inert
-from experiments.quantities import Quantity
-from experiments.report.text import cell
-from experiments.study.files import csv_text
+__all__ = ["folder_page"]
 
-__all__ = ["Chart", "Page", "Table", "plotly_library", "render"]
-
-POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
-LISTED = 200  # rows of a table that are shown; the saved table has all
-
-
-class Table(NamedTuple):
-    """A table: the name of its CSV file, what it says, its frame, and the columns shown.
-
-    `prose` says that cells are sentences; rows are shown in ascending `order` of a column, if one is given; the row
-    whose first cell is `marked` stands out, with a star.
-    """
-
-    file: str
-    caption: str
-    frame: pd.DataFrame
-    columns: Sequence[Quantity]
-    prose: bool = False
-    order: str = ""
-    marked: str = ""
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+_MANIFEST, _SUMS = "manifest.json", "SHA256SUMS"
+_MOST_BYTES = 1 << 26
+"""Of the files of one folder that the page holds, together."""
+_MOST_ROWS = 200
+"""Of a table, in the page; the folder has the whole."""
+_SHOWN = (".txt", ".svg", ".csv")
 
 
-class Chart(NamedTuple):
-    """A picture: a name, a title, what it shows, and a Plotly figure as plain data (``data`` and ``layout``).
-
-    A trace whose ``meta`` is ``{"choice": NAME}``, or a point whose entry of ``ids`` is NAME, is shown while NAME
-    is chosen.
-    """
-
-    name: str
-    title: str
-    caption: str
-    figure: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """Everything a page says.
-
-    Attributes
-    ----------
-    title, lead : str
-        What it is, and what was done, in words.
-    command : str
-        The command line that makes it again.
-    configuration, versions : mapping
-        As the manifest of the result has them.
-    tables, charts : sequences
-        In the order shown.
-    choices : sequence of (name, label)
-        What a reader can take out of the pictures and the first table, such as policies.
-    chosen : str
-        What the choices are called, such as "policies".
-    notes : str
-        How to read the numbers.
-    """
-
-    title: str
-    lead: str
-    command: str
-    configuration: Mapping[str, Any]
-    versions: Mapping[str, str]
-    tables: Sequence[Table]
-    charts: Sequence[Chart]
-    choices: Sequence[tuple[str, str]] = ()
-    chosen: str = "policies"
-    notes: Sequence[str] = field(default=())
-
-
-def escape(text: str) -> str:
-    """Return text as it stands in HTML: inert, with no markup."""
-    return escaped_html(inert(text, "\n\t"))
-
-
-def plotly_library() -> str:
-    """Return Plotly's JavaScript.
+def folder_page(folder: Path) -> str:
+    """Return the page of a folder of results, or of all those one or two levels below a folder.
 
     Raises
     ------
     ValueError
-        If Plotly is not installed.
+        If the folder holds no finished results of ``lpsm``, or one of its files is missing, damaged or too large.
+    OSError
+        If something cannot be read.
     """
-    try:
-        return str(importlib.import_module("plotly.offline").get_plotlyjs())
-    except ImportError:
-        raise ValueError("a report needs Plotly, which is not installed: pip install 'lpsm[report]'") from None
-
-
-def render(page: Page) -> str:
-    """Return the page as one HTML document.
-
-    Raises
-    ------
-    ValueError
-        If Plotly is not installed.
-    """
-    library = plotly_library()
-    figures = [{"name": chart.name, **chart.figure} for chart in page.charts]
-    sections = [
-        f"<h1>{escape(page.title)}</h1>\n<p>{escape(page.lead)}</p>",
-        _choices(page.choices, page.chosen),
-        *(_table(table, page.choices) for table in page.tables[:1]),
-        *(f'<p class="note">{escape(note)}</p>' for note in page.notes),
-        *(_chart(chart) for chart in page.charts),
-        *(_table(table, ()) for table in page.tables[1:]),
-        _repeat(page),
-    ]
-    body = "\n".join(section for section in sections if section)
+    results = [folder] if (folder / _MANIFEST).exists() else sorted(
+        path.parent for depth in ("*", "*/*") for path in folder.glob(f"{depth}/{_MANIFEST}")
+    )  # fmt: skip
+    if not results:
+        raise ValueError(f"{folder}: a folder of results must hold a {_MANIFEST}, there is none")
+    sections, titles = [], []
+    for one in results:
+        try:
+            manifest = _manifest(one)
+            titles.append(f"lpsm {manifest['command']}")
+            sections.append("\n".join(_section(one, manifest)))
+        except RecursionError:
+            raise ValueError(f"{one / _MANIFEST}: its configuration is nested too deeply") from None
+    title = titles[0] if len(titles) == 1 else f"{len(titles)} results of lpsm"
+    css = resources.files("experiments.report").joinpath("html.css").read_text(encoding="utf-8")
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
-        '<link rel="icon" href="data:,">\n'
-        f"<title>{escape(page.title)}</title>\n<style>\n{_asset('html.css')}</style>\n</head>\n"
-        f"<body>\n<main>\n{body}\n</main>\n"
-        f'<script type="application/json" id="figures">{_json(figures)}</script>\n'
-        f"<script>{library}</script>\n<script>\n{_asset('html.js')}</script>\n</body>\n</html>\n"
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n<link rel="icon" href="data:,">\n'
+        f"<title>{_text(title)}</title>\n<style>\n{css}</style>\n</head>\n<body>\n<main>\n"
+        + "\n".join(sections)
+        + "\n</main>\n</body>\n</html>\n"
     )
 
 
-def _asset(name: str) -> str:
-    return resources.files("experiments.report").joinpath(name).read_text(encoding="utf-8")
+def _text(words: object) -> str:
+    """Return words as they stand in HTML: with no markup, and escapes for what is not printed."""
+    return escape(inert(str(words), "\n\t"))
 
 
-def _json(data: Any) -> str:
-    """Return JSON that may stand inside a script element, with null for what is not a number."""
-    return json.dumps(_finite(data), allow_nan=False, ensure_ascii=False).replace("<", "\\u003c")
+def _manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a finished folder, its parts of the types that `Store` writes."""
+    path = folder / _MANIFEST
+    try:
+        found = json.loads(_content(folder, _MANIFEST, _MOST_BYTES))
+    except ValueError as error:
+        raise ValueError(f"{path}: it must be JSON of at most {_MOST_BYTES} bytes: {error}") from None
+    if not isinstance(found, dict) or not isinstance(found.get("command"), str):
+        raise ValueError(f"{path}: it must be the manifest of a folder that lpsm made, and names no command")
+    if (folder / _SUMS).exists():
+        lines = _content(folder, _SUMS, _MOST_BYTES).decode(errors="replace").splitlines()
+        found["files"] = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+    elif "files" not in found:
+        raise ValueError(f"{folder}: the results of lpsm {found['command']} are not finished: no files are listed")
+    for name in ("configuration", "versions", "files"):
+        if not isinstance(found.get(name), dict):
+            raise ValueError(f"{path}: {name} must be an object, got {str(found.get(name))[:60]!r}")
+    return found
 
 
-def _finite(data: Any) -> Any:
-    if isinstance(data, Mapping):
-        return {str(name): _finite(value) for name, value in data.items()}
-    if isinstance(data, (list, tuple)):
-        return [_finite(value) for value in data]
-    if isinstance(data, float) and not isfinite(data):
-        return None
-    return inert(data, "\n\t") if isinstance(data, str) else data
+def _content(folder: Path, name: str, most: int) -> bytes:
+    """Return the bytes of a regular file that lies in the folder itself."""
+    path = folder / name
+    if PurePath(name).name != name or path.is_symlink() or not path.is_file():
+        raise ValueError(f"{folder}: {name!r}, which is listed, must be a file in the folder itself, there is none")
+    with path.open("rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise ValueError(f"{path}: the files that a page shows must have at most {_MOST_BYTES} bytes, there are more")
+    return content
 
 
-def _choices(choices: Sequence[tuple[str, str]], chosen: str) -> str:
-    if not choices:
-        return ""
-    boxes = "\n".join(
-        f'<label><input type="checkbox" value="{escape(name)}" checked> {escape(label)}</label>'
-        for name, label in choices
-    )
-    return (
-        f'<fieldset id="choices">\n<legend>Show these {escape(chosen)}</legend>\n{boxes}\n'
-        '<button type="button" data-all="yes">all</button> <button type="button" data-all="">none</button>\n</fieldset>'
-    )
-
-
-def _table(table: Table, choices: Sequence[tuple[str, str]]) -> str:
-    text = csv_text(table.frame)
-    cells = list(csv.DictReader(io.StringIO(text)))
-    rows: Any = table.frame.to_dict("records")
-    listed = list(zip(rows, cells, strict=True))
-    if table.order:
-        listed.sort(key=lambda pair: float(pair[0][table.order]))
-    head = "".join(f'<th scope="col">{escape(column.heading)}</th>' for column in table.columns)
-    names = {name for name, _ in choices}
-    body = []
-    for row, exact in listed[:LISTED]:
-        first = str(row[table.columns[0].name])
-        choice = f' data-choice="{escape(first)}"' if first in names else ""
-        star = "\N{BLACK STAR} " if first == table.marked else ""
-        drawn = "".join(
-            f'<{kind} data-column="{escape(column.name)}" data-value="{escape(exact[column.name])}">'
-            f"{star if tag == 'th' else ''}{escape(cell(column, row))}</{tag}>"
-            for column, kind, tag in _kinds(table.columns)
-        )
-        marked = ' class="marked"' if star else ""
-        body.append(f"<tr{choice}{marked}>{drawn}</tr>")
-    saved = base64.b64encode(text.encode()).decode()
-    more = f" The first {LISTED} of {len(rows)} rows are shown." if len(rows) > LISTED else ""
-    lines = "\n".join(body)
-    kind = "table prose" if table.prose else "table"
-    return (
-        f'<figure class="{kind}" data-file="{escape(table.file)}">\n<figcaption>{escape(table.caption)}{more} '
-        f'<a class="save" download="{escape(table.file)}" href="data:text/csv;base64,{saved}">{escape(table.file)}</a>'
-        f'</figcaption>\n<div class="scroll"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{lines}\n</tbody>\n'
-        "</table></div>\n</figure>"
-    )
-
-
-def _kinds(columns: Sequence[Quantity]) -> Iterator[tuple[Quantity, str, str]]:
-    for place, column in enumerate(columns):
-        yield (column, "td", "td") if place else (column, 'th scope="row"', "th")
-
-
-def _chart(chart: Chart) -> str:
-    height = int(chart.figure["layout"]["height"])
-    return (
-        f'<figure class="chart">\n<h2>{escape(chart.title)}</h2>\n'
-        f'<div id="{escape(chart.name)}" class="plot" style="height: {height}px" role="img" '
-        f'aria-label="{escape(chart.title)}"></div>\n'
-        f"<figcaption>{escape(chart.caption)}</figcaption>\n</figure>"
-    )
-
-
-def _repeat(page: Page) -> str:
+def _section(folder: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the parts of the page that show one folder."""
+    room, shown = _MOST_BYTES, {}
+    names = sorted(name for name in manifest["files"] if name.endswith(_SHOWN))
+    for name in names:
+        content = shown[name] = _content(folder, name, room)
+        room -= len(content)
+        if hashlib.sha256(content).hexdigest() != manifest["files"][name]:
+            raise ValueError(f"{folder / name}: it is not as lpsm {manifest['command']} wrote it: another checksum")
+    yield f"<h1>lpsm {_text(manifest['command'])}</h1>"
+    show = {".txt": _words, ".svg": _picture, ".csv": _table}
+    for ending in _SHOWN:
+        for name in names:
+            if name.endswith(ending):
+                try:
+                    yield show[ending](name, shown[name])
+                except (UnicodeDecodeError, csv.Error) as error:
+                    raise ValueError(f"{folder / name}: it must be text as lpsm writes it: {error}") from None
     rows = "\n".join(
-        f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>'
-        for name, value in _flat("", page.configuration)
+        f'<tr><th scope="row">{_text(name)}</th><td>{_text(value)}</td></tr>'
+        for name, value in _flat("", manifest["configuration"])
     )
-    versions = ", ".join(f"{name} {version}" for name, version in page.versions.items())
+    versions = ", ".join(f"{name} {version}" for name, version in manifest["versions"].items())
+    yield (
+        f"<details>\n<summary>Configuration</summary>\n<p>Made with {_text(versions)}.</p>\n"
+        f'<div class="scroll"><table class="configuration">\n{rows}\n</table></div>\n</details>'
+    )
+
+
+def _words(_name: str, content: bytes) -> str:
+    return f"<pre>{_text(content.decode().rstrip())}</pre>"
+
+
+def _picture(name: str, content: bytes) -> str:
+    title = _text(name.removesuffix(".svg").replace("-", " ").capitalize())
+    data = base64.b64encode(content).decode()
+    return f'<figure>\n<h2>{title}</h2>\n<img alt="{title}" src="data:image/svg+xml;base64,{data}">\n</figure>'
+
+
+def _table(name: str, content: bytes) -> str:
+    head, *rows = [*csv.reader(StringIO(content.decode(), newline=""))] or [[]]
+    more = f", of which the first {_MOST_ROWS} are here" if len(rows) > _MOST_ROWS else ""
+    columns = "".join(f'<th scope="col">{_text(column)}</th>' for column in head)
+    lines = "\n".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows[:_MOST_ROWS])
     return (
-        f'<section>\n<h2>To repeat it</h2>\n<pre id="command">{escape(page.command)}</pre>\n'
-        f"<p>Made with {escape(versions)}.</p>\n<details open>\n<summary>Configuration</summary>\n"
-        f'<div class="scroll"><table class="configuration">\n<tbody>\n{rows}\n</tbody>\n</table></div>\n</details>\n'
-        "</section>\n<noscript><p>The pictures need JavaScript; the tables do not.</p></noscript>"
+        f"<details>\n<summary>{_text(name)}: {len(rows)} row{'s' * (len(rows) != 1)}{more}</summary>\n"
+        f'<div class="scroll"><table>\n<thead><tr>{columns}</tr></thead>\n<tbody>\n{lines}\n</tbody>\n</table></div>\n'
+        "</details>"
     )
+
+
+def _cell(value: str) -> str:
+    """Return a cell: five digits of a number, whose exact value a pointer over it shows, or a text."""
+    if not is_number(value):
+        return f'<td class="words">{_text(as_meant(value))}</td>'
+    short = f"{float(value):.5g}"
+    return f"<td>{_text(value)}</td>" if len(value) <= len(short) else f'<td title="{_text(value)}">{short}</td>'
 
 
 def _flat(prefix: str, data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the settings of a nested configuration that are set, as dotted names and words."""
     for name, value in data.items():
         if isinstance(value, Mapping):
             yield from _flat(f"{prefix}{name}.", value)
-        elif isinstance(value, (list, tuple)):
-            yield f"{prefix}{name}", ", ".join(str(item) for item in value)
+        elif isinstance(value, list):
+            yield f"{prefix}{name}", ", ".join(map(str, value))
         elif value is not None:
             yield f"{prefix}{name}", str(value)

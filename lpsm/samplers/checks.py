@@ -13,15 +13,7 @@ from scipy import sparse
 
 from lpsm.checks import array, shown
 
-__all__ = [
-    "MOST_FEATURES",
-    "as_instance",
-    "as_instances",
-    "as_labels",
-    "check_columns",
-    "fitting",
-    "squared_lengths",
-]
+__all__ = ["MOST_FEATURES", "as_instance", "as_instances", "as_labels", "check_columns", "fitting", "squared_lengths"]
 
 
 MOST_FEATURES = 2**31 - 1
@@ -53,10 +45,7 @@ def as_instance(x: Any, n_features: int, dtype: Any) -> tuple[NDArray[Any], NDAr
         values = values.copy()  # compiled code knows one kind of array
     if values.shape != (n_features,):
         raise ValueError(f"x must have shape ({n_features},), got {values.shape}")
-    if not np.isfinite(values).all():
-        raise ValueError(f"x must be finite, got {values[~np.isfinite(values)][0]} in feature {_first_bad(values)}")
-    if not _fits(values.reshape(1, -1)).all():
-        raise ValueError(f"x must have a squared length that is finite, got {_largest(values)}")
+    _check_finite("x", values.reshape(1, -1))
     return values, None
 
 
@@ -74,30 +63,36 @@ def as_instances(X: Any, n_features: int, dtype: Any) -> Any:
         if not table.has_canonical_format:
             table = table.copy()  # the arrays may be the caller's
             table.sum_duplicates()
-        values = table.data
     else:
         table = array("X", X, dtype)
         if table.size == 0 and table.ndim == 1:
             table = table.reshape(0, n_features)
-        values = table
     if table.ndim != 2 or table.shape[1] != n_features:
         raise ValueError(f"X must have shape (T, {n_features}), got {table.shape}")
-    with np.errstate(over="ignore", invalid="ignore"):
-        total = float(np.vdot(values, values))
-    if isfinite(total):
-        return table
-    if not np.isfinite(values).all():
-        if sparse.issparse(table):
-            at = _first_bad(values)
-            place = f"row {int(np.searchsorted(table.indptr, at, side='right')) - 1}, feature {table.indices[at]}"
-        else:
-            row, column = np.argwhere(~np.isfinite(table))[0]
-            place = f"row {row}, feature {column}"
-        raise ValueError(f"X must be finite, got {values.ravel()[_first_bad(values.ravel())]} in {place}")
-    if not (fits := _fits(table)).all():
-        row = int(fits.argmin())
-        raise ValueError(f"X must have squared lengths that are finite, got {_largest(table[row])} in row {row}")
+    _check_finite("X", table)
     return table
+
+
+def _check_finite(name: str, table: Any) -> None:
+    """Raise unless every value, and the squared length of every row, is finite in its own type of number."""
+    values = table.data if sparse.issparse(table) else table
+    with np.errstate(over="ignore", invalid="ignore"):
+        if isfinite(np.vdot(values, values)):
+            return
+    if not (good := np.isfinite(values)).all():
+        at = np.unravel_index(int(np.argmin(good)), good.shape)
+        place = at
+        if sparse.issparse(table):
+            place = (np.searchsorted(table.indptr, at[0], side="right") - 1, table.indices[at])
+        where = f"feature {place[1]}" if name == "x" else f"row {place[0]}, feature {place[1]}"
+        raise ValueError(f"{name} must be finite, got {values[at]} in {where}")
+    fits = squared_lengths(table) <= np.finfo(table.dtype).max
+    if not fits.all():
+        row = int(fits.argmin())
+        what, where = (
+            ("a squared length that is", "") if name == "x" else ("squared lengths that are", f" in row {row}")
+        )
+        raise ValueError(f"{name} must have {what} finite, got a feature of {float(abs(table[row]).max()):g}{where}")
 
 
 def check_columns(X: Any) -> None:
@@ -137,16 +132,3 @@ def as_labels(y: ArrayLike, rounds: int) -> NDArray[np.float64]:
         at = int(np.argmin(good))
         raise ValueError(f"y must hold only -1 and +1, got {labels[at]!s} in round {at}")
     return labels.astype(np.float64)
-
-
-def _fits(table: Any) -> NDArray[np.bool_]:
-    """Return which rows have a squared length that their own type of number can hold."""
-    return np.asarray(squared_lengths(table) <= np.finfo(table.dtype).max)
-
-
-def _largest(row: Any) -> str:
-    return f"a feature of {float(abs(row).max()):g}"
-
-
-def _first_bad(values: NDArray[Any]) -> int:
-    return int(np.argmin(np.isfinite(values)))

@@ -1,13 +1,13 @@
-"""Verbs of learners and rules, and the one loop that plays every round.
+"""What learners and rules are, and the one loop that plays every round.
 
-What it models: a learner is a named tuple of arrays and numbers; the verbs that say what it does (`look`, `spread`,
-`store`, ...) are chosen by its type when the loop is compiled, and by its type in plain Python.  A query rule is the
-functions `chance`, `grants` and `answers`, compiled by themselves and called by address, so that the loop is compiled
-once a learner, whatever the rule.  `play` serves single rounds and streams, late labels, margins that are only read,
-several classes (rows of weights over one memory) and many copies of a sampler (`Company`).
+What it models: a learner is a named tuple of arrays and numbers, and its methods are the verbs of a round: `look`,
+`spread`, `overlap`, `store`.  A query rule is the functions `chance`, `grants` and `answers`.  Both are compiled by
+themselves and called by address, so that the loop is compiled once, whatever the learner and the rule.  `play` serves
+single rounds and streams, late labels, margins that are only read, several classes (rows of weights over one memory)
+and many copies of a sampler (`Company`).
 
-Work that cannot change a decision is left out if `Way.lazy`: the sign of the margin is that of p = w.x; the probability
-of asking never falls as r = x'A^-1 x grows, and r has bounds that cost less than itself.
+Work that cannot change a decision is left out where `LAZY` says so: the sign of the margin is that of p = w.x; the
+probability of asking never falls as r = x'A^-1 x grows, and r has bounds that cost less than itself.
 
 What it leaves out: the learners (`perceptrons`, `least_squares`, `hinge`, `kernels`), the rules (`rules`), checks.
 Source: the protocol of Cesa-Bianchi et al. 2004, section 2, and Cavallanti et al. 2010, section 2.
@@ -16,12 +16,12 @@ Source: the protocol of Cesa-Bianchi et al. 2004, section 2, and Cavallanti et a
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import fields
-from functools import cache, update_wrapper
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import cache
 from importlib import import_module
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +30,13 @@ from lpsm._compile import compiled
 from lpsm.samplers.rows import Row, Table, dot, row_of, scaled
 
 __all__ = [
-    "ALONE", "ENTRIES", "VERBS", "Company", "Desk", "Learned", "Learner", "Notes", "Question", "Rule", "Tally",
-    "best_two", "call", "code_of", "consult", "desk_at", "entries_of", "how", "invoke", "lead",
-    "learned_of", "look", "overlap", "pinned", "play", "prepare", "settle_up", "spread", "store", "verb",
+    "ALONE", "ENTRIES", "Company", "Desk", "Learned", "Learner", "Notes", "Now", "Question", "Rule", "Tally",
+    "best_two", "call", "checked_by", "code_of", "desk_at", "invoke", "lead", "learned_of", "memory_of", "parameters",
+    "pinned", "play", "prepare",
 ]  # fmt: skip
 
 Array = NDArray[Any]
+T = TypeVar("T")
 
 # `counts`: rounds, examples stored, instances in memory, labels right in a row, false positives, whether the next label
 # is wanted, whether an example has initialised the learner, what a question was due to, evictions, labels asked for,
@@ -75,7 +76,7 @@ class Question(NamedTuple):
 
 
 class Notes(NamedTuple):
-    """What a round is told and what it says: a column each."""
+    """What a round is given and what it answers: a column each."""
 
     label: Array  # (T,) -1 or +1, or the number of a class
     coin: Array  # (T,) uniform, 0 for deterministic rules
@@ -95,13 +96,54 @@ MARGIN, PREDICTION, QUERY, KEPT, CHANCE, SAID, NORM2, SPREAD, SQUARE = range(9)
 DECIDES, LEARNS, LAZY, CAREFUL, FRESH, SPARSE, FIRST, GONE = range(8)
 
 
+class Now(NamedTuple):
+    """What a verb is given of the round."""
+
+    counts: Array  # (N_COUNTS,)
+    scalars: Array  # (N_SCALARS,)
+    row: Row  # the instance x
+    scores: Array  # w_c.x of each class c; for a company what the copies say, and a row for itself
+    s: int  # the row of the scores; for `overlap` the number of the update
+    label: int  # the true class; 0 for two classes
+    other: int  # the class of the largest score beside it
+    square: float  # |x|^2
+    norm2: float  # k(x, x), which is |x|^2 without a kernel
+    p: float  # w.x
+    r: float  # x'A^-1 x
+    y: float  # -1 or +1; +1 of several classes
+    eviction: float  # uniform
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def parameters(kind: type[T]) -> type[T]:
+    """Make a class a record of parameters: frozen and by keyword, each checked by the rule that `ranges` has for it."""
+    return dataclass(frozen=True, slots=True, kw_only=True)(kind)
+
+
+def checked_by(**checks: Callable[..., object]) -> Mapping[str, Callable[..., object]]:
+    """Say by which function of `lpsm.checks` each parameter is checked when a record is made."""
+    return checks
+
+
+def _check(record: Any) -> None:
+    for name, check in record.ranges.items():
+        check(**{getattr(record, "symbol", name.rstrip("_")): getattr(record, name)})
+
+
 class Learner:
-    """What learners are made of: a record of parameters, which knows its arrays before the first round."""
+    """What learners are made of: a record of parameters, which knows its arrays before the first round.
+
+    The arrays are a named tuple with the verbs as methods, each of one `Now`: `look` writes w_c.x of every class into
+    the scores; `spread` returns r, with what `store` needs of it left in the arrays; `overlap` returns how much an
+    update takes off the bound on r, or -1 if it is not remembered; `store` learns the example.
+    """
 
     __slots__ = ()
+    ranges = checked_by()
     takes_classes = False  # whether it has a form for several classes
     takes_kernels = True
     takes_weights = False  # whether a label may count more than another
+    __post_init__ = _check
 
     def arrays(self, n_features: int, k: int, dtype: Any) -> Any:
         """Return the arrays that the loop works on, before the first round, for k classes."""
@@ -112,12 +154,14 @@ class Rule:
     """What rules are made of: a record of parameters, and the functions that `Question` names."""
 
     __slots__ = ()
+    ranges = checked_by()
     randomized: Any = False  # whether it tosses a coin each round
     filters = False  # whether asking is predicting +1
     needs_spread = False  # whether the chance is not to be known without r
     chance: Any = None
     grants: Any = None
     answers: Any = None
+    __post_init__ = _check
 
     def begin(self, counts: Array, scalars: Array) -> None:
         """Write down what it remembers before the first round."""
@@ -131,68 +175,6 @@ class Rule:
         return np.array([float(v) if isinstance(v, Real) else np.nan for v in values] or [0.0])
 
 
-# -- verbs ---------------------------------------------------------------------------------------------
-
-VERBS: dict[str, tuple[Callable[..., Any], dict[type, Callable[..., Any]]]] = {}
-
-
-def verb(default: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that is chosen by the type of its first argument; `default` is that of all other types."""
-    known: dict[type, Callable[..., Any]] = {object: default}
-
-    def chosen(first: Any, *rest: Any) -> Any:
-        return known.get(type(first), default)(first, *rest)
-
-    update_wrapper(chosen, default)
-    VERBS[default.__name__] = (chosen, known)
-    return chosen
-
-
-def how(verb: Callable[..., Any], *kinds: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Say how a verb is done by these kinds of learner."""
-
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        VERBS[verb.__name__][1].update(dict.fromkeys(kinds, function))
-        return function
-
-    return register
-
-
-@verb
-def look(learner: Any, counts: Array, scalars: Array, row: Row, square: float, scores: Array, s: int) -> None:
-    """Write w_c.x into row s of the scores, for each class c; `square` is |x|^2."""
-
-
-@verb
-def spread(learner: Any, counts: Array, scalars: Array, row: Row, norm2: float) -> float:
-    """R = x'A^-1 x, with what `store` needs of it left in the learner."""
-    return 0.0
-
-
-@verb
-def overlap(learner: Any, counts: Array, row: Row, k: int) -> float:
-    """How much the k-th update takes off the bound on r, or -1 if it is not remembered."""
-    return -1.0
-
-
-@verb
-def store(
-    learner: Any, counts: Array, scalars: Array, row: Row, square: float, scores: Array, s: int, p: float, r: float,
-    y: float, label: int, other: int, eviction: float,
-) -> None:  # fmt: skip
-    """Learn (x, y); of several classes `label` is the true one, `other` the best of the rest, and y = 1."""
-
-
-@verb
-def consult(company: Any, told: Array) -> None:
-    """Write into the last row of `told` the margin and the probability of asking of copies that told the others."""
-
-
-@verb
-def settle_up(company: Any, told: Array, y: float) -> None:
-    """Charge the copies for the round."""
-
-
 # -- compiled by themselves, called by address ----------------------------------------------------------------
 
 
@@ -203,12 +185,9 @@ def call(
     return float(function(rule, counts, scalars, a, b, c, d, e))
 
 
-def invoke(
-    entry: Any, at: Any, j: int, counts: Array, scalars: Array, row: Row, scores: Array, s: int, label: int, other: int,
-    a: float, b: float, c: float, d: float, e: float,
-) -> float:  # fmt: skip
+def invoke(entry: Any, at: Any, j: int, now: Now) -> float:
     """Call a verb of copy j of a learner, or of a company, by its entry."""
-    return float(entry(at, j, counts, scalars, row, scores, s, label, other, a, b, c, d, e))
+    return float(entry(at[j], now) or 0.0)
 
 
 def _plain() -> bool:
@@ -230,37 +209,7 @@ def code_of(function: Callable[..., float] | None) -> Any:
 
 _KEPT: list[Any] = []  # machine code is freed with its function
 
-
-def entries_of(take: Callable[[Any, int], Any]) -> dict[str, Callable[..., float]]:
-    """The verbs of what `take(at, j)` finds, all with the arguments of `invoke`."""
-
-    def looks(at, j, counts, scalars, row, scores, s, label, other, a, b, c, d, e):  # type: ignore[no-untyped-def]
-        look(take(at, j), counts, scalars, row, a, scores, s)
-        return 0.0
-
-    def spreads(at, j, counts, scalars, row, scores, s, label, other, a, b, c, d, e):  # type: ignore[no-untyped-def]
-        return spread(take(at, j), counts, scalars, row, a)
-
-    def overlaps(at, j, counts, scalars, row, scores, s, label, other, a, b, c, d, e):  # type: ignore[no-untyped-def]
-        return overlap(take(at, j), counts, row, s)
-
-    def stores(at, j, counts, scalars, row, scores, s, label, other, a, b, c, d, e):  # type: ignore[no-untyped-def]
-        store(take(at, j), counts, scalars, row, a, scores, s, b, c, d, label, other, e)
-        return 0.0
-
-    def consults(at, j, counts, scalars, row, scores, s, label, other, a, b, c, d, e):  # type: ignore[no-untyped-def]
-        consult(take(at, j), scores)
-        return 0.0
-
-    def settles(at, j, counts, scalars, row, scores, s, label, other, a, b, c, d, e):  # type: ignore[no-untyped-def]
-        settle_up(take(at, j), scores, a)
-        return 0.0
-
-    return dict(zip(ENTRIES, (looks, spreads, overlaps, stores, consults, settles), strict=True))
-
-
-ENTRIES = ("look", "spread", "overlap", "store", "consult", "settle_up")
-
+ENTRIES = ("look", "spread", "overlap", "store", "consult", "settle_up")  # verbs; the last two are a company's
 
 WORDS = 256  # of eight bytes, for a record
 
@@ -271,8 +220,7 @@ def pinned(*records: Any) -> tuple[Any, list[Any]]:
     A record is a learner, a company or a desk.
     """
     if _plain():
-        made = entries_of(lambda at, j: at[j])
-        return records, [made[name] if type(records[0]) in VERBS[name][1] else 0 for name in ENTRIES]
+        return records, [getattr(type(records[0]), name, 0) for name in ENTRIES]
     place, entries = np.zeros(len(records) * WORDS, dtype=np.int64), np.zeros(len(ENTRIES), dtype=np.int64)
     for j, record in enumerate(records):
         import_module("lpsm.samplers.entries").pin(record, place[j * WORDS : (j + 1) * WORDS], entries)
@@ -281,9 +229,7 @@ def pinned(*records: Any) -> tuple[Any, list[Any]]:
 
 @cache
 def prepare() -> None:
-    """Tell numba of the verbs, before the loop is compiled."""
-    for name in ("perceptrons", "least_squares", "hinge", "kernels", "tuned"):
-        import_module(f"lpsm.samplers.{name}")
+    """Tell numba of calls by address, before the loop is compiled."""
     if not _plain():
         import_module("lpsm.samplers.entries").register()
 
@@ -349,12 +295,18 @@ class Company(NamedTuple):
 ALONE = Company(1, np.zeros(1, dtype=np.int64), 0, 0)
 
 
+def memory_of(record: Any) -> Any:
+    """Return the stored instances of a learner, None if it stores none."""
+    if hasattr(record, "held"):
+        return record.held.memory
+    memory = getattr(record, "memory", None)
+    return memory if memory is not None and len(memory.labels) else None
+
+
 def learned_of(*copies: Any) -> Learned:
     """Return copies of a learner for the loop; where they are stored, there is one."""
     first, (at, entries) = copies[0], pinned(*copies)
-    held = getattr(first, "held", None)
-    memory = getattr(first, "memory", None) if held is None else held.memory
-    bounded = getattr(first, "bounded", True)
+    held, memory = getattr(first, "held", None), memory_of(first)
     look, spread, overlap, store = entries[:4]
     return Learned(
         at=at, look=look, spread=spread, overlap=overlap, store=store, inside=bool(getattr(first, "inside", False)),
@@ -362,7 +314,7 @@ def learned_of(*copies: Any) -> Learned:
         limits=np.array([[getattr(one, "ridge", 0.0), getattr(one, "drift", 0.0)] for one in copies]),
         kernel=np.zeros(1) if held is None else held.kernel, similarity=0 if held is None else held.similarity,
         given=held is not None and held.given, width=UNLIMITED if memory is None else memory.rows.shape[1],
-        capacity=UNLIMITED if memory is None or bounded else len(memory.labels),
+        capacity=UNLIMITED if memory is None or getattr(first, "bounded", True) else len(memory.labels),
     )  # fmt: skip
 
 
@@ -395,19 +347,17 @@ def self_similarity(learned: Learned, counts: Array, scalars: Array, square: flo
 
 
 @compiled
-def spread_of(learned: Learned, j: int, counts: Array, scalars: Array, row: Row, scores: Array, norm2: float) -> float:
+def spread_of(learned: Learned, j: int, now: Now) -> float:
     """r, with what `store` needs of it left in the learner; 0 where there is none."""
-    if learned.spread == 0:
-        return 0.0
-    return invoke(learned.spread, learned.at, j, counts, scalars, row, scores, 0, 0, 0, norm2, 0.0, 0.0, 0.0, 0.0)
+    return invoke(learned.spread, learned.at, j, now) if learned.spread != 0 else 0.0
 
 
 @compiled
 def decision(
-    learned: Learned, j: int, counts: Array, scalars: Array, question: Question, rule: Array, row: Row, scores: Array,
-    p: float, norm2: float, u: float, floor: float, bias: float, lazy: bool,
-) -> tuple[float, bool, float]:  # fmt: skip
+    learned: Learned, j: int, question: Question, rule: Array, now: Now, u: float, floor: float, bias: float, lazy: bool
+) -> tuple[float, bool, float]:
     """The probability of asking, whether it asks, and r, -1 if it was not needed."""
+    counts, scalars, p, norm2 = now.counts, now.scalars, now.p, now.norm2
     r, chance, inside, tells = -1.0, 1.0, learned.inside, question.chance != 0
     exact = inside and not lazy
     if learned.buys_first and counts[READY] == 0:
@@ -426,16 +376,15 @@ def decision(
                     exact = u < chance
                     if not exact or learned.overlap == 0:
                         break
-                    less = invoke(
-                        learned.overlap, learned.at, j, counts, scalars, row, scores, k, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0
-                    )
+                    of_update = Now(counts, scalars, now.row, now.scores, k, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+                    less = invoke(learned.overlap, learned.at, j, of_update)
                     if less < 0.0:
                         break
                     bound -= less
                     k += 1
                 r = -1.0
     if exact:
-        r = spread_of(learned, j, counts, scalars, row, scores, norm2)
+        r = spread_of(learned, j, now)
         if tells:
             m = p / (1.0 + r) if inside else p
             chance = call(question.chance, rule, counts, scalars, p, r, m, norm2, bias)
@@ -450,15 +399,14 @@ def decision(
 
 
 @compiled
-def learn(
-    learned: Learned, j: int, counts: Array, scalars: Array, question: Question, rule: Array, row: Row, square: float,
-    scores: Array, s: int, said: float, norm2: float, p: float, r: float, y: float, label: int, late: bool,
-    eviction: float,
-) -> bool:  # fmt: skip
+def learn(learned: Learned, j: int, question: Question, rule: Array, now: Now, said: float, late: bool) -> bool:
     """Take the label that was asked for; return whether the example is stored.
 
-    `said` is the p of the round's own time, by which the prediction is judged, and p that of today.
+    `said` is the p of the round's own time, by which the prediction is judged, and `now.p` that of today; of the other
+    products of the instance, those that are negative are not known yet.
     """
+    counts, scalars, row, scores = now.counts, now.scalars, now.row, now.scores
+    p, y, square, norm2, r = now.p, now.y, now.square, now.norm2, now.r
     wrong = (said >= 0.0) != (y > 0.0)
     keeps = True  # the example that initialises v; no prediction of v is judged by it
     if not (learned.buys_first and counts[READY] == 0):
@@ -478,10 +426,13 @@ def learn(
         square = dot(row.x, row.x, row.n)
     if norm2 < 0.0:
         norm2 = self_similarity(learned, counts, scalars, square)
+    other = best_other(scores, now.s, now.label) if scores.shape[1] > 1 else 0
     if r < 0.0:
-        r = spread_of(learned, j, counts, scalars, row, scores, norm2)
-    other = best_other(scores, s, label) if scores.shape[1] > 1 else 0
-    invoke(learned.store, learned.at, j, counts, scalars, row, scores, s, label, other, square, p, r, y, eviction)
+        r = spread_of(
+            learned, j, Now(counts, scalars, row, scores, now.s, now.label, other, square, norm2, p, r, y, now.eviction)
+        )
+    known = Now(counts, scalars, row, scores, now.s, now.label, other, square, norm2, p, r, y, now.eviction)
+    invoke(learned.store, learned.at, j, known)
     counts[STORED] += 1
     if norm2 > 0.0:  # a zero vector initialises nothing
         counts[READY] = 1
@@ -523,12 +474,14 @@ def play(place: Any, values: Array, columns: Array, starts: Array) -> int:
             for j in range(m):
                 if m > 1:
                     counts, scalars, rule = tally.counts[j], tally.scalars[j], question.rule[j]
-                invoke(learned.look, at, j, counts, scalars, row, scores, s, 0, 0, square, 0.0, 0.0, 0.0, 0.0)
+                seen = Now(counts, scalars, row, scores, s, 0, 0, square, 0.0, 0.0, 0.0, 0.0, 0.0)
+                invoke(learned.look, at, j, seen)
                 p = scores[s, 0]
                 if k > 1:
                     predicted, second = best_two(scores, s)
                     p = 0.5 * (scores[s, predicted] - scores[s, second])
                 norm2 = self_similarity(learned, counts, scalars, square) if measures else -1.0
+                now = Now(counts, scalars, row, scores, s, 0, 0, square, norm2, p, 0.0, 0.0, 0.0)
                 r, chance, query = -1.0, 0.0, False
                 if decides:
                     counts[ROUND] += 1
@@ -538,11 +491,9 @@ def play(place: Any, values: Array, columns: Array, starts: Array) -> int:
                     else:
                         if notes.schedules.shape[0] > 0:
                             floor, bias = notes.schedules[j, t], notes.schedules[m + j, t]
-                        chance, query, r = decision(
-                            learned, j, counts, scalars, question, rule, row, scores, p, norm2, u, floor, bias, lazy
-                        )
+                        chance, query, r = decision(learned, j, question, rule, now, u, floor, bias, lazy)
                 if r < 0.0 and inside and (not decides or (query and careful)):
-                    r = spread_of(learned, j, counts, scalars, row, scores, norm2)
+                    r = spread_of(learned, j, now)
                 i = here + j
                 told[i, MARGIN] = p / (1.0 + max(r, 0.0)) if inside else p
                 told[i, NORM2], told[i, SPREAD] = norm2, r
@@ -550,8 +501,9 @@ def play(place: Any, values: Array, columns: Array, starts: Array) -> int:
                 told[i, PREDICTION] = predicted if k > 1 else 1 if (query if question.filters else p >= 0.0) else -1
                 if decides or not learns:
                     told[i, SAID] = p
+        together = Now(counts, scalars, row, told, s, 0, 0, 0.0, 0.0, 0.0, 0.0, y, 0.0)
         if not alone:
-            invoke(company.consult, company.at, 0, counts, scalars, row, told, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
+            invoke(company.consult, company.at, 0, together)
             told[m, QUERY] = 1.0 if u < told[m, CHANCE] else 0.0
             for c in range(CHANCE + 1):
                 said[t, c] = told[m, c]
@@ -563,7 +515,7 @@ def play(place: Any, values: Array, columns: Array, starts: Array) -> int:
                     continue
                 if m > 1:
                     counts, scalars, rule = tally.counts[j], tally.scalars[j], question.rule[j]
-                then, r, norm2, label, sign = told[i, SAID], told[i, SPREAD], told[i, NORM2], 0, y
+                then, label, sign = told[i, SAID], 0, y
                 p = then if decides or fresh else scores[s, 0]  # today's, if the label comes late
                 if k > 1:
                     label, sign = int(y), 1.0
@@ -571,11 +523,10 @@ def play(place: Any, values: Array, columns: Array, starts: Array) -> int:
                     if decides:
                         then = lead(scores, s, label, predicted)
                 eviction = notes.evictions[counts[EVICTED] - orders[GONE]] if len(notes.evictions) > 0 else 0.0
-                if learn(
-                    learned, j, counts, scalars, question, rule, row, square, scores, s, then, norm2, p, r, sign, label,
-                    not (decides or fresh), eviction,
-                ):  # fmt: skip
+                norm2, r = told[i, NORM2], told[i, SPREAD]
+                now = Now(counts, scalars, row, scores, s, label, 0, square, norm2, p, r, sign, eviction)
+                if learn(learned, j, question, rule, now, then, not (decides or fresh)):
                     said[t, KEPT] = 1.0
         if not alone:
-            invoke(company.settle_up, company.at, 0, counts, scalars, row, told, 0, 0, 0, y, 0.0, 0.0, 0.0, 0.0)
+            invoke(company.settle_up, company.at, 0, together)
     return int(last)

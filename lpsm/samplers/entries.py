@@ -1,7 +1,7 @@
 """How compiled code calls the verbs of a learner by address, so that the loop over rounds is compiled once.
 
-What it models: `pin` writes a record of arrays where machine code finds it, and compiles the record's verbs, each with
-the arguments of `core.invoke`; the loop knows addresses alone.  Rules are called likewise (`core.call`).
+What it models: `pin` writes a record of arrays where machine code finds it, and compiles the record's verbs, each a
+function of that place and of a `core.Now`; the loop knows addresses alone.  Rules are called likewise (`core.call`).
 What it leaves out: plain Python, which calls the verbs as they are.  The module imports numba, and is imported when the
 first kernel is needed.
 """
@@ -31,32 +31,22 @@ from lpsm.samplers.rows import Row
 __all__ = ["pin", "register"]
 
 OPTIONS: Any = {"error_model": "numpy"}
-_VECTOR, _TABLE = types.Array(types.float64, 1, "C"), types.Array(types.float64, 2, "C")
-_COUNTS = types.Array(types.int64, 1, "C")
+RETURNING = ("spread", "overlap")  # the verbs that answer with a number
+_WORD = ir.IntType(64)
 
 
 def register() -> None:
-    """Tell numba of the verbs, each chosen by the type of its first argument, and of calls by address."""
-    for chosen, known in core.VERBS.values():
-
-        def choose(first: Any, *rest: Any, known: dict[type, Any] = known) -> Any:
-            return known.get(getattr(first, "instance_class", object), known[object])
-
-        overload(chosen, jit_options=OPTIONS, strict=False)(choose)
-    overload(core.call, jit_options=OPTIONS, strict=False)(lambda *_: _call)
-    overload(core.desk_at, jit_options=OPTIONS, strict=False)(lambda *_: lambda place, values: _loaded(place, values))
+    """Tell numba of calls by address, and of the desk that was pinned."""
+    for function, made in (
+        (core.call, lambda function, rule, counts, scalars, a, b, c, d, e:
+         _called(function, rule, counts, scalars, a, b, c, d, e)),
+        (core.invoke, lambda entry, at, j, now: _invoked(entry, at, j, now)),
+        (core.desk_at, lambda place, values: _loaded(place, values)),
+    ):  # fmt: skip
+        overload(function, jit_options=OPTIONS, strict=False)(lambda *_, made=made: made)
     kernels: Any = (core.play, pin)
     for kernel in kernels:
         kernel.dispatcher.targetoptions["_nrt"] = False
-    overload(core.invoke, jit_options=OPTIONS, strict=False)(lambda *_: _invoke)
-
-
-def _call(function, rule, counts, scalars, a, b, c, d, e):  # type: ignore[no-untyped-def]
-    return _called(function, rule, counts, scalars, a, b, c, d, e)
-
-
-def _invoke(entry, at, j, counts, scalars, row, scores, s, label, other, a, b, c, d, e):  # type: ignore[no-untyped-def]
-    return _invoked(entry, at, j, counts, scalars, row, scores, s, label, other, a, b, c, d, e)
 
 
 @intrinsic
@@ -74,26 +64,21 @@ def _called(_: Any, function: Any, rule: Any, counts: Any, scalars: Any, a: Any,
 
 
 @intrinsic
-def _invoked(
-    _: Any, entry: Any, at: Any, j: Any, counts: Any, scalars: Any, row: Any, scores: Any, s: Any, label: Any,
-    other: Any, a: Any, b: Any, c: Any, d: Any, e: Any,
-) -> Any:  # fmt: skip
+def _invoked(_: Any, entry: Any, at: Any, j: Any, now: Any) -> Any:
     """Call a compiled function at an address; it raises nothing."""
-    whole, reals = types.int64, 5 * [types.float64]
-    kinds = [types.int64, whole, counts, scalars, row, scores, whole, whole, whole, *reals]
+    kinds = [types.int64, now]
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        entry, place, *values = arguments
-        found = context.make_array(at)(context, builder, place).data
-        offset = builder.mul(values[0], ir.Constant(ir.IntType(64), 8 * core.WORDS))
-        values = [builder.add(builder.ptrtoint(found, ir.IntType(64)), offset), *values]
+        entry, place, copy, now = arguments
+        found = builder.ptrtoint(context.make_array(at)(context, builder, place).data, _WORD)
+        values = [builder.add(found, builder.mul(copy, Constant(_WORD, 8 * core.WORDS))), now]
         function = context.call_conv.get_function_type(types.float64, kinds)
         result, trouble = (cgutils.alloca_once(builder, kind) for kind in (ir.DoubleType(), excinfo_t.as_pointer()))
         packed = context.get_arg_packer(kinds).as_arguments(builder, values)
         builder.call(builder.inttoptr(entry, function.as_pointer()), [result, trouble, *packed])
         return builder.load(result)
 
-    return types.float64(types.int64, at, *kinds[1:]), generate
+    return types.float64(types.int64, at, types.int64, now), generate
 
 
 def _unowned(context: Any, builder: Any, kind: Any, value: Any) -> Any:
@@ -140,43 +125,43 @@ def _load(_: Any, place: Any, values: Any) -> Any:
 _loaded: Any = intrinsic(_load)
 
 
-def _taker(record: Any) -> Callable[..., Any]:
-    """Return a compiled function that finds a record of this type where `_place` wrote it."""
+def _entry(record: Any, name: str) -> Callable[..., float]:
+    """Return a verb of what `_place` wrote, as a function of the place and of now."""
 
     def load(_: Any, at: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            place = builder.inttoptr(arguments[0], context.get_value_type(record).as_pointer())
-            return builder.load(place)
+            return builder.load(builder.inttoptr(arguments[0], context.get_value_type(record).as_pointer()))
 
         return record(types.int64), generate
 
     loaded: Any = intrinsic(load)
-    return njit(lambda at, j: loaded(at), **OPTIONS)  # type: ignore[no-any-return]
+    verb: Any = njit(getattr(record.instance_class, name), **OPTIONS)
 
+    def does(at, now):  # type: ignore[no-untyped-def]
+        verb(loaded(at), now)
+        return 0.0
 
-def _flags(name: str) -> Any:
-    """How entries are compiled: learners make and keep no array, so that nothing counts who uses them."""
-    flags: Any = Flags()
-    kept = name in ("consult", "settle_up")
-    flags.nrt, flags.error_model, flags.no_cpython_wrapper, flags.no_cfunc_wrapper = kept, "numpy", True, True
-    return flags
+    return (lambda at, now: verb(loaded(at), now)) if name in RETURNING else does
 
 
 def _address(name: str) -> Any:
-    """Return a function for compiled code: the address of a verb's entry for a record, 0 if the verb is not its own."""
+    """Return a function for compiled code: the address of a verb's entry for a record, 0 if it has no such verb."""
 
     def typed(_: Any, record: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            if record.instance_class not in core.VERBS[name][1]:
+            if not hasattr(record.instance_class, name):
                 return context.get_constant(types.int64, 0)
-            weights = record.types[record.fields.index("weights")]
-            row = types.NamedTuple((types.Array(weights.dtype, 1, "C"), types.Array(types.int32, 1, "C"), types.int64,
-                                    types.boolean), Row)  # fmt: skip
-            whole, reals = 3 * (types.int64,), 5 * (types.float64,)
-            kinds = types.float64(types.int64, types.int64, _COUNTS, _VECTOR, row, _TABLE, *whole, *reals)
-            entry = core.entries_of(_taker(record))[name]
-            made = context.compile_subroutine(builder, entry, kinds, flags=_flags(name), caching=False)
-            return builder.ptrtoint(context.declare_function(builder.module, made.fndesc), ir.IntType(64))
+            line, table = (types.Array(types.float64, n, "C") for n in (1, 2))
+            values = types.Array(record.types[record.fields.index("weights")].dtype, 1, "C")
+            row = types.NamedTuple((values, types.Array(types.int32, 1, "C"), types.int64, types.boolean), Row)
+            now = (types.Array(types.int64, 1, "C"), line, row, table, *3 * (types.int64,), *6 * (types.float64,))
+            # learners make and keep no array, so that nothing counts who uses them
+            flags: Any = Flags()
+            flags.nrt, flags.error_model = name in ("consult", "settle_up"), "numpy"
+            flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+            kinds = types.float64(types.int64, types.NamedTuple(now, core.Now))
+            made = context.compile_subroutine(builder, _entry(record, name), kinds, flags=flags, caching=False)
+            return builder.ptrtoint(context.declare_function(builder.module, made.fndesc), _WORD)
 
         return types.int64(record), generate
 

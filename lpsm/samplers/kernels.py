@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from lpsm._compile import compiled
 from lpsm.checks import number, positive, shown
 from lpsm.samplers import core
-from lpsm.samplers.core import EVICTED, READY, SELF_SIMILARITY, SIZE, STORED, Learner, Rule, how
-from lpsm.samplers.perceptrons import BudgetVector, Memory, keep, new_memory
+from lpsm.samplers.core import SELF_SIMILARITY, SIZE, Learner, Now, Rule, checked_by, memory_of, parameters
+from lpsm.samplers.perceptrons import Memory, coefficient, keep, new_memory, shrink, slot_of, steps
 from lpsm.samplers.rows import (
     NEARLY_ZERO,
     Row,
@@ -29,58 +29,62 @@ from lpsm.samplers.rows import (
     cleared,
     dot,
     gather_dot,
+    look_along,
     solve_lower,
     solve_upper,
 )
 
-__all__ = ["CallableKernel", "Kernel", "Linear", "Polynomial", "Radial", "as_kernel", "grown", "over_instances"]
+__all__ = [
+    "CallableKernel", "Kernel", "Linear", "Polynomial", "Radial", "as_kernel", "changed", "fill", "over_instances",
+    "roomier", "widened",
+]  # fmt: skip
 
 Array = NDArray[Any]
 
 FIRST_CAPACITY = 64
 
 
-def _radial(
-    kernel: Any, counts: Any, scalars: Any, s: float, square: float, other: float, _: float, __: float
-) -> float:
+def _radial(kernel, counts, scalars, s, square, other, _, __):  # type: ignore[no-untyped-def]
     return exp(-kernel[0] * max(square + other - 2.0 * s, 0.0))
 
 
-def _power(kernel: Any, counts: Any, scalars: Any, s: float, square: float, other: float, _: float, __: float) -> float:
+def _power(kernel, counts, scalars, s, square, other, _, __):  # type: ignore[no-untyped-def]
     return float((kernel[1] * s + kernel[2]) ** kernel[0])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _whole_degree(degree: Any) -> None:
+    if not number("degree", degree).is_integer() or degree < 1:
+        raise ValueError(f"degree must be a positive integer, got {shown(degree)}")
+
+
+def _not_negative(coef0: Any) -> None:
+    if not number("coef0", coef0) >= 0.0:
+        raise ValueError(f"coef0 must be non-negative, got {shown(coef0)}")
+
+
+@parameters
 class Linear(Rule):
     """k(x, z) = x.z: the dual form of the primal learner."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@parameters
 class Radial(Rule):
     """k(x, z) = exp(-gamma |x - z|^2)."""
 
     gamma: float = 1.0
+    ranges = checked_by(gamma=positive)
     chance = staticmethod(_radial)
 
-    def __post_init__(self) -> None:
-        positive(gamma=self.gamma)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@parameters
 class Polynomial(Rule):
     """k(x, z) = (gamma x.z + coef0)^degree, degree a positive integer, coef0 >= 0."""
 
     degree: int = 3
     gamma: float = 1.0
     coef0: float = 1.0
+    ranges = checked_by(gamma=positive, degree=_whole_degree, coef0=_not_negative)
     chance = staticmethod(_power)
-
-    def __post_init__(self) -> None:
-        positive(gamma=self.gamma)
-        if not number("degree", self.degree).is_integer() or self.degree < 1:
-            raise ValueError(f"degree must be a positive integer, got {shown(self.degree)}")
-        if not number("coef0", self.coef0) >= 0.0:
-            raise ValueError(f"coef0 must be non-negative, got {shown(self.coef0)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +97,8 @@ class CallableKernel(Rule):
 Kernel = Linear | Radial | Polynomial | CallableKernel
 
 NAMED: dict[str, Callable[..., Kernel]] = {
-    "linear": Linear,
-    "rbf": Radial,
-    "poly": Polynomial,
-    "polynomial": Polynomial,
-}
+    "linear": Linear, "rbf": Radial, "poly": Polynomial, "polynomial": Polynomial,
+}  # fmt: skip
 
 
 def as_kernel(kernel: Any, **parameters: float) -> Kernel | None:
@@ -117,7 +118,7 @@ def as_kernel(kernel: Any, **parameters: float) -> Kernel | None:
             raise ValueError(f"kernel {kernel!r} does not take these parameters: {sorted(parameters)}") from error
     if parameters:
         raise ValueError(f"parameters of a kernel need its name, got {sorted(parameters)}")
-    if kernel is None or isinstance(kernel, Linear | Radial | Polynomial | CallableKernel):
+    if kernel is None or isinstance(kernel, Kernel):
         return kernel
     if callable(kernel):
         return CallableKernel(kernel)
@@ -132,7 +133,31 @@ class Held(NamedTuple):
     scatter: Array  # (d,) zeros between rounds
     kernel: Array  # its parameters
     similarity: Any  # its function of (x_i.x, |x_i|^2, |x|^2), as functions of rules are; 0: x_i.x itself
-    given: Any  # whether similarities are written from outside
+    given: bool  # whether similarities are written from outside
+
+
+@compiled
+def compare(held: Held, now: Now) -> Row:
+    """Return k(x_i, x) over the stored instances, written unless they are there already."""
+    row, memory, size = now.row, held.memory, now.counts[SIZE]
+    if not held.given:
+        if row.sparse:
+            for j in range(row.n):
+                held.scatter[row.columns[j]] = row.x[j]
+        for i in range(size):
+            if row.sparse:
+                s = gather_dot(memory.rows[i], memory.columns[i], memory.lengths[i], held.scatter)
+            else:
+                s = dot(memory.rows[i], row.x, row.n)
+            if held.similarity != 0:
+                s = core.call(
+                    held.similarity, held.kernel, now.counts, now.scalars, s, memory.squares[i], now.square, 0.0, 0.0
+                )
+            held.similarities[i] = s
+        if row.sparse:
+            for j in range(row.n):
+                held.scatter[row.columns[j]] = 0.0
+    return Row(held.similarities, row.columns, size, False)
 
 
 class Expansion(NamedTuple):
@@ -140,15 +165,30 @@ class Expansion(NamedTuple):
 
     weights: Array  # (k, capacity) a coefficient each
     held: Held
-    eta: Any
-    lambda_: Any  # of the shifting Perceptron, or 0
-    factor: Any  # of the modified Perceptron, or -1
-    bounded: Any  # whether the capacity is a budget
+    eta: float
+    lambda_: float  # of the shifting Perceptron, or 0
+    factor: float  # of the modified Perceptron, or -1
+    bounded: bool  # whether the capacity is a budget
 
     @property
     def buys_first(self) -> bool:
         """Whether a first example initialises it."""
-        return bool(self.factor >= 0.0)
+        return self.factor >= 0.0
+
+    def look(self, now: Now) -> None:
+        """The sum of the coefficients times k(x_i, x)."""
+        look_along(self.weights, compare(self.held, now), now.scores, now.s)
+
+    def store(self, now: Now) -> None:
+        """Add the instance with its coefficient, in the place of an evicted one where a budget is spent."""
+        weights = self.weights
+        shrink(self, now, now.counts[SIZE])
+        slot = slot_of(now, weights.shape[1] if self.bounded else -1)
+        keep(self.held.memory, now, slot)
+        step = coefficient(self, now)
+        weights[now.label, slot] = step
+        if weights.shape[0] > 1:
+            weights[now.other, slot] = -step
 
 
 class Factor(NamedTuple):
@@ -159,14 +199,42 @@ class Factor(NamedTuple):
     upper: Array  # (capacity, capacity) U, U'U = I + K
     targets: Array  # (k, capacity) U'^-1 y
     g: Array  # (capacity,) U'^-1 k(., x)
-    ridge: Any
-    drift: Any
-    inside: Any
+    ridge: float
+    drift: float
+    inside: bool
 
     @property
     def bounded(self) -> bool:
         """That the capacity is no budget."""
         return False
+
+    def look(self, now: Now) -> None:
+        """The sum of the coefficients times k(x_i, x); what rounding left of one whose terms cancel is 0."""
+        weights, scores, s, similar = self.weights, now.scores, now.s, compare(self.held, now)
+        look_along(weights, similar, scores, s)
+        if weights.shape[0] == 1 and abs(scores[s, 0]) < NEARLY_ZERO:
+            scores[s, 0] = cleared(scores[s, 0], similar, weights[0])
+
+    def spread(self, now: Now) -> float:
+        """The variance r = f k(x, x) - g'g, with g = U'^-1 f_i k(x_i, x)."""
+        g, size = self.g, now.counts[SIZE]
+        for i in range(size):
+            g[i] = (self.ridge + i * self.drift) * self.held.similarities[i]
+        solve_lower(self.upper, size, g)
+        return max(float((self.ridge + size * self.drift) * now.norm2 - dot(g, g, size)), 0.0)
+
+    def store(self, now: Now) -> None:
+        """Grow the factor by a column, and solve for the coefficients of every class."""
+        weights, targets, g, size, corner = self.weights, self.targets, self.g, now.counts[SIZE], sqrt(1.0 + now.r)
+        append_row(self.upper, size, g, corner)
+        keep(self.held.memory, now, size)
+        now.counts[SIZE] = size + 1
+        for c in range(weights.shape[0]):
+            wanted = now.y if weights.shape[0] == 1 else 1.0 if c == now.label else -1.0
+            targets[c, size] = (wanted - dot(g, targets[c], size)) / corner
+            solve_upper(self.upper, size + 1, targets[c], weights[c])
+            for i in range(size + 1):  # the margin is sum_i (alpha_i f_i) k(x_i, x)
+                weights[c, i] *= self.ridge + i * self.drift
 
 
 def over_instances(
@@ -182,10 +250,7 @@ def over_instances(
     if hasattr(learner, "recursion"):
         upper, g = np.zeros((capacity, capacity), dtype=dtype), np.zeros(capacity, dtype=dtype)
         return Factor(weights, held, upper, weights.copy(), g, *learner.recursion)
-    eta, lambda_, factor = (
-        float(getattr(learner, n, none)) for n, none in (("eta", 1), ("lambda_", 0), ("factor", -1))
-    )
-    return Expansion(weights, held, eta, lambda_, factor, hasattr(learner, "B"))
+    return Expansion(weights, held, *steps(learner), hasattr(learner, "B"))
 
 
 def fill(learner: Expansion | Factor, kernel: CallableKernel, counts: Array, scalars: Array, x: Array) -> None:
@@ -195,124 +260,51 @@ def fill(learner: Expansion | Factor, kernel: CallableKernel, counts: Array, sca
         learner.held.similarities[i] = kernel.function(learner.held.memory.rows[i], x)
 
 
-def resized(array: Array, *shape: int) -> Array:
-    """Return the array, with zeros where it grows."""
-    if array.shape == shape:
-        return array
-    larger = np.zeros(shape, dtype=array.dtype)
-    larger[tuple(slice(0, n) for n in array.shape)] = array
-    return larger
+def changed(record: Any, change: Callable[[str, Array], Array]) -> Any:
+    """Return a record of arrays, numbers and such records with change(n, a) in place of every array a of name n."""
+    return type(record)(
+        *(
+            change(name, part)
+            if isinstance(part, np.ndarray)
+            else changed(part, change)
+            if isinstance(part, tuple)
+            else part
+            for name, part in zip(record._fields, record, strict=True)
+        )
+    )
 
 
-def grown(learner: Any, counts: Array, width: int, sparse: bool) -> Any:
+def _resized(record: Any, **shapes: tuple[int, ...]) -> Any:
+    """Return the record with arrays of these names and shapes, and zeros where they grow."""
+
+    def change(name: str, array: Array) -> Array:
+        if (shape := shapes.get(name, array.shape)) == array.shape:
+            return array
+        larger = np.zeros(shape, dtype=array.dtype)
+        larger[tuple(slice(0, n) for n in array.shape)] = array
+        return larger
+
+    return changed(record, change)
+
+
+def roomier(learner: Any, counts: Array, width: int, sparse: bool) -> Any:
     """Return a learner that stores instances with room for one more of `width` values, doubled where it is full."""
-    bounded = isinstance(learner, BudgetVector) or (isinstance(learner, Expansion) and learner.bounded)
-    memory = learner.memory if isinstance(learner, BudgetVector) else learner.held.memory
+    memory = memory_of(learner)
     capacity, wide = len(memory.labels), max(width, memory.rows.shape[1])
-    if not bounded and int(counts[SIZE]) >= capacity:
+    if not getattr(learner, "bounded", True) and int(counts[SIZE]) >= capacity:
         capacity *= 2
-    memory = Memory(
-        resized(memory.rows, capacity, wide), resized(memory.columns, capacity, wide if sparse else 0),
-        *(resized(array, capacity) for array in memory[2:]),
-    )  # fmt: skip
-    if isinstance(learner, BudgetVector):
-        return learner._replace(memory=memory)
-    held = learner.held._replace(memory=memory, similarities=np.zeros(capacity, dtype=learner.weights.dtype))
-    learner = learner._replace(held=held, weights=resized(learner.weights, len(learner.weights), capacity))
-    if isinstance(learner, Factor):
-        targets = resized(learner.targets, len(learner.targets), capacity)
-        upper, g = resized(learner.upper, capacity, capacity), np.zeros(capacity, dtype=learner.g.dtype)
-        return learner._replace(upper=upper, targets=targets, g=g)
-    return learner
+    shapes = {"rows": (capacity, wide), "columns": (capacity, wide if sparse else 0), "upper": (capacity, capacity),
+              **dict.fromkeys(("lengths", "squares", "labels", "similarities", "g"), (capacity,))}  # fmt: skip
+    if hasattr(learner, "held"):
+        shapes |= dict.fromkeys(("weights", "targets"), (len(learner.weights), capacity))
+    return _resized(learner, **shapes)
 
 
-@compiled
-def compare(held: Held, counts: Array, scalars: Array, row: Row, square: float) -> None:
-    """Write k(x_i, x) over the stored instances, unless it is there already."""
-    if held.given:
-        return
-    memory = held.memory
-    if row.sparse:
-        for j in range(row.n):
-            held.scatter[row.columns[j]] = row.x[j]
-    for i in range(counts[SIZE]):
-        if row.sparse:
-            s = gather_dot(memory.rows[i], memory.columns[i], memory.lengths[i], held.scatter)
-        else:
-            s = dot(memory.rows[i], row.x, row.n)
-        if held.similarity != 0:
-            s = core.call(held.similarity, held.kernel, counts, scalars, s, memory.squares[i], square, 0.0, 0.0)
-        held.similarities[i] = s
-    if row.sparse:
-        for j in range(row.n):
-            held.scatter[row.columns[j]] = 0.0
-
-
-@how(core.look, Expansion)
-def _look(learner: Any, counts: Array, scalars: Array, row: Row, square: float, scores: Array, s: int) -> None:
-    compare(learner.held, counts, scalars, row, square)
-    for c in range(learner.weights.shape[0]):
-        scores[s, c] = dot(learner.weights[c], learner.held.similarities, counts[SIZE])
-
-
-@how(core.look, Factor)
-def _look_at_terms(
-    learner: Any, counts: Array, scalars: Array, row: Row, square: float, scores: Array, s: int
-) -> None:  # fmt: skip
-    weights, similarities, size = learner.weights, learner.held.similarities, counts[SIZE]
-    compare(learner.held, counts, scalars, row, square)
-    for c in range(weights.shape[0]):
-        scores[s, c] = dot(weights[c], similarities, size)
-    if weights.shape[0] == 1 and abs(scores[s, 0]) < NEARLY_ZERO:
-        scores[s, 0] = cleared(scores[s, 0], Row(similarities, row.columns, size, False), weights[0])
-
-
-@how(core.store, Expansion)
-def _store_coefficient(
-    learner: Any, counts: Array, scalars: Array, row: Row, square: float, scores: Array, s: int, p: float, r: float,
-    y: float, label: int, other: int, eviction: float,
-) -> None:  # fmt: skip
-    weights, slot = learner.weights, counts[SIZE]
-    coefficient = learner.eta * y
-    if learner.factor >= 0.0:
-        coefficient = -learner.factor * p if counts[READY] != 0 else y
-    if learner.lambda_ > 0.0:
-        shrink = 1.0 - learner.lambda_ / (learner.lambda_ + counts[STORED])
-        for i in range(slot):
-            weights[0, i] *= shrink
-    if learner.bounded and slot == weights.shape[1]:
-        slot = min(int(eviction * slot), slot - 1)
-        counts[EVICTED] += 1
-    else:
-        counts[SIZE] += 1
-    keep(learner.held.memory, row, square, y, slot)
-    weights[label, slot] = coefficient
-    if weights.shape[0] > 1:
-        weights[other, slot] = -coefficient
-
-
-@how(core.spread, Factor)
-def _spread(learner: Any, counts: Array, scalars: Array, row: Row, norm2: float) -> float:
-    g, size = learner.g, counts[SIZE]
-    for i in range(size):
-        g[i] = (learner.ridge + i * learner.drift) * learner.held.similarities[i]
-    solve_lower(learner.upper, size, g)
-    return max(float((learner.ridge + size * learner.drift) * norm2 - dot(g, g, size)), 0.0)
-
-
-@how(core.store, Factor)
-def _store_column(
-    learner: Any, counts: Array, scalars: Array, row: Row, square: float, scores: Array, s: int, p: float, r: float,
-    y: float, label: int, other: int, eviction: float,
-) -> None:  # fmt: skip
-    weights, targets, g, size = learner.weights, learner.targets, learner.g, counts[SIZE]
-    corner = sqrt(1.0 + r)
-    append_row(learner.upper, size, g, corner)
-    keep(learner.held.memory, row, square, y, size)
-    counts[SIZE] = size + 1
-    for c in range(weights.shape[0]):
-        wanted = y if weights.shape[0] == 1 else 1.0 if c == label else -1.0
-        targets[c, size] = (wanted - dot(g, targets[c], size)) / corner
-        solve_upper(learner.upper, size + 1, targets[c], weights[c])
-        for i in range(size + 1):  # the margin is sum_i (alpha_i f_i) k(x_i, x)
-            weights[c, i] *= learner.ridge + i * learner.drift
+def widened(learner: Any, n_features: int, dense: bool) -> Any:
+    """Return a learner with more features, the new ones last; `dense` if it stores instances with all of them."""
+    shapes = {"kept": (1, n_features), "scatter": (n_features,)}
+    if not hasattr(learner, "held"):
+        shapes["weights"] = (len(learner.weights), n_features)
+    if dense and (memory := memory_of(learner)) is not None:
+        shapes["rows"] = (len(memory.labels), n_features)
+    return _resized(learner, **shapes)

@@ -12,34 +12,30 @@ Sources: those of the binary samplers; Crammer and Singer 2003 for the pair that
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lpsm.checks import reading, state_array, whole
 from lpsm.samplers import core, saving
-from lpsm.samplers.catalogue import make, options_of
-from lpsm.samplers.player import RUN, Player
-from lpsm.samplers.player import has_classes as _has_classes
+from lpsm.samplers.catalogue import CATALOGUE, options_of
+from lpsm.samplers.record import Decision
+from lpsm.samplers.sampler import RUN, Player
+from lpsm.samplers.sampler import has_classes as _has_classes
 
 __all__ = ["ClassDecision", "MulticlassSampler", "has_classes"]
 
 
 def has_classes(key: str) -> bool:
     """Whether a key of the catalogue has a form for several classes."""
-    one = make(key, 1)
-    return _has_classes(one.learner, one.rule)
+    return _has_classes(CATALOGUE[key].recipe.learner, CATALOGUE[key].recipe.rule)
 
 
-class ClassDecision(NamedTuple):
-    """What is committed to on one instance, before any label."""
+class ClassDecision(Decision):
+    """A decision on one of several classes: `margin` is half the lead, `prediction` the class, of equals the last."""
 
-    margin: float  # half the lead of the predicted class
-    prediction: int  # number of the class; of equal scores the last
-    query: bool
-    probability: float
-    ticket: int | None = None
+    __slots__ = ()
 
 
 class MulticlassSampler(Player):
@@ -72,6 +68,8 @@ class MulticlassSampler(Player):
     [0, 1, 2]
     """
 
+    _decision = ClassDecision
+
     def __init__(
         self,
         key: str,
@@ -85,26 +83,22 @@ class MulticlassSampler(Player):
         **params: Any,
     ) -> None:
         self.n_classes = whole(2, n_classes=n_classes)
-        options = options_of(key, n_features, **params)
-        if normalize is not None:
-            options["normalize"] = normalize
-        super().__init__(
-            options.pop("learner"), options.pop("rule"), n_features=n_features, rng=rng, dtype=dtype, key=key,
-            max_queries=max_queries, **options,
-        )  # fmt: skip
+        options = options_of(key, n_features, normalize=normalize, **params)
+        super().__init__(**options, n_features=n_features, rng=rng, dtype=dtype, max_queries=max_queries)
         self.last_scores = np.zeros(self.n_classes)
 
-    def decide(self, x: Any) -> ClassDecision:
+    def decide(self, x: Any) -> Decision:
         """Predict the class of `x`, shape (d,) or a sparse row, and say whether to ask for it."""
-        values, columns, said = self._ask(x)
+        decision = super().decide(x)
         assert self._desk is not None
-        ticket, scores = self._last, self._desk.notes.scores[0]
-        self.last_scores = scores / (1.0 + max(said[core.SPREAD], 0.0) if self._inside() else 1.0)
-        if ticket is not None:
-            due, weight = self._counts.item(core.DUE), self._scalars.item(core.WEIGHT)
-            kept = values.copy() if np.may_share_memory(values, x) else values
-            self._questions[ticket] = saving.Owed(kept, columns, 0.0, due, weight, scores.copy(), int(said[1]))
-        return ClassDecision(said[0], int(said[1]), ticket is not None, said[4], ticket)
+        scores, spread = self._desk.notes.scores[0], self._desk.notes.said[0, core.SPREAD]
+        self.last_scores = scores / (1.0 + max(spread, 0.0) if self._inside() else 1.0)
+        if decision.ticket is not None:
+            owed = self._questions[decision.ticket]
+            self._questions[decision.ticket] = owed._replace(
+                said=0.0, scores=scores.copy(), prediction=decision.prediction
+            )
+        return decision
 
     def learn(self, ticket: int, y: int) -> bool:
         """Take the class `y` of an instance asked about, whenever it comes; return whether it was stored.
@@ -183,16 +177,15 @@ class MulticlassSampler(Player):
             If the state is of another version, lacks a part, or its arrays do not belong together.
         """
         with reading("a sampler's state"):
-            classes = {name: state[name] for name in ("class_rows", "class_targets", "open_scores", "open_predictions")}
-            k = whole(2, n_classes=np.asarray(classes["class_rows"]).shape[0])
+            k = whole(2, n_classes=np.asarray(state["class_rows"]).shape[0])
             model = cls._from(dict(state), k)
             arrays = saving.arrays_of(model._learner, model._counts, model._scalars)
-            model._learner.weights[:] = state_array(classes, "class_rows", arrays["weights"].shape, model.dtype)
-            targets = state_array(classes, "class_targets", arrays["target"].shape, model.dtype)
+            model._learner.weights[:] = state_array(state, "class_rows", arrays["weights"].shape, model.dtype)
+            targets = state_array(state, "class_targets", arrays["target"].shape, model.dtype)
             if targets.size:
                 model._learner.targets[:] = targets
-            scores = state_array(classes, "open_scores", (len(model._questions), k))
-            predictions = state_array(classes, "open_predictions", (len(model._questions),), np.int64, low=0)
+            scores = state_array(state, "open_scores", (len(model._questions), k))
+            predictions = state_array(state, "open_predictions", (len(model._questions),), np.int64, low=0)
             whole(0, k - 1, open_predictions=int(predictions.max(initial=0)))
         for (ticket, asked), row, said in zip(list(model._questions.items()), scores, predictions, strict=True):
             model._questions[ticket] = asked._replace(scores=row, prediction=int(said))

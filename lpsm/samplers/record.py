@@ -50,8 +50,7 @@ class RunLog:
         self.queried = queried
         self.stored = stored
         self._margin, self._said = margin, said
-        self.replay: Callable[[], RunLog] | None = None
-        """Plays the run again with exact margins, if those here are not."""
+        self.replay: Callable[[], RunLog] | None = None  # plays the run again with exact margins, if these are not
 
     @classmethod
     def of(cls, rounds: Iterable[tuple[Decision, bool]], n_rounds: int) -> RunLog:

@@ -20,7 +20,7 @@ from lpsm._compile import compiled
 
 __all__ = [
     "NEARLY_ZERO", "WIDE", "Row", "Table", "add", "along", "append_row", "cleared", "dot", "downdate", "gather_dot",
-    "product", "row_of", "scaled", "solve_lower", "solve_upper", "step_along", "table_of",
+    "look_along", "product", "row_of", "scaled", "solve_lower", "solve_upper", "step_along", "table_of",
 ]  # fmt: skip
 
 Array = NDArray[Any]
@@ -30,7 +30,7 @@ NEARLY_ZERO = 1e-11
 
 _ROUNDING = 2.0**-44  # of the terms: 256 units in the last place
 
-WIDE = 512  # measured: below it reading the whole matrix row by row is faster
+WIDE = 512  # measured: below it, reading the whole matrix row by row is faster
 
 
 class Table(NamedTuple):
@@ -53,13 +53,18 @@ class Row(NamedTuple):
 
 
 def table_of(rows: Any) -> tuple[Array, Array, Array]:
-    """Return values, columns and starts of instances (T, d) or of CSR, as a `Table` has them."""
+    """Return values, columns and starts of instances (T, d) or of CSR, as a `Table` has them.
+
+    Arrays that cannot be written to are copied: compiled code takes them for another type.
+    """
     if not sparse.issparse(rows):
-        return rows, np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
+        return _writeable(rows), np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
     columns = rows.indices.astype(np.int32, copy=False)
-    values = rows.data if rows.data.flags.writeable else rows.data.copy()  # compiled code takes it for another type
-    columns = columns if columns.flags.writeable else columns.copy()
-    return values.reshape(1, -1), columns, rows.indptr.astype(np.int64)
+    return _writeable(rows.data).reshape(1, -1), _writeable(columns), rows.indptr.astype(np.int64)
+
+
+def _writeable(array: Array) -> Array:
+    return array if array.flags.writeable else array.copy()
 
 
 @compiled
@@ -118,6 +123,13 @@ def gather_dot(values: Array, columns: Array, n: int, dense: Array) -> float:
 def along(row: Row, dense: Array) -> float:
     """Return the inner product of a row and a dense vector."""
     return gather_dot(row.x, row.columns, row.n, dense) if row.sparse else dot(row.x, dense, row.n)
+
+
+@compiled
+def look_along(weights: Array, row: Row, scores: Array, s: int) -> None:
+    """Write the inner product of the row with the weights of every class into row s of the scores."""
+    for c in range(weights.shape[0]):
+        scores[s, c] = along(row, weights[c])
 
 
 @compiled

@@ -11,10 +11,13 @@ section 5; Monteleoni 2006 (T) figures 3-4, 4-3, section 4.6; Beygelzimer, Hsu, 
 algorithm 1; Karampatziakis and Langford 2011 (IU).
 """
 
+# What a function of a rule is given and returns is said by `core.Question`; numba finds its types.
+# mypy: disable-error-code="no-untyped-def,no-untyped-call"
+
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from math import inf, isinf, log, sqrt
 from typing import Any
 
@@ -33,6 +36,8 @@ from lpsm.samplers.core import (
     THRESHOLD,
     WEIGHT,
     Rule,
+    checked_by,
+    parameters,
 )
 
 __all__ = [
@@ -42,9 +47,10 @@ __all__ = [
 
 A = NDArray[Any]
 TimeSchedule = Callable[[int], float]
+UP_TO_INFINITY = partial(positive, False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@parameters
 class Always(Rule):
     """Ask for every label."""
 
@@ -67,21 +73,20 @@ def scaled(b: float, adaptive: float, counts: A, scalars: A, norm2: float) -> fl
     return b if b > 0.0 else inf
 
 
-def _coin(rule: A, counts: A, scalars: A, p: float, r: float, m: float, norm2: float, bias: float) -> float:
+def _coin(rule, counts, scalars, p, r, m, norm2, bias):
     return toss(scaled(rule[0], rule[1], counts, scalars, norm2), abs(m))
 
 
-def _second_order_coin(
-    rule: A, counts: A, scalars: A, p: float, r: float, m: float, norm2: float, bias: float
-) -> float:  # |m| + m^2 (1 + r)/2 at m = p/(1 + r)
+def _second_order_coin(rule, counts, scalars, p, r, m, norm2, bias):
+    # |m| + m^2 (1 + r)/2 at m = p/(1 + r)
     return toss(scaled(rule[0], rule[1], counts, scalars, norm2), (abs(p) + 0.5 * p * p) / (1.0 + r))
 
 
-def _fixed(rule: A, counts: A, scalars: A, p: float, r: float, m: float, norm2: float, bias: float) -> float:
+def _fixed(rule, counts, scalars, p, r, m, norm2, bias):
     return float(rule[0])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@parameters
 class Coin(Rule):
     """Ask with probability b/(b + |margin|) (W figure 1); b = inf always asks.
 
@@ -92,25 +97,21 @@ class Coin(Rule):
     b: float = 0.5
     adaptive: bool = False
     symbol: str = "b"
+    ranges = checked_by(b=UP_TO_INFINITY)
     randomized = True
     chance = staticmethod(_coin)
 
-    def __post_init__(self) -> None:
-        positive(False, **{self.symbol: self.b})
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@parameters
 class SecondOrderCoin(Rule):
     """Ask with probability b/(b + |m| + m^2 (1 + x'A^-1 x)/2) (W figure 2, (3)); `adaptive` as in `Coin`."""
 
     b: float = 0.5
     adaptive: bool = False
     symbol: str = "b"
+    ranges = checked_by(b=UP_TO_INFINITY)
     randomized = True
     chance = staticmethod(_second_order_coin)
-
-    def __post_init__(self) -> None:
-        positive(False, **{self.symbol: self.b})
 
     def suits(self, learner: Any) -> None:
         """Refuse least squares whose margin is p: the formula is for p/(1+r)."""
@@ -118,16 +119,14 @@ class SecondOrderCoin(Rule):
             raise ValueError(f"SecondOrderCoin needs a learner that includes the current instance, got {learner}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@parameters
 class FixedCoin(Rule):
     """Ask with probability `rate`, whatever the margin (W section 4, T section 4.6)."""
 
     rate: float = 0.5
+    ranges = checked_by(rate=partial(between, 0.0, 1.0))
     randomized = True
     chance = staticmethod(_fixed)
-
-    def __post_init__(self) -> None:
-        between(0.0, 1.0, rate=self.rate)
 
 
 # -- thresholds: the margin, or its variance, beside a number that changes with time --------------------------
@@ -139,26 +138,26 @@ def squared_width(K: float, counts: A) -> float:
     return inf if counts[STORED] == 0 or isinf(K) else K * log(float(counts[ROUND])) / counts[STORED]
 
 
-def _small(rule: A, counts: A, scalars: A, p: float, r: float, m: float, norm2: float, bias: float) -> float:
+def _small(rule, counts, scalars, p, r, m, norm2, bias):
     width = squared_width(rule[0], counts)
     return 1.0 if isinf(width) or m * m <= norm2 * width else 0.0
 
 
-def _next(rule: A, counts: A, scalars: A, chance: float, signal: float, floor: float, _: float, __: float) -> float:
+def _next(rule, counts, scalars, chance, signal, floor, _, __):
     now = float(counts[SCHEDULED])
     counts[SCHEDULED] = 1 if signal > 0.0 else 0
     return now
 
 
-def _variance(rule: A, counts: A, scalars: A, p: float, r: float, m: float, norm2: float, bias: float) -> float:
+def _variance(rule, counts, scalars, p, r, m, norm2, bias):
     return 1.0 if r / (1.0 + r) > float(counts[ROUND]) ** -rule[0] else 0.0
 
 
-def _below(rule: A, counts: A, scalars: A, p: float, r: float, m: float, norm2: float, bias: float) -> float:
+def _below(rule, counts, scalars, p, r, m, norm2, bias):
     return 1.0 if abs(m) <= scalars[THRESHOLD] else 0.0
 
 
-def _halve(rule: A, counts: A, scalars: A, p: float, y: float, wrong: float, _: float, __: float) -> float:
+def _halve(rule, counts, scalars, p, y, wrong, _, __):
     counts[STREAK] = 0 if wrong > 0.0 else counts[STREAK] + 1
     # Deviation: T figure 3-4, read literally, halves at every correct label past the R-th; 4-3 resets
     if counts[STREAK] >= rule[0]:
@@ -167,42 +166,36 @@ def _halve(rule: A, counts: A, scalars: A, p: float, y: float, wrong: float, _: 
     return -1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@parameters
 class SmallMargin(Rule):
     """Ask if margin^2 <= |x|^2 K ln t / N, N stored so far (A figure 1); R section 4 is K = c^2."""
 
     K: float = 1.0
+    ranges = checked_by(K=UP_TO_INFINITY)
     chance = staticmethod(_small)
 
-    def __post_init__(self) -> None:
-        positive(False, K=self.K)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@parameters
 class NextLabel(Rule):
     """A small margin in round t asks for the label of round t + 1 (A section 3.1); the first label is asked for."""
 
     K: float = 1.0
+    ranges = checked_by(K=UP_TO_INFINITY)
     chance = staticmethod(_small)
     grants = staticmethod(_next)
-
-    def __post_init__(self) -> None:
-        positive(False, K=self.K)
 
     def begin(self, counts: A, scalars: A) -> None:
         """Ask for the first label."""
         counts[SCHEDULED] = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@parameters
 class Variance(Rule):
     """Ask if x'(A + x x')^-1 x > t^-kappa, that is r/(1+r) (D section 5: BBQ)."""
 
     kappa: float = 0.3
+    ranges = checked_by(kappa=positive)
     chance = staticmethod(_variance)
-
-    def __post_init__(self) -> None:
-        positive(kappa=self.kappa)
 
     def suits(self, learner: Any) -> None:
         """Refuse learners without r in their margin."""
@@ -210,18 +203,15 @@ class Variance(Rule):
             raise ValueError(f"Variance needs a second-order learner with the current instance, got {learner}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@parameters
 class Halving(Rule):
     """Ask if |margin| <= s_t; s halves after R correct labels in a row (T figures 3-4 and 4-3)."""
 
     R: int = 10
     s_1: float = 1.0
+    ranges = checked_by(R=partial(whole, 1), s_1=positive)
     chance = staticmethod(_below)
     answers = staticmethod(_halve)
-
-    def __post_init__(self) -> None:
-        whole(1, R=self.R)
-        positive(s_1=self.s_1)
 
     def begin(self, counts: A, scalars: A) -> None:
         """Begin at s_1."""
@@ -231,18 +221,16 @@ class Halving(Rule):
 # -- the adaptive sampler: everything at first, then the example after each small margin ----------------------------
 
 
-def _small_for_lambda(
-    rule: A, counts: A, scalars: A, p: float, r: float, m: float, norm2: float, bias: float
-) -> float:  # 128 ln t/(lambda N)
+def _small_for_lambda(rule, counts, scalars, p, r, m, norm2, bias):
     stored = counts[STORED]
     return 1.0 if stored == 0 or m * m <= 128.0 * log(float(counts[ROUND])) / (rule[0] * stored) else 0.0
 
 
-def _bias(rule: A, counts: A, scalars: A, p: float, r: float, m: float, norm2: float, bias: float) -> float:
+def _bias(rule, counts, scalars, p, r, m, norm2, bias):
     return bias
 
 
-def _appoint(rule: A, counts: A, scalars: A, chance: float, signal: float, floor: float, _: float, __: float) -> float:
+def _appoint(rule, counts, scalars, chance, signal, floor, _, __):
     transient = counts[STORED] <= floor  # N is tested before it is incremented
     due, driven = transient or counts[SCHEDULED] == 1, rule[2] > 0.0
     small = signal > 0.0 and not transient
@@ -251,13 +239,23 @@ def _appoint(rule: A, counts: A, scalars: A, chance: float, signal: float, floor
     return 1.0 if due else chance if driven else 0.0
 
 
-def _keep_if_due(rule: A, counts: A, scalars: A, p: float, y: float, wrong: float, _: float, __: float) -> float:
+def _keep_if_due(rule, counts, scalars, p, y, wrong, _, __):
     if rule[2] > 0.0 and counts[DUE] >= 2 and wrong > 0.0:
         counts[SCHEDULED] = 1
     return float(counts[DUE] % 2)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _floor(rho: Any) -> None:
+    if rho is not None and not callable(rho) and not number("rho", rho) >= 0.0:
+        raise ValueError(f"rho must be non-negative, got {shown(rho)}")
+
+
+def _coin_of_remark_5(bias: Any) -> None:
+    if isinstance(bias, int | float):
+        between(0.0, 1.0, bias=bias)
+
+
+@parameters
 class AdaptiveSampler(Rule):
     """Ask while N <= rho_t, then for the next label after margin^2 <= 128 ln t / (lambda N) (A figure 12).
 
@@ -278,15 +276,9 @@ class AdaptiveSampler(Rule):
     rho: float | TimeSchedule | None = None
     mistake_driven: bool = False
     bias: float | TimeSchedule | None = None
+    ranges = checked_by(lambda_=positive, rho=_floor, bias=_coin_of_remark_5)
     grants = staticmethod(_appoint)
     answers = staticmethod(_keep_if_due)
-
-    def __post_init__(self) -> None:
-        positive(**{"lambda": self.lambda_})
-        if self.rho is not None and not callable(self.rho) and not number("rho", self.rho) >= 0.0:
-            raise ValueError(f"rho must be non-negative, got {shown(self.rho)}")
-        if isinstance(self.bias, int | float):
-            between(0.0, 1.0, bias=self.bias)
 
     @property
     def chance(self) -> Any:
@@ -311,38 +303,36 @@ class AdaptiveSampler(Rule):
 # -- filters: a label is seen only if the instance is forwarded, which is predicting +1 ---------------------------
 
 
-def _forward(rule: A, counts: A, scalars: A, p: float, r: float, m: float, norm2: float, bias: float) -> float:
+def _forward(rule, counts, scalars, p, r, m, norm2, bias):
     width = squared_width(rule[0], counts)
     return 1.0 if isinf(width) or m + sqrt(norm2) * sqrt(width) >= 0.0 else 0.0
 
 
-def _taste(rule: A, counts: A, scalars: A, p: float, r: float, m: float, norm2: float, bias: float) -> float:
+def _taste(rule, counts, scalars, p, r, m, norm2, bias):
     return 1.0 if p >= 0.0 else min(1.0, sqrt((1.0 + counts[FALSE_POSITIVES]) / counts[ROUND]))
 
 
-def _count_false(rule: A, counts: A, scalars: A, p: float, y: float, wrong: float, _: float, __: float) -> float:
+def _count_false(rule, counts, scalars, p, y, wrong, _, __):
     if y < 0.0 and (p >= 0.0 or rule[0] > 0.0):
         counts[FALSE_POSITIVES] += 1
     return -1.0
 
 
-def _forward_or_toss(rule: A, counts: A, scalars: A, p: float, r: float, m: float, norm2: float, bias: float) -> float:
+def _forward_or_toss(rule, counts, scalars, p, r, m, norm2, bias):
     return 1.0 if p >= 0.0 else toss(rule[0], abs(m))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@parameters
 class Filter(Rule):
     """Forward if margin + |x| sqrt(K ln t / N) >= 0 (A figure 2)."""
 
     K: float = 1.0
+    ranges = checked_by(K=UP_TO_INFINITY)
     filters = True
     chance = staticmethod(_forward)
 
-    def __post_init__(self) -> None:
-        positive(False, K=self.K)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@parameters
 class AppleTasting(Rule):
     """Forward what looks positive, and the rest with probability min(1, sqrt((1+mu)/t)) (A section 3.2).
 
@@ -357,17 +347,15 @@ class AppleTasting(Rule):
     answers = staticmethod(_count_false)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@parameters
 class LabelEfficientFilter(Rule):
     """Forward what looks positive, and the rest with probability C/(C + |margin|) (A section 3.2)."""
 
     C: float = 1.0
+    ranges = checked_by(C=UP_TO_INFINITY)
     randomized = True
     filters = True
     chance = staticmethod(_forward_or_toss)
-
-    def __post_init__(self) -> None:
-        positive(False, C=self.C)
 
 
 # -- labels that are weighted by their price --------------------------------------------------------
@@ -375,7 +363,7 @@ class LabelEfficientFilter(Rule):
 SQRT_PART, WHOLE_PART = 5.0 + 2.0 * sqrt(2.0), 5.0  # c_1 and c_2 of (IW)
 
 
-def _importance(rule: A, counts: A, scalars: A, p: float, r: float, m: float, norm2: float, bias: float) -> float:
+def _importance(rule, counts, scalars, p, r, m, norm2, bias):
     t = float(counts[ROUND])
     if t < 2.0 or r <= 0.0:
         return 1.0
@@ -389,12 +377,12 @@ def _importance(rule: A, counts: A, scalars: A, p: float, r: float, m: float, no
     return float(max(rule[1], min(1.0, 1.0 / (root * root))))
 
 
-def _weigh(rule: A, counts: A, scalars: A, chance: float, signal: float, floor: float, _: float, __: float) -> float:
+def _weigh(rule, counts, scalars, chance, signal, floor, _, __):
     scalars[WEIGHT] = 1.0 / chance
     return chance
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@parameters
 class ImportanceWeighted(Rule):
     """Ask with the probability of (IW), never less than `floor`, and give the label the weight 1/probability.
 
@@ -415,14 +403,11 @@ class ImportanceWeighted(Rule):
 
     c_0: float = 0.0001
     floor: float = 0.01
+    ranges = checked_by(c_0=positive, floor=partial(between, 0.0, 1.0, True))
     randomized = True
     needs_spread = True
     chance = staticmethod(_importance)
     grants = staticmethod(_weigh)
-
-    def __post_init__(self) -> None:
-        positive(c_0=self.c_0)
-        between(0.0, 1.0, True, floor=self.floor)
 
     def suits(self, learner: Any) -> None:
         """Refuse learners to which every label counts alike."""

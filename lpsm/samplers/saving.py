@@ -18,13 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm.checks import shown, state_array, state_text, whole
-from lpsm.samplers import core, kernels
-from lpsm.samplers.hinge import Diagonal, Gradients
-from lpsm.samplers.least_squares import BLOCK, FIRST, Squares, most_waiting
-from lpsm.samplers.perceptrons import BudgetVector, Memory, new_memory
+from lpsm.samplers import core, hinge, kernels, least_squares, perceptrons, rules
+from lpsm.samplers.core import Learner, Rule
+from lpsm.samplers.least_squares import BLOCK, Squares
 
 __all__ = [
-    "VERSION", "Owed", "arrays_of", "as_text", "checked_config", "described", "generator", "position",
+    "PARTS", "VERSION", "Owed", "arrays_of", "as_text", "checked_config", "described", "generator", "position",
     "questions_of_arrays", "questions_to_arrays", "rebuilt", "restored",
 ]  # fmt: skip
 
@@ -37,6 +36,17 @@ FIELDS = (
     "counts", "scalars", "weights", "matrix", "waiting", "anchors", "target", "rows", "columns", "lengths", "squares",
     "labels",
 )  # fmt: skip
+_WRITTEN = {"kept": "matrix", "upper": "matrix", "targets": "target"}  # arrays of learners under another name
+
+PARTS: dict[str, Any] = {
+    name: part
+    for module in (perceptrons, least_squares, hinge, kernels, rules)
+    for name, part in vars(module).items()
+    if isinstance(part, type)
+    and issubclass(part, Learner | Rule)
+    and part not in (Learner, Rule, kernels.CallableKernel)
+}
+"""Every record of parameters that a state may hold, by the name of its class."""
 
 
 class Owed(NamedTuple):
@@ -67,14 +77,14 @@ def described(part: Any) -> list[Any] | None:
     return [type(part).__name__, parameters]
 
 
-def rebuilt(description: list[Any] | None, classes: Mapping[str, Any]) -> Any:
+def rebuilt(description: list[Any] | None) -> Any:
     """Return the record that `described` described."""
-    return None if description is None else classes[description[0]](**description[1])
+    return None if description is None else PARTS[description[0]](**description[1])
 
 
 def as_text(value: Any) -> Array:
     """Return JSON text in an array of no dimension."""
-    return np.array(json.dumps(value, default=_listed))
+    return np.array(json.dumps(value, default=lambda v: v.tolist() if hasattr(v, "tolist") else str(v)))
 
 
 def position(rng: np.random.Generator | None) -> Array:
@@ -96,45 +106,37 @@ def generator(state: Mapping[str, Any], part: str) -> np.random.Generator | None
     return np.random.Generator(bits)
 
 
-def checked_config(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a state says of the sampler's parameters.
+def checked_config(what: str, state: Mapping[str, Any], versions: tuple[int, ...], parts: set[str]) -> dict[str, Any]:
+    """Return the parameters in a state.
 
     Raises
     ------
     ValueError
         If the state is of another version or lacks a part.
     """
-    if "version" not in state or int(state["version"]) not in READABLE:
-        raise ValueError(f"version of a sampler's state must be {VERSION}, got {state.get('version', 'none')}")
-    wanted = {"config", "coins", "evictions", *(f"state_{name}" for name in FIELDS)}
-    if missing := sorted(wanted - set(state)):
-        raise ValueError(f"a sampler's state must hold {missing}, got {sorted(state)}")
+    if "version" not in state or int(state["version"]) not in versions:
+        raise ValueError(f"version of {what}'s state must be {versions[-1]}, got {state.get('version', 'none')}")
+    if missing := sorted({"config", "coins", *parts} - set(state)):
+        raise ValueError(f"{what}'s state must hold {missing}, got {sorted(state)}")
     config: dict[str, Any] = json.loads(state_text(state, "config"))
     return config
 
 
 def arrays_of(learner: Any, counts: Array, scalars: Array) -> dict[str, Array]:
     """Return copies of a learner's arrays by name, those of its weights and targets with a row a class."""
-    dtype = learner.weights.dtype
-    found = {
-        "counts": counts, "scalars": scalars, "weights": learner.weights, "matrix": np.zeros((0, 0), dtype=dtype),
-        "waiting": np.zeros((0, 0), dtype=dtype),
-        "anchors": np.zeros((0, 0 if hasattr(learner, "held") else learner.weights.shape[1]), dtype=dtype),
-        "target": np.zeros((len(learner.weights), 0), dtype=dtype), **new_memory(0, dtype)._asdict(),
-    }  # fmt: skip
-    if isinstance(learner, Squares):
-        used = max(-(-int(counts[core.PENDING]) // BLOCK), 1) * BLOCK
-        found |= {"matrix": learner.matrix, "anchors": learner.vectors[1:FIRST]}
-        found["waiting"] = learner.vectors[FIRST : FIRST + used]
-    elif isinstance(learner, Diagonal | Gradients):
-        found["matrix"] = learner.kept[None]
-    elif isinstance(learner, BudgetVector):
-        found |= learner.memory._asdict()
-    elif hasattr(learner, "held"):
-        found |= learner.held.memory._asdict()
-        if isinstance(learner, kernels.Factor):
-            found |= {"matrix": learner.upper, "target": learner.targets}
-    return {name: array.copy() for name, array in found.items()}
+    none = np.zeros((0, 0), dtype=learner.weights.dtype)
+    found = {**dict.fromkeys(FIELDS, none), "target": np.zeros((len(learner.weights), 0), dtype=none.dtype)}
+
+    def enter(name: str, array: Array) -> Array:
+        found[_WRITTEN.get(name, name)] = array
+        return array
+
+    kernels.changed(learner, enter)
+    if isinstance(learner, Squares):  # of the updates that wait those that came, in whole blocks
+        found["waiting"] = learner.waiting[: max(-(-int(counts[core.PENDING]) // BLOCK), 1) * BLOCK]
+    return {
+        name: array.copy() for name, array in {**found, "counts": counts, "scalars": scalars}.items() if name in FIELDS
+    }
 
 
 def restored(
@@ -147,8 +149,7 @@ def restored(
     ValueError
         If an array has another shape or type, is not finite, or a count or a column points out of it.
     """
-    given = {name: np.asarray(state[f"state_{name}"]) for name in FIELDS}
-    width, capacity = given["rows"].shape[1], getattr(learner, "B", 0)
+    width, capacity = np.asarray(state["state_rows"]).shape[1], getattr(learner, "B", 0)
     if width > d or (width < d and width and not sparse_memory):
         raise ValueError(f"state_rows must be of {d} features, got {width}")
     if kernel is None:  # before arrays of these sizes are made
@@ -156,74 +157,63 @@ def restored(
         if hasattr(learner, "recursion"):
             state_array(state, "state_matrix", (d, d), dtype)
     else:
-        capacity = capacity or whole(1, labels=given["labels"].size)
+        capacity = capacity or whole(1, labels=np.size(state["state_labels"]))
     if capacity:
         state_array(state, "state_labels", (capacity,))
-    full = (
-        learner.arrays(d, k, dtype)
-        if kernel is None
-        else kernels.over_instances(learner, kernel, d, k, dtype, capacity)
-    )
-    zeros = np.zeros(core.N_COUNTS, dtype=np.int64), np.zeros(core.N_SCALARS)
-    shapes = arrays_of(full, *zeros)
-    arrays: dict[str, Array] = {}
-    for name, made in shapes.items():
-        shape: tuple[int | None, ...] = made.shape[1:] if name in ("weights", "target") else made.shape
-        if name in ("rows", "columns"):
-            shape = (made.shape[0], width if name == "rows" or sparse_memory else 0)
-        if name == "scalars" or (name == "waiting" and made.size):
-            shape = (None, *made.shape[1:])  # of older ones, and without what has not come
-        low = 0 if made.dtype == np.int64 else -np.inf
-        arrays[name] = state_array(state, f"state_{name}", shape, made.dtype, low=low)
-    counts, scalars = arrays["counts"], arrays["scalars"]
+    counts = state_array(state, "state_counts", (core.N_COUNTS,), np.int64, low=0)
+    scalars = np.zeros(core.N_SCALARS)
+    scalars[core.WEIGHT], given = 1.0, state_array(state, "state_scalars", (None,))
+    whole(3, core.N_SCALARS, scalars=len(given))  # older states have fewer
+    scalars[: len(given)] = given
+    if kernel is None:
+        blank = learner.arrays(d, k, dtype)
+    else:
+        blank = kernels.over_instances(learner, kernel, d, k, dtype, capacity)
+    if core.memory_of(blank) is not None:
+        blank = kernels.roomier(blank, np.zeros_like(counts), width, bool(sparse_memory))
+
+    def read(name: str, array: Array) -> Array:
+        written = _WRITTEN.get(name, name)
+        if written not in FIELDS:
+            return array
+        shape: tuple[int | None, ...] = array.shape[1:] if name in ("weights", "targets") else array.shape
+        if name == "waiting":
+            shape = (None, d)
+        values = state_array(
+            state, f"state_{written}", shape, array.dtype, low=0 if array.dtype.kind == "i" else -np.inf
+        )
+        if name == "waiting":
+            whole(BLOCK, len(array), waiting=len(values))
+            alone = counts[core.STORED] == counts[core.PENDING]
+            whole(0, (len(array) if alone else BLOCK) - 1, pending=int(counts[core.PENDING]))
+            whole(int(counts[core.PENDING]), waiting=len(values))
+        array[: len(values) if name == "waiting" else None] = values
+        return array
+
+    full = kernels.changed(blank, read)
     whole(0, core.UNLIMITED, counts=int(counts.max()))
     whole(0, capacity, size=int(counts[core.SIZE]))
-    whole(0, width, lengths=int(arrays["lengths"].max(initial=0)))
-    whole(3, core.N_SCALARS, scalars=len(scalars))
-    whole(0, d - 1, columns=int(arrays["columns"].max(initial=0)))
-    whole(0, columns=int(arrays["columns"].min(initial=0)))
+    if (memory := core.memory_of(full)) is not None:
+        whole(0, width, lengths=int(memory.lengths.max(initial=0)))
+        whole(0, d - 1, columns=int(memory.columns.max(initial=0)))
     if counts[core.SIZE] and sparse_memory is None:
         raise ValueError("sparse_memory must tell the form of the stored instances, got None")
-    later = np.zeros(core.N_SCALARS)
-    later[core.WEIGHT], later[: len(scalars)] = 1.0, scalars
-    return _filled(full, arrays, d), counts, later
-
-
-def _filled(learner: Any, arrays: dict[str, Array], d: int) -> Any:
-    """Return a learner with the arrays of a state."""
-    memory = Memory(*(arrays[name] for name in Memory._fields))
-    learner.weights[:] = arrays["weights"]
-    if isinstance(learner, Squares):
-        counts, waiting, most = arrays["counts"], arrays["waiting"], most_waiting(d)
-        whole(BLOCK, most, waiting=len(waiting))
-        alone = counts[core.STORED] == counts[core.PENDING]
-        whole(0, (most if alone else BLOCK) - 1, pending=int(counts[core.PENDING]))
-        whole(int(counts[core.PENDING]), waiting=len(waiting))
-        learner.vectors[1:FIRST], learner.vectors[FIRST : FIRST + len(waiting)] = arrays["anchors"], waiting
-        return learner._replace(matrix=arrays["matrix"])
-    if isinstance(learner, Diagonal | Gradients):
-        return learner._replace(kept=arrays["matrix"][0])
-    if isinstance(learner, BudgetVector):
-        return learner._replace(memory=memory)
-    if hasattr(learner, "held"):
-        learner = learner._replace(held=learner.held._replace(memory=memory))
-        if isinstance(learner, kernels.Factor):
-            learner.targets[:] = arrays["target"]
-            return learner._replace(upper=arrays["matrix"])
-    return learner
+    return full, counts, scalars
 
 
 def questions_to_arrays(questions: Mapping[int, Owed], dtype: Any) -> dict[str, Array]:
     """Return open questions, by ticket, as arrays: a column each, and the instances end to end."""
-    asked = list(questions.values())
-    none = np.zeros(0, dtype=np.int32)
+    asked, none = list(questions.values()), np.zeros(0, dtype=np.int32)
+    columns: dict[str, tuple[list[Any], Any]] = {
+        "tickets": (list(questions), np.int64),
+        "said": ([question.said for question in asked], np.float64),
+        "due": ([question.due for question in asked], np.int64),
+        "weights": ([question.weight for question in asked], np.float64),
+        "lengths": ([len(question.values) for question in asked], np.int64),
+        "sparse": ([question.columns is not None for question in asked], np.bool_),
+    }
     return {
-        "open_tickets": np.array(list(questions), dtype=np.int64),
-        "open_said": np.array([question.said for question in asked], dtype=np.float64),
-        "open_due": np.array([question.due for question in asked], dtype=np.int64),
-        "open_weights": np.array([question.weight for question in asked], dtype=np.float64),
-        "open_lengths": np.array([len(question.values) for question in asked], dtype=np.int64),
-        "open_sparse": np.array([question.columns is not None for question in asked], dtype=np.bool_),
+        **{f"open_{name}": np.array(values, dtype=kind) for name, (values, kind) in columns.items()},
         "open_values": np.concatenate([np.zeros(0, dtype=dtype), *(question.values for question in asked)]),
         "open_columns": np.concatenate([none, *(none if q.columns is None else q.columns for q in asked)]),
     }
@@ -237,13 +227,11 @@ def questions_of_arrays(state: Mapping[str, Any], n_features: int, dtype: Any) -
     ValueError
         If their columns do not belong together, or one points out of the instances.
     """
-    found: dict[int, Owed] = {}
     if "open_tickets" not in state:
-        return found
+        return {}
     tickets = state_array(state, "open_tickets", (None,), np.int64, low=1)
     n = len(tickets)
-    if "open_weights" not in state:
-        state = {**state, "open_weights": np.ones(n)}
+    state = {"open_weights": np.ones(n), **state}
     said, weights = (state_array(state, f"open_{name}", (n,)) for name in ("said", "weights"))
     due, lengths = (state_array(state, f"open_{name}", (n,), np.int64, low=0) for name in ("due", "lengths"))
     is_sparse = state_array(state, "open_sparse", (n,), np.bool_)
@@ -252,14 +240,12 @@ def questions_of_arrays(state: Mapping[str, Any], n_features: int, dtype: Any) -
     values = state_array(state, "open_values", (int(lengths.sum()),), dtype)
     columns = state_array(state, "open_columns", (int(lengths[is_sparse].sum()),), np.int32, low=0)
     whole(0, n_features - 1, open_columns=int(columns.max(initial=0)))
-    at = column = 0
-    for i, length in enumerate(lengths.tolist()):
-        places = columns[column : column + length].copy() if is_sparse[i] else None
-        part = values[at : at + length].copy()
-        at, column = at + length, column + (length if is_sparse[i] else 0)
-        found[int(tickets[i])] = Owed(part, places, float(said[i]), int(due[i]), float(weights[i]))
-    return found
-
-
-def _listed(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
+    instances = np.split(values, lengths.cumsum()[:-1])
+    places = iter(np.split(columns, lengths[is_sparse].cumsum()[:-1]))
+    return {
+        int(tickets[i]): Owed(
+            instances[i].copy(), next(places).copy() if is_sparse[i] else None, float(said[i]), int(due[i]),
+            float(weights[i]),
+        )
+        for i in range(n)
+    }  # fmt: skip

@@ -23,7 +23,6 @@ prediction (Cesa-Bianchi, Lugosi, Stoltz 2005).  The papers' own answer is the k
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from math import inf, log, sqrt
 from typing import Any, NamedTuple, cast
@@ -40,35 +39,19 @@ from lpsm.online import play as play_rounds
 from lpsm.samplers import core, saving
 from lpsm.samplers.catalogue import make
 from lpsm.samplers.checks import MOST_FEATURES, as_labels
-from lpsm.samplers.core import CHANCE, MARGIN, PREDICTION, QUERY, Notes, Tally, how
-from lpsm.samplers.player import RUN
+from lpsm.samplers.core import CHANCE, MARGIN, PREDICTION, QUERY, SAID, Notes, Now, Tally
 from lpsm.samplers.record import Decision, RunLog
 from lpsm.samplers.rows import table_of
-from lpsm.samplers.sampler import Sampler
+from lpsm.samplers.sampler import RUN, Sampler
 
 __all__ = ["TunedSampler", "charge", "vote"]
 
 Array = NDArray[Any]
 
 SHORT = 8  # rounds: for so few, the preparations cost more than they save
-
 VERSION = 1  # of its state
-
-
-class Grid(NamedTuple):
-    """The company of copies under a mixture."""
-
-    share: Array  # (m,) weights of the mixture, and costs
-    costs: Array
-    weights: Array  # from here to `work` the mixture's arrays
-    columns: Array
-    slow: Array
-    head: Array
-    work: Array
-    totals: Array  # (2,) weighted squares of costs, and labels asked for, so far
-    price: float  # of a label, in mistakes
-    exploration: float  # least probability of asking
-    most: int  # labels asked for at most
+TICKET = SAID  # column of what a copy decided, in a question that is open
+_DECIDED = [MARGIN, PREDICTION, QUERY, CHANCE, TICKET]  # columns, in the order of a `Decision`
 
 
 @compiled
@@ -105,24 +88,38 @@ def write_costs(costs: Array, told: Array, price: float, chance: float, query: b
             costs[j] += 1.0 / chance
 
 
-@how(core.consult, Grid)
-def _consult(company: Any, told: Array) -> None:
-    m, share = company.share.size, company.share
-    mixture(company.weights, company.columns, company.slow, company.head, share)
-    told[m, MARGIN], told[m, CHANCE] = vote(share, told, company.exploration)
-    if company.totals[1] >= company.most:
-        told[m, CHANCE] = 0.0
+class Grid(NamedTuple):
+    """The company of copies under a mixture."""
 
+    share: Array  # (m,) weights of the mixture, and costs
+    costs: Array
+    weights: Array  # from here to `work` the mixture's arrays
+    columns: Array
+    slow: Array
+    head: Array
+    work: Array
+    totals: Array  # (2,) weighted squares of costs, and labels asked for, so far
+    price: float  # of a label, in mistakes
+    exploration: float  # least probability of asking
+    most: int  # labels asked for at most
 
-@how(core.settle_up, Grid)
-def _settle_up(company: Any, told: Array, y: float) -> None:
-    costs, totals, m = company.costs, company.totals, company.share.size
-    query = told[m, QUERY] > 0.0
-    totals[1] += 1.0 if query else 0.0
-    if m > 1:
-        write_costs(costs, told, company.price, told[m, CHANCE], query, y)
-        totals[0] = charge(company.share, costs, totals[0])
-        learn_alpha_round(costs, company.weights, company.columns, company.slow, company.head, company.work)
+    def consult(self, now: Now) -> None:
+        """Write the margin and the probability of asking of the company below those of its copies."""
+        m, told = self.share.size, now.scores
+        mixture(self.weights, self.columns, self.slow, self.head, self.share)
+        told[m, MARGIN], told[m, CHANCE] = vote(self.share, told, self.exploration)
+        if self.totals[1] >= self.most:
+            told[m, CHANCE] = 0.0
+
+    def settle_up(self, now: Now) -> None:
+        """Charge the copies for the round."""
+        costs, totals, m, told = self.costs, self.totals, self.share.size, now.scores
+        query = told[m, QUERY] > 0.0
+        totals[1] += 1.0 if query else 0.0
+        if m > 1:
+            write_costs(costs, told, self.price, told[m, CHANCE], query, now.y)
+            totals[0] = charge(self.share, costs, totals[0])
+            learn_alpha_round(costs, self.weights, self.columns, self.slow, self.head, self.work)
 
 
 class TunedSampler:
@@ -173,29 +170,40 @@ class TunedSampler:
         rng: np.random.Generator | None = None,
         **params: Any,
     ) -> None:
-        candidates = array("grid", grid)
-        if candidates.ndim != 1 or not len(candidates):
-            raise ValueError(f"grid must hold at least one candidate, got {grid!r}")
         if mixture not in ("learn-alpha", "static-expert"):
             raise ValueError(f"mixture must be 'learn-alpha' or 'static-expert', got {mixture!r}")
-        n_features = whole(1, MOST_FEATURES, n_features=n_features)
-        m = len(candidates)
-        exploration = (0.01 if m > 1 else 0.0) if exploration is None else exploration
-        non_negative(label_price=label_price)
-        between(0.0, 1.0, exploration=exploration)
-        self.key, self.n_features, self.parameter, self.grid = key, n_features, parameter, candidates
-        self.label_price, self.exploration = float(label_price), float(exploration)
-        self.max_queries = None if max_queries is None else whole(max_queries=max_queries)
-        self._coin = _SharedCoin(np.random.default_rng(0) if rng is None else rng)
+        if exploration is None:
+            exploration = 0.01 if np.size(grid) > 1 else 0.0
+        coins = np.random.default_rng(0) if rng is None else rng
+        self._configure(key, n_features, parameter, label_price, exploration, max_queries, grid, coins)
         shared = cast(np.random.Generator, self._coin)  # the copies toss it; they use no other method
         self.samplers: tuple[Sampler, ...] = tuple(
-            make(key, n_features, rng=shared, **{**params, parameter: _plain(value)}) for value in candidates
+            make(key, n_features, rng=shared, **{**params, parameter: _plain(value)}) for value in self.grid
         )
         if self.samplers[0].rule.filters or self.samplers[0].rule.needs_spread:
             raise ValueError(f"key must be a sampler, neither a filter nor one that weighs labels, got {key!r}")
-        self._mixture = StaticExpert(m) if mixture == "static-expert" else LearnAlpha(m, _ALPHAS)
+        m = len(self.grid)
+        self._mixture: StaticExpert | LearnAlpha = (
+            StaticExpert(m) if mixture == "static-expert" else LearnAlpha(m, _ALPHAS)
+        )
+
+    def _configure(
+        self, key: str, n_features: int, parameter: str, label_price: float, exploration: float,
+        max_queries: int | None, grid: Any, rng: np.random.Generator,
+    ) -> None:  # fmt: skip
+        """Everything but copies and mixture."""
+        self.grid = array("grid", grid)
+        if self.grid.ndim != 1 or not len(self.grid):
+            raise ValueError(f"grid must hold at least one candidate, got {grid!r}")
+        self.n_features = whole(1, MOST_FEATURES, n_features=n_features)
+        non_negative(label_price=label_price)
+        between(0.0, 1.0, exploration=exploration)
+        self.key, self.parameter = str(key), str(parameter)
+        self.label_price, self.exploration = float(label_price), float(exploration)
+        self.max_queries = None if max_queries is None else whole(max_queries=max_queries)
+        self._coin = _SharedCoin(rng)
         self._squares = 0.0
-        self._questions: dict[int, tuple[list[Decision], float]] = {}
+        self._questions: dict[int, tuple[Array, float]] = {}  # what the copies decided, and with which probability
         self._last: int | None = None
         self.rounds = self.queries = self.stored = 0
 
@@ -211,8 +219,12 @@ class TunedSampler:
 
     def decide(self, x: Any) -> Decision:
         """Predict the label of `x`, and say whether to ask for it; `margin` is the weighted vote, in [-1, 1]."""
-        decisions = self._decisions(x)
-        told = self._told(decisions)
+        self.samplers[0]._instance(x)  # nothing is drawn for what is refused
+        self._coin.toss()
+        told = np.zeros((len(self.grid), 9))
+        for own, sampler in zip(told, self.samplers, strict=True):
+            own[MARGIN], own[PREDICTION], own[QUERY], own[CHANCE], ticket = sampler.decide(x)
+            own[TICKET] = ticket or 0
         margin, chance = vote(self.weights, told, self.exploration)
         if self.max_queries is not None and self.queries >= self.max_queries:
             chance = 0.0
@@ -221,15 +233,10 @@ class TunedSampler:
         self.queries += query
         self._last = self.rounds if query else None
         if query:
-            self._questions[self.rounds] = (decisions, chance)
+            self._questions[self.rounds] = (told, chance)
         else:
-            self._close(decisions, told, chance, 0.0)
+            self._close(told, chance)
         return Decision(margin, 1 if margin >= 0.0 else -1, query, chance, self._last)
-
-    def _decisions(self, x: Any) -> list[Decision]:
-        self.samplers[0]._instance(x)  # nothing is drawn for what is refused
-        self._coin.toss()
-        return [sampler.decide(x) for sampler in self.samplers]
 
     def learn(self, x: Any, y: int) -> bool:
         """Take the label of the last instance, or of a ticket; return whether any copy stored the example.
@@ -244,18 +251,18 @@ class TunedSampler:
         if y not in (-1, 1):
             raise ValueError(f"y must be -1 or +1, got {y}")
         late = isinstance(x, int | np.integer)
-        ticket = int(x) if late else self._last
-        if ticket is None or ticket not in self._questions:
-            if late:
-                raise RuntimeError(f"ticket must be of an open question, got {ticket}; open are {self.open_tickets}")
+        if not late and self._last not in self._questions:
             raise RuntimeError("learn needs a label that decide asked for: the last decision was not a query")
-        decisions, chance = self._questions[ticket]
-        asked = [pair for pair in zip(self.samplers, decisions, strict=True) if pair[1].query]
-        changes = [sampler.learn(decision.ticket if late else x, y) for sampler, decision in asked]  # every copy learns
+        ticket = int(x) if late else self._last
+        told, chance = self._owed(ticket)
+        asked = [(one, int(own[TICKET])) for one, own in zip(self.samplers, told, strict=True) if own[QUERY]]
+        if asked and not late:
+            asked[0][0]._ticket_of(x)
+        changes = [sampler.learn(own, y) for sampler, own in asked]  # every copy learns
         stored = any(changes)
-        del self._questions[ticket]
+        del self._questions[cast(int, ticket)]
         self.stored += stored
-        self._pay(self._told(decisions), chance, float(y))
+        self._pay(told, chance, float(y))
         return stored
 
     def forget(self, ticket: int) -> None:
@@ -266,10 +273,9 @@ class TunedSampler:
         RuntimeError
             If the ticket is not open.
         """
-        if ticket not in self._questions:
-            raise RuntimeError(f"ticket must be of an open question, got {ticket}; open are {self.open_tickets}")
-        decisions, chance = self._questions.pop(ticket)
-        self._close(decisions, self._told(decisions), chance, 0.0)
+        told, chance = self._owed(ticket)
+        del self._questions[ticket]
+        self._close(told, chance)
 
     def margins(self, X: Any) -> NDArray[np.float64]:
         """Return the weighted votes on the rows of X, in [-1, 1], under the present state: no round, no question."""
@@ -292,10 +298,7 @@ class TunedSampler:
         names = ("key", "n_features", "parameter", "label_price", "exploration", "max_queries")
         parts: dict[str, Any] = {f"copy_{j}": sampler for j, sampler in enumerate(self.samplers)}
         parts["mixture"] = self._mixture
-        asked = [
-            [decision._replace(ticket=decision.ticket or 0) for decision in decisions]
-            for decisions, _ in self._questions.values()
-        ]
+        asked = [told[:, _DECIDED] for told, _ in self._questions.values()]
         return {
             "kind": np.array("TunedSampler"),
             "version": np.array(VERSION),
@@ -324,51 +327,35 @@ class TunedSampler:
 
     @classmethod
     def _from(cls, state: Mapping[str, Any]) -> TunedSampler:
-        if "version" not in state or int(state["version"]) != VERSION:
-            raise ValueError(f"version of a TunedSampler's state must be {VERSION}, got {state.get('version', 'none')}")
-        own = {"config", "grid", "coins", "squares", "totals", "open_tickets", "open_chances", "open_decisions"}
-        if missing := sorted(own - set(state)):
-            raise ValueError(f"a TunedSampler's state must hold {missing}, got {sorted(state)}")
+        own = {"grid", "squares", "totals", "open_tickets", "open_chances", "open_decisions"}
+        config = saving.checked_config("a TunedSampler", state, (VERSION,), own)
 
         def part(prefix: str) -> dict[str, Any]:
             return {name.removeprefix(prefix): state[name] for name in state if name.startswith(prefix)}
 
-        tuned = cls.__new__(cls)
-        config = json.loads(state_text(state, "config"))
-        tuned.key, tuned.parameter = str(config["key"]), str(config["parameter"])
-        tuned.n_features = whole(1, n_features=config["n_features"])
-        tuned.label_price, tuned.exploration = float(config["label_price"]), float(config["exploration"])
-        tuned.max_queries = None
-        if (most := config.get("max_queries")) is not None:
-            tuned.max_queries = whole(max_queries=most)
-        non_negative(label_price=tuned.label_price)
-        between(0.0, 1.0, exploration=tuned.exploration)
-        tuned.grid = state_array(state, "grid", (None,))
-        m = whole(1, grid=len(tuned.grid))
-        if (rng := saving.generator(state, "coins")) is None:
+        tuned, grid, rng = cls.__new__(cls), state_array(state, "grid", (None,)), saving.generator(state, "coins")
+        if rng is None:
             raise ValueError("state must hold coins as the position of a generator, got none")
-        tuned._coin = _SharedCoin(rng)
+        names = ("key", "n_features", "parameter", "label_price", "exploration")
+        settings = {name: config[name] for name in names}
+        tuned._configure(**settings, max_queries=config.get("max_queries"), grid=grid, rng=rng)
+        m, held = len(grid), part("mixture_")
         tuned.samplers = tuple(Sampler.from_state(part(f"copy_{j}_")) for j in range(m))
         for sampler in tuned.samplers:
             if (sampler.n_features, sampler.dtype) != (tuned.n_features, tuned.samplers[0].dtype):
                 raise ValueError(f"copies must have {tuned.n_features} features and one dtype, got {sampler}")
             sampler._rng = cast(np.random.Generator, tuned._coin)
-        held = part("mixture_")
-        kind: type[StaticExpert | LearnAlpha] = StaticExpert
-        if state_text(held, "kind") == "LearnAlpha":
-            kind = LearnAlpha
-        tuned._mixture, tuned._last = kind.from_state(held), None
-        tuned._squares = float(state_array(state, "squares", (), low=0.0))
+        kind: Any = LearnAlpha if state_text(held, "kind") == "LearnAlpha" else StaticExpert
+        tuned._mixture = kind.from_state(held)
         if tuned._mixture.n_experts != m:
             raise ValueError(f"mixture must have one expert a candidate ({m}), got {tuned._mixture.n_experts}")
+        tuned._squares = float(state_array(state, "squares", (), low=0.0))
         tuned.rounds, tuned.queries, tuned.stored = state_array(state, "totals", (3,), np.int64, low=0).tolist()
         tickets = state_array(state, "open_tickets", (None,), np.int64, low=1)
         chances = state_array(state, "open_chances", tickets.shape, low=0.0)
-        decisions = state_array(state, "open_decisions", (len(tickets), m, 5))
-        tuned._questions = {
-            int(ticket): ([_decision(row) for row in rows], float(chance))
-            for ticket, chance, rows in zip(tickets, chances, decisions, strict=True)
-        }
+        told = np.zeros((len(tickets), m, 9))
+        told[:, :, _DECIDED] = state_array(state, "open_decisions", (len(tickets), m, 5))
+        tuned._questions = dict(zip(tickets.tolist(), zip(told, chances.tolist(), strict=True), strict=True))
         return tuned
 
     def __repr__(self) -> str:
@@ -379,18 +366,14 @@ class TunedSampler:
 
     def run(self, X: Any, y: ArrayLike) -> RunLog:
         """Decide on the rows of X in turn, reading y only where it is asked for."""
-        first, m = self.samplers[0], len(self.samplers)
-        table = first._table(X)
-        n = table.shape[0]
+        table, m = self.samplers[0]._table(X), len(self.samplers)
+        n, is_sparse = table.shape[0], sparse.issparse(table)
         labels = as_labels(y, n)
-        if n < SHORT or first._remembers:
-            rows = (table[t : t + 1] for t in range(n)) if sparse.issparse(table) else table
+        if n < SHORT or self.samplers[0]._remembers:
+            rows = (table[t : t + 1] for t in range(n)) if is_sparse else table
             return RunLog.of(play_rounds(self, rows, lambda t: int(labels[t])), n)
         desks = [sampler._prepare() for sampler in self.samplers]
-        schedules = np.zeros((0, n))
-        if len(desks[0].notes.schedules):
-            each = [sampler._chance(n)[1] for sampler in self.samplers]
-            schedules = np.concatenate([np.stack([own[part] for own in each]) for part in (0, 1)])
+        each = np.array([sampler._chance(n)[1] for sampler in self.samplers])  # (m, 2 or 0, n)
         tally = Tally(*(np.concatenate(parts) for parts in zip(*(desk.tally for desk in desks), strict=True)))
         question = desks[0].question._replace(rule=np.concatenate([desk.question.rule for desk in desks]))
         grid = Grid(
@@ -398,46 +381,39 @@ class TunedSampler:
             np.array([self._squares, float(self.queries)]), self.label_price, self.exploration,
             core.UNLIMITED if self.max_queries is None else self.max_queries,
         )  # fmt: skip
-        uniforms, none, said = self._coin.rng.random(n), np.zeros(0), np.zeros((n, 9))
-        notes = Notes(labels, uniforms, none, schedules, said, np.zeros((1, 1)), np.zeros((m + 1, 9)))
         at, entries = core.pinned(grid)
-        company, orders = core.Company(m, at, *entries[4:]), RUN.copy()
-        orders[core.SPARSE] = sparse.issparse(table)
+        said, orders = np.zeros((n, 9)), RUN.copy()
+        orders[core.SPARSE] = is_sparse
+        schedules = np.ascontiguousarray(each.transpose(1, 0, 2).reshape(-1, n))  # floors of all copies, then biases
+        uniforms = self._coin.rng.random(n)
+        notes = Notes(labels, uniforms, np.zeros(0), schedules, said, np.zeros((1, 1)), np.zeros((m + 1, 9)))
         learned = core.learned_of(*(sampler._learner for sampler in self.samplers))
+        company = core.Company(m, at, *entries[4:])
         desk = core.Desk(company, learned, tally, question, notes, desks[0].scratch, orders)
-        core.play(
-            core.pinned(desk)[0], *table_of(table if sparse.issparse(table) or table.flags.writeable else table.copy())
-        )
+        core.play(core.pinned(desk)[0], *table_of(table))
         for j, sampler in enumerate(self.samplers):
             sampler._counts[:], sampler._scalars[:] = tally.counts[j], tally.scalars[j]
             sampler._fresh, sampler._last = False, None
         self._last = None
-        log = RunLog(
-            said[:, PREDICTION].astype(np.int8), said[:, QUERY] > 0, said[:, core.KEPT] > 0, said[:, MARGIN].copy()
-        )
+        margin, prediction, queried, stored = said.T[:4]
+        log = RunLog(prediction.astype(np.int8), queried > 0, stored > 0, margin.copy())
         self._squares = float(grid.totals[0])
         self.rounds += n
         self.queries += int(log.queried.sum())
         self.stored += int(log.stored.sum())
         return log
 
-    def _told(self, decisions: list[Decision]) -> Array:
-        """What the copies decided, as the loop has it."""
-        told = np.zeros((len(decisions), 9))
-        for j, decision in enumerate(decisions):
-            told[j, MARGIN], told[j, PREDICTION], told[j, CHANCE] = (
-                decision.margin,
-                decision.prediction,
-                decision.probability,
-            )
-        return told
+    def _owed(self, ticket: Any) -> tuple[Array, float]:
+        if ticket not in self._questions:
+            raise RuntimeError(f"ticket must be of an open question, got {ticket}; open are {self.open_tickets}")
+        return self._questions[ticket]
 
-    def _close(self, decisions: list[Decision], told: Array, chance: float, y: float) -> None:
+    def _close(self, told: Array, chance: float) -> None:
         """End a round whose label does not come."""
-        self._pay(told, chance, y)
-        for sampler, decision in zip(self.samplers, decisions, strict=True):
-            if decision.ticket is not None:
-                sampler.forget(decision.ticket)
+        self._pay(told, chance, 0.0)
+        for sampler, ticket in zip(self.samplers, told[:, TICKET].tolist(), strict=True):
+            if ticket:
+                sampler.forget(int(ticket))
 
     def _pay(self, told: Array, chance: float, y: float) -> None:
         """Hand the estimated costs of a round to the mixture, at the present rate; y = 0 if no label was bought."""
@@ -460,8 +436,8 @@ class _SharedCoin:
     def toss(self) -> None:
         self.value = float(self.rng.random())
 
-    def random(self) -> float:
-        return self.value
+    def random(self, n: int | None = None) -> Any:
+        return self.value if n is None else np.full(n, self.value)
 
     def spawn(self, n: int) -> list[np.random.Generator]:
         return self.rng.spawn(n)
@@ -469,12 +445,6 @@ class _SharedCoin:
     @property
     def bit_generator(self) -> np.random.BitGenerator:
         return self.rng.bit_generator
-
-
-def _decision(row: NDArray[np.float64]) -> Decision:
-    """A decision of a copy from its five numbers."""
-    margin, prediction, query, probability, ticket = row.tolist()
-    return Decision(margin, int(prediction), bool(query), probability, int(ticket) or None)
 
 
 def _plain(value: float) -> float | int:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -110,27 +111,54 @@ def test_what_takes_long_comes_later_and_is_then_the_same() -> None:
     assert first.rows.equals(whole.rows.set_index("policy").loc[first.rows["policy"]].reset_index())
 
 
-def test_the_command_and_the_python_that_are_shown_do_the_same(lpsm: Any, tmp_path: Path, monkeypatch: Any) -> None:
+VISITS = "".join(f"{40 * visit}.0,{3000 + 500 * visit}\n{40 * visit}.3,{20000 - 900 * visit}\n" for visit in range(4))
+PUSHED = (
+    '{"page": "a", "issue_s": 1.0, "request_bytes": 300, "reply_bytes": 9000, "think_s": 5.0}\n'
+    '{"message_bytes": 120, "at_s": 4.5}\n{"message_bytes": 120, "at_s": 7.25}\n'
+    '{"page": "b", "issue_s": 12.0, "request_bytes": 300, "reply_bytes": 500, "think_s": 5.0}\n'
+    '{"message_bytes": 120, "at_s": 15.0}\n'
+)
+BROWSED = {"drawn": "", "a session": "time,bytes\n" + VISITS, "a workload with messages": PUSHED}
+
+
+@pytest.mark.parametrize("kind", BROWSED)
+def test_the_explorer_the_command_and_the_python_agree(lpsm: Any, tmp_path: Path, monkeypatch: Any, kind: str) -> None:
     import pandas as pd
 
+    from experiments.cli.compare import FEW_SESSIONS
+
     monkeypatch.chdir(tmp_path)
-    words = SMALL.command().split()
-    assert lpsm(*words[1:], "--jobs", "1").exit_code == 0
+    path = Path("browsed") if BROWSED[kind] else None
+    if path:
+        path.write_text(BROWSED[kind])
+    explorer = Explorer.of_trace(path, FEW_SESSIONS) if path else Explorer()
+    rows = explorer.answer(SMALL).rows.set_index("policy")
+    trace = str(path) if path else None
+    ran = lpsm(*shlex.split(SMALL.command(trace))[1:], "--jobs", "1")
+    assert ran.exit_code == 0, ran.output
     summary = pd.read_csv("explored/summary.csv").set_index("policy")
-    rows = Explorer().answer(SMALL).rows.set_index("policy")
-    for policy in SMALL.policies:
-        assert rows.loc[policy, "total_j_per_page"] == pytest.approx(summary.loc[policy, "total_j_per_page"])
-        assert rows.loc[policy, "slowdown_mean"] == pytest.approx(summary.loc[policy, "slowdown_mean"])
     printed: list[tuple[Any, ...]] = []
-    exec(compile(OTHER.python(), "shown", "exec"), {"print": lambda *words: printed.append(words)})
-    assert [words[0] for words in printed] == list(OTHER.policies)
+    code = compile(SMALL.python(trace, explorer.few), "shown", "exec")
+    exec(code, {"print": lambda *words: printed.append(words)})
+    assert [words[0] for words in printed] == list(SMALL.policies)
+    for policy, energy, slowdown in printed:
+        for name, value in (("total_j_per_page", energy), ("slowdown_mean", slowdown)):
+            assert rows.loc[policy, name] == pytest.approx(summary.loc[policy, name], rel=1e-12)
+            assert value == pytest.approx(summary.loc[policy, name], rel=1e-12)
+    if kind == "a workload with messages":
+        without = Explorer([replace(one, messages=()) for one in explorer.sessions])
+        assert without.answer(SMALL).rows.set_index("policy").loc["psm:100", "energy_j_per_page"] != energy
 
 
-def test_recorded_sessions_take_the_place_of_the_model() -> None:
-    sessions = [traces.Workload.of([traces.Page("a", 300, 5000, (), 3.0)] * 3)] * 2
-    found = Explorer(sessions).answer(SMALL)
-    alone = netsim.simulate(sessions[0], "bsd:1", config=SMALL.config, seed=0)
-    assert found.rows.set_index("policy").loc["bsd:1", "total_j_per_page"] == pytest.approx(alone.energy.per_page_j)
+def test_messages_alone_have_energies_and_no_slowdown(tmp_path: Path) -> None:
+    path = tmp_path / "pushed"
+    path.write_text("".join(line for line in PUSHED.splitlines(True) if "message" in line))
+    found = Explorer.of_trace(path, 1).answer(SMALL)
+    assert found.rows["total_j_per_page"].gt(0).all()
+    assert found.rows["slowdown_mean"].isna().all()
+    _, energy, timeline = figures(found)
+    assert energy is not None
+    assert timeline is None
 
 
 def test_colours_on_a_dark_page_stand_out_too() -> None:

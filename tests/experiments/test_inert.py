@@ -81,10 +81,9 @@ class Elements(HTMLParser):
 def is_a_harmless_page(text: str) -> None:
     elements = Elements()
     elements.feed(text)
-    assert elements.names.count("script") == 3
-    assert "img" not in elements.names
+    assert "script" not in elements.names
     assert elements.running == []
-    says_only_what_is_printed(text.partition("<script>")[0])  # before Plotly's own program
+    says_only_what_is_printed(text)
 
 
 def is_a_harmless_picture(text: str) -> None:
@@ -97,14 +96,13 @@ CHECKS = {".csv": is_a_harmless_table, ".html": is_a_harmless_page, ".svg": is_a
           ".txt": says_only_what_is_printed, ".json": says_only_what_is_printed}  # fmt: skip
 MODEL = ["--jobs", "1"]
 COMMANDS = {
-    "compare": ["compare", "--trace", "TABLE", "--policies", "none,psm", *MODEL, "--out", "OUT", "--report", "REPORT"],
-    "population": ["population", "TABLE", "--policies", "none,psm", *MODEL, "--out", "OUT", "--report", "REPORT"],
-    "replay": ["replay", "TABLE", "--out", "OUT", "--report", "REPORT"],
+    "compare": ["compare", "--trace", "TABLE", "--policies", "none,psm", *MODEL, "--out", "OUT"],
+    "population": ["population", "TABLE", "--policies", "none,psm", *MODEL, "--out", "OUT"],
+    "replay": ["replay", "TABLE", "--out", "OUT"],
     "simulate": ["simulate", "PAGES", "--policy", "psm", "--out", "OUT/pages.csv", "--polls", "OUT/polls.csv"],
     "label": ["label", "STREAM", "--algorithm", "ssmd", "--one-vs-rest", "--out", "OUT"],
     "timeline": ["timeline", "PAGES", "--policies", "psm", "--out", "OUT/t.svg", "--perfetto", "OUT/t.json",
                  "--pcap", "OUT/t.pcapng"],
-    "page": ["timeline", "PAGES", "--policies", "psm", "--out", "OUT/t.html"],
     "pages": ["pages", "TABLE", "--out", "FILE"],
 }  # fmt: skip
 
@@ -120,11 +118,13 @@ def test_whatever_a_command_writes_of_hostile_names_is_harmless(
 ) -> None:
     out = tmp_path / "out"
     places = {"TABLE": files / "table.csv", "PAGES": files / "pages.jsonl", "STREAM": files / "stream.csv",
-              "OUT": out, "REPORT": tmp_path / "report.html", "FILE": tmp_path / "w.json"}  # fmt: skip
+              "OUT": out, "FILE": tmp_path / "w.json"}  # fmt: skip
     words = [str(places[word]) if word in places else word.replace("OUT/", f"{out}/") for word in COMMANDS[name]]
     result = lpsm(*words)
     assert result.exit_code == 0, result.output
     says_only_what_is_printed(result.stdout + result.stderr)
+    if (out / "manifest.json").exists():
+        assert lpsm("report", out).exit_code == 0
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
     for path in written:
         if path.suffix in CHECKS:

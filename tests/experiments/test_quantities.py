@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from pathlib import Path
@@ -21,12 +20,9 @@ from tests.experiments.browsing import make
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Compare three policies with a radio whose wake-ups cost something, and a battery."""
-    pytest.importorskip("plotly")
     folder = tmp_path_factory.mktemp("compared")
     words = "compare --pages 4 --seeds 2 --policies psm,lpsm:log --radio cc3235sf --battery-mwh 5000 --jobs 1"
-    result = CliRunner().invoke(
-        main, [*words.split(), "--out", str(folder / "out"), "--report", str(folder / "p.html")]
-    )
+    result = CliRunner().invoke(main, [*words.split(), "--out", str(folder / "out")])
     assert result.exit_code == 0, result.output
     (folder / "printed.txt").write_text(result.stdout)
     return folder
@@ -57,26 +53,6 @@ def test_the_printed_parts_of_a_page_add_up_to_its_energy(compared: Path) -> Non
     assert float(static[5]) > 0.0
 
 
-def test_the_stacked_bars_of_the_report_add_up_to_their_totals(compared: Path) -> None:
-    page = (compared / "p.html").read_text()
-    figures = json.loads(re.search(r'id="figures">(.*?)</script>', page, re.DOTALL).group(1))
-    bars = [
-        trace for trace in next(one for one in figures if one["name"] == "energy")["data"] if trace["type"] == "bar"
-    ]
-    assert [bar["name"] for bar in bars] == ["asleep", "awake", "listening to beacons", "waking up"]
-    totals = {row["policy"]: float(row["total_j_per_page"]) for row in _rows(compared / "out" / "summary.csv")}
-    for place, policy in enumerate(bars[0]["ids"]):
-        assert sum(bar["x"][place] for bar in bars) == pytest.approx(totals[policy], rel=1e-12)
-
-
-def test_the_life_of_a_battery_is_in_the_table_of_the_report_in_hours(compared: Path) -> None:
-    page = (compared / "p.html").read_text()
-    lives = re.findall(r'data-column="battery_h" data-value="([^"]+)">([^<]*)<', page)
-    rows = _rows(compared / "out" / "summary.csv")
-    assert [float(exact) for exact, _ in lives] == [float(row["battery_h"]) for row in rows]
-    assert all(drawn == f"{float(exact):.1f} h" for exact, drawn in lives)
-
-
 def test_no_quantity_of_a_table_is_declared_twice() -> None:
     for table in (RUN, COMPARISON, POPULATION, TUNING):
         names = [quantity.name for quantity in table]
@@ -94,8 +70,3 @@ def test_a_population_under_real_beacons_is_measured_against_their_static_psm(tm
     assert found["bsd:1"]["saving_vs_psm_percent_mean"] is not None
     assert found["none"]["saving_of_all_vs_psm_percent"] < 0.0
     assert "than psm:102.4" in (tmp_path / "out" / "population.txt").read_text()
-
-
-def _rows(path: Path) -> list[dict[str, str]]:
-    with path.open() as file:
-        return list(csv.DictReader(file))

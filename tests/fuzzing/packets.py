@@ -11,7 +11,7 @@ from tests.fuzzing.values import Chance, Grammar, binary, encoded, maybe, number
 from traces import Report, TraceError
 from traces.captures.audit import audit
 from traces.captures.frames import WIRELESS
-from traces.captures.pcap import frames
+from traces.captures.packets import frames
 from traces.files import open_trace
 
 _DEVICE, _SERVER = b"\xc0\xa8\x01\x07", b"\x08\x08\x04\x04"

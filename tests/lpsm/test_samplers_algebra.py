@@ -66,9 +66,11 @@ def test_a_factor_grows_by_a_column():
 
 
 def test_of_wide_matrices_the_upper_triangle_is_kept(monkeypatch):
-    monkeypatch.setattr(rows, "WIDE", 5)  # seen by plain Python alone; compiled code goes on reading all of it
     matrix, x = symmetric(6)
     waiting = np.random.default_rng(1).normal(size=(8, 6))
+    downdate(matrix.copy(), waiting, 0.25)  # compiled, and kept on disk, as it is
+    product(matrix, Row(x, np.zeros(0, dtype=np.int32), 6, False), np.zeros(6))
+    monkeypatch.setattr(rows, "WIDE", 5)  # seen by plain Python alone; compiled code goes on reading all of it
     given = matrix.copy()
     downdate(given, waiting, 0.25)
     expected = matrix - waiting.T @ waiting + 0.25 * np.eye(6)

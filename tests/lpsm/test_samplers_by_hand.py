@@ -11,8 +11,9 @@ from scipy import sparse
 
 from lpsm import samplers
 from lpsm.samplers import core, kernels
-from lpsm.samplers.player import PARTS
+from lpsm.samplers.core import Now
 from lpsm.samplers.rows import Row
+from lpsm.samplers.saving import PARTS
 from lpsm.samplers.tuned import charge, vote
 
 WIDTH = sqrt(log(7))  # sqrt(K ln t / N) at K = 2, t = 7, N = 2
@@ -94,16 +95,16 @@ def test_a_step_of_the_learners_that_keep_a_number_a_feature(
 ):
     model, columns = samplers.make(key, 3, **parameters), np.array([2, 0] if sparse else [0, 1], dtype=np.int32)
     learner, counts, scalars, expected = model._learner, model._counts, model._scalars, np.zeros(3)
-    learner.kept[columns], learner.weights[0, columns], scalars[core.WEIGHT] = kept, (0.5, 0.0), weight
+    learner.kept[0, columns], learner.weights[0, columns], scalars[core.WEIGHT] = kept, (0.5, 0.0), weight
     expected[columns] = weights
     for x in (np.array([1.0, 2.0]), np.zeros(2)):  # nothing moves by an instance of zeros
         row, scores = Row(x, columns, 2, sparse), np.zeros((1, 1))
-        r = core.spread(learner, counts, scalars, row, 0.0)
+        now = Now(counts, scalars, row, scores, 0, 0, 0, 0.0, 0.0, float(p) if x.any() else 0.0, 0.0, float(y), 0.0)
+        r = learner.spread(now)
         assert r == pytest.approx(reach if x.any() else 0.0)
-        said = float(p) if x.any() else 0.0
-        core.store(learner, counts, scalars, row, 0.0, scores, 0, said, r, float(y), 0, 0, 0.0)
+        learner.store(now._replace(r=r))
         assert learner.weights[0] == pytest.approx(expected)
-        assert learner.kept[columns] == pytest.approx(after)
+        assert learner.kept[0, columns] == pytest.approx(after)
 
 
 def test_votes_and_charges():

@@ -106,3 +106,29 @@ def test_a_radio_of_five_states_is_charged_for_each_of_them_and_a_page_for_its_p
     two = made(states=later, page_states=[], pages=PAGES)
     assert two.energy == made().energy  # a radio of two states is charged as on wires
     assert two.page_columns["energy_j"].tolist() == made().page_columns["energy_j"].tolist()
+
+
+def test_a_run_against_another_is_energy_in_percent_and_means_of_the_pages_own_ratios():
+    base = made(loads=rows((S, 2 * S, 0, 0), (5 * S, 5_400 * MS, 0, 0)), awake_ns=10 * S, beacons=0, intervals=rows())
+    own = made()  # latencies 2 s and 0.5 s against 1 s and 0.4 s: ratios 2 and 1.25, of the means it would be 1.786
+    found = own.against(base)
+    assert found.slowdowns.tolist() == [2.0, 1.25]
+    assert found.slowdown == own.slowdown(base) == 1.625
+    assert own.energy.total_j < base.energy.total_j
+    assert found.energy_percent == pytest.approx(100 * (own.energy.total_j / base.energy.total_j - 1))
+    assert base.against(own).energy_percent > 0
+    assert (found.added_delay_s.tolist(), found.delay_s) == ([0.0], 0.0)
+    assert own.against(own).energy_percent == 0.0
+
+
+def test_a_run_is_held_against_one_of_the_same_workload_only():
+    with pytest.raises(ValueError, match=r"same workload, its latency_s must have 2 values, got 1"):
+        made().against(made(PAGES[:1]))
+    with pytest.raises(TypeError, match="base"):
+        made().against("none")
+    assert np.isnan(made([]).against(made([])).slowdown)
+
+
+def test_a_result_is_printed_in_one_line():
+    assert len(repr(made())) < 120
+    assert "psm:100" in repr(made())

@@ -6,7 +6,7 @@ import pytest
 
 from traces.captures.audit import audit
 from traces.captures.frames import WIRELESS
-from traces.captures.pcap import frames
+from traces.captures.packets import frames
 from traces.captures.wireless import PS_POLL, parse
 from traces.files import open_trace
 from traces.records import Report

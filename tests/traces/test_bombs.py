@@ -44,8 +44,8 @@ def test_unpacking_stops_at_the_limit(tmp_path):
     with open_trace(tmp_path / "t", max_unpacked_bytes=100_000) as stream:
         assert len(stream.read()) == 100_000
     with (
-        open_trace(tmp_path / "t", max_unpacked_bytes=99_999) as stream,
         pytest.raises(TraceError, match="must not exceed 99999 bytes"),
+        open_trace(tmp_path / "t", max_unpacked_bytes=99_999) as stream,
     ):
         stream.read()
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import traces
 from traces import Report, TraceError
-from traces.captures.pcap import frames
+from traces.captures.packets import frames
 from traces.files import open_trace
 
 CLIENT, SERVER = b"\x0a\x00\x00\x02", b"\xc0\xa8\x00\x01"

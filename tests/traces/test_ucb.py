@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import traces
+from tests.traces.home_ip import pack, showtrace
 from traces import Report, TraceError, ucb
 
 # the layout as printed with the trace, independent of the reader's own description
@@ -35,20 +36,20 @@ def raw(data, reader=ucb.binary):
 def test_the_golden_lines_come_back_identically_from_both_forms(data):
     packed = (data / "ucb-home-ip" / "golden4.tr").read_bytes()
     text = (data / "ucb-home-ip" / "golden4.showtrace.txt").read_bytes()
-    (from_binary,), (from_text,) = raw(packed), raw(text, ucb.lines)
+    (from_binary,), (from_text,) = raw(packed), raw(text, ucb.text)
     for records in (from_binary, from_text):
-        assert "".join(line + "\n" for line in ucb.showtrace(records)).encode() == text
-        assert ucb.pack(records) == packed
+        assert "".join(line + "\n" for line in showtrace(records)).encode() == text
+        assert pack(records) == packed
     assert np.array_equal(from_binary.columns, from_text.columns)
 
 
 def test_lines_that_end_as_on_windows_are_the_same_records():
     text = "".join(
-        f"{line}\n" for records in raw(record() + record(url=b"GET 2..html\r")) for line in ucb.showtrace(records)
+        f"{line}\n" for records in raw(record() + record(url=b"GET 2..html\r")) for line in showtrace(records)
     )
     for ended in (text, text.replace("\n", "\r\n")):
-        (found,) = raw(ended.encode("latin-1"), ucb.lines)
-        assert ucb.pack(found) == record() + record(url=b"GET 2..html\r")
+        (found,) = raw(ended.encode("latin-1"), ucb.text)
+        assert pack(found) == record() + record(url=b"GET 2..html\r")
 
 
 def test_both_forms_plain_and_packed_are_the_same_requests(data, tmp_path):
@@ -80,13 +81,13 @@ urls = st.binary(min_size=1, max_size=40).filter(lambda url: b"\n" not in url)
 def test_any_record_survives_both_forms(rows):
     packed = b"".join(LAYOUT.pack(*moment * 3, *fixed, len(url)) + url for moment, *fixed, url in rows)
     (first,) = raw(packed)
-    text = "".join(line + "\n" for line in ucb.showtrace(first)).encode("latin-1")
-    (second,) = raw(text, ucb.lines)
-    assert ucb.pack(first) == ucb.pack(second) == packed
+    text = "".join(line + "\n" for line in showtrace(first)).encode("latin-1")
+    (second,) = raw(text, ucb.text)
+    assert pack(first) == pack(second) == packed
 
 
 def test_fields_are_those_of_the_layout():
-    for line in ucb.showtrace(raw(record())[0]):
+    for line in showtrace(raw(record())[0]):
         fields = line.split(" ")
         assert fields[:3] == ["846890339:661920", "846890339:755475", "846890340:197141"]
         assert fields[3:5] == ["23.240.8.98:1462", "207.36.205.194:80"]
@@ -95,12 +96,12 @@ def test_fields_are_those_of_the_layout():
 
 def test_records_that_straddle_the_pieces_of_a_large_file_are_whole(records, monkeypatch, tmp_path):
     made = records(300)
-    packed = ucb.pack(made)
+    packed = pack(made)
     for piece in (61, 85, 1000):
         monkeypatch.setattr(ucb, "_PIECE_BYTES", piece)
         chunks = raw(packed)
         assert len(chunks) > 1
-        assert b"".join(map(ucb.pack, chunks)) == packed
+        assert b"".join(map(pack, chunks)) == packed
 
 
 def test_unknown_values_are_counted_and_what_cannot_be_used_left_out(tmp_path):
@@ -147,7 +148,7 @@ def test_an_impossible_length_is_an_error_wherever_it_stands(tmp_path, length, b
 )
 def test_impossible_times_are_an_error_in_both_forms_unless_skipped(tmp_path, times, message):
     packed = record() + record(times) + record()
-    text = "".join(line + "\n" for good in (record(), record()) for line in ucb.showtrace(raw(good)[0])).splitlines()
+    text = "".join(line + "\n" for good in (record(), record()) for line in showtrace(raw(good)[0])).splitlines()
     seconds = " ".join(f"{s}:{us}" for s, us in zip(times[::2], times[1::2], strict=True))
     text.insert(1, " ".join((seconds, *text[0].split(" ")[3:])))
     for body, place in ((packed, "byte 79"), ("\n".join(text).encode(), "line 2")):
@@ -179,7 +180,7 @@ def test_with_skipping_a_lost_framing_ends_the_file_and_is_counted(tmp_path):
     ],
 )
 def test_a_garbled_line_is_named(tmp_path, old, new, message):
-    (line,) = ucb.showtrace(raw(record(url=b"GET 1.gif HTTP/1.0"))[0])
+    (line,) = showtrace(raw(record(url=b"GET 1.gif HTTP/1.0"))[0])
     (tmp_path / "t").write_text(line + "\n" + line.replace(old, new) + "\n")
     with pytest.raises(TraceError, match=message) as caught:
         list(traces.read(tmp_path / "t"))
@@ -187,7 +188,7 @@ def test_a_garbled_line_is_named(tmp_path, old, new, message):
 
 
 def test_a_gzip_member_that_is_cut_is_an_error(records, tmp_path):
-    whole = gzip.compress(ucb.pack(records(5000)))
+    whole = gzip.compress(pack(records(5000)))
     (tmp_path / "t").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(TraceError, match="gzip member must be complete"):
         list(traces.read(tmp_path / "t"))

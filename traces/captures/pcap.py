@@ -1,6 +1,6 @@
 """Captures: pcap and pcapng files, from packets to exchanges, uploads and messages, whatever they carry.
 
-dpkt reads pcap files, `pcapng` the others; headers are taken from their places (`frames`), flows are told
+`packets` reads the files; headers are taken from their places (`frames`), flows are told
 apart (`flows`) and entered into a ledger: every byte of payload is in exactly one place (`ledger`).
 Nothing is decrypted.  Encrypted frames of 802.11 (`wireless`) are the runs of their station, by their sizes.
 
@@ -12,17 +12,14 @@ number of flows and exchanges that are open at a time.
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from ipaddress import ip_address
 from os import PathLike
-from typing import BinaryIO, Literal
 
-from traces.captures import pcapng
 from traces.captures.flows import Flow, LeftOut, TcpFlow, UdpFlow
 from traces.captures.frames import (
     IPV4,
     IPV6,
-    LINK_TYPES,
     WIRELESS,
     Background,
     Segment,
@@ -34,27 +31,27 @@ from traces.captures.frames import (
     reversed_key,
 )
 from traces.captures.ledger import Entries, Ledger
+from traces.captures.packets import frames, is_capture
 from traces.captures.runs import Runs
 from traces.captures.streams import ACK, SYN, Counted
 from traces.captures.wireless import Copies, data_body, parse, payload_bytes
 from traces.errors import TraceError
+from traces.files import Stream
 from traces.formats import Format
 from traces.records import Batch, Report, Request, batch_of
 
-__all__ = ["FORMATS", "JUMP_BACK_US", "JUMP_US", "batches", "frames"]
+__all__ = ["FORMATS", "JUMP_BACK_US", "JUMP_US", "batches"]
 
 JUMP_US, JUMP_BACK_US = 3_600_000_000, 1_000_000
 """A clock that goes on by more than an hour, or back by more than a second, has jumped."""
 
-_LARGEST_BLOCK_BYTES = 1 << 20
 _MOST_FLOWS = 1 << 14
 _REQUESTS_A_BATCH = 1 << 12
-_LATEST_US = 10**17
 _NAME_SERVICE = 53
 
 
 def batches(
-    stream: BinaryIO,
+    stream: Stream,
     path: str | PathLike[str],
     report: Report,
     *,
@@ -239,75 +236,6 @@ class _Other:
         """End the flow."""
 
 
-def frames(
-    stream: BinaryIO,
-    path: str | PathLike[str],
-    report: Report,
-    *,
-    skip_damaged: bool = False,
-    links: Collection[int] = LINK_TYPES,
-) -> Iterator[tuple[int, int, bytes, int]]:
-    """Yield time (microseconds), link type and bytes of the frames of a capture file, and how many bytes were sent.
-
-    Parameters
-    ----------
-    links : collection of int
-        Link types that are of use; packets of other interfaces are passed over, counted.
-
-    Raises
-    ------
-    TraceError
-        If the file is cut or damaged (with `skip_damaged` it ends there, counted) or no packet of such a link type.
-    """
-    import dpkt
-
-    damage = (dpkt.Error, ValueError, IndexError, KeyError, AttributeError, struct.error, TypeError, OverflowError)
-    source = _Checked(stream, path)
-    rule = "the link layer must be Ethernet, 802.11, Linux cooked, loopback or raw IP"
-    if links == WIRELESS:
-        rule = "the capture must be of 802.11 frames, taken in monitor mode"
-    packets, other = 0, -1
-    try:
-        try:
-            head = stream.peek(4)[:4]  # type: ignore[attr-defined]
-            if head == pcapng.SECTION:
-                found = pcapng.packets(source.read, report.count)
-            else:
-                reader = dpkt.pcap.Reader(source)
-                if (link := reader.datalink() & 0xFFFF) not in links:  # above are bits about checksums
-                    raise TraceError(path, "", rule, f"link type {link}")
-                order: Literal["big", "little"] = "big" if head.startswith(b"\xa1") else "little"
-                found = (
-                    (round(moment * 1_000_000), link, frame, int.from_bytes(source.before[12:], order))
-                    for moment, frame in reader
-                )
-            for moment_us, link, frame, size in found:
-                if source.ended:
-                    raise TraceError(path, f"byte {source.at}", "a packet must be complete", "its end")
-                if not 0 <= moment_us <= _LATEST_US:
-                    bounds = f"the time of a packet must lie in [0, {_LATEST_US / 1e6:.0e}] s"
-                    raise TraceError(path, f"byte {source.at}", bounds, moment_us / 1e6)
-                if link not in links:  # of another interface
-                    other = link
-                    report.count("packets_of_other_link_layers")
-                    continue
-                packets += 1
-                yield moment_us, link, frame, size
-            if other >= 0 and not packets:
-                raise TraceError(path, "", rule, f"link type {other}")
-        except damage as error:
-            if isinstance(error, TraceError):
-                raise
-            place = f"byte {source.at}"
-            raise TraceError(path, place, "a capture must be intact", f"{type(error).__name__}: {error}") from None
-    except TraceError as error:
-        if not skip_damaged:
-            raise
-        report.on_damage(error)
-    finally:
-        report.count("packets", packets)
-
-
 def _address(client: str | None, path: str | PathLike[str]) -> bytes | None:
     if client is None:
         return None
@@ -320,36 +248,6 @@ def _address(client: str | None, path: str | PathLike[str]) -> bytes | None:
         raise TraceError(path, "", "--client must be an IP address, or a MAC address in 802.11", client) from None
 
 
-class _Checked:
-    """The file as dpkt sees it: reads of an absurd size, or that come back short, are errors.
-
-    `before` is what was read before the last piece: of a packet its header, which tells how long it was when sent.
-    """
-
-    def __init__(self, stream: BinaryIO, path: str | PathLike[str]) -> None:
-        self._stream = stream
-        self._path = path
-        self.at = 0
-        self.before = self._last = b""
-        self.ended = False
-
-    def read(self, size: int) -> bytes:
-        """Read exactly `size` bytes, or none at the end."""
-        if not 0 <= size <= _LARGEST_BLOCK_BYTES:
-            rule = f"a packet or block must be at most {_LARGEST_BLOCK_BYTES} bytes long"
-            raise TraceError(self._path, f"byte {self.at}", rule, size)
-        data = self._stream.read(size)
-        if size and not data:
-            self.ended = True
-        elif len(data) < size:
-            raise TraceError(self._path, f"byte {self.at}", "a packet must be complete", f"{len(data)} of {size} bytes")
-        self.at += len(data)
-        self.before, self._last = self._last, data
-        return data
-
-
-_MAGIC = tuple(bytes.fromhex(magic) for magic in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "0a0d0d0a"))
-
 FORMATS = (
     Format(
         name="pcap",
@@ -357,7 +255,7 @@ FORMATS = (
         meaning="pcap or pcapng capture",
         source="tcpdump, Wireshark and others",
         example="lpsm pages capture.pcapng --client 192.168.1.7 --out pages.jsonl",
-        recognises=lambda head: head.startswith(_MAGIC),
+        recognises=is_capture,
         batches=batches,
         options=("client",),
     ),

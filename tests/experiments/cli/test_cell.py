@@ -53,15 +53,6 @@ def test_the_same_cells_in_more_processes_are_the_same_bytes(lpsm: Run, tmp_path
         assert file.read_bytes() == (two / file.name).read_bytes(), file.name
 
 
-def test_the_report_is_one_page(lpsm: Run, tmp_path: Path) -> None:
-    pytest.importorskip("plotly")
-    page = tmp_path / "cell.html"
-    assert lpsm(*SMALL, "--out", tmp_path / "out", "--report", page).exit_code == 0
-    text = page.read_text()
-    assert "Power saving in a cell that fills" in text
-    assert "twt:200:10" in text
-
-
 @pytest.mark.parametrize(
     ("arguments", "rule"),
     [

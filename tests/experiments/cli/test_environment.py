@@ -90,10 +90,9 @@ def test_the_bytes_are_the_same(
 
 @pytest.mark.long
 def test_many_clients_are_told_apart_where_few_files_may_be_open(tmp_path: Path) -> None:
-    from tests.traces.conftest import records
-    from traces import ucb
+    from tests.traces.home_ip import pack, records
 
-    (tmp_path / "t").write_bytes(ucb.pack(records(3000, clients=300)))
+    (tmp_path / "t").write_bytes(pack(records(3000, clients=300)))
     words = ["population", tmp_path / "t", "--policies", "none,psm", "--jobs", "2", "--out"]
     assert run(*words, tmp_path / "usual").returncode == 0
     ended = run(*words, tmp_path / "few", limit=(resource.RLIMIT_NOFILE, 64))

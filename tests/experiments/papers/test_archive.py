@@ -310,13 +310,3 @@ def test_a_commit_is_named_beside_the_records_of_its_program_alone(tmp_path, mon
 def test_the_program_of_a_commit_is_that_of_its_files(tmp_path):
     with pytest.raises(ValueError, match="commit must be one of the repository that lpsm lies in, got 'no-such'"):
         archive.program_at("no-such")
-
-
-def test_the_page_of_the_claims_holds_them_all(tmp_path):
-    out, page = tmp_path / "papers", tmp_path / "page.html"
-    command = ["reproduce", "thesis/counterexample-4-3", "--size", "smoke", "--out", str(out), "--report", str(page)]
-    assert CliRunner().invoke(main, command).exit_code == 0
-    text = page.read_text(encoding="utf-8")
-    assert "1 experiments, 3 claims: 3 hold, 0 do not." in text
-    assert text.count('<th scope="row" data-column="experiment" data-value="thesis/counterexample-4-3">') == 3
-    assert "lpsm reproduce --size smoke thesis/counterexample-4-3 --report report.html" in text

@@ -8,6 +8,7 @@ from experiments.papers.kit import Experiment, Setup
 from experiments.papers.predicates import at_least
 from experiments.papers.registry import all_experiments
 from experiments.papers.thesis import replayed
+from tests.traces.home_ip import pack
 from traces import ucb
 
 ALL = all_experiments()
@@ -66,7 +67,7 @@ def test_who_has_the_home_ip_traces_replays_their_busiest_clients(tmp_path):
     records["request_s"] = records["first_s"] = records["last_s"] = 848_278_026 + np.arange(6)
     records["client"] = [7, 8, 8, 9, 9, 9]
     records["body_bytes"], records["url_bytes"] = 1000, 4
-    content = ucb.pack(ucb.Records(records, 4 * np.arange(6), 6 * b"GET "))
+    content = pack(ucb.Records(records, 4 * np.arange(6), 6 * b"GET "))
     (folder / "UCB-home-IP-848278026-848292426.tr").write_bytes(content)
     for name in ("thesis/fig-2-9", "thesis/constant-m"):
         setup = ALL[name].setup(Setup(data=tmp_path))

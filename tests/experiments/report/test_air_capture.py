@@ -18,7 +18,7 @@ from experiments.timeline import Run, record
 from netsim import AirRecorder
 from traces.captures.audit import Audit, audit
 from traces.captures.frames import WIRELESS
-from traces.captures.pcap import frames as captured_frames
+from traces.captures.packets import frames as captured_frames
 
 WORK = traces.Workload.of(traces.Page(f"p{i}", 300, 9_000, ((310 + i, 4_000 + i),), 0.3) for i in range(3))
 POLICIES = ("none", "psm", "dynamic:50", "uapsd", "listen:3")
