@@ -157,7 +157,7 @@ def growth(policy="psm"):
         delays = [np.zeros(len(one.sizes), dtype=np.int64) for one in browsed]
         run = engine._Run(World(made, delays, [[]] * clients, config, 0, 64 * 8 ** (clients > 20)))
         compiled_s = _processor_s(run.go, 1)
-        events = int(run._places[id(run._world.run.machine)][fields_of("Machine")["n_events"].at])
+        events = int(run._places[id(run._world.run.machine)][fields_of("Machine")["scheduled"].at])
         room_mb = sum(room.nbytes for room in run._kept) / 1e6
         memory_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
         rows.append((clients, pages, events, 1e6 * compiled_s / events, room_mb, memory_mb))

@@ -9,8 +9,8 @@ from time import perf_counter
 import numpy as np
 
 from lpsm import FixedShare, LearnAlpha, StaticExpert, alpha_grid
+from lpsm.arithmetic import decay
 from lpsm.experts import AdaHedge
-from lpsm.experts.arithmetic import decay
 from lpsm.hindsight import alpha_losses, best_alpha
 from netsim.policies.polling import PollingLearner
 

@@ -44,15 +44,13 @@ def audited(
 
 
 def _network(bssid: bytes, network: Network) -> dict[str, Any]:
+    counts = ("dtim_period", "beacons", "multicast_frames", "multicast_after_dtim")
     return {
         "bssid": bssid.hex(":"),
         "ssid": network.ssid,
         "beacon_ms": network.beacon_interval_us / 1000,
-        "dtim_period": network.dtim_period,
-        "beacons": network.beacons,
         "beacons_missed_by_the_sniffer": network.missed_beacons,
-        "multicast_frames": network.multicast_frames,
-        "multicast_after_dtim": network.multicast_after_dtim,
+        **{name: getattr(network, name) for name in counts},
     }
 
 
@@ -68,33 +66,24 @@ def _client(
     if known_us:
         joules = float(radio.total_j(client.awake_us * 1000, client.asleep_us * 1000, 0, wakeups))
         mean_mw = 1e9 * joules / known_us
+    counts = ("sleeps", "listen_interval", "frames_up", "frames_down", "bytes_up", "bytes_down", "retries")
     return {
         "client": address.hex(":"),
         "bssid": client.bssid.hex(":"),
         "known_s": known_us / 1e6,
         "asleep_share": asleep,
-        "sleeps": client.sleeps,
+        **{name: getattr(client, name) for name in counts},
         "woke_by": dict(client.woke_by),
-        "listen_interval": client.listen_interval,
         "listen_interval_announced": client.announced,
         "hold_ms": None if client.hold_us is None else client.hold_us / 1000,
-        "delay_ms": _middle(client.delays_us),
-        "frames_up": client.frames_up,
-        "frames_down": client.frames_down,
-        "bytes_up": client.bytes_up,
-        "bytes_down": client.bytes_down,
+        "delay_ms": median(client.delays_us) / 1000 if client.delays_us else None,
         "airtime_up_ms": client.airtime_up_us / 1000,
         "airtime_down_ms": client.airtime_down_us / 1000,
-        "retries": client.retries,
         "frames_missed_by_the_sniffer": client.missed_frames,
         "mean_mw": mean_mw,
         "nearest_policy": nearest,
         "compared": _compared(client, nearest, policies, config),
     }
-
-
-def _middle(values_us: list[int]) -> float | None:
-    return median(values_us) / 1000 if values_us else None
 
 
 def _compared(
@@ -114,13 +103,13 @@ def _compared(
                 raise
             rows.append({"policy": nearest, "not_simulated": str(error)})
             continue
-        slowdown = result.latency_s / base.latency_s
+        slowdown = result.slowdown(base)
         rows.append(
             {
                 "policy": result.policy,
                 "nearest": policy == nearest,
                 "mean_mw": 1000 * result.energy.total_j / result.elapsed_s,
-                "slowdown": float(slowdown.mean()) if len(slowdown) else None,
+                "slowdown": slowdown if slowdown == slowdown else None,
             }
         )
     return rows

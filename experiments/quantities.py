@@ -102,6 +102,8 @@ RUN: tuple[Quantity, ...] = (
     Quantity("elapsed_s", "duration", unit="s", of_run=lambda result: float(result.elapsed_s)),
     Quantity("beacons", "beacons", 0, of_run=lambda result: int(result.beacons)),
     Quantity("wakeups", "wake-ups", 0, of_run=lambda result: int(result.wakeups)),
+    Quantity("awake_s", "awake", unit="s", of_run=lambda result: float(result.awake_s)),
+    Quantity("group_frames_lost", "group frames lost", 0, of_run=lambda result: int(result.group_frames_lost)),
     _energy("awake_j", "awake", "awake"),
     _energy("sleep_j", "sleep", "asleep"),
     _energy("listen_j", "listen", "listening to beacons"),
@@ -156,14 +158,16 @@ COMPARISON: tuple[Quantity, ...] = (
 
 POPULATION: tuple[Quantity, ...] = (
     _POLICY,
-    Quantity("saving_of_all_percent", "saving", 1, "%", bare=True),
-    Quantity("saving_percent_p05", "5 %", 1, "%", bare=True),
-    Quantity("saving_percent_p50", "median", 1, "%", bare=True),
-    Quantity("saving_percent_p95", "95 %", 1, "%", bare=True),
-    Quantity("saving_of_all_vs_psm_percent", "vs psm", 1, "%", bare=True),
-    Quantity("saving_vs_psm_percent_p05", "5 %", 1, "%", bare=True),
-    Quantity("saving_vs_psm_percent_p50", "median", 1, "%", bare=True),
-    Quantity("saving_vs_psm_percent_p95", "95 %", 1, "%", bare=True),
+    *(
+        Quantity(f"energy_{name}", heading, 1, "%", sign=True, bare=True)
+        for other, all_together in (("none", "vs none"), ("psm", "vs psm"))
+        for name, heading in (
+            (f"of_all_vs_{other}_percent", all_together),
+            (f"vs_{other}_percent_p05", "5 %"),
+            (f"vs_{other}_percent_p50", "median"),
+            (f"vs_{other}_percent_p95", "95 %"),
+        )
+    ),
     Quantity("slowdown_mean", "slowdown"),
     Quantity("slowdown_p50", "median"),
     Quantity("slowdown_p95", "95 %"),
@@ -180,7 +184,7 @@ ACTIVITY: tuple[Quantity, ...] = (
     Quantity("users_are", "by pages an hour"),
     Quantity("pages_per_hour_from", "from", 3, style="g"),
     Quantity("pages_per_hour_to", "to", 3, style="g"),
-    Quantity("saving_vs_psm_percent_median", "vs psm", 1, "%", sign=True, bare=True),
+    Quantity("energy_vs_psm_percent_median", "vs psm", 1, "%", sign=True, bare=True),
     Quantity("slowdown_median", "slowdown"),
     Quantity("costlier_than_psm_percent", "dearer", 1, "%", bare=True),
     Quantity("slower_than_psm_percent", "slower", 1, "%", bare=True),
@@ -201,7 +205,7 @@ CELL: tuple[Quantity, ...] = (
     _POLICY,
     Quantity("clients", "clients", 0),
     Quantity("mean_mw", "mW", 2, "mW", interval=True, words="mean power of a client"),
-    Quantity("energy_j_per_page", "J/page", 3, "J", interval=True, words="energy a page"),
+    Quantity("total_j_per_page", "J/page", 3, "J", interval=True, words="energy a page"),
     Quantity("awake_percent", "awake", 2, "%", interval=True, words="time awake"),
     Quantity("latency_s", "latency", 3, "s", interval=True, words="mean latency of a page"),
     Quantity("slowdown_mean", "slowdown", interval=True, words="latency over that without power saving"),

@@ -14,38 +14,22 @@ if TYPE_CHECKING:
     from lpsm.states import from_state, to_json
 
 __all__ = [
-    "Combiner",
-    "FixedShare",
-    "LearnAlpha",
-    "MarkovShare",
-    "StaticExpert",
-    "alpha_grid",
-    "combine",
-    "from_state",
+    "Combiner", "FixedShare", "LearnAlpha", "MarkovShare", "StaticExpert", "alpha_grid", "combine", "from_state",
     "to_json",
-]
+]  # fmt: skip
 
-_SUBMODULES = (
-    "bounds",
-    "combining",
-    "experts",
-    "hindsight",
-    "online",
-    "randomness",
-    "samplers",
-    "states",
-    "synthetic",
+_SUBMODULES = {
+    "bounds", "combining", "experts", "hindsight", "online", "randomness", "samplers", "states", "synthetic",
     "synthetic_streams",
-)
+}  # fmt: skip
+_LAZY = {"Combiner": "combining", "combine": "combining", "from_state": "states", "to_json": "states"}
 
 
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return import_module(f"lpsm.{name}")
-    if name in ("Combiner", "combine"):
-        return getattr(import_module("lpsm.combining"), name)
-    if name in ("from_state", "to_json"):
-        return getattr(import_module("lpsm.states"), name)
+    if name in _LAZY:
+        return getattr(import_module(f"lpsm.{_LAZY[name]}"), name)
     if name == "__version__":
         return version("lpsm")
     raise AttributeError(f"module 'lpsm' has no attribute {name!r}")

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
+import shutil
 import stat
 import sys
 import uuid
@@ -136,9 +137,9 @@ def _folder(package: str, roots: tuple[Path, ...]) -> Path | None:
         with suppress(OSError):
             if not folder.is_dir():
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                for old in place.glob(f"{stem}*"):  # made of other sources
-                    for path in old.iterdir() if old != folder and _is_safe(old) else ():
-                        path.unlink()
+                for old in place.glob(f"{stem}*"):  # made of other sources; a link is left alone
+                    if old != folder and _is_safe(old):
+                        shutil.rmtree(old, ignore_errors=True)
             if _is_safe(folder):
                 return folder
     return None
@@ -176,7 +177,7 @@ def linking() -> Any:
 
 @cache
 def _numba() -> Callable[[Callable[..., Any], Kept | None], Any]:
-    """Import numba; return what makes a function of it, given the place for its machine code if it has its own."""
+    """Import numba; return what makes a function of numba's, given the place for its machine code if it has its own."""
     import numba
     from numba.core import types
     from numba.core.compiler import Compiler, CompileResult

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import wraps
-from math import inf, isfinite, prod
+from math import inf, prod
 from numbers import Real
 from operator import index
 from typing import Any, ParamSpec, TypeVar
@@ -76,38 +76,34 @@ def whole(least: int = 0, most: int | None = None, /, **values: Any) -> int:
 
 def positive(finite: bool = True, /, **values: Any) -> None:
     """Every value is greater than 0 (and finite, unless the limit is allowed)."""
-    for name, value in values.items():
-        if not (number(name, value) > 0.0 and (isfinite(number(name, value)) or not finite)):
-            raise ValueError(f"{name} must be positive{' and finite' if finite else ''}, got {shown(value)}")
+    _hold(f"be positive{' and finite' if finite else ''}", lambda x: x > 0.0 and (x < inf or not finite), values)
 
 
 def non_negative(**values: Any) -> None:
     """Every value is finite and at least 0."""
-    for name, value in values.items():
-        if not 0.0 <= number(name, value) < inf:
-            raise ValueError(f"{name} must be non-negative and finite, got {shown(value)}")
+    _hold("be non-negative and finite", lambda x: 0.0 <= x < inf, values)
 
 
 def at_least(least: float, /, **values: Any) -> None:
     """Every value is finite and at least `least`."""
-    for name, value in values.items():
-        if not least <= number(name, value) < inf:
-            raise ValueError(f"{name} must be at least {least:g} and finite, got {shown(value)}")
+    _hold(f"be at least {least:g} and finite", lambda x: least <= x < inf, values)
 
 
 def between(low: float, high: float, open_low: bool = False, /, **values: Any) -> None:
     """Every value lies in [low, high], or in (low, high]."""
-    for name, value in values.items():
-        found = number(name, value)
-        if not ((low < found if open_low else low <= found) and found <= high):
-            raise ValueError(f"{name} must lie in {'(' if open_low else '['}{low:g}, {high:g}], got {shown(value)}")
+    rule = f"lie in {'(' if open_low else '['}{low:g}, {high:g}]"
+    _hold(rule, lambda x: (low < x if open_low else low <= x) and x <= high, values)
 
 
 def probability(**values: Any) -> None:
     """Every value lies strictly between 0 and 1."""
+    _hold("lie in (0, 1)", lambda x: 0.0 < x < 1.0, values)
+
+
+def _hold(rule: str, holds: Callable[[float], bool], values: Mapping[str, Any]) -> None:
     for name, value in values.items():
-        if not 0.0 < number(name, value) < 1.0:
-            raise ValueError(f"{name} must lie in (0, 1), got {shown(value)}")
+        if not holds(number(name, value)):
+            raise ValueError(f"{name} must {rule}, got {shown(value)}")
 
 
 def known(name: str, value: Any, names: Iterable[str]) -> None:
@@ -135,16 +131,6 @@ def array(name: str, value: Any, dtype: Any = np.float64) -> NDArray[Any]:
     return np.asarray(found, dtype=dtype, order="C")
 
 
-def _truth(name: str, value: Any) -> None:
-    if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False, got {shown(value)}")
-
-
-def _text(name: str, value: Any) -> None:
-    if not isinstance(value, str):
-        raise TypeError(f"{name} must be a text, got {shown(value)}")
-
-
 def having(name: str, value: Any, *methods: str) -> None:
     """The value is an object with these methods."""
     if isinstance(value, type) or not all(callable(getattr(value, method, None)) for method in methods):
@@ -154,17 +140,24 @@ def having(name: str, value: Any, *methods: str) -> None:
 def of_type(kind: type[T], /, **values: Any) -> None:
     """Every value is of this class."""
     for name, value in values.items():
-        if not isinstance(value, kind):
-            raise TypeError(f"{name} must be of the type {kind.__name__}, got {shown(value)}")
+        _kind(kind, f"of the type {kind.__name__}")(name, value)
+
+
+def _kind(kinds: Any, meant: str) -> Callable[[str, Any], None]:
+    def rule(name: str, value: Any) -> None:
+        if not isinstance(value, kinds):
+            raise TypeError(f"{name} must be {meant}, got {shown(value)}")
+
+    return rule
 
 
 _RULES: dict[str, Callable[[str, Any], object]] = {
-    "bool": _truth,
-    "str": _text,
+    "bool": _kind(bool | np.bool_, "True or False"),
+    "str": _kind(str, "a text"),
     "int": number,
     "float": number,
     "ArrayLike": array,
-    "np.random.Generator": lambda name, value: of_type(np.random.Generator, **{name: value}),
+    "np.random.Generator": _kind(np.random.Generator, "of the type Generator"),
 }
 
 

@@ -1,33 +1,283 @@
-"""What the best comparator would have paid, once all losses are known."""
+"""What the best comparator would have paid, once all losses are known.
 
-from lpsm.experts.hindsight import (
-    BestAlpha,
-    BestExpert,
-    BestTransitions,
-    Partition,
-    alpha_losses,
-    alpha_slopes,
-    awake_regrets,
-    best_alpha,
-    best_expert,
-    best_partition,
-    best_per_epoch,
-    best_transitions,
-    partition_curve,
-)
+What it models: given a (T, n) matrix of losses in nats (+inf is legal, a likelihood of zero), the best single expert,
+the best expert of each epoch, the best partition of the rounds into k segments, the switching rate whose Fixed-share
+loses least, and the transition matrix whose Markov-share does.  The learners' regret is measured against these.
+What it leaves out: comparators that mix experts inside a round, and the exact best transition matrix (the likelihood of
+a hidden Markov chain has no known global maximiser; a stationary point is returned).
+Sources: Monteleoni 2006, section 2.2.2, for the best switching rate and the general Markov case; Herbster and Warmuth
+1998 for k-partitions; Freund, Schapire, Singer and Warmuth 1997, section 2, for experts that sleep.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lpsm.checks import array, checked, number, shown
+from lpsm.experts import hindsight_kernels as kernels
+from lpsm.experts.best_rate import BestAlpha, search, slopes
+from lpsm.experts.learner import checked_prior
+from lpsm.experts.loss_tables import Likelihoods, checked_losses
 
 __all__ = [
-    "BestAlpha",
-    "BestExpert",
-    "BestTransitions",
-    "Partition",
-    "alpha_losses",
-    "alpha_slopes",
-    "awake_regrets",
-    "best_alpha",
-    "best_expert",
-    "best_partition",
-    "best_per_epoch",
-    "best_transitions",
-    "partition_curve",
-]
+    "BestAlpha", "BestExpert", "BestTransitions", "Partition", "alpha_losses", "alpha_slopes", "awake_regrets",
+    "best_alpha", "best_expert", "best_partition", "best_per_epoch", "best_transitions", "partition_curve",
+]  # fmt: skip
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BestExpert:
+    """The expert of least total loss (the first of several), and that loss in nats."""
+
+    expert: int
+    loss: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Partition:
+    """Segments of constant expert: segment s covers rounds starts[s] up to the next start (or T)."""
+
+    starts: NDArray[np.int64]
+    experts: NDArray[np.int64]
+    loss: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BestTransitions:
+    """A stationary transition matrix and the posterior it induces.
+
+    `counts[j, i]` is the expected number of moves from j to i given the losses, `residual`
+    the largest abs(counts[j, i] - visits[j] matrix[j, i]), zero at an exact stationary point.
+    """
+
+    matrix: Floats
+    loss: float
+    counts: Floats
+    residual: float
+    iterations: int
+
+    @property
+    def visits(self) -> Floats:
+        """Expected departures from each expert, (n,); they sum to T - 1."""
+        return np.asarray(self.counts.sum(axis=1))
+
+
+@checked
+def awake_regrets(mixture: ArrayLike, losses: ArrayLike, awake: ArrayLike) -> Floats:
+    """What a mixture, of losses (T,), lost beyond each expert over the rounds in which that expert was awake, (n,).
+
+    With sleepers there is no expert that is best over all rounds; each is a comparator over its own.  `losses` and
+    `awake` are (T, n); losses of experts asleep are not looked at, and rounds in which the mixture or the expert lost
+    infinitely count for nothing.
+
+    >>> awake_regrets([1.0, 2.0], [[0.5, 9.0], [1.0, 1.5]], [[True, False], [True, True]]).tolist()
+    [1.5, 0.5]
+    """
+    theirs = np.asarray(losses, dtype=np.float64)
+    mine = np.broadcast_to(np.asarray(mixture, dtype=np.float64)[:, None], theirs.shape)
+    counts = np.asarray(awake, dtype=np.bool_) & np.isfinite(mine) & np.isfinite(theirs)
+    return np.asarray(np.subtract(mine, theirs, out=np.zeros(theirs.shape), where=counts).sum(axis=0))
+
+
+@checked
+def best_expert(losses: ArrayLike) -> BestExpert:
+    """The single expert that loses least over all rounds.
+
+    >>> best_expert([[1.0, 0.0], [0.5, 0.25]])
+    BestExpert(expert=1, loss=0.25)
+    """
+    totals = checked_losses(losses).sum(axis=0)
+    expert = int(totals.argmin())
+    return BestExpert(expert=expert, loss=float(totals[expert]))
+
+
+@checked
+def best_per_epoch(losses: ArrayLike, starts: ArrayLike) -> Partition:
+    """The best expert of every given epoch; `starts` (e,) are their first rounds, increasing from 0."""
+    matrix = checked_losses(losses)
+    first = np.asarray(starts, dtype=np.int64)
+    if first.ndim != 1 or first.size == 0 or first[0] != 0 or (np.diff(first) <= 0).any() or first[-1] >= len(matrix):
+        raise ValueError(f"starts must increase from 0 and stay below {len(matrix)}, got {starts!r}")
+    totals = np.add.reduceat(matrix, first, axis=0)
+    return Partition(starts=first, experts=totals.argmin(axis=1), loss=float(totals.min(axis=1).sum()))
+
+
+@checked
+def partition_curve(losses: ArrayLike, k_max: int, *, neighbours_differ: bool = False) -> Floats:
+    """Least loss of a partition into k segments, for k = 1 .. k_max, (k_max,).  O(T n k) time, O(T) memory a segment.
+
+    Parameters
+    ----------
+    losses
+        (T, n).
+    k_max
+        In [1, T].
+    neighbours_differ
+        False: neighbouring segments may hold the same expert, so that the curve never rises.
+        True: exactly k - 1 changes of expert; infinite where no such sequence exists (n = 1, k > 1).
+
+    >>> partition_curve([[0, 1], [0, 1], [1, 0]], 3).tolist()
+    [1.0, 0.0, 0.0]
+    """
+    matrix = checked_losses(losses)
+    _check_k(k_max, len(matrix))
+    curve = np.empty(k_max)
+    before = kernels.no_segment(len(matrix))
+    for k in range(k_max):
+        before = kernels.add_segment(matrix, before[0], before[1], k == 0, neighbours_differ)
+        curve[k] = before[0][-1, 0]
+    return curve
+
+
+@checked
+def best_partition(losses: ArrayLike, k: int, *, neighbours_differ: bool = False) -> Partition:
+    """The k segments, each with one expert, that lose least together.
+
+    Arguments and cost as in `partition_curve`; memory O(T k).  Where neighbours may hold the same
+    expert, such neighbours are returned as found, so that there are always k segments.
+
+    Raises
+    ------
+    ValueError
+        If k lies outside [1, T], or no sequence with k - 1 changes has a finite loss.
+    """
+    matrix = checked_losses(losses)
+    _check_k(k, len(matrix))
+    layers = [kernels.no_segment(len(matrix))]
+    for done in range(k):
+        layers.append(kernels.add_segment(matrix, *layers[-1][:2], done == 0, neighbours_differ))
+    loss = float(layers[k][0][-1, 0])
+    if not np.isfinite(loss):
+        raise ValueError(f"k must allow a sequence of finite loss, got {k}")
+    found = np.empty((2, k), np.int64)  # starts, experts
+    end, follower = len(matrix) - 1, -1
+    for layer in range(k, 0, -1):
+        _, experts, starts = layers[layer]
+        rank = 1 if neighbours_differ and experts[end, 0] == follower else 0
+        follower = experts[end, rank]
+        found[:, layer - 1] = starts[end, rank], follower
+        end = starts[end, rank] - 1
+    return Partition(starts=found[0], experts=found[1], loss=loss)
+
+
+@checked
+def alpha_losses(losses: ArrayLike, alphas: ArrayLike, *, prior: ArrayLike | None = None) -> Floats:
+    """Total loss L_T(alpha) of Fixed-share at each switching rate (m,) in [0, 1], (m,): equations (2.1)-(2.3).
+
+    `prior` (n,) are the first weights; uniform when left out.
+    """
+    return alpha_slopes(losses, alphas, prior=prior)[:, 0]
+
+
+@checked
+def alpha_slopes(losses: ArrayLike, alphas: ArrayLike, *, prior: ArrayLike | None = None) -> Floats:
+    """L_T(alpha) with its first and second derivative, shape (m, 3).
+
+    Derivatives are carried along the recursion, so they are exact to rounding; they are NaN at
+    the rates 0 and 1 and below 1e-100, where only the loss is computed.
+    """
+    prepared = _prepared(losses, prior)
+    rates = np.atleast_1d(array("alphas", alphas))
+    if rates.ndim != 1 or not ((rates >= 0.0) & (rates <= 1.0)).all():
+        raise ValueError(f"alpha must lie in [0, 1], shape (m,), got {shown(alphas)}")
+    return slopes(prepared, rates)
+
+
+@checked
+def best_alpha(
+    losses: ArrayLike, *, prior: ArrayLike | None = None, tolerance: float = 1e-6, max_evaluations: int = 20_000
+) -> BestAlpha:
+    """The switching rate in [0, 1] of least loss, searched globally.
+
+    exp(-L_T) is a polynomial in the rate, read everywhere to a relative error that a bound controls from its values at
+    some 6 sqrt(T) rates, whatever the shape of the curve.
+
+    Parameters
+    ----------
+    losses
+        (T, n).
+    prior
+        First weights (n,); uniform when left out.
+    tolerance
+        Wanted `gap`, nats; below about 1e-8 it may come out larger.
+    max_evaluations
+        Losses computed at most; with too few of them `gap` is larger, or infinite.
+
+    Returns
+    -------
+    BestAlpha
+        An interior rate is a stationary point to rounding.  Where switching changes nothing
+        (one expert or one round) the rate is 0.
+    """
+    prepared = _prepared(losses, prior)
+    if 1 in prepared.shifted.shape or not prepared.finite:
+        loss = float(slopes(prepared, np.zeros(1))[0, 0])
+        return BestAlpha(alpha=0.0, loss=loss, gap=0.0, evaluations=1)
+    return search(prepared, number("tolerance", tolerance), max_evaluations)
+
+
+@checked
+def best_transitions(
+    losses: ArrayLike,
+    *,
+    start: ArrayLike | None = None,
+    prior: ArrayLike | None = None,
+    tolerance: float = 1e-10,
+    max_iterations: int = 5_000,
+) -> BestTransitions:
+    """A transition matrix at which Markov-share's loss is stationary (Baum-Welch).
+
+    Parameters
+    ----------
+    losses
+        (T, n); every round needs a finite loss.
+    start
+        Where the iteration begins, (n, n); rows sum to 1; the loss found is never above the loss here.
+        Fixed-share at rate 1/2 when left out.
+    prior
+        First weights (n,), kept fixed; uniform when left out.
+    tolerance
+        Stop once `residual` is at most this.
+    max_iterations
+        Stop after this many; `residual` tells what is left.
+
+    Raises
+    ------
+    ValueError
+        On a round without a finite loss, or a `start` that rules all sequences of finite loss out.
+    """
+    prepared = _prepared(losses, prior)
+    if not prepared.finite:
+        raise ValueError("losses must allow a finite value in every round, got a round of infinities")
+    n = prepared.prior.size
+    if start is None:
+        begin = np.full((n, n), 0.5 / max(n - 1, 1))
+        np.fill_diagonal(begin, 0.5 if n > 1 else 1.0)
+    else:
+        begin = np.array(start, dtype=np.float64)
+        if begin.shape != (n, n):
+            raise ValueError(f"start must have shape {(n, n)}, got {begin.shape}")
+        if not ((begin >= 0.0).all() and np.allclose(begin.sum(axis=1), 1.0, rtol=0.0, atol=1e-9)):
+            raise ValueError(f"start must hold probabilities in rows that sum to 1, got {start!r}")
+    matrix, counts, log_scale, residual, iterations = kernels.baum_welch(
+        prepared.likelihoods, prepared.prior, begin, number("tolerance", tolerance), max_iterations
+    )
+    if not (np.isfinite(log_scale) and np.isfinite(counts).all()):
+        raise ValueError(f"start must allow a sequence of finite loss, within the range of floats, got {start!r}")
+    loss = prepared.offset - log_scale
+    return BestTransitions(matrix=matrix, loss=loss, counts=counts, residual=residual, iterations=iterations)
+
+
+def _prepared(losses: ArrayLike, prior: ArrayLike | None) -> Likelihoods:
+    matrix = checked_losses(losses)
+    return Likelihoods(matrix, checked_prior("prior", prior, matrix.shape[1]))
+
+
+def _check_k(k: int, rounds: int) -> None:
+    if not 1 <= k <= rounds:
+        raise ValueError(f"k must lie in [1, {rounds}], got {k}")

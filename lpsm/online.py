@@ -73,27 +73,15 @@ def play(
     label
         Called with the number of the round, from 0, for the rounds asked about and no other.
 
-    Yields
-    ------
-    tuple
-        The decision, and whether the example was stored.
-
-    Raises
-    ------
-    TypeError
-        If `learner` cannot decide and learn, or `label` cannot be called.
+    Returns
+    -------
+    iterator
+        Of the decision, and whether the example was stored.
     """
     checks.having("learner", learner, "decide", "learn")
     checks.having("label", label, "__call__")
-    return _play(learner, instances, label)
-
-
-def _play(
-    learner: SelectiveLearner[D], instances: Iterable[Any], label: Callable[[int], int]
-) -> Iterator[tuple[D, bool]]:
-    for t, x in enumerate(instances):
-        decision = learner.decide(x)
-        yield decision, bool(decision.query and learner.learn(x, label(t)))
+    decided = ((t, x, learner.decide(x)) for t, x in enumerate(instances))
+    return ((decision, bool(decision.query and learner.learn(x, label(t)))) for t, x, decision in decided)
 
 
 class Ledger:
@@ -111,9 +99,7 @@ class Ledger:
     __slots__ = ("_loss", "_mistake", "_queried")
 
     def __init__(self) -> None:
-        self._loss = array("d")
-        self._mistake = array("b")
-        self._queried = array("b")
+        self._loss, self._mistake, self._queried = array("d"), array("b"), array("b")
 
     def record(self, loss: float, mistake: bool = False, queried: bool = True) -> None:
         """Enter one round: its loss, whether it was a mistake, whether the outcome was asked for."""
@@ -122,20 +108,13 @@ class Ledger:
         self._queried.append(queried)
 
     def extend(self, loss: ArrayLike, mistake: ArrayLike = False, queried: ArrayLike = True) -> None:
-        """Enter many rounds at once: arrays of shape (T,), or one flag for all of them.
-
-        Raises
-        ------
-        ValueError
-            If the shapes do not agree.
-        """
+        """Enter many rounds at once: arrays of shape (T,), or one flag for all of them."""
         losses = checks.array("loss", loss)
         if losses.ndim != 1:
             raise ValueError(f"loss must have shape (T,), got {losses.shape}")
         for name, flags in (("mistake", mistake), ("queried", queried)):
-            shape = np.shape(flags)
-            if shape not in ((), losses.shape):
-                raise ValueError(f"{name} must have shape {losses.shape}, got {shape}")
+            if np.shape(flags) not in ((), losses.shape):
+                raise ValueError(f"{name} must have shape {losses.shape}, got {np.shape(flags)}")
         self._loss.frombytes(losses.tobytes())
         for column, flags in ((self._mistake, mistake), (self._queried, queried)):
             column.frombytes(np.broadcast_to(np.asarray(flags, dtype=np.bool_), losses.shape).tobytes())
@@ -176,23 +155,12 @@ class Ledger:
         return sum(self._queried)
 
     def regret(self, comparator: ArrayLike) -> NDArray[np.float64]:
-        """Cumulative loss minus that of a comparator after every round, shape (T,).
+        """Cumulative loss minus that of a comparator, (T,), after every round, shape (T,).
 
         A round in which both losses are infinite adds nothing.
-
-        Parameters
-        ----------
-        comparator
-            The comparator's loss in every round, shape (T,).
-
-        Raises
-        ------
-        ValueError
-            If `comparator` is not one loss a round.
         """
-        other = checks.array("comparator", comparator)
-        mine = self.losses
+        other, mine = checks.array("comparator", comparator), self.losses
         if other.shape != mine.shape:
             raise ValueError(f"comparator must have shape {mine.shape}, got {other.shape}")
         both = np.isposinf(mine) & np.isposinf(other)
-        return np.cumsum(np.where(both, 0.0, mine) - np.where(both, 0.0, other))
+        return np.cumsum(np.subtract(mine, other, out=np.zeros(mine.shape), where=~both))

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lpsm.checks import checked
+from lpsm.checks import between, checked, positive, probability, whole
 from lpsm.online import ExpertLearner
 
 __all__ = ["PROCESSES", "LossProcess", "adversarial", "drifting", "fast_switching", "iid", "piecewise"]
@@ -41,10 +41,7 @@ class LossProcess:
 
 @checked
 def iid(rng: np.random.Generator, rounds: int, n_experts: int, *, scale: float = 1.0) -> LossProcess:
-    """Exponential losses, independent, each expert with one mean for all rounds.
-
-    The means are `scale` times uniform numbers of (0, 1], drawn once.
-    """
+    """Exponential losses, independent, each expert with one mean: `scale` times a uniform number of (0, 1]."""
     _check(rounds, n_experts, scale)
     means = scale * (1.0 - rng.random(n_experts))
     return _exponential(rng, np.tile(means, (rounds, 1)))
@@ -62,8 +59,7 @@ def piecewise(
         If `segments` lies outside [1, rounds], or exceeds 1 with a single expert.
     """
     _check(rounds, n_experts, scale)
-    if not 1 <= segments <= rounds or (n_experts == 1 and segments > 1):
-        raise ValueError(f"segments must lie in [1, {rounds if n_experts > 1 else 1}], got {segments}")
+    between(1, rounds if n_experts > 1 else 1, segments=segments)
     switches = np.zeros(rounds, dtype=np.bool_)
     switches[1 + rng.permutation(rounds - 1)[: segments - 1]] = True
     return _switching(rng, switches, n_experts, scale, quality)
@@ -81,8 +77,7 @@ def fast_switching(
 ) -> LossProcess:
     """The best expert is a Markov chain that moves to another expert with probability `rate` after every round."""
     _check(rounds, n_experts, scale)
-    if not 0.0 <= rate <= 1.0:
-        raise ValueError(f"rate must lie in [0, 1], got {rate}")
+    between(0, 1, rate=rate)
     switches = rng.random(rounds) < rate
     switches[0] = False
     return _switching(rng, switches & (n_experts > 1), n_experts, scale, quality)
@@ -97,13 +92,10 @@ def drifting(
     Losses are uniform between 0 and twice the mean, so they stay within [0, 2 scale].
     """
     _check(rounds, n_experts, scale)
-    if not 0.0 <= step <= 1.0:
-        raise ValueError(f"step must lie in [0, 1], got {step}")
+    between(0, 1, step=step)
     moves = step * rng.choice([-1.0, 1.0], size=(rounds, n_experts))
     moves[0] = rng.random(n_experts)
-    unfolded = np.mod(
-        np.cumsum(moves, axis=0), 2.0
-    )  # a reflected walk is a walk on a circle of twice the length, folded
+    unfolded = np.mod(np.cumsum(moves, axis=0), 2.0)  # a reflected walk is a folded one on a circle twice as long
     means = scale * np.minimum(unfolded, 2.0 - unfolded)
     return _process(2.0 * means * rng.random(means.shape), means)
 
@@ -128,8 +120,7 @@ def _switching(
     rng: np.random.Generator, switches: NDArray[np.bool_], n_experts: int, scale: float, quality: float
 ) -> LossProcess:
     """Exponential losses whose best expert moves to a uniformly drawn other one where `switches`."""
-    if not 0.0 < quality < 1.0:
-        raise ValueError(f"quality must lie in (0, 1), got {quality}")
+    probability(quality=quality)
     steps = np.where(switches, rng.integers(1, max(n_experts, 2), switches.size), 0)
     best = (rng.integers(n_experts) + np.cumsum(steps)) % n_experts
     means = np.full((switches.size, n_experts), scale)
@@ -146,9 +137,5 @@ def _process(losses: Floats, means: Floats) -> LossProcess:
 
 
 def _check(rounds: int, n_experts: int, scale: float) -> None:
-    if rounds < 1:
-        raise ValueError(f"rounds must be at least 1, got {rounds}")
-    if n_experts < 1:
-        raise ValueError(f"n_experts must be at least 1, got {n_experts}")
-    if not 0.0 < scale < np.inf:
-        raise ValueError(f"scale must be positive and finite, got {scale}")
+    whole(1, None, rounds=rounds, n_experts=n_experts)
+    positive(scale=scale)

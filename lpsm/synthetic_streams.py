@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from lpsm import checks
 from lpsm.checks import checked
 
 __all__ = [
@@ -90,25 +91,11 @@ def uniform_sphere(n_rounds: int, n_features: int, rng: np.random.Generator, tar
 def separable(
     n_rounds: int, n_features: int, margin: float, rng: np.random.Generator, target: Array | None = None
 ) -> Stream:
-    """Uniform instances given that |u.x| >= margin, labelled by the sign of u.x.
+    """Uniform instances given that |u.x| >= margin, in [0, 1), labelled by the sign of u.x.
 
-    Parameters
-    ----------
-    n_rounds, n_features
-        T at least 1 and d at least 2.
-    margin
-        In [0, 1): every y_t u.x_t is at least this.
-    target
-        A vector of shape (d,), normalised here; drawn uniformly when absent.
-
-    Raises
-    ------
-    ValueError
-        A size or the margin is out of range, or the target has the wrong shape or no direction.
+    There are T >= 1 rounds of d >= 2 features; `target` (d,) is normalised here, and drawn uniformly when absent.
     """
-    _check_sizes(n_rounds, n_features)
-    if not 0.0 <= margin < 1.0:
-        raise ValueError(f"margin must lie in [0, 1), got {margin}")
+    _check_sizes(n_rounds, n_features, margin)
     u = _unit_target(target, n_features, rng)
     projections = _band_projections(n_rounds, n_features, margin, 1.0, rng)
     X = _around(np.broadcast_to(u, (n_rounds, n_features)), projections, rng)
@@ -134,17 +121,9 @@ def linear_noise(
     margin
         In [0, 1): every |u.x| is at least this (a hard margin), the rest of it having that law:
         P(|u.x| < eps) = ((eps - margin)/(1 - margin))^exponent, which is at most eps^exponent.
-
-    Raises
-    ------
-    ValueError
-        A size, the exponent or the margin is out of range, or the target has the wrong shape or no direction.
     """
-    _check_sizes(n_rounds, n_features)
-    if not 0.0 <= margin < 1.0:
-        raise ValueError(f"margin must lie in [0, 1), got {margin}")
-    if not 0.0 < exponent < np.inf:
-        raise ValueError(f"exponent must be positive and finite, got {exponent}")
+    _check_sizes(n_rounds, n_features, margin)
+    checks.positive(exponent=exponent)
     u = _unit_target(target, n_features, rng)
     sizes = margin + (1.0 - margin) * rng.random(n_rounds) ** (1.0 / exponent)  # P(U^(1/alpha) < eps) = eps^alpha
     projections = sizes * _coins(n_rounds, rng)
@@ -177,15 +156,8 @@ def drifting(
         In [0, 1): every y_t u_t.x_t is at least this.
     n_shifts
         Number of equal moves, evenly spaced; `None` moves a little in every round.
-
-    Raises
-    ------
-    ValueError
-        A parameter is out of range, or the drift is more than `n_shifts` moves can make.
     """
-    _check_sizes(n_rounds, n_features)
-    if not 0.0 <= margin < 1.0:
-        raise ValueError(f"margin must lie in [0, 1), got {margin}")
+    _check_sizes(n_rounds, n_features, margin)
     moves = n_rounds - 1 if n_shifts is None else n_shifts
     if not 0 <= moves < n_rounds:
         raise ValueError(f"n_shifts must lie in [0, n_rounds - 1], got {n_shifts} with n_rounds {n_rounds}")
@@ -210,37 +182,19 @@ def similar_to_uniform(
 ) -> Stream:
     """Instances whose law D is lambda-similar to uniform, and no more than that.
 
-    The density with respect to uniform is 1/lambda in the band |a.x| <= tau about the
-    equator of `axis` a, and lambda outside; tau gives the band the uniform measure
-    lambda/(1 + lambda), the only one with which the density integrates to 1.
-
-    Parameters
-    ----------
-    similarity
-        lambda in (0, 1]; 1 is the uniform distribution.
-    axis
-        Direction a (d,), drawn uniformly when absent. Along the target it crowds the
-        instances about the target's own boundary.
-
-    Raises
-    ------
-    ValueError
-        A size or the similarity is out of range, or a vector has the wrong shape or no direction.
+    The density with respect to uniform is 1/lambda in the band |a.x| <= tau about the equator of `axis` a, and lambda
+    outside; tau gives the band the uniform measure lambda/(1 + lambda), the only one with which it integrates to 1.
+    `similarity` is lambda, in (0, 1]; 1 is the uniform distribution.  `axis` (d,) is drawn uniformly when absent;
+    along the target it crowds the instances about the target's own boundary.
     """
     _check_sizes(n_rounds, n_features)
-    if not 0.0 < similarity <= 1.0:
-        raise ValueError(f"similarity must lie in (0, 1], got {similarity}")
-    u = _unit_target(target, n_features, rng)
-    a = _unit_target(axis, n_features, rng)
+    checks.between(0, 1, True, similarity=similarity)
+    u, a = _unit_target(target, n_features, rng), _unit_target(axis, n_features, rng)
     share = similarity / (1.0 + similarity)
     half_width = sqrt(float(special.betaincinv(0.5, (n_features - 1) / 2.0, share)))
     inside = rng.random(n_rounds) < 1.0 / (1.0 + similarity)
-    projections = np.where(
-        inside,
-        _band_projections(n_rounds, n_features, 0.0, half_width, rng),
-        _band_projections(n_rounds, n_features, half_width, 1.0, rng),
-    )
-    X = _around(np.broadcast_to(a, (n_rounds, n_features)), projections, rng)
+    bands = [_band_projections(n_rounds, n_features, *band, rng) for band in ((0.0, half_width), (half_width, 1.0))]
+    X = _around(np.broadcast_to(a, (n_rounds, n_features)), np.where(inside, *bands), rng)
     return Stream(X=X, y=_sign(X @ u), target=u)
 
 
@@ -279,8 +233,8 @@ def _sign(values: Array) -> Array:
     return np.where(values >= 0.0, 1.0, -1.0)  # SGN(0) = +1
 
 
-def _check_sizes(n_rounds: int, n_features: int) -> None:
-    if n_rounds < 1:
-        raise ValueError(f"n_rounds must be at least 1, got {n_rounds}")
-    if n_features < 2:
-        raise ValueError(f"n_features must be at least 2, got {n_features}")
+def _check_sizes(n_rounds: int, n_features: int, margin: float = 0.0) -> None:
+    checks.whole(1, None, n_rounds=n_rounds)
+    checks.whole(2, None, n_features=n_features)
+    if not 0.0 <= margin < 1.0:
+        raise ValueError(f"margin must lie in [0, 1), got {margin}")

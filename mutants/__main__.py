@@ -29,11 +29,12 @@ ROOT = Path(__file__).resolve().parents[1]
 TREES = ("lpsm", "netsim", "traces", "experiments", "tests", "bench", "mutants", "docs", "pyproject.toml", "README.md")
 CONTROL_S = 5.0  # of tests, once more without a fault
 ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated; its tests, doc tests included
-    "lpsm/bounds": (("lpsm/bounds/*.py",), ("tests/lpsm/test_bounds_*.py",)),
+    "lpsm/bounds": (("lpsm/bounds/*.py",), ("tests/lpsm/test_bounds_*.py", "tests/lpsm/test_sampler_report.py")),
     "lpsm/experts": (
-        ("lpsm/experts/*.py",),
+        ("lpsm/experts/*.py", *(f"lpsm/{name}.py" for name in ("arithmetic", "combining", "hindsight"))),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
             "experts_by_hand", "fixed_share", "learn_alpha", "grids", "comparators", "combining", "specialists",
+            "contract", "hindsight", "checks",
         )),
     ),
     "lpsm/samplers": (

@@ -6,9 +6,7 @@ from or kept on disk.  An address of numbers is then the array itself, whose ind
 
 from __future__ import annotations
 
-import ctypes
 import math
-import struct
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -30,13 +28,11 @@ def install(package: str) -> None:
     numba: Any = import_module("numba")
     numba.carray = _array
     sys.modules["netsim.running.pointers"] = _module(
-        "netsim.running.pointers", start=lambda array: array.reshape(-1), block=_block, real=_real, bits=_bits,
-        integers_at=lambda address: _at(address, ctypes.c_int64),
-        reals_at=lambda address: _at(address, ctypes.c_double),
-    )  # fmt: skip
+        "netsim.running.pointers", start=lambda array: array.reshape(-1), block=_block
+    )
     sys.modules["netsim.policies.machine_code"] = _module(
         "netsim.policies.machine_code", address=_address, is_ready=lambda rule: True, caller=lambda kernel: kernel,
-        ask=_ask, tell=_tell, call_plan=_call_plan, call_observe=_call_observe,
+        ask=_ask, tell=_tell, call_plan=_call, call_observe=_call,
     )  # fmt: skip
     for name in ("exp", "expm1", "cosh"):  # machine code answers infinity
         setattr(math, name, _unbounded(getattr(math, name)))
@@ -65,11 +61,6 @@ def _unbounded(function: Callable[[float], float]) -> Callable[[float], float]:
     return bounded
 
 
-def _at(address: int, kind: Any) -> Any:
-    """Return what begins at an address, of a length that nobody knows."""
-    return np.ctypeslib.as_array(ctypes.cast(int(address), ctypes.POINTER(kind)), (1 << 40,))
-
-
 def _array(at: Any, shape: tuple[int, ...]) -> Any:
     return _block(at, 0, shape)
 
@@ -78,33 +69,21 @@ def _block(array: Any, at: int, shape: tuple[int, ...]) -> Any:
     return array[at : at + math.prod(shape)].reshape(shape)
 
 
-def _real(number: int) -> Any:
-    return np.float64(struct.unpack("d", struct.pack("q", number))[0])
-
-
-def _bits(number: float) -> int:
-    return int(struct.unpack("q", struct.pack("d", number))[0])
-
-
 def _address(rule: Callable[..., Any], kind: str) -> int:
     if rule not in _rules:
         _rules.append(rule)
     return _rules.index(rule) + 1
 
 
-def _call_plan(address: int, ints: Any, floats: Any, *fields: int) -> Any:
-    view = import_module("netsim.policies.compiled").FlatView
-    return _rules[address - 1](view(*fields), ints, floats)
-
-
-def _call_observe(address: int, ints: Any, floats: Any, *fields: int) -> None:
-    frame = import_module("netsim.policies.compiled").FlatFrame
-    _rules[address - 1](frame(*fields), ints, floats)
+def _call(address: int, ints: Any, floats: Any, record: Any) -> Any:
+    return _rules[address - 1](record, ints, floats)
 
 
 def _ask(address: int, numbers: Any, ints: Any, floats: Any) -> None:
-    numbers[:5] = _call_plan(address, ints, floats, *numbers[:7])
+    view = import_module("netsim.policies.compiled").FlatView
+    numbers[:5] = _call(address, ints, floats, view(*numbers[:7]))
 
 
 def _tell(address: int, numbers: Any, ints: Any, floats: Any) -> None:
-    _call_observe(address, ints, floats, *numbers[:9])
+    frame = import_module("netsim.policies.compiled").FlatFrame
+    _call(address, ints, floats, frame(*numbers[:9]))

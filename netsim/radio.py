@@ -180,24 +180,15 @@ class Radio:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RadioConfig(Radio):
-    """A radio of two states; the defaults are those of thesis section 2.5.4.
+    """A radio of two states; the defaults are those of thesis section 2.5.4."""
 
-    Attributes
-    ----------
-    awake_mw, asleep_mw : float
-        Power in the two states, milliwatts; awake must be no less than asleep.
-    beacon_mj : float
-        Energy for waking up to listen to one beacon, its ramps included, millijoules.
-    wakeup_mj : float
-        Energy of the ramps of a wake-up, up and down, beyond what the two states draw, millijoules.
-    wakeup_ms : float
-        Time a wake-up spends at the power of being awake beyond the time it is needed, milliseconds.
-    """
-
+    #: power in the two states, milliwatts; awake must be no less than asleep
     awake_mw: float = 750.0
     asleep_mw: float = 50.0
-    beacon_mj: float = 1.5
+    beacon_mj: float = 1.5  #: energy for waking up to listen to one beacon, its ramps included, millijoules
+    #: energy of the ramps of a wake-up, up and down, beyond what the two states draw, millijoules
     wakeup_mj: float = 0.0
+    #: time a wake-up spends at the power of being awake beyond the time it is needed, milliseconds
     wakeup_ms: float = 0.0
 
     @property
@@ -208,33 +199,24 @@ class RadioConfig(Radio):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateRadioConfig(Radio):
-    """A radio whose energy is the sum over its states, and which needs time to wake up.
+    """A radio whose energy is the sum over its states, and which needs time to wake up."""
 
-    Attributes
-    ----------
-    doze_mw, waking_mw, listening_mw, receiving_mw, transmitting_mw : float
-        Power in the five states, milliwatts.  Waking is the passage from doze to being able to receive, and the
-        passage back; listening is being able to receive while nothing comes, or a frame for somebody else.
-    base_mw : float
-        Power drawn beside that of the state in every state but doze: the share of a processor, milliwatts.
-    wakeup_ms, settle_ms : float
-        Time from doze to being able to receive or send, and from there back to doze, milliseconds.
-    listen_advance_ms : float
-        How long before the target time of a beacon the radio is able to receive, milliseconds.
-    drift_ppm : float
-        Largest difference between the clocks of client and access point, parts per million; a client is ready that
-        much of its sleep earlier.
-    """
-
+    #: power in the five states, milliwatts.  Waking is the passage from doze to being able to receive, and the passage
+    #: back; listening is being able to receive while nothing comes, or a frame for somebody else.
     doze_mw: float
     waking_mw: float
     listening_mw: float
     receiving_mw: float
     transmitting_mw: float
+    #: power drawn beside that of the state in every state but doze: the share of a processor, milliwatts
     base_mw: float = 0.0
+    #: time from doze to being able to receive or send, and from there back to doze, milliseconds
     wakeup_ms: float = 0.0
     settle_ms: float = 0.0
+    #: how long before the target time of a beacon the radio is able to receive, milliseconds
     listen_advance_ms: float = 0.0
+    #: largest difference between the clocks of client and access point, parts per million; a client is ready that much
+    #: of its sleep earlier
     drift_ppm: float = 0.0
 
     @property

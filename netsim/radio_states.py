@@ -2,72 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from netsim.radio import Energy, Radio, StateRadioConfig
+from netsim.radio import Energy, StateRadioConfig
 
-__all__ = ["Passages", "StateTimes"]
+__all__ = ["StateTimes"]
 
 _J_PER_MW_NS = 1e-12
-_NS_PER_MS = 1_000_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Passages:
-    """The times between doze and being able to receive, nanoseconds; all zero for a radio of two states."""
-
-    wakeup_ns: int = 0
-    settle_ns: int = 0
-    guard_ns: int = 0
-    drift_ppm: float = 0.0
-
-    @classmethod
-    def of(cls, radio: Radio) -> Passages:
-        """Return the times of a radio."""
-        if not isinstance(radio, StateRadioConfig):
-            return cls()
-        return cls(
-            wakeup_ns=round(radio.wakeup_ms * _NS_PER_MS),
-            settle_ns=round(radio.settle_ms * _NS_PER_MS),
-            guard_ns=round(radio.listen_advance_ms * _NS_PER_MS),
-            drift_ppm=radio.drift_ppm,
-        )
 
 
 @dataclass(slots=True, kw_only=True)
 class StateTimes:
-    """Nanoseconds in each state; beacons heard from doze and followed by doze apart from everything else.
+    """Nanoseconds in each state; beacons heard from doze and followed by doze apart from everything else."""
 
-    Attributes
-    ----------
-    doze_ns, waking_ns, listening_ns, receiving_ns, transmitting_ns : int
-        The five states; their sum is the time of the run.
-    beacon_listening_ns, beacon_receiving_ns : int
-        The parts of listening and receiving that went into such beacons: guard and lateness, and their air time.
-    """
-
+    #: the five states; their sum is the time of the run
     doze_ns: int = 0
     waking_ns: int = 0
     listening_ns: int = 0
     receiving_ns: int = 0
     transmitting_ns: int = 0
+    #: the parts of listening and receiving that went into such beacons: guard and lateness, and their air time
     beacon_listening_ns: int = 0
     beacon_receiving_ns: int = 0
 
     @classmethod
-    def of(cls, values: Sequence[int]) -> StateTimes:
-        """Return the times that `netsim.model.things.States` holds, in its order."""
+    def of(cls, values: Any) -> StateTimes:
+        """Return the times that `netsim.model.things.States` holds, in its order: numbers, or arrays of them."""
         return cls(**dict(zip(cls.__slots__, values, strict=True)))
 
     @property
     def total_ns(self) -> int:
         """The sum of the five states."""
         return self.doze_ns + self.waking_ns + self.listening_ns + self.receiving_ns + self.transmitting_ns
-
-    def minus(self, earlier: StateTimes) -> StateTimes:
-        """Return the times since `earlier`."""
-        return StateTimes(**{name: getattr(self, name) - getattr(earlier, name) for name in self.__slots__})
 
     def energy(self, radio: StateRadioConfig, pages: int) -> Energy:
         """Return what the states cost: `listen_j` is that of beacons, `wakeup_j` that of waking, in joules."""

@@ -31,42 +31,24 @@ _NS_PER_MS = 1_000_000
 
 
 class Trip(NamedTuple):
-    """What browsing a workload leaves behind.
+    """What browsing a workload leaves behind."""
 
-    Attributes
-    ----------
-    end_ns, awake_ns, beacons, air_up_ns, air_down_ns, frames_lost : int
-        Totals of the run.
-    loads : array of int64, shape (pages, 4)
-        Issue, last byte, and between them time awake and beacons.
-    polls : array of int64, shape (entries, 6)
-        First instant, time slept before it, bytes waiting, next sleep, how many more polls like it follow (none of
-        which found anything), and their spacing.
-    intervals : array of int64
-        Start and end of every interval awake.
-    states : StateTimes or None
-        Time in each state of the radio, on the shared air.
-    page_states : list of (StateTimes, StateTimes)
-        The same up to the issue and up to the last byte of every page.
-    groups_lost : int
-        Group frames that the client was asleep for, on the shared air.
-    beacons_lost : int
-        Beacons that it wanted and could not decode.
-    """
-
+    #: totals of the run
     end_ns: int
     awake_ns: int
     beacons: int
     air_up_ns: int
     air_down_ns: int
     frames_lost: int
-    loads: NDArray[np.int64]
+    loads: NDArray[np.int64]  #: shape (pages, 4): issue, last byte, and between them time awake and beacons
+    #: shape (entries, 6): first instant, time slept before it, bytes waiting, next sleep, how many more polls like it
+    #: follow (none of which found anything), and their spacing
     polls: NDArray[np.int64]
-    intervals: NDArray[np.int64]
-    states: StateTimes | None = None
-    page_states: Sequence[tuple[StateTimes, StateTimes]] = ()
-    groups_lost: int = 0
-    beacons_lost: int = 0
+    intervals: NDArray[np.int64]  #: start and end of every interval awake
+    states: StateTimes | None = None  #: time in each state of the radio, on the shared air
+    page_states: NDArray[np.int64] | None = None  #: shape (pages, 7): the same while each page was loading
+    groups_lost: int = 0  #: group frames that the client was asleep for, on the shared air
+    beacons_lost: int = 0  #: beacons that it wanted and could not decode
 
 
 class Against(NamedTuple):
@@ -99,39 +81,22 @@ class Against(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SimulationResult:
-    """The record of a run.
+    """The record of a run."""
 
-    Attributes
-    ----------
-    policy : str
-        Canonical name of the policy.
-    energy : Energy
-        Joules of the whole run: awake_j, sleep_j, listen_j, wakeup_j, total_j, and per_page_j (NaN without pages).
-    elapsed_s, awake_s, asleep_s : float
-        Seconds of the whole run.
-    beacons : int
-        Beacons listened to from sleep, whole run.
-    uplink_air_s, downlink_air_s : float
-        Time that frames spent on the air, each way.
-    frames_lost : int
-        Frames lost on the air.
-    wakeups : int
-        Passages from asleep to awake, whole run.
-    final_policy : Policy
-        The policy as the run left it (what it learned).
-    """
-
-    policy: str
+    policy: str  #: canonical name of the policy
+    #: joules of the whole run: awake_j, sleep_j, listen_j, wakeup_j, total_j, and per_page_j (NaN without pages)
     energy: Energy
+    #: seconds of the whole run
     elapsed_s: float
     awake_s: float
     asleep_s: float
-    beacons: int
+    beacons: int  #: beacons listened to from sleep, whole run
+    #: time that frames spent on the air, each way
     uplink_air_s: float
     downlink_air_s: float
-    frames_lost: int
-    wakeups: int
-    final_policy: Policy
+    frames_lost: int  #: frames lost on the air
+    wakeups: int  #: passages from asleep to awake, whole run
+    final_policy: Policy  #: the policy as the run left it (what it learned)
     _names: Sequence[str]
     _radio: Radio
     _trip: Trip
@@ -176,8 +141,8 @@ class SimulationResult:
         asleep = done - issue - awake
         wakeups = np.searchsorted(_wakeups(self._trip), [issue, done])
         radio, states = self._radio, self._trip.page_states
-        if isinstance(radio, StateRadioConfig) and self._trip.states is not None:
-            energy = np.array([after.minus(before).energy(radio, 1).total_j for before, after in states])
+        if isinstance(radio, StateRadioConfig) and states is not None:
+            energy: Any = StateTimes.of(states.T).energy(radio, 1).total_j
         else:
             energy = radio.total_j(awake, asleep, beacons, wakeups[1] - wakeups[0])
         return {

@@ -26,22 +26,13 @@ _SIGMA = 0.8  # of a lognormal delay for which none is given: 95 % lie within 3.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerDelay:
-    """The time between a complete request and the first byte of its reply.
+    """The time between a complete request and the first byte of its reply."""
 
-    Attributes
-    ----------
-    mean_s : float
-        Its mean, seconds; 0 answers at once (recorded: 0).
-    kind : {"recorded", "constant", "exponential", "lognormal"}
-        Its distribution.  Recorded: as the pages have it (`Page.waits_s`); what they do not know is drawn from what
-        they know, and is 0 where they know nothing.
-    sigma : float
-        Standard deviation of its logarithm (lognormal only).
-    """
-
-    mean_s: float = 0.0
+    mean_s: float = 0.0  #: its mean, seconds; 0 answers at once (recorded: 0)
+    #: its distribution.  Recorded: as the pages have it (`Page.waits_s`); what they do not know is drawn from what they
+    #: know, and is 0 where they know nothing.
     kind: str = "constant"
-    sigma: float = 0.0
+    sigma: float = 0.0  #: standard deviation of its logarithm (lognormal only)
 
     def __post_init__(self) -> None:
         if self.kind not in _KINDS:

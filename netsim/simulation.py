@@ -10,9 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from lpsm import randomness
 from lpsm.checks import of_type
 from netsim import policies
@@ -30,7 +27,7 @@ __all__ = ["NotCoveredError", "is_compiled", "simulate", "simulate_cell"]
 
 _ENGINES = ("auto", "packet", "express")
 _SMALL_PAGES, _SMALL_S, _SMALL_LOADED_S = 10_000, 500_000.0, 100.0  # the last where neighbours load the channel
-_LEAST_ROOM, _MOST_ROOM = 64, 2**20
+_MOST_ROOM = 2**14
 
 
 class NotCoveredError(ValueError):
@@ -113,28 +110,21 @@ def simulate_cell(
     """Browse with several clients behind one access point; one record a client, in the order given.
 
     On wires the clients share all four links (each of them first in, first out), on the air the channel; they have
-    buffers and gates of their own.  A client leaves when its pages are done.  With one client this is `simulate`.
+    buffers and gates of their own.  A client leaves when its pages are done.  With one client this is `simulate`, whose
+    world, seed (stream of server delays: the place of the client), engine and errors are meant.
 
     Parameters
     ----------
     clients : iterable of (pages, policy)
         As for `simulate`.
-    config : SimulationConfig, optional
-        The world.
-    seed : int
-        Of the server delays (stream index: the place of the client) and of the losses.
     push : sequence of iterables of Message, optional
         What servers write unasked, one entry a client; a client may have messages alone.  By default what the
         workloads have of it.
-    engine : {"auto", "packet", "express"}
-        As for `simulate`.
 
     Raises
     ------
     ValueError
         If there is no client, messages are not one entry a client, or as `simulate` does.
-    NotCoveredError
-        If the compiled engine is asked for what it does not cover.
     """
     config = _checked(engine, config)
     given = [(Workload.of(pages), policy) for pages, policy in clients]
@@ -192,8 +182,11 @@ def _why_interpreted(
         reason = "it is recorded"
     if reason and engine == "express":
         raise NotCoveredError(f"engine express does not cover this run: {reason}")
-    if not reason and engine == "auto" and _is_small(members, pushed, config) and not _is_ready(members):
-        reason = "done before the engine would be compiled"
+    if not reason and engine == "auto" and _is_small(members, pushed, config):
+        from netsim.running.compiled import is_ready
+
+        if not is_ready([policy for _, policy in members]):
+            reason = "done before the engine would be compiled"
     return reason
 
 
@@ -208,7 +201,10 @@ def _run(
     interpreted: bool,
 ) -> list[SimulationResult]:
     """Run the clients of one access point; `server_delays` are those of a single client's pages."""
-    delays = [_delays(workload, config, seed, place, server_delays) for place, (workload, _) in enumerate(members)]
+    delays = []
+    for place, (workload, _) in enumerate(members):
+        rng, delay = randomness.generator(seed, randomness.SERVER, place), config.server_delay
+        delays.append(delay.draw(workload, rng) if server_delays is None else draw_each(workload, server_delays, rng))
 
     def world(room: int) -> World:
         return World(members, delays, pushed, config, seed, room)
@@ -216,7 +212,7 @@ def _run(
     if interpreted:
         from netsim.running.on_simpy import run_interpreted
 
-        found = run_interpreted(world(_MOST_ROOM // 64), recorder)
+        found = run_interpreted(world(_MOST_ROOM), recorder)
     else:
         from netsim.running.compiled import run_compiled
 
@@ -224,31 +220,12 @@ def _run(
     return [result_of(*member, config.radio, *one) for member, one in zip(members, found, strict=True)]
 
 
-def _delays(
-    workload: Workload,
-    config: SimulationConfig,
-    seed: int,
-    place: int,
-    server_delays: Sequence[ServerDelay] | None,
-) -> NDArray[np.int64]:
-    """Return the server's delays for the client at a place, nanoseconds, one a reply in the order of its pages."""
-    rng = randomness.generator(seed, randomness.SERVER, place)
-    if server_delays is None:
-        return config.server_delay.draw(workload, rng)
-    return draw_each(workload, server_delays, rng)
-
-
 def is_compiled(policy: AnyPolicy, config: SimulationConfig) -> bool:
     """Whether nothing is left to compile for runs of a policy; a policy without a compiled rule needs nothing."""
-    made = _made(policy, config)
-    return getattr(made, "compiled", None) is None or _is_ready([(Workload.of(()), made)])
-
-
-def _is_ready(members: Sequence[tuple[Workload, Policy]]) -> bool:
-    """Whether nothing is left to compile."""
     from netsim.running.compiled import is_ready
 
-    return is_ready([policy for _, policy in members])
+    made = _made(policy, config)
+    return getattr(made, "compiled", None) is None or is_ready([made])
 
 
 def _is_small(

@@ -30,7 +30,6 @@ SHELL = {"", "console", "sh"}
 SMALL = {  # given after what is shown, so that these win
     "compare": ["--pages", "2", "--seeds", "1", "--jobs", "1"],
     "generate": ["--pages", "5"],
-    "cell": ["--pages", "1", "--seeds", "1", "--clients", "1,2", "--jobs", "1"],
     "pages": [],
     "simulate": [],
     "timeline": [],

@@ -45,7 +45,6 @@ CLEAN = [
     "traces",
     "traces.traffic",
     "traces.arrivals",
-    "experiments.study.asking",
     "experiments.quantities",
 ]
 """Modules of which no call may end otherwise than it says."""
@@ -119,8 +118,6 @@ def samples() -> dict[str, Callable[[], Any]]:
     """Values that a caller means, by the name of an argument."""
     import numpy as np
 
-    from experiments.study.asking import Answers
-    from experiments.study.label import LabelConfig
     from lpsm import samplers
     from netsim import simulate
     from traces import Message, Page
@@ -167,11 +164,6 @@ def samples() -> dict[str, Callable[[], Any]]:
         "awake": np.ones((6, 3), dtype=bool),
         "labels": labels,
         "learner": samplers.LeastSquares(),
-        "Answers.path": Path("none.csv"),
-        "Answers.classes": ["a", "b"],
-        "label_by_asking.classes": ["a", "b"],
-        "label_by_asking.config": LabelConfig(algorithm="sop", parameters={}),
-        "label_by_asking.put": lambda *_: "a",
         "play.learner": samplers.make("sop", 3),
         "play.instances": table,
         "play.label": lambda _: 1,
@@ -196,7 +188,6 @@ def samples() -> dict[str, Callable[[], Any]]:
     return {
         **{name: lambda v=value: v for name, value in {**fixed, **of_a_round}.items()},
         "rng": lambda: np.random.default_rng(0),
-        "label_by_asking.answers": lambda: Answers(Path("asked.csv"), "0", ["a", "b"]),
         "run_row.result": lambda: simulate([Page("a", 300, 500)], engine="packet"),
     }
 

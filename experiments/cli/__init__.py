@@ -25,37 +25,30 @@ __all__ = ["COMMANDS", "load_command", "main"]
 COMMANDS = {
     "audit": "Say what a device did to save power, from a capture.",
     "bounds": "Hold regret bounds of the expert learners against their regret.",
-    "cell": "Compare policies as more clients share one access point.",
     "compare": "Compare energy and slowdown of power-saving policies.",
     "doctor": "Check what the program needs: versions, caches, data.",
     "explore": "Open a page with sliders that shows what every policy costs.",
-    "formats": "List the formats of traces that can be read.",
     "generate": "Make a workload: Web pages, messages, or a stream.",
     "label": "Run a selective sampler over a stream; count errors and labels.",
+    "list": "List policies, radios, samplers, formats, experiments, or settings of a world.",
     "pages": "Read a trace of any supported format and group it into pages.",
-    "policies": "List the power-saving policies, with meaning and source.",
     "population": "Simulate every user of a trace under every policy.",
-    "radios": "List the radios, with their figures and sources.",
     "replay": "Replay real arrivals under LPSM's learner, against hindsight.",
     "report": "Make one HTML page of a finished folder of results.",
     "reproduce": "Run the papers' experiments again and check the claims.",
-    "samplers": "List the selective samplers, with meaning and source.",
     "simulate": "Simulate one workload under one policy, page by page.",
     "timeline": "Show what the radio does, frame by frame; or capture it.",
     "tune": "Recommend a power-save setting for somebody's traffic.",
-    "verify": "Check whether a folder of results is as it was written.",
 }
-"""Each command with one line of help; it is the function of its name in the module of its name."""
-_LISTINGS = ("formats", "policies", "radios", "samplers")  # are in one module
+"""Each command with one line of help; it is the only one in the module of its name (`list` in `listings`)."""
 
 BAD_INPUT = 2
 
 
 def load_command(name: str) -> click.Command:
     """Import and return the command of that name."""
-    module = importlib.import_module(f"experiments.cli.{'listings' if name in _LISTINGS else name}")
-    found = getattr(module, name)
-    assert isinstance(found, click.Command)
+    module = importlib.import_module(f"experiments.cli.{'listings' if name == 'list' else name}")
+    (found,) = (one for one in vars(module).values() if isinstance(one, click.Command))
     return found
 
 

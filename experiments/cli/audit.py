@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from experiments.cli.options import json_option, policies_option
+from experiments.cli.options import json_option, picture_suffix, policies_option
+from experiments.cli.outcome import written_picture
 from experiments.cli.streams import INPUT, OUTPUT
 from experiments.inert import echo
 from experiments.presets import LEARNED, TODAY
@@ -49,8 +50,7 @@ def audit(
     from experiments.report.audit import audit_text
     from experiments.study.files import refuse_overwriting
 
-    if picture is not None and picture.suffix.lower() not in (".svg", ".png"):
-        raise ValueError(f"the name of the picture must end in .svg or .png, got {picture}")
+    picture_suffix(picture)
     refuse_overwriting([capture], [picture])
     config = netsim.SimulationConfig(radio=netsim.Radio.named(radio))
     found = _read(capture, skip_damaged=skip_damaged)
@@ -59,11 +59,8 @@ def audit(
     result: dict[str, Any] = audited(found, chosen, policies, config, radio)
     if picture is not None:
         from experiments.figures.audit import timeline
-        from experiments.figures.style import pictures
-        from traces.files import replacing
 
-        with replacing(picture) as file:
-            file.write(pictures("audit", timeline(found, chosen))[f"audit{picture.suffix.lower()}"])
+        written_picture(picture, timeline(found, chosen))
     echo(json.dumps(result) if as_json else audit_text(result))
 
 

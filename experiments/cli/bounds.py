@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = ["bounds"]
 
+_ONE = ["learner", "statement", "kind", "measured", "bound", "slack", "verdict"]
+
 
 @click.command()
 @click.option(
     "--process",
-    default="random",
-    show_default=True,
-    help="iid, piecewise, fast-switching, drifting or adversarial; random draws one of them in each trial.",
+    help="iid, piecewise, fast-switching, drifting or adversarial; random draws one of them in each trial [random].",
 )
 @click.option(
     "--losses",
@@ -43,27 +43,21 @@ __all__ = ["bounds"]
 )
 @number_option("--alpha", kind=float, most=1e9, help="Switching rate of fixed-share [drawn].")
 @number_option("--rounds", kind=int, most=10**5, help="Rounds T [drawn, up to 200].")
-@number_option("--experts", kind=int, most=1000, help="Experts n [drawn, up to 6].")
+@number_option("--experts", "n_experts", kind=int, most=1000, help="Experts n [drawn, up to 6].")
 @number_option("--scale", kind=float, most=1e9, help="Loss of a bad expert, nats [drawn, 0.05 to 20].")
-@number_option("--trials", kind=int, most=10**6, default=1, help="Trials, each with new losses.")
+@number_option("--trials", kind=int, most=10**6, help="Trials, each with new losses [1].")
 @seed_option("Seed of all trials.")
 @jobs_option("Processes.", 1)
 @json_option()
-@click.pass_context
 def bounds(
-    context: click.Context,
-    process: str,
     file: Path | None,
     sleepers: bool,
     learners: tuple[str, ...],
     alpha: float | None,
-    rounds: int | None,
-    experts: int | None,
-    scale: float | None,
-    trials: int,
     seed: int,
     jobs: int,
     as_json: bool,
+    **drawn: Any,
 ) -> None:
     """Hold regret bounds against the regret measured on losses drawn or given.
 
@@ -74,33 +68,24 @@ def bounds(
     a comparator counts in the rounds in which it was awake: in the others it loses what the learner loses.
     """
     from experiments.datasets.losses import read_losses
+    from experiments.report.comparison import plain
     from experiments.study import bounds_trials
     from experiments.study.run import run
 
+    if file is not None and any(value is not None for value in drawn.values()):
+        raise ValueError("losses of your own leave no choice of process, rounds, experts, scale or trials")
+    if file is None and sleepers:
+        raise ValueError("--sleepers is for losses of your own: it needs --losses")
+    given = {name: value for name, value in drawn.items() if value is not None}
+    trials, process = given.pop("trials", 1), given.pop("process", "random")
     if trials < 1:
         raise ValueError(f"trials must be at least 1, got {trials}")
     if alpha is not None and learners and "fixed-share" not in learners:
         raise ValueError(f"--alpha is the switching rate of fixed-share, the learners are {', '.join(learners)}")
-    losses = None
-    if file is not None:
-        if trials != 1 or process != "random" or rounds is not None or experts is not None or scale is not None:
-            raise ValueError("losses of your own leave no choice of process, rounds, experts, scale or trials")
-        losses = read_losses(file, sleepers=sleepers)
-    elif sleepers:
-        raise ValueError("--sleepers is for losses of your own: it needs --losses")
-    tasks = {
-        str(index): bounds_trials.Trial(
-            index=index,
-            seed=seed,
-            process=None if process == "random" else process,
-            learners=learners or bounds_trials.LEARNERS,
-            rounds=rounds,
-            n_experts=experts,
-            scale=scale,
-            alpha=alpha,
-        )
-        for index in range(trials)
-    }
+    settings = {"seed": seed, "learners": learners or bounds_trials.LEARNERS, "alpha": alpha, **given}
+    settings["process"] = None if process == "random" else process
+    losses = None if file is None else read_losses(file, sleepers=sleepers)
+    tasks = {str(index): bounds_trials.Trial(index=index, **settings) for index in range(trials)}
     stopped = None
     if losses is None:
         found = list(run(bounds_trials.play, tasks, jobs=jobs, title="trials").values())
@@ -108,22 +93,27 @@ def bounds(
         found, stopped = _own(tasks["0"], losses)
     reports = bounds_trials.table(found)
     summary = bounds_trials.summary(reports)
-    violated = int(summary["violated"].sum())
-    shown = reports if trials == 1 else summary
+    checked, firm, violated = (int(summary[name].sum()) for name in ("checked", "firm", "violated"))
     if as_json:
-        settings = {"process": process if losses is None else "given", "seed": seed, "trials": trials}
-        click.echo(json.dumps({**settings, "violated": violated, "statements": _plain(shown)}))
+        shown = reports if trials == 1 else summary
+        ends = {float("inf"): "inf", float("-inf"): "-inf"}
+        rows = plain(shown.astype(object).replace(ends))
+        head = {"process": process if losses is None else "given", "seed": seed, "trials": trials}
+        click.echo(json.dumps({**head, "violated": violated, "statements": rows}))
     else:
-        echo(_one(reports) if trials == 1 else _many(summary))
-        checked, firm = int(summary["checked"].sum()), int(summary["firm"].sum())
+        if trials == 1:
+            first = reports.iloc[0]
+            echo(f"process {first['process']}, T = {first['rounds']}, n = {first['n_experts']}")
+        table = reports[_ONE] if trials == 1 else summary.rename(columns=lambda name: name.replace("_", " "))
+        echo(table.to_string(index=False, float_format=lambda value: f"{value:.6g}", na_rep="-"))
         echo(f"\n{checked} statements checked, {firm} of them neither void nor vacuous, {violated} violated.")
     if stopped is not None:
         raise stopped
-    context.exit(1 if violated else 0)
+    click.get_current_context().exit(1 if violated else 0)
 
 
 def _own(trial: Trial, losses: NDArray[np.float64]) -> tuple[list[pd.DataFrame], KeyboardInterrupt | None]:
-    """Reports of the learners on given losses; of those that were finished, if it is interrupted."""
+    """Return reports of the learners on given losses; of those that were finished, if it is interrupted."""
     from experiments.study import bounds_trials
     from experiments.study.interruptions import Interrupted
     from experiments.study.progress import progress
@@ -141,32 +131,3 @@ def _own(trial: Trial, losses: NDArray[np.float64]) -> tuple[list[pd.DataFrame],
             raise stopped from None
         return found, stopped
     return found, None
-
-
-def _plain(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Rows as JSON data; infinities are words, what is not a number is null."""
-    rows: Any = frame.to_dict("records")
-    return [{name: _plain_value(value) for name, value in row.items()} for row in rows]
-
-
-def _plain_value(value: Any) -> Any:
-    if isinstance(value, float) and value != value:
-        return None
-    if value in (float("inf"), float("-inf")):
-        return "inf" if value > 0 else "-inf"
-    return value
-
-
-def _one(reports: pd.DataFrame) -> str:
-    first = reports.iloc[0]
-    head = f"process {first['process']}, T = {first['rounds']}, n = {first['n_experts']}\n"
-    columns = ["learner", "statement", "kind", "measured", "bound", "slack", "verdict"]
-    return head + _text(reports[columns])
-
-
-def _many(summary: pd.DataFrame) -> str:
-    return _text(summary.rename(columns=lambda name: str(name).replace("_", " ")))
-
-
-def _text(frame: pd.DataFrame) -> str:
-    return str(frame.to_string(index=False, float_format=lambda value: f"{value:.6g}", na_rep="-"))

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from experiments.cli.model import battery_option, configuration, described, model_options, split_options
+from experiments.cli.model import described, model_options, split_options, world_of
 from experiments.cli.options import (
+    battery_option,
     jobs_option,
     json_option,
     out_option,
     policies_option,
+    replace_option,
     seed_option,
     slowdown_option,
 )
+from experiments.cli.outcome import Outcome
 from experiments.cli.streams import INPUT
 from experiments.cli.traffic import gathered, traffic_options, worlds_words
-from experiments.inert import echo
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from experiments.study.compare import Comparison
-    from experiments.study.store import Store
     from experiments.study.sweep import Frames
     from netsim.policies import AnyPolicy
 
@@ -43,17 +45,26 @@ WINDOW_S = 150.0  # of the picture of sleep times
     "--trace", type=INPUT, help="Recorded traffic in place of the Web model; each of its sessions is a replication."
 )
 @traffic_options
+@click.option(
+    "--clients",
+    default="1",
+    show_default=True,
+    help="Clients of the access point, all under the same policy; several numbers, separated by commas, are compared.",
+)
 @out_option("compare")
+@replace_option
 @slowdown_option("Name the best policy with at most this mean slowdown [for several of them].")
 @jobs_option()
 @json_option()
-@battery_option
+@battery_option()
 @model_options
 def compare(
     seed: int,
     policies: list[AnyPolicy],
     trace: Path | None,
+    clients: str,
     out: Path,
+    replace: bool,
     max_slowdown: float | None,
     jobs: int | None,
     as_json: bool,
@@ -65,135 +76,169 @@ def compare(
     All policies meet the same pages, think times and server delays.  Tables (CSV) and pictures (PNG
     and SVG) go to the folder OUT, which is replaced only if an earlier comparison made it.  With
     --preset thesis the figures that the thesis prints stand beside ours.
-    """
+
+    \b
+    lpsm compare --clients 1,2,5,10,20 --air 11g:54 --pages 20 --seeds 3
+    """  # noqa: D301 - the escape is a character that click reads
     import netsim
     import traces
     from experiments.report.comparison import plain
     from experiments.study import sweep
     from experiments.study.compare import compare as aggregate
-    from experiments.study.executor import checked_jobs
-    from experiments.study.progress import progress
-    from experiments.study.run import run
     from experiments.study.store import Store
 
     model, drawn = split_options(options)
-    config = configuration(model, drawn=trace is None)
-    preset = model["preset"] or "today"
-    if preset == "thesis" and _is_default("policies"):
-        policies = [*THESIS_POLICIES.split(",")]
-    if preset == "thesis" and drawn["clients"] != 1:
-        raise ValueError(f"clients must be 1 with --preset thesis, which has one client, got {drawn['clients']}")
-    jobs = checked_jobs(jobs)
-    browsed = [] if trace is None else [trace]
+    world = world_of(model, drawn=trace is None)
+    counts = _numbers(clients)
+    if world.preset == "thesis":
+        if click.get_current_context().get_parameter_source("policies") is not click.core.ParameterSource.COMMANDLINE:
+            policies = [*THESIS_POLICIES.split(",")]
+        if counts != [1]:
+            raise ValueError(f"clients must be 1 with --preset thesis, which has one client, got {clients}")
     as_it_is = trace is not None and traces.detect(trace) == "workload" and drawn["visits"] is None
     few = 1 if as_it_is else FEW_SESSIONS
-    cut, traffic = gathered(browsed, config, few=few, option="--trace", seed=seed, rtt=model["rtt"], **drawn)
-    if trace is not None:
-        [traffic["sha256"]] = traffic["sha256"]
-    if cut.called in ("seeds", "sessions"):
-        del traffic["units"]
-    chosen = sweep.named(policies, config.beacon_interval_ns)
-    tasks = sweep.tasks(cut.workloads, list(chosen.values()), config, drawn["clients"])
-    wanted = list(chosen)
-    settings: dict[str, Any] = {"traffic": traffic, "policies": wanted, "model": described(config), "preset": preset}
-    settings |= sweep.own_sources(chosen)
-    if battery_mwh is not None:
-        settings["battery_mwh"] = battery_mwh
-    if max_slowdown is not None:
-        settings["max_slowdown"] = max_slowdown
-    store = Store(out, "compare", settings)
+    cut, traffic = gathered([] if trace is None else [trace], world, few=few, option="--trace", seed=seed, **drawn)
+    if counts != [1]:
+        traffic["clients"] = counts if len(counts) > 1 else counts[0]
+    chosen = sweep.named(policies, world.config.beacon_interval_ns)
+    cells = {count: sweep.tasks(cut.workloads, list(chosen.values()), world.config, count) for count in counts}
+    tasks = {key: task for of_cell in cells.values() for key, task in of_cell.items()}
+    settings: dict[str, Any] = {
+        "traffic": traffic, "policies": list(chosen), "model": described(world.config), "preset": world.preset,
+        **sweep.own_sources(chosen),
+    }  # fmt: skip
+    settings |= {} if battery_mwh is None else {"battery_mwh": battery_mwh}
+    settings |= {} if max_slowdown is None else {"max_slowdown": max_slowdown}
+    store = Store(out, "compare", settings, runs=len(tasks), replace=replace)
     with store.giving_up():
-        if jobs > 1:
-            with progress("compiling", None):
-                sweep.warm_up(tasks.values())
-        results = run(
-            sweep.simulate, tasks, jobs=jobs, finished=store.finished, keep=store.keep, title="runs of a policy"
-        )
-        frames = sweep.frames(results)
-        comparison = aggregate(
-            frames,
-            wanted,
-            awake_mw=config.radio.awake_mw,
-            asleep_mw=config.radio.asleep_mw,
-            psm=netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns),
-            battery_mwh=battery_mwh,
-        )
-        text, beside = _words(comparison, settings, worlds_words(traffic, config, sweep.host_aware(chosen, config)))
-        _write_tables(store, frames, comparison, text)
-        if beside is not None:
-            store.write_frame("published.csv", beside)
-        _write_pictures(store, frames, comparison)
-        store.publish()
-    if as_json:
-        data = {**settings, "replications": len(cut.workloads), "summary": plain(comparison.summary)}
-        if beside is not None:
-            data["published"] = plain(beside)
-        click.echo(json.dumps(data))
-    else:
-        echo(text)
-        echo(f"\nTables and pictures are in {out}.")
+        results = sweep.measured(tasks, store, jobs=jobs, title="runs of a policy")
+        found: dict[int, tuple[Frames, Comparison]] = {}
+        for count, of_cell in cells.items():
+            frames = sweep.frames({key: results[key] for key in of_cell})
+            comparison = aggregate(
+                frames, list(chosen), awake_mw=world.config.radio.awake_mw, asleep_mw=world.config.radio.asleep_mw,
+                psm=netsim.canonical("psm", beacon_interval_ns=world.config.beacon_interval_ns),
+                battery_mwh=battery_mwh,
+            )  # fmt: skip
+            found[count] = frames, comparison
+        tables = _tables(found)
+        summary = tables["summary"]
+        below = worlds_words(traffic, world, sweep.host_aware(chosen, world.config), counts if counts != [1] else ())
+        text = _words(summary, settings) + below
+        data = {**settings, "replications": len(cut.workloads), "summary": plain(summary)}
+        if world.preset == "thesis":
+            tables["published"], published = _published(summary)
+            text += f"\n\n{published}"
+            data["published"] = plain(tables["published"])
+        pictures = _pictures(*found[counts[0]], tables) if len(counts) == 1 else _growth(summary)
+        outcome = Outcome(name="comparison", text=text, data=data, tables=tables, pictures=pictures)
+        outcome.publish(store)
+    outcome.say(out, as_json=as_json)
 
 
-def _is_default(option: str) -> bool:
-    source = click.get_current_context().get_parameter_source(option)
-    return source is not click.core.ParameterSource.COMMANDLINE
+def _numbers(text: str) -> list[int]:
+    from experiments.study.sweep import check_clients
+
+    try:
+        counts = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(f"clients must be whole numbers separated by commas, got {text!r}") from None
+    if len(set(counts)) < len(counts):
+        raise ValueError(f"clients must be different numbers, got {text}")
+    check_clients(counts)
+    return counts
 
 
-def _words(comparison: Comparison, settings: Mapping[str, Any], world: str) -> tuple[str, Any]:
+def _words(summary: pd.DataFrame, settings: Mapping[str, Any]) -> str:
+    from experiments.quantities import CELL, REFERENCES
+    from experiments.report.comparison import advice, comparison_text
+    from experiments.report.text import cells, counted, table
+
+    if "clients" not in summary:
+        return comparison_text(summary, _over(settings["traffic"]), settings.get("max_slowdown"))
+    of_clients = summary[~summary["policy"].isin(REFERENCES)]
+    said = [
+        f"{counted(int(number), 'clients')}: {advice(rows, settings.get('max_slowdown'))}"
+        for number in summary["clients"].unique()
+        for rows in [summary[summary["clients"] == number]]
+    ]
+    return "\n\n".join([table(*cells(CELL, of_clients)), "\n".join(said)])
+
+
+def _published(summary: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Return the figures that the thesis prints beside ours, as a table and as text."""
     from experiments.papers.thesis.energy import beside
-    from experiments.report.comparison import comparison_text, published_text
+    from experiments.report.comparison import published_text
 
-    text = comparison_text(comparison.summary, _over(settings["traffic"]), settings.get("max_slowdown")) + world
-    if settings["preset"] != "thesis":
-        return text, None
-    table = beside(comparison.summary)
-    return text + "\n\n" + published_text(table), table
+    table = beside(summary)
+    return table, published_text(table)
 
 
 def _over(traffic: Mapping[str, Any]) -> str:
     if traffic["kind"] == "generated":
         return f"{traffic['seeds']} seeds of {traffic['pages']} pages"
-    if "units" in traffic:
+    if traffic["units"] != "sessions":
         return f"its {traffic['units']}, each visited {traffic['visits']} times"
     return f"{traffic['sessions']} session{'s' * (traffic['sessions'] != 1)}"
 
 
-def _write_tables(store: Store, frames: Frames, comparison: Comparison, text: str) -> None:
-    store.write("comparison.txt", text + "\n")
-    store.write_frame("summary.csv", comparison.summary)
-    store.write_frame("replications.csv", comparison.replications)
-    store.write_frame("runs.csv", frames.runs)
-    store.write_frame("pages.csv", frames.pages)
-    store.write_frame("slowdown-by-page.csv", comparison.slowdowns)
-    for name in ("messages", "clients"):
-        if len(frame := getattr(frames, name)):
-            store.write_frame(f"{name}.csv", frame)
+def _tables(found: Mapping[int, tuple[Frames, Comparison]]) -> dict[str, pd.DataFrame]:
+    """Return the tables by the names of their files; those of several cells stand below each other."""
+    import pandas as pd
+
+    of_cells = [
+        {
+            "summary": comparison.summary,
+            "replications": comparison.replications,
+            "runs": frames.runs,
+            "pages": frames.pages,
+            "slowdown-by-page": comparison.slowdowns,
+            "messages": frames.messages,
+            "clients": frames.clients,
+        }
+        for frames, comparison in found.values()
+    ]
+    if len(found) == 1:
+        return of_cells[0]
+    return {
+        name: pd.concat(
+            [tables[name].assign(clients=count) for count, tables in zip(found, of_cells, strict=True)],
+            ignore_index=True,
+        )
+        for name in of_cells[0]
+        if any(len(tables[name]) for tables in of_cells)
+    }
 
 
-def _write_pictures(store: Store, frames: Frames, comparison: Comparison) -> None:
+def _growth(summary: pd.DataFrame) -> dict[str, Any]:
+    from experiments.figures.cell import growth
+    from experiments.quantities import REFERENCES
+
+    return {"cell": growth(summary[~summary["policy"].isin(REFERENCES)])}
+
+
+def _pictures(frames: Frames, comparison: Comparison, tables: dict[str, pd.DataFrame]) -> dict[str, Any]:
+    """Return the pictures; the polls of the window that is drawn become tables too."""
     from experiments.figures.comparison import energy, energy_front, slowdown, slowdown_by_page
     from experiments.figures.evolution import evolution
-    from experiments.figures.style import pictures
     from experiments.quantities import BASELINE
     from experiments.study.evolution import busy_page, window
 
     drawn = {"energy": energy(comparison.summary)}
-    if len(comparison.slowdowns):  # else there are messages alone
-        drawn |= {
-            "front": energy_front(comparison.summary),
-            "slowdown": slowdown(comparison.summary),
-            "slowdown-by-page": slowdown_by_page(comparison.slowdowns),
-        }
-    if len(frames.polls) and len(comparison.slowdowns):
+    if not len(comparison.slowdowns):  # there are messages alone
+        return drawn
+    drawn |= {
+        "front": energy_front(comparison.summary),
+        "slowdown": slowdown(comparison.summary),
+        "slowdown-by-page": slowdown_by_page(comparison.slowdowns),
+    }
+    if len(frames.polls):
         first = frames.polls["replication"].iloc[0]
         pages = frames.pages[frames.pages["replication"] == first]
         if "client" in pages:  # whose polls were recorded
             pages = pages[pages["client"] == 0]
         start_page = busy_page(pages.loc[pages["policy"] == BASELINE, "issue_s"], WINDOW_S)
         polls, loads = window(pages, frames.polls, start_page=start_page, window_s=WINDOW_S)
-        store.write_frame("sleep-times.csv", polls)
-        store.write_frame("sleep-times-pages.csv", loads)
+        tables |= {"sleep-times": polls, "sleep-times-pages": loads}
         drawn["sleep-times"] = evolution(polls, loads, window_s=WINDOW_S)
-    for name, figure in drawn.items():
-        for file, content in pictures(name, figure).items():
-            store.write(file, content)
+    return drawn

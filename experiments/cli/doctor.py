@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 import click
@@ -13,30 +13,22 @@ import click
 from experiments.cli.options import json_option
 from experiments.inert import echo
 
-__all__ = ["doctor"]
+__all__ = ["DATA", "doctor"]
 
-LIBRARIES = (
-    "numpy",
-    "numba",
-    "scipy",
-    "pandas",
-    "pyarrow",
-    "simpy",
-    "matplotlib",
-    "scikit-learn",
-    "click",
-    "dpkt",
-    "h11",
-)
-EXTRAS = {"distributed": "cluster", "river": "river", "dash": "explore"}  # library -> extra that brings it
-DATA = ("bu-www-client", "ucb-home-ip", "har", "pcap")
+DATA = {  # traces and data sets -> the folder of each
+    **{name: name for name in ("bu-www-client", "ucb-home-ip", "har", "pcap", "captures")},
+    **{name: name for name in ("elec2", "mnist", "usps")},
+    "reuters": "reuters21578", "rcv1": "RCV1", "sms-spam": "sms_spam", "spam-drift": "spam_katakis_stream",
+}  # fmt: skip
+_REQUIREMENT = re.compile(r"""([A-Za-z0-9._-]+)(?:.*extra == ['"]([a-z]+)['"])?""")
+_PAGE = ("page", 300, 1000)
 
 
 @click.command()
 @click.option("--compile", "compile_now", is_flag=True, help="Compile what runs need, once, so that none waits for it.")
-@json_option("what is found")
+@json_option("what is there")
 def doctor(compile_now: bool, as_json: bool) -> None:
-    """Say what the program runs on: versions, processors, caches, data found.
+    """Say what the program runs on: versions, processors, caches, data.
 
     Exit status 0 if all it needs is there, 1 if a library is missing or the compiled code does not run.
     """
@@ -59,23 +51,37 @@ def doctor(compile_now: bool, as_json: bool) -> None:
 def _found() -> dict[str, Any]:
     import platform
 
+    import netsim
     from experiments.study.executor import checked_jobs
+    from netsim.policies import registry
 
-    data = _data_folder()
+    needed = [match.groups() for line in metadata.requires("lpsm") or () if (match := _REQUIREMENT.match(line))]
+    extras = [(name, extra) for name, extra in needed if extra not in (None, "dev", "docs")]
     return {
         "lpsm": _version("lpsm"),
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "processors": checked_jobs(None),
-        "libraries": {name: _version(name) for name in LIBRARIES},
-        "extras": {name: _version(name) or f"not installed, lpsm[{extra}]" for name, extra in EXTRAS.items()},
+        "libraries": {name: _version(name) for name, extra in needed if extra is None},
+        "extras": {name: _version(name) or f"not installed, lpsm[{extra}]" for name, extra in extras},
         "compiled_code": _compiled(),
         "compile_cache": os.environ.get("NUMBA_CACHE_DIR") or "beside the code (__pycache__)",
-        "policies": _policies(),
-        "radios": _radios(),
-        "data_folder": str(data) if data else "none found; LPSM_DATA names one",
-        "data": {name: "found" if (data / name).exists() else "not found" for name in DATA} if data else {},
+        "policies": list(registry()),
+        "radios": list(netsim.profiles()),
+        **_data(),
     }
+
+
+def _data() -> dict[str, Any]:
+    """Return where data sets and traces are looked for, and which of them are there."""
+    from experiments import datasets
+
+    try:
+        folder = datasets.data_folder()
+    except (ValueError, OSError):
+        return {"data_folder": "none; LPSM_DATA names one", "data": {}}
+    there = {name: "found" if (folder / place).exists() else "not found" for name, place in DATA.items()}
+    return {"data_folder": str(folder), "data": there}
 
 
 def _version(name: str) -> str | None:
@@ -88,7 +94,7 @@ def _version(name: str) -> str | None:
 def _compile() -> None:
     """Run a page under every kind of policy."""
     import netsim
-    from experiments.study.run import progress
+    from experiments.study.progress import progress
     from netsim import policies
     from traces import Page
 
@@ -97,7 +103,7 @@ def _compile() -> None:
     echo("Compiling the simulator and the policies' rules: once, about a minute.", err=True)
     with progress("policies", len(names)) as advance:
         for name in names:
-            netsim.simulate([Page("page", 300, 1000)], name, engine="express")
+            netsim.simulate([Page(*_PAGE)], name, engine="express")
             advance()
 
 
@@ -106,31 +112,10 @@ def _compiled() -> str:
     from traces import Page
 
     try:
-        netsim.simulate([Page("page", 300, 1000)], "psm", engine="express")
+        netsim.simulate([Page(*_PAGE)], "psm", engine="express")
     except Exception as error:  # whatever is wrong is what a doctor is asked for
         return f"does not run: {error}"
     return "runs"
-
-
-def _policies() -> list[str]:
-    from netsim.policies import registry
-
-    return list(registry())
-
-
-def _radios() -> list[str]:
-    import netsim
-
-    return list(netsim.profiles())
-
-
-def _data_folder() -> Path | None:
-    from experiments.datasets.finding import data_folder
-
-    try:
-        return data_folder()
-    except (ValueError, OSError):
-        return None
 
 
 def _line(value: Any) -> str:

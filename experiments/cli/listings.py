@@ -1,4 +1,4 @@
-"""`lpsm policies`, `radios`, `samplers`, `formats`: what there is, what it means, where it comes from, an example.
+"""`lpsm list`: what there is, what it means, where it comes from, an example.
 
 Each list is the registry of the package that has the things, so that what is new appears here by itself.
 """
@@ -6,7 +6,8 @@ Each list is the registry of the package that has the things, so that what is ne
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 import click
@@ -14,65 +15,77 @@ import click
 from experiments.cli.options import json_option
 from experiments.inert import echo
 
-__all__ = ["formats", "policies", "radios", "samplers"]
+__all__ = ["experiments_listed", "list_command"]
+
+_REGISTRIES = {
+    "policies": "netsim.policies",
+    "radios": "netsim.radio",
+    "samplers": "lpsm.samplers",
+    "formats": "traces",
+}
 
 
-def _policies() -> Mapping[str, Any]:
-    from netsim.policies import registry
+@click.command("list")
+@click.argument("what", type=click.Choice([*_REGISTRIES, "world", "experiments"]))
+@json_option("the list")
+def list_command(what: str, as_json: bool) -> None:
+    """List what there is: how it is written, what it means, where it comes from, and an example.
 
-    return registry()
-
-
-def _radios() -> Mapping[str, Any]:
-    from netsim.radio import registry
-
-    return registry()
-
-
-def _samplers() -> Mapping[str, Any]:
-    from lpsm.samplers import registry
-
-    return registry()
-
-
-def _formats() -> Mapping[str, Any]:
-    from traces import registry
-
-    return registry()
-
-
-def _listing(name: str, registry: Callable[[], Mapping[str, Any]], about: str) -> click.Command:
-    @click.command(name, help=about)
-    @json_option("the list")
-    def listing(as_json: bool) -> None:
-        entries = {
-            key: {field: str(getattr(entry, field)) for field in ("written", "meaning", "source", "example")}
-            | ({"host_aware": entry.host_aware} if hasattr(entry, "host_aware") else {})
-            | ({"members": members} if (members := getattr(entry, "members", ())) else {})
-            for key, entry in registry().items()
-        }
-        if as_json:
-            click.echo(json.dumps({name: [{"name": key, **entry} for key, entry in entries.items()]}))
-            return
-        for entry in entries.values():
-            aware = " (host-aware: the host says what is outstanding)" if entry.get("host_aware") else ""
-            echo(f"{entry['written']}\n    {entry['meaning']}{aware}")
-            echo(f"    Source: {entry['source']}\n    Example: {entry['example']}")
-            for written, meaning, source in entry.get("members", ()):
-                echo(f"    {written}\n        {meaning}\n        Source: {source}")
-
-    return listing
+    policies: a class of your own is written FILE.py:CLASS, or FILE.py:CLASS:PARAMETER.  radios: one of your own is a
+    TOML file.  samplers: the keys of lpsm label.  formats: traces that are read, each recognised by its content.
+    world: what the file of --world may set.  experiments: those of lpsm reproduce.
+    """
+    if what == "experiments":
+        experiments_listed(as_json=as_json)
+        return
+    entries = _world() if what == "world" else _registered(what)
+    if as_json:
+        click.echo(json.dumps({what: [{"name": name, **entry} for name, entry in entries.items()]}))
+        return
+    for entry in entries.values():
+        aware = " (host-aware: it knows which requests are unanswered)" if entry.get("host_aware") else ""
+        echo(f"{entry['written']}\n    {entry['meaning']}{aware}")
+        echo(f"    Source: {entry['source']}\n    Example: {entry['example']}")
+        for written, meaning, source in entry.get("members", ()):
+            echo(f"    {written}\n        {meaning}\n        Source: {source}")
 
 
-policies = _listing(
-    "policies", _policies,
-    "List the power-saving policies: how each is written, what it does, where it comes from, and an example. "
-    "A class of your own is written FILE.py:CLASS, or FILE.py:CLASS:PARAMETER.",
-)  # fmt: skip
-radios = _listing(
-    "radios", _radios, "List the radios with figures and sources. One of your own is a TOML file; see docs/model.md."
-)  # fmt: skip
-samplers = _listing("samplers", _samplers, "List the selective samplers of lpsm label: key, what it is, and its paper.")
-formats = _listing(
-    "formats", _formats, "List the formats of traces that are read; each is recognised by its content, not by its name."
-)  # fmt: skip
+def _world() -> Mapping[str, Mapping[str, Any]]:
+    from experiments.cli.model import settings_of_a_world
+
+    return settings_of_a_world()
+
+
+def _registered(what: str) -> Mapping[str, Mapping[str, Any]]:
+    return {
+        key: {field: str(getattr(entry, field)) for field in ("written", "meaning", "source", "example")}
+        | ({"host_aware": entry.host_aware} if hasattr(entry, "host_aware") else {})
+        | ({"members": members} if (members := getattr(entry, "members", ())) else {})
+        for key, entry in import_module(_REGISTRIES[what]).registry().items()
+    }
+
+
+def experiments_listed(*, as_json: bool) -> None:
+    """Print the experiments, one a line with its name first, then all figures, tables and theorems of the papers."""
+    from experiments.papers.registry import PAPERS, all_experiments
+    from experiments.papers.statements import STATEMENTS
+
+    names = {
+        "experiments": ("name", "paper", "claim", "data", "time"),
+        "statements": ("name", "paper", "says", "where"),
+    }
+    listed: dict[str, list[tuple[str, ...]]] = {
+        "experiments": [
+            (one.name, PAPERS[one.paper], one.subject, one.data.folder if one.data else "generated", one.time)
+            for one in all_experiments().values()
+        ],
+        "statements": [(one.name, PAPERS[one.name.partition("/")[0]], one.says, one.where) for one in STATEMENTS],
+    }
+    if as_json:
+        tables = {kind: [dict(zip(names[kind], row, strict=True)) for row in rows] for kind, rows in listed.items()}
+        click.echo(json.dumps(tables))
+        return
+    for rows in listed.values():
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for row in rows:
+            echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

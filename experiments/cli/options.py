@@ -14,31 +14,11 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from experiments.presets import MOST_CLIENTS
-
 __all__ = [
-    "MOST_PAGES",
-    "MOST_SEED",
-    "MOST_SEEDS",
-    "Names",
-    "Number",
-    "NumberOr",
-    "Policies",
-    "clients_option",
-    "jobs_option",
-    "json_option",
-    "member_option",
-    "number_option",
-    "out_option",
-    "policies_option",
-    "policy_names",
-    "radio_names",
-    "sampler_names",
-    "seconds_option",
-    "seed_option",
-    "skip_damaged_option",
-    "slowdown_option",
-]
+    "KINDS", "MOST_PAGES", "MOST_SEED", "MOST_SEEDS", "Names", "Number", "NumberOr", "Policies", "battery_option",
+    "jobs_option", "json_option", "member_option", "number_option", "out_option", "picture_suffix", "policies_option",
+    "replace_option", "seconds_option", "seed_option", "skip_damaged_option", "slowdown_option",
+]  # fmt: skip
 
 Decorator = Callable[[Any], Any]
 
@@ -82,7 +62,8 @@ class Number(click.ParamType[Any]):
             self.fail(f"{value!r} is not a valid {self.name}.", param, ctx)
         number = self.kind(value)
         if number > self.most:
-            raise ValueError(f"{name} must be at most {_readable(self.most)}, got {value}")
+            most = f"{self.most:g}" if isinstance(self.most, float) else str(self.most)
+            raise ValueError(f"{name} must be at most {most}, got {value}")
         if number == float("-inf"):
             raise ValueError(f"{name} must be finite, got {value}")
         return number
@@ -98,10 +79,6 @@ class NumberOr(Number):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number or the word; raises as for a number."""
         return value if value == self._word else super().convert(value, param, ctx)
-
-
-def _readable(number: float) -> str:
-    return f"{number:g}" if isinstance(number, float) else str(number)
 
 
 class Names(click.ParamType[Any]):
@@ -129,25 +106,7 @@ class Names(click.ParamType[Any]):
         ]
 
 
-class Policies(Names):
-    """Names of policies, or the classes of their own (`netsim.policies.OwnPolicy`) that people name when they type it.
-
-    Nothing but what was typed may go through it: it is the one way by which a text has Python run.
-    """
-
-    def __init__(self, *, several: bool = True) -> None:
-        super().__init__(policy_names, several=several)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return a policy, or a list of `several`; nothing is opened yet."""
-        from netsim.policies import OwnPolicy, registry
-
-        names = [name.strip() for name in (value.split(",") if self._several else [value])]
-        found = [name if name.partition(":")[0] in registry() else OwnPolicy.typed(name) or name for name in names]
-        return [policy for policy in found if policy] if self._several else found[0]
-
-
-def policy_names() -> dict[str, str]:
+def _policies() -> dict[str, str]:
     """Return names of policies with what they mean: an example of each kind, and the kind where that is enough."""
     from netsim import policies
 
@@ -156,18 +115,44 @@ def policy_names() -> dict[str, str]:
     return {**alone, **{entry.example: entry.meaning for entry in entries}}
 
 
-def radio_names() -> dict[str, str]:
-    """Return the radios with what they are."""
+def _radios() -> dict[str, str]:
     from netsim import radio
 
     return {name: entry.meaning for name, entry in radio.registry().items()}
 
 
-def sampler_names() -> dict[str, str]:
-    """Return the samplers with what they are."""
+def _samplers() -> dict[str, str]:
     from lpsm import samplers
 
     return {name: entry.meaning for name, entry in samplers.registry().items()}
+
+
+def _experiments() -> dict[str, str]:
+    from experiments.papers.registry import all_experiments
+
+    return {one.name: one.subject for one in all_experiments().values()}
+
+
+KINDS = {"policies": _policies, "radios": _radios, "samplers": _samplers, "experiments": _experiments}
+"""What completes in the shell: name to a function of the names and their meanings."""
+
+
+class Policies(Names):
+    """Names of policies, or the classes of their own (`netsim.policies.OwnPolicy`) that people name when they type it.
+
+    Nothing but what was typed may go through it: it is the one way by which a text has Python run.
+    """
+
+    def __init__(self, *, several: bool = True) -> None:
+        super().__init__(_policies, several=several)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a policy, or a list of `several`; nothing is opened yet."""
+        from netsim.policies import OwnPolicy, registry
+
+        names = [name.strip() for name in (value.split(",") if self._several else [value])]
+        found = [name if name.partition(":")[0] in registry() else OwnPolicy.typed(name) or name for name in names]
+        return [policy for policy in found if policy] if self._several else found[0]
 
 
 def number_option(*names: str, kind: type[int] | type[float], most: float, **more: Any) -> Decorator:
@@ -181,15 +166,26 @@ def seconds_option(name: str, **more: Any) -> Decorator:
     return number_option(name, kind=float, most=1e9, metavar="SECONDS", **more)
 
 
+def _rule(name: str, rule: str, holds: Callable[[float], bool]) -> Callable[..., float | None]:
+    def check(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
+        if value is not None and not holds(value):
+            raise ValueError(f"{name} must be {rule}, got {value}")
+        return value
+
+    return check
+
+
 def slowdown_option(what: str, default: float | None = None) -> Decorator:
     """Declare ``--max-slowdown``, a mean slowdown of at least 1."""
-    return number_option("--max-slowdown", kind=float, most=1e6, default=default, callback=_at_least_one, help=what)
+    rule = _rule("max-slowdown", "at least 1 and finite", lambda value: value >= 1.0)
+    return number_option("--max-slowdown", kind=float, most=1e6, default=default, callback=rule, help=what)
 
 
-def _at_least_one(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
-    if value is not None and value < 1.0:
-        raise ValueError(f"max-slowdown must be at least 1 and finite, got {value}")
-    return value
+def battery_option(default: float | None = None) -> Decorator:
+    """Declare ``--battery-mwh``, received as `battery_mwh`."""
+    rule = _rule("battery-mwh", "above 0 and finite", lambda value: value > 0.0)
+    words = "Capacity of a battery, mWh, to say how long it lasts."
+    return number_option("--battery-mwh", kind=float, most=1e12, default=default, callback=rule, help=words)
 
 
 def json_option(what: str = "the result") -> Decorator:
@@ -205,6 +201,17 @@ def out_option(folder: str) -> Decorator:
     )  # fmt: skip
 
 
+replace_option = click.option(
+    "--replace", is_flag=True, help="Replace a result in OUT even if it is of more runs than these."
+)
+
+
+def picture_suffix(picture: Path | None) -> None:
+    """Refuse the name of a picture that cannot be drawn."""
+    if picture is not None and picture.suffix.lower() not in (".svg", ".png"):
+        raise ValueError(f"the name of the picture must end in .svg or .png, got {picture}")
+
+
 def seed_option(what: str) -> Decorator:
     """Declare ``--seed``."""
     return number_option("--seed", kind=int, most=MOST_SEED, default=0, help=what)
@@ -215,12 +222,6 @@ def jobs_option(what: str = "Number of processes [one per processor].", default:
     from experiments.study.executor import MOST_JOBS
 
     return number_option("--jobs", kind=int, most=MOST_JOBS, default=default, help=what)
-
-
-clients_option = number_option(
-    "--clients", kind=int, most=MOST_CLIENTS, default=1,
-    help="Clients of the access point, which all follow the same policy; figures are means over them.",
-)  # fmt: skip
 
 
 def policies_option(default: str | None, what: str = "Policies to compare, separated by commas.") -> Decorator:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from experiments.cli.options import json_option, member_option, seconds_option, skip_damaged_option
+from experiments.cli.options import json_option, member_option, picture_suffix, seconds_option, skip_damaged_option
+from experiments.cli.outcome import written_picture
 from experiments.cli.streams import INPUT, OUTPUT
 from experiments.inert import echo
 
 if TYPE_CHECKING:
-    from experiments.found import Found
     from traces import Report, Session
 
 __all__ = ["pages"]
@@ -64,7 +64,7 @@ def pages(
     refuse_overwriting([trace], [out, *([picture] if picture is not None else [])])
     if as_json and out == _STANDARD_OUTPUT:
         raise ValueError("--json needs --out FILE for the pages, got standard output")
-    draw = _picture(picture)
+    picture_suffix(picture)
     gaps = {"same_server_gap_s": same_server_gap, "other_server_gap_s": other_server_gap, "page_gap_s": page_gap}
     rule = traces.GroupingRule(
         max_think_s=max_think, **{name: value for name, value in gaps.items() if value is not None}
@@ -82,8 +82,10 @@ def pages(
     watched = found.watch(_told(read, report))
     records = found.written(traces.browsed(watched, rule=rule, report=report))
     written = traces.write_workload(out, records, lambda: report.round_trip_s)
-    if draw is not None:
-        draw(found)
+    if picture is not None:
+        from experiments.figures.found import traffic
+
+        written_picture(picture, traffic(found))
     if as_json:
         click.echo(json.dumps({"format": report.format, "pages": written, "counts": report.counts} | found.as_dict()))
     else:
@@ -91,34 +93,12 @@ def pages(
     echo(f"{traces.counted(written, 'pages')} from {report}", err=True)
 
 
-def _picture(path: Path | None) -> Callable[[Found], None] | None:
-    """Return what draws the picture, once its name is known to be one that can be drawn."""
-    if path is None:
-        return None
-    kind = path.suffix.lower().lstrip(".")
-    if kind not in ("svg", "png"):
-        raise ValueError(f"the name of the picture must end in .svg or .png, got {path}")
-
-    def draw(found: Found) -> None:
-        from experiments.figures.found import traffic
-        from experiments.figures.style import pictures
-        from traces.files import replacing
-
-        with replacing(path) as file:
-            file.write(pictures("traffic", traffic(found))[f"traffic.{kind}"])
-
-    return draw
-
-
 def _reading() -> Callable[[int, int], None]:
     """Return what says how much of a large file has been read."""
-    started = told = time.monotonic()
+    patience = _Patience()
 
     def tell(done: int, size: int) -> None:
-        nonlocal told
-        now = time.monotonic()
-        if size and now - started > _PATIENCE_S and now - told > _PATIENCE_S:
-            told = now
+        if size and patience.is_over():
             _say(f"read {100 * done // size} % of {size / 1e6:.0f} MB")
 
     return tell
@@ -126,13 +106,25 @@ def _reading() -> Callable[[int, int], None]:
 
 def _told(sessions: Iterable[Session], report: Report) -> Iterator[Session]:
     """Yield the sessions, and say on standard error how far it is if that takes long."""
-    started = told = time.monotonic()
+    patience = _Patience()
     for session in sessions:
         yield session
-        now = time.monotonic()
-        if now - started > _PATIENCE_S and now - told > _PATIENCE_S:
-            told = now
+        if patience.is_over():
             _say(f"{report['sessions']} sessions, {report['pages']} pages")
+
+
+class _Patience:
+    """Is over every two seconds."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    def is_over(self) -> bool:
+        now = time.monotonic()
+        over = now - self._last > _PATIENCE_S
+        if over:
+            self._last = now
+        return over
 
 
 def _say(text: str) -> None:

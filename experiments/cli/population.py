@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from experiments.cli.model import configuration, described, model_options, uses_recorded_round_trip
+from experiments.cli.model import described, model_options, world_of
 from experiments.cli.options import (
     MOST_PAGES,
     jobs_option,
@@ -18,24 +17,24 @@ from experiments.cli.options import (
     number_option,
     out_option,
     policies_option,
+    replace_option,
     seconds_option,
     seed_option,
     skip_damaged_option,
 )
+from experiments.cli.outcome import Outcome
 from experiments.cli.streams import INPUT
 from experiments.cli.traffic import recorded_words
 from experiments.inert import echo
 
 if TYPE_CHECKING:
-    import netsim
+    from experiments.study.population import Task
     from experiments.study.store import Store
     from netsim.policies import AnyPolicy
 
 __all__ = ["population"]
 
 POLICIES = "none,psm,bsd:1,lpsm:log"
-PICTURES = ("saving", "slowdown", "users")
-FILES = ("population.txt", "summary.csv", "by-activity.csv", *(f"{name}.{kind}" for name in PICTURES for kind in ("png", "svg")))  # fmt: skip  # noqa: E501
 
 
 @click.command()
@@ -50,9 +49,12 @@ FILES = ("population.txt", "summary.csv", "by-activity.csv", *(f"{name}.{kind}" 
 @seconds_option("--max-think", help="Leave out longer pauses between pages: the user was away.")
 @seed_option("Seed of the first user; each further one has the next.")
 @out_option("population")
-@click.option("--resume", is_flag=True, help="Go on where the run in OUT stopped.")
-@click.option("--scheduler", default="processes", show_default=True, help="processes, threads, or the address tcp://HOST:PORT of a Dask scheduler.")  # noqa: E501  # fmt: skip
-@jobs_option("Number of processes or threads [one per processor].")
+@replace_option
+@click.option(
+    "--scheduler", default="processes", show_default=True,
+    help="processes of this machine, or the address tcp://HOST:PORT of a Dask scheduler.",
+)  # fmt: skip
+@jobs_option()
 @number_option("--pages-per-task", kind=int, most=MOST_PAGES, default=1000, help="About how many pages one task has.")
 @json_option("the summary")
 @model_options
@@ -65,7 +67,7 @@ def population(
     max_think: float | None,
     seed: int,
     out: Path,
-    resume: bool,
+    replace: bool,
     scheduler: str,
     jobs: int | None,
     pages_per_task: int,
@@ -74,9 +76,9 @@ def population(
 ) -> None:
     """Run every user (or session) of TRACE under every policy.
 
-    OUT receives a Parquet file for each task, a row for each user and policy; when all are there,
-    distributions of saving and slowdown (CSV) and pictures (PNG and SVG).  A run that was stopped, by whatever,
-    goes on with --resume.
+    OUT receives a Parquet file for each task, a row for each user and policy, distributions of energy and
+    slowdown (CSV) and pictures (PNG and SVG).  A run that was stopped, by whatever, goes on when the same
+    command is given again.
     """
     import netsim
     import traces
@@ -84,127 +86,112 @@ def population(
     from experiments.study import population as study
     from experiments.study import sweep
     from experiments.study.executor import checked_jobs, is_cluster, workers
-    from experiments.study.files import content_digest
+    from experiments.study.files import content_digest, source_digest
     from experiments.study.store import Store
 
-    config = configuration(model, preset="model")
-    chosen = sweep.named(policies, config.beacon_interval_ns)
+    world = world_of(model)
+    chosen = sweep.named(policies, world.config.beacon_interval_ns)
     chosen = {BASELINE: chosen.pop(BASELINE), **chosen}
-    names = tuple(chosen)
-    on_cluster = is_cluster(scheduler)
-    if on_cluster and jobs is not None:
+    if (on_cluster := is_cluster(scheduler)) and jobs is not None:
         raise ValueError(f"jobs are for this machine, {scheduler} has workers of its own")
     jobs = checked_jobs(jobs)
     for name, value, least in (("seed", seed, 0), ("pages-per-task", pages_per_task, 1)):
         if value < least:
             raise ValueError(f"{name} must be at least {least}, got {value}")
-    study.check(tuple(chosen.values()), config)
-    traffic = {
+    study.check(tuple(chosen.values()), world.config)
+    traffic: dict[str, Any] = {
         "sha256": content_digest(trace), "by": by, "member": member, "seed": seed, "skip_damaged": skip_damaged,
-        "max_think_s": max_think, "recorded_round_trip": uses_recorded_round_trip(model["rtt"], config),
+        "max_think_s": max_think, "recorded_round_trip": world.recorded_round_trip,
     }  # fmt: skip
-    settings = {"traffic": traffic, "policies": names, "model": described(config), "pages_per_task": pages_per_task}
-    settings |= sweep.own_sources(chosen)
+    settings: dict[str, Any] = {
+        "traffic": traffic, "policies": list(chosen), "model": described(world.config), "preset": world.preset,
+        "pages_per_task": pages_per_task, **sweep.own_sources(chosen),
+    }  # fmt: skip
     # what can be known to be wrong is known before anything is written
     if traces.detect(trace) != "workload":
         next(iter(traces.batches(trace, member=member, skip_damaged=skip_damaged)), None)
     if on_cluster:
         with workers(scheduler, jobs):
             pass
-    store = Store(out, "population", settings, parts="users", beside=FILES, resume=resume)
+    store = Store(out, "population", settings, runs=0, replace=replace)
     with store.giving_up(input_is_right=bool(store.finished)):
-        program = store.manifest["source_sha256"] if on_cluster else None
-        wanted, recorded = _run(
-            store, trace, traffic, tuple(chosen.values()), config, pages_per_task, program, scheduler, jobs
-        )
-        static = netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns)
-        text, data = _write(store, names, by, static, recorded_words(recorded, config))
-        store.publish(wanted)
-    if as_json:
-        click.echo(json.dumps({**settings, "recorded": recorded, **data}))
-    else:
-        echo(text)
-        echo(f"\nA row for each user and policy is in {out / 'users'}, tables and pictures are in {out}.")
+        report = traces.Report()
+        chosen_users = {name: value for name, value in traffic.items() if name != "sha256"}
+        cut = study.tasks(
+            study.users(trace, **chosen_users, report=report), tuple(chosen.values()), world.config,
+            pages_per_task=pages_per_task, program=source_digest() if on_cluster else None,
+        )  # fmt: skip
+        if not _computed(cut, store, scheduler, jobs):
+            raise ValueError(f"{trace}: there is no page in it")
+        if report.format:  # a workload is read without one
+            echo(str(report), err=True)
+        wait_us = report.waits_us.quantile(0.5) if world.config.server_delay.kind == "recorded" else None
+        recorded = {
+            "server_times_s": None if wait_us is None else wait_us / 1e6,
+            "round_trip_s": report.round_trip_s if world.recorded_round_trip else None,
+            "messages": report["messages"],
+        }
+        below = "\n".join(filter(None, [world.words, recorded_words(recorded, world)]))
+        static = netsim.canonical("psm", beacon_interval_ns=world.config.beacon_interval_ns)
+        outcome = _outcome(store, {**settings, "recorded": recorded}, static, below)
+        outcome.publish(store)
+    outcome.say(out, as_json=as_json)
 
 
-def _run(
-    store: Store,
-    trace: Path,
-    traffic: dict[str, Any],
-    policies: tuple[AnyPolicy, ...],
-    config: netsim.SimulationConfig,
-    pages_per_task: int,
-    program: str | None,
-    scheduler: str,
-    jobs: int,
-) -> tuple[list[str], dict[str, Any]]:
-    """Compute what is missing; return the names of all parts, and what of the world was recorded and is used."""
-    import traces
+def _computed(cut: Iterator[Task], store: Store, scheduler: str, jobs: int) -> int:
+    """Compute the tasks that are missing; return how many there are."""
     from experiments.study import population as study
-    from experiments.study.executor import stream, workers
+    from experiments.study.executor import is_cluster, stream, workers
     from experiments.study.progress import progress
     from experiments.study.sweep import compile_express
     from netsim.simulation import is_compiled
 
-    report = traces.Report()
-    ready = program is not None  # on a cluster every worker compiles for itself
-    chosen = {
-        name: traffic[name] for name in ("by", "member", "skip_damaged", "seed", "max_think_s", "recorded_round_trip")
-    }
-    users = study.users(trace, **chosen, report=report)
-    cut = study.tasks(users, policies, config, pages_per_task=pages_per_task, program=program)
-    names: list[str] = []
+    ready = is_cluster(scheduler)  # where every worker compiles for itself
+    count = 0
+
+    def accept(name: str, content: bytes) -> None:
+        store.keep(name, content)
+        advance()
+
+    def missing() -> Iterator[tuple[str, study.Task]]:
+        nonlocal count, ready
+        for task in cut:
+            name = f"users/part-{count:06d}.parquet"
+            count += 1
+            if name in store.finished:
+                advance()
+                continue
+            if task.compile_first and not ready:  # once here, rather than in every process
+                if not all(is_compiled(policy, task.config) for policy in task.policies):
+                    echo("compiling the simulator, once on this machine", err=True)
+                compile_express(task.policies, task.config)
+                ready = True
+            yield name, task
 
     with progress("tasks", None) as advance, workers(scheduler, jobs) as pool:
-
-        def missing() -> Iterator[tuple[str, study.Task]]:
-            nonlocal ready
-            for number, task in enumerate(cut):
-                names.append(f"part-{number:06d}.parquet")
-                if store.has(names[-1]):
-                    advance()
-                    continue
-                if task.compile_first and not ready:  # once here, rather than in every process
-                    if not all(is_compiled(policy, task.config) for policy in task.policies):
-                        echo("compiling the simulator, once on this machine", err=True)
-                    compile_express(task.policies, task.config)
-                    ready = True
-                yield names[-1], task
-
-        def accept(name: str, content: bytes) -> None:
-            store.keep(name, content)
-            advance()
-
         stream(study.compute, missing(), pool, accept)
-    if report.format:  # a workload is read without one
-        echo(str(report), err=True)
-    if not names:
-        raise ValueError(f"{trace}: there is no page in it")
-    wait_us = report.waits_us.quantile(0.5) if config.server_delay.kind == "recorded" else None
-    return names, {
-        "server_times_s": None if wait_us is None else wait_us / 1e6,
-        "round_trip_s": report.round_trip_s if traffic["recorded_round_trip"] else None,
-        "messages": report["messages"],
-    }
+    return count
 
 
-def _write(store: Store, policies: tuple[str, ...], by: str, psm: str, world: str) -> tuple[str, dict[str, Any]]:
-    from experiments.figures.population import by_user, saving, slowdown
-    from experiments.figures.style import pictures
+def _outcome(store: Store, settings: Mapping[str, Any], psm: str, below: str) -> Outcome:
+    from experiments.figures.population import by_user, energy, slowdown
     from experiments.report.comparison import plain
     from experiments.report.population import population_text
     from experiments.study.population_summary import by_activity, read, summary
 
+    by, policies = settings["traffic"]["by"], list(settings["policies"])
     table = read(store.files())
     whole, quarters = summary(table, policies, psm), by_activity(table, policies)
-    text = population_text(whole, quarters, f"{whole['users'].iloc[0]} {by}s, {whole['pages'].iloc[0]} pages", by, psm)
-    text += f"\n\n{world}" if world else ""
-    store.write_frame("summary.csv", whole)
-    store.write_frame("by-activity.csv", quarters)
-    listed = list(policies)
-    drawn = (saving(table, listed, by, psm), slowdown(table, listed, by), by_user(table, listed, by))
-    for name, figure in zip(PICTURES, drawn, strict=True):
-        for file, content in pictures(name, figure).items():
-            store.write(file, content)
-    store.write("population.txt", text + "\n")
-    return text, {"users": int(whole["users"].iloc[0]), "summary": plain(whole), "by_activity": plain(quarters)}
+    users, pages = int(whole["users"].iloc[0]), int(whole["pages"].iloc[0])
+    text = population_text(whole, quarters, f"{users} {by}s, {pages} pages", by, psm)
+    return Outcome(
+        name="population",
+        text=f"{text}\n\n{below}",
+        data={**settings, "users": users, "summary": plain(whole), "by_activity": plain(quarters)},
+        tables={"summary": whole, "by-activity": quarters},
+        pictures={
+            "energy": energy(table, policies, by, psm),
+            "slowdown": slowdown(table, policies, by),
+            "users": by_user(table, policies, by),
+        },
+    )

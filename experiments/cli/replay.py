@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from experiments.cli.options import json_option, member_option, number_option, out_option, skip_damaged_option
+from experiments.cli.outcome import Outcome
 from experiments.cli.streams import INPUT
-from experiments.inert import echo
 
 if TYPE_CHECKING:
-    from experiments.study.replay import Details, ReplayConfig
+    from experiments.study.replay import ReplayConfig
     from experiments.study.store import Store
     from traces import Report, Request
 
@@ -59,11 +58,15 @@ def replay(
 ) -> None:
     """Replay the arrivals of TRACE under LPSM's learner, and hold its losses against hindsight.
 
-    Writes a row for every session (or user), and for one of them the losses and weights of all
-    experts, the competitive analysis, the switching rate and the bounds, with pictures.
+    Writes a row for every session (or user), and for one of them pictures of the losses and weights of
+    all experts, the competitive analysis, the switching rate and the bounds.
     """
+    import pandas as pd
+
     import traces
+    from experiments.figures import replay as figures
     from experiments.report.comparison import plain
+    from experiments.report.replay import replay_text
     from experiments.study.files import content_digest
     from experiments.study.replay import ReplayConfig, details
     from experiments.study.store import Store
@@ -84,23 +87,27 @@ def replay(
     store = Store(out, "replay", settings)
     with store.giving_up():
         try:
-            rows, chosen = _replay_all(store, first, units, config, show)
+            rows, (shown, requests) = _replay_all(store, [first], units, config, show)
         except traces.TraceError as error:  # of arrivals, which know no file
             raise traces.TraceError(read.path or trace, error.where, error.rule, error.value) from None
-        found = details(chosen[1], config)
-        shown = chosen[0]
-        text = _words(rows, shown, found)
-        _write(store, rows, found, text, str(read))
-        store.publish()
-    echo(str(read), err=True)
-    if as_json:
-        import pandas as pd
-
-        data = {**settings, "replays": plain(pd.DataFrame(rows)), "shown": shown, "bounds": plain(found.bounds)}
-        click.echo(json.dumps(data))
-    else:
-        echo(text)
-        echo(f"\nTables and pictures are in {out}.")
+        found, summary = details(requests, config), pd.DataFrame(rows)
+        pictures = {
+            "losses": figures.losses(found.polls),
+            "weights": figures.weights(found.polls),
+            "competition": figures.competition(found.regrets, found.partitions),
+            "alphas": figures.alphas(found.alphas, found.posterior),
+        }
+        if len(summary) > 1:
+            pictures["regret"] = figures.regret_distribution(summary)
+        outcome = Outcome(
+            name="replay",
+            text=f"{replay_text(rows, shown, len(found.polls), found.bounds)}\n\n{read}",
+            data={**settings, "replays": plain(summary), "shown": shown, "bounds": plain(found.bounds)},
+            tables={"summary": summary},
+            pictures=pictures,
+        )
+        outcome.publish(store)
+    outcome.say(out, as_json=as_json)
 
 
 def _times(text: str) -> tuple[float, ...]:
@@ -133,8 +140,8 @@ def _units(
 
 def _replay_all(
     store: Store,
-    first: tuple[str, list[Request]],
-    rest: Iterator[tuple[str, list[Request]]],
+    first: Iterable[tuple[str, list[Request]]],
+    rest: Iterable[tuple[str, list[Request]]],
     config: ReplayConfig,
     show: str | None,
 ) -> tuple[list[dict[str, Any]], tuple[str, list[Request]]]:
@@ -146,7 +153,7 @@ def _replay_all(
     rows: list[dict[str, Any]] = []
     chosen: tuple[str, list[Request]] | None = None
     with progress("replays", None) as advance:
-        for number, (name, requests) in enumerate(chain([first], rest)):
+        for number, (name, requests) in enumerate(chain(first, rest)):
             key = f"{number} {name}"
             if key not in store.finished:
                 store.keep(key, totals(rounds(requests, config), config))
@@ -159,37 +166,3 @@ def _replay_all(
     if chosen is None:
         raise ValueError(f"show must name a replay in which bytes arrive, got {show}" if show else "no byte arrives")
     return rows, chosen
-
-
-def _words(rows: list[dict[str, Any]], shown: str, found: Details) -> str:
-    from experiments.report.replay import replay_text
-
-    return replay_text(rows, shown, len(found.polls), found.bounds)
-
-
-def _write(store: Store, rows: list[dict[str, Any]], found: Details, text: str, read: str) -> None:
-    import pandas as pd
-
-    from experiments.figures import replay as figures
-    from experiments.figures.style import pictures
-
-    summary = pd.DataFrame(rows)
-    store.write("replay.txt", text + "\n\n" + read + "\n")
-    store.write_frame("summary.csv", summary)
-    store.write_frame("polls.csv", found.polls)
-    store.write_frame("cumulative.csv", found.regrets)
-    store.write_frame("partitions.csv", found.partitions)
-    store.write_frame("alpha-quantiles.csv", found.alphas)
-    store.write_frame("alpha-posterior.csv", found.posterior)
-    store.write_frame("bounds.csv", found.bounds)
-    drawn = {
-        "losses": figures.losses(found.polls),
-        "weights": figures.weights(found.polls),
-        "competition": figures.competition(found.regrets, found.partitions),
-        "alphas": figures.alphas(found.alphas, found.posterior),
-    }
-    if len(summary) > 1:
-        drawn["regret"] = figures.regret_distribution(summary)
-    for name, figure in drawn.items():
-        for file, content in pictures(name, figure).items():
-            store.write(file, content)

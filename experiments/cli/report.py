@@ -7,10 +7,9 @@ from pathlib import Path
 import click
 
 from experiments.inert import echo
+from experiments.study.store import PAGE
 
 __all__ = ["report"]
-
-PAGE = "report.html"  # what may lie in a folder of results beside its own files
 
 
 @click.command()

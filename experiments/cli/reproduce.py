@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from experiments.cli.options import jobs_option, json_option, out_option, seed_option
+from experiments.cli.listings import experiments_listed
+from experiments.cli.options import KINDS, Names, jobs_option, json_option, out_option, seed_option
 from experiments.inert import echo
-
-if TYPE_CHECKING:
-    from experiments.papers.kit import Experiment
 
 __all__ = ["reproduce"]
 
 
 @click.command()
-@click.argument("what", metavar="[NAME | PAPER | all]", required=False)
+@click.argument("what", metavar="[NAME | PAPER | all]", required=False, type=Names(KINDS["experiments"]))
 @click.option(
     "--list", "listed", is_flag=True, help="List the experiments, then all figures, tables and theorems of the papers."
 )
@@ -59,15 +55,14 @@ def reproduce(
     WHAT is a name from the list, a paper, or all.  Each experiment has a folder OUT/PAPER/PLACE
     with its record (parquet), claims and pictures; OUT/RESULTS.md sums up all records there.
     """
-    from experiments.papers.kit import Setup
-    from experiments.papers.registry import PAPERS, all_experiments, choose
-
     if listed:
-        _print_list(all_experiments().values(), as_json)
+        experiments_listed(as_json=as_json)
         return
     if what is None:
         raise ValueError("say what to reproduce: a name of `lpsm reproduce --list`, a paper, or all")
     from experiments.papers import archive
+    from experiments.papers.kit import Setup
+    from experiments.papers.registry import PAPERS, choose
     from experiments.report.results import HEADING, details_markdown, results_markdown, results_text
     from experiments.study.executor import checked_jobs
     from experiments.study.files import alone, refuse_file, write_file
@@ -86,6 +81,11 @@ def reproduce(
     said = []
     for experiment in chosen:
         try:
+            if not redraw and not stand_in and experiment.setup(setup).stand_in and experiment.data is not None:
+                instead = (
+                    f"{experiment.data.folder} is not there (--data, LPSM_DATA): {experiment.data.stand_in} instead"
+                )
+                echo(f"lpsm: {experiment.name}: {instead}", err=True)
             result = archive.reproduce(experiment, setup, out, jobs=jobs, redraw=redraw)
         except (FileNotFoundError, archive.MissingRecordError) as error:
             if len(chosen) == 1:
@@ -119,26 +119,3 @@ def _data_folder(given: Path | None) -> Path | None:
         return given
     named = os.environ.get("LPSM_DATA")
     return Path(named) if named and Path(named).is_dir() else None
-
-
-def _print_list(experiments: Iterable[Experiment], as_json: bool) -> None:
-    from experiments.papers.registry import PAPERS
-    from experiments.papers.statements import STATEMENTS
-
-    rows = [
-        (one.name, PAPERS[one.paper], one.subject, one.data.folder if one.data else "generated", one.time)
-        for one in experiments
-    ]
-    more = [(one.name, PAPERS[one.name.partition("/")[0]], one.says, one.where) for one in STATEMENTS]
-    if as_json:
-        names = ("name", "paper", "claim", "data", "time")
-        tables = {
-            "experiments": [dict(zip(names, row, strict=True)) for row in rows],
-            "statements": [dict(zip(("name", "paper", "says", "where"), row, strict=True)) for row in more],
-        }
-        click.echo(json.dumps(tables))
-        return
-    for table in (rows, more):
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        for row in table:
-            echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

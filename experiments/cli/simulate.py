@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from experiments.cli.model import battery_option, configuration, model_options, uses_recorded_round_trip
-from experiments.cli.options import Policies, clients_option, json_option, seed_option
+from experiments.cli.model import World, model_options, world_of
+from experiments.cli.options import Policies, battery_option, json_option, seed_option
 from experiments.cli.streams import INPUT
-from experiments.cli.traffic import recorded_words
+from experiments.cli.traffic import clients_option, recorded_words
 from experiments.inert import echo
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ __all__ = ["simulate"]
     help="The model interpreted (packet), compiled (express), or whichever is quicker; all give the same.",
 )
 @json_option("the totals of the whole run")
-@battery_option
+@battery_option()
 @model_options
 def simulate(
     workload: Path,
@@ -69,17 +69,18 @@ def simulate(
 
     import netsim
     import traces
-    from experiments.quantities import BASELINE, ENERGY_PARTS, mean_row, run_row
+    from experiments.quantities import BASELINE
     from experiments.study.files import columns_text, refuse_overwriting, write_file
     from experiments.study.progress import progress
 
     refuse_overwriting([workload], [out, polls, intervals])
-    config = configuration(model, preset="model")
-    name = netsim.canonical(policy, beacon_interval_ns=config.beacon_interval_ns)
+    world = world_of(model)
+    name = netsim.canonical(policy, beacon_interval_ns=world.config.beacon_interval_ns)
     pages = traces.read_workload(workload)
-    known_s = pages.waits_s[~np.isnan(pages.waits_s)] if config.server_delay.kind == "recorded" else np.empty(0)
+    known_s = pages.waits_s[~np.isnan(pages.waits_s)] if world.config.server_delay.kind == "recorded" else np.empty(0)
     recorded = {"server_times_s": float(np.median(known_s))} if len(known_s) else {}
-    if pages.round_trip_s is not None and uses_recorded_round_trip(model["rtt"], config):
+    config = world.config
+    if pages.round_trip_s is not None and world.recorded_round_trip:
         recorded["round_trip_s"] = pages.round_trip_s
         from experiments.study.sweep import at_round_trip  # brings pandas, which takes longer than most runs
 
@@ -99,24 +100,46 @@ def simulate(
         write_file(out, text)
     elif not as_json:
         click.echo(text, nl=False)
-    n, row = len(pages), mean_row([run_row(result) for result in results])
-    radio, pairs = config.radio, list(zip(results, bases, strict=True))
-    slowdown = np.concatenate([result.latency_s / base.latency_s for result, base in pairs])
-    added_s = np.concatenate([result.message_delay_s - base.message_delay_s for result, base in pairs])
+    totals = _totals(results, bases, config.radio, battery_mwh) | {"preset": world.preset}
+    if recorded:
+        totals["recorded"] = recorded
+    if as_json:
+        click.echo(json.dumps(totals))
+    else:
+        echo(_words(totals, recorded, world), err=True)
+
+
+def _totals(
+    results: Sequence[netsim.SimulationResult], bases: Sequence[netsim.SimulationResult], radio: netsim.Radio,
+    battery_mwh: float | None,
+) -> dict[str, Any]:  # fmt: skip
+    """Return the totals of a run, as means over its clients, beside the two reference energies."""
+    import numpy as np
+
+    from experiments.quantities import ENERGY_PARTS, mean_row, run_row
+
+    row, n = mean_row([run_row(result) for result in results]), len(results[0].latency_s)
     each = max(1, n)  # without pages, figures are of the whole run
-    least = [(base.elapsed_s, max(base.uplink_air_s, base.downlink_air_s), base.latency_s.sum()) for base in bases]
-    limit_j = float(np.mean([radio.least_j(elapsed_s, busy_s) for elapsed_s, busy_s, _ in least]))
-    page_awake_j = float(np.mean([radio.least_j(elapsed_s, float(loading_s)) for elapsed_s, _, loading_s in least]))
+    found = [result.against(base) for result, base in zip(results, bases, strict=True)]
+    slowdowns = np.concatenate([one.slowdowns for one in found])
+    added_s = np.concatenate([one.added_delay_s for one in found])
+    least_j, page_awake_j = (
+        float(np.mean([radio.least_j(base.elapsed_s, awake_s(base)) for base in bases]))
+        for awake_s in (
+            lambda base: max(base.uplink_air_s, base.downlink_air_s),
+            lambda base: float(base.latency_s.sum()),
+        )
+    )
     mean_mw = 1000 * row["total_j"] / row["elapsed_s"]
     totals = {
         "policy": results[0].policy,
-        **({"clients": clients} if clients > 1 else {}),
+        **({"clients": len(results)} if len(results) > 1 else {}),
         "pages": n,
         "energy_j_per_page": row["total_j"] / each,
-        "limit_j_per_page": limit_j / each,
+        "limit_j_per_page": least_j / each,
         "page_awake_j_per_page": page_awake_j / each,
-        "slowdown_mean": float(slowdown.mean()) if n else None,
-        "slowdown_p95": float(np.quantile(slowdown, 0.95)) if n else None,
+        "slowdown_mean": float(slowdowns.mean()) if n else None,
+        "slowdown_p95": float(np.quantile(slowdowns, 0.95)) if n else None,
         **{part.name: row[part.name] for part in ENERGY_PARTS},
         **{name: row[name] for name in ("beacons", "wakeups", "elapsed_s")},
         "mean_mw": mean_mw,
@@ -124,28 +147,28 @@ def simulate(
     if len(added_s):
         totals["messages"] = len(added_s)
         totals["added_delay_mean_s"], totals["added_delay_p95_s"] = added_s.mean(), float(np.quantile(added_s, 0.95))
-    if recorded:
-        totals["recorded"] = recorded
     if battery_mwh is not None:
         totals["battery_h"] = battery_mwh / mean_mw if mean_mw else None
-    if as_json:
-        click.echo(json.dumps(totals))
-        return
-    life = "" if battery_mwh is None or not mean_mw else f"; the battery lasts {battery_mwh / mean_mw:.1f} h"
-    parts = ", ".join(f"{part.called} {row[part.name]:.3f}" for part in ENERGY_PARTS)
-    of_clients = f", mean of {clients} clients" if clients > 1 else ""
-    waited = f", mean slowdown {slowdown.mean():.2f}" if n else ""
-    if len(added_s):
-        waited += f", {len(added_s)} messages {added_s.mean():.3f} s later in the mean"
-    echo(
-        f"{results[0].policy}{of_clients}: {n} pages in {row['elapsed_s']:.1f} s, "
-        f"{row['total_j'] / each:.3f} J a page "
-        f"(limit {limit_j / each:.3f}, page-awake {page_awake_j / each:.3f}; whole run: {parts} J), "
-        f"{round(row['beacons'], 1)} beacons, {round(row['wakeups'], 1)} wake-ups{waited}{life}",
-        err=True,
-    )
-    if words := recorded_words(recorded, config):
-        echo(words, err=True)
+    return totals
+
+
+def _words(totals: dict[str, Any], recorded: dict[str, float], world: World) -> str:
+    from experiments.quantities import ENERGY_PARTS
+
+    parts = ", ".join(f"{part.called} {totals[part.name]:.3f}" for part in ENERGY_PARTS)
+    of_clients = f", mean of {totals['clients']} clients" if "clients" in totals else ""
+    waited = f", mean slowdown {totals['slowdown_mean']:.2f}" if totals["pages"] else ""
+    if "messages" in totals:
+        waited += f", {totals['messages']} messages {totals['added_delay_mean_s']:.3f} s later in the mean"
+    life = f"; the battery lasts {totals['battery_h']:.1f} h" if totals.get("battery_h") else ""
+    lines = [
+        f"{totals['policy']}{of_clients}: {totals['pages']} pages in {totals['elapsed_s']:.1f} s, "
+        f"{totals['energy_j_per_page']:.3f} J a page (limit {totals['limit_j_per_page']:.3f}, "
+        f"page-awake {totals['page_awake_j_per_page']:.3f}; whole run: {parts} J), "
+        f"{round(totals['beacons'], 1)} beacons, {round(totals['wakeups'], 1)} wake-ups{waited}{life}",
+        world.words,
+    ]
+    return "\n".join([*lines, *filter(None, [recorded_words(recorded, world)])])
 
 
 def _runs(

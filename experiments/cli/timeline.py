@@ -1,4 +1,4 @@
-"""`lpsm timeline`: what the radio does, frame by frame, as a picture, trace events or a capture."""
+"""`lpsm timeline`: what the radio does, frame by frame, as a picture, trace events, or a capture of the air."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from experiments.cli.model import configuration, model_options
-from experiments.cli.options import MOST_PAGES, number_option, policies_option, seed_option
+from experiments.cli.model import model_options, world_of
+from experiments.cli.options import MOST_PAGES, number_option, picture_suffix, policies_option, seed_option
+from experiments.cli.outcome import written_picture
 from experiments.cli.streams import INPUT
 from experiments.inert import echo
 from experiments.presets import LEARNED
 
 if TYPE_CHECKING:
-    from experiments.timeline import Run, Timeline
+    from experiments.timeline import Run
     from netsim.policies import AnyPolicy
 
 __all__ = ["timeline"]
@@ -39,7 +40,10 @@ POLICIES = f"psm,bsd:1,lpsm,{LEARNED}"
 )  # fmt: skip
 @click.option("--perfetto", type=click.Path(path_type=Path), metavar="FILE.json", help="Also write trace events.")
 @click.option(
-    "--pcap", type=click.Path(path_type=Path), metavar="FILE.pcapng", help="Also write a capture (of one policy)."
+    "--pcap",
+    type=click.Path(path_type=Path),
+    metavar="FILE.pcapng",
+    help="With --air: also write a capture of all frames (of one policy).",
 )
 @seed_option("Seed of server delays and losses.")
 @model_options
@@ -63,14 +67,16 @@ def timeline(
     """
     import netsim
     import traces
+    from experiments.figures.timeline import timelines
     from experiments.study.files import refuse_overwriting, write_file
     from experiments.study.run import progress
     from experiments.timeline import record
     from experiments.timeline import timeline as seen
 
-    config = configuration(model)
+    world = world_of(model)
+    config = world.config
     names = [netsim.canonical(one, beacon_interval_ns=config.beacon_interval_ns) for one in policies]
-    _check(out, names, page, start_s, pcap)
+    _check(out, names, page, start_s, pcap, on_the_air=config.medium is not None)
     refuse_overwriting([workload], [out, perfetto, pcap])
     work = traces.read_workload(workload)
     if page is not None and not 1 <= page <= len(work):  # known before anything is run
@@ -82,7 +88,7 @@ def timeline(
             advance()
     windows = _windows(runs, page, start_s, length_s)
     shown = [seen(run, *window) for run, window in zip(runs, windows, strict=True)]
-    write_file(out, _picture(out, shown))
+    written_picture(out, timelines(shown))
     whole = page is None and start_s is None
     if perfetto is not None:
         from experiments.report.perfetto import trace_events
@@ -93,7 +99,7 @@ def timeline(
         from experiments.report.capture import capture
 
         window = (0.0, runs[0].result.elapsed_s) if whole else windows[0]
-        write_file(pcap, capture(runs[0], *window, wireless_mbps=config.link.wireless_mbps))
+        write_file(pcap, capture(runs[0], *window))
     for one in shown:
         listened = sum(beacon.heard == "listened" for beacon in one.beacons)
         awake = sum(end - start for start, end in one.awake)
@@ -101,17 +107,21 @@ def timeline(
             f"{one.policy}: {one.title}, awake {1000 * awake:.1f} of {1000 * one.length_s:.0f} ms, "
             f"{listened} of {len(one.beacons)} beacons listened to, {len(one.frames)} frames"
         )
+    echo(world.words)
 
 
-def _check(out: Path, names: list[str], page: int | None, start_s: float | None, pcap: Path | None) -> None:
+def _check(
+    out: Path, names: list[str], page: int | None, start_s: float | None, pcap: Path | None, *, on_the_air: bool
+) -> None:
     if not names:
         raise ValueError("policies must name at least one policy, got none")
-    if out.suffix not in (".png", ".svg"):
-        raise ValueError(f"out must end in .png or .svg, got {out}")
+    picture_suffix(out)
     if page is not None and start_s is not None:
         raise ValueError("page and from exclude each other: a window is on a page or begins at a second")
     if pcap is not None and len(names) > 1:
         raise ValueError(f"pcap is a capture of one run: name one policy, got {','.join(names)}")
+    if pcap is not None and not on_the_air:
+        raise ValueError("pcap holds frames of 802.11, which only the shared air has, and no --air is given")
 
 
 def _windows(
@@ -125,10 +135,3 @@ def _windows(
     windows = [window_of_page(run, (1 if page is None else page) - 1) for run in runs]
     longest = max(length for _, length in windows) if length_s is None else length_s
     return [(start, longest) for start, _ in windows]
-
-
-def _picture(out: Path, shown: list[Timeline]) -> bytes:
-    from experiments.figures.style import pictures
-    from experiments.figures.timeline import timelines
-
-    return pictures(out.stem, timelines(shown))[f"{out.stem}{out.suffix}"]

@@ -8,23 +8,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from experiments.cli.model import uses_recorded_round_trip
 from experiments.cli.options import (
     MOST_PAGES,
     MOST_SEEDS,
-    clients_option,
     member_option,
     number_option,
     seconds_option,
     skip_damaged_option,
 )
 from experiments.inert import echo
+from experiments.presets import MOST_CLIENTS
 
 if TYPE_CHECKING:
-    import netsim
+    from experiments.cli.model import World
     from experiments.study.traffic import Units
 
-__all__ = ["gathered", "recorded_words", "traffic_options", "worlds_words"]
+__all__ = ["clients_option", "gathered", "recorded_words", "traffic_options", "worlds_words"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -39,8 +38,11 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--visits", kind=int, most=10_000, help="How often a recorded page or session is visited [a page 10 times]."
     ),
     seconds_option("--think", help="Pause after every recorded page, in place of the recorded ones."),
-    clients_option,
 )
+clients_option = number_option(
+    "--clients", kind=int, most=MOST_CLIENTS, default=1,
+    help="Clients of the access point, which all follow the same policy; figures are means over them.",
+)  # fmt: skip
 
 
 def traffic_options(function: F) -> F:
@@ -52,7 +54,7 @@ def traffic_options(function: F) -> F:
 
 def gathered(
     paths: Sequence[Path],
-    config: netsim.SimulationConfig,
+    world: World,
     *,
     few: int,
     option: str,
@@ -63,8 +65,6 @@ def gathered(
     skip_damaged: bool,
     visits: int | None,
     think: float | None,
-    clients: int,
-    rtt: float | str | None,
 ) -> tuple[Units, dict[str, Any]]:
     """Return the traffic that the options ask for, and what the manifest says about it.
 
@@ -72,14 +72,11 @@ def gathered(
     ----------
     paths : sequence of Path
         Traces and workloads; without one the Web model is drawn from.
-    config : SimulationConfig
+    world : World
     few : int
         Fewer sessions than so many are cut into their pages.
     option : str
         How traces are given, for complaints.
-    rtt : float, str or None
-        What the option ``--rtt`` says.  The recorded round trip is used if it says so, and by default if servers take
-        the times that were recorded.
 
     Raises
     ------
@@ -102,7 +99,7 @@ def gathered(
                 paths, member=member, skip_damaged=skip_damaged, seed=seed, advance=advance,
                 told=lambda text: echo(text, err=True),
             )  # fmt: skip
-        if not uses_recorded_round_trip(rtt, config):
+        if not world.recorded_round_trip:
             workloads = [workload.without_round_trip() for workload in workloads]
         digests = [content_digest(path) for path in paths]
         settings = {"kind": "trace", "sha256": digests, "member": member, "sessions": len(workloads)}
@@ -111,50 +108,34 @@ def gathered(
             raise ValueError(f"member chooses from traffic, but no {option} is given")
         workloads = traffic.generated(pages, seed, seeds)
         settings = {"kind": "generated", "pages": pages, "seeds": seeds}
-    interval_ns = config.beacon_interval_ns
+    interval_ns = world.config.beacon_interval_ns
     cut = traffic.units(workloads, few=few, seed=seed, beacon_interval_ns=interval_ns, visits=visits, think_s=think)
     settings |= {"units": cut.called, "seed": seed}
-    recorded = traffic.told(workloads, config)
+    recorded = traffic.told(workloads, world.config)
     if any(recorded.values()):
         settings["recorded"] = recorded
     if cut.called in ("pages", "parts") or cut.visits > 1 or think is not None:
         settings |= {"visits": cut.visits, "think_s": think}
-    if clients != 1:
-        settings["clients"] = clients
     return cut, settings
 
 
-def worlds_words(settings: dict[str, Any], config: netsim.SimulationConfig, aware: Sequence[str]) -> str:
-    """Return in lines below a table how many clients a cell has, which policies are host-aware, what was recorded.
-
-    Parameters
-    ----------
-    settings : dict
-        Of `gathered`.
-    config : SimulationConfig
-    aware : sequence of str
-        The host-aware policies.
-    """
-    told = f"\nhost-aware, told by the host what is outstanding: {', '.join(aware)}." if aware else ""
-    if "clients" in settings:
-        told += f"\n{settings['clients']} clients behind one access point; figures are means over them."
-    words = recorded_words(settings.get("recorded", {}), config) if settings["kind"] == "trace" else ""
-    return told + (f"\n{words}" if words else "")
+def worlds_words(settings: Mapping[str, Any], world: World, aware: Sequence[str], clients: Sequence[int] = ()) -> str:
+    """Return in lines below a table: the host-aware policies, the clients of a cell, the world, what was recorded."""
+    lines = [f"host-aware, told by the host what is outstanding: {', '.join(aware)}."] if aware else []
+    if clients:
+        lines.append(f"{', '.join(map(str, clients))} clients behind one access point; figures are means over them.")
+    lines.append(world.words)
+    if settings["kind"] == "trace" and (words := recorded_words(settings.get("recorded", {}), world)):
+        lines.append(words)
+    return "".join(f"\n{line}" for line in lines)
 
 
-def recorded_words(recorded: Mapping[str, Any], config: netsim.SimulationConfig) -> str:
-    """Return in a line what of the world was recorded; nothing where all of it is given by options.
-
-    Parameters
-    ----------
-    recorded : mapping
-        As `study.traffic.told` returns it.
-    config : SimulationConfig
-    """
+def recorded_words(recorded: Mapping[str, Any], world: World) -> str:
+    """Return in a line what of the world was recorded (`study.traffic.told`); nothing where options give all of it."""
     words = []
     if recorded.get("server_times_s") is not None:
         words.append(f"servers: as recorded, {recorded['server_times_s']:.3g} s (median)")
-    elif config.server_delay.kind == "recorded":
+    elif world.config.server_delay.kind == "recorded":
         words.append("servers answer at once: the trace does not tell")
     if recorded.get("round_trip_s") is not None:
         words.append(f"round trip: as recorded, {1000 * recorded['round_trip_s']:.3g} ms")

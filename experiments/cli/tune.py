@@ -9,25 +9,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from experiments.cli.model import configuration, described, model_options, split_options
+from experiments.cli.model import described, model_options, split_options, world_of
 from experiments.cli.options import (
+    battery_option,
     jobs_option,
     json_option,
-    number_option,
     out_option,
     policies_option,
+    replace_option,
     seconds_option,
     seed_option,
     slowdown_option,
 )
+from experiments.cli.outcome import Outcome
 from experiments.cli.streams import INPUT
-from experiments.cli.traffic import gathered, traffic_options, worlds_words
-from experiments.inert import echo
+from experiments.cli.traffic import clients_option, gathered, traffic_options, worlds_words
 
 if TYPE_CHECKING:
-    from experiments.study.store import Store
+    import pandas as pd
+
     from experiments.study.sweep import Frames
-    from experiments.study.tune import Tuning
     from netsim.policies import AnyPolicy
 
 __all__ = ["tune"]
@@ -37,11 +38,13 @@ __all__ = ["tune"]
 @click.argument("traffic", nargs=-1, type=INPUT)
 @slowdown_option("Largest mean slowdown of pages.", default=1.1)
 @seconds_option("--max-push-delay", help="Largest mean delay added to pushed messages [any].")
-@number_option("--battery-mwh", kind=float, most=1e12, default=10_000.0, help="Capacity of the battery, mWh.")
+@battery_option(10_000.0)
 @policies_option(None, "Candidates, separated by commas [those of docs/tune.md].")
 @seed_option("Seed of the split in halves, and of what the traffic does not tell.")
 @traffic_options
+@clients_option
 @out_option("tune")
+@replace_option
 @jobs_option()
 @json_option("the recommendation")
 @model_options
@@ -52,7 +55,9 @@ def tune(
     battery_mwh: float,
     policies: list[AnyPolicy] | None,
     seed: int,
+    clients: int,
     out: Path,
+    replace: bool,
     jobs: int | None,
     as_json: bool,
     **options: Any,
@@ -68,86 +73,77 @@ def tune(
     lpsm tune mine.har --think 30 --radio esp32-c3 --battery-mwh 5000
     lpsm tune condensed.tar.xz --member '*/con2.*' --max-slowdown 1.05
     """  # noqa: D301 - the escape is a character that click reads
+    import pandas as pd
+
     from experiments.report.comparison import plain
     from experiments.report.tune import recommendation_text, tuning_text
     from experiments.study import sweep
-    from experiments.study.executor import checked_jobs
-    from experiments.study.progress import progress
-    from experiments.study.run import run
+    from experiments.study import tune as study
     from experiments.study.store import Store
-    from experiments.study.tune import CANDIDATES, FEW_SESSIONS, Rule
-    from experiments.study.tune import tune as choose
 
-    rule = Rule(max_slowdown=max_slowdown, max_push_delay_s=max_push_delay, battery_mwh=battery_mwh)
+    rule = study.Rule(max_slowdown=max_slowdown, max_push_delay_s=max_push_delay, battery_mwh=battery_mwh)
     model, drawn = split_options(options)
-    config = configuration(model, drawn=not traffic)
-    jobs = checked_jobs(jobs)
-    chosen = sweep.named(CANDIDATES if policies is None else policies, config.beacon_interval_ns)
+    world = world_of(model, drawn=not traffic)
+    chosen = sweep.named(study.CANDIDATES if policies is None else policies, world.config.beacon_interval_ns)
     if not traffic and drawn["seeds"] < 2:
         raise ValueError(f"seeds must be at least 2, one to choose on and one held out, got {drawn['seeds']}")
-    cut, source = gathered(traffic, config, few=FEW_SESSIONS, option="TRAFFIC", seed=seed, rtt=model["rtt"], **drawn)
+    cut, source = gathered(traffic, world, few=study.FEW_SESSIONS, option="TRAFFIC", seed=seed, **drawn)
     if len(cut.workloads) < 2:
         raise ValueError(
             f"tune needs at least two sessions or pages, one of them to be held out, got {len(cut.workloads)}; "
             "add a recording, or see all policies on this one with lpsm compare --trace"
         )
-    tasks = sweep.tasks(cut.workloads, list(chosen.values()), config, drawn["clients"])
+    if clients != 1:
+        source["clients"] = clients
+    tasks = sweep.tasks(cut.workloads, list(chosen.values()), world.config, clients)
     wanted = {name: value for name, value in asdict(rule).items() if value is not None}
-    settings = {"traffic": source, "policies": list(chosen), "model": described(config), "rule": wanted}
-    settings |= sweep.own_sources(chosen)
-    store = Store(out, "tune", settings)
+    settings = {
+        "traffic": source, "policies": list(chosen), "model": described(world.config), "preset": world.preset,
+        "rule": wanted, **sweep.own_sources(chosen),
+    }  # fmt: skip
+    store = Store(out, "tune", settings, runs=len(tasks), replace=replace)
     with store.giving_up():
-        if jobs > 1:
-            with progress("compiling", None):
-                sweep.warm_up(tasks.values())
-        results = run(sweep.simulate, tasks, jobs=jobs, finished=store.finished, keep=store.keep, title="runs")
-        frames = sweep.frames(results)
-        found = choose(frames, [workload.name for workload in cut.workloads], rule, config.radio, seed=seed)
-        recommendation = plain_row(found, cut.called)
-        world = worlds_words(source, config, sweep.host_aware(chosen, config))
+        frames = sweep.frames(sweep.measured(tasks, store, jobs=jobs))
+        found = study.tune(frames, [unit.name for unit in cut.workloads], rule, world.config.radio, seed=seed)
+        [row] = plain(pd.DataFrame([found.recommendation]))
+        row = {name: value.item() if hasattr(value, "item") else value for name, value in row.items()}
+        recommendation = row | {"unit": cut.called}
+        text = tuning_text(found.held_out, found.recommendation, cut.called)
+        aware = sweep.host_aware(chosen, world.config)
+        text += worlds_words(source, world, aware, () if clients == 1 else (clients,))
         if max_push_delay is not None and not len(frames.messages):
-            world += "\nNo message is pushed, so that max-push-delay rules nothing out."
-        text = tuning_text(found.held_out, found.recommendation, cut.called) + world
-        _write(store, frames, found, recommendation, text, seed)
-        store.publish()
-    if as_json:
+            text += "\nNo message is pushed, so that max-push-delay rules nothing out."
         sentence = recommendation_text(found.recommendation, cut.called)
-        data = {**settings, "sentence": sentence, "recommendation": recommendation, "held_out": plain(found.held_out)}
-        click.echo(json.dumps(data))
-    else:
-        echo(text)
-        echo(f"\nTables and the picture are in {out}.")
+        outcome = Outcome(
+            name="tune", text=text,
+            data={
+                **settings, "sentence": sentence, "recommendation": recommendation, "held_out": plain(found.held_out),
+            },
+            tables={
+                "chosen-on": found.chosen_on, "held-out": found.held_out, "units": _units(frames, seed),
+                "runs": frames.runs, "clients": frames.clients,
+            },
+            pictures=_picture(found),
+            files={"recommendation.json": json.dumps(recommendation, indent=2) + "\n"},
+        )  # fmt: skip
+        outcome.publish(store)
+    outcome.say(out, as_json=as_json)
 
 
-def plain_row(found: Tuning, units: str) -> dict[str, Any]:
-    """Return the recommendation as JSON data."""
-    import pandas as pd
-
-    from experiments.report.comparison import plain
-
-    [row] = plain(pd.DataFrame([found.recommendation]))
-    return {name: value.item() if hasattr(value, "item") else value for name, value in row.items()} | {"unit": units}
-
-
-def _write(store: Store, frames: Frames, found: Tuning, recommendation: dict[str, Any], text: str, seed: int) -> None:
-    from experiments.figures.style import pictures
-    from experiments.figures.tune import tradeoff
+def _units(frames: Frames, seed: int) -> pd.DataFrame:
+    """Return the units of the traffic, and which half each is in."""
     from experiments.quantities import BASELINE
     from experiments.study.tune import halves
 
-    store.write("tune.txt", text + "\n")
-    store.write("recommendation.json", json.dumps(recommendation, indent=2) + "\n")
-    store.write_frame("chosen-on.csv", found.chosen_on)
-    store.write_frame("held-out.csv", found.held_out)
     base = frames.runs.loc[frames.runs["policy"] == BASELINE, ["replication", "pages"]].reset_index(drop=True)
     ours, _ = halves(frames, base["replication"].tolist(), seed)
     role = base["replication"].isin(ours).map({True: "chosen on", False: "held out"})
-    store.write_frame("units.csv", base.rename(columns={"replication": "unit"}).assign(role=role))
-    store.write_frame("runs.csv", frames.runs)
-    if len(frames.clients):
-        store.write_frame("clients.csv", frames.clients)
+    return base.rename(columns={"replication": "unit"}).assign(role=role)
+
+
+def _picture(found: Any) -> dict[str, Any]:
+    from experiments.figures.tune import tradeoff
+
     if not found.held_out["slowdown_mean"].notna().any():
-        return  # there are messages alone, and no page to be slowed down
-    figure = tradeoff(found.held_out, found.policy, found.recommendation["max_slowdown"])
-    for file, content in pictures("tradeoff", figure).items():
-        store.write(file, content)
+        return {}  # there are messages alone, and no page to be slowed down
+    return {"tradeoff": tradeoff(found.held_out, found.policy, found.recommendation["max_slowdown"])}

@@ -1,7 +1,7 @@
 """Streams in files: tables (CSV), parquet, JSON lines, svmlight and npz, told apart by what is in them.
 
-What it models: svmlight is ``label index:value ...``.  Tables are read in `tables`, JSON lines in `records`, parquet
-and npz in modules of their names.  All but npz and parquet may be packed with gzip or xz.
+What it models: svmlight is ``label index:value ...``.  Columns are read in `tables`, npz in the module of that name.
+All but npz and parquet may be packed with gzip or xz.
 What it leaves out: values that are missing; they are errors.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections import deque
 from collections.abc import Iterator, MutableSequence
 from itertools import islice
 from math import isfinite
@@ -20,11 +19,9 @@ from scipy import sparse
 
 from experiments.datasets import npz
 from experiments.datasets.classes import as_number, named
-from experiments.datasets.parquet import parquet_records
-from experiments.datasets.records import json_records, stream_of
 from experiments.datasets.stream import Stream
-from experiments.datasets.tables import table_of_numbers, table_records
-from experiments.datasets.text import check_size, numbered_lines, pieces
+from experiments.datasets.tables import csv_columns, json_columns, parquet_columns, stream_of
+from experiments.datasets.text import check_cells, lines_of, survey
 
 __all__ = ["read", "svmlight_line"]
 
@@ -62,38 +59,32 @@ def read(
     with path.open("rb") as file:
         start = file.read(4)
     if start == b"PAR1":
-        return stream_of(path, parquet_records(path), label, drop, texts, labelled)
+        return stream_of(path, parquet_columns(path), label, drop, texts, labelled)
     if start == npz.ZIP:
-        if texts or not labelled:
-            raise ValueError(f"{path}: {_NEEDS_COLUMNS}, got npz")
+        _refuse_columns(path, "npz", texts, labelled)
         return npz.stream(path)
-    number, first = next(
-        (found for found in islice(numbered_lines(path), 50) if found[1].strip() and not found[1].startswith("#")),
-        (0, ""),
-    )
+    counts = survey(path)
+    begin = islice(enumerate(lines_of(path), 1), 50)
+    number, first = next((one for one in begin if one[1].strip() and not one[1].startswith("#")), (0, ""))
     if not number:
-        check_size(path)
         raise ValueError(f"{path}: a stream must hold an example, got none")
-    is_json = first.lstrip().startswith("{")
-    is_svmlight = not is_json and (_SVMLIGHT.match(first) or path.suffix in (".svm", ".svmlight", ".libsvm"))
-    delimiter = max(",;\t", key=first.count)
-    counts = check_size(path, ":" if is_json or is_svmlight else delimiter)
-    if is_svmlight:
-        if texts or not labelled:
-            raise ValueError(f"{path}: {_NEEDS_COLUMNS}, got svmlight")
+    if first.lstrip().startswith("{"):
+        check_cells(path, counts, ":")
+        return stream_of(path, json_columns(path, counts), label, drop, texts, labelled)
+    if _SVMLIGHT.match(first) or path.suffix in (".svm", ".svmlight", ".libsvm"):
+        check_cells(path, counts, ":")
+        _refuse_columns(path, "svmlight", texts, labelled)
         return _svmlight(path)
-    try:
-        if is_json:
-            return stream_of(path, json_records(path, counts[":"]), label, drop, texts, labelled)
-        if texts or not labelled:
-            return stream_of(path, table_records(path, delimiter, counts), label, drop, texts, labelled)
-        return table_of_numbers(path, number, first, counts, label, drop)
-    except ValueError:
-        deque(pieces(path), maxlen=0)  # bytes that are no text are said first, wherever they are
-        raise
+    delimiter = max(",;\t", key=first.count)
+    check_cells(path, counts, delimiter)
+    columns = csv_columns(path, number, delimiter, counts, named=bool(texts) or not labelled)
+    return stream_of(path, columns, label, drop, texts, labelled)
 
 
-_NEEDS_COLUMNS = "texts, and instances without labels, must stand in a table, parquet or JSON lines"
+def _refuse_columns(path: Path, kind: str, texts: tuple[str, ...], labelled: bool) -> None:
+    if texts or not labelled:
+        rule = "texts, and instances without labels, must stand in a table, parquet or JSON lines"
+        raise ValueError(f"{path}: {rule}, got {kind}")
 
 
 def _svmlight(path: Path) -> Stream:
@@ -101,7 +92,7 @@ def _svmlight(path: Path) -> Stream:
     lines, columns, values, starts = array("i"), array("i"), array("d"), array("i", [0])
 
     def labels() -> Iterator[str]:
-        for number, line in numbered_lines(path):
+        for number, line in enumerate(lines_of(path), 1):
             label = svmlight_line(line, f"{path}: line {number}", columns, values)
             if label is not None:
                 lines.append(number)

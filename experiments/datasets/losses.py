@@ -15,7 +15,7 @@ from warnings import catch_warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.datasets.text import MOST_CELLS, check_size, numbered_lines
+from experiments.datasets.text import MOST_CELLS, check_cells, lines_of, survey
 from experiments.inert import is_number
 from lpsm.hindsight import best_expert
 
@@ -64,11 +64,11 @@ def _matrix(path: Path) -> NDArray[np.float64]:
 
 def _rounds(path: Path, missing: str) -> NDArray[np.float64]:
     """Losses in text; an empty cell of a table is read as `missing`."""
-    check_size(path)
+    check_cells(path, survey(path), "\n")
     rounds = (
         (number, line)
-        for number, line in numbered_lines(path)
-        if line.strip(" ,") and not line.lstrip().startswith("#")
+        for number, line in enumerate(lines_of(path), 1)
+        if line.strip(" ,\n") and not line.lstrip().startswith("#")
     )
     head = list(islice(rounds, 2))
     named = bool(head) and "," in head[0][1] and not any(map(is_number, head[0][1].split(",")))
@@ -83,7 +83,7 @@ def _rounds(path: Path, missing: str) -> NDArray[np.float64]:
         try:
             losses.extend(float(word.strip() or missing) for word in words)
         except ValueError:
-            raise ValueError(f"{path}: line {number}: losses must be numbers, got {line[:80]!r}") from None
+            raise ValueError(f"{path}: line {number}: losses must be numbers, got {line.rstrip()[:80]!r}") from None
         width = width or len(words)
         if len(words) != width:
             raise ValueError(f"{path}: line {number}: every round must have {width} losses, got {len(words)}")

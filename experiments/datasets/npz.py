@@ -18,13 +18,11 @@ from scipy import sparse
 
 from experiments.datasets.classes import named
 from experiments.datasets.stream import Stream
+from experiments.datasets.text import MAX_STREAM_BYTES
 
-__all__ = ["MAX_STREAM_BYTES", "ZIP", "arrays_of", "csr", "stream"]
+__all__ = ["ZIP", "arrays_of", "csr", "stream"]
 
 ZIP = b"PK\x03\x04"
-MAX_STREAM_BYTES = 1 << 29
-"""Largest file of a stream, unpacked, and all wanted arrays of an npz together: 512 MiB."""
-
 _CSR = {"data", "indices", "indptr", "shape"}
 _ARRAYS = _CSR | {"X", "y"}
 _LARGEST_INDEX = 2**31 - 1

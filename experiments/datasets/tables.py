@@ -1,200 +1,352 @@
-"""Tables as text: cells with commas, semicolons or tabs between them, a line an instance, one column its label.
+"""Streams of columns: tables as text (CSV), JSON lines and parquet, read some rows at a time.
 
-What it models: fields in quotes may hold anything; blank lines are passed over; a first line may name the columns, and
-must where a column holds texts, or none is a label.  A table is read some lines at a time, so that little but its
-numbers is ever held.
-What it leaves out: values that are missing; they are errors.
+What it models: one column is the label, some are texts, all others are finite numbers.  Texts become unit vectors of
+hashed words (scikit-learn's `HashingVectorizer`), which needs no vocabulary and so knows nothing of later rows; numbers
+beside them are taken as they are.  In a table fields in quotes may hold anything and blank lines are passed over; its
+first line may name the columns, and must where a column holds texts, or none is a label.
+What it leaves out: values that are missing, and lists and records in columns; they are errors.
 """
 
 from __future__ import annotations
 
 import csv
+import json
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from io import StringIO
-from itertools import chain, repeat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain, islice
 from math import isfinite
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from experiments.datasets.classes import as_number, named, numbers_of, parsed
-from experiments.datasets.records import Records, column_number, is_index
+from experiments.datasets.classes import as_number, named
 from experiments.datasets.stream import Stream
-from experiments.datasets.text import pieces
+from experiments.datasets.text import MOST_CELLS, lines_of
 
-__all__ = ["table_of_numbers", "table_records"]
+__all__ = ["HASHED", "Columns", "csv_columns", "hashed", "json_columns", "parquet_columns", "stream_of"]
 
+HASHED = 2**18  # columns that words are hashed to
 _CELLS_AT_ONCE = 1 << 16
 
+Part = tuple[Sequence[int], Sequence[Any]]
+"""The lines of some rows (none of parquet), and the values of the wanted columns in them, each a list or an array."""
 
-def table_of_numbers(
-    path: Path, number: int, first: str, counts: Counter[str], label: str | None, drop: tuple[str, ...]
+
+class Columns(NamedTuple):
+    """Columns of a file.
+
+    Attributes
+    ----------
+    names : list of str
+        Their names; of a table that need not have any, what stands in its first line.
+    most_rows : int
+        How many rows there are at most.
+    parts : callable
+        Given which columns are wanted, and whether they are named, yields their values, some rows at a time.
+    named : bool
+        Whether they have names for certain.
+    """
+
+    names: list[str]
+    most_rows: int
+    parts: Callable[[Sequence[int], bool], Iterator[Part]]
+    named: bool = True
+
+
+def hashed(texts: Sequence[str]) -> sparse.csr_matrix:
+    """Return the unit vectors of the texts' words, (T, 2^18)."""
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    return sparse.csr_matrix(HashingVectorizer(n_features=HASHED).transform(texts), dtype=np.float64)
+
+
+def stream_of(
+    path: Path, columns: Columns, label: str | None, drop: tuple[str, ...], texts: tuple[str, ...], labelled: bool
 ) -> Stream:
-    """Return the stream in a table of numbers and a column of labels.
+    """Return the stream in columns: one is the label, unless there is none, some are texts, some left out.
+
+    Raises
+    ------
+    ValueError
+        If there is no such column, or a feature is no finite number, or a text no text: the first in the file.
+    """
+    names = columns.names
+    at, numbers, said = _chosen(path, names, label, drop, texts, labelled)
+    is_named = columns.named or all(np.isnan(as_number(names[i])) and names[i].lower() != "nan" for i in numbers)
+    if not is_named and not all(_is_index(name) for name in (label, *drop) if name is not None):
+        raise ValueError(f"{path}: columns have no names, got {', '.join(names)} in the first line")
+    X = np.empty((columns.most_rows, len(numbers)))
+    written: list[list[str]] = [[] for _ in said]
+    lines = array("i")
+    n_rows = 0
+
+    def place(row: int) -> str:
+        return f"line {lines[row]}" if lines else f"row {row}"
+
+    def fault(row: int, column: int, value: Any) -> ValueError:
+        name = f" ({names[column]})" if is_named else ""
+        if column in said:
+            return ValueError(f"{path}: {place(row)}, column {names[column]}: a text must be one, got {value!r}")
+        words = name and re.search(r"[^\W\d_]{2,}", str(value)) and str(value).lower() not in ("nan", "inf", "-inf")
+        hint = ": --text takes a column of texts, --drop leaves one out" if words else ""
+        rule = f"a feature must be a finite number, got {str(value)[:40]!r}{hint}"
+        return ValueError(f"{path}: {place(row)}, column {column}{name}: {rule}")
+
+    def labels() -> Iterator[str]:
+        nonlocal n_rows
+        for own_lines, values in columns.parts([*numbers, *said, *([] if at is None else [at])], is_named):
+            lines.extend(own_lines)
+            here = X[n_rows : n_rows + len(values[0])]
+            wrong: list[tuple[int, int, Any]] = []
+            for into, column, given in zip(here.T, numbers, values, strict=False):
+                into[:] = _numbers(given)
+                row = int(np.isfinite(into).argmin())
+                if not isfinite(into[row]):
+                    wrong.append((row, column, given[row]))
+            for kept, column, given in zip(written, said, values[len(numbers) :], strict=False):
+                kept.extend(given)
+                row = next((row for row, text in enumerate(given) if not isinstance(text, str)), -1)
+                if row >= 0:
+                    wrong.append((row, column, np.asarray(given[row]).item()))
+            if wrong:
+                row, column, value = min(wrong, key=lambda one: one[:2])
+                raise fault(n_rows + row, column, value)
+            n_rows += len(here)
+            if at is not None:
+                yield from ("" if one is None else str(one).strip() for one in _listed(values[-1]))
+
+    y, classes = named(labels(), place, path)
+    if n_rows == 0:
+        raise ValueError(f"{path}: a stream must hold an example, got names of columns only")
+    if at is None:
+        y, classes = np.zeros(n_rows, dtype=np.int64), ()
+    together = tuple("\n".join(parts) for parts in zip(*written, strict=True))
+    instances: Any = X[:n_rows]
+    if texts:
+        instances = sparse.csr_matrix(sparse.hstack([sparse.csr_matrix(instances), hashed(together)]))
+    return Stream(
+        name=path.name, X=instances, y=y, classes=classes, lines=np.asarray(lines, dtype=np.int32),
+        columns=tuple(names[i] for i in numbers) if columns.named else (), texts=together,
+    )  # fmt: skip
+
+
+def _listed(values: Sequence[Any] | NDArray[Any]) -> Sequence[Any]:
+    return values.tolist() if isinstance(values, np.ndarray) else values
+
+
+def _numbers(values: Any) -> NDArray[np.float64]:
+    """Return the numbers that values are or spell, NaN where one does neither."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
+        return values.astype(np.float64, copy=False)
+    try:
+        return np.fromiter(map(float, values), dtype=np.float64, count=len(values))
+    except (TypeError, ValueError, OverflowError):
+        return np.array([as_number(value) for value in values])
+
+
+def _chosen(
+    path: Path, names: list[str], label: str | None, drop: tuple[str, ...], texts: tuple[str, ...], labelled: bool
+) -> tuple[int | None, list[int], list[int]]:
+    """Return the numbers of the column of labels, of those that are numbers, and of those that are texts."""
+    dropped = {_column(path, "drop", name, names) for name in drop}
+    said = {_column(path, "text", name, names) for name in texts}
+    at = None
+    if labelled and label is not None:
+        at = _column(path, "label", label, names)
+    elif labelled:
+        at = max((i for i in range(len(names)) if i not in dropped | said), default=-1)
+    if at in said | dropped | {-1}:
+        raise ValueError(f"{path}: label must name a column beside texts and those dropped, got {', '.join(names)}")
+    numbers = [i for i in range(len(names)) if i != at and i not in dropped | said]
+    if not numbers and not said:
+        raise ValueError(f"{path}: there must be a column beside the label, got {', '.join(names)}")
+    return at, numbers, sorted(said)
+
+
+def _column(path: Path, what: str, name: str, names: list[str]) -> int:
+    """Return the number of a column from its name or its number, which may count from the end."""
+    if name in names and not _is_index(name):
+        return names.index(name)
+    if _is_index(name) and -len(names) <= int(name) < len(names):
+        return int(name) % len(names)
+    raise ValueError(f"{path}: {what} must name one of the columns {', '.join(names[:12])}, got {name!r}")
+
+
+def _is_index(name: str) -> bool:
+    return re.fullmatch(r"-?\d{1,9}", name) is not None
+
+
+def csv_columns(path: Path, number: int, delimiter: str, counts: Counter[str], *, named: bool) -> Columns:
+    """Return the columns of a table.
 
     Parameters
     ----------
-    path
-        The file.
-    number, first
-        The first line that is neither blank nor a comment, with or without names: its number and what it holds.
-    counts
-        How often what may stand between cells occurs in the file.
-    label, drop
-        Name or number of the column of labels (None: the last), and of those that are left out.
-
-    Raises
-    ------
-    ValueError
-        Naming the first line that is wrong.
+    path : Path
+        A file that was surveyed, with its `counts`.
+    number : int
+        The first line that is neither blank nor a comment.
+    delimiter : str
+        What stands between cells.
+    named : bool
+        Whether that line must name the columns; rows of empty cells are then passed over.
     """
-    delimiter = max(",;\t", key=first.count)
-    head = [field.strip() for field in next(_rows(path, [first], delimiter, number))[1]]
-    at = column_number(path, "label", label, head)
-    dropped = {column_number(path, "drop", name, head) for name in drop}
-    used = [column for column in range(len(head)) if column != at and column not in dropped]
-    if not used:
-        raise ValueError(f"{path}: a table must have a column beside the label, got {first!r}")
-    has_names = all(np.isnan(as_number(head[column])) and head[column].lower() != "nan" for column in used)
-    if not has_names and any(name in head for name in (label, *drop) if name is not None and not is_index(name)):
-        raise ValueError(f"{path}: columns have no names, got {first!r} in the first line")
-    width = len(head)
-    X = np.empty((len(used), counts[delimiter] // (width - 1))).T
-    lines = array("i")
-
-    def labels() -> Iterator[str]:
-        spelt: Iterator[str]
-        for rows, numbers in _rows_of(path, delimiter, number - 1 + has_names, width):
-            here = slice(len(lines), len(lines) + len(numbers))
-            is_filled = isinstance(rows, str) and _filled(X[here], rows, delimiter, width, used)
-            if isinstance(rows, str) and is_filled:
-                spelt = (line.rsplit(delimiter, width - at)[at - width] for line in rows.split("\n"))
-            else:
-                cells = _cells(rows, delimiter)
-                spelt = iter(cells[at::width])
-                for removed, column in enumerate(sorted({at, *dropped})):
-                    del cells[column - removed :: width - removed]
-                values = numbers_of(cells)
-                wrong = int(np.isfinite(values).argmin())
-                if not isfinite(values[wrong]):
-                    row, column = divmod(wrong, len(used))
-                    place = f"{path}: line {numbers[row]}, column {used[column]}"
-                    raise ValueError(place + _not_finite(cells[wrong], f" ({head[used[column]]})" if has_names else ""))
-                X[here] = values.reshape(-1, len(used))
-            lines.extend(numbers)
-            yield from map(str.strip, spelt)
-
-    y, classes = named(labels(), lambda row: f"line {lines[row]}", path)
-    if not lines:
-        raise ValueError(f"{path}: a stream must hold an example, got names of columns only")
-    return Stream(name=path.name, X=X[: len(y)], y=y, classes=classes, lines=np.asarray(lines))
-
-
-def _filled(X: NDArray[np.float64], rows: str, delimiter: str, width: int, used: list[int]) -> bool:
-    """Fill X with the numbers in plain rows; return whether that could be done."""
-    with suppress(ValueError):
-        X[:] = parsed(rows, delimiter, width, used)
-        return bool(np.isfinite(X).all())
-    return False
-
-
-def _not_finite(cell: str, name: str) -> str:
-    words = re.search(r"[^\W\d_]{2,}", cell) and cell.lower() not in ("nan", "inf", "-inf")
-    hint = ": --text takes a column of texts, --drop leaves one out" if name and words else ""
-    return f"{name}: a feature must be a finite number, got {cell!r}{hint}"
-
-
-def table_records(path: Path, delimiter: str, counts: Counter[str]) -> Records:
-    """Read a table whose first line names its columns; a text in quotes may hold anything.
-
-    Raises
-    ------
-    ValueError
-        Naming the line; or if there is but one.
-    """
-    begin = _rows(path, (text for _, text in pieces(path)), delimiter, 1)
-    start, names = next(((number, row) for number, row in begin if any(row)), (0, [""]))
-    width = len(names)
-    parts = _rows_of(path, delimiter, start, width, of_texts=True)
-    begun = next(parts, None)
-    if begun is None:
+    start, head = next((row for row in _csv_rows(path, delimiter, number - 1) if any(row[1])), (0, []))
+    if not head:
         raise ValueError(f"{path}: a stream must hold an example, got none")
-    lines = array("i")
+    width = len(head)
 
-    def columns(wanted: Sequence[int]) -> Iterator[list[list[str]]]:
-        for rows, numbers in chain([begun], parts):
-            cells = _cells(rows, delimiter)
-            lines.extend(numbers)
-            step = max(1, _CELLS_AT_ONCE // width) * width
-            for first in range(0, len(cells), step):
-                yield [cells[first + column : first + step : width] for column in wanted]
+    def rows(is_named: bool) -> Iterator[tuple[int, list[str]]]:
+        for line, row in _csv_rows(path, delimiter, start if is_named else number - 1):
+            if not any(row) if named else not row or (len(row) == 1 and row[0].isspace()):
+                continue
+            if len(row) != width:
+                rule = f"every line must have {width} columns, as the first has, got {len(row)}"
+                raise ValueError(f"{path}: line {line}: {rule}")
+            yield line, row
+
+    def parts(wanted: Sequence[int], is_named: bool) -> Iterator[Part]:
+        for lines, some in _batches(rows(is_named), width):
+            yield lines, [[row[i] for row in some] for i in wanted]
 
     most = counts[delimiter] // (width - 1) if width > 1 else counts["\n"] + counts["\r"] + 1
-    return Records([name.strip() for name in names], most, lines, lambda wanted: iter([(wanted, columns(wanted))]))
+    return Columns([name.strip() for name in head], most, parts, named)
 
 
-def _cells(rows: str | list[str], delimiter: str) -> list[str]:
-    return rows if isinstance(rows, list) else rows.replace("\n", delimiter).split(delimiter)
+def _csv_rows(path: Path, delimiter: str, skipped: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a table below some lines, each with the line in which it ends."""
+    reader = csv.reader(chain(islice(lines_of(path), skipped, None), ["\n"]), delimiter=delimiter)
+    row: list[str] = []
+    try:
+        for row in reader:
+            yield skipped + reader.line_num, row
+    except csv.Error as error:
+        raise ValueError(f"{path}: line {skipped + reader.line_num}: {error}") from None
+    if row:  # the line that was added is part of a cell
+        last = skipped + reader.line_num - 1
+        raise ValueError(f"{path}: line {last}: quotes must end where a cell does, got {row[-1][:40]!r}")
 
 
-def _rows_of(
-    path: Path, delimiter: str, start: int, width: int, *, of_texts: bool = False
-) -> Iterator[tuple[str | list[str], Sequence[int]]]:
-    """Yield rows below line `start`, some at a time, as text where nothing is quoted or else as cells; and their lines.
+def json_columns(path: Path, counts: Counter[str]) -> Columns:
+    """Return the columns of JSON lines: an object a line, all with the same names."""
+    names: list[str] = []
 
-    A row that goes over several lines stands in its last.  Blank lines are passed over; with `of_texts` so are rows of
-    empty cells, and quotes may end with the file.
+    def objects() -> Iterator[tuple[int, dict[str, Any]]]:
+        known = None
+        for number, line in enumerate(lines_of(path), 1):
+            if not line.strip():
+                continue
+            try:
+                one = json.loads(line)
+            except (ValueError, RecursionError):
+                one = None
+            if not isinstance(one, dict):
+                got = repr(line.rstrip("\n")[:40])
+                raise ValueError(f"{path}: line {number}: every line must be a JSON object, got {got}")
+            if known is None:
+                names[:], known = one, one.keys()
+            if one.keys() != known:
+                rule = f"every line must name {', '.join(names)}, got {', '.join(one)}"
+                raise ValueError(f"{path}: line {number}: {rule}")
+            yield number, one
+
+    for _ in objects():
+        if names:
+            break
+    else:
+        raise ValueError(f"{path}: a stream must hold an example, got none")
+
+    def parts(wanted: Sequence[int], _: bool) -> Iterator[Part]:
+        for lines, some in _batches(objects(), len(names)):
+            yield lines, [[one[names[i]] for one in some] for i in wanted]
+
+    return Columns(names, counts[":"] // len(names), parts)
+
+
+def _batches(rows: Iterator[tuple[int, Any]], width: int) -> Iterator[tuple[list[int], list[Any]]]:
+    """Yield some rows at a time with their lines; where a row is wrong, those before it come first."""
+    lines: list[int] = []
+    some: list[Any] = []
+    try:
+        for line, row in rows:
+            lines.append(line)
+            some.append(row)
+            if len(some) * width >= _CELLS_AT_ONCE:
+                yield lines, some
+                lines, some = [], []
+    except ValueError:
+        if some:
+            yield lines, some
+        raise
+    if some:
+        yield lines, some
+
+
+def parquet_columns(path: Path) -> Columns:
+    """Return the columns of a parquet file.
 
     Raises
     ------
     ValueError
-        If a row has another number of cells, or quotes that do not end, after the rows before it.
+        If it is damaged, or has more than `MOST_CELLS` cells, which a file of a hundred bytes may say.
     """
-    source = pieces(path, start)
-    for first, text in source:
-        body = text.removesuffix("\n")
-        is_plain = '"' not in body and f"\n{delimiter * (width - 1)}\n" not in f"\n{body}\n"
-        if is_plain and set(map(str.count, body.split("\n"), repeat(delimiter))) == {width - 1}:
-            yield body, range(first, first + body.count("\n") + 1)
-            continue
-        texts = chain([text], (more for _, more in source)) if '"' in text else [text]  # where a field may go on
-        ended = [] if of_texts else ["\n"]  # which is a row of its own unless a field goes on
-        cells: list[str] = []
-        numbers: list[int] = []
-        try:
-            row: list[str] = []
-            for number, row in _rows(path, chain(texts, ended), delimiter, first):
-                if not any(row) if of_texts else not row or (len(row) == 1 and row[0].isspace()):
-                    continue
-                if len(row) != width:
-                    rule = f"every line must have {width} columns, as the first has, got {len(row)}"
-                    raise ValueError(f"{path}: line {number}: {rule}")
-                cells += row
-                numbers.append(number)
-                if len(cells) >= _CELLS_AT_ONCE:
-                    yield cells, numbers
-                    cells, numbers = [], []
-            if ended and row:
-                raise ValueError(f"{path}: line {number - 1}: quotes must end where a cell does, got {row[-1][:40]!r}")
-        except ValueError:
-            if numbers:
-                yield cells, numbers
-            raise
-        if numbers:
-            yield cells, numbers
+    import pyarrow.parquet as pq
+    from pyarrow import types
+
+    with _as_one_error(path):
+        with pq.ParquetFile(path) as file:
+            found, schema = file.metadata, file.schema_arrow
+        nested = [field.name for field in schema if types.is_nested(field.type)]
+        if nested:  # pyarrow ends the process where the metadata of a column, which would count values, is damaged
+            raise ValueError(f"lists or records in {nested[0]}; numbers and texts are read")
+        n_rows = max(found.num_rows, sum(found.row_group(i).num_rows for i in range(found.num_row_groups)))
+        if n_rows * max(found.num_columns, 1) > MOST_CELLS:
+            raise ValueError(f"{n_rows} rows of {found.num_columns} columns; {MOST_CELLS} cells are read")
+    if n_rows == 0 or len(schema) == 0:
+        raise ValueError(f"{path}: a stream must hold an example, got none")
+    # a long text may be there a million times
+    texts = [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
+
+    def parts(wanted: Sequence[int], _: bool) -> Iterator[Part]:
+        places = sorted(wanted)
+        at_once = max(1, _CELLS_AT_ONCE // len(places))
+        known: dict[str, str] = {}
+        n_read = 0
+        with _as_one_error(path), pq.ParquetFile(path, read_dictionary=texts) as file:
+            groups = range(file.num_row_groups)
+            for batch in file.reader.iter_batches(at_once, row_groups=groups, column_indices=places):
+                n_read += len(batch)
+                yield (), [_arrow_values(batch.column(places.index(i)), known) for i in wanted]
+            if n_read != n_rows:
+                raise ValueError(f"{n_read} values of {schema[places[0]].name} in {n_rows} rows")
+
+    return Columns(list(schema.names), n_rows, parts)
 
 
-def _rows(path: Path, texts: Iterable[str], delimiter: str, first: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line of the file in which each row of a table ends, and the row; the texts begin at line `first`."""
-    lines = chain.from_iterable(StringIO(text, newline="") for text in texts)
-    reader = csv.reader(lines, delimiter=delimiter)
+@contextmanager
+def _as_one_error(path: Path) -> Iterator[None]:
     try:
-        for row in reader:
-            yield first + reader.line_num - 1, row
-    except csv.Error as error:
-        raise ValueError(f"{path}: line {first + reader.line_num - 1}: {error}") from None
+        yield
+    except Exception as error:  # pyarrow raises a dozen kinds
+        said = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ValueError(f"{path}: a parquet file must be whole and not too large, got {said[:200]}") from None
+
+
+def _arrow_values(values: Any, known: dict[str, str]) -> Any:
+    """Return an array of numbers, or a list of anything else; of equal texts, which are in `known`, there is one."""
+    from pyarrow import array as arrow_array
+    from pyarrow import types
+
+    if types.is_dictionary(values.type):
+        places, rows = np.unique(values.indices.cast("int64").fill_null(-1).to_numpy(), return_inverse=True)
+        used = values.dictionary.take(arrow_array(places[places >= 0])).to_pylist()
+        texts = [*[None] * int((places < 0).sum()), *(known.setdefault(text, text) for text in used)]
+        return [texts[row] for row in rows.tolist()]
+    if values.null_count == 0 and (types.is_integer(values.type) or types.is_floating(values.type)):
+        return values.to_numpy()
+    return values.to_pylist()

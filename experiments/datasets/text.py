@@ -1,4 +1,4 @@
-"""Text in files, packed or not: its size is counted before any of it is kept, and it is read in pieces of whole lines.
+"""Text in files, packed or not: surveyed in constant memory before any of it is kept, then read line by line.
 
 What it models: UTF-8, lines that end as in files of any system, gzip and xz.
 """
@@ -7,102 +7,70 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 
-from experiments.datasets import npz
 from traces.errors import TraceError
 from traces.files import open_trace
 
-__all__ = ["MOST_CELLS", "check_size", "numbered_lines", "pieces"]
+__all__ = ["MAX_STREAM_BYTES", "MOST_CELLS", "check_cells", "lines_of", "survey"]
 
+MAX_STREAM_BYTES = 1 << 29
+"""Largest file of a stream, unpacked, and all wanted arrays of an npz together: 512 MiB."""
 MOST_CELLS = 1 << 25
 """How many cells of a table, values of objects, features or losses are read, with the lines they stand in."""
 
 _LONGEST_LINE_BYTES = 1 << 24
 _PIECE_BYTES = 1 << 18
+_COUNTED = ("\n", "\r", ",", ";", "\t", ":")
 
 
-def check_size(path: Path, separator: str = "\n") -> Counter[str]:
-    r"""Unpack a file in constant memory, to see whether it is too large.
-
-    Parameters
-    ----------
-    path
-        The file.
-    separator
-        What stands between the cells of a line, or in each of them.
-
-    Returns
-    -------
-    Counter
-        How many there are of the separator, of `\n` and of `\r`.
+def survey(path: Path) -> Counter[str]:
+    """Read a whole file, and return how often what may end lines and separate cells occurs in it.
 
     Raises
     ------
     ValueError
-        If it unpacks to more than `npz.MAX_STREAM_BYTES`, or has more than `MOST_CELLS` ends of lines and separators,
-        or is damaged.
+        If it is damaged, unpacks to more than `MAX_STREAM_BYTES`, or has a line that is longer than 16 MiB or not
+        UTF-8; the message says which.
     """
-    size = 0
+    size, number, encoding = 0, 1, "utf-8-sig"
     counts: Counter[str] = Counter()
-    with open_trace(path) as unpacked:
-        while piece := unpacked.read(_PIECE_BYTES):
-            size += len(piece)
-            if size > npz.MAX_STREAM_BYTES:
-                raise ValueError(f"{path}: a stream must not exceed {npz.MAX_STREAM_BYTES} bytes, got more")
-            counts.update({mark: piece.count(mark.encode()) for mark in {separator, "\n", "\r"}})
-            if counts.total() - counts["\r"] > MOST_CELLS:
-                raise ValueError(f"{path}: a stream must hold at most {MOST_CELLS} cells, got more")
-    return counts
-
-
-def pieces(path: Path, start: int = 0) -> Iterator[tuple[int, str]]:
-    """Yield a text below its first `start` lines in pieces of whole lines, with the number, from 1, of a piece's first.
-
-    Lines end in a line feed, but for the last of the file where nothing ends it.
-
-    Raises
-    ------
-    ValueError
-        If a line is longer than 16 MiB, or not UTF-8, after the lines before it; the message says which.
-    """
-    number = 1
     with open_trace(path) as unpacked:
         while content := unpacked.read(min(_PIECE_BYTES, _LONGEST_LINE_BYTES)):
             content += unpacked.readline(_LONGEST_LINE_BYTES + 1)
-            last = content.rfind(b"\n", 0, -1) + 1
-            is_too_long = len(content) - last > _LONGEST_LINE_BYTES
-            text, wrong = _decoded(content[:last] if is_too_long else content, number)
-            skipped = max(0, start + 1 - number)
-            *before, rest = text.split("\n", skipped)
-            if rest and len(before) == skipped:
-                yield number + skipped, rest
-            number += text.count("\n")
-            if wrong is not None:
-                raise ValueError(f"{path}: line {number}: it must be UTF-8 text, npz or npy, got {wrong:#x}")
-            if is_too_long:
+            size += len(content)
+            if size > MAX_STREAM_BYTES:
+                raise ValueError(f"{path}: a stream must not exceed {MAX_STREAM_BYTES} bytes, got more")
+            try:
+                content.decode(encoding)
+            except UnicodeDecodeError as error:
+                number += _line_ends(error.object[: error.start])
+                got = f"{error.object[error.start]:#x}"
+                raise ValueError(f"{path}: line {number}: it must be UTF-8 text, npz or npy, got {got}") from None
+            number += _line_ends(content)
+            if len(content) - content.rfind(b"\n", 0, -1) - 1 > _LONGEST_LINE_BYTES:
                 rule = f"a line must not be longer than {_LONGEST_LINE_BYTES} bytes"
                 raise TraceError(path, f"line {number}", rule, "a longer one")
+            counts.update({mark: content.count(mark.encode()) for mark in _COUNTED})
+            encoding = "utf-8"
+    return counts
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a text with their numbers from 1.
-
-    Raises
-    ------
-    ValueError
-        If one is longer than 16 MiB, or not UTF-8; the message says which.
-    """
-    for first, text in pieces(path):
-        yield from enumerate(text.removesuffix("\n").split("\n"), first)
+def _line_ends(content: bytes) -> int:
+    return content.count(b"\n") + content.count(b"\r") - content.count(b"\r\n")
 
 
-def _decoded(content: bytes, number: int) -> tuple[str, int | None]:
-    """Return what begins at a line of the file as text, up to a line with a byte that is none, and that byte."""
-    encoding, wrong = "utf-8-sig" if number == 1 else "utf-8", None
-    try:
-        text = content.decode(encoding)
-    except UnicodeDecodeError as error:
-        wrong = error.object[error.start]
-        text = error.object[: error.object.rfind(b"\n", 0, error.start) + 1].decode()
-    return text.replace("\r\n", "\n").replace("\r", "\n"), wrong
+def check_cells(path: Path, counts: Counter[str], separator: str) -> None:
+    """Refuse a file that has more than `MOST_CELLS` ends of lines and separators, by its survey."""
+    if counts["\n"] + counts[separator] > MOST_CELLS:
+        raise ValueError(f"{path}: a stream must hold at most {MOST_CELLS} cells, got more")
+
+
+def lines_of(path: Path) -> Iterator[str]:
+    r"""Yield the lines of a file that was surveyed; each but the last ends in ``\n``."""
+    encoding = "utf-8-sig"
+    with open_trace(path) as unpacked:
+        while content := unpacked.read(_PIECE_BYTES):
+            yield from StringIO((content + unpacked.readline()).decode(encoding), newline=None)
+            encoding = "utf-8"

@@ -1,4 +1,4 @@
-"""A population in pictures: how savings and slowdowns are distributed over users, and how they go together."""
+"""A population in pictures: how energies and slowdowns are distributed over users, and how they go together."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from matplotlib.figure import Figure
 from experiments.figures.style import DPI, INK, clean, label, log_axis, looks, readable, styled
 from experiments.quantities import BASELINE, PSM
 
-__all__ = ["by_user", "saving", "slowdown"]
+__all__ = ["by_user", "energy", "slowdown"]
 
 LEVELS = np.linspace(0.0, 1.0, 501)  # a curve is drawn through so many quantiles, however many users there are
 MANY_POINTS = 3000  # beyond this many in a panel, points are pixels in the SVG as well
 
 
-def saving(table: pd.DataFrame, policies: list[str], by: str = "user", psm: str = PSM) -> Figure:
-    """Draw the share of users who save at most so much against static PSM (against none where that was not run).
+def energy(table: pd.DataFrame, policies: list[str], by: str = "user", psm: str = PSM) -> Figure:
+    """Draw the share of users whose energy differs by at most so much from static PSM (none where that was not run).
 
     Parameters
     ----------
     table : DataFrame
-        One row a user and policy: `policy`, `saving_percent`, `saving_vs_psm_percent`.
+        One row a user and policy: `policy`, `energy_vs_none_percent`, `energy_vs_psm_percent`.
     policies : list of str
         Curves, in this order; the one that everything is measured against has none.
     by : str
@@ -33,15 +33,15 @@ def saving(table: pd.DataFrame, policies: list[str], by: str = "user", psm: str 
         The canonical name of static PSM.
     """
     against_psm = psm in policies and len(policies) > 2
-    column, reference = ("saving_vs_psm_percent", psm) if against_psm else ("saving_percent", BASELINE)
+    column, reference = ("energy_vs_psm_percent", psm) if against_psm else ("energy_vs_none_percent", BASELINE)
     shown = [policy for policy in policies if policy not in (BASELINE, reference)]
     with styled():
         figure = Figure(figsize=(5.6, 3.2), dpi=DPI, layout="constrained")
         axes = figure.add_subplot()
         low, high = _curves(axes, table, shown, column)
         axes.axvline(0.0, color=INK, linewidth=0.8, zorder=0.8)
-        axes.set_xlim(max(low, -100.0) - 2.0, high + 2.0)
-        axes.set_xlabel(f"energy saved against {label(reference)} [%]")
+        axes.set_xlim(low - 2.0, min(high, 100.0) + 2.0)
+        axes.set_xlabel(f"energy against {label(reference)} [%], less is a saving")
         axes.set_ylabel(f"share of {by}s")
         axes.set_ylim(0, 1)
         clean(axes, "both")
@@ -50,7 +50,7 @@ def saving(table: pd.DataFrame, policies: list[str], by: str = "user", psm: str 
 
 
 def slowdown(table: pd.DataFrame, policies: list[str], by: str = "user") -> Figure:
-    """Draw the share of users whose pages are slowed down at most so much in the mean.
+    """Draw the share of users, among those who browse pages, whose pages are slowed down at most so much in the mean.
 
     Parameters
     ----------
@@ -76,12 +76,12 @@ def slowdown(table: pd.DataFrame, policies: list[str], by: str = "user") -> Figu
 
 
 def by_user(table: pd.DataFrame, policies: list[str], by: str = "user") -> Figure:
-    """Draw every user as a point: what a policy saves them against what it slows them down, a panel a policy.
+    """Draw every user as a point: the energy under a policy against the slowdown, a panel a policy.
 
     Parameters
     ----------
     table : DataFrame
-        One row a user and policy: `policy`, `saving_percent`, `slowdown_mean`.
+        One row a user and policy: `policy`, `energy_vs_none_percent`, `slowdown_mean`.
     policies : list of str
         Panels, in this order; the cross is the median of both.
     by : str
@@ -99,32 +99,34 @@ def by_user(table: pd.DataFrame, policies: list[str], by: str = "user") -> Figur
         for axes, policy in zip(grid.flat, shown, strict=False):
             own = table[table["policy"] == policy]
             axes.plot(
-                own["slowdown_mean"], own["saving_percent"], "o", color=drawn[policy].colour, alpha=0.2, markersize=2.0,
-                markeredgewidth=0, rasterized=len(own) > MANY_POINTS,
+                own["slowdown_mean"], own["energy_vs_none_percent"], "o", color=drawn[policy].colour, alpha=0.2,
+                markersize=2.0, markeredgewidth=0, rasterized=len(own) > MANY_POINTS,
             )  # fmt: skip
             axes.plot(
-                own["slowdown_mean"].median(), own["saving_percent"].median(), "P", color="white", markersize=8,
+                own["slowdown_mean"].median(), own["energy_vs_none_percent"].median(), "P", color="white", markersize=8,
                 markeredgecolor=INK, markeredgewidth=1.0,
             )  # fmt: skip
             axes.set_title(label(policy))
             log_axis(axes, "x", 0.97, max(1.5, 1.05 * float(table["slowdown_mean"].max())))
             clean(axes, "both")
         figure.supxlabel(f"mean slowdown of a {by}'s pages", fontsize=9)
-        figure.supylabel("energy saved against no power saving [%]", fontsize=9)
+        figure.supylabel("energy against no power saving [%]", fontsize=9)
     return figure
 
 
 def _curves(axes: Axes, table: pd.DataFrame, policies: list[str], column: str) -> tuple[float, float]:
-    """Draw a distribution for each policy, and return the lowest first percentile and the highest value."""
+    """Draw a distribution for each policy, and return the lowest value and the highest last percentile."""
     low = high = 0.0
     for place, (policy, look) in enumerate(looks(policies).items()):
-        values = np.quantile(table.loc[table["policy"] == policy, column].to_numpy(dtype=float), LEVELS)
+        known = table.loc[table["policy"] == policy, column].dropna()  # one who browses no page has no slowdown
+        values = np.quantile(known, LEVELS) if len(known) else np.full(LEVELS.shape, np.nan)
         every = (20 + 11 * place, max(1, len(LEVELS) // 6))
         axes.plot(
             values, LEVELS, color=look.colour, linestyle=look.dash, linewidth=look.width, label=label(policy),
             marker=look.marker, mfc=look.face, markersize=4.5, markevery=every,
         )  # fmt: skip
-        low, high = min(low, float(values[len(LEVELS) // 100])), max(high, float(values[-1]))
+        if len(known):
+            low, high = min(low, float(values[0])), max(high, float(values[-1 - len(LEVELS) // 100]))
     return low, high
 
 

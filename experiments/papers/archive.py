@@ -78,52 +78,55 @@ def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1,
     Interrupted
         On Ctrl-C; finished tasks are kept.
     """
-    folder = folder_of(out, experiment)
+    folder, command = folder_of(out, experiment), _command(experiment)
     earlier = _manifest(folder)
-    command = f"reproduce {experiment.name}"
     if redraw:
-        if earlier is None or earlier.get("command") != command:
-            raise MissingRecordError(f"redraw needs a record of {experiment.name}, there is none in {folder}")
-        record = _tables(folder, earlier)
-        store = Store(folder, command, earlier["configuration"])
-        try:
-            return _conclude(experiment, store, record, computed=False)
-        except KeyError as error:
-            raise ValueError(
-                f"the record in {folder} has no {error.args[0]!r}: another version of the program made it; "
-                "run it again without redraw"
-            ) from None
+        return _redraw(experiment, folder, earlier)
     setup = experiment.setup(setup)
     tasks = dict(experiment.sweep(setup))
-    configuration = json.loads(
-        json.dumps(
-            {
-                "experiment": experiment.name, "size": setup.size, "seed": setup.seed,
-                "material": experiment.material(setup), "tasks": _without_paths(tasks),
-                "program_sha256": source_digest(),
-            }
-        )
-    )  # fmt: skip
-    store = Store(folder, command, configuration)
-    if earlier is not None and all(earlier.get(key) == store.manifest[key] for key in ("configuration", "versions")):
+    configuration = {
+        "experiment": experiment.name, "size": setup.size, "seed": setup.seed, "material": experiment.material(setup),
+        # where data lie decides no number
+        "tasks": {key: {name: one for name, one in task.items() if name != "folder"} for key, task in tasks.items()},
+        "program_sha256": source_digest(),
+    }  # fmt: skip
+    store = Store(folder, command, json.loads(json.dumps(configuration)))
+    there = _with_same_runs(experiment, store, out)
+    if earlier is not None and all(earlier.get(part) == store.manifest[part] for part in ("configuration", "versions")):
+        there = folder, earlier
+    if there is not None:
         with store.giving_up(input_is_right=True):
-            record = _tables(folder, earlier)
+            record = _tables(*there)
+        store.manifest["runs"] = there[1].get("runs", len(tasks))
         return _conclude(experiment, store, record, computed=False)
-    shared = _shared(experiment, store, out)
-    if shared is not None:
-        return _conclude(experiment, store, shared, computed=False)
     with store.giving_up():
-        found = run(
+        rows_of = run(
             experiment.run, tasks, jobs=jobs, finished=store.finished, keep=store.keep,
             title=f"runs of {experiment.name}",
         )  # fmt: skip
-        frames: dict[str, list[dict[str, Any]]] = {}
-        for key, rows_of in found.items():
-            for table, rows in rows_of.items():
-                frames.setdefault(table, []).extend({"task": key, **row} for row in rows)
-        written = {table: _parquet(pd.DataFrame(rows), store.manifest) for table, rows in frames.items()}
+        rows: dict[str, list[dict[str, Any]]] = {}
+        for key, tables in rows_of.items():
+            for table, own in tables.items():
+                rows.setdefault(table, []).extend({"task": key, **row} for row in own)
+        written = {table: _parquet(pd.DataFrame(own), store.manifest) for table, own in rows.items()}
         record = {table: pd.read_parquet(io.BytesIO(content)) for table, content in written.items()}
     return _conclude(experiment, store, record, computed=True)
+
+
+def _redraw(experiment: Experiment, folder: Path, earlier: dict[str, Any] | None) -> Result:
+    """Conclude anew from the record that is there."""
+    if earlier is None or earlier.get("command") != _command(experiment):
+        raise MissingRecordError(f"redraw needs a record of {experiment.name}, there is none in {folder}")
+    record = _tables(folder, earlier)
+    try:
+        store = Store(folder, _command(experiment), earlier["configuration"])
+        store.manifest |= {name: earlier[name] for name in ("runs",) if name in earlier}
+        return _conclude(experiment, store, record, computed=False)
+    except KeyError as error:
+        raise ValueError(
+            f"the record in {folder} has no {error.args[0]!r}: another version of the program made it; "
+            "run it again without redraw"
+        ) from None
 
 
 def results(out: Path) -> list[Result]:
@@ -134,15 +137,15 @@ def results(out: Path) -> list[Result]:
     ValueError
         If the claims of one are not as they were written.
     """
-    found = []
+    concluded = []
     for experiment in all_experiments().values():
         folder = folder_of(out, experiment)
         manifest = _manifest(folder)
-        if manifest is not None and manifest.get("command") == f"reproduce {experiment.name}":
+        if manifest is not None and manifest.get("command") == _command(experiment):
             written = io.BytesIO(_whole(folder, CLAIMS, manifest))
             claims = pd.read_csv(written, keep_default_na=False, dtype={"printed": str, "ours": str}).map(as_meant)
-            found.append(Result(experiment, manifest["configuration"], claims, False))
-    return found
+            concluded.append(Result(experiment, manifest["configuration"], claims, False))
+    return concluded
 
 
 def program_at(commit: str) -> str:
@@ -164,52 +167,56 @@ def program_at(commit: str) -> str:
         return source_digest(Path(folder))
 
 
-def collect(found: list[Result], commits: Sequence[str] = ()) -> list[dict[str, Any]]:
+def collect(concluded: list[Result], commits: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Return results as plain data: a dictionary an experiment, with its claims; `made` is by which program.
 
     That is the one of the commits given whose program it was, and otherwise the beginning of the program's digest.
     """
     names = {program_at(commit): f"commit {commit}" for commit in commits}
-    return [
-        {
-            "experiment": result.experiment.name,
-            "about": result.experiment.subject,
-            "size": result.configuration["size"],
-            "seed": result.configuration["seed"],
-            "material": result.configuration["material"],
-            "runs": len(result.configuration["tasks"]),
-            "made": names.get(result.configuration["program_sha256"])
-            or f"program {result.configuration['program_sha256'][:12]}",
-            "claims": result.claims.to_dict("records"),
-        }
-        for result in found
-    ]
+    collected = []
+    for experiment, configuration, claims, _ in concluded:
+        digest = configuration["program_sha256"]
+        collected.append({
+            "experiment": experiment.name, "about": experiment.subject,
+            **{name: configuration[name] for name in ("size", "seed", "material")},
+            "runs": len(configuration["tasks"]), "made": names.get(digest) or f"program {digest[:12]}",
+            "claims": claims.to_dict("records"),
+        })  # fmt: skip
+    return collected
 
 
-def _shared(experiment: Experiment, store: Store, out: Path) -> Record | None:
-    """Return the record of another experiment that ran the very same tasks with the same program, if there is one."""
+def _command(experiment: Experiment) -> str:
+    return f"reproduce {experiment.name}"
 
-    def tasks(manifest: Mapping[str, Any]) -> Any:
+
+def _with_same_runs(experiment: Experiment, store: Store, out: Path) -> tuple[Path, dict[str, Any]] | None:
+    """Return where the record of another experiment lies that ran the very same tasks with the same program."""
+
+    def runs(manifest: Mapping[str, Any]) -> Any:
         return {**manifest["configuration"], "experiment": ""}, manifest["versions"]
 
     for other in all_experiments().values():
         if other.run == experiment.run and other.name != experiment.name:
             folder = folder_of(out, other)
             manifest = _manifest(folder)
-            if manifest is not None and tasks(manifest) == tasks(store.manifest):
-                with store.giving_up(input_is_right=True):
-                    return _tables(folder, manifest)
+            if manifest is not None and runs(manifest) == runs(store.manifest):
+                return folder, manifest
     return None
 
 
 def _conclude(experiment: Experiment, store: Store, record: Record, *, computed: bool) -> Result:
     """Write record, claims and pictures, and give the folder its name."""
+    if not computed:  # the record that is there has all tasks
+        store.finished = dict.fromkeys(store.manifest["configuration"]["tasks"])
     with store.giving_up(input_is_right=True):
         for table, frame in record.items():
             store.write(f"{table}.parquet", _parquet(frame, store.manifest))
         claims = _claims(experiment, record)
         store.write_frame(CLAIMS, claims)
+        data, material = experiment.data, store.manifest["configuration"]["material"]
         for name, figure in experiment.figures(record).items():
+            if data is not None and material == data.stand_in:
+                figure.suptitle(f"on {material}, in place of {data.folder}", fontsize=9)
             for file, content in pictures(name, figure).items():
                 store.write(file, content)
         store.publish()
@@ -217,17 +224,11 @@ def _conclude(experiment: Experiment, store: Store, record: Record, *, computed:
 
 
 def _claims(experiment: Experiment, record: Record) -> pd.DataFrame:
-    rows = [
-        {
-            "statement": claim.statement,
-            "printed": claim.printed,
-            "ours": verdict.ours,
-            "holds": bool(verdict.holds),
-            "tolerance": claim.tolerance,
-            "why_not": "" if verdict.holds else verdict.why_not or f"the record has {verdict.ours}",
-        }
-        for claim, verdict in experiment.verdicts(record)
-    ]
+    rows = []
+    for claim, (ours, holds, why, short) in experiment.verdicts(record):
+        why_not = "" if holds else why or f"the record has {ours}"
+        said = {"statement": claim.statement, "printed": claim.printed, "ours": ours, "short": short or ours}
+        rows.append({**said, "holds": bool(holds), "tolerance": claim.tolerance, "why_not": why_not})
     return pd.DataFrame(rows)
 
 
@@ -262,12 +263,7 @@ def _whole(folder: Path, name: str, manifest: Mapping[str, Any]) -> bytes:
 
 def _manifest(folder: Path) -> dict[str, Any] | None:
     try:
-        found = json.loads((folder / MANIFEST).read_text())
+        manifest = json.loads((folder / MANIFEST).read_text())
     except (OSError, ValueError):
         return None
-    return found if isinstance(found, dict) and isinstance(found.get("files"), dict) else None
-
-
-def _without_paths(tasks: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return the tasks without where their data lies, which decides no number."""
-    return {key: {name: value for name, value in task.items() if name != "folder"} for key, task in tasks.items()}
+    return manifest if isinstance(manifest, dict) and isinstance(manifest.get("files"), dict) else None

@@ -32,25 +32,13 @@ from experiments.papers.tuning import steps_to_end
 from experiments.study.compare import Estimate, estimate
 
 __all__ = [
-    "NOTHING",
-    "Claim",
-    "Measure",
-    "Noted",
-    "Predicate",
-    "Record",
-    "Verdict",
-    "by",
-    "from_record",
-    "jackknifed",
-    "measured",
-    "named",
-    "point",
-    "shown",
-    "steps_inside",
-    "wide",
-]
+    "NOTHING", "Claim", "Frame", "Measure", "Noted", "Predicate", "Record", "Samples", "Verdict", "by", "from_record",
+    "jackknifed", "measured", "named", "point", "shown", "steps_inside", "wide",
+]  # fmt: skip
 
-Record = Mapping[str, pd.DataFrame]  # table -> all rows
+Frame = pd.DataFrame
+Record = Mapping[str, Frame]  # table -> all rows
+Samples = dict[Any, Any]  # name -> sample, `Noted` or not
 NOTHING = "the record has nothing of it"
 
 
@@ -62,11 +50,15 @@ class Noted(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What the record says of a claim: `ours` in words and numbers, whether it holds, and why not."""
+    """What the record says of a claim: `ours` in words and numbers, whether it holds, and why not.
+
+    `short` is the part of `ours` that decides.
+    """
 
     ours: str
     holds: bool
     why_not: str = ""
+    short: str = ""
 
 
 Measure = Callable[..., Any]  # tables of a record -> name -> sample, each `Noted` or not; or one sample, without a name
@@ -127,16 +119,16 @@ class Claim:
         )
 
 
-def shown(found: Estimate, unit: str = "") -> str:
+def shown(interval: Estimate, unit: str = "") -> str:
     """Return mean and interval in words, to two figures of the half width, or three of a mean that stands alone.
 
     >>> shown(Estimate(1.2531, 0.5), " J"), shown(Estimate(123.4, float("nan"))), shown(Estimate(120.3, 31.0), " %")
     ('1.25 ± 0.50 J', '123', '120 ± 31 %')
     """
-    scale, figures = (found.half_width, 1) if found.half_width > 1e-6 * abs(found.mean) else (found.mean, 2)
+    scale, figures = (interval.half_width, 1) if interval.half_width > 1e-6 * abs(interval.mean) else (interval.mean, 2)
     digits = min(6, max(0, figures - floor(log10(abs(scale))))) if isfinite(scale) and scale else 0
-    spread = f" ± {found.half_width:.{digits}f}" if isfinite(found.half_width) else ""
-    return f"{found.mean:.{digits}f}{spread}{unit}"
+    spread = f" ± {interval.half_width:.{digits}f}" if isfinite(interval.half_width) else ""
+    return f"{interval.mean:.{digits}f}{spread}{unit}"
 
 
 def wide(
@@ -196,8 +188,8 @@ def jackknifed(runs: Any, statistic: Callable[[Any], float]) -> Any:
 
 def point(group: Any, x: Any, sample: ArrayLike) -> dict[str, Any]:
     """Return a point of a curve with its interval, for `experiments.figures.papers`."""
-    found = estimate(sample)
-    return {"group": group, "x": x, "y": found.mean, "half_width": found.half_width}
+    mean, half_width = estimate(sample)
+    return {"group": group, "x": x, "y": mean, "half_width": half_width}
 
 
 def steps_inside(chosen: Iterable[float], grid: Iterable[float], least: float | None = None) -> Noted:

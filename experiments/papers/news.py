@@ -33,45 +33,16 @@ from numpy.typing import NDArray
 from experiments.datasets import Stream
 from experiments.figures.papers import panels
 from experiments.papers.claims import Measure, Noted, Record, named, steps_inside
-from experiments.papers.kit import Better, DataSet, Rows, Setup
+from experiments.papers.kit import Better, DataSet, Rows, Setup, Sweep
 from lpsm import samplers
 from lpsm.randomness import POLICY, WORKLOAD, generator
 
 __all__ = [
-    "ABOVE_1",
-    "ABOVE_20",
-    "ALL_LABELS",
-    "FROM_1_TO_5",
-    "NAMES",
-    "NEWS",
-    "SAME",
-    "Case",
-    "Pick",
-    "Select",
-    "at_rate",
-    "at_rates",
-    "below_f",
-    "cheapest_near",
-    "chosen",
-    "counts",
-    "curves",
-    "ends",
-    "grid",
-    "inside",
-    "make",
-    "mean_by_value",
-    "most_f",
-    "of",
-    "paired",
-    "question",
-    "rate_near",
-    "run_cases",
-    "scored",
-    "stories",
-    "sweep",
-    "trade_off",
-    "with_scores",
-]
+    "ABOVE_1", "ABOVE_20", "ALL_LABELS", "FROM_1_TO_5", "NAMES", "NEWS", "SAME", "Case", "Pick", "Select", "at_rate",
+    "at_rates", "below_f", "cheapest_near", "chosen", "counts", "curves", "ends", "grid", "inside", "make",
+    "mean_by_value", "most_f", "of", "paired", "question", "rate_near", "run_cases", "scored", "stories", "sweep",
+    "trade_off", "with_scores",
+]  # fmt: skip
 
 WINDOW, STEP = 2000, 500
 ABOVE_1 = tuple(range(18))  # ranks of the topics of more than 1 % of the stories
@@ -97,7 +68,7 @@ def grid(key: str, symbol: str, values: Iterable[Any], runs: int = 1) -> tuple[C
 def sweep(
     cases: Sequence[Case], *, topics: tuple[int, ...] = ABOVE_1, smoke: Sequence[Case] = (), smoke_topics: int = 4,
     rcv1_stories: int = RCV1_STORIES,
-) -> Callable[[Setup], Mapping[str, dict[str, Any]]]:  # fmt: skip
+) -> Sweep:  # fmt: skip
     """Return the sweep of a task a topic; `smoke` cases and the first `smoke_topics` topics at the smaller size."""
 
     def tasks(setup: Setup) -> dict[str, dict[str, Any]]:
@@ -105,16 +76,8 @@ def sweep(
         documents = setup.pick(1500, rcv1_stories if setup.better else 0)
         ranks = _rcv1_ranks(str(setup.data), documents, topics) if setup.better else topics
         ranks = setup.pick(ranks[:smoke_topics], ranks)
-        return {
-            f"topic {rank + 1}": {
-                "rank": rank,
-                "cases": [list(case) for case in chosen],
-                "seed": setup.seed,
-                "documents": documents,
-                **setup.source(),
-            }
-            for rank in ranks
-        }
+        common = {"cases": list(map(list, chosen)), "seed": setup.seed, "documents": documents, **setup.source()}
+        return {f"topic {rank + 1}": {"rank": rank, **common} for rank in ranks}
 
     return tasks
 
@@ -154,17 +117,16 @@ def question(task: Mapping[str, Any]) -> tuple[Any, NDArray[np.int8], dict[str, 
 def run_cases(task: dict[str, Any]) -> Rows:
     """Run every case over one topic: counts over the stream and over its windows."""
     X, y, named = question(task)
-    totals: list[dict[str, Any]] = []
-    windows: list[dict[str, Any]] = []
+    tables: Rows = {"totals": [], "windows": []}
     for key, parameters, runs in task["cases"]:
         for run in range(runs):
             coins = generator(task["seed"], POLICY, 1000 * run + task["rank"])
             log = make(key, X, coins, parameters).run(X, y)
             what = {**named, "key": key, "value": float(next(iter(parameters.values()), np.nan)), "run": run}
             total, within = counts(log, y)
-            totals.append({**what, **total})
-            windows += [{**what, **row} for row in within]
-    return {"totals": totals, "windows": windows}
+            tables["totals"].append({**what, **total})
+            tables["windows"] += [{**what, **row} for row in within]
+    return tables
 
 
 def make(key: str, X: Any, coins: np.random.Generator, parameters: Mapping[str, Any]) -> samplers.Sampler:
@@ -185,13 +147,12 @@ def counts(log: Any, y: NDArray[np.int8]) -> tuple[dict[str, int], list[dict[str
     columns = {"tp": predicted & positive, "predicted": predicted, "positive": positive}
     columns |= {"queried": log.queried, "stored": log.stored}
     so_far = {name: np.concatenate([[0], np.cumsum(column)]) for name, column in columns.items()}
-    total = {"rounds": len(y), **{name: int(sums[-1]) for name, sums in so_far.items()}}
+
+    def between(start: int, end: int) -> dict[str, int]:
+        return {"rounds": end - start, **{name: int(sums[end] - sums[start]) for name, sums in so_far.items()}}
+
     ends = sorted({*range(width, len(y) + 1, step), len(y)})
-    within = [
-        {"t": end, "rounds": width, **{name: int(sums[end] - sums[end - width]) for name, sums in so_far.items()}}
-        for end in ends
-    ]
-    return total, within
+    return between(0, len(y)), [{"t": end, **between(end - width, end)} for end in ends]
 
 
 # -- scores ------------------------------------------------------------------------------------------------------

@@ -105,7 +105,29 @@ class Within:
         why = "; ".join(_joined(name, self._spread(sample)) for name, sample in failed.items())
         if failed and len(samples) > 1:
             why = f"so for {count} of {len(samples)}; {why}"
-        return Verdict(", ".join(words), count > needed * len(samples) if needed < 1.0 else count >= needed, why)
+        enough = count > needed * len(samples) if needed < 1.0 else count >= needed
+        return Verdict(", ".join(words), enough, why, self._deciding(samples, needed))
+
+    def _deciding(self, samples: Mapping[str, tuple[NDArray[np.float64], str]], needed: float) -> str:
+        """Say the worst of as many samples, the best ones first, as have to lie in the range; nothing of one alone."""
+        if len(samples) == 1 and not any(note for _, note in samples.values()):
+            return ""
+        best = sorted(samples, key=lambda name: -self._inside(samples[name][0]))
+        place = min(len(best), int(needed * len(best)) + 1 if needed < 1.0 else max(1, round(needed)))
+        name = best[place - 1]
+        which = "worst" if place == len(best) else f"number {place}"
+        return _joined(name, self._shown(samples[name][0]), f"({which} of {len(best)})" if len(best) > 1 else "")
+
+    def _inside(self, sample: NDArray[np.float64]) -> float:
+        """Return how far inside the range a sample lies; below 0 it is outside."""
+        if not len(sample):
+            return -inf
+        interval = estimate(sample)
+        ends = (interval.mean, interval.mean) if self.by == "mean" else (lower(interval), upper(interval))
+        least, most = (float(sample.min()), float(sample.max())) if self.by == "every" else ends
+        if self.by == "reach":
+            least, most = most, least
+        return min(least - self.low, self.high - most)
 
     def _shown(self, sample: NDArray[np.float64]) -> str:
         if self.by != "every" or not len(sample):
@@ -147,7 +169,13 @@ class Ordered:
         words = ", ".join(
             _joined(_mean(sample, self.unit), f"at {name}", note) for name, (sample, note) in samples.items()
         )
-        return Verdict(words or NOTHING, bool(right) and all(right), f"so at {sum(right)} of {len(right)} steps")
+        short = ""
+        if right:  # the step that goes least the right way
+            step = min(range(len(steps)), key=lambda at: (steps[at][1] - steps[at][0]) * (-1 if self.falls else 1))
+            names = (next(iter(samples)), list(samples)[-1]) if self.ends else list(pairwise(samples))[step]
+            short = ", ".join(f"{_mean(samples[name][0], self.unit)} at {name}" for name in names)
+        why = f"so at {sum(right)} of {len(right)} steps"
+        return Verdict(words or NOTHING, bool(right) and all(right), why, short)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +201,11 @@ class Extreme:
             return Verdict(NOTHING, False, NOTHING)
         best = (min if self.least else max)(known, key=known.__getitem__)
         words = (_joined(name, _mean(one, self.unit), note) for name, (one, note) in samples.items())
-        return Verdict(", ".join(words), best == self.name, f"{best} has it")
+        others = [name for name in known if name != self.name]
+        ahead = (min if self.least else max)(others, key=lambda name: known[name], default="")
+        beside = [name for name in (self.name, ahead) if name in samples]
+        short = ", ".join(_joined(name, _mean(samples[name][0], self.unit)) for name in beside)
+        return Verdict(", ".join(words), best == self.name, f"{best} has it", short)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +225,9 @@ class Both:
         if any(verdict.ours == NOTHING for verdict in verdicts):
             return Verdict(NOTHING, False, NOTHING)
         why = "; ".join(verdict.why_not for verdict in verdicts if not verdict.holds)
-        return Verdict("; ".join(verdict.ours for verdict in verdicts), all(one.holds for one in verdicts), why)
+        ours, holds = "; ".join(verdict.ours for verdict in verdicts), all(one.holds for one in verdicts)
+        shorts = [verdict.short or verdict.ours for verdict in verdicts if holds or not verdict.holds]
+        return Verdict(ours, holds, why, "; ".join(shorts))
 
 
 def _mean(sample: NDArray[np.float64], unit: str) -> str:

@@ -1,12 +1,8 @@
 """A run as a capture that a sniffer beside the access point would have made: 802.11 frames in a pcapng file.
 
-Of a run on the shared air it has the frames that were on the air (`experiments.report.air_capture`).  On wires there
-are none, and they are made.  What is in it then: a beacon at every beacon interval, whose TIM says whether frames wait
-for the client; the client's data frames, with the power-management (PM) bit as its gate was; a null frame wherever the
-client changes that without sending anything else; the access point's data frames, with More Data while others wait;
-inside, IPv4 and TCP with the sequence numbers of the model, and HTTP/1.1 messages of the sizes of the pages, so that
-other tools see the same requests.  What that model leaves out is not there either: 802.11 acknowledgements, retries,
-FINs.
+It has the frames of a run on the shared air (`experiments.report.air_capture`); on wires there are none.  Inside are
+IPv4 and TCP with the sequence numbers of the model, and HTTP/1.1 messages of the sizes of the pages, so that other
+tools see the same requests.
 
 Source of the layouts: IEEE 802.11-2020, section 9 (frames), 9.4.2.5 (TIM); radiotap.org; the pcapng draft
 (draft-ietf-opsawg-pcapng), with time stamps in nanoseconds since the start of the run.
@@ -69,7 +65,7 @@ class Captured(NamedTuple):
     Attributes
     ----------
     rate_mbps : float
-        For radiotap; 0: that of the capture.
+        For radiotap.
     duration : int
         Of its header.
     broken : bool
@@ -91,8 +87,8 @@ class Captured(NamedTuple):
     aggregate: tuple[int, bool] | None = None
 
 
-def capture(run: Run, start_s: float = 0.0, length_s: float = float("inf"), *, wireless_mbps: float = 5.0) -> bytes:
-    """Return the capture of a run, or of a window of it.
+def capture(run: Run, start_s: float = 0.0, length_s: float = float("inf")) -> bytes:
+    """Return the capture of a run on the shared air, or of a window of it.
 
     Parameters
     ----------
@@ -100,19 +96,20 @@ def capture(run: Run, start_s: float = 0.0, length_s: float = float("inf"), *, w
         A recorded run.
     start_s, length_s : float
         The window, seconds of the run.
-    wireless_mbps : float
-        The rate that radiotap headers tell on wires.
+
+    Raises
+    ------
+    ValueError
+        If the run is on wires, which have no frames of 802.11.
     """
+    from experiments.report.air_capture import on_the_air
+
+    if not isinstance(run.recorder, AirRecorder):
+        raise ValueError("run must be one on the shared air, wires have no frames of 802.11")
     end_ns = round(min(start_s + length_s, run.result.elapsed_s) * 1e9)
     first_ns = round(start_s * 1e9)
-    channel = _CHANNEL_6
-    if isinstance(run.recorder, AirRecorder):
-        from experiments.report.air_capture import on_the_air
-
-        found = on_the_air(run.recorder)
-        channel = _CHANNEL_36 if run.recorder.air.phy.kind == "11a" else channel
-    else:
-        found = _frames(run, end_ns)
+    channel = _CHANNEL_36 if run.recorder.air.phy.kind == "11a" else _CHANNEL_6
+    found = on_the_air(run.recorder)
     blocks = [_SECTION, _INTERFACE]
     numbers: dict[bytes, Iterator[int]] = {}
     last: dict[tuple[bytes, ...], tuple[int, bytes]] = {}  # number and body
@@ -128,52 +125,9 @@ def capture(run: Run, start_s: float = 0.0, length_s: float = float("inf"), *, w
             last[ends] = number, frame.body
             header += struct.pack("<H", number << 4)
         if first_ns <= frame.at_ns <= end_ns:
-            radiotap = _radiotap(frame, frame.rate_mbps or wireless_mbps, channel)
+            radiotap = _radiotap(frame, frame.rate_mbps, channel)
             blocks.append(_packet(frame.at_ns, radiotap + header + frame.body))
     return b"".join(blocks)
-
-
-def _frames(run: Run, end_ns: int) -> Iterator[Captured]:
-    recorder = run.recorder
-    instants = [at for at, _ in recorder.gates]
-
-    def is_open(at_ns: int) -> bool:
-        place = bisect_right(instants, at_ns)
-        return True if place == 0 else recorder.gates[place - 1][1]
-
-    down = [frame for frame in recorder.transmissions if frame.down]
-    waited = [frame for frame in down if not is_open(frame.reached_ns) or frame.start_ns in instants]
-    yield from _beacons(waited, run.beacon_interval_ns, end_ns)
-    connections = Streams(recorder.exchanges)
-    sent = {frame.reached_ns for frame in recorder.transmissions if not frame.down}
-    for at, opened in recorder.gates:
-        if not (opened and at in sent):  # a data frame says it already
-            yield Captured(
-                at, (Kind.NULL, Flag.TO_DS | (0 if opened else Flag.PM)), (ACCESS_POINT, CLIENT, ACCESS_POINT), b""
-            )
-    for place, frame in enumerate(down):
-        more = place + 1 < len(down) and down[place + 1].reached_ns <= frame.start_ns
-        flags = Flag.FROM_DS | (Flag.MORE_DATA if more else 0)
-        yield Captured(frame.start_ns, (Kind.DATA, flags), (CLIENT, ACCESS_POINT, GATEWAY), connections.datagram(frame))
-    for frame in recorder.transmissions:
-        if not frame.down:
-            flags = Flag.TO_DS | (0 if is_open(frame.reached_ns) else Flag.PM)
-            yield Captured(
-                frame.start_ns, (Kind.DATA, flags), (ACCESS_POINT, CLIENT, GATEWAY), connections.datagram(frame)
-            )
-
-
-def _beacons(waited: Sequence[Transmission], interval_ns: int, end_ns: int) -> Iterator[Captured]:
-    """Yield a beacon an interval; its TIM names the client (AID 1) if a frame reached the access point and waits."""
-    queue = sorted((frame.reached_ns, frame.start_ns) for frame in waited)
-    place, until = 0, -1
-    for number in range(end_ns // interval_ns + 1):
-        at = number * interval_ns
-        while place < len(queue) and queue[place][0] < at:
-            until = max(until, queue[place][1])
-            place += 1
-        body = beacon_body(at, interval_ns, (0, 1), 0b10 if until >= at else 0)
-        yield Captured(at, (Kind.BEACON, 0), (b"\xff" * 6, ACCESS_POINT, ACCESS_POINT), body)
 
 
 def beacon_body(at_ns: int, interval_ns: int, dtim: tuple[int, int], bits: int, *, groups: bool = False) -> bytes:

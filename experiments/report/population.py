@@ -11,7 +11,7 @@ __all__ = ["population_text"]
 
 EXPLANATION = (
     "{what}; quantiles are over {by}s, each weighing the same.\n"
-    "saving: percent of the energy without power saving{vs}, of all together, then of a {by}'s own browsing.\n"
+    "vs none{vs}: difference from that energy (a saving is negative), of all together, then of a {by}'s own browsing.\n"
     "slowdown: mean over a {by}'s pages of latency / latency without power saving; its mean over {by}s.\n"
 )
 AGAINST_PSM = "dearer, slower, both: percent of {by}s whom the policy costs more energy, or time, than {psm}.\n"
@@ -36,7 +36,7 @@ def population_text(summary: pd.DataFrame, by_activity: pd.DataFrame, what: str,
     text = (
         table(*cells(columns, summary))
         + "\n\n"
-        + EXPLANATION.format(what=what, by=by, vs=f", or with {psm}" if against_psm else "")
+        + EXPLANATION.format(what=what, by=by, vs=", vs psm" if against_psm else "")
     )
     if "messages" in summary:
         text += f"added s: how much later pushed messages come than without power saving; its mean over {by}s.\n"

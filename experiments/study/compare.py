@@ -157,7 +157,8 @@ def reference_energies(frames: Frames, *, awake_mw: float, asleep_mw: float) -> 
             awake_j = awake_s * awake_mw / 1000
             sleep_j = (run["elapsed_s"] - awake_s) * asleep_mw / 1000
             energies = {"awake_j": awake_j, "sleep_j": sleep_j, "total_j": awake_j + sleep_j}
-            rows.append({**run, **dict.fromkeys(ENERGIES, 0.0), "policy": name, "beacons": 0, "wakeups": 0, **energies})
+            nothing = dict.fromkeys((*ENERGIES, "beacons", "wakeups", "group_frames_lost"), 0)
+            rows.append({**run, **nothing, "policy": name, "awake_s": awake_s, **energies})
     return pd.DataFrame(rows)
 
 
@@ -216,6 +217,9 @@ def _per_page(runs: pd.DataFrame) -> pd.DataFrame:
     for part in PER_PAGE:
         table[f"{part}_per_page"] = runs[part] / runs["pages"].clip(lower=1)  # without pages, of the whole run
     table["mean_mw"] = 1000 * runs["total_j"] / runs["elapsed_s"]
+    if "awake_s" in runs and "group_frames_lost" in runs:
+        table["awake_percent"] = 100 * runs["awake_s"] / runs["elapsed_s"]
+        table["group_frames_lost_per_h"] = 3600 * runs["group_frames_lost"] / runs["elapsed_s"]
     return table
 
 
@@ -255,6 +259,7 @@ def _slowdown_statistics(slowdowns: pd.DataFrame, static: str) -> pd.DataFrame:
     groups = against_psm.groupby(["replication", "policy"], sort=False)
     statistics = pd.DataFrame(
         {
+            "latency_s": groups["latency_s"].mean(),
             "slowdown_mean": groups["slowdown"].mean(),
             "slowdown_median": groups["slowdown"].median(),
             "slowdown_p95": groups["slowdown"].quantile(0.95),

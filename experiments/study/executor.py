@@ -1,4 +1,4 @@
-"""Where tasks run: in this process, in threads or processes of this machine, or on a Dask cluster.
+"""Where tasks run: in this process, in processes of this machine, or on a Dask cluster.
 
 A stream of tasks goes through an executor, of which no more are under way at a time than keep all workers
 busy: memory does not grow with their number.  Results are handed on as they come, in any order.
@@ -28,7 +28,6 @@ from concurrent.futures import (
     Executor,
     Future,
     ProcessPoolExecutor,
-    ThreadPoolExecutor,
     wait,
 )
 from contextlib import contextmanager
@@ -42,7 +41,7 @@ __all__ = ["LOCAL", "MOST_JOBS", "Workers", "checked_jobs", "is_cluster", "strea
 T = TypeVar("T")
 R = TypeVar("R")
 
-LOCAL = ("processes", "threads")
+LOCAL = "processes"
 MOST_JOBS = 1024
 CONNECT_S = 20.0
 UNDER_WAY = 2  # tasks for each processor: one computed, one waiting beside it
@@ -77,7 +76,7 @@ def checked_jobs(jobs: int | None) -> int:
 def is_cluster(scheduler: str) -> bool:
     """Tell the address of a cluster's scheduler from a way to run here.
 
-    >>> is_cluster("tcp://127.0.0.1:8786"), is_cluster("threads")
+    >>> is_cluster("tcp://127.0.0.1:8786"), is_cluster("processes")
     (True, False)
 
     Raises
@@ -85,11 +84,11 @@ def is_cluster(scheduler: str) -> bool:
     ValueError
         If it is neither.
     """
-    if scheduler in LOCAL:
+    if scheduler == LOCAL:
         return False
     if scheduler.startswith(("tcp://", "tls://")):
         return True
-    raise ValueError(f"scheduler must be processes, threads or an address tcp://HOST:PORT, got {scheduler!r}")
+    raise ValueError(f"scheduler must be processes or an address tcp://HOST:PORT, got {scheduler!r}")
 
 
 @contextmanager
@@ -101,9 +100,9 @@ def workers(scheduler: str, jobs: int) -> Iterator[Workers]:
     Parameters
     ----------
     scheduler : str
-        "processes", "threads", or the address of a Dask scheduler.
+        "processes", or the address of a Dask scheduler.
     jobs : int
-        How many, for the first two; 1 computes in this process.
+        How many processes of this machine; 1 computes in this process.
 
     Raises
     ------
@@ -115,12 +114,6 @@ def workers(scheduler: str, jobs: int) -> Iterator[Workers]:
             yield pool
     elif checked_jobs(jobs) == 1:
         yield Workers(None, lambda: 1)
-    elif scheduler == "threads":
-        with ThreadPoolExecutor(jobs) as executor:
-            try:
-                yield Workers(executor, lambda: jobs)
-            finally:
-                executor.shutdown(wait=True, cancel_futures=True)
     else:
         with _processes(jobs) as executor:
             yield Workers(executor, lambda: jobs)

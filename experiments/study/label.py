@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from lpsm import bounds, samplers
 from lpsm.checks import whole
 
-__all__ = ["LabelConfig", "Outcome", "Problem", "held_to_bounds", "label", "parse_parameters", "problems"]
+__all__ = ["LabelConfig", "Labelled", "Problem", "held_to_bounds", "label", "parse_parameters", "problems"]
 
 POLICY_STREAM = 3  # of the seed's generators; class number k draws from its child k
 MOST_WINDOWS = 400  # drawn and written
@@ -71,7 +71,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Outcome:
+class Labelled:
     """What came of it.
 
     Attributes
@@ -170,7 +170,7 @@ def problems(
     return found
 
 
-def label(X: Any, asked: Sequence[Problem], config: LabelConfig, advance: Callable[[], None] | None = None) -> Outcome:
+def label(X: Any, asked: Sequence[Problem], config: LabelConfig, advance: Callable[[], None] | None = None) -> Labelled:
     """Run a sampler over every problem.
 
     Parameters
@@ -225,7 +225,7 @@ def label(X: Any, asked: Sequence[Problem], config: LabelConfig, advance: Callab
         "queries": int(hits[3].sum()),
         "exclusive": exclusive,
     }
-    return Outcome(classes=classes, windows=_windows(hits, wrong, config.window), summary=summary, rounds=table)
+    return Labelled(classes=classes, windows=_windows(hits, wrong, config.window), summary=summary, rounds=table)
 
 
 def held_to_bounds(

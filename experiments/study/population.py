@@ -19,7 +19,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
-from math import nan
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -58,14 +57,16 @@ SCHEMA = pa.schema(
         (name, pa.string() if name in _WORDS else pa.int64() if name in _COUNTS else pa.float64())
         for name in (
             "user", "policy", "sessions", "pages", "objects", "reply_bytes", "elapsed_s", *ENERGIES, "beacons",
-            "wakeups", "saving_percent", "saving_vs_psm_percent", "latency_s", "slowdown_mean", "slowdown_median",
-            "slowdown_p95", "slowdown_max", "slowdown_vs_psm", "messages", "added_delay_mean_s", "added_delay_p95_s",
+            "wakeups", "energy_vs_none_percent", "energy_vs_psm_percent", "latency_s", "slowdown_mean",
+            "slowdown_median", "slowdown_p95", "slowdown_max", "slowdown_vs_psm", "messages", "added_delay_mean_s",
+            "added_delay_p95_s",
         )
     ]
 )  # fmt: skip
-"""A row is a user under a policy: energies of the whole run, savings of whole energies against ``none`` and
-static PSM (null where that was not run), latency as a sum over pages, slowdowns of pages against ``none``, the mean
-slowdown over that of static PSM, and how much later than under ``none`` messages came (null without messages)."""
+"""A row is a user under a policy: energies of the whole run, their differences from those under ``none`` and
+static PSM in percent (negative for a saving; null where PSM was not run), latency as a sum over pages, slowdowns of
+pages against ``none``, the mean slowdown over that of static PSM, and how much later than under ``none`` messages came
+(null without messages)."""
 
 
 class OtherProgramError(OSError):
@@ -206,12 +207,9 @@ def tasks(
 
     def task() -> Task:
         return Task(
-            members=tuple(waiting),
-            policies=tuple(policies),
-            config=config,
-            program=program,
+            members=tuple(waiting), policies=tuple(policies), config=config, program=program,
             compile_first=before >= MANY_PAGES,
-        )
+        )  # fmt: skip
 
     for user in members:
         waiting.append(user)
@@ -267,44 +265,39 @@ def _this_program() -> str:
 
 
 def _rows(user: User, policies: Sequence[Any], config: netsim.SimulationConfig) -> list[dict[str, Any]]:
-    replies = [size for page in user.pages for size in (page.reply_bytes, *(reply for _, reply in page.objects))]
+    objects = sum(len(page.objects) for page in user.pages)
+    reply_bytes = sum(page.reply_bytes + sum(reply for _, reply in page.objects) for page in user.pages)
     browsing = traces.Workload.of(user.pages, user.messages)
     world = config if user.round_trip_s is None else at_round_trip(config, user.round_trip_s)
+    results = [netsim.simulate(browsing, policy, config=world, seed=user.seed) for policy in policies]
+    static = netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns)
+    psm = next((result for result in results if result.policy == static), None)
     rows: list[dict[str, Any]] = []
-    undelayed_s = at_once_s = np.empty(0)
-    for policy in policies:
-        result = netsim.simulate(browsing, policy, config=world, seed=user.seed)
-        latency_s = result.latency_s
-        delay_s = result.messages["delay_s"].to_numpy() if user.messages else np.empty(0)
-        if not rows:
-            undelayed_s, at_once_s = latency_s, delay_s
-        slowdown = latency_s / undelayed_s
-        ranked = np.sort(slowdown) if len(slowdown) else np.full(1, np.nan)  # of messages alone there is none
-        totals = run_row(result)
+    for result in results:
+        found = result.against(results[0])
+        ranked = np.sort(found.slowdowns) if len(found.slowdowns) else np.full(1, np.nan)  # of messages alone none
+        late = found.added_delay_s
         rows.append(
             {
                 "user": user.name,
                 "policy": result.policy,
                 "sessions": user.sessions,
-                "objects": len(replies) - len(user.pages),
-                "reply_bytes": sum(replies),
-                **{name: value for name, value in totals.items() if name in SCHEMA.names},
-                "latency_s": float(latency_s.sum()),
-                "slowdown_mean": float(slowdown.mean()) if len(slowdown) else nan,
+                "objects": objects,
+                "reply_bytes": reply_bytes,
+                **{name: value for name, value in run_row(result).items() if name in SCHEMA.names},
+                "energy_vs_none_percent": found.energy_percent,
+                "energy_vs_psm_percent": None if psm is None else result.against(psm).energy_percent,
+                "latency_s": float(result.latency_s.sum()),
+                "slowdown_mean": found.slowdown,
                 "slowdown_median": _quantile(ranked, 0.5),
                 "slowdown_p95": _quantile(ranked, 0.95),
                 "slowdown_max": float(ranked[-1]),
-                "messages": len(delay_s),
-                "added_delay_mean_s": float((delay_s - at_once_s).mean()) if len(delay_s) else None,
-                "added_delay_p95_s": float(np.quantile(delay_s - at_once_s, 0.95)) if len(delay_s) else None,
+                "slowdown_vs_psm": None if psm is None else found.slowdown / psm.slowdown(results[0]),
+                "messages": len(late),
+                "added_delay_mean_s": found.delay_s if len(late) else None,
+                "added_delay_p95_s": float(np.quantile(late, 0.95)) if len(late) else None,
             }
         )
-    static = netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns)
-    psm = next((row for row in rows if row["policy"] == static), None)
-    for row in rows:
-        row["saving_percent"] = 100.0 * (1.0 - row["total_j"] / rows[0]["total_j"])
-        row["saving_vs_psm_percent"] = None if psm is None else 100.0 * (1.0 - row["total_j"] / psm["total_j"])
-        row["slowdown_vs_psm"] = None if psm is None else row["slowdown_mean"] / psm["slowdown_mean"]
     return rows
 
 

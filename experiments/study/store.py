@@ -1,17 +1,17 @@
 """Where results go: a folder that is either whole or not there.
 
 Files grow in ``NAME.partial`` beside the folder that is wanted, and when all are written the folder takes its name in
-one step.  A manifest says from the start which command makes it, with which configuration and libraries, and at the
-end the digest of every file.  Nothing in a folder depends on when, where or by how many processes it was made.
-A journal holds what is finished, a line each, so that what was stopped, by whatever, goes on where it was.
+one step.  A manifest says which command makes it, with which configuration and libraries; ``SHA256SUMS``, written
+last, holds the digest of every file (`sha256sum -c` checks it).  Nothing in a folder depends on when, where or by how
+many processes it was made.
 
-There are two kinds.  In one, a line of the journal is the result of a task, the same command goes on by itself, and
-what another configuration or program left behind is computed anew.  In the other, made for results that do not fit
-into memory (`parts`), each task is a file and a line says its digest; going on is asked for (`resume`) and checked,
-and files grow where they are wanted unless finished results are there already.
+A journal holds what is finished, a line a task: its result, or the digest of the file that holds it.  What was
+stopped, by whatever, goes on from there when the same command runs again; what another configuration or another
+program left behind is computed anew.
 
 A folder is replaced only if its manifest is of the same command and lists all it holds: what somebody else put there
-is never deleted.  One run at a time has a folder, and publishes it only if all files are as this run wrote them.
+is never deleted.  What holds more runs than will be computed is replaced only if that is asked for.  One process at a
+time has a folder.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -42,26 +42,24 @@ from experiments.study.interruptions import Interrupted
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["JOURNAL", "LIBRARIES", "MANIFEST", "Store", "configuration_digest", "journal_of"]
+__all__ = ["JOURNAL", "LIBRARIES", "MANIFEST", "PAGE", "SUMS", "Store", "journal_of"]
 
 MANIFEST = "manifest.json"
+SUMS = "SHA256SUMS"
 JOURNAL = "finished.jsonl"
-LIBRARIES = ("lpsm", "matplotlib", "numba", "numpy", "pandas", "scipy", "simpy")
-
-
-def configuration_digest(configuration: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a configuration, plain JSON data, whatever the order of its keys."""
-    return hashlib.sha256(json.dumps(configuration, sort_keys=True).encode()).hexdigest()
+PAGE = "report.html"  # which `lpsm report` may add to a finished folder
+LIBRARIES = ("lpsm", "matplotlib", "numba", "numpy", "pandas", "pyarrow", "scipy", "simpy")
 
 
 def journal_of(folder: Path) -> dict[str, Any]:
-    """Return what the journal of a folder holds; a line that is not whole counts for nothing."""
+    """Return what the journal of a folder holds, without results whose file is not as it was written."""
     path = folder / JOURNAL
     found: dict[str, Any] = {}
     for line in path.read_text(errors="replace").splitlines() if path.exists() else ():
-        with suppress(ValueError):
-            key, value = json.loads(line)
-            found[str(key)] = value
+        with suppress(ValueError, OSError):  # the last line may not be whole
+            key, result, *in_file = json.loads(line)
+            if not in_file or file_digest(folder / key) == result:
+                found[str(key)] = result
     return found
 
 
@@ -75,13 +73,6 @@ def _differences(old: Any, new: Any, name: str = "configuration") -> list[str]:
     return [] if old == new else [f"{name} was {was}, is {now}"]
 
 
-def _warn(what: str, old: Any, new: Any) -> None:
-    """Say on standard error what is replaced, if it is another result, and how the two differ."""
-    if others := _differences(old, new):
-        more = f", and {len(others) - 3} more" if len(others) > 3 else ""
-        echo(f"lpsm: {what}, which this one replaces: {', '.join(others[:3])}{more}", err=True)
-
-
 class Store:
     """The folder of one study while it is being made.
 
@@ -93,25 +84,23 @@ class Store:
         The command that makes them, such as ``"compare"``.
     configuration : mapping
         Everything that decides the results, as plain JSON data.
-    parts : str
-        The folder below it that holds a file for each task; empty if results of tasks are kept in the journal.
-    beside : iterable of str
-        With `parts`: names of the files that are written beside them.
-    resume : bool
-        With `parts`: go on with what is there; otherwise a finished result of the same command is replaced, once this
-        one is whole, and an unfinished one refused.
+    runs : int, optional
+        How many tasks will be computed, 0 if that is not known yet; the manifest then counts them, and a result of
+        another configuration that has more is refused unless `replace`.
+    replace : bool
 
     Attributes
     ----------
     folder, partial : Path
         Where the results are wanted, and where they grow until the end.
     finished : dict
-        What need not be computed again: key to result, or with `parts` name to digest.
+        What need not be computed again: key to result, or to the digest of the file of that name.
+    manifest : dict
 
     Raises
     ------
     ValueError
-        If `folder` holds something this command did not make, or what cannot be gone on with, or another run has it.
+        If `folder` holds something this command did not make or a larger result, or another process has it.
     OSError
         If it cannot be written.
     """
@@ -122,77 +111,82 @@ class Store:
         command: str,
         configuration: Mapping[str, Any],
         *,
-        parts: str = "",
-        beside: Iterable[str] = (),
-        resume: bool = True,
+        runs: int | None = None,
+        replace: bool = False,
     ) -> None:
-        self.folder = self.partial = Path(os.path.realpath(folder))
-        self._parts, self._beside = parts, frozenset(beside)
-        plain = json.loads(json.dumps(configuration))
-        libraries = (*LIBRARIES, "pyarrow") if parts else LIBRARIES
+        self.folder = Path(os.path.realpath(folder))
+        self.partial = self.folder.with_name(self.folder.name + ".partial")
         self.manifest: dict[str, Any] = {
-            "command": command, "configuration": plain, "versions": {name: version(name) for name in libraries},
-        }  # fmt: skip
+            "command": command,
+            "configuration": json.loads(json.dumps(configuration)),
+            "versions": {name: version(name) for name in LIBRARIES},
+        }
         self._unfinished = {**self.manifest, "source_sha256": source_digest()}
-        if parts:
-            self._unfinished["configuration_sha256"] = configuration_digest(plain)
-            self.manifest = dict(self._unfinished)
         self._written: dict[str, str] = {}
-        self._published = False
+        self._published, self._counted = False, runs is not None
         refuse_file(self.folder)
         with ExitStack() as held:
             held.enter_context(alone(self.folder))
-            self._begin(resume)
+            self._begin(runs, replace)
             self._alone = held.pop_all()
 
-    def _begin(self, resume: bool) -> None:
+    def _begin(self, runs: int | None, replace: bool) -> None:
         """Take over what can be gone on with, and remove what cannot."""
-        parts, growing = self._parts, self.folder.with_name(self.folder.name + ".partial")
-        earlier, unfinished = self._manifest_of(self.folder), self._manifest_of(growing)
+        earlier, unfinished = self._manifest_of(self.folder), self._manifest_of(self.partial)
         if unfinished is not None and "files" in unfinished:  # stopped just before it took its name
-            replace_folder(growing, self.folder)
+            replace_folder(self.partial, self.folder)
             earlier, unfinished = unfinished, None
-        if not parts or unfinished is not None or (earlier is not None and not resume):
-            self.partial = growing
-        found = unfinished if self.partial == growing else earlier
         self.finished: dict[str, Any] = {}
-        if parts:
-            self._check_resumable(earlier, unfinished, resume)
-            if found is not None:
-                self._keep_whole({**found.get("files", {}), **journal_of(self.partial)})
-        elif found == self._unfinished:
-            self.finished = journal_of(self.partial)
+        kept = journal_of(self.partial) if unfinished is not None else {}
+        if unfinished == self._unfinished:
+            self.finished = kept
+        elif kept:
+            self._warn(f"{self.partial} kept", len(kept), unfinished, self._unfinished, runs, replace)
+        if earlier is not None:
+            self._warn(f"{self.folder} holds", earlier.get("runs", 0), earlier, self.manifest, runs, replace)
+        if self.finished:
             self._clear()
-        elif found is not None:  # of another configuration or program
-            if kept := len(journal_of(self.partial)):
-                _warn(f"{self.partial} kept {kept} finished tasks of another run", found, self._unfinished)
-            shutil.rmtree(self.partial)
+        else:
+            shutil.rmtree(self.partial, ignore_errors=True)
         try:
             self.partial.mkdir(parents=True, exist_ok=True)
-            write_file(self.partial / JOURNAL, "".join(json.dumps(item) + "\n" for item in self.finished.items()))
+            lines = [
+                json.dumps([key, result, *["file"] * (self.partial / key).is_file()]) + "\n"
+                for key, result in self.finished.items()
+            ]
+            write_file(self.partial / JOURNAL, "".join(lines))
             write_file(self.partial / MANIFEST, _json(self._unfinished))
             self._journal = (self.partial / JOURNAL).open("a")
         except OSError:
             if not self.finished:
-                self._remove()
+                shutil.rmtree(self.partial, ignore_errors=True)
             raise
-        self._found = len(self.finished)
+
+    def _warn(self, where: str, count: int, old: Any, new: Any, runs: int | None, replace: bool) -> None:
+        """Say on standard error which result is replaced and how the two differ; refuse if it is a larger one."""
+        others = _differences(old.get("configuration"), new["configuration"])
+        others = others or [f"the {name} was another" for name in ("source_sha256",) if name in new and old != new]
+        if not others:
+            return
+        words = f"{where} {f'{count} finished runs' if count else 'a result'} of another configuration"
+        more = f", and {len(others) - 3} more" if len(others) > 3 else ""
+        differ = f"{', '.join(others[:3])}{more}"
+        if runs is not None and count > runs and not replace:
+            raise ValueError(f"{words} ({differ}), more than these; --replace replaces them, --out writes elsewhere")
+        echo(f"lpsm: {words}, which this one replaces: {differ}", err=True)
 
     def keep(self, key: str, result: Any) -> None:
-        """Keep what is finished: a result (JSON data), or with `parts` the content of a file, by its name.
+        """Keep what is finished: the result of a task (JSON data), or the content of a result file (bytes) by its name.
 
         When this returns, it is on the disk, and no interruption loses it.
         """
-        if self._parts:
-            key = f"{self._parts}/{key}"
-            write_file(self.partial / key, result)
-            result = hashlib.sha256(result).hexdigest()
-        append_line(self._journal, json.dumps([key, result]))
+        if isinstance(result, bytes):
+            self.write(key, result)
+            result = self._written[key]
+            append_line(self._journal, json.dumps([key, result, "file"]))
+        else:
+            append_line(self._journal, json.dumps([key, result]))
         self.finished[key] = result
-
-    def has(self, name: str) -> bool:
-        """Say whether the file of a task is there and whole."""
-        return f"{self._parts}/{name}" in self.finished
 
     def files(self) -> list[Path]:
         """Return the files of the tasks, in the order of their names."""
@@ -209,40 +203,26 @@ class Store:
         """Add a result table as CSV."""
         self.write(name, csv_text(frame))
 
-    def publish(self, wanted: Iterable[str] = ()) -> None:
-        """Finish: list the files in the manifest, and give the folder its name, replacing an older result.
-
-        One of another configuration is not replaced without a word on standard error.
-
-        Parameters
-        ----------
-        wanted : iterable of str
-            With `parts`: the names of those that are results; others are removed.
+    def publish(self) -> None:
+        """Finish: list the files with their digests, and give the folder its name, replacing an older result.
 
         Raises
         ------
         OSError
-            If it cannot be written, is not as it was, or somebody has meanwhile put something where it is wanted.
+            If it cannot be written, or somebody has meanwhile put something where it is wanted.
         """
         try:
-            replaced = self._manifest_of(self.folder) if self.partial != self.folder else None
+            self._manifest_of(self.folder)
         except ValueError as error:
             raise OSError(str(error)) from None
-        if self._parts:
-            for name in set(self.finished) - {f"{self._parts}/{name}" for name in wanted}:
-                (self.partial / name).unlink()
-                del self.finished[name]
-        digests = {**(self.finished if self._parts else {}), **self._written}
-        for name, digest in digests.items():
-            if not (self.partial / name).is_file() or file_digest(self.partial / name) != digest:
-                raise OSError(f"{self.partial / name} is not as this run wrote it: somebody else writes there")
+        runs = {"runs": len(self.finished)} if self._counted else {}
+        manifest = _json({**self.manifest, **runs, "files": self._written})
         self._journal.close()
-        write_file(self.partial / MANIFEST, _json({**self.manifest, "files": digests}))
+        sums = {**self._written, MANIFEST: hashlib.sha256(manifest.encode()).hexdigest()}
+        write_file(self.partial / SUMS, "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items())))
+        write_file(self.partial / MANIFEST, manifest)
         (self.partial / JOURNAL).unlink()
-        if self.partial != self.folder:
-            replace_folder(self.partial, self.folder)
-        if replaced is not None:
-            _warn(f"{self.folder} held another result", replaced.get("configuration"), self.manifest["configuration"])
+        replace_folder(self.partial, self.folder)
         self._published = True
         self._alone.close()
 
@@ -253,7 +233,7 @@ class Store:
         Parameters
         ----------
         input_is_right : bool
-            Finished parts are kept after a `ValueError` too.
+            What is finished is kept after a `ValueError` too.
 
         Raises
         ------
@@ -280,44 +260,29 @@ class Store:
             raise
 
     def abandon(self, *, keep: bool = True) -> str:
-        """Give up: remove what is unfinished, except (with `keep`) what can be used again; say what is kept.
-
-        What an earlier run of a store of parts finished is kept in any case.
-        """
+        """Give up: remove what is unfinished, except (with `keep`) what can be used again; say what is kept."""
         if self._published:
             return f"the results are in {self.folder}"
         with self._alone:
             with suppress(OSError):  # on a full disk, what was buffered was not promised
                 self._journal.close()
-            if self._parts:
-                kept = len(journal_of(self.partial)) if (self.partial / JOURNAL).exists() else len(self.finished)
-                if kept and (keep or self._found):
-                    return f"{kept} finished tasks are kept in {self.partial}, and --resume goes on from there"
-            elif keep and self.finished:
+            if keep and self.finished:
                 if not (self.partial / JOURNAL).exists():
                     return f"the results are in {self.partial}"
                 self._clear()
                 return f"what was finished is kept in {self.partial}, and the same command goes on from there"
-            self._remove()
+            shutil.rmtree(self.partial, ignore_errors=True)
         return "nothing is kept"
 
     def _clear(self) -> None:
-        """Remove what is written at the end, which the same command writes again."""
-        for path in self.partial.iterdir():
-            if path.name not in (MANIFEST, JOURNAL):
+        """Remove what is written at the end, which the same command writes again; keep the files of tasks."""
+        for path in self.partial.rglob("*"):
+            name = path.relative_to(self.partial).as_posix()
+            if name in self.finished and path.is_file():
+                self._written[name] = self.finished[name]
+            elif not path.is_dir() and name not in (MANIFEST, JOURNAL):
                 with suppress(OSError):
                     path.unlink()
-
-    def _remove(self) -> None:
-        """Remove everything of ours, and the folder if nothing else is in it."""
-        if not self._parts:
-            shutil.rmtree(self.partial, ignore_errors=True)
-            return
-        for path in self._ours(self.partial, None):
-            path.unlink(missing_ok=True)
-        for folder in (self.partial / self._parts, self.partial):
-            with suppress(OSError):
-                folder.rmdir()
 
     def _manifest_of(self, folder: Path) -> dict[str, Any] | None:
         """Return the manifest of what a folder holds, if that is all ours, or None if there is nothing."""
@@ -334,55 +299,12 @@ class Store:
             same = False
         if not same:
             raise ValueError(f"the output folder must be new or hold results of lpsm {command}, {folder} does not")
-        if self._parts or "files" in manifest:
-            self._ours(folder, manifest.get("files"))
-        return manifest
-
-    def _ours(self, folder: Path, listed: Mapping[str, str] | None) -> list[Path]:
-        """Return all files of a folder; one that is not ours is an error, and is never removed."""
-        found = []
-        for path in sorted(folder.rglob("*")):
+        for path in sorted(folder.rglob("*")) if "files" in manifest else ():
             name = path.relative_to(folder).as_posix()
-            if name == self._parts and path.is_dir() and not path.is_symlink():
-                continue
-            ours = name in (self._beside if listed is None else listed)
-            ours |= listed is None and name.startswith(f"{self._parts}/") and name.endswith(".parquet")
-            if not (ours or _is_temporary(path) or name in (MANIFEST, JOURNAL)):
-                raise ValueError(
-                    f"the output folder {folder} holds {name}, which lpsm {self.manifest['command']} did not write"
-                )
-            found.append(path)
-        return sorted(found, key=lambda path: path.name == MANIFEST)  # last, as it is what makes the others ours
-
-    def _check_resumable(
-        self, earlier: Mapping[str, Any] | None, unfinished: Mapping[str, Any] | None, resume: bool
-    ) -> None:
-        found = unfinished if unfinished is not None else earlier
-        if found is None:
-            return
-        where = self.folder if unfinished is None else self.partial
-        if not resume:
-            if "files" not in found:
-                raise ValueError(f"{where} holds an unfinished run: --resume goes on with it, removing it starts anew")
-            return
-        own, theirs = self._unfinished, found.get("configuration", {})
-        for name in sorted({*own["configuration"], *theirs}):
-            if own["configuration"].get(name) != theirs.get(name):
-                raise ValueError(
-                    f"--resume needs the configuration that the folder was made with, {where} differs in {name}"
-                )
-        for name, what in (("versions", "versions of the libraries"), ("source_sha256", "version of this program")):
-            if own[name] != found.get(name):
-                raise ValueError(f"--resume needs the {what} that the folder was made with, {where} has another")
-
-    def _keep_whole(self, listed: Mapping[str, str]) -> None:
-        """Keep the parts that are as they were written, and remove all else."""
-        for path in self._ours(self.partial, None):
-            name = path.relative_to(self.partial).as_posix()
-            if name.startswith(f"{self._parts}/") and file_digest(path) == listed.get(name):
-                self.finished[name] = listed[name]
-            elif name not in (MANIFEST, JOURNAL):
-                path.unlink()
+            ours = name in (*manifest["files"], MANIFEST, JOURNAL, SUMS, PAGE) or _is_temporary(path)
+            if not ours and (path.is_symlink() or not path.is_dir()):
+                raise ValueError(f"the output folder {folder} holds {name}, which lpsm {command} did not write")
+        return manifest
 
 
 def _is_temporary(path: Path) -> bool:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
@@ -23,13 +23,19 @@ import netsim
 import traces
 from experiments.presets import MOST_CLIENTS
 from experiments.quantities import BASELINE, mean_row, run_row
+from experiments.study.executor import checked_jobs
 from experiments.study.files import file_digest
+from experiments.study.progress import progress
+from experiments.study.run import run
 from lpsm.randomness import WORKLOAD, generator
 from netsim.policies import AnyPolicy, OwnPolicy, make
 
+if TYPE_CHECKING:
+    from experiments.study.store import Store
+
 __all__ = [
     "MANY_PAGES", "Frames", "Generated", "Recorded", "Task", "at_round_trip", "by_client", "check_clients",
-    "compile_express", "frames", "host_aware", "named", "own_sources", "simulate", "tasks", "warm_up",
+    "compile_express", "frames", "host_aware", "measured", "named", "own_sources", "simulate", "tasks", "warm_up",
 ]  # fmt: skip
 
 LISTENING = ("lpsm",)  # whose sleep times are worth recording
@@ -145,7 +151,7 @@ class Task:
     @property
     def key(self) -> str:
         """A name unique within the sweep."""
-        return f"{self.workload.name} {self.name}"
+        return f"{self.workload.name} {self.name}{f' {self.clients} clients' if self.clients > 1 else ''}"
 
 
 class Frames(NamedTuple):
@@ -254,6 +260,15 @@ def tasks(
     if len(listed) < len(workloads) * len(chosen):
         raise ValueError("replications must have different names")
     return listed
+
+
+def measured(tasks: Mapping[str, Task], store: Store, *, jobs: int | None, title: str = "runs") -> dict[str, Any]:
+    """Compute what a store has not yet, keeping each result there; return all results in the order of the tasks."""
+    jobs = checked_jobs(jobs)
+    if jobs > 1:
+        with progress("compiling", None):
+            warm_up(tasks.values())
+    return run(simulate, tasks, jobs=jobs, finished=store.finished, keep=store.keep, title=title)
 
 
 def warm_up(listed: Iterable[Task]) -> None:

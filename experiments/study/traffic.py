@@ -153,7 +153,9 @@ def recorded(
 
 def _known(sessions: list[Recorded], round_trip_s: float | None, seed: int) -> list[Recorded]:
     """Return the sessions of a trace with its round trip, and unknown waits drawn from the known ones of the trace."""
-    known = [wait for session in sessions for page in session.recorded for wait in page.waits_s if wait == wait]
+    known = np.array(
+        [wait for session in sessions for page in session.recorded for wait in page.waits_s if wait == wait]
+    )
     rng = randomness.generator(seed, randomness.SERVER, 1)
 
     def told(page: traces.Page) -> traces.Page:
@@ -163,7 +165,7 @@ def _known(sessions: list[Recorded], round_trip_s: float | None, seed: int) -> l
     return [
         replace(
             session, round_trip_s=round_trip_s,
-            recorded=tuple(map(told, session.recorded)) if known else session.recorded,
+            recorded=tuple(map(told, session.recorded)) if len(known) else session.recorded,
         )
         for session in sessions
     ]  # fmt: skip

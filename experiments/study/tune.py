@@ -27,7 +27,7 @@ from experiments.study.sweep import Frames
 from lpsm import randomness
 
 __all__ = [
-    "CANDIDATES", "FEW_SESSIONS", "Rule", "Tuning", "choose", "front", "halves", "measure", "ranked", "split",
+    "CANDIDATES", "FEW_SESSIONS", "Rule", "Tuning", "front", "halves", "measure", "ranked", "split",
     "tune",
 ]  # fmt: skip
 
@@ -181,11 +181,6 @@ def ranked(table: pd.DataFrame, rule: Rule, *, surely: bool = False) -> list[str
             kept &= (surely_at <= limit) | surely_at.isna()  # without pages nothing is slowed down
     allowed = table[kept | (table["policy"] == BASELINE)]
     return [str(policy) for policy in allowed.sort_values("energy_j_per_page", kind="stable")["policy"]]
-
-
-def choose(table: pd.DataFrame, rule: Rule) -> str:
-    """Return the policy of least energy whose mean slowdown is allowed (`ranked`)."""
-    return ranked(table, rule)[0]
 
 
 def tune(frames: Frames, names: Sequence[str], rule: Rule, radio: netsim.Radio, *, seed: int) -> Tuning:

@@ -1,8 +1,8 @@
 """What the thesis proves about tracking the best expert, one pure function a statement.
 
-T rounds, n experts, losses in nats, L_T(alpha) the loss of Fixed-share at switching rate alpha,
-alpha* a rate of least L_T.  The hat-alpha of a sequence of experts is the fraction of its T-1
-transitions that switch; Q is the law of hat-alpha under the posterior over sequences at alpha*.
+T rounds (`horizon`), n experts, losses in nats, L_T(alpha) the loss of Fixed-share at switching rate alpha, alpha*
+(`best_alpha`) a rate of least L_T.  The hat-alpha of a sequence of experts is the fraction of its T-1 transitions that
+switch; Q is the law of hat-alpha under the posterior over sequences at alpha*, ln Q (T,) is `log_q`.
 Functions return the right-hand side; infinity where a statement promises nothing.
 
 Left out: running the learners (`lpsm.experts`) and comparing (`lpsm.bounds.report`).
@@ -12,7 +12,7 @@ for the bounds against one expert and against k-partitions.
 
 from __future__ import annotations
 
-from math import exp, expm1, inf, log, log1p, pi
+from math import exp, expm1, inf, log, log1p
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,24 +24,11 @@ from lpsm.experts.learner import checked_prior
 from lpsm.experts.loss_tables import Likelihoods, checked_losses
 
 __all__ = [
-    "curvature",
-    "divergence",
-    "fixed_share_partition_loss",
-    "fixed_share_regret",
-    "fixed_share_regret_lower",
-    "learn_alpha_asymptotic_regret",
-    "learn_alpha_optimised_regret",
-    "learn_alpha_regret",
-    "log_switch_variance",
-    "markov_share_regret",
-    "markov_share_visited_regret",
-    "regret_identity",
-    "relative_curvature",
-    "static_expert_loss",
-    "switch_distribution",
-    "switch_moments",
-    "two_point_regret",
-]
+    "curvature", "divergence", "fixed_share_partition_loss", "fixed_share_regret", "fixed_share_regret_lower",
+    "learn_alpha_optimised_regret", "learn_alpha_regret", "log_switch_variance", "markov_share_regret",
+    "markov_share_visited_regret", "regret_identity", "relative_curvature", "static_expert_loss",
+    "switch_distribution", "switch_moments", "two_point_regret",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 
@@ -65,14 +52,9 @@ def divergence(p: ArrayLike, q: ArrayLike) -> Floats:
 
 @checked
 def static_expert_loss(expert_losses: ArrayLike, prior: ArrayLike | None = None) -> float:
-    """HW, T 2.2.3: Static-expert loses at most min_i (L_i + ln(1/prior_i)), so L_i + ln n if uniform.
+    """HW, T 2.2.3: Static-expert loses at most min_i (L_i + ln(1/prior_i)), so L_i + ln n with uniform first weights.
 
-    Parameters
-    ----------
-    expert_losses
-        Total losses (n,).
-    prior
-        First weights (n,); uniform when left out.
+    `expert_losses` are total losses, (n,).
     """
     losses = np.asarray(expert_losses, dtype=np.float64)
     if losses.ndim != 1 or losses.size == 0:
@@ -87,16 +69,8 @@ def fixed_share_partition_loss(
 ) -> float:
     """HW: Fixed-share loses at most L_k + ln n + (k-1) ln((n-1)/alpha) + (T-k) ln(1/(1-alpha)).
 
-    Parameters
-    ----------
-    partition_loss
-        Loss L_k of a sequence of experts with exactly k - 1 changes.
-    k, horizon, n_experts
-        Segments, rounds T >= k, experts n.
-    alpha
-        In [0, 1]; the bound is infinite at 0 unless k = 1, at 1 unless k = T.
-    prior
-        First weight of the first segment's expert; 1/n when left out.
+    L_k is the loss of a sequence of experts with exactly k - 1 changes.  The bound is infinite at alpha = 0 unless
+    k = 1, at 1 unless k = T.  `prior` is the first weight of the first segment's expert; 1/n when left out.
     """
     at_least(1, n_experts=n_experts, horizon=horizon)
     between(1, horizon, k=k)
@@ -105,7 +79,7 @@ def fixed_share_partition_loss(
         raise ValueError(f"k must be 1 when there is one expert, got {k}")
     start = log(n_experts) if prior is None else float(-np.log(prior))
     switching = (k - 1) * (log(n_experts - 1) - _log(alpha)) if k > 1 else 0.0
-    staying = -(horizon - k) * _log1m(alpha) if horizon > k and n_experts > 1 else 0.0
+    staying = (horizon - k) * (-log1p(-alpha) if alpha < 1.0 else inf) if horizon > k and n_experts > 1 else 0.0
     return partition_loss + start + switching + staying
 
 
@@ -113,38 +87,11 @@ def fixed_share_partition_loss(
 def fixed_share_regret(horizon: int, best_alpha: float, alpha: float) -> float:
     """T Theorem 1: L_T(alpha) - L_T(alpha*) <= (T-1) D(alpha* || alpha).
 
-    `best_alpha` must minimise L_T over [0, 1]; of an interior one the proof uses only that it is
-    stationary.  Infinite where alpha rules out what alpha* needs (alpha = 0 < alpha*).
+    alpha* must minimise L_T over [0, 1]; of an interior one the proof uses only that it is stationary.
+    Infinite where alpha rules out what alpha* needs (alpha = 0 < alpha*).
     """
-    at_least(1, horizon=horizon)
-    between(0.0, 1.0, best_alpha=best_alpha, alpha=alpha)
-    return (horizon - 1) * float(divergence(best_alpha, alpha)) if horizon > 1 else 0.0
-
-
-@checked
-def markov_share_regret(horizon: int, best: ArrayLike, matrix: ArrayLike, visits: ArrayLike | None = None) -> float:
-    """T Theorem 1, general form: L_T(P) - L_T(P*) <= (T-1) max_j D(P*_j || P_j) over rows j.
-
-    `best` (n, n) must be stationary for L_T.  With `visits` (n,), the expected departures from
-    each expert at `best`, rows that are never left do not count: they change no loss.
-    """
-    at_least(1, horizon=horizon)
-    rows = _row_divergences(best, matrix)
-    if visits is not None:
-        rows = rows[_visits(visits, rows.size) > 0.0]
-    return (horizon - 1) * float(rows.max(initial=0.0)) if horizon > 1 else 0.0
-
-
-@checked
-def markov_share_visited_regret(visits: ArrayLike, best: ArrayLike, matrix: ArrayLike) -> float:
-    """The step before the maximum is taken: L_T(P) - L_T(P*) <= sum_j E[n_j] D(P*_j || P_j).
-
-    `visits` (n,) are the expected departures E[n_j] at the stationary `best`; they sum to T-1.
-    """
-    rows = _row_divergences(best, matrix)
-    counts = _visits(visits, rows.size)
-    left = counts > 0.0
-    return float(counts[left] @ rows[left])
+    between(0.0, 1.0, alpha=alpha)
+    return learn_alpha_regret(horizon, best_alpha, [alpha])
 
 
 @checked
@@ -155,7 +102,9 @@ def learn_alpha_regret(horizon: int, best_alpha: float, alphas: ArrayLike, prior
     """
     at_least(1, horizon=horizon)
     between(0.0, 1.0, best_alpha=best_alpha)
-    rates = _alphas(alphas)
+    rates = np.asarray(alphas, dtype=np.float64)
+    if rates.ndim != 1 or rates.size == 0 or not ((rates >= 0.0) & (rates <= 1.0)).all():
+        raise ValueError(f"alphas must be a vector in [0, 1], got {alphas!r}")
     with np.errstate(divide="ignore"):
         start = -np.log(checked_prior("prior", prior, rates.size))
     apart = (horizon - 1) * divergence(best_alpha, rates) if horizon > 1 else np.zeros(rates.size)
@@ -173,15 +122,26 @@ def learn_alpha_optimised_regret(horizon: int, n_alphas: int) -> float:
 
 
 @checked
-def learn_alpha_asymptotic_regret(horizon: int) -> float:
-    """T 2.3, with its constant: (1/2) ln T + ln(pi/2) + 1/2, that is (1/2) ln T + 0.95.
+def markov_share_regret(horizon: int, best: ArrayLike, matrix: ArrayLike, visits: ArrayLike | None = None) -> float:
+    """T Theorem 1, general form: L_T(P) - L_T(P*) <= (T-1) max_j D(P*_j || P_j) over rows j.
 
-    The limit of `learn_alpha_optimised_regret`, not a bound: the smallest grid of worst
-    divergence 1/(2T) has (pi/2) sqrt(T) points in the limit, a few more or fewer at any T.
-    (Deviation: the thesis prints sqrt(2T), which leaves a factor pi / (2 sqrt 2) = 1.11 out.)
+    `best` (n, n) must be stationary for L_T.  With `visits` (n,), the expected departures from
+    each expert at `best`, rows that are never left do not count: they change no loss.
     """
     at_least(1, horizon=horizon)
-    return 0.5 * log(horizon) + log(pi / 2) + 0.5
+    rows, counts = _row_divergences(best, matrix, visits)
+    return (horizon - 1) * float(rows[counts > 0.0].max(initial=0.0)) if horizon > 1 else 0.0
+
+
+@checked
+def markov_share_visited_regret(visits: ArrayLike, best: ArrayLike, matrix: ArrayLike) -> float:
+    """The step before the maximum is taken: L_T(P) - L_T(P*) <= sum_j E[n_j] D(P*_j || P_j).
+
+    `visits` (n,) are the expected departures E[n_j] at the stationary `best`; they sum to T-1.
+    """
+    rows, counts = _row_divergences(best, matrix, visits)
+    left = counts > 0.0
+    return float(counts[left] @ rows[left])
 
 
 @checked
@@ -194,23 +154,21 @@ def switch_distribution(losses: ArrayLike, alpha: float, *, prior: ArrayLike | N
     probability(alpha=alpha)
     matrix = checked_losses(losses)
     rounds, n = matrix.shape
-    weights = checked_prior("prior", prior, n)
-    prepared = Likelihoods(matrix, weights)
+    prepared = Likelihoods(matrix, checked_prior("prior", prior, n))
     if not prepared.finite:
         raise ValueError("losses must allow a finite value in every round, got a round of infinities")
     if n == 1 and rounds > 1:
         raise ValueError("losses must come from at least 2 experts, got 1")
     if rounds == 1:
         return np.zeros(1)
-    switches = np.arange(rounds)
     logs = switch_coefficients(prepared.shifted, prepared.log_prior)
-    logs += switches * log(alpha) + (rounds - 1 - switches) * log1p(-alpha)
+    logs += np.arange(rounds) * log(alpha) + np.arange(rounds)[::-1] * log1p(-alpha)
     return np.asarray(logs - logsumexp(logs))
 
 
 @checked
 def switch_moments(log_q: ArrayLike) -> tuple[float, float]:
-    """Mean and variance of hat-alpha = k/(T-1) when ln Q(k) is `log_q` (T,)."""
+    """Mean and variance of hat-alpha = k/(T-1) under Q."""
     weights = np.exp(_log_q(log_q))
     rates = np.arange(weights.size) / (weights.size - 1)
     mean = float(weights @ rates)
@@ -230,28 +188,17 @@ def log_switch_variance(log_q: ArrayLike) -> float:
 def regret_identity(log_q: ArrayLike, reference: float, alpha: float) -> float:
     """T Lemma 1 (2.4): L_T(alpha) - L_T(reference) = -ln E_Q exp((T-1)(D(hat || reference) - D(hat || alpha))).
 
-    Parameters
-    ----------
-    log_q
-        `switch_distribution` at `reference`, (T,).
-    reference
-        In (0, 1); it need not minimise the loss.
-    alpha
-        In [0, 1].
+    `log_q` is `switch_distribution` at `reference` in (0, 1), which need not minimise the loss; alpha is in [0, 1].
     """
     probability(reference=reference)
     between(0.0, 1.0, alpha=alpha)
     logs = _log_q(log_q)
-    k = np.arange(logs.size)
-    return float(-logsumexp(logs + _log_ratio(k, logs.size - 1 - k, reference, alpha)))
+    return _regret(logs, np.arange(logs.size), logs.size - 1, reference, alpha)
 
 
 @checked
 def curvature(horizon: int, best_alpha: float, variance: float) -> float:
-    """T Claim 1 (2.20): the second derivative of L_T at a stationary alpha* in (0, 1).
-
-    `variance` is that of hat-alpha under Q.
-    """
+    """T Claim 1 (2.20): L_T''(alpha*) at a stationary alpha* in (0, 1), by Q's `variance` of hat-alpha."""
     at_least(2, horizon=horizon)
     probability(best_alpha=best_alpha)
     between(0.0, 0.25, variance=variance)
@@ -281,20 +228,9 @@ def relative_curvature(horizon: int, best_alpha: float, second_derivative: float
 def fixed_share_regret_lower(horizon: int, best_alpha: float, beta: float, alpha: float) -> float:
     """T Theorem 2 (2.16): a lower bound of L_T(alpha) - L_T(alpha*), from the two-point law of hat-alpha.
 
-    Of all laws on [0, 1] with mean alpha* and the variance that beta* fixes (2.21), the one that
-    puts mass on the end towards alpha makes the regret least.  The bound may be negative, that is
+    Of all laws on [0, 1] with mean alpha* in (0, 1) and the variance that beta*, its `relative_curvature`, fixes
+    (2.21), the one that puts mass on the end towards alpha makes the regret least.  The bound may be negative, that is
     vacuous; at beta* = 1 the law is a point and the bound equals Theorem 1's.
-
-    Parameters
-    ----------
-    horizon
-        T >= 2.
-    best_alpha
-        A minimum in (0, 1).
-    beta
-        Its `relative_curvature`, in [0, 1].
-    alpha
-        In [0, 1].
     """
     at_least(2, horizon=horizon)
     probability(best_alpha=best_alpha)
@@ -317,34 +253,20 @@ def two_point_regret(horizon: int, best_alpha: float, log_variance: float, alpha
     log_rest = -log1p(odds)
     rest = best_alpha - odds * (1.0 - best_alpha) if towards else best_alpha * (1.0 + odds)
     rest = min(max(rest, 0.0), 1.0)  # (alpha* - q_1)/(1 - q_1), or alpha*/(1 - q_0)
-    points = np.array([towards, rest])
-    logs = np.array([log_odds + log_rest, log_rest])
-    moves = horizon - 1
-    return float(-logsumexp(logs + _log_ratio(moves * points, moves * (1.0 - points), best_alpha, alpha)))
+    law, moves = np.array([log_odds + log_rest, log_rest]), horizon - 1
+    return _regret(law, moves * np.array([towards, rest]), moves, best_alpha, alpha)
 
 
-def _log_ratio(switched: ArrayLike, stayed: ArrayLike, reference: float, alpha: float) -> Floats:
-    """Logarithm of p(s; alpha) / p(s; reference) for `switched` and `stayed` transitions."""
-    switches, stays = np.asarray(switched, dtype=np.float64), np.asarray(stayed, dtype=np.float64)
-    with np.errstate(divide="ignore"):
-        return np.asarray(
-            xlogy(switches, alpha) - switches * log(reference) + xlog1py(stays, -alpha) - stays * log1p(-reference)
-        )
+def _regret(logs: Floats, switches: NDArray[np.generic], moves: int, reference: float, alpha: float) -> float:
+    """-ln of the mean of p(s; alpha)/p(s; reference) over sequences with so many switches in `moves` transitions."""
+    s = np.asarray(switches, dtype=np.float64)
+    stays = moves - s
+    ratio = xlogy(s, alpha) - s * log(reference) + xlog1py(stays, -alpha) - stays * log1p(-reference)
+    return float(-logsumexp(logs + ratio))
 
 
 def _log(x: float) -> float:
     return log(x) if x > 0.0 else -inf
-
-
-def _log1m(x: float) -> float:
-    return log1p(-x) if x < 1.0 else -inf
-
-
-def _alphas(alphas: ArrayLike) -> Floats:
-    rates = np.asarray(alphas, dtype=np.float64)
-    if rates.ndim != 1 or rates.size == 0 or not ((rates >= 0.0) & (rates <= 1.0)).all():
-        raise ValueError(f"alphas must be a vector in [0, 1], got {alphas!r}")
-    return rates
 
 
 def _log_q(log_q: ArrayLike) -> Floats:
@@ -354,19 +276,15 @@ def _log_q(log_q: ArrayLike) -> Floats:
     return logs
 
 
-def _row_divergences(best: ArrayLike, matrix: ArrayLike) -> Floats:
-    """D(P*_j || P_j) for every row j, (n,)."""
+def _row_divergences(best: ArrayLike, matrix: ArrayLike, visits: ArrayLike | None) -> tuple[Floats, Floats]:
+    """D(P*_j || P_j) for every row j, (n,), and the visits; 1 each if not given."""
     target, used = np.asarray(best, dtype=np.float64), np.asarray(matrix, dtype=np.float64)
     for name, rows in (("best", target), ("matrix", used)):
         if rows.ndim != 2 or rows.shape[0] != rows.shape[1] or rows.shape != target.shape:
             raise ValueError(f"{name} must have shape {target.shape} with equal sides, got {rows.shape}")
         if not ((rows >= 0.0).all() and np.allclose(rows.sum(axis=1), 1.0, rtol=0.0, atol=1e-9)):
             raise ValueError(f"{name} must hold probabilities in rows that sum to 1, got {rows.tolist()}")
-    return np.asarray(np.maximum(rel_entr(target, used).sum(axis=1), 0.0))
-
-
-def _visits(visits: ArrayLike, n: int) -> Floats:
-    counts = np.asarray(visits, dtype=np.float64)
-    if counts.shape != (n,) or not (counts >= 0.0).all():
-        raise ValueError(f"visits must hold {n} numbers of at least 0, got {visits!r}")
-    return counts
+    counts = np.ones(len(target)) if visits is None else np.asarray(visits, dtype=np.float64)
+    if counts.shape != (len(target),) or not (counts >= 0.0).all():
+        raise ValueError(f"visits must hold {len(target)} numbers of at least 0, got {visits!r}")
+    return np.maximum(rel_entr(target, used).sum(axis=1), 0.0), counts

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse, stats
 
-from lpsm.bounds.expert_report import Row
-from lpsm.bounds.sampler_theorems import Theorem, comparators, quadratic_forms, sums_of, theorem_of
+from lpsm.bounds.sampler_theorems import Theorem, comparators, quadratic_forms, theorem_of
+from lpsm.bounds.verdicts import Row, compare, void
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,16 +71,17 @@ def report_sampler(
         raise ValueError(f"runs must be at least 2, since a mean is checked, got {runs}")
     table = as_instances(X, sampler.n_features, np.float64)
     labels = as_labels(y, table.shape[0])
+    norms = np.sqrt(squared_lengths(table))
     if sampler.normalize:
-        norms = np.sqrt(squared_lengths(table))
-        inverse = 1.0 / np.where(norms > 0.0, norms, 1.0)  # the sampler itself refuses zeros
-        table = sparse.csr_matrix(sparse.diags(inverse) @ table) if sparse.issparse(table) else table * inverse[:, None]
+        norms = np.where(norms > 0.0, norms, 1.0)  # the sampler itself refuses zeros
+        scale = sparse.diags(1.0 / norms)
+        table = sparse.csr_matrix(scale @ table) if sparse.issparse(table) else table * (1.0 / norms)[:, None]
+        norms = np.ones(len(norms))
     theorem = theorem_of(sampler)
     coins = (np.random.default_rng(0) if rng is None else rng).spawn(runs)
-    count = runs if sampler.randomized and isinstance(theorem, Theorem) else 1
     logs: list[RunLog] = []
-    probabilities = np.ones(table.shape[0])
-    for number in range(count):
+    probabilities = np.ones(len(labels))
+    for number in range(runs if sampler.randomized and isinstance(theorem, Theorem) else 1):
         copy = type(sampler).from_state(sampler.state())
         if sampler.randomized:
             copy._rng = coins[number]
@@ -90,46 +91,44 @@ def report_sampler(
             log = copy.run(X, labels)
             log = type(log)(log.prediction, log.queried, log.stored, np.zeros(0))  # no state is kept for its margins
         logs.append(log)
-    rows = _held(theorem, sampler, logs, probabilities, table, labels)
+    mistakes = np.array([np.count_nonzero(log.prediction != labels) for log in logs], dtype=np.float64)
+    asked = float(logs[0].queried.sum())
+    why = theorem if isinstance(theorem, str) else _unmet(theorem, sampler, logs, norms)
+    if why:
+        name = "mistakes" if isinstance(theorem, str) else f"{theorem.name}, mistakes"
+        rows = [void(name, "upper", why, float(mistakes.mean())), void("labels", "upper", why, asked)]
+    else:
+        assert isinstance(theorem, Theorem)
+        rows = [*_held(theorem, logs, mistakes, table, labels), _labels(asked, probabilities)]
     return pd.DataFrame(rows, columns=list(Row._fields))
 
 
-def _held(
-    theorem: Theorem | str, sampler: Sampler, logs: list[RunLog], probabilities: Floats, table: Any, labels: Floats
-) -> list[Row]:
-    """Every statement about the runs."""
-    rounds = len(labels)
-    mistakes = np.array([np.count_nonzero(log.prediction != labels) for log in logs], dtype=np.float64)
-    asked = float(logs[0].queried.sum())
-    if isinstance(theorem, str):
-        return [_void("mistakes", float(mistakes[0]), theorem), _void("labels", asked, theorem)]
-    name, why = f"{theorem.name}, mistakes", _unmet(theorem, sampler, logs, table)
-    if why:
-        return [_void(name, float(mistakes.mean()), why), _void("labels", asked, why)]
-    if not sampler.randomized:
-        stored = logs[0].stored
-        r = quadratic_forms(table[stored], theorem.b, theorem.c)
-        found = comparators(theorem, table, labels, stored.astype(np.float64))
-        bound = min(theorem.bound(sums_of(w, table, labels, stored, r)) for w in found)
-        return [_upper(name, float(mistakes[0]), bound, rounds), _labels(asked, probabilities)]
+def _held(theorem: Theorem, logs: list[RunLog], mistakes: Floats, table: Any, labels: Floats) -> Iterator[Row]:
+    """The statements about the mistakes of the runs."""
+
+    def forms(log: RunLog) -> Floats:
+        return quadratic_forms(table[log.stored], theorem.b, theorem.c)
+
+    def bound(w: Floats, log: RunLog, r: Floats) -> float:
+        return theorem.bound(w, table, labels, log.stored, r)
+
+    first, rounds = logs[0], len(labels)
+    r = forms(first)
+    of_first = [bound(w, first, r) for w in comparators(theorem, table, labels, first.stored.astype(np.float64))]
+    if theorem.cost is None:
+        yield _upper(f"{theorem.name}, mistakes", float(mistakes[0]), min(of_first), rounds)
+        return
     half = len(logs) // 2
-    often = np.mean([log.stored for log in logs[:half]], axis=0)
-    (w,) = comparators(theorem, table, labels, often)
-    limits = [
-        theorem.bound(sums_of(w, table, labels, log.stored, quadratic_forms(table[log.stored], theorem.b, theorem.c)))
-        for log in logs[half:]
-    ]
-    return [
-        _mean(f"{name} in the mean of {len(limits)} runs", mistakes[half:], np.array(limits), rounds),
-        _path(theorem, logs[0], table, labels),
-        _labels(asked, probabilities),
-    ]
+    (w,) = comparators(theorem, table, labels, np.mean([log.stored for log in logs[:half]], axis=0))
+    limits = np.array([bound(w, log, forms(log)) for log in logs[half:]])
+    yield _mean(f"{theorem.name}, mistakes in the mean of {len(limits)} runs", mistakes[half:], limits, rounds)
+    margins = np.abs(first.margin)
+    costs = float(theorem.cost(margins[first.stored], r).sum())
+    most = float(theorem.cost(margins, np.ones(rounds)).sum())  # had every round been an update
+    yield _upper(f"{theorem.path}, costs of the updates", costs, theorem.scale * of_first[0], most)
 
 
-# -- theorems -------------------------------------------------------------------------------------
-
-
-def _unmet(theorem: Theorem, sampler: Sampler, logs: list[RunLog], table: Any) -> str | None:
+def _unmet(theorem: Theorem, sampler: Sampler, logs: list[RunLog], norms: Floats) -> str:
     """Which hypothesis fails, if one does."""
     if sampler.rounds:
         return "the sampler has had rounds before"
@@ -138,27 +137,10 @@ def _unmet(theorem: Theorem, sampler: Sampler, logs: list[RunLog], table: Any) -
     most = sampler.max_queries
     if most is not None and any(log.queried.sum() >= most for log in logs):
         return "the budget ended the questions"
-    if theorem.unit:
-        from lpsm.samplers.checks import squared_lengths
-
-        norms = np.sqrt(squared_lengths(table))
-        longest = int(norms.argmax()) if len(norms) else 0
-        if len(norms) and norms[longest] > 1.0 + 1e-9:
-            return f"instances must have a norm of at most 1, that of round {longest + 1} has {norms[longest]:.4g}"
-    return None
-
-
-def _path(theorem: Theorem, log: RunLog, table: Any, labels: Floats) -> Row:
-    """The inequality that holds in every run, with the comparator that is best for this one."""
-    assert theorem.cost is not None
-    stored = log.stored
-    r = quadratic_forms(table[stored], theorem.b, theorem.c)
-    (w,) = comparators(theorem, table, labels, stored.astype(np.float64))
-    bound = theorem.scale * theorem.bound(sums_of(w, table, labels, stored, r))
-    margins = np.abs(log.margin)
-    measured = float(theorem.cost(margins[stored], r).sum())
-    trivial = float(theorem.cost(margins, np.ones(len(margins))).sum())  # had every round been an update
-    return _upper(f"{theorem.path}, costs of the updates", measured, bound, trivial)
+    if theorem.unit and (norms > 1.0 + 1e-9).any():
+        longest = int(norms.argmax())
+        return f"instances must have a norm of at most 1, that of round {longest + 1} has {norms[longest]:.4g}"
+    return ""
 
 
 def _by_rounds(sampler: Sampler, X: Any, labels: Floats) -> tuple[RunLog, Floats]:
@@ -177,18 +159,10 @@ def _by_rounds(sampler: Sampler, X: Any, labels: Floats) -> tuple[RunLog, Floats
     return RunLog.of(noted(), len(labels)), np.array(chances)
 
 
-# -- rows -------------------------------------------------------------------------------------------
-
-
-def _void(statement: str, measured: float, why: str) -> Row:
-    return Row(statement, "upper", measured, np.nan, np.nan, True, f"void: {why}")
-
-
 def _upper(statement: str, measured: float, bound: float, trivial: float) -> Row:
     rounding = 1e-9 * max(1.0, abs(bound))
-    holds = measured <= bound + rounding
-    says = "holds" if bound < trivial - rounding else f"vacuous: it is at most {trivial:g} anyway"
-    return Row(statement, "upper", measured, bound, bound - measured, holds, says if holds else "violated")
+    useless = "" if bound < trivial - rounding else f"it is at most {trivial:g} anyway"
+    return compare(statement, "upper", measured, bound, rounding, useless)
 
 
 def _mean(statement: str, measured: Floats, bounds: Floats, trivial: float) -> Row:
@@ -205,10 +179,6 @@ def _mean(statement: str, measured: Floats, bounds: Floats, trivial: float) -> R
 
 def _labels(asked: float, probabilities: Floats) -> Row:
     """Labels asked for against their mean, the sum of the coins' probabilities: within five standard deviations."""
-    expected = float(probabilities.sum())
     spread = sqrt(float((probabilities * (1.0 - probabilities)).sum()))
-    holds = abs(asked - expected) <= 5.0 * spread + 5.0 * (spread > 0.0)
-    return Row(
-        "labels: the sum of the coins, in the mean", "identity", asked, expected, abs(asked - expected), holds,
-        "holds" if holds else "violated",
-    )  # fmt: skip
+    name = "labels: the sum of the coins, in the mean"
+    return compare(name, "identity", asked, float(probabilities.sum()), 5.0 * spread + 5.0 * (spread > 0.0))

@@ -5,7 +5,6 @@ of a comparator u.  Any u is legal; the one taken about minimises slope hinge + 
 descent on a hinge loss with its corner rounded.
 What it leaves out: running samplers (`sampler_report`); theorems on independent examples from a source with known
 constants (rls, the adaptive sampler, dkm), whose hypotheses no stream can show.
-
 Sources: Cesa-Bianchi, Gentile, Zaniboni 2004 (W), theorems 1 and 2; Cesa-Bianchi 2007 (R), section 3.1, theorems 1
 and 3; Moroshko and Crammer 2014 (D), theorems 2 and 4 with comparators that do not move.
 """
@@ -14,34 +13,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from inspect import signature
 from math import inf, isinf, sqrt
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from lpsm.bounds import drift, perceptrons, second_order
+from lpsm.bounds.drift import drift_mistakes, selective_drift_mistakes
+from lpsm.bounds.perceptrons import perceptron_mistakes, selective_perceptron_mistakes
+from lpsm.bounds.second_order import (
+    label_efficient_mistakes,
+    second_order_mistakes,
+    selective_second_order_mistakes,
+)
 
 if TYPE_CHECKING:
     from lpsm.samplers import Sampler
 
-__all__ = ["Sums", "Theorem", "comparators", "quadratic_forms", "sums_of", "theorem_of"]
+__all__ = ["Theorem", "comparators", "quadratic_forms", "theorem_of"]
 
 Floats = NDArray[np.float64]
+Costs = Callable[[Floats, Floats], Floats]
 TRADES = (0.03, 0.1, 0.3, 1.0, 3.0)  # between hinge loss and energy of the comparators tried for a bound that is no sum
-
-
-class Sums(NamedTuple):
-    """What the bounds are made of, over the rounds in which a run stored."""
-
-    hinge: float
-    quadratic: float  # sum of (u.x)^2
-    comparator_norm: float
-    log_det: float
-    quadratic_sum: float  # sum of x'D^-1 x
-    radius: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,114 +44,81 @@ class Theorem:
     """A bound of the mistakes: made small by a u of little `slope` hinge + `ridge` norm(u)^2 + `square` sum (u.x)^2."""
 
     name: str
-    bound: Callable[[Sums], float]
+    function: Callable[..., float]
+    fixed: dict[str, float]  # its arguments that are no sums over a run
     trades: tuple[tuple[float, float, float], ...]
-    b: float  # the regulariser; inf for a Perceptron, which has no matrix
+    b: float = inf  # the regulariser; inf for a Perceptron, which has no matrix
     c: float = inf
     path: str = ""  # of a coin: the statement about each run
-    cost: Callable[[Floats, Floats], Floats] | None = None  # of margins and r, summed over the update rounds
+    cost: Costs | None = None  # of margins and r, summed over the update rounds
     scale: float = 1.0  # what the bound is multiplied by then
     unit: bool = False  # whether norms must be at most 1
+
+    def bound(self, w: Floats, table: Any, labels: Floats, stored: NDArray[np.bool_], r: Floats) -> float:
+        """The bound by the comparator w and the rounds in which a run stored; `r` as of `quadratic_forms`."""
+        from lpsm.samplers.checks import squared_lengths
+
+        rows = table[stored]
+        said = np.asarray(rows @ w).ravel()
+        quadratic, norm = float(said @ said), float(np.linalg.norm(w))
+        sums = {
+            "hinge": float(np.maximum(0.0, 1.0 - labels[stored] * said).sum()),
+            "quadratic": quadratic,
+            "comparator_norm": norm,
+            "energy": quadratic + (0.0 if isinf(self.b) else self.b * norm**2),
+            "log_det": float(np.log1p(r).sum()),
+            "quadratic_sum": float((r / (1.0 + r)).sum()),
+            "radius": sqrt(float(squared_lengths(rows).max(initial=0.0))),
+            "gamma": 1.0,
+        } | self.fixed
+        return self.function(**{name: sums[name] for name in signature(self.function).parameters})
 
 
 def theorem_of(sampler: Sampler) -> Theorem | str:
     """The theorem about a sampler, or why there is none."""
     given = {**_parameters(sampler.learner), **{f"rule_{n}": v for n, v in _parameters(sampler.rule).items()}}
-    a, b, c = (float(given.get(name, inf)) for name in ("a", "b", "c"))
-    coin = float(given.get("rule_b", inf))
+    a, b, c, coin = (float(given.get(name, inf)) for name in ("a", "b", "c", "rule_b"))
     key = {"sole": "sop-label-efficient"}.get(sampler.key, sampler.key)
     if key in ("perceptron-ss", "sop-ss", "sop-label-efficient", "lasec-ss") and isinf(coin):
         return "the coin's parameter is infinite, and the bound with it"
-    if key == "perceptron":
-        trades = tuple((trade + 0.5, trade, 0.0) for trade in TRADES)
-        return Theorem(name="R 3.1", bound=_first_order, trades=trades, b=inf)
-    if key == "perceptron-ss":
-        coin /= given["eta"]  # v grows in steps of eta
-        slope = (2.0 * coin + 1.0) / (2.0 * coin)
-        return Theorem(
-            name="W theorem 1", path="W (2), every run", trades=((slope, slope * (2.0 * coin + 1.0) / 4.0, 0.0),),
-            bound=partial(_selective_first_order, coin), b=inf, unit=True, scale=coin,
-            cost=lambda margins, _: coin + margins / given["eta"],
-        )  # fmt: skip
-    if key == "sop":
-        trades = tuple((1.0, trade * a, trade) for trade in TRADES)
-        return Theorem(name="R theorem 1", bound=partial(_second_order, a), trades=trades, b=a)
-    if key == "sop-ss":
-        if a != 1.0:
+
+    def tried(ridge: float) -> tuple[tuple[float, float, float], ...]:
+        return tuple((1.0, trade * ridge, trade) for trade in TRADES)
+
+    def tossed(name: str, path: str, function: Callable[..., float], ridge: float, **more: Any) -> Theorem:
+        half = coin / 2.0
+        usual: dict[str, Any] = {"trades": ((1.0, half * ridge, half),), "cost": lambda m, _: coin + m}
+        return Theorem(name=name, path=path, function=function, b=ridge, scale=coin, **(usual | more))
+
+    match key:
+        case "perceptron":
+            trades = tuple((trade + 0.5, trade, 0.0) for trade in TRADES)
+            return Theorem(name="R 3.1", function=perceptron_mistakes, fixed={}, trades=trades)
+        case "sop":
+            return Theorem(name="R theorem 1", function=second_order_mistakes, fixed={"a": a}, trades=tried(a), b=a)
+        case "lasec":
+            return Theorem(name="D theorem 2", function=drift_mistakes, fixed={}, trades=tried(b), b=b, c=c)
+        case "perceptron-ss":
+            eta = given["eta"]
+            coin /= eta  # v grows in steps of eta
+            slope = (2.0 * coin + 1.0) / (2.0 * coin)
+            return tossed(
+                "W theorem 1", "W (2), every run", selective_perceptron_mistakes, inf, fixed={"b": coin}, unit=True,
+                trades=((slope, slope * (2.0 * coin + 1.0) / 4.0, 0.0),), cost=lambda m, _: coin + m / eta,
+            )  # fmt: skip
+        case "sop-ss" if a != 1.0:
             return f"W theorem 2 is about a = 1, got {a:g}"
-        return Theorem(
-            name="W theorem 2", path="W (7), every run", trades=((1.0, coin / 2.0, coin / 2.0),),
-            bound=partial(_selective_second_order, coin), b=1.0, unit=True, scale=coin,
-            cost=lambda margins, r: coin + margins + margins**2 * (1.0 + r) / 2.0,
-        )  # fmt: skip
-    if key == "sop-label-efficient":
-        return Theorem(
-            name="R theorem 3", path="D (9) at c = inf, every run", trades=((1.0, coin * a / 2.0, coin / 2.0),),
-            bound=partial(_label_efficient, coin, a), b=a, scale=coin, cost=lambda margins, _: coin + margins,
-        )  # fmt: skip
-    if key == "lasec":
-        trades = tuple((1.0, trade * b, trade) for trade in TRADES)
-        return Theorem(name="D theorem 2", bound=partial(_drifting, b, None), trades=trades, b=b, c=c)
-    if key == "lasec-ss":
-        return Theorem(
-            name="D theorem 4", path="D (9), every run", trades=((1.0, coin * b / 2.0, coin / 2.0),),
-            bound=partial(_drifting, b, coin), b=b, c=c, scale=coin, cost=lambda margins, _: coin + margins,
-        )  # fmt: skip
+        case "sop-ss":
+            return tossed(
+                "W theorem 2", "W (7), every run", selective_second_order_mistakes, 1.0, fixed={"b": coin}, unit=True,
+                cost=lambda m, r: coin + m + m**2 * (1.0 + r) / 2.0,
+            )  # fmt: skip
+        case "sop-label-efficient":
+            fixed = {"C": coin, "a": a}
+            return tossed("R theorem 3", "D (9) at c = inf, every run", label_efficient_mistakes, a, fixed=fixed)
+        case "lasec-ss":
+            return tossed("D theorem 4", "D (9), every run", selective_drift_mistakes, b, fixed={"a": coin}, c=c)
     return f"no theorem here speaks of {sampler.key or 'this sampler'} on a stream without assumptions"
-
-
-def _first_order(sums: Sums) -> float:
-    return perceptrons.perceptron_mistakes(hinge=sums.hinge, comparator_norm=sums.comparator_norm, radius=sums.radius)
-
-
-def _selective_first_order(b: float, sums: Sums) -> float:
-    return perceptrons.selective_perceptron_mistakes(
-        hinge=sums.hinge, comparator_norm=sums.comparator_norm, gamma=1.0, b=b
-    )
-
-
-def _second_order(a: float, sums: Sums) -> float:
-    return second_order.second_order_mistakes(
-        hinge=sums.hinge, quadratic=sums.quadratic, comparator_norm=sums.comparator_norm, log_det=sums.log_det, a=a
-    )
-
-
-def _selective_second_order(b: float, sums: Sums) -> float:
-    return second_order.selective_second_order_mistakes(
-        hinge=sums.hinge, quadratic=sums.quadratic, comparator_norm=sums.comparator_norm, log_det=sums.log_det,
-        gamma=1.0, b=b,
-    )  # fmt: skip
-
-
-def _label_efficient(C: float, a: float, sums: Sums) -> float:
-    return second_order.label_efficient_mistakes(
-        hinge=sums.hinge, quadratic=sums.quadratic, comparator_norm=sums.comparator_norm, log_det=sums.log_det, C=C, a=a
-    )
-
-
-def _drifting(b: float, a: float | None, sums: Sums) -> float:
-    energy = b * sums.comparator_norm**2 + sums.quadratic
-    if a is None:
-        return drift.drift_mistakes(hinge=sums.hinge, energy=energy, quadratic_sum=sums.quadratic_sum, gamma=1.0)
-    return drift.selective_drift_mistakes(
-        hinge=sums.hinge, energy=energy, quadratic_sum=sums.quadratic_sum, gamma=1.0, a=a
-    )
-
-
-def sums_of(w: Floats, table: Any, labels: Floats, stored: NDArray[np.bool_], r: Floats) -> Sums:
-    """The sums of one comparator over the rounds in which a run stored; `r` as of `quadratic_forms`."""
-    from lpsm.samplers.checks import squared_lengths
-
-    rows = table[stored]
-    said = np.asarray(rows @ w).ravel()
-    return Sums(
-        hinge=float(np.maximum(0.0, 1.0 - labels[stored] * said).sum()),
-        quadratic=float(said @ said),
-        comparator_norm=float(np.linalg.norm(w)),
-        log_det=float(np.log1p(r).sum()),
-        quadratic_sum=float((r / (1.0 + r)).sum()),
-        radius=sqrt(float(squared_lengths(rows).max(initial=0.0))),
-    )
 
 
 def comparators(theorem: Theorem, table: Any, labels: Floats, often: Floats) -> Iterator[Floats]:
@@ -165,21 +127,21 @@ def comparators(theorem: Theorem, table: Any, labels: Floats, often: Floats) -> 
 
     used = often > 0.0
     rows, signs, weight = table[used], labels[used], often[used]
+
+    def value(w: Floats, width: float, slope: float, ridge: float, square: float) -> tuple[float, Floats]:
+        """The objective with a parabola of this width in the place of the hinge's corner, and its gradient."""
+        said = np.asarray(rows @ w).ravel()
+        short = 1.0 - signs * said
+        bend = np.clip(short / width, 0.0, 1.0)
+        loss = np.where(bend < 1.0, 0.5 * width * bend**2, short - 0.5 * width)
+        pull = weight * (2.0 * square * said - slope * bend * signs)
+        total = slope * (weight @ loss) + square * (weight @ said**2) + ridge * (w @ w)
+        return float(total), np.asarray(rows.T @ pull).ravel() + 2.0 * ridge * w
+
     w = np.zeros(table.shape[1])
-    for slope, ridge, square in theorem.trades:
-        for width in (0.5, 0.05):  # of the parabola in the place of the hinge's corner
-
-            def value(w: Floats, width: float = width) -> tuple[float, Floats]:
-                said = np.asarray(rows @ w).ravel()
-                short = 1.0 - signs * said
-                bend = np.clip(short / width, 0.0, 1.0)
-                loss = np.where(bend < 1.0, 0.5 * width * bend**2, short - 0.5 * width)
-                pull = weight * (2.0 * square * said - slope * bend * signs)  # noqa: B023
-                total = slope * (weight @ loss) + square * (weight @ said**2) + ridge * (w @ w)  # noqa: B023
-                return float(total), np.asarray(rows.T @ pull).ravel() + 2.0 * ridge * w  # noqa: B023
-
-            if len(signs):
-                w = optimize.minimize(value, w, jac=True, method="L-BFGS-B", options={"maxiter": 200}).x
+    for trade in theorem.trades:
+        for width in (0.5, 0.05) if len(signs) else ():
+            w = optimize.minimize(value, w, (width, *trade), "L-BFGS-B", jac=True, options={"maxiter": 200}).x
         yield w
 
 

@@ -6,17 +6,6 @@ from lpsm.experts.learner import ExpertRun, Learner
 from lpsm.experts.tracking import FixedShare, LearnAlpha, MarkovShare, StaticExpert, VariableShare, doubling_regret
 
 __all__ = [
-    "AdaHedge",
-    "ExpertRun",
-    "FixedShare",
-    "LearnAlpha",
-    "Learner",
-    "MarkovShare",
-    "NormalHedge",
-    "Squint",
-    "StaticExpert",
-    "VariableShare",
-    "alpha_grid",
-    "doubling_regret",
-    "worst_divergence",
-]
+    "AdaHedge", "ExpertRun", "FixedShare", "LearnAlpha", "Learner", "MarkovShare", "NormalHedge", "Squint",
+    "StaticExpert", "VariableShare", "alpha_grid", "doubling_regret", "worst_divergence",
+]  # fmt: skip

@@ -60,9 +60,7 @@ def search(prepared: Likelihoods, tolerance: float, max_evaluations: int) -> Bes
     alpha, loss = float(rates[best]), float(table[best, 0])
     if 0 < best < rates.size - 1:
         near = slice(best - 1, best + 2)
-        still = kernels.stationary_rate(
-            prepared.likelihoods, prepared.prior, rates[near].copy(), table[near, 0] - prepared.offset
-        )
+        still = stationary_rate(prepared, rates[near].tolist(), table[near, 0].tolist())
         there = float(slopes(prepared, np.array([still]))[0, 0])
         if there <= loss + prepared.rounding(loss):  # among equal losses the stationary rate stands
             alpha, loss = still, min(loss, there)
@@ -71,6 +69,35 @@ def search(prepared: Likelihoods, tolerance: float, max_evaluations: int) -> Bes
             alpha, loss = float(rates[end]), float(table[end, 0])
     floor = prepared.offset + lowest - excess + np.log1p(-error) if error < 1.0 else -inf
     return BestAlpha(alpha=alpha, loss=loss, gap=max(0.0, loss - float(floor)), evaluations=nodes + rates.size + 1)
+
+
+def stationary_rate(prepared: Likelihoods, rates: list[float], values: list[float]) -> float:
+    """A rate of zero slope inside (rates[0], rates[2]), given that rates[1] has the least of the three losses.
+
+    Newton's steps where they stay inside a bracket and gain, else its middle.  The bracket keeps, on
+    the side towards which the loss falls, an end that is no lower or slopes inwards itself: a
+    minimum stays enclosed whatever other stationary points there are.
+    """
+    last = near = rates[1]
+    far, far_value, steepness, mirrored = near, inf, inf, False
+    for step_number in range(200):
+        value, slope, curve = slopes(prepared, np.array([last]))[0].tolist()
+        if step_number == 0:
+            mirrored = slope < 0.0  # then a minimum is to the right; `near` is the end that slopes inwards
+            far, far_value = (rates[2], values[2]) if mirrored else (rates[0], values[0])
+        inwards = slope <= 0.0 if mirrored else slope >= 0.0
+        if step_number > 0 and inwards and value <= far_value:
+            near = last
+        elif step_number > 0:  # an end that slopes inwards itself need not be the higher one
+            far, far_value = last, value if inwards else inf
+        middle = 0.5 * (near + far)
+        step = slope / curve if curve > 0.0 else inf
+        if slope == 0.0 or abs(step) <= 2e-16 * last or middle in (near, far):
+            break
+        newton = min(near, far) < last - step < max(near, far) and abs(slope) < 0.5 * steepness
+        steepness = abs(slope)
+        last = last - step if newton else middle
+    return last
 
 
 def interpolation_error(rounds: int, nodes: int) -> float:

@@ -6,7 +6,7 @@ over those awake and a forecast p_k = w_k.f; over the copies stands AdaHedge, wh
 p_k, with weights v: the combination is v.p_k.  With one copy there is nothing above it.  "ewa" is the same with the
 switching rate 0, exponentially weighted averages.  "boa" and "ml-poly" have a rate of each forecast's own and need none
 to be given.  A forecast that is NaN is asleep: weights go to those awake, and it keeps its share.
-(`combine` in `lpsm.experts.combination` is the same for whole tables.)
+(`combine` in `lpsm.combining` is the same for whole tables.)
 Deviations: the largest excess loss seen so far stands where Bernstein aggregation has a power of two above it, and its
 square where ML-Poly has 1, the largest for losses in [0, 1] (as opera has both).
 What it leaves out: forecasts of several numbers at once.
@@ -29,7 +29,7 @@ from lpsm.experts import share
 from lpsm.experts.grids import alpha_grid
 from lpsm.experts.hedge import hedge_round, hedge_weights
 from lpsm.experts.hierarchy import MOST_WEIGHTS, Hierarchy
-from lpsm.experts.learner import MOST_EXPERTS
+from lpsm.experts.learner import MOST_EXPERTS, checked_rates
 from lpsm.experts.losses import LOGISTIC, LOSSES, concave_rate, loss_of, slope_of
 from lpsm.states import restored, saved
 
@@ -133,11 +133,9 @@ class Combiner:
         if alphas is None:
             grid = alpha_grid(horizon=HORIZON) if rule == "learn-alpha" else np.zeros(1)
         else:
-            grid = np.atleast_1d(array("alphas", alphas)).copy()
+            grid = checked_rates(np.atleast_1d(array("alphas", alphas)))
             if rule != "learn-alpha" and (grid != 0.0).any():
                 raise ValueError(f"alphas must be left out for the rule {rule}, got {shown(alphas)}")
-        if grid.ndim != 1 or not grid.size or not ((grid >= 0.0) & (grid <= 1.0)).all():
-            raise ValueError(f"alphas must lie in [0, 1], shape (m,) with m >= 1, got {shown(alphas)}")
         self.alphas: Floats = grid
         given = 1.0 if rate == "learn" and loss == "log" else rate
         learns = given == "learn" and RULES[rule] == LEARN_ALPHA
@@ -243,13 +241,7 @@ class Combiner:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Combiner:
-        """Rebuild the combiner from `state()`, or from what ``numpy.load`` gives for its file.
-
-        Raises
-        ------
-        ValueError
-            If the state is of another kind or version, incomplete, or its arrays do not belong together.
-        """
+        """Rebuild the combiner from `state()`, or from what ``numpy.load`` gives for its file (`states.restored`)."""
         return restored(cls, state)
 
     def __repr__(self) -> str:
@@ -258,22 +250,18 @@ class Combiner:
     def _arrays(self) -> dict[str, NDArray[Any]]:
         arrays = self._state._asdict()
         del arrays["work"]
-        return {
-            **arrays,
-            "columns": self._state.columns[:, share.MANTISSA : share.SHARE],
-            "slow": self._state.slow[:, 0],
-        }
+        learned = self._state.columns[:, share.MANTISSA : share.SHARE]
+        return {**arrays, "columns": learned, "slow": self._state.slow[:, 0]}
 
     def _table(self, table: Floats) -> Floats:
         if table.ndim != 2 or table.shape[1] != self.n_experts:
             raise ValueError(f"forecasts must have shape (T, {self.n_experts}), got {table.shape}")
-        if (large := np.abs(table) > MOST).any():
-            t, i = np.argwhere(large)[0]
-            rule = f"forecasts must lie in [-{MOST:g}, {MOST:g}] or be NaN"
-            raise ValueError(f"{rule}, got {table[t, i]} in round {t}, forecast {i}")
-        if self.loss == "log" and ((table < 0.0) | (table > 1.0)).any():
-            t, i = np.argwhere((table < 0.0) | (table > 1.0))[0]
-            raise ValueError(f"forecasts must be probabilities for the log loss, got {table[t, i]} in round {t}")
+        wrong, rule = np.abs(table) > MOST, f"must lie in [-{MOST:g}, {MOST:g}] or be NaN"
+        if self.loss == "log" and not wrong.any():
+            wrong, rule = (table < 0.0) | (table > 1.0), "must be probabilities for the log loss"
+        if wrong.any():
+            t, i = np.argwhere(wrong)[0]
+            raise ValueError(f"forecasts {rule}, got {table[t, i]} in round {t}, forecast {i}")
         return table
 
     def _peek(self, table: Floats) -> tuple[Floats, Floats]:
@@ -291,23 +279,26 @@ class Combiner:
 
 
 @compiled
+def _boa_rate(excess: Floats, i: int, widest: float) -> float:
+    largest = excess[LARGEST, i] if excess[LARGEST, i] > 0.0 else widest
+    variance = max(excess[VARIANCE, i], largest * largest)
+    return min(0.5 / largest, math.sqrt(math.log(max(excess.shape[1], 2)) / variance))
+
+
+@compiled
 def _own_weights(rule: int, excess: Floats, out: Floats) -> None:
     """Weights of BOA, eta_i exp(eta_i R_i), or of ML-Poly, eta_i [R_i]+, (n,): none need sum to 1."""
-    n = out.size
-    widest = 0.0
-    for i in range(n):
-        widest = max(widest, excess[LARGEST, i])
-    peak = -np.inf
-    for i in range(n):
+    widest, peak = excess[LARGEST].max(), -np.inf
+    for i in range(out.size):
         if widest == 0.0:  # all alike so far
             out[i] = 0.0
         elif rule == ML_POLY:
             out[i] = max(0.0, excess[REGRET, i]) / (widest * widest + excess[VARIANCE, i])
         else:
-            eta = _boa_rate(excess, i, widest, n)
+            eta = _boa_rate(excess, i, widest)
             out[i] = math.log(eta) + eta * excess[REGRET, i]
         peak = max(peak, out[i])
-    for i in range(n):
+    for i in range(out.size):
         if rule == BOA:
             out[i] = math.exp(out[i] - peak)
         elif peak <= 0.0:
@@ -315,25 +306,16 @@ def _own_weights(rule: int, excess: Floats, out: Floats) -> None:
 
 
 @compiled
-def _boa_rate(excess: Floats, i: int, widest: float, n: int) -> float:
-    largest = excess[LARGEST, i] if excess[LARGEST, i] > 0.0 else widest
-    variance = max(excess[VARIANCE, i], largest * largest)
-    return min(0.5 / largest, math.sqrt(math.log(max(n, 2)) / variance))
-
-
-@compiled
 def _own_round(rule: int, excess: Floats, losses: Floats, awake: Mask, w: Floats) -> None:
     """Learn from the losses of those awake, whose weights were w."""
-    n = losses.size
-    mean, widest = 0.0, 0.0
-    for i in range(n):
-        widest = max(widest, excess[LARGEST, i])
+    mean, widest = 0.0, excess[LARGEST].max()
+    for i in range(losses.size):
         if awake[i] and w[i] > 0.0:
             mean += w[i] * losses[i]
-    for i in range(n):
+    for i in range(losses.size):
         if awake[i]:
             gain = mean - losses[i]
-            eta = _boa_rate(excess, i, widest, n) if widest > 0.0 else 0.0
+            eta = _boa_rate(excess, i, widest) if widest > 0.0 else 0.0
             excess[LARGEST, i] = max(excess[LARGEST, i], abs(gain))
             excess[VARIANCE, i] += gain * gain
             if rule == BOA and eta > 0.0:

@@ -13,8 +13,7 @@ the Bayes mixture over alpha with the Krichevsky-Trofimov prior 1/(pi sqrt(alpha
 This goes beyond the thesis.
 
 Which to take: "kl" when the horizon is known and a guarantee is wanted; "chebyshev" when
-the number of alphas is given, or exact Bayes is wanted for a short horizon.  Their regrets
-on the same losses are measured in docs/experts.md; the difference is hundredths of a nat.
+the number of alphas is given, or exact Bayes is wanted for a short horizon (docs/experts.md compares them).
 
 What it leaves out: grids over transition matrices.
 Source: Monteleoni 2006, section 2.3, equations (2.12)-(2.14); mirrored through 1/2, which
@@ -46,21 +45,8 @@ def alpha_grid(
 ) -> NDArray[np.float64]:
     """Return the alphas in increasing order, shape (m,).
 
-    Parameters
-    ----------
-    horizon
-        Number of rounds T; short for ``delta=1 / (2 * T)`` (kind "kl").
-    delta
-        Largest allowed divergence of any alpha* from the grid, nats (kind "kl").
-    kind
-        "kl" or "chebyshev".
-    size
-        Number m of alphas (kind "chebyshev").
-
-    Raises
-    ------
-    ValueError
-        If the parameters of the chosen kind are missing, out of range or mixed.
+    Kind "kl" takes `delta`, the largest allowed divergence of any alpha* from the grid, nats, or the number of rounds
+    `horizon`, short for ``delta=1 / (2 * horizon)``; kind "chebyshev" takes `size`, the number m of alphas.
 
     >>> len(alpha_grid(horizon=1000))
     51

@@ -75,17 +75,18 @@ class _Hedge(Learner):
         super()._check(losses, awake)
 
     def _round(self, losses: Floats, awake: Mask | None) -> float:
-        weights = self.weights
-        if awake is None:
-            self._learn(losses, weights)
-            return _mixed(losses, weights, 1.0)
-        total = float(weights[awake].sum())
-        if total == 0.0:
-            self._learn(np.zeros_like(losses), weights)
-            return 0.0
-        part = weights[awake] / total
-        self._learn(np.where(awake, losses, float(part @ losses[awake])), weights)
-        return _mixed(losses[awake], part, 1.0)
+        weights = part = self.weights
+        charged = awake_losses = losses
+        if awake is not None:
+            total = float(weights[awake].sum())
+            if total == 0.0:
+                self._learn(np.zeros_like(losses), weights)
+                return 0.0
+            part, awake_losses = weights[awake] / total, losses[awake]
+            charged = np.where(awake, losses, float(part @ awake_losses))
+        self._learn(charged, weights)
+        lowest = float(awake_losses[part > 0.0].min())  # the least loss that has weight
+        return lowest - math.log(float(part @ np.exp(np.minimum(lowest - awake_losses, 700.0))))
 
     def _learn(self, losses: Floats, weights: Floats) -> None:
         """Learn from losses of all experts, given the weights before them."""
@@ -158,7 +159,9 @@ class Squint(_Hedge):
     @property
     def weights(self) -> Floats:
         """Weights over the experts before the next outcome, shape (n,)."""
-        return np.asarray(_softmax(_log_evidence(self._regret, self._variance)))
+        evidence = _log_evidence(self._regret, self._variance)
+        values = np.exp(evidence - evidence.max())
+        return np.asarray(values / values.sum())
 
     def _learn(self, losses: Floats, weights: Floats) -> None:
         regret = (float(weights @ losses) - losses) / self.loss_range
@@ -205,17 +208,6 @@ class NormalHedge(_Hedge):
         return {"regret": self._regret}
 
 
-def _mixed(losses: Floats, weights: Floats, eta: float) -> float:
-    """-ln(sum_i p_i exp(-eta loss_i)) / eta, shifted by the least loss that has weight."""
-    lowest = float(losses[weights > 0.0].min())
-    return lowest - math.log(float(weights @ np.exp(np.minimum(eta * (lowest - losses), 700.0)))) / eta
-
-
-def _softmax(x: Floats) -> Floats:
-    values = np.exp(x - x.max())
-    return np.asarray(values / values.sum())
-
-
 def _potential_root(squares: Floats) -> float:
     """The x with mean(exp(squares * x)) = e, by Newton on the convex logarithm; the largest square is 1."""
     x = 1.0 + math.log(squares.size)  # not below the root: the largest term alone reaches the mean there
@@ -238,18 +230,13 @@ def _log_evidence(regret: Floats, variance: Floats) -> Floats:
     if flat.all():
         return out
     R, V = regret[~flat], np.maximum(variance[~flat], 1e-300)
-    root = np.sqrt(V)
+    root, erfcx = np.sqrt(V), special.erfcx
     low, high = (R - V) / (2 * root), R / (2 * root)  # the Gaussian's ends, in erf's units
     rise = (2 * R - V) / 4  # high**2 - low**2
-    level = np.log(np.sqrt(np.pi) / (2 * root))
-    value = np.empty_like(R)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        right, left = low > 0.0, high < 0.0
-        middle = ~(right | left)
-        value[right] = rise[right] + np.log(
-            special.erfcx(low[right]) - np.exp(-rise[right]) * special.erfcx(high[right])
-        )
-        value[left] = np.log(special.erfcx(-high[left]) - np.exp(rise[left]) * special.erfcx(-low[left]))
-        value[middle] = high[middle] ** 2 + np.log(special.erf(high[middle]) - special.erf(low[middle]))
-    out[~flat] = level + value
+        right = rise + np.log(erfcx(low) - np.exp(-rise) * erfcx(high))
+        left = np.log(erfcx(-high) - np.exp(rise) * erfcx(-low))
+        middle = high**2 + np.log(special.erf(high) - special.erf(low))
+    value = np.where(low > 0.0, right, np.where(high < 0.0, left, middle))
+    out[~flat] = np.log(np.sqrt(np.pi) / (2 * root)) + value
     return out

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from lpsm.experts import share
 
-__all__ = ["Hierarchy"]
+__all__ = ["MOST_WEIGHTS", "Hierarchy"]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-KernelArrays = tuple[Floats, Floats, Floats, Floats, Floats]
 
 SAFE_FLOOR = 1e-100  # smallest share per round that keeps weights within floats
 SAFE_MASS = 1e-140  # how far a column's mass may fall between two folds
@@ -31,36 +30,38 @@ MOST_WEIGHTS = 1 << 25
 
 
 class Hierarchy:
-    """A set of alphas with their weights over experts and their own weights, as the arrays of this module.
+    """A set of alphas with their weights over experts and their own weights, as the arrays of `share`.
 
-    The slow columns come last; `order` says which of `alphas` each column is.
+    Those that may reach 0 or too near to it ("slow") come last; `order` says which of `alphas` each column is.
     """
 
     __slots__ = ("alphas", "arrays", "everybody", "order")
 
-    arrays: KernelArrays
+    arrays: tuple[Floats, Floats, Floats, Floats, Floats]
 
     def __init__(self, n_experts: int, alphas: Floats, prior: Floats, alpha_prior: Floats, lower: float) -> None:
         if n_experts * alphas.size > MOST_WEIGHTS:
             raise ValueError(f"n_experts x alphas must be at most {MOST_WEIGHTS}, got {n_experts} x {alphas.size}")
         self.alphas, self.everybody = alphas, np.ones(n_experts, dtype=np.bool_)
-        self.order, m, least = _split(n_experts, alphas)
-        rates, others = alphas[self.order], max(n_experts - 1, 1)
+        several, others = n_experts > 1, max(n_experts - 1, 1)
+        floor = np.minimum(alphas / others, 1.0 - alphas)  # of what the share step leaves an expert of a column
+        stay = SAFE_STAY if alphas.size > FEW else SAFE_STAY_OF_FEW
+        is_slow = ((floor < SAFE_FLOOR) | (1.0 - alphas < stay)) & several
+        self.order, m = np.argsort(is_slow, kind="stable"), int((~is_slow).sum())
+        least = float(floor[~is_slow].min()) if m and several else 1.0
+        rates, first = alphas[self.order], alpha_prior[self.order]
         columns = np.zeros((share.N_ROWS, alphas.size))
         columns[share.ALPHA] = rates
-        columns[share.SPREAD] = rates / others if n_experts > 1 else 0.0
-        columns[share.KEEP] = 1.0 - rates - rates / others if n_experts > 1 else 1.0
-        columns[share.MANTISSA], columns[share.EXPONENT] = np.frexp(alpha_prior[self.order])
-        columns[share.TOP] = alpha_prior[self.order]
-        columns[share.MASS] = 1.0
+        columns[share.SPREAD] = rates / others if several else 0.0
+        columns[share.KEEP] = 1.0 - rates - rates / others if several else 1.0
+        columns[share.MANTISSA], columns[share.EXPONENT] = np.frexp(first)
+        columns[share.TOP], columns[share.MASS] = first, 1.0
         slow = np.zeros((2, n_experts, alphas.size - m))
         with np.errstate(divide="ignore"):
             slow[0] = np.log(prior)[:, None]
         head = np.zeros(share.N_HEAD)
         head[share.TOTAL], head[share.SINCE], head[share.LOWER] = 1.0, -1.0, lower
-        head[share.EVERY] = (
-            MOST_ROUNDS if least == 1.0 else min(MOST_ROUNDS, int(math.log(SAFE_MASS) / math.log(least)))
-        )
+        head[share.EVERY] = MOST_ROUNDS if least == 1.0 else min(MOST_ROUNDS, int(math.log(SAFE_MASS, least)))
         self.arrays = (np.repeat(prior[:, None], m, axis=1), columns, slow, head, np.zeros((3, n_experts)))
 
     def __copy__(self) -> Hierarchy:
@@ -73,7 +74,7 @@ class Hierarchy:
 
     def mixture(self) -> Floats:
         """Weights over the experts for the next round, shape (n,)."""
-        out = np.empty(self.arrays[4].shape[1])
+        out = np.empty(self.everybody.size)
         share.mixture(*self.arrays[:4], out)
         return out
 
@@ -107,13 +108,3 @@ class Hierarchy:
         out = np.empty_like(by_column)
         out[..., self.order] = by_column
         return out
-
-
-def _split(n_experts: int, alphas: Floats) -> tuple[NDArray[np.intp], int, float]:
-    """Return the order of columns, how many of them are not slow, and the least floor of these."""
-    floor = np.minimum(alphas / max(n_experts - 1, 1), 1.0 - alphas)
-    stay = SAFE_STAY if alphas.size > FEW else SAFE_STAY_OF_FEW
-    is_slow = ((floor < SAFE_FLOOR) | (1.0 - alphas < stay)) & (n_experts > 1)
-    order = np.concatenate([np.flatnonzero(~is_slow), np.flatnonzero(is_slow)])
-    least = float(floor[~is_slow].min()) if not is_slow.all() and n_experts > 1 else 1.0
-    return order, int((~is_slow).sum()), least

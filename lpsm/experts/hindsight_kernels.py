@@ -10,18 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-from lpsm.experts.arithmetic import log_add, log_others
+from lpsm.arithmetic import log_add, log_others
 from lpsm.experts.share import share_logs
 
 __all__ = [
-    "add_segment",
-    "baum_welch",
-    "no_segment",
-    "share_loss_log",
-    "share_slopes",
-    "stationary_rate",
-    "switch_coefficients",
-]
+    "add_segment", "baum_welch", "no_segment", "share_loss_log", "share_slopes", "switch_coefficients",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -67,15 +61,12 @@ def add_segment(losses: Floats, values: Floats, experts: Ints, first: bool, diff
 
 
 @compiled
-def _share_slopes_at(likelihoods: Floats, prior: Floats, alpha: float, result: Floats) -> None:
+def _slopes_at(likelihoods: Floats, prior: Floats, alpha: float, result: Floats) -> None:
     """Loss, slope and curvature of Fixed-share at one rate in (0, 1), by carrying both derivatives."""
     rounds, n = likelihoods.shape
     weights = np.zeros((3, n))  # the weights and their first and second derivative, one common scale
-    for i in range(n):
-        weights[0, i] = prior[i]
-    sums = np.empty(3)
-    others = np.empty(3)
-    log_scale = 0.0
+    weights[0] = prior
+    rests, sums, others, log_scale, part = np.empty(3), np.empty(3), np.empty(3), 0.0, 1.0 / (n - 1)
     for t in range(rounds):
         top = 0
         for i in range(n):
@@ -91,34 +82,25 @@ def _share_slopes_at(likelihoods: Floats, prior: Floats, alpha: float, result: F
             sums[order] = others[order] + weights[order, top]
         scale = sums[0]
         if scale <= 0.0:
-            result[0] = result[1] = result[2] = np.inf
+            result[:] = np.inf
             return
         log_scale += np.log(scale)
-        if t == rounds - 1:
-            first = sums[1] / scale
-            result[0] = -log_scale
-            result[1] = -first
-            result[2] = first * first - sums[2] / scale
-            return
         for order in range(3):
             others[order] /= scale
             sums[order] /= scale
+        if t == rounds - 1:
+            result[0], result[1], result[2] = -log_scale, -sums[1], sums[1] * sums[1] - sums[2]
+            return
         rescale = 1.0 / scale
-        spread = 1.0 / (n - 1)
         for i in range(n):
-            own = weights[0, i] * rescale
-            slope = weights[1, i] * rescale
-            curve = weights[2, i] * rescale
-            if i == top:
-                rest, rest_slope, rest_curve = others[0], others[1], others[2]
-            else:
-                rest, rest_slope, rest_curve = sums[0] - own, sums[1] - slope, sums[2] - curve
-            rest *= spread
-            rest_slope *= spread
-            rest_curve *= spread
-            weights[0, i] = (1.0 - alpha) * own + alpha * rest
-            weights[1, i] = (1.0 - alpha) * slope + alpha * rest_slope + (rest - own)
-            weights[2, i] = (1.0 - alpha) * curve + alpha * rest_curve + 2.0 * (rest_slope - slope)
+            for order in range(3):
+                weights[order, i] *= rescale
+                rests[order] = part * (others[order] if i == top else sums[order] - weights[order, i])
+            own, slope = weights[0, i], weights[1, i]
+            for order in range(3):
+                weights[order, i] = (1.0 - alpha) * weights[order, i] + alpha * rests[order]
+            weights[1, i] += rests[0] - own
+            weights[2, i] += 2.0 * (rests[1] - slope)
 
 
 @compiled
@@ -126,7 +108,7 @@ def share_slopes(likelihoods: Floats, prior: Floats, alphas: Floats) -> Floats:
     """(m, 3) rows of loss, slope and curvature at rates in (0, 1), n >= 2."""
     table = np.empty((alphas.size, 3))
     for j in range(alphas.size):
-        _share_slopes_at(likelihoods, prior, alphas[j], table[j])
+        _slopes_at(likelihoods, prior, alphas[j], table[j])
     return table
 
 
@@ -169,37 +151,6 @@ def switch_coefficients(losses: Floats, log_prior: Floats) -> Floats:
     for k in range(rounds):
         result[k] = log_others(logs[k], others)
     return result
-
-
-@compiled
-def stationary_rate(likelihoods: Floats, prior: Floats, rates: Floats, values: Floats) -> float:
-    """A rate of zero slope inside (rates[0], rates[2]), given that rates[1] has the least of the three losses.
-
-    Newton's steps where they stay inside a bracket and gain, else its middle.  The bracket keeps, on
-    the side towards which the loss falls, an end that is no lower or slopes inwards itself: a
-    minimum stays enclosed whatever other stationary points there are.
-    """
-    row = np.empty(3)
-    last = near = float(rates[1])
-    far, far_value, steepness, mirrored = near, 0.0, np.inf, False
-    for step_number in range(200):
-        _share_slopes_at(likelihoods, prior, last, row)
-        if step_number == 0:
-            mirrored = row[1] < 0.0  # then a minimum is to the right; `near` is the end that slopes inwards
-            far, far_value = (float(rates[2]), values[2]) if mirrored else (float(rates[0]), values[0])
-        elif (row[1] <= 0.0 if mirrored else row[1] >= 0.0) and row[0] <= far_value:
-            near = last
-        else:  # an end that slopes inwards itself need not be the higher one
-            inwards = row[1] <= 0.0 if mirrored else row[1] >= 0.0
-            far, far_value = last, (row[0] if inwards else np.inf)
-        middle = 0.5 * (near + far)
-        step = row[1] / row[2] if row[2] > 0.0 else np.inf
-        if row[1] == 0.0 or abs(step) <= 2e-16 * last or middle in (near, far):
-            break
-        newton = min(near, far) < last - step < max(near, far) and abs(row[1]) < 0.5 * steepness
-        steepness = abs(row[1])
-        last = last - step if newton else middle
-    return last
 
 
 @compiled

@@ -22,12 +22,11 @@ from lpsm import checks
 from lpsm.online import Ledger
 from lpsm.states import restored, saved
 
-__all__ = ["ExpertRun", "Learner", "Rounds", "checked_prior"]
+__all__ = ["ExpertRun", "Learner", "Rounds", "checked_prior", "checked_rates"]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 LARGEST = float(np.finfo(np.float64).max)
-SHORT = 16  # rounds
 MOST_EXPERTS = 1 << 20
 
 
@@ -42,9 +41,6 @@ class Rounds(NamedTuple):
 class ExpertRun:
     """Record of a run.
 
-    The weights are found again from the losses when they are first asked for, since most
-    runs are made for their loss.
-
     Attributes
     ----------
     loss
@@ -53,37 +49,18 @@ class ExpertRun:
         What it was a run of, shape (T, n), copied; None if no weights are kept.
     start
         A copy of the learner as it was before.
-
-    A record made from losses alone has neither.
+    weights, alpha_weights
+        Mixture over the experts (T, n) and weights of the alphas (T, m) before each round; None if not kept.
     """
 
-    __slots__ = ("_keep", "_rounds", "awake", "loss", "losses", "start")
+    __slots__ = ("alpha_weights", "awake", "loss", "losses", "start", "weights")
 
     def __init__(
-        self,
-        loss: Floats,
-        losses: Floats | None = None,
-        awake: Mask | None = None,
-        start: Learner | None = None,
-        keep: tuple[bool, bool] = (False, False),
-        rounds: Rounds | None = None,
-    ) -> None:
-        self.loss = loss
-        self.losses = losses
-        self.awake = awake
-        self.start = start
-        self._keep = keep
-        self._rounds = rounds
-
-    @property
-    def weights(self) -> Floats | None:
-        """Mixture over the experts before each round, shape (T, n); None if not kept."""
-        return self._replayed().weights
-
-    @property
-    def alpha_weights(self) -> Floats | None:
-        """Weights of the alphas before each round, shape (T, m); None if not kept."""
-        return self._replayed().alpha_weights
+        self, loss: Floats, losses: Floats | None = None, awake: Mask | None = None, start: Learner | None = None,
+        weights: Floats | None = None, alpha_weights: Floats | None = None,
+    ) -> None:  # fmt: skip
+        self.loss, self.losses, self.awake, self.start = loss, losses, awake, start
+        self.weights, self.alpha_weights = weights, alpha_weights
 
     @property
     def played_loss(self) -> Floats | None:
@@ -91,10 +68,9 @@ class ExpertRun:
         weights = self.weights
         if weights is None or self.losses is None:
             return None
-        there = weights > 0.0 if self.awake is None else self.awake & (weights > 0.0)
-        part = np.where(there, weights, 0.0)
+        part = weights if self.awake is None else np.where(self.awake, weights, 0.0)
+        lost = np.multiply(part, self.losses, out=np.zeros_like(part), where=part > 0.0).sum(axis=1)
         total = part.sum(axis=1)
-        lost = (part * np.where(there, self.losses, 0.0)).sum(axis=1)
         return np.asarray(lost / np.where(total > 0.0, total, 1.0))
 
     @property
@@ -115,14 +91,6 @@ class ExpertRun:
 
     def __repr__(self) -> str:
         return f"ExpertRun({len(self.loss)} rounds of {self.start!r}, mixture loss {self.total_loss:.6g})"
-
-    def _replayed(self) -> Rounds:
-        if self._rounds is None:
-            if any(self._keep) and self.start is not None and self.losses is not None:
-                self._rounds = self.start.copy()._run(self.losses, self.awake, *self._keep)
-            else:
-                self._rounds = Rounds(self.loss)
-        return self._rounds
 
 
 class Learner:
@@ -235,11 +203,8 @@ class Learner:
         if not keeps:
             return ExpertRun(self._run(table, mask, False, False).loss, start=start)
         mask = None if mask is None else mask.copy()
-        if len(table) <= SHORT:  # keeping the weights costs less than finding them again
-            rounds = self._run(table, mask, weights, alpha_weights)
-            return ExpertRun(rounds.loss, table, mask, start, rounds=rounds)
-        loss = self._run(table, mask, False, False).loss
-        return ExpertRun(loss, table, mask, start, (weights, alpha_weights))
+        rounds = self._run(table, mask, weights, alpha_weights)
+        return ExpertRun(rounds.loss, table, mask, start, rounds.weights, rounds.alpha_weights)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(n_experts={self.n_experts})"
@@ -256,13 +221,7 @@ class Learner:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild the learner from `state()`, or from what ``numpy.load`` gives for its file.
-
-        Raises
-        ------
-        ValueError
-            If the state is of another kind or version, incomplete, or its arrays do not belong together.
-        """
+        """Rebuild the learner from `state()`, or from what ``numpy.load`` gives for its file (`states.restored`)."""
         return restored(cls, state)
 
     def _no_alpha_weights(self) -> str:
@@ -322,3 +281,13 @@ def checked_prior(name: str, prior: ArrayLike | None, size: int, *, positive: bo
     if not 0.0 < (total := float(values.sum())) < np.inf:
         raise ValueError(f"{name} must have a positive finite sum, got {total}")
     return values / total
+
+
+def checked_rates(alphas: ArrayLike) -> Floats:
+    """A copy of switching rates in [0, 1], of shape (m,) with m >= 1."""
+    rates = checks.array("alphas", alphas).copy()
+    if rates.ndim != 1 or not rates.size:
+        raise ValueError(f"alphas must have shape (m,) with m >= 1, got {checks.shown(alphas)}")
+    if not (legal := (rates >= 0.0) & (rates <= 1.0)).all():
+        raise ValueError(f"alphas must lie in [0, 1], got {rates[~legal][0]}")
+    return rates

@@ -25,18 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-from lpsm.experts.arithmetic import LN2_HIGH, LN2_LOW, LOG2_E, decay, dot, dots, log_add, log_others, power_of_two
+from lpsm.arithmetic import LN2_HIGH, LN2_LOW, LOG2_E, decay, dot, dots, log_add, log_others, power_of_two
 
 __all__ = [
-    "alpha_posterior",
-    "bring_evidence",
-    "learn_alpha_mean_round",
-    "learn_alpha_round",
-    "learn_alpha_run",
-    "masked_round",
-    "mixture",
-    "share_logs",
-]
+    "alpha_posterior", "bring_evidence", "learn_alpha_mean_round", "learn_alpha_round", "learn_alpha_run",
+    "masked_round", "mixture", "share_logs",
+]  # fmt: skip
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -108,21 +102,12 @@ def bring_evidence(logs: Floats, losses: Floats, lowest: float, awake: Mask) -> 
 
 @compiled
 def lowest_loss(losses: Floats, awake: Mask, lower: float) -> float:
-    """Smallest loss of those awake, infinity for nobody; NaN if one is NaN or below `lower`."""
+    """Smallest loss of those awake (of all if `awake` is empty), inf for nobody; NaN if one is NaN or below `lower`."""
     lowest, illegal = np.inf, 0
     for i in range(losses.size):
-        if awake[i]:
+        if awake.size == 0 or awake[i]:
             illegal += not losses[i] >= lower
             lowest = losses[i] if losses[i] < lowest else lowest
-    return np.nan if illegal else lowest
-
-
-@compiled
-def _lowest_of_all(losses: Floats, lower: float) -> float:
-    lowest, illegal = np.inf, 0
-    for i in range(losses.size):
-        illegal += not losses[i] >= lower
-        lowest = losses[i] if losses[i] < lowest else lowest
     return np.nan if illegal else lowest
 
 
@@ -169,22 +154,18 @@ def _close_round(weights: Floats, columns: Floats, head: Floats, lowest: float, 
 
 
 @compiled
-def _survives(losses: Floats, awake: Mask, lowest: float, m: int, columns: Floats, slow: Floats) -> bool:
+def _survives(losses: Floats, awake: Mask, m: int, columns: Floats, slow: Floats) -> bool:
     """Whether some alpha-expert gives the outcome a positive probability, or has no weight awake."""
-    anybody = False
-    for i in range(losses.size):
-        anybody |= awake[i]
+    nobody, lowest = not awake.any(), lowest_loss(losses, awake, -np.inf)
     for j in range(columns.shape[1]):
         if columns[MANTISSA, j] > 0.0:
-            if not anybody or (j < m and lowest < np.inf):  # a share step has given weight to everybody
-                return True
-            abstains = j >= m
+            abstains = nobody or j >= m
             for i in range(losses.size if j >= m else 0):
                 if awake[i] and slow[0, i, j - m] > -np.inf:
                     abstains = False
                     if losses[i] < np.inf:
                         return True
-            if abstains:
+            if abstains or (j < m and lowest < np.inf):  # a share step has given weight to everybody
                 return True
     return False
 
@@ -353,28 +334,19 @@ def masked_round(
     if lowest != lowest:
         return np.nan
     excluded = lowest == np.inf
-    if excluded:
-        lowest = 0.0
+    lowest = 0.0 if excluded else lowest
     if head[SINCE] < 0.0:
         return _first_round(losses, awake, lowest, weights, columns, slow, head, work)
-    if (excluded or slow.shape[2] > 0) and not _survives(
-        losses, awake, np.inf if excluded else lowest, m, columns, slow
-    ):
+    if (excluded or slow.shape[2] > 0) and not _survives(losses, awake, m, columns, slow):
         return np.inf
-    everybody, nobody = True, True
-    for i in range(losses.size):
-        everybody &= awake[i]
-        nobody &= not awake[i]
     total = _slow_columns(losses, awake, lowest, columns, slow, head, work[1:])
-    if excluded and not nobody:  # columns with weight awake cannot go on
+    if excluded and awake.any():  # columns with weight awake cannot go on
         for j in range(m):
             columns[MANTISSA, j] = columns[TOP, j] = 0.0
     elif m > 0:
         decay(losses, lowest, work[0])
-        if everybody:
-            total += _sweep(weights, columns, work[0], None)
-        else:
-            total += _sleepy_sweep(weights, columns, work[0], awake)
+        all_up = awake.all()
+        total += _sweep(weights, columns, work[0], None) if all_up else _sleepy_sweep(weights, columns, work[0], awake)
     return _close_round(weights, columns, head, lowest, total)
 
 
@@ -398,7 +370,7 @@ def learn_alpha_mean_round(
 
     Reading the weights a second time would take as long as the round itself.
     """
-    m, lowest = weights.shape[1], _lowest_of_all(losses, head[LOWER])
+    m, lowest = weights.shape[1], lowest_loss(losses, np.empty(0, dtype=np.bool_), head[LOWER])
     if head[SINCE] < 0.0 or slow.shape[2] > 0 or m == 1 or not lowest < np.inf:
         head[LOSS] = learn_alpha_round(losses, weights, columns, slow, head, work)
         mixture(weights, columns, slow, head, work[0])
@@ -425,12 +397,13 @@ def _single_alpha_run(
     column = weights.reshape(factor.size)
     keep, spread, top = columns[KEEP, 0], columns[SPREAD, 0], columns[TOP, 0]
     mass, total, since = columns[MASS, 0], head[TOTAL], head[SINCE]
+    everybody = np.empty(0, dtype=np.bool_)
     for t in range(losses.shape[0]):
         share = spread * mass
         if record.shape[0] > 0:
             for i in range(column.size):
                 record[t, i] = top * (keep * column[i] + share) / total
-        lowest = _lowest_of_all(losses[t], head[LOWER])
+        lowest = lowest_loss(losses[t], everybody, head[LOWER])
         if not lowest < np.inf:
             loss[t] = lowest
             continue

@@ -23,7 +23,7 @@ from lpsm._compile import compiled
 from lpsm.experts import share
 from lpsm.experts.grids import LONGEST, alpha_grid
 from lpsm.experts.hierarchy import Hierarchy
-from lpsm.experts.learner import Floats, Learner, Mask, Rounds, checked_prior
+from lpsm.experts.learner import Floats, Learner, Mask, Rounds, checked_prior, checked_rates
 
 __all__ = ["FixedShare", "LearnAlpha", "MarkovShare", "StaticExpert", "VariableShare", "doubling_regret"]
 
@@ -86,11 +86,6 @@ class FixedShare(_Columns):
         Learning rate: weights fall as exp(-eta loss); 1 for losses that are nats.
     loss_range
         Largest loss; losses above it are refused.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range or shape.
 
     >>> learner = FixedShare(n_experts=3, alpha=0.3)
     >>> round(learner.update([0.0, float("inf"), float("inf")]), 6)
@@ -158,11 +153,6 @@ class LearnAlpha(_Columns):
     signed, eta, loss_range
         As for `FixedShare`.
 
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range or shape.
-
     >>> learner = LearnAlpha(n_experts=3, alphas=alpha_grid(horizon=100))
     >>> round(learner.update([0.0, 1.0, 1.0]), 6)
     0.547168
@@ -189,21 +179,12 @@ class LearnAlpha(_Columns):
             alphas = alpha_grid(horizon=FIRST_EPOCH)
         elif alphas is None:
             raise ValueError("alphas must be given, or doubling=True, got neither")
-        rates = checks.array("alphas", alphas).copy()
-        if rates.ndim != 1 or not rates.size:
-            raise ValueError(f"alphas must have shape (m,) with m >= 1, got {checks.shown(alphas)}")
-        if not ((rates >= 0.0) & (rates <= 1.0)).all():
-            raise ValueError(f"alphas must lie in [0, 1], got {rates[~((rates >= 0.0) & (rates <= 1.0))][0]}")
-        # length of this epoch, and rounds left of it; 0 without doubling
-        self._epoch = np.array([FIRST_EPOCH, FIRST_EPOCH] if doubling else [0, 0])
+        rates = checked_rates(alphas)
+        self._epoch = np.full(2, FIRST_EPOCH if doubling else 0)  # its length, and rounds left of it; 0 if not doubling
         self._quick &= not doubling
-        self._hierarchy = Hierarchy(
-            self.n_experts,
-            rates,
-            checked_prior("prior", prior, self.n_experts),
-            checked_prior("alpha_prior", alpha_prior, rates.size, positive=True),
-            self._lower,
-        )
+        first = checked_prior("prior", prior, self.n_experts)
+        top = checked_prior("alpha_prior", alpha_prior, rates.size, positive=True)
+        self._hierarchy = Hierarchy(self.n_experts, rates, first, top, self._lower)
 
     @property
     def doubling(self) -> bool:
@@ -231,7 +212,7 @@ class LearnAlpha(_Columns):
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild the learner from `state()`; see `Learner.from_state`."""
+        """Rebuild the learner from `state()`, as `Learner.from_state`."""
         learner = super().from_state(state)
         epoch, left = learner._epoch.tolist()
         if not 0 <= left <= epoch <= LONGEST_EPOCH or bool(left) != bool(epoch):
@@ -326,11 +307,11 @@ class MarkovShare(_Logs):
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
             raise ValueError(f"P must have shape (n, n) with n >= 1, got {matrix.shape}")
         super().__init__(matrix.shape[0], **common)
-        if not (matrix >= 0.0).all():
-            raise ValueError(f"P must be non-negative, got {matrix[~(matrix >= 0.0)][0]}")
+        if not (legal := matrix >= 0.0).all():
+            raise ValueError(f"P must be non-negative, got {matrix[~legal][0]}")
         sums = matrix.sum(axis=1)
-        if not (np.abs(sums - 1.0) <= 1e-9).all():
-            raise ValueError(f"rows of P must sum to 1, got {sums[~(np.abs(sums - 1.0) <= 1e-9)][0]}")
+        if not (legal := np.abs(sums - 1.0) <= 1e-9).all():
+            raise ValueError(f"rows of P must sum to 1, got {sums[~legal][0]}")
         self._matrix = matrix / sums[:, None]
         self._begin(prior)
 
@@ -340,7 +321,8 @@ class MarkovShare(_Logs):
         return np.array(self._matrix)
 
     def _round(self, losses: Floats, awake: Mask | None) -> float:
-        return _markov_round(losses, self._everybody if awake is None else awake, self._matrix, self._logs)
+        mask = self._everybody if awake is None else awake
+        return _logs_round(losses, mask, self._matrix, 0.0, self._logs)
 
 
 class VariableShare(_Logs):
@@ -381,58 +363,42 @@ class VariableShare(_Logs):
 
     def _round(self, losses: Floats, awake: Mask | None) -> float:
         mask = self._everybody if awake is None else awake
-        return _variable_share_round(losses, mask, math.log1p(-self.alpha) / self.eta, self._logs)
+        return _logs_round(losses, mask, np.empty((0, 0)), math.log1p(-self.alpha) / self.eta, self._logs)
 
 
 @compiled
-def _lowest_with_weight(losses: Floats, awake: Mask, logs: Floats) -> float:
-    """Least loss of those awake that have weight; 0 if nobody has."""
-    lowest, anybody = np.inf, False
-    for i in range(losses.size):
+def _logs_round(losses: Floats, awake: Mask, matrix: Floats, log_keep: float, logs: Floats) -> float:
+    """One round on the logarithms of the weights: evidence, then the transition; return the mixture loss.
+
+    The transition is `matrix`; where that is empty, those awake keep exp(log_keep loss) of their weight.
+    """
+    n, lowest, anybody = losses.size, np.inf, False
+    for i in range(n):
         if awake[i] and logs[i] > -np.inf:
-            anybody = True
-            lowest = min(lowest, losses[i])
-    return lowest if anybody else 0.0
-
-
-@compiled
-def _markov_round(losses: Floats, awake: Mask, matrix: Floats, logs: Floats) -> float:
-    """One round on the logarithms of the weights: evidence, then the transition; return the mixture loss."""
-    n = losses.size
-    lowest = _lowest_with_weight(losses, awake, logs)
-    if lowest == np.inf:
+            anybody, lowest = True, min(lowest, losses[i])
+    if not anybody:
+        lowest = 0.0
+    elif lowest == np.inf:
         return np.inf
     gained = share.bring_evidence(logs, losses, lowest, awake)
-    before = logs.copy()
-    for i in range(n):
-        peak = -np.inf
-        for j in range(n):
-            if matrix[j, i] > 0.0:
-                peak = max(peak, before[j])
-        total = 0.0
-        if peak > -np.inf:
+    if matrix.size > 0:
+        before = logs.copy()
+        for i in range(n):
+            peak, total = -np.inf, 0.0
             for j in range(n):
                 if matrix[j, i] > 0.0:
+                    peak = max(peak, before[j])
+            for j in range(n):
+                if matrix[j, i] > 0.0 and peak > -np.inf:
                     total += matrix[j, i] * math.exp(before[j] - peak)
-            logs[i] = peak + math.log(total)
-        else:
-            logs[i] = -np.inf
-    return lowest - gained
-
-
-@compiled
-def _variable_share_round(losses: Floats, awake: Mask, log_keep: float, logs: Floats) -> float:
-    n = losses.size
-    lowest = _lowest_with_weight(losses, awake, logs)
-    if lowest == np.inf:
-        return np.inf
-    gained = share.bring_evidence(logs, losses, lowest, awake)
-    stay, leave = np.zeros(n), np.full(n, -np.inf)
-    for i in range(n):
-        if awake[i] and log_keep < 0.0:
-            stay[i] = log_keep * losses[i]
-            leave[i] = math.log(-math.expm1(stay[i]))
-    share.share_logs(logs, stay, leave, np.empty((2, n)))
+            logs[i] = peak + math.log(total) if total > 0.0 else -np.inf
+    else:
+        stay, leave = np.zeros(n), np.full(n, -np.inf)
+        for i in range(n):
+            if awake[i] and log_keep < 0.0:
+                stay[i] = log_keep * losses[i]
+                leave[i] = math.log(-math.expm1(stay[i]))
+        share.share_logs(logs, stay, leave, np.empty((2, n)))
     return lowest - gained
 
 

@@ -427,11 +427,10 @@ def learn(learned: Learned, j: int, question: Question, rule: Array, now: Now, s
     if norm2 < 0.0:
         norm2 = self_similarity(learned, counts, scalars, square)
     other = best_other(scores, now.s, now.label) if scores.shape[1] > 1 else 0
-    if r < 0.0:
-        r = spread_of(
-            learned, j, Now(counts, scalars, row, scores, now.s, now.label, other, square, norm2, p, r, y, now.eviction)
-        )
     known = Now(counts, scalars, row, scores, now.s, now.label, other, square, norm2, p, r, y, now.eviction)
+    if r < 0.0:
+        r = spread_of(learned, j, known)
+        known = Now(counts, scalars, row, scores, now.s, now.label, other, square, norm2, p, r, y, now.eviction)
     invoke(learned.store, learned.at, j, known)
     counts[STORED] += 1
     if norm2 > 0.0:  # a zero vector initialises nothing
@@ -458,8 +457,6 @@ def play(place: Any, values: Array, columns: Array, starts: Array) -> int:
     last, at, inside = len(notes.label), learned.at, learned.inside
     counts, scalars, rule = tally.counts[0], tally.scalars[0], question.rule[0]
     measures = question.chance != 0 or not lazy or learned.by_length
-    always = question.chance == 0 and question.grants == 0 and lazy and question.most == UNLIMITED
-    always = always and not learned.buys_first
     floor, bias = 0.0, 0.0
     for t in range(orders[FIRST], last):
         row = row_of(table, t)
@@ -485,13 +482,9 @@ def play(place: Any, values: Array, columns: Array, starts: Array) -> int:
                 r, chance, query = -1.0, 0.0, False
                 if decides:
                     counts[ROUND] += 1
-                    if always:
-                        chance, query = 1.0, True
-                        counts[ASKED] += 1
-                    else:
-                        if notes.schedules.shape[0] > 0:
-                            floor, bias = notes.schedules[j, t], notes.schedules[m + j, t]
-                        chance, query, r = decision(learned, j, question, rule, now, u, floor, bias, lazy)
+                    if notes.schedules.shape[0] > 0:
+                        floor, bias = notes.schedules[j, t], notes.schedules[m + j, t]
+                    chance, query, r = decision(learned, j, question, rule, now, u, floor, bias, lazy)
                 if r < 0.0 and inside and (not decides or (query and careful)):
                     r = spread_of(learned, j, now)
                 i = here + j

@@ -27,13 +27,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from lpsm.checks import shown
 from lpsm.samplers.calibration import Bought, leads, probabilities
-from lpsm.samplers.catalogue import make, registry
+from lpsm.samplers.catalogue import CATALOGUE, OF_KERNELS, make
 from lpsm.samplers.checks import fitting, squared_lengths
 from lpsm.samplers.multiclass import MulticlassSampler, has_classes
 
 __all__ = ["SelectiveClassifier"]
 
-_OF_KERNELS = ("gamma", "degree", "coef0")
 _NO_PROMISE = frozenset(
     ("modified-perceptron", "sop-fixed-bias", "bbq-i", "dkm-perceptron", "cbgz-dkm", "random-perceptron", "random-dkm")
 )
@@ -112,15 +111,10 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         oracle: Callable[[int, Any], Any] | None = None,
         **symbols: Any,
     ) -> None:
-        self.key = key
-        self.params: Any = _together(params, symbols)
-        self.kernel = kernel
-        self.normalize = normalize
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.max_queries = max_queries
-        self.random_state = random_state
-        self.oracle = oracle
+        self.key, self.params = key, _together(params, symbols)
+        self.kernel, self.normalize, self.max_queries = kernel, normalize, max_queries
+        self.fit_intercept, self.intercept_scaling = fit_intercept, intercept_scaling
+        self.random_state, self.oracle = random_state, oracle
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; if `deep`, those in `params` too."""
@@ -130,12 +124,12 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def set_params(self, **params: Any) -> SelectiveClassifier:
         """Set parameters by name, those in `params` too; a new key keeps of these what it has a use for."""
         key = params.get("key", self.key)
-        if isinstance(key, str) and key in registry() and isinstance(self.params, Mapping) and "params" not in params:
-            known = {parameter.name for parameter in registry()[key].parameters}
-            self.params = {name: v for name, v in self.params.items() if name in known or name in _OF_KERNELS}
-        names = self.get_params(deep=False)
-        super().set_params(**{name: value for name, value in params.items() if name in names})
-        self.params = _together(self.params, {name: value for name, value in params.items() if name not in names})
+        if isinstance(key, str) and key in CATALOGUE and isinstance(self.params, Mapping) and "params" not in params:
+            known = {*CATALOGUE[key].recipe.places(), *OF_KERNELS}
+            self.params = {name: value for name, value in self.params.items() if name in known}
+        own = self.get_params(deep=False).keys() & params
+        super().set_params(**{name: params[name] for name in own})
+        self.params = _together(self.params, {name: value for name, value in params.items() if name not in own})
         return self
 
     def fit(self, X: Any, y: ArrayLike | None = None, *, classes: ArrayLike | None = None) -> SelectiveClassifier:
@@ -186,8 +180,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if len(set(names.tolist())) < len(names):
             raise ValueError(f"tickets must be different ones, got {names.tolist()}")
         for ticket, code in zip(names.tolist(), codes, strict=True):
-            self.sampler_.learn(ticket, code if len(self.classes_) > 2 else self._sign(code))
-            self._bought.add(self._waiting.pop(ticket), code)
+            self._enter(ticket, self._waiting.pop(ticket), code)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -195,14 +188,10 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         table = validate_data(self, X, reset=False, accept_sparse="csr", dtype=(np.float64, np.float32))
         table = self._with_intercept(table)
-        rounds = self._rounds(table)
-        if isinstance(self.sampler_, MulticlassSampler):
-            scores = np.zeros((table.shape[0], len(self.classes_)))
-            scores[rounds] = self.sampler_.scores(table[rounds])
-            return scores
-        margins = np.zeros(table.shape[0])
-        margins[rounds] = self.sampler_.margins(table[rounds])
-        return margins
+        rounds, k = self._rounds(table), len(self.classes_)
+        found = np.zeros((table.shape[0], k) if k > 2 else table.shape[0])
+        found[rounds] = self.sampler_.scores(table[rounds]) if k > 2 else self.sampler_.margins(table[rounds])
+        return found
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Class names (n,); of equal scores the last class, so that a margin of 0 is ``classes_[1]``, SGN(0) = +1."""
@@ -228,7 +217,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         """Sparse rows are welcome."""
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self.key not in registry() or has_classes(self.key)
+        tags.classifier_tags.multi_class = self.key not in CATALOGUE or has_classes(self.key)
         tags.classifier_tags.poor_score = self.key in _NO_PROMISE
         tags.input_tags.sparse = True
         return tags
@@ -237,15 +226,16 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _play(self, X: Any, y: Any, classes: Any, anew: bool, late: bool = False) -> SelectiveClassifier:
         given = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "reset": anew}
-        labels, known = None, np.ones(0, dtype=np.bool_)
+        labels: Any = None  # those that are there, and of which rows
+        known: Any = slice(None)
         with fitting("X", X):
             if self.oracle is not None or (late and y is None):
                 X = validate_data(self, X, **given)
-            elif late and not (known := _known(y)).all():
+            elif late and not (there := _known(y)).all():
                 X = validate_data(self, X, **given)
-                if known.shape != (X.shape[0],):
-                    raise ValueError(f"y must have shape ({X.shape[0]},), got {known.shape}")
-                labels = np.asarray(np.asarray(y, dtype=object)[known].tolist())
+                if there.shape != (X.shape[0],):
+                    raise ValueError(f"y must have shape ({X.shape[0]},), got {there.shape}")
+                labels, known = np.asarray(np.asarray(y, dtype=object)[there].tolist()), there
             else:
                 X, labels = validate_data(self, X, y, **given)
         if anew or classes is not None:
@@ -258,31 +248,26 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table = self._with_intercept(X)
         if anew:
             self.sampler_ = self._made(table.shape[1])
-        rounds, queried = self._rounds(table), np.zeros(table.shape[0], dtype=np.bool_)
-        predicted = np.full(table.shape[0], len(self.classes_) - 1)  # of rows that are no rounds: SGN(0) = +1
-        self.tickets_ = np.zeros(table.shape[0], dtype=np.int64)
-        whole = labels is not None and len(labels) == table.shape[0]
-        if isinstance(self.sampler_, MulticlassSampler) and whole:
-            codes = self._codes(labels)[rounds]
-            at = 0
-            for said, asked, scores in self.sampler_._plays(table[rounds], codes):
-                part = rounds[at : at + len(said)]
-                predicted[part], queried[part] = said, asked
-                for i in np.flatnonzero(asked):
-                    self._bought.add(scores[i].copy(), int(codes[at + i]))
-                at += len(said)
-        elif whole:
-            codes = self._codes(labels)[rounds]
-            signs = np.where(codes == len(self.classes_) - 1, 1.0, -1.0)
-            log = self.sampler_._run(table[rounds], signs, careful=True)
-            queried[rounds], predicted[rounds] = log.queried, np.where(log.prediction > 0, len(self.classes_) - 1, 0)
-            self._bought.extend(leads(log.noted[log.queried]), codes[log.queried])
-        else:
-            codes = np.full(table.shape[0], -1)
-            if labels is not None:
-                codes[known if len(known) else slice(None)] = self._codes(labels)
+        n, last = table.shape[0], len(self.classes_) - 1
+        rounds, queried, codes = self._rounds(table), np.zeros(n, dtype=np.bool_), np.full(n, -1)
+        predicted = np.full(n, last)  # of rows that are no rounds: SGN(0) = +1
+        self.tickets_ = np.zeros(n, dtype=np.int64)
+        if labels is not None:
+            codes[known] = self._codes(labels)
+        if labels is None or len(labels) < n:
             for i in rounds:
                 queried[i], predicted[i] = self._round(i, X, table[i], int(codes[i]))
+        elif last > 1:
+            at = 0
+            for said, asked, scores in self.sampler_._plays(table[rounds], codes[rounds]):
+                part = rounds[at : at + len(said)]
+                predicted[part], queried[part] = said, asked
+                self._bought.extend(scores[asked], codes[part[asked]])
+                at += len(said)
+        else:
+            log = self.sampler_._run(table[rounds], np.where(codes[rounds] == last, 1.0, -1.0), careful=True)
+            queried[rounds], predicted[rounds] = log.queried, np.where(log.prediction > 0, last, 0)
+            self._bought.extend(leads(log.noted[log.queried]), codes[rounds][log.queried])
         self.queried_, self.predicted_ = queried, self.classes_[predicted]
         self.n_queries_, self.n_rounds_ = self.sampler_.queries, self.sampler_.rounds
         return self
@@ -290,36 +275,32 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _made(self, n_features: int) -> Any:
         if not isinstance(self.params, Mapping | None):
             raise ValueError(f"params must be a mapping of symbols to values, got {shown(self.params)}")
-        options = {
-            "rng": _generator(self.random_state),
-            "normalize": self.normalize,
-            "kernel": self.kernel,
-            "max_queries": self.max_queries,
-            **{name: value for name, value in (self.params or {}).items() if value is not None},
-        }
+        options = {name: getattr(self, name) for name in ("normalize", "kernel", "max_queries")}
+        options["rng"] = _generator(self.random_state)
+        options |= {name: value for name, value in (self.params or {}).items() if value is not None}
         if len(self.classes_) > 2:
             return MulticlassSampler(self.key, n_features, len(self.classes_), **options)
         return make(self.key, n_features, **options)
 
     def _round(self, i: int, X: Any, row: Any, code: int) -> tuple[bool, int]:
         """Play one row, whose label is number `code`, or -1: to be had from the oracle, or later."""
-        several = isinstance(self.sampler_, MulticlassSampler)
+        several, last = len(self.classes_) > 2, len(self.classes_) - 1
         decision = self.sampler_.decide(row)
-        ticket = decision.ticket
-        if ticket is not None:
+        if decision.ticket is not None:
             scores = self.sampler_.last_scores if several else leads(np.array([decision.margin]))[0]
             if self.oracle is not None:
                 code = int(self._codes(np.asarray([self.oracle(int(i), X[i])]))[0])
             if code < 0:
-                self.tickets_[i], self._waiting[ticket] = ticket, scores
+                self.tickets_[i], self._waiting[decision.ticket] = decision.ticket, scores
             else:
-                self._bought.add(scores, code)
-                self.sampler_.learn(ticket, code if several else self._sign(code))
-        last = len(self.classes_) - 1
+                self._enter(decision.ticket, scores, code)
         return decision.query, decision.prediction if several else last if decision.prediction > 0 else 0
 
-    def _sign(self, code: int) -> int:
-        return 1 if code == len(self.classes_) - 1 else -1
+    def _enter(self, ticket: int, scores: Any, code: int) -> None:
+        """Give the label of a question, and enter it with the scores of its round."""
+        last = len(self.classes_) - 1
+        self.sampler_.learn(ticket, code if last > 1 else 1 if code == last else -1)
+        self._bought.add(scores, code)
 
     def _rounds(self, table: Any) -> NDArray[np.intp]:
         """Numbers of the rows that are rounds: all, or those not zero where rows are normalised."""
@@ -335,7 +316,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if classes is not None and (np.ndim(classes) != 1 or not np.size(classes)):
             raise ValueError(f"classes must be names, shape (k,), got {shown(classes)}")
         names = np.unique(labels if classes is None else classes)
-        if len(names) > 2 and self.key in registry() and not has_classes(self.key):
+        if len(names) > 2 and self.key in CATALOGUE and not has_classes(self.key):
             what = f"The type of the target is {type_of_target(names, input_name='y')}."
             raise ValueError(f"Only binary classification is supported. {what}")
         if known is not None and not np.array_equal(names, known):

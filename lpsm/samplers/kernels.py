@@ -25,7 +25,6 @@ from lpsm.samplers.perceptrons import Memory, coefficient, keep, new_memory, shr
 from lpsm.samplers.rows import (
     NEARLY_ZERO,
     Row,
-    append_row,
     cleared,
     dot,
     gather_dot,
@@ -226,7 +225,9 @@ class Factor(NamedTuple):
     def store(self, now: Now) -> None:
         """Grow the factor by a column, and solve for the coefficients of every class."""
         weights, targets, g, size, corner = self.weights, self.targets, self.g, now.counts[SIZE], sqrt(1.0 + now.r)
-        append_row(self.upper, size, g, corner)
+        for i in range(size):
+            self.upper[i, size] = g[i]
+        self.upper[size, size] = corner
         keep(self.held.memory, now, size)
         now.counts[SIZE] = size + 1
         for c in range(weights.shape[0]):

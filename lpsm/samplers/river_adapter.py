@@ -16,6 +16,7 @@ What it leaves out: more than two classes, filters' forced forwards as anything 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Any
 from zlib import crc32
 
@@ -132,21 +133,16 @@ class RiverSampler(base.Classifier):
 
     def predict_one(self, x: Mapping[Any, float], **kwargs: Any) -> Any:
         """Return the predicted class of `x`."""
-        row = self._row(x, remember=False)
-        if self.sampler is None or (self.sampler.normalize and not _any(row)):
-            return self.classes[1]
-        return self.classes[int(self._margin(row)[0] >= 0.0)]
+        return self.classes[int(self._margin(x) >= 0.0)]
 
     def predict_proba_one(self, x: Mapping[Any, float], **kwargs: Any) -> dict[Any, float]:
         """Return the classes' probabilities, calibrated on the labels bought so far, the predicted class first."""
-        row = self._row(x, remember=False)
-        margin = np.zeros(1)
-        if self.sampler is not None and not (self.sampler.normalize and not _any(row)):
-            margin = self._margin(row)
+        margin = self._margin(x)
         if self._scale is None:
             self._scale = self._bought.fitted(2)
-        chances = list(zip(self.classes, probabilities(leads(margin), self._scale)[0].tolist(), strict=True))
-        return dict(chances[::-1] if margin[0] >= 0.0 else chances)
+        chances = probabilities(leads(np.array([margin])), self._scale)[0].tolist()
+        found = list(zip(self.classes, chances, strict=True))
+        return dict(found[::-1] if margin >= 0.0 else found)
 
     def learn_one(self, x: Mapping[Any, float], y: Hashable, **kwargs: Any) -> None:
         """Play the round of `x`, unless `ask` has; its label is looked at only if it is asked for."""
@@ -170,18 +166,20 @@ class RiverSampler(base.Classifier):
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield from ({"key": "ssmd"}, {"key": "perceptron-ss", "seed": 0}, {"key": "sop-ss", "n_hashed": 64, "seed": 0})
 
-    def _margin(self, row: Any) -> Any:
-        assert self.sampler is not None
+    def _margin(self, x: Mapping[Any, float]) -> float:
+        """The margin of `x` as it would be now; 0 before the first round, and where `x` has no direction."""
+        row, sampler = self._row(x, remember=False), self.sampler
+        if sampler is None or (sampler.normalize and not _any(row)):
+            return 0.0
         if not sparse.issparse(row):
-            row = row[: self.sampler.n_features]
-            row = np.append(row, np.zeros(self.sampler.n_features - len(row)))
-        return self.sampler.margins(row.reshape(1, -1))
+            row = np.append(row, np.zeros(max(0, sampler.n_features - len(row))))[: sampler.n_features]
+        return float(sampler.margins(row.reshape(1, -1))[0])
 
     def _row(self, x: Mapping[Any, float], remember: bool = True) -> Any:
         if self.n_hashed is not None:
             columns = [crc32(str(name).encode()) % self.n_hashed for name in x]
-            values = [float(value) for value in x.values()]
-            return sparse.csr_matrix((values, (np.zeros(len(x), dtype=np.intp), columns)), shape=(1, self.n_hashed))
+            places = np.zeros(len(x), dtype=np.intp), columns
+            return sparse.csr_matrix((list(map(float, x.values())), places), shape=(1, self.n_hashed))
         unknown = sorted((name for name in x if name not in self._columns), key=str)
         if unknown and self.features is not None:
             raise ValueError(f"x must hold only the features {list(self.features)}, got {unknown[0]!r}")
@@ -189,9 +187,8 @@ class RiverSampler(base.Classifier):
             for name in unknown:
                 self._columns[name] = len(self._columns)
         row = np.zeros(len(self._columns))
-        for name, value in x.items():
-            if name in self._columns:
-                row[self._columns[name]] = value
+        for name in self._columns.keys() & x.keys():
+            row[self._columns[name]] = x[name]
         return row
 
 
@@ -212,7 +209,7 @@ class ActiveRiverSampler(ActiveLearningClassifier):
     def __init__(self, classifier: Any, seed: int | None = None) -> None:
         super().__init__(classifier=classifier, seed=seed)
         self._last: tuple[dict[Any, Any], int | None, tuple[str, ...]] | None = (
-            None  # and by which methods it was predicted
+            None  # and the methods that predicted it
         )
         self._owed: list[tuple[dict[Any, Any], int]] = []  # instances as they came, oldest first, and their tickets
 
@@ -226,11 +223,13 @@ class ActiveRiverSampler(ActiveLearningClassifier):
 
     def predict_one(self, x: dict[Any, float], **kwargs: Any) -> Any:
         """Return the predicted class of `x` and whether its label is wanted: a round, unless its chances began it."""
-        return self._answer(x, "predict_one", self.classifier.predict_one(x, **kwargs))
+        said = self.classifier.predict_one(x, **kwargs)
+        return said, self._ask_for_label(x, said, "predict_one")
 
     def predict_proba_one(self, x: dict[Any, float], **kwargs: Any) -> Any:
         """Return the chances of the classes and whether the label is wanted: a round, unless a prediction began it."""
-        return self._answer(x, "predict_proba_one", self.classifier.predict_proba_one(x, **kwargs))
+        said = self.classifier.predict_proba_one(x, **kwargs)
+        return said, self._ask_for_label(x, said, "predict_proba_one")
 
     def learn_one(self, x: Mapping[Any, float], y: Hashable, **kwargs: Any) -> None:
         """Take the label of an instance that was asked about; without a question it is not looked at."""
@@ -253,17 +252,11 @@ class ActiveRiverSampler(ActiveLearningClassifier):
     def _unit_test_skips(self) -> set[str]:
         return {"check_predict_proba_one_binary"}  # it is not for predictions that are pairs
 
-    def _answer(self, x: Mapping[Any, float], method: str, said: Any) -> Any:
-        return said, self._ask_for_label(x, said, method)
-
     def _ask_for_label(self, x: Mapping[Any, float], y_pred: Any, method: str = "") -> bool:
         """Whether the label of `x` is wanted; each prediction is a round, but the two ways of one instance are one."""
         last = self._last
         if last is None or last[0] != x or method in last[2]:
-            instance: Any = x
-            for step in self._steps()[:-1]:
-                instance = step.transform_one(instance)
-            ticket = self.sampler.open(instance)
+            ticket = self.sampler.open(reduce(lambda seen, step: step.transform_one(seen), self._steps()[:-1], x))
             last = (dict(x), ticket, ())
             if ticket is not None:
                 self._owed.append((dict(x), ticket))

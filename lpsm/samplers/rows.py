@@ -19,7 +19,7 @@ from scipy import sparse
 from lpsm._compile import compiled
 
 __all__ = [
-    "NEARLY_ZERO", "WIDE", "Row", "Table", "add", "along", "append_row", "cleared", "dot", "downdate", "gather_dot",
+    "NEARLY_ZERO", "WIDE", "Row", "Table", "add", "along", "cleared", "dot", "downdate", "gather_dot",
     "look_along", "product", "row_of", "scaled", "solve_lower", "solve_upper", "step_along", "table_of",
 ]  # fmt: skip
 
@@ -252,11 +252,3 @@ def solve_upper(upper: Array, n: int, z: Array, out: Array) -> None:
     for i in range(n - 1, -1, -1):
         row = upper[i]
         out[i] = (z[i] - dot(row[i + 1 : n], out[i + 1 : n], n - i - 1)) / row[i]
-
-
-@compiled
-def append_row(upper: Array, n: int, v: Array, corner: float) -> None:
-    """Grow U by the column (v, corner)."""
-    for i in range(n):
-        upper[i, n] = v[i]
-    upper[n, n] = corner

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from netsim.model import codes
 from netsim.model.air.channel import take_turn
 from netsim.model.air.exchanges import deliver, miss_answer, offer, saturate
 from netsim.model.air.groups import add_group, expect_group, tell
@@ -11,32 +12,6 @@ from netsim.model.air.retrieval import send_pending
 from netsim.model.air.station import associate, wake_close_timer
 from netsim.model.arriving import answer, receive, receive_down
 from netsim.model.browser import finish_page, issue, leave, next_page, part_done
-from netsim.model.codes import (
-    ALL_DELIVERED,
-    ANSWER,
-    AT_ACCESS_POINT,
-    AT_CLIENT,
-    AT_SERVER,
-    BROADCAST,
-    CLOSE_TIMER,
-    DELIVER,
-    END_OF_RUN,
-    ISSUE,
-    LEAVE,
-    LEFT,
-    LISTEN,
-    MISS_ANSWER,
-    NEXT_PAGE,
-    OFFER,
-    OVER,
-    PAGE_DONE,
-    PART_DONE,
-    RADIO_READY,
-    TAKE_TURN,
-    TCP_TIMER,
-    TELL,
-    WRITE,
-)
 from netsim.model.medium import at_access_point, listen
 from netsim.model.push import messages_done, subscribe, write_messages
 from netsim.model.seam import draw, happen
@@ -60,7 +35,7 @@ def begin(run: Run) -> None:
     if run.offered:
         for i in range(run.n_neighbours):
             neighbour = run.contenders[1 + i]
-            happen(run, int(draw(run, neighbour.gaps)), OFFER, neighbour)
+            happen(run, int(draw(run, neighbour.gaps)), codes.OFFER, neighbour)
     if run.group_gaps.stop:
         expect_group(run)
     for i in range(run.n_clients):
@@ -80,37 +55,37 @@ def leave_last(run: Run, client: Client) -> None:
     """A client has left; the run ends with the last."""
     run.n_done += 1
     if run.n_done == run.n_clients:
-        happen(run, run.now, END_OF_RUN, client)
+        happen(run, run.now, codes.END_OF_RUN, client)
 
 
 def end_run(run: Run) -> None:
     """End the run."""
-    run.status |= OVER
+    run.status |= codes.OVER
 
 
 HANDLERS: dict[int, Callable[..., None]] = {
-    AT_CLIENT: receive_down,
-    AT_SERVER: receive,
-    AT_ACCESS_POINT: at_access_point,
-    TAKE_TURN: take_turn,
-    DELIVER: deliver,
-    MISS_ANSWER: miss_answer,
-    TCP_TIMER: wake_timer,
-    LISTEN: listen,
-    TELL: tell,
-    ANSWER: answer,
-    OFFER: offer,
-    BROADCAST: add_group,
-    CLOSE_TIMER: wake_close_timer,
-    RADIO_READY: send_pending,
-    PAGE_DONE: finish_page,
-    NEXT_PAGE: next_page,
-    ISSUE: issue,
-    WRITE: write_messages,
-    ALL_DELIVERED: messages_done,
-    PART_DONE: part_done,
-    LEAVE: leave,
-    LEFT: leave_last,
-    END_OF_RUN: end_run,
+    codes.AT_CLIENT: receive_down,
+    codes.AT_SERVER: receive,
+    codes.AT_ACCESS_POINT: at_access_point,
+    codes.TAKE_TURN: take_turn,
+    codes.DELIVER: deliver,
+    codes.MISS_ANSWER: miss_answer,
+    codes.TCP_TIMER: wake_timer,
+    codes.LISTEN: listen,
+    codes.TELL: tell,
+    codes.ANSWER: answer,
+    codes.OFFER: offer,
+    codes.BROADCAST: add_group,
+    codes.CLOSE_TIMER: wake_close_timer,
+    codes.RADIO_READY: send_pending,
+    codes.PAGE_DONE: finish_page,
+    codes.NEXT_PAGE: next_page,
+    codes.ISSUE: issue,
+    codes.WRITE: write_messages,
+    codes.ALL_DELIVERED: messages_done,
+    codes.PART_DONE: part_done,
+    codes.LEAVE: leave,
+    codes.LEFT: leave_last,
+    codes.END_OF_RUN: end_run,
 }
 """Who handles an event, the most frequent first: called with the run and, if it takes that, what the event is about."""

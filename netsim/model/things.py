@@ -418,7 +418,6 @@ class Run:
     drift: float
     # the channel
     slot: int
-    sifs: int
     difs: int
     pifs: int
     timeout: int

@@ -219,10 +219,8 @@ def skip_beacons_on_wires(run: Run, client: Client, now: int) -> None:
     n = (now - first) // period + 1
     last = first + (n - 1) * period
     client.beacons += n
-    if client.awake_since < last and first <= client.awake_until:  # heard while awake to send
-        heard = (min(last, client.awake_until) - first) // period + 1
-        before = (client.awake_since - first) // period + 1 if first <= client.awake_since else 0
-        client.beacons -= heard - before
+    if first <= client.awake_until:  # heard while awake to send
+        client.beacons -= (min(last, client.awake_until) - first) // period + 1
     note_poll(run, client, first, first - client.slept_from, 0, period, n - 1, period)
     client.slept_from = last
     client.wake = last + period

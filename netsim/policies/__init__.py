@@ -6,19 +6,6 @@ from netsim.policies.protocol import FOREVER_NS, Frame, HostFrame, Observer, Pla
 from netsim.policies.spec import AnyPolicy, canonical, make, registry
 
 __all__ = [
-    "FOREVER_NS",
-    "AnyPolicy",
-    "Entry",
-    "Frame",
-    "HostFrame",
-    "Observer",
-    "OwnPolicy",
-    "Plan",
-    "Policy",
-    "PolicyError",
-    "Setting",
-    "View",
-    "canonical",
-    "make",
-    "registry",
-]
+    "FOREVER_NS", "AnyPolicy", "Entry", "Frame", "HostFrame", "Observer", "OwnPolicy", "Plan", "Policy", "PolicyError",
+    "Setting", "View", "canonical", "make", "registry",
+]  # fmt: skip

@@ -15,9 +15,10 @@ at least, as `bsd` may after T/p, would break the bound here.)  Follows from the
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
 from netsim.policies.compiled import CompiledForm, FlatView, Floats, Ints, Ruled
-from netsim.policies.entry import NS_PER_MS, Entry, Setting, number_text, positive_fraction
+from netsim.policies.entry import NS_PER_MS, Entry, number_text, positive_fraction, with_slowdown
 from netsim.policies.protocol import FOREVER_NS, Plan
 from netsim.whole_numbers import whole
 
@@ -133,27 +134,10 @@ def _whole_beacons(max_sleep_ms: int, beacon_interval_ns: int) -> int:
     return beacons
 
 
-def _bsd(parameter: str, setting: Setting) -> BoundedSlowdown:
-    return BoundedSlowdown(parameter or "1", beacon_interval_ns=setting.beacon_interval_ns)
-
-
-def _bsd_phase(parameter: str, setting: Setting) -> PhaseBoundedSlowdown:
-    return PhaseBoundedSlowdown(parameter or "1", beacon_interval_ns=setting.beacon_interval_ns)
-
-
 ENTRIES = (
-    Entry(
-        written="bsd[:P]",
-        meaning="Bounded Slowdown: a response is at most 1 + P times as slow (default 1)",
-        source="Krashinsky and Balakrishnan 2002; thesis section 2.5.2",
-        example="bsd:0.5",
-        make=_bsd,
-    ),
-    Entry(
-        written="bsd-phase[:P]",
-        meaning="the bound of bsd, kept beacon by beacon with less time awake (default 1)",
-        source="ours, from the guarantee of Krashinsky and Balakrishnan 2002",
-        example="bsd-phase:0.2",
-        make=_bsd_phase,
-    ),
-)
+    Entry("bsd[:P]", "Bounded Slowdown: a response is at most 1 + P times as slow (default 1)",
+        "Krashinsky and Balakrishnan 2002; thesis section 2.5.2", "bsd:0.5", partial(with_slowdown, BoundedSlowdown)),
+    Entry("bsd-phase[:P]", "the bound of bsd, kept beacon by beacon with less time awake (default 1)",
+        "ours, from the guarantee of Krashinsky and Balakrishnan 2002", "bsd-phase:0.2",
+        partial(with_slowdown, PhaseBoundedSlowdown)),
+)  # fmt: skip

@@ -82,25 +82,16 @@ ObserveRule = Callable[[FlatFrame, Ints, Floats], None]
 
 
 class CompiledForm:
-    """The rule of one policy and its state.
+    """The rule of one policy, which is a function as the module says, and its state.
 
     Parameters
     ----------
-    plan : callable
-        The rule, as the module says.
-    observe : callable, optional
-        What observes frames.
+    plan, observe : callable
+        The rule, and what observes frames, if anything does.
     ints, floats : sequence of int, sequence of float
-        The parameters and the state at first; copied.
+        The parameters and the state at first, copied; the attributes of these names are the live arrays.
     interpreted : bool
         Whether the packet model interprets the rule that plans, which has no state and reads `ints` only.
-
-    Attributes
-    ----------
-    ints : array of int64, shape (n,)
-        The integers, live.
-    floats : array of float64, shape (m,)
-        The numbers, live.
     """
 
     def __init__(

@@ -66,12 +66,7 @@ def _driver(parameter: str, setting: Setting) -> StaticPsm:
 
 
 ENTRIES = (
-    Entry(
-        written="driver:NAME[:N]",
-        meaning="what a driver does where nothing is set: static PSM, after a time awake if it has one",
-        source="of each driver, below",
-        example="driver:mac80211",
-        make=_driver,
-        members=tuple((f"driver:{name}", _told(one), one.source) for name, one in _DRIVERS.items()),
-    ),
-)
+    Entry("driver:NAME[:N]", "what a driver does where nothing is set: static PSM, after a time awake if it has one",
+        "of each driver, below", "driver:mac80211", _driver,
+        members=tuple((f"driver:{name}", _told(one), one.source) for name, one in _DRIVERS.items())),
+)  # fmt: skip

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, nan
+from typing import Any
 
 from netsim.policies.protocol import Policy
 from netsim.radio import Radio
 
 __all__ = [
     "NS_PER_MS", "Entry", "Setting", "exact_ms", "name_with_target", "number", "number_text", "positive_fraction",
-    "slowdown_and_push", "whole_number",
+    "whole_number", "with_slowdown", "with_targets",
 ]  # fmt: skip
 
 NS_PER_MS = 1_000_000
@@ -20,52 +21,27 @@ NS_PER_MS = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What a policy is made for, besides its own parameter.
+    """What a policy is made for, besides its own parameter."""
 
-    Attributes
-    ----------
-    beacon_interval_ns : int
-        Time between beacons.
-    radio : Radio or None
-        For policies that weigh energy; None: the default radio.
-    dtim_period : int
-        Beacons from one DTIM to the next, for policies that wake up for these.
-    """
-
-    beacon_interval_ns: int = 100 * NS_PER_MS
-    radio: Radio | None = None
-    dtim_period: int = 1
+    beacon_interval_ns: int = 100 * NS_PER_MS  #: time between beacons
+    radio: Radio | None = None  #: for policies that weigh energy; None: the default radio
+    dtim_period: int = 1  #: beacons from one DTIM to the next, for policies that wake up for these
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
-    """One kind of policy in the registry.
+    """One kind of policy in the registry."""
 
-    Attributes
-    ----------
-    written : str
-        How it is typed, such as "bsd[:P]": the kind, then its parameter, in brackets where it may be left out.
-    meaning : str
-        What it does, in one line.
-    source : str
-        Where it comes from.
-    example : str
-        A name that can be typed as it stands.
-    make : callable
-        From the text behind the first colon (empty if there is none) and the `Setting` to a fresh policy; raises
-        ValueError with the rule that the text breaks.
-    host_aware : bool
-        Whether it uses what only the host knows.
-    members : tuple of (str, str, str)
-        Where parameters are names: each as it is typed, its meaning and its source.
-    """
-
+    #: how it is typed, such as "bsd[:P]": the kind, then its parameter, in brackets where it may be left out
     written: str
-    meaning: str
-    source: str
-    example: str
+    meaning: str  #: what it does, in one line
+    source: str  #: where it comes from
+    example: str  #: a name that can be typed as it stands
+    #: from the text behind the first colon (empty if there is none) and the `Setting` to a fresh policy; raises
+    #: ValueError with the rule that the text breaks
     make: Callable[[str, Setting], Policy]
-    host_aware: bool = False
+    host_aware: bool = False  #: whether it uses what only the host knows
+    #: where parameters are names: each as it is typed, its meaning and its source
     members: tuple[tuple[str, str, str], ...] = ()
 
     @property
@@ -152,8 +128,15 @@ def positive_fraction(policy: str, p: str | float | Fraction) -> Fraction:
     return exact
 
 
-def slowdown_and_push(parameter: str, written: str) -> dict[str, float]:
-    """Read SLOWDOWN[:PUSH_MS] into those of `max_slowdown` and `max_push_delay_s`, seconds, that are given.
+def with_slowdown(policy: Callable[..., Policy], parameter: str, setting: Setting) -> Policy:
+    """Make a policy from P, the slowdown allowed, 1 by default."""
+    return policy(parameter or "1", beacon_interval_ns=setting.beacon_interval_ns)
+
+
+def with_targets(
+    policy: Callable[..., Policy], config: Callable[..., Any], written: str, parameter: str, setting: Setting
+) -> Policy:
+    """Make a policy from SLOWDOWN[:PUSH_MS]: `max_slowdown` and `max_push_delay_s` of its configuration, if given.
 
     Raises
     ------
@@ -161,7 +144,8 @@ def slowdown_and_push(parameter: str, written: str) -> dict[str, float]:
         If there is more than that, the slowdown is no number above 1, or the delay none above 0.
     """
     target, colon, push = parameter.partition(":")
-    write, given = f"; write {written}", {}
+    given: dict[str, float] = {}
+    write = f"; write {written}"
     if ":" in push:
         raise ValueError(f"a target and a push delay are all it takes, got {parameter!r}{write}")
     if target:
@@ -172,7 +156,8 @@ def slowdown_and_push(parameter: str, written: str) -> dict[str, float]:
         given["max_push_delay_s"] = float(Fraction(push) / 1000) if 0.0 < number(push) < inf else 0.0
         if not given["max_push_delay_s"]:
             raise ValueError(f"the push delay must be a number of milliseconds above 0, got {push!r}{write}")
-    return given
+    host_aware, interval_ns = "-link" not in written, setting.beacon_interval_ns
+    return policy(config(**given), host_aware=host_aware, radio=setting.radio, beacon_interval_ns=interval_ns)
 
 
 def name_with_target(kind: str, max_slowdown: float, max_push_delay_s: float | None) -> str:

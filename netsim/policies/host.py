@@ -8,13 +8,14 @@ its phase, the other a fixed pattern.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
 from lpsm._compile import compiled
 from netsim.policies import awareness, bsd
 from netsim.policies.compiled import CompiledForm, FlatFrame, FlatView, Floats, Ints, PlanRule, Ruled
-from netsim.policies.entry import NS_PER_MS, Entry, Setting, number_text, positive_fraction, whole_number
+from netsim.policies.entry import NS_PER_MS, Entry, Setting, number_text, positive_fraction, whole_number, with_slowdown
 from netsim.policies.protocol import Frame, Plan
 
 __all__ = ["ENTRIES", "HoldThenBeacons", "HostBoundedSlowdown"]
@@ -114,30 +115,17 @@ def _nap(now_ns: int, interval_ns: int) -> Plan:
     return Plan(now_ns, now_ns // interval_ns * interval_ns + length, True, length, False)
 
 
-def _bsd_host(parameter: str, setting: Setting) -> HostBoundedSlowdown:
-    return HostBoundedSlowdown(parameter or "1", beacon_interval_ns=setting.beacon_interval_ns)
-
-
 def _hold(parameter: str, setting: Setting) -> HoldThenBeacons:
     hold_ms = whole_number(parameter or "50", "the time awake", 0, unit=" of milliseconds")
     return HoldThenBeacons(hold_ms, beacon_interval_ns=setting.beacon_interval_ns)
 
 
 ENTRIES = (
-    Entry(
-        written="bsd-host[:P]",
-        meaning="host-aware: bsd-phase while anything is outstanding, naps of 50 beacons otherwise (default 1)",
-        source="ours, from the guarantee of Krashinsky and Balakrishnan 2002",
-        example="bsd-host:0.2",
-        make=_bsd_host,
-        host_aware=True,
-    ),
-    Entry(
-        written="hold[:MS]",
-        meaning="host-aware: awake MS ms after a frame (default 50), then each beacon, while waiting; else naps",
-        source="ours, for comparison",
-        example="hold:20",
-        make=_hold,
-        host_aware=True,
-    ),
-)
+    Entry("bsd-host[:P]",
+        "host-aware: bsd-phase while anything is outstanding, naps of 50 beacons otherwise (default 1)",
+        "ours, from the guarantee of Krashinsky and Balakrishnan 2002", "bsd-host:0.2",
+        partial(with_slowdown, HostBoundedSlowdown), host_aware=True),
+    Entry("hold[:MS]",
+        "host-aware: awake MS ms after a frame (default 50), then each beacon, while waiting; else naps",
+        "ours, for comparison", "hold:20", _hold, host_aware=True),
+)  # fmt: skip

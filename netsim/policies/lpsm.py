@@ -63,11 +63,6 @@ def _lpsm(parameter: str, setting: Setting) -> Lpsm:
 
 
 ENTRIES = (
-    Entry(
-        written="lpsm[:log]",
-        meaning="polling times learned by Learn-alpha, energy term 1/T or 1/log T",
-        source="Monteleoni 2006, section 2.5.3",
-        example="lpsm:log",
-        make=_lpsm,
-    ),
-)
+    Entry("lpsm[:log]", "polling times learned by Learn-alpha, energy term 1/T or 1/log T",
+        "Monteleoni 2006, section 2.5.3", "lpsm:log", _lpsm),
+)  # fmt: skip

@@ -32,11 +32,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm import randomness
+from lpsm.checks import non_negative, positive
 from lpsm.experts import LearnAlpha, alpha_grid
 from netsim.policies import awareness
 from netsim.policies import lpsm2_rule as rule
 from netsim.policies.compiled import CompiledForm, joined, put_back
-from netsim.policies.entry import NS_PER_MS, Entry, Setting, name_with_target, slowdown_and_push
+from netsim.policies.entry import NS_PER_MS, Entry, name_with_target, with_targets
 from netsim.policies.lpsm2_record import Round
 from netsim.policies.protocol import Frame, Plan, View
 from netsim.radio import Radio, RadioConfig
@@ -51,94 +52,60 @@ _REFERENCE_PUSH_DELAY_S = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lpsm2Config:
-    """Every constant of LPSM2, and switches that take its parts away.
+    """Every constant of LPSM2, and switches that take its parts away."""
 
-    Attributes
-    ----------
-    max_slowdown : float
-        What the user asks for: mean latency over that without power saving, above 1.
-    max_push_delay_s : float or None
-        If given, I has a price of its own, by which what comes unasked is delayed so much on average.
-    schedules : tuple of Schedule
-        The experts.
-    rate_per_j : float
-        Nats a joule: how much faster than its excess cost an expert's logarithmic weight falls.
-    horizon : int
-        Rounds for which the grid of switching rates is made.
-    price_w, least_price_w, most_price_w : float
-        Lambda at first, and its range, for a slowdown of 1.05: watts, joules for a second of delay.  For others they
-        are in inverse proportion to the slowdown allowed.
-    price_step : float
-        By how much ln lambda moves for a second too much or too little.
-    push_price_w, least_push_price_w, most_push_price_w : float
-        Lambda in I, where it has a price of its own: at first, for a delay of 100 ms (for others in inverse proportion
-        to its square, as what arrives without memory wants it), and its range.
-    push_step, most_push_delays : float
-        By how much ln lambda moves there for every `max_push_delay_s` too much or too little, and how many of these a
-        delay counts for at most.
-    longest_response_s : float
-        A longer wait allows no more delay than this one.
-    shortest_s : float
-        Shorter episodes are no rounds: the share steps of many would wash out the weights.
-    prior_ms : tuple of float
-        Every context but I starts with one round: the mean cost over waits so long, at 10 phases of the beacon.
-    idle_prior_s, push_prior_s : float
-        I starts with one round of such silence, or, where it has a price of its own, of a wait so long.
-    silence_s : float
-        After so long without a frame, `lpsm2-link` takes nothing to be outstanding.
-    contexts, clock, share_delay, prior, dual, learn_alpha : bool
-        The parts: one learner a context, or a single one; the clock of W; delay over the requests waiting; the first
-        rounds; dual ascent, or lambda as it is at first; Learn-alpha, or Static-expert.
-    fixed : tuple of int or None
-        If given, the schedule followed in every context, by number in the order of the contexts; nothing is learned.
-    sample_seed : int or None
-        If given, the schedule is drawn by weight at the start of every episode, in place of the largest.
-    record : bool
-        Whether to keep every round.
-    """
-
-    max_slowdown: float = 1.05
+    max_slowdown: float = 1.05  #: what the user asks for: mean latency over that without power saving, above 1
+    #: if given, I has a price of its own, by which what comes unasked is delayed so much on average
     max_push_delay_s: float | None = None
-    schedules: tuple[Schedule, ...] = field(default_factory=standard_schedules)
-    rate_per_j: float = 1.0
-    horizon: int = 1000
+    schedules: tuple[Schedule, ...] = field(default_factory=standard_schedules)  #: the experts
+    rate_per_j: float = 1.0  #: nats a joule: how much faster than its excess cost an expert's logarithmic weight falls
+    horizon: int = 1000  #: rounds for which the grid of switching rates is made
+    #: Lambda at first, and its range, for a slowdown of 1.05: watts, joules for a second of delay.  For others they are
+    #: in inverse proportion to the slowdown allowed.
     price_w: float = 6.0
     least_price_w: float = 2.0
     most_price_w: float = 60.0
-    price_step: float = 3.0
+    price_step: float = 3.0  #: by how much ln lambda moves for a second too much or too little
+    #: Lambda in I, where it has a price of its own: at first, for a delay of 100 ms (for others in inverse proportion
+    #: to its square, as what arrives without memory wants it), and its range
     push_price_w: float = 6.0
     least_push_price_w: float = 0.001
     most_push_price_w: float = 60.0
+    #: by how much ln lambda moves there for every `max_push_delay_s` too much or too little, and how many of these a
+    #: delay counts for at most
     push_step: float = 0.1
     most_push_delays: float = 6.0
-    longest_response_s: float = 10.0
-    shortest_s: float = 1e-6
+    longest_response_s: float = 10.0  #: a longer wait allows no more delay than this one
+    shortest_s: float = 1e-6  #: shorter episodes are no rounds: the share steps of many would wash out the weights
+    #: every context but I starts with one round: the mean cost over waits so long, at 10 phases of the beacon
     prior_ms: tuple[float, ...] = (25.0, 50.0, 100.0, 200.0, 400.0, 800.0, 1600.0)
+    #: I starts with one round of such silence, or, where it has a price of its own, of a wait so long
     idle_prior_s: float = 10.0
     push_prior_s: float = 30.0
-    silence_s: float = 10.0
+    silence_s: float = 10.0  #: after so long without a frame, `lpsm2-link` takes nothing to be outstanding
+    #: the parts: one learner a context, or a single one; the clock of W; delay over the requests waiting; the first
+    #: rounds; dual ascent, or lambda as it is at first; Learn-alpha, or Static-expert
     contexts: bool = True
     clock: bool = True
     share_delay: bool = True
     prior: bool = True
     dual: bool = True
     learn_alpha: bool = True
+    #: if given, the schedule followed in every context, by number in the order of the contexts; nothing is learned
     fixed: tuple[int, ...] | None = None
+    #: if given, the schedule is drawn by weight at the start of every episode, in place of the largest
     sample_seed: int | None = None
-    record: bool = False
+    record: bool = False  #: whether to keep every round
 
     def __post_init__(self) -> None:
         if not 1.0 < self.max_slowdown < math.inf:
             raise ValueError(f"max_slowdown must be a number above 1, got {self.max_slowdown}")
-        positive = ["rate_per_j", "price_step", "longest_response_s", "silence_s", "least_price_w"]
-        positive += ["push_step", "least_push_price_w", "most_push_delays", "idle_prior_s", "push_prior_s"]
+        names = ("rate_per_j", "price_step", "longest_response_s", "silence_s", "least_price_w", "push_step",
+                 "least_push_price_w", "most_push_delays", "idle_prior_s", "push_prior_s")  # fmt: skip
+        positive(**{name: getattr(self, name) for name in names})
         if self.max_push_delay_s is not None:
-            positive.append("max_push_delay_s")
-        for name in positive:
-            if not 0.0 < getattr(self, name) < math.inf:
-                raise ValueError(f"{name} must be above 0 and finite, got {getattr(self, name)}")
-        if not 0.0 <= self.shortest_s < math.inf:
-            raise ValueError(f"shortest_s must be at least 0 and finite, got {self.shortest_s}")
+            positive(max_push_delay_s=self.max_push_delay_s)
+        non_negative(shortest_s=self.shortest_s)
         for kind in ("price_w", "push_price_w"):
             least, price, most = (getattr(self, name) for name in (f"least_{kind}", kind, f"most_{kind}"))
             if not least <= price <= most < math.inf:
@@ -338,31 +305,15 @@ def _switching_rates(horizon: int) -> NDArray[np.float64]:
     return rates
 
 
-def _read(parameter: str, setting: Setting, *, host_aware: bool) -> Lpsm2:
-    """Make the policy from TARGET[:PUSH_MS]."""
-    given: dict[str, Any] = slowdown_and_push(parameter, f"{_kind(host_aware)}[:TARGET[:PUSH_MS]]")
-    interval_ns = setting.beacon_interval_ns
-    return Lpsm2(Lpsm2Config(**given), host_aware=host_aware, radio=setting.radio, beacon_interval_ns=interval_ns)
-
-
 def _kind(host_aware: bool) -> str:
     return "lpsm2" if host_aware else "lpsm2-link"
 
 
+_HOST, _LINK = "lpsm2[:TARGET[:PUSH_MS]]", "lpsm2-link[:TARGET[:PUSH_MS]]"
+_SOURCE = "ours, on Learn-alpha (Monteleoni 2006, section 2.2.3)"
 ENTRIES = (
-    Entry(
-        written="lpsm2[:TARGET[:PUSH_MS]]",
-        meaning="host-aware: schedules learned from exact losses; slowdown TARGET (default 1.05)",
-        source="ours, on Learn-alpha (Monteleoni 2006, section 2.2.3)",
-        example="lpsm2:1.05:100",
-        make=partial(_read, host_aware=True),
-        host_aware=True,
-    ),
-    Entry(
-        written="lpsm2-link[:TARGET[:PUSH_MS]]",
-        meaning="link-only: the same, inferring from frame sizes what is outstanding",
-        source="ours, on Learn-alpha (Monteleoni 2006, section 2.2.3)",
-        example="lpsm2-link:1.05",
-        make=partial(_read, host_aware=False),
-    ),
-)
+    Entry(_HOST, "host-aware: schedules learned from exact losses; slowdown TARGET (default 1.05)", _SOURCE,
+        "lpsm2:1.05:100", partial(with_targets, Lpsm2, Lpsm2Config, _HOST), host_aware=True),
+    Entry(_LINK, "link-only: the same, inferring from frame sizes what is outstanding", _SOURCE, "lpsm2-link:1.05",
+        partial(with_targets, Lpsm2, Lpsm2Config, _LINK)),
+)  # fmt: skip

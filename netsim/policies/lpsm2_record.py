@@ -28,36 +28,18 @@ Ints = NDArray[np.int64]
 
 
 class Round(NamedTuple):
-    """An episode that was learned from.
+    """An episode that was learned from."""
 
-    Attributes
-    ----------
-    context : str
-        Its context.
-    start_ns, end_ns : int
-        The episode.
-    arrived : bool
-        Whether a frame ended it.
-    waiting : int
-        What its delay was divided by.
-    price_w : float
-        Lambda, watts.
-    chosen : int
-        The schedule followed.
-    costs : array of float64, shape (n,)
-        What every schedule would have cost, joules.
-    awake_ns, beacons, wakeups, delay_ns : array of int64, shape (n,)
-        What they are made of.
-    """
-
-    context: str
+    context: str  #: its context
+    #: the episode
     start_ns: int
     end_ns: int
-    arrived: bool
-    waiting: int
-    price_w: float
-    chosen: int
-    costs: Floats
+    arrived: bool  #: whether a frame ended it
+    waiting: int  #: what its delay was divided by
+    price_w: float  #: Lambda, watts
+    chosen: int  #: the schedule followed
+    costs: Floats  #: shape (n,): what every schedule would have cost, joules
+    #: shape (n,): what they are made of
     awake_ns: Ints
     beacons: Ints
     wakeups: Ints
@@ -70,18 +52,10 @@ class Round(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Past:
-    """The rounds of one context.
+    """The rounds of one context."""
 
-    Attributes
-    ----------
-    costs : array of float64, shape (T, n)
-        Of every schedule in every round, joules.
-    chosen : array of int64, shape (T,)
-        The schedules followed.
-    """
-
-    costs: Floats
-    chosen: Ints
+    costs: Floats  #: shape (T, n): of every schedule in every round, joules
+    chosen: Ints  #: shape (T,): the schedules followed
 
     @property
     def paid_j(self) -> float:

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from netsim.policies import awareness
 from netsim.policies import lpsm3_rule as rule
 from netsim.policies.compiled import CompiledForm, Ruled
-from netsim.policies.entry import NS_PER_MS, Entry, Setting, name_with_target, slowdown_and_push
+from netsim.policies.entry import NS_PER_MS, Entry, name_with_target, with_targets
 from netsim.policies.protocol import Frame
 from netsim.radio import Radio, RadioConfig
 
@@ -45,64 +45,43 @@ _ALLOWED_AT_PRICE = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lpsm3Config:
-    """Every constant of LPSM3.
+    """Every constant of LPSM3."""
 
-    Attributes
-    ----------
-    max_slowdown : float
-        What the user asks for: mean latency of a page over that without power saving, above 1.
-    max_push_delay_s : float
-        And how long a message that comes unasked may wait at the access point, on average.
-    price_w : float
-        The price of a second of a page's delay at first, watts, for a slowdown of 1.05; for others in inverse
-        proportion to the slowdown allowed.
-    gain, largest_price_ratio, good_will : float
-        How the price follows from the balance of pages, see `netsim.sleep_planning.prices`: logarithm a page's
-        allowance, largest price over the first one, and the good will in pages.
-    drift_step, largest_drift : float
-        How fast the logarithm of the price moves with the balance, a page, and how far, either way.
-    early_ratio : float
-        The price of a second's delay of a page with a deadline when it is issued, over the first price; it grows
-        to the largest price at the deadline.
-    prior_events : float
-        Events that the prior of a hazard counts for, in every bin.
-    opening_shape, reply_shape, rest_shape, message_shape, held_shape : float
-        The mean hazard before anything was seen, times the age: of the answer to a SYN, of the first frame of a reply,
-        of its further frames, of a message, of a message that the server's window held back.
-    least_push_price_w, most_push_price_w : float
-        Range of the price of a second of a message's delay, watts.
-    push_memory : float
-        Messages over which an error in their mean delay is made good.
-    push_margin : float
-        By which part of it plans aim below the delay of messages that was asked for: the client sees when a message
-        reached the access point, and not how long the server's window held it back before.
-    same_message_s : float
-        Frames that come unasked no later than this after another belong to the same message.
-    silence_s : float
-        After so long without a frame, `lpsm3-link` takes nothing to be outstanding.
-    """
-
+    #: what the user asks for: mean latency of a page over that without power saving, above 1
     max_slowdown: float = 1.05
-    max_push_delay_s: float = 0.4
+    max_push_delay_s: float = 0.4  #: and how long a message that comes unasked may wait at the access point, on average
+    #: the price of a second of a page's delay at first, watts, for a slowdown of 1.05; for others in inverse proportion
+    #: to the slowdown allowed
     price_w: float = 3.0
+    #: how the price follows from the balance of pages, see `netsim.sleep_planning.prices`: logarithm a page's
+    #: allowance, largest price over the first one, and the good will in pages
     gain: float = 0.135
     largest_price_ratio: float = 20.0
     good_will: float = 20.0
+    #: how fast the logarithm of the price moves with the balance, a page, and how far, either way
     drift_step: float = 0.002
     largest_drift: float = 1.0
+    #: the price of a second's delay of a page with a deadline when it is issued, over the first price; it grows to the
+    #: largest price at the deadline
     early_ratio: float = 0.003
-    prior_events: float = 0.1
+    prior_events: float = 0.1  #: events that the prior of a hazard counts for, in every bin
+    #: the mean hazard before anything was seen, times the age: of the answer to a SYN, of the first frame of a reply,
+    #: of its further frames, of a message, of a message that the server's window held back
     opening_shape: float = 0.5
     reply_shape: float = 0.5
     rest_shape: float = 0.5
     message_shape: float = 1.0
     held_shape: float = 0.5
+    #: range of the price of a second of a message's delay, watts
     least_push_price_w: float = 1e-4
     most_push_price_w: float = 100.0
-    push_memory: float = 30.0
+    push_memory: float = 30.0  #: messages over which an error in their mean delay is made good
+    #: by which part of it plans aim below the delay of messages that was asked for: the client sees when a message
+    #: reached the access point, and not how long the server's window held it back before
     push_margin: float = 0.07
+    #: frames that come unasked no later than this after another belong to the same message
     same_message_s: float = 0.005
-    silence_s: float = 10.0
+    silence_s: float = 10.0  #: after so long without a frame, `lpsm3-link` takes nothing to be outstanding
 
     def __post_init__(self) -> None:
         if not 1.0 < self.max_slowdown < math.inf:
@@ -179,31 +158,14 @@ def _fresh(config: Lpsm3Config, host_aware: bool, radio: Radio, interval_ns: int
     return CompiledForm(rule.follow_plan, rule.observe_frame, ints=ints)
 
 
-def _read(parameter: str, setting: Setting, *, host_aware: bool) -> Lpsm3:
-    """Make the policy from SLOWDOWN[:PUSH_MS]."""
-    given: dict[str, Any] = slowdown_and_push(parameter, f"{_kind(host_aware)}[:SLOWDOWN[:PUSH_MS]]")
-    interval_ns = setting.beacon_interval_ns
-    return Lpsm3(Lpsm3Config(**given), host_aware=host_aware, radio=setting.radio, beacon_interval_ns=interval_ns)
-
-
 def _kind(host_aware: bool) -> str:
     return "lpsm3" if host_aware else "lpsm3-link"
 
 
+_HOST, _LINK = "lpsm3[:SLOWDOWN[:PUSH_MS]]", "lpsm3-link[:SLOWDOWN[:PUSH_MS]]"
 ENTRIES = (
-    Entry(
-        written="lpsm3[:SLOWDOWN[:PUSH_MS]]",
-        meaning="host-aware: sleep planned from learned hazards; slowdown (default 1.05), delay of messages (400 ms)",
-        source="ours",
-        example="lpsm3:1.05:400",
-        make=partial(_read, host_aware=True),
-        host_aware=True,
-    ),
-    Entry(
-        written="lpsm3-link[:SLOWDOWN[:PUSH_MS]]",
-        meaning="link-only: the same, inferring from frame sizes what is outstanding",
-        source="ours",
-        example="lpsm3-link:1.05:400",
-        make=partial(_read, host_aware=False),
-    ),
-)
+    Entry(_HOST, "host-aware: sleep planned from learned hazards; slowdown (default 1.05), delay of messages (400 ms)",
+        "ours", "lpsm3:1.05:400", partial(with_targets, Lpsm3, Lpsm3Config, _HOST), host_aware=True),
+    Entry(_LINK, "link-only: the same, inferring from frame sizes what is outstanding", "ours", "lpsm3-link:1.05:400",
+        partial(with_targets, Lpsm3, Lpsm3Config, _LINK)),
+)  # fmt: skip

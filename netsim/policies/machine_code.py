@@ -41,7 +41,7 @@ def address(rule: PlanRule | ObserveRule, kind: str) -> int:
     It is then kept by itself too, so that the next process does without the compiler.
     """
     signature = _PLAN(*_PLAN_TAKES) if kind == "plan" else types.none(*_OBSERVE_TAKES)
-    files, function = _standalone.address_files(rule), _kernel(rule).py_func
+    files, function = _standalone.address_files(rule), _kernel(rule).dispatcher.py_func
     _standalone.save(files, (kind,), function, signature.args, signature.return_type)
     found = _standalone.address(rule, kind)
     return _address(rule, signature) if found is None else found
@@ -73,47 +73,30 @@ def _address(rule: Any, signature: Any) -> int:
 
 
 def _caller(returned: Any, taken: tuple[Any, ...]) -> Any:
-    """Return how to lower a call of the code at an address; the record that it takes is made from its fields."""
+    """Return what calls, in compiled code, the function at an address with two arrays and a record."""
 
-    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address, ints, floats, *fields = arguments
-        convention = context.call_conv
-        callee = builder.inttoptr(address, ir.PointerType(convention.get_function_type(returned, taken)))
-        record = context.make_tuple(builder, taken[0], fields)
-        return convention.call_function(builder, callee, returned, taken, [record, ints, floats])[1]
+    def typed(_: Any, address: Any, ints: Any, floats: Any, record: Any) -> Any:
+        def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            (address, ints, floats, record), convention = arguments, context.call_conv
+            callee = builder.inttoptr(address, ir.PointerType(convention.get_function_type(returned, taken)))
+            return convention.call_function(builder, callee, returned, taken, [record, ints, floats])[1]
 
-    return lower
+        return returned(_INTEGER, _INTS, _FLOATS, taken[0]), lower
 
-
-def _call_plan(
-    context: Any, address: Any, ints: Any, floats: Any,
-    now_ns: Any, at_beacon: Any, last_sent_ns: Any, last_received_ns: Any, slept_ns: Any, buffered_bytes: Any,
-    deadline_ns: Any,
-) -> Any:  # fmt: skip
-    return _PLAN(_INTEGER, _INTS, _FLOATS, *[_INTEGER] * len(FlatView._fields)), _caller(_PLAN, _PLAN_TAKES)
+    return intrinsic(typed)
 
 
-def _call_observe(
-    context: Any, address: Any, ints: Any, floats: Any,
-    sent: Any, at_ns: Any, reached_ns: Any, size_bytes: Any, connection: Any, opening: Any, payload_bytes: Any,
-    completes: Any, wanted: Any,
-) -> Any:  # fmt: skip
-    signature = types.none(_INTEGER, _INTS, _FLOATS, *[_INTEGER] * len(FlatFrame._fields))
-    return signature, _caller(types.none, _OBSERVE_TAKES)
-
-
-call_plan: Any = intrinsic(_call_plan)
-"""For compiled code: call the rule at an address with these arrays, and with a `FlatView` of these fields."""
-call_observe: Any = intrinsic(_call_observe)
-"""For compiled code: call what observes frames at an address with these arrays, and with a `FlatFrame`."""
+call_plan: Any = _caller(_PLAN, _PLAN_TAKES)
+"""For compiled code: call the rule at an address with its arrays, and a `FlatView`."""
+call_observe: Any = _caller(types.none, _OBSERVE_TAKES)
+"""For compiled code: call what observes frames at an address with its arrays, and a `FlatFrame`."""
 
 
 @compiled
 def ask(address: int, numbers: Ints, ints: Ints, floats: Floats) -> None:
     """Call the rule at `address` with the view that `numbers` begins with; leave the plan there."""
-    plan = call_plan(
-        address, ints, floats, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], numbers[6]
-    )
+    view = FlatView(numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], numbers[6])
+    plan = call_plan(address, ints, floats, view)
     numbers[0] = plan.awake_until_ns
     numbers[1] = plan.wake_ns
     numbers[2] = plan.open_on_send
@@ -124,7 +107,7 @@ def ask(address: int, numbers: Ints, ints: Ints, floats: Floats) -> None:
 @compiled
 def tell(address: int, numbers: Ints, ints: Ints, floats: Floats) -> None:
     """Call what observes frames at `address` with the frame that `numbers` holds."""
-    call_observe(
-        address, ints, floats, numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], numbers[6],
-        numbers[7], numbers[8],
-    )  # fmt: skip
+    frame = FlatFrame(
+        numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], numbers[6], numbers[7], numbers[8]
+    )
+    call_observe(address, ints, floats, frame)

@@ -26,21 +26,12 @@ __all__ = ["OwnPolicy", "checked"]
 
 @dataclass(frozen=True, slots=True)
 class OwnPolicy:
-    """A class of one's own, opened where a policy is made of it: in other processes, too.
+    """A class of one's own, opened where a policy is made of it: in other processes, too."""
 
-    Attributes
-    ----------
-    place : str
-        A file, FILE.py, or an importable module.
-    name : str
-        The class in it.
-    parameter : str or None
-        What its constructor is given, None: nothing.  It is given `beacon_interval_ns` and `radio` if it takes
-        arguments of these names.
-    """
-
-    place: str
-    name: str
+    place: str  #: a file, FILE.py, or an importable module
+    name: str  #: the class in it
+    #: what its constructor is given, None: nothing.  It is given `beacon_interval_ns` and `radio` if it takes arguments
+    #: of these names.
     parameter: str | None = None
 
     @classmethod

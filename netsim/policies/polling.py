@@ -46,24 +46,15 @@ LATENCY, ENERGY, TIME, LOSS = 0, 1, 2, 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PollingConfig:
-    """Parameters of LPSM; the defaults are those of thesis section 2.5.4.
+    """Parameters of LPSM; the defaults are those of thesis section 2.5.4."""
 
-    Attributes
-    ----------
-    times_ms
-        Polling times of the experts, ms, each above 1.
-    energy
-        Energy term of the loss: "1/T", "1/log T", or a function of T in ms.
-    gamma
-        Price of a byte's waiting, per byte and ms; by default 1/(1.2e5) for "1/T" and
-        1/(1.2e3) for "1/log T".
-    alphas
-        Switching rates; by default the grid for a horizon of 27,000 polls (259 values).
-    """
-
+    #: polling times of the experts, ms, each above 1
     times_ms: tuple[float, ...] = tuple(100.0 * k for k in range(1, 13))
+    #: energy term of the loss: "1/T", "1/log T", or a function of T in ms
     energy: str | Callable[[float], float] = "1/T"
+    #: price of a byte's waiting, per byte and ms; by default 1/(1.2e5) for "1/T" and 1/(1.2e3) for "1/log T"
     gamma: float | None = None
+    #: switching rates; by default the grid for a horizon of 27,000 polls (259 values)
     alphas: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -137,12 +128,7 @@ class PollingLearner:
     def poll(self, slept_ms: float, buffered_bytes: float) -> float:
         """Learn from one poll and return the next mean polling time, ms: equations (2.35), (2.2)-(2.8), (2.32).
 
-        Parameters
-        ----------
-        slept_ms
-            Nominal time slept before this poll, positive.
-        buffered_bytes
-            Bytes found waiting, not negative.
+        `slept_ms` is the nominal time slept before it, positive, `buffered_bytes` what was found waiting, not negative.
 
         Raises
         ------
@@ -208,15 +194,9 @@ def beacons(time_ms: float, interval_ms: float = BEACON_MS) -> int:
 
 @compiled
 def polling_round(
-    slept_ms: float,
-    buffered_bytes: float,
-    weights: Floats,
-    columns: Floats,
-    slow: Floats,
-    head: Floats,
-    work: Floats,
+    slept_ms: float, buffered_bytes: float, weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats,
     experts: Floats,
-) -> float:
+) -> float:  # fmt: skip
     """One poll on the arrays of `share` and `experts` (4, n): latency price, energy term, time, loss.
 
     Returns the mean polling time for the next sleep, ms; the mixture loss is left in

@@ -139,39 +139,13 @@ def _dynamic(parameter: str, setting: Setting) -> StaticPsm:
 
 
 ENTRIES = (
-    Entry(
-        written="none",
-        meaning="no power saving: always awake",
-        source="the baseline",
-        example="none",
-        make=_none,
-    ),
-    Entry(
-        written="psm[:MS]",
-        meaning="static PSM, listening every MS ms (default: every beacon)",
-        source="IEEE 802.11, power-save mode; thesis section 2.5.1",
-        example="psm:200",
-        make=_psm,
-    ),
-    Entry(
-        written="listen:N",
-        meaning="static PSM, listening to every Nth beacon",
-        source="IEEE 802.11, listen interval",
-        example="listen:3",
-        make=_listen,
-    ),
-    Entry(
-        written="dynamic[:MS]",
-        meaning="awake until nothing was sent or received for MS ms (default 100), then static PSM",
-        source="the drivers of Linux, dynamic power save",
-        example="dynamic:200",
-        make=_dynamic,
-    ),
-    Entry(
-        written="uapsd[:MS]",
-        meaning="static PSM whose sends let out what waits, as with U-APSD",
-        source="IEEE 802.11e, U-APSD, reduced to its trigger",
-        example="uapsd:100",
-        make=partial(_psm, kind="uapsd", triggered=True),
-    ),
-)
+    Entry("none", "no power saving: always awake", "the baseline", "none", _none),
+    Entry("psm[:MS]", "static PSM, listening every MS ms (default: every beacon)",
+        "IEEE 802.11, power-save mode; thesis section 2.5.1", "psm:200", _psm),
+    Entry("listen:N", "static PSM, listening to every Nth beacon", "IEEE 802.11, listen interval", "listen:3",
+        _listen),
+    Entry("dynamic[:MS]", "awake until nothing was sent or received for MS ms (default 100), then static PSM",
+        "the drivers of Linux, dynamic power save", "dynamic:200", _dynamic),
+    Entry("uapsd[:MS]", "static PSM whose sends let out what waits, as with U-APSD",
+        "IEEE 802.11e, U-APSD, reduced to its trigger", "uapsd:100", partial(_psm, kind="uapsd", triggered=True)),
+)  # fmt: skip

@@ -62,11 +62,6 @@ def _twt(parameter: str, setting: Setting) -> TargetWakeTime:
 
 
 ENTRIES = (
-    Entry(
-        written="twt:INTERVAL_MS[:SERVICE_MS]",
-        meaning="awake in fixed service periods (default 10 ms), asleep between them",
-        source="IEEE 802.11ax, individual target wake time, reduced to its schedule",
-        example="twt:500:20",
-        make=_twt,
-    ),
-)
+    Entry("twt:INTERVAL_MS[:SERVICE_MS]", "awake in fixed service periods (default 10 ms), asleep between them",
+        "IEEE 802.11ax, individual target wake time, reduced to its schedule", "twt:500:20", _twt),
+)  # fmt: skip

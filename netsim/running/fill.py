@@ -23,8 +23,8 @@ from netsim.model.air.air_times import DATA_OVERHEAD_BYTES, QOS_BYTES
 from netsim.model.records import NEVER, RECORDS
 from netsim.policies.compiled import NOT_YET_NS
 from netsim.policies.protocol import Observer, Policy
-from netsim.radio import Radio
-from netsim.radio_states import Passages, StateTimes
+from netsim.radio import Radio, StateRadioConfig
+from netsim.radio_states import StateTimes
 from netsim.result import Trip
 from netsim.running.draws import Draws, backoffs, gaps, uniform
 from netsim.running.layout import words_of
@@ -38,45 +38,22 @@ Member = tuple[Workload, Policy]
 
 NEIGHBOUR_BYTES = 1500
 """Size of a neighbour's packets."""
-_NS_PER_S = 1_000_000_000
+_NS_PER_S, _NS_PER_MS = 1_000_000_000, 1_000_000
 _NS_PER_BYTE_AT_1_BIT_PER_S = 8_000_000_000
 
 
 @dataclass(slots=True)
 class World:
-    """A run that has not begun.
+    """A run that has not begun."""
 
-    Parameters
-    ----------
-    members : sequence of (Workload, Policy)
-        What each client browses, and its policy, which the run advances.
-    delays_ns : sequence of arrays of int64
-        The server's delays, one a reply in the order of the pages.
-    pushed : sequence of sequences of Message
-        What the server writes to each client of its own accord.
-    config : SimulationConfig
-        The world.
-    seed : int
-        Of losses, backoffs, neighbours and group frames.
-    room : int
-        How many beacons a client may wait for at once, and batches of group frames may be on their way.
-
-    Attributes
-    ----------
-    run : Run
-        The run; its rows of clients and contenders are lists.
-    streams : list of (Stream, Draws)
-        What draws the numbers of each stream.
-    """
-
-    members: Sequence[Member]
-    delays_ns: Sequence[Ints]
-    pushed: Sequence[Sequence[Message]]
-    config: SimulationConfig
-    seed: int
-    room: int = 64
-    run: things.Run = field(default_factory=things.Run)
-    streams: list[tuple[things.Stream, Draws]] = field(default_factory=list)
+    members: Sequence[Member]  #: what each client browses, and its policy, which the run advances
+    delays_ns: Sequence[Ints]  #: the server's delays, one a reply in the order of the pages
+    pushed: Sequence[Sequence[Message]]  #: what the server writes to each client of its own accord
+    config: SimulationConfig  #: the world
+    seed: int  #: of losses, backoffs, neighbours and group frames
+    room: int = 64  #: how many beacons a client may wait for at once, and batches of group frames may be on their way
+    run: things.Run = field(default_factory=things.Run)  #: the run; its rows of clients and contenders are lists
+    streams: list[tuple[things.Stream, Draws]] = field(default_factory=list)  #: what draws the numbers of each stream
 
     def __post_init__(self) -> None:
         run, config, tcp, n = self.run, self.config, self.config.tcp, len(self.members)
@@ -130,9 +107,10 @@ class World:
 
     def _set_air(self, air: AirConfig) -> None:
         run, phy, n = self.run, air.phy, len(self.members)
-        passages = Passages.of(self.config.radio)
-        run.wakeup, run.settle = passages.wakeup_ns, passages.settle_ns
-        run.guard, run.drift = passages.guard_ns, passages.drift_ppm
+        if isinstance(radio := self.config.radio, StateRadioConfig):  # the others have passages of no time
+            times_ms = radio.wakeup_ms, radio.settle_ms, radio.listen_advance_ms
+            run.wakeup, run.settle, run.guard = (round(time_ms * _NS_PER_MS) for time_ms in times_ms)
+            run.drift = radio.drift_ppm
         run.slot, run.difs, run.pifs = phy.slot_ns, phy.difs_ns, phy.pifs_ns
         run.timeout, run.after_collision = phy.timeout_ns, phy.difs_ns
         run.cw_min, run.cw_max, run.attempts = phy.cw_min, phy.cw_max, 7
@@ -196,12 +174,7 @@ def _never_sleeps(policy: Policy) -> bool:
 
 def _set_links(run: things.Run, link: LinkConfig) -> None:
     air, wire = (link.wireless_mbps, link.wireless_delay_ms), (link.wired_mbps, link.wired_delay_ms)
-    for line, (mbps, delay_ms) in (
-        (run.wire_up, wire),
-        (run.wire_down, wire),
-        (run.air_up, air),
-        (run.air_down, air),
-    ):
+    for line, (mbps, delay_ms) in ((run.wire_up, wire), (run.wire_down, wire), (run.air_up, air), (run.air_down, air)):
         rate_bps = round(mbps * 1e6)
         common = gcd(_NS_PER_BYTE_AT_1_BIT_PER_S, rate_bps)
         line.numerator, line.denominator = _NS_PER_BYTE_AT_1_BIT_PER_S // common, rate_bps // common
@@ -230,13 +203,12 @@ def trip_of(
     """
     end, awake, beacons, air_up, air_down, lost, groups_lost, beacons_lost, *states = totals
     n = words_of("States")
-    n_numbers = words_of("Load") - 2 * n  # the states before and after stand behind them
-    rows = loads[:, n_numbers:].tolist() if on_air else []
+    at = words_of("Load") - 2 * n  # the states before and after stand behind the rest
     trip = Trip(
         end_ns=end, awake_ns=awake, beacons=beacons, air_up_ns=air_up, air_down_ns=air_down, frames_lost=lost,
-        loads=loads[:, :n_numbers].copy(), polls=polls, intervals=intervals,
+        loads=loads[:, :at].copy(), polls=polls, intervals=intervals,
         states=StateTimes.of(states) if on_air else None,
-        page_states=[(StateTimes.of(row[:n]), StateTimes.of(row[n:])) for row in rows],
+        page_states=loads[:, at + n :] - loads[:, at : at + n] if on_air else None,
         groups_lost=groups_lost, beacons_lost=beacons_lost,
     )  # fmt: skip
     return trip, messages[:, [0, 1, 3]]

@@ -13,7 +13,7 @@ from typing import Any
 import numba
 
 from lpsm._compile import Kernel, linking
-from netsim.model import arriving, browser, codes, events, medium, policy, push, queues, tcp, wires
+from netsim.model import arriving, browser, codes, events, medium, policy, push, queues, seam, tcp, wires
 from netsim.model.air import access_point, aggregation, beacons, channel, exchanges, groups, radio, retrieval, station
 from netsim.model.records import RECORDS
 from netsim.policies.protocol import FOREVER_NS, cannot_follow
@@ -59,19 +59,24 @@ def _made(function: FunctionType, scope: dict[str, Any]) -> Any:
     return made
 
 
+def _written(name: str, takes: dict[str, str], lines: list[str]) -> FunctionType:
+    """Return the function of these lines, which returns nothing."""
+    made: dict[str, Any] = {}
+    exec("\n".join([f"def {name}({', '.join(f'{one}: {what!r}' for one, what in takes.items())}):", *lines]), made)
+    function: FunctionType = made[name]
+    return function
+
+
 def _dispatch() -> FunctionType:
     """Write the function that hands events to their handlers: one comparison after another, as they are listed."""
-    lines = ["def happens(run: 'Run', code: 'int', what: 'int') -> 'None':"]
-    handlers = [(code, function) for code, function in events.HANDLERS.items() if code not in codes.ARRIVALS]
-    for place, (code, function) in enumerate(handlers):
-        given = list(function.__annotations__.values())[1:-1]
-        about = [f"as_{kind}(what)" if kind != "int" else "what" for kind in given]
-        lines += [f"    {'elif' if place else 'if'} code == {code}:"]
-        lines += [f"        {function.__name__}({', '.join(['run', *about])})"]
-    made: dict[str, Any] = {}
-    exec("\n".join(lines), made)
-    happens: FunctionType = made["happens"]
-    return happens
+    lines: list[str] = []
+    for code, function in events.HANDLERS.items():
+        if code not in codes.ARRIVALS:
+            given = list(function.__annotations__.values())[1:-1]
+            about = [f"as_{kind}(what)" if kind != "int" else "what" for kind in given]
+            lines += [f"    {'elif' if lines else 'if'} code == {code}:"]
+            lines += [f"        {function.__name__}({', '.join(['run', *about])})"]
+    return _written("happens", {"run": "Run", "code": "int", "what": "int"}, lines)
 
 
 def _scope() -> dict[str, Any]:
@@ -86,6 +91,9 @@ def _scope() -> dict[str, Any]:
         functions.update(own)
     rule: Any = cannot_follow
     functions["happens"], functions["cannot_follow"] = _dispatch(), rule
+    for name, function in _functions(seam).items():
+        takes = {one: what for one, what in function.__annotations__.items() if one != "return"}
+        functions.setdefault(name, _written(name, takes, ["    pass"]))
     scope["FOREVER_NS"] = FOREVER_NS
     scope.update({f"as_{kind}": reader(kind) for kind in RECORDS})
     scope.update({name: _made(function, scope) for name, function in functions.items()})

@@ -84,7 +84,6 @@ class Machine:
 
     begun: int
     scheduled: int
-    n_events: int
     heap_room: int
     near: Part[Heap]
     far: Part[Heap]

@@ -5,7 +5,8 @@ Arrivals at the ends of links are in order already, for nothing overtakes there,
 events those that are near wait in a heap of their own, which stays small; most of those that are far are timers that
 will find nothing to do.  An empty heap begins with an event at `NEVER`.
 
-Nothing here is called by Python: `netsim.running.kernel` compiles it, with the model.
+Nothing here is called by Python: `netsim.running.kernel` compiles it, with the model.  What recorders alone are told is
+in the seam only, and nothing here: what is recorded is interpreted.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from netsim.model.medium import at_access_point
 from netsim.model.records import NEVER, Ints
 from netsim.model.things import Client, Connection, Frame, Run, Stream
 from netsim.model.wires import DOWN_WIRE, UP_WIRE
-from netsim.policies.compiled import NOT_YET_NS
+from netsim.policies.compiled import NOT_YET_NS, FlatFrame, FlatView
 from netsim.policies.machine_code import call_observe, call_plan
 from netsim.policies.protocol import cannot_follow
 from netsim.running.layout import EVENT, FEW, INTERVAL, POLL, Heap, Notes, Ring
@@ -259,9 +260,8 @@ def ask(run: Run, client: Client, at_beacon: int, now: int, slept: int, waiting:
     received = client.last_received - (offset if client.last_received != NOT_YET_NS else 0)
     if client.host_aware and client.deadline < NEVER:
         deadline = client.deadline - offset
-    plan = call_plan(
-        client.rule, ints, floats, now - offset, at_beacon, sent, received, slept, waiting, deadline,
-    )  # fmt: skip
+    view = FlatView(now - offset, at_beacon, sent, received, slept, waiting, deadline)
+    plan = call_plan(client.rule, ints, floats, view)
     if cannot_follow(max(now - offset, plan.awake_until_ns), plan.wake_ns, plan.repeat_ns, plan.agreed, run.interval):
         run.status |= BAD_PLAN
     asked = client.asked
@@ -273,13 +273,13 @@ def tell_policy(run: Run, client: Client, frame: Frame, sent: int, reached: int,
     """See `netsim.model.seam`."""
     ints, floats = carray(words_at(client.ints), (client.n_ints,)), carray(reals_at(client.floats), (client.n_floats,))
     at, reached = run.now - client.offset, reached - client.offset
+    number, opening, length = -1, 0, 0
     if client.host_aware:
-        call_observe(
-            client.observer, ints, floats, sent, at, reached, frame.bytes, frame.to.connection.number,
-            frame.flag != 0, frame.length, completes, wanted,
-        )  # fmt: skip
+        number, opening, length = frame.to.connection.number, int(frame.flag != 0), frame.length
     else:
-        call_observe(client.observer, ints, floats, sent, at, reached, frame.bytes, -1, 0, 0, 0, 0)
+        completes = wanted = 0
+    seen = FlatFrame(sent, at, reached, frame.bytes, number, opening, length, completes, wanted)
+    call_observe(client.observer, ints, floats, seen)
 
 
 # -- notes
@@ -327,27 +327,3 @@ def note_late(run: Run, beacon: int, by: int) -> None:
     run.n_late = n + 1
     if 2 * n >= run.late_room:
         run.status |= NOTES
-
-
-def note_up(run: Run, frame: Frame, begin: int, end: int, lost: int) -> None:
-    """Note nothing: what is recorded is interpreted."""
-
-
-def note_down(run: Run, frame: Frame, begin: int, end: int, lost: int) -> None:
-    """Note nothing."""
-
-
-def note_exchange(run: Run, n: int, received: int) -> None:
-    """Note nothing."""
-
-
-def note_gate(run: Run, at: int, is_open: int) -> None:
-    """Note nothing."""
-
-
-def note_held(run: Run, client: Client) -> None:
-    """Note nothing."""
-
-
-def note_answer(run: Run, connection: Connection) -> None:
-    """Note nothing."""

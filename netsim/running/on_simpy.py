@@ -20,37 +20,22 @@ from netsim.running.draws import Draws
 from netsim.running.fill import World, trip_of
 from netsim.running.layout import words_of
 
-__all__ = ["Machine", "run_interpreted"]
+__all__ = ["Machine", "numbers_of", "prepared", "run_interpreted"]
 
 Ints = NDArray[np.int64]
 _STOPS = codes.OVER | codes.NO_ROOM
 
 
 class Machine:
-    """What keeps an interpreted run: SimPy's environment, frames that are free, and notes.
-
-    Parameters
-    ----------
-    run : Run
-        The run.
-
-    Attributes
-    ----------
-    clock : simpy.Environment
-        Its time is an integer number of nanoseconds.
-    frames : list of Frame
-        Those that are free.
-    intervals, polls : list of array of int64
-        Of each client, as in `Trip`, one number behind another.
-    handlers : list of callable
-        What SimPy calls for each kind of event.
-    """
+    """What keeps an interpreted run: SimPy's environment, frames that are free, and notes."""
 
     def __init__(self, run: things.Run) -> None:
-        self.clock = Environment(initial_time=0)
-        self.frames: list[things.Frame] = []
+        self.clock = Environment(initial_time=0)  # an integer number of nanoseconds
+        self.frames: list[things.Frame] = []  # those that are free
+        # of each client, as in `Trip`, one number behind another
         self.intervals = [array("q") for _ in run.clients]
         self.polls = [array("q") for _ in run.clients]
+        # what SimPy calls for each kind of event
         self.handlers = [self._handler(run, HANDLERS[code]) for code in sorted(HANDLERS)]
 
     def _handler(self, run: things.Run, function: Callable[..., None]) -> Callable[[Event], None]:
@@ -67,15 +52,20 @@ class Machine:
         return handle if function.__code__.co_argcount > 1 else handle_alone
 
 
-def run_interpreted(world: World, recorder: Any = None) -> list[tuple[Trip, Ints]]:
-    """Run to the end; return what each client leaves behind, and its messages."""
+def prepared(world: World, recorder: Any = None) -> Machine:
+    """Make what keeps a run that has not begun, and Python objects of its rows."""
     run = world.run
     run.machine = machine = Machine(run)
     if recorder is not None:
         run.recorder = recorder
         recorder.begin(run, world.config)
     _take_rows(world)
-    step = machine.clock.step
+    return machine
+
+
+def run_interpreted(world: World, recorder: Any = None) -> list[tuple[Trip, Ints]]:
+    """Run to the end; return what each client leaves behind, and its messages."""
+    run, step = world.run, prepared(world, recorder).clock.step
     try:
         begin(run)
         while not run.status & _STOPS:

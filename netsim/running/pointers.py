@@ -9,7 +9,7 @@ from numba.extending import intrinsic
 
 from lpsm._compile import compiled
 
-__all__ = ["bits", "block", "integers_at", "real", "reals_at", "start"]
+__all__ = ["block", "start"]
 
 
 def _start(_: Any, array: Any) -> Any:
@@ -22,30 +22,6 @@ def _start(_: Any, array: Any) -> Any:
 
 
 start: Any = intrinsic(_start)
-
-
-def _cast(returned: Any, lower: Any) -> Any:
-    """Return an intrinsic of one argument that is other bits, or other knowledge of the same bits."""
-
-    def typed(_: Any, value: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return lower(builder, arguments[0], context.get_value_type(returned))
-
-        return returned(value), generate
-
-    return intrinsic(typed)
-
-
-_INTEGERS, _REALS = types.CPointer(types.int64), types.CPointer(types.float64)  # type: ignore[no-untyped-call]
-
-real: Any = _cast(types.float64, lambda builder, value, kind: builder.bitcast(value, kind))
-"""For compiled code: the number whose bits are an integer."""
-bits: Any = _cast(types.int64, lambda builder, value, kind: builder.bitcast(value, kind))
-"""For compiled code: the bits of a number."""
-integers_at: Any = _cast(_INTEGERS, lambda builder, value, kind: builder.inttoptr(value, kind))
-"""For compiled code: the array of integers at an address."""
-reals_at: Any = _cast(_REALS, lambda builder, value, kind: builder.inttoptr(value, kind))
-"""For compiled code: the array of numbers at an address."""
 
 
 @compiled

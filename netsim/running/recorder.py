@@ -21,39 +21,21 @@ __all__ = ["AirFrame", "AirRecorder", "Decision", "Exchange", "Recorder", "Trans
 
 
 class Transmission(NamedTuple):
-    """A frame on the air between the client and the access point.
+    """A frame on the air between the client and the access point."""
 
-    Attributes
-    ----------
-    down : bool
-        Towards the client.
-    reached_ns : int
-        When it was handed to the transmitter of the client, or reached the access point.
-    start_ns, end_ns : int
-        When its transmission began and ended, without the propagation.
-    connection : int
-        Number of its TCP connection, in the order of their first frames.
-    flag : int
-        0: data or a bare acknowledgement; 1: SYN; 2: SYN-ACK.
-    seq, length, ack : int
-        First payload byte (from 0), payload bytes, and how many bytes of the other end have come.
-    size_bytes : int
-        With its header.
-    lost : bool
-        Whether it was lost on the air.
-    """
-
-    down: bool
-    reached_ns: int
+    down: bool  #: towards the client
+    reached_ns: int  #: when it was handed to the transmitter of the client, or reached the access point
+    #: when its transmission began and ended, without the propagation
     start_ns: int
     end_ns: int
-    connection: int
-    flag: int
+    connection: int  #: number of its TCP connection, in the order of their first frames
+    flag: int  #: 0: data or a bare acknowledgement; 1: SYN; 2: SYN-ACK
+    #: first payload byte (from 0), payload bytes, and how many bytes of the other end have come
     seq: int
     length: int
     ack: int
-    size_bytes: int
-    lost: bool
+    size_bytes: int  #: with its header
+    lost: bool  #: whether it was lost on the air
 
 
 class Decision(NamedTuple):
@@ -78,63 +60,31 @@ class Exchange(NamedTuple):
 
 
 class AirFrame(NamedTuple):
-    """A frame on the air.
+    """A frame on the air."""
 
-    Attributes
-    ----------
-    start_ns, end_ns : int
-        When it began and ended.
-    sender : str
-        "access point", "client 0", "client 1", ..., "neighbour 0", ...
-    kind : str
-        "beacon", "data", "null", "poll", "group", "rts", "cts", "ack" or "block-ack".
-    received : bool
-        Whether it was neither lost nor part of a collision.
-    receiver : str
-        As the sender, or "everybody".
-    number : int
-        Of the one of `Recorder.transmissions` that a data frame is, or of a beacon; -1 for other frames.
-    sleeps, more_data, retry : bool
-        Whether its sender says that it dozes from then on (PM = 1), that more waits for the receiver, and that it
-        has sent this frame before.
-    announces : bool
-        Of a beacon: whether its TIM has the bit of client 0.
-    identity : int
-        Where frames go together: which data frame it is, the same however often it is sent; -1 for other frames.
-    aggregate : int
-        Which of the run's A-MPDUs it was sent in, or answers; -1: it went alone.  The time of an A-MPDU is shared out.
-    """
-
+    #: when it began and ended
     start_ns: int
     end_ns: int
-    sender: str
-    kind: str
-    received: bool
-    receiver: str = "everybody"
+    sender: str  #: "access point", "client 0", "client 1", ..., "neighbour 0", ...
+    kind: str  #: "beacon", "data", "null", "poll", "group", "rts", "cts", "ack" or "block-ack"
+    received: bool  #: whether it was neither lost nor part of a collision
+    receiver: str = "everybody"  #: as the sender, or "everybody"
+    #: of the one of `Recorder.transmissions` that a data frame is, or of a beacon; -1 for other frames
     number: int = -1
+    #: whether its sender says that it dozes from then on (PM = 1), that more waits for the receiver, and that it has
+    #: sent this frame before
     sleeps: bool = False
     more_data: bool = False
     retry: bool = False
-    announces: bool = False
+    announces: bool = False  #: of a beacon: whether its TIM has the bit of client 0
+    #: where frames go together: which data frame it is, the same however often it is sent; -1 for other frames
     identity: int = -1
+    #: which of the run's A-MPDUs it was sent in, or answers; -1: it went alone.  The time of an A-MPDU is shared out.
     aggregate: int = -1
 
 
 class Recorder:
     """Keeps what happens during one run on wires.
-
-    Attributes
-    ----------
-    transmissions : list of Transmission
-        Every frame, in the order in which they were put on the air of their direction.
-    decisions : list of Decision
-        Every answer of the policy, in the order of time.
-    exchanges : list of Exchange
-        Every request whose reply is complete, in the order of completion.
-    gates : list of (int, bool)
-        When the gate opened (True: awake, what reaches the access point is delivered at once) or closed.
-    config : SimulationConfig
-        The world of the run.
 
     Raises
     ------
@@ -153,11 +103,13 @@ class Recorder:
     on_air = False
 
     def __init__(self) -> None:
+        #: every frame, in the order in which they were put on the air of their direction
         self.transmissions: list[Transmission] = []
-        self.decisions: list[Decision] = []
-        self.exchanges: list[Exchange] = []
+        self.decisions: list[Decision] = []  #: every answer of the policy, in the order of time
+        self.exchanges: list[Exchange] = []  #: every request whose reply is complete, in the order of completion
+        #: when the gate opened (True: awake, what reaches the access point is delivered at once) or closed
         self.gates: list[tuple[int, bool]] = []
-        self.config: SimulationConfig
+        self.config: SimulationConfig  #: the world of the run
         self._run: Run | None = None
         self._connections: dict[Endpoint, int] = {}
         self._sent_ns: dict[tuple[int, int], int] = {}  # connection and first byte of a request: when it was sent

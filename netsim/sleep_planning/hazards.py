@@ -121,38 +121,18 @@ def first_rates(prior_events: float, prior_shape: float, rates: Floats, mean_rat
 
 @compiled
 def learn_wait(
-    events: Floats,
-    at_risk_s: Floats,
-    rates: Floats,
-    log_evidence: Floats,
-    mean_rates: Floats,
-    prior_events: float,
-    prior_shape: float,
-    from_ns: int,
-    to_ns: int,
-    ended: bool,
-) -> None:
-    """Learn from a wait that was watched between two ages.
+    events: Floats, at_risk_s: Floats, rates: Floats, log_evidence: Floats, mean_rates: Floats, prior_events: float,
+    prior_shape: float, from_ns: int, to_ns: int, ended: bool,
+) -> None:  # fmt: skip
+    """Learn from a wait that was watched between two ages, 0 <= from <= to, and ended at the second or was cut short
+    there.
 
-    Parameters
-    ----------
-    events : array of float64, shape (N_BINS,)
-        Waits that ended in each bin; updated, as all arrays are.
-    at_risk_s : array of float64, shape (N_BINS,)
-        Seconds that waits have spent in each bin.
-    rates : array of float64, shape (N_WIDTHS, N_BINS)
-        Posterior mean rates of the estimators, events a second.
-    log_evidence : array of float64, shape (N_WIDTHS,)
-        Logarithm of the probability (density) that each estimator gave to what was seen, nats.
-    mean_rates : array of float64, shape (N_BINS,)
-        Their average by evidence: the rates to predict with.
-    prior_events, prior_shape : float
-        The prior of every bin of every estimator counts as so many events, at a mean rate of `prior_shape` divided by
-        the age in the middle of the bin.
-    from_ns, to_ns : int
-        The ages between which it was watched: 0 <= from <= to.
-    ended : bool
-        Whether it ended at `to_ns`; otherwise it was cut short there.
+    All arrays are updated: `events`, the waits that ended in each bin, and `at_risk_s`, the seconds that waits have
+    spent in it, of shape (N_BINS,); the posterior mean `rates` of the estimators, events a second, of shape (N_WIDTHS,
+    N_BINS); `log_evidence`, the logarithm of the probability (density) that each gave to what was seen, nats, of shape
+    (N_WIDTHS,); and `mean_rates`, their average by evidence, with which to predict, of shape (N_BINS,).  The prior of
+    every bin of every estimator counts as `prior_events`, at a mean rate of `prior_shape` divided by the age in the
+    middle of the bin.
     """
     first, last = find_bin(from_ns), find_bin(to_ns)
     fine, middle, wide = log_evidence[0], log_evidence[1], log_evidence[2]

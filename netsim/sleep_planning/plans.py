@@ -76,23 +76,10 @@ def forecast(
 ) -> int:
     """Lay out the steps of time ahead, and find the probability that nothing has come by the end of each.
 
-    Parameters
-    ----------
-    work : record of `WORKSPACE`
-        Receives the steps, their hazards, `alive` and `lived_s`.
-    kinds, ages_ns, classes : array of int64, shape (at least n,)
-        Of every wait that is going on: row of `rates`, age now, and whether it is of a page (0) or a message (1).
-    n : int
-        How many there are.
-    rates : array of float64, shape (kinds, N_BINS)
-        Hazard rates, events a second.
-    to_beacon_ns, interval_ns : int
-        Time to the next beacon, in (0, interval], and between beacons.
-
-    Returns
-    -------
-    int
-        The last stop that matters: later ones are reached with a probability below one in a million.
+    The first `n` of the waits that are going on have a row of `rates` (shape (kinds, N_BINS), events a second) each, an
+    age, and a class, page (0) or message (1); `to_beacon_ns` is the time to the next beacon, in (0, interval].  Writes
+    the steps of `work`, their hazards, `alive` and `lived_s`.  Returns the last stop that matters: later ones are
+    reached with a probability below one in a million.
     """
     step, at = 0, 0
     work.stop_ns[0] = work.step_ns[0] = 0
@@ -147,29 +134,12 @@ def choose(
     work: Record, last: int, is_awake: bool, interval_ns: int, awake_w: float, beacon_j: float, wakeup_j: float,
     page_price_w: float, message_price_w: float, waiting: int,
 ) -> float:  # fmt: skip
-    """Find the decision of least expected cost at every stop.
+    """Find the decision of least expected cost at every stop; return the least expected cost from now on, joules.
 
-    Parameters
-    ----------
-    work : record of `WORKSPACE`
-        As `forecast` and, if messages have a price, `renewal_followers` left it; receives values and decisions.
-    last : int
-        What `forecast` returned.
-    is_awake : bool
-        Whether the client is awake now.
-    interval_ns : int
-        Time between beacons.
-    awake_w, beacon_j, wakeup_j : float
-        Power awake above that asleep, energy of a beacon, energy of a passage from asleep to awake.
-    page_price_w, message_price_w : float
-        What a second of delay is worth, watts.
-    waiting : int
-        How many replies of the page are waited for; the price of a page's delay is shared among them.
-
-    Returns
-    -------
-    float
-        The least expected cost from now on, joules.
+    `work` is as `forecast`, which returned `last`, and, if messages have a price, `renewal_followers` left it; it
+    receives values and decisions.  `awake_w` is the power awake above that asleep, `beacon_j` the energy of a beacon,
+    `wakeup_j` that of a passage from asleep to awake; a price is what a second of delay is worth, watts, and that of a
+    page is shared among the `waiting` replies of it.
     """
     waiting = max(1, waiting)
     page_price_w /= waiting

@@ -26,19 +26,10 @@ __all__ = ["price_at", "price_before", "settle"]
 
 @compiled
 def settle(balance: float, excess: float, good_will: float) -> float:
-    """Return the balance after a round, in allowances.
+    """Return the balance after a round, in allowances, never below minus the good will.
 
-    Parameters
-    ----------
-    balance : float
-        Before the round.
-    excess : float
-        Delay of the round less what is allowed, in allowances: at least -1.
-    good_will : float
-        The balance is never below minus this.
+    `excess` is the delay of the round less what is allowed, in allowances: at least -1.
 
-    Examples
-    --------
     >>> settle(3.0, 2.0, 20.0), settle(-19.5, -1.0, 20.0)
     (5.0, -20.0)
     """

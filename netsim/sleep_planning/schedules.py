@@ -53,23 +53,16 @@ class Schedule:
     every beacon interval.  Otherwise asleep, listening to every `stride`-th beacon after the origin; or, if
     `stride` is 0, to every beacon until `dense_ms`, and then after 1, 2, 4, .. more, at most `longest` apart.
     Asleep, the client can become awake at beacons that it listens to, and only there.
-
-    Attributes
-    ----------
-    hold_from_ms, hold_to_ms, duty_from_ms, duty_to_ms, dense_ms : float
-        Times since the origin, milliseconds, not negative.
-    duty : float
-        Part of the beacon interval, in [0, 1).
-    stride, longest : int
-        In beacons.
     """
 
+    #: times since the origin, milliseconds, not negative
     hold_from_ms: float = 0.0
     hold_to_ms: float = 0.0
     duty_from_ms: float = 0.0
     duty_to_ms: float = 0.0
-    duty: float = 0.0
+    duty: float = 0.0  #: part of the beacon interval, in [0, 1)
     dense_ms: float = 0.0
+    #: in beacons
     stride: int = 0
     longest: int = 50
 
@@ -137,22 +130,11 @@ def table(schedules: Sequence[Schedule], beacon_interval_ns: int) -> Ints:
 
 @compiled
 def step(row: Ints, interval_ns: int, origin_ns: int, now_ns: int) -> tuple[int, int, int]:
-    """Return what a schedule does at an instant at which it may still be, or become, awake.
+    """Return what a schedule does at an instant, not before its origin, at which it may still be, or become, awake.
 
-    Parameters
-    ----------
-    row : array of int64, shape (8,)
-        A row of `table`.
-    interval_ns : int
-        Time between beacons, which are at its multiples.
-    origin_ns, now_ns : int
-        The origin, and the instant, not before it.
-
-    Returns
-    -------
-    tuple of int
-        Until when it is awake (`now_ns`: asleep at once), the beacon it listens to after that, and, if that beacon and
-        all after it are evenly spaced and find it asleep, their spacing, else 0.
+    `row` is one of `table`, shape (8,).  Returns until when it is awake (`now_ns`: asleep at once), the beacon it
+    listens to after that, and, if that beacon and all after it are evenly spaced and find it asleep, their spacing,
+    else 0.
     """
     since = now_ns - origin_ns
     until = now_ns
@@ -186,25 +168,15 @@ def step(row: Ints, interval_ns: int, origin_ns: int, now_ns: int) -> tuple[int,
 def walk(
     rows: Ints, interval_ns: int, origin_ns: int, start_ns: int, end_ns: int, arrived: bool, sent_ns: int, out: Ints
 ) -> None:
-    """Find what every schedule would have done in an episode.
+    """Find what every schedule would have done in an episode, in which the client is awake at first.
 
-    Parameters
-    ----------
-    rows : array of int64, shape (n, 8)
-        As `table` returns them.
-    interval_ns, origin_ns : int
-        As `step` takes them.
-    start_ns, end_ns : int
-        The episode, in which the client is awake at first: origin <= start < end.
-    arrived : bool
-        Whether a frame reaching the access point ended it; otherwise the client's sending did.
-    sent_ns : int
-        If a frame has arrived, when the client is known to have sent something after it, which lets the frame out;
-        `NEVER_NS`: not before it was heard of.
-    out : array of int64, shape (n, 4)
-        Receives nanoseconds awake within the episode, beacons listened to (with that which lets the frame out),
-        passages from asleep to awake (with that for the frame, or for sending), and nanoseconds of delay.  A frame
-        that arrives exactly at a beacon is not in time for it.
+    `rows` are as `table` returns them, shape (n, 8); origin <= start < end.  A frame that reached the access point
+    ended the episode (`arrived`), or the client's sending did.  After a frame had arrived the client is known to have
+    sent something at `sent_ns`, which lets the frame out; `NEVER_NS`: not before it was heard of.
+
+    `out`, shape (n, 4), receives nanoseconds awake within the episode, beacons listened to (with that which lets the
+    frame out), passages from asleep to awake (with that for the frame, or for sending), and nanoseconds of delay.  A
+    frame that arrives exactly at a beacon is not in time for it.
     """
     for i in range(rows.shape[0]):
         row = rows[i]

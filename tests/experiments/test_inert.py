@@ -101,8 +101,8 @@ COMMANDS = {
     "replay": ["replay", "TABLE", "--out", "OUT"],
     "simulate": ["simulate", "PAGES", "--policy", "psm", "--out", "OUT/pages.csv", "--polls", "OUT/polls.csv"],
     "label": ["label", "STREAM", "--algorithm", "ssmd", "--one-vs-rest", "--out", "OUT"],
-    "timeline": ["timeline", "PAGES", "--policies", "psm", "--out", "OUT/t.svg", "--perfetto", "OUT/t.json",
-                 "--pcap", "OUT/t.pcapng"],
+    "timeline": ["timeline", "PAGES", "--policies", "psm", "--air", "11g", "--out", "OUT/t.svg",
+                 "--perfetto", "OUT/t.json", "--pcap", "OUT/t.pcapng"],
     "pages": ["pages", "TABLE", "--out", "FILE"],
 }  # fmt: skip
 
@@ -147,7 +147,8 @@ def test_what_is_printed_is_harmless_too(lpsm: Run, files: Path, words: list[str
 
 def test_a_capture_that_is_written_holds_no_name_of_the_workload(lpsm: Run, files: Path, tmp_path: Path) -> None:
     path = tmp_path / "t.pcapng"
-    lpsm("timeline", files / "pages.jsonl", "--policies", "psm", "--out", tmp_path / "t.svg", "--pcap", path)
+    lpsm("timeline", files / "pages.jsonl", "--policies", "psm", "--air", "11g", "--out", tmp_path / "t.svg",
+         "--pcap", path)  # fmt: skip
     data = path.read_bytes()
     assert not [name for name in HOSTILE if name.encode() in data]
     with path.open("rb") as file:

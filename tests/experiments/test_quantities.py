@@ -66,7 +66,7 @@ def test_a_population_under_real_beacons_is_measured_against_their_static_psm(tm
     assert result.exit_code == 0, result.output
     found = {row["policy"]: row for row in json.loads(result.stdout)["summary"]}
     assert list(found) == ["none", "psm:102.4", "bsd:1", "lpsm:log"]
-    assert found["psm:102.4"]["saving_of_all_vs_psm_percent"] == 0.0
-    assert found["bsd:1"]["saving_vs_psm_percent_mean"] is not None
-    assert found["none"]["saving_of_all_vs_psm_percent"] < 0.0
+    assert found["psm:102.4"]["energy_of_all_vs_psm_percent"] == 0.0
+    assert found["bsd:1"]["energy_vs_psm_percent_mean"] is not None
+    assert found["none"]["energy_of_all_vs_psm_percent"] > 0.0
     assert "than psm:102.4" in (tmp_path / "out" / "population.txt").read_text()

@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
 import struct
-import subprocess
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,6 @@ from experiments.timeline import Run, record, timeline, window_of_page
 WORK = traces.Workload.of(list(traces.generate(5, np.random.default_rng(11))))
 CONFIG = netsim.SimulationConfig(server_delay=netsim.ServerDelay(mean_s=0.2))
 POLICIES = ["none", "psm", "bsd:1", "lpsm", "lpsm2:1.05", "dynamic"]
-tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="no tshark here")
 
 
 @pytest.fixture(scope="module")
@@ -141,109 +138,6 @@ def blocks(data: bytes) -> list[tuple[int, bytes]]:
     return found
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-def test_a_capture_holds_the_beacons_pm_bits_and_bytes_of_the_run(runs: dict[str, Run], policy: str) -> None:
-    run = runs[policy]
-    frames = [(at, packet[22:]) for at, packet in blocks(capture(run))]
-    assert [at for at, _ in frames] == sorted(at for at, _ in frames)
-    beacons = [(at, frame) for at, frame in frames if frame[0] == 0x80]
-    assert [at for at, _ in beacons] == [k * 100_000_000 for k in range(len(beacons))]
-    polls = run.result.polls
-    found = {round(at * 1e9): size > 0 for at, size in zip(polls["time_s"], polls["buffered_bytes"], strict=True)}
-    for at, frame in beacons:
-        if at in found:  # the TIM tells what the client was told
-            assert bool(frame[-1]) == found[at], at
-    payload = {True: 0, False: 0}
-    for _, frame in frames:
-        if frame[0] == 0x08:
-            ip = dpkt.ip.IP(frame[32:])
-            payload[bool(frame[1] & 2)] += len(ip.data.data)
-    down = [frame for frame in run.recorder.transmissions if frame.down]
-    assert payload[True] == sum(frame.length for frame in down)
-    assert payload[False] == sum(page.request_bytes + sum(request for request, _ in page.objects) for page in WORK)
-    mode = [(at, bool(frame[1] & 0x10)) for at, frame in frames if frame[0] in (0x08, 0x48) and frame[1] & 1]
-    asleep_ns, since = 0, 0 if policy != "none" and mode[0][1] else None
-    for at, saving in mode:  # power saving is announced whenever the gate is closed
-        if saving and since is None:
-            since = at
-        if not saving and since is not None:
-            asleep_ns, since = asleep_ns + at - since, None
-    if since is not None:
-        asleep_ns += round(run.result.elapsed_s * 1e9) - since
-    closed = sum(1e9 * (end - start) for start, end in timeline(run, 0.0, run.result.elapsed_s).gate)
-    assert asleep_ns == pytest.approx(run.result.elapsed_s * 1e9 - closed, abs=1e6)
-
-
-def test_the_sizes_of_http_messages_are_those_of_the_pages_even_of_the_smallest() -> None:
-    pages = [
-        traces.Page("a", request, reply, ((1, 1), (60, 47), (61, 48)))
-        for request, reply in ((40, 20), (45, 137), (300, 1040))
-    ]
-    run = record(traces.Workload.of(pages), "psm", CONFIG)
-    streams: dict[tuple[int, bool], bytes] = {}
-    for _, packet in blocks(capture(run)):
-        frame = packet[22:]
-        if frame[0] == 0x08:
-            segment = dpkt.ip.IP(frame[32:]).data
-            key = (min(segment.sport, segment.dport) and max(segment.sport, segment.dport), bool(frame[1] & 2))
-            streams[key] = streams.get(key, b"") + segment.data
-    up = b"".join(stream for (_, down), stream in streams.items() if not down)
-    assert len(up) == sum(page.request_bytes + 122 for page in pages)
-    reply = dpkt.http.Response(
-        next(s for (_, down), s in streams.items() if down and len(s) >= 1040 and s.startswith(b"HTTP"))
-    )
-    assert len(reply.body) == int(reply.headers["content-length"]) > 0
-
-
-@tshark
-@pytest.mark.parametrize("policy", ["psm", "lpsm", "bsd:1"])
-def test_tshark_reads_the_run_back(runs: dict[str, Run], policy: str, tmp_path: Path) -> None:
-    run, path = runs[policy], tmp_path / "run.pcapng"
-    path.write_bytes(capture(run))
-
-    def fields(*names: str, only: str) -> list[list[str]]:
-        words = [word for name in names for word in ("-e", name)]
-        command = ["tshark", "-r", str(path), "-Y", only, "-T", "fields", *words]
-        text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        return [line.split("\t") for line in text.splitlines()]
-
-    assert not fields("frame.number", only="_ws.malformed || _ws.expert.severity == error")
-    beacons = fields("frame.time_epoch", "wlan.tim.partial_virtual_bitmap", only="wlan.fc.type_subtype == 8")
-    assert len(beacons) == int(run.result.elapsed_s * 10 + 1e-6) + 1
-    waiting = {round(float(at) * 10) for at, bits in beacons if int(bits, 16)}
-    polls = run.result.polls
-    assert {
-        round(at * 10) for at, size in zip(polls["time_s"], polls["buffered_bytes"], strict=True) if size
-    } <= waiting
-    up = fields("wlan.fc.pwrmgt", "tcp.len", only="wlan.fc.tods == 1")
-    gates = run.recorder.gates
-    assert sum(bit in ("1", "True") for bit, length in up if not length) == sum(not opened for _, opened in gates)
-    lengths = fields("tcp.len", only="tcp && wlan.fc.fromds == 1")
-    replies = sum(page.reply_bytes + sum(reply for _, reply in page.objects) for page in WORK)
-    assert sum(int(length) for (length,) in lengths) == replies
-    assert len(fields("http.request.method", only="http.request")) == sum(1 + len(page.objects) for page in WORK)
-
-
-@pytest.mark.parametrize("policy", ["psm", "lpsm", "dynamic"])
-def test_audit_reads_the_run_back(runs: dict[str, Run], policy: str, lpsm: Any, tmp_path: Path) -> None:
-    run, path = runs[policy], tmp_path / "run.pcapng"
-    path.write_bytes(capture(run))
-    found = json.loads(lpsm("audit", path, "--policies", "none", "--json").stdout)
-    [network], [client] = found["networks"], found["clients"]
-    assert network["beacons"] == int(run.result.elapsed_s * 10 + 1e-6) + 1
-    assert network["beacons_missed_by_the_sniffer"] == client["frames_missed_by_the_sniffer"] == 0
-    assert client["sleeps"] == sum(not opened for _, opened in run.recorder.gates)
-    opened = sum(end - start for start, end in timeline(run, 0.0, run.result.elapsed_s).gate)
-    last_s = blocks(path.read_bytes())[-1][0] / 1e9  # what comes after the last frame is not in the capture
-    assert client["asleep_share"] * client["known_s"] == pytest.approx(last_s - opened, abs=2e-3)
-    for way, is_down in (("up", False), ("down", True)):
-        sent = [frame for frame in run.recorder.transmissions if frame.down == is_down]
-        assert client[f"frames_{way}"] == len(sent)
-        assert client[f"bytes_{way}"] == sum(32 + frame.size_bytes for frame in sent)  # 802.11 and LLC headers
-    if policy == "dynamic":
-        assert client["nearest_policy"] == "dynamic:100"
-
-
 def test_the_command_writes_what_it_is_asked_for(lpsm: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     traces.write_workload("work.jsonl", WORK)
@@ -259,24 +153,19 @@ def test_the_command_writes_what_it_is_asked_for(lpsm: Any, tmp_path: Path, monk
     first = Path("a.png").read_bytes()
     lpsm("timeline", "work.jsonl", "--policies", "psm,lpsm", "--page", "2", "--out", "a.png")
     assert Path("a.png").read_bytes() == first
-    result = lpsm("timeline", "work.jsonl", "--policies", "psm", "--from", "3", "--length", "2", "--pcap", "r.pcapng")
+    result = lpsm("timeline", "work.jsonl", "--policies", "psm", "--from", "3", "--length", "2", "--air", "11g",
+                  "--pcap", "r.pcapng")  # fmt: skip
     assert result.exit_code == 0, result.output
     assert all(3e9 <= at <= 5e9 for at, _ in blocks(Path("r.pcapng").read_bytes()))
     list(dpkt.pcapng.Reader(io.BytesIO(Path("r.pcapng").read_bytes())))
 
 
-@pytest.mark.parametrize(
-    ("words", "wrong"),
-    [
-        (["--pcap", "r.pcapng"], "name one policy"), (["--out", "x.gif"], "must end in"),
-        (["--page", "9"], "page must lie"),
-        (["--page", "1", "--from", "2"], "exclude each other"), (["--from", "1e9"], "window must begin"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_shown_is_refused_in_one_line(
-    complaint: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], wrong: str
+def test_a_run_on_wires_has_no_capture_and_a_picture_is_of_two_forms(
+    runs: dict[str, Run], complaint: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    with pytest.raises(ValueError, match="wires have no frames"):
+        capture(runs["psm"])
     monkeypatch.chdir(tmp_path)
     traces.write_workload("work.jsonl", WORK)
-    assert wrong in complaint("timeline", "work.jsonl", *words)
+    assert "must end in .svg or .png" in complaint("timeline", "work.jsonl", "--out", "x.gif")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["work.jsonl"]

@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import linprog
 
+from experiments.papers.proved import tracking as proved_tracking
 from experiments.study import bounds_trials
 from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid, bounds, hindsight, synthetic
 from lpsm.bounds import expert_report
 from lpsm.bounds import experts as statements
+from lpsm.bounds.verdicts import compare
 from tests.oracles import hindsight as oracle
 
 interior = st.floats(0.01, 0.99)
@@ -131,8 +133,8 @@ def test_the_optimised_regret_tends_to_half_the_logarithm_plus_0_95():
     for horizon in (1_000, 10_000, 100_000, 1_000_000):
         size = alpha_grid(horizon=horizon).size
         exact = statements.learn_alpha_optimised_regret(horizon, size)
-        gaps.append(exact - statements.learn_alpha_asymptotic_regret(horizon))
-    assert statements.learn_alpha_asymptotic_regret(10_000) - 0.5 * log(10_000) == pytest.approx(0.95, abs=0.005)
+        gaps.append(exact - proved_tracking.learn_alpha_asymptotic_regret(horizon))
+    assert proved_tracking.learn_alpha_asymptotic_regret(10_000) - 0.5 * log(10_000) == pytest.approx(0.95, abs=0.005)
     assert abs(gaps[0]) < 0.03
     assert max(map(abs, gaps[1:])) < 0.002
 
@@ -380,8 +382,28 @@ def test_a_hypothesis_that_fails_is_named_with_its_value(call, message):
         call()
 
 
-def test_a_record_without_its_losses_cannot_be_reported():
-    run = FixedShare(2, 0.1).run([[0.0, 1.0]])
-    bare = type(run)(loss=run.loss)
-    with pytest.raises(ValueError, match="run must carry its losses"):
-        expert_report.rows(bare)
+def test_of_several_rows_the_one_nearest_to_being_violated_stands_for_all():
+    def chosen(kind, *sides):
+        return expert_report._tightest([compare("x", kind, *side, 0.1) for side in sides]).measured
+
+    assert chosen("upper", (1.0, 5.0), (2.0, 3.0), (0.0, 9.0)) == 2.0
+    assert chosen("lower", (6.0, 5.0), (9.0, 3.0)) == 6.0
+    assert chosen("identity", (1.0, 1.01), (2.0, 2.05), (3.0, 3.0)) == 2.0  # the largest difference
+    assert chosen("upper", (1.0, 1.0), (2.0, 1.0)) == 2.0  # a violation
+
+
+def test_learn_alpha_is_held_against_segments_of_its_best_alpha_expert_where_experts_sleep():
+    losses = np.array([[0.0, 2.0], [0.5, 3.0], [1.0, 0.0], [4.0, 0.25], [2.0, 0.0]])
+    awake = np.array([[True, True], [True, False], [True, True], [False, True], [True, True]])
+    run = LearnAlpha(2, [0.1, 0.4]).run(losses, awake)
+    each = [FixedShare(2, alpha).run(losses, awake) for alpha in (0.1, 0.4)]
+    totals = [one.total_loss for one in each]
+    best = int(np.argmin(totals))
+    curve = hindsight.partition_curve(np.where(awake, losses, each[best].loss[:, None]), 5, neighbours_differ=True)
+    limits = [statements.fixed_share_partition_loss(loss, k, 5, 2, (0.1, 0.4)[best]) for k, loss in enumerate(curve, 1)]
+    k = int(np.argmin(limits))
+    extra = min(total + log(2) for total in totals) - min(totals)
+    first, second = expert_report.rows(run)
+    assert (first.measured, first.bound) == pytest.approx((run.total_loss - min(totals), extra))
+    assert (second.measured, second.bound) == pytest.approx((run.total_loss - curve[k], limits[k] - curve[k] + extra))
+    assert second.verdict.endswith(f"(tightest at k = {k + 1})")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import lpsm
 from lpsm import Combiner, LearnAlpha, hindsight
-from lpsm.experts.combination import best_convex, best_linear
+from lpsm.combining import best_convex, best_linear
 from lpsm.experts.combine import RATES
 from lpsm.experts.losses import LOSSES, losses_of
 from tests.oracles.combining import combined
@@ -310,6 +310,7 @@ def test_numbers_as_small_or_as_large_as_squares_allow_are_combined(size):
         (lambda: Combiner(2, rule="mlpoly"), "rule must be one of .*, got 'mlpoly'; did you mean 'ml-poly'"),
         (lambda: Combiner(2, rule="boa", alphas=[0.1]), "alphas must be left out for the rule boa"),
         (lambda: lpsm.combine([[1.0]], [1.0], quantile=0.9), "quantile must be left out under the square loss"),
+        (lambda: Combiner(2, "absolute", quantile=0.9), "quantile must be left out under the absolute loss"),
         (lambda: Combiner(2, "log", gradient=True), "gradient must be False for the log loss"),
         (lambda: Combiner(2, alphas=[2.0]), r"alphas must lie in \[0, 1\]"),
         (lambda: Combiner(2).update([1.0], 1.0), r"forecasts must have shape \(T, 2\), got \(1, 1\)"),

@@ -29,24 +29,6 @@ def weights_of(learner, losses):
     return np.vstack([run.weights, learner.weights])
 
 
-unit_tables = st.integers(1, 4).flatmap(
-    lambda n: st.lists(st.lists(st.floats(0, 1), min_size=n, max_size=n), min_size=1, max_size=12)
-)
-
-
-@settings(max_examples=40, deadline=None)
-@given(unit_tables)
-def test_weights_are_a_distribution_the_loss_is_theirs_and_runs_are_repeated_updates(table):
-    losses = np.array(table)
-    for learner, single in zip(comparators(losses.shape[1]), comparators(losses.shape[1]), strict=True):
-        run = learner.run(losses)
-        assert (run.weights >= 0).all()
-        np.testing.assert_allclose(run.weights.sum(axis=1), 1.0, atol=1e-12)
-        np.testing.assert_allclose(run.loss, -np.log((run.weights * np.exp(-losses)).sum(axis=1)), atol=1e-12)
-        np.testing.assert_allclose([single.update(row) for row in losses], run.loss, atol=1e-12)
-        np.testing.assert_array_equal(learner.weights, single.weights)
-
-
 @settings(max_examples=8, deadline=None)
 @given(
     st.integers(1, 3).flatmap(
@@ -171,21 +153,3 @@ def test_long_runs_leave_finite_weights_on_the_best_expert():
         run = learner.run(losses)
         assert np.isfinite(run.loss).all()
         assert learner.weights[0] == pytest.approx(1.0, abs=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: VariableShare(2, 1.0), r"alpha must lie in \[0, 1\), got 1.0"),
-        (lambda: VariableShare(2, -0.1), r"alpha must lie in \[0, 1\], got -0.1"),
-        (lambda: Squint(2, loss_range=0.0), "loss_range must be positive and finite, got 0.0"),
-        (lambda: Squint(2).update([0.5, 1.5]), r"losses must be at most loss_range = 1, got 1.5"),
-        (lambda: AdaHedge(2).update([0.5, np.inf]), "losses must be finite for AdaHedge, got inf"),
-        (lambda: NormalHedge(2).update([0.5, np.inf]), "losses must be finite for NormalHedge, got inf"),
-        (lambda: Squint(2, loss_range=1e9).update([np.inf, 0]), "losses must be finite for Squint, got inf"),
-        (lambda: AdaHedge(2).update([-0.5, 0.0]), r"losses must lie in \[0, inf\]"),
-    ],
-)
-def test_a_bad_value_is_named_with_its_rule(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

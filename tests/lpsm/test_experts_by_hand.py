@@ -174,3 +174,12 @@ def test_where_sleepers_and_infinite_losses_meet_learn_alpha_is_bayes_rule(rates
             columns = np.array([one @ share_matrix(3, rate) for one, rate in zip(columns, rates, strict=True)])
             close(learner.alpha_weights, top)
             close(learner.weights, top @ columns)
+
+
+def test_a_round_that_all_columns_exclude_costs_infinity_and_changes_none():
+    learner = LearnAlpha(2, [0.0, 0.0, 0.0])  # without switching the second expert is lost for good
+    assert learner.update([0.0, np.inf]) == pytest.approx(np.log(2.0))
+    before = learner.state()
+    assert learner.update([np.inf, 0.0]) == np.inf
+    assert all((learner.state()[name] == array).all() for name, array in before.items())
+    assert learner.update([2.0, 0.0]) == pytest.approx(2.0)

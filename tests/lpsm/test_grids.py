@@ -97,22 +97,3 @@ def test_chebyshev_is_nearly_as_close_to_every_alpha_as_the_kl_grid_of_its_size(
         grid = alpha_grid(horizon=horizon)
         nodes = alpha_grid(kind="chebyshev", size=grid.size)
         assert worst_divergence(nodes) <= 1.034 * worst_divergence(grid)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({}, "give either horizon or delta"),
-        ({"delta": 0.1, "horizon": 5}, "either horizon or delta"),
-        ({"delta": 0.0}, "delta must be positive and finite, got 0.0"),
-        ({"delta": float("nan")}, "delta must be positive and finite, got nan"),
-        ({"horizon": 0}, "horizon must be a whole number of rounds, at least 1 and at most 100000000, got 0"),
-        ({"horizon": 10, "size": 3}, "size=3"),
-        ({"kind": "chebyshev"}, 'kind "chebyshev" takes size alone'),
-        ({"kind": "chebyshev", "size": 0}, "size must be an integer of at least 1, got 0"),
-        ({"kind": "chebishev", "size": 3}, "kind must be one of kl, chebyshev, got .*; did you mean .chebyshev."),
-    ],
-)
-def test_a_bad_parameter_is_named_with_its_rule_and_value(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        alpha_grid(**arguments)

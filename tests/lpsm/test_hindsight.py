@@ -290,6 +290,10 @@ def test_losses_of_a_million_lose_no_digits(alpha):  # extremes
         (lambda: hindsight.partition_curve([[1.0]], 2), r"k must lie in \[1, 1\], got 2"),
         (lambda: hindsight.best_per_epoch([[1.0], [1.0]], [0, 2]), "starts must increase"),
         (lambda: hindsight.best_transitions([[1.0, 2.0]], start=[[1.0, 0.5], [0.0, 1.0]]), "start must hold"),
+        (
+            lambda: hindsight.best_transitions([[1.0, 2.0]], start=np.eye(3)),
+            r"start must have shape \(2, 2\), got",
+        ),
     ],
 )
 def test_a_bad_argument_is_named_with_its_rule(call, message):

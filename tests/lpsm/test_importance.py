@@ -105,7 +105,7 @@ def test_the_bound_by_hand_and_what_it_refuses():
     assert risk.importance_weighted_deviation(200, 4, 0.5, 0.1) == pytest.approx(2 * sqrt(2 * log(80) / 200))
     with pytest.raises(ValueError, match=r"least_probability must lie in \(0, 1\], got 0"):
         risk.importance_weighted_deviation(200, 4, 0.0, 0.1)
-    with pytest.raises(ValueError, match="n_hypotheses must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="n_hypotheses must be at least 1 and finite, got 0"):
         risk.importance_weighted_deviation(200, 0, 0.5, 0.1)
 
 

@@ -89,19 +89,6 @@ def test_a_modified_update_is_left_out_where_the_learner_has_come_right_since():
     assert sampler.margins([x])[0] > 0.0
 
 
-@pytest.mark.parametrize("make_row", [np.asarray, lambda x: sparse.csr_matrix(np.atleast_2d(x))])
-@pytest.mark.parametrize("kernel", [None, "rbf"])
-def test_open_questions_survive_saving(kernel, make_row):
-    original = samplers.make("ss", D, kernel=kernel)
-    tickets = [original.decide(make_row(x)).ticket for x in X[:5]]
-    restored = samplers.Sampler.from_state(original.state())
-    assert restored.open_tickets == tickets == [1, 2, 3, 4, 5]
-    for ticket in (4, 1, 5):
-        assert original.learn(ticket, int(Y[ticket - 1])) == restored.learn(ticket, int(Y[ticket - 1]))
-    np.testing.assert_array_equal(original.margins(X), restored.margins(X))
-    assert restored.open_tickets == [2, 3]
-
-
 def test_a_tuned_sampler_with_one_candidate_takes_late_labels_as_that_sampler():
     plain = samplers.make("sop-label-efficient", D, C=0.3, rng=np.random.default_rng(2))
     tuned = samplers.TunedSampler("sop-label-efficient", D, "C", [0.3], rng=np.random.default_rng(2))

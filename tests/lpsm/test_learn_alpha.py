@@ -42,15 +42,6 @@ def test_learn_alpha_equals_the_sum_over_all_sequences_of_experts(table, alphas,
         np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("grid", [alpha_grid(horizon=100), np.linspace(0, 1, 12)])
-def test_a_whole_grid_on_six_rounds_of_three_experts_equals_the_sum_over_all_sequences(grid):
-    losses = np.random.default_rng(6).exponential(size=(6, 3)) * 4
-    m = len(grid)
-    expected = by_enumeration(losses, [share_matrix(3, alpha) for alpha in grid], [1 / 3] * 3, [1 / m] * m)
-    for got, want in zip(played(LearnAlpha(3, grid), losses), expected, strict=True):
-        np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
-
-
 @pytest.mark.parametrize("scale", [1.0, 50.0, 1e6])
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
 @pytest.mark.parametrize("sleepy", [False, True])
@@ -147,14 +138,6 @@ def test_an_alpha_hopelessly_behind_comes_back_when_the_world_changes():
     assert len(first.loss) == rounds
 
 
-def test_two_symmetric_regimes_of_two_thousand_rounds_leave_even_weights():
-    losses = np.zeros((4000, 2))
-    losses[:2000, 1] = losses[2000:, 0] = 1.3
-    learner = LearnAlpha(2, [0.0])
-    learner.run(losses)
-    np.testing.assert_allclose(learner.weights, [0.5, 0.5], atol=1e-9)
-
-
 @settings(max_examples=20, deadline=None)
 @given(st.integers(1, 700), st.integers(2, 4), st.integers(0, 2**32 - 1))
 def test_doubling_loses_no_more_than_its_bound_to_any_alpha(rounds, n, seed):
@@ -179,24 +162,6 @@ def test_doubling_agrees_with_learn_alpha_inside_the_first_epoch_and_then_refine
     np.testing.assert_allclose([single.update(row) for row in losses], run.loss, rtol=1e-12)
 
 
-def test_a_record_finds_its_weights_again_whatever_happened_since():
-    losses = np.random.default_rng(7).exponential(size=(60, 3))
-    learner, twin = LearnAlpha(3, MIXED), LearnAlpha(3, MIXED)
-    learner.run(losses[:20])
-    given = losses[20:].copy()
-    run = learner.run(given, alpha_weights=True)
-    given[:] = 1e3
-    learner.run(given)
-    loss, weights, alphas = played(twin, losses)
-    np.testing.assert_allclose(run.loss, loss[20:], rtol=1e-12)
-    np.testing.assert_allclose(run.weights, weights[20:-1], atol=1e-12)
-    np.testing.assert_allclose(run.alpha_weights, alphas[20:-1], atol=1e-12)
-    assert run.weights is run.weights
-    plain = learner.run(given, weights=False)
-    assert plain.weights is None
-    assert plain.alpha_weights is None
-
-
 def test_a_single_alpha_is_fixed_share_and_alpha_zero_is_static_expert():
     losses = np.random.default_rng(2).exponential(size=(100, 5))
     for alpha in MIXED:
@@ -204,26 +169,6 @@ def test_a_single_alpha_is_fixed_share_and_alpha_zero_is_static_expert():
             LearnAlpha(5, [alpha]).run(losses).loss, FixedShare(5, alpha).run(losses).loss, rtol=1e-14
         )
     np.testing.assert_allclose(LearnAlpha(5, [0.0]).run(losses).loss, StaticExpert(5).run(losses).loss, rtol=1e-14)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: LearnAlpha(2), "alphas must be given, or doubling=True"),
-        (lambda: LearnAlpha(2, []), r"alphas must have shape \(m,\) with m >= 1, got \[\]"),
-        (lambda: LearnAlpha(2, [0.1, 1.5]), r"alphas must lie in \[0, 1\], got 1.5"),
-        (lambda: LearnAlpha(2, [float("nan")]), r"alphas must lie in \[0, 1\], got nan"),
-        (lambda: LearnAlpha(2, [0.1], alpha_prior=[0.0]), "alpha_prior must be positive"),
-        (lambda: LearnAlpha(2, [0.1], alpha_prior=[0.5, 0.5]), r"alpha_prior must have shape \(1,\)"),
-        (lambda: LearnAlpha(2, [0.1], doubling=True), "must not be given with doubling"),
-        (lambda: LearnAlpha(2.5, [0.1]), "n_experts must be an integer"),
-        (lambda: LearnAlpha(2, doubling=True).run([[0.0, 0.0]], alpha_weights=True), "alpha_weights must be False"),
-        (lambda: doubling_regret(0), "n_rounds must be an integer of at least 1"),
-    ],
-)
-def test_a_bad_parameter_is_named_with_its_rule_and_value(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
 
 
 @pytest.mark.long

@@ -79,21 +79,12 @@ def test_the_perceptron_moves_the_true_class_and_the_best_other():
     np.testing.assert_allclose(model.scores(X), X @ W.T, atol=1e-9)
 
 
-def test_one_question_an_instance_and_labels_that_come_late():
+def test_there_is_one_question_an_instance_and_a_budget_of_them():
     X, y = several(2, rounds=600)
     model = MulticlassSampler("ss", 5, 4, K=0.3, max_queries=80)
     predicted, queried = model.run(X, y)
     assert queried.sum() == model.queries == 80
     assert (predicted[300:] == y[300:]).mean() > 0.75
-    late = MulticlassSampler("ssmd", 5, 4)
-    tickets = [late.decide(x).ticket for x in X[:5]]
-    for ticket in reversed(tickets):
-        late.learn(ticket, int(y[ticket - 1]))
-    with pytest.raises(RuntimeError, match=r"got 3; open are \[\]"):
-        late.learn(3, 0)
-    late.decide(X[0])
-    late.forget(6)
-    assert late.open_tickets == []
 
 
 @pytest.mark.parametrize(

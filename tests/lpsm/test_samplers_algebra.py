@@ -8,7 +8,6 @@ from lpsm.samplers.rows import (
     Row,
     add,
     along,
-    append_row,
     dot,
     downdate,
     gather_dot,
@@ -55,14 +54,6 @@ def test_inner_products_and_sums_are_numpys_and_read_no_further(n):
         expected[columns] += -1.5 * a[:n]
         add(sums, -1.5, Row(a, at, n, sparse))
         assert sums == pytest.approx(expected, abs=1e-12)
-
-
-def test_a_factor_grows_by_a_column():
-    upper = np.full((4, 4), 9.0)
-    append_row(upper, 2, np.array([3.0, 4.0, 5.0]), 7.0)
-    expected = np.full((4, 4), 9.0)
-    expected[:3, 2] = 3.0, 4.0, 7.0
-    np.testing.assert_array_equal(upper, expected)
 
 
 def test_of_wide_matrices_the_upper_triangle_is_kept(monkeypatch):

@@ -107,6 +107,24 @@ def test_a_step_of_the_learners_that_keep_a_number_a_feature(
         assert learner.kept[0, columns] == pytest.approx(after)
 
 
+@pytest.mark.skipif(core._plain(), reason="plain Python has no addresses")
+@pytest.mark.parametrize("key", ["randomized-budget-perceptron", "lasec", "adagrad"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_record_in_memory_has_the_places_of_its_arrays_and_no_owner_who_could_be_gone_when_it_is_read(key, dtype):
+    sampler = samplers.make(key, 3, dtype=dtype)
+    sampler.run(np.eye(3), [1, -1, 1])
+    arrays: list[np.ndarray] = []
+    kernels.changed(sampler._learner, lambda name, array: arrays.append(array) or array)
+    (place, _), at = core.pinned(sampler._learner), 0
+    for (
+        array
+    ) in arrays:  # who counts the users, whose memory it is, how many numbers of which size, where, and the shape
+        assert place[at : at + 5].tolist() == [0, 0, array.size, array.itemsize, array.ctypes.data]
+        assert place[at + 5 : at + 5 + array.ndim].tolist() == list(array.shape)
+        at += 5 + 2 * array.ndim
+    assert at > 13
+
+
 def test_votes_and_charges():
     weights, costs = np.array([0.25, 0.75]), np.array([1.0, 3.0])
     told = np.zeros((3, 9))  # the last row is the company's

@@ -85,6 +85,7 @@ def equal_states(one, other):
     a, b = one.state(), other.state()
     assert list(a) == list(b)
     for name in a:
+        assert (a[name].dtype, a[name].shape) == (b[name].dtype, b[name].shape), name
         np.testing.assert_array_equal(a[name], b[name], err_msg=name)
 
 

@@ -8,60 +8,19 @@ from scipy import sparse
 
 from lpsm import samplers
 from lpsm.samplers import kernels, sampler
+from tests.lpsm.frozen import streams
+from tests.lpsm.frozen.streams import NO_KERNEL as NO_DUAL
 from tests.oracles.samplers import margins_by_recursion, play
 
 T, D = 400, 7
 
-# Parameters at which each rule both asks and passes on these streams.
-PARAMETERS = {
-    "perceptron": {"eta": 0.5},
-    "modified-perceptron": {"factor": 2.0},
-    "sop": {"a": 0.7},
-    "ridge": {"a": 1.5},
-    "rls": {"a": 1.0},
-    "rls-all": {"a": 2.0},
-    "lasec": {"b": 1.3, "c": 20.0},
-    "shifting-perceptron": {"lambda_": 0.4},
-    "perceptron-ss": {"b": 0.6, "eta": 1.0},
-    "perceptron-ss-adaptive": {"beta": 0.05},
-    "sop-ss": {"b": 0.2, "a": 1.0},
-    "sop-ss-adaptive": {"beta": 0.02},
-    "sop-label-efficient": {"C": 0.3, "a": 2.0},
-    "sole": {"C": 0.1},
-    "sop-fixed-bias": {"rate": 0.35},
-    "lasec-ss": {"a": 0.2, "b": 0.8, "c": 15.0},
-    "ss": {"K": 0.4},
-    "ssnci": {"K": 0.4, "a": 3.0},
-    "ssmd": {"K": 0.05},
-    "ssnl": {"K": 0.4},
-    "adaptive-sampler": {"lambda_": 40.0, "rho": 12.0},
-    "bbq": {"kappa": 0.27},
-    "bbq-i": {"kappa": 0.27},
-    "dkm": {"R": 6, "s_1": 0.9},
-    "dkm-perceptron": {"R": 6, "s_1": 0.9},
-    "cbgz-dkm": {"b": 0.2},
-    "random-perceptron": {"rate": 0.35},
-    "random-dkm": {"rate": 0.35},
-    "filter": {"K": 0.4},
-    "ffoat": {},
-    "fsoat": {},
-    "ffole": {"C": 0.3},
-    "fsole": {"C": 0.1},
-    "arow": {"r": 0.7},
-    "arow-diagonal": {"r": 1.3},
-    "adagrad": {"eta": 0.6},
-    "arow-ss": {"b": 0.3, "r": 2.0},
-    "arow-diagonal-ss": {"b": 0.3, "r": 0.8},
-    "adagrad-ss": {"b": 0.2, "eta": 0.5},
-    "iwal": {"c_0": 0.0002, "floor": 0.05, "eta": 0.4},
-}
+PARAMETERS = {key: given for key, given in streams.PARAMETERS.items() if key != "randomized-budget-perceptron"}
 NORMALIZED = {
     "perceptron-ss", "sop-ss", "sop-fixed-bias", "modified-perceptron", "adaptive-sampler", "bbq", "bbq-i",
     "dkm", "dkm-perceptron", "cbgz-dkm", "random-perceptron", "random-dkm",
 }  # fmt: skip
 EVERY_ROUND = {"perceptron", "modified-perceptron", "sop", "ridge", "rls", "rls-all", "lasec", "shifting-perceptron",
                "arow", "arow-diagonal", "adagrad"}  # fmt: skip
-NO_DUAL = {"arow-diagonal", "arow-diagonal-ss", "adagrad", "adagrad-ss", "iwal"}
 CASES = [*PARAMETERS.items(), ("adaptive-sampler", {"lambda_": 40.0, "rho": 12.0, "mistake_driven": True}),
          ("adaptive-sampler", {"lambda_": 1.0, "rho": 12.0, "bias": 0.2}), ("ffoat", {"count_forced": True}),
          ("fsoat", {"count_forced": True})]  # fmt: skip
@@ -93,10 +52,6 @@ def assert_same(got, expected, margin_tolerance=1e-8):
 
 def of(log):
     return log.margin, log.prediction, log.queried, log.stored
-
-
-def test_every_key_of_the_catalogue_has_an_oracle():
-    assert set(PARAMETERS) | {"randomized-budget-perceptron"} == set(samplers.keys())
 
 
 @pytest.mark.parametrize(("key", "parameters"), CASES)

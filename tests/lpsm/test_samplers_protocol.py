@@ -43,16 +43,6 @@ def test_a_label_is_taken_once():
     assert sampler.stored == 1
 
 
-def test_a_query_that_is_not_answered_expires_with_the_next_decision():
-    answered, silent = samplers.make("ss", n_features=D), samplers.make("ss", n_features=D)
-    silent.decide(X[1])
-    for sampler in (answered, silent):
-        sampler.decide(X[0])
-        sampler.learn(X[0], -1)
-    assert silent.rounds == answered.rounds + 1
-    np.testing.assert_array_equal(silent.margins(X), answered.margins(X))
-
-
 def test_learn_wants_the_instance_it_decided_on():
     sampler = samplers.make("sop", n_features=D)
     sampler.decide(X[0])

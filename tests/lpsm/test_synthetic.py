@@ -92,8 +92,8 @@ def test_the_adversary_makes_the_learner_lose_in_every_round_and_leaves_a_good_e
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda rng: synthetic.iid(rng, 0, 2), "rounds must be at least 1, got 0"),
-        (lambda rng: synthetic.iid(rng, 5, 0), "n_experts must be at least 1, got 0"),
+        (lambda rng: synthetic.iid(rng, 0, 2), "rounds must be an integer of at least 1, got 0"),
+        (lambda rng: synthetic.iid(rng, 5, 0), "n_experts must be an integer of at least 1, got 0"),
         (lambda rng: synthetic.iid(rng, 5, 2, scale=0.0), "scale must be positive"),
         (lambda rng: synthetic.piecewise(rng, 5, 2, segments=6), r"segments must lie in \[1, 5\], got 6"),
         (lambda rng: synthetic.piecewise(rng, 5, 1, segments=2), r"segments must lie in \[1, 1\], got 2"),

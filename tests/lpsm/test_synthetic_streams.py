@@ -133,8 +133,8 @@ def test_extreme_parameters_give_what_they_must():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda rng: streams.separable(0, 3, 0.1, rng), r"n_rounds must be at least 1, got 0"),
-        (lambda rng: streams.separable(5, 1, 0.1, rng), r"n_features must be at least 2, got 1"),
+        (lambda rng: streams.separable(0, 3, 0.1, rng), r"n_rounds must be an integer of at least 1, got 0"),
+        (lambda rng: streams.separable(5, 1, 0.1, rng), r"n_features must be an integer of at least 2, got 1"),
         (lambda rng: streams.separable(5, 3, 1.0, rng), r"margin must lie in \[0, 1\), got 1.0"),
         (lambda rng: streams.separable(5, 3, float("nan"), rng), r"margin must lie in \[0, 1\), got nan"),
         (lambda rng: streams.separable(5, 3, 0.1, rng, np.zeros(3)), r"must have a direction, got norm 0.0"),

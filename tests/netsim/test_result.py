@@ -91,7 +91,8 @@ def test_a_radio_of_five_states_is_charged_for_each_of_them_and_a_page_for_its_p
         beacon_listening_ns=S, beacon_receiving_ns=2 * S,
     )  # fmt: skip
     later = StateTimes(**{name: 2 * getattr(times, name) for name in StateTimes.__slots__})
-    result = made(radio=STATES, states=later, page_states=[(StateTimes(), times), (times, times)], groups_lost=9)
+    parts = rows([getattr(times, name) for name in StateTimes.__slots__], [0] * 7)
+    result = made(radio=STATES, states=later, page_states=parts, groups_lost=9)
     assert result.group_frames_lost == 9
     assert later.total_ns == 30 * S
     assert result.states_s == {"doze": 2, "waking": 4, "listening": 6, "receiving": 8, "transmitting": 10}
@@ -103,7 +104,7 @@ def test_a_radio_of_five_states_is_charged_for_each_of_them_and_a_page_for_its_p
     total = energy.awake_j + energy.sleep_j + energy.listen_j + energy.wakeup_j
     assert (energy.total_j, energy.per_page_j) == pytest.approx((total, total / 2), rel=1e-12)
     assert result.page_columns["energy_j"] == pytest.approx([total / 2, 0.0], rel=1e-12)
-    two = made(states=later, page_states=[], pages=PAGES)
+    two = made(states=later, page_states=parts, pages=PAGES)
     assert two.energy == made().energy  # a radio of two states is charged as on wires
     assert two.page_columns["energy_j"].tolist() == made().page_columns["energy_j"].tolist()
 

@@ -6,6 +6,7 @@ Each draws an instance and measures both sides, exactly where the law allows; th
 import numpy as np
 
 from experiments.papers.proved import active, low_noise
+from experiments.papers.proved import risk as proved_risk
 from lpsm import synthetic_streams as streams
 from lpsm.bounds import risk, second_order
 from tests.oracles import sampler_bounds as oracle
@@ -212,8 +213,8 @@ def selected_risks(rng):
     n, delta = 4000, 0.05
     X, y, U, weights, starts, risks = flipped_run(rng, n)
     used = starts < n
-    chosen = risk.penalised_hypothesis(weights[used], starts[used], X, y, delta)
-    return Outcome(float(risks[chosen]), risk.selected_risk(int(U.sum()), n, delta), 1.0)
+    chosen = proved_risk.penalised_hypothesis(weights[used], starts[used], X, y, delta)
+    return Outcome(float(risks[chosen]), proved_risk.selected_risk(int(U.sum()), n, delta), 1.0)
 
 
 LOW_NOISE = (square_losses, square_loss_to_regret, margin_to_regret, bias_and_variance)

@@ -6,9 +6,11 @@ the hypotheses, how many bounds were not vacuous, how many were violated, and ho
 
 import numpy as np
 
+from experiments.papers.proved import drift as proved_drift
 from experiments.papers.proved import low_noise
+from experiments.papers.proved import second_order as proved_second_order
 from lpsm import synthetic_streams as streams
-from lpsm.bounds import drift, perceptrons, risk, second_order
+from lpsm.bounds import drift, perceptrons, second_order
 from tests.oracles import sampler_bounds as oracle
 from tests.oracles.law_trials import LOW_NOISE, PROBABLE, SPHERE
 from tests.oracles.path_trials import DRIFT, PERCEPTRONS, SECOND_ORDER, drift_sums
@@ -114,7 +116,7 @@ def expected_tuned_drift(seed, n_runs):
     n, margin, V, epsilon = 3000, 0.7, 0.02, 0.005
     rng = np.random.default_rng([4, seed])
     given = {"n_rounds": n, "n_features": 2, "radius": 1.0, "drift": V / margin**2, "epsilon": epsilon}
-    tuning = drift.drift_tuning(**given)
+    tuning = proved_drift.drift_tuning(**given)
     assert tuning.applies
     stream = streams.drifting(n, 2, V, rng, margin, n_shifts=1)
     a = (0.5, 1.0, 2.0)[seed % 3]
@@ -122,9 +124,9 @@ def expected_tuned_drift(seed, n_runs):
     square = np.sum(stream.X * stream.targets / margin, axis=1) ** 2
     rhs = []
     for log in logs:
-        D = drift.drift_matrices(stream.X[log.stored], stream.y[log.stored], b=tuning.b, c=tuning.c).D[-1]
+        D = proved_drift.drift_matrices(stream.X[log.stored], stream.y[log.stored], b=tuning.b, c=tuning.c).D[-1]
         rhs.append(
-            drift.tuned_selective_drift_mistakes(
+            proved_drift.tuned_selective_drift_mistakes(
                 hinge=0.0,
                 quadratic=square[log.stored].sum(),
                 comparator_norm=1 / margin,
@@ -142,7 +144,9 @@ def expected_linear_source(seed, n_runs):
     rng = np.random.default_rng([5, seed])
     stream = streams.separable(1500, 2, (0.8, 0.9, 0.95)[seed % 3], rng)
     means = stream.X @ stream.target
-    bound = risk.linear_source_regret(gamma=np.abs(means).min(), log_det=second_order.log_determinant(stream.X))
+    bound = proved_second_order.linear_source_regret(
+        gamma=np.abs(means).min(), log_det=second_order.log_determinant(stream.X)
+    )
     regrets = []
     for i in range(n_runs):
         labels = np.where(np.random.default_rng([6, seed, i]).random(1500) < (1 + means) / 2, 1.0, -1.0)

@@ -1,10 +1,11 @@
 """Regret and label bounds under linear label noise and the low-noise condition.
 
-What it models: independent unit instances, E[y | x] = Delta = u.x with norm(u) = 1, and
-P(abs(Delta) < eps) <= c eps^alpha for every eps > 0; eps just above 1 shows that c >= 1.  `alpha` is
-the exponent (0 says nothing), `eigenvalue` the smallest eigenvalue of E[x x'], which must be
-positive where it appears.  Regret is expected mistakes beyond the Bayes classifier's; it is never
-more than sum_t E abs(Delta_t), so at or above that a bound is vacuous.
+What it models: independent unit instances, E[y | x] = Delta = u.x with norm(u) = 1, and P(abs(Delta) < eps) <= c
+eps^alpha for every eps > 0; eps just above 1 shows that c >= 1.  `alpha` >= 0 is the exponent (0 says nothing),
+`eigenvalue` the smallest eigenvalue of E[x x'], in (0, 1/d].  Regret is expected mistakes beyond the Bayes
+classifier's; it is never more than sum_t E abs(Delta_t), so at or above that a bound is vacuous.  S has one stored
+instance a row, (s, d), where the paper has one a column; x is (d,).  Every function raises ValueError where a parameter
+is out of its range.
 What it leaves out: running rls or the adaptive sampler.
 
 Source: Cavallanti, Cesa-Bianchi, Gentile 2010 (A), sections 4 to 6.
@@ -21,27 +22,12 @@ from lpsm import checks
 from lpsm.checks import checked
 
 __all__ = [
-    "adaptive_labels",
-    "adaptive_patience",
-    "adaptive_rate_in_labels",
-    "adaptive_regret",
-    "best_label_margin",
-    "best_regret_margin",
-    "disagreement_cap",
-    "eigenvalue_bias_cap",
-    "eigenvalue_failure",
-    "eigenvalue_variance_cap",
-    "margin_bias",
-    "margin_bias_cap",
-    "margin_coefficients",
-    "margin_variance_cap",
-    "regret_from_margin",
-    "regret_from_square_loss",
-    "square_loss_regret_cap",
-    "supervised_rate_in_labels",
-    "supervised_regret",
+    "adaptive_labels", "adaptive_patience", "adaptive_rate_in_labels", "adaptive_regret", "best_label_margin",
+    "best_regret_margin", "disagreement_cap", "eigenvalue_bias_cap", "eigenvalue_failure", "eigenvalue_variance_cap",
+    "margin_bias", "margin_bias_cap", "margin_coefficients", "margin_variance_cap", "regret_from_margin",
+    "regret_from_square_loss", "square_loss_regret_cap", "supervised_rate_in_labels", "supervised_regret",
     "supervised_regret_of_spectrum",
-]
+]  # fmt: skip
 
 
 @checked
@@ -101,8 +87,7 @@ def disagreement_cap(regret: float, *, alpha: float, c: float) -> float:
     _check_noise(alpha, c)
     checks.non_negative(regret=regret)
     power = alpha / (1.0 + alpha)
-    constant = c ** (1.0 - power) * (1.0 + alpha) * alpha**-power
-    return float(constant * regret**power)
+    return float(c ** (1.0 - power) * (1.0 + alpha) * alpha**-power * regret**power)
 
 
 @checked
@@ -134,13 +119,7 @@ def regret_from_margin(margin: float, disagreement: float, *, alpha: float, c: f
 
 @checked
 def eigenvalue_failure(n_instances: int, *, n_features: int, eigenvalue: float) -> float:
-    """A Lemma 3: P(smallest eigenvalue of SS' < s lambda/2) <= exp(-lambda^2 s/8) for s >= 16 d/lambda^2.
-
-    Raises
-    ------
-    ValueError
-        s = `n_instances` is below 16 d/lambda^2, or lambda = `eigenvalue` is not in (0, 1/d].
-    """
+    """A Lemma 3: P(smallest eigenvalue of SS' < s lambda/2) <= exp(-lambda^2 s/8) for s >= 16 d/lambda^2."""
     _check_eigenvalue(eigenvalue, n_features)
     checks.at_least(16.0 * n_features / eigenvalue**2, n_instances=n_instances)
     return exp(-(eigenvalue**2) * n_instances / 8.0)
@@ -158,30 +137,17 @@ def adaptive_patience(t: int, *, n_features: int, eigenvalue: float) -> float:
 def adaptive_regret(
     *, n_rounds: int, n_features: int, eigenvalue: float, alpha: float, c: float, margin: float | None = None
 ) -> float:
-    """A Theorem 2 with its constants, eq. (13): the adaptive sampler's expected regret after n rounds.
+    """A Theorem 2 with its constants, eq. (13): the adaptive sampler's expected regret after n >= 2 rounds.
 
-    Parameters
-    ----------
-    margin
-        eps > 0, free; `None` takes `best_regret_margin`.
-
-    Returns
-    -------
-    float
-        c n eps^(1+alpha) + rho_n + 512 ln n/(lambda eps^2) + 1 + 8 ln(n+1).
-
-    Raises
-    ------
-    ValueError
-        A parameter is out of range; n must be at least 2.
+    c n eps^(1+alpha) + rho_n + 512 ln n/(lambda eps^2) + 1 + 8 ln(n+1); eps = `margin` > 0 is free, and `None` takes
+    `best_regret_margin`.
     """
-    _check_sampler(n_rounds, n_features, eigenvalue, alpha, c)
+    _check_noise(alpha, c)
+    _check_eigenvalue(eigenvalue, n_features)
     if margin is None:
         margin = best_regret_margin(n_rounds=n_rounds, eigenvalue=eigenvalue, alpha=alpha, c=c)
-    checks.positive(margin=margin)
-    patience = adaptive_patience(n_rounds, n_features=n_features, eigenvalue=eigenvalue)
-    small = 512.0 * log(n_rounds) / (eigenvalue * margin**2)
-    return c * n_rounds * float(margin ** (1.0 + alpha)) + patience + small + 1.0 + 8.0 * log(n_rounds + 1)
+    rest = _beyond_margin(n_rounds, n_features, eigenvalue, margin, 8.0)
+    return c * n_rounds * float(margin ** (1.0 + alpha)) + rest
 
 
 @checked
@@ -190,18 +156,25 @@ def adaptive_labels(
 ) -> float:
     """A section 6.2: the adaptive sampler's expected labels, c n eps^alpha + (I) + (II) with (8) and (10).
 
-    That is c n eps^alpha + rho_n + 512 ln n/(lambda eps^2) + 1 + 3 ln(n+1); `margin` as in
-    `adaptive_regret`, `None` taking `best_label_margin` (for alpha = 0: 1, the first term being c n).
+    That is c n eps^alpha + rho_n + 512 ln n/(lambda eps^2) + 1 + 3 ln(n+1); `margin` as in `adaptive_regret`, `None`
+    taking `best_label_margin` (for alpha = 0: 1, the first term being c n).
     """
-    _check_sampler(n_rounds, n_features, eigenvalue, alpha, c)
+    _check_noise(alpha, c)
+    _check_eigenvalue(eigenvalue, n_features)
     if margin is None:
         margin = 1.0
         if alpha > 0.0:
             margin = best_label_margin(n_rounds=n_rounds, eigenvalue=eigenvalue, alpha=alpha, c=c)
+    rest = _beyond_margin(n_rounds, n_features, eigenvalue, margin, 3.0)
+    return c * n_rounds * float(margin**alpha) + rest
+
+
+def _beyond_margin(n_rounds: int, n_features: int, eigenvalue: float, margin: float, late: float) -> float:
+    """Return what the bounds add to the rounds whose margin is small."""
+    checks.at_least(2, n_rounds=n_rounds)
     checks.positive(margin=margin)
     patience = adaptive_patience(n_rounds, n_features=n_features, eigenvalue=eigenvalue)
-    small = 512.0 * log(n_rounds) / (eigenvalue * margin**2)
-    return c * n_rounds * float(margin**alpha) + patience + small + 1.0 + 3.0 * log(n_rounds + 1)
+    return patience + 512.0 * log(n_rounds) / (eigenvalue * margin**2) + 1.0 + late * log(n_rounds + 1)
 
 
 @checked
@@ -227,35 +200,28 @@ def best_label_margin(*, n_rounds: int, eigenvalue: float, alpha: float, c: floa
 
 @checked
 def margin_coefficients(S: ArrayLike, x: ArrayLike) -> NDArray[np.float64]:
-    """Z = S'(I + SS' + xx')^-1 x (s,): the estimated margin on x is the labels' combination Z.y.
-
-    S here has one stored instance a row, (s, d); the paper has one a column.
-    """
-    stored, instance = np.asarray(S, dtype=np.float64), np.asarray(x, dtype=np.float64)
-    return np.asarray(stored @ _whitened(stored, instance))
+    """Z = S'(I + SS' + xx')^-1 x (s,): the estimated margin on x is the labels' combination Z.y."""
+    return np.asarray(np.asarray(S, dtype=np.float64) @ _whitened(S, x)[1])
 
 
 @checked
 def margin_bias(u: ArrayLike, S: ArrayLike, x: ArrayLike) -> float:
     """B = u'(I + xx')(I + SS' + xx')^-1 x: the estimate's mean is Delta - B (A section 6.2)."""
-    target, instance = np.asarray(u, dtype=np.float64), np.asarray(x, dtype=np.float64)
-    whitened = _whitened(np.asarray(S, dtype=np.float64), instance)
+    target, (instance, whitened) = np.asarray(u, dtype=np.float64), _whitened(S, x)
     return float(target @ whitened + (target @ instance) * (instance @ whitened))
 
 
 @checked
 def margin_bias_cap(S: ArrayLike, x: ArrayLike) -> float:
     """A (2): abs(B) <= sqrt(x'(I + SS' + xx')^-2 x) + x'(I + SS' + xx')^-1 x, norm(u) = norm(x) = 1."""
-    instance = np.asarray(x, dtype=np.float64)
-    whitened = _whitened(np.asarray(S, dtype=np.float64), instance)
-    return float(np.linalg.norm(whitened) + instance @ whitened)
+    return float(np.linalg.norm(_whitened(S, x)[1])) + margin_variance_cap(S, x)
 
 
 @checked
 def margin_variance_cap(S: ArrayLike, x: ArrayLike) -> float:
     """A (3): norm(Z)^2, which bounds the estimate's conditional variance, <= x'(I + SS' + xx')^-1 x."""
-    instance = np.asarray(x, dtype=np.float64)
-    return float(instance @ _whitened(np.asarray(S, dtype=np.float64), instance))
+    instance, whitened = _whitened(S, x)
+    return float(instance @ whitened)
 
 
 @checked
@@ -272,9 +238,11 @@ def eigenvalue_variance_cap(smallest: float) -> float:
     return 1.0 / (1.0 + smallest)
 
 
-def _whitened(stored: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:
-    matrix = np.eye(len(x)) + stored.T @ stored + np.outer(x, x)
-    return np.asarray(np.linalg.solve(matrix, x))
+def _whitened(S: ArrayLike, x: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return x as an array, and (I + SS' + xx')^-1 x."""
+    stored, instance = np.asarray(S, dtype=np.float64), np.asarray(x, dtype=np.float64)
+    matrix = np.eye(len(instance)) + stored.T @ stored + np.outer(instance, instance)
+    return instance, np.asarray(np.linalg.solve(matrix, instance))
 
 
 def _check_noise(alpha: float, c: float) -> None:
@@ -286,9 +254,3 @@ def _check_eigenvalue(eigenvalue: float, n_features: int) -> None:
     checks.at_least(1, n_features=n_features)
     if not 0.0 < eigenvalue <= (1.0 + 1e-12) / n_features:
         raise ValueError(f"eigenvalue must lie in (0, 1/d] = (0, {1.0 / n_features:g}], got {eigenvalue}")
-
-
-def _check_sampler(n_rounds: int, n_features: int, eigenvalue: float, alpha: float, c: float) -> None:
-    _check_noise(alpha, c)
-    _check_eigenvalue(eigenvalue, n_features)
-    checks.at_least(2, n_rounds=n_rounds)

@@ -25,14 +25,9 @@ from lpsm import checks
 from lpsm.checks import checked
 
 __all__ = [
-    "Counterexample",
-    "counterexample",
-    "error_region",
-    "label_is_forced",
-    "target_region",
-    "uncertainty_region",
+    "Counterexample", "counterexample", "error_region", "label_is_forced", "target_region", "uncertainty_region",
     "version_space",
-]
+]  # fmt: skip
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -20,8 +20,8 @@ from experiments.figures.papers import lines
 from experiments.papers.claims import Claim, Measure, Noted, Record
 from experiments.papers.kit import Experiment, Rows, Setup
 from experiments.papers.predicates import at_least, each
+from experiments.papers.proved.second_order import separable_second_order_mistakes, separable_second_order_step
 from lpsm import samplers
-from lpsm.bounds.second_order import separable_second_order_mistakes, separable_second_order_step
 from lpsm.randomness import WORKLOAD, generator
 from lpsm.synthetic_streams import separable
 

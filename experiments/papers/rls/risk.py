@@ -21,8 +21,9 @@ from experiments.figures.papers import panels
 from experiments.papers.claims import Claim, Measure, Noted, Record, point
 from experiments.papers.kit import Experiment, Rows, Setup
 from experiments.papers.predicates import above, at_least, at_most, below, between, each
+from experiments.papers.proved.risk import penalised_hypothesis, selected_risk
 from lpsm import samplers
-from lpsm.bounds.risk import average_risk, penalised_hypothesis, selected_risk
+from lpsm.bounds.risk import average_risk
 from lpsm.bounds.second_order import log_determinant, second_order_mistakes
 from lpsm.randomness import WORKLOAD, generator
 from lpsm.synthetic_streams import linear_noise, separable

@@ -22,8 +22,9 @@ from experiments.figures.papers import panels
 from experiments.papers.claims import Claim, Measure, Noted, Record, point
 from experiments.papers.kit import Experiment, Rows, Setup
 from experiments.papers.predicates import below, each
+from experiments.papers.proved.second_order import second_order_limit
 from lpsm import samplers
-from lpsm.bounds.second_order import log_determinant, second_order_limit, second_order_mistakes
+from lpsm.bounds.second_order import log_determinant, second_order_mistakes
 from lpsm.randomness import WORKLOAD, generator
 from lpsm.synthetic_streams import separable
 

@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from experiments.papers.claims import steps_inside
+from experiments.papers.claims import Frame, Samples, steps_inside
 from experiments.papers.kit import DataSet, Sizes, Sweep, over
 from experiments.papers.tuning import one_standard_error
 from lpsm import samplers
@@ -37,7 +36,7 @@ MODIFIED = ("dkm", "cbgz-dkm", "random-dkm")
 
 
 class Problem(NamedTuple):
-    """Digits that are positive, those they are told from (empty: all others), test error, printed means by `KEYS`."""
+    """Positive digits, negative ones (empty: all others), the test error to reach, and printed means by `KEYS`."""
 
     positive: tuple[int, ...]
     negative: tuple[int, ...]
@@ -263,7 +262,7 @@ def runs(task: Mapping[str, Any], error: float | None) -> tuple[list[tuple[dict[
     return traces, choices
 
 
-def inside_grids(tuned: pd.DataFrame) -> dict[str, Any]:
+def inside_grids(tuned: Frame) -> Samples:
     """Measure how far inside its grid every tuned parameter lies, over all splits and problems."""
     chosen: Any = tuned.groupby(["key", "parameter"], sort=False)["value"]
     return {

@@ -27,7 +27,7 @@ from matplotlib.figure import Figure
 from scipy.stats import wilcoxon
 
 from experiments.figures.papers import panels
-from experiments.papers.claims import Claim, Noted
+from experiments.papers.claims import Claim, Frame, Noted, Samples
 from experiments.papers.kit import Experiment, Rows
 from experiments.papers.predicates import (
     at_least,
@@ -104,7 +104,7 @@ FIG_4_6 = FIG_4_5.view(
 # -- table 4.1 -----------------------------------------------------------------------------------------------------
 
 
-def split_means(runs: pd.DataFrame, view: str = "first") -> pd.DataFrame:
+def split_means(runs: Frame, view: str = "first") -> Frame:
     """Return mean labels over a split's folds in one of the views: a row a problem and split, a column a key."""
     column, _, spent = view.partition(" ")
     labels = runs[column].where(runs[column] >= 0, runs["spent"] if spent else np.nan)
@@ -112,7 +112,7 @@ def split_means(runs: pd.DataFrame, view: str = "first") -> pd.DataFrame:
     return rows.pivot_table(index=["problem", "split"], columns="key", values="labels").reindex(columns=KEYS)
 
 
-def means(runs: pd.DataFrame, view: str = "first") -> pd.DataFrame:
+def means(runs: Frame, view: str = "first") -> Frame:
     """Return their means over splits, a row a problem."""
     table = split_means(runs, view).groupby(level="problem", sort=False).mean()
     return table.loc[[name for name in PROBLEMS if name in table.index]]
@@ -126,7 +126,7 @@ for one, problem in PROBLEMS.items():
         ", ".join(f"{key} {value:.0f}" for key, value in printed.items()),
         "over the printed one, every mean over splits: a cell moves 5 to 40 % from split to split", low=0.5, high=2.0,
     )  # fmt: skip
-    def over_print(runs: pd.DataFrame, name: str = one, printed: dict[str, float] = printed) -> Any:
+    def over_print(runs: Frame, name: str = one, printed: dict[str, float] = printed) -> Any:
         """Labels over the printed ones, by algorithm."""
         own = runs[runs["problem"] == name]
         if own.empty:
@@ -139,7 +139,7 @@ for one, problem in PROBLEMS.items():
         }
 
 
-def _ratios(runs: pd.DataFrame, low: str, high: str) -> dict[Any, float]:
+def _ratios(runs: Frame, low: str, high: str) -> Samples:
     """Return labels of one algorithm over those of another, by problem."""
     table = means(runs)[[low, high]].dropna()
     return (table[low] / table[high]).to_dict()
@@ -156,7 +156,7 @@ for low, high, printed_p in (
 ):
     all_but = int(printed_p.startswith("all but one"))
 
-    def every_ratio(runs: pd.DataFrame, low: str = low, high: str = high) -> str:
+    def every_ratio(runs: Frame, low: str = low, high: str = high) -> str:
         """Say the ratio of labels on every problem."""
         return "ratio of labels " + ", ".join(f"{name} {own:.2f}" for name, own in _ratios(runs, low, high).items())
 
@@ -165,7 +165,7 @@ for low, high, printed_p in (
         "means over splits at the first touch; p is the exact two-sided Wilcoxon over the problems' means",
         limit=all_but, unit=" problems where it does not", why=every_ratio,
     )  # fmt: skip
-    def others(runs: pd.DataFrame, low: str = low, high: str = high, all_but: int = all_but) -> Any:
+    def others(runs: Frame, low: str = low, high: str = high, all_but: int = all_but) -> Any:
         """Problems on which it does not need fewer at the first touch, with counts and p in every view."""
         words = []
         for view, what in VIEWS.items():
@@ -178,14 +178,14 @@ for low, high, printed_p in (
         return Noted(count, f"({'; '.join(words)})") if len(ratios) > all_but else None
 
 
-def over_coin(runs: pd.DataFrame, *, view: str = "first") -> dict[str, Any]:
+def over_coin(runs: Frame, *, view: str = "first") -> Samples:
     """Labels of dkm-perceptron over those of perceptron-ss, split by split, on the separable problems."""
     splits = split_means(runs, view)
     ratio = splits["dkm-perceptron"] / splits["perceptron-ss"]
     return {name: ratio.loc[name] for name in SEPARABLE if name in splits.index.get_level_values("problem")}
 
 
-def factors(runs: pd.DataFrame, *, view: str = "first") -> dict[Any, float]:
+def factors(runs: Frame, *, view: str = "first") -> Samples:
     """Labels of random sampling over those of the best active method, by problem."""
     table = means(runs, view)
     return (table["random-perceptron"] / table[list(ACTIVE)].min(axis=1)).to_dict()
@@ -205,14 +205,14 @@ TABLE_4_1.claims += [
 
 
 @TABLE_4_1.picture("table-4-1")
-def labels_by_problem(runs: pd.DataFrame) -> Figure:
+def labels_by_problem(runs: Frame) -> Figure:
     """Draw mean labels by problem, a panel a view."""
     names = list(means(runs).index)
     frames = [(title, by_place(means(runs, view).reindex(names))) for view, title in VIEWS.items()]
     return problem_axis(panels(frames, x="", y="labels asked for", y_scale="log"), names)
 
 
-def by_place(table: pd.DataFrame) -> pd.DataFrame:
+def by_place(table: Frame) -> Frame:
     """Return a group a column of a table, with x the place of the row."""
     long = table.reset_index(drop=True).melt(var_name="group", value_name="y", ignore_index=False)
     return long.rename_axis("x").reset_index().dropna(subset=["y"])
@@ -228,18 +228,18 @@ def problem_axis(figure: Figure, names: list[str]) -> Figure:
 # -- figure 4-5 ------------------------------------------------------------------------------------------------
 
 
-def _of(rows: pd.DataFrame, name: str) -> pd.DataFrame:
+def _of(rows: Frame, name: str) -> Frame:
     return rows[rows["problem"] == name]
 
 
-def efficiency(touches: pd.DataFrame, name: str) -> pd.DataFrame:
+def efficiency(touches: Frame, name: str) -> Frame:
     """Return mean labels by accuracy: a row a threshold, a column a key, NaN where some run never reached it."""
     grouped = _of(touches, name).groupby(["error", "key"])["labels"]
     table = grouped.mean().where(grouped.min() >= 0).unstack("key").reindex(columns=KEYS)
     return table.sort_index(ascending=False)
 
 
-def _reached(runs: pd.DataFrame, name: str, keys: tuple[str, ...]) -> str:
+def _reached(runs: Frame, name: str, keys: tuple[str, ...]) -> str:
     """Say how many runs reached the error that was tuned for."""
     own = _of(runs, name)
     counts = ", ".join(f"{key} {int((own.loc[own['key'] == key, 'first'] >= 0).sum())}" for key in keys)
@@ -251,7 +251,7 @@ def _reached(runs: pd.DataFrame, name: str, keys: tuple[str, ...]) -> str:
     "at most of the thresholds",
     "median over the thresholds that all runs of both reached; where there is none, it fails", limit=1.0, open=True,
 )  # fmt: skip
-def over_coin_rule(touches: pd.DataFrame, runs: pd.DataFrame) -> dict[str, Any]:
+def over_coin_rule(touches: Frame, runs: Frame) -> Samples:
     """Labels of the halving rule over those of the coin on MNIST 0v1, a number a threshold that all runs reached."""
     name, samples = "MNIST 0v1", {}
     for dkm, coin in RULES if name in set(runs["problem"]) else ():
@@ -263,7 +263,7 @@ def over_coin_rule(touches: pd.DataFrame, runs: pd.DataFrame) -> dict[str, Any]:
     return samples
 
 
-def slowest_gain(touches: pd.DataFrame, runs: pd.DataFrame, *, names: tuple[str, ...]) -> dict[str, Any]:
+def slowest_gain(touches: Frame, runs: Frame, *, names: tuple[str, ...]) -> Samples:
     """Labels gained from the loosest to the tightest threshold that all runs reached, halving rule over coin.
 
     By problem, the larger of those with either update; no number where one has no two such thresholds, or where the
@@ -287,7 +287,7 @@ def slowest_gain(touches: pd.DataFrame, runs: pd.DataFrame, *, names: tuple[str,
     return samples
 
 
-def winners_elsewhere(touches: pd.DataFrame, runs: pd.DataFrame) -> dict[str, Any]:
+def winners_elsewhere(touches: Frame, runs: Frame) -> Samples:
     """Thresholds at which another algorithm needs fewer labels than the one that is best at the tuned error."""
     samples = {}
     for name in (name for name in EFFICIENCY if name in set(runs["problem"])):
@@ -317,7 +317,7 @@ FIG_4_5.claims += [
 
 
 @FIG_4_5.picture("fig-4-5", x="test accuracy", y="labels asked for", y_scale="log")
-def labels_by_accuracy(touches: pd.DataFrame, runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+def labels_by_accuracy(touches: Frame, runs: Frame) -> Iterator[tuple[str, Frame]]:
     """Draw mean labels against accuracy, a panel a problem."""
     for name in (name for name in EFFICIENCY if name in set(runs["problem"])):
         table = efficiency(touches, name)
@@ -332,7 +332,7 @@ def labels_by_accuracy(touches: pd.DataFrame, runs: pd.DataFrame) -> Iterator[tu
     "MNIST 0v1 is the easiest of the four problems for every algorithm", at_most, "extremely separable",
     "mean test error at the end of the fold, over the least on another problem", limit=1.0,
 )  # fmt: skip
-def over_others(runs: pd.DataFrame) -> Any:
+def over_others(runs: Frame) -> Any:
     """Mean test error at the end on MNIST 0v1 over the least on another problem, by algorithm."""
     finals = 100 * runs[runs["problem"].isin(CURVES)].pivot_table(index="problem", columns="key", values="final")
     if "MNIST 0v1" not in finals.index:
@@ -341,14 +341,14 @@ def over_others(runs: pd.DataFrame) -> Any:
     return {key: Noted(own[key] / least[key], f"({own[key]:.2f} against {least[key]:.2f} %)") for key in KEYS}
 
 
-def first_touch(runs: pd.DataFrame, *, name: str) -> Any:
+def first_touch(runs: Frame, *, name: str) -> Any:
     """Labels at the first touch of the error, a number a run that reached it."""
     reached = _of(runs, name).query("first >= 0")
     labels = {key: reached.loc[reached["key"] == key, "first"] for key in KEYS}
     return {key: Noted(own, f"({len(own)} runs)") for key, own in labels.items()} if len(reached) else None
 
 
-def behind_by_split(runs: pd.DataFrame, *, name: str) -> str:
+def behind_by_split(runs: Frame, *, name: str) -> str:
     """Say by how many labels dkm-perceptron is behind the best one, split by split."""
     reached = _of(runs, name).query("first >= 0")
     splits = reached.pivot_table(index="split", columns="key", values="first").reindex(columns=KEYS)
@@ -357,7 +357,7 @@ def behind_by_split(runs: pd.DataFrame, *, name: str) -> str:
     return f"{best} needs fewer; dkm-perceptron's labels beyond it, by split: {behind}; {_reached(runs, name, KEYS)}"
 
 
-def silent(runs: pd.DataFrame, *, name: str, keys: tuple[str, ...]) -> dict[str, Any]:
+def silent(runs: Frame, *, name: str, keys: tuple[str, ...]) -> Samples:
     """Share of the runs that ask for no label in the second half of the fold, percent."""
     own = _of(runs, name)
     samples = {}
@@ -368,7 +368,7 @@ def silent(runs: pd.DataFrame, *, name: str, keys: tuple[str, ...]) -> dict[str,
     return samples
 
 
-def final_errors(runs: pd.DataFrame, *, name: str) -> dict[str, Any]:
+def final_errors(runs: Frame, *, name: str) -> Samples:
     """Test error at the end less that of dkm-perceptron, points, split by split."""
     own = _of(runs, name)
     finals = 100 * own.pivot_table(index="split", columns="key", values="final")
@@ -397,7 +397,7 @@ FIG_4_6.claims.append(wide_enough(inside_grids))
 
 
 @FIG_4_6.picture("fig-4-6", x="labels asked for", y="test error", x_scale="log", y_scale="log")
-def error_by_labels(runs: pd.DataFrame, curves: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+def error_by_labels(runs: Frame, curves: Frame) -> Iterator[tuple[str, Frame]]:
     """Draw the mean test error by labels, ended runs at their last error; up to where half of the runs have ended."""
     for name in (name for name in CURVES if name in set(runs["problem"])):
         rows = []

@@ -41,29 +41,19 @@ def beside(summary: pd.DataFrame) -> pd.DataFrame:
     Percentages are against static PSM of the same run; slowdowns are ratios of mean slowdowns, maxima those of single
     pages against the same page under static PSM.
     """
-    rows: Any = summary.to_dict("records")
-    ours: dict[str, dict[str, Any]] = {row["policy"]: row for row in rows}
-    psm = {entry.run: entry for entry in PUBLISHED if entry.policy == "psm:100"}
-    records: list[dict[str, Any]] = []
+    ours, rows = summary.set_index("policy"), []
     for entry in PUBLISHED:
-        own = ours.get(entry.policy, {})
-        base = psm[entry.run]
-        records.append(
-            {
-                "run": entry.run,
-                "policy": entry.policy,
-                "printed_j_per_page": entry.j_per_page,
-                "ours_j_per_page": own.get("total_j_per_page", float("nan")),
-                "printed_energy_vs_psm_percent": 100 * (entry.j_per_page / base.j_per_page - 1),
-                "ours_energy_vs_psm_percent": own.get("energy_vs_psm_percent", float("nan")),
-                "printed_beacon_j_per_page": entry.beacon_j,
-                "ours_beacon_j_per_page": own.get("listen_j_per_page", float("nan")),
-                "printed_beacon_vs_psm_percent": 100 * (entry.beacon_j / base.beacon_j - 1),
-                "ours_beacon_vs_psm_percent": own.get("beacon_energy_vs_psm_percent", float("nan")),
-                "printed_slowdown_ratio_psm": entry.slowdown,
-                "ours_slowdown_ratio_psm": own.get("slowdown_ratio_psm", float("nan")),
-                "printed_slowdown_vs_psm_max": float("nan") if entry.slowdown_max is None else entry.slowdown_max,
-                "ours_slowdown_vs_psm_max": own.get("slowdown_vs_psm_max", float("nan")),
-            }
-        )
-    return pd.DataFrame(records)
+        base = next(one for one in PUBLISHED if one.run == entry.run)  # static PSM, the first of its run
+        row: dict[str, Any] = {"run": entry.run, "policy": entry.policy}
+        for name, printed, own in (
+            ("j_per_page", entry.j_per_page, "total_j_per_page"),
+            ("energy_vs_psm_percent", 100 * (entry.j_per_page / base.j_per_page - 1), "energy_vs_psm_percent"),
+            ("beacon_j_per_page", entry.beacon_j, "listen_j_per_page"),
+            ("beacon_vs_psm_percent", 100 * (entry.beacon_j / base.beacon_j - 1), "beacon_energy_vs_psm_percent"),
+            ("slowdown_ratio_psm", entry.slowdown, "slowdown_ratio_psm"),
+            ("slowdown_vs_psm_max", entry.slowdown_max, "slowdown_vs_psm_max"),
+        ):
+            row[f"printed_{name}"] = float("nan") if printed is None else printed
+            row[f"ours_{name}"] = ours[own].get(entry.policy, float("nan")) if own in ours else float("nan")
+        rows.append(row)
+    return pd.DataFrame(rows)

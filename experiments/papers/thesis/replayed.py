@@ -23,12 +23,13 @@ from matplotlib.figure import Figure
 
 import traces
 from experiments.figures.replay import competition, losses, weights
-from experiments.papers.claims import Claim, Measure, Noted
+from experiments.papers.claims import Claim, Frame, Measure, Noted, Samples
 from experiments.papers.kit import Better, DataSet, Experiment, Rows, Setup
 from experiments.papers.predicates import at_least, at_most, both, each, explained_by
+from experiments.papers.proved.tracking import learn_alpha_asymptotic_regret
 from experiments.study.replay import ReplayConfig, details, rounds, totals
 from lpsm import alpha_grid
-from lpsm.bounds.experts import fixed_share_partition_loss, learn_alpha_asymptotic_regret
+from lpsm.bounds.experts import fixed_share_partition_loss
 from lpsm.randomness import generator
 
 __all__ = ["EXPERIMENTS", "requests_of", "sessions"]
@@ -128,25 +129,25 @@ FIG_2_11 = FIG_2_9.view(
 def by_session(table: str, number: Any, *arguments: Any) -> Measure:
     """Measure a number (or several) of each session's rows, by its name."""
 
-    def measure(record: Any) -> dict[str, Any]:
+    def measure(record: Any) -> Samples:
         groups = record[table].groupby("task", sort=False)
         return {f"{task}:": number(rows.reset_index(drop=True), *arguments) for task, rows in groups}
 
     return measure
 
 
-def _columns(rows: pd.DataFrame, what: str) -> Any:
+def _columns(rows: Frame, what: str) -> Any:
     return rows[[name for name in rows.columns if name.startswith(what)]].to_numpy(dtype=float)
 
 
-def over_current(rows: pd.DataFrame) -> Noted:
+def over_current(rows: Frame) -> Noted:
     """Polling loss over that of the best expert of every poll, and how often that one changes."""
     changes = int((rows["best_expert_ms"].diff().fillna(0) != 0).sum())
     ratio = rows["polling_loss"].sum() / _columns(rows, "loss_").min(axis=1).sum()
     return Noted(ratio, f"times its loss ({changes} changes of it)")
 
 
-def at_full_polls(rows: pd.DataFrame) -> Noted:
+def at_full_polls(rows: Frame) -> Noted:
     """Share of what is lost beyond the current best that is lost where a poll finds bytes, percent."""
     extra = rows["polling_loss"].to_numpy() - _columns(rows, "loss_").min(axis=1)
     full = (rows["buffered_bytes"] > 0).to_numpy()
@@ -155,7 +156,7 @@ def at_full_polls(rows: pd.DataFrame) -> Noted:
     return Noted(100 * extra[full].sum() / extra.sum(), note)
 
 
-def over_worse_half(rows: pd.DataFrame) -> Noted:
+def over_worse_half(rows: Frame) -> Noted:
     """Polling loss of the early polls over that of the best of the worse half of the experts."""
     early = rows.head(EARLY)
     sums = np.sort(_columns(early, "loss_").sum(axis=0))
@@ -163,34 +164,34 @@ def over_worse_half(rows: pd.DataFrame) -> Noted:
     return Noted(own / half, f"({own:.3f} over {half:.3f})")
 
 
-def favourites(rows: pd.DataFrame) -> Noted:
+def favourites(rows: Frame) -> Noted:
     """Share of the polls in which the expert of largest weight is not the one that has it most often, percent."""
     favourite = _columns(rows, "weight_").argmax(axis=1)
     share = 100 * np.mean(favourite != np.bincount(favourite).argmax())
     return Noted(share, f"({np.count_nonzero(np.diff(favourite))} changes)")
 
 
-def regained(rows: pd.DataFrame) -> int:
+def regained(rows: Frame) -> int:
     """How many experts have the largest weight after they had the least."""
     held = _columns(rows, "weight_")
     least, most = held.argmin(axis=1), held.argmax(axis=1)
     return sum(bool((most[np.argmax(least == expert) :] == expert).any()) for expert in np.unique(least))
 
 
-def less_fixed(rows: pd.DataFrame, loss: str) -> Noted:
+def less_fixed(rows: Frame, loss: str) -> Noted:
     """A loss less that of the best fixed expert at the end."""
     own, best = rows[[loss, "best_expert_loss"]].iloc[-1].astype(float)
     price = np.log(10) + learn_alpha_asymptotic_regret(len(rows))
     return Noted(own - best, f"({own:.2f} against {best:.2f}; learning may cost {price:.1f} nats)")
 
 
-def regret_percent(rows: pd.DataFrame) -> Noted:
+def regret_percent(rows: Frame) -> Noted:
     """Mixture loss above that of the best fixed expert at the end, percent."""
     own, best = rows[["mixture_loss", "best_expert_loss"]].iloc[-1].astype(float)
     return Noted(100 * (own / best - 1), f"({(own - best) / len(rows):+.1e} nats a poll)")
 
 
-def tracking(regrets: pd.DataFrame, partitions: pd.DataFrame) -> dict[str, Any]:
+def tracking(regrets: Frame, partitions: Frame) -> Samples:
     """Mixture loss over what the bounds allow beyond the best k experts in turn, for k = 1, 2, 4, ..."""
     samples, alphas = {}, alpha_grid(horizon=ReplayConfig().horizon)
     for task, rows in regrets.groupby("task", sort=False):
@@ -205,19 +206,19 @@ def tracking(regrets: pd.DataFrame, partitions: pd.DataFrame) -> dict[str, Any]:
     return samples
 
 
-def below_share(rows: pd.DataFrame, current: bool) -> float:
+def below_share(rows: Frame, current: bool) -> float:
     """Share of the polls whose polling loss is below that of the best expert, fixed or current, percent."""
     expert = _columns(rows, "loss_")
     best = expert.min(axis=1) if current else expert[:, expert.sum(axis=0).argmin()]
     return 100 * float((rows["polling_loss"].to_numpy() < best - 1e-12).mean())
 
 
-def least_regret(rows: pd.DataFrame) -> float:
+def least_regret(rows: Frame) -> float:
     """Least regret of the mixture loss in a poll."""
     return float((rows["mixture_loss"].to_numpy() - _columns(rows, "loss_").min(axis=1)).min())
 
 
-def over_largest(losses: pd.DataFrame, *, loss: str) -> dict[str, Any]:
+def over_largest(losses: Frame, *, loss: str) -> Samples:
     """A loss over that with the largest m, a number a session, by m."""
     table = losses.pivot(index="session", columns="m", values=loss).sort_index(axis=1)
     *fewer, largest = table.columns
@@ -275,8 +276,8 @@ CONSTANT_M.claims += [
 ]  # fmt: skip
 
 
-def _longest(rows: pd.DataFrame) -> pd.DataFrame:
-    first: pd.DataFrame = rows[rows["task"] == rows["task"].iloc[0]]
+def _longest(rows: Frame) -> Frame:
+    first: Frame = rows[rows["task"] == rows["task"].iloc[0]]
     return first.reset_index(drop=True).drop(columns="task")
 
 
@@ -285,13 +286,13 @@ FIG_2_10.picture("fig-2-10")(lambda polls: weights(_longest(polls)))
 
 
 @FIG_2_11.picture("fig-2-11")
-def against_the_best(regrets: pd.DataFrame, partitions: pd.DataFrame) -> Figure:
+def against_the_best(regrets: Frame, partitions: Frame) -> Figure:
     """Draw cumulative losses of the longest session, and the least ones of k segments."""
     return competition(_longest(regrets), _longest(partitions))
 
 
 @CONSTANT_M.picture("constant-m", x="switching rates m", y="loss over that of the best expert", x_scale="log")
-def loss_by_m(losses: pd.DataFrame) -> pd.DataFrame:
+def loss_by_m(losses: Frame) -> Frame:
     """Draw the polling loss over that of the best expert, a line a session."""
     ratio = losses["polling_loss"] / losses["best_expert_loss"]
     return pd.DataFrame({"group": losses["session"], "x": losses["m"], "y": ratio})

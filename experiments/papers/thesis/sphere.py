@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from experiments.papers.claims import Claim, Measure, Noted, jackknifed
+from experiments.papers.claims import Claim, Frame, Measure, Noted, Samples, jackknifed
 from experiments.papers.kit import Experiment, Rows, Sizes, over
 from experiments.papers.predicates import at_least, at_most, below, between, each, reaching
 from experiments.papers.proved.active import active_budget, modified_perceptron_mistakes
+from experiments.papers.proved.first_order import perceptron_lemma_sine
 from experiments.papers.proved.version_space import counterexample
 from lpsm import samplers, synthetic_streams
-from lpsm.bounds.perceptrons import perceptron_lemma_sine
 from lpsm.randomness import POLICY, WORKLOAD, generator
 
 __all__ = ["EXPERIMENTS"]
@@ -130,7 +130,7 @@ TABLE_3_1 = _sphere(
 )  # fmt: skip
 
 
-def _costs(goals: pd.DataFrame, key: str, column: str, **where: float) -> pd.DataFrame:
+def _costs(goals: Frame, key: str, column: str, **where: float) -> Frame:
     """Return what errors cost when they were first reached, by one sampler: the rows of the runs that reached them."""
     rows = goals[(goals["key"] == key) & (goals[column] > 0)]
     for name, value in where.items():
@@ -145,13 +145,13 @@ def _costs(goals: pd.DataFrame, key: str, column: str, **where: float) -> pd.Dat
     "an update that does not turn v away from u needs sin theta >= min(1/3, 1/(5 norm(v)))", at_most,
     "sin theta_t >= 1/(5 sqrt(l_t + norm(v_0)^2))", "to rounding; Lemma 3, the true form of Theorem 3", limit=0,
 )  # fmt: skip
-def below_lemma_3(runs: pd.DataFrame) -> Noted:
+def below_lemma_3(runs: Frame) -> Noted:
     """Updates that do not turn v away from u with a sine below that of Lemma 3."""
     note = f"of {int(runs['turns'].sum())} turns below it, least slack {runs['least_slack'].min():.1e}"
     return Noted(runs["below_lemma"].sum(), note)
 
 
-def _room(curve: pd.DataFrame, *, key: str) -> str:
+def _room(curve: Frame, *, key: str) -> str:
     """Say what updates x sin(theta)^2 is at the last update, mean over runs: 1/25 is the least of Theorem 3."""
     last = curve[curve["key"] == key].sort_values("updates").groupby(["d", "run"]).tail(1)
     return (
@@ -167,7 +167,7 @@ for sampler in PERCEPTRONS:
         "exponent over the later two thirds of updates (log scale); one that does not learn has 0",
         low=-0.5, high=LEARNS, why=partial(_room, key=sampler),
     )  # fmt: skip
-    def no_faster(curve: pd.DataFrame, key: str = sampler) -> dict[str, Any]:
+    def no_faster(curve: Frame, key: str = sampler) -> Samples:
         """Slope of ln(least error so far) on ln(labels), a run each."""
         slopes = []
         for _, own in curve[curve["key"] == key].groupby(["d", "run"]):
@@ -178,13 +178,13 @@ for sampler in PERCEPTRONS:
 
 @THEOREM_3.picture("theorem-3", x="labels", y="error", x_scale="log", y_scale="log")
 @THEOREMS_4_5.picture("theorems-4-5", x="labels", y="error", x_scale="log", y_scale="log")
-def error_by_labels(curve: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+def error_by_labels(curve: Frame) -> Iterator[tuple[str, Frame]]:
     """Draw the mean error in bins of labels, a panel a dimension."""
     for d, own in curve.groupby("d"):
         yield f"d = {d}", _binned(own, "key")
 
 
-def _binned(curve: pd.DataFrame, group: str) -> pd.DataFrame:
+def _binned(curve: Frame, group: str) -> Frame:
     rows = curve.assign(group=curve[group], bin=np.round(6 * np.log10(curve["labels"])))
     return rows.groupby(["group", "bin"]).agg(x=("labels", "mean"), y=("error", "mean")).reset_index()
 
@@ -192,7 +192,7 @@ def _binned(curve: pd.DataFrame, group: str) -> pd.DataFrame:
 # -- Theorems 4, 5 and 7 -------------------------------------------------------------------------------------------
 
 
-def over_theorem_4(goals: pd.DataFrame) -> Noted:
+def over_theorem_4(goals: Frame) -> Noted:
     """Share of the cases in which the updates are above the bound, percent."""
     rows = _costs(goals, "modified-perceptron", "updates")
     allowed = [modified_perceptron_mistakes(int(d), float(goal), DELTA) for d, goal in rows[["d", "goal"]].to_numpy()]
@@ -200,7 +200,7 @@ def over_theorem_4(goals: pd.DataFrame) -> Noted:
     return Noted(100 * (share > 1.0).mean(), f"of {len(rows)} cases, the most at {share.max():.3f} of it")
 
 
-def over_budget(goals: pd.DataFrame) -> dict[str, Any]:
+def over_budget(goals: Frame) -> Samples:
     """Labels and total errors over the budget of Theorem 5 (or 7), every case."""
     rows = _costs(goals, "dkm", "labels")
     cases = rows[["d", "goal", "similarity"]].to_numpy()
@@ -215,7 +215,7 @@ def late_to_early(key: str, column: str, **where: float) -> Measure:
     Late are the last two, early the two before; runs that reach as many goals as half of all runs do are counted.
     """
 
-    def measure(goals: pd.DataFrame) -> Noted:
+    def measure(goals: Frame) -> Noted:
         rows = _costs(goals, key, column, **where)
         table = rows.pivot_table(index=["d", "similarity", "run"], columns="goal", values=column)
         table = table.dropna(axis=1, thresh=max(1, int(0.5 * len(table)))).dropna().sort_index(axis=1, ascending=False)
@@ -229,34 +229,34 @@ def late_to_early(key: str, column: str, **where: float) -> Measure:
 def per_goal(key: str, column: str) -> Callable[..., str]:
     """Say what each error costs."""
 
-    def why(goals: pd.DataFrame) -> str:
+    def why(goals: Frame) -> str:
         means = _costs(goals, key, column).groupby("goal")[column].mean().sort_index(ascending=False)
         return f"mean {column} at each error: " + ", ".join(f"{value:.0f} at {goal:g}" for goal, value in means.items())
 
     return why
 
 
-def fewer_labels(goals: pd.DataFrame) -> Any:
+def fewer_labels(goals: Frame) -> Any:
     """Labels of dkm to error .01 in those of the same updates with all labels, percent, paired over runs."""
     active, passive = (_costs(goals, key, "labels", goal=0.01) for key in reversed(MODIFIED))
     paired = active.merge(passive, on=["d", "run"], suffixes=("", "_all"))
     return 100 * paired["labels"] / paired["labels_all"] if len(paired) else None
 
 
-def _labels_by(goals: pd.DataFrame, column: str, goal: float) -> tuple[pd.Series, Any, Any]:
+def _labels_by(goals: Frame, column: str, goal: float) -> tuple[pd.Series, Any, Any]:
     """Return dkm's mean labels to an error by a column, and the logarithms of both."""
     means = _costs(goals, "dkm", "labels", goal=goal).groupby(column)["labels"].mean().sort_index()
     return means, np.log(means.index.to_numpy(dtype=float)), np.log(means.to_numpy())
 
 
-def order_of_d(goals: pd.DataFrame) -> dict[str, Any]:
+def order_of_d(goals: Frame) -> Samples:
     """Exponent with which labels grow in d."""
     means, x, y = _labels_by(goals, "d", 0.02)
     note = "(" + ", ".join(f"{value:.0f} at d = {d}" for d, value in means.items()) + ")"
     return {"exponent": Noted(float(np.polyfit(x, y, 1)[0]), note)}
 
 
-def growth_of_exponent(goals: pd.DataFrame) -> Any:
+def growth_of_exponent(goals: Frame) -> Any:
     """Exponent of 1/lambda between its largest values over that between its smallest ones."""
     means, x, y = _labels_by(goals, "similarity", 0.04)
     exponents = np.diff(y) / np.diff(x)
@@ -311,7 +311,7 @@ THEOREM_7.claims += [
 
 
 @THEOREM_7.picture("theorem-7", x="labels", y="error", x_scale="log", y_scale="log")
-def error_by_similarity(curve: pd.DataFrame) -> pd.DataFrame:
+def error_by_similarity(curve: Frame) -> Frame:
     """Draw the mean error in bins of labels, a line a similarity."""
     means = _binned(curve, "similarity")
     return means.assign(group=[f"lambda {value:g}" for value in means["group"]])
@@ -320,7 +320,7 @@ def error_by_similarity(curve: pd.DataFrame) -> pd.DataFrame:
 # -- table 3.1 -----------------------------------------------------------------------------------------------------
 
 
-def _by_goal(goals: pd.DataFrame, key: str, column: str) -> pd.DataFrame:
+def _by_goal(goals: Frame, key: str, column: str) -> Frame:
     """Return what each error that all runs reach had cost: a row a run, a column an error, from the largest on."""
     table = _costs(goals, key, column).pivot(index="run", columns="goal", values=column).dropna(axis=1)
     return table[sorted(table.columns, reverse=True)]
@@ -336,7 +336,7 @@ for sampler, column, growth, test, limits, printed in (
     ("dkm", "mistakes", "total errors grow as log 1/eps", at_most, (0.5,), LOG),
 ):  # 0.5 is between the exponent of log 1/eps, 0, and the least of a power in the table, 1
 
-    def exponent(goals: pd.DataFrame, key: str = sampler, column: str = column) -> Any:
+    def exponent(goals: Frame, key: str = sampler, column: str = column) -> Any:
         """Slope of ln(cost of a halving) on ln(1/eps), over the last three halvings that all runs reach."""
         table = _by_goal(goals, key, column).iloc[:, -4:]
         errors = np.asarray(table.columns, dtype=float)
@@ -358,7 +358,7 @@ for sampler, column, growth, test, limits, printed in (
     "both of the thesis' algorithms make significantly fewer errors than the Perceptron", below,
     "significant reductions", "paired over runs, at the smallest error that all reach",
 )  # fmt: skip
-def fewer_errors(goals: pd.DataFrame) -> Any:
+def fewer_errors(goals: Frame) -> Any:
     """Total errors of the thesis' algorithms less the Perceptron's at the smallest error that all reach."""
     base, *own = tables = [_by_goal(goals, key, "mistakes") for key in ONLINE]
     goal = min(set.intersection(*(set(table.columns) for table in tables)), default=None)
@@ -369,7 +369,7 @@ def fewer_errors(goals: pd.DataFrame) -> Any:
 
 
 @TABLE_3_1.picture("table-3-1", x="1/error", y="until the error is reached", x_scale="log", y_scale="log")
-def costs(goals: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+def costs(goals: Frame) -> Iterator[tuple[str, Frame]]:
     """Draw what each error costs, a panel a column of the table."""
     for column, name in COSTS.items():
         means = {key: _by_goal(goals, key, column).mean() for key in ONLINE}
@@ -386,7 +386,7 @@ THREE_POINTS = Experiment("thesis/counterexample-4-3", "dkm's hypothesis can lea
 
 
 @THREE_POINTS.runs(lambda setup: {"three points": {"R": 100}})
-def points(R: int) -> pd.DataFrame:
+def points(R: int) -> Frame:
     """Run dkm on the three points."""
     example = counterexample()
     sampler = samplers.make("dkm", 2, R=R, s_1=2.0**-0.5)
@@ -399,20 +399,20 @@ def points(R: int) -> pd.DataFrame:
 
 
 @THREE_POINTS.claim("all three points are bought, and the second and third are mistakes", each, "labelled", low=1)
-def all_bought(points: pd.DataFrame) -> dict[str, Any]:
+def all_bought(points: Frame) -> Samples:
     """Whether each point was queried, and stored."""
     return {name: points[name].astype(float) for name in ("queried", "stored")}
 
 
 @THREE_POINTS.claim("the last hypothesis", at_most, "(-1/2, sqrt(3)/2)", "rounding", limit=1e-12)
-def last_hypothesis(points: pd.DataFrame) -> dict[str, Any]:
+def last_hypothesis(points: Frame) -> Samples:
     """How far the last hypothesis is from the printed one."""
     x, y = points.iloc[-1][["v_x", "v_y"]].astype(float)
     return {"off by": Noted(float(np.hypot(x + 0.5, y - 3**0.5 / 2)), f"at ({x:.6f}, {y:.6f})")}
 
 
 @THREE_POINTS.claim("it misclassifies x_0, on which it was trained, and only that", each, "misclassifies x_0", low=1)
-def leaves(points: pd.DataFrame) -> Noted:
+def leaves(points: Frame) -> Noted:
     """Whether each point is predicted as it should be that was to be left: x_0 wrongly, the others rightly."""
     right = points["final_prediction"] == points["label"]
     wrong = ", ".join(f"x_{i}" for i in np.flatnonzero(~right))
@@ -420,7 +420,7 @@ def leaves(points: pd.DataFrame) -> Noted:
 
 
 @THREE_POINTS.picture("counterexample", x="first coordinate", y="second coordinate")
-def hypotheses_and_points(points: pd.DataFrame) -> pd.DataFrame:
+def hypotheses_and_points(points: Frame) -> Frame:
     """Draw the three hypotheses from the origin, and the points."""
     rows: list[dict[str, Any]] = []
     for i, (x, y) in enumerate(points[["v_x", "v_y"]].to_numpy()):

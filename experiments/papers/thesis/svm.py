@@ -16,11 +16,10 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.figures.papers import panels
-from experiments.papers.claims import Claim, Noted, shown, steps_inside
+from experiments.papers.claims import Claim, Frame, Noted, Samples, shown, steps_inside
 from experiments.papers.kit import Experiment, Rows, Setup, Sizes
 from experiments.papers.predicates import at_least, at_most, both, wide_enough
 from experiments.papers.thesis.digit_runs import DATA, KEYS, PROBLEMS, Fold, folds, sweep, trace, tune, tuned
@@ -137,26 +136,26 @@ def labels_needed(fold: Fold, error: float, C: float, *, simple: bool, most: int
 # -- what a record says --------------------------------------------------------------------------------------
 
 
-def split_means(runs: pd.DataFrame) -> pd.DataFrame:
+def split_means(runs: Frame) -> Frame:
     """Return mean labels of a split's folds that reached the error: a row a problem and split, a column a key."""
     table = runs[runs["labels"] >= 0].pivot_table(index=["problem", "split"], columns="key", values="labels")
     return table.reindex(columns=[*KEYS, RANDOM, SIMPLE])
 
 
-def means(runs: pd.DataFrame) -> pd.DataFrame:
+def means(runs: Frame) -> Frame:
     """Return their means over splits, a row a problem."""
     table = split_means(runs).groupby(level="problem", sort=False).mean()
     return table.loc[[name for name in PROBLEMS if name in table.index]]
 
 
-def called(table: pd.DataFrame) -> dict[Any, str]:
+def called(table: Frame) -> dict[Any, str]:
     """Return what the problems are called: on digits that stand in, by these and by the error to be reached."""
     if not ("stand_in" in table and table["stand_in"].any()):
         return {name: name for name in PROBLEMS}
     return {name: f"digits {name.partition(' ')[2]} to {100 * one.error:g} %" for name, one in PROBLEMS.items()}
 
 
-def over_best(runs: pd.DataFrame, *, key: str) -> dict[str, Any]:
+def over_best(runs: Frame, *, key: str) -> Samples:
     """Labels over those of the best online algorithm, by problem."""
     samples, names = {}, called(runs)
     for name, row in means(runs).iterrows():
@@ -165,12 +164,12 @@ def over_best(runs: pd.DataFrame, *, key: str) -> dict[str, Any]:
     return samples
 
 
-def never(runs: pd.DataFrame, *, key: str) -> dict[str, Any]:
+def never(runs: Frame, *, key: str) -> Samples:
     """How many runs never reach the error."""
     return {"never": Noted(((runs["key"] == key) & (runs["labels"] < 0)).sum(), "runs")}
 
 
-def gains(runs: pd.DataFrame) -> dict[str, Any]:
+def gains(runs: Frame) -> Samples:
     """Factor in labels gained by an SVM instead of the Perceptron, less that by Simple instead of random queries."""
     splits, names, samples = split_means(runs), called(runs), {}
     for name in means(runs).index:
@@ -180,7 +179,7 @@ def gains(runs: pd.DataFrame) -> dict[str, Any]:
     return samples
 
 
-def train_errors(batch: pd.DataFrame, *, apart: bool) -> dict[str, Any]:
+def train_errors(batch: Frame, *, apart: bool) -> Samples:
     """Errors of the batch SVM on the problems that are separable as printed, or on the others."""
     names = called(batch)
     return {
@@ -210,7 +209,7 @@ SVM.claims += [
 
 
 @SVM.picture("svm")
-def labels_by_problem(runs: pd.DataFrame) -> Figure:
+def labels_by_problem(runs: Frame) -> Figure:
     """Draw mean labels by problem, a line an algorithm."""
     table, names = means(runs), called(runs)
     figure = panels([("", by_place(table))], x="", y="labels asked for", y_scale="log")

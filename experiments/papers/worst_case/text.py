@@ -16,11 +16,10 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-import pandas as pd
 from matplotlib.figure import Figure
 
 from experiments.papers import news
-from experiments.papers.claims import Claim, Measure, Noted, Record, named, shown, steps_inside
+from experiments.papers.claims import Claim, Frame, Measure, Noted, Record, Samples, named, shown, steps_inside
 from experiments.papers.kit import Experiment, Rows, Setup, Tasks
 from experiments.papers.predicates import above, at_least, at_most, below, between, both, each, wide_enough
 from experiments.study.compare import estimate
@@ -119,13 +118,13 @@ def by_b(record: Record) -> str:
     return "by b " + ", ".join(f"{b:g}: {row['f'] - full:+.3f} at {100 * row['rate']:.1f} %" for b, row in rows)
 
 
-def _curves(totals: pd.DataFrame) -> list[tuple[str, str, float | None]]:
+def _curves(totals: Frame) -> list[tuple[str, str, float | None]]:
     present = sorted(set(totals.loc[totals["key"] == "sop-ss", "value"]))
     chosen = [b for b in SHOWN if b in present] or present
     return [*((f"2nd order, b = {b:g}", "sop-ss", b) for b in chosen), (news.NAMES["sop"], "sop", None)]
 
 
-def flatness(record: Record, *, column: str) -> dict[str, Any]:
+def flatness(record: Record, *, column: str) -> Samples:
     """Change of a curve from 60 % of the stories to the end, over that before; means over topics."""
     windows, samples = news.scored(record, "windows"), {}
     for name, key, value in _curves(record["totals"]):
@@ -170,7 +169,7 @@ def three_b(record: Record) -> Figure:
 NEAR = news.cheapest_near("sop")
 
 
-def _f_chosen(others: pd.DataFrame) -> float:
+def _f_chosen(others: Frame) -> float:
     """F of 2ND-ORDER at the b chosen on these topics."""
     table = news.mean_by_value(others, "sop-ss")
     return float(table["f"].to_dict()[NEAR(table, others)])
@@ -216,7 +215,7 @@ def at_most_frequent_values(record: Record) -> Figure:
 # -- panel c -------------------------------------------------------------------------------------------------------
 
 
-def on_category(record: Record, key: str) -> pd.DataFrame:
+def on_category(record: Record, key: str) -> Frame:
     """Return the runs on the category, at the value that panel b's rule takes on all other topics."""
     others = news.scored(record).query("rank != @CATEGORY")
     value = PICKS[key](news.mean_by_value(others, key), others)
@@ -225,7 +224,7 @@ def on_category(record: Record, key: str) -> pd.DataFrame:
     return own.set_index("run").sort_index()
 
 
-def inside_on_category(record: Record) -> dict[str, Any]:
+def inside_on_category(record: Record) -> Samples:
     """How far inside its grid every parameter lies that is chosen for the category."""
     grids = record["totals"].groupby("key")["value"]
     return {news.NAMES[key]: steps_inside(on_category(record, key)["value"], grids.get_group(key)) for key in SAMPLERS}
@@ -234,7 +233,7 @@ def inside_on_category(record: Record) -> dict[str, Any]:
 def on_category_less(column: str, rival: str) -> Measure:
     """Measure a column of 2ND-ORDER on the category less that of a rival, run by run."""
 
-    def measure(record: Record) -> dict[str, Any]:
+    def measure(record: Record) -> Samples:
         ours, theirs = on_category(record, "sop-ss"), on_category(record, rival)
         note = f"({ours[column].mean():.3f} against {theirs[column].mean():.3f}, topic {ours['topic'].iloc[0]})"
         return {column: Noted(ours[column] - theirs[column], note)}
@@ -242,7 +241,7 @@ def on_category_less(column: str, rival: str) -> Measure:
     return measure
 
 
-def emphasis(record: Record) -> dict[str, Any]:
+def emphasis(record: Record) -> Samples:
     """Ratio of labels on the other topics less that on the category, by rival."""
     scores, samples = news.scored(record), {}
     for rival in RIVALS:
@@ -301,7 +300,7 @@ FIG_3_D.claims += [
 
 
 @FIG_3_D.picture("fig-3-d", x="labels asked for, %", y="F-measure, mean over topics", x_scale="log")
-def f_by_rate(record: Record) -> pd.DataFrame:
+def f_by_rate(record: Record) -> Frame:
     """Draw F against label rate."""
     return news.trade_off(news.scored(record), ("sop-ss", "sop-fixed-bias", "random-perceptron"))
 

@@ -127,22 +127,6 @@ def test_bad_losses_are_one_line_that_names_the_file(complaint, tmp_path, conten
     assert message in line
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--process", "walk"], "process must be one of"),
-        (["--learner", "oracle"], "learner must be one of"),
-        (["--rounds", "0"], "rounds must be at least 1, got 0"),
-        (["--scale", "-1"], "scale must be positive and finite, got -1.0"),
-        (["--alpha", "2"], "alpha must lie in [0, 1], got 2.0"),
-        (["--trials", "0"], "trials must be at least 1, got 0"),
-        (["--losses", "x.npy", "--rounds", "3"], "leave no choice"),
-    ],
-)
-def test_bad_arguments_are_one_line(complaint, arguments, message):
-    assert message in complaint("bounds", *arguments)
-
-
 def test_a_violated_statement_ends_with_status_one(lpsm, monkeypatch):
     row = expert_report.Row("Theorem 1", "upper", 2.0, 1.0, -1.0, False, "violated")
     monkeypatch.setattr(expert_report, "rows", lambda *_, **__: [row])
@@ -162,11 +146,6 @@ def test_the_summary_counts_every_report_once():
     found = bounds_trials.summary(reports)
     assert (found["void"] + found["vacuous"] + found["firm"] == found["checked"]).all()
     assert (found["checked"] == 12).all()
-
-
-def test_a_switching_rate_that_no_learner_takes_is_an_error(complaint):
-    line = complaint("bounds", "--learner", "static-expert", "--alpha", "0.1")
-    assert "--alpha is the switching rate of fixed-share, the learners are static-expert" in line
 
 
 @pytest.mark.parametrize("name", ["losses.csv", "losses.npy"])

@@ -35,14 +35,6 @@ def test_every_command_has_its_own_help(lpsm: Callable[..., Result]) -> None:
         assert "Usage: lpsm" in shown.stdout
 
 
-def test_an_unknown_command_is_one_line_with_a_suggestion(complaint: Callable[..., str]) -> None:
-    assert "did you mean 'compare'?" in complaint("compar")
-
-
-def test_an_unknown_option_is_one_line_with_a_suggestion(complaint: Callable[..., str]) -> None:
-    assert "--policies" in complaint("compare", "--policie", "none")
-
-
 def test_the_version_is_that_of_the_distribution(lpsm: Callable[..., Result]) -> None:
     from importlib.metadata import version
 

@@ -41,22 +41,6 @@ def test_json_is_one_object_that_adds_up(lpsm: Run, tmp_path: Path) -> None:
     assert totals["think_s"] == sum(page.think_s for page in pages)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--pages", "0"), "--pages must be at least 1, got 0"),
-        (("--seed", "-1"), "--seed must be at least 0, got -1"),
-        (("--json",), "--json needs --out"),
-        (("--pages", "x"), "not a valid integer"),
-        (("--out", "no/such/folder/w"), "no/such/folder/w: No such file"),
-    ],
-)
-def test_bad_input_is_one_line(
-    complaint: Callable[..., str], tmp_path: Path, arguments: tuple[str, ...], message: str
-) -> None:
-    assert message in complaint("generate", *arguments)
-
-
 def test_a_folder_is_no_name_for_a_workload(complaint, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for out in (".", str(tmp_path)):
@@ -86,19 +70,3 @@ def test_keep_alives_reports_and_messages_come_as_wished(lpsm: Run, tmp_path: Pa
     assert all((page.request_bytes, page.reply_bytes) == (2, 2) for page in found)
     assert 240 < len(found.messages) < 360  # 300 on average
     assert {message.size_bytes for message in found.messages} == {400}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--kind", "push", "--messages-per-hour", "0"), "must have a page or a message"),
-        (("--hours", "0"), "hours must be above 0"),
-        (("--message-bytes", "5:3"), "message_bytes must be two sizes"),
-        (("--message-bytes", "a:3"), "--message-bytes must be BYTES or LEAST:MOST, got a:3"),
-        (("--keep-alive", "0"), "keep_alive_s must be above 0"),
-    ],
-)
-def test_wishes_that_cannot_be_met_are_one_line(
-    complaint: Callable[..., str], arguments: tuple[str, ...], message: str
-) -> None:
-    assert message in complaint("generate", *arguments)

@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -38,24 +39,40 @@ def mine(tmp_path: Path) -> str:
     return str(tmp_path / "mine.py")
 
 
-@pytest.mark.parametrize("name", ["policies", "radios", "samplers", "formats"])
+@pytest.mark.parametrize("name", ["policies", "radios", "samplers", "formats", "world"])
 def test_every_entry_of_a_list_has_a_meaning_a_source_and_an_example(lpsm: Run, name: str) -> None:
-    listed = json.loads(lpsm(name, "--json").stdout)[name]
+    listed = json.loads(lpsm("list", name, "--json").stdout)[name]
     assert len({entry["name"] for entry in listed}) == len(listed) > 4
-    text = lpsm(name).stdout
+    text = lpsm("list", name).stdout
     for entry in listed:
         assert all(entry[field].strip() for field in ("written", "meaning", "source", "example"))
         assert f"{entry['written']}\n" in text
 
 
 def test_the_example_of_every_policy_and_of_every_radio_runs(lpsm: Run, workload: Path) -> None:
-    for entry in json.loads(lpsm("policies", "--json").stdout)["policies"]:
+    for entry in json.loads(lpsm("list", "policies", "--json").stdout)["policies"]:
         result = lpsm("simulate", workload, "--policy", entry["example"], "--engine", "packet", "--json")
         assert result.exit_code == 0, result.output
         assert json.loads(result.stdout)["policy"].partition(":")[0] == entry["name"]
-    for entry in json.loads(lpsm("radios", "--json").stdout)["radios"]:
+    for entry in json.loads(lpsm("list", "radios", "--json").stdout)["radios"]:
         result = lpsm("simulate", workload, *shlex.split(entry["example"]), "--engine", "packet", "--json")
         assert result.exit_code == 0, result.output
+
+
+def test_a_world_may_hold_every_field_of_the_configurations_and_each_example_is_taken(
+    lpsm: Run, workload: Path, tmp_path: Path
+) -> None:
+    listed = {entry["name"]: entry for entry in json.loads(lpsm("list", "world", "--json").stdout)["world"]}
+    for kind in (netsim.LinkConfig, netsim.TcpConfig, netsim.BeaconConfig, netsim.AirConfig):
+        left_out = {"wired_delay_ms", "phy", "beacons"}  # rtt, air, and the fields of beacons
+        assert {field.name for field in fields(kind)} - left_out <= {name for name in listed if listed[name]["meaning"]}
+    lines = [entry["example"] for entry in listed.values()]
+    lines = [
+        line for line in lines if not line.startswith(("wireless_mbps", "radio"))
+    ]  # not on the air, not beside others
+    (tmp_path / "w.toml").write_text("\n".join(lines))
+    result = lpsm("simulate", workload, "--world", tmp_path / "w.toml", "--engine", "packet", "--json")
+    assert result.exit_code == 0, result.output
 
 
 @pytest.mark.parametrize(
@@ -65,7 +82,9 @@ def test_the_example_of_every_policy_and_of_every_radio_runs(lpsm: Run, workload
         ("lpsm simulate w --policy dyn", {"dynamic"}),
         ("lpsm tune --radio esp32-", {"esp32-c3"}),
         ("lpsm label d --algorithm ssm", {"ssmd"}),
-        ("lpsm polic", {"policies"}),
+        ("lpsm rep", {"replay", "reproduce"}),
+        ("lpsm list for", {"formats"}),
+        ("lpsm reproduce thesis/fig-2-6", {"thesis/fig-2-6"}),
     ],
 )
 def test_values_complete_in_the_shell(words: str, expected: set[str]) -> None:

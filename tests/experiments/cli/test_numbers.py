@@ -23,7 +23,6 @@ LONGEST_S = 2.0  # of processor time
 SMALL = ["--policies", "none,psm", "--jobs", "1", "--out", "OUT"]
 ARGUMENTS = {
     "bounds": ["--learner", "static-expert", "--rounds", "5", "--experts", "2"],
-    "cell": ["--pages", "1", "--seeds", "1", "--clients", "1", *SMALL],
     "compare": ["--pages", "1", "--seeds", "1", *SMALL],
     "explore": None,  # serves until it is stopped
     "generate": ["--pages", "2", "--out", "FILE"],

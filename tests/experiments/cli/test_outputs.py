@@ -25,11 +25,13 @@ FILES = {
     "pages": (["TABLE"], {"--out": ".jsonl", "--picture": ".svg"}),
     "report": (["FOLDER"], {"--out": ".html"}),
     "simulate": (["WORKLOAD"], {"--out": ".csv", "--polls": ".csv", "--intervals": ".csv"}),
-    "timeline": (["WORKLOAD", "--policies", "psm"], {"--out": ".svg", "--perfetto": ".json", "--pcap": ".pcapng"}),
+    "timeline": (
+        ["WORKLOAD", "--policies", "psm", "--air", "11g"],
+        {"--out": ".svg", "--perfetto": ".json", "--pcap": ".pcapng"},
+    ),
 }
 # commands that write a folder
 FOLDERS = {
-    "cell": ["--pages", "1", "--seeds", "1"],
     "compare": ["--pages", "1", "--seeds", "1"],
     "label": ["STREAM", "--algorithm", "ssmd"],
     "population": ["WORKLOAD"],
@@ -37,7 +39,7 @@ FOLDERS = {
     "reproduce": ["thesis/fig-2-7", "--size", "smoke"],
     "tune": ["--pages", "1", "--seeds", "2"],
 }
-READ = {"trace", "folder", "data", "file", "answers"}  # the other parameters that are paths
+READ = {"trace", "folder", "data", "file", "world"}  # the other parameters that are paths
 
 
 @pytest.fixture

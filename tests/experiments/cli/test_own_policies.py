@@ -60,11 +60,11 @@ def test_a_class_of_ones_own_goes_into_cells_timelines_and_audits(
 ) -> None:
     own = ["--policies", f"{mine}:Patient"]
     small = ["--clients", "1,2", "--pages", "2", "--seeds", "2", "--jobs", "2", "--json", "--out", tmp_path / "cell"]
-    cell = lpsm("cell", *own, *small)
+    cell = lpsm("compare", *own, *small)
     assert cell.exit_code == 0, cell.output
     assert json.loads(cell.stdout)["policies"] == ["none", "patient"]
     assert list(json.loads(cell.stdout)["own_policies"]) == ["patient"]
-    timeline = lpsm("timeline", workload, *own, "--out", tmp_path / "a.svg", "--pcap", tmp_path / "a.pcapng")
+    timeline = lpsm("timeline", workload, *own, "--out", tmp_path / "a.svg")
     assert timeline.exit_code == 0, timeline.output
     assert timeline.stdout.startswith("patient: page in")
     audit = lpsm("audit", capture, *own, "--json")

@@ -67,26 +67,6 @@ def test_damage_writes_nothing_unless_it_is_to_be_skipped(
     assert len(traces.read_workload(tmp_path / "w")) == 4
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "a trace must not be empty"),
-        (b"what is this\n", "the content must be of a known format"),
-        (b'{"page": "a"}\n', "a trace must hold requests, got a workload"),
-        (LINES.encode()[:-3], "line 4: a line must be whole"),
-        (b'cs18 1 0 "http://a/" 0 0.0\n', "a workload must hold at least one page"),
-    ],
-)
-def test_bad_input_is_one_line(complaint: Callable[..., str], tmp_path: Path, content: bytes, message: str) -> None:
-    (tmp_path / "t").write_bytes(content)
-    assert message in complaint("pages", tmp_path / "t", "--out", tmp_path / "w")
-    assert [path.name for path in tmp_path.iterdir()] == ["t"]
-
-
-def test_a_missing_trace_is_one_line(complaint: Callable[..., str], tmp_path: Path) -> None:
-    assert "No such file" in complaint("pages", tmp_path / "none", "--out", tmp_path / "w")
-
-
 def test_what_was_found_is_told_in_a_table_a_picture_and_as_json(lpsm: Run, sessions: Path, tmp_path: Path) -> None:
     result = lpsm("pages", sessions, "--out", tmp_path / "w", "--picture", tmp_path / "traffic.svg")
     assert result.exit_code == 0, result.stderr

@@ -106,7 +106,7 @@ def test_columns_are_chosen_and_left_out_by_name_or_number(tmp_path):
         ("1,2,1\n1,2,inf\n", "line 2: a label must name a class, got 'inf'"),
         ("", "a stream must hold an example, got none"),
         ("a,b,y\n", "a stream must hold an example, got names of columns only"),
-        ("1\n2\n", "a table must have a column beside the label, got '1'"),
+        ("1\n2\n", "there must be a column beside the label, got 1"),
         ("".join(f"1,{k}\n" for k in range(101)), "labels must name at most 100 classes, got 101"),
         ("+1 1:2\n-1 1:2 3:nan\n", "line 2: a feature must be a finite number, got '3:nan'"),
         ("+1 1:2\n-1 3:2 3:3\n", "line 2: indices must grow, got '3:3' after 3"),

@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 from experiments import datasets
-from experiments.datasets.records import HASHED, hashed
+from experiments.datasets.tables import HASHED, hashed
 
 TEXTS = ["cheap pills, buy", 'dear "friend",\nsee you', "cheap friend", ""]
 ROWS = [{"size": 0.5 * i, "body": text, "kind": "spam" if "cheap" in text else "ham"} for i, text in enumerate(TEXTS)]

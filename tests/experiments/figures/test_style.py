@@ -17,6 +17,7 @@ from matplotlib.text import Text
 
 import netsim
 import traces
+from experiments.explore import pictures as browser
 from experiments.figures import label as label_figures
 from experiments.figures import population, replay, style
 from experiments.figures.front import front, nondominated
@@ -24,7 +25,6 @@ from experiments.figures.papers import lines, panels
 from experiments.figures.style import contrast, label, look, looks, pictures, readable
 from experiments.figures.timeline import timelines
 from experiments.figures.tune import tradeoff
-from experiments.report import html_charts
 from experiments.timeline import record, timeline, window_of_page
 from netsim import policies
 from tests.experiments.figures.test_comparison import DRAWN
@@ -70,8 +70,15 @@ def users(draw: str) -> Figure:
     rows = pd.DataFrame(
         {"policy": np.repeat(["none", "psm:100", "lpsm:log"], 9), "slowdown_mean": np.linspace(1, 4, 27)}
     )
-    table = rows.assign(saving_percent=np.linspace(0, 90, 27), saving_vs_psm_percent=np.linspace(-20, 40, 27))
+    table = rows.assign(energy_vs_none_percent=np.linspace(-90, 0, 27), energy_vs_psm_percent=np.linspace(-40, 20, 27))
     return getattr(population, draw)(table, ["none", "psm:100", "lpsm:log"])  # type: ignore[no-any-return]
+
+
+def test_a_user_without_pages_leaves_the_curves_of_the_others() -> None:
+    table = pd.DataFrame({"policy": ["none", "lpsm"] * 3, "slowdown_mean": [1.0, 1.5, 1.0, 2.0, np.nan, np.nan]})
+    (line,) = population.slowdown(table, ["none", "lpsm"]).axes[0].lines
+    assert (np.asarray(line.get_xdata())[[0, -1]] == [1.5, 2.0]).all()
+    assert pictures("x", population.slowdown(table[4:], ["none", "lpsm"]))
 
 
 def labels(draw: str) -> Figure:
@@ -103,7 +110,7 @@ DRAWING = {
     **DRAWN,
     "papers": fronts,
     **{f"replay {draw}": partial(replays, draw) for draw in ("losses", "weights", "competition", "alphas", "regret")},
-    **{f"population {draw}": partial(users, draw) for draw in ("saving", "slowdown", "by_user")},
+    **{f"population {draw}": partial(users, draw) for draw in ("energy", "slowdown", "by_user")},
     **{f"label {draw}": partial(labels, draw) for draw in ("over_time", "by_class")},
     "tune": tuned,
     "timeline": frame_by_frame,
@@ -192,11 +199,11 @@ def test_what_is_told_apart_by_colour_is_told_apart_in_grey() -> None:
 def test_the_browser_draws_a_policy_as_paper_does() -> None:
     for policy in MANY:
         drawn = looks(MANY)[policy]
-        marked = html_charts.marker(drawn)
+        marked = browser.marker(drawn)
         assert marked["color"] == drawn.colour
         assert marked["symbol"].endswith("-open") != drawn.filled
     rows = pd.DataFrame({"policy": MANY, "energy_j_per_page": range(1, len(MANY) + 1), "slow": 1.5})
-    traces = {trace["meta"]["choice"]: trace for trace in html_charts.front(rows, "slow", {}, "slowdown")["data"][1:]}
+    traces = {trace["meta"]["policy"]: trace for trace in browser.front(rows, "slow", {}, "slowdown")["data"][1:]}
     shown = looks(MANY[1:])
     assert {name: trace["marker"]["color"] for name, trace in traces.items()} == {
         name: one.colour for name, one in shown.items()
@@ -208,7 +215,7 @@ def test_energy_is_along_the_horizontal_axis_in_print_and_in_the_browser() -> No
     (axes,) = front(rows, {"limit": 1.5}, panels={"slow": "slowdown"}).axes
     assert "energy" in axes.get_xlabel()
     assert "energy" in DRAWN["energy"]().axes[0].get_xlabel()
-    assert "energy" in html_charts.front(rows, "slow", {}, "slowdown")["layout"]["xaxis"]["title"]["text"]
+    assert "energy" in browser.front(rows, "slow", {}, "slowdown")["layout"]["xaxis"]["title"]["text"]
 
 
 def test_the_front_is_what_nothing_beats() -> None:

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from experiments.papers import predicates
-from experiments.papers.claims import NOTHING
+from experiments.papers.claims import NOTHING, measured
 from experiments.papers.kit import Setup
 from experiments.papers.predicates import Both, Extreme, Ordered, Within
 from experiments.papers.registry import all_experiments
@@ -247,7 +247,8 @@ def rightness(test, record):
     """How far, from -1 to 1, a record is on the right side of a predicate: above 0 where it holds, below where not."""
     if isinstance(test, Both):
         return min(rightness(part, record) for part in test.tests)
-    found = {name: estimate(sample) for name, (sample, _) in predicates._samples(test.measure(record)).items()}
+    samples = predicates._samples(measured(test.measure, record))
+    found = {name: estimate(sample) for name, (sample, _) in samples.items()}
     if isinstance(test, Ordered):
         means = [one.mean for one in found.values()]
         steps = [(means[0], means[-1])] if test.ends else list(pairwise(means))

@@ -6,10 +6,10 @@ import pytest
 
 from experiments.papers.adaptive import noise
 from experiments.papers.adaptive.exponents import ADAPTIVE, ALL, HARD
-from experiments.papers.claims import jackknifed, point
+from experiments.papers.claims import jackknifed, measured, point
 from experiments.papers.registry import all_experiments
 from experiments.papers.rls import closed_form
-from experiments.papers.thesis import table_3_1
+from experiments.papers.thesis import sphere
 from lpsm.bounds.second_order import separable_second_order_step
 
 CLAIMS = {claim.statement: claim for name in ("adaptive/remark-5", "thesis/table-3-1", "adaptive/noise-condition")
@@ -75,14 +75,17 @@ def test_what_a_halving_costs_tells_logarithms_from_powers():
     rows = [
         {"key": key, "run": run, "goal": goal, "labels": 90 + 50 * np.log(1 / goal), "mistakes": goal**-2.0,
          "rounds": 7 + 3 / goal}
-        for key in table_3_1.KEYS
+        for key in sphere.ONLINE
         for run in range(3)
         for goal in goals
     ]  # fmt: skip
     record = {"goals": pd.DataFrame(rows)}
-    for column, exponent in (("labels", 0.0), ("mistakes", 2.0), ("rounds", 1.0)):
-        (found,) = table_3_1._exponent("dkm", column)(record).values()
-        np.testing.assert_allclose(found.sample, exponent, atol=1e-9)
+    for statement, exponent in (
+        ("labels grow as log 1/eps", 0.0), ("total errors grow as log 1/eps", 2.0),
+        ("samples grow as 1/eps, but for logarithms", 1.0),
+    ):  # fmt: skip
+        (slope,) = measured(CLAIMS[f"dkm: {statement}"].test.measure, record).values()
+        np.testing.assert_allclose(slope.sample, exponent, atol=1e-9)
     assert CLAIMS["dkm: labels grow as log 1/eps"].check(record).holds
     assert not CLAIMS["dkm: total errors grow as log 1/eps"].check(record).holds
     assert CLAIMS["perceptron: mistakes grow as 1/eps^2"].check(record).holds

@@ -3,7 +3,6 @@
 import numpy as np
 
 from experiments.papers import archive, news
-from experiments.papers.claims import Claim
 from experiments.papers.kit import Experiment, Setup
 from experiments.papers.predicates import at_least
 from experiments.papers.registry import all_experiments
@@ -77,27 +76,19 @@ def test_who_has_the_home_ip_traces_replays_their_busiest_clients(tmp_path):
     assert [len(replayed.requests_of(task)) for task in replayed.sessions(setup).values()] == [3, 2, 1]
 
 
-def drawn(name, statement):
-    """An experiment on the same runs as others, with a claim of its own."""
-    return Experiment(
-        name=name,
-        subject="a line",
-        time="1 s",
-        sweep=lambda setup: {"only": {"seed": setup.seed}},
-        run=_run,
-        claims=(Claim(statement, at_least(lambda record: {"": record["rows"]["x"]}, 0.0)),),
-        figures=lambda record: {},
-    )
-
-
-def _run(task):
-    return {"rows": [{"x": task["seed"] + 0.5}]}
+def rows(seed):
+    """A task of its own: one row."""
+    return [{"x": seed + 0.5}]
 
 
 def test_a_figure_drawn_from_the_runs_of_another_takes_them_and_its_record_is_the_one_it_would_have_made(
     tmp_path, monkeypatch
 ):
-    first, second = (drawn(f"paper/{name}", name) for name in ("first", "second"))
+    first = Experiment("paper/first", "a line", "1 s")
+    first.runs(lambda setup: {"only": {"seed": setup.seed}})(rows)
+    second = first.view("paper/second", "a line", "1 s")
+    for experiment, statement in ((first, "first"), (second, "second")):
+        experiment.claim(statement, at_least, limit=0.0)(lambda rows: rows["x"])
     monkeypatch.setattr(archive, "all_experiments", lambda: {one.name: one for one in (first, second)})
     alone = archive.reproduce(second, Setup(), tmp_path / "alone")
     archive.reproduce(first, Setup(), tmp_path / "both")
@@ -108,6 +99,6 @@ def test_a_figure_drawn_from_the_runs_of_another_takes_them_and_its_record_is_th
     assert (alone.computed, shared.computed) == (True, False)
     assert shared.claims["statement"].tolist() == ["second"]
     files = [path for path in (tmp_path / "alone").rglob("*") if path.is_file()]
-    assert len(files) == 3
+    assert {path.name for path in files} == {"SHA256SUMS", "claims.csv", "manifest.json", "rows.parquet"}
     for path in files:
         assert path.read_bytes() == (tmp_path / "both" / path.relative_to(tmp_path / "alone")).read_bytes(), path

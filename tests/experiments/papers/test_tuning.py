@@ -16,43 +16,38 @@ def surface(*means):
     return np.array(means, dtype=float)[:, None] + NOISE
 
 
-def test_of_equals_the_middle_is_taken_wherever_the_best_of_a_noisy_score_lies():
-    for place in range(5):
-        means = np.full(5, 3.0)
-        means[place] -= 0.5
-        assert one_standard_error(LINE, surface(*means)) == {"b": 1.0}
-
-
-def test_a_peak_is_taken_where_it_is_at_the_edge_too():
+def test_of_equals_the_middle_is_taken_and_a_peak_wherever_it_is():
     for place, point in enumerate(LINE):
-        means = np.full(5, 3.0)
-        means[place] -= 0.6
-        assert one_standard_error(LINE, surface(*means)) == point
+        for lower, taken in ((0.5, {"b": 1.0}), (0.6, point)):  # within a standard error of the others, and beyond
+            means = np.full(5, 3.0)
+            means[place] -= lower
+            assert one_standard_error(LINE, surface(*means)) == taken
 
 
-def test_what_is_within_one_standard_error_of_the_best_and_no_more_is_taken_instead():
-    error = np.sqrt(4.0 / 3.0) / 2.0
-    assert one_standard_error(LINE, surface(0.0, error - 1e-9, 9.0, 9.0, 9.0)) == {"b": 0.1}
-    assert one_standard_error(LINE, surface(0.0, error + 1e-9, 9.0, 9.0, 9.0)) == {"b": 0.01}
+@pytest.mark.parametrize(
+    ("means", "b"),
+    [
+        ((0.0, np.sqrt(4.0 / 3.0) / 2.0 - 1e-9, 9.0, 9.0, 9.0), 0.1),  # within one standard error of the best
+        ((0.0, np.sqrt(4.0 / 3.0) / 2.0 + 1e-9, 9.0, 9.0, 9.0), 0.01),
+        ((0.0, 0.3, 9.0, 0.2, 9.0), 10.0),  # of as many steps the better
+        ((0.0, 0.3, 9.0, 0.3, 9.0), 0.1),  # and of equals the first
+    ],
+)
+def test_what_is_within_one_standard_error_and_has_most_steps_is_taken(means, b):
+    assert one_standard_error(LINE, surface(*means)) == {"b": b}
 
 
-def test_the_error_is_that_of_the_best_and_not_of_what_is_held_against_it():
+def test_the_error_is_that_of_the_best_alone():
     quiet, loud = np.zeros(4), 0.1 + 10.0 * NOISE
     assert one_standard_error(LINE[:3], [quiet, loud, loud]) == {"b": 0.01}
     assert one_standard_error(LINE[:3], [-10.0 + 20.0 * NOISE, quiet, loud]) == {"b": 0.1}
 
 
-def test_of_as_many_steps_the_better_is_taken_and_of_equals_the_first():
-    assert one_standard_error(LINE, surface(0.0, 0.3, 9.0, 0.2, 9.0)) == {"b": 10.0}
-    assert one_standard_error(LINE, surface(0.0, 0.3, 9.0, 0.3, 9.0)) == {"b": 0.1}
-
-
 def test_of_several_parameters_the_one_nearest_to_its_end_counts():
-    means = dict.fromkeys(((R, eta) for R, eta in product((1, 2, 4, 8, 16), (0.1, 1.0, 10.0))), 9.0)
-    means |= {(4, 0.1): 0.0, (2, 1.0): 0.5}
-    assert one_standard_error(SQUARE, surface(*means.values())) == {"R": 2, "eta": 1.0}
-    means[4, 1.0] = 0.51
-    assert one_standard_error(SQUARE, surface(*means.values())) == {"R": 2, "eta": 1.0}  # as near to the end of eta
+    means = {(point["R"], point["eta"]): 9.0 for point in SQUARE} | {(4, 0.1): 0.0, (2, 1.0): 0.5}
+    for middle in (9.0, 0.51):  # as near to the end of eta
+        means[4, 1.0] = middle
+        assert one_standard_error(SQUARE, surface(*means.values())) == {"R": 2, "eta": 1.0}
 
 
 def test_with_one_replication_the_best_is_taken():

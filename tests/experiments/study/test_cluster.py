@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import signal
 import subprocess
@@ -13,13 +12,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 
 from experiments.study import executor
 from tests.experiments.browsing import contents, make
 from tests.experiments.program import PROGRAM
 
-Run = Callable[..., Result]
 pytest.importorskip("distributed")
 DASK = [sys.executable, "-m", "dask"]
 QUIET = {**os.environ, "DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "error"}
@@ -89,7 +86,7 @@ def run_with_a_kill(loopback: Loopback, trace: Path, folder: Path, parts: int) -
         command(trace, out, "--scheduler", loopback.address), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     deadline = time.monotonic() + 120
-    while len(list(out.glob("users/*.parquet"))) < parts:
+    while len(list(Path(f"{out}.partial").glob("users/*.parquet"))) < parts:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.005)
@@ -105,65 +102,6 @@ def run_with_a_kill(loopback: Loopback, trace: Path, folder: Path, parts: int) -
 
 def test_a_worker_killed_in_mid_run_changes_no_byte(loopback: Loopback, tmp_path: Path) -> None:
     run_with_a_kill(loopback, make(tmp_path / "sessions", 200), tmp_path, 5)
-
-
-@pytest.mark.long
-def test_workers_killed_in_mid_run_again_and_again_change_no_byte(loopback: Loopback, tmp_path: Path) -> None:
-    trace = make(tmp_path / "sessions", 1000)
-    for number, parts in enumerate((1, 50, 150, 250, 400)):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        run_with_a_kill(loopback, trace, folder, parts)
-
-
-FAILING = """
-import time
-
-import netsim
-
-class Failing:
-    spec, host_aware = "failing", False
-
-    def __init__(self, wait_s):
-        self.wait_s = float(wait_s)
-
-    def plan(self, view):
-        time.sleep(self.wait_s)
-        if view.now_ns > 2_000_000_000 and not self.wait_s:
-            raise SystemExit(0)
-        return netsim.Plan(view.now_ns, (view.now_ns // 100_000_000 + 1) * 100_000_000)
-"""
-
-
-def test_a_policy_that_fails_on_a_cluster_is_one_line_that_names_policy_and_page(
-    loopback: Loopback, complaint: Callable[..., str], tmp_path: Path
-) -> None:
-    (tmp_path / "mine.py").write_text(FAILING)
-    own = ["--policies", f"{tmp_path}/mine.py:Failing:0", "--scheduler", loopback.address, "--out", tmp_path / "out"]
-    line = complaint("population", make(tmp_path / "sessions", 3), *own)
-    assert line.startswith("lpsm: policy failing: plan raised SystemExit: 0, at page 'con")
-
-
-def test_a_scheduler_that_is_lost_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(FAILING)
-    loopback = Loopback(tmp_path)
-    try:
-        own = ["--policies", f"{tmp_path}/mine.py:Failing:0.05", "--scheduler", loopback.address]
-        words = command(make(tmp_path / "sessions", 40), tmp_path / "out", *own)
-        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        deadline = time.monotonic() + 120
-        while not list((tmp_path / "out").glob("users/*.parquet")):
-            assert process.poll() is None, process.communicate()
-            assert time.monotonic() < deadline
-            time.sleep(0.005)
-        loopback.processes[0].kill()
-        stdout, stderr = process.communicate(timeout=60)
-    finally:
-        loopback.stop()
-    assert (process.returncode, stdout) == (2, "")
-    assert "Traceback" not in stderr
-    [line] = [line for line in stderr.splitlines() if "tasks" not in line or line.startswith("lpsm: ")]
-    assert line.startswith(f"lpsm: the Dask scheduler at {loopback.address} is gone")
 
 
 def test_nobody_at_an_address_is_one_clear_line(
@@ -191,13 +129,7 @@ def test_no_more_tasks_are_under_way_than_keep_the_workers_busy() -> None:
         nonlocal done
         done += 1
 
-    with executor.workers("threads", 3) as pool:
+    with executor.workers("processes", 2) as pool:
         executor.stream(abs, tasks(), pool, accept)
     assert done == handed_out == 50
-    assert most <= executor.UNDER_WAY * 3
-
-
-def test_what_a_task_raises_is_raised_here_and_the_rest_is_dropped() -> None:
-    numbers = ((str(number), float(number)) for number in (1, -1, 4))
-    with executor.workers("threads", 2) as pool, pytest.raises(ValueError, match="domain"):
-        executor.stream(math.sqrt, numbers, pool, lambda *_: None)
+    assert most <= executor.UNDER_WAY * 2

@@ -205,6 +205,7 @@ def test_a_folder_holds_what_was_drawn_and_the_same_seed_gives_the_same_bytes(lp
         "label.png",
         "label.svg",
         "manifest.json",
+        "SHA256SUMS",
     }
     assert b"label +1 is spam, label -1 is ham" in first["label.txt"]
     assert not any(str(tmp_path).encode() in content for content in first.values())
@@ -255,45 +256,6 @@ def test_options_change_what_they_say(lpsm: Run, table: Path):
     assert found("--positive", "ham")["mapping"] == "label +1 is ham, label -1 is spam"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--algorithm", "ssm"), "--algorithm must be one of perceptron, "),
-        (("--algorithm", "ssm"), ", got 'ssm', did you mean ssmd?"),
-        (("--algorithm", "ssmd", "--param", "b=1"), "'ssmd' takes the parameters ['K', 'a'], got ['b']"),
-        (("--algorithm", "ssmd", "--param", "K=-1"), "K must be positive, got -1"),
-        (("--algorithm", "ssmd", "--param", "K"), "a parameter must be NAME=VALUE, got 'K'"),
-        (("--algorithm", "ssmd", "--param", "K=1", "--param", "K=2"), "a parameter must be given once, got K twice"),
-        (("--algorithm", "ssmd", "--window", "0"), "window must be an integer of at least 1, got 0"),
-        (("--algorithm", "ssmd", "--seed", "-1"), "seed must be an integer of at least 0, got -1"),
-        (("--algorithm", "ssmd", "--rows", "0"), "rows must be at least 1, got 0"),
-        (("--algorithm", "ssmd", "--label", "e"), "label must name one of the columns a, b, c, d, kind, got 'e'"),
-        (("--algorithm", "ssmd", "--label", "a", "--drop", "kind"), "labels must name at most 100 classes"),
-        (("--algorithm", "ssmd", "--positive", "eggs"), "the positive class must be one of ham, spam, got 'eggs'"),
-    ],
-)  # fmt: skip
-def test_a_wrong_option_is_one_line(complaint, table: Path, tmp_path: Path, arguments, said):
-    assert said in complaint("label", table, *arguments, "--out", tmp_path / "o")
-    assert not (tmp_path / "o").exists()
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("1,2,x\n1,nan,z\n", "line 2, column 1: a feature must be a finite number, got 'nan'"),
-        ("1,2,-1\n1,3,1\n2,3,-1\n2,4,1\n1,2,0\n", "line 5: a label must be one of two, got '0' beside '-1', '1'"),
-        ("1,2,x\n1,2,3,z\n", "line 2: every line must have 3 columns"),
-        ("", "a stream must hold an example, got none"),
-        ("1,2,x\n1,3,x\n", "labels must name two classes, all 2 name x"),
-        ("1,2,x\n0,0,z\n", "line 2: an instance must not be zero where instances are normalised"),
-    ],
-)
-def test_bad_input_is_one_line_with_its_place_and_nothing_is_written(complaint, tmp_path: Path, content, said):
-    (tmp_path / "t.csv").write_text(content)
-    assert said in complaint("label", tmp_path / "t.csv", "--algorithm", "sop-ss", "--out", tmp_path / "o")
-    assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
-
-
 def test_bounds_are_printed_written_and_decide_the_exit_status(table, lpsm, tmp_path, monkeypatch):
     out = tmp_path / "out"
     plain = lpsm("label", table, "--algorithm", "sop-label-efficient", "--bounds", "4", "--out", out)
@@ -306,21 +268,6 @@ def test_bounds_are_printed_written_and_decide_the_exit_status(table, lpsm, tmp_
     assert lpsm("label", table, "--algorithm", "sop-label-efficient", "--bounds", "4").exit_code == 1
 
 
-def test_bounds_want_several_runs_and_labels(complaint):
-    said = complaint("label", "iris", "--algorithm", "sop", "--bounds", "1")
-    assert "--bounds must be at least 2, since a mean is checked, got 1" in said
-    said = complaint("label", "iris", "--algorithm", "sop", "--bounds", "4", "--ask", "--classes", "a,b")
-    assert "--ask needs --classes, and takes no --label, --positive, --one-vs-rest or --bounds" in said
-
-
 def test_a_budget_below_zero_is_named_as_it_was_given(complaint):
     line = complaint("label", "iris", "--algorithm", "ssmd", "--budget", "-1")
     assert "--budget must be at least 0, got -1" in line
-
-
-def test_what_is_neither_a_file_nor_a_name_says_the_names(complaint, monkeypatch, tmp_path: Path):
-    monkeypatch.delenv("LPSM_DATA", raising=False)
-    assert "one of elec2, mnist, reuters" in complaint("label", "iris", "--algorithm", "ssmd")
-    assert "absent.csv" in complaint("label", tmp_path / "absent.csv", "--algorithm", "ssmd")
-    assert "give --data or set LPSM_DATA" in complaint("label", "usps", "--algorithm", "ssmd")
-    assert "is not there" in complaint("label", "usps", "--algorithm", "ssmd", "--data", tmp_path)

@@ -23,8 +23,8 @@ def table(messages: int = 0) -> pd.DataFrame:
         ):
             rows.append({
                 "user": f"u{user}", "policy": policy, "pages": (5, 1, 4, 2, 3)[user], "elapsed_s": 1800.0,
-                "total_j": joules, "saving_percent": 100 - 10 * joules,
-                "saving_vs_psm_percent": 100 * (1 - joules / psm_j[user]), "slowdown_mean": slowdown,
+                "total_j": joules, "energy_vs_none_percent": 10 * joules - 100,
+                "energy_vs_psm_percent": 100 * (joules / psm_j[user] - 1), "slowdown_mean": slowdown,
                 "slowdown_vs_psm": slowdown / 1.5, "messages": messages * user,
                 "added_delay_mean_s": 0.1 * user if messages * user else math.nan,
             })  # fmt: skip
@@ -33,13 +33,14 @@ def table(messages: int = 0) -> pd.DataFrame:
 
 def test_a_row_of_the_summary_is_what_a_pocket_calculator_gives() -> None:
     none, _, own = summary(table(), POLICIES, "psm:100").to_dict("records")
-    assert none["saving_of_all_percent"] == 0.0
+    assert none["energy_of_all_vs_none_percent"] == 0.0
     expected = {
-        "users": 5, "pages": 15, "total_j": 26.0, "saving_of_all_percent": 48.0,
-        "saving_of_all_vs_psm_percent": 100 * (1 - 26 / 16), "saving_percent_mean": 48.0, "saving_percent_p00": -30.0,
-        "saving_percent_p05": -30 + 0.2 * 70, "saving_percent_p25": 40.0, "saving_percent_p50": 60.0,
-        "saving_percent_p75": 80.0, "saving_percent_p95": 80 + 0.8 * 10, "saving_percent_p100": 90.0,
-        "saving_vs_psm_percent_mean": (50 + 0 - 200 + 20 - 160) / 5, "slowdown_mean": 1.7, "slowdown_p50": 1.8,
+        "users": 5, "pages": 15, "total_j": 26.0, "energy_of_all_vs_none_percent": -48.0,
+        "energy_of_all_vs_psm_percent": 100 * (26 / 16 - 1), "energy_vs_none_percent_mean": -48.0,
+        "energy_vs_none_percent_p00": -90.0, "energy_vs_none_percent_p05": -90 + 0.2 * 10,
+        "energy_vs_none_percent_p25": -80.0, "energy_vs_none_percent_p50": -60.0, "energy_vs_none_percent_p75": -40.0,
+        "energy_vs_none_percent_p95": 30 - 0.2 * 70, "energy_vs_none_percent_p100": 30.0,
+        "energy_vs_psm_percent_mean": (-50 - 0 + 200 - 20 + 160) / 5, "slowdown_mean": 1.7, "slowdown_p50": 1.8,
         "costlier_than_none_percent": 20.0, "costlier_than_psm_percent": 40.0, "slower_than_psm_percent": 60.0,
         "losing_both_percent": 40.0, "slowed_over_2_percent": 20.0,
     }  # fmt: skip
@@ -67,8 +68,8 @@ def test_of_users_without_a_page_or_an_hour_nothing_is_divided_by_nought() -> No
     assert by_activity(blank, POLICIES)["pages_per_hour_to"].tolist() == 12 * [0.0]
     one = table().assign(elapsed_s=0.9e-9, pages=1)
     assert by_activity(one, POLICIES)["pages_per_hour_to"].tolist() == pytest.approx(12 * [3600e9])
-    assert summary(table(), ["none", "own"], "psm:100").loc[1, "saving_of_all_percent"] == 48.0
-    assert math.isnan(summary(table(), ["none", "own"], "psm:100").loc[1, "saving_of_all_vs_psm_percent"])
+    assert summary(table(), ["none", "own"], "psm:100").loc[1, "energy_of_all_vs_none_percent"] == -48.0
+    assert math.isnan(summary(table(), ["none", "own"], "psm:100").loc[1, "energy_of_all_vs_psm_percent"])
 
 
 def test_messages_are_added_up_and_users_without_any_have_no_delay() -> None:
@@ -78,11 +79,11 @@ def test_messages_are_added_up_and_users_without_any_have_no_delay() -> None:
 
 
 def test_without_static_psm_nothing_is_said_against_it() -> None:
-    alone = table()[lambda rows: rows["policy"] != "psm:100"].assign(saving_vs_psm_percent=math.nan)
+    alone = table()[lambda rows: rows["policy"] != "psm:100"].assign(energy_vs_psm_percent=math.nan)
     own = summary(alone, ["none", "own"], "psm:100").to_dict("records")[1]
-    assert own["saving_percent_mean"] == pytest.approx(48.0)
-    for name in ("saving_of_all_vs_psm_percent", "costlier_than_psm_percent", "slower_than_psm_percent",
-                 "losing_both_percent", "saving_vs_psm_percent_mean", "saving_vs_psm_percent_p50"):  # fmt: skip
+    assert own["energy_vs_none_percent_mean"] == pytest.approx(-48.0)
+    for name in ("energy_of_all_vs_psm_percent", "costlier_than_psm_percent", "slower_than_psm_percent",
+                 "losing_both_percent", "energy_vs_psm_percent_mean", "energy_vs_psm_percent_p50"):  # fmt: skip
         assert math.isnan(own[name]), name
 
 
@@ -94,12 +95,12 @@ def test_quarters_of_users_go_by_pages_an_hour() -> None:
     ]  # fmt: skip
     least = own[0]  # the second and the fourth user
     assert least["users_are"] == "least active quarter"
-    assert least["saving_percent_median"] == pytest.approx(70.0)
-    assert least["saving_vs_psm_percent_median"] == pytest.approx(10.0)
+    assert least["energy_vs_none_percent_median"] == pytest.approx(-70.0)
+    assert least["energy_vs_psm_percent_median"] == pytest.approx(-10.0)
     assert least["slowdown_median"] == pytest.approx(1.5)
     assert [row["costlier_than_psm_percent"] for row in own] == [0.0, 100.0, 100.0, 0.0]
     assert [row["slower_than_psm_percent"] for row in own] == [50.0, 100.0, 100.0, 0.0]
     few = by_activity(table()[lambda rows: rows["user"].isin(["u0", "u1"])], POLICIES)
     assert few[few["policy"] == "own"]["users"].tolist() == [1, 1]
-    blank = by_activity(table().assign(saving_vs_psm_percent=math.nan), POLICIES)
+    blank = by_activity(table().assign(energy_vs_psm_percent=math.nan), POLICIES)
     assert blank["slower_than_psm_percent"].isna().all()

@@ -278,20 +278,6 @@ def test_by_user_sessions_follow_one_another_and_json_is_one_object(
     assert all(row["holds"] for row in data["bounds"])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "rule"),
-    [
-        (["--times", "100:oops"], "times must be"), (["--times", "0:0:0"], "times must be"),
-        (["--gamma", "-1"], "gamma"), (["--show", "nobody"], "nobody"), (["--member", "x*"], "x*"),
-    ],
-)  # fmt: skip
-def test_bad_arguments_are_one_line_and_leave_nothing(
-    complaint: Callable[..., str], sessions: Path, tmp_path: Path, arguments: list[str], rule: str
-) -> None:
-    assert rule in complaint("replay", sessions, "--out", tmp_path / "out", *arguments)
-    assert [path.name for path in tmp_path.iterdir()] == ["sessions"]
-
-
 def test_the_defaults_are_those_of_the_thesis() -> None:
     config = ReplayConfig()
     assert config.times_ms == tuple(range(100, 1001, 100))

@@ -118,7 +118,7 @@ class Lost:
 def test_when_the_program_ends_signals_do_again_what_they_did_before(capsys: pytest.CaptureFixture[str]) -> None:
     before = [signal.getsignal(number) for number in SIGNALS]
     with pytest.raises(SystemExit):
-        main(["formats"])
+        main(["list", "formats"])
     assert capsys.readouterr().out
     assert [signal.getsignal(number) for number in SIGNALS] == before
     assert not isinstance(before[0], Handler)

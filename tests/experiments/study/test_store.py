@@ -1,94 +1,194 @@
+"""The folder of results: whole or not there, one process at a time, gone on with, and never somebody else's."""
+
 from __future__ import annotations
 
 import io
 import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.study.files import columns_text, content_digest, csv_text, write_file
-from experiments.study.store import Store
+from experiments.study.files import alone, columns_text, content_digest, csv_text, write_file
+from experiments.study.interruptions import Interrupted
+from experiments.study.store import Store, journal_of
+from tests.experiments.browsing import contents
 
 SETTINGS = {"pages": 3, "policies": ["none"]}
 
 
-def made(folder: Path, settings: dict[str, object] = SETTINGS, command: str = "compare") -> None:
-    store = Store(folder, command, settings)
+def made(folder: Path, settings: dict[str, object] = SETTINGS, command: str = "compare", **more: object) -> None:
+    store = Store(folder, command, settings, **more)  # type: ignore[arg-type]
     store.write("a.txt", "result\n")
     store.publish()
 
 
-def test_a_published_folder_holds_its_files_and_a_manifest_with_their_digests(tmp_path: Path) -> None:
+def unfinished(folder: Path, settings: dict[str, object] = SETTINGS) -> Path:
+    """Leave behind what a run that was stopped after two tasks does, one of which made a file."""
+    store = Store(folder, "compare", settings)
+    store.keep("first", {"x": 0.1})
+    store.keep("users/part-0", b"content")
+    store.write("half.txt", "half")
+    store.abandon()
+    return store.partial
+
+
+def test_a_published_folder_holds_its_files_a_manifest_and_sums_that_sha256sum_checks(tmp_path: Path) -> None:
     made(tmp_path / "out")
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.txt", "manifest.json"]
+    assert sorted(contents(tmp_path)) == ["out/SHA256SUMS", "out/a.txt", "out/manifest.json"]
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    assert manifest["command"] == "compare"
-    assert manifest["configuration"] == SETTINGS
+    assert (manifest["command"], manifest["configuration"]) == ("compare", SETTINGS)
     assert manifest["files"] == {"a.txt": content_digest(tmp_path / "out" / "a.txt")}
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    if shutil.which("sha256sum"):
+        check = ["sha256sum", "--quiet", "-c", "SHA256SUMS"]
+        assert subprocess.run(check, cwd=tmp_path / "out").returncode == 0
+        (tmp_path / "out" / "a.txt").write_text("changed\n")
+        assert subprocess.run(check, cwd=tmp_path / "out", capture_output=True).returncode == 1
 
 
-def test_results_of_the_same_command_are_replaced_and_of_no_other(
+def test_results_of_the_same_command_are_replaced_with_a_word_if_they_differ_and_of_no_other(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made(tmp_path / "out")
-    made(tmp_path / "out")
+    for _ in range(2):
+        made(tmp_path / "out")
     assert capsys.readouterr() == ("", "")  # the same again
     made(tmp_path / "out", {"pages": 4})
-    said = f"lpsm: {tmp_path / 'out'} held another result, which this one replaces: pages was 3, is 4, "
-    assert capsys.readouterr() == ("", said + 'policies was ["none"], is null\n')
+    said = f"lpsm: {tmp_path / 'out'} holds a result of another configuration, which this one replaces: pages was 3, "
+    assert capsys.readouterr() == ("", said + 'is 4, policies was ["none"], is null\n')
     with pytest.raises(ValueError, match="must be new or hold results of lpsm replay"):
         made(tmp_path / "out", command="replay")
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["configuration"] == {"pages": 4}
 
 
-def test_a_folder_that_holds_somebodys_file_is_left_alone(tmp_path: Path) -> None:
-    made(tmp_path / "out")
-    (tmp_path / "out" / "notes.txt").write_text("mine")
-    with pytest.raises(ValueError, match=r"holds notes\.txt, which lpsm compare did not write"):
-        made(tmp_path / "out")
-    foreign = tmp_path / "foreign"
+@pytest.mark.parametrize("finished", [False, True])
+def test_a_result_of_more_runs_is_replaced_only_if_that_is_asked_for(tmp_path: Path, finished: bool) -> None:
+    out = tmp_path / "out"
+    large = Store(out, "compare", {"pages": 500}, runs=3)
+    for key in ("a", "b", "c"):
+        large.keep(key, 1)
+    if finished:
+        large.publish()
+    else:
+        large.abandon()
+    before = contents(tmp_path)
+    with pytest.raises(ValueError, match=r"3 finished runs of .* \(pages was 500, is 2\), more than these; --replace"):
+        Store(out, "compare", {"pages": 2}, runs=2)
+    assert contents(tmp_path) == before
+    made(out, {"pages": 2}, runs=3)  # as many
+    made(out, {"pages": 500}, runs=3)
+    made(out, {"pages": 3}, runs=0, replace=True)
+    assert "a.txt" in json.loads((out / "manifest.json").read_text())["files"]
+
+
+def test_what_somebody_else_put_there_is_left_alone(tmp_path: Path) -> None:
+    out, foreign = tmp_path / "out", tmp_path / "foreign"
+    made(out)
+    (out / "notes.txt").write_text("mine")
     foreign.mkdir()
     (foreign / "thesis.tex").write_text("years of work")
-    with pytest.raises(ValueError, match="must be new or hold results"):
-        made(foreign)
-    assert (foreign / "thesis.tex").read_text() == "years of work"
-    assert (tmp_path / "out" / "notes.txt").read_text() == "mine"
+    (tmp_path / "file").write_text("a file")
+    before = contents(tmp_path)
+    for folder, rule in (
+        (out, r"holds notes\.txt, which lpsm compare did not write"),
+        (foreign, "must be new or hold results"),
+        (tmp_path / "file", "must be a folder, .*/file is a file"),
+        (tmp_path / "file" / "below", "must be a folder, .*/file is a file"),
+    ):
+        with pytest.raises(ValueError, match=rule):
+            made(folder)
+    assert contents(tmp_path) == before
+    (out / "notes.txt").unlink()
+    store = Store(out, "compare", SETTINGS)
+    store.keep("first", 1)
+    (out / "letter.txt").write_text("dear")  # meanwhile
+    with pytest.raises(OSError, match=r"letter\.txt"), store.giving_up():
+        store.publish()
+    assert (out / "letter.txt").read_text() == "dear"
+    assert journal_of(store.partial) == {"first": 1}
 
 
-def test_an_empty_folder_may_be_used(tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    made(tmp_path / "out")
-    assert (tmp_path / "out" / "a.txt").exists()
+def test_an_empty_folder_may_be_used_and_a_run_stopped_before_it_took_its_name_is_complete(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    made(out)
+    out.rename(tmp_path / "out.partial")
+    (tmp_path / ".out.replaced").mkdir()
+    Store(out, "compare", SETTINGS).abandon()
+    assert (out / "a.txt").exists()
+    assert not (tmp_path / "out.partial").exists()
 
 
-def test_a_file_in_the_way_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "out").write_text("a file")
-    for folder in ("out", "out/below"):
-        with pytest.raises(ValueError, match=r"must be a folder, .*/out is a file"):
-            made(tmp_path / folder)
-
-
-def test_finished_parts_come_back_only_for_the_same_configuration(tmp_path: Path) -> None:
-    store = Store(tmp_path / "out", "compare", SETTINGS)
-    store.keep("first", {"x": 0.1})
-    store.keep("second", [1, 2])
-    store.abandon()
-    with (store.partial / "finished.jsonl").open("a") as journal:
+def test_what_was_finished_comes_back_for_the_same_configuration_and_only_if_it_is_whole(tmp_path: Path) -> None:
+    partial = unfinished(tmp_path / "out")
+    assert sorted(contents(partial)) == ["finished.jsonl", "manifest.json", "users/part-0"]
+    with (partial / "finished.jsonl").open("a") as journal:
         journal.write('["third", {"cut of')  # the machine stopped in the middle of a line
     again = Store(tmp_path / "out", "compare", SETTINGS)
-    assert again.finished == {"first": {"x": 0.1}, "second": [1, 2]}
+    assert again.finished == {"first": {"x": 0.1}, "users/part-0": content_digest(partial / "users" / "part-0")}
     again.keep("third", 3)
     again.abandon()
-    assert Store(tmp_path / "out", "compare", SETTINGS).finished["third"] == 3
-    assert Store(tmp_path / "out", "compare", {"pages": 99}).finished == {}
+    (partial / "users" / "part-0").write_bytes(b"conTent")
+    again = Store(tmp_path / "out", "compare", SETTINGS, runs=3)
+    assert again.finished == {"first": {"x": 0.1}, "third": 3}
+    again.keep("users/part-0", b"content")
+    assert again.files()[-1].read_bytes() == b"content"
+    again.publish()
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert (list(manifest["files"]), manifest["runs"]) == (["users/part-0"], 3)
+    unfinished(tmp_path / "other")
+    assert Store(tmp_path / "other", "compare", {"pages": 99}).finished == {}
 
 
-def test_giving_up_with_nothing_finished_leaves_nothing(tmp_path: Path) -> None:
-    Store(tmp_path / "out", "compare", SETTINGS).abandon()
-    assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize(
+    ("error", "becomes", "kept"),
+    [
+        (KeyboardInterrupt(), Interrupted, True),
+        (OSError(28, "No space left on device", "f"), OSError, True),
+        (FileNotFoundError(2, "No such file", "trace"), FileNotFoundError, True),
+        (ValueError("bad input"), ValueError, False),
+        (RuntimeError("bug"), RuntimeError, True),
+    ],
+)
+def test_giving_up_keeps_what_can_be_gone_on_with_and_says_so(
+    tmp_path: Path, error: BaseException, becomes: type[BaseException], kept: bool
+) -> None:
+    for finished in (True, False):
+        store = Store(tmp_path / "out", "compare", SETTINGS)
+        if finished:
+            store.keep("first", 1)
+        with pytest.raises(becomes) as raised, store.giving_up():
+            raise error
+        assert bool(contents(tmp_path)) == (finished and kept)
+        if isinstance(error, KeyboardInterrupt):
+            said = "the same command goes on from there" if finished else "nothing is kept"
+            assert said in str(raised.value)
+        shutil.rmtree(tmp_path / "out.partial", ignore_errors=True)
+
+
+def test_a_folder_has_one_owner_who_loses_it_when_killed(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    code = (
+        "import sys, time; from pathlib import Path; from experiments.study.files import alone\n"
+        "with alone(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
+    )
+    owner = subprocess.Popen([sys.executable, "-c", code, str(out)], stdout=subprocess.PIPE, text=True)
+    assert owner.stdout is not None
+    assert owner.stdout.readline() == "held\n"
+    with pytest.raises(ValueError, match=f"another run writes here: {out}"):
+        Store(out, "compare", SETTINGS)
+    os.kill(owner.pid, signal.SIGKILL)
+    owner.communicate()
+    assert contents(tmp_path) == {"out.lock": b""}  # nothing about the owner
+    with alone(out), pytest.raises(ValueError, match="another run"), alone(out):
+        pass
+    made(out)
+    assert {path.name for path in tmp_path.iterdir()} == {"out"}
 
 
 def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import netsim
 from experiments.quantities import PER_PAGE
 from experiments.study import sweep
 from experiments.study.compare import estimate
-from experiments.study.tune import Rule, choose, front, measure, ranked, split, tune
+from experiments.study.tune import Rule, front, measure, ranked, split, tune
 
 Run = Callable[..., Result]
 RADIO = netsim.RadioConfig(awake_mw=1000.0, asleep_mw=100.0)
@@ -144,7 +144,6 @@ def test_ranks_by_hand() -> None:
     assert ranked(table, Rule(max_slowdown=1.15)) == ["b", "d", "none"]
     assert ranked(table, Rule(max_slowdown=1.16), surely=True) == ["b", "d", "none"]
     assert ranked(table, Rule(max_slowdown=1.14), surely=True) == ["d", "none"]
-    assert choose(table, Rule(max_slowdown=1.05)) == "d"
     unbrowsed = table.assign(slowdown_mean=math.nan, slowdown_mean_half_width=math.nan)  # messages alone
     assert ranked(unbrowsed, Rule()) == ["c", "b", "d", "none"]
     delays = table.assign(added_delay_mean_s=[0.0, 0.3, 0.2, math.nan, 0, 0, 0], added_delay_mean_s_half_width=0.1)

@@ -32,7 +32,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "dkm": {"R": 6, "s_1": 0.9}, "dkm-perceptron": {"R": 6, "s_1": 0.9}, "cbgz-dkm": {"b": 0.2},
     "random-perceptron": {"rate": 0.35}, "random-dkm": {"rate": 0.35}, "filter": {"K": 0.4}, "ffoat": {}, "fsoat": {},
     "ffole": {"C": 0.3}, "fsole": {"C": 0.1}, "arow": {"r": 0.7}, "arow-diagonal": {"r": 1.3}, "adagrad": {"eta": 0.6},
-    "arow-ss": {"b": 0.3, "r": 2.0}, "arow-diagonal-ss": {"b": 0.3, "r": 0.8}, "adagrad-ss": {"b": 0.2},
+    "arow-ss": {"b": 0.3, "r": 2.0}, "arow-diagonal-ss": {"b": 0.3, "r": 0.8}, "adagrad-ss": {"b": 0.2, "eta": 0.5},
     "iwal": {"c_0": 0.0002, "floor": 0.05, "eta": 0.4},
 }  # fmt: skip
 MORE = [("adaptive-sampler", {"lambda_": 40.0, "rho": 12.0, "mistake_driven": True}),

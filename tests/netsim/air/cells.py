@@ -15,7 +15,7 @@ from netsim.model.things import Connection, Endpoint, States
 from netsim.radio_states import StateTimes
 from netsim.running.adviser import Adviser
 from netsim.running.fill import World
-from netsim.running.on_simpy import Machine, _take_rows, numbers_of
+from netsim.running.on_simpy import numbers_of, prepared
 from traces.columns import Workload
 from traces.records import Page
 
@@ -59,11 +59,7 @@ class Air:
         members = [(Workload.of(IDLE), policies.make(one, beacon_interval_ns=interval_ns)) for one in given]
         world = World(members, [np.zeros(1, dtype=np.int64)] * len(given), [[]] * len(given), config, seed)
         self.run, self.clients, self.contenders = world.run, world.run.clients, world.run.contenders
-        self.run.machine = machine = Machine(self.run)
-        if recorder:
-            self.run.recorder = recorder
-            recorder.begin(self.run, config)
-        _take_rows(world)
+        machine = prepared(world, recorder)
         if scripted:
             self.run.losses.next = _scripted(lost or ())
         self._ends, self._arrived, self._begun, self.clock = [], [], False, machine.clock

@@ -47,37 +47,39 @@ def test_the_exact_probabilities_are_those_of_a_million_points(d):
 # dkm keeps its threshold up
 
 
-def failures(n_runs, n_labels, patience, reset=True, similarity=None):
-    """Fraction of runs whose threshold falls below the lemma's floor, and whose angle ever grows."""
+def similar(similarity, u):
+    """The density of a law that is lambda-similar to uniform: crowded about u's boundary, as far as that may be."""
+    half_width = np.sqrt(special.betaincinv(0.5, (len(u) - 1) / 2, similarity / (1 + similarity)))
+    return lambda x: 1 / similarity if abs(x @ u) <= half_width else similarity
+
+
+def failures(n_runs, n_labels, patience, reset=True, similarity=1.0):
+    """Fraction of runs whose threshold falls below the lemma's floor; their angle never grows."""
     below = 0
     for seed in range(n_runs):
         rng = np.random.default_rng([9, seed])
-        d = int(rng.integers(2, 6))
-        u, density = np.eye(d)[0], None
-        if similarity is not None:
-            share = similarity / (1 + similarity)
-            half_width = np.sqrt(special.betaincinv(0.5, (d - 1) / 2, share))
-            density = lambda x, u=u, w=half_width: 1 / similarity if abs(x @ u) <= w else similarity  # noqa: E731
-        run = oracle.dkm_on_queries(u, n_labels, patience, rng, reset, density, similarity or 1.0)
+        u = np.eye(int(rng.integers(2, 6)))[0]
+        density = None if similarity == 1.0 else similar(similarity, u)
+        run = oracle.dkm_on_queries(u, n_labels, patience, rng, reset, density, similarity)
         cosines = np.clip(run.V @ u, 0, 1)
-        assert np.all(np.diff(cosines) >= -1e-12)  # the error never grows
-        floors = np.array([active.threshold_floor(c, d) for c in cosines])
+        assert np.all(np.diff(cosines) >= -1e-12)
+        floors = np.array([active.threshold_floor(c, len(u)) for c in cosines])
         below += bool(np.any(run.s < floors * (1 - 1e-9)))
     return below / n_runs
 
 
-@pytest.mark.parametrize("n_runs", [25, pytest.param(1000, marks=pytest.mark.long)])
-def test_the_threshold_stays_above_its_floor_as_often_as_lemma_5_says(n_runs):
-    confidence = active.threshold_confidence(250, 30)
+@pytest.mark.parametrize(
+    ("n_runs", "patience", "similarity"),  # Lemma 5, and Lemma 14
+    [
+        (25, 30, 1.0), (10, 130, 0.5), pytest.param(1000, 30, 1.0, marks=pytest.mark.long),
+        pytest.param(300, 130, 0.5, marks=pytest.mark.long),
+    ],
+)  # fmt: skip
+def test_the_threshold_stays_above_its_floor_as_often_as_lemmas_5_and_14_say(n_runs, patience, similarity):
+    confidence = active.threshold_confidence(250, patience, similarity)
     assert confidence > 0.9
-    assert failures(n_runs, 250, 30) <= stats.binom.ppf(0.999, n_runs, 1 - confidence) / n_runs
-
-
-@pytest.mark.parametrize("n_runs", [10, pytest.param(300, marks=pytest.mark.long)])
-def test_the_threshold_stays_above_its_floor_as_often_as_lemma_14_says(n_runs):
-    confidence = active.threshold_confidence(250, 130, similarity=0.5)
-    assert confidence > 0.9
-    assert failures(n_runs, 250, 130, similarity=0.5) <= stats.binom.ppf(0.999, n_runs, 1 - confidence) / n_runs
+    rate = failures(n_runs, 250, patience, similarity=similarity)
+    assert rate <= stats.binom.ppf(0.999, n_runs, 1 - confidence) / n_runs
 
 
 @pytest.mark.parametrize("n_runs", [20, pytest.param(200, marks=pytest.mark.long)])
@@ -91,18 +93,16 @@ def test_the_sampler_halves_as_the_reset_reading_does():
     d, R = 3, 6
     stream = streams.uniform_sphere(3000, d, np.random.default_rng(1))
     log = samplers.make("dkm", n_features=d, R=R, s_1=1 / np.sqrt(d)).run(stream.X, stream.y)
-    v, s, row = stream.y[0] * stream.X[0], 1 / np.sqrt(d), 0
-    halvings = 0
-    for t in range(1, 3000):
-        margin = v @ stream.X[t]
-        assert log.queried[t] == (abs(margin) <= s)
-        if log.queried[t]:
-            if (margin >= 0) != (stream.y[t] > 0):
-                v, row = v - 2 * margin * stream.X[t], 0
-            else:
-                row += 1
-                if row == R:
-                    s, row, halvings = s / 2, 0, halvings + 1
+    v, s, row, halvings = stream.y[0] * stream.X[0], 1 / np.sqrt(d), 0, 0
+    for x, y, queried in zip(stream.X[1:], stream.y[1:], log.queried[1:], strict=True):
+        margin = v @ x
+        assert queried == (abs(margin) <= s)
+        if queried and (margin >= 0) != (y > 0):
+            v, row = v - 2 * margin * x, 0
+        elif queried:
+            row += 1
+            if row == R:
+                s, row, halvings = s / 2, 0, halvings + 1
     assert halvings >= 4
 
 
@@ -160,9 +160,8 @@ def test_dkm_is_within_the_error_long_before_the_labels_of_theorems_5_and_7_are_
     budget = active.active_budget(d, error, delta, similarity)
     u, spent, late = np.eye(d)[0], 600, 0
     assert spent < budget.labels
-    half_width = np.sqrt(special.betaincinv(0.5, (d - 1) / 2, similarity / (1 + similarity)))
+    density = similar(similarity, u)
     for seed in range(20):
-        density = lambda x: 1 / similarity if abs(x @ u) <= half_width else similarity  # noqa: E731
         run = oracle.dkm_on_queries(u, spent, budget.patience, np.random.default_rng(seed), True, density, similarity)
         angle = np.arccos(np.clip(run.V[-1] @ u, -1, 1))
         late += angle / np.pi > similarity * error  # (4.1): then the error under D is at most `error`
@@ -186,10 +185,8 @@ def test_the_patience_printed_for_theorem_7_does_not_buy_its_confidence():
 def test_the_constant_of_lemma_4_is_that_of_lemma_16():
     assert pytest.approx(1.24e-5, rel=3e-3) == active.GOOD_UPDATE
     one, some = active.good_update(7), active.good_update(7, 0.5)
-    assert one.factor == 1 - active.GOOD_UPDATE / 7
-    assert one.probability == 63 / 64
-    assert some.factor == 1 - active.GOOD_UPDATE * 0.5**12 / 7
-    assert some.probability == 1 - 0.5**4 / 64
+    assert one == (1 - active.GOOD_UPDATE / 7, 63 / 64)
+    assert some == (1 - active.GOOD_UPDATE * 0.5**12 / 7, 1 - 0.5**4 / 64)
 
 
 # Appendix B

@@ -4,19 +4,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.papers.thesis import digit_runs, digits, label_curves, svm
+from experiments.papers.thesis import digit_runs, digits, svm
 from experiments.papers.thesis.digit_runs import KEYS, Fold, Trace, trace
 from lpsm import samplers
 from tests.oracles.first_touch import first_touch
 
-PARAMETERS = {
-    "dkm": {"R": 4},
-    "dkm-perceptron": {"R": 4, "eta": 0.3},
-    "cbgz-dkm": {"b": 0.1},
-    "perceptron-ss": {"b": 0.1},
-    "random-dkm": {"rate": 0.5},
-    "random-perceptron": {"rate": 0.5},
-}
+PARAMETERS = dict(zip(KEYS, ({"R": 4}, {"R": 4, "eta": 0.3}, *2 * [{"b": 0.1}], *2 * [{"rate": 0.5}]), strict=True))
+USPS, MNIST = "USPS 0vAll", "MNIST 0v1"
+
+
+def claim_of(experiment, words):
+    """The one claim of an experiment whose statement has these words."""
+    (claim,) = (claim for claim in experiment.claims if words in claim.statement)
+    return claim
 
 
 def a_fold(seed=0, rounds=700, noise=0.0):
@@ -80,9 +80,7 @@ def test_folds_part_the_examples_and_come_again_the_same(monkeypatch):
     }
     held, rest = digit_runs.holdout(task)
     first, again = (list(digit_runs.folds(task, 2)) for _ in range(2))
-    assert len(held) == 30
-    assert len(rest) == 90
-    assert not set(held) & set(rest)
+    assert (len(held), len(rest), len(set(held) & set(rest))) == (30, 90, 0)
     tests = [int(row) for fold in first for row in fold.test[:, 0]]
     assert sorted(tests) == sorted(rest.tolist())
     for fold, same in zip(first, again, strict=True):
@@ -92,93 +90,52 @@ def test_folds_part_the_examples_and_come_again_the_same(monkeypatch):
         assert fold.coins.random() == same.coins.random()
 
 
-def a_table(values):
-    """One problem and split; `values` are rows (key, first, stayed, spent)."""
-    rows = [
-        {
-            "problem": "USPS 0vAll",
-            "split": 0,
-            "fold": fold,
-            "key": key,
-            "first": first,
-            "stayed": stayed,
-            "spent": spent,
-        }
-        for fold, (key, first, stayed, spent) in enumerate(values)
-    ]
-    return {"runs": pd.DataFrame(rows)}
-
-
 def test_runs_that_never_get_there_are_left_out_or_stand_at_what_they_spent():
-    record = a_table([("dkm", 30, 40, 60), ("dkm", -1, -1, 10), ("dkm", 50, -1, 70)])
-    means = {view: float(digits._means(record, view).loc["USPS 0vAll", "dkm"]) for view in digits.VIEWS}
+    runs = pd.DataFrame({"problem": USPS, "split": 0, "key": "dkm", "first": [30, -1, 50], "stayed": [40, -1, -1],
+                         "spent": [60, 10, 70]})  # fmt: skip
+    means = {view: float(digits.means(runs, view).loc[USPS, "dkm"]) for view in digits.VIEWS}
     assert means == {"first": 40.0, "first spent": 30.0, "stayed": 40.0, "stayed spent": 40.0}
 
 
-def test_who_stops_asking_is_told_from_the_record():
-    def record(last):
+def test_a_record_says_which_algorithm_stops_asking():
+    def record(**last):
         rows = [
-            {"problem": "USPS 0vAll", "split": split, "fold": 0, "key": key, "first": 30, "final": 0.04, "spent": 50,
-             "late": 0 if last[key] <= 0.5 else 9, "last": last[key]}
+            {"problem": USPS, "split": split, "key": key, "spent": 50, "late": 9, "last": last.get(key, 0.99)}
             for split in range(3)
             for key in KEYS
-        ]  # fmt: skip
+        ]
         return {"runs": pd.DataFrame(rows)}
 
-    (claim,) = (
-        claim
-        for experiment in label_curves.EXPERIMENTS
-        for claim in experiment.claims
-        if claim.statement.startswith("USPS 0vAll: then it does not ask any more")
-    )
-    going_on = dict.fromkeys(KEYS, 0.99)
-    assert claim.check(record({**going_on, "dkm-perceptron": 0.2})).holds
-    everybody = claim.check(record(going_on))
-    assert not everybody.holds
-    assert everybody.why_not == "dkm-perceptron is 0 %"
-    assert "dkm is 100 %" in claim.check(record({**going_on, "dkm-perceptron": 0.2, "dkm": 0.1})).why_not
+    claim = claim_of(digits.FIG_4_6, f"{USPS}: then it does not ask any more")
+    stops = {"dkm-perceptron": 0.2}
+    assert claim.check(record(**stops)).holds
+    assert not claim.check(record()).holds
+    assert claim.check(record()).why_not == "dkm-perceptron is 0 %"
+    assert "dkm is 100 %" in claim.check(record(**stops, dkm=0.1)).why_not
 
 
 @pytest.mark.parametrize(("never", "said"), [(("dkm-perceptron",), "needs fewer"), (KEYS, "nothing of it")])
 def test_an_algorithm_that_never_gets_there_is_not_the_fastest(never, said):
-    rows = [
-        {"problem": "USPS 0vAll", "split": 0, "key": key, "first": -1 if key in never else 40 + place}
-        for place, key in enumerate(KEYS)
-    ]
-    (claim,) = (
-        claim
-        for experiment in label_curves.EXPERIMENTS
-        for claim in experiment.claims
-        if claim.statement.startswith("USPS 0vAll: dkm-perceptron gets to the test error")
-    )
-    verdict = claim.check({"runs": pd.DataFrame(rows)})
+    first = [-1 if key in never else 40 + place for place, key in enumerate(KEYS)]
+    runs = pd.DataFrame({"problem": USPS, "split": 0, "key": KEYS, "first": first})
+    verdict = claim_of(digits.FIG_4_6, f"{USPS}: dkm-perceptron gets to the test error").check({"runs": runs})
     assert not verdict.holds
     assert said in verdict.why_not
 
 
 def test_accuracies_that_some_run_never_reached_are_not_drawn():
-    rows = [
-        {"problem": "MNIST 0v1", "key": key, "error": error, "labels": labels}
-        for key, error, labels in (("dkm", 0.1, 4), ("dkm", 0.1, 6), ("dkm", 0.05, 9), ("dkm", 0.05, -1))
-    ]
-    table = label_curves._efficiency({"touches": pd.DataFrame(rows)}, "MNIST 0v1")["dkm"]
+    touches = pd.DataFrame({"problem": MNIST, "key": "dkm", "error": [0.1, 0.1, 0.05, 0.05], "labels": [4, 6, 9, -1]})
+    table = digits.efficiency(touches, MNIST)["dkm"]
     assert table.loc[0.1] == 5.0
     assert np.isnan(table.loc[0.05])
 
 
-# -- SVMs ------------------------------------------------------------------------------------------------------------
-
-
 def curves_on_mnist_0v1(labels):
     """A record of figure 4-5 with one run a pairing: labels at the first touch of the three loosest errors."""
-    own = {key: labels.get(key, (10, 20, 40)) for key in KEYS}
-    touches = [
-        {"problem": "MNIST 0v1", "key": key, "error": error, "labels": count}
-        for key, counts in own.items()
-        for error, count in zip((0.04, 0.03, 0.02), counts, strict=True)
-    ]
-    runs = [{"problem": "MNIST 0v1", "key": key, "first": counts[-1]} for key, counts in own.items()]
-    return {"touches": pd.DataFrame(touches), "runs": pd.DataFrame(runs)}
+    table = pd.DataFrame({key: labels.get(key, (10, 20, 40)) for key in KEYS}, index=[0.04, 0.03, 0.02])
+    touches = table.melt(var_name="key", value_name="labels", ignore_index=False).rename_axis("error").reset_index()
+    runs = pd.DataFrame({"key": KEYS, "first": table.iloc[-1].to_numpy()})
+    return {"touches": touches.assign(problem=MNIST), "runs": runs.assign(problem=MNIST)}
 
 
 @pytest.mark.parametrize(
@@ -191,16 +148,15 @@ def curves_on_mnist_0v1(labels):
         ({"cbgz-dkm": (10, 10, 10)}, False, "cbgz-dkm 10 to 10, where the coin's do not grow; from"),
     ],
 )
-def test_labels_that_cannot_be_compared_are_told_in_words_and_fail(labels, holds, said):
-    slower = next(claim for claim in label_curves.EXPERIMENTS[0].claims if "increase much slower" in claim.statement)
-    verdict = slower.check(curves_on_mnist_0v1(labels))
+def test_labels_that_cannot_be_compared_are_said_in_words_and_fail(labels, holds, said):
+    verdict = claim_of(digits.FIG_4_5, "increase much slower").check(curves_on_mnist_0v1(labels))
     assert said in verdict.ours
     assert "nan" not in verdict.ours + verdict.why_not
     assert verdict.holds == holds
 
 
 def test_rules_without_a_common_threshold_have_no_ratio_of_labels():
-    more = label_curves.EXPERIMENTS[0].claims[0]
+    more = digits.FIG_4_5.claims[0]
     assert more.check(curves_on_mnist_0v1({"dkm": (11, 22, 44), "dkm-perceptron": (11, 22, 44)})).holds
     verdict = more.check(curves_on_mnist_0v1({"dkm": (11, 22, 44), "dkm-perceptron": (-1, -1, -1)}))
     assert not verdict.holds
@@ -208,6 +164,9 @@ def test_rules_without_a_common_threshold_have_no_ratio_of_labels():
         "dkm-perceptron over perceptron-ss: no number (no threshold that all runs of both reached; the tuned error was "
         "reached by dkm-perceptron 0, perceptron-ss 1 of 1 runs)"
     )
+
+
+# -- SVMs --------------------------------------------------------------------------------------------------------
 
 
 def test_an_svm_with_random_queries_is_an_svm_on_so_many_of_the_pool():

@@ -1,4 +1,4 @@
-"""Arithmetic of the share step: exponentials, scalar products and sums of logarithms, each in an order of its own.
+"""Arithmetic of the kernels: exponentials, scalar products and sums of logarithms, each in an order of its own.
 
 Floating-point addition is not associative, and a compiler that may not reorder it needs independent sums written out.
 """
@@ -19,6 +19,7 @@ Floats = NDArray[np.float64]
 LN2_HIGH = 6.93147180369123816490e-01  # ln 2 in two parts: k * LN2_HIGH is exact for |k| < 2**21
 LN2_LOW = 1.90821492927058770002e-10
 LOG2_E = 1.4426950408889634
+TAYLOR = tuple(1.0 / math.factorial(k) for k in range(13, -1, -1))  # of the exponential, highest power first
 
 
 @compiled
@@ -40,20 +41,10 @@ def decay(losses: Floats, lowest: float, out: Floats) -> None:
         y = max(x, -708.0)
         k = np.floor(y * LOG2_E + 0.5)
         r = (y - k * LN2_HIGH) - k * LN2_LOW
-        p = 1.6059043836821613e-10
-        p = p * r + 2.08767569878681e-09
-        p = p * r + 2.505210838544172e-08
-        p = p * r + 2.755731922398589e-07
-        p = p * r + 2.7557319223985893e-06
-        p = p * r + 2.48015873015873e-05
-        p = p * r + 0.0001984126984126984
-        p = p * r + 0.001388888888888889
-        p = p * r + 0.008333333333333333
-        p = p * r + 0.041666666666666664
-        p = p * r + 0.16666666666666666
-        p = p * r + 0.5
-        p = p * r + 1.0
-        value = (p * r + 1.0) * np.int64((np.int64(k) + 1023) << 52).view(np.float64)
+        p = 0.0
+        for coefficient in TAYLOR:
+            p = p * r + coefficient
+        value = p * np.int64((np.int64(k) + 1023) << 52).view(np.float64)
         out[i] = value if x > -708.0 else 0.0
 
 
@@ -109,29 +100,24 @@ def log_add(a: float, b: float) -> float:
 @compiled
 def log_others(logs: Floats, out: Floats) -> float:
     """Fill out[i] with ln sum over j != i of exp(logs[j]); return ln of the whole sum."""
-    n = logs.size
-    top = 0
-    for i in range(n):
+    out[:] = -np.inf
+    top, second, rest = 0, -np.inf, 0.0
+    for i in range(logs.size):
         if logs[i] > logs[top]:
             top = i
     peak = logs[top]
-    if peak == -np.inf:
-        for i in range(n):
-            out[i] = -np.inf
-        return -np.inf
-    second = -np.inf
-    for i in range(n):
-        if i != top and logs[i] > second:
-            second = logs[i]
-    rest = 0.0
-    out[top] = -np.inf
-    if second > -np.inf:
-        for i in range(n):
-            if i != top:
-                rest += math.exp(logs[i] - second)
-        out[top] = second + math.log(rest)
-        rest *= math.exp(second - peak)
-    for i in range(n):
+    for i in range(logs.size):
+        second = max(second, logs[i]) if i != top else second
+    if second == -np.inf:
+        if peak > -np.inf:
+            for i in range(logs.size):
+                out[i] = peak if i != top else -np.inf
+        return float(peak)
+    for i in range(logs.size):
+        rest += math.exp(logs[i] - second) if i != top else 0.0
+    out[top] = second + math.log(rest)
+    rest *= math.exp(second - peak)
+    for i in range(logs.size):
         if i != top:  # what remains is at least 1, so nothing cancels
             out[i] = peak + math.log(max(1.0, 1.0 + rest - math.exp(logs[i] - peak)))
     return float(peak + math.log1p(rest))

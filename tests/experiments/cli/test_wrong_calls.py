@@ -1,0 +1,177 @@
+"""Every wrong call of a command is one line with the rule and the value, exit status 2, and nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from experiments.study import progress
+
+LINES = {"a": 'cs18 1005 0 "http://a.edu/" 2000 0.5\n', "b": 'cs18 2100 0 "http://a.edu/next.html" 900 1.0\n'}
+CONTENTS = {
+    "TABLE": "time,bytes\n0.5,2000\n9.5,3000\n30,500\n",
+    "STREAM": "a,b,c,d,kind\n" + "1,2,0,1,ham\n2,1,1,0,spam\n0,1,2,2,ham\n1,0,1,1,spam\n" * 30,
+    "ONE": '{"page": "a", "request_bytes": 300, "reply_bytes": 5000, "think_s": 2.0}\n',
+    "CUT": 'cs18 790000000 0 "http://a.b/0.html" 99 0.5\ncs18 7900',
+    "EMPTY": "",
+    "CUT-WORK": '{"page": "a", "request_bytes": 300, "reply_bytes": 5000}\n{"page": "b", "requ',
+    "BAD-WORK": '{"page": "a", "request_bytes": -3, "reply_bytes": 5000}\n',
+    "BAD-THINK": '{"page": "a", "request_bytes": 3, "reply_bytes": 5, "think_s": -1}\n',
+    "PROSE": "what is this\n",
+    "CACHED": 'cs18 1 0 "http://a/" 0 0.0\n',
+    "NAN": "1,2,x\n1,nan,z\n",
+    "THREE": "1,2,-1\n1,3,1\n2,3,-1\n2,4,1\n1,2,0\n",
+    "RAGGED": "1,2,x\n1,2,3,z\n",
+    "SAME": "1,2,x\n1,3,x\n",
+    "ZERO": "1,2,x\n0,0,z\n",
+    "UNKNOWN.toml": "mss_bites = 3\n",
+    "TEXT.toml": 'mss_bytes = "many"\n',
+    "LARGE.toml": "window = 1e300\n",
+    "SWITCH.toml": "nagle = 1\n",
+    "BROKEN.toml": "nagle = \n",
+    "MSS.toml": "mss_bytes = 0\n",
+    "WIRES.toml": "wireless_mbps = 5\n",
+    "AWAKE.toml": "awake_mw = 10\n",
+}
+CALLS = {
+    "compar": "did you mean 'compare'?",
+    "compare --policie none": "--policies",
+    # the world
+    "simulate WORK --loss 1.5": "1.5", "simulate WORK --loss nan": "nan",
+    "simulate WORK --rtt 0": "rtt must be at least 0.0002",
+    "simulate WORK --server-delay soon": "soon",
+    "simulate WORK --min-rto 0": "min_rto_s",
+    "simulate WORK --beacon-ms 0": "beacon-ms must lie in [1, 1e6] ms, got 0",
+    "simulate WORK --radio esp23": "got 'esp23', did you mean esp32?",
+    "simulate WORK --preset these": "'these' is not one of 'today', 'thesis'",
+    "simulate WORK --dtim 3": "dtim belongs to the shared air, and no --air is given",
+    "simulate WORK --neighbours 3": "neighbours belongs to the shared air, and no --air is given",
+    "simulate WORK --air 11x": "kind must be one of 11b",
+    "simulate WORK --air 11g:55": "rate_mbps of 11g must be one of 6, 9",
+    "simulate WORK --air 11g --dtim 0": "dtim_period must lie in",
+    "simulate WORK --air 11g --neighbours many": "neighbours must be N:MBPS or its first part alone, got 'many'",
+    "simulate WORK --air 11g --neighbours 1.5": "neighbours: 1.5 must be a whole number",
+    "simulate WORK --air 11g --broadcast 1:x": "broadcast must be RATE:BYTES",
+    "simulate WORK --world absent.toml": "absent.toml",
+    "simulate WORK --world UNKNOWN.toml": "mss_bites is no setting of a world, did you mean mss_bytes?",
+    "simulate WORK --world TEXT.toml": "mss_bytes must be of the type int, got 'many'",
+    "simulate WORK --world LARGE.toml": "window must be of the type int, got 1e+300",
+    "simulate WORK --world SWITCH.toml": "nagle must be of the type bool, got 1",
+    "simulate WORK --world BROKEN.toml": "BROKEN.toml: a world must be a TOML file",
+    "simulate WORK --world PROSE": "a world must be a TOML file",
+    "simulate WORK --world MSS.toml": "mss_bytes must be at least 1, got 0",
+    "simulate WORK --world WIRES.toml --air 11g": "wireless_mbps is the rate of wires",
+    "simulate WORK --world AWAKE.toml": "awake_mw",
+    "simulate WORK --world AWAKE.toml --radio esp32-c6": "only a radio of two states takes this, esp32-c6 is not",
+    # simulate
+    "simulate WORK --policy pms": "did you mean psm?", "simulate WORK --policy bsd:0": "0",
+    "simulate WORK --policy bsd:-1": "-1", "simulate WORK --policy psm:150": "150",
+    "simulate WORK --policy psm:0": "0", "simulate WORK --policy lpsm:linear": "lpsm:linear",
+    "simulate WORK --seed -1": "seed must be an integer of at least 0, got -1",
+    "simulate WORK --clients 0": "clients must lie in [1, 1000], got 0",
+    "simulate absent.jsonl": "absent.jsonl", "simulate EMPTY": "at least one page",
+    "simulate CUT-WORK": "CUT-WORK, line 2", "simulate BAD-WORK": "request_bytes", "simulate BAD-THINK": "think_s",
+    "simulate WORK --out EMPTY/x.csv": "the output must be a folder",
+    "simulate WORK --polls EMPTY/deeper/x.csv": "the output must be a folder",
+    # compare
+    "compare --policies none,pms": "did you mean psm?", "compare --policies bsd:0": "0",
+    "compare --policies psm:150": "150", "compare --policies ,": "at least one policy",
+    "compare --policies psm,psm:100": "policies must differ",
+    "compare --policies psm:100 --beacon-ms 70": "the psm period must be a positive multiple of 70 ms, got 100 ms",
+    "compare --pages 0": "pages must be at least 1, got 0", "compare --seeds 0": "seeds must be at least 1, got 0",
+    "compare --seed -1": "seed must be at least 0, got -1", "compare --jobs 0": "jobs must be at least 1, got 0",
+    "compare --member x*": "no --trace is given", "compare --trace absent.tar": "absent.tar",
+    "compare --trace CUT": "CUT, line 2", "compare --trace ONE --member x": "is a workload",
+    "compare --trace ONE --pages 3": "--pages is for traffic that is drawn, and --trace is given",
+    "compare --trace ONE --seeds 3": "--seeds is for traffic that is drawn, and --trace is given",
+    "compare --clients 0": "clients must lie in [1, 1000], got 0",
+    "compare --clients many": "clients must be whole numbers separated by commas, got 'many'",
+    "compare --clients 2,2": "clients must be different numbers, got 2,2",
+    "compare --clients 2 --preset thesis": "clients must be 1 with --preset thesis, which has one client, got 2",
+    "compare --max-slowdown 0.5": "max-slowdown must be at least 1 and finite, got 0.5",
+    # tune
+    "tune --max-slowdown 0.9": "max-slowdown must be at least 1 and finite, got 0.9",
+    "tune --battery-mwh 0": "battery-mwh must be above 0 and finite, got 0",
+    "tune --policies bds:1": "did you mean bsd?",
+    "tune --seeds 1": "seeds must be at least 2, one to choose on and one held out, got 1",
+    "tune --member x": "member chooses from traffic, but no TRAFFIC is given",
+    "tune --think 3": "the traffic is split by seeds", "tune --visits 0": "visits must be at least 1, got 0",
+    "tune nowhere.har": "nowhere.har", "tune ONE": "needs at least two sessions or pages",
+    "tune - -": "- is standard input, which can be read once",
+    # population
+    "population TABLE --policies none,pms": "did you mean psm?", "population TABLE --policies ,": "at least one",
+    "population TABLE --jobs 0": "jobs must be at least 1, got 0",
+    "population TABLE --seed -1": "seed must be at least 0, got -1",
+    "population TABLE --pages-per-task 0": "pages-per-task must be at least 1, got 0",
+    "population TABLE --scheduler slurm": "'slurm'",
+    "population TABLE --scheduler tcp://127.0.0.1:1 --jobs 1": "jobs are for this machine",
+    "population TABLE --max-think -1": "max_think_s must be above 0, got -1", "population CUT": "CUT, line 2",
+    # replay
+    "replay TABLE --times 100:oops": "times must be", "replay TABLE --times 0:0:0": "times must be",
+    "replay TABLE --gamma -1": "gamma", "replay TABLE --show nobody": "nobody",
+    "replay TABLE --member x*": "--member is for folders and archives of sessions, got csv",
+    # pages
+    "pages EMPTY": "a trace must not be empty", "pages PROSE": "the content must be of a known format",
+    "pages ONE": "a trace must hold requests, got a workload", "pages CUT": "line 2: a line must be whole",
+    "pages CACHED": "a workload must hold at least one page", "pages none": "No such file",
+    # generate
+    "generate --pages 0": "--pages must be at least 1, got 0",
+    "generate --seed -1": "--seed must be at least 0, got -1",
+    "generate --pages x": "not a valid integer", "generate --hours 0": "hours must be above 0",
+    "generate --kind push --messages-per-hour 0": "must have a page or a message",
+    "generate --message-bytes 5:3": "message_bytes must be two sizes",
+    "generate --message-bytes a:3": "--message-bytes must be BYTES or LEAST:MOST, got a:3",
+    "generate --keep-alive 0": "keep_alive_s must be above 0",
+    # bounds
+    "bounds --process walk": "process must be one of", "bounds --learner oracle": "learner must be one of",
+    "bounds --rounds 0": "rounds must be at least 1, got 0",
+    "bounds --scale -1": "scale must be positive and finite, got -1.0",
+    "bounds --alpha 2": "alpha must lie in [0, 1], got 2.0", "bounds --trials 0": "trials must be at least 1, got 0",
+    "bounds --losses x.npy --rounds 3": "leave no choice", "bounds --sleepers": "it needs --losses",
+    "bounds --learner static-expert --alpha 0.1": "the switching rate of fixed-share, the learners are static-expert",
+    # label
+    "label STREAM --algorithm ssm": ", got 'ssm', did you mean ssmd?",
+    "label STREAM --algorithm ssmd --param b=1": "'ssmd' takes the parameters ['K', 'a'], got ['b']",
+    "label STREAM --algorithm ssmd --param K=-1": "K must be positive, got -1",
+    "label STREAM --algorithm ssmd --param K": "a parameter must be NAME=VALUE, got 'K'",
+    "label STREAM --algorithm ssmd --param K=1 --param K=2": "a parameter must be given once, got K twice",
+    "label STREAM --window 0": "window must be an integer of at least 1, got 0",
+    "label STREAM --seed -1": "seed must be an integer of at least 0, got -1",
+    "label STREAM --rows 0": "--rows must be at least 1, got 0",
+    "label STREAM --budget -1": "--budget must be at least 0, got -1",
+    "label STREAM --bounds 1": "--bounds must be at least 2, got 1",
+    "label STREAM --label e": "label must name one of the columns a, b, c, d, kind, got 'e'",
+    "label STREAM --positive eggs": "the positive class must be one of ham, spam, got 'eggs'",
+    "label NAN": "line 2, column 1: a feature must be a finite number, got 'nan'",
+    "label THREE": "line 5: a label must be one of two, got '0' beside '-1', '1'",
+    "label RAGGED": "line 2: every line must have 3 columns", "label EMPTY": "a stream must hold an example, got none",
+    "label SAME": "labels must name two classes, all 2 name x",
+    "label ZERO --algorithm sop-ss": "line 2: an instance must not be zero where instances are normalised",
+    "label iris": "one of elec2, mnist, reuters", "label absent.csv": "absent.csv", "label usps": "is not there",
+    "list colours": "'colours' is not one of 'policies'",
+    "reproduce": "say what to reproduce",
+    "timeline WORK --pcap x.pcapng": "name one policy", "timeline WORK --page 9": "page must lie in [1, 3], got 9",
+    "timeline WORK --policies psm --pcap x.pcapng": "which only the shared air has, and no --air is given",
+    "timeline WORK --page 1 --from 2": "exclude each other", "timeline WORK --from 1e9": "window must begin",
+}  # fmt: skip
+FOLDERS = ("compare", "label", "population", "replay", "tune")
+
+
+@pytest.mark.parametrize("words", CALLS)
+def test_a_wrong_call_is_one_line_with_its_rule_and_writes_nothing(
+    complaint: Callable[..., str], workload: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LPSM_DATA", str(tmp_path))
+    monkeypatch.setattr(progress, "PATIENCE_S", 600.0)  # however slow the machine is
+    for name, content in CONTENTS.items():
+        Path(name).write_text(content)
+    workload.rename("WORK")
+    before = sorted(tmp_path.rglob("*"))
+    command = words.split()
+    if "--out" not in command and command[0] in (*FOLDERS, "pages"):
+        command += ["--out", "new"]
+    assert CALLS[words] in complaint(*command)
+    assert sorted(tmp_path.rglob("*")) == before

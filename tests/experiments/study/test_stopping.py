@@ -1,0 +1,156 @@
+"""However a command of several processes ends, nobody is left, and the same command ends in the same bytes.
+
+The population stands for all commands: they share the executor and the store.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.experiments.browsing import contents, make
+from tests.experiments.program import PROGRAM, finish
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the kernel lists no processes here")
+SLOW_POLICY = """
+import time
+from netsim.policies.static import StaticPsm
+
+class Slow:
+    spec, host_aware = "slow.py:Slow", False
+
+    def __init__(self, beacon_interval_ns):
+        self.psm = StaticPsm(beacon_interval_ns=beacon_interval_ns)
+
+    def plan(self, view):
+        time.sleep(0.05)
+        return self.psm.plan(view)
+"""
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make(tmp_path_factory.mktemp("browsing") / "sessions", 60, n_users=60)
+
+
+def command(trace: Path, out: Path, *more: str) -> list[str]:
+    words = ["population", str(trace), "--pages-per-task", "5", "--policies", "none,psm,lpsm:log", "--out", str(out)]
+    return [*words, *more]
+
+
+def start(words: list[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # not as under nohup
+    )  # fmt: skip
+
+
+def processes_of(session: int, name: bytes = b"") -> list[int]:
+    """Return the processes of a session, by what the kernel says of each."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        with suppress(OSError, ValueError):
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            of_it = folder.name.isdigit() and int(fields[3]) == session and fields[0] != "Z"
+            if of_it and name in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+    return found
+
+
+def nobody_is_left_of(session: int) -> None:
+    deadline = time.monotonic() + 5.0
+    while left := processes_of(session):
+        assert time.monotonic() < deadline, f"{len(left)} processes outlive the program"
+        time.sleep(0.05)
+
+
+def wait_for_parts(process: subprocess.Popen[str], out: Path, at_least: int) -> None:
+    deadline = time.monotonic() + 120
+    while len(list(Path(f"{out}.partial").glob("users/*.parquet"))) < at_least:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
+def test_workers_end_with_their_parent_however_it_ends(trace: Path, tmp_path: Path, number: signal.Signals) -> None:
+    slow = tmp_path / "slow.py"  # so that no machine is quick enough to end before the signal comes
+    slow.write_text(SLOW_POLICY)
+    process = start(command(trace, tmp_path / "out", "--jobs", "2", "--policies", f"none,psm,{slow}:Slow"))
+    deadline = time.monotonic() + 120
+    while len(processes_of(process.pid, b"multiprocessing.spawn")) < 2:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    if number == signal.SIGINT:
+        os.killpg(process.pid, number)  # what a terminal does on Ctrl-C
+    else:
+        process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=120)
+    nobody_is_left_of(process.pid)
+    assert stdout == "", stderr
+    if number == signal.SIGKILL:
+        assert process.returncode == -signal.SIGKILL
+        return
+    assert "Traceback" not in stderr
+    assert "resource_tracker" not in stderr
+    assert process.returncode == 128 + number
+    (line,) = [line for line in stderr.splitlines() if line.startswith("lpsm: ")]
+    assert line.startswith("lpsm: interrupted" if number == signal.SIGINT else "lpsm: terminated")
+    assert "kept" in line
+
+
+def test_kills_and_ctrl_c_and_the_same_command_again_give_the_bytes_of_an_undisturbed_run(
+    trace: Path, tmp_path: Path
+) -> None:
+    wanted, out = tmp_path / "wanted", tmp_path / "out"
+    finish(command(trace, wanted, "--jobs", "1"))
+    for parts, jobs, number in ((1, "1", signal.SIGKILL), (8, "2", signal.SIGINT), (15, "1", signal.SIGKILL)):
+        process = start(command(trace, out, "--jobs", jobs))
+        wait_for_parts(process, out, parts)
+        os.killpg(process.pid, number)
+        _, stderr = process.communicate(timeout=120)
+        nobody_is_left_of(process.pid)
+        assert process.returncode in (-signal.SIGKILL, 130), stderr
+        if number == signal.SIGINT:
+            assert f"what was finished is kept in {out}.partial, and the same command goes on from there" in stderr
+    assert len(list(Path(f"{out}.partial").glob("users/*.parquet"))) >= 15
+    finish(command(trace, out, "--jobs", "1"))
+    assert contents(out) == contents(wanted)
+    assert {path.name for path in tmp_path.iterdir()} == {"out", "wanted"}
+
+
+@pytest.mark.long
+def test_signals_at_random_instants_lose_nothing_that_was_finished(trace: Path, tmp_path: Path) -> None:
+    wanted, out = tmp_path / "wanted", tmp_path / "out"
+    began = time.monotonic()
+    subprocess.run([*PROGRAM, *command(trace, wanted, "--jobs", "2")], check=True, capture_output=True)
+    whole_s, draw, kept = time.monotonic() - began, random.Random(0), 0
+    for _ in range(50):
+        process = start(command(trace, out, "--jobs", "2"))
+        try:
+            process.wait(timeout=draw.uniform(0.0, 1.2 * whole_s))
+        except subprocess.TimeoutExpired:
+            number = draw.choice([signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
+            with suppress(ProcessLookupError):
+                os.kill(draw.choice([process.pid, *processes_of(process.pid, b"multiprocessing.spawn")]), number)
+        _, stderr = process.communicate(timeout=20 * whole_s)
+        nobody_is_left_of(process.pid)
+        assert process.returncode == -signal.SIGKILL or "Traceback" not in stderr, stderr
+        parts = len(list(Path(f"{out}.partial").glob("users/*.parquet")))
+        if process.returncode == 0:
+            assert contents(out) == contents(wanted)
+            shutil.rmtree(out)
+        else:
+            assert parts >= kept
+        kept = parts
+    finish(command(trace, out, "--jobs", "1"))
+    assert contents(out) == contents(wanted)
