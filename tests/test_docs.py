@@ -112,7 +112,8 @@ def check_command(words):
 def provide(words):
     """Put small files where a command expects to find some, under the names that the page uses."""
     command = command_of(words)
-    paths = {option for parameter in command.params for option in parameter.opts if option in ("--trace", "--losses")}
+    named = ("--trace", "--losses", "--world")
+    paths = {option for parameter in command.params for option in parameter.opts if option in named}
     takes_input = any(isinstance(parameter, click.Argument) for parameter in command.params)
     for place, word in enumerate(words[2:], 2):
         is_argument = takes_input and not word.startswith("-") and not words[place - 1].startswith("--")
@@ -123,6 +124,8 @@ def provide(words):
 def provide_one(path):
     if path.suffix == ".har":
         path.write_text(json.dumps(VISIT))
+    elif path.suffix == ".toml":
+        path.write_text('connections = "per-object"\n')
     elif path.suffix == ".jsonl":
         path.write_text('{"page": "a", "request_bytes": 300, "reply_bytes": 5000, "think_s": 2.0}\n')
     elif "LOSSES" in path.name:

@@ -97,7 +97,6 @@ def reproduce(experiment: Experiment, setup: Setup, out: Path, *, jobs: int = 1,
     if there is not None:
         with store.giving_up(input_is_right=True):
             record = _tables(*there)
-        store.manifest["runs"] = there[1].get("runs", len(tasks))
         return _conclude(experiment, store, record, computed=False)
     with store.giving_up():
         rows_of = run(
@@ -120,7 +119,6 @@ def _redraw(experiment: Experiment, folder: Path, earlier: dict[str, Any] | None
     record = _tables(folder, earlier)
     try:
         store = Store(folder, _command(experiment), earlier["configuration"])
-        store.manifest |= {name: earlier[name] for name in ("runs",) if name in earlier}
         return _conclude(experiment, store, record, computed=False)
     except KeyError as error:
         raise ValueError(

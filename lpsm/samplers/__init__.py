@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from lpsm.samplers import rules
 from lpsm.samplers.catalogue import describe, keys, make, registry
 from lpsm.samplers.hinge import AdaGrad, DiagonalArow
 from lpsm.samplers.kernels import Linear, Polynomial, Radial
@@ -9,21 +10,7 @@ from lpsm.samplers.least_squares import Lasec, LeastSquares
 from lpsm.samplers.multiclass import MulticlassSampler
 from lpsm.samplers.perceptrons import BudgetPerceptron, ModifiedPerceptron, Perceptron, ShiftingPerceptron
 from lpsm.samplers.record import Decision, RunLog
-from lpsm.samplers.rules import (
-    AdaptiveSampler,
-    Always,
-    AppleTasting,
-    Coin,
-    Filter,
-    FixedCoin,
-    Halving,
-    ImportanceWeighted,
-    LabelEfficientFilter,
-    NextLabel,
-    SecondOrderCoin,
-    SmallMargin,
-    Variance,
-)
+from lpsm.samplers.rules import *  # noqa: F403
 from lpsm.samplers.sampler import Sampler
 from lpsm.samplers.tuned import TunedSampler
 from lpsm.states import from_state
@@ -32,42 +19,12 @@ if TYPE_CHECKING:
     from lpsm.samplers.estimator import SelectiveClassifier
 
 __all__ = [
-    "AdaGrad",
-    "AdaptiveSampler",
-    "Always",
-    "AppleTasting",
-    "BudgetPerceptron",
-    "Coin",
-    "Decision",
-    "DiagonalArow",
-    "Filter",
-    "FixedCoin",
-    "Halving",
-    "ImportanceWeighted",
-    "LabelEfficientFilter",
-    "Lasec",
-    "LeastSquares",
-    "Linear",
-    "ModifiedPerceptron",
-    "MulticlassSampler",
-    "NextLabel",
-    "Perceptron",
-    "Polynomial",
-    "Radial",
-    "RunLog",
-    "Sampler",
-    "SecondOrderCoin",
-    "SelectiveClassifier",
-    "ShiftingPerceptron",
-    "SmallMargin",
-    "TunedSampler",
-    "Variance",
-    "describe",
-    "from_state",
-    "keys",
-    "make",
+    "AdaGrad", "BudgetPerceptron", "Decision", "DiagonalArow", "Lasec", "LeastSquares", "Linear",
+    "ModifiedPerceptron", "MulticlassSampler", "Perceptron", "Polynomial", "Radial", "RunLog", "Sampler",
+    "SelectiveClassifier", "ShiftingPerceptron", "TunedSampler", "describe", "from_state", "keys", "make",
     "registry",
-]
+]  # fmt: skip
+__all__ += rules.__all__
 
 
 def __getattr__(name: str) -> Any:

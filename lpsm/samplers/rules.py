@@ -42,7 +42,7 @@ from lpsm.samplers.core import (
 
 __all__ = [
     "AdaptiveSampler", "Always", "AppleTasting", "Coin", "Filter", "FixedCoin", "Halving", "ImportanceWeighted",
-    "LabelEfficientFilter", "NextLabel", "SecondOrderCoin", "SmallMargin", "TimeSchedule", "Variance",
+    "LabelEfficientFilter", "NextLabel", "SecondOrderCoin", "SmallMargin", "Variance",
 ]  # fmt: skip
 
 A = NDArray[Any]

@@ -322,41 +322,37 @@ class TunedSampler:
         ValueError
             If the state is of another version, lacks a part, or its parts do not belong together.
         """
-        with reading("a TunedSampler's state"):
-            return cls._from(state)
-
-    @classmethod
-    def _from(cls, state: Mapping[str, Any]) -> TunedSampler:
         own = {"grid", "squares", "totals", "open_tickets", "open_chances", "open_decisions"}
-        config = saving.checked_config("a TunedSampler", state, (VERSION,), own)
+        with reading("a TunedSampler's state"):
+            config = saving.checked_config("a TunedSampler", state, (VERSION,), own)
 
-        def part(prefix: str) -> dict[str, Any]:
-            return {name.removeprefix(prefix): state[name] for name in state if name.startswith(prefix)}
+            def part(prefix: str) -> dict[str, Any]:
+                return {name.removeprefix(prefix): state[name] for name in state if name.startswith(prefix)}
 
-        tuned, grid, rng = cls.__new__(cls), state_array(state, "grid", (None,)), saving.generator(state, "coins")
-        if rng is None:
-            raise ValueError("state must hold coins as the position of a generator, got none")
-        names = ("key", "n_features", "parameter", "label_price", "exploration")
-        settings = {name: config[name] for name in names}
-        tuned._configure(**settings, max_queries=config.get("max_queries"), grid=grid, rng=rng)
-        m, held = len(grid), part("mixture_")
-        tuned.samplers = tuple(Sampler.from_state(part(f"copy_{j}_")) for j in range(m))
-        for sampler in tuned.samplers:
-            if (sampler.n_features, sampler.dtype) != (tuned.n_features, tuned.samplers[0].dtype):
-                raise ValueError(f"copies must have {tuned.n_features} features and one dtype, got {sampler}")
-            sampler._rng = cast(np.random.Generator, tuned._coin)
-        kind: Any = LearnAlpha if state_text(held, "kind") == "LearnAlpha" else StaticExpert
-        tuned._mixture = kind.from_state(held)
-        if tuned._mixture.n_experts != m:
-            raise ValueError(f"mixture must have one expert a candidate ({m}), got {tuned._mixture.n_experts}")
-        tuned._squares = float(state_array(state, "squares", (), low=0.0))
-        tuned.rounds, tuned.queries, tuned.stored = state_array(state, "totals", (3,), np.int64, low=0).tolist()
-        tickets = state_array(state, "open_tickets", (None,), np.int64, low=1)
-        chances = state_array(state, "open_chances", tickets.shape, low=0.0)
-        told = np.zeros((len(tickets), m, 9))
-        told[:, :, _DECIDED] = state_array(state, "open_decisions", (len(tickets), m, 5))
-        tuned._questions = dict(zip(tickets.tolist(), zip(told, chances.tolist(), strict=True), strict=True))
-        return tuned
+            tuned, grid, rng = cls.__new__(cls), state_array(state, "grid", (None,)), saving.generator(state, "coins")
+            if rng is None:
+                raise ValueError("state must hold coins as the position of a generator, got none")
+            names = ("key", "n_features", "parameter", "label_price", "exploration")
+            settings = {name: config[name] for name in names}
+            tuned._configure(**settings, max_queries=config.get("max_queries"), grid=grid, rng=rng)
+            m, held = len(grid), part("mixture_")
+            tuned.samplers = tuple(Sampler.from_state(part(f"copy_{j}_")) for j in range(m))
+            for sampler in tuned.samplers:
+                if (sampler.n_features, sampler.dtype) != (tuned.n_features, tuned.samplers[0].dtype):
+                    raise ValueError(f"copies must have {tuned.n_features} features and one dtype, got {sampler}")
+                sampler._rng = cast(np.random.Generator, tuned._coin)
+            kind: Any = LearnAlpha if state_text(held, "kind") == "LearnAlpha" else StaticExpert
+            tuned._mixture = kind.from_state(held)
+            if tuned._mixture.n_experts != m:
+                raise ValueError(f"mixture must have one expert a candidate ({m}), got {tuned._mixture.n_experts}")
+            tuned._squares = float(state_array(state, "squares", (), low=0.0))
+            tuned.rounds, tuned.queries, tuned.stored = state_array(state, "totals", (3,), np.int64, low=0).tolist()
+            tickets = state_array(state, "open_tickets", (None,), np.int64, low=1)
+            chances = state_array(state, "open_chances", tickets.shape, low=0.0)
+            told = np.zeros((len(tickets), m, 9))
+            told[:, :, _DECIDED] = state_array(state, "open_decisions", (len(tickets), m, 5))
+            tuned._questions = dict(zip(tickets.tolist(), zip(told, chances.tolist(), strict=True), strict=True))
+            return tuned
 
     def __repr__(self) -> str:
         return (

@@ -246,6 +246,7 @@ def test_more_features_than_a_matrix_can_hold_switch_to_the_dual_form():
 
 
 def test_the_form_of_a_second_order_learner_goes_by_the_room_for_its_matrix(monkeypatch):
+    assert catalogue.LARGEST_MATRIX == 16_384  # as the documentation of `make` has it
     monkeypatch.setattr(catalogue, "LARGEST_MATRIX", 4)
     for key in ("sop", "lasec", "arow", "sop-ss", "perceptron", "arow-diagonal"):
         for n_features in (2, 4, 5):

@@ -2,51 +2,50 @@
 
 What it models: sessions of Boston University's students, thirty of 20 to 200 pages drawn without replacement, each
 browsed under every policy; pages of the Web model stand in for them.  The servers' times are not in the record:
-LPSM2 meets servers that answer at once and such whose times are lognormal, LPSM3 the latter.
+LPSM2 meets servers that answer at once and servers whose times are lognormal, LPSM3 the latter.
 What it leaves out: pauses of more than 1,000 s, which are absences and cut out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
+import pandas as pd
 
 import netsim
 import traces
-from experiments.figures.papers import panels
 from experiments.papers.claims import Claim, Record
-from experiments.papers.kit import DataSet, Experiment, Rows, Setup
+from experiments.papers.kit import DataSet, Experiment, Setup
 from experiments.papers.ours import lpsm2, lpsm2_runs, lpsm3
-from experiments.papers.ours.lpsm2_fronts import front_frames, limited, mean_of, not_above, saving_claim
-from experiments.papers.ours.lpsm2_runs import World, measure
+from experiments.papers.ours.lpsm2_fronts import fronts, limited, mean_of, not_above, saving_claim
+from experiments.papers.ours.lpsm2_runs import TARGETS, World, family
 from experiments.papers.predicates import at_most
-from experiments.quantities import BASELINE
 from lpsm.randomness import WORKLOAD, generator
+from traces.records import Page
 from traces.traffic import Traffic
 
-__all__ = ["EXPERIMENTS", "run_recorded", "sessions_of"]
+__all__ = ["EXPERIMENTS", "runs", "sessions_of"]
 
 SESSION_PAGES = (20, 200)
-LONGEST_PAUSE_S = 1000.0  # a longer one is an absence, and cut out
+RULE = traces.GroupingRule(max_think_s=1000.0)  # a longer pause is an absence, and cut out
 LOGNORMAL = {"lognormal servers": "lognormal:0.5:0.8"}
 SERVERS = {"instant servers": "0", **LOGNORMAL}
-OWN = tuple(f"lpsm3:{target:g}:400" for target in lpsm3.TARGETS)
-SLOWDOWN = "mean slowdown of a page"
+OWN = family("lpsm3:{}:400", TARGETS)
 BROWSING = DataSet(
     "bu-www-client",
     "Boston University Web client traces 1994-1995, Internet Traffic Archive",
     "pages of the Web model",
     unasked=True,
 )
+OF_LPSM2 = Experiment("ours/lpsm2-browsing", "LPSM2 on recorded browsing", "1 min", BROWSING)
+OF_LPSM3 = Experiment("ours/lpsm3-browsing", "LPSM3 on recorded browsing", "1 min", BROWSING)
 
 
-def _sweep(
-    first_seed: int, servers: Mapping[str, str], policies: Sequence[str]
-) -> Callable[[Setup], dict[str, dict[str, Any]]]:
+def _sweep(first_seed: int, servers: Mapping[str, str], policies: Sequence[str]) -> Callable[[Setup], Any]:
     """Sessions of the archive, ten a task; in the small size those of the sample; else generated pages."""
 
     def tasks(setup: Setup) -> dict[str, dict[str, Any]]:
@@ -70,28 +69,27 @@ def _sweep(
     return tasks
 
 
-def run_recorded(task: dict[str, Any]) -> Rows:
-    """Browse recorded sessions, each by itself, under every policy of a task and with every server."""
-    rule = traces.GroupingRule(max_think_s=LONGEST_PAUSE_S)
-    sessions = traces.sessions(Path(task["folder"]) / task["trace"]) if "folder" in task else ()
-    chosen = [session for session in sessions if session.name in task["sessions"]]
-    wanted = {session.name: traces.pages(session.requests, rule=rule) for session in chosen}
-    if not wanted:
-        wanted = {
-            f"generated-{seed}": traces.generate(task["pages"], generator(seed, WORKLOAD)) for seed in task["seeds"]
-        }
-    found: list[dict[str, Any]] = []
-    for place, (name, pages) in enumerate(wanted.items()):
-        nothing = np.full(len(pages), np.nan), np.full(len(pages), -1, dtype=np.int64)
-        for traffic, server in task["servers"].items():
-            servers = [netsim.ServerDelay.parse(server)] * len(pages)
-            world = World(Traffic(pages, [server] * len(pages), *nothing, []), servers, task["seed"] + place)
-            base = world.browse(BASELINE)
-            for policy in task["policies"]:
-                result = world.browse(policy)
-                common = {"traffic": traffic, "replication": name, "policy": result.policy}
-                found.append({**common, **measure(result, base, world)})
-    return {"runs": found}
+def runs(
+    servers: Mapping[str, str], policies: Sequence[str], seed: int, traffic: str = "recorded", folder: str = "",
+    trace: str = "", sessions: Sequence[str] = (), seeds: Sequence[int] = (), pages: int = 0,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Browse recorded sessions, or generated ones, each by itself under every policy and with every server."""
+    visited = {name: own for name, own in _recorded(Path(folder) / trace) if name in sessions} if folder else {}
+    visited = visited or {f"generated-{one}": list(traces.generate(pages, generator(one, WORKLOAD))) for one in seeds}
+    rows = []
+    for place, (name, own) in enumerate(visited.items()):
+        nothing = np.full(len(own), np.nan), np.full(len(own), -1, dtype=np.int64)
+        for kind, server in servers.items():
+            delays = [netsim.ServerDelay.parse(server)] * len(own)
+            world = World(Traffic(own, [server] * len(own), *nothing, []), delays, seed + place)
+            results = {one.policy: one for one in map(world.browse, policies)}
+            rows += [{**row, "replication": name} for row in world.rows(results, kind, base=results.get("none"))]
+    return rows
+
+
+def _recorded(trace: Path) -> Iterator[tuple[str, list[Page]]]:
+    for session in traces.sessions(trace):
+        yield session.name, traces.pages(session.requests, rule=RULE)
 
 
 def sessions_of(trace: Path, n_sessions: int, seed: int) -> list[str]:
@@ -102,71 +100,42 @@ def sessions_of(trace: Path, n_sessions: int, seed: int) -> list[str]:
     ValueError
         If there is none.
     """
-    rule = traces.GroupingRule(max_think_s=LONGEST_PAUSE_S)
-    found = [
-        session.name
-        for session in traces.sessions(trace)
-        if SESSION_PAGES[0] <= len(traces.pages(session.requests, rule=rule)) <= SESSION_PAGES[1]
+    least, most = SESSION_PAGES
+    names = [name for name, pages in _recorded(trace) if least <= len(pages) <= most]
+    if not names:
+        raise ValueError(f"{trace.name} must hold a session of {least} to {most} pages, it has none")
+    chosen = np.random.default_rng(seed).permutation(len(names))[:n_sessions]
+    return [names[place] for place in sorted(chosen.tolist())]
+
+
+OF_LPSM2.runs(_sweep(lpsm2_runs.FIRST_SEED, SERVERS, lpsm2.SOME))(runs)
+OF_LPSM3.runs(_sweep(lpsm3.FIRST_SEED, LOGNORMAL, (*OWN, *lpsm3.LPSM2, *lpsm3.HOLD)))(runs)
+for traffic in SERVERS:
+    OF_LPSM2.claims += [
+        limited(traffic, lpsm2.OWN, 1.05),
+        saving_claim(traffic, lpsm2.OWN, lpsm2.SOME_BSD, "BSD", 0.0),
+        saving_claim(traffic, lpsm2.OWN, lpsm2.SOME_PHASE, "BSD with its phase", 0.0),
+        not_above(traffic, lpsm2.OWN, lpsm2.SOME_HOST, "BSD with phase and host"),
     ]
-    if not found:
-        raise ValueError(
-            f"{trace.name} must hold a session of {SESSION_PAGES[0]} to {SESSION_PAGES[1]} pages, it has none"
-        )
-    chosen = np.random.default_rng(seed).permutation(len(found))[:n_sessions]
-    return [found[place] for place in sorted(chosen.tolist())]
+for policy, target in zip(OWN, TARGETS, strict=True):
+    slowdown = partial(mean_of, traffic="lognormal servers", column="slowdown_mean", policies=[policy])
+    statement = f"recorded sessions, lognormal servers: the mean slowdown of {policy} is at most {target:g}"
+    OF_LPSM3.claims.append(Claim(statement, at_most(slowdown, target), f"{target:g}"))
+OF_LPSM3.claims += [
+    saving_claim("lognormal servers", lpsm3.OWN, lpsm3.LPSM2, "LPSM2", 0.0),
+    saving_claim("lognormal servers", lpsm3.OWN, lpsm3.HOLD, "the fixed rule with the host's knowledge", 0.0),
+]
 
 
-def _sessions(target: float) -> Claim:
-    policy = f"lpsm3:{target:g}:400"
-    return Claim(
-        f"recorded sessions, lognormal servers: the mean slowdown of {policy} is at most {target:g}",
-        at_most(mean_of("lognormal servers", "slowdown_mean", [policy]), target), f"{target:g}",
-    )  # fmt: skip
+@OF_LPSM2.picture("lpsm2-browsing", x="energy over page-awake", y=lpsm2.SLOWDOWN)
+def _of_lpsm2(record: Record) -> Iterator[tuple[str, pd.DataFrame]]:
+    return fronts(record, dict.fromkeys(SERVERS, lpsm2.THIN), over="page_awake_j", most=(1.3, 1.6))
 
 
-def _draw_lpsm2(record: Record) -> Mapping[str, Figure]:
-    frames = front_frames(record, dict.fromkeys(SERVERS, lpsm2.THIN), over="page_awake_j", most=(1.3, 1.6))
-    return {"lpsm2-browsing": panels(frames, x="energy over page-awake", y=SLOWDOWN)}
-
-
-def _draw_lpsm3(record: Record) -> Mapping[str, Figure]:
+@OF_LPSM3.picture("lpsm3-browsing", x="energy over page-awake", y=lpsm2.SLOWDOWN)
+def _of_lpsm3(record: Record) -> Iterator[tuple[str, pd.DataFrame]]:
     families = [("hold, host", lpsm3.HOLD), ("LPSM2", lpsm3.LPSM2), ("LPSM3", OWN)]
-    frames = front_frames(record, dict.fromkeys(LOGNORMAL, families), over="page_awake_j", most=(1.6, 1.2))
-    return {"lpsm3-browsing": panels(frames, x="energy over page-awake", y=SLOWDOWN)}
+    return fronts(record, dict.fromkeys(LOGNORMAL, families), over="page_awake_j", most=(1.6, 1.2))
 
 
-EXPERIMENTS = (
-    Experiment(
-        name="ours/lpsm2-browsing",
-        subject="LPSM2 on recorded browsing",
-        time="1 min",
-        sweep=_sweep(lpsm2_runs.FIRST_SEED, SERVERS, lpsm2.SOME),
-        run=run_recorded,
-        claims=tuple(
-            claim
-            for traffic in SERVERS
-            for claim in (
-                limited(traffic, lpsm2.OWN, 1.05),
-                saving_claim(traffic, lpsm2.OWN, lpsm2.SOME_BSD, "BSD", 0.0),
-                saving_claim(traffic, lpsm2.OWN, lpsm2.SOME_PHASE, "BSD with its phase", 0.0),
-                not_above(traffic, lpsm2.OWN, lpsm2.SOME_HOST, "BSD with phase and host"),
-            )
-        ),
-        figures=_draw_lpsm2,
-        data=BROWSING,
-    ),
-    Experiment(
-        name="ours/lpsm3-browsing",
-        subject="LPSM3 on recorded browsing",
-        time="1 min",
-        sweep=_sweep(lpsm3.FIRST_SEED, LOGNORMAL, (*OWN, *lpsm3.LPSM2, *lpsm3.HOLD)),
-        run=run_recorded,
-        claims=(
-            *(_sessions(target) for target in lpsm3.TARGETS),
-            saving_claim("lognormal servers", lpsm3.OWN, lpsm3.LPSM2, "LPSM2", 0.0),
-            saving_claim("lognormal servers", lpsm3.OWN, lpsm3.HOLD, "the fixed rule with the host's knowledge", 0.0),
-        ),
-        figures=_draw_lpsm3,
-        data=BROWSING,
-    ),
-)
+EXPERIMENTS = (OF_LPSM2, OF_LPSM3)

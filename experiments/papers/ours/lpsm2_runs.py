@@ -1,44 +1,52 @@
-"""What the study of LPSM2 runs, and what it keeps of a run.
+"""What the studies of LPSM2 and LPSM3 run, and what they keep of a run.
 
 What it models: a task is one seed of one kind of traffic (`traces.traffic`), browsed under every policy; all of them
 meet the same pages, servers and messages.  Of a run its energies and statistics of its delays are kept, not its pages:
 slowdown against the same page without power saving, the delay that power saving added to messages, stalls of a stream,
 and the two reference energies (`experiments.study.compare`).  A learning curve is kept in blocks of ten pages.
 
-Seeds begin at 5000 more than the first one asked for: LPSM2's constants were chosen on small seeds, and these were not
-looked at before.  What it leaves out: what the rows say (`papers.ours.lpsm2`).
+Seeds of LPSM2 begin at 5000 more than the first one asked for: its constants were chosen on small seeds, and these had
+not been looked at before.  What it leaves out: what the rows say (`papers.ours.lpsm2`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 import netsim
-from experiments.papers.kit import Rows, Setup
+from experiments.papers.kit import Setup
 from experiments.quantities import BASELINE, run_row
 from lpsm.randomness import WORKLOAD, generator
+from traces.records import Page
 from traces.traffic import Traffic, draw, stalls
 
 __all__ = ["BLOCK", "BSD", "FIRST_SEED", "HOLD", "HOST", "HOST_AWARE", "LINK", "PHASE", "POLICIES", "PSM", "THESIS"]
-__all__ += ["World", "blocks", "measure", "run", "seeds_of", "world_of"]
+__all__ += ["World", "blocks", "family", "kinds", "measure", "runs", "world_of"]
+
+Rows = list[dict[str, Any]]
+Family = tuple[str, ...]
 
 FIRST_SEED = 5000
 BLOCK = 10  # pages
-SESSION_PAGES = (20, 200)
-LONGEST_PAUSE_S = 1000.0  # a longer one is an absence, and cut out
 _P_BSD = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4, 0.55, 0.75, 1, 1.4, 2)
 _P_PHASE = (0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4, 0.6, 1, 1.5)
 TARGETS = (1.02, 1.05, 1.08)
-PSM = tuple(f"psm:{period}" for period in (100, 200, 300, 400, 500, 1000))
-BSD = tuple(f"bsd:{p:g}" for p in _P_BSD)
-PHASE = tuple(f"bsd-phase:{p:g}" for p in _P_PHASE)
-HOST = tuple(f"bsd-host:{p:g}" for p in _P_PHASE)
-HOST_AWARE = tuple(f"lpsm2:{target:g}" for target in TARGETS)
-LINK = tuple(f"lpsm2-link:{target:g}" for target in TARGETS)
-HOLD = tuple(f"hold:{ms}" for ms in (0, 25, 50, 100, 200, 400, 800, 1600))
+
+
+def family(form: str, values: Iterable[float]) -> Family:
+    """Return policies that differ in one number, which stands for {} in their form."""
+    return tuple(form.format(f"{value:g}") for value in values)
+
+
+PSM = family("psm:{}", (100, 200, 300, 400, 500, 1000))
+BSD = family("bsd:{}", _P_BSD)
+PHASE, HOST = (family(f"bsd-{what}:{{}}", _P_PHASE) for what in ("phase", "host"))
+HOST_AWARE, LINK = (family(form, TARGETS) for form in ("lpsm2:{}", "lpsm2-link:{}"))
+HOLD = family("hold:{}", (0, 25, 50, 100, 200, 400, 800, 1600))
 THESIS = ("lpsm", "lpsm:log")
 POLICIES = (*PSM, *BSD, *PHASE, *HOST, *HOLD, *THESIS, *HOST_AWARE, *LINK)
 
@@ -49,38 +57,51 @@ class World(NamedTuple):
     traffic: Traffic
     servers: list[netsim.ServerDelay]
     seed: int
+    config: netsim.SimulationConfig = netsim.SimulationConfig()
 
-    def browse(self, policy: Any) -> netsim.SimulationResult:
-        """Browse it under a policy."""
-        found = self.traffic
-        return netsim.simulate(found.pages, policy, push=found.messages, server_delays=self.servers, seed=self.seed)
+    def browse(self, policy: Any, pages: Sequence[Page] | None = None) -> netsim.SimulationResult:
+        """Browse it, or other pages in the place of its own, under a policy."""
+        own, messages = self.traffic.pages, self.traffic.messages
+        return netsim.simulate(
+            own if pages is None else pages, policy, config=self.config, push=messages, server_delays=self.servers,
+            seed=self.seed,
+        )  # fmt: skip
 
-
-def seeds_of(setup: Setup, smoke: int, full: int) -> range:
-    """Return so many seeds, none of which LPSM2 was made on."""
-    first = FIRST_SEED + setup.seed
-    return range(first, first + setup.pick(smoke, full))
-
-
-def world_of(task: dict[str, Any]) -> World:
-    """Draw the traffic of a task: `traffic` is its kind, `seconds` its length, `seed` its seed."""
-    seed = task["seed"]
-    found = draw(task["traffic"], task["seconds"], generator(seed, WORKLOAD))
-    return World(found, [netsim.ServerDelay.parse(server) for server in found.servers], seed)
+    def rows(self, results: Mapping[str, netsim.SimulationResult], traffic: str, *, base: Any = None) -> Rows:
+        """Return a row a run by its name; `base` is the run without power saving, made if it is not given."""
+        base = self.browse(BASELINE) if base is None else base
+        common = {"traffic": traffic, "replication": f"seed-{self.seed}"}
+        return [{**common, "policy": name, **measure(one, base, self)} for name, one in results.items()]
 
 
-def run(task: dict[str, Any]) -> Rows:
-    """Browse one world under every policy of a task."""
-    world = world_of(task)
-    common = {"traffic": task["traffic"], "replication": f"seed-{task['seed']}"}
-    base = world.browse(BASELINE)
-    runs, curves = [], []
-    for policy in task["policies"]:
-        result = base if policy == BASELINE else world.browse(policy)
-        runs.append({**common, "policy": result.policy, **measure(result, base, world)})
-        if policy in task.get("curves", ()):
-            curves += [{**common, "policy": result.policy, **row} for row in blocks(result, base)]
-    return {"runs": runs, "curves": curves} if task.get("curves") else {"runs": runs}
+def kinds(first: int, traffics: Mapping[str, tuple[float, float, int]], **more: Any) -> Callable[[Setup], Any]:
+    """Return the sweep of a task a kind of traffic and seed, from a first seed on.
+
+    A kind has its length in seconds, in the smoke size and in the full size, and its number of seeds in the latter.
+    """
+
+    def sweep(setup: Setup) -> dict[str, dict[str, Any]]:
+        start = first + setup.seed
+        return {
+            f"{kind} seed {seed}": {"traffic": kind, "seconds": setup.pick(small, full), "seed": seed, **more}
+            for kind, (small, full, seeds) in traffics.items()
+            for seed in range(start, start + setup.pick(2, seeds))
+        }
+
+    return sweep
+
+
+def world_of(traffic: str, seconds: float, seed: int) -> World:
+    """Draw traffic of a kind and length in seconds."""
+    drawn = draw(traffic, seconds, generator(seed, WORKLOAD))
+    return World(drawn, [netsim.ServerDelay.parse(server) for server in drawn.servers], seed)
+
+
+def runs(traffic: str, seconds: float, seed: int, policies: Sequence[str]) -> Rows:
+    """Browse one world under every policy."""
+    world = world_of(traffic, seconds, seed)
+    results = {one.policy: one for one in map(world.browse, policies)}
+    return world.rows(results, traffic, base=results.get(BASELINE))
 
 
 def measure(result: netsim.SimulationResult, base: netsim.SimulationResult, world: World) -> dict[str, Any]:
@@ -114,12 +135,12 @@ def _of(statistic: Any, values: NDArray[np.float64]) -> float:
     return float(statistic(values)) if len(values) else float("nan")
 
 
-def blocks(result: netsim.SimulationResult, base: netsim.SimulationResult) -> list[dict[str, float]]:
-    """Slowdown and energy while loading, by blocks of ten pages."""
-    slowdown = result.latency_s / base.latency_s
-    energy = result.pages["energy_j"].to_numpy()
-    means = {"slowdown": slowdown, "load_j": energy}
-    return [
-        {"first_page": first, **{name: float(one[first : first + BLOCK].mean()) for name, one in means.items()}}
-        for first in range(0, len(slowdown) - BLOCK + 1, BLOCK)
-    ]
+def blocks(results: Mapping[str, netsim.SimulationResult], base: netsim.SimulationResult, **common: Any) -> Rows:
+    """Return slowdown and energy while loading, by blocks of ten pages, of runs by their names."""
+    rows = []
+    for name, result in results.items():
+        means = {"slowdown": result.latency_s / base.latency_s, "load_j": result.pages["energy_j"].to_numpy()}
+        for first in range(0, len(base.latency_s) - BLOCK + 1, BLOCK):
+            own = {what: float(one[first : first + BLOCK].mean()) for what, one in means.items()}
+            rows.append({**common, "policy": name, "first_page": first, **own})
+    return rows

@@ -2,25 +2,22 @@
 
 What it models: section 2, on news.  All three are trained on the first 60 % of the stories in order of time, a = 1, no
 intercept, and predict the rest: ridge regression on the labels, the SVM with squared hinge loss, and the weights of the
-second-order Perceptron, which are least squares on the examples that it stored.  What of the training set each depends
-on: examples with a dual coefficient that is not 0.
+second-order Perceptron, which are least squares on the examples that it stored.  A classifier depends on the training
+examples whose dual coefficient is not 0.
 What it leaves out: kernels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
-from experiments.figures.papers import lines
 from experiments.papers import news
-from experiments.papers.claims import Claim, Measure, Record
+from experiments.papers.claims import Claim, Record
 from experiments.papers.kit import Experiment, Rows
-from experiments.papers.news import NEWS, make, question, sweep
 from experiments.papers.predicates import at_least, below, each
 
 __all__ = ["EXPERIMENTS"]
@@ -35,90 +32,78 @@ def batch(task: dict[str, Any]) -> Rows:
     from sklearn.linear_model import Ridge
     from sklearn.svm import LinearSVC  # slow to import, and needed here alone
 
-    X, y, named = question(task)
+    X, y, named = news.question(task)
     size = int(TRAINED * len(y))
     train, truth, rest, later = X[:size], y[:size], X[size:], y[size:]
     ridge = Ridge(alpha=A, fit_intercept=False, solver="sparse_cg", tol=1e-8).fit(train, truth).coef_
     machine = LinearSVC(C=1.0 / (2.0 * A), fit_intercept=False, random_state=0, max_iter=100_000, tol=1e-6)
     svm = machine.fit(train, truth).coef_.ravel()
-    stored = make("sop", train, np.random.default_rng(0), {"a": A}).run(train, truth).stored
+    stored = news.make("sop", train, np.random.default_rng(0), {"a": A}).run(train, truth).stored
     kept = train[stored]
     gram = np.asarray((kept @ kept.T).todense()) if hasattr(kept, "todense") else kept @ kept.T
     sop = kept.T @ np.linalg.solve(A * np.eye(len(gram)) + gram, truth[stored].astype(float))
-    support = {
-        "ridge": np.abs(1.0 - truth * (train @ ridge)) > 1e-6,
-        "svm-2": truth * (train @ svm) < 1.0 - 1e-6,
-        "sop": stored,
-    }
-    rows = []
-    for key, w in (("ridge", ridge), ("svm-2", svm), ("sop", sop)):
-        predicted, positive = rest @ w >= 0.0, later > 0
+    rows, positive = [], later > 0
+    for key, w, support in (
+        ("ridge", ridge, np.abs(1.0 - truth * (train @ ridge)) > 1e-6),
+        ("svm-2", svm, truth * (train @ svm) < 1.0 - 1e-6),
+        ("sop", sop, stored),
+    ):
+        predicted = rest @ w >= 0.0
         rows.append(
             {**named, "key": key, "value": np.nan, "run": 0, "rounds": size, "tp": int(np.sum(predicted & positive)),
              "predicted": int(predicted.sum()), "positive": int(positive.sum()), "queried": size,
-             "stored": int(support[key].sum())}
+             "stored": int(support.sum())}
         )  # fmt: skip
     return {"totals": rows}
 
 
+EQUATION_3 = Experiment(
+    "rls/equation-3", "least squares beside the 2-norm SVM: what they depend on, and how good they are", "1 min",
+    news.NEWS, sweep=news.sweep((), rcv1_stories=40_000), run=batch,
+)  # fmt: skip
+
+
 def _depends(record: Record, key: str) -> pd.Series:
-    """Share of the training examples that a classifier depends on, percent, a number a topic."""
+    """Return the share of the training examples that a classifier depends on, percent, a number a topic."""
     rows = news.of(key)(news.scored(record))
     return 100 * rows["stored"] / rows["rounds"]
 
 
-def _support(key: str) -> Measure:
-    return lambda record: {NAMES[key]: _depends(record, key)}
+def _support(record: Record, key: str) -> Any:
+    return {NAMES[key]: _depends(record, key)}
 
 
-def _draw(record: Record) -> Mapping[str, Figure]:
+EQUATION_3.claims += [
+    Claim("the solution of (2) depends on all training examples", each(partial(_support, key="ridge"), 99.9, unit=" %"),
+          "always depends on all", "every topic"),
+    Claim("that of (3) depends on a small subset", below(partial(_support, key="svm-2"), 50.0, unit=" %"),
+          "(often small) subset", "less than half of the training examples"),
+]  # fmt: skip
+
+
+@EQUATION_3.claim(
+    "the second-order Perceptron gives sparse solutions: it stores fewer than the SVM has support vectors", below,
+    "sparsity can be obtained", "paired over topics", unit=" points",
+)  # fmt: skip
+def _sparser(record: Record) -> pd.Series:
+    return _depends(record, "sop") - _depends(record, "svm-2")
+
+
+EQUATION_3.claims += [
+    Claim(f"{NAMES[key]} is about as accurate as the SVM",
+          at_least(news.paired("f", news.of(key), news.of("svm-2")), -news.SAME),
+          "often comparable to the best batch classifiers", "F-measure on the later stories")
+    for key in ("ridge", "sop")
+]  # fmt: skip
+
+
+@EQUATION_3.picture(
+    "equation-3", x="training examples it depends on, %", y="F-measure on later stories", x_scale="log"
+)  # fmt: skip
+def _points(record: Record) -> pd.DataFrame:
     scores = news.scored(record)
-    scores = scores.assign(group=scores["key"].map(NAMES), x=100 * scores["stored"] / scores["rounds"])
-    frame = pd.DataFrame({"group": scores["group"], "x": scores["x"], "y": scores["f"], "points": True})
-    depends, f = "training examples it depends on, %", "F-measure on later stories"
-    return {"equation-3": lines(frame, x=depends, y=f, x_scale="log")}
+    depends = 100 * scores["stored"] / scores["rounds"]
+    return pd.DataFrame({"group": scores["key"].map(NAMES), "x": depends, "y": scores["f"], "points": True})
 
 
-EXPERIMENTS = (
-    Experiment(
-        name="rls/equation-3",
-        subject="least squares beside the 2-norm SVM: what they depend on, and how good they are",
-        time="1 min",
-        sweep=sweep((), rcv1_stories=40_000),
-        run=batch,
-        claims=(
-            Claim(
-                "the solution of (2) depends on all training examples",
-                each(_support("ridge"), 99.9, unit=" %"),
-                "always depends on all",
-                "every topic",
-            ),
-            Claim(
-                "that of (3) depends on a small subset",
-                below(_support("svm-2"), 50.0, unit=" %"),
-                "(often small) subset",
-                "less than half of the training examples",
-            ),
-            Claim(
-                "the second-order Perceptron gives sparse solutions: it stores fewer than the SVM has support vectors",
-                below(
-                    lambda record: {"": _depends(record, "sop") - _depends(record, "svm-2")},
-                    unit=" points",
-                ),
-                "sparsity can be obtained",
-                "paired over topics",
-            ),
-            *(
-                Claim(
-                    f"{NAMES[key]} is about as accurate as the SVM",
-                    at_least(news.paired("f", news.of(key), news.of("svm-2")), -news.SAME),
-                    "often comparable to the best batch classifiers",
-                    "F-measure on the later stories",
-                )
-                for key in ("ridge", "sop")
-            ),
-        ),
-        figures=_draw,
-        data=NEWS,
-    ),
-)
+EXPERIMENTS = (EQUATION_3,)

@@ -1,166 +1,115 @@
 """Figures 2 and 3 of Cesa-Bianchi 2007: selective sampling with least squares, on news.
 
-What it models: section 4.  Figure 2: SS, which asks where the margin is at most c sqrt(ln t/N), c = 5 as
-printed (K = c^2 = 25) and c = 1 beside it, the Perceptron and the second-order Perceptron with all
-labels.  Figure 3: the label-efficient second-order Perceptron, coin C/(C + margin), over C.  a = 1, unit instances.
+What it models: section 4.  Figure 2 has SS, which asks where the margin is at most c sqrt(ln t/N), with c = 5 as
+printed (K = c^2 = 25) and c = 1 beside it, and the Perceptron and the second-order Perceptron with all
+labels.  Figure 3 has the label-efficient second-order Perceptron, whose coin is C/(C + margin), over C.  The
+regulariser a is 1, and instances have unit norm.
 What it leaves out: the full least-squares classifier, as the paper does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from experiments.papers import news
-from experiments.papers.claims import Claim, Measure, Noted, Record, named
+from experiments.papers.claims import Claim, Noted, Record, named
 from experiments.papers.kit import Experiment
-from experiments.papers.news import ALL_LABELS, NEWS, grid, run_cases, sweep
+from experiments.papers.news import ALL_LABELS, NAMES, NEWS, SAME, grid, of, paired, run_cases
 from experiments.papers.predicates import above, at_least, at_most, explained_by, rising
 
 __all__ = ["EXPERIMENTS"]
 
 PRINTED, BESIDE = 25.0, 1.0  # K = c^2
-C = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 SHOWN = (0.03, 0.1, 0.3, 1.0)  # what the figure displays is not printed
-LEAST_SQUARES = grid("ss", "K", (BESIDE, PRINTED))
-EFFICIENT = grid("sop-label-efficient", "C", C)
+SOLE = "sop-label-efficient"
+OVER_TIME = {"f": "F-measure", "rate": "share of labels asked for"}
+CASES = (*ALL_LABELS, *grid("ss", "K", (BESIDE, PRINTED)))
+EFFICIENT = grid(SOLE, "C", (0.003, 0.01, 0.03, 0.1, 0.3, 1.0))
+FIG_2 = Experiment(
+    "rls/fig-2", "selective sampling with c = 5 beside Perceptrons with all labels", "4 min", NEWS, run=run_cases,
+    sweep=news.sweep(CASES, smoke=CASES, smoke_topics=2, rcv1_stories=40_000),
+)  # fmt: skip
+FIG_3 = Experiment(
+    "rls/fig-3", "the label-efficient second-order Perceptron, several C", "1 min", NEWS, run=run_cases,
+    sweep=news.sweep((*ALL_LABELS[:1], *EFFICIENT), smoke=(*ALL_LABELS[:1], *EFFICIENT[::2])),
+)  # fmt: skip
 
 
-# -- what a record says ------------------------------------------------------------------------------------------
-
-
-def _last_f(value: float) -> Measure:
+def _last_f(record: Record, value: float) -> Noted:
     """F of SS in the last window less that of the second-order Perceptron."""
-
-    def measure(record: Record) -> dict[str, Any]:
-        scores = news.scored(record)
-        ours, theirs = (
-            news.ends(record, "f", news.of(key, at)(scores), key) for key, at in (("ss", value), ("sop", None))
-        )
-        return {"": Noted(ours - theirs, f"({ours.mean():.3f} against {theirs.mean():.3f})")}
-
-    return measure
+    scores = news.scored(record)
+    ours, theirs = (news.ends(record, "f", of(key, at)(scores), key) for key, at in (("ss", value), ("sop", None)))
+    return Noted(ours - theirs, f"({ours.mean():.3f} against {theirs.mean():.3f})")
 
 
-def _last_to_first(key: str, values: Sequence[float] = ()) -> Measure:
+def _last_to_first(record: Record, key: str, values: tuple[float, ...] = ()) -> Any:
     """Mean label rate of the last window over that of the first, by the values of the parameter."""
-
-    def measure(record: Record) -> dict[str, Any]:
-        windows, found = news.scored(record, "windows"), {}
-        own = windows[windows["key"] == key]
-        for value in values or sorted(set(own["value"])):
-            mean = 100 * own[own["value"] == value].groupby("t")["rate"].mean()
-            words = f"(from {mean.iloc[0]:.1f} to {mean.iloc[-1]:.1f} %)"
-            found[f"{value:g}"] = Noted(mean.iloc[-1] / mean.iloc[0], words)
-        return found
-
-    return measure
+    windows, samples = news.scored(record, "windows"), {}
+    own = windows[windows["key"] == key]
+    for value in values or sorted(set(own["value"])):
+        mean = 100 * own[own["value"] == value].groupby("t")["rate"].mean()
+        words = f"(from {mean.iloc[0]:.1f} to {mean.iloc[-1]:.1f} %)"
+        samples[f"{value:g}"] = Noted(mean.iloc[-1] / mean.iloc[0], words)
+    return samples
 
 
-def _at_values(low: float, high: float) -> Measure:
+FIG_2.claims += [
+    Claim("selective sampling eventually reaches the performance of the second-order Perceptron",
+          at_least(partial(_last_f, value=PRINTED), -SAME), "eventually reaches", "last window",
+          why=explained_by("with c = 1", partial(_last_f, value=BESIDE))),
+    Claim("c = 5 works well: the same F-measure as the second-order Perceptron over the stream",
+          at_least(paired("f", of("ss", PRINTED), of("sop")), -SAME), "works well"),
+    Claim("it is above the Perceptron", above(paired("f", of("ss", PRINTED), of("perceptron"))), "figure 2"),
+    Claim("its label rate decreases very fast", at_most(partial(_last_to_first, key="ss", values=(PRINTED,)), 0.5),
+          "very fast", "c = 5: label rate of the last window over the first, means over topics"),
+]  # fmt: skip
+
+
+@FIG_2.picture("fig-2")
+def _draw_2(record: Record) -> Figure:
+    lines = [(f"selective sampling, c = {np.sqrt(value):g}", "ss", value) for value in (PRINTED, BESIDE)]
+    return news.curves(record, [*lines, *((NAMES[key], key, None) for key in ("sop", "perceptron"))], OVER_TIME)
+
+
+def _at_values(record: Record, low: float, high: float) -> Any:
     """F of the label-efficient sampler less that with all labels, at every C in a range."""
-
-    def measure(record: Record) -> Any:
-        scores = news.scored(record)
-        values = set(scores.loc[scores["key"] == "sop-label-efficient", "value"])
-        return named(
-            {
-                f"C = {value:g}:": news.paired("f", news.of("sop-label-efficient", value), news.of("sop"))
-                for value in sorted(values)
-                if low <= value <= high
-            }
-        )(record)
-
-    return measure
+    scores = news.scored(record)
+    values = sorted(set(scores.loc[scores["key"] == SOLE, "value"]))
+    measures = {f"C = {value:g}:": paired("f", of(SOLE, value), of("sop")) for value in values if low <= value <= high}
+    return named(measures)(record)
 
 
-def _sparing(record: Record) -> Mapping[str, Any]:
-    """The same at the largest C that leaves a third of the labels unobserved."""
-    table = news.mean_by_value(news.scored(record), "sop-label-efficient")
-    sparing = table[table["rate"] <= 2.0 / 3.0]
-    return _at_values(*2 * (float(str(sparing["rate"].idxmax())),))(record) if len(sparing) else {}
+FIG_3.claims.append(
+    Claim("for the values of C displayed the performance does not get significantly worse as C decreases",
+          at_least(partial(_at_values, low=SHOWN[0], high=SHOWN[-1]), -SAME), "not significantly",
+          f"each C from {SHOWN[0]:g} to 1", why=explained_by("below", partial(_at_values, low=0.0, high=SHOWN[0])))
+)  # fmt: skip
 
 
-def _draw_2(record: Record) -> Mapping[str, Figure]:
-    groups = [
-        (f"selective sampling, c = {np.sqrt(value):g}", "ss", value) for value in (PRINTED, BESIDE)
-    ] + [(news.NAMES[key], key, None) for key in ("sop", "perceptron")]  # fmt: skip
-    return {"fig-2": news.curves(record, groups, {"f": "F-measure", "rate": "share of labels asked for"})}
+@FIG_3.claim(
+    "no significant decrease where a significant fraction of the labels is not observed", at_least,
+    "no significant decrease", "the largest C that leaves a third unobserved", limit=-SAME,
+)  # fmt: skip
+def _sparing(record: Record) -> Any:
+    table = news.mean_by_value(news.scored(record), SOLE)
+    sparing: Any = table[table["rate"] <= 2.0 / 3.0]["rate"]
+    return _at_values(record, sparing.idxmax(), sparing.idxmax()) if len(sparing) else None
 
 
-def _draw_3(record: Record) -> Mapping[str, Figure]:
-    values = [value for value in SHOWN if value in set(record["totals"]["value"])]
-    groups: list[tuple[str, str, float | None]] = [(f"C = {value:g}", "sop-label-efficient", value) for value in values]
-    groups.append((news.NAMES["sop"], "sop", None))
-    return {"fig-3": news.curves(record, groups, {"f": "F-measure", "rate": "share of labels asked for"})}
+FIG_3.claims.append(
+    Claim("the smaller C, the faster the label rate drops", rising(partial(_last_to_first, key=SOLE)), "drop faster",
+          "rate of the last window over that of the first, by C")
+)  # fmt: skip
 
 
-_SS = news.of("ss", PRINTED)
+@FIG_3.picture("fig-3")
+def _draw_3(record: Record) -> Figure:
+    lines = [(f"C = {value:g}", SOLE, value) for value in SHOWN if value in set(record["totals"]["value"])]
+    return news.curves(record, [*lines, (NAMES["sop"], "sop", None)], OVER_TIME)
 
-EXPERIMENTS = (
-    Experiment(
-        name="rls/fig-2",
-        subject="selective sampling with c = 5 beside Perceptrons with all labels",
-        time="4 min",
-        sweep=sweep(
-            (*ALL_LABELS, *LEAST_SQUARES), smoke=(*ALL_LABELS, *LEAST_SQUARES), smoke_topics=2, rcv1_stories=40_000
-        ),
-        run=run_cases,
-        claims=(
-            Claim(
-                "selective sampling eventually reaches the performance of the second-order Perceptron",
-                at_least(_last_f(PRINTED), -news.SAME),
-                "eventually reaches",
-                "last window",
-                why=explained_by("with c = 1", _last_f(BESIDE)),
-            ),
-            Claim(
-                "c = 5 works well: the same F-measure as the second-order Perceptron over the stream",
-                at_least(news.paired("f", _SS, news.of("sop")), -news.SAME),
-                "works well",
-            ),
-            Claim("it is above the Perceptron", above(news.paired("f", _SS, news.of("perceptron"))), "figure 2"),
-            Claim(
-                "its label rate decreases very fast",
-                at_most(_last_to_first("ss", (PRINTED,)), 0.5),
-                "very fast",
-                "c = 5: label rate of the last window over the first, means over topics",
-            ),
-        ),
-        figures=_draw_2,
-        data=NEWS,
-    ),
-    Experiment(
-        name="rls/fig-3",
-        subject="the label-efficient second-order Perceptron, several C",
-        time="1 min",
-        sweep=sweep((*ALL_LABELS[:1], *EFFICIENT), smoke=(*ALL_LABELS[:1], *EFFICIENT[::2])),
-        run=run_cases,
-        claims=(
-            Claim(
-                "for the values of C displayed the performance does not get significantly worse as C decreases",
-                at_least(_at_values(SHOWN[0], SHOWN[-1]), -news.SAME),
-                "not significantly",
-                f"each C from {SHOWN[0]:g} to 1",
-                why=explained_by("below", _at_values(0, SHOWN[0])),
-            ),
-            Claim(
-                "no significant decrease where a significant fraction of the labels is not observed",
-                at_least(_sparing, -news.SAME),
-                "no significant decrease",
-                "the largest C that leaves a third unobserved",
-            ),
-            Claim(
-                "the smaller C, the faster the label rate drops",
-                rising(_last_to_first("sop-label-efficient")),
-                "drop faster",
-                "rate of the last window over that of the first, by C",
-            ),
-        ),
-        figures=_draw_3,
-        data=NEWS,
-    ),
-)
+
+EXPERIMENTS = (FIG_2, FIG_3)

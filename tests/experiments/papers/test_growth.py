@@ -7,10 +7,10 @@ import pytest
 from experiments.papers.adaptive import noise
 from experiments.papers.adaptive.exponents import ADAPTIVE, ALL, HARD
 from experiments.papers.claims import jackknifed, measured, point
+from experiments.papers.proved.second_order import separable_second_order_step
 from experiments.papers.registry import all_experiments
 from experiments.papers.rls import closed_form
 from experiments.papers.thesis import sphere
-from lpsm.bounds.second_order import separable_second_order_step
 
 CLAIMS = {claim.statement: claim for name in ("adaptive/remark-5", "thesis/table-3-1", "adaptive/noise-condition")
           for claim in all_experiments()[name].claims}  # fmt: skip
@@ -45,7 +45,7 @@ def test_a_power_of_the_labels_is_found_and_the_faster_one_is_told():
     faster = CLAIMS[
         "for alpha > sqrt 3 - 1 the average regret falls faster in the labels that the adaptive sampler buys"
     ]
-    (found,) = faster.test.measure(record).values()
+    (found,) = measured(faster.test.measure, record).values()
     np.testing.assert_allclose(found.sample, -0.2)
     assert faster.check(record).holds
     swapped = record["growth"].assign(key=record["growth"]["key"].map({ALL: ADAPTIVE, ADAPTIVE: ALL}))

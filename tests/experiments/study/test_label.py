@@ -264,7 +264,7 @@ def test_bounds_are_printed_written_and_decide_the_exit_status(table, lpsm, tmp_
     assert len(pd.read_csv(out / "bounds.csv")) == 3
     again = lpsm("label", table, "--algorithm", "sop-label-efficient", "--bounds", "4", "--json")
     assert {row["verdict"] for row in json.loads(again.stdout)["statements"]} == {"holds"}
-    monkeypatch.setattr("lpsm.bounds.sampler_theorems._label_efficient", lambda *_: 0.0)
+    monkeypatch.setattr("lpsm.bounds.sampler_theorems.Theorem.bound", lambda *_: 0.0)
     assert lpsm("label", table, "--algorithm", "sop-label-efficient", "--bounds", "4").exit_code == 1
 
 

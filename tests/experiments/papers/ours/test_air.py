@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from experiments.papers.kit import Setup
-from experiments.papers.ours.air import EXPERIMENTS, contend, take_turns
+from experiments.papers.ours.air import EXPERIMENTS
 
 CONTENTION, TWT = EXPERIMENTS
 
@@ -24,10 +24,10 @@ def test_the_sweep_has_every_number_of_neighbours_dtim_and_rate_of_group_frames(
 
 
 def test_a_task_run_again_gives_the_same_rows(one_task):
-    assert contend(one_task) == contend(dict(one_task))
+    assert CONTENTION.run(one_task) == CONTENTION.run(dict(one_task))
     task = {"traffic": "pushed", "clients": 2, "seed": 3, "policy": "twt:1024:10", "seconds": 20, "pages": 1}
-    [row] = take_turns(task)["runs"]
-    assert take_turns(dict(task)) == {"runs": [row]}
+    [row] = TWT.run(task)["runs"]
+    assert TWT.run(dict(task)) == {"runs": [row]}
     assert 0.0 < row["delay_s"] < 1.1
 
 

@@ -12,8 +12,9 @@ import netsim
 from experiments.papers.kit import Setup
 from experiments.papers.ours import lpsm2_fronts as fronts
 from experiments.papers.ours import lpsm2_learning as learning
-from experiments.papers.ours.browsing import run_recorded, sessions_of
-from experiments.papers.ours.lpsm2_runs import FIRST_SEED, POLICIES, World, measure, run, seeds_of, world_of
+from experiments.papers.ours.browsing import OF_LPSM2, sessions_of
+from experiments.papers.ours.lpsm2 import ON_THE_WEB
+from experiments.papers.ours.lpsm2_runs import FIRST_SEED, POLICIES, World, blocks, measure, world_of
 from experiments.papers.registry import all_experiments
 from netsim.policies.lpsm2 import CONTEXTS
 from netsim.policies.lpsm2_record import Round
@@ -67,26 +68,25 @@ def test_what_is_measured_is_what_the_documentation_defines():
     assert found["limit_j"] < measure(base, base, world)["total_j"]
 
 
-def test_a_task_browses_one_world_under_every_policy_and_keeps_a_learning_curve():
-    task = {
-        "traffic": "web-lognormal", "seconds": 1100.0, "seed": FIRST_SEED, "policies": ["none", "psm:100", "lpsm2"],
-        "curves": ["psm:100"],
-    }  # fmt: skip
-    found = run(task)
-    assert [row["policy"] for row in found["runs"]] == ["none", "psm:100", "lpsm2:1.05"]
-    assert found["runs"][0]["slowdown_mean"] == 1.0
-    assert found["runs"][0]["page_awake_j"] < found["runs"][0]["total_j"]
-    assert [row["first_page"] for row in found["curves"]] == [0, 10]
-    mean = np.mean([row["slowdown"] for row in found["curves"]])
-    assert mean == pytest.approx(found["runs"][1]["slowdown_mean"])
-    assert json.dumps(run(task)) == json.dumps(found)  # NaN is equal to itself in writing
+def test_a_task_browses_one_world_under_every_policy_and_a_learning_curve_has_its_mean():
+    world = {"traffic": "web-lognormal", "seconds": 1100.0, "seed": FIRST_SEED}
+    task = {**world, "policies": ["none", "psm:100", "lpsm2"]}
+    rows = ON_THE_WEB.run(task)["runs"]
+    assert [row["policy"] for row in rows] == ["none", "psm:100", "lpsm2:1.05"]
+    assert rows[0]["slowdown_mean"] == 1.0
+    assert rows[0]["page_awake_j"] < rows[0]["total_j"]
+    assert json.dumps(ON_THE_WEB.run(task)["runs"]) == json.dumps(rows)  # NaN is equal to itself in writing
+    drawn = world_of(**world)
+    curve = blocks({"static": drawn.browse("psm:100")}, drawn.browse("none"), traffic="web-lognormal")
+    assert [(row["policy"], row["first_page"]) for row in curve] == [("static", 0), ("static", 10)]
+    assert np.mean([row["slowdown"] for row in curve]) == pytest.approx(rows[1]["slowdown_mean"])
 
 
 def test_the_seeds_of_the_study_are_none_that_anything_was_chosen_on():
-    assert min(seeds_of(Setup(), 2, 20)) == FIRST_SEED == 5000
-    assert seeds_of(Setup(size="smoke", seed=3), 2, 20) == range(5003, 5005)
     for name in ("ours/lpsm2", "ours/lpsm2-traffic"):
-        assert min(task["seed"] for task in all_experiments()[name].sweep(Setup()).values()) >= FIRST_SEED
+        sweep = all_experiments()[name].sweep
+        assert min(task["seed"] for task in sweep(Setup()).values()) == FIRST_SEED == 5000
+        assert {task["seed"] for task in sweep(Setup(size="smoke", seed=3)).values()} == {5003, 5004}
 
 
 def test_every_policy_of_the_study_is_one_that_can_be_made_once():
@@ -105,7 +105,7 @@ def test_recorded_sessions_are_drawn_from_those_long_enough_and_browsed_by_name(
         "folder": str(tmp_path), "trace": "trace", "sessions": names[:2], "servers": {"at once": "0", "slow": "0.5"},
         "policies": ["none", "psm:100"], "seed": 5000,
     }  # fmt: skip
-    rows = run_recorded(task)["runs"]
+    rows = OF_LPSM2.run(task)["runs"]
     assert [(row["replication"], row["traffic"], row["policy"]) for row in rows] == [
         (name, traffic, policy)
         for name in names[:2]
@@ -116,7 +116,7 @@ def test_recorded_sessions_are_drawn_from_those_long_enough_and_browsed_by_name(
 
 def test_shifting_traffic_is_drawn_alike_for_every_policy():
     task = {"traffic": "shifting", "seconds": 600.0, "seed": 5001}
-    assert world_of(task).traffic.pages == world_of(task).traffic.pages
+    assert world_of(**task).traffic.pages == world_of(**task).traffic.pages
 
 
 def a_round(context, costs, chosen, *, delay_s=(0.0, 0.0, 0.0), waiting=1):
@@ -132,7 +132,7 @@ def a_round(context, costs, chosen, *, delay_s=(0.0, 0.0, 0.0), waiting=1):
 def test_regrets_are_those_of_every_sequence_of_schedules_tried():
     rng = np.random.default_rng(0)
     costs = rng.exponential(1.0, (7, 3))
-    [row] = learning.regrets([a_round("T", row, 0) for row in costs])
+    [row] = learning.regrets_of([a_round("T", row, 0) for row in costs])
     paths = np.array(np.meshgrid(*[range(3)] * 7)).reshape(7, -1).T
     totals = costs[np.arange(7), paths].sum(axis=1)
     segments = 1 + (np.diff(paths, axis=1) != 0).sum(axis=1)
@@ -156,7 +156,7 @@ def test_the_best_fixed_schedule_depends_on_the_price_of_a_second_and_on_who_wai
 
 def test_fixed_schedules_follow_theirs_and_learn_nothing():
     task = {"traffic": "web-lognormal", "seconds": 300.0, "seed": 5000}
-    world = world_of(task)
+    world = world_of(**task)
     hold = world.browse(learning.fixed_schedules((6,) * 7, "held"))  # awake for 1.6 s of every wait
     doze = world.browse(learning.fixed_schedules((0,) * 7, "every beacon"))
     assert hold.policy == "held"

@@ -29,7 +29,7 @@ def test_every_policy_is_written_by_its_canonical_name_once_in_a_task():
 
 def test_a_task_browses_one_world_under_every_policy_with_the_radio_it_names():
     task = {"traffic": "web-instant", "seconds": 300.0, "seed": 8900, "policies": ["psm:100", "lpsm3:1.05:400"]}
-    ordinary, dear = lpsm3.run(task)["runs"], lpsm3.run(task | {"radio": "esp32-c3"})["runs"]
+    ordinary, dear = (lpsm3.LPSM3.run(task | radio)["runs"] for radio in ({}, {"radio": "esp32-c3"}))
     assert [row["policy"] for row in ordinary] == task["policies"]
     assert {row["traffic"] for row in ordinary} == {"web-instant"}
     assert {row["traffic"] for row in dear} == {"esp32-c3"}
@@ -46,7 +46,7 @@ def test_messages_are_held_against_the_constant_period_of_equal_delay(extra_mw):
         own = 100.0 + 3.0 / 0.36 + extra_mw
         rows.append(["push-bursty", f"seed-{seed}", lpsm3.pushed(200), own, 0.18])
     record = {"runs": pd.DataFrame(rows, columns=["traffic", "replication", "policy", "total_j", "added_s_mean"])}
-    (found,) = lpsm3._below_period("push-bursty", 200)(record).values()
+    found = lpsm3.below_period(record, "push-bursty", 200)
     assert np.mean(found.sample) == pytest.approx(-100 * extra_mw / (100.0 + 3.0 / 0.36), abs=1e-9)
     assert "180 ms" in found.note
 
@@ -54,7 +54,7 @@ def test_messages_are_held_against_the_constant_period_of_equal_delay(extra_mw):
 @pytest.fixture(scope="module")
 def stream_rows():
     task = {"traffic": "streaming", "seconds": 60.0, "seed": 8900, "policies": ["hold:0", lpsm3.OWN]}
-    return {row["policy"]: row for row in lpsm3.run(task)["runs"]}
+    return {row["policy"]: row for row in lpsm3.LPSM3.run(task)["runs"]}
 
 
 def test_a_stream_is_also_run_with_its_deadlines_which_the_claims_ask_for(stream_rows):
@@ -64,9 +64,9 @@ def test_a_stream_is_also_run_with_its_deadlines_which_the_claims_ask_for(stream
     record = {"runs": pd.DataFrame(rows)}
     hinted = record["runs"]["policy"] == lpsm3.HINTED
     record["runs"].loc[hinted, ["total_j", "stalls"]] = 0.99 * stream_rows["hold:0"]["total_j"], 0
-    assert all(claim.check(record).holds for claim in lpsm3._of_deadlines())
+    assert all(claim.check(record).holds for claim in lpsm3.OF_DEADLINES)
     record["runs"].loc[hinted, ["total_j", "stalls"]] = 1e6, 1
-    assert not any(claim.check(record).holds for claim in lpsm3._of_deadlines())
+    assert not any(claim.check(record).holds for claim in lpsm3.OF_DEADLINES)
 
 
 def test_a_part_that_is_taken_away_is_gone_and_the_rest_stays():
@@ -108,7 +108,7 @@ def test_regret_is_what_is_needed_above_the_schedules_at_equal_slowdown():
             rows.append(["web-instant", f"seed-{seed}", name, 50.0 - 2 * place, 1.0 + 0.1 * place])
         rows.append(["web-instant", f"seed-{seed}", lpsm3.OWN, 51.5, 1.05])
     record = {"runs": pd.DataFrame(rows, columns=["traffic", "replication", "policy", "total_j", "slowdown_mean"])}
-    (found,) = lpsm3_parts._regret_j("web-instant")(record).values()
+    found = lpsm3_parts.regret_j(record, "web-instant")
     assert np.asarray(found.sample) == pytest.approx([2.5] * 3)
 
 

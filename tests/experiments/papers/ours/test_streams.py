@@ -13,7 +13,7 @@ def stream_rows():
     with pytest.MonkeyPatch.context() as patch:  # two values a grid: what is tuned is not what is tested
         for grid, value in (("GRID", 1.0), ("C_FACTORS", 20.0)):
             patch.setattr(stream_runs, grid, (value, 2.0 * value))
-        return stream_runs.run(task)
+        return stream_runs.runs(**task)
 
 
 def test_a_twin_asks_for_as_many_labels_and_nothing_is_counted_before_the_tuning_ends(stream_rows):

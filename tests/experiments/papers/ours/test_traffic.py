@@ -5,7 +5,7 @@ import pytest
 
 import netsim
 import traces
-from experiments.papers.ours.traffic import SEGMENTS, browse, regrets
+from experiments.papers.ours.traffic import SEGMENTS, browse, regrets_of
 from netsim.policies.polling import PollingConfig, PollingLearner
 
 PAGES = traces.generate(40, np.random.default_rng(0))
@@ -24,7 +24,7 @@ def test_the_polls_of_a_run_tell_what_its_learner_lost(policy, term):
         energy = 1 / nominal_ms if policy == "lpsm" else 1 / np.log(nominal_ms)
         own += learner.config.price() * found * nominal_ms / 2 + energy
     assert np.allclose(learner.weights, result.final_policy.learner.weights, atol=1e-12)
-    rows = regrets(result)
+    rows = regrets_of(result)
     assert [row["k"] for row in rows] == list(SEGMENTS)
     assert rows[0]["mixture"] == pytest.approx(mixture)
     assert rows[0]["polling"] == pytest.approx(own)
@@ -36,11 +36,11 @@ def test_the_polls_of_a_run_tell_what_its_learner_lost(policy, term):
 
 def test_servers_that_shift_make_the_slow_blocks_slower_and_the_hasty_ones_quicker():
     task = {"world": "shifting", "policy": "none", "seed": 0, "pages": 50, "server_delay_s": 0.5, "factors": [0.2, 3.0]}
-    same, shifting = browse(task), browse({**task, "servers": True})
+    same, shifting = browse(**task), browse(**task, servers=True)
     difference = [
         after["latency_s"] - before["latency_s"]
         for before, after in zip(same["latencies"], shifting["latencies"], strict=True)
     ]
     assert max(difference[:25]) < 0 < min(difference[25:])
     assert "regrets" not in shifting
-    assert len(browse({**task, "policy": "lpsm", "regret": True})["regrets"]) == len(SEGMENTS)
+    assert len(browse(**task | {"policy": "lpsm"}, regret=True)["regrets"]) == len(SEGMENTS)

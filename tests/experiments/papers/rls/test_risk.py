@@ -20,7 +20,7 @@ def test_the_hypotheses_in_force_predict_what_the_learner_predicted():
 
 
 def test_the_average_risk_weighs_each_hypothesis_by_its_rounds():
-    (row,) = risk.risks_of_a_run({"source": "separable", "n": 300, "run": 0, "seed": 1})["risks"]
+    (row,) = risk.risks(source="separable", n=300, run=0, seed=1)
     assert 0.0 <= row["picked"] <= 0.5
     assert row["average"] * 300 >= 0.5  # the first round is a coin's
     assert row["picked_bound"] > row["average_bound"] > row["mistakes"] / 300
@@ -39,11 +39,11 @@ def test_a_bound_that_fails_too_often_is_told():
 
 def test_the_flat_set_is_separated_by_its_vector_and_keeps_to_the_bound():
     task = {"source": "flat", "run": 0, "seed": 0, "rounds": 200}
-    X, y, target, margin = separable._draw(task)
+    X, y, target, margin = separable._draw(**task)
     assert np.min(y * (X @ target)) == margin >= separable.MARGIN
     largest = np.linalg.eigh(X.T @ X)[1][:, 1]
     assert abs(largest @ target) < 0.1
-    rows = pd.DataFrame(separable.run_once(task)["counts"])
+    rows = pd.DataFrame(separable.run_once(**task)["counts"])
     made = rows[rows["key"] == "sop"]
     assert len(made) == len(separable.A)
     assert (made["mistakes"] <= made["bound"]).all()
