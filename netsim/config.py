@@ -104,10 +104,13 @@ class AirConfig:
     beacons: BeaconConfig = field(default_factory=BeaconConfig)  #: DTIM period, and group frames of the background
     retrieval: Retrieval = "auto"  #: how clients fetch what waits for them, one of `RETRIEVALS`
     rts_bytes: int | None = None  #: frames of at least so many bytes are announced with RTS and CTS; None: none is
-    #: data frames go together in A-MPDUs of at most so many bytes, up to 65,535 (on 802.11n); 0: each goes alone
+    #: data frames go together in A-MPDUs of at most so many bytes, up to 65,535 (from 802.11n on); 0: each goes alone
     max_ampdu_bytes: int = 0
     #: whether clients cannot decode beacons as often as frames are lost on the air (`LinkConfig.loss_rate`)
     beacon_loss: bool = False
+    #: whether backoffs are counted down as those of QoS stations (IEEE 802.11-2020, 10.23.2.4): once more at the end of
+    #: DIFS, each time that the channel has become idle; the contention windows are those of `phy`
+    edca: bool = False
     #: whether clients announce with a frame that they are awake in a service period agreed on; the access point sends
     #: nothing before
     twt_announced: bool = False
@@ -124,7 +127,7 @@ class AirConfig:
             raise ValueError(f"max_ampdu_bytes must lie in [0, {MAX_AMPDU_BYTES}], got {self.max_ampdu_bytes}")
         if self.max_ampdu_bytes and not self.phy.aggregates:
             raise ValueError(
-                f"max_ampdu_bytes must be 0 on {self.phy.kind}, only 11n can aggregate frames, got "
+                f"max_ampdu_bytes must be 0 on {self.phy.kind}, which cannot aggregate frames, got "
                 f"{self.max_ampdu_bytes}"
             )
         if not 0 <= self.neighbours <= 1000:

@@ -172,7 +172,8 @@ class Frame:
     tries: int  # how often it was sent in vain
     goes: int  # whether it is among those that are on the air together
     lost: int  # whether it is lost by itself
-    batch: int  # of the last of the group frames after a DTIM: which batch they are; -1: it is not the last
+    batch: int  # of a group frame: after which DTIM, counted from the first, it is sent,
+    more: int  # and whether others follow it (More Data)
 
 
 @record
@@ -233,7 +234,8 @@ class Contender:
     place: int  # in the order of stations
     client: Client  # NONE: the access point or a neighbour
     cw: int  # contention window
-    due: int  # the count of slots at which its backoff ends
+    due: int  # the count of slots at which its backoff ends, and
+    drawn: int  # after which of the channel's idle times it was drawn
     tries: int
     contends: int
     on_air: int
@@ -311,13 +313,14 @@ class Client:
     due_down: int  # frames that the access point is about to send it
     fetches: int  # whether it polls, or asks for the gate to be opened or for a service period
     dozing: int
-    ready: int  # when its radio is awake, or was
+    ready: int  # when its radio has heard the channel for DIFS, so that it may contend
     pending: Part[Queue]  # frames that wait for that
     wakeups: int
     beacons_alone: int  # beacons heard from doze and followed by doze
     beacon_listening: int
     beacon_receiving: int
     groups_lost: int
+    group_air: int  # of the group frames that it has received since the last DTIM
     reception: Part[Stream]  # of beacons: one draw each
     decided: int  # beacons up to this number are drawn,
     lost_beacon: int  # and this is the last of them that was lost
@@ -401,11 +404,11 @@ class Run:
     told: Ints  # who is told of the beacon that ends next
     n_told: int
     told_from: int
-    groups: int  # group frames that wait for a DTIM
+    groups: Part[Queue]  # group frames that wait for a DTIM
     beacons_lossy: int  # whether clients lose beacons as they lose frames
     group_exchange: Part[Exchange]
     group_gaps: Part[Stream]
-    group_queue: Part[Queue]
+    group_queue: Part[Queue]  # and those that follow one
     n_batches: int
     batches_room: int
     # radios
@@ -434,6 +437,8 @@ class Run:
     n_waiting: int
     count_from: int  # slots are counted from then on,
     slots: int  # beginning with this number
+    idle_times: int  # of DIFS or more
+    edca: int  # whether a backoff counts one more at the end of each of them
     turn: int  # when to look at whose turn it is
     beacon_turn: int
     free: int  # when what is on the air, or was last, ends

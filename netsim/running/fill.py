@@ -117,6 +117,7 @@ class World:
         run.beacon_air, run.dtim = phy.lowest_ns(air.beacons.size_bytes), air.beacons.dtim_period
         run.next_beacon, run.next_target = 1, run.interval
         run.wanted = run.turn = run.beacon_turn = NEVER
+        run.edca = int(air.edca)
         run.beacons_lossy = int(air.beacon_loss and run.loss_rate > 0.0)
         run.batches_room, run.listeners_room = self.room, self.room * (n + 1)
         run.n_neighbours, run.offered = air.neighbours, int(air.neighbour_mbps > 0.0)

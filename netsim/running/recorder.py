@@ -188,6 +188,7 @@ class AirRecorder(Recorder):
         self._frames: list[AirFrame] = []
         self._identities: dict[Frame, int] = {}
         self._n_aggregates = 0
+        self._answer: tuple[Client | None, int, int] = None, 0, 0  # to a PS-Poll: to whom, its place, its instant
         self._waiting: list[tuple[int, bool]] = []  # from when on the access point holds frames back, or does not
 
     @property
@@ -204,8 +205,11 @@ class AirRecorder(Recorder):
         return sorted(found)
 
     def held(self, run: Run, client: Client) -> None:
-        """Note whether the access point holds frames back for a client."""
+        """Note whether the access point holds frames back for a client, which the next header to it says."""
         self._waiting.append((run.now, client.buffer.count > 0))
+        polling, place, at = self._answer
+        if client is polling and run.now <= at and client.buffer.count > 1:
+            self._frames[place] = self._frames[place]._replace(more_data=True)
 
     def on_channel(self, run: Run, n: int, received: int) -> None:
         """Note the exchange that begins, or the collision of `n`."""
@@ -236,7 +240,7 @@ class AirRecorder(Recorder):
             packet = client.buffer.head
             self._transmitted(packet, packet.to, True, (at, end), False)
             number, identity = len(self.transmissions) - 1, self._identity(run, frame)
-            more = client.buffer.count > 1
+            more, self._answer = client.buffer.count > 1, (client, len(self._frames), at)
             self._frames.append(AirFrame(at, end, other, "data", True, name, number, more_data=more, identity=identity))
         if received and exchange.total > exchange.delivered:
             answering, to = (name, other) if polled else (other, name)

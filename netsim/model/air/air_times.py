@@ -1,18 +1,19 @@
-"""How long a frame is on the air: the physical layers 802.11b, g, a and n, to the microsecond.
+"""How long a frame is on the air: the physical layers 802.11b, g, a, n, ac and ax, to the microsecond.
 
 What is modelled: the length of a PPDU from its preamble, rate and bytes; slots, interframe spaces and
 contention windows; the rates of control frames.  Sizes are those of an MPDU with its FCS.  Left out: several
-streams, 40 MHz and more, short guard intervals, rate adaptation, and protection of ERP-OFDM from
-stations of 802.11b.
+streams, other guard intervals than 0.8 us, 160 MHz, PPDUs for several users, packet extensions, the delimiter of a
+frame that goes alone, rate adaptation, and protection of ERP-OFDM from stations of 802.11b.
 
 Source: IEEE 802.11-2020, 15.3 (DSSS), 16.3 (HR/DSSS), 17.4.3 (OFDM, TXTIME), 18.5.3 (ERP, signal extension of 6 us),
-19.4.3 (HT mixed format), 10.3 (DCF).
+19.4.3 (HT mixed format), 21.4.3 (VHT: ns-3 leaves out VHT-SIG-B, 4 us), 10.3 (DCF); IEEE 802.11ax-2021, 27.4.3 (HE,
+whose training field is taken as 8 us as in ns-3).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, inf
+from math import ceil, floor, inf
 
 from lpsm.checks import between, number, shown, whole
 from netsim.whole_numbers import keep_whole
@@ -33,8 +34,9 @@ _NS_PER_US = 1000
 _MOST_BYTES = 1 << 40
 _OFDM_MBPS = (6.0, 9.0, 12.0, 18.0, 24.0, 36.0, 48.0, 54.0)
 _OFDM_BASIC_MBPS = (6.0, 12.0, 24.0)
-_HT_MBPS = (6.5, 13.0, 19.5, 26.0, 39.0, 52.0, 58.5, 65.0)
-_HT_BITS_PER_SYMBOL = dict(zip(_HT_MBPS, (26, 52, 78, 104, 156, 208, 234, 260), strict=True))
+_SIXTHS_OF_A_BIT = (3, 6, 9, 12, 18, 24, 27, 30, 36, 40, 45, 50)
+"""Data bits of a subcarrier in a symbol, in sixths: modulation and code rate of MCS 0, 1, 2, ..."""
+_SERVICE_AND_TAIL_BITS = 16 + 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +51,28 @@ class _Kind:
     basic_mbps: tuple[float, ...]
     extension_us: int = 0
     preamble_us: int = 20
-    plcp_us: int = 192
+    symbol_ns: int = 4000
+    subcarriers: int = 0  # of data, from HT on
+    answer_us: int = 0  # preamble that a sender waits for; 0: as long as its own
+
+    def bits(self, rate_mbps: float) -> int:
+        """Return the data bits of a symbol; 0: a rate of OFDM or DSSS."""
+        return _bits(self.subcarriers, len(self.rates_mbps), self.symbol_ns).get(rate_mbps, 0)
+
+
+def _bits(subcarriers: int, n_mcs: int, symbol_ns: int) -> dict[float, int]:
+    """Return the rates of one stream, Mb/s to a tenth, and the data bits of a symbol, rounded down."""
+    sixths = [subcarriers * of_a_bit for of_a_bit in _SIXTHS_OF_A_BIT[:n_mcs]]
+    return {floor(n * 10_000 / 6 / symbol_ns + 0.5) / 10: n // 6 for n in sixths}
+
+
+def _later(meaning: str, subcarriers: int, n_mcs: int, symbol_ns: int, preamble_us: int) -> _Kind:
+    """Describe 802.11ac or 802.11ax at 5 GHz, where what everybody must understand goes as OFDM."""
+    return _Kind(
+        meaning=meaning, slot_us=9, sifs_us=16, cw_min=15, rates_mbps=tuple(_bits(subcarriers, n_mcs, symbol_ns)),
+        basic_mbps=_OFDM_BASIC_MBPS, preamble_us=preamble_us, symbol_ns=symbol_ns, subcarriers=subcarriers,
+        answer_us=20,
+    )  # fmt: skip
 
 
 PHYS = {
@@ -59,7 +82,7 @@ PHYS = {
     ),
     "11b-short": _Kind(
         meaning="DSSS and CCK with the short preamble", slot_us=20, sifs_us=10, cw_min=31,
-        rates_mbps=(2.0, 5.5, 11.0), basic_mbps=(2.0,), preamble_us=96, plcp_us=96,
+        rates_mbps=(2.0, 5.5, 11.0), basic_mbps=(2.0,), preamble_us=96,
     ),
     "11g": _Kind(
         meaning="ERP-OFDM at 2.4 GHz without stations of 802.11b", slot_us=9, sifs_us=10, cw_min=15,
@@ -71,8 +94,15 @@ PHYS = {
     ),
     "11n": _Kind(
         meaning="HT, 20 MHz, one stream, mixed format, at 2.4 GHz", slot_us=9, sifs_us=10, cw_min=15,
-        rates_mbps=_HT_MBPS, basic_mbps=_OFDM_BASIC_MBPS, extension_us=6, preamble_us=36,
+        rates_mbps=tuple(_bits(52, 8, 4000)), basic_mbps=_OFDM_BASIC_MBPS, extension_us=6, preamble_us=36,
+        subcarriers=52,
     ),
+    "11ac": _later("VHT, 20 MHz, one stream, which has no MCS 9", 52, 9, 4000, 40),
+    "11ac-40": _later("VHT, 40 MHz, one stream", 108, 10, 4000, 40),
+    "11ac-80": _later("VHT, 80 MHz, one stream", 234, 10, 4000, 40),
+    "11ax": _later("HE, 20 MHz, one stream", 234, 12, 13_600, 44),
+    "11ax-40": _later("HE, 40 MHz, one stream", 468, 12, 13_600, 44),
+    "11ax-80": _later("HE, 80 MHz, one stream", 980, 12, 13_600, 44),
 }  # fmt: skip
 """The physical layers by name."""
 
@@ -167,8 +197,8 @@ class Phy:
     @property
     def timeout_ns(self) -> int:
         """How long a sender waits for the answer to begin before it takes its frame for lost."""
-        preamble_us = 36 if self.kind == "11n" else PHYS[self.kind].preamble_us
-        return self.sifs_ns + self.slot_ns + preamble_us * _NS_PER_US
+        layer = PHYS[self.kind]
+        return self.sifs_ns + self.slot_ns + (layer.answer_us or layer.preamble_us) * _NS_PER_US
 
     @property
     def lowest_mbps(self) -> float:
@@ -183,24 +213,23 @@ class Phy:
     def frame_ns(self, mpdu_bytes: int, rate_mbps: float) -> int:
         """Return the air time of an MPDU of so many bytes, FCS included, at a rate in Mb/s, nanoseconds.
 
-        A rate that only 802.11n has goes with its mixed format, every other one of 11n with ERP-OFDM.
+        A rate of data from HT on goes in the format of its layer, every other one with OFDM.
         """
         between(0.25, 1e6, rate_mbps=rate_mbps)
         whole(0, _MOST_BYTES, mpdu_bytes=mpdu_bytes)
         layer = PHYS[self.kind]
         if self.kind in ("11b", "11b-short"):
-            return ceil(layer.plcp_us + 8 * mpdu_bytes / rate_mbps) * _NS_PER_US
-        if self.kind == "11n" and rate_mbps in _HT_BITS_PER_SYMBOL:
-            preamble_us, bits = layer.preamble_us, _HT_BITS_PER_SYMBOL[rate_mbps]
-        else:
-            preamble_us, bits = 20, round(4 * rate_mbps)
-        symbols = -(-(16 + 8 * mpdu_bytes + 6) // bits)
-        return (preamble_us + 4 * symbols + layer.extension_us) * _NS_PER_US
+            return ceil(layer.preamble_us + 8 * mpdu_bytes / rate_mbps) * _NS_PER_US
+        preamble_us, bits, symbol_ns = layer.preamble_us, layer.bits(rate_mbps), layer.symbol_ns
+        if not bits:
+            preamble_us, bits, symbol_ns = 20, round(4 * rate_mbps), 4 * _NS_PER_US
+        symbols = -(-(8 * mpdu_bytes + _SERVICE_AND_TAIL_BITS) // bits)
+        return (preamble_us + layer.extension_us) * _NS_PER_US + symbols * symbol_ns
 
     @property
     def aggregates(self) -> bool:
         """Whether frames can be sent together, as A-MPDUs: from HT on."""
-        return self.kind == "11n"
+        return PHYS[self.kind].subcarriers > 0
 
     def data_ns(self, mpdu_bytes: int) -> int:
         """Return the air time of a data frame, or of an A-MPDU, of so many bytes, FCS included."""

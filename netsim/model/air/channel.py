@@ -27,7 +27,7 @@ from netsim.model.records import NEVER, NONE
 from netsim.model.seam import draw, happen, note_exchange
 from netsim.model.things import Contender, Frame, Run
 
-__all__ = ["advance_beacons", "backoff", "listen_to_beacon", "put", "take_turn", "wait"]
+__all__ = ["advance_beacons", "draw_backoff", "listen_to_beacon", "put", "take_turn", "wait"]
 
 
 # -- contention
@@ -36,6 +36,11 @@ __all__ = ["advance_beacons", "backoff", "listen_to_beacon", "put", "take_turn",
 def backoff(run: Run, contender: Contender) -> int:
     """Draw a number of slots uniformly from 0 to the contention window."""
     return int(draw(run, contender.backoffs) * (contender.cw + 1))
+
+
+def draw_backoff(run: Run, contender: Contender, begin: int) -> None:
+    """Draw the backoff of a station, which counts from a number of slots on."""
+    contender.due, contender.drawn = begin + backoff(run, contender), run.idle_times
 
 
 def put(run: Run, contender: Contender, frame: Frame) -> None:
@@ -58,8 +63,8 @@ def contend(run: Run, contender: Contender) -> None:
             if run.n_waiting:
                 plan_turn(run)
             return
-    elif contender.due <= run.slots:
-        contender.due = run.slots + backoff(run, contender)
+    elif contender.due < run.slots or (contender.due == run.slots and contender.drawn != run.idle_times):
+        draw_backoff(run, contender, run.slots)
     wait(run, contender)
 
 
@@ -95,8 +100,9 @@ def next_waiting(run: Run) -> Contender:
 
 def occupy(run: Run, start: int, free: int) -> None:
     """Stop counting slots at `start`, and go on DIFS after `free`."""
-    if start > run.count_from:
-        run.slots += (start - run.count_from) // run.slot
+    if start >= run.count_from:
+        run.slots += (start - run.count_from) // run.slot + run.edca
+        run.idle_times += 1
     run.free = free
     run.count_from = free + run.difs
 
@@ -182,7 +188,8 @@ def transmit_frames(run: Run, n: int) -> None:
         run.count_from = run.free + run.after_collision
     for i in range(n):
         one = run.contenders[run.winners[i]]
-        happen(run, now + one.exchange.first + run.timeout, MISS_ANSWER, one)
+        wait_for = run.timeout if one.exchange.answered else 0  # a group frame is over when it ends
+        happen(run, now + one.exchange.first + wait_for, MISS_ANSWER, one)
 
 
 # -- beacons in between

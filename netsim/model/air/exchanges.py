@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from netsim.model.air.access_point import hold, pass_on, take_held, withdraw
 from netsim.model.air.aggregation import BLOCK_ACK_FRAMES, fail_all, settle_each
-from netsim.model.air.channel import advance_beacons, backoff, contend, wait
+from netsim.model.air.channel import advance_beacons, contend, draw_backoff, wait
 from netsim.model.air.groups import group_ended
 from netsim.model.air.retrieval import access_point_hears, open_gate, poll, serve_period
 from netsim.model.air.station import close_gate, gate_closed, rest
@@ -76,7 +76,7 @@ def deliver(run: Run, sender: Contender) -> None:
     if together == 0:
         leave_queue(run, sender)
     sender.contends = sender.on_air = 0
-    sender.due = run.slots + backoff(run, sender)
+    draw_backoff(run, sender, run.slots)
     if frame.code == DOWN:
         contender = frame.client.contender
         contender.received += exchange.sent
@@ -118,7 +118,7 @@ def miss_answer(run: Run, sender: Contender) -> None:
     ready = run.slots
     if now >= run.free:
         ready += max(0, -((run.count_from - now - run.difs) // run.slot))
-    sender.due = ready + backoff(run, sender)
+    draw_backoff(run, sender, ready)
     if together:
         hand_over(run, sender)
     elif given_up:
@@ -199,7 +199,7 @@ def do_ended(run: Run, sender: Contender, frame: Frame, code: int, client: Clien
         if code == SATURATED:
             load(run, sender)
     elif code == GROUP:
-        group_ended(run, frame)
+        group_ended(run, frame, delivered)
     elif code in (DOWN, UP):
         if not delivered:
             drop(run, frame)
@@ -212,11 +212,16 @@ def do_ended(run: Run, sender: Contender, frame: Frame, code: int, client: Clien
         free_frame(run, frame)
         if code == CLOSING:
             gate_closed(run, client, delivered)
-        elif code == POLL and delivered and client.buffer.count:  # More Data
+        elif code == POLL and delivered and waited(client, run.now - sender.exchange.alone):  # More Data
             poll(run, client)
         else:
             client.fetches = 0
             sent(run, client, delivered)
+
+
+def waited(client: Client, at: int) -> bool:
+    """Return whether something that is held back for a client was there already when the header of a frame was sent."""
+    return client.buffer.count > 0 and client.buffer.head.reached <= at
 
 
 def sent(run: Run, client: Client, delivered: int) -> None:

@@ -1,8 +1,9 @@
 """Group frames, and who is told of beacons.
 
 Every `dtim_period` beacons one is a DTIM: group frames that have waited follow it, contending as the access point's
-other frames do.  They wait for a DTIM because clients may sleep.  A background of group traffic (ARP, mDNS, SSDP of
-other hosts) arrives memoryless.
+other frames do.  They wait for a DTIM because clients may sleep.  Nobody acknowledges them: one that collides is lost
+to all who listen, who go on listening to the next beacon if it was the last.  A background of group traffic (ARP,
+mDNS, SSDP of other hosts) arrives memoryless.
 
 Source: IEEE 802.11-2020, 11.2.3.4 (DTIM).
 """
@@ -13,12 +14,12 @@ from netsim.model.air.access_point import serve
 from netsim.model.air.beacons import beacon_start
 from netsim.model.air.channel import advance_beacons, listen_to_beacon
 from netsim.model.air.radio import hear_groups
-from netsim.model.air.station import advance_on_air
+from netsim.model.air.station import advance_on_air, await_beacon
 from netsim.model.codes import BROADCAST, GROUP, NO_ROOM, OPEN
-from netsim.model.queues import append
+from netsim.model.queues import append, take_first
 from netsim.model.records import NONE
 from netsim.model.seam import draw, free_frame, happen, new_frame
-from netsim.model.things import Frame, Run
+from netsim.model.things import Client, Frame, Run
 
 __all__ = ["add_group", "expect_group", "group_ended", "tell"]
 
@@ -49,13 +50,15 @@ def expect_group(run: Run) -> None:
 
 def add_group(run: Run) -> None:
     """Take a group frame from the network: sent at once if no client ever sleeps, else after the next DTIM."""
-    run.groups += 1
-    sleeps = False
+    frame, sleeps = new_frame(run), False
+    frame.code, frame.client, frame.to, frame.outcome = GROUP, NONE, NONE, OPEN
+    frame.exchange = run.group_exchange
+    append(run.groups, frame)
     for i in range(run.n_clients):
         sleeps = sleeps or not run.clients[i].never_sleeps
     if not sleeps:
         send_groups(run, 0)
-    elif run.groups == 1:
+    elif run.groups.count == 1:
         advance_beacons(run, run.now)
         listen_to_beacon(run, -(-run.next_beacon // run.dtim) * run.dtim, -1)
     expect_group(run)
@@ -63,8 +66,7 @@ def add_group(run: Run) -> None:
 
 def send_groups(run: Run, beacon: int) -> None:
     """Send the group frames that wait, after a beacon (0: at once); clients that did not hear it lose them."""
-    n, now, batch = run.groups, run.now, run.n_batches
-    run.groups = 0
+    n, now, batch = run.groups.count, run.now, run.n_batches
     run.n_batches = batch + 1
     for i in range(run.n_clients):
         client, hears = run.clients[i], True
@@ -79,29 +81,41 @@ def send_groups(run: Run, beacon: int) -> None:
                 hears = client.awake_since <= begin
         if not hears:
             client.groups_lost += n
-        if client.batches[batch % run.batches_room] > 1:
+        if client.batches[batch % run.batches_room]:
             run.status |= NO_ROOM  # too many are on their way
-        client.batches[batch % run.batches_room] = 2 + hears
-    for i in range(n):
-        frame = new_frame(run)
-        frame.code, frame.client, frame.to, frame.outcome = GROUP, NONE, NONE, OPEN
-        frame.exchange = run.group_exchange
-        frame.batch = batch if i == n - 1 else -1
-        frame.reached, frame.air = now, n * run.group_exchange.first
+        client.batches[batch % run.batches_room] = 1 + hears
+    while run.groups.count:
+        frame = take_first(run.groups)
+        frame.batch, frame.more, frame.reached = batch, run.groups.count > 0, now
         append(run.group_queue, frame)
     serve(run)
 
 
-def group_ended(run: Run, frame: Frame) -> None:
-    """After the last group frame of a DTIM those who have heard it may doze."""
-    batch, end, air = frame.batch, frame.reached, frame.air
+def group_ended(run: Run, frame: Frame, received: int) -> None:
+    """Let those who listen to group frames have one, or lose it in a collision; after the last they may doze.
+
+    One who loses the last, which says that no more follow, stays awake for the next beacon.
+    """
+    place, more, end, air = frame.batch % run.batches_room, frame.more, frame.reached, frame.exchange.first
     free_frame(run, frame)
-    if batch >= 0:
-        for i in range(run.n_clients):
-            client = run.clients[i]
-            hears = client.batches[batch % run.batches_room] == 3
-            client.batches[batch % run.batches_room] = 0
-            if hears:
+    for i in range(run.n_clients):
+        client = run.clients[i]
+        if client.batches[place] == 2:
+            client.group_air += air * received
+            client.groups_lost += 1 - received
+            if not more:
                 advance_on_air(run, client, run.now)
-                hear_groups(client, end, run.now, air)
+                hear_groups(client, end, run.now)
+                if not received:
+                    await_next_beacon(run, client)
+        if not more:
+            client.batches[place] = 0
     serve(run)
+
+
+def await_next_beacon(run: Run, client: Client) -> None:
+    """Have a client that would doze stay awake up to the next beacon."""
+    if client.dozing and not client.agreed:
+        client.dozing, client.awake_since = 0, run.now
+        client.wake, client.repeat = min(client.wake, run.next_target), 0
+        await_beacon(run, client)

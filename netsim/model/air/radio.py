@@ -48,8 +48,9 @@ def hear_beacons(run: Run, client: Client, n: int, slept: int, late: int) -> Non
     client.beacon_receiving += n * run.beacon_air
 
 
-def hear_groups(client: Client, end: int, now: int, air: int) -> None:
-    """Hear group frames of so much air time from the end of a beacon to `now`, if it would have dozed since."""
+def hear_groups(client: Client, end: int, now: int) -> None:
+    """Hear group frames from the end of a beacon to `now`, if it would have dozed since."""
+    air, client.group_air = client.group_air, 0
     if client.dozing and client.slept_from < now:
         stayed = now - max(end, client.slept_from)
         received = min(air, stayed)

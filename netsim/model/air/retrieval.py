@@ -38,7 +38,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-# -- the client's frames wait until its radio is awake, and contend for the channel then
+# -- the client's frames wait until its radio is awake and has heard the channel for DIFS, and contend for it then
 
 
 def wake_up(run: Run, client: Client, begin: int) -> None:
@@ -46,7 +46,7 @@ def wake_up(run: Run, client: Client, begin: int) -> None:
     if run.wakeup and not client.agreed:  # it may be waking up for a beacon already
         for_beacon = client.wake - listen_ahead(run, client.wake - client.slept_from) - run.wakeup
         begin = min(begin, max(for_beacon, client.slept_from))
-    client.ready = max(run.now, begin_wake(run, client, begin))
+    client.ready = begin_wake(run, client, begin) + run.difs
 
 
 def transmit_from(run: Run, client: Client, frame: Frame) -> None:
@@ -63,7 +63,7 @@ def transmit_from(run: Run, client: Client, frame: Frame) -> None:
 
 
 def send_pending(run: Run, client: Client) -> None:
-    """The radio is awake: let the frames that wait for it contend."""
+    """The radio has heard the channel for DIFS: let the frames that wait for it contend."""
     frame = client.pending.head
     client.pending.head, client.pending.count = NONE, 0
     while frame:

@@ -99,11 +99,13 @@ class Air:
         frame.length, frame.ack, frame.bytes = size_bytes - 40, 0, size_bytes
         send(self.run, self.clients[who], frame)
 
-    def group(self, at_ns):
-        """Have a group frame reach the access point at an instant."""
+    def group(self, at_ns, exchange=None):
+        """Have a group frame, of a size of its own if its exchange is given, reach the access point at an instant."""
         self.until(at_ns)
         self.run.group_gaps.next = lambda: 1e17  # until the next one of the background
         add_group(self.run)
+        if exchange:
+            self.run.groups.tail.exchange = exchange
 
     def finish(self, until_ns):
         """Run to an instant, and bring every client up to it."""
@@ -112,6 +114,10 @@ class Air:
             advance(self.run, client, self.run.now)
             finish(self.run, client, self.run.now)
         assert not self.run.status
+
+    def received(self):
+        """When each packet arrived, in nanoseconds, and its number."""
+        return [(at, number) for at, _, _, number in self._arrived]
 
     def arrived_us(self, who=None, down=None):
         """When packets arrived, in microseconds: all, or those of a client or a direction."""

@@ -259,7 +259,7 @@ def test_aggregates_make_pages_faster_and_the_channel_less_busy():
 
 
 def test_aggregates_are_refused_where_the_layer_has_none():
-    with pytest.raises(ValueError, match="max_ampdu_bytes must be 0 on 11g, only 11n can aggregate frames, got 8000"):
+    with pytest.raises(ValueError, match="max_ampdu_bytes must be 0 on 11g, which cannot aggregate frames, got 8000"):
         AirConfig(phy=Phy.parse("11g"), max_ampdu_bytes=8000)
     with pytest.raises(ValueError, match=r"max_ampdu_bytes must lie in \[0, 65535\], got 65536"):
         AirConfig(phy=Phy.parse("11n"), max_ampdu_bytes=65_536)

@@ -15,33 +15,34 @@ NAMES = {"a": "access point", "c": "client 0"}
 # zero slots: SIFS 10, DIFS 28, data of 1500 and 500 bytes 254 and 106, PS-Poll and ACK 34, null 38, RTS 58, CTS 50;
 # under U-APSD data are two bytes longer: 258 and 110
 ON_AIR = {
-    "psm:100": """10000 10254 c data 0 sleeps, 10264 10298 a ack, 100000 100294 a beacon 1 announces,
+    "psm:100": """10028 10282 c data 0 sleeps, 10292 10326 a ack, 100000 100294 a beacon 1 announces,
         100322 100356 c poll sleeps, 100366 100620 a data 1 more, 100630 100664 c ack,
         100692 100726 c poll sleeps, 100736 100842 a data 2, 100852 100886 c ack""",
+    # a send from doze hears the channel for DIFS first
     # without an answer after SIFS, a slot and 20 for a preamble the sender waits for DIFS and for the end of a slot
-    "psm:100, lost": """10000 10254 c data 0 sleeps lost, 10327 10581 c data 1 sleeps retry, 10591 10625 a ack,
+    "psm:100, lost": """10028 10282 c data 0 sleeps lost, 10355 10609 c data 1 sleeps retry, 10619 10653 a ack,
         100000 100294 a beacon 1 announces, 100322 100356 c poll sleeps lost, 100429 100463 c poll sleeps retry,
         100473 100727 a data 2 more, 100737 100771 c ack, 100799 100833 c poll sleeps, 100843 100949 a data 3,
         100959 100993 c ack""",
-    "dynamic:5": """10000 10058 c rts, 10068 10118 a cts, 10128 10382 c data 0, 10392 10426 a ack,
+    "dynamic:5": """10028 10086 c rts, 10096 10146 a cts, 10156 10410 c data 0, 10420 10454 a ack,
         15000 15038 c null sleeps, 15048 15082 a ack, 100000 100294 a beacon 1 announces,
         100322 100360 c null, 100370 100404 a ack, 100432 100490 a rts more, 100500 100550 c cts,
         100560 100814 a data 1 more, 100824 100858 c ack, 100886 100992 a data 2, 101002 101036 c ack,
         105992 106030 c null sleeps, 106040 106074 a ack""",
-    "uapsd:100": """10000 10258 c data 0 sleeps, 10268 10302 a ack, 10330 10368 a null, 10378 10412 c ack,
+    "uapsd:100": """10028 10286 c data 0 sleeps, 10296 10330 a ack, 10358 10396 a null, 10406 10440 c ack,
         100000 100294 a beacon 1 announces, 100322 100360 c null sleeps, 100370 100404 a ack,
         100432 100690 a data 1 more, 100700 100734 c ack, 100762 100872 a data 2, 100882 100916 c ack""",
-    "twt:50:5": """10000 10254 c data 0 sleeps, 10264 10298 a ack, 50000 50254 a data 1, 50264 50298 c ack,
+    "twt:50:5": """10028 10282 c data 0 sleeps, 10292 10326 a ack, 50000 50254 a data 1, 50264 50298 c ack,
         50326 50432 a data 2, 50442 50476 c ack, 100000 100294 a beacon 1""",
     "none": """10000 10254 c data 0, 10264 10298 a ack, 30000 30254 a data 1, 30264 30298 c ack,
         30326 30432 a data 2, 30442 30476 c ack, 100000 100294 a beacon 1""",
 }
 GATES = {  # from when on, in milliseconds, the gate is closed, open, closed, ...
-    "psm:100": [0], "dynamic:5": [0, 10.382, 15.038, 100.36, 106.03], "uapsd:100": [0], "none": [0, 0],
+    "psm:100": [0], "dynamic:5": [0, 10.41, 15.038, 100.36, 106.03], "uapsd:100": [0], "none": [0, 0],
     "twt:50:5": [0, 0, 5, 50, 55, 100, 105, 150, 155],
 }  # fmt: skip
 DECISIONS = {  # asked at a beacon (b) or when idle (i), at which instant in milliseconds
-    "psm:100": "i0 b100 i100.886", "dynamic:5": "i0 i10.426 b100 i101.036", "uapsd:100": "i0 i10.412 b100 i100.916",
+    "psm:100": "i0 b100 i100.886", "dynamic:5": "i0 i10.454 b100 i101.036", "uapsd:100": "i0 i10.44 b100 i100.916",
     "twt:50:5": "i0 b0 b50 i50.476 b100 b150", "none": "i0",
 }  # fmt: skip
 

@@ -81,7 +81,7 @@ def test_a_data_frame_opens_the_gate_of_a_policy_that_stays_awake_and_a_null_fra
     world.down(0, 40 * MS)
     world.finish(95 * MS)
     assert world.clients[0].retrieval == codes.NULL
-    assert world.arrived_us() == [30_000 + DATA, 40_000 + DATA]
+    assert world.arrived_us() == [30_000 + DIFS + DATA, 40_000 + DATA]
     # the time-out runs from the last frame received; the gate closes with a null frame
     assert world.intervals_us() == [30_000, 40_000 + DATA + 20_000 + NULL + SIFS + ACK]
 
@@ -94,9 +94,9 @@ def test_a_trigger_lets_out_what_waits_and_a_null_frame_ends_the_service_period_
     world.up(0, 60 * MS)
     world.finish(95 * MS)
     assert world.clients[0].retrieval == codes.UAPSD
-    fetched = 30_000 + qos + SIFS + ACK + DIFS + qos
-    assert world.arrived_us() == [30_000 + qos, fetched, 60_000 + qos]
-    ended = 60_000 + qos + SIFS + ACK + DIFS + null + SIFS + ACK
+    fetched = 30_000 + DIFS + qos + SIFS + ACK + DIFS + qos
+    assert world.arrived_us() == [30_000 + DIFS + qos, fetched, 60_000 + DIFS + qos]
+    ended = 60_000 + DIFS + qos + SIFS + ACK + DIFS + null + SIFS + ACK
     assert world.intervals_us() == [30_000, fetched + SIFS + ACK, 60_000, ended]
 
 
@@ -119,13 +119,13 @@ def test_a_client_wakes_up_before_its_beacon_and_a_send_from_doze_waits_for_the_
     world = air("psm:100", radio=radio)
     world.up(0, 30 * MS)
     world.finish(499 * MS)
-    assert world.arrived_us() == [32_000 + DATA]
-    assert world.intervals_us() == [30_000, 32_000 + DATA + SIFS + ACK]
+    assert world.arrived_us() == [32_000 + DIFS + DATA]  # awake, it hears the channel first
+    assert world.intervals_us() == [30_000, 32_000 + DIFS + DATA + SIFS + ACK]
     times = world.states()
     assert times.waking_ns == 5 * 2_500 * US  # a send and four beacons
     assert times.beacon_listening_ns == 4 * 250 * US
     assert times.beacon_receiving_ns == 4 * BEACON * US
-    assert times.listening_ns == (4 * 250 + SIFS) * US
+    assert times.listening_ns == (4 * 250 + DIFS + SIFS) * US
     assert times.doze_ns == 499 * MS - times.waking_ns - times.listening_ns - 4 * BEACON * US - (DATA + ACK) * US
     energy = times.energy(radio, 1)
     assert energy.listen_j == pytest.approx(4 * (250 * 100 + BEACON * 110) * 1e-9)
@@ -147,7 +147,7 @@ def test_group_frames_follow_the_dtim_and_are_lost_to_those_who_skip_it():
     for _ in range(3):
         world.group(10 * MS)
     world.finish(299 * MS)
-    assert world.contenders[0].attempts == 3
+    assert world.contenders[0].delivered == 3
     assert [client.groups_lost for client in world.clients] == [0, 3]
     assert world.states(0).receiving_ns == (2 * BEACON + 3 * GROUP) * US
     assert world.states(0).listening_ns == 3 * DIFS * US
@@ -170,7 +170,7 @@ def test_an_announced_service_period_begins_with_a_frame_of_the_client_and_nothi
     world.down(0, 20 * MS)
     world.down(0, 102 * MS)
     world.finish(140 * MS)
-    assert world.arrived_us() == [50_000 + NULL + SIFS + ACK + DIFS + DATA, 102_000 + DATA]
+    assert world.arrived_us() == [50_000 + DIFS + NULL + SIFS + ACK + DIFS + DATA, 102_000 + DATA]
     assert world.intervals_us() == EVERY_50_MS
     assert world.states().transmitting_ns == (3 * NULL + 2 * ACK) * US  # at 0, 50 and 100 ms
 
@@ -201,7 +201,55 @@ def test_group_frames_after_a_beacon_that_is_lost_are_lost_too(lost, missed):
     world = air("listen:3", beacons=BeaconConfig(dtim_period=3), beacons_lost=lost)
     world.group(10 * MS)
     world.finish(390 * MS)
-    assert (world.contenders[0].attempts, world.clients[0].groups_lost) == (1, missed)
+    assert (world.contenders[0].delivered, world.clients[0].groups_lost) == (1, missed)
+
+
+def test_a_group_frame_that_collides_is_lost_to_all_who_listen_and_after_the_last_they_listen_to_the_next_beacon():
+    config = AirConfig(phy=Phy(kind="11g", cw_min=0, cw_max=15), beacons=BeaconConfig(dtim_period=3))
+    world = Air("psm:300", "listen:3", "none", air=config)
+    world.contenders[3].backoffs.next = lambda: 0.9  # a slot, once its window is 1
+    world.group(10 * MS)
+    world.group(10 * MS)
+    world.up(2, 300 * MS)  # its data frame and the group frame follow the beacon at once, and collide
+    world.finish(700 * MS)
+    assert [client.groups_lost for client in world.clients] == [1, 1, 1]
+    assert world.contenders[0].collided == 1
+    longest = max(DATA, GROUP)
+    second = 300_000 + BEACON + DIFS + longest + DIFS + GROUP  # no answer is waited for
+    assert world.states(0).receiving_ns == (2 * BEACON + GROUP) * US
+    assert world.intervals_us(0) == []
+    assert world.states(0).listening_ns == (second - 300_000 - BEACON - GROUP) * US
+
+
+def test_one_who_loses_the_last_group_frame_is_awake_up_to_the_next_beacon():
+    world = air("listen:3", "none", beacons=BeaconConfig(dtim_period=3))
+    world.group(10 * MS)
+    world.up(1, 300 * MS)
+    world.finish(700 * MS)
+    assert [client.groups_lost for client in world.clients] == [1, 1]
+    lost = 300_000 + BEACON + DIFS + max(DATA, GROUP)
+    assert world.intervals_us(0) == [300_000 + BEACON + DIFS + GROUP, 400_000 + BEACON]
+    assert lost < 400_000
+
+
+def test_what_arrives_while_the_frame_before_it_is_on_the_air_waits_for_the_next_beacon():
+    fetched = 100_000 + BEACON + DIFS + POLL + SIFS  # when the frame begins whose header says More Data
+    for at, second in ((fetched, fetched + DATA + SIFS + ACK + DIFS + POLL + SIFS), (fetched + 0.001, None)):
+        world = air("psm:100")
+        world.down(0, 20 * MS)
+        world.down(0, int(at * US))
+        world.finish(250 * MS)
+        later = 200_000 + BEACON + DIFS + POLL + SIFS
+        assert world.arrived_us() == [fetched + DATA, (second or later) + DATA]
+
+
+def test_a_backoff_of_no_slots_is_kept_for_the_next_frame():
+    world = Air("psm:100", air=AirConfig(phy=Phy(kind="11g")))
+    drawn = iter([0.5, 0.0, 0.9, 0.9])  # no slot after the first frame
+    world.contenders[1].backoffs.next = lambda: next(drawn)
+    two_wait(world).finish(150 * MS)
+    first, second = world.arrived_us()
+    assert second - first == SIFS + ACK + DIFS + POLL + SIFS + DATA
 
 
 def test_beacons_are_lost_at_the_rate_of_frames_independently_and_by_number_alone():
