@@ -16,6 +16,11 @@ cells on the air: its share step adds in another order, and they differ by some 
 them under LPSM2, two schedules had cost the same to the last bit but one, the other is taken now, and what follows
 differs: in seven looked at, all weights up to that decision were within 3.1e-16.
 
+Then all cells on the air were made anew: a send from doze hears the channel for DIFS first, More Data tells of what
+waited when the header was sent, a backoff of no slots is kept for the next frame, and group frames that collide are
+lost to those who listen. They were answered by the compiled model, and by the interpreted one those 3,138 that have a
+policy of one's own.
+
 To compare, or to make the digests of some worlds anew:
 
     python -m tests.netsim.frozen [--engine packet|express|auto] [--kind wires|air] [--from N] [--to M] [--write]
