@@ -207,15 +207,15 @@ def _radiotap(captured: bytes, length: int) -> tuple[float, bool, bool]:
             rate_mbps = _HT_MBPS[index % 8] * (index // 8 % 4 + 1) * (13.5 / 6.5 if wide else 1.0)
             rate_mbps *= 10 / 9 if short else 1.0
         elif bit == _VHT:
-            wide, user = captured[at + 3], captured[at + 4]
-            subcarriers = _VHT_SUBCARRIERS[wide] if wide < len(_VHT_SUBCARRIERS) else 0
+            width, user = captured[at + 3], captured[at + 4]
+            subcarriers = _VHT_SUBCARRIERS[width] if width < len(_VHT_SUBCARRIERS) else 0
             rate_mbps = _of_streams(user & 15, user >> 4, subcarriers, 3.6 if captured[at + 2] & 4 else 4.0)
         elif bit == _HE:
             data3, data5, data6 = (_half(captured, at + place)[0] for place in (4, 8, 10))
-            wide, guard = data5 & 15, data5 >> 4 & 3
-            if wide < len(_HE_SUBCARRIERS) and guard < len(_HE_SYMBOL_US):
+            width, guard = data5 & 15, data5 >> 4 & 3
+            if width < len(_HE_SUBCARRIERS) and guard < len(_HE_SYMBOL_US):
                 streams, mcs = data6 & 15, data3 >> 8 & 15
-                rate_mbps = _of_streams(streams, mcs, _HE_SUBCARRIERS[wide], _HE_SYMBOL_US[guard])
+                rate_mbps = _of_streams(streams, mcs, _HE_SUBCARRIERS[width], _HE_SYMBOL_US[guard])
         at += size
     return rate_mbps, bool(flags & _HAS_CHECKSUM), bool(flags & _IS_BROKEN)
 
