@@ -20,6 +20,7 @@ from netsim.model.codes import (
     BROADCAST,
     CLOSE_TIMER,
     DELIVER,
+    DUE,
     END_OF_RUN,
     ISSUE,
     LEAVE,
@@ -31,7 +32,10 @@ from netsim.model.codes import (
     OVER,
     PAGE_DONE,
     PART_DONE,
+    PIECE,
     RADIO_READY,
+    READY,
+    SEND,
     TAKE_TURN,
     TCP_TIMER,
     TELL,
@@ -39,6 +43,7 @@ from netsim.model.codes import (
 )
 from netsim.model.medium import at_access_point, listen
 from netsim.model.push import messages_done, subscribe, write_messages
+from netsim.model.recorded import begin_steps, make_ready, send_datagrams, start_due, write_piece
 from netsim.model.seam import draw, happen
 from netsim.model.tcp import wake_timer
 from netsim.model.things import Client, Run
@@ -65,15 +70,21 @@ def begin(run: Run) -> None:
         expect_group(run)
     for i in range(run.n_clients):
         client = run.clients[i]
-        client.left = 1
+        client.left = 1 + (client.n_messages > 0) + (client.n_datagrams > 0) + (client.until > 0)
         if client.n_messages:
-            client.left = 2
             subscribe(run, client)
     for i in range(run.n_clients):
         client = run.clients[i]
-        next_page(run, client)
+        if client.n_steps:
+            begin_steps(run, client)
+        else:
+            next_page(run, client)
         if client.n_messages:
             write_messages(run, client)
+        if client.n_datagrams:
+            send_datagrams(run, client)
+        if client.until:
+            happen(run, client.until, PART_DONE, client)
 
 
 def leave_last(run: Run, client: Client) -> None:
@@ -109,6 +120,10 @@ HANDLERS: dict[int, Callable[..., None]] = {
     WRITE: write_messages,
     ALL_DELIVERED: messages_done,
     PART_DONE: part_done,
+    DUE: start_due,
+    READY: make_ready,
+    PIECE: write_piece,
+    SEND: send_datagrams,
     LEAVE: leave,
     LEFT: leave_last,
     END_OF_RUN: end_run,

@@ -39,6 +39,8 @@ Member = tuple[Workload, Policy]
 NEIGHBOUR_BYTES = 1500
 """Size of a neighbour's packets."""
 _NS_PER_S = 1_000_000_000
+_LEAST_TIMED_BYTES, _FASTEST_MBPS = 20_000, 1000.0
+_FURTHEST_NS = 100_000_000
 _NS_PER_BYTE_AT_1_BIT_PER_S = 8_000_000_000
 
 
@@ -86,7 +88,10 @@ class World:
         run.persistent, run.max_connections = int(config.connections == "persistent"), config.max_connections
         run.interval, run.on_wires = config.beacon_interval_ns, int(config.medium is None)
         run.loss_rate = config.link.loss_rate
-        _set_links(run, config.link)
+        recorded_mbps = max((_recorded_mbps(workload) for workload, _ in self.members), default=0.0)
+        _set_links(run, config.link, recorded_mbps)
+        in_flight = recorded_mbps * 2 * (run.wire_up.delay + run.air_up.delay) / 8_000 / run.mss
+        run.window = max(run.window, round(in_flight))
         run.clients = [self._client(number) for number in range(n)]
         run.n_clients = n
         if run.loss_rate:
@@ -109,7 +114,7 @@ class World:
         client.last_sent = client.last_received = NOT_YET_NS
         client.deadline = NEVER
         client.n_pages, client.n_messages, client.next_number = len(workload), len(messages), 1
-        pages = np.empty((len(workload), 4), dtype=np.int64)
+        pages = np.zeros((len(workload), words_of("Page")), dtype=np.int64)
         issue_s, think_s, deadline_s = workload.issue_s, workload.think_s, workload.deadline_s
         pages[:, 0] = np.where(np.isnan(issue_s), -1, np.rint(issue_s * _NS_PER_S))
         pages[:, 1] = np.where(think_s == 0.0, -1, np.rint(think_s * _NS_PER_S))
@@ -123,6 +128,11 @@ class World:
         rows.messages = np.zeros((len(messages), 4), dtype=np.int64)
         rows.messages[:, 0] = [round(message.at_s * _NS_PER_S) for message in messages]
         rows.messages[:, 1], rows.messages[:, 2] = sizes, np.cumsum(sizes, dtype=np.int64)
+        drawn_ns = self.delays_ns[number] if self.config.server_delay.kind != "recorded" else None
+        rows.steps, client.next_due = _steps(workload, drawn_ns, self.run)
+        rows.datagrams = _datagrams(workload, self.run.mss)
+        client.n_steps, client.n_datagrams = len(rows.steps), len(rows.datagrams)
+        client.until = round((workload.captured_s or 0.0) * _NS_PER_S)
         return client
 
     # -- the air
@@ -188,12 +198,90 @@ class World:
                 self._draw(client.reception, uniform(stream))
 
 
+def _steps(workload: Workload, drawn_ns: Ints | None, run: things.Run) -> tuple[Ints, int]:
+    """Return the exchanges that have times of their own, and the place of the first that waits for an instant.
+
+    The server's delays are those drawn, if there are some, else what is left of the recorded time up to the first byte
+    of the reply when these links have had theirs.  Where these links take longer than the exchange was recorded to
+    take, what waited for it has so much less of a pause.
+    """
+    timings = workload.timings
+    n = len(timings)
+    columns = {name: np.zeros(n, dtype=np.int64) for name in RECORDS["Step"].fields}
+    columns["page"][:] = np.repeat(np.arange(len(workload)), 1 + workload.objects) if n else 0
+    recorded_ns = np.rint(timings[:, 2:] * _NS_PER_S).astype(np.int64)
+    longer_ns = np.zeros(n, dtype=np.int64)
+    spans = ("request", run.wire_up, run.air_up, 1), ("reply", run.wire_down, run.air_down, 3)
+    trip_ns = np.zeros(n, dtype=np.int64)
+    for (name, wire, air, column), sizes in zip(spans, workload.sizes[:n].T, strict=True):
+        columns[name][:] = sizes
+        lasts_ns = recorded_ns[:, column]
+        piece, every, count = _pieces(sizes, lasts_ns, run.mss)
+        columns[f"{name}_piece"][:], columns[f"{name}_every"][:] = piece, every
+        once_ns = [(piece + run.header) * line.numerator // line.denominator for line in (wire, air)]
+        trip_ns += wire.delay + air.delay + sum(once_ns)
+        longer_ns += np.maximum((count - 1) * np.maximum(*once_ns) - lasts_ns, 0)
+    columns["delay"][:] = np.maximum(recorded_ns[:, 2] - trip_ns, 0) if drawn_ns is None else drawn_ns[:n]
+    longer_ns += np.where(workload.sizes[:n, 1] > 0, np.maximum(trip_ns - recorded_ns[:, 2], 0), trip_ns)
+    for name in ("sibling", "first", "before", "next"):
+        columns[name][:] = -1
+    latest: dict[int, int] = {}
+    places = np.arange(n)
+    for place, connection in enumerate(timings[:, 0].astype(np.int64).tolist()):
+        if (earlier := latest.get(connection, -1)) >= 0:
+            columns["before"][place], columns["next"][earlier] = earlier, place
+        latest[connection] = place
+    after = np.where(timings[:, 1] > 0, places - timings[:, 1].astype(np.int64), -1)
+    columns["at"][:] = np.where(after < 0, recorded_ns[:, 0], np.maximum(recorded_ns[:, 0] - longer_ns[after], 0))
+    due = -1
+    for place in sorted(places.tolist(), key=lambda place: (columns["at"][place], place), reverse=True):
+        earlier = int(after[place])
+        columns["sibling"][place] = due if earlier < 0 else columns["first"][earlier]
+        if earlier < 0:
+            due = place
+        else:
+            columns["first"][earlier] = place
+    return np.column_stack(list(columns.values())).astype(np.int64), due
+
+
+def _pieces(sizes: Ints, lasts_ns: Ints, mss: int) -> tuple[Ints, Ints, Ints]:
+    """Return into how large pieces something is cut that takes so long, the time from one to the next, and the number.
+
+    A piece is a full segment, or less, so that no two are further apart than `_FURTHEST_NS`.
+    """
+    full = -(-sizes // mss)
+    count = np.maximum(full, np.minimum(sizes, lasts_ns // _FURTHEST_NS + 1))
+    piece = np.where(count == full, np.minimum(mss, sizes), -(-sizes // np.maximum(count, 1)))
+    piece = np.maximum(piece, 1)
+    count = np.maximum(-(-sizes // piece), 1)
+    return piece, lasts_ns // np.maximum(count - 1, 1), count
+
+
+def _datagrams(workload: Workload, mss: int) -> Ints:
+    """Return the datagrams; one that is larger than a segment goes in several."""
+    rows = [
+        (round(at_s * _NS_PER_S), min(mss, max(size - begin, 0)), int(up), 0, 0, 0)
+        for at_s, size, up in workload.datagrams
+        for begin in range(0, max(size, 1), mss)
+    ]
+    return np.array(rows, dtype=np.int64).reshape(len(rows), words_of("Datagram"))
+
+
 def _never_sleeps(policy: Policy) -> bool:
     return bool(getattr(policy, "never_sleeps", False))
 
 
-def _set_links(run: things.Run, link: LinkConfig) -> None:
-    air, wire = (link.wireless_mbps, link.wireless_delay_ms), (link.wired_mbps, link.wired_delay_ms)
+def _recorded_mbps(workload: Workload) -> float:
+    """Return twice the rate of the fastest transfer that was recorded, so that two at a time have room; 0: none was."""
+    lasts_s, sizes = workload.timings[:, [3, 5]], workload.sizes[: len(workload.timings)]
+    told = (sizes > _LEAST_TIMED_BYTES) & (lasts_s > 0.0)
+    return float(min(2 * (8e-6 * sizes[told] / lasts_s[told]).max(initial=0.0), _FASTEST_MBPS))
+
+
+def _set_links(run: things.Run, link: LinkConfig, least_mbps: float) -> None:
+    """Set the links; none is slower than `least_mbps`, for what was recorded went through them."""
+    air = max(link.wireless_mbps, least_mbps), link.wireless_delay_ms
+    wire = max(link.wired_mbps, least_mbps), link.wired_delay_ms
     for line, (mbps, delay_ms) in (
         (run.wire_up, wire),
         (run.wire_down, wire),
@@ -209,7 +297,14 @@ def _set_links(run: things.Run, link: LinkConfig) -> None:
 
 
 def trip_of(
-    totals: Sequence[int], loads: Ints, polls: Ints, intervals: Ints, messages: Ints, radio: Radio, on_air: bool
+    totals: Sequence[int],
+    loads: Ints,
+    polls: Ints,
+    intervals: Ints,
+    messages: Ints,
+    datagrams: Ints,
+    radio: Radio,
+    on_air: bool,
 ) -> tuple[Trip, Ints]:
     """Return what a client's run leaves behind, and its messages: instant written, size, instant delivered.
 
@@ -217,8 +312,8 @@ def trip_of(
     ----------
     totals : sequence of int
         The numbers of `netsim.model.things.Totals`, in their order.
-    loads, messages : array of int64
-        A row a `Load`, and a `Message`.
+    loads, messages, datagrams : array of int64
+        A row a `Load`, a `Message`, and a `Datagram`.
     polls, intervals : array of int64
         As in `Trip`.
     radio : Radio
@@ -235,6 +330,6 @@ def trip_of(
         loads=loads[:, :n_numbers].copy(), polls=polls, intervals=intervals,
         states=StateTimes.of(states) if on_air else None,
         page_states=[(StateTimes.of(row[:n]), StateTimes.of(row[n:])) for row in rows],
-        groups_lost=groups_lost, beacons_lost=beacons_lost,
+        groups_lost=groups_lost, beacons_lost=beacons_lost, datagrams=datagrams,
     )  # fmt: skip
     return trip, messages[:, [0, 1, 3]]

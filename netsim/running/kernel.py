@@ -13,7 +13,7 @@ from typing import Any
 import numba
 
 from lpsm._compile import Kernel
-from netsim.model import arriving, browser, codes, events, medium, policy, push, queues, tcp, wires
+from netsim.model import arriving, browser, codes, datagrams, events, medium, policy, push, queues, recorded, tcp, wires
 from netsim.model.air import access_point, aggregation, beacons, channel, exchanges, groups, radio, retrieval, station
 from netsim.model.records import RECORDS
 from netsim.policies.protocol import FOREVER_NS, cannot_follow
@@ -23,8 +23,8 @@ from netsim.running.references import reader, type_of
 __all__ = ["advance_run"]
 
 _MODEL = (
-    queues, policy, wires, medium, tcp, browser, push, arriving, radio, beacons, aggregation, channel, access_point,
-    retrieval, station, groups, exchanges, events,
+    queues, policy, datagrams, wires, medium, tcp, recorded, browser, push, arriving, radio, beacons, aggregation,
+    channel, access_point, retrieval, station, groups, exchanges, events,
 )  # fmt: skip
 _INLINED = frozenset({
     "append", "arm", "arrive", "carry_up", "comes_before", "draw_loss", "enter", "follow", "free_frame", "halve",

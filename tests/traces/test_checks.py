@@ -7,8 +7,7 @@ import pytest
 
 import traces
 from traces.arrivals import binned
-from traces.traffic import Wishes, make
-from traces.traffic import push_messages, stalls, stream, web
+from traces.traffic import Wishes, make, push_messages, stalls, stream, web
 
 RNG = np.random.default_rng(0)
 

@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from operator import itemgetter
 
 from traces.captures.frames import address_text
-from traces.records import MESSAGE, FlowGroup, Payload, Report, Request
+from traces.records import DATAGRAM_DOWN, DATAGRAM_UP, MESSAGE, FlowGroup, Payload, Report, Request
 
 __all__ = ["Entries", "Ledger"]
 
 MOST_WAITING = 1 << 16
 _MOST_TRIPS = 1 << 14
 _MOST_GROUPS = 1 << 12
+_MOST_CLIENTS = 1 << 14
 
 
 class Ledger:
@@ -34,6 +35,9 @@ class Ledger:
         self._trips: dict[tuple[bytes, bytes], tuple[int, int]] = {}
         self._waiting: list[tuple[int, Request, bool]] = []
         self._ready: list[Request] = []
+        self._clients: set[str] = set()  # whose traffic leaves the network at home
+        self._seen: set[str] = set()
+        self._connections = 0
         self.payload = report.payload = Payload()
         self.session = 1
         self.remote = False
@@ -84,9 +88,28 @@ class Ledger:
         found.flows += 1
         return found
 
+    def connection(self) -> int:
+        """Return the number of another connection."""
+        self._connections += 1
+        return self._connections
+
+    def neighbours(self, now_us: int, source: bytes, target: bytes, *, to_many: bool) -> None:
+        """Take a packet by which two ends of a network find each other: a datagram of each of them that is a client."""
+        for kind, address, other in ((DATAGRAM_UP, source, target), (DATAGRAM_DOWN, target, source)):
+            if kind == DATAGRAM_UP or not to_many:
+                found = Request(self.name(address), address_text(other), now_us, now_us, 0, 0, "", kind)
+                self._waiting.append((now_us, found, False))
+
+    def end_session(self, first_us: int, last_us: int) -> None:
+        """Note how long the recording of all clients lasts that were found since the clock jumped last."""
+        spans = self._report.spans_us
+        spans |= dict.fromkeys(sorted(self._seen)[: max(0, _MOST_CLIENTS - len(spans))], (first_us, last_us))
+
     def begin_session(self) -> None:
         """Finish what was found before the clock jumped."""
         self._ready += self._release(len(self._waiting))
+        self._clients.clear()
+        self._seen.clear()
         self.session += 1
         self.remote = False
 
@@ -107,7 +130,14 @@ class Ledger:
                 self.leave_out("local", request.request_bytes + request.reply_bytes)
                 self.count("exchanges_between_local_addresses")
                 continue
-            if request.kind == MESSAGE:
+            if at_home:
+                self._clients.add(request.client)
+            if request.kind in (DATAGRAM_UP, DATAGRAM_DOWN):
+                if request.connection < 0 and request.client not in self._clients:
+                    continue  # of somebody who has no traffic here
+                payload.in_datagrams += request.request_bytes + request.reply_bytes
+                self.count("datagrams")
+            elif request.kind == MESSAGE:
                 payload.in_messages += request.reply_bytes
                 self.count("messages")
             else:
@@ -123,6 +153,9 @@ class Ledger:
         """Take a finished exchange or message of a flow."""
         group.up_bytes += request.request_bytes
         group.down_bytes += request.reply_bytes
+        self._seen.add(request.client)
+        if not at_home:
+            self._clients.add(request.client)
         self._waiting.append((request.start_us, request, at_home))
 
 
@@ -143,6 +176,7 @@ class Entries:
 
     __slots__ = (
         "_at_home",
+        "_connection",
         "_group",
         "_ledger",
         "_spared",
@@ -157,6 +191,7 @@ class Entries:
 
     def __init__(self, ledger: Ledger, group: FlowGroup, *, at_home: bool, spared: bool = False) -> None:
         self._ledger = ledger
+        self._connection = ledger.connection()
         self._spared = spared
         self._group = group
         self._at_home = at_home
@@ -172,4 +207,5 @@ class Entries:
         """Take a finished exchange or message; HTTP/1 counts wherever it goes."""
         self._ledger.remote = self._ledger.remote or not self._at_home
         spared = self._spared or bool(request.url)
+        request = request._replace(connection=self._connection)
         self._ledger.take(request, self._group, at_home=self._at_home and not spared)

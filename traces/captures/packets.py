@@ -130,6 +130,8 @@ class _Source:
 
 def _of_pcap(source: _Source) -> Iterator[Packet]:
     source.holds(24)
+    if source.data[:4] not in _FORMS:
+        raise source.error("a capture must begin as one of pcap or pcapng", source.data[:4].hex())
     order, parts = _FORMS[source.data[:4]]
     link = struct.unpack_from(f"{order}I", source.data, 20)[0] & 0xFFFF  # above are bits about checksums
     numbers = struct.Struct(f"{order}IIII").unpack_from
