@@ -270,12 +270,6 @@ class TcpFlow:
         """Take a segment."""
         flags, sequence = segment.flags, segment.sequence
         counted = self._forth if forward else self._back
-        if not flags & (SYN | FIN | RST) and segment.size <= 1 and counted.is_again(sequence):
-            self._probed = forward
-            self._beside(forward, now_us, "keep_alives")
-        elif self._probed is not None and segment.size == 0 and forward is not self._probed:
-            self._probed = None
-            self._beside(forward, now_us, "keep_alives_answered")
         if flags & SYN:
             self._open(forward, flags, now_us)
             if not flags & ACK:
@@ -291,8 +285,8 @@ class TcpFlow:
         new = counted.take(sequence, segment.size) if segment.size else 0
         if new:
             self._book.captured(new)
-        elif segment.size > 1 and now_us - self._latest_us > AGAIN_AFTER_US:
-            self._beside(forward, now_us, "segments_sent_again")
+        elif not flags & (SYN | FIN | RST):
+            self._take_again(forward, counted.is_again(sequence), segment.size, now_us)
         if segment.size:
             self._latest_us = now_us
         if self._order is not None:
@@ -319,8 +313,17 @@ class TcpFlow:
         if self._runs is not None:
             self._runs.close()
 
+    def _take_again(self, forward: bool, is_again: bool, size: int, now_us: int) -> None:
+        """Take a packet that brings nothing new: it keeps the connection alive, answers that, or was sent before."""
+        if (size or is_again) and now_us - self._latest_us > AGAIN_AFTER_US:
+            self._beside(forward, now_us, "keep_alives" if is_again and size <= 1 else "segments_sent_again")
+            self._probed, self._latest_us = forward, now_us
+        elif not size and self._probed is not None and forward is not self._probed:
+            self._beside(forward, now_us, "answers_to_what_was_sent_again")
+            self._probed = None
+
     def _beside(self, forward: bool, now_us: int, name: str) -> None:
-        """Enter a packet that brings nothing new as a datagram: it keeps the connection alive, or was sent before."""
+        """Enter a packet that brings nothing new as a datagram."""
         client, server, port = self._names()
         kind = DATAGRAM_UP if forward is self._client_forward else DATAGRAM_DOWN
         names = self._book.name(client), f"{address_text(server)}:{port}"
