@@ -15,7 +15,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from traces.checks import column
+from traces.checks import column, shown
 from traces.records import Datagram, Message, Page, Timing
 
 __all__ = ["Workload"]
@@ -129,10 +129,12 @@ class Workload(Sequence[Page]):
         """
         if isinstance(pages, Workload):
             return pages
+        if not isinstance(pages, Iterable):
+            raise TypeError(f"pages must be an iterable of traces.Page, got {shown(pages)}")
         given = list(pages)
         if not all(issubclass(kind, Page) for kind in set(map(type, given))):
             strange = next(page for page in given if not isinstance(page, Page))
-            raise TypeError(f"pages must be traces.Page, got {strange!r}")
+            raise TypeError(f"pages must be traces.Page, got {shown(strange)}")
         n = len(given)
         fields: tuple[Any, ...] = tuple(zip(*given, strict=True)) if given else ((),) * len(Page._fields)
         names, requests, replies, groups, thinks, issues, waits, deadlines, timings = fields
