@@ -76,7 +76,7 @@ class MulticlassSampler(Player):
         n_features: int,
         n_classes: int,
         *,
-        rng: np.random.Generator | None = None,
+        rng: np.random.Generator | int | None = None,
         normalize: bool | None = None,
         dtype: Any = np.float64,
         max_queries: int | None = None,

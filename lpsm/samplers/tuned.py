@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from lpsm._compile import compiled
-from lpsm.checks import array, between, non_negative, reading, state_array, state_text, whole
+from lpsm.checks import array, between, generator, non_negative, reading, state_array, state_text, whole
 from lpsm.experts import LearnAlpha, StaticExpert, alpha_grid
 from lpsm.experts.share import learn_alpha_round, mixture
 from lpsm.online import play as play_rounds
@@ -142,7 +142,7 @@ class TunedSampler:
     max_queries
         Labels asked for at most; None for no limit.
     rng
-        One uniform a round; None for a generator of seed 0.
+        One uniform a round: a generator or its seed; None for seed 0.
     **params
         The sampler's other parameters, and `normalize`, `kernel`, `dtype` as in `make`.
 
@@ -167,14 +167,14 @@ class TunedSampler:
         exploration: float | None = None,
         mixture: str = "learn-alpha",
         max_queries: int | None = None,
-        rng: np.random.Generator | None = None,
+        rng: np.random.Generator | int | None = None,
         **params: Any,
     ) -> None:
         if mixture not in ("learn-alpha", "static-expert"):
             raise ValueError(f"mixture must be 'learn-alpha' or 'static-expert', got {mixture!r}")
         if exploration is None:
             exploration = 0.01 if np.size(grid) > 1 else 0.0
-        coins = np.random.default_rng(0) if rng is None else rng
+        coins = generator("rng", 0 if rng is None else rng)
         self._configure(key, n_features, parameter, label_price, exploration, max_queries, grid, coins)
         shared = cast(np.random.Generator, self._coin)  # the copies toss it; they use no other method
         self.samplers: tuple[Sampler, ...] = tuple(
