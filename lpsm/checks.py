@@ -22,8 +22,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 __all__ = [
-    "array", "at_least", "between", "checked", "having", "known", "non_negative", "number", "of_type", "positive",
-    "probability", "reading", "shown", "state_array", "state_text", "whole",
+    "array", "at_least", "between", "checked", "generator", "having", "known", "non_negative", "number", "of_type",
+    "positive", "probability", "reading", "shown", "state_array", "state_text", "whole",
 ]  # fmt: skip
 
 _DOUBLE = np.dtype(np.float64)
@@ -131,6 +131,15 @@ def array(name: str, value: Any, dtype: Any = np.float64) -> NDArray[Any]:
     return np.asarray(found, dtype=dtype, order="C")
 
 
+def generator(name: str, value: Any) -> np.random.Generator:
+    """Return the generator, or the one of a seed: an integer from 0."""
+    if isinstance(value, np.random.Generator):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+        raise TypeError(f"{name} must be of the type Generator, or a seed from 0, got {shown(value)}")
+    return np.random.default_rng(value)
+
+
 def having(name: str, value: Any, *methods: str) -> None:
     """The value is an object with these methods."""
     if isinstance(value, type) or not all(callable(getattr(value, method, None)) for method in methods):
@@ -157,23 +166,27 @@ _RULES: dict[str, Callable[[str, Any], object]] = {
     "int": number,
     "float": number,
     "ArrayLike": array,
-    "np.random.Generator": _kind(np.random.Generator, "of the type Generator"),
+    "np.random.Generator": generator,
 }
 
 
 def checked(function: Callable[P, T]) -> Callable[P, T]:
-    """Check the arguments of a pure function by their annotations, and name it where its result is too large."""
+    """Check the arguments of a function by their annotations, and name it where its result is too large.
+
+    A generator may be given by its seed.
+    """
     signature = inspect.signature(function)
     rules = {p.name: _RULES[p.annotation] for p in signature.parameters.values() if p.annotation in _RULES}
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        given = signature.bind(*args, **kwargs).arguments
+        bound = signature.bind(*args, **kwargs)
+        given = bound.arguments
         for name, value in given.items():
-            if name in rules:
-                rules[name](name, value)
+            if name in rules and (found := rules[name](name, value)) is not value and rules[name] is generator:
+                given[name] = found
         try:
-            return function(*args, **kwargs)
+            return function(*bound.args, **bound.kwargs)
         except IndexError as error:
             raise ValueError(f"{function.__name__} must have arguments whose shapes fit: {error}") from None
         except (OverflowError, ZeroDivisionError, MemoryError):

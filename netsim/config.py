@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from netsim.model.air.air_times import Phy
 from netsim.radio import Radio, RadioConfig
@@ -138,12 +139,23 @@ class AirConfig:
             raise ValueError(f"neighbour_mbps must lie in [0, 10000), got {self.neighbour_mbps}")
 
 
+_NAMED: dict[str, Callable[[Any], Any]] = {
+    "radio": Radio.profile,
+    "server_delay": lambda given: ServerDelay(given) if isinstance(given, float | int) else ServerDelay.parse(given),
+    "medium": lambda given: AirConfig(phy=Phy.parse(given)),
+}
 _PARTS = {"link": LinkConfig, "tcp": TcpConfig, "radio": Radio, "server_delay": ServerDelay, "medium": AirConfig}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationConfig:
-    """Everything about the world that is not the policy or the pages."""
+    """Everything about the world that is not the policy or the pages.
+
+    The radio, the server's delay and the shared air may be given as they are written in commands.
+
+    >>> SimulationConfig(radio="esp32-c6", server_delay="exponential:0.2", medium="11n").medium.phy.spec
+    '11n:65'
+    """
 
     link: LinkConfig = field(default_factory=LinkConfig)  #: rates, delays and losses
     tcp: TcpConfig = field(default_factory=TcpConfig)  #: transport parameters
@@ -159,6 +171,8 @@ class SimulationConfig:
     def __post_init__(self) -> None:
         for name, kind in _PARTS.items():
             part = getattr(self, name)
+            if name in _NAMED and isinstance(part, str if name != "server_delay" else str | float | int):
+                object.__setattr__(self, name, part := _NAMED[name](part))
             if not isinstance(part, kind) and (name != "medium" or part is not None):
                 raise TypeError(f"{name} must be of the type {kind.__name__}, got {part!r}")
         keep_whole(self, "max_connections", "beacon_interval_ns")

@@ -1,6 +1,6 @@
 """Power saving as a Gymnasium environment: an agent decides where a policy would.
 
-``gymnasium.make("lpsm/PowerSave-v0")``, once this module is imported.  A step is one decision: the client could
+``gymnasium.make("netsim.environment:lpsm/PowerSave-v0")``.  A step is one decision: the client could
 sleep, or listens to a beacon.  The agent sees what a client can know, and says how long to stay awake and which
 beacon to listen to next.  The reward is minus the energy since the last decision, minus the price of a second of
 waiting times the seconds that pages have been loading: over an episode it adds up to -(energy + price x sum of
@@ -23,6 +23,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 import traces
+from lpsm.checks import non_negative, shown
 from netsim.config import SimulationConfig
 from netsim.model.medium import time_awake, write_states
 from netsim.model.things import Client, States
@@ -32,6 +33,7 @@ from netsim.radio_states import StateTimes
 from netsim.result import SimulationResult
 from netsim.running.on_simpy import numbers_of
 from netsim.running.recorder import AirRecorder, Recorder
+from netsim.server_delay import ServerDelay
 from netsim.simulation import simulate
 from traces.records import Message, Page
 
@@ -44,7 +46,7 @@ BEACONS = (1, 2, 3, 5, 8, 12, 20, 50)
 FIELDS = (
     "at_beacon", "since_beacon_s", "since_sent_s", "since_received_s", "slept_s", "buffered_bytes", "outstanding",
 )  # fmt: skip
-"""What the numbers of an observation are; times end at 60 s, which also stands for never."""
+"""What the numbers of an observation are, not scaled: times end at 60 s, which also stands for never, bytes at 1e9."""
 _HIGH = np.array([1, 60, 60, 60, 60, 1e9, 64], dtype=np.float32)
 _LONGEST_S = 60.0
 _S = 1e-9
@@ -59,6 +61,7 @@ class _Decision(NamedTuple):
     observation: Observation
     joules: float
     loading_s: float
+    elapsed_s: float = 0.0
 
 
 class PowerSave(gymnasium.Env[Observation, NDArray[np.int64]]):
@@ -91,14 +94,13 @@ class PowerSave(gymnasium.Env[Observation, NDArray[np.int64]]):
         config: SimulationConfig | None = None,
         price_w: float = 0.5,
     ) -> None:
-        if not 0.0 <= price_w < float("inf"):
-            raise ValueError(f"price_w must be at least 0 and finite, got {price_w}")
+        non_negative(price_w=price_w)
         self.observation_space = spaces.Box(np.zeros(len(FIELDS), np.float32), _HIGH)
         self.action_space = spaces.MultiDiscrete([len(AWAKE_MS), len(BEACONS)])
         self._traffic: Traffic = _web if pages is None else pages
         self.pages: Sequence[Page] = ()
         self._push = tuple(push)
-        self._config = _default() if config is None else config
+        self._config = SimulationConfig(server_delay=ServerDelay(0.2)) if config is None else config
         self._price_w = price_w
         self._run: _Run | None = None
         self._last = _Decision(np.zeros(len(FIELDS), np.float32), 0.0, 0.0)
@@ -114,7 +116,7 @@ class PowerSave(gymnasium.Env[Observation, NDArray[np.int64]]):
         found = self._run.next()
         assert isinstance(found, _Decision)  # the station asks at time 0
         self._last = found
-        return found.observation, {}
+        return found.observation, {"elapsed_s": found.elapsed_s}
 
     def step(self, action: NDArray[np.int64]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Answer the decision that waits, and go on to the next.
@@ -122,17 +124,25 @@ class PowerSave(gymnasium.Env[Observation, NDArray[np.int64]]):
         Returns
         -------
         observation, reward, terminated, truncated, info
-            At the end of the run `terminated` is True and `info` has `energy_j`, `latency_s` (mean), `pages`,
-            `elapsed_s` and `beacons`.
+            `info` has `elapsed_s`, the instant of the decision, by which an agent can discount; at the end of the run
+            `terminated` is True and `info` has `energy_j`, `latency_s` (mean), `pages` and `beacons`, too.
+
+        Raises
+        ------
+        ValueError
+            If no episode is going on, or the action is none of the action space.
         """
         if self._run is None:
             raise ValueError("an episode must be begun with reset before a step")
-        awake, beacons = (int(part) for part in action)
-        found = self._run.next((AWAKE_MS[awake], BEACONS[beacons]))
+        chosen = np.asarray(action)
+        if not self.action_space.contains(chosen):
+            counts = f"[0, {len(AWAKE_MS) - 1}] and [0, {len(BEACONS) - 1}]"
+            raise ValueError(f"an action must be two whole numbers of {counts}, got {shown(action)}")
+        found = self._run.next((AWAKE_MS[chosen[0]], BEACONS[chosen[1]]))
         if isinstance(found, _Decision):
             reward = self._reward(found.joules, found.loading_s)
             self._last = found
-            return found.observation, reward, False, False, {}
+            return found.observation, reward, False, False, {"elapsed_s": found.elapsed_s}
         self._run = None
         latency_s = found.latency_s
         reward = self._reward(found.energy.total_j, float(latency_s.sum()))
@@ -155,12 +165,6 @@ class PowerSave(gymnasium.Env[Observation, NDArray[np.int64]]):
 
 def _web(rng: np.random.Generator) -> Sequence[Page]:
     return list(traces.generate(20, rng))
-
-
-def _default() -> SimulationConfig:
-    from netsim.server_delay import ServerDelay
-
-    return SimulationConfig(server_delay=ServerDelay(mean_s=0.2))
 
 
 class _Agent:
@@ -206,7 +210,7 @@ class _Run:
             ],
             dtype=np.float32,
         )  # fmt: skip
-        decision = _Decision(observation, self._joules(client, now), self._loading_s(client, now))
+        decision = _Decision(observation, self._joules(client, now), self._loading_s(client, now), now * _S)
         awake_ms, beacons = getcurrent().parent.switch(decision)
         until = now + awake_ms * 1_000_000
         return Plan(until, (until // interval + beacons) * interval, True)

@@ -7,12 +7,13 @@ the order of events: compared policies meet the same server.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from math import log
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lpsm.checks import number
 from traces.columns import Workload
 from traces.records import Page
 
@@ -24,17 +25,19 @@ _LONGEST_S = 1e6
 _SIGMA = 0.8  # of a lognormal delay for which none is given: 95 % lie within 3.7 times the median
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ServerDelay:
     """The time between a complete request and the first byte of its reply."""
 
     mean_s: float = 0.0  #: its mean, seconds; 0 answers at once (recorded: 0)
+    _: KW_ONLY
     #: its distribution.  Recorded: as the pages have it (`Page.waits_s`); what they do not know is drawn from what they
     #: know, and is 0 where they know nothing.
     kind: str = "constant"
     sigma: float = 0.0  #: standard deviation of its logarithm (lognormal only)
 
     def __post_init__(self) -> None:
+        number("mean_s", self.mean_s)
         if self.kind not in _KINDS:
             raise ValueError(f"the kind of server delay must be one of {', '.join(_KINDS)}, got {self.kind!r}")
         if not 0.0 <= self.mean_s <= _LONGEST_S:
@@ -97,9 +100,9 @@ def draw_each(pages: Sequence[Page], delays: Sequence[ServerDelay], rng: np.rand
     wanted = "server_delays must be a sequence of ServerDelay, one a page"
     if not isinstance(delays, Sequence):
         raise TypeError(f"{wanted}, got {delays!r}")
-    for number, delay in enumerate(delays):
+    for place, delay in enumerate(delays):
         if not isinstance(delay, ServerDelay):
-            raise TypeError(f"{wanted}, got {delay!r} for page {number}")
+            raise TypeError(f"{wanted}, got {delay!r} for page {place}")
     if len(delays) != len(pages):
         raise ValueError(f"server_delays must be one a page ({len(pages)}), got {len(delays)}")
     drawn = [delay.draw([page], rng) for page, delay in zip(pages, delays, strict=True)]

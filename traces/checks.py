@@ -33,16 +33,22 @@ def shown(value: object) -> str:
 
 
 def checked(function: Callable[P, T]) -> Callable[P, T]:
-    """Refuse arguments that are not of the type of their annotation; what stands in brackets is not looked at."""
+    """Refuse arguments that are not of the type of their annotation; what stands in brackets is not looked at.
+
+    A generator may be given by its seed, an integer from 0.
+    """
     signature = inspect.signature(function)
     hints = cache(lambda: get_type_hints(function))
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        for name, value in signature.bind(*args, **kwargs).arguments.items():
-            if name in hints():
+        bound = signature.bind(*args, **kwargs)
+        for name, value in bound.arguments.items():
+            if hints().get(name) is np.random.Generator and _is(value, int) and value >= 0:
+                bound.arguments[name] = np.random.default_rng(value)
+            elif name in hints():
                 _of_type(name, value, hints()[name])
-        return function(*args, **kwargs)
+        return function(*bound.args, **bound.kwargs)
 
     return call
 

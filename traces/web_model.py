@@ -38,8 +38,8 @@ def generate(n_pages: int, rng: np.random.Generator) -> list[Page]:
     ----------
     n_pages : int
         How many, in [1, 10^8].
-    rng : numpy.random.Generator
-        The only source of chance; the first k pages are the same whatever `n_pages` is.
+    rng : numpy.random.Generator or int
+        The only source of chance, or its seed; the first k pages are the same whatever `n_pages` is.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def generate(n_pages: int, rng: np.random.Generator) -> list[Page]:
     Raises
     ------
     TypeError, ValueError
-        If `n_pages` is no such number, or `rng` no generator.
+        If `n_pages` is no such number, or `rng` neither generator nor seed.
 
     Examples
     --------

@@ -148,9 +148,9 @@ class Policies(Names):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return a policy, or a list of `several`; nothing is opened yet."""
-        from netsim.policies import OwnPolicy, registry
+        from netsim.policies import OwnPolicy, registry, split
 
-        names = [name.strip() for name in (value.split(",") if self._several else [value])]
+        names = split(value) if self._several else [value.strip()]
         found = [name if name.partition(":")[0] in registry() else OwnPolicy.typed(name) or name for name in names]
         return [policy for policy in found if policy] if self._several else found[0]
 

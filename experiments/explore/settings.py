@@ -85,7 +85,7 @@ class Settings:
             if value is None or value == "":
                 continue
             if field.name == "policies":
-                names = value.split(",") if isinstance(value, str) else value
+                names = netsim.policies.split(value) if isinstance(value, str) else value
                 if not isinstance(names, (list, tuple)):
                     raise TypeError(f"policies must be a list of names, got {type(value).__name__}")
                 given["policies"] = tuple(dict.fromkeys(name for one in names if (name := _text("a policy", one))))

@@ -20,6 +20,7 @@ from scipy import sparse, stats
 
 from lpsm.bounds.sampler_theorems import Theorem, comparators, quadratic_forms, theorem_of
 from lpsm.bounds.verdicts import Row, compare, void
+from lpsm.checks import generator
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +39,7 @@ def report_sampler(
     y: ArrayLike,
     *,
     runs: int = 20,
-    rng: np.random.Generator | None = None,
+    rng: np.random.Generator | int | None = None,
 ) -> pd.DataFrame:
     """What is proved about a sampler against what it does on a labelled stream, as a table.
 
@@ -78,7 +79,7 @@ def report_sampler(
         table = sparse.csr_matrix(scale @ table) if sparse.issparse(table) else table * (1.0 / norms)[:, None]
         norms = np.ones(len(norms))
     theorem = theorem_of(sampler)
-    coins = (np.random.default_rng(0) if rng is None else rng).spawn(runs)
+    coins = generator("rng", 0 if rng is None else rng).spawn(runs)
     logs: list[RunLog] = []
     probabilities = np.ones(len(labels))
     for number in range(runs if sampler.randomized and isinstance(theorem, Theorem) else 1):

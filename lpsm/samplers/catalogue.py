@@ -136,7 +136,7 @@ def make(
     key: str,
     n_features: int,
     *,
-    rng: np.random.Generator | None = None,
+    rng: np.random.Generator | int | None = None,
     normalize: bool | None = None,
     kernel: Any = None,
     dtype: Any = np.float64,
@@ -152,7 +152,7 @@ def make(
     n_features
         Dimension d of the instances.
     rng
-        Draws one uniform a round if the rule is randomised; None for a generator of seed 0.
+        Draws one uniform a round if the rule is randomised: a generator or its seed; None for seed 0.
     normalize
         Whether instances are divided by their norm; None for what the key's paper does.
     kernel

@@ -74,7 +74,7 @@ class MulticlassSampler(Sampler):
         n_features: int,
         n_classes: int,
         *,
-        rng: np.random.Generator | None = None,
+        rng: np.random.Generator | int | None = None,
         normalize: bool | None = None,
         dtype: Any = np.float64,
         max_queries: int | None = None,

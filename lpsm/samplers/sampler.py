@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from lpsm.checks import reading, shown, whole
+from lpsm.checks import generator, reading, shown, whole
 from lpsm.online import play as play_rounds
 from lpsm.samplers import core, kernels, rules, saving
 from lpsm.samplers.checks import MOST_FEATURES, as_instance, as_instances, as_labels, check_columns, squared_lengths
@@ -66,7 +66,7 @@ class Sampler:
     kernel
         None for weights over features; otherwise coefficients over stored instances.
     rng
-        The coins of a randomised rule, one uniform a round; None for one of seed 0.
+        The coins of a randomised rule, one uniform a round: a generator or its seed; None for seed 0.
     dtype
         float64 or float32, of the learner's arrays.
     max_queries
@@ -96,17 +96,16 @@ class Sampler:
         stores: str = "mistakes",
         normalize: bool = False,
         kernel: Kernel | None = None,
-        rng: np.random.Generator | None = None,
+        rng: np.random.Generator | int | None = None,
         dtype: Any = np.float64,
         key: str = "",
         max_queries: int | None = None,
     ) -> None:
         self._configure(learner, rule, kernel, n_features, stores, normalize, dtype, key, max_queries)
-        if rng is not None and not hasattr(rng, "bit_generator"):
-            raise ValueError(f"rng must be a numpy.random.Generator, got {shown(rng)}")
-        self._rng = rng if rng is not None or not self.randomized else np.random.default_rng(0)
+        coins: Any = rng if rng is None or hasattr(rng, "bit_generator") else generator("rng", rng)
+        self._rng = coins if coins is not None or not self.randomized else np.random.default_rng(0)
         if hasattr(learner, "B"):
-            self._evictions = (np.random.default_rng(0) if rng is None else rng).spawn(1)[0]
+            self._evictions = (np.random.default_rng(0) if coins is None else coins).spawn(1)[0]
         size = self.n_features, self.n_classes, self.dtype
         self._learner = learner.arrays(*size) if kernel is None else kernels.over_instances(learner, kernel, *size)
         rule.begin(self._counts, self._scalars)
@@ -285,7 +284,7 @@ class Sampler:
         values, columns = self._instance(x)
         desk = self._desk or self._prepare()
         if self.randomized:
-            desk.coin[0] = self._rng.random()  # type: ignore[union-attr]
+            desk.coin[0] = self._rng.random()
         if len(desk.schedules):
             desk.schedules[:] = self._schedules(1)
         self._single(values, columns, _DECIDE)

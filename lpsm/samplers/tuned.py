@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lpsm._compile import compiled
-from lpsm.checks import array, between, known, non_negative, reading, state_array, state_text
+from lpsm.checks import array, between, generator, known, non_negative, reading, state_array, state_text
 from lpsm.experts import LearnAlpha, StaticExpert, alpha_grid
 from lpsm.experts.share import learn_alpha_round, mixture
 from lpsm.samplers import core, saving
@@ -131,7 +131,7 @@ class TunedSampler(Sampler):
     max_queries
         Labels asked for at most; None for no limit.
     rng
-        One uniform a round; None for a generator of seed 0.
+        One uniform a round: a generator or its seed; None for seed 0.
     **params
         The sampler's other parameters, and `normalize`, `kernel`, `dtype` as in `make`.
 
@@ -156,7 +156,7 @@ class TunedSampler(Sampler):
         exploration: float | None = None,
         mixture: str = "learn-alpha",
         max_queries: int | None = None,
-        rng: np.random.Generator | None = None,
+        rng: np.random.Generator | int | None = None,
         **params: Any,
     ) -> None:
         known("mixture", mixture, MIXTURES)
@@ -165,7 +165,7 @@ class TunedSampler(Sampler):
             raise ValueError(f"grid must hold at least one candidate, got {grid!r}")
         if exploration is None:
             exploration = 0.01 if len(candidates) > 1 else 0.0
-        coins = np.random.default_rng(0) if rng is None else rng
+        coins = generator("rng", 0 if rng is None else rng)
         copies = tuple(make(key, n_features, rng=coins, **{**params, parameter: _plain(value)}) for value in candidates)
         self._join(copies, parameter, candidates, label_price, exploration, max_queries, coins)
         self._mixture: Any = MIXTURES[mixture](len(candidates))

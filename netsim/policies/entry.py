@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, nan
@@ -12,8 +12,8 @@ from netsim.policies.protocol import Policy
 from netsim.radio import Radio
 
 __all__ = [
-    "NS_PER_MS", "Entry", "Setting", "exact_ms", "name_with_target", "number", "number_text", "positive_fraction",
-    "whole_number", "with_slowdown", "with_targets",
+    "NS_PER_MS", "Entry", "Setting", "assignments", "exact_ms", "name_with_target", "number", "number_text",
+    "positive_fraction", "whole_number", "with_slowdown", "with_targets",
 ]  # fmt: skip
 
 NS_PER_MS = 1_000_000
@@ -50,6 +50,24 @@ class Entry:
         return self.written.partition("[")[0].partition(":")[0]
 
 
+def assignments(parameter: str, names: Sequence[str]) -> dict[str, str]:
+    """Read NAME=VALUE,...: each name at most once, and one of these.
+
+    Raises
+    ------
+    ValueError
+        If it is not so written.
+    """
+    given: dict[str, str] = {}
+    for part in parameter.split(","):
+        name, equals, value = (text.strip() for text in part.partition("="))
+        if not equals or not value or name not in names or name in given:
+            rule = f"parameters must be NAME=VALUE, each name once, of {', '.join(names) or 'no names'}"
+            raise ValueError(f"{rule}; got {part[:_MOST_CHARACTERS]!r}")
+        given[name] = value
+    return given
+
+
 def number(text: str) -> float:
     """Read a number; NaN where the text is none."""
     try:
@@ -58,8 +76,8 @@ def number(text: str) -> float:
         return nan
 
 
-def whole_number(text: str, what: str, least: int, *, unit: str = "") -> int:
-    """Read a whole number from `least` to 1e9.
+def whole_number(text: str, what: str, least: int, *, unit: str = "", most: int = 10**9) -> int:
+    """Read a whole number from `least` to `most`.
 
     Raises
     ------
@@ -67,8 +85,9 @@ def whole_number(text: str, what: str, least: int, *, unit: str = "") -> int:
         If the text is none; the message calls it `what`.
     """
     value = number(text)
-    if not value.is_integer() or not least <= value <= 1e9:
-        raise ValueError(f"{what} must be a whole number{unit}, at least {least}, got {text!r}")
+    if not value.is_integer() or not least <= value <= most:
+        limit = f" and at most {most}" if least <= value else ""
+        raise ValueError(f"{what} must be a whole number{unit}, at least {least}{limit}, got {text!r}")
     return int(value)
 
 

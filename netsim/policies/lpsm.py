@@ -8,10 +8,13 @@ teaches the learner nor moves the poll already scheduled.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from math import inf
+from typing import TYPE_CHECKING, Any
 
+from lpsm.experts import alpha_grid
 from netsim.policies.compiled import CompiledForm, Ruled, joined, put_back
-from netsim.policies.entry import NS_PER_MS, Entry, Setting
+from netsim.policies.entry import NS_PER_MS, Entry, Setting, assignments, number, whole_number
 
 if TYPE_CHECKING:
     from netsim.policies.polling import PollingLearner
@@ -53,16 +56,57 @@ class Lpsm(Ruled):
         return self._learner
 
 
+_TERMS = {"1/T": "1/T", "log": "1/log T"}  # as they are written in a name
+_MOST = 10_000  # experts, and switching rates
+
+
 def _lpsm(parameter: str, setting: Setting) -> Lpsm:
-    if parameter not in ("", "log"):
-        raise ValueError(f"lpsm takes no parameter or log, got {parameter!r}")
     from netsim.policies.polling import PollingConfig, PollingLearner
 
-    learner = PollingLearner(PollingConfig.thesis("1/log T" if parameter else "1/T"))
-    return Lpsm(learner, "lpsm:log" if parameter else "lpsm", beacon_interval_ns=setting.beacon_interval_ns)
+    if "=" not in parameter and parameter not in ("", "log"):
+        raise ValueError(f"lpsm takes no parameter, log or {_WRITTEN}, got {parameter!r}")
+    given = assignments(parameter, tuple(_FIELDS)) if "=" in parameter else {"energy": "log"} if parameter else {}
+    values = {_FIELDS[name][0]: _FIELDS[name][1](text) for name, text in given.items()}
+    learner = PollingLearner(PollingConfig(**values))
+    said = ",".join(f"{name}={given[name]}" for name in _FIELDS if given.get(name, _SAID[name]) != _SAID[name])
+    spec = "lpsm:log" if said == "energy=log" else f"lpsm:{said}" if said else "lpsm"
+    return Lpsm(learner, spec, beacon_interval_ns=setting.beacon_interval_ns)
 
 
+def _times(text: str) -> tuple[float, ...]:
+    """Read FIRST:LAST:STEP, milliseconds, the last included, or the times themselves with / between them."""
+    numbers = [number(part) for part in text.split(":" if ":" in text else "/")]
+    if ":" not in text and len(numbers) <= _MOST:
+        return tuple(numbers)
+    first, last, step = numbers if len(numbers) == 3 else (1.0, 0.0, 1.0)
+    if not (0.0 < step < inf and 0.0 < first <= last < inf) or (last - first) / step >= _MOST:
+        raise ValueError(f"times must be FIRST:LAST:STEP in ms, at most {_MOST}, or T/T/..., got {text!r}")
+    return tuple(first + step * k for k in range(int((last - first) / step + 1e-9) + 1))
+
+
+def _energy(text: str) -> str:
+    if text not in _TERMS:
+        raise ValueError(f"energy must be 1/T or log, got {text!r}")
+    return _TERMS[text]
+
+
+def _alphas(text: str) -> tuple[float, ...] | None:
+    """Read how many switching rates there are: 259 of the thesis' grid (None), else Chebyshev's; below 1: the rate."""
+    value = number(text)
+    if text == _SAID["alphas"]:
+        return None
+    if 0.0 <= value < 1.0:
+        return (value,)
+    return tuple(alpha_grid(kind="chebyshev", size=whole_number(text, "alphas", 1, most=_MOST)).tolist())
+
+
+_FIELDS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "times": ("times_ms", _times), "energy": ("energy", _energy), "gamma": ("gamma", number),
+    "alphas": ("alphas", _alphas),
+}  # fmt: skip
+_SAID = {"times": "", "energy": "1/T", "gamma": "", "alphas": "259"}  # the defaults, which a name does not repeat
+_WRITTEN = "times=FIRST:LAST:STEP,energy=1/T|log,gamma=G,alphas=M"
 ENTRIES = (
-    Entry("lpsm[:log]", "polling times learned by Learn-alpha, energy term 1/T or 1/log T",
+    Entry(f"lpsm[:log|:{_WRITTEN}]", "polling times learned by Learn-alpha, energy term 1/T or 1/log T",
         "Monteleoni 2006, section 2.5.3", "lpsm:log", _lpsm),
 )  # fmt: skip

@@ -9,16 +9,17 @@ from collections.abc import Mapping
 from copy import deepcopy
 from difflib import get_close_matches
 from functools import cache
+from re import findall
 from types import MappingProxyType
 from typing import TypeAlias
 
 from netsim.policies import bsd, drivers, host, lpsm, lpsm2, lpsm3, static, twt
-from netsim.policies.entry import Entry, Setting
+from netsim.policies.entry import Entry, Setting, assignments
 from netsim.policies.own import OwnPolicy, checked
 from netsim.policies.protocol import FAILURES, Policy, PolicyError, in_a_line
 from netsim.radio import Radio
 
-__all__ = ["AnyPolicy", "canonical", "make", "registry"]
+__all__ = ["AnyPolicy", "canonical", "make", "registry", "split"]
 
 AnyPolicy: TypeAlias = str | Policy | OwnPolicy
 """A name of the registry, or a policy of one's own."""
@@ -71,7 +72,7 @@ def make(
     try:
         if colon and not parameter:
             raise ValueError(f"nothing follows the colon; write {entries[kind].written}")
-        return entries[kind].make(parameter, setting)
+        return entries[kind].make(_by_position(entries[kind], parameter), setting)
     except ValueError as error:
         raise ValueError(f"policy {policy!r}: {error}") from None
 
@@ -87,6 +88,40 @@ def canonical(policy: AnyPolicy, *, beacon_interval_ns: int = _BEACON_INTERVAL_N
     if not isinstance(policy, str | OwnPolicy):
         return checked(policy).spec
     return make(policy, beacon_interval_ns=beacon_interval_ns).spec
+
+
+def split(names: str) -> list[str]:
+    """Part policies at the commas of a text; NAME=VALUE goes with the policy before it.
+
+    >>> split("psm, lpsm:energy=log,gamma=1e-4,none")
+    ['psm', 'lpsm:energy=log,gamma=1e-4', 'none']
+    """
+    found: list[str] = []
+    for part in map(str.strip, names.split(",")):
+        if found and "=" in part.partition(":")[0]:
+            found[-1] += f",{part}"
+        else:
+            found.append(part)
+    return found
+
+
+def _by_position(entry: Entry, parameter: str) -> str:
+    """Return parameters written NAME=VALUE,... as they stand behind one another; an entry of its own names keeps them.
+
+    The names are those in `Entry.written`, in small letters.
+    """
+    if "=" not in parameter or "=" in entry.written:
+        return parameter
+    names = [name.lower() for name in findall(r"[A-Z][A-Z_]*", entry.written)]
+    given = assignments(parameter, names)
+    values = [given.get(name, "") for name in names]
+    while values and not values[-1]:
+        values.pop()
+    if "" in values[1:]:
+        raise ValueError(
+            f"{names[values.index('', 1)]} must be given before {names[len(values) - 1]}, got {parameter!r}"
+        )
+    return ":".join(values)
 
 
 def _suggestion(kind: str) -> str:

@@ -158,7 +158,7 @@ def test_numbers_of_numpy_are_the_numbers_that_they_are(policy):
             lambda: SimulationConfig(beacon_interval_ns=1e8),
             "beacon_interval_ns must be a whole number, got 1",
         ),
-        (lambda: SimulationConfig(radio="thesis"), "radio must be of the type Radio, got 'thesis'"),
+        (lambda: SimulationConfig(radio=5), "radio must be of the type Radio, got 5"),
         (lambda: SimulationConfig(medium=Phy()), "medium must be of the type AirConfig, got Phy"),
         (lambda: TcpConfig(window=20.5), "window must be a whole number, got 20.5"),
         (lambda: BeaconConfig(dtim_period=1.5), "dtim_period must be a whole number, got 1.5"),

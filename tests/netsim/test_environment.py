@@ -194,7 +194,7 @@ def test_what_is_wrong_in_a_run_is_told_to_who_steps():
     env = made(pages=[traces.Page("a", 300, 1000), traces.Page("b", -1, 1000)])
     with pytest.raises(ValueError, match="sizes must be at least"):
         env.reset(seed=0)
-    with pytest.raises(ValueError, match="price_w must be at least 0"):
+    with pytest.raises(ValueError, match="price_w must be non-negative"):
         made(price_w=-1.0)
     with pytest.raises(ValueError, match="begun with reset"):
         made().unwrapped.step(np.array([0, 0]))

@@ -15,7 +15,7 @@ RNG = np.random.default_rng(0)
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: traces.generate(5, 0), "rng must be of the type Generator, got 0"),
+        (lambda: traces.generate(5, -1), "rng must be of the type Generator, got -1"),
         (lambda: traces.generate("5", RNG), "n_pages must be of the type int, got '5'"),
         (lambda: traces.generate(True, RNG), "n_pages must be of the type int, got True"),
         (lambda: traces.pages([1]), "requests must be of the type Request, got 1"),
