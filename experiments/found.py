@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from traces import Message, Page, Report, Session
+from traces import Captured, Datagram, Message, Page, Report, Session
 
 __all__ = ["Found"]
 
@@ -26,16 +26,19 @@ class Found:
 
     Attributes
     ----------
-    exchanges, uploads, messages, pages : int
+    exchanges, uploads, messages, datagrams, pages : int
         How many there were.
-    request_bytes, reply_bytes, message_bytes : int
+    request_bytes, reply_bytes, message_bytes, datagram_bytes : int
         Their payload.
+    captured_s : float or None
+        How long all of it was recorded; None where only requests have times.
     """
 
     def __init__(self, report: Report) -> None:
         self.report = report
-        self.exchanges = self.uploads = self.messages = self.pages = 0
-        self.request_bytes = self.reply_bytes = self.message_bytes = 0
+        self.exchanges = self.uploads = self.messages = self.datagrams = self.pages = 0
+        self.request_bytes = self.reply_bytes = self.message_bytes = self.datagram_bytes = 0
+        self.captured_s: float | None = None
         self._drawn = array("q")
 
     def watch(self, sessions: Iterable[Session]) -> Iterator[Session]:
@@ -46,12 +49,19 @@ class Found:
                     self._drawn.extend((request.start_us, request.end_us, request.request_bytes, request.reply_bytes))
             yield session
 
-    def written(self, records: Iterable[Page | Message]) -> Iterator[Page | Message]:
-        """Yield pages and messages, and count them."""
+    def written(
+        self, records: Iterable[Page | Message | Datagram | Captured]
+    ) -> Iterator[Page | Message | Datagram | Captured]:
+        """Yield the records of a workload, and count them."""
         for record in records:
             if isinstance(record, Message):
                 self.messages += 1
                 self.message_bytes += record.size_bytes
+            elif isinstance(record, Datagram):
+                self.datagrams += 1
+                self.datagram_bytes += record.size_bytes
+            elif isinstance(record, Captured):
+                self.captured_s = record.captured_s
             else:
                 self.pages += 1
                 exchanges = ((record.request_bytes, record.reply_bytes), *record.objects)
@@ -72,9 +82,12 @@ class Found:
             "exchanges": self.exchanges,
             "uploads": self.uploads,
             "messages": self.messages,
+            "datagrams": self.datagrams,
+            "captured_s": self.captured_s,
             "request_bytes": self.request_bytes,
             "reply_bytes": self.reply_bytes,
             "message_bytes": self.message_bytes,
+            "datagram_bytes": self.datagram_bytes,
             "payload_bytes": None if report.payload is None else report.payload.as_dict(),
             "flows": {
                 name: {"flows": group.flows, "up_bytes": group.up_bytes, "down_bytes": group.down_bytes}

@@ -30,6 +30,9 @@ _NS_PER_S = 1_000_000_000
 _NS_PER_MS = 1_000_000
 
 
+_NONE: NDArray[np.int64] = np.empty((0, 6), dtype=np.int64)
+
+
 class Trip(NamedTuple):
     """What browsing a workload leaves behind."""
 
@@ -49,6 +52,9 @@ class Trip(NamedTuple):
     page_states: NDArray[np.int64] | None = None  #: shape (pages, 7): the same while each page was loading
     groups_lost: int = 0  #: group frames that the client was asleep for, on the shared air
     beacons_lost: int = 0  #: beacons that it wanted and could not decode
+    #: shape (datagrams, 6): instant, bytes, whether up, when it was at the access point or the transmitter of the
+    #: client, whether it arrived, and when
+    datagrams: NDArray[np.int64] = _NONE
 
 
 class Against(NamedTuple):
@@ -101,6 +107,7 @@ class SimulationResult:
     _radio: Radio
     _trip: Trip
     _messages: NDArray[np.int64]
+    captured_s: float | None = None
 
     def __repr__(self) -> str:
         return (
@@ -200,6 +207,36 @@ class SimulationResult:
         )
 
     @property
+    def datagram_delay_s(self) -> NDArray[np.float64]:
+        """How late the datagrams were that came down: from the access point, where they waited, to the client."""
+        _, _, up, reached, arrived, ended = self._trip.datagrams.T
+        seconds: NDArray[np.float64] = ((ended - reached) / _NS_PER_S)[(up == 0) & (arrived == 1)]
+        return seconds
+
+    @property
+    def datagram_totals(self) -> dict[str, float]:
+        """How many datagrams there were and were lost; mean, p95, p99 and maximum of the delays down, seconds."""
+        delays = self.datagram_delay_s
+        arrived = self._trip.datagrams[:, 4]
+        found: dict[str, float] = {"datagrams": len(arrived), "datagrams_lost": int(len(arrived) - arrived.sum())}
+        if len(delays):
+            p95, p99 = np.quantile(delays, [0.95, 0.99])
+            found |= {"delay_mean_s": float(delays.mean()), "delay_p95_s": float(p95), "delay_p99_s": float(p99)}
+            found["delay_max_s"] = float(delays.max())
+        return found
+
+    @cached_property
+    def datagrams(self) -> pd.DataFrame:
+        """One row a datagram: policy, sent_s, size_bytes, up, delay_s (of those down that arrived), arrived."""
+        import pandas as pd
+
+        at, size, up, reached, arrived, ended = self._trip.datagrams.T
+        down = (up == 0) & (arrived == 1)
+        columns = {"sent_s": at / _NS_PER_S, "size_bytes": size, "up": up == 1}
+        delay_s = np.where(down, (ended - reached) / _NS_PER_S, nan)
+        return pd.DataFrame({"policy": self.policy, **columns, "delay_s": delay_s, "arrived": arrived == 1})
+
+    @property
     def states_s(self) -> dict[str, float] | None:
         """Seconds of the whole run in each state of the radio, which add up to it; None on wires."""
         states = self._trip.states
@@ -287,6 +324,7 @@ def result_of(
         _radio=radio,
         _trip=trip,
         _messages=messages,
+        captured_s=workload.captured_s,
     )
 
 

@@ -232,8 +232,11 @@ def _is_small(
     members: Sequence[tuple[Workload, Policy]], pushed: Sequence[Sequence[Message]], config: SimulationConfig
 ) -> bool:
     """Whether interpreting takes some seconds at most."""
-    done = sum(len(workload) for workload, _ in members) + sum(len(messages) for messages in pushed)
+    done = sum(len(workload) + len(workload.datagrams) for workload, _ in members) + sum(
+        len(messages) for messages in pushed
+    )
     lasts_s = max(workload.think_s.sum() for workload, _ in members)
+    lasts_s += max(workload.captured_s or 0.0 for workload, _ in members)
     lasts_s += max(messages[-1].at_s if messages else 0.0 for messages in pushed)
     loaded = config.medium is not None and config.medium.neighbours > 0
     return done <= _SMALL_PAGES and lasts_s <= (_SMALL_LOADED_S if loaded else _SMALL_S)

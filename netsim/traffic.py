@@ -15,6 +15,7 @@ from traces.records import Message
 __all__ = ["check", "messages_of"]
 
 _LONGEST_WAIT_S = 1e6
+_LARGEST_DATAGRAM = 1 << 16
 _LATEST_S = 4e9  # well inside 63 bits of nanoseconds
 
 
@@ -50,8 +51,9 @@ def check(workload: Workload, messages: Sequence[Message]) -> None:
     of_type(Workload, workload=workload)
     for message in messages:
         of_type(Message, messages=message)
-    if workload or not messages:
+    if workload or not (messages or workload.datagrams):
         _check_pages(workload)
+    _check_times(workload)
     _check_messages(messages)
 
 
@@ -81,6 +83,27 @@ def _check_pages(workload: Workload) -> None:
         total += page.think_s
     if total > _LATEST_S:
         raise ValueError(f"think times must add up to at most {_LATEST_S:g} s, got {total:g}")
+
+
+def _check_times(workload: Workload) -> None:
+    """Check what has times of its own."""
+    timings, n = workload.timings, len(workload.timings)
+    ends_s = workload.captured_s or 0.0
+    if not 0.0 <= ends_s <= _LATEST_S:
+        raise ValueError(f"captured_s must lie in [0, {_LATEST_S:g}] s, got {ends_s}")
+    if not ((timings >= 0.0) & (timings <= _LATEST_S)).all():
+        raise ValueError(f"timings must lie in [0, {_LATEST_S:g}], got {timings.min()} to {timings.max()}")
+    if (timings[:, 1] > np.arange(n)).any():
+        raise ValueError(
+            "an exchange must wait for one before it, got one that waits for an earlier one than the first"
+        )
+    earlier = 0.0
+    for number, (at_s, size, _) in enumerate(workload.datagrams):
+        if not 0 <= size <= _LARGEST_DATAGRAM:
+            raise ValueError(f"datagram {number}: size_bytes must lie in [0, {_LARGEST_DATAGRAM}], got {size}")
+        if not earlier <= at_s <= _LATEST_S:
+            raise ValueError(f"datagram {number}: at_s must lie in [{earlier:g}, {_LATEST_S:g}] s, got {at_s}")
+        earlier = at_s
 
 
 def _check_messages(messages: Sequence[Message]) -> None:

@@ -13,12 +13,14 @@ from traces.errors import TraceError
 from traces.formats import Format, registry
 from traces.grouping import GroupingRule, iter_pages, pages
 from traces.reading import Requests, batches, read, sessions
-from traces.records import Batch, Message, Page, Report, Request, Session, counted
+from traces.records import Batch, Captured, Datagram, Message, Page, Report, Request, Session, Timing, counted
 from traces.web_model import generate
 from traces.workload import read_workload, workload_line, write_workload
 
 __all__ = [
     "Batch",
+    "Captured",
+    "Datagram",
     "Format",
     "GroupingRule",
     "Message",
@@ -27,6 +29,7 @@ __all__ = [
     "Request",
     "Requests",
     "Session",
+    "Timing",
     "TraceError",
     "Workload",
     "batches",

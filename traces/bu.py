@@ -160,7 +160,9 @@ def session_batches(session: SessionFile, report: Report, *, skip_damaged: bool 
             server = servers.setdefault(_host(url), len(servers))
             wait = max(0, delay - network_us(size))
             report.waits_us.add(wait)
-            rows.append((moment, moment + delay, UNKNOWN_REQUEST_BYTES, size, 0, server, 0, at, len(url), wait))
+            rows.append(
+                (moment, moment + delay, UNKNOWN_REQUEST_BYTES, size, 0, server, 0, at, len(url), wait, -1, -1, -1)
+            )
             urls.append(url)
             at += len(url)
         if len(rows) == _ROWS_A_BATCH:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from traces.checks import column, shown
-from traces.records import Message, Page
+from traces.records import Datagram, Message, Page, Timing
 
 __all__ = ["Workload"]
 
@@ -45,6 +45,12 @@ class Workload(Sequence[Page]):
         What is pushed, in the order of time, on the clock of `issue_s`.
     round_trip_s : float or None
         The round trip to the servers, where the traffic was recorded and the recording tells it.
+    timings : array of float64, shape (n + sum(objects), 6)
+        When each exchange begins, a row a `Timing`, in the order of `sizes`; no rows if that is not known.
+    datagrams : tuple of Datagram
+        What nobody waits for, in the order of time.
+    captured_s : float or None
+        How long the traffic was recorded.
 
     The columns are copies that cannot be written to, checked once: the simulator walks through them by their counts.
 
@@ -61,8 +67,8 @@ class Workload(Sequence[Page]):
     """
 
     __slots__ = (
-        *("_pages", "deadline_s", "issue_s", "messages", "names", "objects"),
-        *("round_trip_s", "sizes", "think_s", "waits_s"),
+        *("_pages", "captured_s", "datagrams", "deadline_s", "issue_s", "messages", "names", "objects"),
+        *("round_trip_s", "sizes", "think_s", "timings", "waits_s"),
     )
 
     def __init__(
@@ -76,6 +82,9 @@ class Workload(Sequence[Page]):
         deadline_s: ArrayLike | None = None,
         messages: Iterable[Message] = (),
         round_trip_s: float | None = None,
+        timings: ArrayLike | None = None,
+        datagrams: Iterable[Datagram] = (),
+        captured_s: float | None = None,
     ) -> None:
         for kind in set(map(type, names)):
             if not issubclass(kind, str):
@@ -94,10 +103,21 @@ class Workload(Sequence[Page]):
         self.deadline_s = column("deadline_s", np.full(n, nan) if deadline_s is None else deadline_s, (n,))
         self.messages = tuple(messages)
         self.round_trip_s = round_trip_s
+        known = timings is not None and len(np.asarray(timings)) > 0
+        self.timings = column("timings", timings if known else np.empty((0, 6)), (exchanges if known else 0, 6))  # type: ignore[arg-type]
+        self.datagrams = tuple(datagrams)
+        self.captured_s = captured_s
         self._pages: Sequence[Page] | None = None
 
     @classmethod
-    def of(cls, pages: Iterable[Page], messages: Iterable[Message] = (), round_trip_s: float | None = None) -> Workload:
+    def of(
+        cls,
+        pages: Iterable[Page],
+        messages: Iterable[Message] = (),
+        round_trip_s: float | None = None,
+        datagrams: Iterable[Datagram] = (),
+        captured_s: float | None = None,
+    ) -> Workload:
         """Return the pages, and what comes beside them, as a workload; one that is one already is returned as it is.
 
         Raises
@@ -105,7 +125,7 @@ class Workload(Sequence[Page]):
         TypeError
             If a page is no `Page`, or a size no whole number.
         ValueError
-            If an object is not a pair, or waits are not one an exchange.
+            If an object is not a pair, or waits or timings are not one an exchange.
         """
         if isinstance(pages, Workload):
             return pages
@@ -117,7 +137,7 @@ class Workload(Sequence[Page]):
             raise TypeError(f"pages must be traces.Page, got {shown(strange)}")
         n = len(given)
         fields: tuple[Any, ...] = tuple(zip(*given, strict=True)) if given else ((),) * len(Page._fields)
-        names, requests, replies, groups, thinks, issues, waits, deadlines = fields
+        names, requests, replies, groups, thinks, issues, waits, deadlines, timings = fields
         objects = np.fromiter(map(len, groups), dtype=np.int64, count=n)
         if set(map(len, chain.from_iterable(groups))) - {2}:
             raise ValueError("an object must be a pair of request bytes and reply bytes")
@@ -130,14 +150,14 @@ class Workload(Sequence[Page]):
         sizes[first, 0], sizes[first, 1] = _whole(requests), _whole(replies)
         known: list[float] = []
         for page in given if any(map(len, waits)) else ():
-            exchanges = 1 + len(page.objects)
-            if len(page.waits_s) not in (0, exchanges):
-                rule = f"waits_s must have one wait an exchange ({exchanges})"
-                raise ValueError(f"page {page.page!r}: {rule}, got {len(page.waits_s)}")
-            known.extend(page.waits_s if len(page.waits_s) else (nan,) * exchanges)
+            _one_each(page, "waits_s", "wait", page.waits_s)
+            known.extend(page.waits_s if len(page.waits_s) else (nan,) * (1 + len(page.objects)))
+        times = list(chain.from_iterable(timings))
+        for page in given if times else ():
+            _one_each(page, "timings", "timing", page.timings or [None])
         workload = cls(
             names, objects, sizes, thinks, _instants(issues), known or None, _instants(deadlines),
-            messages, round_trip_s,
+            messages, round_trip_s, times or None, datagrams, captured_s,
         )  # fmt: skip
         workload._pages = given
         return workload
@@ -150,20 +170,20 @@ class Workload(Sequence[Page]):
 
     def plain_pages(self) -> list[Page]:
         """Return pages made of the columns: their numbers are `int` and `float`, whatever was given."""
-        pairs = map(tuple, self.sizes.tolist())
+        pairs = (tuple(row) for row in self.sizes.tolist())
         waits = iter(self.waits_s.tolist())
         times = (
             [None if np.isnan(instant) else instant for instant in column.tolist()]
             for column in (self.issue_s, self.deadline_s)
         )
-        return [
-            Page._make(
-                (name, *next(pairs), tuple(islice(pairs, n)), think, issue, _known(islice(waits, n + 1)), deadline)
-            )
-            for name, n, think, issue, deadline in zip(
-                self.names, self.objects.tolist(), self.think_s.tolist(), *times, strict=True
-            )
-        ]
+        timings = (Timing(int(row[0]), int(row[1]), *row[2:]) for row in self.timings.tolist())
+        columns = zip(self.names, self.objects.tolist(), self.think_s.tolist(), *times, strict=True)
+        found = []
+        for name, n, think, issue, deadline in columns:
+            sizes, objects = next(pairs), tuple(islice(pairs, n))
+            beside = think, issue, _known(islice(waits, n + 1)), deadline, tuple(islice(timings, n + 1))
+            found.append(Page(name, sizes[0], sizes[1], objects, *beside))
+        return found
 
     def __len__(self) -> int:
         return len(self.names)
@@ -183,11 +203,19 @@ class Workload(Sequence[Page]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence):
             return NotImplemented
-        if isinstance(other, Workload) and (self.messages, self.round_trip_s) != (other.messages, other.round_trip_s):
+        beside = ("messages", "round_trip_s", "datagrams", "captured_s")
+        if isinstance(other, Workload) and any(getattr(self, name) != getattr(other, name) for name in beside):
             return False
         return list(self.pages()) == list(other)
 
     __hash__ = None  # type: ignore[assignment]  # arrays may change
+
+
+def _one_each(page: Page, name: str, what: str, given: Sequence[object]) -> None:
+    exchanges = 1 + len(page.objects)
+    if len(given) not in ((0, exchanges) if what == "wait" else (exchanges,)) or None in given:
+        rule = f"{name} must have one {what} an exchange ({exchanges})"
+        raise ValueError(f"page {page.page!r}: {rule}, got {len(given) - given.count(None)}")
 
 
 def _whole(given: Sequence[Any]) -> NDArray[np.int64]:

@@ -39,7 +39,18 @@ from math import nan
 
 from traces.checks import checked, each, shown, typed_fields
 from traces.errors import TraceError
-from traces.records import BY_SUFFIX, DOCUMENT, EMBEDDED, MESSAGE, OPENING, PART, Page, Report, Request
+from traces.records import (
+    BY_SUFFIX,
+    DOCUMENT,
+    EMBEDDED,
+    OPENING,
+    PART,
+    UNASKED,
+    Page,
+    Report,
+    Request,
+    Timing,
+)
 
 __all__ = [
     "MAX_OBJECTS",
@@ -53,6 +64,9 @@ __all__ = [
 
 MAX_PENDING = 1 << 16
 """Most requests that wait in the re-ordering window."""
+
+WAITS_WITHIN_US = 1_000_000
+"""An exchange that began later than so after all others had ended waited for none of them."""
 
 MAX_OBJECTS = 1 << 12
 """Most embedded objects of a page; the next opens another."""
@@ -135,18 +149,24 @@ def iter_pages(
 ) -> Iterator[tuple[str, Page]]:
     """Yield (client, page) as pages are finished; memory holds the window and one page a client. See `pages`.
 
-    With `origin_us` pages are issued at their times in the trace, counted from that moment.
+    With `origin_us` pages are issued at their times in the trace, counted from that moment, and exchanges of known
+    connections have their timings, unless absences are cut out.
     """
     rule = rule or GroupingRule()
     report = report if report is not None else Report()
     open_pages: dict[str, _OpenPage] = {}
+    clocks: dict[str, _Clock] = {}
+    timed = origin_us is not None and rule.max_think_s is None
     for request in in_order(requests, reorder_s=rule.reorder_s, report=report):
-        if request.kind == MESSAGE:
+        if request.kind in UNASKED:
             continue
+        timing = None
+        if timed and request.connection >= 0:
+            timing = clocks.setdefault(request.client, _Clock(origin_us or 0)).timing(request)
         report.count("exchanges_grouped_by_gaps", not request.url and request.kind == BY_SUFFIX)
         current = open_pages.get(request.client)
         if current is not None and current.takes(request, rule):
-            current.add(request)
+            current.add(request, timing)
             continue
         number = 0
         if current is not None:
@@ -157,7 +177,7 @@ def iter_pages(
                 think_us = 0
             report.begin_page(current.first.start_us)
             yield request.client, current.page(think_us, origin_us)
-        open_pages[request.client] = _OpenPage(request, number)
+        open_pages[request.client] = _OpenPage(request, number, timing)
     for client, current in open_pages.items():
         report.begin_page(current.first.start_us)
         yield client, current.page(0, origin_us)
@@ -228,13 +248,52 @@ def _suffix(url: str) -> str:
     return last.rsplit(".", 1)[-1].strip().lower() if "." in last else ""
 
 
+class _Clock:
+    """What the exchanges of one client waited for, in the order in which they begin."""
+
+    def __init__(self, origin_us: int) -> None:
+        self._origin_us = origin_us
+        self._n = 0
+        self._open: list[tuple[int, int]] = []  # ends and numbers of exchanges
+        self._ended = (-(1 << 62), 0)  # the one that ended last
+        self._lanes: dict[int, list[list[int]]] = {}  # of a connection: number and end, each free for the next
+        self._n_lanes = 0
+
+    def timing(self, request: Request) -> Timing:
+        """Return when the next exchange begins; requests that overlapped on a connection have one each."""
+        start_us, end_us = request.start_us, request.end_us
+        while self._open and self._open[0][0] <= start_us:
+            self._ended = max(self._ended, heapq.heappop(self._open))
+        sent_us = request.sent_us if request.sent_us >= 0 else start_us
+        first_us = max(request.first_us, sent_us)
+        answered = not request.reply_bytes or first_us > sent_us  # else its reply was on its way already
+        lanes = self._lanes.setdefault(request.connection, [])
+        lane = next((lane for lane in lanes if lane[1] <= start_us), None) if answered else None
+        if lane is None:
+            lane = [self._n_lanes, 0]
+            self._n_lanes += 1
+            if answered:
+                lanes.append(lane)
+        lane[1] = end_us
+        pause_us = start_us - self._ended[0]
+        after, at_us = 0, start_us - self._origin_us
+        if answered and pause_us < WAITS_WITHIN_US:
+            after, at_us = self._n - self._ended[1], pause_us
+        if answered:
+            heapq.heappush(self._open, (end_us, self._n))
+        self._n += 1
+        spans = sent_us - start_us, first_us - sent_us, max(end_us, first_us) - first_us
+        return Timing(lane[0], after, at_us / 1e6, *(span / 1e6 for span in spans))
+
+
 class _OpenPage:
     """A page that may still grow."""
 
-    __slots__ = ("end_us", "first", "number", "objects", "waits_us")
+    __slots__ = ("end_us", "first", "number", "objects", "timings", "waits_us")
 
-    def __init__(self, first: Request, number: int) -> None:
+    def __init__(self, first: Request, number: int, timing: Timing | None) -> None:
         self.first = first
+        self.timings = [timing]
         self.number = number
         self.end_us = first.end_us
         self.objects: list[tuple[int, int]] = []
@@ -253,7 +312,8 @@ class _OpenPage:
         gap_s = rule.same_server_gap_s if request.server == self.first.server else rule.other_server_gap_s
         return gap_us <= gap_s * 1e6
 
-    def add(self, request: Request) -> None:
+    def add(self, request: Request, timing: Timing | None) -> None:
+        self.timings.append(timing)
         self.objects.append((request.request_bytes, request.reply_bytes))
         self.waits_us.append(request.wait_us)
         self.end_us = max(self.end_us, request.end_us)
@@ -266,4 +326,7 @@ class _OpenPage:
         if any(wait_us >= 0 for wait_us in self.waits_us):
             waits_s = tuple(wait_us / 1e6 if wait_us >= 0 else nan for wait_us in self.waits_us)
         objects = tuple(self.objects)
-        return Page(name, first.request_bytes, first.reply_bytes, objects, think_us / 1e6, issue_s, waits_s)
+        timings = tuple(timing for timing in self.timings if timing is not None)
+        return Page(
+            name, first.request_bytes, first.reply_bytes, objects, think_us / 1e6, issue_s, waits_s, None, timings
+        )

@@ -22,15 +22,20 @@ from traces.sample import Sample
 
 __all__ = [
     "BY_SUFFIX",
+    "DATAGRAM_DOWN",
+    "DATAGRAM_UP",
     "DOCUMENT",
     "EMBEDDED",
     "MESSAGE",
     "OPENING",
     "PART",
     "REQUEST_DTYPE",
+    "UNASKED",
     "UNKNOWN_REQUEST_BYTES",
     "UNKNOWN_WAIT_US",
     "Batch",
+    "Captured",
+    "Datagram",
     "FlowGroup",
     "Message",
     "Page",
@@ -38,6 +43,7 @@ __all__ = [
     "Report",
     "Request",
     "Session",
+    "Timing",
     "batch_of",
     "counted",
 ]
@@ -51,9 +57,13 @@ UNKNOWN_WAIT_US = -1
 MOST_PAGE_STARTS = 1 << 12
 """Most pages of which a report remembers when they began."""
 
-BY_SUFFIX, DOCUMENT, EMBEDDED, PART, MESSAGE, OPENING = range(6)
+BY_SUFFIX, DOCUMENT, EMBEDDED, PART, MESSAGE, OPENING, DATAGRAM_UP, DATAGRAM_DOWN = range(8)
 """What a trace says of a request: nothing, it is a document, its kind is embedded, it is part of the open page, it is
-no request at all but a message that the server sent unasked (and has 0 request bytes), it opens a page."""
+no request at all but a message that the server sent unasked (and has 0 request bytes), it opens a page, it is no
+request but a datagram that nobody waits for, up or down."""
+
+UNASKED = (MESSAGE, DATAGRAM_UP, DATAGRAM_DOWN)
+"""Kinds of what is no exchange."""
 
 REQUEST_DTYPE = np.dtype(
     [
@@ -67,6 +77,9 @@ REQUEST_DTYPE = np.dtype(
         ("url_at", np.int64),  # place in the text of the batch
         ("url_bytes", np.int64),
         ("wait_us", np.int64),  # time the server took, UNKNOWN_WAIT_US where the trace does not tell
+        ("connection", np.int64),  # its number, -1 where the trace does not tell, as in what follows
+        ("sent_us", np.int64),  # last byte of the request
+        ("first_us", np.int64),  # first byte of the reply
     ]
 )
 
@@ -83,6 +96,47 @@ class Request(NamedTuple):
     url: str = ""
     kind: int = BY_SUFFIX
     wait_us: int = UNKNOWN_WAIT_US
+    connection: int = -1
+    sent_us: int = -1
+    first_us: int = -1
+
+
+class Timing(NamedTuple):
+    """When an exchange begins, and how long its parts take.
+
+    Attributes
+    ----------
+    connection : int
+        The number of its connection, which carries its exchanges in their order, one at a time.
+    after : int
+        How many exchanges before this one the exchange is that it waits for; 0: it waits for none.
+    at_s : float
+        Its pause after the end of the exchange that it waits for, else its instant on the clock of the workload.
+    request_s, response_s, reply_s : float
+        From the first to the last byte of its request, from there to the first byte of its reply, and from there to
+        the last one, as the recording saw it: round trip and transfer included.
+    """
+
+    connection: int
+    after: int
+    at_s: float
+    request_s: float = 0.0
+    response_s: float = 0.0
+    reply_s: float = 0.0
+
+
+class Datagram(NamedTuple):
+    """A frame at `at_s` seconds with `size_bytes` of payload, up or down, that nobody waits for or sends again."""
+
+    at_s: float
+    size_bytes: int
+    up: bool
+
+
+class Captured(NamedTuple):
+    """How long traffic was recorded, seconds: from the first packet to the last."""
+
+    captured_s: float
 
 
 class Message(NamedTuple):
@@ -115,6 +169,9 @@ class Page(NamedTuple):
     deadline_s : float or None
         When the page must be complete, on the clock of `issue_s`, as the player of a stream knows it; None if
         nothing depends on it.
+    timings : tuple of Timing
+        When each exchange begins, the HTML first, then the objects; then pages decide nothing but what belongs
+        together.  Empty if that is not known: the page is browsed as a whole.
     """
 
     page: str
@@ -125,6 +182,7 @@ class Page(NamedTuple):
     issue_s: float | None = None
     waits_s: tuple[float, ...] = ()
     deadline_s: float | None = None
+    timings: tuple[Timing, ...] = ()
 
 
 class Session(NamedTuple):
@@ -143,8 +201,8 @@ class Payload:
     ----------
     captured : int
         All of it: bytes of TCP streams, each once, and of datagrams.
-    in_requests, in_replies, in_messages : int
-        What is in exchanges (and uploads) and in pushed messages.
+    in_requests, in_replies, in_messages, in_datagrams : int
+        What is in exchanges (and uploads), in pushed messages and in datagrams.
     left_out : dict of str to int
         The rest, by reason.
     """
@@ -153,6 +211,7 @@ class Payload:
     in_requests: int = 0
     in_replies: int = 0
     in_messages: int = 0
+    in_datagrams: int = 0
     left_out: dict[str, int] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
@@ -187,6 +246,8 @@ class Report:
         Round trips to servers and times that servers took, as far as they were recorded, microseconds.
     page_starts_us : list of int
         When pages began, microseconds; of the first `MOST_PAGE_STARTS` of them.
+    spans_us : dict of str to (int, int)
+        Of the clients of a capture, the first and the last packet of the recording, whosever they are, microseconds.
     """
 
     format: str = ""
@@ -197,6 +258,7 @@ class Report:
     round_trips_us: Sample = field(default_factory=Sample)
     waits_us: Sample = field(default_factory=Sample)
     page_starts_us: list[int] = field(default_factory=list)
+    spans_us: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def round_trip_s(self) -> float | None:
@@ -285,9 +347,9 @@ class Batch:
         """Yield the rows as light tuples, in the order of the trace."""
         text, client_name, server_name = self.text, self.client_name, self.server_name
         columns = zip(*(self.columns[name].tolist() for name in REQUEST_DTYPE.names or ()), strict=True)
-        for start, end, request, reply, client, server, kind, at, size, wait in columns:
+        for start, end, request, reply, client, server, kind, at, size, *times in columns:
             url = text[at : at + size].decode("latin-1")
-            yield Request(client_name(client), server_name(server), start, end, request, reply, url, kind, wait)
+            yield Request(client_name(client), server_name(server), start, end, request, reply, url, kind, *times)
 
 
 @checked
@@ -302,7 +364,7 @@ def batch_of(requests: Sequence[Request]) -> Batch:
     for request, url in zip(requests, urls, strict=True):
         client = clients.setdefault(request.client, len(clients))
         server = servers.setdefault(request.server, len(servers))
-        rows.append((*request[2:6], client, server, request.kind, at, len(url), request.wait_us))
+        rows.append((*request[2:6], client, server, request.kind, at, len(url), *request[8:]))
         at += len(url)
     columns = np.array(rows, dtype=REQUEST_DTYPE)
     return Batch(columns, b"".join(urls), list(clients).__getitem__, list(servers).__getitem__)

@@ -150,6 +150,7 @@ def batches(records: Iterator[Records], report: Report) -> Iterator[Batch]:
         columns["server"] = (fixed["server"].astype(np.uint64) << np.uint64(16)) | fixed["server_port"]
         waits = np.where(first < 0, UNKNOWN_WAIT_US, np.maximum(first - start - ROUND_TRIP_US, 0))
         columns["wait_us"] = waits
+        columns["connection"] = columns["sent_us"] = columns["first_us"] = -1
         report.waits_us.extend(waits[waits >= 0])
         columns["url_at"] = url_at
         columns["url_bytes"] = fixed["url_bytes"]

@@ -1,12 +1,21 @@
 """The workload file: what a client does, one JSON object a line.
 
-There are three kinds of lines, in any order between each other.
+There are five kinds of lines, in any order between each other.
 
 * A **page**, in the order in which the pages are browsed: ``{"page": "w0", "issue_s": 1.0, "request_bytes": 433,
   "reply_bytes": 9319, "objects": [[369, 4665]], "think_s": 40.1, "waits_s": [0.25, null], "deadline_s": 5.0}``.
   `issue_s` (no fixed time), `objects` (none), `think_s` (0), `waits_s` (how long the server took for the page and
-  each object, null where it is not known) and `deadline_s` (none) may be missing.  A reply of 0 bytes is an upload.
+  each object, null where it is not known), `deadline_s` (none) and `timings` may be missing.  A reply of 0 bytes is
+  an upload.  `timings`, which all pages have or none, holds for the page and each object six numbers:
+  ``[connection, after, at_s, request_s, response_s, reply_s]``.  Where `after` is 0, the exchange begins at the
+  instant `at_s`; else `at_s` after the end of the exchange so many places before it, counted over pages and objects as
+  they stand in the file; and never before the one before it on its connection is complete.  Its request takes
+  `request_s` from the first to the last byte; the first byte of its reply came `response_s` after that, and the last
+  one `reply_s` later, as they were recorded.
 * A **message** that the server pushes, in the order of time: ``{"message_bytes": 412, "at_s": 63.2}``.
+* A **datagram** that nobody waits for and nobody sends again, in the order of time: ``{"datagram_bytes": 172, "at_s":
+  0.02, "up": true}``.
+* How long the traffic was **captured**, from its first packet to its last, at most once: ``{"captured_s": 76.1}``.
 * The **round trip** to the servers that was recorded, at most once: ``{"round_trip_s": 0.031}``.
 
 A file that is one JSON array of such objects is read as well.  Anything else in a file is an error that names the
@@ -29,7 +38,7 @@ from traces.columns import Workload
 from traces.errors import Place, RuleError, TraceError
 from traces.files import Stream, lines, open_trace, replacing
 from traces.formats import Format
-from traces.records import Message, Page
+from traces.records import Captured, Datagram, Message, Page, Timing
 
 __all__ = ["FORMATS", "MAX_REPLY_BYTES", "read_workload", "workload_line", "write_workload"]
 
@@ -40,8 +49,12 @@ _MAX_LINE_BYTES = 1 << 24
 _MAX_ARRAY_BYTES = 1 << 27
 _MAX_OBJECTS = 100_000
 _REQUIRED = ("page", "request_bytes", "reply_bytes")
-_OF_PAGE = (*_REQUIRED, "objects", "think_s", "issue_s", "waits_s", "deadline_s")
+_OF_PAGE = (*_REQUIRED, "objects", "think_s", "issue_s", "waits_s", "deadline_s", "timings")
 _OF_MESSAGE = ("message_bytes", "at_s")
+_OF_DATAGRAM = ("datagram_bytes", "at_s", "up")
+_LARGEST_DATAGRAM = 1 << 16
+_MOST_CONNECTIONS = 1 << 40
+Record = Page | Message | Datagram | Captured
 _NEEDED = "a workload of pages is needed here; run lpsm pages first, which makes one of a trace"
 
 
@@ -52,7 +65,7 @@ def read_workload(path: str | PathLike[str]) -> Workload:
     Returns
     -------
     Workload
-        A sequence of the pages, in the order of the file, with the messages and the round trip beside them.
+        A sequence of the pages, in the order of the file, with all else beside them.
 
     Raises
     ------
@@ -66,7 +79,9 @@ def read_workload(path: str | PathLike[str]) -> Workload:
             book.keep(book.checked(fields))
         place.at("", 0)
         book.close()
-    return Workload.of(book.pages, book.messages, book.round_trip_s)
+    return Workload.of(
+        book.pages, book.messages, book.once.get("round_trip_s"), book.datagrams, book.once.get("captured_s")
+    )
 
 
 def _of_workload(
@@ -90,23 +105,24 @@ def _of_workload(
 @checked
 def write_workload(
     path: str | PathLike[str],
-    records: Iterable[Page | Message],
+    records: Iterable[Record],
     round_trip_s: float | Callable[[], float | None] | None = None,
 ) -> int:
-    """Write pages and messages, one a line, and return the number of pages; the file is whole or untouched.
+    """Write pages and what else there is, one a line, and return the number of pages; the file is whole or untouched.
 
     Parameters
     ----------
     path : path-like
         The file.
-    records : Workload, or iterable of Page and Message
-        Pages in the order in which they are browsed, messages in the order of time.
+    records : Workload, or iterable of Page, Message, Datagram and Captured
+        Pages in the order in which they are browsed, messages and datagrams in the order of time.
     round_trip_s : float or callable, optional
         The round trip to the servers, or what tells it after the last record; that of a `Workload` by itself.
     """
     if isinstance(records, Workload):
         round_trip_s = records.round_trip_s if round_trip_s is None else round_trip_s
-        records = chain(records, records.messages)
+        ends = () if records.captured_s is None else (Captured(records.captured_s),)
+        records = chain(records, records.messages, records.datagrams, ends)
     book, place = _Book(), Place(path)
 
     def write(line: str) -> None:
@@ -126,8 +142,8 @@ def write_workload(
     return book.counts["page"]
 
 
-def workload_line(record: Page | Message) -> str:
-    r"""Return the line of one page or message; equal ones give equal bytes.
+def workload_line(record: Record) -> str:
+    r"""Return the line of one page, message or datagram, or of how long all was captured; equal ones give equal bytes.
 
     >>> workload_line(Page("a", 300, 500))
     '{"page": "a", "request_bytes": 300, "reply_bytes": 500, "objects": [], "think_s": 0.0}\n'
@@ -136,6 +152,11 @@ def workload_line(record: Page | Message) -> str:
     """
     if isinstance(record, Message):
         return json.dumps({"message_bytes": int(record.size_bytes), "at_s": float(record.at_s)}) + "\n"
+    if isinstance(record, Datagram):
+        at_s, size, up = record
+        return json.dumps({"datagram_bytes": int(size), "at_s": float(at_s), "up": bool(up)}) + "\n"
+    if isinstance(record, Captured):
+        return json.dumps({"captured_s": float(record.captured_s)}) + "\n"
     if not isinstance(record, Page):
         raise TypeError(f"record must be a Page or a Message, got {shown(record)}")
     fields: dict[str, object] = {"page": record.page}
@@ -149,6 +170,8 @@ def workload_line(record: Page | Message) -> str:
         fields["waits_s"] = [float(wait) if wait == wait else None for wait in record.waits_s]
     if record.deadline_s is not None:
         fields["deadline_s"] = float(record.deadline_s)
+    if record.timings:
+        fields["timings"] = [[int(each[0]), int(each[1]), *map(float, each[2:])] for each in record.timings]
     return json.dumps(fields) + "\n"
 
 
@@ -158,21 +181,33 @@ class _Book:
     def __init__(self) -> None:
         self.pages: list[Page] = []
         self.messages: list[Message] = []
-        self.round_trip_s: float | None = None
-        self.counts = {"page": 0, "message": 0}
-        self._latest = {"page": 0.0, "message": 0.0}
+        self.datagrams: list[Datagram] = []
+        self.once: dict[str, float] = {}
+        self.counts = {"page": 0, "message": 0, "datagram": 0}
+        self._latest = dict.fromkeys(self.counts, 0.0)
+        self._exchanges = 0
+        self._timed: bool | None = None
 
-    def checked(self, fields: object) -> Page | Message | None:
-        """Return what the fields of a line are, None for the round trip."""
+    def checked(self, fields: object) -> Record | None:
+        """Return what the fields of a line are, None for what is there once."""
         if not isinstance(fields, dict):
             raise RuleError("a page must be a JSON object", fields)
-        if "round_trip_s" in fields:
-            _only(fields, ("round_trip_s",), "a round trip")
-            found_s = _seconds(fields["round_trip_s"], "round_trip_s")
-            if self.round_trip_s is not None:
-                raise RuleError("a workload must hold at most one round trip", f"another, {found_s}")
-            self.round_trip_s = found_s
-            return None
+        for name, what in (("round_trip_s", "round trip"), ("captured_s", "time of capture")):
+            if name in fields:
+                _only(fields, (name,), f"a {what}")
+                found_s = _seconds(fields[name], name)
+                if name in self.once:
+                    raise RuleError(f"a workload must hold at most one {what}", f"another, {found_s}")
+                self.once[name] = found_s
+                return None
+        if "datagram_bytes" in fields:
+            _only(fields, _OF_DATAGRAM, "a datagram", _OF_DATAGRAM)
+            size = _size(fields["datagram_bytes"], "datagram_bytes", 0, _LARGEST_DATAGRAM)
+            if not isinstance(fields["up"], bool):
+                raise RuleError("up must be true or false", fields["up"])
+            datagram = Datagram(_seconds(fields["at_s"], "at_s"), size, fields["up"])
+            self._in_order("datagram", "at_s", datagram.at_s)
+            return datagram
         if "message_bytes" in fields:
             _only(fields, _OF_MESSAGE, "a message", _OF_MESSAGE)
             size = _size(fields["message_bytes"], "message_bytes")
@@ -180,21 +215,27 @@ class _Book:
             self._in_order("message", "at_s", message.at_s)
             return message
         _only(fields, _OF_PAGE, "a page", _REQUIRED)
-        page = _page(fields)
+        page = _page(fields, self._exchanges)
+        self._exchanges += 1 + len(page.objects)
         self._in_order("page", "issue_s", page.issue_s)
+        if self._timed not in (None, bool(page.timings)):
+            raise RuleError("all pages must have timings, or none", f"{len(page.timings)} timings")
+        self._timed = bool(page.timings)
         return page
 
-    def keep(self, record: Page | Message | None) -> None:
+    def keep(self, record: Record | None) -> None:
         """Add a record to those of its kind."""
         if isinstance(record, Page):
             self.pages.append(record)
-        elif record is not None:
+        elif isinstance(record, Message):
             self.messages.append(record)
+        elif isinstance(record, Datagram):
+            self.datagrams.append(record)
 
     def close(self) -> None:
         """Refuse a workload of nothing."""
         if not any(self.counts.values()):
-            raise RuleError("a workload must hold at least one page or message", "none")
+            raise RuleError("a workload must hold at least one page, message or datagram", "none")
 
     def _in_order(self, kind: str, name: str, moment: float | None) -> None:
         self.counts[kind] += 1
@@ -239,7 +280,7 @@ def _only(fields: dict[Any, object], known: tuple[str, ...], what: str, needed: 
             raise RuleError(f"{what} has only the fields {', '.join(sorted(known))}", key)
 
 
-def _page(fields: dict[Any, Any]) -> Page:
+def _page(fields: dict[Any, Any], exchanges_before: int) -> Page:
     if not isinstance(fields["page"], str) or not fields["page"]:
         raise RuleError("page must be a name", fields["page"])
     objects = fields.get("objects", [])
@@ -262,13 +303,28 @@ def _page(fields: dict[Any, Any]) -> Page:
         objects=pairs,
         think_s=_seconds(fields.get("think_s", 0.0), "think_s"),
         waits_s=tuple(nan if wait is None else _seconds(wait, "a wait") for wait in waits),
+        timings=_timings(fields.get("timings", []), 1 + len(pairs), exchanges_before),
         **{name: None if value is None else _seconds(value, name) for name, value in times.items()},
     )
 
 
-def _size(value: object, name: str, least: int = 1) -> int:
-    if type(value) is not int or not least <= value <= MAX_REPLY_BYTES:
-        raise RuleError(f"{name} must be a whole number in [{least}, {MAX_REPLY_BYTES}]", value)
+def _timings(given: Any, exchanges: int, before: int) -> tuple[Timing, ...]:
+    rule = f"timings must be a list of six numbers an exchange ({exchanges})"
+    if not isinstance(given, list) or len(given) not in (0, exchanges):
+        raise RuleError(rule, len(given) if isinstance(given, list) else type(given).__name__)
+    found = []
+    for place, timing in enumerate(given):
+        if not isinstance(timing, list) or len(timing) != 6:
+            raise RuleError(rule, timing)
+        connection = _size(timing[0], "the connection of a timing", 0, _MOST_CONNECTIONS)
+        after = _size(timing[1], "the exchange that one waits for", 0, before + place)
+        found.append(Timing(connection, after, *(_seconds(value, "a time of a timing") for value in timing[2:])))
+    return tuple(found)
+
+
+def _size(value: object, name: str, least: int = 1, most: int = MAX_REPLY_BYTES) -> int:
+    if type(value) is not int or not least <= value <= most:
+        raise RuleError(f"{name} must be a whole number in [{least}, {most}]", value)
     return value
 
 
@@ -278,7 +334,9 @@ def _seconds(value: object, name: str) -> float:
     return float(value)  # type: ignore[arg-type]
 
 
-_LINE = re.compile(rb'(\xef\xbb\xbf)?\s*(\[\s*)?(\{[^{}]*"(page|message_bytes|round_trip_s)"|\[?\s*\]|$)')
+_LINE = re.compile(
+    rb'(\xef\xbb\xbf)?\s*(\[\s*)?(\{[^{}]*"(page|message_bytes|datagram_bytes|captured_s|round_trip_s)"|\[?\s*\]|$)'
+)
 
 FORMATS = (
     Format(

@@ -18,9 +18,12 @@ def found_text(found: Found) -> str:
         ["exchanges", f"{found.exchanges:,}", f"{found.request_bytes:,} bytes up, {found.reply_bytes:,} down"],
         ["uploads without an answer", f"{found.uploads:,}", ""],
         ["messages pushed", f"{found.messages:,}", f"{found.message_bytes:,} bytes"],
+        ["datagrams", f"{found.datagrams:,}", f"{found.datagram_bytes:,} bytes"],
         ["round trips", f"{figures['round_trips']:,}", _round_trip(figures["round_trip_s"])],
         ["server times", f"{figures['server_times']:,}", _server_time(figures["server_time_s"])],
     ]
+    if found.captured_s is not None:
+        rows.insert(0, ["captured", f"{found.captured_s:,.1f}", "seconds, from the first packet to the last"])
     payload = figures["payload_bytes"]
     if payload is not None:
         left = ", ".join(f"{size:,} {reason.replace('_', ' ')}" for reason, size in payload["left_out"].items())

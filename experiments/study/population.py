@@ -186,6 +186,7 @@ def _page(
     issue_s: float | None,
     waits_s: list[float],
     deadline_s: float | None,
+    timings: list[Any],
 ) -> traces.Page:
     pairs = tuple((wanted, given) for wanted, given in objects)
     return traces.Page(page, request, reply, pairs, think_s, issue_s, tuple(waits_s), deadline_s)

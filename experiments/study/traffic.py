@@ -84,12 +84,14 @@ def browsed(
             report.round_trips_us.add(round(found.round_trip_s * 1e6))
         report.waits_us.extend(np.rint(found.waits_s[~np.isnan(found.waits_s)] * 1e6).astype(np.int64))
         report.count("messages", len(found.messages))
-        yield Browsing("workload", "workload", tuple(found), found.messages)
+        pages = tuple(page._replace(timings=()) for page in found)
+        yield Browsing("workload", "workload", pages, found.messages)
         return
     for session in traces.sessions(path, member=member, skip_damaged=skip_damaged, report=report):
         found = workload_of(session.requests, rule=rule, report=report)
         if found or found.messages:
-            yield Browsing(session.name, session.user, tuple(found), found.messages)
+            pages = tuple(page._replace(timings=()) for page in found)
+            yield Browsing(session.name, session.user, pages, found.messages)
 
 
 def generated(pages: int, seed: int, seeds: int) -> list[Generated | Recorded]:

@@ -8,8 +8,10 @@ load, and connections that the server closes.
 from __future__ import annotations
 
 from netsim.model.browser import arrived
-from netsim.model.codes import ANSWER, SYN, SYN_ACK
+from netsim.model.codes import ANSWER, DATAGRAM, SYN, SYN_ACK
+from netsim.model.datagrams import land
 from netsim.model.push import note_messages
+from netsim.model.recorded import write_reply
 from netsim.model.records import NEVER, NONE
 from netsim.model.seam import free_frame, happen, new_frame, refer, tell_policy
 from netsim.model.tcp import acknowledge, duplicate_ack, establish, send_control, take_ack, write
@@ -22,7 +24,7 @@ def receive_down(run: Run, frame: Frame) -> None:
     """Take in a packet at the client, which tells its policy of it."""
     client = frame.client
     if client.observes:
-        foreseen = foresee(frame.to, frame) if client.host_aware else 0
+        foreseen = foresee(frame.to, frame) if client.host_aware and frame.flag != DATAGRAM else 0
         tell_policy(run, client, frame, 0, frame.reached, foreseen >> 1, foreseen & 1)
     client.last_received = run.now
     receive(run, frame)
@@ -32,7 +34,9 @@ def receive(run: Run, frame: Frame) -> None:
     """Take in a packet that has just arrived, and be done with it."""
     end = frame.to
     connection = end.connection
-    if not end.closed:
+    if frame.flag == DATAGRAM:
+        land(run, frame, 1)
+    elif not end.closed:
         take_in(run, end, frame)
         if connection.is_push and end.is_client:
             note_messages(run, end)
@@ -104,20 +108,31 @@ def complete(run: Run, end: Endpoint) -> None:
     connection = end.connection
     if connection.is_push:
         return
-    if end.is_client:
+    if end.peer.left:  # of what is written in pieces, all that was written until now
+        end.ack_sent = end.received
+        take_ack(run, end.peer, end.received)
+    elif end.is_client:
         arrived(run, connection)
     elif connection.reply:
         if connection.delay:
             refer(run, connection, 1)
             happen(run, run.now + connection.delay, ANSWER, connection)
         else:
-            write(run, end, connection.reply, 0)
+            begin_reply(run, connection)
 
 
 def answer(run: Run, connection: Connection) -> None:
-    """Let the server write its reply."""
-    write(run, connection.server, connection.reply, 0)
+    """Let the server write its reply, its delay being over."""
+    begin_reply(run, connection)
     refer(run, connection, -1)
+
+
+def begin_reply(run: Run, connection: Connection) -> None:
+    """Let the server write its reply."""
+    if connection.step:
+        write_reply(run, connection)
+    else:
+        write(run, connection.server, connection.reply, 0)
 
 
 # -- segments out of order

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from netsim.model.codes import ISSUE, LEAVE, LEFT, NEXT_PAGE, PAGE_DONE, PART_DONE
 from netsim.model.medium import advance, finish, time_awake, write_states
+from netsim.model.recorded import finish_step
 from netsim.model.seam import happen, new_connection, note_answer
 from netsim.model.tcp import close, open_connection, write
 from netsim.model.things import Client, Connection, Run
@@ -88,6 +89,9 @@ def fetch_new(run: Run, client: Client, index: int) -> None:
 def arrived(run: Run, connection: Connection) -> None:
     """Go on when the last byte of what was fetched has come, or of an upload is acknowledged."""
     client = connection.client.client
+    if client.n_steps:
+        finish_step(run, connection)
+        return
     objects = client.pages[client.page].objects
     client.outstanding -= 1
     note_answer(run, connection)
@@ -113,7 +117,7 @@ def arrived(run: Run, connection: Connection) -> None:
 
 
 def part_done(run: Run, client: Client) -> None:
-    """The pages, or the messages, are done with."""
+    """The pages, the messages, the datagrams or the recorded time are done with."""
     client.left -= 1
     if client.left == 0:
         if client.pushes:

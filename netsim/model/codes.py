@@ -5,14 +5,14 @@ from __future__ import annotations
 __all__: list[str] = []
 
 # flags of a packet
-DATA, SYN, SYN_ACK = range(3)
+DATA, SYN, SYN_ACK, DATAGRAM = range(4)
 
 # what happens: `netsim.model.events` says who handles it
 (
     AT_CLIENT, AT_SERVER, AT_ACCESS_POINT, TCP_TIMER, TAKE_TURN, DELIVER, MISS_ANSWER, TELL, RADIO_READY, CLOSE_TIMER,
     LISTEN, ANSWER, NEXT_PAGE, ISSUE, PAGE_DONE, WRITE, ALL_DELIVERED, PART_DONE, LEAVE, LEFT, END_OF_RUN, OFFER,
-    BROADCAST,
-) = range(23)  # fmt: skip
+    BROADCAST, DUE, READY, PIECE, SEND,
+) = range(27)  # fmt: skip
 
 ARRIVALS = (AT_CLIENT, AT_SERVER, AT_ACCESS_POINT)
 """Those of packets at the ends of links."""

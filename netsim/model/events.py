@@ -14,6 +14,7 @@ from netsim.model.arriving import answer, receive, receive_down
 from netsim.model.browser import finish_page, issue, leave, next_page, part_done
 from netsim.model.medium import at_access_point, listen
 from netsim.model.push import messages_done, subscribe, write_messages
+from netsim.model.recorded import begin_steps, make_ready, send_datagrams, start_due, write_piece
 from netsim.model.seam import draw, happen
 from netsim.model.tcp import wake_timer
 from netsim.model.things import Client, Run
@@ -40,15 +41,21 @@ def begin(run: Run) -> None:
         expect_group(run)
     for i in range(run.n_clients):
         client = run.clients[i]
-        client.left = 1
+        client.left = 1 + (client.n_messages > 0) + (client.n_datagrams > 0) + (client.until > 0)
         if client.n_messages:
-            client.left = 2
             subscribe(run, client)
     for i in range(run.n_clients):
         client = run.clients[i]
-        next_page(run, client)
+        if client.n_steps:
+            begin_steps(run, client)
+        else:
+            next_page(run, client)
         if client.n_messages:
             write_messages(run, client)
+        if client.n_datagrams:
+            send_datagrams(run, client)
+        if client.until:
+            happen(run, client.until, codes.PART_DONE, client)
 
 
 def leave_last(run: Run, client: Client) -> None:
@@ -84,6 +91,10 @@ HANDLERS: dict[int, Callable[..., None]] = {
     codes.WRITE: write_messages,
     codes.ALL_DELIVERED: messages_done,
     codes.PART_DONE: part_done,
+    codes.DUE: start_due,
+    codes.READY: make_ready,
+    codes.PIECE: write_piece,
+    codes.SEND: send_datagrams,
     codes.LEAVE: leave,
     codes.LEFT: leave_last,
     codes.END_OF_RUN: end_run,

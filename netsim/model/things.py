@@ -10,8 +10,8 @@ from typing import Annotated, Any
 from netsim.model.records import Ints, Part, Rows, record
 
 __all__ = [
-    "Client", "Connection", "Contender", "Endpoint", "Exchange", "Frame", "Line", "Load", "Message", "Object", "Page",
-    "Plan", "Queue", "Run", "States", "Stream", "Totals", "Turns",
+    "Client", "Connection", "Contender", "Datagram", "Endpoint", "Exchange", "Frame", "Line", "Load", "Message",
+    "Object", "Page", "Plan", "Queue", "Run", "States", "Step", "Stream", "Totals", "Turns",
 ]  # fmt: skip
 
 
@@ -84,6 +84,8 @@ class Page:
     think: int  # after the last byte; -1: none
     objects: int  # beside the HTML
     deadline: int
+    begun: int  # exchanges at their own times: how many have begun, and how many are complete
+    done: int
 
 
 @record
@@ -103,6 +105,41 @@ class Message:
     bytes: int
     end: int  # its last byte, counted from the first message's
     delivered: int
+
+
+@record
+class Step:
+    """An exchange at its own time (`netsim.model.recorded`); its relations are places among those of its client."""
+
+    page: int
+    request: int
+    reply: int  # 0: an upload, which its last acknowledgement ends
+    delay: int  # of the server
+    request_piece: int  # bytes that are written at once, and the time from one piece to the next
+    request_every: int
+    reply_piece: int
+    reply_every: int
+    at: int  # its instant, or its pause after what it waits for
+    sibling: int  # the next that waits for the same, or for an instant; -1: none does
+    first: int  # of those that wait for it
+    before: int  # the one before it on its connection, and
+    next: int  # the one after it
+    is_ready: int
+    is_done: int
+    client: Client
+    connection: Connection
+
+
+@record
+class Datagram:
+    """A frame at its own instant."""
+
+    at: int
+    bytes: int
+    up: int
+    reached: int  # when it was at the access point, or was handed to the transmitter of the client
+    arrived: int  # whether it did
+    ended: int
 
 
 @record
@@ -200,6 +237,9 @@ class Endpoint:
     rto: int
     srtt: int  # -1: no round trip was measured
     rttvar: int
+    left: int  # of a request or a reply that is written in pieces: what is still to be written,
+    piece: int  # how much at once,
+    every: int  # and how often
     timed_seq: int  # the byte whose acknowledgement is timed; -1: none is
     timed: int
     received: int  # the receiver: how many bytes have come in order,
@@ -220,6 +260,7 @@ class Connection:
     is_push: int
     is_open: int
     index: int  # of the object that is fetched; -1: the HTML
+    step: Step  # the exchange that it carries, if that has a time of its own
     request: int
     reply: int
     delay: int
@@ -346,6 +387,16 @@ class Client:
     awake_then: int
     beacons_then: int
     loads: Rows[Load]
+    # what happens at its own time
+    steps: Rows[Step]
+    n_steps: int
+    next_due: int  # the next that waits for an instant; -1: none does
+    datagrams: Rows[Datagram]
+    n_datagrams: int
+    cast: int  # how many were sent, and how many arrived or were lost
+    landed: int
+    casts: Connection  # what carries them
+    until: int  # the run lasts at least so long
     # what it is sent unasked
     messages: Rows[Message]
     n_messages: int
@@ -353,7 +404,7 @@ class Client:
     arrived: int
     pushes: Connection
     # its end
-    left: int  # how many of pages and messages are not done with
+    left: int  # how many are not done with: pages, messages, datagrams, the time that was recorded
     is_done: int
     totals: Part[Totals]
 

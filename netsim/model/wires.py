@@ -15,7 +15,8 @@ the poll frame itself.
 
 from __future__ import annotations
 
-from netsim.model.codes import AT_CLIENT, AT_SERVER, LISTEN
+from netsim.model.codes import AT_CLIENT, AT_SERVER, DATAGRAM, LISTEN
+from netsim.model.datagrams import land
 from netsim.model.policy import ask_at_beacon, follow, say_sent, take_answer
 from netsim.model.queues import append, take_first
 from netsim.model.seam import (
@@ -71,6 +72,8 @@ def draw_loss(run: Run, client: Client) -> bool:
 def lose(run: Run, frame: Frame) -> None:
     """Forget a frame that was lost."""
     connection = frame.to.connection
+    if frame.flag == DATAGRAM:
+        land(run, frame, 0)
     free_frame(run, frame)
     refer(run, connection, -1)
 

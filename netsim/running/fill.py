@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from math import gcd
+from math import gcd, inf
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,8 @@ Member = tuple[Workload, Policy]
 NEIGHBOUR_BYTES = 1500
 """Size of a neighbour's packets."""
 _NS_PER_S, _NS_PER_MS = 1_000_000_000, 1_000_000
+_LEAST_TIMED_BYTES, _FASTEST_MBPS = 20_000, 1000.0
+_FURTHEST_NS = 80_000_000
 _NS_PER_BYTE_AT_1_BIT_PER_S = 8_000_000_000
 
 
@@ -63,7 +65,11 @@ class World:
         run.persistent, run.max_connections = int(config.connections == "persistent"), config.max_connections
         run.interval, run.on_wires = config.beacon_interval_ns, int(config.medium is None)
         run.loss_rate = config.link.loss_rate
-        _set_links(run, config.link)
+        recorded_mbps = max((_recorded_mbps(workload) for workload, _ in self.members), default=0.0)
+        soonest_s = min((_soonest_s(workload) for workload, _ in self.members), default=inf)
+        _set_links(run, config.link, recorded_mbps, soonest_s if config.server_delay.kind == "recorded" else inf)
+        in_flight = recorded_mbps * 2 * (run.wire_up.delay + run.air_up.delay) / 8_000 / run.mss
+        run.window = max(run.window, round(in_flight))
         run.clients = [self._client(number) for number in range(n)]
         run.n_clients = n
         if run.loss_rate:
@@ -86,7 +92,7 @@ class World:
         client.last_sent = client.last_received = NOT_YET_NS
         client.deadline = NEVER
         client.n_pages, client.n_messages, client.next_number = len(workload), len(messages), 1
-        pages = np.empty((len(workload), 4), dtype=np.int64)
+        pages = np.zeros((len(workload), words_of("Page")), dtype=np.int64)
         issue_s, think_s, deadline_s = workload.issue_s, workload.think_s, workload.deadline_s
         pages[:, 0] = np.where(np.isnan(issue_s), -1, np.rint(issue_s * _NS_PER_S))
         pages[:, 1] = np.where(think_s == 0.0, -1, np.rint(think_s * _NS_PER_S))
@@ -101,6 +107,11 @@ class World:
         rows.messages = np.zeros((len(messages), 4), dtype=np.int64)
         rows.messages[:, 0] = [round(message.at_s * _NS_PER_S) for message in messages]
         rows.messages[:, 1], rows.messages[:, 2] = sizes, np.cumsum(sizes, dtype=np.int64)
+        drawn_ns = self.delays_ns[number] if self.config.server_delay.kind != "recorded" else None
+        rows.steps, client.next_due = _steps(workload, drawn_ns, self.run)
+        rows.datagrams = _datagrams(workload, self.run.mss)
+        client.n_steps, client.n_datagrams = len(rows.steps), len(rows.datagrams)
+        client.until = round((workload.captured_s or 0.0) * _NS_PER_S)
         return client
 
     # -- the air
@@ -168,12 +179,115 @@ class World:
                 self._draw(client.reception, uniform(stream))
 
 
+def _steps(workload: Workload, drawn_ns: Ints | None, run: things.Run) -> tuple[Ints, int]:
+    """Return the exchanges that have times of their own, and the place of the first that waits for an instant.
+
+    The server's delays are those drawn, if there are some, else what is left of the recorded time up to the first byte
+    of the reply when these links have had theirs.  Where these links take longer than that, the reply is written faster
+    by as much; where they take longer than the whole exchange, what waited for it has so much less of a pause.
+    """
+    n = len(workload.timings)
+    request_ns, response_ns, reply_ns = np.rint(workload.timings[:, 3:].T * _NS_PER_S).astype(np.int64)
+    requests, replies = workload.sizes[:n].T
+    piece_up, every_up, up_ns, longer_up_ns = _written(
+        requests, request_ns, run.mss, run.header, run.wire_up, run.air_up
+    )
+    _, _, down_ns, _ = _written(replies, reply_ns, run.mss, run.header, run.wire_down, run.air_down)
+    late_ns = np.where(replies > 0, np.maximum(up_ns + down_ns - response_ns, 0), up_ns + down_ns)
+    piece_down, every_down, _, longer_down_ns = _written(
+        replies, reply_ns - late_ns, run.mss, run.header, run.wire_down, run.air_down
+    )
+    columns = {
+        "page": np.repeat(np.arange(len(workload)), 1 + workload.objects)[:n],
+        "request": requests, "reply": replies,
+        "delay": np.maximum(response_ns - up_ns - down_ns, 0) if drawn_ns is None else drawn_ns[:n],
+        "request_piece": piece_up, "request_every": every_up, "reply_piece": piece_down, "reply_every": every_down,
+        **_relations(workload, longer_up_ns + longer_down_ns),
+    }  # fmt: skip
+    due = int(columns.pop("due"))
+    nothing = np.zeros(n, dtype=np.int64)
+    return np.column_stack([columns.get(name, nothing) for name in RECORDS["Step"].fields]), due
+
+
+def _written(sizes: Ints, lasts_ns: Ints, mss: int, header: int, *lines: things.Line) -> tuple[Ints, Ints, Ints, Ints]:
+    """Return how what takes so long is written over two links in turn.
+
+    It is cut into pieces of a full segment, or less, so that no two are further apart than `_FURTHEST_NS`.
+
+    Returns
+    -------
+    tuple of array
+        The size of a piece, the time from one to the next, how long the first is on its way, and how much longer than
+        `lasts_ns` it all takes; a negative `lasts_ns` is so much longer already.
+    """
+    written_ns = np.maximum(lasts_ns, 0)
+    full = -(-sizes // mss)
+    count = np.maximum(full, np.minimum(sizes, written_ns // _FURTHEST_NS + 1))
+    piece = np.maximum(np.where(count == full, np.minimum(mss, sizes), -(-sizes // np.maximum(count, 1))), 1)
+    more = np.maximum(-(-sizes // piece), 1) - 1
+    once_ns = [(piece + header) * line.numerator // line.denominator for line in lines]
+    first_ns = np.add(*once_ns) + sum(line.delay for line in lines)
+    return piece, written_ns // np.maximum(more, 1), first_ns, np.maximum(more * np.maximum(*once_ns) - lasts_ns, 0)
+
+
+def _relations(workload: Workload, longer_ns: Ints) -> dict[str, Any]:
+    """Return when exchanges begin, what waits for what, and as `due` the first that waits for an instant."""
+    timings = workload.timings
+    places = np.arange(len(timings))
+    columns = {name: np.full(len(timings), -1) for name in ("sibling", "first", "before", "next")}
+    latest: dict[int, int] = {}
+    for place, connection in enumerate(timings[:, 0].astype(np.int64).tolist()):
+        if (earlier := latest.get(connection, -1)) >= 0:
+            columns["before"][place], columns["next"][earlier] = earlier, place
+        latest[connection] = place
+    after = np.where(timings[:, 1] > 0, places - timings[:, 1].astype(np.int64), -1)
+    at = np.rint(timings[:, 2] * _NS_PER_S).astype(np.int64)
+    at = np.where(after < 0, at, np.maximum(at - longer_ns[after], 0)) if len(at) else at
+    due = -1
+    for place in np.lexsort((places, at))[::-1].tolist():
+        earlier = int(after[place])
+        columns["sibling"][place] = due if earlier < 0 else columns["first"][earlier]
+        if earlier < 0:
+            due = place
+        else:
+            columns["first"][earlier] = place
+    return {**columns, "at": at, "due": due}
+
+
+def _datagrams(workload: Workload, mss: int) -> Ints:
+    """Return the datagrams; one that is larger than a segment goes in several."""
+    rows = [
+        (round(at_s * _NS_PER_S), min(mss, max(size - begin, 0)), int(up), 0, 0, 0)
+        for at_s, size, up in workload.datagrams
+        for begin in range(0, max(size, 1), mss)
+    ]
+    return np.array(rows, dtype=np.int64).reshape(len(rows), words_of("Datagram"))
+
+
 def _never_sleeps(policy: Policy) -> bool:
     return bool(getattr(policy, "never_sleeps", False))
 
 
-def _set_links(run: things.Run, link: LinkConfig) -> None:
-    air, wire = (link.wireless_mbps, link.wireless_delay_ms), (link.wired_mbps, link.wired_delay_ms)
+def _recorded_mbps(workload: Workload) -> float:
+    """Return twice the rate of the fastest transfer that was recorded, so that two at a time have room; 0: none was."""
+    lasts_s, sizes = workload.timings[:, [3, 5]], workload.sizes[: len(workload.timings)]
+    told = (sizes > _LEAST_TIMED_BYTES) & (lasts_s > 0.0)
+    return float(min(2 * (8e-6 * sizes[told] / lasts_s[told]).max(initial=0.0), _FASTEST_MBPS))
+
+
+def _soonest_s(workload: Workload) -> float:
+    """Return the shortest recorded time from a request to the first byte of its reply; infinite: none was."""
+    responses_s = workload.timings[workload.sizes[: len(workload.timings), 1] > 0, 4]
+    return float(responses_s[responses_s > 0.0].min(initial=inf))
+
+
+def _set_links(run: things.Run, link: LinkConfig, least_mbps: float, longest_s: float) -> None:
+    """Set the links; none is slower than `least_mbps`, and the way to the servers and back takes `longest_s` at most.
+
+    What was recorded went through them.
+    """
+    air = max(link.wireless_mbps, least_mbps), link.wireless_delay_ms
+    wire = max(link.wired_mbps, least_mbps), min(link.wired_delay_ms, max(0.0, 500 * longest_s - air[1]))
     for line, (mbps, delay_ms) in ((run.wire_up, wire), (run.wire_down, wire), (run.air_up, air), (run.air_down, air)):
         rate_bps = round(mbps * 1e6)
         common = gcd(_NS_PER_BYTE_AT_1_BIT_PER_S, rate_bps)
@@ -184,7 +298,14 @@ def _set_links(run: things.Run, link: LinkConfig) -> None:
 
 
 def trip_of(
-    totals: Sequence[int], loads: Ints, polls: Ints, intervals: Ints, messages: Ints, radio: Radio, on_air: bool
+    totals: Sequence[int],
+    loads: Ints,
+    polls: Ints,
+    intervals: Ints,
+    messages: Ints,
+    datagrams: Ints,
+    radio: Radio,
+    on_air: bool,
 ) -> tuple[Trip, Ints]:
     """Return what a client's run leaves behind, and its messages: instant written, size, instant delivered.
 
@@ -192,8 +313,8 @@ def trip_of(
     ----------
     totals : sequence of int
         The numbers of `netsim.model.things.Totals`, in their order.
-    loads, messages : array of int64
-        A row a `Load`, and a `Message`.
+    loads, messages, datagrams : array of int64
+        A row a `Load`, a `Message`, and a `Datagram`.
     polls, intervals : array of int64
         As in `Trip`.
     radio : Radio
@@ -209,6 +330,6 @@ def trip_of(
         loads=loads[:, :at].copy(), polls=polls, intervals=intervals,
         states=StateTimes.of(states) if on_air else None,
         page_states=loads[:, at + n :] - loads[:, at : at + n] if on_air else None,
-        groups_lost=groups_lost, beacons_lost=beacons_lost,
+        groups_lost=groups_lost, beacons_lost=beacons_lost, datagrams=datagrams,
     )  # fmt: skip
     return trip, messages[:, [0, 1, 3]]

@@ -13,7 +13,21 @@ from typing import Any
 import numba
 
 from lpsm._compile import Kernel, linking
-from netsim.model import arriving, browser, codes, events, medium, policy, push, queues, seam, tcp, wires
+from netsim.model import (
+    arriving,
+    browser,
+    codes,
+    datagrams,
+    events,
+    medium,
+    policy,
+    push,
+    queues,
+    recorded,
+    seam,
+    tcp,
+    wires,
+)  # fmt: skip
 from netsim.model.air import access_point, aggregation, beacons, channel, exchanges, groups, radio, retrieval, station
 from netsim.model.records import RECORDS
 from netsim.policies.protocol import FOREVER_NS, cannot_follow
@@ -23,8 +37,8 @@ from netsim.running.references import reader, type_of
 __all__ = ["advance_run"]
 
 _MODEL = (
-    queues, policy, wires, medium, tcp, browser, push, arriving, radio, beacons, aggregation, channel, access_point,
-    retrieval, station, groups, exchanges, events,
+    queues, policy, datagrams, wires, medium, tcp, recorded, browser, push, arriving, radio, beacons, aggregation,
+    channel, access_point, retrieval, station, groups, exchanges, events,
 )  # fmt: skip
 _INLINED = frozenset({
     "acknowledge", "advance", "advance_on_wires", "append", "arm", "arrive", "ask_at_beacon", "at_access_point",

@@ -23,6 +23,9 @@ from netsim.running.layout import words_of
 __all__ = ["Machine", "numbers_of", "prepared", "run_interpreted"]
 
 Ints = NDArray[np.int64]
+_ROWS = (
+    ("pages", "Page"), ("objects", "Object"), ("messages", "Message"), ("steps", "Step"), ("datagrams", "Datagram"),
+)  # fmt: skip
 _STOPS = codes.OVER | codes.NO_ROOM
 
 
@@ -93,7 +96,7 @@ def _take_rows(world: World) -> None:
         stream.next = _numbers(draws).__next__
     for client, (_, policy) in zip(run.clients, world.members, strict=True):
         client.policy = Adviser(policy)
-        for name, kind in (("pages", "Page"), ("objects", "Object"), ("messages", "Message")):
+        for name, kind in _ROWS:
             setattr(client, name, _records(kind, getattr(client, name)))
         client.loads = [things.Load() for _ in range(client.n_pages)]
         client.batches = [0] * run.batches_room
@@ -161,6 +164,7 @@ def _result(world: World, client: things.Client) -> tuple[Trip, Ints]:
         np.array(machine.polls[client.number], dtype=np.int64).reshape(-1, 6),
         np.array(machine.intervals[client.number], dtype=np.int64),
         _array(client.messages, words_of("Message")),
+        _array(client.datagrams, words_of("Datagram")),
         world.config.radio,
         not world.run.on_wires,
     )

@@ -25,7 +25,7 @@ def read_capture(path: Path, chance: Chance) -> None:
         read_requests(path, chance, report)
         payload = report.payload
         if payload is not None:
-            entered = payload.in_requests + payload.in_replies + payload.in_messages
+            entered = payload.in_requests + payload.in_replies + payload.in_messages + payload.in_datagrams
             assert payload.captured == entered + sum(payload.left_out.values())
     finally:
         with suppress(TraceError), open_trace(path) as stream:

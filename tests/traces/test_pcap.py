@@ -67,6 +67,9 @@ def test_one_exchange_is_timed_by_its_first_and_last_packets(tmp_path):
         "http://a.edu/1.gif",
         2,
         0,  # the answer came 1 ms after the request, as long as the round trip
+        connection=1,
+        sent_us=1_000_002_000,
+        first_us=1_000_003_000,
     )
     assert report.counts == {"connections": 1, "packets": len(frames), "requests": 1} | report.counts
 

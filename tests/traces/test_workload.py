@@ -174,7 +174,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
         ),
         ([{"round_trip_s": -1}], "line 1: round_trip_s must be a number of seconds"),
         ([{"round_trip_s": 1}] * 2, "line 2: a workload must hold at most one round trip, got another, 1.0"),
-        ([{"round_trip_s": 1}], "a workload must hold at least one page or message, got none"),
+        ([{"round_trip_s": 1}], "a workload must hold at least one page, message or datagram, got none"),
     ],
 )
 def test_a_bad_line_beside_the_pages_is_named(tmp_path, lines, message):

@@ -11,20 +11,37 @@ was taken away from the client, the time from SYN-ACK to ACK as well (a client i
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from traces.captures import runs
 from traces.captures.frames import Segment, address_text, ends
 from traces.captures.runs import Runs
-from traces.captures.streams import ACK, SYN, Counted, Ordered
-from traces.records import Request
+from traces.captures.streams import ACK, FIN, RST, SYN, Counted, Ordered
+from traces.records import DATAGRAM_DOWN, DATAGRAM_UP, Request
 
 if TYPE_CHECKING:
     from traces.captures.http1 import Exchanges
 
-__all__ = ["Book", "Flow", "LeftOut", "TcpFlow", "UdpFlow"]
+__all__ = ["Book", "Flow", "TcpFlow", "UdpFlow"]
 
 AT_THE_CLIENT_US = 1_000
+AGAIN_AFTER_US = 100_000
+"""A segment that was sent before is a packet of its own if nothing came so shortly before."""
+
+LEAST_TOLD, MOST_HELD = 40, 512
+"""How many datagrams of a flow are looked at to find out whether each direction has its own clock."""
+
+MORE_OFTEN = 0.25
+"""By how much larger the share of packets must be that follow the other direction than it would be by chance."""
+
+_SHIFTS_US = (-1_130_000, -730_000, -410_000, 410_000, 730_000, 1_130_000)
+_WITHIN_US = (2_000, 10_000, 50_000, 200_000)
+_LONGEST_HEAD = 8
+_Held = tuple[int, bool, int, bytes]
 _HTTP = re.compile(rb"HTTP/1\.|[A-Z]{3,20} (?:\S*\Z|\S+ (?:HTTP/1\.|H?T?T?P?/?1?\Z))")
 _SHORT = re.compile(rb"[A-Z]{1,20} ?\Z|HTTP?/?1?\Z")
 _QUIC_PORT = 443
@@ -63,27 +80,11 @@ class Flow(Protocol):
         """End the flow."""
 
 
-class LeftOut:
-    """Datagrams that are nobody's exchange."""
-
-    __slots__ = ("_book", "_reason")
-
-    def __init__(self, book: Book, reason: str) -> None:
-        self._book = book
-        self._reason = reason
-
-    def take(self, forward: bool, segment: Segment, frame: bytes, now_us: int) -> None:
-        """Take a datagram."""
-        self._book.captured(segment.size)
-        self._book.leave_out(self._reason, segment.size)
-        self._book.count(f"{self._reason}_packets")
-
-    def close(self) -> None:
-        """End the flow."""
-
-
 class UdpFlow:
     """A conversation over UDP; after a minute of silence its next datagram begins a new one between the same ends.
+
+    The first of its datagrams are held until it is known whether each direction has its own clock (`open_loop`): then
+    all of them are datagrams, else they are told apart by their runs.
 
     Parameters
     ----------
@@ -93,13 +94,17 @@ class UdpFlow:
         Whether that one is the client's.
     book : Book
         Receives what is found.
+    is_open_loop : bool
+        Whether that is known already.
     """
 
-    __slots__ = ("_book", "_client_forward", "_last_us", "_runs")
+    __slots__ = ("_book", "_client_forward", "_held", "_last_us", "_names", "_runs", "_takes")
 
     SILENCE_US = 60_000_000
 
-    def __init__(self, key: bytes, forward: bool, book: Book, frame: bytes, at: int) -> None:
+    def __init__(
+        self, key: bytes, forward: bool, book: Book, frame: bytes, at: int, *, is_open_loop: bool = False
+    ) -> None:
         client, client_port, server, server_port = ends(key)
         if not forward:
             client, client_port, server, server_port = server, server_port, client, client_port
@@ -108,19 +113,52 @@ class UdpFlow:
         self._book = book
         self._client_forward = forward
         self._last_us = -1
+        self._names = names
         self._runs = Runs(*names, book, quic=quic)
+        self._held: list[_Held] = []
+        self._takes: Callable[[_Held], None] = self._as_datagram if is_open_loop else self._hold
 
     def take(self, forward: bool, segment: Segment, frame: bytes, now_us: int) -> None:
         """Take a datagram."""
         size = segment.size
         if self._last_us >= 0 and now_us - self._last_us > self.SILENCE_US:
-            self._runs.close()
+            self.close()
         self._last_us = now_us
         if not size:
             return
         self._book.captured(size)
-        if forward is self._client_forward:
-            self._runs.up(now_us, size, frame, segment.payload_at)
+        head = frame[segment.payload_at : segment.payload_at + _LONGEST_HEAD]
+        self._takes((now_us, forward is self._client_forward, size, head))
+
+    def close(self) -> None:
+        """End the conversation."""
+        self._decide()
+        self._runs.close()
+
+    def _hold(self, datagram: _Held) -> None:
+        self._held.append(datagram)
+        if len(self._held) >= MOST_HELD:
+            self._decide()
+
+    def _decide(self) -> None:
+        """Find out what the datagrams are that were held, and enter them as such."""
+        held, self._held = self._held, []
+        if held:
+            is_open = open_loop([(now_us, up) for now_us, up, _, _ in held])
+            self._takes = self._as_datagram if is_open else self._as_run
+            for datagram in held:
+                self._takes(datagram)
+
+    def _as_datagram(self, datagram: _Held) -> None:
+        now_us, up, size, _ = datagram
+        sizes = (size, 0) if up else (0, size)
+        kind = DATAGRAM_UP if up else DATAGRAM_DOWN
+        self._book.enter(Request(*self._names, now_us, now_us, *sizes, kind=kind))
+
+    def _as_run(self, datagram: _Held) -> None:
+        now_us, up, size, head = datagram
+        if up:
+            self._runs.up(now_us, size, head, 0)
         else:
             unknown = self._runs.round_trip_us < 0
             self._runs.down(now_us, size)
@@ -128,9 +166,37 @@ class UdpFlow:
                 trip_us = self._runs.round_trip_us
                 self._book.round_trip(b"", b"", trip_us, trip_us)
 
-    def close(self) -> None:
-        """End the conversation."""
-        self._runs.close()
+
+def open_loop(packets: Sequence[tuple[int, bool]]) -> bool:
+    """Tell whether each direction of a flow has its own clock.
+
+    That is so if packets of neither direction follow one of the other within some milliseconds more often than they
+    would by chance: than the same packets would some tenths of a second earlier or later, when both directions are as
+    busy.  A flow of one direction has its own clock, too.  Of few packets nothing is known.
+
+    Parameters
+    ----------
+    packets : sequence of (int, bool)
+        When each was seen, in microseconds, and whether it went up, in the order of time.
+    """
+    ups, downs = (np.array([at for at, up in packets if up is way]) for way in (True, False))
+    if len(packets) < LEAST_TOLD:
+        return False
+    if min(len(ups), len(downs)) < LEAST_TOLD // 4:
+        return not min(len(ups), len(downs))
+    return all(
+        _follow(later, earlier, within_us, 0) - np.mean([_follow(later, earlier, within_us, by) for by in _SHIFTS_US])
+        < MORE_OFTEN
+        for later, earlier in ((ups, downs), (downs, ups))
+        for within_us in _WITHIN_US
+    )
+
+
+def _follow(later: NDArray[np.int64], earlier: NDArray[np.int64], within_us: int, by_us: int) -> float:
+    """Return which share of packets, moved in time, comes so soon after one of the others."""
+    moved = later + by_us
+    before = np.searchsorted(earlier, moved, side="right") - 1
+    return float(np.mean((before >= 0) & (moved - earlier[np.maximum(before, 0)] <= within_us)))
 
 
 class TcpFlow:
@@ -148,7 +214,19 @@ class TcpFlow:
 
     __slots__ = (
         *("_back", "_book", "_client_forward", "_exchanges", "_filled", "_forth", "_held_back", "_held_forth"),
-        *("_key", "_order", "_runs", "_spoken", "_syn_ack_us", "_syn_us", "_trip_us", "_undecided", "_whole_us"),
+        *(
+            "_key",
+            "_latest_us",
+            "_order",
+            "_probed",
+            "_runs",
+            "_spoken",
+            "_syn_ack_us",
+            "_syn_us",
+            "_trip_us",
+            "_undecided",
+            "_whole_us",
+        ),
         *("began_with", "found_bytes", "http_bytes", "ordered_back", "ordered_forth"),
     )
 
@@ -160,6 +238,8 @@ class TcpFlow:
         self._syn_us = self._syn_ack_us = self._trip_us = self._whole_us = -1
         self.began_with = -1  # the number of the client's SYN
         self._undecided = True
+        self._latest_us = -1  # when payload came last
+        self._probed: bool | None = None  # which way the last keep-alive went that is not answered
         self._held_forth = self._held_back = 0  # captured while it was not known what is spoken
         self._exchanges: Exchanges | None = None
         self._runs: Runs | None = None
@@ -186,6 +266,10 @@ class TcpFlow:
         new = counted.take(sequence, segment.size) if segment.size else 0
         if new:
             self._book.captured(new)
+        elif not flags & (SYN | FIN | RST):
+            self._take_again(forward, counted.is_again(sequence), segment.size, now_us)
+        if segment.size:
+            self._latest_us = now_us
         if self._order is not None:
             self._read(forward, new, segment, frame, now_us)
         elif new and self._runs is not None:
@@ -209,6 +293,23 @@ class TcpFlow:
             self._settle()
         if self._runs is not None:
             self._runs.close()
+
+    def _take_again(self, forward: bool, is_again: bool, size: int, now_us: int) -> None:
+        """Take a packet that brings nothing new: it keeps the connection alive, answers that, or was sent before."""
+        if (size or is_again) and now_us - self._latest_us > AGAIN_AFTER_US:
+            self._beside(forward, now_us, "keep_alives" if is_again and size <= 1 else "segments_sent_again")
+            self._probed, self._latest_us = forward, now_us
+        elif not size and self._probed is not None and forward is not self._probed:
+            self._beside(forward, now_us, "answers_to_what_was_sent_again")
+            self._probed = None
+
+    def _beside(self, forward: bool, now_us: int, name: str) -> None:
+        """Enter a packet that brings nothing new as a datagram."""
+        client, server, port = self._names()
+        kind = DATAGRAM_UP if forward is self._client_forward else DATAGRAM_DOWN
+        names = self._book.name(client), f"{address_text(server)}:{port}"
+        self._book.enter(Request(*names, now_us, now_us, 0, 0, "", kind))
+        self._book.count(name)
 
     def _open(self, forward: bool, flags: int, now_us: int) -> None:
         if flags & ACK:

@@ -14,7 +14,7 @@ from struct import Struct, error
 from typing import NamedTuple
 
 __all__ = [
-    *("LINK_TYPES", "WIRELESS", "Background", "Segment", "address_text", "decode", "decode_ip"),
+    *("DHCP_CLIENT_PORTS", "LINK_TYPES", "WIRELESS", "Background", "Segment", "address_text", "decode", "decode_ip"),
     *("IPV4", "IPV6", "ends", "is_background", "is_local", "reversed_key"),
 ]
 
@@ -32,7 +32,8 @@ IPV4, IPV6, ARP = 0x0800, 0x86DD, 0x0806
 _TAGGED = (0x8100, 0x88A8, 0x9100)
 _EXTENSIONS = (0, 43, 60, 135, 139, 140)
 _FRAGMENT, _AUTHENTICATION = 44, 51
-_BACKGROUND_PORTS = frozenset((67, 68, 546, 547, 1900, 5353))  # DHCP, DHCPv6, SSDP, mDNS
+_BACKGROUND_PORTS = frozenset((1900, 5353))  # SSDP, mDNS
+DHCP_CLIENT_PORTS = frozenset((68, 546))  # of DHCP and DHCPv6
 
 _tcp = Struct(">IIBB").unpack_from
 
@@ -63,6 +64,8 @@ class Background(NamedTuple):
 
     reason: str
     size: int = 0
+    source: bytes = b""  # of a packet of ARP, and of what is sent to many: who sends it, and to whom
+    target: bytes = b""
 
 
 def decode(link: int, frame: bytes) -> Segment | Background:
@@ -83,9 +86,10 @@ def decode(link: int, frame: bytes) -> Segment | Background:
             if kind in (IPV4, IPV6):
                 found = decode_ip(frame, at)
                 if frame[0] & 1 and isinstance(found, Segment):
-                    return Background("background_multicast", found.size)
+                    source, _, target, _ = ends(found.key)
+                    return Background("background_multicast", found.size, source, target)
                 return found
-            return _no_ip(kind, bool(frame[0] & 1))
+            return _no_ip(kind, bool(frame[0] & 1), frame, at)
         if link in RAW_IP_AT:
             return decode_ip(frame, RAW_IP_AT[link])
         first = 14 if link == LINUX_COOKED else 0
@@ -95,7 +99,7 @@ def decode(link: int, frame: bytes) -> Segment | Background:
             kind, at = frame[at + 2] << 8 | frame[at + 3], at + 4
         if kind in (IPV4, IPV6):
             return decode_ip(frame, at)
-        return _no_ip(kind, group)
+        return _no_ip(kind, group, frame, at)
     except (IndexError, error):
         return Background("packets_cut_in_their_headers")
 
@@ -148,9 +152,11 @@ def _fragment(protocol: int, size: int) -> Background:
     return Background("fragments", max(0, size) if protocol in (TCP, UDP) else 0)
 
 
-def _no_ip(kind: int, group: bool) -> Background:
+def _no_ip(kind: int, group: bool, frame: bytes, at: int) -> Background:
     if kind == ARP:
-        return Background("background_multicast" if group else "background_unicast")
+        source, target = frame[at + 14 : at + 18], frame[at + 24 : at + 28]
+        found = source, target if len(target) == 4 else b""
+        return Background("background_multicast" if group else "background_unicast", 0, *found)
     return Background("packets_of_other_protocols")
 
 

@@ -123,7 +123,17 @@ class Exchanges:
         self._replied_us = end_us
         self._done.append(
             Request(
-                self._client, self._server, asked.start_us, end_us, asked.size, reply.size, asked.url, kind, wait_us
+                self._client,
+                self._server,
+                asked.start_us,
+                end_us,
+                asked.size,
+                reply.size,
+                asked.url,
+                kind,
+                wait_us,
+                sent_us=asked.end_us,
+                first_us=reply.start_us,
             )
         )
         self._reply = None

@@ -1,8 +1,10 @@
 """What is found in a capture, entered once: requests in the order in which they were sent, and where every byte went.
 
 Exchanges are finished in another order than that in which they begin, so up to `MOST_WAITING` of them wait and leave in
-order.  Flows between two addresses of one network at home are left out, except for name lookups and HTTP/1,
-unless the capture holds nothing else.  A clock that jumps begins a new session, whose clients have names of their own.
+order.  Flows between two addresses of one network at home are left out, except for name lookups, HTTP/1 and calls
+(each direction of which has its own clock), unless the capture holds nothing else.  What a client sends to many, or to
+find its neighbours, leaves an empty datagram, so that its instant is kept.  A clock that jumps begins a new session,
+whose clients have names of their own.
 """
 
 from __future__ import annotations
@@ -10,14 +12,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import itemgetter
 
-from traces.captures.frames import address_text
-from traces.records import MESSAGE, FlowGroup, Payload, Report, Request
+from traces.captures.frames import Segment, address_text, ends
+from traces.records import DATAGRAM_DOWN, DATAGRAM_UP, MESSAGE, FlowGroup, Payload, Report, Request
 
-__all__ = ["Entries", "Ledger"]
+__all__ = ["Entries", "Ledger", "LeftOut"]
 
 MOST_WAITING = 1 << 16
 _MOST_TRIPS = 1 << 14
 _MOST_GROUPS = 1 << 12
+_MOST_CLIENTS = 1 << 14
+_DATAGRAMS = DATAGRAM_UP, DATAGRAM_DOWN
 
 
 class Ledger:
@@ -34,6 +38,9 @@ class Ledger:
         self._trips: dict[tuple[bytes, bytes], tuple[int, int]] = {}
         self._waiting: list[tuple[int, Request, bool]] = []
         self._ready: list[Request] = []
+        self._clients: set[str] = set()  # whose traffic leaves the network at home
+        self._seen: set[str] = set()
+        self._connections = 0
         self.payload = report.payload = Payload()
         self.session = 1
         self.remote = False
@@ -84,9 +91,28 @@ class Ledger:
         found.flows += 1
         return found
 
+    def connection(self) -> int:
+        """Return the number of another connection."""
+        self._connections += 1
+        return self._connections
+
+    def neighbours(self, now_us: int, source: bytes, target: bytes, *, to_many: bool) -> None:
+        """Take a packet whose payload is left out: an empty datagram of each of its ends that is a client."""
+        for kind, address, other in ((DATAGRAM_UP, source, target), (DATAGRAM_DOWN, target, source)):
+            if kind == DATAGRAM_UP or not to_many:
+                found = Request(self.name(address), address_text(other), now_us, now_us, 0, 0, "", kind)
+                self._waiting.append((now_us, found, False))
+
+    def end_session(self, first_us: int, last_us: int) -> None:
+        """Note how long the recording of all clients lasts that were found since the clock jumped last."""
+        spans = self._report.spans_us
+        spans |= dict.fromkeys(sorted(self._seen)[: max(0, _MOST_CLIENTS - len(spans))], (first_us, last_us))
+
     def begin_session(self) -> None:
         """Finish what was found before the clock jumped."""
         self._ready += self._release(len(self._waiting))
+        self._clients.clear()
+        self._seen.clear()
         self.session += 1
         self.remote = False
 
@@ -107,7 +133,14 @@ class Ledger:
                 self.leave_out("local", request.request_bytes + request.reply_bytes)
                 self.count("exchanges_between_local_addresses")
                 continue
-            if request.kind == MESSAGE:
+            if at_home:
+                self._clients.add(request.client)
+            if request.kind in _DATAGRAMS:
+                if request.connection < 0 and request.client not in self._clients:
+                    continue  # of somebody who has no traffic here
+                payload.in_datagrams += request.request_bytes + request.reply_bytes
+                self.count("datagrams")
+            elif request.kind == MESSAGE:
                 payload.in_messages += request.reply_bytes
                 self.count("messages")
             else:
@@ -123,6 +156,9 @@ class Ledger:
         """Take a finished exchange or message of a flow."""
         group.up_bytes += request.request_bytes
         group.down_bytes += request.reply_bytes
+        self._seen.add(request.client)
+        if not at_home:
+            self._clients.add(request.client)
         self._waiting.append((request.start_us, request, at_home))
 
 
@@ -143,6 +179,7 @@ class Entries:
 
     __slots__ = (
         "_at_home",
+        "_connection",
         "_group",
         "_ledger",
         "_spared",
@@ -157,6 +194,7 @@ class Entries:
 
     def __init__(self, ledger: Ledger, group: FlowGroup, *, at_home: bool, spared: bool = False) -> None:
         self._ledger = ledger
+        self._connection = ledger.connection()
         self._spared = spared
         self._group = group
         self._at_home = at_home
@@ -169,7 +207,30 @@ class Entries:
         self.round_trip = ledger.round_trip
 
     def enter(self, request: Request) -> None:
-        """Take a finished exchange or message; HTTP/1 counts wherever it goes."""
+        """Take a finished exchange, message or datagram; HTTP/1 and calls count wherever they go."""
         self._ledger.remote = self._ledger.remote or not self._at_home
-        spared = self._spared or bool(request.url)
+        spared = self._spared or bool(request.url) or (request.kind in _DATAGRAMS and request[4] + request[5] > 0)
+        request = request._replace(connection=self._connection)
         self._ledger.take(request, self._group, at_home=self._at_home and not spared)
+
+
+class LeftOut:
+    """Datagrams that are nobody's exchange."""
+
+    __slots__ = ("_ledger", "_reason")
+
+    def __init__(self, ledger: Ledger, reason: str) -> None:
+        self._ledger = ledger
+        self._reason = reason
+
+    def take(self, forward: bool, segment: Segment, frame: bytes, now_us: int) -> None:
+        """Take a datagram."""
+        ledger = self._ledger
+        ledger.captured(segment.size)
+        ledger.leave_out(self._reason, segment.size)
+        ledger.count(f"{self._reason}_packets")
+        source, _, target, _ = ends(segment.key)
+        ledger.neighbours(now_us, source, target, to_many="multi" in self._reason)
+
+    def close(self) -> None:
+        """End the flow."""

@@ -16,8 +16,9 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 from os import PathLike
 
-from traces.captures.flows import Flow, LeftOut, TcpFlow, UdpFlow
+from traces.captures.flows import Flow, TcpFlow, UdpFlow
 from traces.captures.frames import (
+    DHCP_CLIENT_PORTS,
     IPV4,
     IPV6,
     WIRELESS,
@@ -30,7 +31,7 @@ from traces.captures.frames import (
     is_local,
     reversed_key,
 )
-from traces.captures.ledger import Entries, Ledger
+from traces.captures.ledger import Entries, Ledger, LeftOut
 from traces.captures.packets import frames, is_capture
 from traces.captures.runs import Runs
 from traces.captures.streams import ACK, SYN, Counted
@@ -98,7 +99,7 @@ class _Reader:
         self._client = client
         self._flows: dict[bytes, tuple[Flow, bool]] = {}
         self._stations: dict[bytes, Runs] = {}
-        self._latest_us = -1
+        self._first_us = self._latest_us = -1
         self._copies = Copies()
 
     def take(self, moment_us: int, link: int, frame: bytes, size: int) -> None:
@@ -109,9 +110,11 @@ class _Reader:
                 self.close()
                 self.ledger.begin_session()
                 self._report.count("clock_jumps")
-                self._latest_us = moment_us
+                self._first_us = self._latest_us = moment_us
             elif step_us < 0:
                 moment_us = self._latest_us  # packets that overtook each other on their way into the file
+        else:
+            self._first_us = moment_us
         self._latest_us = moment_us
         segment = decode(link, frame) if link not in WIRELESS else self._on_air(link, frame, moment_us, size)
         if segment is None:
@@ -120,6 +123,8 @@ class _Reader:
             self._report.count(f"{segment.reason}_packets" if "background" in segment.reason else segment.reason)
             self.ledger.captured(segment.size)
             self.ledger.leave_out(segment.reason, segment.size)
+            if segment.target:
+                self.ledger.neighbours(moment_us, segment.source, segment.target, to_many="multi" in segment.reason)
             return
         assert type(segment) is Segment
         entry = self._flows.get(segment.key)
@@ -169,6 +174,7 @@ class _Reader:
         for flow in {id(flow): flow for flow, _ in self._flows.values()}.values():
             flow.close()
         self._flows.clear()
+        self.ledger.end_session(self._first_us, self._latest_us)
 
     def _open(self, segment: Segment, frame: bytes, old: tuple[Flow, bool] | None) -> tuple[Flow, bool]:
         key, back = segment.key, reversed_key(segment.key)
@@ -202,13 +208,14 @@ class _Reader:
         elif tcp:
             forward = from_port >= to_port
         else:
-            forward = True
-        lookup = not tcp and _NAME_SERVICE in (from_port, to_port)
+            forward = to_port not in DHCP_CLIENT_PORTS
+        ports = {from_port, to_port}
+        lookup, dhcp = not tcp and _NAME_SERVICE in ports, not tcp and bool(DHCP_CLIENT_PORTS & ports)
         group = self.ledger.group("tcp" if tcp else "udp", to_port if forward else from_port)
-        entries = Entries(self.ledger, group, at_home=is_local(here, there), spared=lookup)
+        entries = Entries(self.ledger, group, at_home=is_local(here, there), spared=lookup or dhcp)
         if tcp:
             return TcpFlow(key, forward, entries)
-        return UdpFlow(key, forward, entries, frame, segment.payload_at)
+        return UdpFlow(key, forward, entries, frame, segment.payload_at, is_open_loop=dhcp)
 
 
 def _again(entry: tuple[Flow, bool], segment: Segment) -> bool:

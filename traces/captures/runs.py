@@ -3,12 +3,14 @@
 A *run* is payload in one direction without payload in the other between.
 
 * An **exchange** is a run up and what comes down after it, until the next run up; one that nothing comes down after
-  is an upload.  A run up ends after 5 s of silence, so that reports which nobody answers stay apart.
+  is an upload.  A run up ends after 250 ms of silence, or two round trips, so that each part of what nobody answers
+  keeps its time.
 * While a run down arrives (its last payload came less than one round trip, or 10 ms, ago), what goes up and can only
   be acknowledgements or window updates belongs to the exchange: datagrams of at most 100 bytes in a QUIC flow, TLS
   records of at most 64 bytes.
 * A **message** is a run down that nothing asked for: no run up since the run down before, whose last byte came more
-  than one round trip and at least 100 ms ago; or what a server sends first.
+  than one round trip and at least 100 ms ago; or what a server sends first.  A run down that goes on for longer than
+  100 ms is several messages, each of which keeps its time.
 
 The time that the server took is from the last byte up to the first byte down, less the round trip between the place
 of the capture and the server, where that is known.
@@ -24,7 +26,9 @@ __all__ = ["Book", "Runs", "are_small_tls_records"]
 
 ACKNOWLEDGED_WITHIN_US = 10_000
 UNASKED_AFTER_US = 100_000
-UPLOADED_AFTER_US = 5_000_000
+UPLOADED_AFTER_US = 250_000
+MESSAGE_US = 100_000
+ON_ITS_WAY = 0.9  # of a round trip: what comes down sooner was on its way already
 SMALL_DATAGRAM_BYTES = 100
 SMALL_RECORD_BYTES = 64
 _RECORD_HEAD = 5
@@ -83,7 +87,7 @@ class Runs:
 
     def up(self, now_us: int, size: int, frame: bytes, at: int) -> None:
         """Take payload that the client sent: `size` bytes, from a place of a frame on."""
-        if self._asked and not self._replied and now_us - self._last_up_us <= UPLOADED_AFTER_US:
+        if self._asked and not self._replied and self._goes_on(now_us):
             self._asked += size
             self._last_up_us = now_us
             return
@@ -109,7 +113,7 @@ class Runs:
                 self.round_trip_us = self.server_trip_us = now_us - self._start_us
         elif self._replied and (since_us < UNASKED_AFTER_US or since_us <= self.round_trip_us):
             self._replied += size
-        elif self._pushed and (since_us < UNASKED_AFTER_US or since_us <= self.round_trip_us):
+        elif self._pushed and now_us - self._start_us <= MESSAGE_US:
             self._pushed += size
         else:
             self.close()
@@ -125,24 +129,21 @@ class Runs:
                 end_us = self._last_down_us
                 if self.server_trip_us >= 0:
                     wait_us = max(0, self._first_down_us - self._last_up_us - self.server_trip_us)
-            self._book.enter(
-                Request(
-                    self._client,
-                    self._server,
-                    self._start_us,
-                    end_us,
-                    self._asked,
-                    self._replied,
-                    "",
-                    BY_SUFFIX,
-                    wait_us,
-                )
-            )
+            first_us = self._first_down_us if self._replied else -1
+            if first_us - self._last_up_us < ON_ITS_WAY * self.server_trip_us:  # it answers something else
+                first_us = self._last_up_us
+            ends = self._client, self._server, self._start_us, end_us
+            times = wait_us, -1, self._last_up_us, first_us
+            self._book.enter(Request(*ends, self._asked, self._replied, "", BY_SUFFIX, *times))
         elif self._pushed:
             self._book.enter(
                 Request(self._client, self._server, self._start_us, self._last_down_us, 0, self._pushed, "", MESSAGE)
             )
         self._asked = self._replied = self._pushed = 0
+
+    def _goes_on(self, now_us: int) -> bool:
+        """Tell whether the run up that is open has not ended."""
+        return now_us - self._last_up_us <= max(UPLOADED_AFTER_US, 2 * self.round_trip_us)
 
     def _acknowledges(self, size: int, frame: bytes, at: int) -> bool:
         if self._quic:

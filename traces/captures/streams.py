@@ -29,6 +29,10 @@ class Counted:
         if self._next < 0:
             self._next = sequence + _CIRCLE
 
+    def is_again(self, sequence: int) -> bool:
+        """Tell whether a segment begins with the last byte that was sent, as one does that keeps a connection alive."""
+        return self._next >= 0 and (sequence + 1 - self._next) % _CIRCLE == 0
+
     def take(self, sequence: int, size: int) -> int:
         """Return how many bytes of a segment are new."""
         if self._next < 0:  # the capture began in the middle: what was sent before may come again

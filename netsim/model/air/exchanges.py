@@ -12,6 +12,7 @@ from netsim.model.arriving import receive_down
 from netsim.model.codes import (
     AT_SERVER,
     CLOSING,
+    DATAGRAM,
     DOWN,
     GROUP,
     OFFER,
@@ -24,6 +25,7 @@ from netsim.model.codes import (
     TRIGGER,
     UP,
 )
+from netsim.model.datagrams import land
 from netsim.model.queues import append, take_first
 from netsim.model.records import NONE
 from netsim.model.seam import arrive, draw, free_frame, happen, new_frame, refer
@@ -235,6 +237,8 @@ def drop(run: Run, frame: Frame) -> None:
     end = frame.to
     free_frame(run, frame)
     if end:
+        if frame.flag == DATAGRAM:
+            land(run, frame, 0)
         refer(run, end.connection, -1)
 
 

@@ -1,0 +1,34 @@
+"""Datagrams: frames of their own instants, up or down, that nobody waits for and nobody sends again.
+
+What becomes of one is noted where its frame ends: at the client, at the server, or where the air has lost it.
+"""
+
+from __future__ import annotations
+
+from netsim.model.codes import DATAGRAM, PART_DONE
+from netsim.model.seam import happen, new_frame, refer
+from netsim.model.things import Client, Endpoint, Frame, Run
+
+__all__ = ["datagram_frame", "land"]
+
+
+def datagram_frame(run: Run, client: Client, sender: Endpoint, number: int) -> Frame:
+    """Return the frame of a client's datagram, by its number."""
+    frame = new_frame(run)
+    frame.client, frame.to, frame.flag = client, sender.peer, DATAGRAM
+    frame.seq, frame.ack, frame.length = number, 0, client.datagrams[number].bytes
+    frame.bytes = frame.length + run.header
+    refer(run, sender.connection, 1)
+    return frame
+
+
+def land(run: Run, frame: Frame, arrived: int) -> None:
+    """Note the end of a datagram, arrived or lost; the last one ends the datagrams."""
+    client = frame.client
+    datagram = client.datagrams[frame.seq]
+    datagram.reached, datagram.arrived = frame.reached, arrived
+    if arrived:
+        datagram.ended = run.now
+    client.landed += 1
+    if client.landed == client.n_datagrams:
+        happen(run, run.now, PART_DONE, client)

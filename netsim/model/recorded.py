@@ -1,0 +1,162 @@
+"""Traffic at its own times: exchanges that begin when what they waited for has happened, and datagrams at instants.
+
+An exchange (`Step`) waits for an instant, or for the end of an earlier exchange of its client and then for a pause,
+which is the host's own; and for the exchange before it on its connection, which carries one at a time.  So a delay
+moves what depended on it, and nothing else.  A page is issued when the first of its exchanges begins and complete when
+all of them are; it decides nothing.  Requests and replies are written evenly over the time that they were recorded to
+take, which has the congestion of the path in it, so that the window is full from the beginning; and connections are
+open from their first exchange on.  Left out: handshakes, more than one request at a time on a
+connection.
+"""
+
+from __future__ import annotations
+
+from netsim.model.codes import DUE, PART_DONE, PIECE, READY, SEND
+from netsim.model.datagrams import datagram_frame
+from netsim.model.medium import advance, send_down, send_up, time_awake, write_states
+from netsim.model.seam import happen, new_connection, note_answer
+from netsim.model.tcp import close, write
+from netsim.model.things import Client, Connection, Endpoint, Run, Step
+
+__all__ = ["begin_steps", "finish_step", "make_ready", "send_datagrams", "start_due", "write_piece", "write_reply"]
+
+
+# -- exchanges
+
+
+def begin_steps(run: Run, client: Client) -> None:
+    """Begin with the first exchange that waits for an instant."""
+    client.missing = client.n_steps
+    client.loading = 1
+    start_due(run, client)
+
+
+def start_due(run: Run, client: Client) -> None:
+    """Let the exchanges begin whose instant has come, and wait for the next instant."""
+    while client.next_due >= 0:
+        step = client.steps[client.next_due]
+        if step.at > run.now:
+            happen(run, step.at, DUE, client)
+            return
+        client.next_due = step.sibling
+        step.client = client
+        make_ready(run, step)
+
+
+def make_ready(run: Run, step: Step) -> None:
+    """An exchange may begin, as soon as its connection is free."""
+    client = step.client
+    step.is_ready = 1
+    if step.before < 0 or client.steps[step.before].is_done:
+        start(run, client, step)
+
+
+def start(run: Run, client: Client, step: Step) -> None:
+    """Begin an exchange: write its request."""
+    page = client.pages[step.page]
+    if not page.begun:
+        issue_page(run, client, step.page)
+    page.begun += 1
+    if step.before < 0:
+        client.next_number += 1
+        connection = new_connection(run, client, client.next_number - 1)
+        connection.is_open = 1
+        for end in (connection.client, connection.server):
+            end.established, end.cwnd = 1, 1.0 * run.window
+    else:
+        connection = client.steps[step.before].connection
+    step.connection = connection
+    connection.step, connection.index = step, page.begun - 2
+    connection.request, connection.reply, connection.delay = step.request, step.reply, step.delay
+    connection.server.acknowledges, connection.client.acknowledges = step.reply == 0, 0
+    client.outstanding += 1
+    end = connection.client
+    end.left, end.piece, end.every = step.request, step.request_piece, step.request_every
+    write_piece(run, end)
+
+
+def write_reply(run: Run, connection: Connection) -> None:
+    """Let the server begin with its reply."""
+    step, end = connection.step, connection.server
+    end.left, end.piece, end.every = step.reply, step.reply_piece, step.reply_every
+    write_piece(run, end)
+
+
+def write_piece(run: Run, end: Endpoint) -> None:
+    """Write the next piece of a request or a reply."""
+    if end.closed:
+        return
+    size = min(end.left, end.piece)
+    end.left -= size
+    end.peer.expected += size
+    write(run, end, size, end.peer.acknowledges if end.left == 0 else 0)
+    if end.left:
+        happen(run, run.now + end.every, PIECE, end)
+
+
+def finish_step(run: Run, connection: Connection) -> None:
+    """An exchange is complete: go on with what waited for it."""
+    client, step = connection.client.client, connection.step
+    client.outstanding -= 1
+    client.page = step.page
+    note_answer(run, connection)
+    step.is_done = 1
+    page = client.pages[step.page]
+    page.done += 1
+    if page.done > page.objects:
+        complete_page(run, client, step.page)
+    place = step.first
+    while place >= 0:
+        waiting = client.steps[place]
+        waiting.client = client
+        happen(run, run.now + waiting.at, READY, waiting)
+        place = waiting.sibling
+    if step.next < 0:
+        close(run, connection)
+    elif client.steps[step.next].is_ready:
+        start(run, client, client.steps[step.next])
+    client.missing -= 1
+    if client.missing == 0:
+        happen(run, run.now, PART_DONE, client)
+
+
+# -- pages
+
+
+def issue_page(run: Run, client: Client, number: int) -> None:
+    """Note that a page is issued, and what there was before it."""
+    now, load = run.now, client.loads[number]
+    advance(run, client, now)
+    client.page = number
+    client.deadline = client.pages[number].deadline
+    load.issued, load.awake, load.beacons = now, -time_awake(run, client, now), -client.beacons
+    write_states(run, client, now, load.before)
+
+
+def complete_page(run: Run, client: Client, number: int) -> None:
+    """Note what a page took."""
+    now, load = run.now, client.loads[number]
+    advance(run, client, now)
+    load.done = now
+    load.awake += time_awake(run, client, now)
+    load.beacons += client.beacons
+    write_states(run, client, now, load.after)
+
+
+# -- datagrams
+
+
+def send_datagrams(run: Run, client: Client) -> None:
+    """Send the datagrams whose instant has come, and wait for the next."""
+    if not client.casts:
+        client.casts = new_connection(run, client, 0)
+    while client.cast < client.n_datagrams:
+        datagram = client.datagrams[client.cast]
+        if datagram.at > run.now:
+            happen(run, datagram.at, SEND, client)
+            return
+        client.cast += 1
+        if datagram.up:
+            send_up(run, client, datagram_frame(run, client, client.casts.client, client.cast - 1))
+        else:
+            send_down(run, client, datagram_frame(run, client, client.casts.server, client.cast - 1))
