@@ -27,6 +27,7 @@ myst_enable_extensions = ["colon_fence"]
 HERE = Path(__file__).parent
 shutil.copytree(HERE.parent / "notebooks", HERE / "notebooks", dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*"))
 nb_execution_mode = "cache"
+nb_execution_cache_path = str(HERE / "_build" / "notebooks_run")
 nb_execution_timeout = 240
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
