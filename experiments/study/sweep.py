@@ -26,7 +26,7 @@ from experiments.presets import MOST_CLIENTS
 from experiments.quantities import BASELINE, mean_row, run_row
 from experiments.study.executor import checked_jobs
 from experiments.study.files import file_digest
-from experiments.study.progress import progress
+from experiments.study.progress import compiling
 from experiments.study.run import run
 from lpsm.randomness import WORKLOAD, generator
 from netsim.policies import AnyPolicy, OwnPolicy, make
@@ -264,7 +264,7 @@ def measured(tasks: Mapping[str, Task], store: Store, *, jobs: int | None, title
     """Compute what a store has not yet, keeping each result there; return all results in the order of the tasks."""
     jobs = checked_jobs(jobs)
     if jobs > 1:
-        with progress("compiling", None):
+        with compiling():
             warm_up(tasks.values())
     return run(simulate, tasks, jobs=jobs, finished=store.finished, keep=store.keep, title=title)
 

@@ -93,7 +93,7 @@ def test_gap_is_the_weight_that_would_turn_the_prediction_over_t():
     reach = 0.5 * (x * x / np.sqrt(kept + x * x)).sum()  # eta x'Dx
     for share, turned in ((0.999, False), (1.001, True)):  # of the weight abs(p)/reach
         state = sampler.state()
-        weighted = {"open_tickets": [1], "open_said": [margin], "open_due": [0],
+        weighted = {"version": 2, "open_tickets": [1], "open_said": [margin], "open_due": [0],
                     "open_weights": [share * abs(margin) / reach],
                     "open_lengths": [3], "open_sparse": [False], "open_values": x}  # fmt: skip
         copy = samplers.Sampler.from_state({**state, **{name: np.array(part) for name, part in weighted.items()}})

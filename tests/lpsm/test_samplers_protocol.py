@@ -345,8 +345,8 @@ def test_a_log_holds_no_matrix_that_nothing_was_written_to():
 def test_a_log_and_a_wrong_generator_or_key_are_told_in_a_line():
     log = samplers.make("sop", n_features=D).run(X, Y)
     assert repr(log) == f"RunLog(rounds=400, queries=400, stored={log.stored.sum()})"
-    with pytest.raises(ValueError, match=r"^rng must be a numpy.random.Generator, got 0$"):
-        samplers.make("sop", n_features=D, rng=0)
+    with pytest.raises(TypeError, match=r"^rng must be of the type Generator, or a seed from 0, got -1$"):
+        samplers.make("sop", n_features=D, rng=-1)
     with pytest.raises(
         ValueError, match=r"^key must be one of lpsm.samplers.keys\(\); got 'sopp', did you mean sop\?$"
     ):

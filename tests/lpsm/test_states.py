@@ -90,9 +90,9 @@ def test_json_keeps_every_bit_and_is_plain_json():
         ("{", "a state in JSON must be what to_json writes"),
         ("[]", "a state in JSON must be what to_json writes"),
         ('{"format": "lpsm-state", "version": 9, "arrays": {}}', "format must be lpsm-state, version 1"),
-        ({"kind": np.array("MulticlassSampler")}, "must hold"),
-        ({"kind": np.array("TunedSampler")}, "version of a TunedSampler's state must be 1, got none"),
-        ({"kind": np.array("TunedSampler"), "version": np.array(1)}, "a TunedSampler's state must hold"),
+        ({"kind": np.array("MulticlassSampler")}, "version of a sampler's state must be 3, got none"),
+        ({"kind": np.array("TunedSampler")}, "version of a TunedSampler's state must be 2, got none"),
+        ({"kind": np.array("TunedSampler"), "version": np.array(2)}, "a TunedSampler's state must hold"),
     ],
 )
 def test_what_is_no_state_is_refused(state, message):
@@ -157,8 +157,8 @@ def broken_states():
     twister = samplers.make("sop-ss", 3, rng=np.random.Generator(np.random.MT19937(5)))
     yield changed(twister, coins=np.array(re.sub('"pos": [0-9]+', '"pos": 99999999', str(twister.state()["coins"]))))
     several = MulticlassSampler("ss", 3, 4)
-    yield changed(several, class_rows=np.zeros((4, 2)))
-    yield changed(several, class_targets=np.zeros((4, 9)))
+    yield changed(several, state_weights=np.zeros((4, 2)))
+    yield changed(several, open_told=np.zeros((4, 9)))
     tuned = TunedSampler("sop-ss", 3, "b", [0.1, 1.0])
     yield changed(tuned, grid=np.array([0.1, 1.0, 2.0]))
     yield changed(tuned, mixture_kind=np.array("TunedSampler"))
