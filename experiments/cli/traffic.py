@@ -68,6 +68,7 @@ def gathered(
     skip_damaged: bool,
     visits: int | None,
     think: float | None,
+    least: int = 1,
 ) -> tuple[Units, dict[str, Any]]:
     """Return the traffic that the options ask for, and what the manifest says about it.
 
@@ -80,6 +81,8 @@ def gathered(
         Fewer sessions than so many are cut into their pages.
     option : str
         How traces are given, for complaints.
+    least : int
+        Of fewer parts each visit is one by itself.
 
     Raises
     ------
@@ -112,7 +115,9 @@ def gathered(
         workloads = traffic.generated(pages, seed, seeds)
         settings = {"kind": "generated", "pages": pages, "seeds": seeds}
     interval_ns = world.config.beacon_interval_ns
-    cut = traffic.units(workloads, few=few, seed=seed, beacon_interval_ns=interval_ns, visits=visits, think_s=think)
+    cut = traffic.units(
+        workloads, few=few, seed=seed, beacon_interval_ns=interval_ns, visits=visits, think_s=think, least=least
+    )
     settings |= {"units": cut.called, "seed": seed}
     recorded = traffic.told(workloads, world.config)
     if any(recorded.values()):

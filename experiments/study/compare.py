@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 LEVEL = 0.95
+_LEVELS = {"p95": 0.95, "p99": 0.99, "max": 1.0}
 _RATIOS = {  # name -> (column, the policy it is divided by, whether the difference in percent is reported)
     "energy_vs_psm_percent": ("total_j_per_page", PSM, True),
     "beacon_energy_vs_psm_percent": ("listen_j_per_page", PSM, True),
@@ -147,10 +148,11 @@ def reference_energies(frames: Frames, *, awake_mw: float, asleep_mw: float) -> 
     rows = []
     latency = frames.pages[frames.pages["policy"] == BASELINE].groupby("replication", sort=False)["latency_s"].sum()
     runs: Any = frames.runs[frames.runs["policy"] == BASELINE].to_dict("records")
+    without_pages = 0.0 if len(latency) else float("nan")
     for run in runs:
         busy_s = {
             LIMIT: max(run["uplink_air_s"], run["downlink_air_s"]),
-            PAGE_AWAKE: float(latency.get(run["replication"], float("nan"))) / run.get("clients", 1),
+            PAGE_AWAKE: float(latency.get(run["replication"], without_pages)) / run.get("clients", 1),
         }
         for name, awake_s in busy_s.items():
             # `limit` charges only the difference for being awake, over a sleep that lasts throughout: the same sum
@@ -201,6 +203,8 @@ def compare(
     )
     if len(frames.messages):
         table = table.merge(_added_statistics(frames.messages), on=["replication", "policy"], how="left", sort=False)
+    if len(frames.delays):
+        table = table.merge(_late_statistics(frames.delays), on=["replication", "policy"], how="left", sort=False)
     table = _paired(table, psm)
     order = [*policies, LIMIT, PAGE_AWAKE]
     table = table[table["policy"].isin(order)].reset_index(drop=True)
@@ -244,8 +248,34 @@ def added_delays(messages: pd.DataFrame) -> pd.DataFrame:
 
 def _added_statistics(messages: pd.DataFrame) -> pd.DataFrame:
     groups = added_delays(messages).groupby(["replication", "policy"], sort=False)["added_s"]
-    found = pd.DataFrame({"added_delay_mean_s": groups.mean(), "added_delay_p95_s": groups.quantile(0.95)})
-    return found.reset_index()
+    quantiles = {f"added_delay_{name}_s": groups.quantile(level) for name, level in _LEVELS.items()}
+    return pd.DataFrame({"added_delay_mean_s": groups.mean(), **quantiles}).reset_index()
+
+
+def _late_statistics(delays: pd.DataFrame) -> pd.DataFrame:
+    """Return how late the datagrams of each run were, and how long its exchanges took (`Frames.delays`)."""
+
+    def levels(rows: pd.DataFrame) -> pd.Series[float]:
+        name = {"datagram": "datagram_delay", "exchange": "exchange"}[str(rows["kind"].iloc[0])]
+        delay, weight = (rows[column].to_numpy(dtype=float) for column in ("delay_s", "weight"))
+        order = np.argsort(delay, kind="stable")
+        reached = np.cumsum(weight[order])
+        found = {f"{name}_mean_s": np.average(delay, weights=weight)}
+        for level, share in _LEVELS.items():
+            found[f"{name}_{level}_s"] = delay[order[np.searchsorted(reached, share * reached[-1] * (1 - 1e-12))]]
+        return pd.Series(found)
+
+    whose = ["replication", "policy"]
+    tables = [
+        pd.DataFrame(
+            [{**dict(zip(whose, key, strict=True)), **levels(rows)} for key, rows in own.groupby(whose, sort=False)]
+        )
+        for _, own in delays.groupby("kind", sort=False)
+    ]
+    found = tables[0]
+    for table in tables[1:]:
+        found = found.merge(table, on=whose, how="outer", sort=False)
+    return found
 
 
 def _slowdown_statistics(slowdowns: pd.DataFrame, static: str) -> pd.DataFrame:
@@ -262,8 +292,7 @@ def _slowdown_statistics(slowdowns: pd.DataFrame, static: str) -> pd.DataFrame:
             "latency_s": groups["latency_s"].mean(),
             "slowdown_mean": groups["slowdown"].mean(),
             "slowdown_median": groups["slowdown"].median(),
-            "slowdown_p95": groups["slowdown"].quantile(0.95),
-            "slowdown_max": groups["slowdown"].max(),
+            **{f"slowdown_{name}": groups["slowdown"].quantile(level) for name, level in _LEVELS.items()},
             "slowdown_vs_psm_mean": groups["vs_psm"].mean(),
             "slowdown_vs_psm_max": groups["vs_psm"].max(),
         }
@@ -291,7 +320,7 @@ def _summary(table: pd.DataFrame, order: Sequence[str], psm: str) -> pd.DataFram
         own = table[table["policy"] == policy]
         row: dict[str, object] = {"policy": policy, "replications": len(own), "pages": int(own["pages"].sum())}
         for name in quantities:
-            if name.endswith("_max"):  # a maximum is taken over everything, and has no interval
+            if name.endswith(("_max", "_max_s")):  # a maximum is taken over everything, and has no interval
                 row[name] = float(own[name].max())
             elif name == "mean_mw":  # of all the time, not of the mean replication
                 found = ratio(1000 * own["total_j_per_page"], own["elapsed_s_per_page"])
