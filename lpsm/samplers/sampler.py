@@ -434,7 +434,7 @@ class Player:
         """Return an instance as values and, if it is sparse, their columns; it may be the caller's own array."""
         plain = type(given) is np.ndarray and given.dtype.kind in "fiub" and not self._sparse_memory
         if plain and given.shape == (self.n_features,):
-            values = given if given.dtype == self.dtype and given.flags.c_contiguous else given.astype(self.dtype)
+            values = given if given.dtype == self.dtype and given.flags.carray else given.astype(self.dtype)
             if 0.0 < np.vdot(values, values) <= _LARGEST[self.dtype]:  # no NaN, no infinity, not all zero
                 return values, None
         x = self._as_remembered(given)

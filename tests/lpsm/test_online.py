@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpsm import FixedShare
 from lpsm.online import Ledger, play
 
 rounds = st.lists(st.tuples(st.floats(0, 100), st.booleans(), st.booleans()))
@@ -83,13 +82,3 @@ def test_a_wrong_shape_is_named_and_changes_nothing(call, message):
     with pytest.raises(ValueError, match=message):
         call(ledger)
     assert ledger.rounds == 0
-
-
-def test_a_run_of_experts_is_the_loop_of_its_rounds():
-    losses = np.random.default_rng(2).random((40, 3))
-    run, learner = FixedShare(3, 0.1).run(losses), FixedShare(3, 0.1)
-    ledger = Ledger()
-    for row in losses:
-        ledger.record(learner.update(row))
-    assert np.allclose(run.ledger().losses, ledger.losses, rtol=0, atol=1e-12)
-    assert np.allclose(run.ledger().regret(losses[:, 0]), np.cumsum(run.loss - losses[:, 0]))
