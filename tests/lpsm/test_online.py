@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -66,19 +65,3 @@ def test_a_selective_learner_is_told_only_the_labels_it_asked_for_and_nobody_loo
     assert looked_at == [0, 2]
     assert [decision.query for decision, _ in rounds] == [True, False, True, False]
     assert [stored for _, stored in rounds] == [False, False, True, False]
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda ledger: ledger.extend([[1.0]]), r"loss must have shape \(T,\), got \(1, 1\)"),
-        (lambda ledger: ledger.extend([1.0], mistake=[True, False]), r"mistake must have shape \(1,\), got \(2,\)"),
-        (lambda ledger: ledger.extend([1.0], queried=[]), r"queried must have shape \(1,\), got \(0,\)"),
-        (lambda ledger: ledger.regret([1.0]), r"comparator must have shape \(0,\), got \(1,\)"),
-    ],
-)
-def test_a_wrong_shape_is_named_and_changes_nothing(call, message):
-    ledger = Ledger()
-    with pytest.raises(ValueError, match=message):
-        call(ledger)
-    assert ledger.rounds == 0
