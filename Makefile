@@ -15,7 +15,7 @@ ROOM ?= lpsm/bounds
 COUNT ?= 40
 SEED ?= 0
 
-.PHONY: help compare test quick lint docs check-long mutants bench clean
+.PHONY: help compare test quick lint docs notebooks check-long mutants bench clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
 
@@ -44,6 +44,10 @@ lint: $(READY) ## style, types, and the direction of imports
 docs: $(READY) ## the documentation, in docs/_build
 	$(BIN)/python -m sphinx -W -q -b html docs docs/_build
 
+notebooks: $(READY) ## open the notebooks in a browser (installs Jupyter once)
+	$(BIN)/python -c "import jupyterlab" 2> /dev/null || $(BIN)/python -m pip install --quiet '.[notebooks]'
+	$(BIN)/jupyter lab notebooks
+
 check-long: $(READY) ## the long tests: many trials, kills, full fuzzing
 	$(BIN)/python -m pytest -n 2 -m long
 
@@ -55,4 +59,4 @@ bench: $(READY) ## speed, each figure beside a peer in the same run
 
 clean: ## remove the environment, compiled kernels and all that was made
 	find lpsm netsim -name '*.nb[ic]' -delete
-	rm -rf .venv build dist out docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist out docs/_build docs/api docs/notebooks .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -4,14 +4,16 @@
 """
 
 import re
+import shutil
 from importlib.metadata import version as installed
+from pathlib import Path
 
 project = "lpsm"
 author = "The lpsm developers"
 version = release = installed("lpsm")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon"]
-exclude_patterns = ["_build"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon"]
+exclude_patterns = ["_build", "jupyter_execute"]
 templates_path = ["_templates"]
 html_theme = "furo"
 html_title = "lpsm"
@@ -20,6 +22,16 @@ html_show_sphinx = False
 
 myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence"]
+
+# the notebooks are kept without outputs: they are run here, once until they or the packages change
+HERE = Path(__file__).parent
+shutil.copytree(HERE.parent / "notebooks", HERE / "notebooks", dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*"))
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(HERE / "_build" / "notebooks_run")
+nb_execution_timeout = 240
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_merge_streams = True
 
 suppress_warnings = ["ref.python"]  # a package shows what its modules define: names have two places
 

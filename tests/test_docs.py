@@ -12,6 +12,8 @@ import json
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
 
@@ -219,3 +221,11 @@ def test_the_documentation_builds_without_a_warning(tmp_path):
     shutil.copytree(ROOT / "docs", tmp_path / "docs", ignore=shutil.ignore_patterns("_build", "api"))
     assert build.build_main(["-q", "-W", "-b", "html", str(tmp_path / "docs"), str(tmp_path / "html")]) == 0
     assert "FixedShare" in (tmp_path / "html" / "api" / "lpsm.experts.tracking.html").read_text()
+
+
+@pytest.mark.long
+def test_the_agent_trains_and_is_held_against_every_policy():
+    quick = [sys.executable, ROOT / "docs" / "agent.py", "--quick"]
+    lines = subprocess.run(quick, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["the", *dict.fromkeys(line.split()[0] for line in lines[1:])]
+    assert len(lines) == 12

@@ -227,7 +227,7 @@ def label(policy: str) -> str:
     kind, _, parameter = policy.partition(":")
     if kind not in _FAMILIES:
         return policy
-    first, _, second = parameter.partition(":")
+    first, _, second = (parameter, "", "") if "=" in parameter else parameter.partition(":")
     first += " ms" if first and kind in ("dynamic", "hold", "twt") else ""
     second = "" if kind.startswith("lpsm3") and second == _USUAL_PUSH_MS else second
     name = f"{_WORDS.get(kind, kind.upper())} {first}".rstrip() + (f", {second} ms" if second else "")

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
-__all__ = ["Bought", "fitted_scale", "leads", "probabilities"]
-
 Floats = NDArray[np.float64]
 
 

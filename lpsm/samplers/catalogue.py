@@ -44,8 +44,6 @@ from lpsm.samplers.rules import (
 )
 from lpsm.samplers.sampler import Sampler
 
-__all__ = ["CATALOGUE", "OF_KERNELS", "Entry", "Recipe", "describe", "keys", "make", "options_of", "registry"]
-
 PAPERS = {
     "T": "Monteleoni 2006",
     "W": "Cesa-Bianchi, Gentile and Zaniboni 2004",

@@ -13,9 +13,6 @@ from scipy import sparse
 
 from lpsm.checks import array, shown
 
-__all__ = ["MOST_FEATURES", "as_instance", "as_instances", "as_labels", "check_columns", "fitting", "squared_lengths"]
-
-
 MOST_FEATURES = 2**31 - 1
 """Most features of an instance: their places are 32 bits wide."""
 

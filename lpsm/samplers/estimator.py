@@ -31,8 +31,6 @@ from lpsm.samplers.catalogue import CATALOGUE, OF_KERNELS, make
 from lpsm.samplers.checks import fitting, squared_lengths
 from lpsm.samplers.multiclass import MulticlassSampler, has_classes
 
-__all__ = ["SelectiveClassifier"]
-
 _NO_PROMISE = frozenset(
     ("modified-perceptron", "sop-fixed-bias", "bbq-i", "dkm-perceptron", "cbgz-dkm", "random-perceptron", "random-dkm")
 )

@@ -20,8 +20,6 @@ from lpsm.checks import positive
 from lpsm.samplers.core import WEIGHT, Learner, Now, checked_by, parameters
 from lpsm.samplers.rows import look_along
 
-__all__ = ["AdaGrad", "DiagonalArow"]
-
 Array = NDArray[Any]
 
 

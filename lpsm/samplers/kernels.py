@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from lpsm._compile import compiled
 from lpsm.checks import number, positive, shown
 from lpsm.samplers import core
-from lpsm.samplers.core import SELF_SIMILARITY, SIZE, Learner, Now, Rule, checked_by, memory_of, parameters
-from lpsm.samplers.perceptrons import Memory, coefficient, keep, new_memory, shrink, slot_of, steps
+from lpsm.samplers.core import SELF_SIMILARITY, SIZE, Learner, Now, Rule, checked_by, parameters
+from lpsm.samplers.perceptrons import Memory, coefficient, keep, memory_of, new_memory, shrink, slot_of, steps
 from lpsm.samplers.rows import (
     NEARLY_ZERO,
     Row,
@@ -32,11 +32,6 @@ from lpsm.samplers.rows import (
     solve_lower,
     solve_upper,
 )
-
-__all__ = [
-    "CallableKernel", "Kernel", "Linear", "Polynomial", "Radial", "as_kernel", "changed", "fill", "over_instances",
-    "roomier", "widened",
-]  # fmt: skip
 
 Array = NDArray[Any]
 

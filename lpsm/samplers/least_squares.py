@@ -30,8 +30,6 @@ from lpsm.checks import number, positive
 from lpsm.samplers.core import PENDING, STORED, Learner, Now, checked_by, parameters
 from lpsm.samplers.rows import NEARLY_ZERO, add, along, cleared, downdate, look_along, product, step_along
 
-__all__ = ["ANCHORS", "BLOCK", "Lasec", "LeastSquares", "Squares"]
-
 Array = NDArray[Any]
 
 BLOCK = 8  # updates that are applied in one pass over the matrix, once there have been d/2
@@ -108,23 +106,11 @@ class Squares(NamedTuple):
                 downdate(self.matrix, self.waiting[first : first + BLOCK], BLOCK * self.drift)
             counts[PENDING] = 0
 
-    def packed(self, counts: Array) -> Squares:
-        """Return a copy that leaves out the matrix while it is that of the start, and room for updates to come."""
-        used = counts[STORED] > counts[PENDING]
-        matrix = self.matrix.copy() if used else self.matrix[:0, :0].copy()
-        waiting = self.waiting[: int(counts[PENDING])].copy()
-        return Squares(self.weights.copy(), matrix, self.g[:0], self.anchors.copy(), waiting, *self[5:])
-
-    def unpacked(self, n_features: int) -> Squares:
-        """Return a copy with all of what `packed` left out, of as many features or more, the new ones 0 so far."""
+    def widened(self, counts: Array, n_features: int) -> Squares:
+        """Return it with more features, the new ones last, which have been 0 so far."""
         more = squares(n_features, len(self.weights), self.weights.dtype, *self[5:])
         for own, other in zip(more[:5], self[:5], strict=True):
             own[tuple(slice(0, n) for n in other.shape)] = other
-        return more
-
-    def widened(self, counts: Array, n_features: int) -> Squares:
-        """Return it with more features, the new ones last, which have been 0 so far."""
-        more = self.unpacked(n_features)
         at = np.arange(self.weights.shape[1], n_features)  # the shifts of updates that wait come with them
         more.matrix[at, at] += (counts[STORED] - counts[PENDING]) * self.drift
         return more

@@ -11,20 +11,18 @@ Sources: those of the binary samplers; Crammer and Singer 2003 for the pair that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Self
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lpsm.checks import reading, state_array, whole
-from lpsm.samplers import core, saving
+from lpsm.checks import whole
+from lpsm.samplers import core
 from lpsm.samplers.catalogue import CATALOGUE, options_of
 from lpsm.samplers.record import Decision
-from lpsm.samplers.sampler import RUN, Player
+from lpsm.samplers.sampler import RUN, Sampler
 from lpsm.samplers.sampler import has_classes as _has_classes
-
-__all__ = ["ClassDecision", "MulticlassSampler", "has_classes"]
 
 
 def has_classes(key: str) -> bool:
@@ -38,7 +36,7 @@ class ClassDecision(Decision):
     __slots__ = ()
 
 
-class MulticlassSampler(Player):
+class MulticlassSampler(Sampler):
     """A sampler of the catalogue for `n_classes` classes.
 
     Parameters
@@ -85,23 +83,23 @@ class MulticlassSampler(Player):
         self.n_classes = whole(2, n_classes=n_classes)
         options = options_of(key, n_features, normalize=normalize, **params)
         super().__init__(**options, n_features=n_features, rng=rng, dtype=dtype, max_queries=max_queries)
+
+    def _configure(self, *settings: Any, **named: Any) -> None:
+        super()._configure(*settings, **named)
         self.last_scores = np.zeros(self.n_classes)
 
     def decide(self, x: Any) -> Decision:
         """Predict the class of `x`, shape (d,) or a sparse row, and say whether to ask for it."""
         decision = super().decide(x)
         assert self._desk is not None
-        scores, spread = self._desk.notes.scores[0], self._desk.notes.said[0, core.SPREAD]
-        self.last_scores = scores / (1.0 + max(spread, 0.0) if self._inside() else 1.0)
-        if decision.ticket is not None:
-            owed = self._questions[decision.ticket]
-            self._questions[decision.ticket] = owed._replace(
-                said=0.0, scores=scores.copy(), prediction=decision.prediction
-            )
+        spread = max(self._desk.said[0, core.SPREAD], 0.0) if self._inside() else 0.0
+        self.last_scores = self._desk.scores[0] / (1.0 + spread)
         return decision
 
-    def learn(self, ticket: int, y: int) -> bool:
+    def learn(self, x: int, y: int) -> bool:
         """Take the class `y` of an instance asked about, whenever it comes; return whether it was stored.
+
+        `x` is the ticket of its question.
 
         Raises
         ------
@@ -112,12 +110,7 @@ class MulticlassSampler(Player):
         """
         if not 0 <= y < self.n_classes:
             raise ValueError(f"y must be a class from 0 to {self.n_classes - 1}, got {y}")
-        question = self._owed(ticket)
-        assert question.scores is not None
-        half = core.lead(question.scores[None], 0, int(y), question.prediction)
-        self._questions[ticket] = question._replace(said=half)
-        self._fresh = False
-        return self._take(ticket, float(y))
+        return self._take(x, float(y))
 
     def run(self, X: Any, y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Decide on the rows of X in turn, reading y only where it is asked for; return predictions and questions.
@@ -129,9 +122,9 @@ class MulticlassSampler(Player):
         ValueError
             As `decide`, or if there is not a class for each row; nothing has then been learned.
         """
-        blocks = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_))]
-        blocks += [(said, asked) for said, asked, _ in self._plays(X, y)]
-        return np.concatenate([said for said, _ in blocks]), np.concatenate([asked for _, asked in blocks])
+        none = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_)
+        said, asked = zip(none, *(block[:2] for block in self._plays(X, y)), strict=True)
+        return np.concatenate(said), np.concatenate(asked)
 
     def _plays(
         self, X: Any, y: ArrayLike
@@ -158,42 +151,6 @@ class MulticlassSampler(Player):
         scores = self.scores(X)
         return np.asarray(self.n_classes - 1 - scores[:, ::-1].argmax(axis=1), dtype=np.int64)
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Return everything that determines the future, as a versioned dict of arrays; see `Sampler.state`."""
-        asked = self._questions.values()
-        return {
-            **super().state(),
-            "open_scores": np.array([q.scores for q in asked]).reshape(len(asked), self.n_classes),
-            "open_predictions": np.array([q.prediction for q in asked], dtype=np.int64),
-        }
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> Self:
-        """Return the sampler `state` was taken from.
-
-        Raises
-        ------
-        ValueError
-            If the state is of another version, lacks a part, or its arrays do not belong together.
-        """
-        with reading("a sampler's state"):
-            k = whole(2, n_classes=np.asarray(state["class_rows"]).shape[0])
-            model = cls._from(dict(state), k)
-            arrays = saving.arrays_of(model._learner, model._counts, model._scalars)
-            model._learner.weights[:] = state_array(state, "class_rows", arrays["weights"].shape, model.dtype)
-            targets = state_array(state, "class_targets", arrays["target"].shape, model.dtype)
-            if targets.size:
-                model._learner.targets[:] = targets
-            scores = state_array(state, "open_scores", (len(model._questions), k))
-            predictions = state_array(state, "open_predictions", (len(model._questions),), np.int64, low=0)
-            whole(0, k - 1, open_predictions=int(predictions.max(initial=0)))
-        for (ticket, asked), row, said in zip(list(model._questions.items()), scores, predictions, strict=True):
-            model._questions[ticket] = asked._replace(scores=row, prediction=int(said))
-        model.last_scores = np.zeros(k)
-        return model
-
-    def __repr__(self) -> str:
-        return (
-            f"MulticlassSampler({self.key!r}, n_features={self.n_features}, n_classes={self.n_classes}, "
-            f"rounds={self.rounds}, queries={self.queries})"
-        )
+    @property
+    def _told(self) -> str:  # type: ignore[override]
+        return f", n_classes={self.n_classes}"

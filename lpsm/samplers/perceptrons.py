@@ -20,11 +20,6 @@ from lpsm.checks import between, non_negative, positive, whole
 from lpsm.samplers.core import EVICTED, READY, SIZE, STORED, Learner, Now, checked_by, parameters
 from lpsm.samplers.rows import Row, add, look_along
 
-__all__ = [
-    "BudgetPerceptron", "Memory", "ModifiedPerceptron", "Perceptron", "ShiftingPerceptron", "Vector", "coefficient",
-    "keep", "new_memory", "slot_of", "steps",
-]  # fmt: skip
-
 Array = NDArray[Any]
 
 
@@ -42,6 +37,12 @@ def new_memory(capacity: int, dtype: Any) -> Memory:
     """Return room for instances whose width is not known yet."""
     rows, columns = np.zeros((capacity, 0), dtype=dtype), np.zeros((capacity, 0), dtype=np.int32)
     return Memory(rows, columns, np.zeros(capacity, dtype=np.int64), np.zeros(capacity), np.zeros(capacity))
+
+
+def memory_of(record: Any) -> Any:
+    """Return the stored instances of a learner, None if it stores none."""
+    memory = record.held.memory if hasattr(record, "held") else getattr(record, "memory", None)
+    return memory if memory is not None and len(memory.labels) else None
 
 
 @compiled

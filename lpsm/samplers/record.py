@@ -16,8 +16,6 @@ from lpsm.checks import of_type, whole
 from lpsm.online import Ledger
 from lpsm.samplers.checks import as_labels
 
-__all__ = ["Decision", "RunLog"]
-
 
 class Decision(NamedTuple):
     """What a sampler commits to on one instance, before any label."""

@@ -33,8 +33,6 @@ try:
 except ImportError as error:  # pragma: no cover
     raise ImportError("the river adapter needs river: install lpsm[river]") from error
 
-__all__ = ["ActiveRiverSampler", "RiverSampler"]
-
 
 class RiverSampler(base.Classifier):
     """A sampler as a river classifier.

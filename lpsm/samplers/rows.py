@@ -18,11 +18,6 @@ from scipy import sparse
 
 from lpsm._compile import compiled
 
-__all__ = [
-    "NEARLY_ZERO", "WIDE", "Row", "Table", "add", "along", "cleared", "dot", "downdate", "gather_dot",
-    "look_along", "product", "row_of", "scaled", "solve_lower", "solve_upper", "step_along", "table_of",
-]  # fmt: skip
-
 Array = NDArray[Any]
 
 NEARLY_ZERO = 1e-11

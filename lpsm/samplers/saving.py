@@ -19,32 +19,27 @@ from numpy.typing import NDArray
 
 from lpsm.checks import shown, state_array, state_text, whole
 from lpsm.samplers import core, hinge, kernels, least_squares, perceptrons, rules
-from lpsm.samplers.core import Learner, Rule
 from lpsm.samplers.least_squares import BLOCK, Squares
-
-__all__ = [
-    "PARTS", "VERSION", "Owed", "arrays_of", "as_text", "checked_config", "described", "generator", "position",
-    "questions_of_arrays", "questions_to_arrays", "rebuilt", "restored",
-]  # fmt: skip
 
 Array = NDArray[Any]
 
-VERSION = 2
-READABLE = (1, 2)  # the first version had no open questions
+VERSION = 3
+READABLE = (1, 2, 3)  # the first version had no open questions, the second a vector of weights for two classes
 GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
-FIELDS = (
-    "counts", "scalars", "weights", "matrix", "waiting", "anchors", "target", "rows", "columns", "lengths", "squares",
-    "labels",
-)  # fmt: skip
-_WRITTEN = {"kept": "matrix", "upper": "matrix", "targets": "target"}  # arrays of learners under another name
+# arrays of learners, by the name under which a state has them
+_NAMES = {
+    **{name: name for name in ("weights", "matrix", "waiting", "anchors", "rows", "columns", "lengths", "squares")},
+    "labels": "labels", "kept": "matrix", "upper": "matrix", "targets": "target",
+}  # fmt: skip
+FIELDS = tuple(f"state_{name}" for name in ("counts", "scalars", *dict.fromkeys(_NAMES.values())))
 
 PARTS: dict[str, Any] = {
     name: part
     for module in (perceptrons, least_squares, hinge, kernels, rules)
     for name, part in vars(module).items()
     if isinstance(part, type)
-    and issubclass(part, Learner | Rule)
-    and part not in (Learner, Rule, kernels.CallableKernel)
+    and issubclass(part, core.Learner | core.Rule)
+    and part not in (core.Learner, core.Rule, kernels.CallableKernel)
 }
 """Every record of parameters that a state may hold, by the name of its class."""
 
@@ -54,11 +49,8 @@ class Owed(NamedTuple):
 
     values: Array
     columns: NDArray[np.int32] | None
-    said: float  # w.x in its round, whose sign was the prediction
-    due: int  # what the adaptive sampler's round entitled to
-    weight: float = 1.0  # of its label
-    scores: Array | None = None  # of several classes
-    prediction: int = 0
+    told: Array  # (1, N_SAID), or (m + 1, N_SAID) of a company: what its round came to
+    scores: Array | None = None  # (1, k) of several classes
 
 
 def described(part: Any) -> list[Any] | None:
@@ -69,12 +61,10 @@ def described(part: Any) -> list[Any] | None:
     ValueError
         If a parameter is a function.
     """
-    if part is None:
-        return None
-    parameters = asdict(part)
+    parameters = {} if part is None else asdict(part)
     if any(callable(value) for value in parameters.values()):
         raise ValueError("state needs parameters that are numbers: a function cannot be saved")
-    return [type(part).__name__, parameters]
+    return None if part is None else [type(part).__name__, parameters]
 
 
 def rebuilt(description: list[Any] | None) -> Any:
@@ -122,27 +112,42 @@ def checked_config(what: str, state: Mapping[str, Any], versions: tuple[int, ...
     return config
 
 
+def modern(state: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a state as this version writes it: a row of weights a class, and what was said of open questions."""
+    if "version" not in state or int(state["version"]) not in READABLE[:2]:
+        return state
+    rows = {"weights": "class_rows", "target": "class_targets"}
+    found = {f"state_{n}": np.atleast_2d(state.get(old, state[f"state_{n}"])) for n, old in rows.items()}
+    size = np.shape(state.get("open_tickets", ()))
+    told = np.zeros((*size, 1, core.N_SAID))
+    told[..., core.QUERY] = told[..., core.IMPORTANCE] = 1.0
+    places = {"said": core.SAID, "due": core.CAUSE, "weights": core.IMPORTANCE, "predictions": core.PREDICTION}
+    for name, place in places.items():
+        if (old := f"open_{name}") in state:
+            told[..., 0, place] = state_array(state, old, size, np.asarray(state[old]).dtype)
+    return {**state, **found, "open_told": told}
+
+
 def arrays_of(learner: Any, counts: Array, scalars: Array) -> dict[str, Array]:
-    """Return copies of a learner's arrays by name, those of its weights and targets with a row a class."""
-    none = np.zeros((0, 0), dtype=learner.weights.dtype)
-    found = {**dict.fromkeys(FIELDS, none), "target": np.zeros((len(learner.weights), 0), dtype=none.dtype)}
+    """Return copies of a learner's arrays by the names of a state, empty where it has none."""
+    found = {**dict.fromkeys(FIELDS, np.zeros((0, 0), dtype=learner.weights.dtype))}
+    found |= {"state_counts": counts.copy(), "state_scalars": scalars.copy()}
 
     def enter(name: str, array: Array) -> Array:
-        found[_WRITTEN.get(name, name)] = array
+        if name == "waiting" and isinstance(learner, Squares):  # those that came, in whole blocks
+            array = array[: max(-(-int(counts[core.PENDING]) // BLOCK), 1) * BLOCK]
+        if name in _NAMES:
+            found[f"state_{_NAMES[name]}"] = array.copy()
         return array
 
     kernels.changed(learner, enter)
-    if isinstance(learner, Squares):  # of the updates that wait those that came, in whole blocks
-        found["waiting"] = learner.waiting[: max(-(-int(counts[core.PENDING]) // BLOCK), 1) * BLOCK]
-    return {
-        name: array.copy() for name, array in {**found, "counts": counts, "scalars": scalars}.items() if name in FIELDS
-    }
+    return found
 
 
 def restored(
     state: Mapping[str, Any], learner: Any, kernel: Any, d: int, k: int, sparse_memory: bool | None, dtype: Any
 ) -> tuple[Any, Array, Array]:
-    """Return the learner, counts and scalars of a state; what an earlier version lacks is as at the start.
+    """Return the learner, counts and scalars of a state; what it lacks is as at the start.
 
     Raises
     ------
@@ -153,8 +158,8 @@ def restored(
     if width > d or (width < d and width and not sparse_memory):
         raise ValueError(f"state_rows must be of {d} features, got {width}")
     if kernel is None:  # before arrays of these sizes are made
-        state_array(state, "state_weights", (d,), dtype)
-        if hasattr(learner, "recursion"):
+        state_array(state, "state_weights", (k, d), dtype)
+        if hasattr(learner, "recursion") and "state_matrix" in state:
             state_array(state, "state_matrix", (d, d), dtype)
     else:
         capacity = capacity or whole(1, labels=np.size(state["state_labels"]))
@@ -169,31 +174,26 @@ def restored(
         blank = learner.arrays(d, k, dtype)
     else:
         blank = kernels.over_instances(learner, kernel, d, k, dtype, capacity)
-    if core.memory_of(blank) is not None:
+    if perceptrons.memory_of(blank) is not None:
         blank = kernels.roomier(blank, np.zeros_like(counts), width, bool(sparse_memory))
 
     def read(name: str, array: Array) -> Array:
-        written = _WRITTEN.get(name, name)
-        if written not in FIELDS:
+        if (written := f"state_{_NAMES.get(name)}") not in state:
             return array
-        shape: tuple[int | None, ...] = array.shape[1:] if name in ("weights", "targets") else array.shape
-        if name == "waiting":
-            shape = (None, d)
-        values = state_array(
-            state, f"state_{written}", shape, array.dtype, low=0 if array.dtype.kind == "i" else -np.inf
-        )
-        if name == "waiting":
+        low, waits = 0 if array.dtype.kind == "i" else -np.inf, name == "waiting"
+        values = state_array(state, written, (None, d) if waits else array.shape, array.dtype, low=low)
+        if waits:
             whole(BLOCK, len(array), waiting=len(values))
-            alone = counts[core.STORED] == counts[core.PENDING]
-            whole(0, (len(array) if alone else BLOCK) - 1, pending=int(counts[core.PENDING]))
-            whole(int(counts[core.PENDING]), waiting=len(values))
-        array[: len(values) if name == "waiting" else None] = values
+            alone, pending = counts[core.STORED] == counts[core.PENDING], int(counts[core.PENDING])
+            whole(0, (len(array) if alone else BLOCK) - 1, pending=pending)
+            whole(pending, waiting=len(values))
+        array[: len(values)] = values
         return array
 
     full = kernels.changed(blank, read)
     whole(0, core.UNLIMITED, counts=int(counts.max()))
     whole(0, capacity, size=int(counts[core.SIZE]))
-    if (memory := core.memory_of(full)) is not None:
+    if (memory := perceptrons.memory_of(full)) is not None:
         whole(0, width, lengths=int(memory.lengths.max(initial=0)))
         whole(0, d - 1, columns=int(memory.columns.max(initial=0)))
     if counts[core.SIZE] and sparse_memory is None:
@@ -204,23 +204,22 @@ def restored(
 def questions_to_arrays(questions: Mapping[int, Owed], dtype: Any) -> dict[str, Array]:
     """Return open questions, by ticket, as arrays: a column each, and the instances end to end."""
     asked, none = list(questions.values()), np.zeros(0, dtype=np.int32)
-    columns: dict[str, tuple[list[Any], Any]] = {
-        "tickets": (list(questions), np.int64),
-        "said": ([question.said for question in asked], np.float64),
-        "due": ([question.due for question in asked], np.int64),
-        "weights": ([question.weight for question in asked], np.float64),
-        "lengths": ([len(question.values) for question in asked], np.int64),
-        "sparse": ([question.columns is not None for question in asked], np.bool_),
-    }
-    return {
-        **{f"open_{name}": np.array(values, dtype=kind) for name, (values, kind) in columns.items()},
+    found = {
+        "open_tickets": np.array(list(questions), dtype=np.int64),
+        "open_told": np.array([question.told for question in asked]).reshape(len(asked), -1, core.N_SAID)
+        if asked
+        else np.zeros((0, 1, core.N_SAID)),
+        "open_lengths": np.array([len(question.values) for question in asked], dtype=np.int64),
+        "open_sparse": np.array([question.columns is not None for question in asked], dtype=np.bool_),
         "open_values": np.concatenate([np.zeros(0, dtype=dtype), *(question.values for question in asked)]),
         "open_columns": np.concatenate([none, *(none if q.columns is None else q.columns for q in asked)]),
     }
+    scores = [question.scores for question in asked if question.scores is not None]
+    return {**found, "open_scores": np.array(scores)} if scores else found
 
 
-def questions_of_arrays(state: Mapping[str, Any], n_features: int, dtype: Any) -> dict[int, Owed]:
-    """Return the open questions in a state, by ticket.
+def questions_of_arrays(state: Mapping[str, Any], d: int, dtype: Any, rows: int, k: int) -> dict[int, Owed]:
+    """Return the open questions in a state, by ticket: so many `rows` were said of each, of k classes.
 
     Raises
     ------
@@ -231,21 +230,26 @@ def questions_of_arrays(state: Mapping[str, Any], n_features: int, dtype: Any) -
         return {}
     tickets = state_array(state, "open_tickets", (None,), np.int64, low=1)
     n = len(tickets)
-    state = {"open_weights": np.ones(n), **state}
-    said, weights = (state_array(state, f"open_{name}", (n,)) for name in ("said", "weights"))
-    due, lengths = (state_array(state, f"open_{name}", (n,), np.int64, low=0) for name in ("due", "lengths"))
+    told = state_array(state, "open_told", (n, rows if n else None, core.N_SAID))
+    scores = state_array(state, "open_scores", (n, 1, k)) if n and k > 1 else None
+    predictions = told[..., core.PREDICTION]
+    if k > 1 and n:
+        whole(0, k - 1, open_predictions=int(predictions.min()))
+        whole(0, k - 1, open_predictions=int(predictions.max()))
+    whole(0, open_causes=int(told[..., core.CAUSE].min(initial=0)))
+    lengths = state_array(state, "open_lengths", (n,), np.int64, low=0)
     is_sparse = state_array(state, "open_sparse", (n,), np.bool_)
-    if not ((lengths == n_features) | (is_sparse & (lengths < n_features))).all():
-        raise ValueError(f"open_lengths must be {n_features}, or less where sparse, got {lengths.tolist()[:8]}")
+    if not ((lengths == d) | (is_sparse & (lengths < d))).all():
+        raise ValueError(f"open_lengths must be {d}, or less where sparse, got {lengths.tolist()[:8]}")
     values = state_array(state, "open_values", (int(lengths.sum()),), dtype)
     columns = state_array(state, "open_columns", (int(lengths[is_sparse].sum()),), np.int32, low=0)
-    whole(0, n_features - 1, open_columns=int(columns.max(initial=0)))
+    whole(0, d - 1, open_columns=int(columns.max(initial=0)))
     instances = np.split(values, lengths.cumsum()[:-1])
     places = iter(np.split(columns, lengths[is_sparse].cumsum()[:-1]))
     return {
         int(tickets[i]): Owed(
-            instances[i].copy(), next(places).copy() if is_sparse[i] else None, float(said[i]), int(due[i]),
-            float(weights[i]),
+            instances[i].copy(), next(places).copy() if is_sparse[i] else None, told[i],
+            None if scores is None else scores[i],
         )
         for i in range(n)
     }  # fmt: skip

@@ -97,7 +97,7 @@ make("arow-diagonal", kernel="linear") -> kernel must be None for a learner that
 make("sop", n_features=0) -> n_features must be an integer of at least 1, got 0
 make("sop", 10**18) -> n_features must be at most 2147483647, got 1000000000000000000
 make("sop", dtype="int64") -> dtype must be float64 or float32, got int64
-make("sop", rng="x") -> ^rng must be .*, got 'x'$
+make("sop", rng=-1) -> ^rng must be of the type Generator, or a seed from 0, got -1$
 make("sop", max_queries=-1) -> max_queries must be an integer of at least 0, got -1
 make("ffole", max_queries=3) -> max_queries must be None for a filter
 make("no-such-key") -> key must be one of .*; got 'no-such-key'
@@ -176,9 +176,9 @@ lpsm.from_state({}) -> got 'none'
 lpsm.from_state("{") -> a state in JSON must be what to_json writes
 lpsm.from_state("[]") -> a state in JSON must be what to_json writes
 lpsm.from_state('{"format": "lpsm-state", "version": 9, "arrays": {}}') -> format must be lpsm-state, version 1
-lpsm.from_state({"kind": np.array("MulticlassSampler")}) -> must hold
-lpsm.from_state({"kind": np.array("TunedSampler")}) -> version of a TunedSampler's state must be 1, got none
-lpsm.from_state({"kind": np.array("TunedSampler"), "version": np.array(1)}) -> a TunedSampler's state must hold
+lpsm.from_state({"kind": np.array("MulticlassSampler")}) -> version of a sampler's state must be 3, got none
+lpsm.from_state({"kind": np.array("TunedSampler")}) -> version of a TunedSampler's state must be 2, got none
+lpsm.from_state({"kind": np.array("TunedSampler"), "version": np.array(2)}) -> a TunedSampler's state must hold
 """)
 def test_a_wrong_call_is_answered_with_the_argument_the_rule_and_the_value(call, message):
     refused(call, message, globals())
