@@ -123,6 +123,11 @@ def tune(
     if not traffic and drawn["seeds"] < 2:
         raise ValueError(f"seeds must be at least 2 to be split, got {drawn['seeds']}")
     cut, source = gathered(traffic, world, few=study.FEW_SESSIONS, option="TRAFFIC", seed=seed, least=2, **drawn)
+    if len(cut.workloads) < 2:
+        raise ValueError(
+            f"tune needs at least two sessions or pages to be split, got {len(cut.workloads)}; "
+            "add a recording, or see all policies on this one with lpsm compare --trace"
+        )
     if clients != 1:
         source["clients"] = clients
     tasks = sweep.tasks(cut.workloads, list(chosen.values()), world.config, clients)

@@ -219,7 +219,8 @@ def units(
     recording with times of its own between its pages, into at most `MOST_PARTS` stretches of about equal length.
     A part is visited `VISITS` times and a session once, unless `visits` says otherwise.  Between two visits lie
     the think time (with messages, the rest of the time until the next part) and up to a beacon interval more, so
-    that each is at another phase of the beacons.  Of fewer than `least` parts each visit is one by itself.
+    that each is at another phase of the beacons.  Of fewer than `least` parts of recordings with
+    times of their own each visit is one by itself.
 
     Parameters
     ----------
@@ -258,6 +259,7 @@ def units(
     parts = [(session, part) for session in sessions for part in _parts(session, cut)]
     pages_alone = all(len(part.work) and not _timed(session) for session, part in parts)
     called = "sessions" if not cut else "pages" if pages_alone else "parts"
+    by_visit = len(parts) < least and all(map(_timed, sessions))
     made: list[Generated | Recorded] = []
     interval_s = beacon_interval_ns * 1e-9
     for number, (session, part) in enumerate(parts):
@@ -268,13 +270,13 @@ def units(
             phases_s = rng.uniform(0.0, interval_s, count + 1)
         name = f"{session.name} {called.removesuffix('s')} {number + 1}" if cut else session.name
         given = replace(session, seed=seed + number if cut else session.seed)
-        if len(parts) >= least:
+        if not by_visit:
             made.append(replace(given, name=name, recorded=_visited(part, count, think_s, phases_s, interval_s)))
             continue
         for visit, phase_s in enumerate(phases_s[:-1]):
             work = _visited(part, 1, think_s, np.array([0.0, phase_s]), interval_s)
             made.append(replace(given, name=f"{name} visit {visit + 1}", recorded=work))
-    return Units(made, called, count) if len(parts) >= least else Units(made, "visits")
+    return Units(made, "visits") if by_visit else Units(made, called, count)
 
 
 def _timed(session: Recorded) -> bool:
