@@ -5,22 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import numpy as np
 
+import netsim
+import traces
 from experiments.cli.model import World, model_options, world_of
-from experiments.cli.options import Policies, battery_option, json_option, seed_option
-from experiments.cli.streams import INPUT
+from experiments.cli.options import FILE, INPUT, Policies, battery_option, json_option, seed_option
 from experiments.cli.traffic import clients_option, recorded_words
 from experiments.inert import echo
-
-if TYPE_CHECKING:
-    import netsim
-    import traces
-    from netsim.policies import AnyPolicy
+from experiments.quantities import BASELINE, ENERGY_PARTS, mean_row, run_row
+from experiments.study.files import columns_text, refuse_overwriting, write_file
+from experiments.study.run import progress
+from netsim.policies import AnyPolicy
 
 __all__ = ["simulate"]
+
+# `experiments.study.sweep` is imported where it is needed: it brings pandas, which takes longer than most runs
 
 
 @click.command()
@@ -32,9 +35,9 @@ __all__ = ["simulate"]
     show_default=True,
     help="A policy, such as none, psm:200 or lpsm.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="CSV file for the pages [standard output].")
-@click.option("--polls", type=click.Path(path_type=Path), help="CSV file for every beacon listened to on schedule.")
-@click.option("--intervals", type=click.Path(path_type=Path), help="CSV file for the intervals awake and asleep.")
+@click.option("--out", type=FILE, help="CSV file for the pages [standard output].")
+@click.option("--polls", type=FILE, help="CSV file for every beacon listened to on schedule.")
+@click.option("--intervals", type=FILE, help="CSV file for the intervals awake and asleep.")
 @seed_option("Seed of server delays and losses.")
 @clients_option
 @click.option(
@@ -65,25 +68,17 @@ def simulate(
     Every page is one row: policy, page, issue_s, latency_s, awake_s, asleep_s, beacons and
     energy_j, each from its issue to its last byte; with several clients also whose it is.
     """
-    import numpy as np
-
-    import netsim
-    import traces
-    from experiments.quantities import BASELINE
-    from experiments.study.files import columns_text, refuse_overwriting, write_file
-    from experiments.study.progress import progress
-
     refuse_overwriting([workload], [out, polls, intervals])
     world = world_of(model)
-    name = netsim.canonical(policy, beacon_interval_ns=world.config.beacon_interval_ns)
-    pages = traces.read_workload(workload)
-    known_s = pages.waits_s[~np.isnan(pages.waits_s)] if world.config.server_delay.kind == "recorded" else np.empty(0)
-    recorded = {"server_times_s": float(np.median(known_s))} if len(known_s) else {}
     config = world.config
+    name = netsim.canonical(policy, beacon_interval_ns=config.beacon_interval_ns)
+    pages = traces.read_workload(workload)
+    known_s = pages.waits_s[~np.isnan(pages.waits_s)] if config.server_delay.kind == "recorded" else np.empty(0)
+    recorded = {"server_times_s": float(np.median(known_s))} if len(known_s) else {}
     if pages.round_trip_s is not None and world.recorded_round_trip:
-        recorded["round_trip_s"] = pages.round_trip_s
-        from experiments.study.sweep import at_round_trip  # brings pandas, which takes longer than most runs
+        from experiments.study.sweep import at_round_trip
 
+        recorded["round_trip_s"] = pages.round_trip_s
         config = at_round_trip(config, pages.round_trip_s)
     runs = _runs(pages, clients, config=config, seed=seed, engine=engine)
     with progress("runs", 2) as advance:
@@ -92,10 +87,9 @@ def simulate(
         bases = results if name == BASELINE else runs(BASELINE)
         advance()
     text = columns_text(results[0].page_columns, len(pages)) if clients == 1 else _csv_by_client(results, "pages")
-    if polls is not None:
-        write_file(polls, _csv_by_client(results, "polls"))
-    if intervals is not None:
-        write_file(intervals, _csv_by_client(results, "radio"))
+    for path, frame in ((polls, "polls"), (intervals, "radio")):
+        if path is not None:
+            write_file(path, _csv_by_client(results, frame))
     if out is not None:
         write_file(out, text)
     elif not as_json:
@@ -114,22 +108,15 @@ def _totals(
     battery_mwh: float | None,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the totals of a run, as means over its clients, beside the two reference energies."""
-    import numpy as np
-
-    from experiments.quantities import ENERGY_PARTS, mean_row, run_row
-
     row, n = mean_row([run_row(result) for result in results]), len(results[0].latency_s)
     each = max(1, n)  # without pages, figures are of the whole run
     found = [result.against(base) for result, base in zip(results, bases, strict=True)]
     slowdowns = np.concatenate([one.slowdowns for one in found])
     added_s = np.concatenate([one.added_delay_s for one in found])
-    least_j, page_awake_j = (
-        float(np.mean([radio.least_j(base.elapsed_s, awake_s(base)) for base in bases]))
-        for awake_s in (
-            lambda base: max(base.uplink_air_s, base.downlink_air_s),
-            lambda base: float(base.latency_s.sum()),
-        )
-    )
+    busy_s = [(max(base.uplink_air_s, base.downlink_air_s), float(base.latency_s.sum())) for base in bases]
+    least_j, page_awake_j = np.mean(
+        [[radio.least_j(base.elapsed_s, one) for one in both] for base, both in zip(bases, busy_s, strict=True)], axis=0
+    ).tolist()
     mean_mw = 1000 * row["total_j"] / row["elapsed_s"]
     totals = {
         "policy": results[0].policy,
@@ -153,8 +140,6 @@ def _totals(
 
 
 def _words(totals: dict[str, Any], recorded: dict[str, float], world: World) -> str:
-    from experiments.quantities import ENERGY_PARTS
-
     parts = ", ".join(f"{part.called} {totals[part.name]:.3f}" for part in ENERGY_PARTS)
     of_clients = f", mean of {totals['clients']} clients" if "clients" in totals else ""
     waited = f", mean slowdown {totals['slowdown_mean']:.2f}" if totals["pages"] else ""
@@ -167,16 +152,15 @@ def _words(totals: dict[str, Any], recorded: dict[str, float], world: World) -> 
         f"page-awake {totals['page_awake_j_per_page']:.3f}; whole run: {parts} J), "
         f"{round(totals['beacons'], 1)} beacons, {round(totals['wakeups'], 1)} wake-ups{waited}{life}",
         world.words,
+        recorded_words(recorded, world),
     ]
-    return "\n".join([*lines, *filter(None, [recorded_words(recorded, world)])])
+    return "\n".join(filter(None, lines))
 
 
 def _runs(
     pages: traces.Workload, clients: int, *, config: netsim.SimulationConfig, seed: int, engine: str
 ) -> Callable[[AnyPolicy], list[netsim.SimulationResult]]:
     """Return what runs a policy: one record a client, each with a draw of its own of the pages."""
-    import netsim
-
     if clients == 1:
         return lambda policy: [netsim.simulate(pages, policy, config=config, seed=seed, engine=engine)]
     from experiments.study.sweep import Recorded, check_clients

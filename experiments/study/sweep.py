@@ -25,8 +25,7 @@ from experiments.presets import MOST_CLIENTS
 from experiments.quantities import BASELINE, mean_row, run_row
 from experiments.study.executor import checked_jobs
 from experiments.study.files import file_digest
-from experiments.study.progress import progress
-from experiments.study.run import run
+from experiments.study.run import progress, run
 from lpsm.randomness import WORKLOAD, generator
 from netsim.policies import AnyPolicy, OwnPolicy, make
 
@@ -178,18 +177,8 @@ def at_round_trip(config: netsim.SimulationConfig, round_trip_s: float) -> netsi
 def named(policies: Sequence[AnyPolicy], beacon_interval_ns: int) -> dict[str, AnyPolicy]:
     """Return what makes each policy by the canonical name that results carry; the one without power saving is first.
 
-    If it is not among those given it is added; if it is, it stays where it is.
-
-    Parameters
-    ----------
-    policies : sequence of str, Policy or OwnPolicy
-        Names of the registry, or policies of one's own.
-    beacon_interval_ns : int
-
-    Raises
-    ------
-    ValueError
-        If there is none, one is unknown, or two are the same.
+    If it is not among those given it is added; if it is, it stays where it is.  None, an unknown one and two that are
+    the same are a `ValueError`.
     """
     if not policies:
         raise ValueError("policies must name at least one policy, got none")
@@ -215,13 +204,7 @@ def own_sources(policies: Mapping[str, AnyPolicy]) -> dict[str, dict[str, str]]:
 
 
 def check_clients(clients: Iterable[int]) -> None:
-    """Refuse numbers of clients that no cell has.
-
-    Raises
-    ------
-    ValueError
-        With the rule and the values.
-    """
+    """Refuse numbers of clients that no cell has, by a `ValueError`."""
     listed = list(clients)
     if min(listed) < 1 or max(listed) > MOST_CLIENTS:
         raise ValueError(f"clients must lie in [1, {MOST_CLIENTS}], got {','.join(map(str, listed))}")
@@ -235,31 +218,25 @@ def tasks(
 ) -> dict[str, Task]:
     """List the runs of a sweep, keyed; the run without power saving is always among them.
 
-    Polls are recorded in the first replication only.
-
-    Raises
-    ------
-    ValueError
-        If there is nothing to run, a policy or a replication is named twice, or no cell has so many clients.
+    Polls are recorded in the first replication only.  Nothing to run, a policy or a replication that is named twice,
+    and a number of clients that no cell has are a `ValueError`.
     """
     check_clients([clients])
     if not workloads:
         raise ValueError("there is no traffic to simulate: no page and no session")
     chosen = named(policies, config.beacon_interval_ns)
-    listed = {
-        task.key: task
-        for index, workload in enumerate(workloads)
+    listed = [
+        Task(
+            workload=workload, name=name, policy=policy, config=workload.world(config), clients=clients,
+            record_polls=workload is workloads[0] and name.startswith(LISTENING),
+        )
+        for workload in workloads
         for name, policy in chosen.items()
-        for task in [
-            Task(
-                workload=workload, name=name, policy=policy, config=workload.world(config), clients=clients,
-                record_polls=index == 0 and name.startswith(LISTENING),
-            )
-        ]
-    }  # fmt: skip
-    if len(listed) < len(workloads) * len(chosen):
+    ]  # fmt: skip
+    found = {task.key: task for task in listed}
+    if len(found) < len(listed):
         raise ValueError("replications must have different names")
-    return listed
+    return found
 
 
 def measured(tasks: Mapping[str, Task], store: Store, *, jobs: int | None, title: str = "runs") -> dict[str, Any]:

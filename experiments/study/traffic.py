@@ -59,16 +59,7 @@ def browsed(
     rule: traces.GroupingRule | None = None,
     report: traces.Report | None = None,
 ) -> Iterator[Browsing]:
-    """Yield the sessions of a trace, or the one of a workload, that have pages.
-
-    Parameters
-    ----------
-    path : Path
-        Of any format.
-    member, skip_damaged, report
-        As for `traces.sessions`.
-    rule : GroupingRule, optional
-        How requests become pages.
+    """Yield the sessions of a trace, or the one of a workload, that have pages; options as for `traces.sessions`.
 
     Raises
     ------
@@ -95,13 +86,7 @@ def browsed(
 
 
 def generated(pages: int, seed: int, seeds: int) -> list[Generated | Recorded]:
-    """Return the seeds SEED, SEED+1, ... of the Web model, each with so many pages.
-
-    Raises
-    ------
-    ValueError
-        If a number is too small.
-    """
+    """Return the seeds SEED, SEED+1, ... of the Web model, each with so many pages."""
     if seeds < 1:
         raise ValueError(f"seeds must be at least 1, got {seeds}")
     return [Generated(n_pages=pages, seed=number) for number in range(seed, seed + seeds)]
@@ -116,22 +101,10 @@ def recorded(
     advance: Callable[[], None] = lambda: None,
     told: Callable[[str], None] = lambda _: None,
 ) -> list[Generated | Recorded]:
-    """Read the sessions of one or several traces or workloads.
+    """Read the sessions of one or several traces or workloads; none with a page is a `ValueError`.
 
-    Parameters
-    ----------
-    paths : sequence of Path
-    member, skip_damaged
-        As for `browsed`.
-    seed : int
-        Of what was not recorded; each session has the next.
-    advance, told : callable
-        Called after each session, and with what was read of each trace.
-
-    Raises
-    ------
-    ValueError
-        If there is no page.
+    `seed` is of what was not recorded, each session has the next; `advance` is called after each session, `told` with
+    what was read of each trace.
     """
     found: list[Recorded] = []
     names: set[str] = set()
@@ -174,12 +147,9 @@ def _known(sessions: list[Recorded], round_trip_s: float | None, seed: int) -> l
 
 
 def told(sessions: Sequence[Generated | Recorded], config: netsim.SimulationConfig) -> dict[str, Any]:
-    """Return what of the world was recorded and is used: the servers' times, the round trip, the messages.
+    """Return what of the world was recorded and is used; nothing for drawn traffic.
 
-    Returns
-    -------
-    dict
-        server_times_s (median, or None), round_trip_s (median, or None), messages; empty for drawn traffic.
+    The medians `server_times_s` and `round_trip_s` are None where they are not known; `messages` is a number.
     """
     recorded = [session for session in sessions if isinstance(session, Recorded)]
     if not recorded:
@@ -209,19 +179,8 @@ def units(
     that came until the next one, and one without two pages where its messages come, into at most `MOST_PARTS`.
     A part is visited `VISITS` times and a session once, unless `visits` says otherwise.  Between two visits lie
     the think time (with messages, the rest of the time until the next part) and up to a beacon interval more, so
-    that each is at another phase of the beacons.
-
-    Parameters
-    ----------
-    workloads : sequence
-    few : int
-        Fewer recorded sessions than so many are cut into their parts.
-    seed : int
-        Of the phases.
-    beacon_interval_ns : int
-    visits : int, optional
-    think_s : float, optional
-        The pause after every page, in place of the recorded one; with messages, after every part.
+    that each is at another phase of the beacons, which `seed` draws.  `think_s` is the pause after every page in place
+    of the recorded one; with messages, after every part.
 
     Raises
     ------
