@@ -122,7 +122,8 @@ def compare(
         tables = _tables(found)
         summary = tables["summary"]
         text = _words(summary, traffic, max_slowdown)
-        text += worlds_words(traffic, world, sweep.host_aware(chosen, world.config), several)
+        aware = sweep.host_aware(chosen, world.config)
+        text += worlds_words(traffic, world, aware, several, battery=battery_mwh is not None)
         data = {**settings, "replications": len(cut.workloads), "summary": plain(summary)}
         if world.preset == "thesis":
             from experiments.papers.thesis.energy import beside

@@ -26,7 +26,7 @@ def explore(trace: Path | None, port: int, browse: bool) -> None:
     """
     from experiments.cli.compare import FEW_SESSIONS
     from experiments.study.interruptions import Interrupted
-    from experiments.study.run import progress
+    from experiments.study.run import compiling
 
     try:
         import dash  # noqa: F401
@@ -38,7 +38,7 @@ def explore(trace: Path | None, port: int, browse: bool) -> None:
 
     explorer = Explorer() if trace is None else Explorer.of_trace(trace, FEW_SESSIONS, partial(echo, err=True))
     try:
-        with progress("compiling", None):
+        with compiling():
             explorer.warm_up()
         server = make_server(
             "127.0.0.1", port, app(explorer, trace=trace.name if trace else None).server, threaded=True

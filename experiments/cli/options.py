@@ -170,7 +170,6 @@ INPUT, OUTPUT, FILE = _Input(), _Output(), click.Path(path_type=Path)
 
 def applied(options: Iterable[Decorator]) -> Decorator:
     """Return a decorator that declares all these options, in this order."""
-
     listed = [*options]
 
     def decorate(function: Any) -> Any:

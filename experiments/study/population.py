@@ -88,8 +88,7 @@ class User(NamedTuple):
     name: str
     seed: int
     sessions: int
-    pages: tuple[traces.Page, ...]
-    messages: tuple[traces.Message, ...] = ()
+    pages: traces.Workload
     round_trip_s: float | None = None
 
 
@@ -140,31 +139,31 @@ def users(
     report = report if report is not None else traces.Report()
     rule = traces.GroupingRule(max_think_s=max_think_s)
     found = browsed(trace, member=member, skip_damaged=skip_damaged, rule=rule, report=report)
-    runs: Iterable[tuple[str, int, tuple[traces.Page, ...], tuple[traces.Message, ...]]]
+    runs: Iterable[tuple[str, int, traces.Workload]]
     if by == "user" and traces.detect(trace) == "bu":
-        runs = _gathered((one.user, one.pages) for one in found)  # such traces tell of no message
+        runs = _gathered((one.user, one.pages) for one in found)  # such traces tell of nothing but pages
     else:
-        runs = ((one.user if by == "user" else one.name, 1, one.pages, one.messages) for one in found)
-    for number, (name, sessions, pages, messages) in enumerate(runs):
+        runs = ((one.user if by == "user" else one.name, 1, one.pages) for one in found)
+    for number, (name, sessions, pages) in enumerate(runs):
         round_trip_s = report.round_trip_s if recorded_round_trip else None
-        yield User(name, seed + number, sessions, pages, messages, round_trip_s)
+        yield User(name, seed + number, sessions, pages, round_trip_s)
 
 
-def _gathered(sessions: Iterable[tuple[str, tuple[traces.Page, ...]]]) -> Iterator[tuple[str, int, Any, Any]]:
+def _gathered(sessions: Iterable[tuple[str, traces.Workload]]) -> Iterator[tuple[str, int, traces.Workload]]:
     """Yield each user, the number of their sessions and all their pages, by way of files on the disk."""
     with TemporaryDirectory(prefix="lpsm-") as folder, ExitStack() as opened:
         spools = [
             opened.enter_context((Path(folder) / str(number)).open("w+", encoding="utf-8")) for number in range(_SPOOLS)
         ]
         for name, pages in sessions:
-            spools[zlib.crc32(name.encode()) % _SPOOLS].write(json.dumps([name, pages]) + "\n")
+            spools[zlib.crc32(name.encode()) % _SPOOLS].write(json.dumps([name, list(pages)]) + "\n")
         for spool in spools:
             spool.seek(0)
             of_user: dict[str, list[list[Any]]] = {}
             for name, rows in map(json.loads, spool):
                 of_user.setdefault(name, []).append(rows)
             for name, browsed in of_user.items():
-                yield name, len(browsed), tuple(_page(row) for rows in browsed for row in rows), ()
+                yield name, len(browsed), traces.Workload.of(_page(row) for rows in browsed for row in rows)
 
 
 def _page(row: list[Any]) -> traces.Page:
@@ -205,7 +204,7 @@ def tasks(
 
 def check(policies: Sequence[AnyPolicy], config: netsim.SimulationConfig) -> None:
     """Run one small page under every policy: policies that do not go with the configuration are a `ValueError`."""
-    page = (traces.Page("", 1, 1),)
+    page = traces.Workload.of([traces.Page("", 1, 1)])
     compute(Task(members=(User("", 0, 1, page),), policies=tuple(policies), config=config))
 
 
@@ -238,9 +237,8 @@ def _this_program() -> str:
 
 
 def _rows(user: User, policies: Sequence[Any], config: netsim.SimulationConfig) -> Iterator[dict[str, Any]]:
-    browsing = traces.Workload.of(user.pages, user.messages)
     world = config if user.round_trip_s is None else at_round_trip(config, user.round_trip_s)
-    results = [netsim.simulate(browsing, policy, config=world, seed=user.seed) for policy in policies]
+    results = [netsim.simulate(user.pages, policy, config=world, seed=user.seed) for policy in policies]
     static = netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns)
     psm = next((result for result in results if result.policy == static), None)
     for result in results:
@@ -251,8 +249,8 @@ def _rows(user: User, policies: Sequence[Any], config: netsim.SimulationConfig) 
             "user": user.name,
             "policy": result.policy,
             "sessions": user.sessions,
-            "objects": sum(len(page.objects) for page in user.pages),
-            "reply_bytes": sum(page.reply_bytes + sum(reply for _, reply in page.objects) for page in user.pages),
+            "objects": int(user.pages.objects.sum()),
+            "reply_bytes": int(user.pages.sizes[:, 1].sum()),
             **run_row(result),
             "energy_vs_none_percent": found.energy_percent,
             "energy_vs_psm_percent": None if psm is None else result.against(psm).energy_percent,

@@ -16,11 +16,12 @@ from typing import Any, TypeVar
 
 from experiments.study.interruptions import Interrupted, check
 
-__all__ = ["Interrupted", "progress", "run", "time_left_s"]
+__all__ = ["Interrupted", "compiling", "progress", "run", "time_left_s"]
 
 T = TypeVar("T")
 R = TypeVar("R")
 
+FUNCTIONS = 115  # are compiled for a comparison of the usual policies, about
 PATIENCE_S = 2.0  # what takes longer shows its progress
 
 
@@ -136,6 +137,28 @@ def progress(title: str, total: int | None, *, done: int = 0) -> Iterator[Callab
             if state["bar"] is not None:
                 state["bar"].stop()
             state["done"] = -1
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """Show how far compiling is, by functions, once it has taken two seconds."""
+    from numba.core import event
+
+    class Compiled(event.Listener):
+        left = iter(range(FUNCTIONS))
+
+        def on_start(self, event: Any) -> None:
+            """Wait for the end."""
+
+        def on_end(self, event: Any) -> None:
+            if next(self.left, None) is not None:
+                advance()
+
+    with (
+        progress("compiling functions", FUNCTIONS) as advance,
+        event.install_listener("numba:compile", Compiled()),
+    ):
+        yield
 
 
 def _clock(seconds: float) -> str:
