@@ -22,8 +22,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 __all__ = [
-    "array", "at_least", "between", "checked", "generator", "having", "known", "non_negative", "number", "of_type",
-    "positive", "probability", "reading", "shown", "state_array", "state_text", "whole",
+    "array", "at_least", "between", "checked", "generator", "having", "keep_whole", "known", "non_negative", "number",
+    "of_type", "positive", "probability", "reading", "shown", "state_array", "state_text", "whole",
 ]  # fmt: skip
 
 _DOUBLE = np.dtype(np.float64)
@@ -77,6 +77,12 @@ def whole(least: int = 0, most: int | None = None, /, **values: Any) -> int:
 def positive(finite: bool = True, /, **values: Any) -> None:
     """Every value is greater than 0 (and finite, unless the limit is allowed)."""
     _hold(f"be positive{' and finite' if finite else ''}", lambda x: x > 0.0 and (x < inf or not finite), values)
+
+
+def keep_whole(configuration: object, least: int, most: int | None, /, *names: str) -> None:
+    """The fields of these names of a frozen configuration are such whole numbers; each is made an `int`."""
+    for name in names:
+        object.__setattr__(configuration, name, whole(least, most, **{name: getattr(configuration, name)}))
 
 
 def non_negative(**values: Any) -> None:

@@ -61,7 +61,7 @@ CALLS = {
     "simulate WORK --world SWITCH.toml": "nagle must be of the type bool, got 1",
     "simulate WORK --world BROKEN.toml": "BROKEN.toml: a world must be a TOML file",
     "simulate WORK --world PROSE": "a world must be a TOML file",
-    "simulate WORK --world MSS.toml": "mss_bytes must be at least 1, got 0",
+    "simulate WORK --world MSS.toml": "mss_bytes must be an integer of at least 1, got 0",
     "simulate WORK --world WIRES.toml --air 11g": "wireless_mbps is the rate of wires",
     "simulate WORK --world AWAKE.toml": "awake_mw",
     "simulate WORK --world AWAKE.toml --radio esp32-c6": "only a radio of two states takes this, esp32-c6 is not",
