@@ -50,7 +50,7 @@ CALLS = {
     "simulate WORK --neighbours 3": "neighbours belongs to the shared air, and no --air is given",
     "simulate WORK --air 11x": "kind must be one of 11b",
     "simulate WORK --air 11g:55": "rate_mbps of 11g must be one of 6, 9",
-    "simulate WORK --air 11g --dtim 0": "dtim_period must lie in",
+    "simulate WORK --air 11g --dtim 0": "dtim_period must be an integer of at least 1, got 0",
     "simulate WORK --air 11g --neighbours many": "neighbours must be N:MBPS or its first part alone, got 'many'",
     "simulate WORK --air 11g --neighbours 1.5": "neighbours: 1.5 must be a whole number",
     "simulate WORK --air 11g --broadcast 1:x": "broadcast must be RATE:BYTES",
