@@ -21,11 +21,6 @@ from numpy.typing import NDArray
 P = ParamSpec("P")
 T = TypeVar("T")
 
-__all__ = [
-    "array", "at_least", "between", "checked", "generator", "having", "known", "non_negative", "number", "of_type",
-    "positive", "probability", "reading", "shown", "state_array", "state_text", "whole",
-]  # fmt: skip
-
 _DOUBLE = np.dtype(np.float64)
 
 MOST_TEXT = 1 << 20

@@ -36,8 +36,6 @@ from lpsm.experts import (
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Row", "report", "rows"]
-
 Floats = NDArray[np.float64]
 TOLERANCE = 1e-9  # relative to the larger of 1 and the run's loss: rounding, not generosity
 

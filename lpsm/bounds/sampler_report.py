@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from lpsm.samplers import RunLog, Sampler
 
-__all__ = ["report_sampler"]
-
 Floats = NDArray[np.float64]
 LEVEL = 0.9999  # of the interval of a mean; only if all of it is beyond the bound is the bound violated
 

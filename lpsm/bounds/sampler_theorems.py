@@ -32,8 +32,6 @@ from lpsm.bounds.second_order import (
 if TYPE_CHECKING:
     from lpsm.samplers import Sampler
 
-__all__ = ["Theorem", "comparators", "quadratic_forms", "theorem_of"]
-
 Floats = NDArray[np.float64]
 Costs = Callable[[Floats, Floats], Floats]
 TRADES = (0.03, 0.1, 0.3, 1.0, 3.0)  # between hinge loss and energy of the comparators tried for a bound that is no sum

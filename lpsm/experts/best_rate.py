@@ -27,8 +27,6 @@ from lpsm.experts.grids import alpha_grid
 from lpsm.experts.hierarchy import Hierarchy
 from lpsm.experts.loss_tables import Likelihoods
 
-__all__ = ["BestAlpha", "search", "slopes"]
-
 Floats = NDArray[np.float64]
 LINEAR_FROM = 1e-100  # a smaller rate, and the rate 1, need the logarithmic recursion
 MOST_POINTS = 2**22  # of the fine grid

@@ -30,8 +30,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from lpsm.checks import array, at_least, between, known, number, positive, shown, whole
 
-__all__ = ["alpha_grid", "bernoulli_divergence", "worst_divergence"]
-
 LONGEST = 10**8
 """Most rounds of a horizon: 16,000 alphas."""
 _LARGEST = 10**6

@@ -22,14 +22,12 @@ from lpsm import checks
 from lpsm._compile import compiled
 from lpsm.experts.learner import Floats, Learner, Mask
 
-__all__ = ["AdaHedge", "NormalHedge", "Squint", "hedge_round", "hedge_weights"]
-
 RATES = 0.25 * np.polynomial.legendre.leggauss(24)[0] + 0.25  # Gauss-Legendre nodes on [0, 1/2] ..
 RATE_WEIGHTS = 0.25 * np.polynomial.legendre.leggauss(24)[1]  # .. and their weights
 
 
 @compiled
-def hedge_weights(behind: Floats, gap: float, out: Floats) -> float:
+def hedge_weights(behind, gap, out):
     """Write AdaHedge's weights and return its rate, ln n over the gap; while there is no gap, infinite, the leaders'.
 
     `behind` is each one's cumulative loss beyond the best one's.
@@ -46,7 +44,7 @@ def hedge_weights(behind: Floats, gap: float, out: Floats) -> float:
 
 
 @compiled
-def hedge_round(losses: Floats, weights: Floats, rate: float, behind: Floats) -> float:
+def hedge_round(losses, weights, rate, behind):
     """AdaHedge's round, given its weights and rate: move `behind`, and return the mixability gap of the round."""
     lowest, mean, mixed = np.inf, 0.0, 0.0
     for k in range(weights.size):

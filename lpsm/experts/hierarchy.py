@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from lpsm.experts import share
 
-__all__ = ["MOST_WEIGHTS", "Hierarchy"]
-
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 

@@ -22,8 +22,6 @@ from lpsm import checks
 from lpsm.online import Ledger
 from lpsm.states import restored, saved
 
-__all__ = ["ExpertRun", "Learner", "Rounds", "checked_prior", "checked_rates"]
-
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 LARGEST = float(np.finfo(np.float64).max)

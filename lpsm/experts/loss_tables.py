@@ -7,8 +7,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from lpsm.checks import array
 
-__all__ = ["Likelihoods", "checked_losses"]
-
 Floats = NDArray[np.float64]
 
 

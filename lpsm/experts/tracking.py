@@ -25,8 +25,6 @@ from lpsm.experts.grids import LONGEST, alpha_grid
 from lpsm.experts.hierarchy import Hierarchy
 from lpsm.experts.learner import Floats, Learner, Mask, Rounds, checked_prior, checked_rates
 
-__all__ = ["FixedShare", "LearnAlpha", "MarkovShare", "StaticExpert", "VariableShare", "doubling_regret"]
-
 FIRST_EPOCH, LONGEST_EPOCH = 64, 1 << 40
 FLOAT = np.dtype(np.float64)
 
@@ -49,7 +47,7 @@ class _Columns(Learner):
         """Learn from one round and return the mixture loss (2.8); see `Learner.update`."""
         plain = self._quick and awake is None and type(losses) is np.ndarray and losses.dtype is FLOAT
         if plain and losses.flags.carray and losses.shape == (self.n_experts,):  # type: ignore[union-attr]
-            loss = share.masked_round(losses, self._hierarchy.everybody, *self._hierarchy.arrays)  # type: ignore[arg-type]
+            loss = share.masked_round(losses, self._hierarchy.everybody, *self._hierarchy.arrays)
             if loss == loss:  # otherwise some loss is not legal
                 return loss
         return super().update(losses, awake)
@@ -367,7 +365,7 @@ class VariableShare(_Logs):
 
 
 @compiled
-def _logs_round(losses: Floats, awake: Mask, matrix: Floats, log_keep: float, logs: Floats) -> float:
+def _logs_round(losses, awake, matrix, log_keep, logs):
     """One round on the logarithms of the weights: evidence, then the transition; return the mixture loss.
 
     The transition is `matrix`; where that is empty, those awake keep exp(log_keep loss) of their weight.

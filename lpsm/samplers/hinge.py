@@ -24,7 +24,7 @@ Array = NDArray[Any]
 
 
 @compiled
-def move(weights: Array, now: Now, i: int, step: float) -> None:
+def move(weights, now, i, step):
     """Move feature i of the true class by the step, and of the best other class by its opposite."""
     weights[now.label, i] += step
     if weights.shape[0] > 1:

@@ -38,11 +38,11 @@ Array = NDArray[Any]
 FIRST_CAPACITY = 64
 
 
-def _radial(kernel, counts, scalars, s, square, other, _, __):  # type: ignore[no-untyped-def]
+def _radial(kernel, counts, scalars, s, square, other, _, __):
     return exp(-kernel[0] * max(square + other - 2.0 * s, 0.0))
 
 
-def _power(kernel, counts, scalars, s, square, other, _, __):  # type: ignore[no-untyped-def]
+def _power(kernel, counts, scalars, s, square, other, _, __):
     return float((kernel[1] * s + kernel[2]) ** kernel[0])
 
 
@@ -131,7 +131,7 @@ class Held(NamedTuple):
 
 
 @compiled
-def compare(held: Held, now: Now) -> Row:
+def compare(held, now):
     """Return k(x_i, x) over the stored instances, written unless they are there already."""
     row, memory, size = now.row, held.memory, now.counts[SIZE]
     if not held.given:

@@ -46,7 +46,7 @@ def memory_of(record: Any) -> Any:
 
 
 @compiled
-def keep(memory: Memory, now: Now, slot: int) -> None:
+def keep(memory, now, slot):
     """Copy the instance into a slot of those that are stored."""
     row = now.row
     for j in range(row.n):
@@ -59,7 +59,7 @@ def keep(memory: Memory, now: Now, slot: int) -> None:
 
 
 @compiled
-def slot_of(now: Now, budget: int) -> int:
+def slot_of(now, budget):
     """The next free slot, counted, or within a budget that is spent one drawn uniformly, whose instance is evicted."""
     slot = now.counts[SIZE]
     if slot == budget:
@@ -70,7 +70,7 @@ def slot_of(now: Now, budget: int) -> int:
 
 
 @compiled
-def coefficient(learner: Any, now: Now) -> float:
+def coefficient(learner, now):
     """Of x in the update: eta y, or that of the modified Perceptron, whose first example is v itself."""
     if learner.factor < 0.0:
         return float(learner.eta * now.y)
@@ -78,7 +78,7 @@ def coefficient(learner: Any, now: Now) -> float:
 
 
 @compiled
-def shrink(learner: Any, now: Now, n: int) -> None:
+def shrink(learner, now, n):
     """Multiply the first n weights of every class by 1 - lambda_k."""
     if learner.lambda_ > 0.0:
         factor = 1.0 - learner.lambda_ / (learner.lambda_ + now.counts[STORED])

@@ -48,7 +48,7 @@ MIXTURES: dict[str, Any] = {
 
 
 @compiled
-def vote(share: Array, told: Array, exploration: float) -> tuple[float, float]:
+def vote(share, told, exploration):
     """The weighted vote, in [-1, 1], and the probability of asking; one copy alone has its own margin."""
     margin, wanted, low, high = 0.0, 0.0, 1.0, 0.0
     for j in range(share.size):
@@ -62,7 +62,7 @@ def vote(share: Array, told: Array, exploration: float) -> tuple[float, float]:
 
 
 @compiled
-def charge(share: Array, costs: Array, squares: float) -> float:
+def charge(share, costs, squares):
     """Turn a round's costs into losses, in place, at the present rate; return the weighted squares so far."""
     rate = min(1.0, sqrt(log(costs.size) / (1.0 + squares)))
     lowest = costs.min()
@@ -73,7 +73,7 @@ def charge(share: Array, costs: Array, squares: float) -> float:
 
 
 @compiled
-def write_costs(costs: Array, told: Array, price: float, chance: float, y: float) -> None:
+def write_costs(costs, told, price, chance, y):
     """What each copy costs in a round: its label, and its mistake where y was bought with this chance (else 0)."""
     for j in range(costs.size):
         costs[j] = price * told[j, CHANCE]
