@@ -8,11 +8,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-
-Floats = NDArray[np.float64]
 
 LN2_HIGH = 6.93147180369123816490e-01  # ln 2 in two parts: k * LN2_HIGH is exact for |k| < 2**21
 LN2_LOW = 1.90821492927058770002e-10

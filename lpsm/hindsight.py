@@ -14,8 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lpsm.arrays import Floats, Ints
 from lpsm.checks import array, checked, number, shown
 from lpsm.experts import hindsight_kernels as kernels
 from lpsm.experts.best_rate import BestAlpha, search, slopes
@@ -26,8 +27,6 @@ __all__ = [
     "BestAlpha", "BestExpert", "BestTransitions", "Partition", "alpha_losses", "alpha_slopes", "awake_regrets",
     "best_alpha", "best_expert", "best_partition", "best_per_epoch", "best_transitions", "partition_curve",
 ]  # fmt: skip
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +41,8 @@ class BestExpert:
 class Partition:
     """Segments of constant expert: segment s covers rounds starts[s] up to the next start (or T)."""
 
-    starts: NDArray[np.int64]
-    experts: NDArray[np.int64]
+    starts: Ints
+    experts: Ints
     loss: float
 
 

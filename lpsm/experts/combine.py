@@ -21,9 +21,10 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lpsm._compile import compiled
+from lpsm.arrays import Floats, State
 from lpsm.checks import array, known, number, positive, probability, shown, whole
 from lpsm.experts import share
 from lpsm.experts.grids import alpha_grid
@@ -32,9 +33,6 @@ from lpsm.experts.hierarchy import MOST_WEIGHTS, Hierarchy
 from lpsm.experts.learner import MOST_EXPERTS, checked_rates
 from lpsm.experts.losses import LOGISTIC, LOSSES, concave_rate, loss_of, slope_of
 from lpsm.states import restored, saved
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 RATES: Floats = np.array([4.0**k for k in range(2, -10, -1)])  # in units of 1 / (the first difference between losses)
 HORIZON = 1000
@@ -233,7 +231,7 @@ class Combiner:
         second_order = np.where(etas <= concave, 0.0, etas * scalars[SQUARES] / 8.0)
         return float(np.min(nats / etas + second_order) + 2.0 * scalars[GAP])
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def state(self) -> State:
         """Everything needed to go on, as a versioned dict of arrays; ``numpy.savez(path, **state)`` writes it."""
         return saved(self)
 
@@ -245,7 +243,7 @@ class Combiner:
     def __repr__(self) -> str:
         return f"Combiner({self.n_experts}, loss={self.loss!r}, rule={self.rule!r}, rounds={self.rounds})"
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> State:
         arrays = self._state._asdict()
         del arrays["work"]
         learned = self._state.columns[:, share.MANTISSA : share.SHARE]

@@ -12,15 +12,15 @@ the improper prior (Squint); Chaudhuri, Freund and Hsu 2009, figure 1 (NormalHed
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from lpsm import checks
 from lpsm._compile import compiled
-from lpsm.experts.learner import Floats, Learner, Mask
+from lpsm.arrays import Floats, Mask, State
+from lpsm.experts.learner import Learner
 
 RATES = 0.25 * np.polynomial.legendre.leggauss(24)[0] + 0.25  # Gauss-Legendre nodes on [0, 1/2] ..
 RATE_WEIGHTS = 0.25 * np.polynomial.legendre.leggauss(24)[1]  # .. and their weights
@@ -129,7 +129,7 @@ class AdaHedge(_Hedge):
     def _learn(self, losses: Floats, weights: Floats) -> None:
         self._gap += hedge_round(losses, weights, self.learning_rate, self._behind)
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> State:
         return {"behind": self._behind, "gap": self._gap}
 
 
@@ -166,7 +166,7 @@ class Squint(_Hedge):
         self._regret += regret
         self._variance += regret**2
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> State:
         return {"regret": self._regret, "variance": self._variance}
 
 
@@ -202,7 +202,7 @@ class NormalHedge(_Hedge):
     def _learn(self, losses: Floats, weights: Floats) -> None:
         self._regret += float(weights @ losses) - losses
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> State:
         return {"regret": self._regret}
 
 

@@ -7,14 +7,11 @@ maximum 1; the caller adds the taken-off losses back.  Left out: checks, which a
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lpsm._compile import compiled
 from lpsm.arithmetic import log_add, log_others
+from lpsm.arrays import Floats, Ints
 from lpsm.experts.share import share_logs
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def no_segment(rounds: int) -> tuple[Floats, Ints, Ints]:

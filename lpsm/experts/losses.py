@@ -15,11 +15,9 @@ from __future__ import annotations
 from math import exp, inf, log, log1p
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-
-Floats = NDArray[np.float64]
+from lpsm.arrays import Floats
 
 SQUARE, ABSOLUTE, PINBALL, LOG, LOGISTIC = range(5)
 LOSSES = {"square": SQUARE, "absolute": ABSOLUTE, "pinball": PINBALL, "log": LOG, "logistic": LOGISTIC}

@@ -21,13 +21,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lpsm._compile import compiled
 from lpsm.arithmetic import LN2_HIGH, LN2_LOW, LOG2_E, decay, dot, dots, log_add, log_others, power_of_two
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 # rows of `columns`
 ALPHA, KEEP, SPREAD, MANTISSA, EXPONENT, TOP, MASS, SHARE, MEAN, SPARE, N_ROWS = range(11)

@@ -16,14 +16,15 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lpsm import checks
 from lpsm._compile import compiled
+from lpsm.arrays import Floats, Mask, State
 from lpsm.experts import share
 from lpsm.experts.grids import LONGEST, alpha_grid
 from lpsm.experts.hierarchy import Hierarchy
-from lpsm.experts.learner import Floats, Learner, Mask, Rounds, checked_prior, checked_rates
+from lpsm.experts.learner import Learner, Rounds, checked_prior, checked_rates
 
 FIRST_EPOCH, LONGEST_EPOCH = 64, 1 << 40
 FLOAT = np.dtype(np.float64)
@@ -63,7 +64,7 @@ class _Columns(Learner):
             loss /= self.eta
         return Rounds(loss, record if weights else None, alpha_record if alpha_weights else None)
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> State:
         return self._hierarchy.to_arrays()
 
 
@@ -257,7 +258,7 @@ class LearnAlpha(_Columns):
             uniform = np.full(alphas.size, 1.0 / alphas.size)
             self._hierarchy = Hierarchy(self.n_experts, alphas, self.weights, uniform, self._lower)
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> State:
         return {**super()._arrays(), "doubling": self._epoch}
 
 
@@ -272,7 +273,7 @@ class _Logs(Learner):
         values = np.exp(self._logs - self._logs.max())
         return np.asarray(values / values.sum())
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> State:
         return {"logs": self._logs}
 
     def _begin(self, prior: ArrayLike | None) -> None:

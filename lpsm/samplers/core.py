@@ -24,12 +24,11 @@ from numbers import Real
 from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lpsm._compile import compiled
+from lpsm.arrays import Array
 from lpsm.samplers.rows import Row, Table, dot, row_of, scaled
 
-Array = NDArray[Any]
 Line = Array  # one axis, two, whole numbers, and those of instances: `example` knows these names
 Square = Array
 Whole = Array

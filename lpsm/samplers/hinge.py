@@ -13,14 +13,12 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lpsm._compile import compiled
+from lpsm.arrays import Array
 from lpsm.checks import positive
 from lpsm.samplers.core import WEIGHT, Learner, Now, checked_by, parameters
 from lpsm.samplers.rows import look_along
-
-Array = NDArray[Any]
 
 
 @compiled

@@ -15,9 +15,9 @@ from math import exp, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lpsm._compile import compiled
+from lpsm.arrays import Array
 from lpsm.checks import number, positive, shown
 from lpsm.samplers import core
 from lpsm.samplers.core import SELF_SIMILARITY, SIZE, Learner, Now, Rule, checked_by, parameters
@@ -32,8 +32,6 @@ from lpsm.samplers.rows import (
     solve_lower,
     solve_upper,
 )
-
-Array = NDArray[Any]
 
 FIRST_CAPACITY = 64
 

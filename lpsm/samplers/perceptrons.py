@@ -13,14 +13,12 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lpsm._compile import compiled
+from lpsm.arrays import Array
 from lpsm.checks import between, non_negative, positive, whole
 from lpsm.samplers.core import EVICTED, READY, SIZE, STORED, Learner, Now, checked_by, parameters
 from lpsm.samplers.rows import Row, add, look_along
-
-Array = NDArray[Any]
 
 
 class Memory(NamedTuple):

@@ -13,12 +13,11 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from lpsm._compile import compiled
-
-Array = NDArray[Any]
+from lpsm.arithmetic import dot
+from lpsm.arrays import Array
 
 NEARLY_ZERO = 1e-11
 """A sum of terms of the size of margins that is no larger may be what rounding left of terms that cancel."""
@@ -78,25 +77,6 @@ def scaled(row, square, scratch):
     for j in range(row.n):
         scratch[j] = row.x[j] * inverse
     return Row(scratch[: row.n], row.columns, row.n, row.sparse)
-
-
-@compiled
-def dot(a, b, n):
-    """Return a[:n]'b[:n] in eight interleaved sums (a single one would wait for each addition)."""
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-    whole = n - n % 8
-    for i in range(0, whole, 8):
-        s0 += a[i] * b[i]
-        s1 += a[i + 1] * b[i + 1]
-        s2 += a[i + 2] * b[i + 2]
-        s3 += a[i + 3] * b[i + 3]
-        s4 += a[i + 4] * b[i + 4]
-        s5 += a[i + 5] * b[i + 5]
-        s6 += a[i + 6] * b[i + 6]
-        s7 += a[i + 7] * b[i + 7]
-    for i in range(whole, n):
-        s0 += a[i] * b[i]
-    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
 
 
 @compiled

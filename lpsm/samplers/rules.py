@@ -18,9 +18,8 @@ from functools import partial
 from math import inf, isinf, log, sqrt
 from typing import Any
 
-from numpy.typing import NDArray
-
 from lpsm._compile import compiled
+from lpsm.arrays import Array
 from lpsm.checks import between, number, positive, shown, whole
 from lpsm.samplers.core import (
     DUE,
@@ -42,7 +41,6 @@ __all__ = [
     "LabelEfficientFilter", "NextLabel", "SecondOrderCoin", "SmallMargin", "Variance",
 ]  # fmt: skip
 
-A = NDArray[Any]
 TimeSchedule = Callable[[int], float]
 UP_TO_INFINITY = partial(positive, False)
 
@@ -181,7 +179,7 @@ class NextLabel(Rule):
     chance = staticmethod(_small)
     grants = staticmethod(_next)
 
-    def begin(self, counts: A, scalars: A) -> None:
+    def begin(self, counts: Array, scalars: Array) -> None:
         """Ask for the first label."""
         counts[SCHEDULED] = 1
 
@@ -210,7 +208,7 @@ class Halving(Rule):
     chance = staticmethod(_below)
     answers = staticmethod(_halve)
 
-    def begin(self, counts: A, scalars: A) -> None:
+    def begin(self, counts: Array, scalars: Array) -> None:
         """Begin at s_1."""
         scalars[THRESHOLD] = self.s_1
 

@@ -17,11 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lpsm.arrays import Array, State
 from lpsm.checks import shown, state_array, state_text, whole
 from lpsm.samplers import core, hinge, kernels, least_squares, perceptrons, rules
 from lpsm.samplers.least_squares import BLOCK, Squares
-
-Array = NDArray[Any]
 
 VERSION = 3
 READABLE = (1, 2, 3)  # the first version had no open questions, the second a vector of weights for two classes
@@ -128,7 +127,7 @@ def modern(state: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**state, **found, "open_told": told}
 
 
-def arrays_of(learner: Any, counts: Array, scalars: Array) -> dict[str, Array]:
+def arrays_of(learner: Any, counts: Array, scalars: Array) -> State:
     """Return copies of a learner's arrays by the names of a state, empty where it has none."""
     found = {**dict.fromkeys(FIELDS, np.zeros((0, 0), dtype=learner.weights.dtype))}
     found |= {"state_counts": counts.copy(), "state_scalars": scalars.copy()}
@@ -201,7 +200,7 @@ def restored(
     return full, counts, scalars
 
 
-def questions_to_arrays(questions: Mapping[int, Owed], dtype: Any) -> dict[str, Array]:
+def questions_to_arrays(questions: Mapping[int, Owed], dtype: Any) -> State:
     """Return open questions, by ticket, as arrays: a column each, and the instances end to end."""
     asked, none = list(questions.values()), np.zeros(0, dtype=np.int32)
     found = {

@@ -28,9 +28,10 @@ from math import log, sqrt
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lpsm._compile import compiled
+from lpsm.arrays import Array, Floats, State
 from lpsm.checks import array, between, generator, known, non_negative, reading, state_array, state_text
 from lpsm.experts import LearnAlpha, StaticExpert, alpha_grid
 from lpsm.experts.share import learn_alpha_round, mixture
@@ -38,8 +39,6 @@ from lpsm.samplers import core, saving
 from lpsm.samplers.catalogue import make
 from lpsm.samplers.core import CHANCE, MARGIN, PREDICTION, Now
 from lpsm.samplers.sampler import Sampler
-
-Array = NDArray[Any]
 
 VERSION = 2  # of its state
 MIXTURES: dict[str, Any] = {
@@ -189,7 +188,7 @@ class TunedSampler(Sampler):
         self.randomized, self._rng, self._squares = True, rng, np.zeros(1)
 
     @property
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Floats:
         """Weights over the grid (m,), before the next round."""
         return np.asarray(self._mixture.weights, dtype=np.float64)
 
@@ -208,7 +207,7 @@ class TunedSampler(Sampler):
         """
         self._take(ticket, 0.0)
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def state(self) -> State:
         """Return everything that determines the future, as a versioned dict of arrays; see `Sampler.state`."""
         names = ("key", "parameter", "label_price", "exploration", "max_queries")
         parts: dict[str, Any] = {f"copy_{j}": one for j, one in enumerate(self.samplers)}
