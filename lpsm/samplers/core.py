@@ -26,8 +26,9 @@ from typing import Any, NamedTuple, TypeVar, dataclass_transform
 import numpy as np
 
 from lpsm._compile import compiled
+from lpsm.arithmetic import dot
 from lpsm.arrays import Array
-from lpsm.samplers.rows import Row, Table, dot, row_of, scaled
+from lpsm.samplers.rows import Row, Table, row_of, scaled
 
 Line = Array  # one axis, two, whole numbers, and those of instances: `example` knows these names
 Square = Array

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lpsm._compile import compiled
+from lpsm.arithmetic import dot
 from lpsm.arrays import Array
 from lpsm.checks import number, positive, shown
 from lpsm.samplers import core
@@ -26,7 +27,6 @@ from lpsm.samplers.rows import (
     NEARLY_ZERO,
     Row,
     cleared,
-    dot,
     gather_dot,
     look_along,
     solve_lower,

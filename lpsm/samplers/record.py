@@ -68,11 +68,6 @@ class RunLog:
         return self.replay is None
 
     @property
-    def noted(self) -> Floats:
-        """Margins as the run left them: exact where it needed them, else of the same sign."""
-        return self._margin
-
-    @property
     def margin(self) -> Floats:
         """Signed margin of every round, as `decide` gives it.
 

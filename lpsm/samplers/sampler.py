@@ -222,7 +222,7 @@ class Sampler:
         return self._state(config, evictions=saving.position(self._evictions), **own)
 
     def _state(self, config: Any, **own: Array) -> State:
-        questions = saving.questions_to_arrays(self._questions, self.dtype)
+        questions = saving.questions_to_arrays(self._questions)
         kind, version = np.array(type(self).__name__), np.array(saving.VERSION)
         coins = saving.position(self._rng)
         return {"kind": kind, "version": version, "config": saving.as_text(config), "coins": coins, **own, **questions}

@@ -231,7 +231,7 @@ class TunedSampler(Sampler):
             return {name.removeprefix(prefix): state[name] for name in state if name.startswith(prefix)}
 
         with reading("a TunedSampler's state"):
-            needed = {"grid", "squares", "counts", "open_tickets", "open_told"}
+            needed = {"grid", "squares", "counts", "open_tickets"}
             config = saving.checked_config("a TunedSampler", state, (VERSION,), needed)
             grid, rng = state_array(state, "grid", (None,)), saving.generator(state, "coins")
             if rng is None:

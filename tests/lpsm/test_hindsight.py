@@ -91,14 +91,6 @@ def test_planted_segments_are_found():
     assert found.loss == 0.0
 
 
-def test_the_best_expert_of_each_epoch_is_the_partition_with_the_epochs_boundaries():
-    losses = shifting()
-    found = hindsight.best_per_epoch(losses, [0, 50, 51])
-    parts = [losses[:50], losses[50:51], losses[51:]]
-    assert found.experts.tolist() == [hindsight.best_expert(p).expert for p in parts]
-    assert found.loss == pytest.approx(sum(hindsight.best_expert(p).loss for p in parts))
-
-
 @settings(max_examples=40, deadline=None)
 @given(matrices(), st.sampled_from([0.0, 1e-200, 1e-9, 0.2, 0.5, 0.9, 1 - 1e-9, 1.0]))
 def test_loss_at_a_rate_is_the_sum_over_all_expert_sequences(losses, alpha):  # oracle
@@ -288,7 +280,6 @@ def test_losses_of_a_million_lose_no_digits(alpha):  # extremes
         (lambda: hindsight.alpha_losses([[1.0, 2.0]], [1.5]), "alpha must lie in"),
         (lambda: hindsight.alpha_losses([[1.0, 2.0]], [0.5], prior=[0.3, -0.3]), "prior must be non-negative"),
         (lambda: hindsight.partition_curve([[1.0]], 2), r"k must lie in \[1, 1\], got 2"),
-        (lambda: hindsight.best_per_epoch([[1.0], [1.0]], [0, 2]), "starts must increase"),
         (lambda: hindsight.best_transitions([[1.0, 2.0]], start=[[1.0, 0.5], [0.0, 1.0]]), "start must hold"),
         (
             lambda: hindsight.best_transitions([[1.0, 2.0]], start=np.eye(3)),
