@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 BOUNDS = ("drift", "experts", "perceptrons", "risk", "second_order")
-PROVED = ("active", "low_noise", "version_space")
 CLEAN = [
     "lpsm",
     "lpsm.experts",
@@ -32,7 +31,7 @@ CLEAN = [
     "lpsm.synthetic",
     "lpsm.synthetic_streams",
     *(f"lpsm.bounds.{name}" for name in BOUNDS),
-    *(f"experiments.papers.proved.{name}" for name in PROVED),
+    "experiments.papers.proved",
     "lpsm.online",
     "netsim.policies.polling",
     "lpsm.randomness",

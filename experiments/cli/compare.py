@@ -123,7 +123,13 @@ def compare(
             found[count] = frames, comparison
         tables = _tables(found)
         summary = tables["summary"]
-        below = worlds_words(traffic, world, sweep.host_aware(chosen, world.config), counts if counts != [1] else ())
+        below = worlds_words(
+            traffic,
+            world,
+            sweep.host_aware(chosen, world.config),
+            counts if counts != [1] else (),
+            battery=battery_mwh is not None,
+        )
         text = _words(summary, settings) + below
         data = {**settings, "replications": len(cut.workloads), "summary": plain(summary)}
         if world.preset == "thesis":

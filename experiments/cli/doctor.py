@@ -100,7 +100,7 @@ def _compile() -> None:
 
     names = sorted({entry.example for entry in policies.registry().values()})
     names = [name for name in names if getattr(policies.make(name), "compiled", None) is not None]
-    echo("Compiling the simulator and the policies' rules: once, about a minute.", err=True)
+    echo("Compiling the simulator and the policies' rules: once, about 40 s of processor time.", err=True)
     with progress("policies", len(names)) as advance:
         for name in names:
             netsim.simulate([Page(*_PAGE)], name, engine="express")

@@ -28,7 +28,7 @@ def explore(trace: Path | None, port: int, browse: bool) -> None:
     """
     from experiments.cli.compare import FEW_SESSIONS
     from experiments.study.interruptions import Interrupted
-    from experiments.study.progress import progress
+    from experiments.study.progress import compiling
 
     if port < 0:
         raise ValueError(f"port must be at least 0, got {port}")
@@ -43,7 +43,7 @@ def explore(trace: Path | None, port: int, browse: bool) -> None:
     heard = partial(echo, err=True)
     explorer = Explorer() if trace is None else Explorer.of_trace(trace, FEW_SESSIONS, heard)
     try:
-        with progress("compiling", None):
+        with compiling():
             explorer.warm_up()
         page = app(explorer, trace=trace.name if trace else None)
         server = make_server("127.0.0.1", port, page.server, threaded=True)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["simulate"]
 
+_LATE = {"message": "added_delay", "datagram": "datagram_delay"}
+
 
 @click.command()
 @click.argument("workload", type=INPUT)
@@ -101,12 +103,20 @@ def simulate(
     elif not as_json:
         click.echo(text, nl=False)
     totals = _totals(results, bases, config.radio, battery_mwh) | {"preset": world.preset}
+    if pages.captured_s is not None:
+        totals["captured_s"] = pages.captured_s
+        recorded |= {
+            "captured_s": pages.captured_s,
+            "simulated_s": float(np.mean([base.elapsed_s for base in bases])),
+            "things": len(pages.sizes) + len(pages.beside_s),
+        }
     if recorded:
         totals["recorded"] = recorded
     if as_json:
         click.echo(json.dumps(totals))
     else:
-        echo(_words(totals, recorded, world), err=True)
+        words = recorded_words(recorded, world, battery=battery_mwh is not None)
+        echo("\n".join(filter(None, [_words(totals, world), words])), err=True)
 
 
 def _totals(
@@ -117,6 +127,7 @@ def _totals(
     import numpy as np
 
     from experiments.quantities import ENERGY_PARTS, mean_row, run_row
+    from netsim.result import spread
 
     row, n = mean_row([run_row(result) for result in results]), len(results[0].latency_s)
     each = max(1, n)  # without pages, figures are of the whole run
@@ -138,37 +149,45 @@ def _totals(
         "energy_j_per_page": row["total_j"] / each,
         "limit_j_per_page": least_j / each,
         "page_awake_j_per_page": page_awake_j / each,
-        "slowdown_mean": float(slowdowns.mean()) if n else None,
-        "slowdown_p95": float(np.quantile(slowdowns, 0.95)) if n else None,
+        "slowdown_mean": None,
+        "slowdown_p95": None,
+        **spread("slowdown", "", slowdowns),
         **{part.name: row[part.name] for part in ENERGY_PARTS},
         **{name: row[name] for name in ("beacons", "wakeups", "elapsed_s")},
         "mean_mw": mean_mw,
     }
     if len(added_s):
-        totals["messages"] = len(added_s)
-        totals["added_delay_mean_s"], totals["added_delay_p95_s"] = added_s.mean(), float(np.quantile(added_s, 0.95))
+        totals |= {"messages": len(added_s)} | spread(_LATE["message"], "s", added_s)
+    if results[0].captured_s is not None:
+        one_by_one = np.concatenate([result.exchange_s for result in results])
+        late_s = np.concatenate([result.datagram_delay_s for result in results])
+        totals |= {"exchanges": len(one_by_one)} | spread("exchange", "s", one_by_one)
+        totals["datagrams"], totals["datagrams_lost"] = (
+            sum(int(result.datagram_totals[name]) for result in results) for name in ("datagrams", "datagrams_lost")
+        )
+        totals |= spread(_LATE["datagram"], "s", late_s)
     if battery_mwh is not None:
         totals["battery_h"] = battery_mwh / mean_mw if mean_mw else None
     return totals
 
 
-def _words(totals: dict[str, Any], recorded: dict[str, float], world: World) -> str:
+def _words(totals: dict[str, Any], world: World) -> str:
     from experiments.quantities import ENERGY_PARTS
+    from experiments.report.text import counted, number
 
     parts = ", ".join(f"{part.called} {totals[part.name]:.3f}" for part in ENERGY_PARTS)
     of_clients = f", mean of {totals['clients']} clients" if "clients" in totals else ""
     waited = f", mean slowdown {totals['slowdown_mean']:.2f}" if totals["pages"] else ""
-    if "messages" in totals:
-        waited += f", {totals['messages']} messages {totals['added_delay_mean_s']:.3f} s later in the mean"
+    for things in ("message", "datagram"):
+        if (late_s := totals.get(f"{_LATE[things]}_mean_s")) is not None:
+            waited += f", {counted(totals[f'{things}s'], f'{things}s')} {number(late_s, 3)} s later in the mean"
     life = f"; the battery lasts {totals['battery_h']:.1f} h" if totals.get("battery_h") else ""
-    lines = [
+    return (
         f"{totals['policy']}{of_clients}: {totals['pages']} pages in {totals['elapsed_s']:.1f} s, "
         f"{totals['energy_j_per_page']:.3f} J a page (limit {totals['limit_j_per_page']:.3f}, "
         f"page-awake {totals['page_awake_j_per_page']:.3f}; whole run: {parts} J), "
-        f"{round(totals['beacons'], 1)} beacons, {round(totals['wakeups'], 1)} wake-ups{waited}{life}",
-        world.words,
-    ]
-    return "\n".join([*lines, *filter(None, [recorded_words(recorded, world)])])
+        f"{round(totals['beacons'], 1)} beacons, {round(totals['wakeups'], 1)} wake-ups{waited}{life}\n{world.words}"
+    )
 
 
 def _runs(
@@ -182,7 +201,7 @@ def _runs(
     from experiments.study.sweep import Recorded, check_clients
 
     check_clients([clients])
-    recorded = Recorded(name="workload", seed=seed, recorded=tuple(pages), messages=tuple(pages.messages))
+    recorded = Recorded(name="workload", seed=seed, recorded=pages)
     drawn = [recorded.pages(client) for client in range(clients)]
     return lambda policy: netsim.simulate_cell(
         [(own, policy) for own in drawn], config=config, seed=seed, engine=engine

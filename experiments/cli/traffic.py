@@ -27,6 +27,9 @@ __all__ = ["clients_option", "gathered", "recorded_words", "traffic_options", "w
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+MOST_OFF = 0.01
+LEAST_CAPTURED_S, LEAST_THINGS = 600.0, 20
+
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     number_option("--pages", kind=int, most=MOST_PAGES, default=100, help="Without a trace: pages for each seed."),
     number_option(
@@ -119,26 +122,50 @@ def gathered(
     return cut, settings
 
 
-def worlds_words(settings: Mapping[str, Any], world: World, aware: Sequence[str], clients: Sequence[int] = ()) -> str:
+def worlds_words(
+    settings: Mapping[str, Any],
+    world: World,
+    aware: Sequence[str],
+    clients: Sequence[int] = (),
+    *,
+    battery: bool = False,
+) -> str:
     """Return in lines below a table: the host-aware policies, the clients of a cell, the world, what was recorded."""
     lines = [f"host-aware, told by the host what is outstanding: {', '.join(aware)}."] if aware else []
     if clients:
         lines.append(f"{', '.join(map(str, clients))} clients behind one access point; figures are means over them.")
     lines.append(world.words)
-    if settings["kind"] == "trace" and (words := recorded_words(settings.get("recorded", {}), world)):
+    if settings["kind"] == "trace" and (words := recorded_words(settings.get("recorded", {}), world, battery=battery)):
         lines.append(words)
     return "".join(f"\n{line}" for line in lines)
 
 
-def recorded_words(recorded: Mapping[str, Any], world: World) -> str:
-    """Return in a line what of the world was recorded (`study.traffic.told`); nothing where options give all of it."""
+def recorded_words(recorded: Mapping[str, Any], world: World, *, battery: bool = False) -> str:
+    """Return what of the world was recorded (`study.traffic.told`), and for how long; nothing where nothing was.
+
+    A `battery` whose life is told needs enough of it.
+    """
     words = []
     if recorded.get("server_times_s") is not None:
         words.append(f"servers: as recorded, {recorded['server_times_s']:.3g} s (median)")
+    elif world.config.server_delay.kind == "recorded" and recorded.get("captured_s") is not None:
+        words.append("servers: as recorded")
     elif world.config.server_delay.kind == "recorded":
         words.append("servers answer at once: the trace does not tell")
     if recorded.get("round_trip_s") is not None:
         words.append(f"round trip: as recorded, {1000 * recorded['round_trip_s']:.3g} ms")
     if count := recorded.get("messages"):
         words.append(f"{count} message{' is' if count == 1 else 's are'} pushed")
-    return f"{'; '.join(words)}." if words else ""
+    text = f"{'; '.join(words)}." if words else ""
+    if recorded.get("captured_s") is None:
+        return text
+    captured_s, simulated_s = recorded["captured_s"], recorded["simulated_s"]
+    lines = [text, f"captured: {captured_s:.1f} s; simulated without power saving: {simulated_s:.1f} s."]
+    if abs(simulated_s - captured_s) > MOST_OFF * captured_s:
+        lines.append(f"WARNING: the simulated time differs by more than {100 * MOST_OFF:g} % from the captured time.")
+    if battery and (captured_s < LEAST_CAPTURED_S or recorded["things"] < LEAST_THINGS):
+        lines.append(
+            f"WARNING: the battery life rests on {captured_s:.0f} s of traffic with {recorded['things']} exchanges, "
+            f"messages and datagrams; take at least {LEAST_CAPTURED_S / 60:g} minutes and {LEAST_THINGS} of them."
+        )
+    return "\n".join(filter(None, lines))

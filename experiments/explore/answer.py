@@ -75,7 +75,7 @@ class Explorer:
         self._compiled: set[str] = set()
         self._run = lru_cache(_KEPT)(lambda *key: self._threads.submit(self._simulated, *key))
         self._timelines = lru_cache(256)(lambda *key: self._threads.submit(self._recorded, *key))
-        self._pages = lru_cache(64)(lambda unit: traces.Workload.of(unit.pages(), getattr(unit, "messages", ())))
+        self._pages = lru_cache(64)(lambda unit: traces.Workload.of(unit.pages()))
 
     @classmethod
     def of_trace(cls, path: Path, few: int, told: Callable[[str], None] = lambda _: None) -> Explorer:
@@ -141,7 +141,7 @@ class Explorer:
         if not work:
             return []
         page = min(page, len(work))
-        begun = traces.Workload.of(work[: page + 1])
+        begun = work if len(work.timings) else traces.Workload.of(work[: page + 1])
         runs = [record(begun, policy, config, seed=unit.seed, push=work.messages) for policy in policies]
         windows = [window_of_page(run, page - 1) for run in runs]
         longest = max(length for _, length in windows)

@@ -213,8 +213,9 @@ def _conclude(experiment: Experiment, store: Store, record: Record, *, computed:
         store.write_frame(CLAIMS, claims)
         data, material = experiment.data, store.manifest["configuration"]["material"]
         for name, figure in experiment.figures(record).items():
-            if data is not None and material == data.stand_in:
-                figure.suptitle(f"on {material}, in place of {data.folder}", fontsize=9)
+            if data is not None:
+                instead = f", in place of {data.folder}" if material == data.stand_in else ""
+                figure.suptitle(f"on {material}{instead}", fontsize=9)
             for file, content in pictures(name, figure).items():
                 store.write(file, content)
         store.publish()

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from experiments.inert import inert
 from experiments.quantities import Quantity, shown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["cell", "cells", "counted", "number", "plus_minus", "table"]
 
 
 def number(value: float, digits: int = 2, *, sign: bool = False, unit: str = "") -> str:
-    """Return the number with so many digits, or nothing where there is none."""
+    """Return the number with so many digits, two significant ones if it is smaller; nothing where there is none."""
     if not isfinite(value):
         return ""
-    return f"{value:{'+' if sign else ''}.{digits}f}{unit}"
+    shown = round(float(value), digits) + 0.0  # and never -0
+    if value and not shown and not sign:
+        return f"{value:.2g}{unit}"
+    return f"{shown:{'+' if sign else ''}.{digits}f}{unit}"
 
 
 def plus_minus(mean: float, half_width: float, digits: int = 2, *, sign: bool = False, unit: str = "") -> str:
     """Return mean and half width of an interval, or the mean alone where there is no interval."""
-    if not isfinite(half_width) or half_width == 0:
+    if not isfinite(half_width) or not round(half_width, digits):
         return number(mean, digits, sign=sign, unit=unit)
     return f"{number(mean, digits, sign=sign)} ± {number(half_width, digits, unit=unit)}"
 

@@ -82,8 +82,7 @@ class User(NamedTuple):
     name: str
     seed: int
     sessions: int
-    pages: tuple[traces.Page, ...]
-    messages: tuple[traces.Message, ...] = ()
+    pages: traces.Workload
     round_trip_s: float | None = None
 
 
@@ -146,35 +145,34 @@ def users(
     report = report if report is not None else traces.Report()
     rule = traces.GroupingRule(max_think_s=max_think_s)
     of_sessions = (
-        (found.user if by == "user" else found.name, found.pages, found.messages)
+        (found.user if by == "user" else found.name, found.pages)
         for found in browsed(trace, member=member, skip_damaged=skip_damaged, rule=rule, report=report)
     )
-    gathered: Iterable[tuple[str, int, tuple[traces.Page, ...], tuple[traces.Message, ...]]]
+    gathered: Iterable[tuple[str, int, traces.Workload]]
     if by == "user" and traces.detect(trace) == "bu":
-        # such traces tell of no message
-        gathered = ((*user, ()) for user in _gathered((name, pages) for name, pages, _ in of_sessions))
+        gathered = _gathered(of_sessions)  # such traces tell of nothing but pages
     else:
-        gathered = ((name, 1, pages, messages) for name, pages, messages in of_sessions)
-    for number, (name, sessions, pages, messages) in enumerate(gathered):
+        gathered = ((name, 1, pages) for name, pages in of_sessions)
+    for number, (name, sessions, pages) in enumerate(gathered):
         round_trip_s = report.round_trip_s if recorded_round_trip else None
-        yield User(name, seed + number, sessions, pages, messages, round_trip_s)
+        yield User(name, seed + number, sessions, pages, round_trip_s)
 
 
 def _gathered(
-    sessions: Iterable[tuple[str, tuple[traces.Page, ...]]],
-) -> Iterator[tuple[str, int, tuple[traces.Page, ...]]]:
+    sessions: Iterable[tuple[str, traces.Workload]],
+) -> Iterator[tuple[str, int, traces.Workload]]:
     """Bring together what is a user's, by way of temporary files that hold a part of the users each."""
     with TemporaryDirectory(prefix="lpsm-") as folder, ExitStack() as stack:
         spools = [stack.enter_context(Path(folder, str(part)).open("w+", encoding="utf-8")) for part in range(_SPOOLS)]
         for name, pages in sessions:
-            spools[zlib.crc32(name.encode()) % _SPOOLS].write(json.dumps([name, pages]) + "\n")
+            spools[zlib.crc32(name.encode()) % _SPOOLS].write(json.dumps([name, list(pages)]) + "\n")
         for spool in spools:
             spool.seek(0)
             of_user: dict[str, list[list[Any]]] = {}
             for name, rows in map(json.loads, spool):
                 of_user.setdefault(name, []).append(rows)
             for name, browsed in of_user.items():
-                yield name, len(browsed), tuple(_page(*row) for rows in browsed for row in rows)
+                yield name, len(browsed), traces.Workload.of(_page(*row) for rows in browsed for row in rows)
 
 
 def _page(
@@ -231,7 +229,7 @@ def check(policies: Sequence[AnyPolicy], config: netsim.SimulationConfig) -> Non
     ValueError
         If the policies and the configuration do not go together.
     """
-    compute(Task(members=(User("", 0, 1, _ONE_PAGE),), policies=tuple(policies), config=config))
+    compute(Task(members=(User("", 0, 1, traces.Workload.of(_ONE_PAGE)),), policies=tuple(policies), config=config))
 
 
 def compute(task: Task) -> bytes:
@@ -266,11 +264,9 @@ def _this_program() -> str:
 
 
 def _rows(user: User, policies: Sequence[Any], config: netsim.SimulationConfig) -> list[dict[str, Any]]:
-    objects = sum(len(page.objects) for page in user.pages)
-    reply_bytes = sum(page.reply_bytes + sum(reply for _, reply in page.objects) for page in user.pages)
-    browsing = traces.Workload.of(user.pages, user.messages)
+    objects, reply_bytes = int(user.pages.objects.sum()), int(user.pages.sizes[:, 1].sum())
     world = config if user.round_trip_s is None else at_round_trip(config, user.round_trip_s)
-    results = [netsim.simulate(browsing, policy, config=world, seed=user.seed) for policy in policies]
+    results = [netsim.simulate(user.pages, policy, config=world, seed=user.seed) for policy in policies]
     static = netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns)
     psm = next((result for result in results if result.policy == static), None)
     rows: list[dict[str, Any]] = []

@@ -57,6 +57,7 @@ def start(run: Run, client: Client, step: Step) -> None:
     if not page.begun:
         issue_page(run, client, step.page)
     page.begun += 1
+    step.begun = run.now
     if step.before < 0:
         client.next_number += 1
         connection = new_connection(run, client, client.next_number - 1)
@@ -100,7 +101,7 @@ def finish_step(run: Run, connection: Connection) -> None:
     client.outstanding -= 1
     client.page = step.page
     note_answer(run, connection)
-    step.is_done = 1
+    step.is_done, step.ended = 1, run.now
     page = client.pages[step.page]
     page.done += 1
     if page.done > page.objects:

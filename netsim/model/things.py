@@ -126,6 +126,8 @@ class Step:
     next: int  # the one after it
     is_ready: int
     is_done: int
+    begun: int  # when its request was written, and when it was complete
+    ended: int
     client: Client
     connection: Connection
 

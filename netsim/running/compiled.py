@@ -124,6 +124,7 @@ class _Run:
             self._notes_of(number, "intervals").ravel(),
             rows.messages,
             rows.datagrams,
+            rows.steps[:, [fields_of("Step")[name].at for name in ("begun", "ended")]],
             self._world.config.radio,
             not self._world.run.on_wires,
         )

@@ -304,6 +304,7 @@ def trip_of(
     intervals: Ints,
     messages: Ints,
     datagrams: Ints,
+    exchanges: Ints,
     radio: Radio,
     on_air: bool,
 ) -> tuple[Trip, Ints]:
@@ -315,6 +316,8 @@ def trip_of(
         The numbers of `netsim.model.things.Totals`, in their order.
     loads, messages, datagrams : array of int64
         A row a `Load`, a `Message`, and a `Datagram`.
+    exchanges : array of int64, shape (exchanges, 2)
+        When those with times of their own began and were complete.
     polls, intervals : array of int64
         As in `Trip`.
     radio : Radio
@@ -330,6 +333,6 @@ def trip_of(
         loads=loads[:, :at].copy(), polls=polls, intervals=intervals,
         states=StateTimes.of(states) if on_air else None,
         page_states=loads[:, at + n :] - loads[:, at : at + n] if on_air else None,
-        groups_lost=groups_lost, beacons_lost=beacons_lost, datagrams=datagrams,
+        groups_lost=groups_lost, beacons_lost=beacons_lost, datagrams=datagrams, exchanges=exchanges,
     )  # fmt: skip
     return trip, messages[:, [0, 1, 3]]

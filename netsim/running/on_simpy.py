@@ -165,6 +165,7 @@ def _result(world: World, client: things.Client) -> tuple[Trip, Ints]:
         np.array(machine.intervals[client.number], dtype=np.int64),
         _array(client.messages, words_of("Message")),
         _array(client.datagrams, words_of("Datagram")),
+        np.array([(step.begun, step.ended) for step in client.steps], dtype=np.int64).reshape(-1, 2),
         world.config.radio,
         not world.run.on_wires,
     )

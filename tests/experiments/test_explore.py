@@ -146,7 +146,7 @@ def test_the_explorer_the_command_and_the_python_agree(lpsm: Any, tmp_path: Path
             assert rows.loc[policy, name] == pytest.approx(summary.loc[policy, name], rel=1e-12)
             assert value == pytest.approx(summary.loc[policy, name], rel=1e-12)
     if kind == "a workload with messages":
-        without = Explorer([replace(one, messages=()) for one in explorer.sessions])
+        without = Explorer([replace(one, recorded=list(one.recorded)) for one in explorer.sessions])
         assert without.answer(SMALL).rows.set_index("policy").loc["psm:100", "energy_j_per_page"] != energy
 
 

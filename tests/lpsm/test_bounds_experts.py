@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import linprog
 
-from experiments.papers.proved import tracking as proved_tracking
+from experiments.papers import proved
 from experiments.study import bounds_trials
 from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid, bounds, hindsight, synthetic
 from lpsm.bounds import expert_report
@@ -133,8 +133,8 @@ def test_the_optimised_regret_tends_to_half_the_logarithm_plus_0_95():
     for horizon in (1_000, 10_000, 100_000, 1_000_000):
         size = alpha_grid(horizon=horizon).size
         exact = statements.learn_alpha_optimised_regret(horizon, size)
-        gaps.append(exact - proved_tracking.learn_alpha_asymptotic_regret(horizon))
-    assert proved_tracking.learn_alpha_asymptotic_regret(10_000) - 0.5 * log(10_000) == pytest.approx(0.95, abs=0.005)
+        gaps.append(exact - proved.learn_alpha_asymptotic_regret(horizon))
+    assert proved.learn_alpha_asymptotic_regret(10_000) - 0.5 * log(10_000) == pytest.approx(0.95, abs=0.005)
     assert abs(gaps[0]) < 0.03
     assert max(map(abs, gaps[1:])) < 0.002
 

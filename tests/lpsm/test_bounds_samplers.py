@@ -81,7 +81,7 @@ def test_means_over_runs_stay_below_the_bound_in_expectation(expected, n_streams
 
 
 @pytest.mark.parametrize("n_streams", [2, pytest.param(12, marks=pytest.mark.long)])
-@pytest.mark.parametrize("expected", [means.expected_selective_drift, means.expected_tuned_drift])
+@pytest.mark.parametrize("expected", [means.expected_selective_drift])
 def test_mean_mistakes_of_selective_lasec_stay_below_the_bound(expected, n_streams):
     for seed in range(n_streams):
         sides = expected(seed, 200)

@@ -19,7 +19,7 @@ import pandas as pd
 from experiments.papers.claims import Claim, Noted, by, jackknifed, point
 from experiments.papers.kit import Experiment, Setup
 from experiments.papers.predicates import each, falling, reaching
-from experiments.papers.proved.low_noise import adaptive_labels, adaptive_regret, supervised_regret_of_spectrum
+from experiments.papers.proved import adaptive_labels, adaptive_regret, supervised_regret_of_spectrum
 from lpsm import samplers
 from lpsm.randomness import POLICY, WORKLOAD, generator
 from lpsm.synthetic_streams import linear_noise

@@ -20,7 +20,7 @@ import pandas as pd
 from experiments.papers.adaptive.exponents import ADAPTIVE, ALL, AS_LONG, HARD, THEOREM_1, late, rows_of, slope
 from experiments.papers.claims import Claim, Noted, jackknifed
 from experiments.papers.predicates import above, at_most, below, between, reaching
-from experiments.papers.proved.low_noise import adaptive_rate_in_labels, supervised_rate_in_labels
+from experiments.papers.proved import adaptive_rate_in_labels, supervised_rate_in_labels
 
 __all__ = ["EXPERIMENTS"]
 

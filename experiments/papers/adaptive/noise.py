@@ -18,7 +18,7 @@ import pandas as pd
 from experiments.papers.claims import Noted, by
 from experiments.papers.kit import Experiment, Sizes, over
 from experiments.papers.predicates import at_least, each, reaching
-from experiments.papers.proved.low_noise import disagreement_cap
+from experiments.papers.proved import disagreement_cap
 from lpsm.randomness import WORKLOAD, generator
 from lpsm.synthetic_streams import linear_noise
 

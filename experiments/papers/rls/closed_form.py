@@ -17,7 +17,7 @@ import pandas as pd
 from experiments.papers.claims import Noted, by
 from experiments.papers.kit import Experiment, Sizes, over
 from experiments.papers.predicates import at_least, each
-from experiments.papers.proved.second_order import separable_second_order_mistakes, separable_second_order_step
+from experiments.papers.proved import separable_second_order_mistakes, separable_second_order_step
 from lpsm import samplers
 from lpsm.randomness import WORKLOAD, generator
 from lpsm.synthetic_streams import separable

@@ -21,7 +21,7 @@ import pandas as pd
 from experiments.papers.claims import Claim, Noted, point
 from experiments.papers.kit import Experiment, Sizes, over
 from experiments.papers.predicates import above, at_least, at_most, below, between, each
-from experiments.papers.proved.risk import penalised_hypothesis, selected_risk
+from experiments.papers.proved import penalised_hypothesis, selected_risk
 from lpsm import samplers
 from lpsm.bounds.risk import average_risk
 from lpsm.bounds.second_order import log_determinant, second_order_mistakes

@@ -21,7 +21,7 @@ import pandas as pd
 from experiments.papers.claims import Claim, Noted, point
 from experiments.papers.kit import Experiment, Setup
 from experiments.papers.predicates import below, each
-from experiments.papers.proved.second_order import second_order_limit
+from experiments.papers.proved import second_order_limit
 from lpsm import samplers
 from lpsm.bounds.second_order import log_determinant, second_order_mistakes
 from lpsm.randomness import WORKLOAD, generator

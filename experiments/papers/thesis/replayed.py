@@ -26,7 +26,7 @@ from experiments.figures.replay import competition, losses, weights
 from experiments.papers.claims import Claim, Frame, Measure, Noted, Samples
 from experiments.papers.kit import Better, DataSet, Experiment, Rows, Setup
 from experiments.papers.predicates import at_least, at_most, both, each, explained_by
-from experiments.papers.proved.tracking import learn_alpha_asymptotic_regret
+from experiments.papers.proved import learn_alpha_asymptotic_regret
 from experiments.study.replay import ReplayConfig, details, rounds, totals
 from lpsm import alpha_grid
 from lpsm.bounds.experts import fixed_share_partition_loss

@@ -22,9 +22,7 @@ import pandas as pd
 from experiments.papers.claims import Claim, Frame, Measure, Noted, Samples, jackknifed
 from experiments.papers.kit import Experiment, Rows, Sizes, over
 from experiments.papers.predicates import at_least, at_most, below, between, each, reaching
-from experiments.papers.proved.active import active_budget, modified_perceptron_mistakes
-from experiments.papers.proved.first_order import perceptron_lemma_sine
-from experiments.papers.proved.version_space import counterexample
+from experiments.papers.proved import active_budget, counterexample, modified_perceptron_mistakes, perceptron_lemma_sine
 from lpsm import samplers, synthetic_streams
 from lpsm.randomness import POLICY, WORKLOAD, generator
 
