@@ -428,6 +428,8 @@ def play(place, values, columns, starts):
                 own[SAID], own[QUERY], own[CHANCE] = p, 1.0 if query else 0.0, chance
                 own[PREDICTION] = predicted if k > 1 else 1 if (query if desk.filters else p >= 0.0) else -1
                 own[CAUSE], own[IMPORTANCE] = counts[DUE], scalars[WEIGHT]
+            else:
+                own[MARGIN] = p
         if not alone and speaks:
             consult(desk, row, s, u, decides)
             for c in range(N_SAID):
@@ -443,7 +445,7 @@ def play(place, values, columns, starts):
                 counts, scalars = desk.counts[j], desk.scalars[j]
             counts[DUE], scalars[WEIGHT] = int(own[CAUSE]), own[IMPORTANCE]
             then, label, sign = own[SAID], 0, y
-            p = then if speaks or fresh else scores[s, 0]  # today's, if the label comes late
+            p = then if speaks or fresh else own[MARGIN]  # today's, if the label comes late
             if k > 1:
                 label, sign = int(y), 1.0
                 p = 0.5 * (scores[s, label] - scores[s, best_other(scores, s, label)])

@@ -215,7 +215,7 @@ class ActiveRiverSampler(ActiveLearningClassifier):
         """The `RiverSampler` at the end."""
         steps = self._steps()
         if not isinstance(steps[-1], RiverSampler):
-            raise ValueError(f"classifier must be, or end in, a RiverSampler, got {steps[-1]!r}")
+            raise ValueError(f"classifier must be, or end in, a RiverSampler, got {type(steps[-1]).__name__}")
         return steps[-1]
 
     def predict_one(self, x: dict[Any, float], **kwargs: Any) -> Any:

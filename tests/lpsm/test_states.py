@@ -82,24 +82,6 @@ def test_json_keeps_every_bit_and_is_plain_json():
     assert np.signbit(states.from_json(text)["odd"][-1])
 
 
-@pytest.mark.parametrize(
-    ("state", "message"),
-    [
-        ({"kind": np.array("Nobody")}, "a state must be of one of StaticExpert, .*, got 'Nobody'"),
-        ({}, "got 'none'"),
-        ("{", "a state in JSON must be what to_json writes"),
-        ("[]", "a state in JSON must be what to_json writes"),
-        ('{"format": "lpsm-state", "version": 9, "arrays": {}}', "format must be lpsm-state, version 1"),
-        ({"kind": np.array("MulticlassSampler")}, "version of a sampler's state must be 3, got none"),
-        ({"kind": np.array("TunedSampler")}, "version of a TunedSampler's state must be 2, got none"),
-        ({"kind": np.array("TunedSampler"), "version": np.array(2)}, "a TunedSampler's state must hold"),
-    ],
-)
-def test_what_is_no_state_is_refused(state, message):
-    with pytest.raises(ValueError, match=message):
-        lpsm.from_state(state)
-
-
 def changed(model, **arrays):
     return {**model.state(), **arrays}
 
