@@ -16,15 +16,11 @@ from operator import index
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+
+from lpsm.arrays import Array
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-__all__ = [
-    "array", "at_least", "between", "checked", "generator", "having", "keep_whole", "known", "non_negative", "number",
-    "of_type", "positive", "probability", "reading", "shown", "state_array", "state_text", "whole",
-]  # fmt: skip
 
 _DOUBLE = np.dtype(np.float64)
 
@@ -120,7 +116,7 @@ def known(name: str, value: Any, names: Iterable[str]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(names)}, got {shown(value)}{meant}")
 
 
-def array(name: str, value: Any, dtype: Any = np.float64) -> NDArray[Any]:
+def array(name: str, value: Any, dtype: Any = np.float64) -> Array:
     """Return numbers as a contiguous array; complex and masked ones, texts and objects are a TypeError."""
     if type(value) is np.ndarray and value.dtype == dtype:
         return np.ascontiguousarray(value) if value.ndim else value
@@ -226,7 +222,7 @@ def state_text(state: Mapping[str, Any], name: str) -> str:
 
 def state_array(
     state: Mapping[str, Any], name: str, shape: tuple[int | None, ...], dtype: Any = np.float64, low: float = -inf
-) -> NDArray[Any]:
+) -> Array:
     """Return a copy of an array of a state: of this shape (None: any length) and type, finite and at least `low`.
 
     Raises
