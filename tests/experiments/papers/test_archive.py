@@ -235,7 +235,7 @@ def test_the_page_has_a_row_a_claim_with_the_figure_that_decides_and_failures_fi
 
 
 def test_what_all_records_have_in_common_is_said_once_and_the_rest_of_each():
-    one = {**RECORD, "seed": 7, "runs": 3, "made": "commit abc", "claims": [CLAIM]}
+    one = {**RECORD, "seed": 7, "runs": 3, "made": "commit abc", "claims": [{**CLAIM, "holds": False}]}
     other = {**one, "experiment": "rls/y", "runs": 5}
     short, long = pages(one, other)
     for page in (short, long):
