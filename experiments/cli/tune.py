@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import pandas as pd
 
-from experiments.cli.model import described, model_options, split_options, world_of
+from experiments.cli.model import model_options, split_options, world_of
 from experiments.cli.options import (
+    INPUT,
     battery_option,
     jobs_option,
     json_option,
@@ -22,16 +24,17 @@ from experiments.cli.options import (
     slowdown_option,
 )
 from experiments.cli.outcome import Outcome
-from experiments.cli.streams import INPUT
-from experiments.cli.traffic import clients_option, gathered, traffic_options, worlds_words
-
-if TYPE_CHECKING:
-    from netsim.policies import AnyPolicy
+from experiments.cli.traffic import clients_option, gathered, study_settings, traffic_options, worlds_words
+from experiments.figures.tune import tradeoff
+from experiments.quantities import BASELINE
+from experiments.report.comparison import plain
+from experiments.report.tune import recommendation_text, settings_text, tuning_text
+from experiments.study import sweep, targets
+from experiments.study import tune as study
+from experiments.study.store import Store
+from netsim.policies import AnyPolicy
 
 __all__ = ["tune"]
-
-TARGETS = ("esp-idf", "linux", "cc33xx", "nrf70", "any")
-ANY = TARGETS[-1]
 
 
 @click.command()
@@ -40,32 +43,22 @@ ANY = TARGETS[-1]
 @seconds_option("--max-push-delay", help="Largest delay added to pushed messages [any].")
 @seconds_option("--max-delay", help="Longest time that an exchange may take, from request to last byte [any].")
 @click.option(
-    "--at",
-    type=click.Choice(["mean", "p95", "p99", "max"]),
-    default="mean",
-    show_default=True,
-    help="What of these is limited.",
+    "--at", type=click.Choice(study.LEVELS), default="mean", show_default=True, help="What of these is limited."
 )
 @click.option(
     "--target",
-    type=click.Choice(TARGETS),
-    default=ANY,
+    type=click.Choice(targets.TARGETS),
+    default=targets.ANY,
     show_default=True,
     help="Platform that must be able to do it: its settings are the candidates, and are printed.",
 )
 @battery_option(10_000.0)
-@number_option(
-    "--base-ma",
-    kind=float,
-    most=1e6,
-    default=0.0,
-    help="What all but the radio draws, mA at 3.3 V (processor, sensors).",
-)
+@number_option("--base-ma", kind=float, most=1e6, default=0.0, help="What all but the radio draws, mA at 3.3 V.")
 @number_option(
     "--self-discharge", kind=float, most=99.0, default=0.0, help="What a battery loses by itself in a month, percent."
 )
 @policies_option(None, "Candidates, separated by commas [those of the target, or of docs/tune.md].")
-@seed_option("Seed of the splits, and of what the traffic does not tell.")
+@seed_option("Seed of the splits, and of what the traffic does not tell.", least=0)
 @traffic_options
 @clients_option
 @out_option("tune")
@@ -103,14 +96,6 @@ def tune(
     lpsm tune capture.pcap --target esp-idf --max-delay 0.3 --at p99
     lpsm tune condensed.tar.xz --member '*/con2.*' --max-slowdown 1.05
     """  # noqa: D301 - the escape is a character that click reads
-    import pandas as pd
-
-    from experiments.report.comparison import plain
-    from experiments.report.tune import recommendation_text, settings_text, tuning_text
-    from experiments.study import sweep, targets
-    from experiments.study import tune as study
-    from experiments.study.store import Store
-
     rule = study.Rule(
         max_slowdown=max_slowdown, max_push_delay_s=max_push_delay, max_delay_s=max_delay, at=at,
         battery_mwh=battery_mwh, base_ma=base_ma, self_discharge=self_discharge,
@@ -118,8 +103,8 @@ def tune(
     model, drawn = split_options(options)
     world = world_of(model, drawn=not traffic)
     interval_ns = world.config.beacon_interval_ns
-    listed = (list(study.CANDIDATES) if target == ANY else targets.candidates(target)) if policies is None else policies
-    chosen = sweep.named(listed, interval_ns)
+    of_target = study.CANDIDATES if target == targets.ANY else targets.candidates(target)
+    chosen = sweep.named(of_target if policies is None else policies, interval_ns)
     if not traffic and drawn["seeds"] < 2:
         raise ValueError(f"seeds must be at least 2 to be split, got {drawn['seeds']}")
     cut, source = gathered(traffic, world, few=study.FEW_SESSIONS, option="TRAFFIC", seed=seed, least=2, **drawn)
@@ -131,28 +116,27 @@ def tune(
     if clients != 1:
         source["clients"] = clients
     tasks = sweep.tasks(cut.workloads, list(chosen.values()), world.config, clients)
-    settings = {
-        "traffic": source, "policies": list(chosen), "model": described(world.config), "preset": world.preset,
-        "rule": rule.given(), "target": target, **sweep.own_sources(chosen),
-    }  # fmt: skip
+    settings = study_settings(source, chosen, world, rule=rule.given(), target=target)
     store = Store(out, "tune", settings, runs=len(tasks), replace=replace)
     with store.giving_up():
         frames = sweep.frames(sweep.measured(tasks, store, jobs=jobs))
         found = study.tune(frames, [unit.name for unit in cut.workloads], rule, world.config.radio, seed=seed)
         [row] = plain(pd.DataFrame([found.recommendation]))
-        row = {name: value.item() if hasattr(value, "item") else value for name, value in row.items()}
+        recommendation = {name: getattr(value, "item", lambda value=value: value)() for name, value in row.items()}
         to_type = targets.settings(found.policy, target, beacon_interval_ns=interval_ns)
-        recommendation = row | {"unit": cut.called, "settings": [one._asdict() for one in to_type]}
-        text = tuning_text(found.table, found.recommendation, cut.called)
-        text += f"\n\n{settings_text(to_type, found.policy)}"
-        if target == ANY and (own := targets.of_radio(world.config.radio)):
+        recommendation |= {"unit": cut.called, "settings": [one._asdict() for one in to_type]}
+        text = f"{tuning_text(found.table, found.recommendation, cut.called)}\n\n{settings_text(to_type, found.policy)}"
+        if target == targets.ANY and (own := targets.of_radio(world.config.radio)):
             text += f"\nThis radio is that of a device of --target {own}."
         aware = sweep.host_aware(chosen, world.config)
         text += worlds_words(source, world, aware, () if clients == 1 else (clients,), battery=True)
         if max_push_delay is not None and not len(frames.messages):
             text += "\nNo message is pushed, so that max-push-delay rules nothing out."
         sentence = recommendation_text(found.recommendation, cut.called)
-        base = frames.runs.loc[frames.runs["policy"] == "none", ["replication", "pages"]]
+        pictures = {}
+        if found.table["slowdown_mean"].notna().any():  # otherwise there are messages alone
+            pictures["tradeoff"] = tradeoff(found.table, found.policy, max_slowdown)
+        units = frames.runs.loc[frames.runs["policy"] == BASELINE, ["replication", "pages"]]
         outcome = Outcome(
             name="tune", text=text,
             data={
@@ -160,18 +144,10 @@ def tune(
             },
             tables={
                 "candidates": found.table, "splits": found.splits, "runs": frames.runs, "clients": frames.clients,
-                "units": base.rename(columns={"replication": "unit"}),
+                "units": units.rename(columns={"replication": "unit"}),
             },
-            pictures=_picture(found),
+            pictures=pictures,
             files={"recommendation.json": json.dumps(recommendation, indent=2) + "\n"},
         )  # fmt: skip
         outcome.publish(store)
     outcome.say(out, as_json=as_json)
-
-
-def _picture(found: Any) -> dict[str, Any]:
-    from experiments.figures.tune import tradeoff
-
-    if not found.table["slowdown_mean"].notna().any():
-        return {}  # there are messages alone, and no page to be slowed down
-    return {"tradeoff": tradeoff(found.table, found.policy, found.recommendation["max_slowdown"])}

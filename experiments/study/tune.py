@@ -29,7 +29,7 @@ from scipy.special import stdtrit
 
 import netsim
 from experiments.quantities import BASELINE, LIMIT, PAGE_AWAKE
-from experiments.study.compare import LEVEL, added_delays, page_slowdowns, ratio, reference_energies
+from experiments.study.compare import LEVEL, added_delays, page_slowdowns, percent, ratio, reference_energies
 from experiments.study.sweep import Frames
 from lpsm import randomness
 from netsim.radio import with_assumed
@@ -225,8 +225,7 @@ def measure(frames: Frames, names: Sequence[str], radio: netsim.Radio) -> pd.Dat
         }
         row: dict[str, Any] = {"policy": policy, "units": len(own), "pages": int(own["pages"].sum())}
         for name, other in (("vs_none", BASELINE), ("above_limit", LIMIT), ("above_page_awake", PAGE_AWAKE)):
-            found = ratio(own["total_j"], tables[other]["total_j"])
-            estimates[f"energy_{name}_percent"] = type(found)(100 * (found.mean - 1), 100 * found.half_width)
+            estimates[f"energy_{name}_percent"] = percent(own["total_j"], tables[other]["total_j"])
         for name, found in estimates.items():
             row[name], row[f"{name}_half_width"] = found
         for kind, form in called.items():

@@ -13,7 +13,6 @@ import pytest
 from click.testing import Result
 
 import netsim
-from experiments.cli.tune import TARGETS
 from experiments.report.tune import recommendation_text
 from experiments.study import sweep, targets
 from experiments.study.compare import compare, page_slowdowns
@@ -176,9 +175,8 @@ def test_the_sentence_says_what_speaks_against_the_choice() -> None:
     assert "Passed over, of less energy, but over a limit: bsd:0.1 (slowdown 1.400 ± 0.100, limit 1.1)." in text
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", targets.TARGETS)
 def test_every_policy_of_a_target_has_lines_to_type_with_their_source(target: str) -> None:
-    assert (*targets.TARGETS,) == TARGETS
     for policy in targets.candidates(target):
         name = netsim.canonical(policy, beacon_interval_ns=102_400_000)
         for one in targets.settings(name, target, beacon_interval_ns=102_400_000):
