@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from lpsm import _compile
 from netsim.running import standalone
@@ -40,6 +41,7 @@ print(entry.ready(), entry(1, np.arange(12.0).reshape(4, 3), 0.5, out), out.toli
 """
 
 
+@pytest.mark.long
 def test_an_entry_stands_alone_once_it_is_compiled(tmp_path: Path) -> None:
     for module in (_compile, standalone):
         folder = tmp_path.joinpath(*module.__name__.split(".")[:-1])
