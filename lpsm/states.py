@@ -17,8 +17,8 @@ from math import prod
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lpsm.arrays import Array, State
 from lpsm.checks import MOST_TEXT, reading, shown, state_array, state_text
 
 __all__ = ["from_json", "from_state", "restored", "saved", "to_json"]
@@ -68,7 +68,7 @@ def from_state(state: Mapping[str, Any] | str) -> Any:
     return getattr(import_module(_CLASSES[kind]), kind).from_state(dict(state))
 
 
-def saved(thing: Any) -> dict[str, NDArray[Any]]:
+def saved(thing: Any) -> State:
     """Return the state of something with `VERSION`, `TAKES` and `_arrays`."""
     arrays = {name: array.copy() for name, array in thing._arrays().items()}
     for array in arrays.values():
@@ -132,7 +132,7 @@ def to_json(state: Mapping[str, Any]) -> str:
     return json.dumps({"format": FORMAT, "version": 1, "arrays": entries}, allow_nan=False)
 
 
-def from_json(text: str) -> dict[str, NDArray[Any]]:
+def from_json(text: str) -> State:
     """Return the state in JSON text.
 
     Raises
@@ -151,7 +151,7 @@ def from_json(text: str) -> dict[str, NDArray[Any]]:
         raise ValueError(f"a state in JSON must be what to_json writes, got {text[:40]!r}") from error
 
 
-def _array(entry: Mapping[str, Any]) -> NDArray[Any]:
+def _array(entry: Mapping[str, Any]) -> Array:
     """Return the array of an entry; how long a text is its values tell, not its type, which may say anything."""
     kind, values, shape = entry["type"][1], entry["values"], entry["shape"]
     if set(map(type, values)) - _TYPES[kind] or any(type(n) is not int or n < 0 for n in shape):

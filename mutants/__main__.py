@@ -71,7 +71,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         ),
     ),
     "netsim/running": (  # interpreted: plain Python does without what lays out memory
-        tuple(f"netsim/running/{name}.py" for name in ("adviser", "draws", "fill", "on_simpy", "recorder")),
+        tuple(f"netsim/running/{name}.py" for name in ("adviser", "fill", "on_simpy", "recorder")),
         (
             *(f"tests/netsim/test_{name}.py" for name in ("recorder", "simulation", "conservation", "push", "result")),
             "tests/netsim/air/test_*.py",
@@ -106,7 +106,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         tuple(f"tests/experiments/papers/test_{name}.py" for name in ("predicates", "news", "both_sides")),
     ),
     "experiments/study": (
-        tuple(f"experiments/study/{name}.py" for name in ("compare", "population_summary", "replay", "tune")),
+        tuple(f"experiments/study/{name}.py" for name in ("compare", "population", "replay", "tune")),
         tuple(f"tests/experiments/study/test_{name}.py" for name in (
             "compare", "population_summary", "population", "replay", "tune", "tune_by_hand"
         )),

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import pandas as pd
 
-from experiments.cli.model import described, model_options, split_options, world_of
+from experiments.cli.model import model_options, split_options, world_of
 from experiments.cli.options import (
+    INPUT,
     battery_option,
     jobs_option,
     json_option,
@@ -22,14 +24,15 @@ from experiments.cli.options import (
     slowdown_option,
 )
 from experiments.cli.outcome import Outcome
-from experiments.cli.streams import INPUT
-from experiments.cli.traffic import clients_option, gathered, traffic_options, worlds_words
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from experiments.study.sweep import Frames
-    from netsim.policies import AnyPolicy
+from experiments.cli.traffic import clients_option, gathered, study_settings, traffic_options, worlds_words
+from experiments.figures.tune import tradeoff
+from experiments.quantities import BASELINE
+from experiments.report.comparison import plain
+from experiments.report.tune import recommendation_text, tuning_text
+from experiments.study import sweep
+from experiments.study import tune as study
+from experiments.study.store import Store
+from netsim.policies import AnyPolicy
 
 __all__ = ["tune"]
 
@@ -40,7 +43,7 @@ __all__ = ["tune"]
 @seconds_option("--max-push-delay", help="Largest mean delay added to pushed messages [any].")
 @battery_option(10_000.0)
 @policies_option(None, "Candidates, separated by commas [those of docs/tune.md].")
-@seed_option("Seed of the split in halves, and of what the traffic does not tell.")
+@seed_option("Seed of the split in halves, and of what the traffic does not tell.", least=0)
 @traffic_options
 @clients_option
 @out_option("tune")
@@ -73,14 +76,6 @@ def tune(
     lpsm tune mine.har --think 30 --radio esp32-c3 --battery-mwh 5000
     lpsm tune condensed.tar.xz --member '*/con2.*' --max-slowdown 1.05
     """  # noqa: D301 - the escape is a character that click reads
-    import pandas as pd
-
-    from experiments.report.comparison import plain
-    from experiments.report.tune import recommendation_text, tuning_text
-    from experiments.study import sweep
-    from experiments.study import tune as study
-    from experiments.study.store import Store
-
     rule = study.Rule(max_slowdown=max_slowdown, max_push_delay_s=max_push_delay, battery_mwh=battery_mwh)
     model, drawn = split_options(options)
     world = world_of(model, drawn=not traffic)
@@ -97,23 +92,23 @@ def tune(
         source["clients"] = clients
     tasks = sweep.tasks(cut.workloads, list(chosen.values()), world.config, clients)
     wanted = {name: value for name, value in asdict(rule).items() if value is not None}
-    settings = {
-        "traffic": source, "policies": list(chosen), "model": described(world.config), "preset": world.preset,
-        "rule": wanted, **sweep.own_sources(chosen),
-    }  # fmt: skip
+    settings = study_settings(source, chosen, world, rule=wanted)
     store = Store(out, "tune", settings, runs=len(tasks), replace=replace)
     with store.giving_up():
         frames = sweep.frames(sweep.measured(tasks, store, jobs=jobs))
         found = study.tune(frames, [unit.name for unit in cut.workloads], rule, world.config.radio, seed=seed)
         [row] = plain(pd.DataFrame([found.recommendation]))
-        row = {name: value.item() if hasattr(value, "item") else value for name, value in row.items()}
-        recommendation = row | {"unit": cut.called}
+        recommendation = {name: getattr(value, "item", lambda value=value: value)() for name, value in row.items()}
+        recommendation["unit"] = cut.called
         text = tuning_text(found.held_out, found.recommendation, cut.called)
         aware = sweep.host_aware(chosen, world.config)
         text += worlds_words(source, world, aware, () if clients == 1 else (clients,))
         if max_push_delay is not None and not len(frames.messages):
             text += "\nNo message is pushed, so that max-push-delay rules nothing out."
         sentence = recommendation_text(found.recommendation, cut.called)
+        pictures = {}
+        if found.held_out["slowdown_mean"].notna().any():  # otherwise there are messages alone
+            pictures["tradeoff"] = tradeoff(found.held_out, found.policy, max_slowdown)
         outcome = Outcome(
             name="tune", text=text,
             data={
@@ -123,27 +118,16 @@ def tune(
                 "chosen-on": found.chosen_on, "held-out": found.held_out, "units": _units(frames, seed),
                 "runs": frames.runs, "clients": frames.clients,
             },
-            pictures=_picture(found),
+            pictures=pictures,
             files={"recommendation.json": json.dumps(recommendation, indent=2) + "\n"},
         )  # fmt: skip
         outcome.publish(store)
     outcome.say(out, as_json=as_json)
 
 
-def _units(frames: Frames, seed: int) -> pd.DataFrame:
+def _units(frames: sweep.Frames, seed: int) -> pd.DataFrame:
     """Return the units of the traffic, and which half each is in."""
-    from experiments.quantities import BASELINE
-    from experiments.study.tune import halves
-
     base = frames.runs.loc[frames.runs["policy"] == BASELINE, ["replication", "pages"]].reset_index(drop=True)
-    ours, _ = halves(frames, base["replication"].tolist(), seed)
+    ours, _ = study.halves(frames, base["replication"].tolist(), seed)
     role = base["replication"].isin(ours).map({True: "chosen on", False: "held out"})
     return base.rename(columns={"replication": "unit"}).assign(role=role)
-
-
-def _picture(found: Any) -> dict[str, Any]:
-    from experiments.figures.tune import tradeoff
-
-    if not found.held_out["slowdown_mean"].notna().any():
-        return {}  # there are messages alone, and no page to be slowed down
-    return {"tradeoff": tradeoff(found.held_out, found.policy, found.recommendation["max_slowdown"])}

@@ -22,7 +22,7 @@ import pandas as pd
 
 import netsim
 from experiments.quantities import BASELINE, LIMIT, PAGE_AWAKE, REFERENCES
-from experiments.study.compare import added_delays, page_slowdowns, ratio, reference_energies
+from experiments.study.compare import added_delays, page_slowdowns, percent, ratio, reference_energies
 from experiments.study.sweep import Frames
 from lpsm import randomness
 
@@ -63,23 +63,16 @@ class Rule:
     def __post_init__(self) -> None:
         if not 1.0 <= self.max_slowdown < float("inf"):
             raise ValueError(f"max-slowdown must be at least 1 and finite, got {self.max_slowdown}")
-        if self.max_push_delay_s is not None and not 0.0 < self.max_push_delay_s < float("inf"):
-            raise ValueError(f"max-push-delay must be above 0 and finite, got {self.max_push_delay_s}")
-        if not 0.0 < self.battery_mwh < float("inf"):
-            raise ValueError(f"battery-mwh must be above 0 and finite, got {self.battery_mwh}")
+        for name, value in (("max-push-delay", self.max_push_delay_s), ("battery-mwh", self.battery_mwh)):
+            if value is not None and not 0.0 < value < float("inf"):
+                raise ValueError(f"{name} must be above 0 and finite, got {value}")
 
 
 class Tuning(NamedTuple):
-    """The result.
+    """The result: the policy that is recommended, what was measured on either half, and the recommendation.
 
-    Attributes
-    ----------
-    policy : str
-        What is recommended.
-    chosen_on, held_out : DataFrame
-        One row a candidate, then the two references, as `measure` gives them, on either half.
-    recommendation : dict
-        The recommended row of `held_out`, with the rule, battery life and the sizes of the halves.
+    `chosen_on` and `held_out` are as `measure` gives them; `recommendation` is the row of `held_out`, with the rule,
+    battery life and the sizes of the halves.
     """
 
     policy: str
@@ -106,7 +99,7 @@ def halves(frames: Frames, names: Sequence[str], seed: int) -> tuple[list[str], 
 
 
 def measure(frames: Frames, names: Sequence[str], radio: netsim.Radio) -> pd.DataFrame:
-    """Measure every policy of a sweep, and the two references, on some of its replications.
+    """Measure every policy of a sweep, and the two references, on the replications of these names.
 
     Returns
     -------
@@ -116,8 +109,8 @@ def measure(frames: Frames, names: Sequence[str], radio: netsim.Radio) -> pd.Dat
         slowdown_p95, on_front_mean, on_front_p95; where messages are pushed, added_delay_mean_s with its half width
         and added_delay_p95_s.
     """
-    runs = frames.runs[frames.runs["replication"].isin(names)]
-    pages = frames.pages[frames.pages["replication"].isin(names)]
+    names = list(names)
+    runs, pages = (table[table["replication"].isin(names)] for table in (frames.runs, frames.pages))
     references = reference_energies(
         Frames(runs, pages, frames.polls), awake_mw=radio.awake_mw, asleep_mw=radio.asleep_mw
     )
@@ -127,29 +120,25 @@ def measure(frames: Frames, names: Sequence[str], radio: netsim.Radio) -> pd.Dat
     if len(messages):
         messages = added_delays(messages[messages["replication"].isin(names)])
     together = pd.concat([runs, references], ignore_index=True)
-    tables = {
-        str(policy): rows.set_index("replication").loc[list(names)] for policy, rows in together.groupby("policy")
-    }
+    tables = {str(policy): rows.set_index("replication").loc[names] for policy, rows in together.groupby("policy")}
     rows = []
-    for policy in tables:
-        own = tables[policy]
+    for policy, own in tables.items():
+        row: dict[str, Any] = {"policy": policy, "units": len(own), "pages": int(own["pages"].sum())}
         estimates = {
             "energy_j_per_page": ratio(own["total_j"], own["pages"].clip(lower=1)),
             "mean_mw": ratio(1000 * own["total_j"], own["elapsed_s"]),
         }
-        row: dict[str, Any] = {"policy": policy, "units": len(own), "pages": int(own["pages"].sum())}
         p95 = float("nan")
         if policy in sums.index:
             pages_of_all = own["pages"] * own.get("clients", 1)
-            estimates["slowdown_mean"] = ratio(sums[policy].reindex(list(names), fill_value=0.0), pages_of_all)
+            estimates["slowdown_mean"] = ratio(sums[policy].reindex(names, fill_value=0.0), pages_of_all)
             p95 = float(slowdowns.loc[slowdowns["policy"] == policy, "slowdown"].quantile(0.95))
         if len(messages) and (late := messages[messages["policy"] == policy]).size:
-            of_unit = late.groupby("replication")["added_s"].agg(["sum", "count"]).reindex(list(names), fill_value=0)
+            of_unit = late.groupby("replication")["added_s"].agg(["sum", "count"]).reindex(names, fill_value=0)
             estimates["added_delay_mean_s"] = ratio(of_unit["sum"], of_unit["count"])
             row["added_delay_p95_s"] = float(late["added_s"].quantile(0.95))
         for name, other in (("vs_none", BASELINE), ("above_limit", LIMIT), ("above_page_awake", PAGE_AWAKE)):
-            found = ratio(own["total_j"], tables[other]["total_j"])
-            estimates[f"energy_{name}_percent"] = type(found)(100 * (found.mean - 1), 100 * found.half_width)
+            estimates[f"energy_{name}_percent"] = percent(own["total_j"], tables[other]["total_j"])
         for name, found in estimates.items():
             row[name], row[f"{name}_half_width"] = found
         rows.append({**row, "slowdown_p95": p95})
@@ -184,29 +173,15 @@ def ranked(table: pd.DataFrame, rule: Rule, *, surely: bool = False) -> list[str
 
 
 def tune(frames: Frames, names: Sequence[str], rule: Rule, radio: netsim.Radio, *, seed: int) -> Tuning:
-    """Choose on one half of the replications, and measure the choice on the other.
+    """Choose on one half of the replications `names`, at least two, and measure the choice on the other.
 
     Of the candidates whose mean slowdown on the first half is surely allowed, those of least energy first, the first
     whose mean slowdown on the other half is allowed too is taken: what breaks the rule on either half is not
-    recommended.
-
-    Parameters
-    ----------
-    frames : Frames
-        Of a sweep over all candidates and replications.
-    names : sequence of str
-        The replications, at least two.
-    rule : Rule
-        What is wanted.
-    radio : Radio
-        That of the sweep.
-    seed : int
-        Of the split.
+    recommended.  `radio` is that of the sweep, `seed` that of the split.
     """
     ours, theirs = halves(frames, names, seed)
     chosen_on, held_out = (measure(frames, half, radio) for half in (ours, theirs))
-    allowed = ranked(held_out, rule)
-    candidates = ranked(chosen_on, rule, surely=True)
+    allowed, candidates = ranked(held_out, rule), ranked(chosen_on, rule, surely=True)
     policy = next(candidate for candidate in candidates if candidate in allowed)
     row: Any = held_out[held_out["policy"] == policy].iloc[0].to_dict()
     slowest, fastest = (row["mean_mw"] + side * row["mean_mw_half_width"] for side in (-1, 1))

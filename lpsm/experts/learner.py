@@ -16,16 +16,13 @@ from copy import copy
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lpsm import checks
+from lpsm.arrays import Floats, Mask, State
 from lpsm.online import Ledger
 from lpsm.states import restored, saved
 
-__all__ = ["ExpertRun", "Learner", "Rounds", "checked_prior", "checked_rates"]
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 LARGEST = float(np.finfo(np.float64).max)
 MOST_EXPERTS = 1 << 20
 
@@ -215,7 +212,7 @@ class Learner:
         twin.__dict__.update({name: copy(value) for name, value in vars(self).items()})
         return twin
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def state(self) -> State:
         """Everything needed to go on, as a versioned dict of arrays; ``numpy.savez(path, **state)`` writes it."""
         return saved(self)
 
@@ -232,7 +229,7 @@ class Learner:
         """One checked round of losses times eta; return the mixture loss times eta."""
         raise NotImplementedError
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> State:
         """What has been learned: the live arrays, which a state is copied into."""
         raise NotImplementedError
 

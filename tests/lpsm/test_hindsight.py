@@ -73,14 +73,6 @@ def test_the_best_partition_pays_what_its_curve_says_and_has_k_segments(losses, 
     assert found.loss == curve[-1]
 
 
-def test_the_best_expert_of_each_epoch_is_the_partition_with_the_epochs_boundaries():
-    losses = shifting()
-    found = hindsight.best_per_epoch(losses, [0, 50, 51])
-    parts = [losses[:50], losses[50:51], losses[51:]]
-    assert found.experts.tolist() == [hindsight.best_expert(p).expert for p in parts]
-    assert found.loss == pytest.approx(sum(hindsight.best_expert(p).loss for p in parts))
-
-
 @settings(max_examples=40, deadline=None)
 @given(matrices(), st.sampled_from([0.0, 1e-200, 1e-9, 0.2, 0.5, 0.9, 1 - 1e-9, 1.0]))
 def test_loss_at_a_rate_is_the_sum_over_all_expert_sequences(losses, alpha):  # oracle

@@ -166,7 +166,6 @@ hindsight.alpha_losses([[1.0, 2.0]], [1.5]) -> alpha must lie in
 hindsight.alpha_losses([[1.0, 2.0]], [0.5], prior=[0.3, -0.3]) -> prior must be non-negative
 hindsight.alpha_slopes([[1.0, 2.0]], [[0.1]]) -> alpha must lie in \[0, 1\], shape \(m,\), got
 hindsight.partition_curve([[1.0]], 2) -> k must lie in \[1, 1\], got 2
-hindsight.best_per_epoch([[1.0], [1.0]], [0, 2]) -> starts must increase
 hindsight.best_transitions([[1.0, 2.0]], start=[[1.0, 0.5], [0.0, 1.0]]) -> start must hold
 hindsight.best_transitions([[1.0, 2.0]], start=np.eye(3)) -> start must have shape \(2, 2\), got
 experts.fixed_share_regret(10, 1.5, 0.1) -> best_alpha must lie in \[0, 1\], got 1.5

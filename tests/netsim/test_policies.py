@@ -126,7 +126,7 @@ def test_what_is_left_unsaid_is_every_beacon_of_the_usual_interval_at_once():
     ]
     assert StaticPsm(200, inactivity_timeout_ms=30).spec == "psm:200:timeout=30"
     assert [in_ms(ns) for ns in (1, 102_400_000, 1_500_000_000)] == ["0.000001", "102.4", "1500"]
-    with pytest.raises(ValueError, match="inactivity_timeout_ms must be at least 0, got -1"):
+    with pytest.raises(ValueError, match="inactivity_timeout_ms must be an integer of at least 0, got -1"):
         StaticPsm(200, inactivity_timeout_ms=-1)
     with pytest.raises(ValueError, match=r"multiple of 102.4 ms, got 100 ms; psm alone is every beacon, listen:N"):
         make("psm:100", beacon_interval_ns=102_400_000)

@@ -16,7 +16,7 @@ from click.testing import Result
 import netsim
 import traces
 from experiments.cli import main
-from experiments.cli.streams import INPUT
+from experiments.cli.options import INPUT
 from experiments.study import traffic
 from experiments.study.sweep import Recorded
 from experiments.study.traffic import recorded, units

@@ -235,7 +235,7 @@ def test_the_page_has_a_row_a_claim_with_the_figure_that_decides_and_failures_fi
 
 
 def test_what_all_records_have_in_common_is_said_once_and_the_rest_of_each():
-    one = {**RECORD, "seed": 7, "runs": 3, "made": "commit abc", "claims": [CLAIM]}
+    one = {**RECORD, "seed": 7, "runs": 3, "made": "commit abc", "claims": [{**CLAIM, "holds": False}]}
     other = {**one, "experiment": "rls/y", "runs": 5}
     short, long = pages(one, other)
     for page in (short, long):
@@ -283,3 +283,12 @@ def test_generated_browsing_in_place_of_a_trace_is_said_on_stderr_in_the_record_
     assert json.loads((folder / "manifest.json").read_text())["configuration"]["material"] == instead
     for picture in folder.glob("*.svg"):
         assert f"on {instead}, in place of bu-www-client" in picture.read_text()
+
+
+def test_goals_of_our_own_are_counted_and_not_among_the_claims_of_papers():
+    own = {**RECORD, "experiment": "ours/x", "claims": [{**CLAIM, "statement": "a goal", "holds": False}]}
+    page, _ = pages({**RECORD, "claims": [CLAIM]}, own)
+    assert "|beyond the papers|0|1|0|" in page
+    assert "a goal" not in page
+    assert "a goal" in details_markdown([own], "ours", PAPERS["ours"])
+    assert "All claims hold in rls/x (1)." in details_markdown([{**RECORD, "claims": [CLAIM]}], "rls", PAPERS["rls"])
