@@ -162,16 +162,17 @@ Phy(rate_mbps=10**400) -> rate_mbps of 11g must be one of .*, got an integer of 
 Phy().frame_ns(10, 5e-324) -> rate_mbps must lie in \[0.25, 1e\+06\], got 5e-324
 Phy().data_ns(nan) -> mpdu_bytes must be an integer of at least 0, got nan
 AirConfig(phy=Phy.parse("11g"), max_ampdu_bytes=8000) -> must be 0 on 11g, which cannot aggregate frames, got 8000
-AirConfig(phy=Phy.parse("11n"), max_ampdu_bytes=65_536) -> max_ampdu_bytes must lie in \[0, 65535\], got 65536
+AirConfig(phy=Phy.parse("11n"), max_ampdu_bytes=65_536) -> max_ampdu_bytes must be at most 65535, got 65536
 AirConfig(phy=Phy(cw_min=0), neighbours=1) -> cw_min must be at least 1 beside neighbours, .* got 0
-AirConfig(neighbours=2.0) -> neighbours must be a whole number, got 2.0
-BeaconConfig(dtim_period=1.5) -> dtim_period must be a whole number, got 1.5
-TcpConfig(window=20.5) -> window must be a whole number, got 20.5
+AirConfig(neighbours=2.0) -> neighbours must be an integer of at least 0, got 2.0
+BeaconConfig(dtim_period=1.5) -> dtim_period must be an integer of at least 1, got 1.5
+TcpConfig(window=20.5) -> window must be an integer of at least 1, got 20.5
+Phy(cw_min=20.5) -> cw_min must be an integer of at least .*, got 20.5
 RadioConfig(awake_mw=1.9, asleep_mw=2.0) -> awake_mw must be at least asleep_mw \(2.0\), got 1.9
 RadioConfig(awake_mw="750") -> awake_mw must be a number, got '750'
 RadioConfig().energy(nan, 0, 0) -> awake_ns must be non-negative and finite, got nan
 RadioConfig.named("esp23") -> one of thesis, .* or a TOML file, got 'esp23', did you mean esp32\?
-SimulationConfig(beacon_interval_ns=1e8) -> beacon_interval_ns must be a whole number, got 1
+SimulationConfig(beacon_interval_ns=1e8) -> beacon_interval_ns must be an integer of at least 1000000, got 100000000.0
 SimulationConfig(radio="esp32c6") -> did you mean esp32-c6
 SimulationConfig(radio=5) -> radio must be of the type Radio, got 5
 SimulationConfig(server_delay="x") -> a server delay must be
