@@ -53,12 +53,12 @@ clients_option = number_option(
 
 def gathered(
     paths: Sequence[Path], world: World, *, few: int, option: str, seed: int, pages: int, seeds: int,
-    member: str | None, skip_damaged: bool, visits: int | None, think: float | None,
+    member: str | None, skip_damaged: bool, visits: int | None, think: float | None, least: int = 1,
 ) -> tuple[Units, dict[str, Any]]:  # fmt: skip
     """Return the traffic that the options ask for, and what the manifest says about it.
 
-    Without `paths` the Web model is drawn from; fewer than `few` sessions are cut into their pages; `option` is how
-    traces are given.
+    Without `paths` the Web model is drawn from; fewer than `few` sessions are cut into their pages, and of fewer than
+    `least` parts of recordings each visit is a part; `option` is how traces are given.
 
     Raises
     ------
@@ -89,7 +89,9 @@ def gathered(
         workloads = traffic.generated(pages, seed, seeds)
         settings = {"kind": "generated", "pages": pages, "seeds": seeds}
     interval_ns = world.config.beacon_interval_ns
-    cut = traffic.units(workloads, few=few, seed=seed, beacon_interval_ns=interval_ns, visits=visits, think_s=think)
+    cut = traffic.units(
+        workloads, few=few, seed=seed, beacon_interval_ns=interval_ns, visits=visits, think_s=think, least=least
+    )
     settings |= {"units": cut.called, "seed": seed}
     recorded = traffic.told(workloads, world.config)
     if any(recorded.values()):

@@ -30,6 +30,7 @@ __all__ = [
 ]  # fmt: skip
 
 LEVEL = 0.95
+_LEVELS = {"p95": 0.95, "p99": 0.99, "max": 1.0}
 _RUN = ["replication", "policy"]
 _RATIOS = {  # name -> (column, the policy it is divided by); a difference in percent if the name says so
     "energy_vs_psm_percent": ("total_j_per_page", PSM),
@@ -155,6 +156,8 @@ def reference_energies(frames: Frames, *, awake_mw: float, asleep_mw: float) -> 
     """Return the two reference energies of every replication, as rows like those of `frames.runs`."""
     base = frames.runs[frames.runs["policy"] == BASELINE]
     latency = frames.pages[frames.pages["policy"] == BASELINE].groupby("replication", sort=False)["latency_s"].sum()
+    if len(latency):  # else there is nothing to be awake for
+        latency = latency.reindex(base["replication"], fill_value=0.0)
     busy_s = {
         LIMIT: base[["uplink_air_s", "downlink_air_s"]].max(axis=1),
         PAGE_AWAKE: base["replication"].map(latency).astype(float) / base.get("clients", 1),
@@ -201,9 +204,12 @@ def compare(
     table = table.join(_slowdown_statistics(slowdowns, psm), on=_RUN)
     if len(frames.messages):
         late = added_delays(frames.messages).groupby(_RUN, sort=False)["added_s"]
-        table = table.join(
-            pd.DataFrame({"added_delay_mean_s": late.mean(), "added_delay_p95_s": late.quantile(0.95)}), on=_RUN
-        )
+        quantiles = {f"added_delay_{name}_s": late.quantile(level) for name, level in _LEVELS.items()}
+        table = table.join(pd.DataFrame({"added_delay_mean_s": late.mean(), **quantiles}), on=_RUN)
+    for kind, name in (("datagram", "datagram_delay"), ("exchange", "exchange")) if len(frames.delays) else ():
+        own = frames.delays[frames.delays["kind"] == kind].groupby(_RUN, sort=False)[["delay_s", "weight"]]
+        if len(own):
+            table = table.join(own.apply(_weighted).add_prefix(f"{name}_"), on=_RUN)
     for name, (column, other) in _DIFFERENCES.items():
         base = table.loc[table["policy"] == (psm if other == PSM else other)].set_index("replication")[column]
         table[name] = table[column] - table["replication"].map(base).astype(float)
@@ -215,6 +221,17 @@ def compare(
         lives = {"battery_h": summary["mean_mw"], "battery_h_low": low, "battery_h_high": high}
         summary = summary.assign(**{name: battery_mwh / mw.where(mw > 0) for name, mw in lives.items()})
     return Comparison(table, summary, slowdowns)
+
+
+def _weighted(rows: pd.DataFrame) -> pd.Series[float]:
+    """Return mean, percentiles and maximum of delays, each of which stands for some."""
+    rows = rows.sort_values("delay_s", kind="stable")
+    delay, weight = rows["delay_s"].to_numpy(), rows["weight"].to_numpy()
+    reached = np.cumsum(weight)
+    found = {"mean_s": float(np.average(delay, weights=weight))}
+    for level, share in _LEVELS.items():
+        found[f"{level}_s"] = float(delay[np.searchsorted(reached, share * reached[-1] * (1 - 1e-12))])
+    return pd.Series(found)
 
 
 def _per_page(runs: pd.DataFrame) -> pd.DataFrame:
@@ -239,8 +256,7 @@ def _slowdown_statistics(slowdowns: pd.DataFrame, static: str) -> pd.DataFrame:
             "latency_s": groups["latency_s"].mean(),
             "slowdown_mean": groups["slowdown"].mean(),
             "slowdown_median": groups["slowdown"].median(),
-            "slowdown_p95": groups["slowdown"].quantile(0.95),
-            "slowdown_max": groups["slowdown"].max(),
+            **{f"slowdown_{name}": groups["slowdown"].quantile(level) for name, level in _LEVELS.items()},
             "slowdown_vs_psm_mean": groups["vs_psm"].mean(),
             "slowdown_vs_psm_max": groups["vs_psm"].max(),
         }
@@ -253,7 +269,7 @@ def _summary(table: pd.DataFrame, order: Sequence[str], psm: str) -> pd.DataFram
         own = table[table["policy"] == policy]
         row: dict[str, object] = {"policy": policy, "replications": len(own), "pages": int(own["pages"].sum())}
         for name in table.columns.drop([*_RUN, "pages"]):
-            if name.endswith("_max"):  # a maximum is taken over everything, and has no interval
+            if name.endswith(("_max", "_max_s")):  # a maximum is taken over everything, and has no interval
                 row[name] = float(own[name].max())
             elif name == "mean_mw":  # of all the time, not of the mean replication
                 found = ratio(1000 * own["total_j_per_page"], own["elapsed_s_per_page"])
