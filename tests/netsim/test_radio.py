@@ -159,3 +159,9 @@ def test_a_radio_is_read_from_a_regular_file_alone(tmp_path):
     for read in (RadioConfig.named, RadioConfig.load):
         with pytest.raises(ValueError, match="a radio must be a regular file of TOML"):
             read(str(pipe))
+
+
+def test_the_least_energy_is_that_of_two_powers():
+    radio = netsim.RadioConfig(awake_mw=750.0, asleep_mw=50.0)
+    assert radio.least_j(10.0, 4.0) == pytest.approx(10 * 0.05 + 4 * 0.7)
+    assert radio.total_j(4e9, 6e9, 0, 0) == pytest.approx(radio.least_j(10.0, 4.0))
