@@ -75,6 +75,12 @@ def positive(finite: bool = True, /, **values: Any) -> None:
     _hold(f"be positive{' and finite' if finite else ''}", lambda x: x > 0.0 and (x < inf or not finite), values)
 
 
+def keep_whole(configuration: object, least: int, most: int | None, /, *names: str) -> None:
+    """The fields of these names of a frozen configuration are such whole numbers; each is made an `int`."""
+    for name in names:
+        object.__setattr__(configuration, name, whole(least, most, **{name: getattr(configuration, name)}))
+
+
 def non_negative(**values: Any) -> None:
     """Every value is finite and at least 0."""
     _hold("be non-negative and finite", lambda x: 0.0 <= x < inf, values)

@@ -58,7 +58,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
     "netsim/sleep_planning": (
         ("netsim/sleep_planning/*.py",),
         tuple(f"tests/netsim/test_{name}.py" for name in (
-            "sleep_planning", "message_prices", "prices", "hazards", "planner_as_expert", "schedules",
+            "sleep_planning", "message_prices", "prices", "hazards", "schedules", "wrong_calls",
         )),
     ),
     "netsim/model": (
@@ -71,7 +71,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         ),
     ),
     "netsim/running": (  # interpreted: plain Python does without what lays out memory
-        tuple(f"netsim/running/{name}.py" for name in ("adviser", "draws", "fill", "on_simpy", "recorder")),
+        tuple(f"netsim/running/{name}.py" for name in ("adviser", "fill", "on_simpy", "recorder")),
         (
             *(f"tests/netsim/test_{name}.py" for name in ("recorder", "simulation", "conservation", "push", "result")),
             "tests/netsim/air/test_*.py",
@@ -81,6 +81,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         ("netsim/*.py",),
         tuple(f"tests/netsim/test_{name}.py" for name in (
             "radio", "push", "simulation", "environment", "recorder", "result", "limit", "allowed_values",
+            "wrong_calls",
         )),
     ),
     "netsim/policies": (
@@ -90,7 +91,8 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             "netsim/policies/lpsm2*.py",
         ),
         tuple(f"tests/netsim/test_{name}.py" for name in (
-            "policies", "polling", "bsd", "awareness", "host", "limit", "lpsm2", "lpsm2_by_definition", "own_policies"
+            "policies", "polling", "bsd", "awareness", "host", "limit", "lpsm2", "lpsm2_by_definition", "own_policies",
+            "names", "wrong_calls",
         )),
     ),
     "netsim/lpsm3": (
@@ -104,7 +106,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         tuple(f"tests/experiments/papers/test_{name}.py" for name in ("predicates", "news", "both_sides")),
     ),
     "experiments/study": (
-        tuple(f"experiments/study/{name}.py" for name in ("compare", "population_summary", "replay", "tune")),
+        tuple(f"experiments/study/{name}.py" for name in ("compare", "population", "replay", "tune")),
         tuple(f"tests/experiments/study/test_{name}.py" for name in (
             "compare", "population_summary", "population", "replay", "tune", "tune_by_hand"
         )),

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from lpsm.checks import of_type
 from netsim.policies.protocol import Policy
-from netsim.radio import Energy, Radio, StateRadioConfig
-from netsim.radio_states import StateTimes
+from netsim.radio import Energy, Radio, StateRadioConfig, StateTimes
 from traces.columns import Workload
 
 if TYPE_CHECKING:

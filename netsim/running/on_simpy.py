@@ -16,8 +16,7 @@ from netsim.model.records import RECORDS
 from netsim.policies.protocol import PolicyError
 from netsim.result import Trip
 from netsim.running.adviser import Adviser
-from netsim.running.draws import Draws
-from netsim.running.fill import World, trip_of
+from netsim.running.fill import Draws, World, trip_of
 from netsim.running.layout import words_of
 
 __all__ = ["Machine", "numbers_of", "prepared", "run_interpreted"]
