@@ -129,6 +129,12 @@ def test_votes_and_charges():
     assert many[0] == 0.5
 
 
+def test_the_adaptive_sampler_stores_what_it_scheduled_though_others_store_mistakes_alone():
+    rule = samplers.AdaptiveSampler(rho=3.0)  # N = 0, 1, 2, 3 are at most 3
+    model = samplers.Sampler(samplers.LeastSquares(), rule, n_features=1, stores="mistakes")
+    assert model.run(np.ones((4, 1)), np.ones(4)).stored.all()
+
+
 def test_the_schedule_of_the_adaptive_sampler():
     rule = samplers.AdaptiveSampler(lambda_=2.0)
     assert rule.schedule(3, 1) == (12.0, 0.0)  # 16/4 max(3, ln t)
