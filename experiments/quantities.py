@@ -142,6 +142,13 @@ _ADDED = (
     Quantity("added_delay_p95_s", "p95", 3, "s"),
 )
 
+_LATE = (
+    Quantity("datagram_delay_mean_s", "late s", 3, "s", interval=True, words="mean delay of datagrams"),
+    Quantity("datagram_delay_p95_s", "p95", 3, "s"),
+    Quantity("datagram_delay_p99_s", "p99", 3, "s"),
+    Quantity("datagram_delay_max_s", "max", 3, "s"),
+)
+
 COMPARISON: tuple[Quantity, ...] = (
     _POLICY,
     Quantity("total_j_per_page", "J/page", 3, unit="J", interval=True, words="energy a page"),
@@ -153,7 +160,11 @@ COMPARISON: tuple[Quantity, ...] = (
     Quantity("slowdown_median", "median"),
     Quantity("slowdown_p95", "p95"),
     *_ADDED,
+    *_LATE,
+    Quantity("mean_mw", "mW", 2, "mW", interval=True, optional=True, words="mean power"),
     Quantity("battery_h", "battery", 1, "h"),
+    Quantity("battery_h_low", "from", 1, "h"),
+    Quantity("battery_h_high", "to", 1, "h"),
 )
 
 POPULATION: tuple[Quantity, ...] = (
@@ -192,13 +203,17 @@ ACTIVITY: tuple[Quantity, ...] = (
 
 TUNING: tuple[Quantity, ...] = (
     _POLICY,
+    Quantity("mean_mw", "mW", 2, "mW", interval=True, words="mean power"),
     Quantity("energy_j_per_page", "J/page", unit="J", interval=True, words="energy a page"),
-    Quantity("mean_mw", "mW", 1, "mW", words="mean power"),
     Quantity("energy_vs_none_percent", "vs none", 1, "%", sign=True),
     *_ABOVE,
     Quantity("slowdown_mean", "slowdown", 3, interval=True, words="mean slowdown"),
     Quantity("slowdown_p95", "p95"),
+    Quantity("slowdown_p99", "p99"),
     *_ADDED,
+    *_LATE,
+    Quantity("battery_h", "battery", 1, "h"),
+    Quantity("wins_percent", "wins", 0, "%"),
 )
 
 CELL: tuple[Quantity, ...] = (

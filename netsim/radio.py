@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
@@ -29,12 +29,15 @@ from typing import Any, NamedTuple
 
 from lpsm.checks import at_least, non_negative, positive, shown
 
-__all__ = ["Energy", "Radio", "RadioConfig", "RadioEntry", "StateRadioConfig", "StateTimes", "profiles", "registry"]
+__all__ = [
+    "Energy", "Radio", "RadioConfig", "RadioEntry", "StateRadioConfig", "StateTimes", "profiles", "registry",
+    "with_assumed",
+]  # fmt: skip
 
 _J_PER_MW_NS = 1e-12
 _MOST = 1e9  # of a figure in a file, which may be an integer of any length
 _LARGEST_FILE_BYTES = 1 << 16
-_WORDS = ("name", "source")
+_WORDS = ("name", "source", "assumed")
 _BEACON_MS = 0.294  # 196 bytes at 6 Mb/s with ERP-OFDM: what a beacon lasts where no air says so
 
 
@@ -304,6 +307,19 @@ def profiles() -> Mapping[str, Mapping[str, Any]]:
     True
     """
     return tomllib.loads((files("netsim") / "data" / "radios.toml").read_text(encoding="utf-8"))
+
+
+def with_assumed(radio: Radio, factor: float) -> Radio:
+    """Return a radio of the package whose figures that its table calls assumed are so many times as large.
+
+    Others are returned as they are.
+    """
+    for figures in profiles().values():
+        made = _checked(figures, "")
+        if made == radio and "assumed" in figures:
+            names = figures["assumed"].split(", ")
+            return replace(made, **{name: factor * getattr(made, name) for name in names})
+    return radio
 
 
 def _meaning(radio: RadioConfig | StateRadioConfig) -> str:

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from statistics import median
+from typing import Any
 
 import click
 
-from experiments.cli.options import json_option, picture_suffix, policies_option
-from experiments.cli.outcome import written_picture
-from experiments.cli.streams import INPUT, OUTPUT
+import netsim
+from experiments.cli.options import INPUT, OUTPUT, json_option, policies_option
+from experiments.cli.outcome import checked_outputs, written_picture
+from experiments.figures.audit import timeline
 from experiments.inert import echo
 from experiments.presets import LEARNED, TODAY
+from experiments.report.audit import audit_text
+from netsim.policies import AnyPolicy
+from traces import Report, TraceError, detect, workload_of
+from traces.captures.audit import Audit, Client, Network
+from traces.captures.audit import audit as followed
+from traces.captures.frames import WIRELESS
+from traces.captures.packets import frames
+from traces.files import open_trace
 
-if TYPE_CHECKING:
-    from netsim.policies import AnyPolicy
-    from traces.captures.audit import Audit
-
-__all__ = ["audit"]
+__all__ = ["audit", "audited"]
 
 
 @click.command()
@@ -45,32 +52,17 @@ def audit(
     The frames may be encrypted: power saving shows in their headers. The capture has link
     type 127 (radiotap), 105, 119 or 192. Without a policy in it that sleeps, this is said.
     """
-    import netsim
-    from experiments.audited import audited
-    from experiments.report.audit import audit_text
-    from experiments.study.files import refuse_overwriting
-
-    picture_suffix(picture)
-    refuse_overwriting([capture], [picture])
+    checked_outputs([capture], [], picture)
     config = netsim.SimulationConfig(radio=netsim.Radio.named(radio))
     found = _read(capture, skip_damaged=skip_damaged)
-    address = _address(client, found)
-    chosen = [address] if address is not None else sorted(found.clients)
-    result: dict[str, Any] = audited(found, chosen, policies, config, radio)
+    chosen = sorted(found.clients) if client is None else [_address(client, found)]
+    result = audited(found, chosen, policies, config, radio)
     if picture is not None:
-        from experiments.figures.audit import timeline
-
         written_picture(picture, timeline(found, chosen))
     echo(json.dumps(result) if as_json else audit_text(result))
 
 
 def _read(capture: Path, *, skip_damaged: bool) -> Audit:
-    from traces import Report, TraceError, detect
-    from traces.captures.audit import audit as followed
-    from traces.captures.frames import WIRELESS
-    from traces.captures.packets import frames
-    from traces.files import open_trace
-
     kind = detect(capture)
     if kind != "pcap":
         raise TraceError(capture, "", "a monitor-mode capture (pcap or pcapng) is needed here", f"a trace, {kind}")
@@ -83,9 +75,7 @@ def _read(capture: Path, *, skip_damaged: bool) -> Audit:
     return found
 
 
-def _address(client: str | None, found: Audit) -> bytes | None:
-    if client is None:
-        return None
+def _address(client: str, found: Audit) -> bytes:
     try:
         address = bytes.fromhex(client.replace(":", "").replace("-", ""))
     except ValueError:
@@ -94,3 +84,86 @@ def _address(client: str | None, found: Audit) -> bytes | None:
         heard = ", ".join(known.hex(":") for known in sorted(found.clients)) or "none"
         raise ValueError(f"client must be one of those heard ({heard}), got {client}")
     return address
+
+
+def audited(
+    found: Audit, clients: Sequence[bytes], policies: Sequence[AnyPolicy], config: netsim.SimulationConfig, radio: str
+) -> dict[str, Any]:
+    """Return the figures of the networks and of some clients as plain data.
+
+    The traffic of each client runs under its nearest policy and the others in the world of `config`, whose radio,
+    called `radio`, estimates the mean power.
+    """
+    return {
+        "seconds": (found.end_us - found.start_us) / 1e6,
+        "frames": found.frames,
+        "frames_not_read": found.unread,
+        "radio": radio,
+        "networks": [_network(bssid, network) for bssid, network in found.networks.items()],
+        "clients": [_client(address, found.clients[address], policies, config) for address in clients],
+    }
+
+
+def _network(bssid: bytes, network: Network) -> dict[str, Any]:
+    counts = ("dtim_period", "beacons", "multicast_frames", "multicast_after_dtim")
+    return {
+        "bssid": bssid.hex(":"),
+        "ssid": network.ssid,
+        "beacon_ms": network.beacon_interval_us / 1000,
+        "beacons_missed_by_the_sniffer": network.missed_beacons,
+        **{name: getattr(network, name) for name in counts},
+    }
+
+
+def _client(
+    address: bytes, client: Client, policies: Sequence[AnyPolicy], config: netsim.SimulationConfig
+) -> dict[str, Any]:
+    known_us = client.asleep_us + client.awake_us
+    nearest, wakeups = client.nearest_policy(), sum(client.woke_by.values())
+    mean_mw = None
+    if known_us:
+        joules = float(config.radio.total_j(client.awake_us * 1000, client.asleep_us * 1000, 0, wakeups))
+        mean_mw = 1e9 * joules / known_us
+    counts = ("sleeps", "listen_interval", "frames_up", "frames_down", "bytes_up", "bytes_down", "retries")
+    return {
+        "client": address.hex(":"),
+        "bssid": client.bssid.hex(":"),
+        "known_s": known_us / 1e6,
+        "asleep_share": client.asleep_us / known_us if known_us else None,
+        **{name: getattr(client, name) for name in counts},
+        "woke_by": dict(client.woke_by),
+        "listen_interval_announced": client.announced,
+        "hold_ms": None if client.hold_us is None else client.hold_us / 1000,
+        "delay_ms": median(client.delays_us) / 1000 if client.delays_us else None,
+        "airtime_up_ms": client.airtime_up_us / 1000,
+        "airtime_down_ms": client.airtime_down_us / 1000,
+        "frames_missed_by_the_sniffer": client.missed_frames,
+        "mean_mw": mean_mw,
+        "nearest_policy": nearest,
+        "compared": [*_compared(client, nearest, policies, config)],
+    }
+
+
+def _compared(
+    client: Client, nearest: str, policies: Sequence[AnyPolicy], config: netsim.SimulationConfig
+) -> Iterator[dict[str, Any]]:
+    """Run the client's traffic under the nearest policy and the others."""
+    workload = workload_of(sorted(client.requests, key=lambda request: request.start_us))
+    if not workload and not workload.messages:
+        return
+    base = netsim.simulate(workload, "none", config=config)
+    for policy in dict.fromkeys((*policies, nearest)):
+        try:
+            result = netsim.simulate(workload, policy, config=config)
+        except ValueError as error:
+            if policy in policies:
+                raise
+            yield {"policy": nearest, "not_simulated": str(error)}
+            continue
+        slowdown = result.slowdown(base)
+        yield {
+            "policy": result.policy,
+            "nearest": policy == nearest,
+            "mean_mw": 1000 * result.energy.total_j / result.elapsed_s,
+            "slowdown": slowdown if slowdown == slowdown else None,
+        }

@@ -26,8 +26,7 @@ from experiments.presets import MOST_CLIENTS
 from experiments.quantities import BASELINE, mean_row, run_row
 from experiments.study.executor import checked_jobs
 from experiments.study.files import file_digest
-from experiments.study.progress import compiling
-from experiments.study.run import run
+from experiments.study.run import compiling, run
 from lpsm.randomness import WORKLOAD, generator
 from netsim.policies import AnyPolicy, OwnPolicy, make
 from traces.times import moved

@@ -28,6 +28,7 @@ from traces.times import instants, joined, moved, stretches, with_columns
 __all__ = ["MOST_PARTS", "VISITS", "Browsing", "Units", "browsed", "generated", "recorded", "told", "units"]
 
 VISITS = 10  # of a page that is compared by itself
+_GOLDEN = 0.6180339887498949
 MOST_PARTS = 20  # of a session of messages alone
 
 
@@ -218,7 +219,8 @@ def units(
     recording with times of its own between its pages, into at most `MOST_PARTS` stretches of about equal length.
     A part is visited `VISITS` times and a session once, unless `visits` says otherwise.  Between two visits lie
     the think time (with messages, the rest of the time until the next part) and up to a beacon interval more, so
-    that each is at another phase of the beacons.  Of fewer than `least` parts each visit is one by itself.
+    that each is at another phase of the beacons.  Of fewer than `least` parts of recordings with
+    times of their own each visit is one by itself.
 
     Parameters
     ----------
@@ -257,19 +259,24 @@ def units(
     parts = [(session, part) for session in sessions for part in _parts(session, cut)]
     pages_alone = all(len(part.work) and not _timed(session) for session, part in parts)
     called = "sessions" if not cut else "pages" if pages_alone else "parts"
+    by_visit = len(parts) < least and all(map(_timed, sessions))
     made: list[Generated | Recorded] = []
+    interval_s = beacon_interval_ns * 1e-9
     for number, (session, part) in enumerate(parts):
-        rng = randomness.generator(seed, randomness.SPLIT, 1 + number)
-        phases_s = rng.uniform(0.0, beacon_interval_ns * 1e-9, count + 1)
+        if _timed(session):  # spread evenly, so that the choice of phases decides nothing
+            phases_s = (0.5 + _GOLDEN * (number * count + np.arange(count + 1))) % 1.0 * interval_s
+        else:
+            rng = randomness.generator(seed, randomness.SPLIT, 1 + number)
+            phases_s = rng.uniform(0.0, interval_s, count + 1)
         name = f"{session.name} {called.removesuffix('s')} {number + 1}" if cut else session.name
         given = replace(session, seed=seed + number if cut else session.seed)
-        if len(parts) >= least:
-            made.append(replace(given, name=name, recorded=_visited(part, count, think_s, phases_s)))
+        if not by_visit:
+            made.append(replace(given, name=name, recorded=_visited(part, count, think_s, phases_s, interval_s)))
             continue
         for visit, phase_s in enumerate(phases_s[:-1]):
-            work = _visited(part, 1, think_s, np.array([0.0, phase_s]))
+            work = _visited(part, 1, think_s, np.array([0.0, phase_s]), interval_s)
             made.append(replace(given, name=f"{name} visit {visit + 1}", recorded=work))
-    return Units(made, called, count) if len(parts) >= least else Units(made, "visits")
+    return Units(made, "visits") if by_visit else Units(made, called, count)
 
 
 def _timed(session: Recorded) -> bool:
@@ -321,7 +328,9 @@ def _edges(work: traces.Workload) -> list[float]:
     return [0.0, *sorted(nearest)]
 
 
-def _visited(part: _Part, visits: int, think_s: float | None, phases_s: NDArray[np.float64]) -> traces.Workload:
+def _visited(
+    part: _Part, visits: int, think_s: float | None, phases_s: NDArray[Any], interval_s: float
+) -> traces.Workload:
     """Return a part visited so many times, each time from another phase of the beacons."""
     work, lasts_s = part
     if think_s is not None:
@@ -340,9 +349,10 @@ def _visited(part: _Part, visits: int, think_s: float | None, phases_s: NDArray[
         ends_s = instants(work)[:, 1].max(initial=0.0)
         lasts_s = think_s + max((float(ends_s), *work.beside_s))
     begin_s, again_s = float(phases_s[-1]), []
-    for visit in range(visits):
+    for phase_s in phases_s[:visits].tolist():
         again_s.append(begin_s)
-        begin_s += lasts_s + float(phases_s[visit])
+        begin_s += lasts_s
+        begin_s += phase_s if work.captured_s is None else (phase_s - begin_s) % interval_s
     return joined([moved(work, at_s) for at_s in again_s], None if work.captured_s is None else round(begin_s, 6))
 
 

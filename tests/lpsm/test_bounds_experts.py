@@ -4,14 +4,15 @@ from math import inf, log
 
 import mpmath
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import linprog
 
+from experiments.cli import bounds as bounds_trials
 from experiments.papers import proved
-from experiments.study import bounds_trials
 from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid, bounds, hindsight, synthetic
 from lpsm.bounds import expert_report
 from lpsm.bounds import experts as statements
@@ -318,7 +319,7 @@ def test_an_empty_run_has_an_empty_report():
 
 
 def check_trials(count):
-    reports = bounds_trials.table([bounds_trials.play(bounds_trials.Trial(index=i)) for i in range(count)])
+    reports = pd.concat([bounds_trials.play(bounds_trials.Trial(index=i)) for i in range(count)], ignore_index=True)
     assert reports.loc[~reports["holds"]].empty, reports.loc[~reports["holds"]].head().to_string()
     lemma = reports["statement"].str.startswith("Lemma 1") & (reports["verdict"] == "holds")
     assert reports.loc[lemma, "slack"].max() <= 1e-9

@@ -16,7 +16,7 @@ from click.testing import Result
 import netsim
 import traces
 from experiments.cli import main
-from experiments.cli.streams import INPUT
+from experiments.cli.options import INPUT
 from experiments.study import traffic
 from experiments.study.sweep import Recorded
 from experiments.study.traffic import recorded, units
@@ -159,7 +159,7 @@ def test_messages_alone_are_traffic_and_the_setting_keeps_their_delay(lpsm: Run,
         files[-1].write_text("".join(traces.workload_line(message) for message in made))
     words = ["tune", *files, "--policies", "none,psm,listen:10,dynamic", "--jobs", "1", "--json"]
     found = json.loads(lpsm(*words, "--max-push-delay", "0.3", "--out", tmp_path / "a").stdout)
-    rows = {row["policy"]: row for row in found["held_out"]}
+    rows = {row["policy"]: row for row in found["candidates"]}
     assert rows["listen:10"]["added_delay_mean_s"] > 0.3
     assert found["recommendation"]["policy"] in ("psm:100", "dynamic:100")
     assert found["recommendation"]["added_delay_mean_s"] <= 0.3

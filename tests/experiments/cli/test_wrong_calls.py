@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.study import progress
+from experiments.study import run as progress
 
 LINES = {"a": 'cs18 1005 0 "http://a.edu/" 2000 0.5\n', "b": 'cs18 2100 0 "http://a.edu/next.html" 900 1.0\n'}
 CONTENTS = {
@@ -95,7 +95,7 @@ CALLS = {
     "tune --max-slowdown 0.9": "max-slowdown must be at least 1 and finite, got 0.9",
     "tune --battery-mwh 0": "battery-mwh must be above 0 and finite, got 0",
     "tune --policies bds:1": "did you mean bsd?",
-    "tune --seeds 1": "seeds must be at least 2, one to choose on and one held out, got 1",
+    "tune --seeds 1": "seeds must be at least 2 to be split, got 1",
     "tune --member x": "member chooses from traffic, but no TRAFFIC is given",
     "tune --think 3": "the traffic is split by seeds", "tune --visits 0": "visits must be at least 1, got 0",
     "tune nowhere.har": "nowhere.har", "tune ONE": "needs at least two sessions or pages",
@@ -117,8 +117,8 @@ CALLS = {
     "pages ONE": "a trace must hold requests, got a workload", "pages CUT": "line 2: a line must be whole",
     "pages CACHED": "a workload must hold at least one page", "pages none": "No such file",
     # generate
-    "generate --pages 0": "--pages must be at least 1, got 0",
-    "generate --seed -1": "--seed must be at least 0, got -1",
+    "generate --pages 0": "pages must be at least 1, got 0",
+    "generate --seed -1": "seed must be at least 0, got -1",
     "generate --pages x": "not a valid integer", "generate --hours 0": "hours must be above 0",
     "generate --kind push --messages-per-hour 0": "must have a page or a message",
     "generate --message-bytes 5:3": "message_bytes must be two sizes",
@@ -139,9 +139,9 @@ CALLS = {
     "label STREAM --algorithm ssmd --param K=1 --param K=2": "a parameter must be given once, got K twice",
     "label STREAM --window 0": "window must be an integer of at least 1, got 0",
     "label STREAM --seed -1": "seed must be an integer of at least 0, got -1",
-    "label STREAM --rows 0": "--rows must be at least 1, got 0",
-    "label STREAM --budget -1": "--budget must be at least 0, got -1",
-    "label STREAM --bounds 1": "--bounds must be at least 2, got 1",
+    "label STREAM --rows 0": "rows must be at least 1, got 0",
+    "label STREAM --budget -1": "budget must be at least 0, got -1",
+    "label STREAM --bounds 1": "bounds must be at least 2, got 1",
     "label STREAM --label e": "label must name one of the columns a, b, c, d, kind, got 'e'",
     "label STREAM --positive eggs": "the positive class must be one of ham, spam, got 'eggs'",
     "label NAN": "line 2, column 1: a feature must be a finite number, got 'nan'",

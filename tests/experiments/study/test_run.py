@@ -15,11 +15,10 @@ import pytest
 
 from experiments.cli import main
 from experiments.study import executor
-from experiments.study import progress as study_progress
+from experiments.study import run as study_progress
 from experiments.study.executor import MOST_JOBS
 from experiments.study.interruptions import SIGNALS, Handler, Interrupted
-from experiments.study.progress import progress, time_left_s
-from experiments.study.run import run
+from experiments.study.run import progress, run, time_left_s
 from experiments.study.store import Store
 
 
