@@ -153,7 +153,7 @@ def test_numbers_of_numpy_are_the_numbers_that_they_are(policy):
         (lambda: netsim.simulate([Page("p", 300, 1 << 63)]), r"sizes .* below 2\^63, got 9223372036854775808"),
         (lambda: netsim.simulate([("p", 300, 500)]), r"pages must be traces.Page, got \('p', 300, 500\)"),
         (lambda: netsim.simulate(Page("p", 300, 500)), "pages must be traces.Page, got 'p'"),
-        (lambda: netsim.simulate([Page("p", 300, 500)], config={}), "config must be a SimulationConfig, got {}"),
+        (lambda: netsim.simulate([Page("p", 300, 500)], config={}), "config must be of the type SimulationConfig, got {}"),
         (lambda: SimulationConfig(radio=5), "radio must be of the type Radio, got 5"),
         (lambda: SimulationConfig(medium=Phy()), "medium must be of the type AirConfig, got Phy"),
     ],

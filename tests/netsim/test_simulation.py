@@ -149,7 +149,7 @@ def test_what_is_left_to_compile_is_asked_of_the_compiled_form_and_a_policy_with
         ({"seed": "x"}, ValueError, "seed must be an integer of at least 0, got 'x'"),
         ({"seed": -1}, ValueError, "seed must be an integer of at least 0, got -1"),
         ({"recorder": 3}, TypeError, "recorder must be of the type Recorder, got 3"),
-        ({"config": 3}, TypeError, "config must be a SimulationConfig, got 3"),
+        ({"config": 3}, TypeError, "config must be of the type SimulationConfig, got 3"),
     ],
 )
 def test_an_argument_of_a_wrong_type_is_named_with_its_rule_and_value(given, error, message):
