@@ -42,8 +42,8 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             "core", "rows", "perceptrons", "least_squares", "hinge", "kernels", "rules", "catalogue",
         )),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
-            "samplers_algebra", "samplers_contract", "samplers_oracles", "samplers_protocol", "samplers_limits",
-            "importance", "tuned",
+            "samplers_algebra", "samplers_by_hand", "samplers_contract", "samplers_oracles", "samplers_protocol",
+            "samplers_limits", "importance", "tuned",
         )),
     ),
     "lpsm/samplers/doors": (
