@@ -229,24 +229,16 @@ CELL: tuple[Quantity, ...] = (
 
 
 def run_row(result: Any) -> dict[str, Any]:
-    """Return the totals of a run (`RUN`) by name.
-
-    Parameters
-    ----------
-    result : netsim.SimulationResult
-    """
+    """Return the totals of a run, a `netsim.SimulationResult`, by name (`RUN`)."""
     if not hasattr(result, "energy"):
         raise TypeError(f"result must be a netsim.SimulationResult, got {shown_value(result)}")
     return {quantity.name: quantity.of_run(result) for quantity in RUN if quantity.of_run is not None}
 
 
 def mean_row(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the totals of a run, as means over its clients, of which there are `clients` if there is not one alone.
+    """Return the means of the rows (`run_row`) of a run's clients, which have as many pages each.
 
-    Parameters
-    ----------
-    rows : sequence of mapping
-        Of `run_row`, one a client; all have as many pages.
+    `clients` is their number, if there is not one alone.
     """
     for row in rows:
         of_type(Mapping, rows=row)  # type: ignore[type-abstract]

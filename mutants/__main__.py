@@ -42,8 +42,8 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             "core", "rows", "perceptrons", "least_squares", "hinge", "kernels", "rules", "catalogue",
         )),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
-            "samplers_algebra", "samplers_contract", "samplers_oracles", "samplers_protocol", "samplers_limits",
-            "importance", "tuned",
+            "samplers_algebra", "samplers_by_hand", "samplers_contract", "samplers_oracles", "samplers_protocol",
+            "samplers_limits", "importance", "tuned",
         )),
     ),
     "lpsm/samplers/doors": (
@@ -51,14 +51,15 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             "calibration", "checks", "estimator", "multiclass", "record", "river_adapter", "sampler", "saving", "tuned",
         )),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
-            "estimator", "river_adapter", "samplers_contract", "samplers_protocol", "samplers_wrong_calls",
-            "sampler_report", "samplers_limits", "samplers_oracles", "tuned", "importance", "states", "calibration",
+            "estimator", "river_adapter", "samplers_by_hand", "samplers_contract", "samplers_protocol",
+            "samplers_wrong_calls", "sampler_report", "samplers_limits", "samplers_oracles", "tuned", "importance",
+            "states", "calibration",
         )),
     ),
     "netsim/sleep_planning": (
         ("netsim/sleep_planning/*.py",),
         tuple(f"tests/netsim/test_{name}.py" for name in (
-            "sleep_planning", "message_prices", "prices", "hazards", "planner_as_expert", "schedules",
+            "sleep_planning", "message_prices", "prices", "hazards", "schedules", "wrong_calls",
         )),
     ),
     "netsim/model": (
@@ -84,6 +85,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         ("netsim/*.py",),
         tuple(f"tests/netsim/test_{name}.py" for name in (
             "radio", "push", "simulation", "environment", "recorder", "result", "limit", "allowed_values",
+            "wrong_calls",
         )),
     ),
     "netsim/policies": (
@@ -94,7 +96,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         ),
         tuple(f"tests/netsim/test_{name}.py" for name in (
             "policies", "polling", "bsd", "awareness", "host", "limit", "lpsm2", "lpsm2_by_definition", "own_policies",
-            "names",
+            "names", "wrong_calls",
         )),
     ),
     "netsim/lpsm3": (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -19,13 +20,16 @@ from experiments.presets import LEARNED, TODAY
 from experiments.report.audit import audit_text
 from netsim.policies import AnyPolicy
 from traces import Report, TraceError, detect, workload_of
-from traces.captures.audit import Audit, Client, Network
+from traces.captures.audit import Audit, Network
 from traces.captures.audit import audit as followed
 from traces.captures.frames import WIRELESS
 from traces.captures.packets import frames
 from traces.files import open_trace
 
 __all__ = ["audit", "audited"]
+
+ALIKE = 0.2
+"""Two estimates of a mean power are alike if they differ by no more than this share."""
 
 
 @click.command()
@@ -53,7 +57,8 @@ def audit(
     type 127 (radiotap), 105, 119 or 192. Without a policy in it that sleeps, this is said.
     """
     checked_outputs([capture], [], picture)
-    config = netsim.SimulationConfig(radio=netsim.Radio.named(radio))
+    servers = netsim.ServerDelay(kind="recorded")
+    config = netsim.SimulationConfig(radio=netsim.Radio.named(radio), server_delay=servers)
     found = _read(capture, skip_damaged=skip_damaged)
     chosen = sorted(found.clients) if client is None else [_address(client, found)]
     result = audited(found, chosen, policies, config, radio)
@@ -97,10 +102,11 @@ def audited(
     return {
         "seconds": (found.end_us - found.start_us) / 1e6,
         "frames": found.frames,
+        "frames_with_a_wrong_check_sequence": found.broken,
         "frames_not_read": found.unread,
         "radio": radio,
         "networks": [_network(bssid, network) for bssid, network in found.networks.items()],
-        "clients": [_client(address, found.clients[address], policies, config) for address in clients],
+        "clients": [_client(address, found, policies, config) for address in clients],
     }
 
 
@@ -110,21 +116,38 @@ def _network(bssid: bytes, network: Network) -> dict[str, Any]:
         "bssid": bssid.hex(":"),
         "ssid": network.ssid,
         "beacon_ms": network.beacon_interval_us / 1000,
+        "beacon_measured_ms": network.measured_us / 1000,
         "beacons_missed_by_the_sniffer": network.missed_beacons,
         **{name: getattr(network, name) for name in counts},
     }
 
 
 def _client(
-    address: bytes, client: Client, policies: Sequence[AnyPolicy], config: netsim.SimulationConfig
+    address: bytes, found: Audit, policies: Sequence[AnyPolicy], config: netsim.SimulationConfig
 ) -> dict[str, Any]:
+    client = found.clients[address]
     known_us = client.asleep_us + client.awake_us
     nearest, wakeups = client.nearest_policy(), sum(client.woke_by.values())
     mean_mw = None
-    if known_us:
-        joules = float(config.radio.total_j(client.awake_us * 1000, client.asleep_us * 1000, 0, wakeups))
-        mean_mw = 1e9 * joules / known_us
-    counts = ("sleeps", "listen_interval", "frames_up", "frames_down", "bytes_up", "bytes_down", "retries")
+    if network := found.networks.get(client.bssid):
+        config = replace(config, beacon_interval_ns=round(network.beacon_interval_us * 1000))
+    if known_us:  # it heard every beacon, or every one of its listen interval
+        beacons = client.asleep_us * 1000 / config.beacon_interval_ns / (client.listen_interval or 1)
+        joules = config.radio.total_j(client.awake_us * 1000, client.asleep_us * 1000, beacons, wakeups)
+        mean_mw = 1e9 * float(joules) / known_us
+    compared = [*_compared(address, found, nearest, policies, config)]
+    awake_share = client.awake_us / known_us if known_us else None
+    counts = (
+        "frames",
+        "roamed",
+        "sleeps",
+        "listen_interval",
+        "frames_up",
+        "frames_down",
+        "bytes_up",
+        "bytes_down",
+        "retries",
+    )
     return {
         "client": address.hex(":"),
         "bssid": client.bssid.hex(":"),
@@ -140,15 +163,28 @@ def _client(
         "frames_missed_by_the_sniffer": client.missed_frames,
         "mean_mw": mean_mw,
         "nearest_policy": nearest,
-        "compared": [*_compared(client, nearest, policies, config)],
+        "difference": _difference(mean_mw, awake_share, compared),
+        "compared": compared,
     }
 
 
+def _difference(mean_mw: float | None, awake_share: float | None, compared: Sequence[dict[str, Any]]) -> str:
+    """Say why what a client is estimated to need and what its nearest policy would need are not the same."""
+    rows = [row for row in compared if row.get("nearest")]
+    if mean_mw is None or awake_share is None or not rows or abs(rows[0]["mean_mw"] - mean_mw) <= ALIKE * mean_mw:
+        return ""
+    return (
+        f"the nearest policy would need {rows[0]['mean_mw']:.1f} mW: it is awake {100 * rows[0]['awake_share']:.1f} % "
+        f"of the time, and the client said so for {100 * awake_share:.1f} %; frames that were missed are not simulated"
+    )
+
+
 def _compared(
-    client: Client, nearest: str, policies: Sequence[AnyPolicy], config: netsim.SimulationConfig
+    address: bytes, found: Audit, nearest: str, policies: Sequence[AnyPolicy], config: netsim.SimulationConfig
 ) -> Iterator[dict[str, Any]]:
-    """Run the client's traffic under the nearest policy and the others."""
-    workload = workload_of(sorted(client.requests, key=lambda request: request.start_us))
+    """Run the client's traffic at its own times under the nearest policy and the others."""
+    report = Report(spans_us={address.hex(":"): (found.start_us, found.end_us)})
+    workload = workload_of(sorted(found.clients[address].requests, key=lambda one: one.start_us), report=report)
     if not workload and not workload.messages:
         return
     base = netsim.simulate(workload, "none", config=config)
@@ -164,6 +200,9 @@ def _compared(
         yield {
             "policy": result.policy,
             "nearest": policy == nearest,
+            "captured_s": result.captured_s,
+            "simulated_s": result.elapsed_s,
+            "awake_share": result.awake_s / result.elapsed_s,
             "mean_mw": 1000 * result.energy.total_j / result.elapsed_s,
             "slowdown": slowdown if slowdown == slowdown else None,
         }

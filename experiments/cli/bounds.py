@@ -26,6 +26,7 @@ from experiments.study.interruptions import Interrupted
 from experiments.study.run import progress, run
 from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid, synthetic
 from lpsm.bounds import expert_report
+from lpsm.bounds.verdicts import Row
 from lpsm.experts import Learner
 
 __all__ = ["LEARNERS", "Trial", "bounds", "parts", "play", "summary"]
@@ -193,7 +194,7 @@ def parts(trial: Trial, losses: NDArray[np.float64] | None = None) -> Iterator[p
             played = synthetic.adversarial(type(learner).from_state(learner.state()), rounds, scale=scale).losses
         awake = ~np.isnan(played)
         run = learner.run(np.where(awake, played, 0.0), awake) if not awake.all() else learner.run(played)
-        part = pd.DataFrame(expert_report.rows(run), columns=list(expert_report.Row._fields))
+        part = pd.DataFrame(expert_report.rows(run), columns=list(Row._fields))
         about = {"trial": trial.index, "process": name, "rounds": rounds, "n_experts": n, "learner": kind}
         yield pd.concat([pd.DataFrame(about, index=part.index), part], axis=1)
 

@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from experiments.papers.predicates import HOUSEKEEPING
+
 __all__ = ["HEADING", "HOW_TO_READ", "details_markdown", "results_markdown", "results_text"]
 
 HEADING = "# What the papers say, and what comes out here"
@@ -44,8 +46,8 @@ def results_markdown(results: Sequence[Mapping[str, Any]], papers: Mapping[str, 
     common = _common(results)
     parts = [
         HEADING,
-        f"Made by `lpsm reproduce` from its records: {len(results)} experiments, {counts.total()} claims, of which "
-        f"{counts['holds']} hold and {counts['fails']} fail"
+        f"Made by `lpsm reproduce` from its records: {len(results)} experiments, {counts['holds'] + counts['fails']} "
+        f"claims, of which {counts['holds']} hold and {counts['fails']} fail"
         + (f"; {counts['not a test']} more are not tests" if counts["not a test"] else "")
         + f".{_said_of_all(results, common)} ± is a 95 % Student interval over replications.",
         HOW_TO_READ,
@@ -61,6 +63,7 @@ def results_markdown(results: Sequence[Mapping[str, Any]], papers: Mapping[str, 
             parts += [title, f"Goals of our own, which no paper states, are counted above. {more}"]
             continue
         claims = [(result["experiment"].partition("/")[2], claim) for result in own for claim in result["claims"]]
+        claims = [row for row in claims if _verdict(row[1]) in _VERDICTS]
         claims.sort(key=lambda row: _VERDICTS.index(_verdict(row[1])))
         rows = []
         for place, claim in claims:
@@ -94,6 +97,11 @@ def details_markdown(results: Sequence[Mapping[str, Any]], paper: str, name: str
             for claim in result["claims"]
             if _verdict(claim) == "not a test"
         ]
+        lines += [
+            f"- *{_cell(claim['statement'])}*: {'so' if claim['holds'] else 'not so'}, {_cell(claim['ours'])}."
+            for claim in result["claims"]
+            if _verdict(claim) == "housekeeping"
+        ]
         if lines:
             parts.append(f"## {result['experiment']}\n\n{said}\n\n" + "\n".join(lines))
         else:
@@ -123,13 +131,16 @@ def _of(results: Sequence[Mapping[str, Any]], paper: str) -> list[Mapping[str, A
 
 
 def _verdict(claim: Mapping[str, Any]) -> str:
+    if HOUSEKEEPING in claim["tolerance"]:
+        return "housekeeping"
     if "not a test:" in claim["tolerance"]:
         return "not a test"
     return "holds" if claim["holds"] else "fails"
 
 
 def _counts(results: Sequence[Mapping[str, Any]]) -> Counter[str]:
-    return Counter(_verdict(claim) for result in results for claim in result["claims"])
+    verdicts = (_verdict(claim) for result in results for claim in result["claims"])
+    return Counter(verdict for verdict in verdicts if verdict in _VERDICTS)
 
 
 def _overview(results: Sequence[Mapping[str, Any]], papers: Mapping[str, str]) -> str:

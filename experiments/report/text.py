@@ -14,7 +14,7 @@ from experiments.quantities import Quantity, shown
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["cell", "cells", "counted", "number", "plus_minus", "table"]
+__all__ = ["cell", "cells", "counted", "latex", "markdown", "number", "plus_minus", "table"]
 
 
 def number(value: float, digits: int = 2, *, sign: bool = False, unit: str = "") -> str:
@@ -82,3 +82,19 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         numbers = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
         lines.append("  ".join([row[0].ljust(widths[0]), *numbers]).rstrip())
     return "\n".join(lines)
+
+
+def markdown(frame: pd.DataFrame) -> str:
+    """Return a frame of words as a table in Markdown."""
+    rows = [list(frame.columns), ["---"] * frame.shape[1], *frame.astype(str).to_numpy().tolist()]
+    return "".join(f"|{'|'.join(inert(cell).replace('|', chr(92) + '|') for cell in row)}|\n" for row in rows)
+
+
+def latex(frame: pd.DataFrame) -> str:
+    """Return a frame of words as a tabular in LaTeX, whose special characters are escaped."""
+    special = {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "±": r"$\pm$"}
+    special |= {one: f"\\{one}" for one in "&%$#_{}"}
+    rows = [list(frame.columns), *frame.astype(str).to_numpy().tolist()]
+    lines = [" & ".join("".join(special.get(one, one) for one in inert(cell)) for cell in row) for row in rows]
+    body = " \\\\\n".join([lines[0] + r" \\ \hline", *lines[1:]]).replace(r"\hline \\", r"\hline")
+    return f"\\begin{{tabular}}{{{'l' * frame.shape[1]}}}\n{body} \\\\\n\\end{{tabular}}\n"

@@ -322,7 +322,7 @@ def _edges(work: traces.Workload) -> list[float]:
     page = np.searchsorted(work.issue_s, beside, side="right") - 1
     between = (page < 0) | (beside >= np.append(ends_s, 0.0)[page])
     marks = np.unique(np.concatenate([work.issue_s, beside[between]]))
-    marks = marks[marks > 0.0]
+    marks = marks[1:]  # what comes before the first of them is idle
     wanted = np.arange(1, MOST_PARTS) * (work.captured_s or 0.0) / MOST_PARTS
     nearest = {float(marks[np.abs(marks - at).argmin()]) for at in wanted} if len(marks) else set()
     return [0.0, *sorted(nearest)]

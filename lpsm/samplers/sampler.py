@@ -587,9 +587,8 @@ class Sampler:
             return np.zeros((0, rounds))
         at, d = range(self.rounds + 1, self.rounds + rounds + 1), self.n_features
         each = np.array([[one.rule.schedule(d, t) for t in at] for one in self._copies()])
-        return np.ascontiguousarray(
-            each.reshape(len(each), rounds, 2).transpose(2, 0, 1).reshape(2 * len(each), rounds)
-        )
+        by_round = each.reshape(len(each), rounds, 2).transpose(2, 0, 1)
+        return np.ascontiguousarray(by_round).reshape(2 * len(each), rounds)
 
     def _reads(self, X: Any) -> tuple[Array, Array]:
         """Return the notes and scores of rows under the present state, which stays as it is."""

@@ -151,6 +151,16 @@ def test_a_flat_curve_is_settled_by_six_losses_for_each_root_of_the_rounds():
     assert 1e-6 < few.gap < too_few.gap == np.inf
 
 
+@pytest.mark.parametrize(("stays", "alpha"), [(True, 0.0), (False, 1.0)])
+def test_a_curve_that_only_rises_or_falls_is_best_at_its_end(stays, alpha):
+    lead = np.zeros(200, dtype=int) if stays else np.arange(200) % 2
+    losses = np.where(lead[:, None] == np.arange(2), 0.0, 0.3)
+    best = hindsight.best_alpha(losses)
+    assert best.alpha == alpha
+    assert best.loss == pytest.approx(hindsight.alpha_losses(losses, [alpha])[0], rel=1e-15)
+    assert (np.diff(hindsight.alpha_losses(losses, np.linspace(alpha, 1.0 - alpha, 40))) > 0.0).all()
+
+
 def test_a_best_rate_beside_a_trial_rate_is_stationary_all_the_same():
     # the minimum lies 5e-9 above 1/2, where the search looks: the losses there are equal, the slopes are not
     losses = np.array([[1.0, 3.0], [-3.6, 2.9], [-15.3, 3.1]])

@@ -61,14 +61,6 @@ def test_a_figure_is_allowed_up_to_its_limits_and_refused_beyond_with_its_name_a
             make(**{**others, name: value})
 
 
-def test_neighbours_need_a_window_and_radios_no_less_power_awake_than_asleep():
-    with pytest.raises(ValueError, match=r"cw_min must be at least 1 beside neighbours, .* got 0"):
-        AirConfig(phy=Phy(cw_min=0), neighbours=1)
-    with pytest.raises(ValueError, match=r"awake_mw must be at least asleep_mw \(2.0\), got 1.9"):
-        netsim.RadioConfig(awake_mw=1.9, asleep_mw=2.0)
-    assert netsim.RadioConfig(awake_mw=2.0, asleep_mw=2.0).wakeup_j == 0.0
-
-
 LATEST_S = 4e9
 OBJECTS = ((5, 5), (1, 0))
 GOOD_PAGES = [
@@ -140,42 +132,6 @@ def test_numbers_of_numpy_are_the_numbers_that_they_are(policy):
     assert found.energy == wanted.energy
     assert found.pages.equals(wanted.pages)
     assert found.messages.equals(wanted.messages)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: netsim.simulate([Page("p", 300.5, 500)]), "sizes must be whole numbers of bytes .* got 300.5"),
-        (
-            lambda: netsim.simulate([Page("p", 300, 500, ((1, "2"),))]),
-            "sizes must be whole numbers of bytes .* got '2'",
-        ),
-        (lambda: netsim.simulate([Page("p", 300, 1 << 63)]), r"sizes .* below 2\^63, got 9223372036854775808"),
-        (lambda: netsim.simulate([("p", 300, 500)]), r"pages must be traces.Page, got \('p', 300, 500\)"),
-        (lambda: netsim.simulate(Page("p", 300, 500)), "pages must be traces.Page, got 'p'"),
-        (lambda: netsim.simulate([Page("p", 300, 500)], config={}), "config must be of the type SimulationConfig, got {}"),
-        (lambda: SimulationConfig(radio=5), "radio must be of the type Radio, got 5"),
-        (lambda: SimulationConfig(medium=Phy()), "medium must be of the type AirConfig, got Phy"),
-    ],
-)
-def test_what_is_of_another_type_is_named_with_what_it_must_be(make, message):
-    with pytest.raises(TypeError, match=message):
-        make()
-
-
-@pytest.mark.parametrize(
-    ("make", "name"),
-    [
-        (SimulationConfig, "beacon_interval_ns"),
-        (TcpConfig, "window"),
-        (BeaconConfig, "dtim_period"),
-        (AirConfig, "neighbours"),
-        (Phy, "cw_min"),
-    ],
-)
-def test_a_number_that_is_not_whole_is_named(make, name):
-    with pytest.raises(ValueError, match=f"{name} must be an integer of at least .*, got 20.5"):
-        make(**{name: 20.5})
 
 
 def test_a_result_and_the_policy_that_learned_can_be_handed_to_another_process():

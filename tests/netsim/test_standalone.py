@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from lpsm import _compile
 from netsim.running import standalone
 
@@ -35,6 +37,7 @@ print(entry.ready(), entry(5), "numba" in sys.modules)
 """
 
 
+@pytest.mark.long
 def test_an_entry_stands_alone_once_it_is_compiled(tmp_path: Path) -> None:
     for module in (_compile, standalone):
         folder = tmp_path.joinpath(*module.__name__.split(".")[:-1])

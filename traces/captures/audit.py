@@ -27,10 +27,11 @@ from traces.captures.wireless import (
     PS_POLL,
     Copies,
     Frame,
+    has_wrong_checksum,
     parse,
     payload_bytes,
     twt_agreement,
-)
+)  # fmt: skip
 from traces.records import Request
 
 __all__ = ["Audit", "Client", "Network", "audit"]
@@ -47,85 +48,58 @@ _WAYS = ("ps_polls", "null_frames", "data_frames", "triggers", "twt_actions")
 
 @dataclass(slots=True)
 class Network:
-    """One basic service set.
+    """One basic service set."""
 
-    Attributes
-    ----------
-    ssid : str
-    beacon_interval_us : int
-        As its beacons say it.
-    dtim_period : int
-        Beacons from one DTIM to the next.
-    beacons, multicast_frames, multicast_after_dtim : int
-        How many there were; the last of frames that followed a DTIM beacon and no other.
-    missed_beacons : int
-        Beacons that should have been there by their times.
-    """
-
-    ssid: str = ""
-    beacon_interval_us: int = 100 * TIME_UNIT_US
-    dtim_period: int = 0
-    beacons: int = 0
+    ssid: str = ""  #:
+    beacon_interval_us: int = 100 * TIME_UNIT_US  #: As its beacons say it.
+    dtim_period: int = 0  #: Beacons from one DTIM to the next.
+    beacons: int = 0  #: How many there were; the last of frames that followed a DTIM beacon and no other.
     multicast_frames: int = 0
     multicast_after_dtim: int = 0
-    missed_beacons: int = 0
+    missed_beacons: int = 0  #: Beacons that should have been there by their times.
+    _first_us: int = -1
     _latest_us: int = -1
     _count: int = 0  # number of the latest beacon, missed ones counted
     _was_dtim: bool = False
 
+    @property
+    def measured_us(self) -> float:
+        """The mean time from one beacon to the next, missed ones counted; as they say it if a single one was heard."""
+        return (self._latest_us - self._first_us) / self._count if self._count else float(self.beacon_interval_us)
+
 
 @dataclass(slots=True)
 class Client:
-    """One client of a network.
+    """One client of a network."""
 
-    Attributes
-    ----------
-    bssid : bytes
-        Of the network.
-    asleep_us, awake_us : int
-        How long it had said that it sleeps, and that it does not.
-    sleeps : int
-        How often it went to sleep.
-    woke_by : dict of str to int
-        How often it woke up or fetched a frame, by the means.
-    holds_us : list of int
-        From its last data frame, or from waking up, to the frame that said that it sleeps.
-    delays_us : list of int
-        From the first beacon that announced a frame to its delivery.
-    frames_up, frames_down, retries, bytes_up, bytes_down : int
-    airtime_up_us, airtime_down_us : float
-        Of data frames at their rates, preambles included; frames of unknown rate count for nothing.
-    missed_frames : int
-        Frames that the sniffer did not hear, by gaps of sequence numbers.
-    announced : int or None
-        The listen interval of its association request.
-    agreed_us : (int, int) or None
-        Interval and length of the service periods of its target wake time, as its setup frames tell them.
-    states : list of (int, bool)
-        When its state was told to change, and whether to sleep, for pictures.
-    requests : list of Request
-        Its data frames as exchanges and messages.
-    """
-
-    bssid: bytes
-    asleep_us: int = 0
+    bssid: bytes  #: Of the network that it was in last.
+    frames: int = 0  #: Frames of it and to it, and how often it went on in another network.
+    roamed: int = 0
+    asleep_us: int = 0  #: How long it had said that it sleeps, and that it does not.
     awake_us: int = 0
-    sleeps: int = 0
+    sleeps: int = 0  #: How often it went to sleep.
+    #: How often it woke up or fetched a frame, by the means.
     woke_by: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_WAYS, 0))
+    #: From its last data frame, or from waking up, to the frame that said that it sleeps.
     holds_us: list[int] = field(default_factory=list)
+    #: From the first beacon that announced a frame to its delivery.
     delays_us: list[int] = field(default_factory=list)
-    frames_up: int = 0
+    frames_up: int = 0  #:
     frames_down: int = 0
     retries: int = 0
     bytes_up: int = 0
     bytes_down: int = 0
+    #: Of data frames at their rates, preambles included; frames of unknown rate count for nothing.
     airtime_up_us: float = 0.0
     airtime_down_us: float = 0.0
-    missed_frames: int = 0
-    announced: int | None = None
+    missed_frames: int = 0  #: Frames that the sniffer did not hear, by gaps of sequence numbers.
+    announced: int | None = None  #: The listen interval of its association request.
+    #: Interval and length of the service periods of its target wake time, as its setup frames tell them.
     agreed_us: tuple[int, int] | None = None
+    #: When its state was told to change, and whether to sleep, for pictures.
     states: list[tuple[int, bool]] = field(default_factory=list)
-    requests: list[Request] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)  #: Its data frames as exchanges and messages.
+    _networks: set[bytes] = field(default_factory=set)
     _asleep: bool | None = None
     _since_us: int = -1
     _last_data_us: int = -1
@@ -170,31 +144,20 @@ class Client:
 
 @dataclass(slots=True)
 class Audit:
-    """What a capture shows.
+    """What a capture shows."""
 
-    Attributes
-    ----------
-    networks : dict of bytes to Network
-        By BSSID.
-    clients : dict of bytes to Client
-        By address.
-    beacons_us : list of (int, bytes)
-        When beacons came, and of which network, for pictures.
-    frames_us : list of (int, bytes, bool)
-        When data frames came, of which client, and whether up.
-    start_us, end_us : int
-        Of the first and last frame.
-    frames, unread : int
-        How many were read, and how many were broken or of other kinds.
-    """
-
-    networks: dict[bytes, Network] = field(default_factory=dict)
-    clients: dict[bytes, Client] = field(default_factory=dict)
+    networks: dict[bytes, Network] = field(default_factory=dict)  #: By BSSID.
+    clients: dict[bytes, Client] = field(default_factory=dict)  #: By address.
+    #: When beacons came, and of which network, for pictures.
     beacons_us: list[tuple[int, bytes]] = field(default_factory=list)
+    #: When data frames came, of which client, and whether up.
     frames_us: list[tuple[int, bytes, bool]] = field(default_factory=list)
-    start_us: int = -1
+    start_us: int = -1  #: Of the first and last frame.
     end_us: int = -1
+    #: How many were read, how many had a wrong check sequence and are not believed, and how many were cut or of
+    #: other kinds.
     frames: int = 0
+    broken: int = 0
     unread: int = 0
     _copies: Copies = field(default_factory=Copies)
 
@@ -214,7 +177,9 @@ def audit(frames: Iterable[tuple[int, int, bytes, int]]) -> Audit:
             found.start_us = now_us
         found.end_us = now_us = max(now_us, found.end_us)
         if frame is None:
-            found.unread += 1
+            wrong = has_wrong_checksum(link, captured, sent)
+            found.broken += wrong
+            found.unread += not wrong
             continue
         found.frames += 1
         if frame.kind == BEACON:
@@ -225,7 +190,8 @@ def audit(frames: Iterable[tuple[int, int, bytes, int]]) -> Audit:
         _spend(client, found.end_us)
         if client._runs is not None:
             client._runs.close()
-    found.clients = {address: client for address, client in found.clients.items() if client.bssid in found.networks}
+    heard = found.networks.keys()
+    found.clients = {address: client for address, client in found.clients.items() if client._networks & heard}
     return found
 
 
@@ -244,6 +210,8 @@ def _hear_beacon(found: Audit, frame: Frame, captured: bytes, now_us: int) -> No
         steps = max(1, round((now_us - network._latest_us) / network.beacon_interval_us))
         network._count += steps
         network.missed_beacons += steps - 1
+    else:
+        network._first_us = now_us
     network._latest_us = now_us
     network.beacons += 1
     if len(found.beacons_us) < _MOST:
@@ -286,10 +254,15 @@ def _follow(found: Audit, frame: Frame, captured: bytes, now_us: int) -> None:
     if (group and not from_client) or (frame.kind >> 4 == 0 and not associating):
         return
     client = found.clients.get(address)
-    if client is None or client.bssid != frame.bssid:
+    if client is None:
         if len(found.clients) >= _MOST:
             return
         client = found.clients[address] = Client(frame.bssid)
+    if client.bssid != frame.bssid:  # it keeps its account
+        client.bssid, client._aid, client._told_us = frame.bssid, 0, -1
+        client.roamed += 1
+    client._networks.add(frame.bssid)
+    client.frames += 1
     client.retries += frame.retry
     _number(client, frame, from_client)
     if frame.kind == ASSOCIATION_REQUEST and len(captured) >= frame.body_at + 4:
@@ -394,7 +367,7 @@ class _Book:
 
     def enter(self, request: Request) -> None:
         if len(self._client.requests) < _MOST:
-            self._client.requests.append(request)
+            self._client.requests.append(request._replace(connection=0))
 
     def leave_out(self, reason: str, size_bytes: int) -> None:
         pass

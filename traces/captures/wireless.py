@@ -14,20 +14,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from struct import Struct, error
 from typing import NamedTuple
+from zlib import crc32
 
 __all__ = [
-    "ACTION",
-    "ASSOCIATION_REQUEST",
-    "ASSOCIATION_RESPONSE",
-    "BEACON",
-    "PS_POLL",
-    "Copies",
-    "Frame",
-    "data_body",
-    "parse",
-    "payload_bytes",
-    "twt_agreement",
-]
+    "ACTION", "ASSOCIATION_REQUEST", "ASSOCIATION_RESPONSE", "BEACON", "PS_POLL", "Copies", "Frame", "data_body",
+    "has_wrong_checksum", "parse", "payload_bytes", "twt_agreement",
+]  # fmt: skip
 
 BEACON, ASSOCIATION_REQUEST, ASSOCIATION_RESPONSE, ACTION, PS_POLL = 0x08, 0x00, 0x01, 0x0D, 0x1A
 """Type and subtype, as ``type << 4 | subtype``."""
@@ -54,51 +46,25 @@ _half = Struct("<H").unpack_from
 
 
 class Frame(NamedTuple):
-    """One frame of 802.11.
+    """One frame of 802.11."""
 
-    Attributes
-    ----------
-    kind : int
-        Its type and subtype.
-    receiver, transmitter, bssid : bytes
-        Addresses of six bytes; `transmitter` and `bssid` may be empty.
-    up, down : bool
-        Whether it goes to the access point, or comes from it.
-    sleeps : bool
-        Its power-management bit.
-    retry, protected, more_data : bool
-        Its other bits.
-    number, fragment : int
-        Its sequence and fragment numbers, -1 if it has none.
-    tid : int
-        Its traffic identifier, -1 if it has none.
-    body_at : int
-        Where its body begins in the captured bytes.
-    size : int
-        Bytes of the frame, from its header on, without the checksum.
-    rate_mbps : float
-        How fast it was sent, 0 if that is not told.
-    duration : int
-        Its duration field; the association identifier of a PS-Poll.
-    """
-
-    kind: int
-    receiver: bytes
+    kind: int  #: Its type and subtype.
+    receiver: bytes  #: Addresses of six bytes; `transmitter` and `bssid` may be empty.
     transmitter: bytes
     bssid: bytes
-    up: bool
+    up: bool  #: Whether it goes to the access point, or comes from it.
     down: bool
-    sleeps: bool
-    retry: bool
+    sleeps: bool  #: Its power-management bit.
+    retry: bool  #: Its other bits.
     protected: bool
     more_data: bool
-    number: int
+    number: int  #: Its sequence and fragment numbers, -1 if it has none.
     fragment: int
-    tid: int
-    body_at: int
-    size: int
-    rate_mbps: float
-    duration: int
+    tid: int  #: Its traffic identifier, -1 if it has none.
+    body_at: int  #: Where its body begins in the captured bytes.
+    size: int  #: Bytes of the frame, from its header on, without the checksum.
+    rate_mbps: float  #: How fast it was sent, 0 if that is not told.
+    duration: int  #: Its duration field; the association identifier of a PS-Poll.
 
     @property
     def is_data(self) -> bool:
@@ -138,9 +104,25 @@ def parse(link: int, captured: bytes, sent: int = 0) -> Frame | None:
     """
     try:
         at, rate_mbps, has_checksum, is_broken = _before(link, captured)
-        return None if is_broken else _frame(captured, max(sent, len(captured)), at, rate_mbps, has_checksum)
+        if is_broken or (has_checksum and _is_wrong(captured, at, sent)):
+            return None
+        return _frame(captured, max(sent, len(captured)), at, rate_mbps, has_checksum)
     except (IndexError, error):
         return None
+
+
+def has_wrong_checksum(link: int, captured: bytes, sent: int = 0) -> bool:
+    """Tell whether a frame has a wrong check sequence: by its header, or by its bytes if all of them were captured."""
+    try:
+        at, _, has_checksum, is_broken = _before(link, captured)
+    except (IndexError, error):
+        return False
+    return is_broken or (has_checksum and _is_wrong(captured, at, sent))
+
+
+def _is_wrong(captured: bytes, at: int, sent: int) -> bool:
+    is_whole = sent <= len(captured) and len(captured) >= at + 4
+    return is_whole and crc32(captured[at:-4]) != _word(captured, len(captured) - 4)[0]
 
 
 def data_body(frame: Frame, captured: bytes) -> tuple[int, int]:

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from experiments.study import run as progress
-
 LINES = {"a": 'cs18 1005 0 "http://a.edu/" 2000 0.5\n', "b": 'cs18 2100 0 "http://a.edu/next.html" 900 1.0\n'}
 CONTENTS = {
     "TABLE": "time,bytes\n0.5,2000\n9.5,3000\n30,500\n",
@@ -165,7 +163,6 @@ def test_a_wrong_call_is_one_line_with_its_rule_and_writes_nothing(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LPSM_DATA", str(tmp_path))
-    monkeypatch.setattr(progress, "PATIENCE_S", 600.0)  # however slow the machine is
     for name, content in CONTENTS.items():
         Path(name).write_text(content)
     workload.rename("WORK")

@@ -256,22 +256,3 @@ def test_frames_of_aggregates_follow_one_another_and_one_block_ack_follows_after
             assert (later.kind == "block-ack") == (earlier.aggregate >= 0)
     carried = [frame for frame in recorder.transmissions if not frame.lost]
     assert sum(frame.length for frame in carried if frame.down) == sum(page.reply_bytes + 30_000 for page in PAGES)
-
-
-def test_aggregates_make_pages_faster_and_the_channel_less_busy():
-    slow, fast = (
-        netsim.simulate(
-            PAGES, "none", engine="packet",
-            config=netsim.SimulationConfig(medium=AirConfig(phy=Phy.parse("11n"), max_ampdu_bytes=size), link=FAST),
-        )
-        for size in (0, 8_000)
-    )  # fmt: skip
-    assert fast.downlink_air_s < slow.downlink_air_s
-    assert fast.latency_s.mean() < slow.latency_s.mean()
-
-
-def test_aggregates_are_refused_where_the_layer_has_none():
-    with pytest.raises(ValueError, match="max_ampdu_bytes must be 0 on 11g, which cannot aggregate frames, got 8000"):
-        AirConfig(phy=Phy.parse("11g"), max_ampdu_bytes=8000)
-    with pytest.raises(ValueError, match=r"max_ampdu_bytes must be at most 65535, got 65536"):
-        AirConfig(phy=Phy.parse("11n"), max_ampdu_bytes=65_536)
