@@ -42,8 +42,8 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             "core", "rows", "perceptrons", "least_squares", "hinge", "kernels", "rules", "catalogue",
         )),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
-            "samplers_algebra", "samplers_contract", "samplers_oracles", "samplers_protocol", "samplers_limits",
-            "importance", "tuned",
+            "samplers_algebra", "samplers_by_hand", "samplers_contract", "samplers_oracles", "samplers_protocol",
+            "samplers_limits", "importance", "tuned",
         )),
     ),
     "lpsm/samplers/doors": (
@@ -51,8 +51,9 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             "calibration", "checks", "estimator", "multiclass", "record", "river_adapter", "sampler", "saving", "tuned",
         )),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
-            "estimator", "river_adapter", "samplers_contract", "samplers_protocol", "samplers_wrong_calls",
-            "sampler_report", "samplers_limits", "samplers_oracles", "tuned", "importance", "states", "calibration",
+            "estimator", "river_adapter", "samplers_by_hand", "samplers_contract", "samplers_protocol",
+            "samplers_wrong_calls", "sampler_report", "samplers_limits", "samplers_oracles", "tuned", "importance",
+            "states", "calibration",
         )),
     ),
     "netsim/sleep_planning": (
