@@ -55,7 +55,7 @@ def simulate(
         A name of the registry, such as "psm:100"; or an object with the protocol of `netsim.policies`, of which a
         copy is used: the object given stays as it is; or a class of one's own that the caller trusts.
     config : SimulationConfig, optional
-        The world.
+        The world; by default that of the thesis (its radio; servers that answer at once), not that of the commands.
     seed : int
         Of the server delays and of the losses.
     engine : {"auto", "packet", "express"}
