@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from json import JSONDecodeError
 from math import prod
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -105,6 +105,29 @@ def restored(cls: type[T], state: Mapping[str, Any]) -> T:
             values = state_array(state, name, array.shape, array.dtype)
             array[...] = np.where(values == _NOTHING, -np.inf, values) if array.dtype.kind == "f" else values
         return thing  # type: ignore[no-any-return]
+
+
+class Stateful:
+    """What `saved` and `restored` take apart and rebuild.
+
+    Subclasses say in `TAKES` which of their attributes the constructor takes, and in `_arrays` what they learn in.
+    """
+
+    VERSION: ClassVar[int] = 2
+    TAKES: ClassVar[tuple[str, ...]] = ()
+
+    def state(self) -> State:
+        """Everything needed to go on, as a versioned dict of arrays; ``numpy.savez(path, **state)`` writes it."""
+        return saved(self)
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Self:
+        """Rebuild it from `state()`, or from what ``numpy.load`` gives for its file (`states.restored`)."""
+        return restored(cls, state)
+
+    def _arrays(self) -> State:
+        """What has been learned: the live arrays, which a state is copied into."""
+        raise NotImplementedError
 
 
 def _taken(state: Mapping[str, Any], name: str) -> Any:

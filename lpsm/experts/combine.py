@@ -17,8 +17,7 @@ Sources: Monteleoni 2006, equations (2.6)-(2.8); de Rooij, van Erven, Gruenwald 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,7 +31,7 @@ from lpsm.experts.hedge import hedge_round, hedge_weights
 from lpsm.experts.hierarchy import MOST_WEIGHTS, Hierarchy
 from lpsm.experts.learner import MOST_EXPERTS, checked_rates
 from lpsm.experts.losses import LOGISTIC, LOSSES, concave_rate, loss_of, slope_of
-from lpsm.states import restored, saved
+from lpsm.states import Stateful
 
 RATES: Floats = np.array([4.0**k for k in range(2, -10, -1)])  # in units of 1 / (the first difference between losses)
 HORIZON = 1000
@@ -62,7 +61,7 @@ class CombinerState(NamedTuple):
     work: Floats
 
 
-class Combiner:
+class Combiner(Stateful):
     """Forecasts combined by weights that are learned.
 
     Parameters
@@ -98,7 +97,6 @@ class Combiner:
     True
     """
 
-    VERSION: ClassVar[int] = 2
     TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "loss", "rate", "quantile", "gradient", "alphas", "rule")
 
     def __init__(
@@ -230,15 +228,6 @@ class Combiner:
         concave = 0.0 if self.gradient else concave_rate(LOSSES[self.loss], float(scalars[DEVIATION]))
         second_order = np.where(etas <= concave, 0.0, etas * scalars[SQUARES] / 8.0)
         return float(np.min(nats / etas + second_order) + 2.0 * scalars[GAP])
-
-    def state(self) -> State:
-        """Everything needed to go on, as a versioned dict of arrays; ``numpy.savez(path, **state)`` writes it."""
-        return saved(self)
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> Combiner:
-        """Rebuild the combiner from `state()`, or from what ``numpy.load`` gives for its file (`states.restored`)."""
-        return restored(cls, state)
 
     def __repr__(self) -> str:
         return f"Combiner({self.n_experts}, loss={self.loss!r}, rule={self.rule!r}, rounds={self.rounds})"

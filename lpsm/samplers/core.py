@@ -28,7 +28,7 @@ import numpy as np
 from lpsm._compile import compiled
 from lpsm.arithmetic import dot
 from lpsm.arrays import Array
-from lpsm.samplers.rows import Row, Table, row_of, scaled
+from lpsm.samplers.rows import Row, row_of, scaled
 
 Line = Array  # one axis, two, whole numbers, and those of instances: `example` knows these names
 Square = Array
@@ -380,11 +380,10 @@ def learn(desk, j, now, said, late):
 def play(place, values, columns, starts):
     """Play rounds from the first on; return where it stopped: T, or the round that found no room.
 
-    `place` is that of a `Desk`, the others are the arrays of a `Table`.
+    `place` is that of a `Desk`, the others are those of `rows.table_of`.
     """
     desk = desk_at(place, values)
     orders, m, said, scores, k = desk.orders, desk.size, desk.said, desk.scores, desk.scores.shape[1]
-    table = Table(values, columns, starts, orders[SPARSE] != 0, desk.scratch)
     decides, learns, lazy = orders[DECIDES] != 0, orders[LEARNS] != 0, orders[LAZY] != 0
     careful, fresh = orders[CAREFUL] != 0, orders[FRESH] != 0
     speaks, looks, alone = decides or not learns, decides or not fresh, desk.consult == 0
@@ -393,13 +392,13 @@ def play(place, values, columns, starts):
     measures = desk.chance != 0 or not lazy or desk.by_length
     floor, bias = 0.0, 0.0
     for t in range(orders[FIRST], last):
-        row = row_of(table, t)
+        row = row_of(values, columns, starts, orders[SPARSE] != 0, t)
         for j in range(m):
             if row.n > desk.limits[j, WIDTH] or desk.counts[j, SIZE] >= desk.limits[j, CAPACITY]:
                 return int(t)
         square = dot(row.x, row.x, row.n) if measures or desk.normalize else -1.0
         if desk.normalize:
-            row, square = scaled(row, square, table.scratch), 1.0
+            row, square = scaled(row, square, desk.scratch), 1.0
         u, y, s = desk.coin[t], desk.label[t], min(t, scores.shape[0] - 1)
         predicted, here = 0, t if alone else 0  # the row of `told` of the first copy
         for j in range(m if looks else 0):

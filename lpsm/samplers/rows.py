@@ -27,16 +27,6 @@ _ROUNDING = 2.0**-44  # of the terms: 256 units in the last place
 WIDE = 512  # measured: below it, reading the whole matrix row by row is faster
 
 
-class Table(NamedTuple):
-    """Instances: a dense table, or the three arrays of CSR, whose values are then one long row."""
-
-    values: Array  # (T, d), or (1, number of values)
-    columns: Array  # of the values, int32; empty if dense
-    starts: Array  # of the rows, (T + 1,) int64; empty if dense
-    sparse: bool
-    scratch: Array  # (d,) for the instance divided by its norm
-
-
 class Row(NamedTuple):
     """One instance."""
 
@@ -47,8 +37,9 @@ class Row(NamedTuple):
 
 
 def table_of(rows: Any) -> tuple[Array, Array, Array]:
-    """Return values, columns and starts of instances (T, d) or of CSR, as a `Table` has them.
+    """Return the table of instances (T, d) or of CSR: values, columns and starts of the rows, as `row_of` reads them.
 
+    Values are (T, d), or (1, n) end to end if sparse; columns int32 and starts (T + 1,) are empty if dense.
     Arrays that cannot be written to are copied: compiled code takes them for another type.
     """
     if not sparse.issparse(rows):
@@ -62,12 +53,12 @@ def _writeable(array: Array) -> Array:
 
 
 @compiled
-def row_of(table, t):
+def row_of(values, columns, starts, is_sparse, t):
     """Row t of a table."""
-    if table.sparse:
-        begin, end = table.starts[t], table.starts[t + 1]
-        return Row(table.values[0, begin:end], table.columns[begin:end], end - begin, True)
-    return Row(table.values[t], table.columns, table.values.shape[1], False)
+    if is_sparse:
+        begin, end = starts[t], starts[t + 1]
+        return Row(values[0, begin:end], columns[begin:end], end - begin, True)
+    return Row(values[t], columns, values.shape[1], False)
 
 
 @compiled

@@ -83,7 +83,7 @@ def write_costs(costs, told, price, chance, y):
 class Grid(NamedTuple):
     """The company of copies under a mixture."""
 
-    share: Array  # (m,) weights of the mixture, and costs
+    share: Array  # (m,) weights of the mixture for the next round, and costs
     costs: Array
     weights: Array  # from here to `work` the mixture's arrays
     columns: Array
@@ -97,17 +97,16 @@ class Grid(NamedTuple):
     def consult(self, now: Now) -> None:
         """Write the margin and the probability of asking of the company below those of its copies."""
         m, told = self.share.size, now.scores
-        mixture(self.weights, self.columns, self.slow, self.head, self.share)
         told[m, MARGIN], told[m, CHANCE] = vote(self.share, told, self.exploration)
 
     def settle(self, now: Now) -> None:
         """Charge the copies for the round."""
         costs, m = self.costs, self.share.size
         if m > 1:
-            mixture(self.weights, self.columns, self.slow, self.head, self.share)
             write_costs(costs, now.scores, self.price, now.scores[m, CHANCE], now.y)
             self.squares[0] = charge(self.share, costs, self.squares[0])
             learn_alpha_round(costs, self.weights, self.columns, self.slow, self.head, self.work)
+            mixture(self.weights, self.columns, self.slow, self.head, self.share)
 
 
 class TunedSampler(Sampler):

@@ -12,7 +12,6 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import linprog
 
 from experiments.cli import bounds as bounds_trials
-from experiments.papers import proved
 from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid, bounds, hindsight, synthetic
 from lpsm.bounds import expert_report
 from lpsm.bounds import experts as statements
@@ -62,17 +61,6 @@ def test_lemma_1_is_an_identity_at_any_two_rates(losses, reference, alpha):
         losses, oracle.share_matrix(n, reference)
     )
     assert statements.regret_identity(log_q, reference, alpha) == pytest.approx(regret, rel=1e-11, abs=1e-11)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_lemma_1_holds_to_a_billionth_at_the_best_rate_of_long_runs(seed):
-    losses = shifting(seed=seed, rounds=400)
-    best = hindsight.best_alpha(losses)
-    assert 0.0 < best.alpha < 1.0
-    log_q = statements.switch_distribution(losses, best.alpha)
-    for alpha in (1e-9, 0.01, 0.3, 0.9, 1 - 1e-9):
-        regret = FixedShare(losses.shape[1], alpha).run(losses).total_loss - best.loss
-        assert abs(statements.regret_identity(log_q, best.alpha, alpha) - regret) <= 1e-9
 
 
 def test_claim_1_is_the_fifty_digit_second_derivative_at_the_best_rate():
@@ -127,17 +115,6 @@ def test_rows_never_left_do_not_count_in_the_matrix_form():
     best, used = np.eye(2), np.array([[0.9, 0.1], [1.0, 0.0]])
     assert statements.markov_share_regret(11, best, used) == inf
     assert statements.markov_share_regret(11, best, used, visits=[10.0, 0.0]) == pytest.approx(10 * log(1 / 0.9))
-
-
-def test_the_optimised_regret_tends_to_half_the_logarithm_plus_0_95():
-    gaps = []
-    for horizon in (1_000, 10_000, 100_000, 1_000_000):
-        size = alpha_grid(horizon=horizon).size
-        exact = statements.learn_alpha_optimised_regret(horizon, size)
-        gaps.append(exact - proved.learn_alpha_asymptotic_regret(horizon))
-    assert proved.learn_alpha_asymptotic_regret(10_000) - 0.5 * log(10_000) == pytest.approx(0.95, abs=0.005)
-    assert abs(gaps[0]) < 0.03
-    assert max(map(abs, gaps[1:])) < 0.002
 
 
 def test_the_bound_against_k_segments_is_the_price_of_one_sequence():
@@ -300,12 +277,6 @@ def test_losses_and_rates_at_the_extremes_violate_nothing(losses, alpha, seed):
     ):
         table = bounds.report(learner.run(losses))
         assert table.holds.all(), table.loc[~table.holds].to_string()
-
-
-def test_the_doubling_bound_holds_on_shifting_losses():
-    losses = shifting(rounds=700, segments=20)
-    table = bounds.report(LearnAlpha(4, doubling=True).run(losses))
-    assert table.verdict.tolist() == ["holds"]
 
 
 def test_beyond_the_given_rounds_the_costly_statements_are_void():
