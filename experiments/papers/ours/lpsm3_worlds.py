@@ -34,8 +34,8 @@ TARGETS, PUSH_S = (1.05, 1.2), 0.4
 OWN = tuple(f"{kind}:{target}:400" for target in TARGETS for kind in ("lpsm3", "lpsm3-link"))
 _P = (0.07, 0.14, 0.28, 0.6, 1.5)
 RIVALS = (
-    "none", "dynamic", "listen:3", "lpsm", "lpsm:log", "lpsm2-link:1.05",
-    *family("psm:{}", (100, 200, 300, 500, 1000)), *family("bsd:{}", _P), *family("bsd-phase:{}", _P),
+    "none", "dynamic", "lpsm", "lpsm:log", "lpsm2-link:1.05",
+    *family("listen:{}", (1, 2, 3, 5, 10, 20)), *family("bsd:{}", _P), *family("bsd-phase:{}", _P),
     *family("bsd-host:{}", _P), *family("hold:{}", (0, 25, 50, 100, 200, 400)),
     *family("lpsm2:{}", (1.02, 1.05, 1.08, 1.2)),
 )  # fmt: skip
