@@ -3,10 +3,9 @@
 Both keep the same account, a row for each thing outstanding, in the order in which they began: a connection that is
 being opened, a request that has had no answer yet, or a reply of which something but not all has come.  The host knows.
 The link sees sizes only: a packet up that is larger than a bare header asks for something, a frame down that is larger
-than a header but shorter than the longest seen ends a reply, and replies come in the order of requests.  A bare header
-down ends the opening of a connection, or else acknowledges an upload or a part of a request, for which nothing more
-will come.  That goes wrong where a reply fills its last frame, or where nothing was asked for; so the link forgets its
-account when something of the size of a SYN is sent from sleep, and after a silence.
+than a header but shorter than the longest seen ends a reply, and replies come in the order of requests.  That goes
+wrong where a reply fills its last frame, or where nothing was asked for; so the link forgets its account when something
+of the size of a SYN is sent from sleep, and after a silence.
 
 An account is part of a record of numbers, so that compiled rules can keep it; what begins when all its rows are taken
 is not entered.
@@ -130,7 +129,7 @@ def link_received(s: Record, size_bytes: int, at_ns: int) -> tuple[int, bool, bo
     if size_bytes <= s.bare_bytes:
         which = first(s, OPENING)
         s.owed_ns = at_ns if which >= 0 else -1  # the end of a handshake
-        return which if which >= 0 else first(s, REPLY), True, False
+        return which, True, False
     which = first(s, REST)
     if which < 0:
         which = first(s, REPLY)

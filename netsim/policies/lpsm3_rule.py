@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lpsm._compile import compiled
 from netsim.policies import awareness
-from netsim.policies.awareness import OPENING, REST, account_fields
+from netsim.policies.awareness import OPENING, REPLY, REST, account_fields
 from netsim.policies.compiled import FlatFrame, FlatView, Floats, Ints
 from netsim.policies.protocol import FOREVER_NS, Plan
 from netsim.sleep_planning import hazards, message_prices
@@ -143,6 +143,8 @@ def _received(s: Record, frame: FlatFrame) -> None:
         unasked = frame.payload_bytes > 0
     else:
         which, ends, unasked = awareness.link_received(s, frame.size_bytes, at_ns)
+        if which < 0 and not unasked:  # a bare acknowledgement: of an upload, or of a part of a request
+            which = awareness.first(s, REPLY)
     if which < 0:
         if unasked:
             _message(s, frame)
