@@ -142,6 +142,13 @@ _ADDED = (
     Quantity("added_delay_p95_s", "p95", 3, "s"),
 )
 
+_LATE = (
+    Quantity("datagram_delay_mean_s", "late s", 3, "s", interval=True, words="mean delay of datagrams"),
+    Quantity("datagram_delay_p95_s", "p95", 3, "s"),
+    Quantity("datagram_delay_p99_s", "p99", 3, "s"),
+    Quantity("datagram_delay_max_s", "max", 3, "s"),
+)
+
 COMPARISON: tuple[Quantity, ...] = (
     _POLICY,
     Quantity("total_j_per_page", "J/page", 3, unit="J", interval=True, words="energy a page"),
@@ -153,7 +160,11 @@ COMPARISON: tuple[Quantity, ...] = (
     Quantity("slowdown_median", "median"),
     Quantity("slowdown_p95", "p95"),
     *_ADDED,
+    *_LATE,
+    Quantity("mean_mw", "mW", 2, "mW", interval=True, optional=True, words="mean power"),
     Quantity("battery_h", "battery", 1, "h"),
+    Quantity("battery_h_low", "from", 1, "h"),
+    Quantity("battery_h_high", "to", 1, "h"),
 )
 
 POPULATION: tuple[Quantity, ...] = (
@@ -192,13 +203,17 @@ ACTIVITY: tuple[Quantity, ...] = (
 
 TUNING: tuple[Quantity, ...] = (
     _POLICY,
+    Quantity("mean_mw", "mW", 2, "mW", interval=True, words="mean power"),
     Quantity("energy_j_per_page", "J/page", unit="J", interval=True, words="energy a page"),
-    Quantity("mean_mw", "mW", 1, "mW", words="mean power"),
     Quantity("energy_vs_none_percent", "vs none", 1, "%", sign=True),
     *_ABOVE,
     Quantity("slowdown_mean", "slowdown", 3, interval=True, words="mean slowdown"),
     Quantity("slowdown_p95", "p95"),
+    Quantity("slowdown_p99", "p99"),
     *_ADDED,
+    *_LATE,
+    Quantity("battery_h", "battery", 1, "h"),
+    Quantity("wins_percent", "wins", 0, "%"),
 )
 
 CELL: tuple[Quantity, ...] = (
@@ -214,24 +229,16 @@ CELL: tuple[Quantity, ...] = (
 
 
 def run_row(result: Any) -> dict[str, Any]:
-    """Return the totals of a run (`RUN`) by name.
-
-    Parameters
-    ----------
-    result : netsim.SimulationResult
-    """
+    """Return the totals of a run, a `netsim.SimulationResult`, by name (`RUN`)."""
     if not hasattr(result, "energy"):
         raise TypeError(f"result must be a netsim.SimulationResult, got {shown_value(result)}")
     return {quantity.name: quantity.of_run(result) for quantity in RUN if quantity.of_run is not None}
 
 
 def mean_row(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the totals of a run, as means over its clients, of which there are `clients` if there is not one alone.
+    """Return the means of the rows (`run_row`) of a run's clients, which have as many pages each.
 
-    Parameters
-    ----------
-    rows : sequence of mapping
-        Of `run_row`, one a client; all have as many pages.
+    `clients` is their number, if there is not one alone.
     """
     for row in rows:
         of_type(Mapping, rows=row)  # type: ignore[type-abstract]

@@ -120,13 +120,7 @@ def record(
 
 
 def window_of_page(run: Run, page: int) -> tuple[float, float]:
-    """Return start and length, seconds, of a window on one page (from 0): from just before its issue to just after.
-
-    Raises
-    ------
-    ValueError
-        If there is no such page.
-    """
+    """Return start and length, seconds, of a window on one page (from 0): from just before its issue to just after."""
     columns = run.result.page_columns
     if not 0 <= page < len(columns["issue_s"]):
         raise ValueError(f"page must lie in [1, {len(columns['issue_s'])}], got {page + 1}")
@@ -136,13 +130,7 @@ def window_of_page(run: Run, page: int) -> tuple[float, float]:
 
 
 def timeline(run: Run, start_s: float, length_s: float) -> Timeline:
-    """Return the run in a window.
-
-    Raises
-    ------
-    ValueError
-        If the window does not begin inside the run, or has no length.
-    """
+    """Return the run in a window, which must begin inside the run and have a length."""
     result, recorder = run.result, run.recorder
     if not 0.0 <= start_s < max(result.elapsed_s, 1e-9):
         raise ValueError(f"the window must begin in [0, {result.elapsed_s:g}) s, got {start_s:g}")

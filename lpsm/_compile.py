@@ -24,16 +24,12 @@ from contextlib import suppress
 from functools import cache, cached_property, update_wrapper
 from logging import getLogger
 from pathlib import Path
-from typing import Any, TypeVar, cast
-
-__all__ = ["Kept", "Kernel", "compiled", "is_compiled", "linking"]
-
-F = TypeVar("F", bound=Callable[..., Any])
+from typing import Any
 
 
-def compiled(function: F) -> F:
+def compiled(function: Callable[..., Any]) -> Any:
     """Compile a module-level kernel to machine code on its first call; rounding is that of the source."""
-    return function if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0") else cast(F, Kernel(function))
+    return function if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0") else Kernel(function)
 
 
 def is_compiled(kernel: Any) -> bool:

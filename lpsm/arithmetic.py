@@ -8,13 +8,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-
-__all__ = ["decay", "dot", "dots", "log_add", "log_others", "power_of_two"]
-
-Floats = NDArray[np.float64]
 
 LN2_HIGH = 6.93147180369123816490e-01  # ln 2 in two parts: k * LN2_HIGH is exact for |k| < 2**21
 LN2_LOW = 1.90821492927058770002e-10
@@ -23,7 +18,7 @@ TAYLOR = tuple(1.0 / math.factorial(k) for k in range(13, -1, -1))  # of the exp
 
 
 @compiled
-def power_of_two(exponent: float) -> float:
+def power_of_two(exponent):
     """2**exponent for an integral exponent; below the smallest normal number, zero."""
     if exponent < -1022.0:
         return 0.0
@@ -31,7 +26,7 @@ def power_of_two(exponent: float) -> float:
 
 
 @compiled
-def decay(losses: Floats, lowest: float, out: Floats) -> None:
+def decay(losses, lowest, out):
     """Out = exp(lowest - losses), written so that it vectorises; zero below exp(-708).
 
     Taylor's polynomial of degree 13 on |r| <= ln(2)/2, right to the last place but one.
@@ -49,7 +44,7 @@ def decay(losses: Floats, lowest: float, out: Floats) -> None:
 
 
 @compiled
-def dot(a: Floats, b: Floats, size: int) -> float:
+def dot(a, b, size):
     """Scalar product of the first elements in eight interleaved sums, an order of additions that no machine changes."""
     s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
     whole = size - size % 8
@@ -69,7 +64,7 @@ def dot(a: Floats, b: Floats, size: int) -> float:
 
 
 @compiled
-def dots(a: Floats, b: Floats, c: Floats, size: int) -> tuple[float, float]:
+def dots(a, b, c, size):
     """Scalar products of the first elements of two vectors with a third, which is read once."""
     a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
     whole = size - size % 4
@@ -90,7 +85,7 @@ def dots(a: Floats, b: Floats, c: Floats, size: int) -> tuple[float, float]:
 
 
 @compiled
-def log_add(a: float, b: float) -> float:
+def log_add(a, b):
     """Logarithm of exp(a) + exp(b)."""
     if a < b:
         a, b = b, a
@@ -98,7 +93,7 @@ def log_add(a: float, b: float) -> float:
 
 
 @compiled
-def log_others(logs: Floats, out: Floats) -> float:
+def log_others(logs, out):
     """Fill out[i] with ln sum over j != i of exp(logs[j]); return ln of the whole sum."""
     out[:] = -np.inf
     top, second, rest = 0, -np.inf, 0.0

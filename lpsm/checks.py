@@ -16,15 +16,11 @@ from operator import index
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+
+from lpsm.arrays import Array
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-__all__ = [
-    "array", "at_least", "between", "checked", "generator", "having", "known", "non_negative", "number", "of_type",
-    "positive", "probability", "reading", "shown", "state_array", "state_text", "whole",
-]  # fmt: skip
 
 _DOUBLE = np.dtype(np.float64)
 
@@ -79,6 +75,12 @@ def positive(finite: bool = True, /, **values: Any) -> None:
     _hold(f"be positive{' and finite' if finite else ''}", lambda x: x > 0.0 and (x < inf or not finite), values)
 
 
+def keep_whole(configuration: object, least: int, most: int | None, /, *names: str) -> None:
+    """The fields of these names of a frozen configuration are such whole numbers; each is made an `int`."""
+    for name in names:
+        object.__setattr__(configuration, name, whole(least, most, **{name: getattr(configuration, name)}))
+
+
 def non_negative(**values: Any) -> None:
     """Every value is finite and at least 0."""
     _hold("be non-negative and finite", lambda x: 0.0 <= x < inf, values)
@@ -114,7 +116,7 @@ def known(name: str, value: Any, names: Iterable[str]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(names)}, got {shown(value)}{meant}")
 
 
-def array(name: str, value: Any, dtype: Any = np.float64) -> NDArray[Any]:
+def array(name: str, value: Any, dtype: Any = np.float64) -> Array:
     """Return numbers as a contiguous array; complex and masked ones, texts and objects are a TypeError."""
     if type(value) is np.ndarray and value.dtype == dtype:
         return np.ascontiguousarray(value) if value.ndim else value
@@ -220,7 +222,7 @@ def state_text(state: Mapping[str, Any], name: str) -> str:
 
 def state_array(
     state: Mapping[str, Any], name: str, shape: tuple[int | None, ...], dtype: Any = np.float64, low: float = -inf
-) -> NDArray[Any]:
+) -> Array:
     """Return a copy of an array of a state: of this shape (None: any length) and type, finite and at least `low`.
 
     Raises

@@ -13,18 +13,17 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import optimize, sparse
 
 from lpsm import hindsight
+from lpsm.arrays import Floats, Ints
 from lpsm.checks import array
 from lpsm.experts.combine import Combiner
 from lpsm.experts.grids import alpha_grid
 from lpsm.experts.losses import losses_of, slopes_of
 
 __all__ = ["Combination", "Combiner", "combine"]
-
-Floats = NDArray[np.float64]
 
 
 def combine(
@@ -205,7 +204,7 @@ class Combination:
         out[there] = self._loss_of(forecasts[there], np.broadcast_to(self._y[:, None], forecasts.shape)[there])
         return out
 
-    def _best_path(self, segments: int) -> NDArray[np.int64]:
+    def _best_path(self, segments: int) -> Ints:
         """The best partition as the number of a forecast in each round whose outcome is known."""
         rounds = int(self._known.sum())
         best = self.best_partition(min(segments, rounds))

@@ -1,7 +1,7 @@
 """What the best comparator would have paid, once all losses are known.
 
 What it models: given a (T, n) matrix of losses in nats (+inf is legal, a likelihood of zero), the best single expert,
-the best expert of each epoch, the best partition of the rounds into k segments, the switching rate whose Fixed-share
+the best partition of the rounds into k segments, the switching rate whose Fixed-share
 loses least, and the transition matrix whose Markov-share does.  The learners' regret is measured against these.
 What it leaves out: comparators that mix experts inside a round, and the exact best transition matrix (the likelihood of
 a hidden Markov chain has no known global maximiser; a stationary point is returned).
@@ -14,8 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lpsm.arrays import Floats, Ints
 from lpsm.checks import array, checked, number, shown
 from lpsm.experts import hindsight_kernels as kernels
 from lpsm.experts.best_rate import BestAlpha, search, slopes
@@ -24,10 +25,8 @@ from lpsm.experts.loss_tables import Likelihoods, checked_losses
 
 __all__ = [
     "BestAlpha", "BestExpert", "BestTransitions", "Partition", "alpha_losses", "alpha_slopes", "awake_regrets",
-    "best_alpha", "best_expert", "best_partition", "best_per_epoch", "best_transitions", "partition_curve",
+    "best_alpha", "best_expert", "best_partition", "best_transitions", "partition_curve",
 ]  # fmt: skip
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +41,8 @@ class BestExpert:
 class Partition:
     """Segments of constant expert: segment s covers rounds starts[s] up to the next start (or T)."""
 
-    starts: NDArray[np.int64]
-    experts: NDArray[np.int64]
+    starts: Ints
+    experts: Ints
     loss: float
 
 
@@ -94,17 +93,6 @@ def best_expert(losses: ArrayLike) -> BestExpert:
     totals = checked_losses(losses).sum(axis=0)
     expert = int(totals.argmin())
     return BestExpert(expert=expert, loss=float(totals[expert]))
-
-
-@checked
-def best_per_epoch(losses: ArrayLike, starts: ArrayLike) -> Partition:
-    """The best expert of every given epoch; `starts` (e,) are their first rounds, increasing from 0."""
-    matrix = checked_losses(losses)
-    first = np.asarray(starts, dtype=np.int64)
-    if first.ndim != 1 or first.size == 0 or first[0] != 0 or (np.diff(first) <= 0).any() or first[-1] >= len(matrix):
-        raise ValueError(f"starts must increase from 0 and stay below {len(matrix)}, got {starts!r}")
-    totals = np.add.reduceat(matrix, first, axis=0)
-    return Partition(starts=first, experts=totals.argmin(axis=1), loss=float(totals.min(axis=1).sum()))
 
 
 @checked

@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lpsm import checks
+from lpsm.arrays import Floats, Mask
 
 __all__ = ["Decision", "ExpertLearner", "Ledger", "SelectiveLearner", "play"]
 
@@ -27,7 +28,7 @@ class ExpertLearner(Protocol):
     """A learner that mixes experts and sees all their losses after every round."""
 
     @property
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Floats:
         """Mixture over the experts before the outcome, shape (n,)."""
 
     def update(self, losses: ArrayLike) -> float:
@@ -125,17 +126,17 @@ class Ledger:
         return len(self._loss)
 
     @property
-    def losses(self) -> NDArray[np.float64]:
+    def losses(self) -> Floats:
         """Loss of every round, shape (T,)."""
         return np.array(self._loss, dtype=np.float64)
 
     @property
-    def mistaken(self) -> NDArray[np.bool_]:
+    def mistaken(self) -> Mask:
         """Whether each round was a mistake, shape (T,)."""
         return np.array(self._mistake, dtype=np.bool_)
 
     @property
-    def queried(self) -> NDArray[np.bool_]:
+    def queried(self) -> Mask:
         """Whether each round's outcome was asked for, shape (T,)."""
         return np.array(self._queried, dtype=np.bool_)
 
@@ -154,7 +155,7 @@ class Ledger:
         """Number of outcomes asked for."""
         return sum(self._queried)
 
-    def regret(self, comparator: ArrayLike) -> NDArray[np.float64]:
+    def regret(self, comparator: ArrayLike) -> Floats:
         """Cumulative loss minus that of a comparator, (T,), after every round, shape (T,).
 
         A round in which both losses are infinite adds nothing.

@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from importlib import import_module
 from json import JSONDecodeError
 from math import prod
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lpsm.arrays import Array, State
 from lpsm.checks import MOST_TEXT, reading, shown, state_array, state_text
 
 __all__ = ["from_json", "from_state", "restored", "saved", "to_json"]
@@ -68,7 +68,7 @@ def from_state(state: Mapping[str, Any] | str) -> Any:
     return getattr(import_module(_CLASSES[kind]), kind).from_state(dict(state))
 
 
-def saved(thing: Any) -> dict[str, NDArray[Any]]:
+def saved(thing: Any) -> State:
     """Return the state of something with `VERSION`, `TAKES` and `_arrays`."""
     arrays = {name: array.copy() for name, array in thing._arrays().items()}
     for array in arrays.values():
@@ -107,6 +107,29 @@ def restored(cls: type[T], state: Mapping[str, Any]) -> T:
         return thing  # type: ignore[no-any-return]
 
 
+class Stateful:
+    """What `saved` and `restored` take apart and rebuild.
+
+    Subclasses say in `TAKES` which of their attributes the constructor takes, and in `_arrays` what they learn in.
+    """
+
+    VERSION: ClassVar[int] = 2
+    TAKES: ClassVar[tuple[str, ...]] = ()
+
+    def state(self) -> State:
+        """Everything needed to go on, as a versioned dict of arrays; ``numpy.savez(path, **state)`` writes it."""
+        return saved(self)
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Self:
+        """Rebuild it from `state()`, or from what ``numpy.load`` gives for its file (`states.restored`)."""
+        return restored(cls, state)
+
+    def _arrays(self) -> State:
+        """What has been learned: the live arrays, which a state is copied into."""
+        raise NotImplementedError
+
+
 def _taken(state: Mapping[str, Any], name: str) -> Any:
     """Return a parameter of a state: a text, a number or truth value, or an array."""
     value = np.asarray(state[name])
@@ -132,7 +155,7 @@ def to_json(state: Mapping[str, Any]) -> str:
     return json.dumps({"format": FORMAT, "version": 1, "arrays": entries}, allow_nan=False)
 
 
-def from_json(text: str) -> dict[str, NDArray[Any]]:
+def from_json(text: str) -> State:
     """Return the state in JSON text.
 
     Raises
@@ -151,7 +174,7 @@ def from_json(text: str) -> dict[str, NDArray[Any]]:
         raise ValueError(f"a state in JSON must be what to_json writes, got {text[:40]!r}") from error
 
 
-def _array(entry: Mapping[str, Any]) -> NDArray[Any]:
+def _array(entry: Mapping[str, Any]) -> Array:
     """Return the array of an entry; how long a text is its values tell, not its type, which may say anything."""
     kind, values, shape = entry["type"][1], entry["values"], entry["shape"]
     if set(map(type, values)) - _TYPES[kind] or any(type(n) is not int or n < 0 for n in shape):

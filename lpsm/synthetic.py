@@ -15,14 +15,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lpsm.arrays import Floats, Ints, Mask
 from lpsm.checks import between, checked, positive, probability, whole
 from lpsm.online import ExpertLearner
 
 __all__ = ["PROCESSES", "LossProcess", "adversarial", "drifting", "fast_switching", "iid", "piecewise"]
 
-Floats = NDArray[np.float64]
 PROCESSES = ("iid", "piecewise", "fast-switching", "drifting", "adversarial")
 
 
@@ -36,7 +35,7 @@ class LossProcess:
 
     losses: Floats
     means: Floats
-    best: NDArray[np.int64]
+    best: Ints
 
 
 @checked
@@ -116,9 +115,7 @@ def adversarial(learner: ExpertLearner, rounds: int, *, scale: float = 1.0) -> L
     return _process(losses, losses)
 
 
-def _switching(
-    rng: np.random.Generator, switches: NDArray[np.bool_], n_experts: int, scale: float, quality: float
-) -> LossProcess:
+def _switching(rng: np.random.Generator, switches: Mask, n_experts: int, scale: float, quality: float) -> LossProcess:
     """Exponential losses whose best expert moves to a uniformly drawn other one where `switches`."""
     probability(quality=quality)
     steps = np.where(switches, rng.integers(1, max(n_experts, 2), switches.size), 0)

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from math import asin, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from lpsm import checks
+from lpsm.arrays import Floats
 from lpsm.checks import checked
 
 __all__ = [
@@ -38,16 +38,14 @@ __all__ = [
     "uniform_sphere",
 ]
 
-Array = NDArray[np.float64]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Stream:
     """Instances `X` (T, d), labels `y` (T,) in {-1.0, +1.0}, and the unit `target` (d,) that gave them."""
 
-    X: Array
-    y: Array
-    target: Array
+    X: Floats
+    y: Floats
+    target: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -58,26 +56,26 @@ class NoisyStream:
     `correlation_eigenvalues` (d,) are those of E[x x'], the target's own direction first.
     """
 
-    X: Array
-    y: Array
-    target: Array
+    X: Floats
+    y: Floats
+    target: Floats
     exponent: float
     constant: float
-    correlation_eigenvalues: Array
+    correlation_eigenvalues: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DriftingStream:
     """A stream whose unit target moves: `targets` (T, d), `drift` = sum of |u_t - u_{t-1}|^2."""
 
-    X: Array
-    y: Array
-    targets: Array
+    X: Floats
+    y: Floats
+    targets: Floats
     drift: float
 
 
 @checked
-def uniform_sphere(n_rounds: int, n_features: int, rng: np.random.Generator, target: Array | None = None) -> Stream:
+def uniform_sphere(n_rounds: int, n_features: int, rng: np.random.Generator, target: Floats | None = None) -> Stream:
     """Uniform instances, labelled without error by a half-space through the origin.
 
     >>> stream = uniform_sphere(3, 5, np.random.default_rng(0))
@@ -89,7 +87,7 @@ def uniform_sphere(n_rounds: int, n_features: int, rng: np.random.Generator, tar
 
 @checked
 def separable(
-    n_rounds: int, n_features: int, margin: float, rng: np.random.Generator, target: Array | None = None
+    n_rounds: int, n_features: int, margin: float, rng: np.random.Generator, target: Floats | None = None
 ) -> Stream:
     """Uniform instances given that |u.x| >= margin, in [0, 1), labelled by the sign of u.x.
 
@@ -108,7 +106,7 @@ def linear_noise(
     n_features: int,
     exponent: float,
     rng: np.random.Generator,
-    target: Array | None = None,
+    target: Floats | None = None,
     margin: float = 0.0,
 ) -> NoisyStream:
     """Labels with E[y | x] = u.x, and |u.x| distributed so that P(|u.x| < eps) = eps^exponent on [0, 1].
@@ -177,8 +175,8 @@ def similar_to_uniform(
     n_features: int,
     similarity: float,
     rng: np.random.Generator,
-    axis: Array | None = None,
-    target: Array | None = None,
+    axis: Floats | None = None,
+    target: Floats | None = None,
 ) -> Stream:
     """Instances whose law D is lambda-similar to uniform, and no more than that.
 
@@ -198,7 +196,7 @@ def similar_to_uniform(
     return Stream(X=X, y=_sign(X @ u), target=u)
 
 
-def _band_projections(n: int, d: int, low: float, high: float, rng: np.random.Generator) -> Array:
+def _band_projections(n: int, d: int, low: float, high: float, rng: np.random.Generator) -> Floats:
     """a.x for x uniform on the sphere given low <= |a.x| <= high: (a.x)^2 is Beta(1/2, (d-1)/2)."""
     shape = (d - 1) / 2.0
     below, upto = special.betainc(0.5, shape, low * low), special.betainc(0.5, shape, high * high)
@@ -207,7 +205,7 @@ def _band_projections(n: int, d: int, low: float, high: float, rng: np.random.Ge
     return np.asarray(sizes * _coins(n, rng), dtype=np.float64)
 
 
-def _around(axes: Array, projections: Array, rng: np.random.Generator) -> Array:
+def _around(axes: Floats, projections: Floats, rng: np.random.Generator) -> Floats:
     """Unit vectors with the given projections on their own unit axis (n, d), uniform otherwise."""
     across = rng.standard_normal(axes.shape)
     across -= np.sum(across * axes, axis=1, keepdims=True) * axes
@@ -215,7 +213,7 @@ def _around(axes: Array, projections: Array, rng: np.random.Generator) -> Array:
     return np.asarray(projections[:, None] * axes + np.sqrt(1.0 - projections**2)[:, None] * across)
 
 
-def _unit_target(target: Array | None, n_features: int, rng: np.random.Generator) -> Array:
+def _unit_target(target: Floats | None, n_features: int, rng: np.random.Generator) -> Floats:
     vector = rng.standard_normal(n_features) if target is None else np.asarray(target, dtype=np.float64)
     if vector.shape != (n_features,):
         raise ValueError(f"target and axis must have shape ({n_features},), got {vector.shape}")
@@ -225,11 +223,11 @@ def _unit_target(target: Array | None, n_features: int, rng: np.random.Generator
     return np.asarray(vector / norm)
 
 
-def _coins(n: int, rng: np.random.Generator) -> Array:
+def _coins(n: int, rng: np.random.Generator) -> Floats:
     return np.where(rng.random(n) < 0.5, 1.0, -1.0)
 
 
-def _sign(values: Array) -> Array:
+def _sign(values: Floats) -> Floats:
     return np.where(values >= 0.0, 1.0, -1.0)  # SGN(0) = +1
 
 

@@ -34,7 +34,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         ("lpsm/experts/*.py", *(f"lpsm/{name}.py" for name in ("arithmetic", "combining", "hindsight"))),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
             "experts_by_hand", "fixed_share", "learn_alpha", "grids", "comparators", "combining", "specialists",
-            "contract", "hindsight", "checks",
+            "contract", "hindsight", "wrong_calls",
         )),
     ),
     "lpsm/samplers": (
@@ -42,8 +42,8 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             "core", "rows", "perceptrons", "least_squares", "hinge", "kernels", "rules", "catalogue",
         )),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
-            "samplers_algebra", "samplers_oracles", "samplers_protocol", "samplers_limits", "late_labels", "importance",
-            "multiclass", "tuned",
+            "samplers_algebra", "samplers_by_hand", "samplers_contract", "samplers_oracles", "samplers_protocol",
+            "samplers_limits", "importance", "tuned",
         )),
     ),
     "lpsm/samplers/doors": (
@@ -51,14 +51,14 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             "calibration", "checks", "estimator", "multiclass", "record", "river_adapter", "sampler", "saving", "tuned",
         )),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
-            "estimator", "river_adapter", "samplers_protocol", "samplers_refusals", "sampler_report", "samplers_limits",
-            "multiclass", "tuned", "late_labels", "importance", "states", "calibration",
+            "estimator", "river_adapter", "samplers_contract", "samplers_protocol", "samplers_wrong_calls",
+            "sampler_report", "samplers_limits", "samplers_oracles", "tuned", "importance", "states", "calibration",
         )),
     ),
     "netsim/sleep_planning": (
         ("netsim/sleep_planning/*.py",),
         tuple(f"tests/netsim/test_{name}.py" for name in (
-            "sleep_planning", "message_prices", "prices", "hazards", "planner_as_expert", "schedules",
+            "sleep_planning", "message_prices", "prices", "hazards", "schedules", "wrong_calls",
         )),
     ),
     "netsim/model": (
@@ -71,7 +71,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         ),
     ),
     "netsim/running": (  # interpreted: plain Python does without what lays out memory
-        tuple(f"netsim/running/{name}.py" for name in ("adviser", "draws", "fill", "on_simpy", "recorder")),
+        tuple(f"netsim/running/{name}.py" for name in ("adviser", "fill", "on_simpy", "recorder")),
         (
             *(f"tests/netsim/test_{name}.py" for name in ("recorder", "simulation", "conservation", "push", "result")),
             "tests/netsim/air/test_*.py",
@@ -81,6 +81,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         ("netsim/*.py",),
         tuple(f"tests/netsim/test_{name}.py" for name in (
             "radio", "push", "simulation", "environment", "recorder", "result", "limit", "allowed_values",
+            "wrong_calls",
         )),
     ),
     "netsim/policies": (
@@ -90,7 +91,8 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             "netsim/policies/lpsm2*.py",
         ),
         tuple(f"tests/netsim/test_{name}.py" for name in (
-            "policies", "polling", "bsd", "awareness", "host", "limit", "lpsm2", "lpsm2_by_definition", "own_policies"
+            "policies", "polling", "bsd", "awareness", "host", "limit", "lpsm2", "lpsm2_by_definition", "own_policies",
+            "names", "wrong_calls",
         )),
     ),
     "netsim/lpsm3": (
@@ -104,7 +106,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         tuple(f"tests/experiments/papers/test_{name}.py" for name in ("predicates", "news", "both_sides")),
     ),
     "experiments/study": (
-        tuple(f"experiments/study/{name}.py" for name in ("compare", "population_summary", "replay", "tune")),
+        tuple(f"experiments/study/{name}.py" for name in ("compare", "population", "replay", "tune")),
         tuple(f"tests/experiments/study/test_{name}.py" for name in (
             "compare", "population_summary", "population", "replay", "tune", "tune_by_hand"
         )),

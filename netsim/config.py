@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from lpsm.checks import at_least, between, keep_whole, known, non_negative, positive
 from netsim.model.air.air_times import Phy
 from netsim.radio import Radio, RadioConfig
 from netsim.server_delay import ServerDelay
-from netsim.whole_numbers import keep_whole
 
 __all__ = ["RETRIEVALS", "AirConfig", "BeaconConfig", "LinkConfig", "Retrieval", "SimulationConfig", "TcpConfig"]
 
@@ -33,14 +33,8 @@ class LinkConfig:
     loss_rate: float = 0.0  #: probability that a frame is lost on the air, either way, in [0, 1)
 
     def __post_init__(self) -> None:
-        for name in ("wireless_mbps", "wired_mbps"):
-            value = getattr(self, name)
-            if not 1e-6 <= value < float("inf"):
-                raise ValueError(f"{name} must be above 0 and finite, got {value}")
-        for name in ("wireless_delay_ms", "wired_delay_ms"):
-            value = getattr(self, name)
-            if not 0.0 <= value < float("inf"):
-                raise ValueError(f"{name} must be at least 0 and finite, got {value}")
+        at_least(1e-6, wireless_mbps=self.wireless_mbps, wired_mbps=self.wired_mbps)
+        non_negative(wireless_delay_ms=self.wireless_delay_ms, wired_delay_ms=self.wired_delay_ms)
         if not 0.0 <= self.loss_rate < 1.0:
             raise ValueError(f"loss_rate must lie in [0, 1), got {self.loss_rate}")
 
@@ -61,18 +55,10 @@ class TcpConfig:
     nagle: bool = False  #: hold a partial segment back while anything is unacknowledged
 
     def __post_init__(self) -> None:
-        whole = ("mss_bytes", "header_bytes", "initial_window", "window")
-        keep_whole(self, *whole)
-        for name in whole:
-            value = getattr(self, name)
-            if value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value}")
+        keep_whole(self, 1, None, "mss_bytes", "header_bytes", "initial_window", "window")
         if self.initial_window > self.window:
             raise ValueError(f"initial_window must be at most window ({self.window}), got {self.initial_window}")
-        for name in ("min_rto_s", "initial_rto_s"):
-            value = getattr(self, name)
-            if not 0.0 < value < float("inf"):
-                raise ValueError(f"{name} must be above 0 and finite, got {value}")
+        positive(min_rto_s=self.min_rto_s, initial_rto_s=self.initial_rto_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,13 +73,9 @@ class BeaconConfig:
     broadcast_bytes: int = 200  #: their IP packets, bytes
 
     def __post_init__(self) -> None:
-        keep_whole(self, "size_bytes", "dtim_period", "broadcast_bytes")
-        for name, least in (("size_bytes", 40), ("dtim_period", 1), ("broadcast_bytes", 1)):
-            value = getattr(self, name)
-            if not least <= value <= 2304:
-                raise ValueError(f"{name} must lie in [{least}, 2304], got {value}")
-        if not 0.0 <= self.broadcast_per_s <= 1e4:
-            raise ValueError(f"broadcast_per_s must lie in [0, 10000], got {self.broadcast_per_s}")
+        keep_whole(self, 40, 2304, "size_bytes")
+        keep_whole(self, 1, 2304, "dtim_period", "broadcast_bytes")
+        between(0.0, 1e4, broadcast_per_s=self.broadcast_per_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,20 +101,16 @@ class AirConfig:
     neighbour_mbps: float = 0.0  #: what each of them is given to send, Mb/s, memoryless; 0: it always has a frame
 
     def __post_init__(self) -> None:
-        if self.retrieval not in RETRIEVALS:
-            raise ValueError(f"retrieval must be one of {', '.join(RETRIEVALS)}, got {self.retrieval!r}")
-        keep_whole(self, "neighbours", "max_ampdu_bytes", *(() if self.rts_bytes is None else ("rts_bytes",)))
-        if self.rts_bytes is not None and self.rts_bytes < 0:
-            raise ValueError(f"rts_bytes must be at least 0, got {self.rts_bytes}")
-        if not 0 <= self.max_ampdu_bytes <= MAX_AMPDU_BYTES:
-            raise ValueError(f"max_ampdu_bytes must lie in [0, {MAX_AMPDU_BYTES}], got {self.max_ampdu_bytes}")
+        known("retrieval", self.retrieval, RETRIEVALS)
+        keep_whole(self, 0, 1000, "neighbours")
+        keep_whole(self, 0, MAX_AMPDU_BYTES, "max_ampdu_bytes")
+        if self.rts_bytes is not None:
+            keep_whole(self, 0, None, "rts_bytes")
         if self.max_ampdu_bytes and not self.phy.aggregates:
             raise ValueError(
                 f"max_ampdu_bytes must be 0 on {self.phy.kind}, which cannot aggregate frames, got "
                 f"{self.max_ampdu_bytes}"
             )
-        if not 0 <= self.neighbours <= 1000:
-            raise ValueError(f"neighbours must lie in [0, 1000], got {self.neighbours}")
         if self.neighbours and not self.phy.cw_min:
             raise ValueError("cw_min must be at least 1 beside neighbours, who would never let others send, got 0")
         if not 0.0 <= self.neighbour_mbps < 1e4:
@@ -175,10 +153,6 @@ class SimulationConfig:
                 object.__setattr__(self, name, part := _NAMED[name](part))
             if not isinstance(part, kind) and (name != "medium" or part is not None):
                 raise TypeError(f"{name} must be of the type {kind.__name__}, got {part!r}")
-        keep_whole(self, "max_connections", "beacon_interval_ns")
-        if self.connections not in ("persistent", "per-object"):
-            raise ValueError(f"connections must be persistent or per-object, got {self.connections!r}")
-        if self.max_connections < 1:
-            raise ValueError(f"max_connections must be at least 1, got {self.max_connections}")
-        if self.beacon_interval_ns < _NS_PER_MS:
-            raise ValueError(f"beacon_interval_ns must be at least 1 ms, got {self.beacon_interval_ns}")
+        known("connections", self.connections, ("persistent", "per-object"))
+        keep_whole(self, 1, None, "max_connections")
+        keep_whole(self, _NS_PER_MS, None, "beacon_interval_ns")

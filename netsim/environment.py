@@ -28,8 +28,7 @@ from netsim.config import SimulationConfig
 from netsim.model.medium import time_awake, write_states
 from netsim.model.things import Client, States
 from netsim.policies.protocol import Plan, View
-from netsim.radio import StateRadioConfig
-from netsim.radio_states import StateTimes
+from netsim.radio import StateRadioConfig, StateTimes
 from netsim.result import SimulationResult
 from netsim.running.on_simpy import numbers_of
 from netsim.running.recorder import AirRecorder, Recorder
@@ -167,34 +166,22 @@ def _web(rng: np.random.Generator) -> Sequence[Page]:
     return list(traces.generate(20, rng))
 
 
-class _Agent:
-    """Stands where a policy would, and asks the environment; a run takes it as it is."""
+class _Run:
+    """One run as a coroutine that waits wherever its policy would be asked: it stands where that would."""
 
     spec = "agent"
     host_aware = True
-
-    def __init__(self, run: _Run) -> None:
-        self.run = run
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> _Agent:
-        return self
-
-    def plan(self, view: View) -> Plan:
-        """Wait for what the agent decides."""
-        return self.run.ask(view)
-
-
-class _Run:
-    """One run as a coroutine that waits wherever its policy would be asked."""
 
     def __init__(self, pages: Sequence[Page], push: Sequence[Message], config: SimulationConfig, seed: int) -> None:
         self.config = config
         self._recorder = recorder = Recorder() if config.medium is None else AirRecorder()
         self._loaded_ns = self._pages = 0  # of the first so many pages
-        agent = _Agent(self)
-        self._run = greenlet(lambda: simulate(pages, agent, config=config, seed=seed, push=push, recorder=recorder))
+        self._run = greenlet(lambda: simulate(pages, self, config=config, seed=seed, push=push, recorder=recorder))
 
-    def ask(self, view: View) -> Plan:
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Run:
+        return self
+
+    def plan(self, view: View) -> Plan:
         """Hand over what a client can know, and wait for the answer (in the coroutine of the run)."""
         now, interval, client = view.now_ns, self.config.beacon_interval_ns, self._recorder.run.clients[0]
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
@@ -29,12 +29,15 @@ from typing import Any, NamedTuple
 
 from lpsm.checks import at_least, non_negative, positive, shown
 
-__all__ = ["Energy", "Radio", "RadioConfig", "RadioEntry", "StateRadioConfig", "profiles", "registry"]
+__all__ = [
+    "Energy", "Radio", "RadioConfig", "RadioEntry", "StateRadioConfig", "StateTimes", "profiles", "registry",
+    "with_assumed",
+]  # fmt: skip
 
 _J_PER_MW_NS = 1e-12
 _MOST = 1e9  # of a figure in a file, which may be an integer of any length
 _LARGEST_FILE_BYTES = 1 << 16
-_WORDS = ("name", "source")
+_WORDS = ("name", "source", "assumed")
 _BEACON_MS = 0.294  # 196 bytes at 6 Mb/s with ERP-OFDM: what a beacon lasts where no air says so
 
 
@@ -48,6 +51,13 @@ class Energy:
     wakeup_j: float
     total_j: float
     per_page_j: float
+
+    @classmethod
+    def of(cls, awake_j: float, sleep_j: float, listen_j: float, wakeup_j: float, pages: int) -> Energy:
+        """Return these joules with their sums, which may be arrays."""
+        total_j = awake_j + sleep_j + listen_j + wakeup_j
+        parts = {"awake_j": awake_j, "sleep_j": sleep_j, "listen_j": listen_j, "wakeup_j": wakeup_j}
+        return cls(**parts, total_j=total_j, per_page_j=total_j / pages)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,19 +156,8 @@ class Radio:
         """Return the energy of so much time awake and asleep, beacons listened to from sleep, and wake-ups."""
         non_negative(awake_ns=awake_ns, asleep_ns=asleep_ns, beacons=beacons, wakeups=wakeups)
         positive(pages=pages)
-        awake_j = self.awake_mw * awake_ns * _J_PER_MW_NS
-        sleep_j = self.asleep_mw * asleep_ns * _J_PER_MW_NS
-        listen_j = self.beacon_mj * beacons * 1e-3
-        wakeup_j = self.wakeup_j * wakeups
-        total_j = awake_j + sleep_j + listen_j + wakeup_j
-        return Energy(
-            awake_j=awake_j,
-            sleep_j=sleep_j,
-            listen_j=listen_j,
-            wakeup_j=wakeup_j,
-            total_j=total_j,
-            per_page_j=total_j / pages,
-        )
+        awake_j, sleep_j = self.awake_mw * awake_ns * _J_PER_MW_NS, self.asleep_mw * asleep_ns * _J_PER_MW_NS
+        return Energy.of(awake_j, sleep_j, self.beacon_mj * beacons * 1e-3, self.wakeup_j * wakeups, pages)
 
     def total_j(self, awake_ns: Any, asleep_ns: Any, beacons: Any, wakeups: Any) -> Any:
         """Return the total of `energy` for each entry of arrays that are as long as each other, joules."""
@@ -242,6 +241,43 @@ class StateRadioConfig(Radio):
         return (self.waking_mw - self.doze_mw + self.base_mw) * (self.wakeup_ms + self.settle_ms) * 1e-6
 
 
+@dataclass(slots=True, kw_only=True)
+class StateTimes:
+    """Nanoseconds in each state; beacons heard from doze and followed by doze apart from everything else."""
+
+    #: the five states; their sum is the time of the run
+    doze_ns: int = 0
+    waking_ns: int = 0
+    listening_ns: int = 0
+    receiving_ns: int = 0
+    transmitting_ns: int = 0
+    #: the parts of listening and receiving that went into such beacons: guard and lateness, and their air time
+    beacon_listening_ns: int = 0
+    beacon_receiving_ns: int = 0
+
+    @classmethod
+    def of(cls, values: Any) -> StateTimes:
+        """Return the times that `netsim.model.things.States` holds, in its order: numbers, or arrays of them."""
+        return cls(**dict(zip(cls.__slots__, values, strict=True)))
+
+    @property
+    def total_ns(self) -> int:
+        """The sum of the five states."""
+        return self.doze_ns + self.waking_ns + self.listening_ns + self.receiving_ns + self.transmitting_ns
+
+    def energy(self, radio: StateRadioConfig, pages: int) -> Energy:
+        """Return what the states cost: `listen_j` is that of beacons, `wakeup_j` that of waking, in joules."""
+        base = radio.base_mw
+        listening_mw, receiving_mw = radio.listening_mw + base, radio.receiving_mw + base
+        beacons = listening_mw * self.beacon_listening_ns + receiving_mw * self.beacon_receiving_ns
+        awake = listening_mw * (self.listening_ns - self.beacon_listening_ns)
+        awake += receiving_mw * (self.receiving_ns - self.beacon_receiving_ns)
+        awake += (radio.transmitting_mw + base) * self.transmitting_ns
+        dozing, waking = radio.doze_mw * self.doze_ns, (radio.waking_mw + base) * self.waking_ns
+        awake_j, sleep_j, listen_j, wakeup_j = (one * _J_PER_MW_NS for one in (awake, dozing, beacons, waking))
+        return Energy.of(awake_j, sleep_j, listen_j, wakeup_j, pages)
+
+
 class RadioEntry(NamedTuple):
     """A radio of the package as lists of radios show it: how it is written, its meaning, its source and an example."""
 
@@ -271,6 +307,19 @@ def profiles() -> Mapping[str, Mapping[str, Any]]:
     True
     """
     return tomllib.loads((files("netsim") / "data" / "radios.toml").read_text(encoding="utf-8"))
+
+
+def with_assumed(radio: Radio, factor: float) -> Radio:
+    """Return a radio of the package whose figures that its table calls assumed are so many times as large.
+
+    Others are returned as they are.
+    """
+    for figures in profiles().values():
+        made = _checked(figures, "")
+        if made == radio and "assumed" in figures:
+            names = figures["assumed"].split(", ")
+            return replace(made, **{name: factor * getattr(made, name) for name in names})
+    return radio
 
 
 def _meaning(radio: RadioConfig | StateRadioConfig) -> str:

@@ -17,16 +17,17 @@ from numpy.typing import NDArray
 
 from lpsm.checks import of_type
 from netsim.policies.protocol import Policy
-from netsim.radio import Energy, Radio, StateRadioConfig
-from netsim.radio_states import StateTimes
+from netsim.radio import Energy, Radio, StateRadioConfig, StateTimes
 from traces.columns import Workload
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Against", "SimulationResult", "Trip", "result_of"]
+__all__ = ["LEVELS", "Against", "SimulationResult", "Trip", "result_of", "spread"]
 
 _NS_PER_S = 1_000_000_000
+LEVELS = ("mean", "p95", "p99", "max")
+"""What is said of delays and slowdowns."""
 _NS_PER_MS = 1_000_000
 
 
@@ -55,6 +56,8 @@ class Trip(NamedTuple):
     #: shape (datagrams, 6): instant, bytes, whether up, when it was at the access point or the transmitter of the
     #: client, whether it arrived, and when
     datagrams: NDArray[np.int64] = _NONE
+    #: shape (exchanges, 2): when those with times of their own began and ended
+    exchanges: NDArray[np.int64] = _NONE[:, :2]
 
 
 class Against(NamedTuple):
@@ -214,16 +217,21 @@ class SimulationResult:
         return seconds
 
     @property
+    def exchange_s(self) -> NDArray[np.float64]:
+        """How long exchanges took, from the request to the last byte: one by one where they have times of their own.
+
+        Elsewhere these are the latencies of the pages.
+        """
+        begun, ended = self._trip.exchanges.T
+        seconds: NDArray[np.float64] = (ended - begun) / _NS_PER_S
+        return seconds if len(seconds) else self.latency_s
+
+    @property
     def datagram_totals(self) -> dict[str, float]:
         """How many datagrams there were and were lost; mean, p95, p99 and maximum of the delays down, seconds."""
-        delays = self.datagram_delay_s
         arrived = self._trip.datagrams[:, 4]
         found: dict[str, float] = {"datagrams": len(arrived), "datagrams_lost": int(len(arrived) - arrived.sum())}
-        if len(delays):
-            p95, p99 = np.quantile(delays, [0.95, 0.99])
-            found |= {"delay_mean_s": float(delays.mean()), "delay_p95_s": float(p95), "delay_p99_s": float(p99)}
-            found["delay_max_s"] = float(delays.max())
-        return found
+        return found | spread("datagram_delay", "s", self.datagram_delay_s)
 
     @cached_property
     def datagrams(self) -> pd.DataFrame:
@@ -295,6 +303,19 @@ class SimulationResult:
         state = np.where(np.arange(len(start)) % 2, "awake", "asleep")
         kept = end > start
         return {"start_s": start[kept] / _NS_PER_S, "end_s": end[kept] / _NS_PER_S, "state": state[kept]}
+
+
+def spread(name: str, unit: str, values: NDArray[np.float64]) -> dict[str, float]:
+    """Return mean, 95th and 99th percentile and maximum of some values as ``NAME_mean_UNIT`` ...; nothing of none.
+
+    >>> spread("delay", "s", np.array([1.0, 3.0]))
+    {'delay_mean_s': 2.0, 'delay_p95_s': 2.9, 'delay_p99_s': 2.98, 'delay_max_s': 3.0}
+    """
+    if not len(values):
+        return {}
+    found = [values.mean(), *np.quantile(values, [0.95, 0.99]), values.max()]
+    unit = f"_{unit}" if unit else ""
+    return {f"{name}_{level}{unit}": float(one) for level, one in zip(LEVELS, found, strict=True)}
 
 
 def result_of(

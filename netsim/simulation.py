@@ -165,13 +165,7 @@ def _why_interpreted(
     pushed: Sequence[Sequence[Message]],
     recorder: Recorder | None = None,
 ) -> str | None:
-    """Say why a run is interpreted, or None if it is compiled.
-
-    Raises
-    ------
-    NotCoveredError
-        If the compiled engine is asked for what it does not cover.
-    """
+    """Say why a run is interpreted, or None if it is compiled; NotCoveredError if it cannot be and is to be."""
     if engine == "packet":
         return "it is asked for"
     own = next((policy for _, policy in members if getattr(policy, "compiled", None) is None), None)

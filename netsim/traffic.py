@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from lpsm.checks import of_type
+from lpsm.checks import of_type, whole
 from traces.columns import Workload
-from traces.records import Message
+from traces.records import Datagram, Message
 
 __all__ = ["check", "messages_of"]
 
@@ -20,13 +20,7 @@ _LATEST_S = 4e9  # well inside 63 bits of nanoseconds
 
 
 def messages_of(push: Any) -> list[Message]:
-    """Return what is pushed as a list of messages, their numbers `float` and `int`.
-
-    Raises
-    ------
-    TypeError
-        If it is anything else.
-    """
+    """Return what is pushed as a list of messages, their numbers `float` and `int`; anything else is a TypeError."""
     wanted = "push must be messages, traces.traffic.Message(at_s, size_bytes)"
     if not isinstance(push, Iterable):
         raise TypeError(f"{wanted}, got {push!r}")
@@ -41,20 +35,14 @@ def messages_of(push: Any) -> list[Message]:
 
 
 def check(workload: Workload, messages: Sequence[Message]) -> None:
-    """Check the pages that a client browses and the messages that it is sent.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If there are neither, or one of them is of another type or breaks a rule.
-    """
+    """Check the pages that a client browses and the messages that it is sent, of which there must be some."""
     of_type(Workload, workload=workload)
     for message in messages:
         of_type(Message, messages=message)
     if workload or not (messages or workload.datagrams):
         _check_pages(workload)
     _check_times(workload)
-    _check_messages(messages)
+    _check_instants("message", messages, 1, None)
 
 
 def _check_pages(workload: Workload) -> None:
@@ -97,20 +85,14 @@ def _check_times(workload: Workload) -> None:
         raise ValueError(
             "an exchange must wait for one before it, got one that waits for an earlier one than the first"
         )
-    earlier = 0.0
-    for number, (at_s, size, _) in enumerate(workload.datagrams):
-        if not 0 <= size <= _LARGEST_DATAGRAM:
-            raise ValueError(f"datagram {number}: size_bytes must lie in [0, {_LARGEST_DATAGRAM}], got {size}")
-        if not earlier <= at_s <= _LATEST_S:
-            raise ValueError(f"datagram {number}: at_s must lie in [{earlier:g}, {_LATEST_S:g}] s, got {at_s}")
-        earlier = at_s
+    _check_instants("datagram", workload.datagrams, 0, _LARGEST_DATAGRAM)
 
 
-def _check_messages(messages: Sequence[Message]) -> None:
+def _check_instants(what: str, rows: Sequence[Message | Datagram], least: int, most: int | None) -> None:
+    """Check what comes at instants: their order, and the sizes."""
     earlier = 0.0
-    for number, message in enumerate(messages):
-        if message.size_bytes < 1:
-            raise ValueError(f"message {number}: size_bytes must be at least 1, got {message.size_bytes}")
-        if not earlier <= message.at_s <= _LATEST_S:
-            raise ValueError(f"message {number}: at_s must lie in [{earlier:g}, {_LATEST_S:g}] s, got {message.at_s}")
-        earlier = message.at_s
+    for number, row in enumerate(rows):
+        whole(least, most, **{f"{what} {number}: size_bytes": row.size_bytes})
+        if not earlier <= row.at_s <= _LATEST_S:
+            raise ValueError(f"{what} {number}: at_s must lie in [{earlier:g}, {_LATEST_S:g}] s, got {row.at_s}")
+        earlier = row.at_s

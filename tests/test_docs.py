@@ -197,19 +197,6 @@ def test_the_links_and_pictures_of_a_page_exist(page):
         assert (page.parent / target).exists(), target
 
 
-@pytest.mark.parametrize(
-    ("line", "wrong"),
-    [
-        ("lpsm compair --out x", "compair"), ("lpsm compare --oot x", "--oot"), ("lpsm compare --pages many", "many"),
-        ("lpsm simulate", "workload"), ("make nothing", "nothing"), ("python -m tests.nothing", "nothing"),
-    ],
-)  # fmt: skip
-def test_a_command_that_does_not_exist_would_be_noticed(line, wrong):
-    (words,) = commands(f"$ {line}\n")
-    with pytest.raises((AssertionError, click.UsageError), match=wrong):
-        check_command(words)
-
-
 def test_every_page_of_the_documentation_is_in_its_table_of_contents():
     listed = set(re.findall(r"^[a-z0-9-]+$", (ROOT / "docs" / "index.md").read_text(), re.MULTILINE))
     assert {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"} <= listed

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import attrgetter
 
 from traces.checks import checked, each
 from traces.columns import Workload
@@ -20,6 +22,7 @@ from traces.records import (
     Request,
     Session,
 )
+from traces.times import moved
 
 __all__ = ["browsed", "workload_of"]
 
@@ -28,7 +31,7 @@ __all__ = ["browsed", "workload_of"]
 def workload_of(
     requests: Iterable[Request], *, rule: GroupingRule | None = None, report: Report | None = None
 ) -> Workload:
-    """Group the requests of one client into pages, with messages and datagrams beside them.
+    """Group requests into the pages of one client, with messages and datagrams beside them.
 
     A recording that knows connections (a capture) keeps its times: time begins with its first packet, if `report` has
     it, else with the first request; every exchange has its `Timing`, and `captured_s` is how long it lasted.  Of
@@ -50,7 +53,7 @@ def workload_of(
     if timed and report is not None:
         begin_us, end_us = report.spans_us.get(of_client[0].client, (begin_us, end_us))
     origin_us = begin_us if pushed or timed else None
-    found = [page for _, page in iter_pages(of_client, rule=rule, report=report, origin_us=origin_us)]
+    found = [page for _, page in iter_pages(of_client, rule=rule, report=report, origin_us=origin_us, as_one=timed)]
     messages = [Message((item.start_us - begin_us) / 1e6, item.reply_bytes) for item in pushed]
     datagrams = [
         Datagram((item.start_us - begin_us) / 1e6, item.request_bytes + item.reply_bytes, item.kind == DATAGRAM_UP)
@@ -66,33 +69,33 @@ def workload_of(
 def browsed(
     sessions: Iterable[Session], *, rule: GroupingRule | None = None, report: Report | None = None
 ) -> Iterator[Page | Message | Datagram | Captured]:
-    """Yield what sessions hold, one session after another as if one client had them all.
+    """Yield what sessions hold as if one client had them all: those of one recording at once, others in turn.
 
-    What has times is on one clock: each session begins when what was recorded of those before is over.  How long all
-    of it was recorded comes last, if that is known.
+    What has times is on one clock: a recording begins when those before it are over.  How long all of it was recorded
+    comes last, if that is known.
     """
-    begun_s, connections, timed = 0.0, 0, False
-    for session in each("sessions", sessions, Session):
-        found = workload_of(session.requests, rule=rule, report=report)
-        for page in found:
-            timings = tuple(
-                timing._replace(
-                    connection=connections + timing.connection,
-                    at_s=timing.at_s if timing.after else round(begun_s + timing.at_s, 6),
-                )
-                for timing in page.timings
+    report = report if report is not None else Report()
+    begun_s, connections, captured = 0.0, 0, False
+    spans = report.spans_us
+    for _, of_one in groupby(
+        each("sessions", sessions, Session), lambda session: spans.get(session.name) or session.name
+    ):
+        requests = [request for session in of_one for request in session.requests]
+        clients = len({request.client for request in requests})
+        if clients > 1:
+            report.count("clients_taken_as_one", clients)
+            requests.sort(key=attrgetter("start_us"))
+        found = workload_of(requests, rule=rule, report=report)
+        later = moved(found, begun_s)
+        for page in later:
+            yield page._replace(
+                timings=tuple(one._replace(connection=one.connection + connections) for one in page.timings)
             )
-            issue_s = None if page.issue_s is None else round(begun_s + page.issue_s, 6)
-            yield page._replace(issue_s=issue_s, timings=timings)
-        for message in found.messages:
-            yield message._replace(at_s=round(begun_s + message.at_s, 6))
-        for datagram in found.datagrams:
-            yield datagram._replace(at_s=round(begun_s + datagram.at_s, 6))
-        if len(found.timings):
-            connections += 1 + int(found.timings[:, 0].max())
-        timed = timed or found.captured_s is not None
-        first_us = min(request.start_us for request in session.requests)
-        lasts_s = (max(request.end_us for request in session.requests) - first_us) / 1e6
-        begun_s += lasts_s if found.captured_s is None else found.captured_s
-    if timed:
+        yield from later.messages
+        yield from later.datagrams
+        connections += 1 + int(found.timings[:, 0].max(initial=-1))
+        captured = captured or found.captured_s is not None
+        lasts_us = max(request.end_us for request in requests) - min(request.start_us for request in requests)
+        begun_s += lasts_us / 1e6 if found.captured_s is None else found.captured_s
+    if captured:
         yield Captured(round(begun_s, 6))

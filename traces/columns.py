@@ -18,7 +18,13 @@ from numpy.typing import ArrayLike, NDArray
 from traces.checks import column, shown
 from traces.records import Datagram, Message, Page, Timing
 
-__all__ = ["Workload"]
+__all__ = ["COLUMNS", "Workload"]
+
+COLUMNS = (
+    "names", "objects", "sizes", "think_s", "issue_s", "waits_s", "deadline_s", "messages", "round_trip_s", "timings",
+    "datagrams", "captured_s",
+)  # fmt: skip
+"""What a workload is made of."""
 
 _MOST_OBJECTS = 1 << 32  # of a page, so that their sum cannot overflow
 
@@ -66,10 +72,7 @@ class Workload(Sequence[Page]):
     ([[300, 500], [310, 9000], [300, 700]], [1, 0], 700)
     """
 
-    __slots__ = (
-        *("_pages", "captured_s", "datagrams", "deadline_s", "issue_s", "messages", "names", "objects"),
-        *("round_trip_s", "sizes", "think_s", "timings", "waits_s"),
-    )
+    __slots__ = (*COLUMNS, "_pages")
 
     def __init__(
         self,
@@ -184,6 +187,11 @@ class Workload(Sequence[Page]):
             beside = think, issue, _known(islice(waits, n + 1)), deadline, tuple(islice(timings, n + 1))
             found.append(Page(name, sizes[0], sizes[1], objects, *beside))
         return found
+
+    @property
+    def beside_s(self) -> list[float]:
+        """The instants of messages and of datagrams, seconds."""
+        return [*(sent.at_s for sent in self.messages), *(one.at_s for one in self.datagrams)]
 
     def __len__(self) -> int:
         return len(self.names)

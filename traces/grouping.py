@@ -146,11 +146,12 @@ def iter_pages(
     rule: GroupingRule | None = None,
     report: Report | None = None,
     origin_us: int | None = None,
+    as_one: bool = False,
 ) -> Iterator[tuple[str, Page]]:
     """Yield (client, page) as pages are finished; memory holds the window and one page a client. See `pages`.
 
     With `origin_us` pages are issued at their times in the trace, counted from that moment, and exchanges of known
-    connections have their timings, unless absences are cut out.
+    connections have their timings, unless absences are cut out; `as_one` takes all clients for one.
     """
     rule = rule or GroupingRule()
     report = report if report is not None else Report()
@@ -162,9 +163,10 @@ def iter_pages(
             continue
         timing = None
         if timed and request.connection >= 0:
-            timing = clocks.setdefault(request.client, _Clock(origin_us or 0)).timing(request)
+            timing = clocks.setdefault("" if as_one else request.client, _Clock(origin_us or 0)).timing(request)
         report.count("exchanges_grouped_by_gaps", not request.url and request.kind == BY_SUFFIX)
-        current = open_pages.get(request.client)
+        whose = "" if as_one else request.client
+        current = open_pages.get(whose)
         if current is not None and current.takes(request, rule):
             current.add(request, timing)
             continue
@@ -176,11 +178,11 @@ def iter_pages(
                 report.count("absences")
                 think_us = 0
             report.begin_page(current.first.start_us)
-            yield request.client, current.page(think_us, origin_us)
-        open_pages[request.client] = _OpenPage(request, number, timing)
-    for client, current in open_pages.items():
+            yield current.first.client, current.page(think_us, origin_us)
+        open_pages[whose] = _OpenPage(request, number, timing)
+    for current in open_pages.values():
         report.begin_page(current.first.start_us)
-        yield client, current.page(0, origin_us)
+        yield current.first.client, current.page(0, origin_us)
 
 
 @checked

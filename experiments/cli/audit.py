@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from statistics import median
+from typing import Any
 
 import click
 
-from experiments.cli.options import json_option, picture_suffix, policies_option
-from experiments.cli.outcome import written_picture
-from experiments.cli.streams import INPUT, OUTPUT
+import netsim
+from experiments.cli.options import INPUT, OUTPUT, json_option, policies_option
+from experiments.cli.outcome import checked_outputs, written_picture
+from experiments.figures.audit import timeline
 from experiments.inert import echo
 from experiments.presets import LEARNED, TODAY
+from experiments.report.audit import audit_text
+from netsim.policies import AnyPolicy
+from traces import Report, TraceError, detect, workload_of
+from traces.captures.audit import Audit, Network
+from traces.captures.audit import audit as followed
+from traces.captures.frames import WIRELESS
+from traces.captures.packets import frames
+from traces.files import open_trace
 
-if TYPE_CHECKING:
-    from netsim.policies import AnyPolicy
-    from traces.captures.audit import Audit
+__all__ = ["audit", "audited"]
 
-__all__ = ["audit"]
+ALIKE = 0.2
+"""Two estimates of a mean power are alike if they differ by no more than this share."""
 
 
 @click.command()
@@ -45,32 +56,18 @@ def audit(
     The frames may be encrypted: power saving shows in their headers. The capture has link
     type 127 (radiotap), 105, 119 or 192. Without a policy in it that sleeps, this is said.
     """
-    import netsim
-    from experiments.audited import audited
-    from experiments.report.audit import audit_text
-    from experiments.study.files import refuse_overwriting
-
-    picture_suffix(picture)
-    refuse_overwriting([capture], [picture])
-    config = netsim.SimulationConfig(radio=netsim.Radio.named(radio))
+    checked_outputs([capture], [], picture)
+    servers = netsim.ServerDelay(kind="recorded")
+    config = netsim.SimulationConfig(radio=netsim.Radio.named(radio), server_delay=servers)
     found = _read(capture, skip_damaged=skip_damaged)
-    address = _address(client, found)
-    chosen = [address] if address is not None else sorted(found.clients)
-    result: dict[str, Any] = audited(found, chosen, policies, config, radio)
+    chosen = sorted(found.clients) if client is None else [_address(client, found)]
+    result = audited(found, chosen, policies, config, radio)
     if picture is not None:
-        from experiments.figures.audit import timeline
-
         written_picture(picture, timeline(found, chosen))
     echo(json.dumps(result) if as_json else audit_text(result))
 
 
 def _read(capture: Path, *, skip_damaged: bool) -> Audit:
-    from traces import Report, TraceError, detect
-    from traces.captures.audit import audit as followed
-    from traces.captures.frames import WIRELESS
-    from traces.captures.packets import frames
-    from traces.files import open_trace
-
     kind = detect(capture)
     if kind != "pcap":
         raise TraceError(capture, "", "a monitor-mode capture (pcap or pcapng) is needed here", f"a trace, {kind}")
@@ -83,9 +80,7 @@ def _read(capture: Path, *, skip_damaged: bool) -> Audit:
     return found
 
 
-def _address(client: str | None, found: Audit) -> bytes | None:
-    if client is None:
-        return None
+def _address(client: str, found: Audit) -> bytes:
     try:
         address = bytes.fromhex(client.replace(":", "").replace("-", ""))
     except ValueError:
@@ -94,3 +89,120 @@ def _address(client: str | None, found: Audit) -> bytes | None:
         heard = ", ".join(known.hex(":") for known in sorted(found.clients)) or "none"
         raise ValueError(f"client must be one of those heard ({heard}), got {client}")
     return address
+
+
+def audited(
+    found: Audit, clients: Sequence[bytes], policies: Sequence[AnyPolicy], config: netsim.SimulationConfig, radio: str
+) -> dict[str, Any]:
+    """Return the figures of the networks and of some clients as plain data.
+
+    The traffic of each client runs under its nearest policy and the others in the world of `config`, whose radio,
+    called `radio`, estimates the mean power.
+    """
+    return {
+        "seconds": (found.end_us - found.start_us) / 1e6,
+        "frames": found.frames,
+        "frames_with_a_wrong_check_sequence": found.broken,
+        "frames_not_read": found.unread,
+        "radio": radio,
+        "networks": [_network(bssid, network) for bssid, network in found.networks.items()],
+        "clients": [_client(address, found, policies, config) for address in clients],
+    }
+
+
+def _network(bssid: bytes, network: Network) -> dict[str, Any]:
+    counts = ("dtim_period", "beacons", "multicast_frames", "multicast_after_dtim")
+    return {
+        "bssid": bssid.hex(":"),
+        "ssid": network.ssid,
+        "beacon_ms": network.beacon_interval_us / 1000,
+        "beacon_measured_ms": network.measured_us / 1000,
+        "beacons_missed_by_the_sniffer": network.missed_beacons,
+        **{name: getattr(network, name) for name in counts},
+    }
+
+
+def _client(
+    address: bytes, found: Audit, policies: Sequence[AnyPolicy], config: netsim.SimulationConfig
+) -> dict[str, Any]:
+    client = found.clients[address]
+    known_us = client.asleep_us + client.awake_us
+    nearest, wakeups = client.nearest_policy(), sum(client.woke_by.values())
+    mean_mw = None
+    if network := found.networks.get(client.bssid):
+        config = replace(config, beacon_interval_ns=round(network.beacon_interval_us * 1000))
+    if known_us:  # it heard every beacon, or every one of its listen interval
+        beacons = client.asleep_us * 1000 / config.beacon_interval_ns / (client.listen_interval or 1)
+        joules = config.radio.total_j(client.awake_us * 1000, client.asleep_us * 1000, beacons, wakeups)
+        mean_mw = 1e9 * float(joules) / known_us
+    compared = [*_compared(address, found, nearest, policies, config)]
+    awake_share = client.awake_us / known_us if known_us else None
+    counts = (
+        "frames",
+        "roamed",
+        "sleeps",
+        "listen_interval",
+        "frames_up",
+        "frames_down",
+        "bytes_up",
+        "bytes_down",
+        "retries",
+    )
+    return {
+        "client": address.hex(":"),
+        "bssid": client.bssid.hex(":"),
+        "known_s": known_us / 1e6,
+        "asleep_share": client.asleep_us / known_us if known_us else None,
+        **{name: getattr(client, name) for name in counts},
+        "woke_by": dict(client.woke_by),
+        "listen_interval_announced": client.announced,
+        "hold_ms": None if client.hold_us is None else client.hold_us / 1000,
+        "delay_ms": median(client.delays_us) / 1000 if client.delays_us else None,
+        "airtime_up_ms": client.airtime_up_us / 1000,
+        "airtime_down_ms": client.airtime_down_us / 1000,
+        "frames_missed_by_the_sniffer": client.missed_frames,
+        "mean_mw": mean_mw,
+        "nearest_policy": nearest,
+        "difference": _difference(mean_mw, awake_share, compared),
+        "compared": compared,
+    }
+
+
+def _difference(mean_mw: float | None, awake_share: float | None, compared: Sequence[dict[str, Any]]) -> str:
+    """Say why what a client is estimated to need and what its nearest policy would need are not the same."""
+    rows = [row for row in compared if row.get("nearest")]
+    if mean_mw is None or awake_share is None or not rows or abs(rows[0]["mean_mw"] - mean_mw) <= ALIKE * mean_mw:
+        return ""
+    return (
+        f"the nearest policy would need {rows[0]['mean_mw']:.1f} mW: it is awake {100 * rows[0]['awake_share']:.1f} % "
+        f"of the time, and the client said so for {100 * awake_share:.1f} %; frames that were missed are not simulated"
+    )
+
+
+def _compared(
+    address: bytes, found: Audit, nearest: str, policies: Sequence[AnyPolicy], config: netsim.SimulationConfig
+) -> Iterator[dict[str, Any]]:
+    """Run the client's traffic at its own times under the nearest policy and the others."""
+    report = Report(spans_us={address.hex(":"): (found.start_us, found.end_us)})
+    workload = workload_of(sorted(found.clients[address].requests, key=lambda one: one.start_us), report=report)
+    if not workload and not workload.messages:
+        return
+    base = netsim.simulate(workload, "none", config=config)
+    for policy in dict.fromkeys((*policies, nearest)):
+        try:
+            result = netsim.simulate(workload, policy, config=config)
+        except ValueError as error:
+            if policy in policies:
+                raise
+            yield {"policy": nearest, "not_simulated": str(error)}
+            continue
+        slowdown = result.slowdown(base)
+        yield {
+            "policy": result.policy,
+            "nearest": policy == nearest,
+            "captured_s": result.captured_s,
+            "simulated_s": result.elapsed_s,
+            "awake_share": result.awake_s / result.elapsed_s,
+            "mean_mw": 1000 * result.energy.total_j / result.elapsed_s,
+            "slowdown": slowdown if slowdown == slowdown else None,
+        }

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import pandas as pd
 
-from experiments.cli.model import described, model_options, split_options, world_of
+import netsim
+import traces
+from experiments.cli.model import model_options, split_options, world_of
 from experiments.cli.options import (
+    INPUT,
     battery_option,
+    from_command_line,
     jobs_option,
     json_option,
     out_option,
@@ -20,17 +25,21 @@ from experiments.cli.options import (
     slowdown_option,
 )
 from experiments.cli.outcome import Outcome
-from experiments.cli.streams import INPUT
-from experiments.cli.traffic import gathered, traffic_options, worlds_words
+from experiments.cli.traffic import gathered, study_settings, traffic_options, worlds_words
+from experiments.figures.cell import growth
+from experiments.figures.comparison import energy, energy_front, slowdown, slowdown_by_page
+from experiments.figures.evolution import evolution
+from experiments.quantities import BASELINE, CELL, REFERENCES
+from experiments.report.comparison import advice, comparison_text, plain, published_text
+from experiments.report.text import cells, counted, table
+from experiments.study import sweep
+from experiments.study.compare import Comparison
+from experiments.study.compare import compare as aggregate
+from experiments.study.evolution import busy_page, window
+from experiments.study.store import Store
+from netsim.policies import AnyPolicy
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from experiments.study.compare import Comparison
-    from experiments.study.sweep import Frames
-    from netsim.policies import AnyPolicy
-
-__all__ = ["compare"]
+__all__ = ["FEW_SESSIONS", "compare"]
 
 POLICIES = "none,psm,listen:3,dynamic,bsd:1,bsd:0.5,lpsm,lpsm:log,lpsm3:1.05,lpsm3:1.2,hold"
 THESIS_POLICIES = "none,psm,bsd:1,bsd:0.5,bsd:0.2,bsd:0.1,lpsm,lpsm:log"
@@ -39,7 +48,7 @@ WINDOW_S = 150.0  # of the picture of sleep times
 
 
 @click.command()
-@seed_option("First seed.")
+@seed_option("First seed.", least=0)
 @policies_option(POLICIES)
 @click.option(
     "--trace", type=INPUT, help="Recorded traffic in place of the Web model; each of its sessions is a replication."
@@ -80,98 +89,77 @@ def compare(
     \b
     lpsm compare --clients 1,2,5,10,20 --air 11g:54 --pages 20 --seeds 3
     """  # noqa: D301 - the escape is a character that click reads
-    import netsim
-    import traces
-    from experiments.report.comparison import plain
-    from experiments.study import sweep
-    from experiments.study.compare import compare as aggregate
-    from experiments.study.store import Store
-
     model, drawn = split_options(options)
     world = world_of(model, drawn=trace is None)
     counts = _numbers(clients)
+    several = counts if counts != [1] else []
     if world.preset == "thesis":
-        if click.get_current_context().get_parameter_source("policies") is not click.core.ParameterSource.COMMANDLINE:
+        if not from_command_line("policies"):
             policies = [*THESIS_POLICIES.split(",")]
-        if counts != [1]:
+        if several:
             raise ValueError(f"clients must be 1 with --preset thesis, which has one client, got {clients}")
     as_it_is = trace is not None and traces.detect(trace) == "workload" and drawn["visits"] is None
     few = 1 if as_it_is else FEW_SESSIONS
     cut, traffic = gathered([] if trace is None else [trace], world, few=few, option="--trace", seed=seed, **drawn)
-    if counts != [1]:
+    if several:
         traffic["clients"] = counts if len(counts) > 1 else counts[0]
     chosen = sweep.named(policies, world.config.beacon_interval_ns)
-    cells = {count: sweep.tasks(cut.workloads, list(chosen.values()), world.config, count) for count in counts}
-    tasks = {key: task for of_cell in cells.values() for key, task in of_cell.items()}
-    settings: dict[str, Any] = {
-        "traffic": traffic, "policies": list(chosen), "model": described(world.config), "preset": world.preset,
-        **sweep.own_sources(chosen),
-    }  # fmt: skip
-    settings |= {} if battery_mwh is None else {"battery_mwh": battery_mwh}
-    settings |= {} if max_slowdown is None else {"max_slowdown": max_slowdown}
+    of_cells = {count: sweep.tasks(cut.workloads, list(chosen.values()), world.config, count) for count in counts}
+    tasks = {key: task for listed in of_cells.values() for key, task in listed.items()}
+    asked = {"battery_mwh": battery_mwh, "max_slowdown": max_slowdown}
+    settings = study_settings(traffic, chosen, world, **{name: one for name, one in asked.items() if one is not None})
     store = Store(out, "compare", settings, runs=len(tasks), replace=replace)
     with store.giving_up():
         results = sweep.measured(tasks, store, jobs=jobs, title="runs of a policy")
-        found: dict[int, tuple[Frames, Comparison]] = {}
-        for count, of_cell in cells.items():
-            frames = sweep.frames({key: results[key] for key in of_cell})
-            comparison = aggregate(
-                frames, list(chosen), awake_mw=world.config.radio.awake_mw, asleep_mw=world.config.radio.asleep_mw,
+        found: dict[int, tuple[sweep.Frames, Comparison]] = {}
+        for count, listed in of_cells.items():
+            frames, radio = sweep.frames({key: results[key] for key in listed}), world.config.radio
+            found[count] = frames, aggregate(
+                frames, list(chosen), awake_mw=radio.awake_mw, asleep_mw=radio.asleep_mw,
                 psm=netsim.canonical("psm", beacon_interval_ns=world.config.beacon_interval_ns),
                 battery_mwh=battery_mwh,
             )  # fmt: skip
-            found[count] = frames, comparison
         tables = _tables(found)
         summary = tables["summary"]
-        below = worlds_words(traffic, world, sweep.host_aware(chosen, world.config), counts if counts != [1] else ())
-        text = _words(summary, settings) + below
+        text = _words(summary, traffic, max_slowdown)
+        aware = sweep.host_aware(chosen, world.config)
+        text += worlds_words(traffic, world, aware, several, battery=battery_mwh is not None)
         data = {**settings, "replications": len(cut.workloads), "summary": plain(summary)}
         if world.preset == "thesis":
-            tables["published"], published = _published(summary)
-            text += f"\n\n{published}"
+            from experiments.papers.thesis.energy import beside
+
+            tables["published"] = beside(summary)
+            text += f"\n\n{published_text(tables['published'])}"
             data["published"] = plain(tables["published"])
-        pictures = _pictures(*found[counts[0]], tables) if len(counts) == 1 else _growth(summary)
+        pictures = _pictures(*found[counts[0]], tables) if len(counts) == 1 else {"cell": growth(_measured(summary))}
         outcome = Outcome(name="comparison", text=text, data=data, tables=tables, pictures=pictures)
         outcome.publish(store)
     outcome.say(out, as_json=as_json)
 
 
 def _numbers(text: str) -> list[int]:
-    from experiments.study.sweep import check_clients
-
     try:
         counts = [int(part) for part in text.split(",")]
     except ValueError:
         raise ValueError(f"clients must be whole numbers separated by commas, got {text!r}") from None
     if len(set(counts)) < len(counts):
         raise ValueError(f"clients must be different numbers, got {text}")
-    check_clients(counts)
+    sweep.check_clients(counts)
     return counts
 
 
-def _words(summary: pd.DataFrame, settings: Mapping[str, Any]) -> str:
-    from experiments.quantities import CELL, REFERENCES
-    from experiments.report.comparison import advice, comparison_text
-    from experiments.report.text import cells, counted, table
+def _measured(summary: pd.DataFrame) -> pd.DataFrame:
+    return summary[~summary["policy"].isin(REFERENCES)]
 
+
+def _words(summary: pd.DataFrame, traffic: Mapping[str, Any], max_slowdown: float | None) -> str:
     if "clients" not in summary:
-        return comparison_text(summary, _over(settings["traffic"]), settings.get("max_slowdown"))
-    of_clients = summary[~summary["policy"].isin(REFERENCES)]
+        return comparison_text(summary, _over(traffic), max_slowdown)
     said = [
-        f"{counted(int(number), 'clients')}: {advice(rows, settings.get('max_slowdown'))}"
+        f"{counted(int(number), 'clients')}: {advice(summary[summary['clients'] == number], max_slowdown)}"
         for number in summary["clients"].unique()
-        for rows in [summary[summary["clients"] == number]]
     ]
-    return "\n\n".join([table(*cells(CELL, of_clients)), "\n".join(said)])
-
-
-def _published(summary: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Return the figures that the thesis prints beside ours, as a table and as text."""
-    from experiments.papers.thesis.energy import beside
-    from experiments.report.comparison import published_text
-
-    table = beside(summary)
-    return table, published_text(table)
+    return "\n\n".join([table(*cells(CELL, _measured(summary))), "\n".join(said)])
 
 
 def _over(traffic: Mapping[str, Any]) -> str:
@@ -179,51 +167,31 @@ def _over(traffic: Mapping[str, Any]) -> str:
         return f"{traffic['seeds']} seeds of {traffic['pages']} pages"
     if traffic["units"] != "sessions":
         return f"its {traffic['units']}, each visited {traffic['visits']} times"
-    return f"{traffic['sessions']} session{'s' * (traffic['sessions'] != 1)}"
+    return counted(traffic["sessions"], "sessions")
 
 
-def _tables(found: Mapping[int, tuple[Frames, Comparison]]) -> dict[str, pd.DataFrame]:
+def _tables(found: Mapping[int, tuple[sweep.Frames, Comparison]]) -> dict[str, pd.DataFrame]:
     """Return the tables by the names of their files; those of several cells stand below each other."""
-    import pandas as pd
-
-    of_cells = [
-        {
-            "summary": comparison.summary,
-            "replications": comparison.replications,
-            "runs": frames.runs,
-            "pages": frames.pages,
-            "slowdown-by-page": comparison.slowdowns,
-            "messages": frames.messages,
+    of_cells = {
+        count: {
+            "summary": comparison.summary, "replications": comparison.replications, "runs": frames.runs,
+            "pages": frames.pages, "slowdown-by-page": comparison.slowdowns, "messages": frames.messages,
             "clients": frames.clients,
         }
-        for frames, comparison in found.values()
-    ]
-    if len(found) == 1:
-        return of_cells[0]
+        for count, (frames, comparison) in found.items()
+    }  # fmt: skip
+    first, *others = of_cells.values()
+    if not others:
+        return first
     return {
-        name: pd.concat(
-            [tables[name].assign(clients=count) for count, tables in zip(found, of_cells, strict=True)],
-            ignore_index=True,
-        )
-        for name in of_cells[0]
-        if any(len(tables[name]) for tables in of_cells)
+        name: pd.concat([tables[name].assign(clients=count) for count, tables in of_cells.items()], ignore_index=True)
+        for name in first
+        if any(len(tables[name]) for tables in of_cells.values())
     }
 
 
-def _growth(summary: pd.DataFrame) -> dict[str, Any]:
-    from experiments.figures.cell import growth
-    from experiments.quantities import REFERENCES
-
-    return {"cell": growth(summary[~summary["policy"].isin(REFERENCES)])}
-
-
-def _pictures(frames: Frames, comparison: Comparison, tables: dict[str, pd.DataFrame]) -> dict[str, Any]:
+def _pictures(frames: sweep.Frames, comparison: Comparison, tables: dict[str, pd.DataFrame]) -> dict[str, Any]:
     """Return the pictures; the polls of the window that is drawn become tables too."""
-    from experiments.figures.comparison import energy, energy_front, slowdown, slowdown_by_page
-    from experiments.figures.evolution import evolution
-    from experiments.quantities import BASELINE
-    from experiments.study.evolution import busy_page, window
-
     drawn = {"energy": energy(comparison.summary)}
     if not len(comparison.slowdowns):  # there are messages alone
         return drawn
@@ -233,8 +201,7 @@ def _pictures(frames: Frames, comparison: Comparison, tables: dict[str, pd.DataF
         "slowdown-by-page": slowdown_by_page(comparison.slowdowns),
     }
     if len(frames.polls):
-        first = frames.polls["replication"].iloc[0]
-        pages = frames.pages[frames.pages["replication"] == first]
+        pages = frames.pages[frames.pages["replication"] == frames.polls["replication"].iloc[0]]
         if "client" in pages:  # whose polls were recorded
             pages = pages[pages["client"] == 0]
         start_page = busy_page(pages.loc[pages["policy"] == BASELINE, "issue_s"], WINDOW_S)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 from importlib import metadata
 from typing import Any
@@ -21,7 +22,6 @@ DATA = {  # traces and data sets -> the folder of each
     "reuters": "reuters21578", "rcv1": "RCV1", "sms-spam": "sms_spam", "spam-drift": "spam_katakis_stream",
 }  # fmt: skip
 _REQUIREMENT = re.compile(r"""([A-Za-z0-9._-]+)(?:.*extra == ['"]([a-z]+)['"])?""")
-_PAGE = ("page", 300, 1000)
 
 
 @click.command()
@@ -49,14 +49,19 @@ def doctor(compile_now: bool, as_json: bool) -> None:
 
 
 def _found() -> dict[str, Any]:
-    import platform
-
     import netsim
+    from experiments.datasets import data_folder
     from experiments.study.executor import checked_jobs
     from netsim.policies import registry
 
     needed = [match.groups() for line in metadata.requires("lpsm") or () if (match := _REQUIREMENT.match(line))]
     extras = [(name, extra) for name, extra in needed if extra not in (None, "dev", "docs")]
+    try:
+        folder = data_folder()
+        there = {name: "found" if (folder / place).exists() else "not found" for name, place in DATA.items()}
+        data: dict[str, Any] = {"data_folder": str(folder), "data": there}
+    except (ValueError, OSError):
+        data = {"data_folder": "none; LPSM_DATA names one", "data": {}}
     return {
         "lpsm": _version("lpsm"),
         "python": platform.python_version(),
@@ -68,20 +73,8 @@ def _found() -> dict[str, Any]:
         "compile_cache": os.environ.get("NUMBA_CACHE_DIR") or "beside the code (__pycache__)",
         "policies": list(registry()),
         "radios": list(netsim.profiles()),
-        **_data(),
+        **data,
     }
-
-
-def _data() -> dict[str, Any]:
-    """Return where data sets and traces are looked for, and which of them are there."""
-    from experiments import datasets
-
-    try:
-        folder = datasets.data_folder()
-    except (ValueError, OSError):
-        return {"data_folder": "none; LPSM_DATA names one", "data": {}}
-    there = {name: "found" if (folder / place).exists() else "not found" for name, place in DATA.items()}
-    return {"data_folder": str(folder), "data": there}
 
 
 def _version(name: str) -> str | None:
@@ -91,28 +84,30 @@ def _version(name: str) -> str | None:
         return None
 
 
+def _run(policy: str) -> None:
+    import netsim
+    from traces import Page
+
+    netsim.simulate([Page("page", 300, 1000)], policy, engine="express")
+
+
 def _compile() -> None:
     """Run a page under every kind of policy."""
-    import netsim
-    from experiments.study.progress import progress
+    from experiments.study.run import progress
     from netsim import policies
-    from traces import Page
 
     names = sorted({entry.example for entry in policies.registry().values()})
     names = [name for name in names if getattr(policies.make(name), "compiled", None) is not None]
-    echo("Compiling the simulator and the policies' rules: once, about a minute.", err=True)
+    echo("Compiling the simulator and the policies' rules: once, about 40 s of processor time.", err=True)
     with progress("policies", len(names)) as advance:
         for name in names:
-            netsim.simulate([Page(*_PAGE)], name, engine="express")
+            _run(name)
             advance()
 
 
 def _compiled() -> str:
-    import netsim
-    from traces import Page
-
     try:
-        netsim.simulate([Page(*_PAGE)], "psm", engine="express")
+        _run("psm")
     except Exception as error:  # whatever is wrong is what a doctor is asked for
         return f"does not run: {error}"
     return "runs"

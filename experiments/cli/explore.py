@@ -9,17 +9,15 @@ from pathlib import Path
 
 import click
 
-from experiments.cli.options import number_option
+from experiments.cli.options import FILE, number_option
 from experiments.inert import echo
 
 __all__ = ["explore"]
 
 
 @click.command()
-@click.option(
-    "--trace", type=click.Path(path_type=Path), help="Browsing instead of the Web model: a trace or workload."
-)
-@number_option("--port", kind=int, most=65_535, default=8050, help="On 127.0.0.1; 0 takes a free one.")
+@click.option("--trace", type=FILE, help="Browsing instead of the Web model: a trace or workload.")
+@number_option("--port", kind=int, most=65_535, least=0, default=8050, help="On 127.0.0.1; 0 takes a free one.")
 @click.option("--open/--no-open", "browse", default=True, show_default=True, help="Open the page in the browser.")
 def explore(trace: Path | None, port: int, browse: bool) -> None:
     """Open a page with sliders and lists: what policies cost and delay follows at once.
@@ -28,10 +26,8 @@ def explore(trace: Path | None, port: int, browse: bool) -> None:
     """
     from experiments.cli.compare import FEW_SESSIONS
     from experiments.study.interruptions import Interrupted
-    from experiments.study.progress import progress
+    from experiments.study.run import compiling
 
-    if port < 0:
-        raise ValueError(f"port must be at least 0, got {port}")
     try:
         import dash  # noqa: F401
         from werkzeug.serving import make_server
@@ -40,13 +36,13 @@ def explore(trace: Path | None, port: int, browse: bool) -> None:
     from experiments.explore.answer import Explorer
     from experiments.explore.app import app
 
-    heard = partial(echo, err=True)
-    explorer = Explorer() if trace is None else Explorer.of_trace(trace, FEW_SESSIONS, heard)
+    explorer = Explorer() if trace is None else Explorer.of_trace(trace, FEW_SESSIONS, partial(echo, err=True))
     try:
-        with progress("compiling", None):
+        with compiling():
             explorer.warm_up()
-        page = app(explorer, trace=trace.name if trace else None)
-        server = make_server("127.0.0.1", port, page.server, threaded=True)
+        server = make_server(
+            "127.0.0.1", port, app(explorer, trace=trace.name if trace else None).server, threaded=True
+        )
         address = f"http://127.0.0.1:{server.server_port}/"
         echo(f"{address}  (Ctrl-C ends it)")
         sys.stdout.flush()

@@ -5,17 +5,24 @@ from __future__ import annotations
 from contextlib import nullcontext
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import pandas as pd
+from scipy import sparse
 
-from experiments.cli.options import KINDS, Names, json_option, number_option, seed_option
+from experiments import datasets
+from experiments.cli.options import FILE, KINDS, Names, json_option, number_option, seed_option
 from experiments.cli.outcome import Outcome
+from experiments.figures import label as figures
 from experiments.inert import echo
-
-if TYPE_CHECKING:
-    from experiments.datasets import Stream
-    from experiments.study.label import LabelConfig, Labelled
+from experiments.report.comparison import plain
+from experiments.report.label import bounds_text, label_text, mapping_text
+from experiments.study import label as study
+from experiments.study.files import content_digest
+from experiments.study.run import progress
+from experiments.study.store import Store
+from lpsm import samplers
 
 __all__ = ["label"]
 
@@ -31,20 +38,20 @@ __all__ = ["label"]
 @number_option("--window", kind=int, most=10**9, default=2000, help="Rounds in a sliding window.")
 @click.option("--normalize/--no-normalize", default=None, help="Divide instances by their norm [as its paper does].")
 @click.option("--scale/--no-scale", default=None, help="Standardise each column as it comes [those of dense files].")
-@number_option("--budget", kind=int, most=10**12, metavar="N", help="Ask each sampler for at most N labels.")
+@number_option("--budget", kind=int, most=10**12, least=0, metavar="N", help="Ask each sampler for at most N labels.")
 @click.option("--intercept", is_flag=True, help="Append a feature that is the same for all, of the size of the others.")
 @click.option("--label", "column", metavar="COLUMN", help="Column of labels, name or number from 0 [last].")
 @click.option("--drop", multiple=True, metavar="COLUMN", help="A column to leave out; may be repeated.")
 @click.option("--text", "texts", multiple=True, metavar="COLUMN", help="A column of texts; may be repeated.")
 @click.option("--positive", metavar="CLASS", help="This class is +1, all others -1 [of two classes the second].")
 @click.option("--one-vs-rest", is_flag=True, help="Any number of classes, a sampler for each against the rest.")
-@number_option("--rows", kind=int, most=10**12, metavar="N", help="Only the first N instances.")
-@click.option("--data", "folder", type=click.Path(path_type=Path), help="Folder of named data sets [LPSM_DATA].")
+@number_option("--rows", kind=int, most=10**12, least=1, metavar="N", help="Only the first N instances.")
+@click.option("--data", "folder", type=FILE, help="Folder of named data sets [LPSM_DATA].")
 @number_option(
-    "--bounds", "runs", kind=int, most=10**4, metavar="RUNS",
+    "--bounds", "runs", kind=int, most=10**4, least=2, metavar="RUNS",
     help="Hold it against its theorem, a randomised sampler in the mean of so many runs.",
 )  # fmt: skip
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for tables, pictures and a manifest [none].")
+@click.option("--out", type=FILE, help="Folder for tables, pictures and a manifest [none].")
 @json_option()
 def label(
     source: str,
@@ -63,34 +70,21 @@ def label(
     With --bounds the mistakes and labels are held against the theorem about the sampler, evaluated on this stream;
     one whose hypothesis fails is void, one that promises nothing is vacuous. The exit status is 1 if one is violated.
     """
-    import pandas as pd
-
-    from experiments.figures import label as figures
-    from experiments.report.comparison import plain
-    from experiments.report.label import bounds_text, label_text, mapping_text
-    from experiments.study import label as study
-    from experiments.study.progress import progress
-    from experiments.study.store import Store
-    from lpsm import samplers
-
-    algorithm, budget = options["algorithm"], options["budget"]
+    algorithm, parameters = options["algorithm"], options.pop("parameters")
     if algorithm not in (keys := samplers.keys()):
         near = get_close_matches(algorithm.lower(), keys, n=1)
         hint = f", did you mean {near[0]}?" if near else ""
         raise ValueError(f"--algorithm must be one of {', '.join(keys)}, got {algorithm!r}{hint}")
-    for name, value, least in (("budget", budget, 0), ("bounds", runs, 2), ("rows", options["rows"], 1)):
-        if value is not None and value < least:
-            raise ValueError(f"--{name} must be at least {least}, got {value}")
-    parameters = options.pop("parameters")
     config = study.LabelConfig(
-        algorithm=algorithm, parameters=study.parse_parameters(parameters), seed=options["seed"],
-        window=options["window"], normalize=options["normalize"], max_queries=budget,
+        algorithm=algorithm, parameters=study.parse_parameters(parameters), max_queries=options["budget"],
+        **{name: options[name] for name in ("seed", "window", "normalize")},
     )  # fmt: skip
     config.sampler(1)  # a parameter out of its range is known before anything is read
-    as_read, digest = _stream(source, folder, options)
-    _refuse_zeros(as_read, config)
-    options["scale"] = _is_scaled(options["scale"], source, as_read)
-    stream = as_read.scaled() if options["scale"] else as_read
+    stream, digest = _stream(source, folder, options)
+    _refuse_zeros(stream, config)
+    options["scale"] = _is_scaled(options["scale"], source, stream)
+    if options["scale"]:
+        stream = stream.scaled()
     if options["intercept"]:
         stream = stream.with_intercept()
     choice = {name: options[name] for name in ("one_vs_rest", "positive")}
@@ -118,10 +112,11 @@ def label(
             text += "\n\n" + bounds_text(held)
             data["statements"] = plain(held)
         tables = {"classes": found.classes, "windows": found.windows, "rounds": found.rounds, "bounds": held}
-        window = min(config.window, found.summary["rounds"])
-        pictures = {} if store is None else {"label": figures.over_time(found.windows, window, what)}
-        if len(found.classes) > 1 and store is not None:
-            pictures["classes"] = figures.by_class(found.classes, what)
+        pictures = {}
+        if store is not None:
+            pictures["label"] = figures.over_time(found.windows, min(config.window, found.summary["rounds"]), what)
+            if len(found.classes) > 1:
+                pictures["classes"] = figures.by_class(found.classes, what)
         outcome = Outcome(name="label", text=text, data=data, tables=tables, pictures=pictures)
         if store is not None:
             outcome.publish(store)
@@ -130,22 +125,16 @@ def label(
         click.get_current_context().exit(1)
 
 
-def _is_scaled(scale: bool | None, source: str, stream: Stream) -> bool:
+def _is_scaled(scale: bool | None, source: str, stream: datasets.Stream) -> bool:
     """Whether columns are standardised: as told, otherwise those of a dense file."""
-    from scipy import sparse
-
-    from experiments import datasets
-
     dense = not sparse.issparse(stream.X)
     if scale and not dense:
         raise ValueError("--scale is for dense instances: centring would fill a sparse table")
     return dense and source not in datasets.names() if scale is None else scale
 
 
-def _warn(found: Labelled, config: LabelConfig) -> None:
+def _warn(found: study.Labelled, config: study.LabelConfig) -> None:
     """Say on standard error if a sampler that chooses asked for nearly everything, or for nearly nothing."""
-    from lpsm import samplers
-
     if isinstance(config.sampler(1).rule, samplers.Always):
         return  # it asks for everything by design
     rounds = int(found.summary["rounds"])
@@ -161,11 +150,8 @@ def _warn(found: Labelled, config: LabelConfig) -> None:
         echo(f"lpsm: {config.algorithm} asked for {much} about {row['class']}: {what}", err=True)
 
 
-def _stream(source: str, folder: Path | None, options: dict[str, Any]) -> tuple[Stream, str]:
+def _stream(source: str, folder: Path | None, options: dict[str, Any]) -> tuple[datasets.Stream, str]:
     """Return the stream, and the digest of what it was read from."""
-    from experiments import datasets
-    from experiments.study.files import content_digest
-
     column, drop, texts, rows = (options[name] for name in ("column", "drop", "texts", "rows"))
     if source in datasets.names():
         if column is not None or drop or texts:
@@ -181,7 +167,7 @@ def _stream(source: str, folder: Path | None, options: dict[str, Any]) -> tuple[
     return (stream if rows is None else stream.head(rows)), digest
 
 
-def _refuse_zeros(stream: Stream, config: LabelConfig) -> None:
+def _refuse_zeros(stream: datasets.Stream, config: study.LabelConfig) -> None:
     row = stream.first_zero() if config.sampler(1).normalize else None
     if row is not None:
         raise ValueError(

@@ -38,7 +38,7 @@ def list_command(what: str, as_json: bool) -> None:
     if what == "experiments":
         experiments_listed(as_json=as_json)
         return
-    entries = _world() if what == "world" else _registered(what)
+    entries = _entries(what)
     if as_json:
         click.echo(json.dumps({what: [{"name": name, **entry} for name, entry in entries.items()]}))
         return
@@ -50,13 +50,11 @@ def list_command(what: str, as_json: bool) -> None:
             echo(f"    {written}\n        {meaning}\n        Source: {source}")
 
 
-def _world() -> Mapping[str, Mapping[str, Any]]:
-    from experiments.cli.model import settings_of_a_world
+def _entries(what: str) -> Mapping[str, Mapping[str, Any]]:
+    if what == "world":
+        from experiments.cli.model import settings_of_a_world
 
-    return settings_of_a_world()
-
-
-def _registered(what: str) -> Mapping[str, Mapping[str, Any]]:
+        return settings_of_a_world()
     return {
         key: {field: str(getattr(entry, field)) for field in ("written", "meaning", "source", "example")}
         | ({"host_aware": entry.host_aware} if hasattr(entry, "host_aware") else {})
@@ -70,22 +68,21 @@ def experiments_listed(*, as_json: bool) -> None:
     from experiments.papers.registry import PAPERS, all_experiments
     from experiments.papers.statements import STATEMENTS
 
-    names = {
-        "experiments": ("name", "paper", "claim", "data", "time"),
-        "statements": ("name", "paper", "says", "where"),
-    }
-    listed: dict[str, list[tuple[str, ...]]] = {
+    listed: dict[str, list[dict[str, str]]] = {
         "experiments": [
-            (one.name, PAPERS[one.paper], one.subject, one.data.folder if one.data else "generated", one.time)
+            {"name": one.name, "paper": PAPERS[one.paper], "claim": one.subject,
+             "data": one.data.folder if one.data else "generated", "time": one.time}
             for one in all_experiments().values()
         ],
-        "statements": [(one.name, PAPERS[one.name.partition("/")[0]], one.says, one.where) for one in STATEMENTS],
-    }
+        "statements": [
+            {"name": one.name, "paper": PAPERS[one.name.partition("/")[0]], "says": one.says, "where": one.where}
+            for one in STATEMENTS
+        ],
+    }  # fmt: skip
     if as_json:
-        tables = {kind: [dict(zip(names[kind], row, strict=True)) for row in rows] for kind, rows in listed.items()}
-        click.echo(json.dumps(tables))
+        click.echo(json.dumps(listed))
         return
     for rows in listed.values():
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        widths = [max(map(len, column)) for column in zip(*(row.values() for row in rows), strict=True)]
         for row in rows:
-            echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+            echo("  ".join(cell.ljust(width) for cell, width in zip(row.values(), widths, strict=True)).rstrip())

@@ -11,15 +11,16 @@ import difflib
 import inspect
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 import click
 
-from experiments.cli.options import KINDS, Names, Number, NumberOr
+from experiments.cli.options import FILE, KINDS, Names, Number, applied
 from experiments.presets import THESIS, TODAY
 
 if TYPE_CHECKING:
@@ -27,12 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = ["World", "described", "model_options", "settings_of_a_world", "split_options", "world_of"]
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 _PRESETS: Mapping[str, Mapping[str, Any]] = {"today": TODAY, "thesis": THESIS}
 _OPTIONS: Mapping[str, tuple[Any, str]] = {
     "preset": (click.Choice([*_PRESETS]), "A radio and servers of today, or the world of the thesis [today]."),
-    "world": (click.Path(path_type=Path), "TOML file with more of the world; lpsm list world says what it may hold."),
+    "world": (FILE, "TOML file with more of the world; lpsm list world says what it may hold."),
     "radio": (Names(KINDS["radios"]), "One of lpsm list radios, or a TOML file [by the preset]."),
     "server-delay": (
         str,
@@ -40,7 +39,7 @@ _OPTIONS: Mapping[str, tuple[Any, str]] = {
         "[recorded where a trace tells it; else by the preset].",
     ),
     "rtt": (
-        NumberOr("recorded", float, 3600.0),
+        Number(float, 3600.0, word="recorded"),
         "Round-trip time between client and server, seconds, or recorded [recorded where a trace tells it, or 0.0402].",
     ),
     "loss": (Number(float, 1.0), "Probability that a frame is lost on the air, in [0, 1) [0]."),
@@ -69,17 +68,15 @@ _WRITTEN = {  # what is written otherwise than the fields are
 }
 _MOST = 1e9  # of a number in a file
 
+model_options = applied(
+    click.option(f"--{name}", name.replace("-", "_"), type=kind, default=None, help=words)
+    for name, (kind, words) in _OPTIONS.items()
+)
+"""Adds the options of the world to a command, which receives them by name (None where not given)."""
+
 
 class World(NamedTuple):
-    """The world of a command.
-
-    Attributes
-    ----------
-    config : SimulationConfig
-    preset : str
-    said : dict
-        What the preset, the file and the options say.
-    """
+    """The world of a command: its configuration, and what the preset, the file and the options say."""
 
     config: netsim.SimulationConfig
     preset: str
@@ -98,13 +95,6 @@ class World(NamedTuple):
         return f"World ({self.preset}): {', '.join(f'{name} {value}' for name, value in said.items())}."
 
 
-def model_options(function: F) -> F:
-    """Add the options of the world to a command, which receives them by name (None where not given)."""
-    for name, (kind, words) in reversed([*_OPTIONS.items()]):
-        function = click.option(f"--{name}", name.replace("-", "_"), type=kind, default=None, help=words)(function)
-    return function
-
-
 def split_options(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Part the options of the world, as a command received them, from its others."""
     names = {name.replace("-", "_") for name in _OPTIONS}
@@ -113,21 +103,10 @@ def split_options(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, A
 
 
 def world_of(given: Mapping[str, Any], *, drawn: bool = False) -> World:
-    """Build the world from the options of a command as it received them.
+    """Build the world from the options of a command as it received them, None where not given.
 
-    Parameters
-    ----------
-    given : mapping
-        The options by name, None where not given.
-    drawn : bool
-        Whether the traffic is drawn from the Web model, so that no recording tells how long servers take.
-
-    Raises
-    ------
-    ValueError
-        If a value breaks a rule of the model, a name is unknown, or a file is wrong.
-    OSError
-        If a file cannot be read.
+    With `drawn` the traffic is drawn from the Web model, so that no recording tells how long servers take.  A value
+    that breaks a rule of the model, an unknown name and a wrong file are a `ValueError`.
     """
     values = {name: value for name, value in given.items() if value is not None}
     preset = values.pop("preset", "today")
@@ -215,9 +194,8 @@ def _read(path: Path) -> dict[str, Any]:
             raise ValueError(f"{path}: {name} is no setting of a world{hint}")
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         kind = known[name]
-        good = {bool: isinstance(value, bool), int: number and isinstance(value, int), float: number,
-                int | None: number and isinstance(value, int), object: number or isinstance(value, str)}  # fmt: skip
-        if not good.get(kind, isinstance(value, str)):
+        taken = {bool: (bool,), int: (int,), int | None: (int,), float: (int, float), object: (int, float, str)}
+        if type(value) not in taken.get(kind, (str,)):
             raise ValueError(f"{path}: {name} must be of the type {getattr(kind, '__name__', kind)}, got {value!r}")
         if number and not abs(value) <= _MOST:
             raise ValueError(f"{path}: {name} must be a number of at most {_MOST:g}, got {value}")
@@ -228,7 +206,7 @@ def _configuration(said: Mapping[str, Any]) -> netsim.SimulationConfig:
     import netsim
 
     values = {_ALIASES.get(name, name): value for name, value in said.items()}
-    parts: dict[str, dict[str, Any]] = {"": {}, "link": {}, "tcp": {}, "radio": {}, "air": {}, "beacons": {}}
+    parts: dict[str, dict[str, Any]] = defaultdict(dict)
     for name, value in values.items():
         if name in _fields() and name not in _WRITTEN:
             parts[_fields()[name][0]][name] = value

@@ -1,95 +1,75 @@
 """Options that several commands have, each declared once: its type and limits, its help, what completes in the shell.
 
-Numbers are plain decimal ones, finite and no larger than a stated limit, so that no command runs out of memory or time
-before it says a word.  Rules of the model itself (what is at least 0, say) belong to the model.
+Numbers are plain decimal ones, finite and within stated limits, so that no command runs out of memory or time before it
+says a word.  Rules of the model itself belong to the model.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from shutil import copyfileobj
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 __all__ = [
-    "KINDS", "MOST_PAGES", "MOST_SEED", "MOST_SEEDS", "Names", "Number", "NumberOr", "Policies", "battery_option",
-    "jobs_option", "json_option", "member_option", "number_option", "out_option", "picture_suffix", "policies_option",
-    "replace_option", "seconds_option", "seed_option", "skip_damaged_option", "slowdown_option",
+    "FILE", "INPUT", "KINDS", "MOST_PAGES", "MOST_SEEDS", "OUTPUT", "Names", "Number", "Policies", "applied",
+    "battery_option", "from_command_line", "jobs_option", "json_option", "member_option", "number_option", "out_option",
+    "picture_suffix", "policies_option", "replace_option", "seconds_option", "seed_option", "skip_damaged_option",
+    "slowdown_option",
 ]  # fmt: skip
 
 Decorator = Callable[[Any], Any]
 
-MOST_SEED = 2**63 - 1
 MOST_PAGES = 1_000_000  # of one run, which are in memory
 MOST_SEEDS = 10_000
-_WHOLE = re.compile(r"[+-]?[0-9]{1,40}")
-_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,5})?")
+_NUMBERS = {
+    int: re.compile(r"[+-]?[0-9]{1,40}"),
+    float: re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,5})?"),
+}
+_STANDARD_INPUT = "experiments.cli.options.standard_input"
 
 
 class Number(click.ParamType[Any]):
-    """A number of a command line.
+    """A number of a command line, from `least` or above `above` to `most`, or one `word` in its place."""
 
-    Parameters
-    ----------
-    kind : {int, float}
-    most : int or float
-        The largest that is taken.
-    """
-
-    def __init__(self, kind: type[int] | type[float], most: float) -> None:
-        self.kind, self.most = kind, most
+    def __init__(
+        self, kind: type[int] | type[float], most: float, *, least: float | None = None, above: float | None = None,
+        word: str = "",
+    ) -> None:  # fmt: skip
+        self.kind, self.most, self.least, self.above, self.word = kind, most, least, above, word
         self.name = "integer" if kind is int else "float"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number.
-
-        Raises
-        ------
-        click.BadParameter
-            If it is none.
-        ValueError
-            If it is not finite, or larger than it may be.
-        """
-        if not isinstance(value, str):  # a default
+        """Return the number or the word; one out of the limits, or not finite, is a `ValueError` that says so."""
+        if not isinstance(value, str) or (self.word and value == self.word):  # a default, or the word
             return value
         name = max(param.opts, key=len).lstrip("-") if param is not None else "a number"
         if self.kind is float and value.strip().lower().lstrip("+-") in ("nan", "inf", "infinity"):
             raise ValueError(f"{name} must be finite, got {value}")
-        if not (_WHOLE if self.kind is int else _DECIMAL).fullmatch(value):
+        if not _NUMBERS[self.kind].fullmatch(value):
             self.fail(f"{value!r} is not a valid {self.name}.", param, ctx)
         number = self.kind(value)
+        finite = " and finite" if self.kind is float else ""
         if number > self.most:
             most = f"{self.most:g}" if isinstance(self.most, float) else str(self.most)
             raise ValueError(f"{name} must be at most {most}, got {value}")
         if number == float("-inf"):
             raise ValueError(f"{name} must be finite, got {value}")
+        if self.least is not None and number < self.least:
+            raise ValueError(f"{name} must be at least {self.least:g}{finite}, got {value}")
+        if self.above is not None and number <= self.above:
+            raise ValueError(f"{name} must be above {self.above:g}{finite}, got {value}")
         return number
 
 
-class NumberOr(Number):
-    """A number of a command line, or one word in its place."""
-
-    def __init__(self, word: str, kind: type[int] | type[float], most: float) -> None:
-        super().__init__(kind, most)
-        self._word = word
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number or the word; raises as for a number."""
-        return value if value == self._word else super().convert(value, param, ctx)
-
-
 class Names(click.ParamType[Any]):
-    """A name of a list, or with `several` names with commas between them, which complete in the shell.
-
-    Parameters
-    ----------
-    listed : callable
-        Returns the names with what each means; called only when something is completed.
-    several : bool
-    """
+    """A name, or `several` with commas between them; `listed` returns those that complete, and their meanings."""
 
     name = "text"
 
@@ -115,16 +95,20 @@ def _policies() -> dict[str, str]:
     return {**alone, **{entry.example: entry.meaning for entry in entries}}
 
 
+def _meanings(entries: Any) -> dict[str, str]:
+    return {name: entry.meaning for name, entry in entries.items()}
+
+
 def _radios() -> dict[str, str]:
     from netsim import radio
 
-    return {name: entry.meaning for name, entry in radio.registry().items()}
+    return _meanings(radio.registry())
 
 
 def _samplers() -> dict[str, str]:
     from lpsm import samplers
 
-    return {name: entry.meaning for name, entry in samplers.registry().items()}
+    return _meanings(samplers.registry())
 
 
 def _experiments() -> dict[str, str]:
@@ -155,37 +139,75 @@ class Policies(Names):
         return [policy for policy in found if policy] if self._several else found[0]
 
 
-def number_option(*names: str, kind: type[int] | type[float], most: float, **more: Any) -> Decorator:
-    """Declare an option that takes a number up to `most`; its default is shown in the help if it has one."""
+class _Input(click.ParamType[Any]):
+    """A file to read; what comes by standard input (-) goes through a temporary file, as traces are opened twice."""
+
+    name = "path"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        if str(value) != "-" or ctx is None or ctx.resilient_parsing:
+            return Path(value)
+        if ctx.meta.setdefault(_STANDARD_INPUT, False):
+            raise ValueError("- is standard input, which can be read once, got it twice")
+        ctx.meta[_STANDARD_INPUT] = True
+        path = Path(ctx.with_resource(TemporaryDirectory(prefix="lpsm-")), "standard-input")  # no name of its own
+        with path.open("wb") as file:
+            copyfileobj(sys.stdin.buffer, file)
+        return path
+
+
+class _Output(click.ParamType[Any]):
+    """A file to write, - for standard output."""
+
+    name = "path"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        return Path("/dev/stdout") if str(value) == "-" else Path(value)
+
+
+INPUT, OUTPUT, FILE = _Input(), _Output(), click.Path(path_type=Path)
+
+
+def applied(options: Iterable[Decorator]) -> Decorator:
+    """Return a decorator that declares all these options, in this order."""
+    listed = [*options]
+
+    def decorate(function: Any) -> Any:
+        for option in reversed(listed):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def from_command_line(name: str) -> bool:
+    """Whether an option of the running command was typed, and is not its default."""
+    return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
+def number_option(
+    *names: str, kind: type[int] | type[float], most: float, least: float | None = None, above: float | None = None,
+    **more: Any,
+) -> Decorator:  # fmt: skip
+    """Declare an option that takes a `Number`; its default is shown in the help if it has one."""
     shown = more.get("default") is not None
-    return click.option(*names, type=Number(kind, most), show_default=shown, **more)
+    return click.option(*names, type=Number(kind, most, least=least, above=above), show_default=shown, **more)
 
 
-def seconds_option(name: str, **more: Any) -> Decorator:
+def seconds_option(*names: str, **more: Any) -> Decorator:
     """Declare an option that takes a time in seconds, up to thirty years."""
-    return number_option(name, kind=float, most=1e9, metavar="SECONDS", **more)
-
-
-def _rule(name: str, rule: str, holds: Callable[[float], bool]) -> Callable[..., float | None]:
-    def check(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
-        if value is not None and not holds(value):
-            raise ValueError(f"{name} must be {rule}, got {value}")
-        return value
-
-    return check
+    return number_option(*names, kind=float, most=1e9, metavar="SECONDS", **more)
 
 
 def slowdown_option(what: str, default: float | None = None) -> Decorator:
     """Declare ``--max-slowdown``, a mean slowdown of at least 1."""
-    rule = _rule("max-slowdown", "at least 1 and finite", lambda value: value >= 1.0)
-    return number_option("--max-slowdown", kind=float, most=1e6, default=default, callback=rule, help=what)
+    return number_option("--max-slowdown", kind=float, most=1e6, least=1.0, default=default, help=what)
 
 
 def battery_option(default: float | None = None) -> Decorator:
-    """Declare ``--battery-mwh``, received as `battery_mwh`."""
-    rule = _rule("battery-mwh", "above 0 and finite", lambda value: value > 0.0)
+    """Declare ``--battery-mwh``."""
     words = "Capacity of a battery, mWh, to say how long it lasts."
-    return number_option("--battery-mwh", kind=float, most=1e12, default=default, callback=rule, help=words)
+    return number_option("--battery-mwh", kind=float, most=1e12, above=0.0, default=default, help=words)
 
 
 def json_option(what: str = "the result") -> Decorator:
@@ -196,25 +218,13 @@ def json_option(what: str = "the result") -> Decorator:
 def out_option(folder: str) -> Decorator:
     """Declare ``--out`` for a command that writes a folder of results."""
     return click.option(
-        "--out", type=click.Path(path_type=Path), default=Path("out", folder), show_default=True,
-        help="Folder for the results.",
-    )  # fmt: skip
+        "--out", type=FILE, default=Path("out", folder), show_default=True, help="Folder for the results."
+    )
 
 
-replace_option = click.option(
-    "--replace", is_flag=True, help="Replace a result in OUT even if it is of more runs than these."
-)
-
-
-def picture_suffix(picture: Path | None) -> None:
-    """Refuse the name of a picture that cannot be drawn."""
-    if picture is not None and picture.suffix.lower() not in (".svg", ".png"):
-        raise ValueError(f"the name of the picture must end in .svg or .png, got {picture}")
-
-
-def seed_option(what: str) -> Decorator:
+def seed_option(what: str, least: int | None = None) -> Decorator:
     """Declare ``--seed``."""
-    return number_option("--seed", kind=int, most=MOST_SEED, default=0, help=what)
+    return number_option("--seed", kind=int, most=2**63 - 1, least=least, default=0, help=what)
 
 
 def jobs_option(what: str = "Number of processes [one per processor].", default: int | None = None) -> Decorator:
@@ -238,3 +248,12 @@ member_option = click.option(
 skip_damaged_option = click.option(
     "--skip-damaged", is_flag=True, help="Count damaged parts of a trace and go on, instead of giving up."
 )
+replace_option = click.option(
+    "--replace", is_flag=True, help="Replace a result in OUT even if it is of more runs than these."
+)
+
+
+def picture_suffix(picture: Path | None) -> None:
+    """Refuse the name of a picture that cannot be drawn."""
+    if picture is not None and picture.suffix.lower() not in (".svg", ".png"):
+        raise ValueError(f"the name of the picture must end in .svg or .png, got {picture}")

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from experiments.cli.options import picture_suffix
+from experiments.figures.style import pictures
 from experiments.inert import echo
+from experiments.study.files import refuse_overwriting, write_file
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from experiments.study.store import Store
 
-__all__ = ["Outcome", "written_picture"]
+__all__ = ["Outcome", "checked_outputs", "written_picture"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,17 +52,14 @@ class Outcome:
 
     def publish(self, store: Store) -> None:
         """Write everything, and give the folder its name."""
-        from experiments.figures.style import pictures
-
         store.write(f"{self.name}.txt", self.text + "\n")
         for name, table in self.tables.items():
             if len(table):
                 store.write_frame(f"{name}.csv", table)
-        for name, figure in self.pictures.items():
-            for file, content in pictures(name, figure).items():
-                store.write(file, content)
-        for name, text in self.files.items():
-            store.write(name, text)
+        drawn: list[Mapping[str, Any]] = [pictures(name, figure) for name, figure in self.pictures.items()]
+        for files in (*drawn, self.files):
+            for name, content in files.items():
+                store.write(name, content)
         store.publish()
 
     def say(self, out: Path | None, *, as_json: bool) -> None:
@@ -72,9 +72,12 @@ class Outcome:
             echo(f"\nTables and pictures are in {out}.")
 
 
+def checked_outputs(read: Sequence[Path], written: Iterable[Path | None], picture: Path | None) -> None:
+    """Refuse outputs that overwrite what is read or each other, and a picture that cannot be drawn."""
+    picture_suffix(picture)
+    refuse_overwriting(read, [*written, picture])
+
+
 def written_picture(path: Path, figure: Any) -> None:
     """Write a figure where it is wanted, in the form that the name says, making its folder."""
-    from experiments.figures.style import pictures
-    from experiments.study.files import write_file
-
     write_file(path, pictures(path.stem, figure)[f"{path.stem}{path.suffix.lower()}"])

@@ -7,17 +7,24 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
-from experiments.cli.options import json_option, member_option, picture_suffix, seconds_option, skip_damaged_option
-from experiments.cli.outcome import written_picture
-from experiments.cli.streams import INPUT, OUTPUT
+import traces
+from experiments.cli.options import (
+    INPUT,
+    OUTPUT,
+    json_option,
+    member_option,
+    picture_suffix,
+    seconds_option,
+    skip_damaged_option,
+)
+from experiments.found import Found
 from experiments.inert import echo
-
-if TYPE_CHECKING:
-    from traces import Report, Session
+from experiments.report.found import found_text
+from experiments.study.files import refuse_overwriting
 
 __all__ = ["pages"]
 
@@ -42,13 +49,10 @@ def pages(
     out: Path,
     member: str | None,
     client: str | None,
-    max_think: float | None,
-    same_server_gap: float | None,
-    other_server_gap: float | None,
-    page_gap: float | None,
     picture: Path | None,
     skip_damaged: bool,
     as_json: bool,
+    **gaps: float | None,
 ) -> None:
     """Group the requests of TRACE into pages, session after session, and say what was found.
 
@@ -56,33 +60,20 @@ def pages(
     archive), UC Berkeley Home IP (binary or showtrace), HAR, pcap or pcapng (any TCP or UDP
     traffic, encrypted or not), or a table of time and bytes; plain or packed with gzip or xz.
     """
-    import traces
-    from experiments.found import Found
-    from experiments.report.found import found_text
-    from experiments.study.files import refuse_overwriting
-
-    refuse_overwriting([trace], [out, *([picture] if picture is not None else [])])
+    refuse_overwriting([trace], [out, picture])
     if as_json and out == _STANDARD_OUTPUT:
         raise ValueError("--json needs --out FILE for the pages, got standard output")
     picture_suffix(picture)
-    gaps = {"same_server_gap_s": same_server_gap, "other_server_gap_s": other_server_gap, "page_gap_s": page_gap}
-    rule = traces.GroupingRule(
-        max_think_s=max_think, **{name: value for name, value in gaps.items() if value is not None}
-    )
-    report = traces.Report()
+    given: dict[str, Any] = {f"{name}_s": value for name, value in gaps.items() if value is not None}
+    rule, report = traces.GroupingRule(**given), traces.Report()
     found = Found(report)
     read = traces.sessions(
-        trace,
-        member=member,
-        client=client,
-        skip_damaged=skip_damaged,
-        report=report,
-        on_read=_reading(),
+        trace, member=member, client=client, skip_damaged=skip_damaged, report=report, on_read=_reading()
     )
-    watched = found.watch(_told(read, report))
-    records = found.written(traces.browsed(watched, rule=rule, report=report))
+    records = found.written(traces.browsed(found.watch(_told(read, report)), rule=rule, report=report))
     written = traces.write_workload(out, records, lambda: report.round_trip_s)
     if picture is not None:
+        from experiments.cli.outcome import written_picture
         from experiments.figures.found import traffic
 
         written_picture(picture, traffic(found))
@@ -104,7 +95,7 @@ def _reading() -> Callable[[int, int], None]:
     return tell
 
 
-def _told(sessions: Iterable[Session], report: Report) -> Iterator[Session]:
+def _told(sessions: Iterable[traces.Session], report: traces.Report) -> Iterator[traces.Session]:
     """Yield the sessions, and say on standard error how far it is if that takes long."""
     patience = _Patience()
     for session in sessions:
@@ -128,5 +119,4 @@ class _Patience:
 
 
 def _say(text: str) -> None:
-    click.echo(text, err=True, nl=False)
-    click.echo("\r" if sys.stderr.isatty() else "\n", err=True, nl=False)
+    click.echo(text + ("\r" if sys.stderr.isatty() else "\n"), err=True, nl=False)

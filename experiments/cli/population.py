@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from experiments.cli.model import described, model_options, world_of
+import netsim
+import traces
+from experiments.cli.model import model_options, world_of
 from experiments.cli.options import (
+    INPUT,
     MOST_PAGES,
     jobs_option,
     json_option,
@@ -23,31 +26,35 @@ from experiments.cli.options import (
     skip_damaged_option,
 )
 from experiments.cli.outcome import Outcome
-from experiments.cli.streams import INPUT
-from experiments.cli.traffic import recorded_words
+from experiments.cli.traffic import recorded_words, study_settings
+from experiments.figures.population import by_user, energy, slowdown
 from experiments.inert import echo
-
-if TYPE_CHECKING:
-    from experiments.study.population import Task
-    from experiments.study.store import Store
-    from netsim.policies import AnyPolicy
+from experiments.quantities import BASELINE
+from experiments.report.comparison import plain
+from experiments.report.population import population_text
+from experiments.study import population as study
+from experiments.study import sweep
+from experiments.study.executor import checked_jobs, is_cluster, stream, workers
+from experiments.study.files import content_digest, source_digest
+from experiments.study.run import progress
+from experiments.study.store import Store
+from netsim.policies import AnyPolicy
+from netsim.simulation import is_compiled
 
 __all__ = ["population"]
-
-POLICIES = "none,psm,bsd:1,lpsm:log"
 
 
 @click.command()
 @click.argument("trace", type=INPUT)
-@policies_option(POLICIES)
+@policies_option("none,psm,bsd:1,lpsm:log")
 @click.option(
     "--by", type=click.Choice(["user", "session"]), default="user", show_default=True,
     help="Whether each run is of a user or of a session.",
 )  # fmt: skip
 @member_option
 @skip_damaged_option
-@seconds_option("--max-think", help="Leave out longer pauses between pages: the user was away.")
-@seed_option("Seed of the first user; each further one has the next.")
+@seconds_option("--max-think", "max_think_s", help="Leave out longer pauses between pages: the user was away.")
+@seed_option("Seed of the first user; each further one has the next.", least=0)
 @out_option("population")
 @replace_option
 @click.option(
@@ -55,7 +62,9 @@ POLICIES = "none,psm,bsd:1,lpsm:log"
     help="processes of this machine, or the address tcp://HOST:PORT of a Dask scheduler.",
 )  # fmt: skip
 @jobs_option()
-@number_option("--pages-per-task", kind=int, most=MOST_PAGES, default=1000, help="About how many pages one task has.")
+@number_option(
+    "--pages-per-task", kind=int, most=MOST_PAGES, least=1, default=1000, help="About how many pages one task has."
+)
 @json_option("the summary")
 @model_options
 def population(
@@ -64,7 +73,7 @@ def population(
     by: str,
     member: str | None,
     skip_damaged: bool,
-    max_think: float | None,
+    max_think_s: float | None,
     seed: int,
     out: Path,
     replace: bool,
@@ -80,33 +89,19 @@ def population(
     slowdown (CSV) and pictures (PNG and SVG).  A run that was stopped, by whatever, goes on when the same
     command is given again.
     """
-    import netsim
-    import traces
-    from experiments.quantities import BASELINE
-    from experiments.study import population as study
-    from experiments.study import sweep
-    from experiments.study.executor import checked_jobs, is_cluster, workers
-    from experiments.study.files import content_digest, source_digest
-    from experiments.study.store import Store
-
     world = world_of(model)
     chosen = sweep.named(policies, world.config.beacon_interval_ns)
     chosen = {BASELINE: chosen.pop(BASELINE), **chosen}
     if (on_cluster := is_cluster(scheduler)) and jobs is not None:
         raise ValueError(f"jobs are for this machine, {scheduler} has workers of its own")
     jobs = checked_jobs(jobs)
-    for name, value, least in (("seed", seed, 0), ("pages-per-task", pages_per_task, 1)):
-        if value < least:
-            raise ValueError(f"{name} must be at least {least}, got {value}")
     study.check(tuple(chosen.values()), world.config)
-    traffic: dict[str, Any] = {
-        "sha256": content_digest(trace), "by": by, "member": member, "seed": seed, "skip_damaged": skip_damaged,
-        "max_think_s": max_think, "recorded_round_trip": world.recorded_round_trip,
+    choice: dict[str, Any] = {
+        "by": by, "member": member, "seed": seed, "skip_damaged": skip_damaged, "max_think_s": max_think_s,
+        "recorded_round_trip": world.recorded_round_trip,
     }  # fmt: skip
-    settings: dict[str, Any] = {
-        "traffic": traffic, "policies": list(chosen), "model": described(world.config), "preset": world.preset,
-        "pages_per_task": pages_per_task, **sweep.own_sources(chosen),
-    }  # fmt: skip
+    traffic = {"sha256": content_digest(trace), **choice}
+    settings = study_settings(traffic, chosen, world, pages_per_task=pages_per_task)
     # what can be known to be wrong is known before anything is written
     if traces.detect(trace) != "workload":
         next(iter(traces.batches(trace, member=member, skip_damaged=skip_damaged)), None)
@@ -116,9 +111,8 @@ def population(
     store = Store(out, "population", settings, runs=0, replace=replace)
     with store.giving_up(input_is_right=bool(store.finished)):
         report = traces.Report()
-        chosen_users = {name: value for name, value in traffic.items() if name != "sha256"}
         cut = study.tasks(
-            study.users(trace, **chosen_users, report=report), tuple(chosen.values()), world.config,
+            study.users(trace, **choice, report=report), tuple(chosen.values()), world.config,
             pages_per_task=pages_per_task, program=source_digest() if on_cluster else None,
         )  # fmt: skip
         if not _computed(cut, store, scheduler, jobs):
@@ -138,14 +132,8 @@ def population(
     outcome.say(out, as_json=as_json)
 
 
-def _computed(cut: Iterator[Task], store: Store, scheduler: str, jobs: int) -> int:
+def _computed(cut: Iterator[study.Task], store: Store, scheduler: str, jobs: int) -> int:
     """Compute the tasks that are missing; return how many there are."""
-    from experiments.study import population as study
-    from experiments.study.executor import is_cluster, stream, workers
-    from experiments.study.progress import progress
-    from experiments.study.sweep import compile_express
-    from netsim.simulation import is_compiled
-
     ready = is_cluster(scheduler)  # where every worker compiles for itself
     count = 0
 
@@ -164,7 +152,7 @@ def _computed(cut: Iterator[Task], store: Store, scheduler: str, jobs: int) -> i
             if task.compile_first and not ready:  # once here, rather than in every process
                 if not all(is_compiled(policy, task.config) for policy in task.policies):
                     echo("compiling the simulator, once on this machine", err=True)
-                compile_express(task.policies, task.config)
+                sweep.compile_express(task.policies, task.config)
                 ready = True
             yield name, task
 
@@ -174,14 +162,9 @@ def _computed(cut: Iterator[Task], store: Store, scheduler: str, jobs: int) -> i
 
 
 def _outcome(store: Store, settings: Mapping[str, Any], psm: str, below: str) -> Outcome:
-    from experiments.figures.population import by_user, energy, slowdown
-    from experiments.report.comparison import plain
-    from experiments.report.population import population_text
-    from experiments.study.population_summary import by_activity, read, summary
-
     by, policies = settings["traffic"]["by"], list(settings["policies"])
-    table = read(store.files())
-    whole, quarters = summary(table, policies, psm), by_activity(table, policies)
+    table = study.read(store.files())
+    whole, quarters = study.summary(table, policies, psm), study.by_activity(table, policies)
     users, pages = int(whole["users"].iloc[0]), int(whole["pages"].iloc[0])
     text = population_text(whole, quarters, f"{users} {by}s, {pages} pages", by, psm)
     return Outcome(

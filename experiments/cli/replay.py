@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import pandas as pd
 
-from experiments.cli.options import json_option, member_option, number_option, out_option, skip_damaged_option
+import traces
+from experiments.cli.options import (
+    INPUT,
+    json_option,
+    member_option,
+    number_option,
+    out_option,
+    skip_damaged_option,
+)
 from experiments.cli.outcome import Outcome
-from experiments.cli.streams import INPUT
-
-if TYPE_CHECKING:
-    from experiments.study.replay import ReplayConfig
-    from experiments.study.store import Store
-    from traces import Report, Request
+from experiments.figures import replay as figures
+from experiments.report.comparison import plain
+from experiments.report.replay import replay_text
+from experiments.study.files import content_digest
+from experiments.study.replay import ReplayConfig, details, rounds, totals
+from experiments.study.run import progress
+from experiments.study.store import Store
 
 __all__ = ["replay"]
+
+Unit = tuple[str, list[traces.Request]]
 
 
 @click.command()
@@ -36,9 +49,11 @@ __all__ = ["replay"]
 @click.option(
     "--energy", type=click.Choice(["1/T", "1/log T"]), default="1/T", show_default=True, help="Energy in the loss."
 )
-@number_option("--rounding", kind=int, most=10**7, default=10, help="Sleeps are multiples of this, ms.")
+@number_option("--rounding", "rounding_ms", kind=int, most=10**7, default=10, help="Sleeps are multiples of this, ms.")
 @number_option("--horizon", kind=int, most=10**7, default=27_000, help="Polls that the switching rates are chosen for.")
-@number_option("--max-idle", kind=float, most=1e9, default=1000.0, help="Longer pauses are shortened to this, s.")
+@number_option(
+    "--max-idle", "max_idle_s", kind=float, most=1e9, default=1000.0, help="Longer pauses are shortened to this, s."
+)
 @skip_damaged_option
 @json_option()
 def replay(
@@ -48,32 +63,17 @@ def replay(
     by: str,
     show: str | None,
     times: str,
-    gamma: float,
-    energy: str,
-    rounding: int,
-    horizon: int,
-    max_idle: float,
     skip_damaged: bool,
     as_json: bool,
+    **parameters: Any,
 ) -> None:
     """Replay the arrivals of TRACE under LPSM's learner, and hold its losses against hindsight.
 
     Writes a row for every session (or user), and for one of them pictures of the losses and weights of
     all experts, the competitive analysis, the switching rate and the bounds.
     """
-    import pandas as pd
-
-    import traces
-    from experiments.figures import replay as figures
-    from experiments.report.comparison import plain
-    from experiments.report.replay import replay_text
-    from experiments.study.files import content_digest
-    from experiments.study.replay import ReplayConfig, details
-    from experiments.study.store import Store
-
-    config = ReplayConfig(
-        times_ms=_times(times), gamma=gamma, energy=energy, rounding_ms=rounding, horizon=horizon, max_idle_s=max_idle
-    )
+    parameters["times_ms"] = _times(times)
+    config = ReplayConfig(**parameters)
     read = traces.Report()
     units = _units(trace, member, by, skip_damaged, read)
     first = next(units, None)
@@ -81,13 +81,12 @@ def replay(
         raise ValueError(f"{trace}: there is no request in it" + (f" under {member}" if member else ""))
     settings = {
         "trace_sha256": content_digest(trace), "member": member, "by": by, "show": show, "skip_damaged": skip_damaged,
-        "times_ms": config.times_ms, "gamma": gamma, "energy": energy, "rounding_ms": rounding, "horizon": horizon,
-        "max_idle_s": max_idle,
+        **parameters,
     }  # fmt: skip
     store = Store(out, "replay", settings)
     with store.giving_up():
         try:
-            rows, (shown, requests) = _replay_all(store, [first], units, config, show)
+            rows, (shown, requests) = _replay_all(store, chain([first], units), config, show)
         except traces.TraceError as error:  # of arrivals, which know no file
             raise traces.TraceError(read.path or trace, error.where, error.rule, error.value) from None
         found, summary = details(requests, config), pd.DataFrame(rows)
@@ -120,18 +119,14 @@ def _times(text: str) -> tuple[float, ...]:
         raise ValueError(f"times must be FIRST:LAST:STEP or numbers with commas between them, got {text!r}") from None
 
 
-def _units(
-    trace: Path, member: str | None, by: str, skip_damaged: bool, report: Report
-) -> Iterator[tuple[str, list[Request]]]:
+def _units(trace: Path, member: str | None, by: str, skip_damaged: bool, report: traces.Report) -> Iterator[Unit]:
     """Yield name and requests; by user the chosen sessions are held in memory, by session only one is."""
-    import traces
-
     sessions = traces.sessions(trace, member=member, skip_damaged=skip_damaged, report=report)
     if by == "session":
         for session in sessions:
             yield session.name, list(session.requests)
         return
-    users: dict[str, list[Request]] = {}
+    users: dict[str, list[traces.Request]] = {}
     for session in sessions:
         users.setdefault(session.user, []).extend(session.requests)
     for user, requests in users.items():
@@ -139,21 +134,12 @@ def _units(
 
 
 def _replay_all(
-    store: Store,
-    first: Iterable[tuple[str, list[Request]]],
-    rest: Iterable[tuple[str, list[Request]]],
-    config: ReplayConfig,
-    show: str | None,
-) -> tuple[list[dict[str, Any]], tuple[str, list[Request]]]:
-    from itertools import chain
-
-    from experiments.study.progress import progress
-    from experiments.study.replay import rounds, totals
-
+    store: Store, units: Iterable[Unit], config: ReplayConfig, show: str | None
+) -> tuple[list[dict[str, Any]], Unit]:
     rows: list[dict[str, Any]] = []
-    chosen: tuple[str, list[Request]] | None = None
+    chosen: Unit | None = None
     with progress("replays", None) as advance:
-        for number, (name, requests) in enumerate(chain(first, rest)):
+        for number, (name, requests) in enumerate(units):
             key = f"{number} {name}"
             if key not in store.finished:
                 store.keep(key, totals(rounds(requests, config), config))

@@ -6,24 +6,24 @@ from pathlib import Path
 
 import click
 
+from experiments.cli.options import FILE
 from experiments.inert import echo
+from experiments.report.html import folder_page
+from experiments.study.files import write_file
 from experiments.study.store import PAGE
 
 __all__ = ["report"]
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), metavar="PAGE.html", help="The page [FOLDER/report.html].")
+@click.argument("folder", type=FILE)
+@click.option("--out", type=FILE, metavar="PAGE.html", help="The page [FOLDER/report.html].")
 def report(folder: Path, out: Path | None) -> None:
     """Put the words, pictures and tables of FOLDER into one page for a browser.
 
     FOLDER is what another command wrote with --out, or a folder that holds several of them, such as that of lpsm
     reproduce.  The page needs no network and runs no script.
     """
-    from experiments.report.html import folder_page
-    from experiments.study.files import write_file
-
     if not folder.is_dir():
         raise ValueError(f"folder must be a folder of results, {folder} is none")
     page = out if out is not None else folder / PAGE

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from experiments.cli.listings import experiments_listed
-from experiments.cli.options import KINDS, Names, jobs_option, json_option, out_option, seed_option
+from experiments.cli.options import FILE, KINDS, Names, jobs_option, json_option, out_option, seed_option
 from experiments.inert import echo
 
 __all__ = ["reproduce"]
@@ -26,7 +26,7 @@ __all__ = ["reproduce"]
 )  # fmt: skip
 @seed_option("First seed.")
 @out_option("papers")
-@click.option("--data", type=click.Path(path_type=Path), help="Folder of data sets [the one LPSM_DATA names].")
+@click.option("--data", type=FILE, help="Folder of data sets [the one LPSM_DATA names].")
 @click.option("--stand-in", is_flag=True, help="Run on generated data instead of the data set, where that is possible.")
 @click.option("--redraw", is_flag=True, help="Run nothing; check the claims and draw again from the record in OUT.")
 @click.option(
@@ -77,8 +77,7 @@ def reproduce(
         archive.program_at(commit)
     click.get_current_context().with_resource(alone(page))  # until the command ends
     setup = Setup(size=size, seed=seed, data=_data_folder(data), stand_in=stand_in)
-    missing = []
-    said = []
+    missing, said = [], []
     for experiment in chosen:
         try:
             if not redraw and not stand_in and experiment.setup(setup).stand_in and experiment.data is not None:

@@ -5,22 +5,27 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import numpy as np
 
-from experiments.cli.model import World, model_options, world_of
-from experiments.cli.options import Policies, battery_option, json_option, seed_option
-from experiments.cli.streams import INPUT
+import netsim
+import traces
+from experiments.cli.model import model_options, world_of
+from experiments.cli.options import FILE, INPUT, Policies, battery_option, json_option, seed_option
 from experiments.cli.traffic import clients_option, recorded_words
 from experiments.inert import echo
-
-if TYPE_CHECKING:
-    import netsim
-    import traces
-    from netsim.policies import AnyPolicy
+from experiments.quantities import BASELINE, ENERGY_PARTS, mean_row, run_row
+from experiments.study.files import columns_text, refuse_overwriting, write_file
+from experiments.study.run import progress
+from netsim.policies import AnyPolicy
+from netsim.result import spread
 
 __all__ = ["simulate"]
+
+_LATE = {"message": "added_delay", "datagram": "datagram_delay"}
+# `experiments.study.sweep` is imported where it is needed: it brings pandas, which takes longer than most runs
 
 
 @click.command()
@@ -32,9 +37,9 @@ __all__ = ["simulate"]
     show_default=True,
     help="A policy, such as none, psm:200 or lpsm.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="CSV file for the pages [standard output].")
-@click.option("--polls", type=click.Path(path_type=Path), help="CSV file for every beacon listened to on schedule.")
-@click.option("--intervals", type=click.Path(path_type=Path), help="CSV file for the intervals awake and asleep.")
+@click.option("--out", type=FILE, help="CSV file for the pages [standard output].")
+@click.option("--polls", type=FILE, help="CSV file for every beacon listened to on schedule.")
+@click.option("--intervals", type=FILE, help="CSV file for the intervals awake and asleep.")
 @seed_option("Seed of server delays and losses.")
 @clients_option
 @click.option(
@@ -65,25 +70,17 @@ def simulate(
     Every page is one row: policy, page, issue_s, latency_s, awake_s, asleep_s, beacons and
     energy_j, each from its issue to its last byte; with several clients also whose it is.
     """
-    import numpy as np
-
-    import netsim
-    import traces
-    from experiments.quantities import BASELINE
-    from experiments.study.files import columns_text, refuse_overwriting, write_file
-    from experiments.study.progress import progress
-
     refuse_overwriting([workload], [out, polls, intervals])
     world = world_of(model)
-    name = netsim.canonical(policy, beacon_interval_ns=world.config.beacon_interval_ns)
-    pages = traces.read_workload(workload)
-    known_s = pages.waits_s[~np.isnan(pages.waits_s)] if world.config.server_delay.kind == "recorded" else np.empty(0)
-    recorded = {"server_times_s": float(np.median(known_s))} if len(known_s) else {}
     config = world.config
+    name = netsim.canonical(policy, beacon_interval_ns=config.beacon_interval_ns)
+    pages = traces.read_workload(workload)
+    known_s = pages.waits_s[~np.isnan(pages.waits_s)] if config.server_delay.kind == "recorded" else np.empty(0)
+    recorded = {"server_times_s": float(np.median(known_s))} if len(known_s) else {}
     if pages.round_trip_s is not None and world.recorded_round_trip:
-        recorded["round_trip_s"] = pages.round_trip_s
-        from experiments.study.sweep import at_round_trip  # brings pandas, which takes longer than most runs
+        from experiments.study.sweep import at_round_trip
 
+        recorded["round_trip_s"] = pages.round_trip_s
         config = at_round_trip(config, pages.round_trip_s)
     runs = _runs(pages, clients, config=config, seed=seed, engine=engine)
     with progress("runs", 2) as advance:
@@ -92,21 +89,28 @@ def simulate(
         bases = results if name == BASELINE else runs(BASELINE)
         advance()
     text = columns_text(results[0].page_columns, len(pages)) if clients == 1 else _csv_by_client(results, "pages")
-    if polls is not None:
-        write_file(polls, _csv_by_client(results, "polls"))
-    if intervals is not None:
-        write_file(intervals, _csv_by_client(results, "radio"))
+    for path, frame in ((polls, "polls"), (intervals, "radio")):
+        if path is not None:
+            write_file(path, _csv_by_client(results, frame))
     if out is not None:
         write_file(out, text)
     elif not as_json:
         click.echo(text, nl=False)
     totals = _totals(results, bases, config.radio, battery_mwh) | {"preset": world.preset}
+    if pages.captured_s is not None:
+        totals["captured_s"] = pages.captured_s
+        recorded |= {
+            "captured_s": pages.captured_s,
+            "simulated_s": float(np.mean([base.elapsed_s for base in bases])),
+            "things": len(pages.sizes) + len(pages.beside_s),
+        }
     if recorded:
         totals["recorded"] = recorded
     if as_json:
         click.echo(json.dumps(totals))
     else:
-        echo(_words(totals, recorded, world), err=True)
+        words = recorded_words(recorded, world, battery=battery_mwh is not None)
+        echo("\n".join(filter(None, [_words(totals), world.words, words])), err=True)
 
 
 def _totals(
@@ -114,22 +118,15 @@ def _totals(
     battery_mwh: float | None,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the totals of a run, as means over its clients, beside the two reference energies."""
-    import numpy as np
-
-    from experiments.quantities import ENERGY_PARTS, mean_row, run_row
-
     row, n = mean_row([run_row(result) for result in results]), len(results[0].latency_s)
     each = max(1, n)  # without pages, figures are of the whole run
     found = [result.against(base) for result, base in zip(results, bases, strict=True)]
     slowdowns = np.concatenate([one.slowdowns for one in found])
     added_s = np.concatenate([one.added_delay_s for one in found])
-    least_j, page_awake_j = (
-        float(np.mean([radio.least_j(base.elapsed_s, awake_s(base)) for base in bases]))
-        for awake_s in (
-            lambda base: max(base.uplink_air_s, base.downlink_air_s),
-            lambda base: float(base.latency_s.sum()),
-        )
-    )
+    busy_s = [(max(base.uplink_air_s, base.downlink_air_s), float(base.latency_s.sum())) for base in bases]
+    least_j, page_awake_j = np.mean(
+        [[radio.least_j(base.elapsed_s, one) for one in both] for base, both in zip(bases, busy_s, strict=True)], axis=0
+    ).tolist()
     mean_mw = 1000 * row["total_j"] / row["elapsed_s"]
     totals = {
         "policy": results[0].policy,
@@ -138,51 +135,53 @@ def _totals(
         "energy_j_per_page": row["total_j"] / each,
         "limit_j_per_page": least_j / each,
         "page_awake_j_per_page": page_awake_j / each,
-        "slowdown_mean": float(slowdowns.mean()) if n else None,
-        "slowdown_p95": float(np.quantile(slowdowns, 0.95)) if n else None,
+        **dict.fromkeys(("slowdown_mean", "slowdown_p95")),
+        **spread("slowdown", "", slowdowns),
         **{part.name: row[part.name] for part in ENERGY_PARTS},
         **{name: row[name] for name in ("beacons", "wakeups", "elapsed_s")},
         "mean_mw": mean_mw,
     }
     if len(added_s):
-        totals["messages"] = len(added_s)
-        totals["added_delay_mean_s"], totals["added_delay_p95_s"] = added_s.mean(), float(np.quantile(added_s, 0.95))
+        totals |= {"messages": len(added_s)} | spread(_LATE["message"], "s", added_s)
+    if results[0].captured_s is not None:
+        one_by_one = np.concatenate([result.exchange_s for result in results])
+        totals |= {"exchanges": len(one_by_one)} | spread("exchange", "s", one_by_one)
+        for name in ("datagrams", "datagrams_lost"):
+            totals[name] = sum(int(result.datagram_totals[name]) for result in results)
+        totals |= spread(_LATE["datagram"], "s", np.concatenate([result.datagram_delay_s for result in results]))
     if battery_mwh is not None:
         totals["battery_h"] = battery_mwh / mean_mw if mean_mw else None
     return totals
 
 
-def _words(totals: dict[str, Any], recorded: dict[str, float], world: World) -> str:
-    from experiments.quantities import ENERGY_PARTS
+def _words(totals: dict[str, Any]) -> str:
+    from experiments.report.text import counted
 
     parts = ", ".join(f"{part.called} {totals[part.name]:.3f}" for part in ENERGY_PARTS)
     of_clients = f", mean of {totals['clients']} clients" if "clients" in totals else ""
     waited = f", mean slowdown {totals['slowdown_mean']:.2f}" if totals["pages"] else ""
-    if "messages" in totals:
-        waited += f", {totals['messages']} messages {totals['added_delay_mean_s']:.3f} s later in the mean"
+    for things in ("message", "datagram"):
+        if (late_s := totals.get(f"{_LATE[things]}_mean_s")) is not None:
+            waited += f", {counted(totals[f'{things}s'], f'{things}s')} {late_s:.3f} s later in the mean"
     life = f"; the battery lasts {totals['battery_h']:.1f} h" if totals.get("battery_h") else ""
-    lines = [
+    return (
         f"{totals['policy']}{of_clients}: {totals['pages']} pages in {totals['elapsed_s']:.1f} s, "
         f"{totals['energy_j_per_page']:.3f} J a page (limit {totals['limit_j_per_page']:.3f}, "
         f"page-awake {totals['page_awake_j_per_page']:.3f}; whole run: {parts} J), "
-        f"{round(totals['beacons'], 1)} beacons, {round(totals['wakeups'], 1)} wake-ups{waited}{life}",
-        world.words,
-    ]
-    return "\n".join([*lines, *filter(None, [recorded_words(recorded, world)])])
+        f"{round(totals['beacons'], 1)} beacons, {round(totals['wakeups'], 1)} wake-ups{waited}{life}"
+    )
 
 
 def _runs(
     pages: traces.Workload, clients: int, *, config: netsim.SimulationConfig, seed: int, engine: str
 ) -> Callable[[AnyPolicy], list[netsim.SimulationResult]]:
     """Return what runs a policy: one record a client, each with a draw of its own of the pages."""
-    import netsim
-
     if clients == 1:
         return lambda policy: [netsim.simulate(pages, policy, config=config, seed=seed, engine=engine)]
     from experiments.study.sweep import Recorded, check_clients
 
     check_clients([clients])
-    recorded = Recorded(name="workload", seed=seed, recorded=tuple(pages), messages=tuple(pages.messages))
+    recorded = Recorded(name="workload", seed=seed, recorded=pages)
     drawn = [recorded.pages(client) for client in range(clients)]
     return lambda policy: netsim.simulate_cell(
         [(own, policy) for own in drawn], config=config, seed=seed, engine=engine

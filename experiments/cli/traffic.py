@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import click
+from typing import TYPE_CHECKING, Any
 
 from experiments.cli.options import (
     MOST_PAGES,
     MOST_SEEDS,
+    applied,
+    from_command_line,
     member_option,
     number_option,
     seconds_option,
@@ -22,61 +22,43 @@ from experiments.presets import MOST_CLIENTS
 if TYPE_CHECKING:
     from experiments.cli.model import World
     from experiments.study.traffic import Units
+    from netsim.policies import AnyPolicy
 
-__all__ = ["clients_option", "gathered", "recorded_words", "traffic_options", "worlds_words"]
+__all__ = ["clients_option", "gathered", "recorded_words", "study_settings", "traffic_options", "worlds_words"]
 
-F = TypeVar("F", bound=Callable[..., Any])
+MOST_OFF = 0.01  # of the captured time that the simulated one may be
+LEAST_CAPTURED_S, LEAST_THINGS = 600.0, 20  # for the life of a battery
 
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    number_option("--pages", kind=int, most=MOST_PAGES, default=100, help="Without a trace: pages for each seed."),
-    number_option(
-        "--seeds", kind=int, most=MOST_SEEDS, default=10, help="Without a trace: number of seeds, SEED, SEED+1, ..."
-    ),
-    member_option,
-    skip_damaged_option,
-    number_option(
-        "--visits", kind=int, most=10_000, help="How often a recorded page or session is visited [a page 10 times]."
-    ),
-    seconds_option("--think", help="Pause after every recorded page, in place of the recorded ones."),
+traffic_options = applied(
+    (
+        number_option("--pages", kind=int, most=MOST_PAGES, default=100, help="Without a trace: pages for each seed."),
+        number_option(
+            "--seeds", kind=int, most=MOST_SEEDS, default=10, help="Without a trace: number of seeds, SEED, SEED+1, ..."
+        ),
+        member_option,
+        skip_damaged_option,
+        number_option(
+            "--visits", kind=int, most=10_000, help="How often a recorded page or session is visited [a page 10 times]."
+        ),
+        seconds_option("--think", help="Pause after every recorded page, in place of the recorded ones."),
+    )
 )
+"""Adds the options of the traffic to a command, which hands them on to `gathered` by name."""
+
 clients_option = number_option(
     "--clients", kind=int, most=MOST_CLIENTS, default=1,
     help="Clients of the access point, which all follow the same policy; figures are means over them.",
 )  # fmt: skip
 
 
-def traffic_options(function: F) -> F:
-    """Add the options of the traffic to a command, which hands them on to `gathered` by name."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
-
-
 def gathered(
-    paths: Sequence[Path],
-    world: World,
-    *,
-    few: int,
-    option: str,
-    seed: int,
-    pages: int,
-    seeds: int,
-    member: str | None,
-    skip_damaged: bool,
-    visits: int | None,
-    think: float | None,
-) -> tuple[Units, dict[str, Any]]:
+    paths: Sequence[Path], world: World, *, few: int, option: str, seed: int, pages: int, seeds: int,
+    member: str | None, skip_damaged: bool, visits: int | None, think: float | None, least: int = 1,
+) -> tuple[Units, dict[str, Any]]:  # fmt: skip
     """Return the traffic that the options ask for, and what the manifest says about it.
 
-    Parameters
-    ----------
-    paths : sequence of Path
-        Traces and workloads; without one the Web model is drawn from.
-    world : World
-    few : int
-        Fewer sessions than so many are cut into their pages.
-    option : str
-        How traces are given, for complaints.
+    Without `paths` the Web model is drawn from; fewer than `few` sessions are cut into their pages, and of fewer than
+    `least` parts of recordings each visit is a part; `option` is how traces are given.
 
     Raises
     ------
@@ -85,14 +67,12 @@ def gathered(
     """
     from experiments.study import traffic
     from experiments.study.files import content_digest
-    from experiments.study.progress import progress
+    from experiments.study.run import progress
 
-    if seed < 0:
-        raise ValueError(f"seed must be at least 0, got {seed}")
     settings: dict[str, Any]
     if paths:
         for name in ("pages", "seeds"):
-            if click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            if from_command_line(name):
                 raise ValueError(f"--{name} is for traffic that is drawn, and {option} is given")
         with progress("sessions read", None) as advance:
             workloads = traffic.recorded(
@@ -109,7 +89,9 @@ def gathered(
         workloads = traffic.generated(pages, seed, seeds)
         settings = {"kind": "generated", "pages": pages, "seeds": seeds}
     interval_ns = world.config.beacon_interval_ns
-    cut = traffic.units(workloads, few=few, seed=seed, beacon_interval_ns=interval_ns, visits=visits, think_s=think)
+    cut = traffic.units(
+        workloads, few=few, seed=seed, beacon_interval_ns=interval_ns, visits=visits, think_s=think, least=least
+    )
     settings |= {"units": cut.called, "seed": seed}
     recorded = traffic.told(workloads, world.config)
     if any(recorded.values()):
@@ -119,26 +101,58 @@ def gathered(
     return cut, settings
 
 
-def worlds_words(settings: Mapping[str, Any], world: World, aware: Sequence[str], clients: Sequence[int] = ()) -> str:
+def worlds_words(
+    settings: Mapping[str, Any], world: World, aware: Sequence[str], clients: Sequence[int] = (), *,
+    battery: bool = False,
+) -> str:  # fmt: skip
     """Return in lines below a table: the host-aware policies, the clients of a cell, the world, what was recorded."""
-    lines = [f"host-aware, told by the host what is outstanding: {', '.join(aware)}."] if aware else []
-    if clients:
-        lines.append(f"{', '.join(map(str, clients))} clients behind one access point; figures are means over them.")
-    lines.append(world.words)
-    if settings["kind"] == "trace" and (words := recorded_words(settings.get("recorded", {}), world)):
-        lines.append(words)
-    return "".join(f"\n{line}" for line in lines)
+    lines = [
+        f"host-aware, told by the host what is outstanding: {', '.join(aware)}." if aware else "",
+        f"{', '.join(map(str, clients))} clients behind one access point; figures are means over them."
+        if clients else "",
+        world.words,
+        recorded_words(settings.get("recorded", {}), world, battery=battery) if settings["kind"] == "trace" else "",
+    ]  # fmt: skip
+    return "".join(f"\n{line}" for line in lines if line)
 
 
-def recorded_words(recorded: Mapping[str, Any], world: World) -> str:
-    """Return in a line what of the world was recorded (`study.traffic.told`); nothing where options give all of it."""
+def recorded_words(recorded: Mapping[str, Any], world: World, *, battery: bool = False) -> str:
+    """Return what of the world was recorded (`study.traffic.told`), and for how long; nothing where nothing was.
+
+    A `battery` whose life is told needs enough of it.
+    """
     words = []
     if recorded.get("server_times_s") is not None:
         words.append(f"servers: as recorded, {recorded['server_times_s']:.3g} s (median)")
+    elif world.config.server_delay.kind == "recorded" and recorded.get("captured_s") is not None:
+        words.append("servers: as recorded")
     elif world.config.server_delay.kind == "recorded":
         words.append("servers answer at once: the trace does not tell")
     if recorded.get("round_trip_s") is not None:
         words.append(f"round trip: as recorded, {1000 * recorded['round_trip_s']:.3g} ms")
     if count := recorded.get("messages"):
         words.append(f"{count} message{' is' if count == 1 else 's are'} pushed")
-    return f"{'; '.join(words)}." if words else ""
+    text = f"{'; '.join(words)}." if words else ""
+    if recorded.get("captured_s") is None:
+        return text
+    captured_s, simulated_s = recorded["captured_s"], recorded["simulated_s"]
+    lines = [text, f"captured: {captured_s:.1f} s; simulated without power saving: {simulated_s:.1f} s."]
+    if abs(simulated_s - captured_s) > MOST_OFF * captured_s:
+        lines.append(f"WARNING: the simulated time differs by more than {100 * MOST_OFF:g} % from the captured time.")
+    if battery and (captured_s < LEAST_CAPTURED_S or recorded["things"] < LEAST_THINGS):
+        lines.append(
+            f"WARNING: the battery life rests on {captured_s:.0f} s of traffic with {recorded['things']} exchanges, "
+            f"messages and datagrams; take at least {LEAST_CAPTURED_S / 60:g} minutes and {LEAST_THINGS} of them."
+        )
+    return "\n".join(filter(None, lines))
+
+
+def study_settings(
+    traffic: Mapping[str, Any], chosen: Mapping[str, AnyPolicy], world: World, **more: Any
+) -> dict[str, Any]:
+    """Return what decides the results of a study: the configuration in its manifest."""
+    from experiments.cli.model import described
+    from experiments.study.sweep import own_sources
+
+    settings = {"traffic": traffic, "policies": list(chosen), "model": described(world.config), "preset": world.preset}
+    return {**settings, **more, **own_sources(chosen)}

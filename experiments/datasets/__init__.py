@@ -35,14 +35,7 @@ def names() -> tuple[str, ...]:
 
 
 def load(name: str, folder: Path | str | None = None) -> Stream:
-    """Return the data set of this name.
-
-    Parameters
-    ----------
-    name
-        One of `names()`.
-    folder
-        Where data sets lie, each in a folder of its own; None for what LPSM_DATA says.
+    """Return the data set of this name, one of `names()`, from a folder of data sets (None: what LPSM_DATA says).
 
     Raises
     ------

@@ -27,12 +27,9 @@ def as_number(text: Any) -> float:
 
 
 def named(labels: Iterable[str], place: Callable[[int], str], path: Path) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Return each label's class number, and the names: by value if all are numbers.
+    """Return each label's class number, and the names, by value if all are numbers; `place` says where a row stands.
 
-    Raises
-    ------
-    ValueError
-        If a label names no class, or there are more than 100 of them; `place` says where a row stands.
+    A label that names no class, and more than 100 classes, are a `ValueError`.
     """
     known: dict[str, int] = {}
     codes = np.fromiter((known.setdefault(label, len(known)) for label in labels), dtype=np.int64)

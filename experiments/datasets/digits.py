@@ -25,13 +25,7 @@ _DIGITS = tuple("0123456789")
 
 
 def usps(folder: Path) -> Stream:
-    """Return the 9,298 digits of USPS, from ``usps/usps.npz``.
-
-    Raises
-    ------
-    ValueError
-        If the file does not hold X_train and X_test, 256 numbers a digit, and their digits y_train and y_test.
-    """
+    """Return the 9,298 digits of USPS, from ``usps/usps.npz``."""
     path = find(folder, "usps", "usps.npz")
     wanted = ("X_train", "X_test", "y_train", "y_test")
     arrays, found = arrays_of(path, wanted)

@@ -38,17 +38,9 @@ def read(
 ) -> Stream:
     """Return the stream in a file.
 
-    Parameters
-    ----------
-    path
-        The file.
-    label
-        Name or number (from 0, negative from the end) of the column of labels; None for the last.
-    drop, texts
-        Names or numbers of columns that are left out, and of those that hold texts.
-    labelled
-        Whether there is a column of labels; without one every class number is 0, and `classes` is empty.
-        Columns (`label`, `drop`, `texts`) are those of tables, parquet and JSON lines.
+    Columns are those of tables, parquet and JSON lines, by name or number (from 0, negative from the end): `label`,
+    None for the last; `drop`, left out; `texts`.  Unless it is `labelled` every class number is 0, and `classes`
+    is empty.
 
     Raises
     ------
@@ -113,15 +105,7 @@ def _svmlight(path: Path) -> Stream:
 def svmlight_line(line: str, place: str, columns: MutableSequence[int], values: MutableSequence[float]) -> str | None:
     """Append the features of a line ``label index:value ...`` to `columns` and `values`, and return its label.
 
-    Returns
-    -------
-    str or None
-        None for a line of nothing but blanks and comment.
-
-    Raises
-    ------
-    ValueError
-        If it is no such line; the message begins with `place`.
+    A line of nothing but blanks and comment has none; any other is a `ValueError` whose message begins with `place`.
     """
     fields = line.partition("#")[0].split()
     if not fields:

@@ -11,15 +11,7 @@ VARIABLE = "LPSM_DATA"
 
 
 def data_folder(folder: Path | str | None = None) -> Path:
-    """Return the folder of data sets.
-
-    Raises
-    ------
-    ValueError
-        If none is given and LPSM_DATA is not set.
-    FileNotFoundError
-        If it is no folder.
-    """
+    """Return the folder of data sets: the given one, or else the one that LPSM_DATA names."""
     given = folder if folder is not None else os.environ.get(VARIABLE)
     if not given:
         raise ValueError(f"no folder of data sets is known: give --data or set {VARIABLE}")
@@ -30,13 +22,7 @@ def data_folder(folder: Path | str | None = None) -> Path:
 
 
 def find(folder: Path, *names: str) -> Path:
-    """Return the file `names` lead to under the folder of data sets.
-
-    Raises
-    ------
-    FileNotFoundError
-        If it is not there.
-    """
+    """Return the file `names` lead to under the folder of data sets; without it this is a `FileNotFoundError`."""
     path = folder.joinpath(*names)
     if not path.is_file():
         raise FileNotFoundError(2, f"this file of the data set {names[0]} is not there", str(path))

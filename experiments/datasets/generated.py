@@ -25,18 +25,6 @@ NO_TOPIC, TWO_TOPICS = 0.2, 0.15
 def generated_news(documents: int, topics: int, rng: np.random.Generator) -> Stream:
     """Return documents with any number of topics, the most frequent topic first.
 
-    Parameters
-    ----------
-    documents, topics
-        How many of each, at least 1.
-    rng
-        Draws topics, lengths and words.
-
-    Raises
-    ------
-    ValueError
-        If a number is not positive.
-
     >>> stream = generated_news(50, 3, np.random.default_rng(0))
     >>> stream.X.shape[0], stream.classes
     (50, ('topic 1', 'topic 2', 'topic 3'))

@@ -29,15 +29,7 @@ _LARGEST_INDEX = 2**31 - 1
 
 
 def arrays_of(path: Path, wanted: Collection[str]) -> tuple[dict[str, NDArray[Any]], str]:
-    """Return those of the wanted arrays that an npz holds, and the names of all it holds; pickles are never loaded.
-
-    Raises
-    ------
-    ValueError
-        If it is no npz, or damaged, or one of these is not a plain array.
-    OSError
-        If it cannot be opened.
-    """
+    """Return those of the wanted arrays that an npz holds, and the names of all it holds; pickles are never loaded."""
     with path.open("rb") as file:
         start = file.read(4)
     if start != ZIP:
@@ -65,13 +57,7 @@ def arrays_of(path: Path, wanted: Collection[str]) -> tuple[dict[str, NDArray[An
 
 
 def stream(path: Path) -> Stream:
-    """Return the stream in an npz.
-
-    Raises
-    ------
-    ValueError
-        If it is no npz, damaged, or holds no stream.
-    """
+    """Return the stream in an npz."""
     arrays, found = arrays_of(path, _ARRAYS)
     if "y" not in arrays or not ("X" in arrays or set(arrays) >= _CSR):
         raise ValueError(f"{path}: an npz must hold y, and X or data, indices, indptr and shape, got {found}")

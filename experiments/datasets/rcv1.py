@@ -36,21 +36,8 @@ _LONGEST_LINE = 1 << 20
 def rcv1(folder: Path, n_topics: int = 50, documents: int = 40_000) -> Stream:
     """Return the first stories in order of time with the most frequent topics among them, any number a story.
 
-    Parameters
-    ----------
-    folder
-        Where a folder ``RCV1`` with the published files lies.
-    n_topics
-        How many topics, by their number of stories among those returned; 50 in the papers.
-    documents
-        How many stories; 20,000 or 40,000 in the papers.
-
-    Raises
-    ------
-    ValueError
-        If a number is not positive, or a file is not as published; the message says where.
-    FileNotFoundError
-        If a file is not there.
+    In the papers there are 50 topics, and 20,000 or 40,000 documents.  A file that is not as published is a
+    `ValueError` that says where.
     """
     if n_topics < 1 or documents < 1:
         raise ValueError(f"n_topics and documents must be at least 1, got {n_topics} and {documents}")

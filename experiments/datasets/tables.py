@@ -41,16 +41,8 @@ Part = tuple[Sequence[int], Sequence[Any]]
 class Columns(NamedTuple):
     """Columns of a file.
 
-    Attributes
-    ----------
-    names : list of str
-        Their names; of a table that need not have any, what stands in its first line.
-    most_rows : int
-        How many rows there are at most.
-    parts : callable
-        Given which columns are wanted, and whether they are named, yields their values, some rows at a time.
-    named : bool
-        Whether they have names for certain.
+    `names` are their names, or if they are not `named` for certain what stands in the first line; there are at most so
+    many rows; `parts`, given which columns are wanted and whether they are named, yields values, some rows at a time.
     """
 
     names: list[str]
@@ -183,18 +175,10 @@ def _is_index(name: str) -> bool:
 
 
 def csv_columns(path: Path, number: int, delimiter: str, counts: Counter[str], *, named: bool) -> Columns:
-    """Return the columns of a table.
+    """Return the columns of a table that was surveyed, with its `counts`.
 
-    Parameters
-    ----------
-    path : Path
-        A file that was surveyed, with its `counts`.
-    number : int
-        The first line that is neither blank nor a comment.
-    delimiter : str
-        What stands between cells.
-    named : bool
-        Whether that line must name the columns; rows of empty cells are then passed over.
+    Line `number` is the first that is neither blank nor a comment; it must name the columns if they are `named`, and
+    rows of empty cells are then passed over.
     """
     start, head = next((row for row in _csv_rows(path, delimiter, number - 1) if any(row[1])), (0, []))
     if not head:
@@ -288,13 +272,7 @@ def _batches(rows: Iterator[tuple[int, Any]], width: int) -> Iterator[tuple[list
 
 
 def parquet_columns(path: Path) -> Columns:
-    """Return the columns of a parquet file.
-
-    Raises
-    ------
-    ValueError
-        If it is damaged, or has more than `MOST_CELLS` cells, which a file of a hundred bytes may say.
-    """
+    """Return the columns of a parquet file of at most `MOST_CELLS` cells (one of a hundred bytes may say more)."""
     import pyarrow.parquet as pq
     from pyarrow import types
 

@@ -28,11 +28,8 @@ _COUNTED = ("\n", "\r", ",", ";", "\t", ":")
 def survey(path: Path) -> Counter[str]:
     """Read a whole file, and return how often what may end lines and separate cells occurs in it.
 
-    Raises
-    ------
-    ValueError
-        If it is damaged, unpacks to more than `MAX_STREAM_BYTES`, or has a line that is longer than 16 MiB or not
-        UTF-8; the message says which.
+    Damage, more than `MAX_STREAM_BYTES` when it is unpacked, and a line longer than 16 MiB or not in UTF-8 are a
+    `ValueError`.
     """
     size, number, encoding = 0, 1, "utf-8-sig"
     counts: Counter[str] = Counter()

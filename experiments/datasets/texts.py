@@ -63,22 +63,10 @@ def past_tfidf(texts: Iterable[str]) -> sparse.csr_matrix:
 
 
 def reuters(folder: Path, n_topics: int = 10, *, all_documents: bool = False) -> Stream:
-    """Return Reuters-21578 in time order, an instance having any number of the most frequent topics.
+    """Return Reuters-21578 in time order, an instance having any number of the `n_topics` most frequent topics.
 
-    Parameters
-    ----------
-    folder
-        Where ``reuters21578/reuters21578.jsonl.gz`` lies.
-    n_topics
-        How many topics, by their number of documents.
-    all_documents
-        Whether those that were never indexed (TOPICS="NO" or "BYPASS") are taken too, as
-        having no topic.
-
-    Raises
-    ------
-    ValueError
-        If a line is no document, or there is none.
+    It lies in ``reuters21578/reuters21578.jsonl.gz``.  With `all_documents` those that were never indexed (TOPICS="NO"
+    or "BYPASS") are taken too, as having no topic.
     """
     rows = []
     path = find(folder, "reuters21578", "reuters21578.jsonl.gz")

@@ -55,6 +55,8 @@ class _Totals(NamedTuple):
     latency_s: NDArray[np.float64]
     elapsed_s: float
     air_s: float
+    message_s: NDArray[np.float64]
+    datagram_s: NDArray[np.float64]
 
 
 class Explorer:
@@ -69,13 +71,13 @@ class Explorer:
     """
 
     def __init__(self, sessions: Sequence[Generated | Recorded] = (), few: int = 1) -> None:
-        self.sessions, self.few = [one.without_round_trip() for one in sessions], few
+        self.sessions, self.few = list(sessions), few
         self._threads = ThreadPoolExecutor(2)
         self._lock = Lock()
         self._compiled: set[str] = set()
         self._run = lru_cache(_KEPT)(lambda *key: self._threads.submit(self._simulated, *key))
         self._timelines = lru_cache(256)(lambda *key: self._threads.submit(self._recorded, *key))
-        self._pages = lru_cache(64)(lambda unit: traces.Workload.of(unit.pages(), getattr(unit, "messages", ())))
+        self._pages = lru_cache(64)(lambda unit: traces.Workload.of(unit.pages()))
 
     @classmethod
     def of_trace(cls, path: Path, few: int, told: Callable[[str], None] = lambda _: None) -> Explorer:
@@ -105,11 +107,12 @@ class Explorer:
             compile_express(tuple(name for name in names if name not in self._compiled), config)
             self._compiled.update(names)
         units = self.units(settings)
+        worlds = [unit.world(config) if settings.server == "recorded" else config for unit in units]
         learned_first = sorted(names[2:], key=lambda name: not look(name).strong)
         chosen = tuple([*names[1:2], *learned_first][:TIMELINES])
         quick_first = sorted(names, key=lambda name: look(name).strong)
-        asked = {name: [self._run(unit, name, config) for unit in units] for name in quick_first}
-        timelines = self._timelines(units[0], settings.page, chosen, config)
+        asked = {name: [self._run(*one, name) for one in zip(units, worlds, strict=True)] for name in quick_first}
+        timelines = self._timelines(units[0], settings.page, chosen, worlds[0])
         started: list[Future[Any]] = [timelines, *(run for runs in asked.values() for run in runs)]
         wait(started, timeout=within_s)
         base = [run.result() for run in asked[BASELINE]]
@@ -123,13 +126,13 @@ class Explorer:
         shown = timelines.result() if timelines.done() else None
         return Answer(pd.DataFrame(rows), references, shown, [name for name in names if name not in done])
 
-    def _simulated(self, unit: Generated | Recorded, policy: str, config: netsim.SimulationConfig) -> _Totals:
+    def _simulated(self, unit: Generated | Recorded, config: netsim.SimulationConfig, policy: str) -> _Totals:
         with self._lock:
             work = self._pages(unit)
         result = netsim.simulate(work, policy, config=config, seed=unit.seed)
         return _Totals(
             tuple(getattr(result.energy, name) for name in ENERGIES), result.latency_s, result.elapsed_s,
-            max(result.uplink_air_s, result.downlink_air_s),
+            max(result.uplink_air_s, result.downlink_air_s), result.message_delay_s, result.datagram_delay_s,
         )  # fmt: skip
 
     def _recorded(
@@ -141,7 +144,7 @@ class Explorer:
         if not work:
             return []
         page = min(page, len(work))
-        begun = traces.Workload.of(work[: page + 1])
+        begun = work if len(work.timings) else traces.Workload.of(work[: page + 1])
         runs = [record(begun, policy, config, seed=unit.seed, push=work.messages) for policy in policies]
         windows = [window_of_page(run, page - 1) for run in runs]
         longest = max(length for _, length in windows)
@@ -164,4 +167,9 @@ def _row(policy: str, runs: Sequence[_Totals], base: Sequence[_Totals]) -> dict[
         "total_j_per_page_half_width": total.half_width, "energy_j_per_page": total.mean,
         "slowdown_mean": slow.mean, "slowdown_mean_half_width": slow.half_width,
         "slowdown_p95": estimate([np.quantile(one, 0.95) for one in slowdowns]).mean,
+        "mean_mw": 1000 * sum(run.energies_j[-1] for run in runs) / sum(run.elapsed_s for run in runs),
+        "added_delay_mean_s": estimate(
+            [(run.message_s - one.message_s).mean() for run, one in zip(runs, base, strict=True) if len(run.message_s)]
+        ).mean,
+        "datagram_delay_mean_s": estimate([run.datagram_s.mean() for run in runs if len(run.datagram_s)]).mean,
     }  # fmt: skip

@@ -99,7 +99,7 @@ def app(explorer: Explorer, *, trace: str | None = None) -> Dash:
         *values, dark, search, _ = given
         first = ctx.triggered_id in (None, "url")
         try:
-            settings = _settings(search, None if first else dict(zip(_CONTROLS, values, strict=True)))
+            settings = _settings(search, None if first else dict(zip(_CONTROLS, values, strict=True)), trace)
             found = explorer.answer(settings, within_s=WITHIN_S)
         except ValueError as error:
             kept = [no_update] * (len(GRAPHS) + 1)
@@ -148,12 +148,17 @@ def _is_own(made: Dash, body: Any) -> bool:
     return own and given == wanted and f"..{outputs}.." == body["output"] and not strange
 
 
-def _settings(search: Any, values: Mapping[str, Any] | None) -> Settings:
+def _settings(search: Any, values: Mapping[str, Any] | None, trace: str | None) -> Settings:
     """Return what the controls are set to, or what a link says where there are no values of controls."""
     try:
-        return Settings.of_link(search) if values is None else Settings.of(values)
+        return Settings.of(values) if values is not None else Settings.of_link(search, _server(trace))
     except TypeError as error:
         abort(400, str(error))
+
+
+def _server(trace: str | None) -> str:
+    """Return how servers answer where nothing is chosen: as recorded, if there is a recording."""
+    return "recorded" if trace else Settings().server
 
 
 def _layout(trace: str | None) -> html.Div:
@@ -177,11 +182,11 @@ def _layout(trace: str | None) -> html.Div:
     controls = [
         *traffic,
         *hidden,
-        _choice("server", "Server's delay is", ["constant", "exponential", "lognormal"]),
+        _choice("server", "Server's delay is", [*["recorded"] * bool(trace), "constant", "exponential", "lognormal"]),
         _slider("server_s", "Mean delay of the server [s]", 0, 2, 0.05),
         _slider("rtt_ms", "Round trip [ms]", 5, 400, 5),
         _choice("radio", "Radio", list(profiles())),
-        _slider("beacon_ms", "Time between beacons [ms]", 50, 400, 10),
+        _slider("beacon_ms", "Time between beacons [ms]", 50, 400, 0.4),  # 100 and 102.4 are among them
         html.Div(
             [
                 html.Label("Policies", htmlFor="policies"),
@@ -250,13 +255,23 @@ def _graph(name: str, title: str) -> html.Section:
 
 
 def _table(found: Answer) -> html.Table:
-    head = html.Tr([html.Th(words) for words in ("policy", "J a page", "mean slowdown", "p95")])
+    late = [
+        (name, words)
+        for name, words in (
+            ("added_delay_mean_s", "messages later [s]"),
+            ("datagram_delay_mean_s", "datagrams late [s]"),
+        )
+        if found.rows[name].notna().any()
+    ]
+    names = ("policy", "mW", "J a page", "mean slowdown", "p95", *(words for _, words in late))
+    head = html.Tr([html.Th(words) for words in names])
     rows: Any = found.rows.to_dict("records")
     body = [
         html.Tr(
             [
-                html.Th(label(row["policy"])), html.Td(f"{row['total_j_per_page']:.3g}"),
-                html.Td(number(row["slowdown_mean"], 3)), html.Td(number(row["slowdown_p95"], 2)),
+                html.Th(label(row["policy"])), html.Td(f"{row['mean_mw']:.3g}"),
+                html.Td(f"{row['total_j_per_page']:.3g}"), html.Td(number(row["slowdown_mean"], 3)),
+                html.Td(number(row["slowdown_p95"], 2)), *(html.Td(number(row[name], 3)) for name, _ in late),
             ]
         )
         for row in rows

@@ -13,9 +13,10 @@ from experiments.presets import LEARNED, TODAY
 
 __all__ = ["DEFAULT_POLICIES", "Settings"]
 
-DEFAULT_POLICIES = ("psm:100", "listen:3", "dynamic:100", "bsd:1", "bsd:0.5", "lpsm:log", LEARNED, "hold:50")
+DEFAULT_POLICIES = ("psm", "listen:3", "dynamic:100", "bsd:1", "bsd:0.5", "lpsm:log", LEARNED, "hold:50")
 _LONGEST = 200  # characters of a text, or of the name of a policy
-_SERVERS = ("constant", "exponential", "lognormal")
+_SERVERS = ("constant", "exponential", "lognormal", "recorded")
+_EVERY_BEACON = "psm:100", "psm"  # static PSM at the default interval is meant at any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,12 +27,12 @@ class Settings:
     ----------
     pages, seeds : int
         Pages of the Web model for each seed, 1 to 200, and seeds, 1 to 20 (of a trace: what it has).
-    server : {"constant", "exponential", "lognormal"}
-        How the server's delay is distributed.
+    server : {"constant", "exponential", "lognormal", "recorded"}
+        How the server's delay is distributed; "recorded", the default for a trace, takes its round trips, too.
     server_s : float
-        Its mean, seconds, 0 to 5.
+        Its mean, seconds, 0 to 5, unless it is recorded.
     rtt_ms : float
-        Round-trip time, milliseconds, 1 to 1000.
+        Round-trip time, milliseconds, 1 to 1000, unless it is recorded.
     radio : str
         A radio of the package, or the two figures ``AWAKE_MW/ASLEEP_MW``.
     beacon_ms : float
@@ -98,14 +99,18 @@ class Settings:
                     given[field.name] = (int if field.type == "int" else float)(value)
                 except (ValueError, OverflowError):
                     raise ValueError(f"{field.name} must be a number, got {str(value)[:_LONGEST]!r}") from None
+        if given.get("beacon_ms", 100.0) != 100.0 and "policies" in given:
+            as_said, every_beacon = _EVERY_BEACON
+            names = [every_beacon if name == as_said else name for name in given["policies"]]
+            given["policies"] = tuple(dict.fromkeys(names))
         return cls(**given)
 
     @classmethod
-    def of_link(cls, search: str | None) -> Settings:
-        """Return the settings that the query of a link carries, as `of`."""
+    def of_link(cls, search: str | None, server: str = "lognormal") -> Settings:
+        """Return the settings that the query of a link carries, as `of`; `server` is that of one that names none."""
         if not isinstance(search, str | None):
             raise TypeError(f"a link must be a text, got {type(search).__name__}")
-        return cls.of(dict(parse_qsl((search or "").lstrip("?"))))
+        return cls.of({"server": server} | dict(parse_qsl((search or "").lstrip("?"))))
 
     @property
     def link(self) -> str:
@@ -130,6 +135,8 @@ class Settings:
     @property
     def server_delay(self) -> str:
         """The server's delay as options write it."""
+        if self.server == "recorded":
+            return self.server
         return f"{self.server_s:g}" if self.server == "constant" else f"{self.server}:{self.server_s:g}"
 
     @property
@@ -138,7 +145,7 @@ class Settings:
         link = netsim.LinkConfig()
         wired_ms = round(max(self.rtt_ms / 2 - link.wireless_delay_ms, 0.0), 6)
         return netsim.SimulationConfig(
-            link=netsim.LinkConfig(wired_delay_ms=wired_ms),
+            link=link if self.server == "recorded" else netsim.LinkConfig(wired_delay_ms=wired_ms),
             radio=netsim.RadioConfig.profile(self.radio),
             server_delay=netsim.ServerDelay.parse(self.server_delay),
             beacon_interval_ns=self.beacon_interval_ns,
@@ -147,10 +154,11 @@ class Settings:
     def command(self, trace: str | None = None) -> str:
         """Return the command line of the same comparison."""
         traffic = ["--trace", trace] if trace else ["--pages", str(self.pages), "--seeds", str(self.seeds)]
+        distance = [] if self.server == "recorded" else ["--rtt", f"{self.rtt_ms / 1000:g}"]
         return shlex.join(
             [
                 "lpsm", "compare", *traffic, "--policies", ",".join(("none", *self.policies)),
-                "--server-delay", self.server_delay, "--rtt", f"{self.rtt_ms / 1000:g}", "--radio", self.radio,
+                "--server-delay", self.server_delay, *distance, "--radio", self.radio,
                 "--beacon-ms", f"{self.beacon_ms:g}", "--out", "explored",
             ]
         )  # fmt: skip
@@ -161,7 +169,8 @@ class Settings:
             units = f"units = traffic.generated({self.pages}, 0, {self.seeds})\n"
         else:
             units = (
-                f"sessions = [one.without_round_trip() for one in traffic.recorded([Path({trace!r})])]\n"
+                f"sessions = [one{'' if self.server == 'recorded' else '.without_round_trip()'} "
+                f"for one in traffic.recorded([Path({trace!r})])]\n"
                 f"units = traffic.units(sessions, few={few}, seed=0, beacon_interval_ns={self.beacon_interval_ns})"
                 ".workloads\n"
             )
@@ -177,7 +186,7 @@ class Settings:
             "    energies, slowdowns = [], []\n"
             "    for unit in units:\n"
             "        base, run = (\n"
-            "            netsim.simulate(unit.pages(), name, config=config, seed=unit.seed)\n"
+            "            netsim.simulate(unit.pages(), name, config=unit.world(config), seed=unit.seed)\n"
             "            for name in ('none', policy)\n"
             "        )\n"
             "        energies.append(run.energy.total_j / max(len(run.latency_s), 1))\n"

@@ -7,6 +7,7 @@ Source of the form: Monteleoni 2006, section 2.5.4.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import ceil
 from typing import Any
 
@@ -22,7 +23,9 @@ from experiments.quantities import shown as shown_parts
 
 __all__ = ["bar_parts", "energy", "energy_front", "slowdown", "slowdown_by_page"]
 
-WHISKER = "95 % interval of the total"
+WHISKER = "95 % interval, paired with PSM"
+PRINTED = "printed in the thesis"
+_PAIRED = "energy_minus_psm_j_per_page_half_width"
 MANY_POINTS = 3000  # beyond this many in a panel, points are drawn as pixels in the SVG as well
 
 
@@ -43,27 +46,29 @@ def bar_parts(bars: pd.DataFrame) -> list[tuple[Quantity, str, str]]:
     return [(parts[name], *fill) for name, fill in PART_FILLS.items() if name in parts]
 
 
-def energy(summary: pd.DataFrame) -> Figure:
+def energy(summary: pd.DataFrame, printed: Mapping[str, float] | None = None) -> Figure:
     """Draw the energy a page by its parts (figure 2-6).
 
     Parameters
     ----------
     summary : DataFrame
         One row a policy: `policy`, the parts of the energy a page (`quantities.energy_parts`), `total_j_per_page`,
-        `total_j_per_page_half_width`, `energy_vs_psm_percent`; rows named ``limit`` and ``page-awake`` become lines.
+        `energy_minus_psm_j_per_page_half_width`, `energy_vs_psm_percent`; rows named ``limit`` and ``page-awake``
+        become lines.
+    printed : mapping of str to float, optional
+        Joules a page of policies as a paper prints them, marked beside ours.
 
     Returns
     -------
     Figure
-        Beside each bar its length and the paired difference from static PSM; the whisker below its end is the 95 %
-        interval of the length over replications, wider than that of the difference.  The bar without power saving
-        leaves the picture, its length is printed.
+        Beside each bar its length and the paired difference from static PSM, whose 95 % interval over replications is
+        the whisker below its end.  The bar without power saving leaves the picture, its length is printed.
     """
     bars = summary[~summary["policy"].isin(REFERENCES)].reset_index(drop=True)
     drawn = looks(bars["policy"].tolist())
     saving = bars[bars["policy"] != BASELINE] if len(bars) > 1 else bars
     highest = float(saving["total_j_per_page"].max())
-    whiskers = float((saving["total_j_per_page"] + saving["total_j_per_page_half_width"].fillna(0)).max())
+    whiskers = float((saving["total_j_per_page"] + saving[_PAIRED].fillna(0)).max())
     end = max(1.34 * highest, min(1.04 * whiskers, 1.6 * highest))
     with styled():
         figure = Figure(figsize=(5.6, 1.35 + 0.33 * max(len(bars), 2)), dpi=DPI, layout="constrained")
@@ -81,6 +86,7 @@ def energy(summary: pd.DataFrame) -> Figure:
         rows: Any = bars.to_dict("records")
         for place, row in enumerate(rows):
             _whisker_and_total(axes, place, row, end)
+        _mark_printed(axes, bars, printed)
         reference_lines(axes, _levels(summary))
         axes.set_yticks(places, [label(policy) for policy in bars["policy"]])
         for tick, policy in zip(axes.get_yticklabels(), bars["policy"], strict=True):
@@ -89,14 +95,21 @@ def energy(summary: pd.DataFrame) -> Figure:
         axes.set_xlabel("energy [J per page]")
         clean(axes, "x")
         axes.tick_params(axis="y", length=0)
-        if np.isfinite(bars["total_j_per_page_half_width"]).any():
+        if (bars[_PAIRED] > 0).any():
             axes.errorbar([], [], xerr=[], color=GREY, capsize=2, linewidth=0.8, label=WHISKER)
         figure.legend(loc="outside upper left", ncols=3, columnspacing=1.2, handlelength=1.8)
     return figure
 
 
+def _mark_printed(axes: Axes, rows: pd.DataFrame, printed: Mapping[str, float] | None) -> None:
+    """Mark what a paper prints for policies, each above its row."""
+    found = [(value, place - 0.38) for place, name in enumerate(rows["policy"]) if (value := (printed or {}).get(name))]
+    if found:
+        axes.plot(*zip(*found, strict=True), "v", color=INK, mfc="white", markersize=6, label=PRINTED, zorder=3)
+
+
 def _whisker_and_total(axes: Axes, place: float, row: dict[str, Any], end: float) -> None:
-    total, half = row["total_j_per_page"], row["total_j_per_page_half_width"]
+    total, half = row["total_j_per_page"], row[_PAIRED]
     if total > end:  # the bar leaves the picture
         axes.text(
             0.985 * end, place, f"{total:.3g} \N{RIGHTWARDS ARROW}", ha="right", va="center", fontsize=8, bbox=BOX
@@ -107,17 +120,19 @@ def _whisker_and_total(axes: Axes, place: float, row: dict[str, Any], end: float
     if np.isfinite(saving) and saving != 0:
         text += f"  {saving:+.1f} %".replace("-", "−")
     axes.text(total + 0.012 * end, place - 0.02, text, ha="left", va="center", fontsize=8, bbox=BOX)
-    if np.isfinite(half):
+    if half > 0:
         axes.errorbar(total, place + 0.4, xerr=half, color=GREY, capsize=2, linewidth=0.8)
 
 
-def slowdown(summary: pd.DataFrame) -> Figure:
+def slowdown(summary: pd.DataFrame, printed: Mapping[str, float] | None = None) -> Figure:
     """Draw mean (with its interval), median and 95th percentile of the slowdown of pages (figure 2-7).
 
     Parameters
     ----------
     summary : DataFrame
         One row a policy: `policy`, `slowdown_mean`, `slowdown_mean_half_width`, `slowdown_median`, `slowdown_p95`.
+    printed : mapping of str to float, optional
+        Mean slowdowns of policies as a paper prints them, marked beside ours.
     """
     rows = summary[~summary["policy"].isin((*REFERENCES, BASELINE))].reset_index(drop=True)
     drawn = looks(rows["policy"].tolist())
@@ -140,8 +155,9 @@ def slowdown(summary: pd.DataFrame) -> Figure:
                 textcoords="offset points", va="center", fontsize=8,
             )  # fmt: skip
         axes.plot([], [], "|", color=INK, markersize=10, markeredgewidth=1.3, label="median")
-        axes.errorbar([], [], xerr=[], fmt="o", color=GREY, capsize=3, label="mean and its 95 % interval")
+        axes.errorbar([], [], xerr=[], fmt="o", color=GREY, capsize=3, label="mean, 95 % interval")
         axes.plot([], [], "D", color=INK, mfc="white", markersize=4.5, linestyle="", label="95th percentile")
+        _mark_printed(axes, rows, printed)
         axes.annotate(
             "mean", (1.0, 1.0), xycoords="axes fraction", xytext=(4, 2), textcoords="offset points", fontsize=8
         )
@@ -150,7 +166,7 @@ def slowdown(summary: pd.DataFrame) -> Figure:
         log_axis(axes, "x", 0.93 * float(shown.min()), 1.1 * float(shown.max()))
         axes.set_yticks(range(len(rows)), [label(policy) for policy in rows["policy"]])
         axes.set_ylim(len(rows) - 0.4, -0.6)
-        axes.set_xlabel("slowdown: latency of a page / its latency without power saving")
+        axes.set_xlabel("slowdown: latency of a page / its latency without power saving (log scale)")
         clean(axes, "x")
         axes.tick_params(axis="y", length=0)
         figure.legend(loc="outside upper left", ncols=3, columnspacing=1.4)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from matplotlib import colormaps
-from matplotlib.colors import to_hex
+from matplotlib.colors import LogNorm, to_hex
 from matplotlib.figure import Figure
 
 from experiments.figures.labels import name_ends
@@ -19,7 +19,6 @@ __all__ = ["alphas", "competition", "losses", "regret_distribution", "thinned", 
 
 STRETCHES = 240  # points a line across a panel
 EARLY = 250  # polls of the panels on the beginning
-_STYLES = ("-", "--", "-.", ":")
 
 
 def thinned(frame: pd.DataFrame, stretches: int = STRETCHES) -> pd.DataFrame:
@@ -53,19 +52,19 @@ def losses(polls: pd.DataFrame) -> Figure:
         figure = Figure(figsize=(7.4, 3.6), dpi=DPI, layout="constrained")
         whole, early = figure.subplots(1, 2, sharey=True)
         for axes, rows in ((whole, thinned(polls)), (early, polls.head(EARLY))):
-            for index, (name, colour) in enumerate(_ordered(experts).items()):
+            for name, colour in _ordered(experts).items():
                 axes.plot(
                     rows["time_s"], rows[f"loss_{name}"], color=colour, linewidth=0.9,
-                    linestyle=_STYLES[index % 4], label=f"{name} ms" if axes is whole else None,
+                    label=f"{name} ms" if axes is whole else None,
                 )  # fmt: skip
             every = max(1, len(rows) // 40)
             axes.plot(
                 rows["time_s"], rows["polling_loss"], "o-", color=VERMILLION, mfc="white", markersize=3,
-                markevery=every, linewidth=1.0, label="algorithm, at its own sleep (2.34)" if axes is whole else None,
+                markevery=every, linewidth=1.0, label="algorithm, at the sleep it took" if axes is whole else None,
             )  # fmt: skip
             axes.plot(
                 rows["time_s"], rows["mixture_loss"], "x", color=INK, markersize=3.5, markevery=(every // 2, every),
-                label="algorithm, mixture (2.8)" if axes is whole else None,
+                label="algorithm, mixture loss" if axes is whole else None,
             )  # fmt: skip
             axes.set_yscale("log")
             axes.set_xlabel("time [s]")
@@ -98,19 +97,17 @@ def weights(polls: pd.DataFrame) -> Figure:
         edges = np.concatenate(
             [[0.0], polls["time_s"].to_numpy()[size - 1 : -1 : size], polls["time_s"].to_numpy()[-1:]]
         )
-        image = map_axes.pcolormesh(
-            edges, np.arange(len(experts) + 1) - 0.5, rows[columns].to_numpy().T, cmap="Blues", vmin=0, vmax=top,
-            rasterized=True,
-        )  # fmt: skip
+        places, shares = np.arange(len(experts) + 1) - 0.5, rows[columns].to_numpy().T
+        scale = LogNorm(top / 1e3, top, clip=True)
+        image = map_axes.pcolormesh(edges, places, shares, cmap="viridis", norm=scale, rasterized=True)
         map_axes.set_yticks(range(len(experts)), experts)
         map_axes.set(xlabel="time [s]", ylabel="polling time of the expert [ms]")
         map_axes.set_title(f"weights, {len(polls)} polls")
-        figure.colorbar(image, ax=map_axes, shrink=0.8, label="weight")
+        ticks = [tick for tick in 10.0 ** np.arange(-12, 1) if top / 1e3 <= tick <= top]
+        figure.colorbar(image, ax=map_axes, shrink=0.8, label="weight (log scale)", ticks=ticks)
         colours = _ordered(experts)
-        for index, (name, colour) in enumerate(colours.items()):
-            line_axes.plot(
-                early["time_s"], early[f"weight_{name}"], color=colour, linestyle=_STYLES[index % 4], linewidth=1.1
-            )
+        for name, colour in colours.items():
+            line_axes.plot(early["time_s"], early[f"weight_{name}"], color=colour, linewidth=1.1)
         last = float(early["time_s"].iloc[-1])
         name_ends(line_axes, {name: (last, float(early[f"weight_{name}"].iloc[-1])) for name in experts}, colours)
         line_axes.set(xlabel="time [s]", ylabel="weight")
@@ -138,8 +135,8 @@ def competition(regrets: pd.DataFrame, partitions: pd.DataFrame) -> Figure:
             (current, "best_per_poll_loss", "loss over best expert of each poll"),
         ):
             for column, style, colour, name in (
-                ("polling_loss", "-", VERMILLION, "at its own sleep (2.34)"),
-                ("mixture_loss", "--", INK, "mixture (2.8)"),
+                ("polling_loss", "-", VERMILLION, "at the sleep it took"),
+                ("mixture_loss", "--", INK, "mixture loss"),
             ):  # fmt: skip
                 axes.plot(
                     rows["time_s"], rows[column] - rows[base], style, color=colour, linewidth=1.2,
@@ -218,8 +215,8 @@ def regret_distribution(summary: pd.DataFrame) -> Figure:
         axes = figure.add_subplot()
         share = np.arange(1, len(summary) + 1) / len(summary)
         for column, style, colour, name in (
-            ("polling_regret", "-", VERMILLION, "at its own sleep (2.34)"),
-            ("mixture_regret", "--", INK, "mixture (2.8)"),
+            ("polling_regret", "-", VERMILLION, "at the sleep it took"),
+            ("mixture_regret", "--", INK, "mixture loss"),
         ):  # fmt: skip
             axes.step(np.sort(summary[column]), share, style, where="post", color=colour, linewidth=1.2, label=name)
         axes.axvline(0, color=INK, linewidth=0.8)

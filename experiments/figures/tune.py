@@ -30,5 +30,5 @@ def tradeoff(table: pd.DataFrame, recommended: str, max_slowdown: float) -> Figu
         panels={"slowdown_mean": "mean slowdown of pages", "slowdown_p95": "slowdown of pages, 95th percentile"},
         recommended=recommended,
         max_slowdown=max_slowdown,
-        named=6,
+        named=len(table),
     )

@@ -27,6 +27,7 @@ from experiments.inert import as_meant
 from experiments.papers.claims import Record
 from experiments.papers.kit import Experiment, Setup
 from experiments.papers.registry import all_experiments
+from experiments.report.text import latex, markdown
 from experiments.study.files import PACKAGES, source_digest
 from experiments.study.run import run
 from experiments.study.store import Store
@@ -211,10 +212,15 @@ def _conclude(experiment: Experiment, store: Store, record: Record, *, computed:
             store.write(f"{table}.parquet", _parquet(frame, store.manifest))
         claims = _claims(experiment, record)
         store.write_frame(CLAIMS, claims)
+        for name, words in experiment.tables(record).items():
+            store.write_frame(f"{name}.csv", words)
+            store.write(f"{name}.md", markdown(words).encode())
+            store.write(f"{name}.tex", latex(words).encode())
         data, material = experiment.data, store.manifest["configuration"]["material"]
         for name, figure in experiment.figures(record).items():
-            if data is not None and material == data.stand_in:
-                figure.suptitle(f"on {material}, in place of {data.folder}", fontsize=9)
+            if data is not None:
+                instead = f", in place of {data.folder}" if material == data.stand_in else ""
+                figure.suptitle(f"on {material}{instead}", fontsize=9)
             for file, content in pictures(name, figure).items():
                 store.write(file, content)
         store.publish()

@@ -5,7 +5,7 @@ A module of a paper makes an `Experiment` and declares everything about it with 
 * `Experiment.runs` says which tasks are run (`over` takes the product of named axes) and which function runs one.  The
   function gets a task's values by name and returns rows.  All rows together are the record: a frame a table.
 * `Experiment.claim` says what the paper states and which predicate (`predicates`) the decorated measure has to satisfy.
-* `Experiment.picture` draws the frames that the decorated function returns.
+* `Experiment.picture` draws the frames that the decorated function returns; `Experiment.table` is a table of words.
 * `Experiment.view` is another experiment on the same runs: a record that is there is not computed again.
 
 Measures and drawings are functions of the record alone, so that claims can be checked and pictures drawn again without
@@ -224,6 +224,7 @@ class Experiment:
         self.sweep, self.run = sweep, run
         self.claims = list(claims)
         self._drawings = [figures] if figures is not None else []
+        self._tables: dict[str, Callable[..., pd.DataFrame]] = {}
 
     @property
     def paper(self) -> str:
@@ -275,6 +276,15 @@ class Experiment:
 
         return declare
 
+    def table(self, name: str) -> Callable[[Function], Function]:
+        """Declare a table of words: the decorated function returns it as a frame."""
+
+        def declare(function: Function) -> Function:
+            self._tables[name] = function
+            return function
+
+        return declare
+
     def view(self, name: str, subject: str, time: str) -> Experiment:
         """Return another experiment on the runs of this one, still without claims and pictures."""
         return Experiment(name, subject, time, self.data, sweep=self.sweep, run=self.run)
@@ -288,6 +298,10 @@ class Experiment:
     def figures(self, record: Record) -> dict[str, Figure]:
         """Return every picture of a record by its name."""
         return {name: figure for drawing in self._drawings for name, figure in drawing(record).items()}
+
+    def tables(self, record: Record) -> dict[str, pd.DataFrame]:
+        """Return every table of words of a record by its name."""
+        return {name: from_record(function, record) for name, function in self._tables.items()}
 
     # -- data --------------------------------------------------------------------------------------------------
 

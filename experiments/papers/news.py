@@ -213,16 +213,17 @@ def of(key: str, value: float | None = None) -> Select:
     return select
 
 
-def chosen(key: str, pick: Pick) -> Select:
-    """Select a sampler at the value that `pick` takes on the topics of the other half."""
+def chosen(key: str, pick: Pick, *, one_out: bool = False) -> Select:
+    """Select a sampler at the value that `pick` takes on the topics of the other half, or on all `one_out` but it."""
 
     def select(scores: pd.DataFrame) -> pd.DataFrame:
-        parts = []
-        for half in (0, 1):
-            others = scores[scores["rank"] % 2 != half]
+        parts, folds = [], scores["rank"] if one_out else scores["rank"] % 2
+        for fold in sorted(set(folds)):
+            others = scores[folds != fold]
             own = of(key, pick(mean_by_value(others, key), others))(scores)
-            parts.append(own[own.index % 2 == half])
-        return pd.concat(parts).sort_index()
+            parts.append(own[(own.index if one_out else own.index % 2) == fold])
+        selected: pd.DataFrame = pd.concat(parts).sort_index()
+        return selected
 
     return select
 

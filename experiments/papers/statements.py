@@ -1,9 +1,9 @@
 """The figures, tables and theorems of the five papers that no experiment is named after, and where each one stands.
 
 What it models: a statement is held by a function of `lpsm.bounds` or `proved`, or by an algorithm, with its tests, or
-by an experiment that has another name.  Together with the experiments these are all numbered figures, tables,
-theorems, lemmas, corollaries and claims of the papers.  What it leaves out: remarks and equations that neither a
-function nor an experiment computes.
+by an experiment that has another name; steps of proofs are listed although nothing here computes them.  Together with
+the experiments these are all numbered figures, tables, theorems, lemmas, corollaries and claims of the papers.
+What it leaves out: remarks and equations that neither a function nor an experiment computes.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class Statement(NamedTuple):
         What it states or shows, in a line.
     code
         Names below `lpsm` (``proved.`` stands below `experiments.papers`, `netsim` for itself), and keys of samplers
-        (those without a dot), with blanks between them.
+        (those without a dot), with blanks between them; empty for a step of a proof.
     test
-        Which file ``tests/lpsm/test_*.py`` holds the code to it; with ``proved_`` or ``netsim_`` before it, of theirs.
+        Which file ``tests/lpsm/test_*.py`` holds the code to it, or ``proved``; with ``netsim_`` before it, of its own.
     experiment
         The experiment that runs it, if there is one.
     misprint
@@ -35,23 +35,26 @@ class Statement(NamedTuple):
 
     name: str
     says: str
-    code: str
-    test: str
+    code: str = ""
+    test: str = ""
     experiment: str = ""
     misprint: str = ""
 
     @property
     def test_file(self) -> str:
         """The file of its test."""
-        room, _, rest = self.test.partition("_")
-        folder = {"proved": "experiments/papers/proved", "netsim": "netsim"}.get(room)
-        return f"tests/{folder}/test_{rest}.py" if folder else f"tests/lpsm/test_{self.test}.py"
+        if self.test == "proved":
+            return "tests/experiments/papers/test_proved.py"
+        room, _, rest = self.test.partition("netsim_")
+        return f"tests/netsim/test_{rest}.py" if rest else f"tests/lpsm/test_{room}.py"
 
     @property
     def where(self) -> str:
         """Where it stands: its code and test, the experiment, and a misprint."""
         names = [place_of(one) if "." in one else f'lpsm.samplers.make("{one}")' for one in self.code.split()]
         held = f"{', '.join(names)}, which {self.test_file} holds to the paper"
+        if not names:
+            held = "a step of a proof, which nothing here computes"
         misprint = f"; misprinted ({self.misprint}, see docs/sampler-bounds.md)" if self.misprint else ""
         return (f"part of {self.experiment}, and " if self.experiment else "") + held + misprint
 
@@ -68,12 +71,8 @@ STATEMENTS = (
     Statement("worst-case/theorem-1", "expected mistakes and labels of the selective sampling Perceptron",
         "bounds.perceptrons.selective_perceptron_mistakes", "bounds_samplers"),
     Statement("worst-case/theorem-2", "expected mistakes and labels of the selective sampling second-order Perceptron",
-        "bounds.second_order.selective_second_order_mistakes proved.second_order.quadratic_form_cap",
-        "proved_steps", misprint="W Theorem 2, proof"),
-    Statement("worst-case/remark-1", "both bounds at their best b",
-        "proved.first_order.selective_perceptron_tuned_mistakes "
-        "proved.second_order.selective_second_order_tuned_mistakes",
-        "proved_by_hand", misprint="W (8), third term"),
+        "bounds.second_order.selective_second_order_mistakes", "bounds_samplers", misprint="W Theorem 2, proof"),
+    Statement("worst-case/remark-1", "both bounds at their best b", misprint="W (8), third term"),
     Statement("worst-case/remark-2", "both algorithms with a kernel, in dual form", "perceptron-ss sop-ss",
         "samplers_oracles"),
     Statement("thesis/fig-2-1", "an algorithm keeps a distribution over experts", "experts.FixedShare", "fixed_share"),
@@ -87,72 +86,57 @@ STATEMENTS = (
     Statement("thesis/theorem-1", "the regret of Fixed-share with the wrong switching rate",
         "bounds.experts.fixed_share_regret bounds.experts.markov_share_regret", "bounds_experts"),
     Statement("thesis/corollary-1", "the regret of Learn-alpha",
-        "bounds.experts.learn_alpha_regret bounds.experts.learn_alpha_optimised_regret", "bounds_experts"),
+        "bounds.experts.learn_alpha_regret bounds.experts.learn_alpha_optimised_regret", "bounds_by_hand"),
     Statement("thesis/theorem-2", "a lower bound on the regret of Fixed-share",
         "bounds.experts.fixed_share_regret_lower", "bounds_experts"),
     Statement("thesis/claim-1", "the second derivative of the loss of Fixed-share in its switching rate",
-        "bounds.experts.curvature bounds.experts.relative_curvature", "bounds_experts"),
+        "bounds.experts.curvature bounds.experts.relative_curvature", "bounds_by_hand"),
     Statement("thesis/fig-3-1", "the error region in the plane of hypothesis and target, of which Lemma 3 speaks",
-        "proved.first_order.perceptron_lemma_sine", "proved_steps"),
-    Statement("thesis/lemma-2", "the mass of a band around the equator of a sphere", "proved.active.band_mass",
-        "proved_active", misprint="T appendix B"),
+        "proved.perceptron_lemma_sine", "proved"),
+    Statement("thesis/lemma-2", "the mass of a band around the equator of a sphere", misprint="T appendix B"),
     Statement("thesis/lemma-3", "how large an angle is where the Perceptron does not turn away from its target",
-        "proved.first_order.perceptron_lemma_sine proved.first_order.perceptron_updates_needed", "proved_steps",
-        experiment="thesis/theorem-3", misprint="T Theorem 3"),
+        "proved.perceptron_lemma_sine", "proved", experiment="thesis/theorem-3", misprint="T Theorem 3"),
     Statement("thesis/fig-3-2", "the modified Perceptron", "modified-perceptron", "samplers_oracles"),
-    Statement("thesis/lemma-4", "how much an update of the modified Perceptron gains",
-        "proved.active.modified_update proved.active.good_update", "proved_by_hand", misprint="T Lemma 4"),
+    Statement("thesis/lemma-4", "how much an update of the modified Perceptron gains", misprint="T Lemma 4"),
     Statement("thesis/theorem-4", "mistakes of the modified Perceptron until its error is small",
-        "proved.active.modified_perceptron_mistakes proved.active.modified_perceptron_error", "proved_active",
-        experiment="thesis/theorems-4-5", misprint="T Theorem 4, proof"),
+        "proved.modified_perceptron_mistakes", "proved", experiment="thesis/theorems-4-5",
+        misprint="T Theorem 4, proof"),
     Statement("thesis/fig-3-3", "labels are asked for in a band around the hypothesis", "dkm", "samplers_oracles"),
     Statement("thesis/fig-3-4", "the active modified Perceptron", "dkm", "samplers_oracles",
         misprint="T figure 3-4, to the letter"),
-    Statement("thesis/lemma-5", "the threshold stays large enough", "proved.active.threshold_confidence",
-        "proved_active"),
-    Statement("thesis/lemma-6", "the share of errors in a band", "proved.active.band_error_floor", "proved_active"),
-    Statement("thesis/lemma-7", "the share of errors that are asked about", "proved.active.queried_error_floor",
-        "proved_active"),
-    Statement("thesis/lemma-8", "the share of updates that are good", "proved.active.good_query_floor",
-        "proved_active"),
+    Statement("thesis/lemma-5", "the threshold stays large enough"),
+    Statement("thesis/lemma-6", "the share of errors in a band"),
+    Statement("thesis/lemma-7", "the share of errors that are asked about"),
+    Statement("thesis/lemma-8", "the share of updates that are good"),
     Statement("thesis/theorem-5", "labels, errors and stream length of the active modified Perceptron",
-        "proved.active.active_budget", "proved_active", experiment="thesis/theorems-4-5"),
-    Statement("thesis/theorem-6", "DKM's hypothesis can err where the labels are certain",
-        "proved.version_space.counterexample", "proved_version_space", experiment="thesis/counterexample-4-3"),
-    Statement("thesis/fig-4-1", "the three points that take DKM out of its version space",
-        "proved.version_space.counterexample", "proved_version_space", experiment="thesis/counterexample-4-3"),
+        "proved.active_budget", "proved", experiment="thesis/theorems-4-5"),
+    Statement("thesis/theorem-6", "DKM's hypothesis can err where the labels are certain", "proved.counterexample",
+        "proved", experiment="thesis/counterexample-4-3"),
+    Statement("thesis/fig-4-1", "the three points that take DKM out of its version space", "proved.counterexample",
+        "proved", experiment="thesis/counterexample-4-3"),
     Statement("thesis/fig-4-2", "the region of certain labels that the third hypothesis errs in",
-        "proved.version_space.label_is_forced", "proved_version_space", experiment="thesis/counterexample-4-3"),
+        experiment="thesis/counterexample-4-3"),
     Statement("thesis/corollary-2", "DKM's hypothesis can err on an example that it has learned from",
-        "proved.version_space.counterexample", "proved_version_space", experiment="thesis/counterexample-4-3"),
-    Statement("thesis/lemma-9", "an error outside the uncertainty region puts a hypothesis out of the version space",
-        "proved.version_space.error_region proved.version_space.uncertainty_region", "proved_version_space"),
-    Statement("thesis/lemma-10", "its converse need not hold (up to sets of measure zero)",
-        "proved.version_space.error_region proved.version_space.uncertainty_region", "proved_version_space",
-        misprint="T Lemma 10"),
-    Statement("thesis/lemma-11", "the target region need not lie in the version space",
-        "proved.version_space.target_region proved.version_space.version_space", "proved_version_space"),
-    Statement("thesis/lemma-12", "the version space need not lie in the target region",
-        "proved.version_space.target_region proved.version_space.version_space", "proved_version_space"),
-    Statement("thesis/lemma-13", "Lemma 6 for instances that are lambda-similar to uniform",
-        "proved.active.band_error_floor", "proved_active"),
-    Statement("thesis/lemma-14", "Lemma 5 for these", "proved.active.threshold_confidence", "proved_active"),
-    Statement("thesis/lemma-15", "Lemma 7 for these", "proved.active.queried_error_floor", "proved_active",
-        misprint="T Lemma 15"),
-    Statement("thesis/lemma-16", "Lemma 4 for these", "proved.active.good_update", "proved_active"),
+        "proved.counterexample", "proved", experiment="thesis/counterexample-4-3"),
+    Statement("thesis/lemma-9", "an error outside the uncertainty region puts a hypothesis out of the version space"),
+    Statement("thesis/lemma-10", "its converse need not hold (up to sets of measure zero)", misprint="T Lemma 10"),
+    Statement("thesis/lemma-11", "the target region need not lie in the version space"),
+    Statement("thesis/lemma-12", "the version space need not lie in the target region"),
+    Statement("thesis/lemma-13", "Lemma 6 for instances that are lambda-similar to uniform"),
+    Statement("thesis/lemma-14", "Lemma 5 for these"),
+    Statement("thesis/lemma-15", "Lemma 7 for these", misprint="T Lemma 15"),
+    Statement("thesis/lemma-16", "Lemma 4 for these"),
     Statement("thesis/fig-4-3", "DKM with the patience R", "dkm", "samplers_oracles"),
     Statement("thesis/fig-4-4", "CBGZ with b and a learning rate", "perceptron-ss", "samplers_oracles"),
     Statement("rls/equation-1", "ridge regression on the labels", "ridge", "samplers_oracles"),
     Statement("rls/theorem-1", "mistakes of the second-order Perceptron, and their limit for a large regulariser",
-        "bounds.second_order.second_order_mistakes proved.second_order.second_order_limit", "proved_steps",
+        "bounds.second_order.second_order_mistakes", "bounds_samplers",
         misprint="R (4) and the limit before it"),
-    Statement("rls/equation-4", "the trace of the correlation matrix", "proved.second_order.trace_cap",
-        "proved_steps", misprint="R (4) and the limit before it"),
+    Statement("rls/equation-4", "the trace of the correlation matrix", misprint="R (4) and the limit before it"),
     Statement("rls/equation-6", "the risk of the hypothesis that is picked",
-        "proved.risk.selected_risk proved.risk.penalised_hypothesis", "proved_by_hand", experiment="rls/risk-bound"),
+        "proved.selected_risk proved.penalised_hypothesis", "proved", experiment="rls/risk-bound"),
     Statement("rls/equation-7", "forward ridge regression", "rls", "samplers_oracles"),
-    Statement("rls/theorem-2", "expected mistakes beyond those of Bayes, for labels with linear means",
-        "proved.second_order.linear_source_regret", "proved_steps"),
+    Statement("rls/theorem-2", "expected mistakes beyond those of Bayes, for labels with linear means"),
     Statement("rls/theorem-3", "expected mistakes of the label-efficient second-order Perceptron",
         "bounds.second_order.label_efficient_mistakes", "bounds_samplers"),
     Statement("adaptive/fig-1", "the selective sampler SS", "ss", "samplers_oracles"),
@@ -160,38 +144,31 @@ STATEMENTS = (
     Statement("adaptive/fig-11", "least squares with all labels", "rls-all", "samplers_oracles"),
     Statement("adaptive/fig-12", "the adaptive sampler", "adaptive-sampler", "samplers_oracles"),
     Statement("adaptive/remark-4", "the bound of Theorem 1 in the spectrum of the process",
-        "proved.low_noise.supervised_regret_of_spectrum", "proved_steps"),
+        "proved.supervised_regret_of_spectrum", "proved"),
     Statement("adaptive/remark-9", "the adaptive sampler that stores mistakes alone (mistake_driven)",
         "adaptive-sampler", "samplers_oracles"),
-    Statement("adaptive/lemma-1", "regret is bounded by that of the square loss",
-        "proved.low_noise.regret_from_square_loss", "proved_by_hand"),
-    Statement("adaptive/lemma-2", "regret is bounded by errors beyond a margin", "proved.low_noise.regret_from_margin",
-        "proved_steps"),
-    Statement("adaptive/lemma-3", "the smallest eigenvalue of a sample", "proved.low_noise.eigenvalue_failure",
-        "proved_steps", misprint="A 5"),
+    Statement("adaptive/lemma-1", "regret is bounded by that of the square loss"),
+    Statement("adaptive/lemma-2", "regret is bounded by errors beyond a margin"),
+    Statement("adaptive/lemma-3", "the smallest eigenvalue of a sample", misprint="A 5"),
     Statement("adaptive/lemma-4", "what the adaptive sampler stores is distributed as the stream", "adaptive-sampler",
-        "proved_steps"),
+        "proved"),
     Statement("adaptive/lemma-5",
         "what comes after a stopping time is independent of what came before; Lemma 4 rests on it", "adaptive-sampler",
-        "proved_steps"),
+        "proved"),
     Statement("drift/table-1", "second-order algorithms with all labels, against a fixed or a drifting target",
         "sop lasec", "samplers_oracles"),
     Statement("drift/table-2", "selective sampling of second order, against a fixed or a drifting target",
         "sop-ss lasec-ss", "samplers_oracles"),
     Statement("drift/fig-1", "LASEC and LASEC-SS", "lasec lasec-ss", "samplers_oracles"),
-    Statement("drift/lemma-1", "the minimum of the objective by recursion",
-        "proved.drift.drift_matrices proved.drift.drift_objective_minimum", "proved_steps"),
+    Statement("drift/lemma-1", "the minimum of the objective by recursion"),
     Statement("drift/theorem-2", "mistakes of LASEC", "bounds.drift.drift_mistakes", "bounds_samplers"),
-    Statement("drift/theorem-4", "expected mistakes and labels of LASEC-SS",
-        "bounds.drift.selective_drift_mistakes proved.drift.drift_best_a", "proved_steps"),
+    Statement("drift/theorem-4", "expected mistakes and labels of LASEC-SS", "bounds.drift.selective_drift_mistakes",
+        "bounds_samplers"),
     Statement("drift/remark-3", "without drift, and with c infinite, LASEC is the second-order Perceptron", "sop lasec",
         "samplers_limits"),
     Statement("drift/remark-6", "the same of LASEC-SS and the label-efficient second-order Perceptron",
         "sop-label-efficient lasec-ss", "samplers_limits"),
-    Statement("drift/lemma-7", "a quadratic inequality solved for the mistakes", "proved.drift.quadratic_solution",
-        "proved_by_hand"),
-    Statement("drift/corollary-8", "mistakes of LASEC at the best b and c",
-        "proved.drift.drift_tuning proved.drift.tuned_drift_mistakes", "proved_steps", misprint="D Corollary 8, proof"),
-    Statement("drift/corollary-9", "expected mistakes of LASEC-SS at the best b and c",
-        "proved.drift.tuned_selective_drift_mistakes", "proved_steps"),
+    Statement("drift/lemma-7", "a quadratic inequality solved for the mistakes"),
+    Statement("drift/corollary-8", "mistakes of LASEC at the best b and c", misprint="D Corollary 8, proof"),
+    Statement("drift/corollary-9", "expected mistakes of LASEC-SS at the best b and c"),
 )  # fmt: skip

@@ -34,6 +34,8 @@ def found_text(found: Found) -> str:
         notes.append("Traffic without URLs: its pages were told apart by pauses (--page-gap).")
     if not figures["server_times"]:
         notes.append("The trace does not tell how long servers took.")
+    if clients := found.report["clients_taken_as_one"]:
+        notes.append(f"The {clients} clients of the capture are taken for one device; --client picks one.")
     groups = sorted(found.report.flows.items(), key=lambda item: -item[1].up_bytes - item[1].down_bytes)
     if groups:
         cells = [

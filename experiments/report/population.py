@@ -23,7 +23,7 @@ def population_text(summary: pd.DataFrame, by_activity: pd.DataFrame, what: str,
     Parameters
     ----------
     summary, by_activity : DataFrame
-        Of `study.population_summary`.
+        Of `study.population`.
     what : str
         How many of what.
     by : {"user", "session"}

@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from experiments.papers.predicates import HOUSEKEEPING
+
 __all__ = ["HEADING", "HOW_TO_READ", "details_markdown", "results_markdown", "results_text"]
 
 HEADING = "# What the papers say, and what comes out here"
@@ -23,6 +25,7 @@ _LEGEND = (
     "A claim that speaks of several things at once shows under *ours* the one that decides: the worst of them, or the "
     "worst of as many as have to agree. A claim that can hardly fail is *not a test*, and not counted."
 )
+_OWN = "ours"  # the key of what is in no paper
 _VERDICTS = ("fails", "holds", "not a test")
 
 
@@ -43,8 +46,8 @@ def results_markdown(results: Sequence[Mapping[str, Any]], papers: Mapping[str, 
     common = _common(results)
     parts = [
         HEADING,
-        f"Made by `lpsm reproduce` from its records: {len(results)} experiments, {counts.total()} claims, of which "
-        f"{counts['holds']} hold and {counts['fails']} fail"
+        f"Made by `lpsm reproduce` from its records: {len(results)} experiments, {counts['holds'] + counts['fails']} "
+        f"claims, of which {counts['holds']} hold and {counts['fails']} fail"
         + (f"; {counts['not a test']} more are not tests" if counts["not a test"] else "")
         + f".{_said_of_all(results, common)} ± is a 95 % Student interval over replications.",
         HOW_TO_READ,
@@ -55,17 +58,18 @@ def results_markdown(results: Sequence[Mapping[str, Any]], papers: Mapping[str, 
         own = _of(results, paper)
         if not own:
             continue
+        title, more = f"## {name[0].upper()}{name[1:]}", f"[Data, runs, and why claims fail](results/{paper}.md)."
+        if paper == _OWN:
+            parts += [title, f"Goals of our own, which no paper states, are counted above. {more}"]
+            continue
         claims = [(result["experiment"].partition("/")[2], claim) for result in own for claim in result["claims"]]
+        claims = [row for row in claims if _verdict(row[1]) in _VERDICTS]
         claims.sort(key=lambda row: _VERDICTS.index(_verdict(row[1])))
         rows = []
         for place, claim in claims:
             figures = claim.get("short") or claim["ours"]
             rows.append([place, claim["statement"], claim["printed"], figures, _verdict(claim)])
-        parts += [
-            f"## {name[0].upper()}{name[1:]}",
-            f"[Data, runs, and why claims fail](results/{paper}.md).",
-            _table(["experiment", "claim", "printed", "ours", "verdict"], rows),
-        ]
+        parts += [title, more, _table(["experiment", "claim", "printed", "ours", "verdict"], rows)]
         others = [(one["experiment"], _made(_own(one, common, "seed", "made"))) for one in own]
         if any(made for _, made in others):
             parts.append("\n".join(f"- {experiment}: {made}" for experiment, made in others if made))
@@ -78,11 +82,11 @@ def details_markdown(results: Sequence[Mapping[str, Any]], paper: str, name: str
     parts = [f"# {name[0].upper()}{name[1:]}: why claims fail"]
     if common:
         parts.append(_said_of_all(results, common).lstrip())
+    whole: list[str] = []
     for result in _of(results, paper):
         about, own = str(result["about"]), _made(_own(result, common))
         held = sum(_verdict(claim) == "holds" for claim in result["claims"])
         said = f"{about[0].upper()}{about[1:]}. {own[0].upper()}{own[1:]}. {held} hold."
-        parts.append(f"## {result['experiment']}\n\n{said}")
         lines = [
             f"- *{_cell(claim['statement'])}* ({_cell(claim['tolerance'])}): {_cell(claim['why_not'])}."
             for claim in result["claims"]
@@ -93,8 +97,17 @@ def details_markdown(results: Sequence[Mapping[str, Any]], paper: str, name: str
             for claim in result["claims"]
             if _verdict(claim) == "not a test"
         ]
+        lines += [
+            f"- *{_cell(claim['statement'])}*: {'so' if claim['holds'] else 'not so'}, {_cell(claim['ours'])}."
+            for claim in result["claims"]
+            if _verdict(claim) == "housekeeping"
+        ]
         if lines:
-            parts.append("\n".join(lines))
+            parts.append(f"## {result['experiment']}\n\n{said}\n\n" + "\n".join(lines))
+        else:
+            whole.append(f"{result['experiment']} ({held})")
+    if whole:
+        parts.append(f"All claims hold in {', '.join(whole)}.")
     return "\n\n".join(parts) + "\n"
 
 
@@ -118,13 +131,16 @@ def _of(results: Sequence[Mapping[str, Any]], paper: str) -> list[Mapping[str, A
 
 
 def _verdict(claim: Mapping[str, Any]) -> str:
+    if HOUSEKEEPING in claim["tolerance"]:
+        return "housekeeping"
     if "not a test:" in claim["tolerance"]:
         return "not a test"
     return "holds" if claim["holds"] else "fails"
 
 
 def _counts(results: Sequence[Mapping[str, Any]]) -> Counter[str]:
-    return Counter(_verdict(claim) for result in results for claim in result["claims"])
+    verdicts = (_verdict(claim) for result in results for claim in result["claims"])
+    return Counter(verdict for verdict in verdicts if verdict in _VERDICTS)
 
 
 def _overview(results: Sequence[Mapping[str, Any]], papers: Mapping[str, str]) -> str:

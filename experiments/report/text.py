@@ -4,27 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from experiments.inert import inert
 from experiments.quantities import Quantity, shown
 
-__all__ = ["cell", "cells", "counted", "number", "plus_minus", "table"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["cell", "cells", "counted", "latex", "markdown", "number", "plus_minus", "table"]
 
 
 def number(value: float, digits: int = 2, *, sign: bool = False, unit: str = "") -> str:
-    """Return the number with so many digits, or nothing where there is none."""
+    """Return the number with so many digits, two significant ones if it is smaller; nothing where there is none."""
     if not isfinite(value):
         return ""
-    return f"{value:{'+' if sign else ''}.{digits}f}{unit}"
+    shown = round(float(value), digits) + 0.0  # and never -0
+    if value and not shown and not sign:
+        return f"{value:.2g}{unit}"
+    return f"{shown:{'+' if sign else ''}.{digits}f}{unit}"
 
 
 def plus_minus(mean: float, half_width: float, digits: int = 2, *, sign: bool = False, unit: str = "") -> str:
     """Return mean and half width of an interval, or the mean alone where there is no interval."""
-    if not isfinite(half_width) or half_width == 0:
+    if not isfinite(half_width) or not round(half_width, digits):
         return number(mean, digits, sign=sign, unit=unit)
     return f"{number(mean, digits, sign=sign)} ± {number(half_width, digits, unit=unit)}"
 
@@ -77,3 +82,19 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         numbers = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
         lines.append("  ".join([row[0].ljust(widths[0]), *numbers]).rstrip())
     return "\n".join(lines)
+
+
+def markdown(frame: pd.DataFrame) -> str:
+    """Return a frame of words as a table in Markdown."""
+    rows = [list(frame.columns), ["---"] * frame.shape[1], *frame.astype(str).to_numpy().tolist()]
+    return "".join(f"|{'|'.join(inert(cell).replace('|', chr(92) + '|') for cell in row)}|\n" for row in rows)
+
+
+def latex(frame: pd.DataFrame) -> str:
+    """Return a frame of words as a tabular in LaTeX, whose special characters are escaped."""
+    special = {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "±": r"$\pm$"}
+    special |= {one: f"\\{one}" for one in "&%$#_{}"}
+    rows = [list(frame.columns), *frame.astype(str).to_numpy().tolist()]
+    lines = [" & ".join("".join(special.get(one, one) for one in inert(cell)) for cell in row) for row in rows]
+    body = " \\\\\n".join([lines[0] + r" \\ \hline", *lines[1:]]).replace(r"\hline \\", r"\hline")
+    return f"\\begin{{tabular}}{{{'l' * frame.shape[1]}}}\n{body} \\\\\n\\end{{tabular}}\n"

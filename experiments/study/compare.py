@@ -1,15 +1,12 @@
 """What the policies cost and what they delay: the aggregation of a sweep.
 
-Every quantity is computed within a replication (a seed, or a recorded session) first;
-what is reported is the mean over replications with a 95 % Student interval, so
-that an interval says how far other traffic of the same kind may lie.  Replications
-weigh the same, whatever their length.  Differences and ratios between policies are
-paired: both policies met the same world in every replication.
+Every quantity is computed within a replication (a seed, or a recorded session) first; what is reported is the mean over
+replications, which weigh the same whatever their length, with a 95 % Student interval.  Differences and ratios between
+policies are paired: both policies met the same world in every replication.
 
-Slowdown of a page = its latency / its latency without power saving.  Two reference
-energies come from the run without power saving: `limit`, sleep power throughout plus the extra
-power of being awake for the busier direction's air time, which no policy can beat; and
-`page-awake`, awake exactly while a page loads and asleep otherwise: a clairvoyant that
+Slowdown of a page = its latency / its latency without power saving.  Two reference energies come from the run without
+power saving: `limit`, sleep power throughout plus the extra power of being awake for the busier direction's air time,
+which no policy can beat; and `page-awake`, awake exactly while a page loads and asleep otherwise: a clairvoyant that
 never delays a page, and never sleeps inside one.
 """
 
@@ -17,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -28,24 +25,24 @@ from experiments.quantities import BASELINE, ENERGIES, LIMIT, PAGE_AWAKE, PER_PA
 from experiments.study.sweep import Frames
 
 __all__ = [
-    "Comparison",
-    "Estimate",
-    "added_delays",
-    "compare",
-    "estimate",
-    "linearised",
-    "page_slowdowns",
-    "ratio",
+    "Comparison", "Estimate", "added_delays", "compare", "estimate", "linearised", "page_slowdowns", "percent", "ratio",
     "reference_energies",
-]
+]  # fmt: skip
 
 LEVEL = 0.95
-_RATIOS = {  # name -> (column, the policy it is divided by, whether the difference in percent is reported)
-    "energy_vs_psm_percent": ("total_j_per_page", PSM, True),
-    "beacon_energy_vs_psm_percent": ("listen_j_per_page", PSM, True),
-    "slowdown_ratio_psm": ("slowdown_mean", PSM, False),
-    "energy_above_limit_percent": ("total_j_per_page", LIMIT, True),
-    "energy_above_page_awake_percent": ("total_j_per_page", PAGE_AWAKE, True),
+_LEVELS = {"p95": 0.95, "p99": 0.99, "max": 1.0}
+_RUN = ["replication", "policy"]
+_RATIOS = {  # name -> (column, the policy it is divided by); a difference in percent if the name says so
+    "energy_vs_psm_percent": ("total_j_per_page", PSM),
+    "beacon_energy_vs_psm_percent": ("listen_j_per_page", PSM),
+    "slowdown_ratio_psm": ("slowdown_mean", PSM),
+    "energy_above_limit_percent": ("total_j_per_page", LIMIT),
+    "energy_above_page_awake_percent": ("total_j_per_page", PAGE_AWAKE),
+}
+_DIFFERENCES = {
+    "energy_minus_none_j_per_page": ("total_j_per_page", BASELINE),
+    "energy_minus_psm_j_per_page": ("total_j_per_page", PSM),
+    "slowdown_minus_psm": ("slowdown_mean", PSM),
 }
 
 
@@ -76,7 +73,7 @@ class Comparison(NamedTuple):
 
 
 def estimate(values: ArrayLike) -> Estimate:
-    """Return the mean of independent replications with its 95 % Student t-interval.
+    """Return the mean of independent replications, NaN left out, with its 95 % Student t-interval.
 
     >>> mean, half_width = estimate([1.0, 2.0, 3.0])
     >>> print(f"{mean:g} ± {half_width:.4f}")
@@ -85,13 +82,10 @@ def estimate(values: ArrayLike) -> Estimate:
     sample = np.asarray(values, dtype=float)
     sample = sample[~np.isnan(sample)]
     n = sample.size
-    if n == 0:
-        return Estimate(float("nan"), float("nan"))
-    mean = float(sample.mean())
-    if n == 1:
-        return Estimate(mean, float("nan"))
+    if n < 2:
+        return Estimate(float(sample[0]) if n else float("nan"), float("nan"))
     spread = float(stdtrit(n - 1, 0.5 + LEVEL / 2)) * float(sample.std(ddof=1)) / sqrt(n)
-    return Estimate(mean, spread)
+    return Estimate(float(sample.mean()), spread)
 
 
 def linearised(numerators: ArrayLike, denominators: ArrayLike) -> NDArray[np.float64]:
@@ -110,8 +104,14 @@ def linearised(numerators: ArrayLike, denominators: ArrayLike) -> NDArray[np.flo
 def ratio(numerators: ArrayLike, denominators: ArrayLike) -> Estimate:
     """Return the ratio of the means of paired replications, with a 95 % Student interval (`linearised`)."""
     x, y = np.asarray(numerators, dtype=float), np.asarray(denominators, dtype=float)
-    spread = estimate(linearised(x, y)).half_width
-    return Estimate(float(x.mean() / y.mean()) if y.size and y.mean() > 0 else float("nan"), spread)
+    mean = float(x.mean() / y.mean()) if y.size and y.mean() > 0 else float("nan")
+    return Estimate(mean, estimate(linearised(x, y)).half_width)
+
+
+def percent(numerators: ArrayLike, denominators: ArrayLike) -> Estimate:
+    """Return by how many percent the first differ from the second (`ratio`)."""
+    found = ratio(numerators, denominators)
+    return Estimate(100 * (found.mean - 1), 100 * found.half_width)
 
 
 def page_slowdowns(pages: pd.DataFrame) -> pd.DataFrame:
@@ -120,22 +120,32 @@ def page_slowdowns(pages: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     pages : DataFrame
-        Rows of the runs: `replication`, `policy`, `page`, `latency_s`; pages of a run in the order browsed, those of
-        each `client` after those of the one before if there are several.
+        `replication`, `policy`, `page`, `latency_s`; pages of a run in the order browsed, those of each `client` after
+        those of the one before if there are several.
 
     Returns
     -------
     DataFrame
         replication, policy, client if there are several, page, base_latency_s, latency_s, slowdown.
     """
-    whose = ["replication", "policy", *_client(pages), "page"]
-    table = pages[[*whose, "latency_s"]].copy()
-    table["number"] = table.groupby(["replication", "policy"], sort=False).cumcount()
+    whose = [*_RUN, *_client(pages), "page"]
+    table = pages[[*whose, "latency_s"]].assign(number=pages.groupby(_RUN, sort=False).cumcount())
     base = table.loc[table["policy"] == BASELINE, ["replication", "number", "latency_s"]]
     base = base.rename(columns={"latency_s": "base_latency_s"})
     paired = table.merge(base, on=["replication", "number"], how="left", sort=False, validate="many_to_one")
     paired["slowdown"] = paired["latency_s"] / paired["base_latency_s"]
     return paired[[*whose, "base_latency_s", "latency_s", "slowdown"]]
+
+
+def added_delays(messages: pd.DataFrame) -> pd.DataFrame:
+    """Pair every pushed message (replication, policy, message, delay_s) with itself without power saving.
+
+    The columns `delay_s_base` and `added_s` are added.
+    """
+    one = ["replication", *_client(messages), "message"]
+    base = messages.loc[messages["policy"] == BASELINE, [*one, "delay_s"]]
+    paired = messages.merge(base, on=one, suffixes=("", "_base"), sort=False)
+    return paired.assign(added_s=paired["delay_s"] - paired["delay_s_base"])
 
 
 def _client(table: pd.DataFrame) -> list[str]:
@@ -144,22 +154,22 @@ def _client(table: pd.DataFrame) -> list[str]:
 
 def reference_energies(frames: Frames, *, awake_mw: float, asleep_mw: float) -> pd.DataFrame:
     """Return the two reference energies of every replication, as rows like those of `frames.runs`."""
-    rows = []
+    base = frames.runs[frames.runs["policy"] == BASELINE]
     latency = frames.pages[frames.pages["policy"] == BASELINE].groupby("replication", sort=False)["latency_s"].sum()
-    runs: Any = frames.runs[frames.runs["policy"] == BASELINE].to_dict("records")
-    for run in runs:
-        busy_s = {
-            LIMIT: max(run["uplink_air_s"], run["downlink_air_s"]),
-            PAGE_AWAKE: float(latency.get(run["replication"], float("nan"))) / run.get("clients", 1),
-        }
-        for name, awake_s in busy_s.items():
-            # `limit` charges only the difference for being awake, over a sleep that lasts throughout: the same sum
-            awake_j = awake_s * awake_mw / 1000
-            sleep_j = (run["elapsed_s"] - awake_s) * asleep_mw / 1000
-            energies = {"awake_j": awake_j, "sleep_j": sleep_j, "total_j": awake_j + sleep_j}
-            nothing = dict.fromkeys((*ENERGIES, "beacons", "wakeups", "group_frames_lost"), 0)
-            rows.append({**run, **nothing, "policy": name, "awake_s": awake_s, **energies})
-    return pd.DataFrame(rows)
+    if len(latency):  # else there is nothing to be awake for
+        latency = latency.reindex(base["replication"], fill_value=0.0)
+    busy_s = {
+        LIMIT: base[["uplink_air_s", "downlink_air_s"]].max(axis=1),
+        PAGE_AWAKE: base["replication"].map(latency).astype(float) / base.get("clients", 1),
+    }
+    nothing = dict.fromkeys((*ENERGIES, "beacons", "wakeups", "group_frames_lost"), 0)
+    rows = []
+    for name, awake_s in busy_s.items():
+        # `limit` charges only the difference for being awake, over a sleep that lasts throughout: the same sum
+        awake_j, sleep_j = awake_s * awake_mw / 1000, (base["elapsed_s"] - awake_s) * asleep_mw / 1000
+        energies = {"awake_j": awake_j, "sleep_j": sleep_j, "total_j": awake_j + sleep_j}
+        rows.append(base.assign(**nothing, policy=name, awake_s=awake_s).assign(**energies))
+    return pd.concat(rows).sort_index(kind="stable")
 
 
 def compare(
@@ -182,26 +192,27 @@ def compare(
     awake_mw, asleep_mw : float
         Power of the radio, for the reference energies.
     psm : str
-        The canonical name of static PSM in this sweep.
+        The canonical name of static PSM in this sweep; differences from it are NaN where it was not run.
     battery_mwh : float, optional
         Capacity of a battery: the summary then has `battery_h`, how long it lasts at the mean power, with
         `battery_h_low` and `battery_h_high`, what the interval of the mean power says.
-
-    Returns
-    -------
-    Comparison
-        Differences against static PSM are NaN where it was not run.
     """
     slowdowns = page_slowdowns(frames.pages)
     slowdowns = slowdowns[slowdowns["policy"].isin(policies)].reset_index(drop=True)
     references = reference_energies(frames, awake_mw=awake_mw, asleep_mw=asleep_mw)
-    runs = pd.concat([frames.runs, references], ignore_index=True)
-    table = _per_page(runs).merge(
-        _slowdown_statistics(slowdowns, psm), on=["replication", "policy"], how="left", sort=False
-    )
+    table = _per_page(pd.concat([frames.runs, references], ignore_index=True))
+    table = table.join(_slowdown_statistics(slowdowns, psm), on=_RUN)
     if len(frames.messages):
-        table = table.merge(_added_statistics(frames.messages), on=["replication", "policy"], how="left", sort=False)
-    table = _paired(table, psm)
+        late = added_delays(frames.messages).groupby(_RUN, sort=False)["added_s"]
+        quantiles = {f"added_delay_{name}_s": late.quantile(level) for name, level in _LEVELS.items()}
+        table = table.join(pd.DataFrame({"added_delay_mean_s": late.mean(), **quantiles}), on=_RUN)
+    for kind, name in (("datagram", "datagram_delay"), ("exchange", "exchange")) if len(frames.delays) else ():
+        own = frames.delays[frames.delays["kind"] == kind].groupby(_RUN, sort=False)[["delay_s", "weight"]]
+        if len(own):
+            table = table.join(own.apply(_weighted).add_prefix(f"{name}_"), on=_RUN)
+    for name, (column, other) in _DIFFERENCES.items():
+        base = table.loc[table["policy"] == (psm if other == PSM else other)].set_index("replication")[column]
+        table[name] = table[column] - table["replication"].map(base).astype(float)
     order = [*policies, LIMIT, PAGE_AWAKE]
     table = table[table["policy"].isin(order)].reset_index(drop=True)
     summary = _summary(table, order, psm)
@@ -212,8 +223,19 @@ def compare(
     return Comparison(table, summary, slowdowns)
 
 
+def _weighted(rows: pd.DataFrame) -> pd.Series[float]:
+    """Return mean, percentiles and maximum of delays, each of which stands for some."""
+    rows = rows.sort_values("delay_s", kind="stable")
+    delay, weight = rows["delay_s"].to_numpy(), rows["weight"].to_numpy()
+    reached = np.cumsum(weight)
+    found = {"mean_s": float(np.average(delay, weights=weight))}
+    for level, share in _LEVELS.items():
+        found[f"{level}_s"] = float(delay[np.searchsorted(reached, share * reached[-1] * (1 - 1e-12))])
+    return pd.Series(found)
+
+
 def _per_page(runs: pd.DataFrame) -> pd.DataFrame:
-    table = runs[["replication", "policy", "pages"]].copy()
+    table = runs[[*_RUN, "pages"]].copy()
     for part in PER_PAGE:
         table[f"{part}_per_page"] = runs[part] / runs["pages"].clip(lower=1)  # without pages, of the whole run
     table["mean_mw"] = 1000 * runs["total_j"] / runs["elapsed_s"]
@@ -223,85 +245,42 @@ def _per_page(runs: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def added_delays(messages: pd.DataFrame) -> pd.DataFrame:
-    """Pair every pushed message with itself without power saving.
-
-    Parameters
-    ----------
-    messages : DataFrame
-        replication, policy, message, delay_s.
-
-    Returns
-    -------
-    DataFrame
-        replication, policy, message, delay_s, delay_s_base, added_s.
-    """
-    one = ["replication", *_client(messages), "message"]
-    base = messages.loc[messages["policy"] == BASELINE, [*one, "delay_s"]]
-    paired = messages.merge(base, on=one, suffixes=("", "_base"), sort=False)
-    return paired.assign(added_s=paired["delay_s"] - paired["delay_s_base"])
-
-
-def _added_statistics(messages: pd.DataFrame) -> pd.DataFrame:
-    groups = added_delays(messages).groupby(["replication", "policy"], sort=False)["added_s"]
-    found = pd.DataFrame({"added_delay_mean_s": groups.mean(), "added_delay_p95_s": groups.quantile(0.95)})
-    return found.reset_index()
-
-
 def _slowdown_statistics(slowdowns: pd.DataFrame, static: str) -> pd.DataFrame:
-    against_psm = slowdowns.copy()
     psm = slowdowns.loc[slowdowns["policy"] == static, "latency_s"].to_numpy()
-    n_policies = slowdowns["policy"].nunique()
-    against_psm["vs_psm"] = np.nan
-    if psm.size * n_policies == len(slowdowns):
-        for _, rows in against_psm.groupby("policy", sort=False):
-            against_psm.loc[rows.index, "vs_psm"] = rows["latency_s"].to_numpy() / psm
-    groups = against_psm.groupby(["replication", "policy"], sort=False)
-    statistics = pd.DataFrame(
+    vs_psm = slowdowns["latency_s"] * np.nan
+    if psm.size and psm.size * slowdowns["policy"].nunique() == len(slowdowns):
+        vs_psm = slowdowns.groupby("policy", sort=False)["latency_s"].transform(lambda own: own / psm)
+    groups = slowdowns.assign(vs_psm=vs_psm).groupby(_RUN, sort=False)
+    return pd.DataFrame(
         {
             "latency_s": groups["latency_s"].mean(),
             "slowdown_mean": groups["slowdown"].mean(),
             "slowdown_median": groups["slowdown"].median(),
-            "slowdown_p95": groups["slowdown"].quantile(0.95),
-            "slowdown_max": groups["slowdown"].max(),
+            **{f"slowdown_{name}": groups["slowdown"].quantile(level) for name, level in _LEVELS.items()},
             "slowdown_vs_psm_mean": groups["vs_psm"].mean(),
             "slowdown_vs_psm_max": groups["vs_psm"].max(),
         }
     )
-    return statistics.reset_index()
-
-
-def _paired(table: pd.DataFrame, psm: str) -> pd.DataFrame:
-    def against(policy: str, column: str) -> pd.Series[float]:
-        other = table.loc[table["policy"] == policy].set_index("replication")[column]
-        return table["replication"].map(other).astype(float)
-
-    paired = table.copy()
-    total, slow = table["total_j_per_page"], table["slowdown_mean"]
-    paired["energy_minus_none_j_per_page"] = total - against(BASELINE, "total_j_per_page")
-    paired["energy_minus_psm_j_per_page"] = total - against(psm, "total_j_per_page")
-    paired["slowdown_minus_psm"] = slow - against(psm, "slowdown_mean")
-    return paired
 
 
 def _summary(table: pd.DataFrame, order: Sequence[str], psm: str) -> pd.DataFrame:
-    quantities = [name for name in table.columns if name not in ("replication", "policy", "pages")]
     rows = []
     for policy in order:
         own = table[table["policy"] == policy]
         row: dict[str, object] = {"policy": policy, "replications": len(own), "pages": int(own["pages"].sum())}
-        for name in quantities:
-            if name.endswith("_max"):  # a maximum is taken over everything, and has no interval
+        for name in table.columns.drop([*_RUN, "pages"]):
+            if name.endswith(("_max", "_max_s")):  # a maximum is taken over everything, and has no interval
                 row[name] = float(own[name].max())
             elif name == "mean_mw":  # of all the time, not of the mean replication
                 found = ratio(1000 * own["total_j_per_page"], own["elapsed_s_per_page"])
                 row[name], row[f"{name}_half_width"] = found
             else:
                 row[name], row[f"{name}_half_width"] = estimate(own[name])
-        for name, (column, other, percent) in _RATIOS.items():
+        for name, (column, other) in _RATIOS.items():
             base = table[table["policy"] == (psm if other == PSM else other)]
-            found = ratio(own[column], base[column]) if len(base) == len(own) else Estimate(float("nan"), float("nan"))
-            row[name] = 100 * (found.mean - 1) if percent else found.mean
-            row[f"{name}_half_width"] = (100 if percent else 1) * found.half_width
+            found = Estimate(float("nan"), float("nan"))
+            if len(base) == len(own):
+                found = (percent if name.endswith("percent") else ratio)(own[column], base[column])
+            row[name], row[f"{name}_half_width"] = found
         rows.append(row)
     return pd.DataFrame(rows)

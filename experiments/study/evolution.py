@@ -1,7 +1,7 @@
 """A window into how sleep times evolve: the polls and page loads from the issue of one page on.
 
-In a closed loop a page is issued at different times under different policies, so every
-policy's window starts when it issued the same page.
+In a closed loop a page is issued at different times under different policies, so every policy's window starts when it
+issued the same page.
 """
 
 from __future__ import annotations
@@ -14,18 +14,10 @@ __all__ = ["busy_page", "window"]
 
 
 def busy_page(issue_s: ArrayLike, window_s: float, *, n_pages: int = 5, skip: int = 5) -> int:
-    """Return the first page from whose issue on at least `n_pages` are issued within the window.
+    """Return the first page after `skip` from whose issue on `n_pages` (or else the most) are issued in the window.
 
-    Parameters
-    ----------
-    issue_s : array_like
-        When pages were issued, seconds, in order.
-    window_s : float
-        Length of the window.
-    n_pages : int
-        How many are wanted; where no window has as many, the busiest is taken.
-    skip : int
-        Pages passed over first (if there are more), so that a learner has seen some traffic.
+    `issue_s` are the times when pages were issued, seconds, in order; pages are passed over first only if there are
+    more, so that a learner has seen some traffic.
     """
     times = np.asarray(issue_s, dtype=float)
     start = min(skip, max(len(times) - n_pages, 0))
@@ -36,35 +28,27 @@ def busy_page(issue_s: ArrayLike, window_s: float, *, n_pages: int = 5, skip: in
 def window(
     pages: pd.DataFrame, polls: pd.DataFrame, *, start_page: int, window_s: float
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Cut the same window out of every policy's run.
+    """Cut a window of `window_s` seconds out of every policy's run, from the issue of a page (or of the last one).
 
     Parameters
     ----------
     pages, polls : DataFrame
         Rows of one replication: `policy`, `issue_s`, `latency_s`, and `policy`, `time_s`, `slept_ms`,
         `buffered_bytes`, `next_sleep_ms`.
-    start_page : int
-        Number of the page at whose issue the window starts; a shorter run starts at its last page.
-    window_s : float
-        Length of the window, seconds.
 
     Returns
     -------
     polls, loads : DataFrame
         Polls with `time_s` since the start of the window, and `policy`, `start_s`, `end_s` of page loads.
     """
+    columns = ["policy", "time_s", "slept_ms", "buffered_bytes", "next_sleep_ms"]
     kept_polls, kept_loads = [], []
     for policy, own in polls.groupby("policy", sort=False):
         loads = pages[pages["policy"] == policy]
         origin = float(loads["issue_s"].iloc[min(start_page, len(loads) - 1)])
         inside = own[(own["time_s"] >= origin) & (own["time_s"] < origin + window_s)]
-        kept_polls.append(
-            inside.assign(time_s=inside["time_s"] - origin)[
-                ["policy", "time_s", "slept_ms", "buffered_bytes", "next_sleep_ms"]
-            ]
-        )
+        kept_polls.append(inside.assign(time_s=inside["time_s"] - origin)[columns])
         start = loads["issue_s"] - origin
-        end = start + loads["latency_s"]
-        seen = (end >= 0) & (start < window_s)
-        kept_loads.append(pd.DataFrame({"policy": policy, "start_s": start[seen], "end_s": end[seen]}))
+        found = pd.DataFrame({"policy": policy, "start_s": start, "end_s": start + loads["latency_s"]})
+        kept_loads.append(found[(found["end_s"] >= 0) & (found["start_s"] < window_s)])
     return pd.concat(kept_polls, ignore_index=True), pd.concat(kept_loads, ignore_index=True)

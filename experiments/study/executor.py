@@ -57,13 +57,7 @@ class Workers(NamedTuple):
 
 
 def checked_jobs(jobs: int | None) -> int:
-    """Return how many processes are wanted: as many as there are processors if None.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than one, or more than `MOST_JOBS`.
-    """
+    """Return how many processes are wanted, 1 to `MOST_JOBS`: as many as there are processors if None."""
     if jobs is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if jobs < 1:
@@ -78,11 +72,6 @@ def is_cluster(scheduler: str) -> bool:
 
     >>> is_cluster("tcp://127.0.0.1:8786"), is_cluster("processes")
     (True, False)
-
-    Raises
-    ------
-    ValueError
-        If it is neither.
     """
     if scheduler == LOCAL:
         return False
@@ -93,21 +82,10 @@ def is_cluster(scheduler: str) -> bool:
 
 @contextmanager
 def workers(scheduler: str, jobs: int) -> Iterator[Workers]:
-    """Make an executor for the block; at its end, tasks that have not begun are dropped.
+    """Make an executor for the block: `jobs` processes of this machine (1: this one), or a Dask scheduler's workers.
 
-    If anything ends the block early, processes that are computing a task are ended too.
-
-    Parameters
-    ----------
-    scheduler : str
-        "processes", or the address of a Dask scheduler.
-    jobs : int
-        How many processes of this machine; 1 computes in this process.
-
-    Raises
-    ------
-    OSError
-        If the cluster cannot be reached, or has no worker.
+    At the end of the block, tasks that have not begun are dropped; if anything ends it early, processes that are
+    computing a task are ended too.  A cluster that cannot be reached, or has no worker, is an `OSError`.
     """
     if is_cluster(scheduler):
         with _cluster(scheduler) as pool:
@@ -124,14 +102,8 @@ def stream(
 ) -> None:
     """Compute `function(task)` for all tasks and hand each result to `accept` with its key, here, as it comes.
 
-    If anything ends it early, results that are there already are handed on first.
-
-    Raises
-    ------
-    OSError
-        If workers die beyond repair.
-    Exception
-        What a task raised.
+    If anything ends it early, results that are there already are handed on first.  What a task raises is raised here;
+    workers that die beyond repair are an `OSError`.
     """
     if pool.executor is None:
         for key, task in tasks:

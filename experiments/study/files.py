@@ -29,13 +29,7 @@ PACKAGES = ("experiments", "lpsm", "netsim", "traces")
 
 
 def refuse_overwriting(read: Iterable[Path], written: Iterable[Path | None]) -> None:
-    """Refuse to write over what is read, two results into one file, or below a file.
-
-    Raises
-    ------
-    ValueError
-        Naming the file.
-    """
+    """Refuse, by a `ValueError`, to write over what is read, two results into one file, or below a file."""
     taken = {path.resolve() for path in read}
     for path in written:
         if path is None:
@@ -49,13 +43,7 @@ def refuse_overwriting(read: Iterable[Path], written: Iterable[Path | None]) -> 
 
 
 def refuse_file(folder: Path) -> None:
-    """Refuse an output folder that is a file, or would lie below one.
-
-    Raises
-    ------
-    ValueError
-        Naming the file.
-    """
+    """Refuse, by a `ValueError`, an output folder that is a file, or would lie below one."""
     found = next((path for path in (folder, *folder.parents) if path.exists()), None)
     if found is not None and not found.is_dir():
         raise ValueError(f"the output must be a folder, {found} is a file")
@@ -63,16 +51,9 @@ def refuse_file(folder: Path) -> None:
 
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Let no other run write what lies at a path, by a lock on an empty file beside it.
+    """Let no other run write what lies at a path, by a lock on an empty file beside it (else a `ValueError`).
 
     The kernel lifts the lock when the process ends, however it ends; who comes next removes the file.
-
-    Raises
-    ------
-    ValueError
-        If another run holds it.
-    OSError
-        If the file cannot be made, or not be locked there.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f"{path.name}.lock")
@@ -96,13 +77,7 @@ def alone(path: Path) -> Iterator[None]:
 
 
 def write_file(path: Path, content: str | bytes) -> None:
-    """Write a file so that a reader sees all of it or none (`traces.files.replacing`), making its folder.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; nothing is left behind.
-    """
+    """Write a file so that a reader sees all of it or none (`traces.files.replacing`), making its folder."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -112,13 +87,7 @@ def write_file(path: Path, content: str | bytes) -> None:
 
 
 def append_line(file: IO[str], line: str) -> None:
-    """Append a line to an open file: when this returns, it is on the disk.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; a part of it may be.
-    """
+    """Append a line to an open file: when this returns, it is on the disk; of an `OSError` a part may be."""
     try:
         file.write(line + "\n")
         file.flush()
@@ -128,13 +97,7 @@ def append_line(file: IO[str], line: str) -> None:
 
 
 def replace_folder(made: Path, folder: Path) -> None:
-    """Give a finished folder its name; what had that name is removed afterwards.
-
-    Raises
-    ------
-    OSError
-        If one of them cannot be renamed.
-    """
+    """Give a finished folder its name; what had that name is removed afterwards."""
     old = folder.with_name(f".{folder.name}.replaced")
     if folder.exists():
         shutil.rmtree(old, ignore_errors=True)
@@ -144,10 +107,7 @@ def replace_folder(made: Path, folder: Path) -> None:
 
 
 def csv_text(frame: pd.DataFrame) -> str:
-    """Return the frame as CSV: times (`.._s`) to the nanosecond, other floats so that they read back exactly.
-
-    Text is inert, and no cell a formula (`experiments.inert`).
-    """
+    """Return the frame as CSV: times (`.._s`) to the nanosecond, other floats exactly, text as `experiments.inert`."""
     import pandas as pd
 
     printed = frame.rename(columns=cell)
@@ -173,10 +133,7 @@ def columns_text(columns: Mapping[str, Any], n_rows: int) -> str:
 
 
 def source_digest(root: Path | None = None) -> str:
-    """Return the SHA-256 of the program's own Python files: parts made by different programs are never mixed.
-
-    `root` is where they lie, if the program is another than this one.
-    """
+    """Return the SHA-256 of the Python files of this program (or one at `root`), lest parts of two are mixed."""
     root = root or Path(__file__).resolve().parents[2]
     digest = hashlib.sha256()
     for package in PACKAGES:

@@ -22,15 +22,7 @@ SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP"
 
 
 class Interrupted(KeyboardInterrupt):
-    """The program was asked to stop; what was finished is in order, and the message says what is kept.
-
-    Parameters
-    ----------
-    message : str
-        What is kept; empty while nobody has anything to say.
-    number : int
-        The signal that asked for it.
-    """
+    """The program was asked to stop by a signal; what was finished is in order, and the message says what is kept."""
 
     def __init__(self, message: str = "", number: int = signal.SIGINT) -> None:
         super().__init__(message)
@@ -55,14 +47,9 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Handler:
-    """Raises `Interrupted` for a signal, or ends the program at once while a kernel is compiled.
+    """Raises `Interrupted` for a signal; ends the program at once while a kernel is compiled, which would lose that.
 
-    The compiler would lose or mistake the exception.
-
-    Attributes
-    ----------
-    came : int
-        The last signal that came, 0 before any has.
+    `came` is the last signal that came, 0 before any has.
     """
 
     def __init__(self) -> None:
@@ -100,13 +87,7 @@ def handled() -> Iterator[None]:
 
 
 def check() -> None:
-    """Stop the program if a signal has asked for it, whatever became of the exception that said so.
-
-    Raises
-    ------
-    Interrupted
-        If one has come to a `Handler` that was installed for Ctrl-C.
-    """
+    """Raise `Interrupted` if a signal has come to a `Handler`, whatever became of the exception that said so."""
     handler = signal.getsignal(signal.SIGINT)
     if isinstance(handler, Handler) and handler.came:
         raise Interrupted("", handler.came)

@@ -52,13 +52,9 @@ class LabelConfig:
         """Return the sampler of class number `index`, its coins its own."""
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(POLICY_STREAM, index)))
         return samplers.make(
-            self.algorithm,
-            n_features,
-            rng=rng,
-            normalize=self.normalize,
-            max_queries=self.max_queries,
+            self.algorithm, n_features, rng=rng, normalize=self.normalize, max_queries=self.max_queries,
             **self.parameters,
-        )
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -119,18 +115,9 @@ def problems(
 ) -> list[Problem]:
     """Return the questions of yes and no in a stream's labels.
 
-    Parameters
-    ----------
-    y
-        Numbers of the classes, (T,), or (T, k) bool where an instance has any number of them.
-    classes
-        Their names.  Of two the second is +1.
-    one_vs_rest
-        Whether there may be more than two, each then against the rest.
-    positive
-        A class that alone is asked about.
-    place
-        Says where an instance stands, for messages.
+    `y` holds numbers of the classes, (T,), or is bool, (T, k), where an instance has any number of them.  Of two
+    classes the second is +1; with `one_vs_rest` there may be more, each then against the rest; `positive` alone is
+    asked about.  `place` says where an instance stands.
 
     Raises
     ------
@@ -171,23 +158,10 @@ def problems(
 
 
 def label(X: Any, asked: Sequence[Problem], config: LabelConfig, advance: Callable[[], None] | None = None) -> Labelled:
-    """Run a sampler over every problem.
+    """Run a sampler over every problem, of T labels each; `X` is (T, d), array or CSR.
 
-    Parameters
-    ----------
-    X
-        Instances, (T, d), array or CSR.
-    asked
-        The problems, with T labels each.
-    config
-        The sampler.
-    advance
-        Called after each problem.
-
-    Raises
-    ------
-    ValueError
-        On an unknown parameter, or an instance the sampler cannot take.
+    `advance` is called after each problem; an unknown parameter, or an instance that the sampler cannot take, is a
+    `ValueError`.
     """
     rounds, count = X.shape[0], len(asked)
     answers = np.array([problem.y > 0 for problem in asked])  # (k, T)

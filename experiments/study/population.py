@@ -1,14 +1,18 @@
-"""A population as plain data: every user, or every session, of a trace through every policy.
+"""A population: every user, or every session, of a trace through every policy, and what they gain and lose.
 
-The trace is read once, as a stream, and cut into *tasks* of about as many pages each.  A task is
-a value that holds all it needs (pages, policies, configuration, seeds), and `compute` a pure function of
-it whose result is the content of one file: it does not matter which process, or which machine, computes it,
-or how often.
+The trace is read once, as a stream, and cut into *tasks* of about as many pages each.  A task is a value that holds all
+it needs, and `compute` a pure function of it whose result is the content of one file: it does not matter which process,
+or which machine, computes it, or how often.
 
-All policies of a user meet the same world (common random numbers), as in `sweep`.  A *user* browses all of
-their sessions as one workload, one session after another, so that what a policy learned carries over; a
-*session* is browsed by itself.  Memory holds the tasks under way; for users whose sessions are scattered over
-a trace, one sixty-fourth of its pages, and a temporary file the pages of all.
+All policies of a user meet the same world, as in `sweep`.  A *user* browses all of their sessions as one workload, one
+session after another, so that what a policy learned carries over; a *session* is browsed by itself.  Memory holds the
+tasks under way; for users whose sessions are scattered over a trace, one sixty-fourth of its pages, and a temporary
+file the pages of all.
+
+In the summaries every user weighs the same: energy is that of all of their browsing, as a difference in percent (a
+saving is negative), *slowdown* the mean over their pages.  A user *loses* by a policy against static PSM if it costs
+them more energy, or more time, or both.  There are no intervals, because a trace is not a sample of something larger
+unless somebody argues that it is.
 """
 
 from __future__ import annotations
@@ -24,32 +28,25 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 import netsim
 import traces
-from experiments.quantities import ENERGIES, run_row
+from experiments.quantities import ENERGIES, PSM, run_row
 from experiments.study.files import source_digest
 from experiments.study.sweep import MANY_PAGES, at_round_trip, compile_express
 from experiments.study.traffic import browsed
 from netsim.policies import AnyPolicy, make
 
 __all__ = [
-    "SCHEMA",
-    "OtherProgramError",
-    "Task",
-    "User",
-    "check",
-    "compute",
-    "tasks",
-    "users",
-]
+    "COLUMNS", "QUANTILES", "SCHEMA", "OtherProgramError", "Task", "User", "by_activity", "check", "compute", "read",
+    "summary", "tasks", "users",
+]  # fmt: skip
 
 _SPOOLS = 64
-_ONE_PAGE = (traces.Page("", 1, 1),)
-
+_READ_BACK = 8  # fields of a page that runs need
 _WORDS = ("user", "policy")
 _COUNTS = ("sessions", "pages", "objects", "reply_bytes", "beacons", "wakeups", "messages")
 SCHEMA = pa.schema(
@@ -64,9 +61,18 @@ SCHEMA = pa.schema(
     ]
 )  # fmt: skip
 """A row is a user under a policy: energies of the whole run, their differences from those under ``none`` and
-static PSM in percent (negative for a saving; null where PSM was not run), latency as a sum over pages, slowdowns of
-pages against ``none``, the mean slowdown over that of static PSM, and how much later than under ``none`` messages came
-(null without messages)."""
+static PSM in percent (null where PSM was not run), latency as a sum over pages, slowdowns of pages against ``none``,
+the mean slowdown over that of static PSM, and how much later than under ``none`` messages came (null without
+messages)."""
+
+COLUMNS = (
+    "policy", "pages", "elapsed_s", "total_j", "energy_vs_none_percent", "energy_vs_psm_percent", "latency_s",
+    "slowdown_mean", "slowdown_vs_psm", "messages", "added_delay_mean_s",
+)  # fmt: skip
+"""Those that summaries need, which alone are read: about a hundred bytes a user and policy."""
+QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+SLOW = 2.0  # a mean slowdown that is reported as such
+_GROUPS = ("least active quarter", "second quarter", "third quarter", "most active quarter")
 
 
 class OtherProgramError(OSError):
@@ -82,27 +88,16 @@ class User(NamedTuple):
     name: str
     seed: int
     sessions: int
-    pages: tuple[traces.Page, ...]
-    messages: tuple[traces.Message, ...] = ()
+    pages: traces.Workload
     round_trip_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """Some users through all policies.
+    """Some users through all policies, of which the one without power saving is first.
 
-    Attributes
-    ----------
-    members : tuple of User
-        At least one.
-    policies : tuple of str, Policy or OwnPolicy
-        The one without power saving first.
-    config : SimulationConfig
-        The world.
-    program : str or None
-        If given, the digest of the program that must compute it.
-    compile_first : bool
-        Whether the simulator is worth compiling first, where it is not; changes no result.
+    `program` is the digest of the program that must compute it, if that matters; `compile_first` says whether the
+    simulator is worth compiling first, where it is not, and changes no result.
     """
 
     members: tuple[User, ...]
@@ -123,12 +118,10 @@ def users(
     recorded_round_trip: bool = False,
     report: traces.Report | None = None,
 ) -> Iterator[User]:
-    """Yield the users, or the sessions, of a trace that have pages.
+    """Yield the users, or the sessions, of a trace (or the one of a workload) that have pages.
 
     Parameters
     ----------
-    trace : Path
-        Of any format, a workload included (which is one user's).
     by : {"user", "session"}
         What is one run.  Only Boston University traces tell them apart; elsewhere a client is both.
     member, skip_damaged, report
@@ -145,51 +138,37 @@ def users(
         raise ValueError(f"by must be user or session, got {by!r}")
     report = report if report is not None else traces.Report()
     rule = traces.GroupingRule(max_think_s=max_think_s)
-    of_sessions = (
-        (found.user if by == "user" else found.name, found.pages, found.messages)
-        for found in browsed(trace, member=member, skip_damaged=skip_damaged, rule=rule, report=report)
-    )
-    gathered: Iterable[tuple[str, int, tuple[traces.Page, ...], tuple[traces.Message, ...]]]
+    found = browsed(trace, member=member, skip_damaged=skip_damaged, rule=rule, report=report)
+    runs: Iterable[tuple[str, int, traces.Workload]]
     if by == "user" and traces.detect(trace) == "bu":
-        # such traces tell of no message
-        gathered = ((*user, ()) for user in _gathered((name, pages) for name, pages, _ in of_sessions))
+        runs = _gathered((one.user, one.pages) for one in found)  # such traces tell of nothing but pages
     else:
-        gathered = ((name, 1, pages, messages) for name, pages, messages in of_sessions)
-    for number, (name, sessions, pages, messages) in enumerate(gathered):
+        runs = ((one.user if by == "user" else one.name, 1, one.pages) for one in found)
+    for number, (name, sessions, pages) in enumerate(runs):
         round_trip_s = report.round_trip_s if recorded_round_trip else None
-        yield User(name, seed + number, sessions, pages, messages, round_trip_s)
+        yield User(name, seed + number, sessions, pages, round_trip_s)
 
 
-def _gathered(
-    sessions: Iterable[tuple[str, tuple[traces.Page, ...]]],
-) -> Iterator[tuple[str, int, tuple[traces.Page, ...]]]:
-    """Bring together what is a user's, by way of temporary files that hold a part of the users each."""
-    with TemporaryDirectory(prefix="lpsm-") as folder, ExitStack() as stack:
-        spools = [stack.enter_context(Path(folder, str(part)).open("w+", encoding="utf-8")) for part in range(_SPOOLS)]
+def _gathered(sessions: Iterable[tuple[str, traces.Workload]]) -> Iterator[tuple[str, int, traces.Workload]]:
+    """Yield each user, the number of their sessions and all their pages, by way of files on the disk."""
+    with TemporaryDirectory(prefix="lpsm-") as folder, ExitStack() as opened:
+        spools = [
+            opened.enter_context((Path(folder) / str(number)).open("w+", encoding="utf-8")) for number in range(_SPOOLS)
+        ]
         for name, pages in sessions:
-            spools[zlib.crc32(name.encode()) % _SPOOLS].write(json.dumps([name, pages]) + "\n")
+            spools[zlib.crc32(name.encode()) % _SPOOLS].write(json.dumps([name, list(pages)]) + "\n")
         for spool in spools:
             spool.seek(0)
             of_user: dict[str, list[list[Any]]] = {}
             for name, rows in map(json.loads, spool):
                 of_user.setdefault(name, []).append(rows)
             for name, browsed in of_user.items():
-                yield name, len(browsed), tuple(_page(*row) for rows in browsed for row in rows)
+                yield name, len(browsed), traces.Workload.of(_page(row) for rows in browsed for row in rows)
 
 
-def _page(
-    page: str,
-    request: int,
-    reply: int,
-    objects: list[list[int]],
-    think_s: float,
-    issue_s: float | None,
-    waits_s: list[float],
-    deadline_s: float | None,
-    timings: list[Any],
-) -> traces.Page:
-    pairs = tuple((wanted, given) for wanted, given in objects)
-    return traces.Page(page, request, reply, pairs, think_s, issue_s, tuple(waits_s), deadline_s)
+def _page(row: list[Any]) -> traces.Page:
+    page = traces.Page(*row[:_READ_BACK])
+    return page._replace(objects=tuple((wanted, given) for wanted, given in page.objects), waits_s=tuple(page.waits_s))
 
 
 def tasks(
@@ -224,14 +203,9 @@ def tasks(
 
 
 def check(policies: Sequence[AnyPolicy], config: netsim.SimulationConfig) -> None:
-    """Run one small page under every policy.
-
-    Raises
-    ------
-    ValueError
-        If the policies and the configuration do not go together.
-    """
-    compute(Task(members=(User("", 0, 1, _ONE_PAGE),), policies=tuple(policies), config=config))
+    """Run one small page under every policy: policies that do not go with the configuration are a `ValueError`."""
+    page = traces.Workload.of([traces.Page("", 1, 1)])
+    compute(Task(members=(User("", 0, 1, page),), policies=tuple(policies), config=config))
 
 
 def compute(task: Task) -> bytes:
@@ -249,11 +223,8 @@ def compute(task: Task) -> bytes:
     policies = [make(name, beacon_interval_ns=world.beacon_interval_ns, radio=world.radio) for name in task.policies]
     if task.compile_first:
         compile_express(policies, world)
-    columns: dict[str, list[Any]] = {name: [] for name in SCHEMA.names}
-    for user in task.members:
-        for row in _rows(user, policies, task.config):
-            for name, value in row.items():
-                columns[name].append(value)
+    rows = [row for user in task.members for row in _rows(user, policies, world)]
+    columns = {name: [row[name] for row in rows] for name in SCHEMA.names}
     sink = pa.BufferOutputStream()
     pq.write_table(pa.table(columns, schema=SCHEMA), sink, compression="zstd")
     content: bytes = sink.getvalue().to_pybytes()
@@ -265,46 +236,133 @@ def _this_program() -> str:
     return source_digest()
 
 
-def _rows(user: User, policies: Sequence[Any], config: netsim.SimulationConfig) -> list[dict[str, Any]]:
-    objects = sum(len(page.objects) for page in user.pages)
-    reply_bytes = sum(page.reply_bytes + sum(reply for _, reply in page.objects) for page in user.pages)
-    browsing = traces.Workload.of(user.pages, user.messages)
+def _rows(user: User, policies: Sequence[Any], config: netsim.SimulationConfig) -> Iterator[dict[str, Any]]:
     world = config if user.round_trip_s is None else at_round_trip(config, user.round_trip_s)
-    results = [netsim.simulate(browsing, policy, config=world, seed=user.seed) for policy in policies]
+    results = [netsim.simulate(user.pages, policy, config=world, seed=user.seed) for policy in policies]
     static = netsim.canonical("psm", beacon_interval_ns=config.beacon_interval_ns)
     psm = next((result for result in results if result.policy == static), None)
-    rows: list[dict[str, Any]] = []
     for result in results:
         found = result.against(results[0])
         ranked = np.sort(found.slowdowns) if len(found.slowdowns) else np.full(1, np.nan)  # of messages alone none
         late = found.added_delay_s
-        rows.append(
-            {
-                "user": user.name,
-                "policy": result.policy,
-                "sessions": user.sessions,
-                "objects": objects,
-                "reply_bytes": reply_bytes,
-                **{name: value for name, value in run_row(result).items() if name in SCHEMA.names},
-                "energy_vs_none_percent": found.energy_percent,
-                "energy_vs_psm_percent": None if psm is None else result.against(psm).energy_percent,
-                "latency_s": float(result.latency_s.sum()),
-                "slowdown_mean": found.slowdown,
-                "slowdown_median": _quantile(ranked, 0.5),
-                "slowdown_p95": _quantile(ranked, 0.95),
-                "slowdown_max": float(ranked[-1]),
-                "slowdown_vs_psm": None if psm is None else found.slowdown / psm.slowdown(results[0]),
-                "messages": len(late),
-                "added_delay_mean_s": found.delay_s if len(late) else None,
-                "added_delay_p95_s": float(np.quantile(late, 0.95)) if len(late) else None,
-            }
-        )
-    return rows
+        yield {
+            "user": user.name,
+            "policy": result.policy,
+            "sessions": user.sessions,
+            "objects": int(user.pages.objects.sum()),
+            "reply_bytes": int(user.pages.sizes[:, 1].sum()),
+            **run_row(result),
+            "energy_vs_none_percent": found.energy_percent,
+            "energy_vs_psm_percent": None if psm is None else result.against(psm).energy_percent,
+            "latency_s": float(result.latency_s.sum()),
+            "slowdown_mean": found.slowdown,
+            "slowdown_median": _quantile(ranked, 0.5),
+            "slowdown_p95": _quantile(ranked, 0.95),
+            "slowdown_max": float(ranked[-1]),
+            "slowdown_vs_psm": None if psm is None else found.slowdown / psm.slowdown(results[0]),
+            "messages": len(late),
+            "added_delay_mean_s": found.delay_s if len(late) else None,
+            "added_delay_p95_s": float(np.quantile(late, 0.95)) if len(late) else None,
+        }
 
 
-def _quantile(ranked: NDArray[np.float64], level: float) -> float:
+def _quantile(ranked: Any, level: float) -> float:
     """Return a quantile of sorted numbers, interpolated linearly as numpy does, which takes 50 times as long."""
     place = level * (len(ranked) - 1)
     below = int(place)
     above = min(below + 1, len(ranked) - 1)
     return float(ranked[below] + (place - below) * (ranked[above] - ranked[below]))
+
+
+def read(parts: Sequence[Path]) -> pd.DataFrame:
+    """Read the columns that summaries need from all parts, in their order."""
+    table: pd.DataFrame = pa.concat_tables(pq.read_table(part, columns=list(COLUMNS)) for part in parts).to_pandas()
+    return table.astype({"policy": "category"})
+
+
+def summary(table: pd.DataFrame, policies: Sequence[str], psm: str = PSM) -> pd.DataFrame:
+    """Return one row a policy; `psm` is the canonical name of static PSM.
+
+    Returns
+    -------
+    DataFrame
+        policy, users, pages, total_j; ``energy_of_all_vs_none_percent`` and ``energy_of_all_vs_psm_percent``, of all
+        users together; over users `energy_vs_none_percent`, `energy_vs_psm_percent` and `slowdown`, each
+        as ``.._mean`` and ``.._p00`` to ``.._p100``; and the percentages of users ``costlier_than_none_percent``,
+        ``costlier_than_psm_percent``, ``slower_than_psm_percent``, ``losing_both_percent``,
+        ``slowed_over_2_percent``.  Where messages are pushed: `messages`, and over the users who have some
+        `added_delay_s`, how much later they come in the mean.
+    """
+    rows = []
+    base_j = float(_of(table, policies[0])["total_j"].sum())
+    psm_j = float(_of(table, psm)["total_j"].sum()) if psm in policies else float("nan")
+    for policy in policies:
+        own = _of(table, policy)
+        row: dict[str, Any] = {"policy": policy, "users": len(own), "pages": int(own["pages"].sum())}
+        row["total_j"] = float(own["total_j"].sum())
+        row["energy_of_all_vs_none_percent"] = 100.0 * (row["total_j"] / base_j - 1.0)
+        row["energy_of_all_vs_psm_percent"] = 100.0 * (row["total_j"] / psm_j - 1.0)
+        distributed = {name: name for name in ("energy_vs_none_percent", "energy_vs_psm_percent")}
+        distributed["slowdown"] = "slowdown_mean"
+        if messages := int(own["messages"].sum()):
+            row["messages"] = messages
+            distributed["added_delay_s"] = "added_delay_mean_s"
+        for name, column in distributed.items():
+            values = own[column].dropna().to_numpy(dtype=float)  # some users may have no page, or no message
+            values = values if len(values) else np.full(1, np.nan)
+            row[f"{name}_mean"] = float(values.mean())
+            for level, value in zip(QUANTILES, np.quantile(values, QUANTILES), strict=True):
+                row[f"{name}_p{round(100 * level):02d}"] = float(value)
+        dear, late = own["energy_vs_psm_percent"] > 0, own["slowdown_vs_psm"] > 1
+        against_psm = bool(own["energy_vs_psm_percent"].notna().all())
+        row["costlier_than_none_percent"] = _share(own["energy_vs_none_percent"] > 0)
+        for name, losing in (("costlier_than_psm", dear), ("slower_than_psm", late), ("losing_both", dear & late)):
+            row[f"{name}_percent"] = _share(losing) if against_psm else float("nan")
+        row["slowed_over_2_percent"] = _share(own["slowdown_mean"] > SLOW)
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def by_activity(table: pd.DataFrame, policies: Sequence[str]) -> pd.DataFrame:
+    """Return who gains and who loses, by how much they browse: quarters of users by pages an hour without power saving.
+
+    Returns
+    -------
+    DataFrame
+        policy, users_are (which quarter), users, pages_per_hour_from, pages_per_hour_to, medians of energies
+        and slowdown, and the percentages costlier and slower than static PSM.
+    """
+    base = _of(table, policies[0])
+    activity = base["pages"].to_numpy() / np.maximum(base["elapsed_s"].to_numpy(), 1e-9) * 3600.0
+    order = np.argsort(activity, kind="stable")
+    rows = []
+    for policy in policies:
+        own = _of(table, policy)
+        for name, places in zip(_GROUPS, np.array_split(order, len(_GROUPS)), strict=True):
+            if not len(places):
+                continue
+            group = own.iloc[places]
+            against_psm = bool(group["energy_vs_psm_percent"].notna().all())
+            rows.append(
+                {
+                    "policy": policy,
+                    "users_are": name,
+                    "users": len(group),
+                    "pages_per_hour_from": float(activity[places].min()),
+                    "pages_per_hour_to": float(activity[places].max()),
+                    "energy_vs_none_percent_median": float(group["energy_vs_none_percent"].median()),
+                    "energy_vs_psm_percent_median": float(group["energy_vs_psm_percent"].median()),
+                    "slowdown_median": float(group["slowdown_mean"].median()),
+                    "costlier_than_psm_percent": _share(group["energy_vs_psm_percent"] > 0) if against_psm else None,
+                    "slower_than_psm_percent": _share(group["slowdown_vs_psm"] > 1) if against_psm else None,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _of(table: pd.DataFrame, policy: str) -> pd.DataFrame:
+    return table[table["policy"] == policy].reset_index(drop=True)
+
+
+def _share(chosen: pd.Series[bool]) -> float:
+    return 100.0 * float(chosen.mean())

@@ -1,13 +1,12 @@
 """LPSM replayed on real arrivals: how the learner and its experts would have lost.
 
-The bytes of every reply are spread evenly over the 10 ms bins between its start and its end
-(`traces.arrivals`).  A client polls at its own times: it sleeps T_t, finds the I_t bytes that
-arrived meanwhile, charges every expert (2.35), and sleeps for the mean of the experts'
-times, rounded to a bin.  Two losses are told apart: the mixture loss (2.8), which the
-bounds speak of and whose regret in a round is never negative against the best expert of that round, and
-the polling loss (2.34) at the time actually slept, which is what the thesis plots.
-What it leaves out: the reaction of the traffic to the delays, which the simulator models.
-Pauses longer than `max_idle_s` are shortened to it: the client was switched off.
+The bytes of every reply are spread evenly over the 10 ms bins between its start and its end (`traces.arrivals`).  A
+client polls at its own times: it sleeps T_t, finds the I_t bytes that arrived meanwhile, charges every expert (2.35),
+and sleeps for the mean of the experts' times, rounded to a bin.  Two losses are told apart: the mixture loss (2.8),
+which the bounds speak of and whose regret in a round is never negative against the best expert of that round, and the
+polling loss (2.34) at the time actually slept, which is what the thesis plots.
+What it leaves out: the reaction of the traffic to the delays, which the simulator models.  Pauses longer than
+`max_idle_s` are shortened to it: the client was switched off.
 
 Source: Monteleoni 2006, section 2.5.4, "Trace-based evaluation framework", figures 2-9 to 2-11.
 """
@@ -113,36 +112,24 @@ def arrivals(requests: Iterable[Request], config: ReplayConfig) -> tuple[NDArray
     chunks = list(binned(in_order(requests)))
     if not chunks:
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    bins = np.concatenate([chunk[0] for chunk in chunks])
-    sizes = np.concatenate([chunk[1] for chunk in chunks])
+    bins, sizes = (np.concatenate(column) for column in zip(*chunks, strict=True))
     longest = max(1, round(config.max_idle_s * 1000 / BIN_MS))
-    gaps = np.minimum(np.diff(bins, prepend=bins[0]), longest)
-    return np.cumsum(gaps), sizes
+    return np.cumsum(np.minimum(np.diff(bins, prepend=bins[0]), longest)), sizes
 
 
 def rounds(requests: Iterable[Request], config: ReplayConfig, *, record: bool = False) -> Iterator[Rounds]:
-    """Replay the arrivals of `requests` from the first byte to the poll that finds the last.
+    """Replay the arrivals of one client's `requests`, about in the order of sending, to the poll that finds the last.
 
-    Parameters
-    ----------
-    requests : iterable of Request
-        One client's, about in the order of sending.
-    config : ReplayConfig
-    record : bool
-        Whether to keep the weights over experts and over switching rates.
-
-    Yields
-    ------
-    Rounds
-        At most 8192 polls at a time, so that memory does not grow with the length of the replay.
+    At most 8192 polls are yielded at a time, so that memory does not grow with the length of the replay; with `record`
+    they have the weights over experts and over switching rates.
     """
     bins, sizes = arrivals(requests, config)
     polling = config.polling()
     learner = PollingLearner(polling)
     mixture = LearnAlpha(len(config.times_ms), learner.alphas)
-    energy = ENERGY_TERMS[config.energy]
+    energy, costs, times_ms = ENERGY_TERMS[config.energy], np.array(polling.energy_costs()), np.array(config.times_ms)
     for times, slept, found in _polls(learner, bins.tolist(), np.cumsum(sizes).tolist(), config.rounding_ms):
-        losses = _expert_losses(slept, found, config, np.array(polling.energy_costs()))
+        losses = (found / slept)[:, None] * (0.5 * config.gamma * times_ms**2) + costs
         run = mixture.run(losses, weights=record, alpha_weights=record)
         own = 0.5 * config.gamma * slept * found + np.array([energy(time_ms) for time_ms in slept.tolist()])
         yield Rounds(times, slept, found, losses, run.loss, own, run.weights, run.alpha_weights)
@@ -155,25 +142,17 @@ def _polls(
     total = arrived[-1] if arrived else 0
     now_ms = seen = place = 0
     while seen < total:
-        times: list[float] = []
-        slept: list[float] = []
-        found: list[float] = []
-        while seen < total and len(times) < CHUNK:
+        rows: list[tuple[float, float, float]] = []
+        while seen < total and len(rows) < CHUNK:
             sleep_ms = rounding_ms * beacons(learner.mean_ms, rounding_ms)
             now_ms += sleep_ms
             place = bisect_left(bins, now_ms // round(BIN_MS), place)
             count = (arrived[place - 1] if place else 0) - seen
             seen += count
-            times.append(now_ms / 1000)
-            slept.append(float(sleep_ms))
-            found.append(float(count))
+            rows.append((now_ms / 1000, sleep_ms, count))
             learner.poll(sleep_ms, count)
-        yield np.array(times), np.array(slept), np.array(found)
-
-
-def _expert_losses(slept: Floats, found: Floats, config: ReplayConfig, costs: Floats) -> Floats:
-    times = np.array(config.times_ms)
-    return (found / slept)[:, None] * (0.5 * config.gamma * times**2) + costs
+        times, slept, found = np.array(rows, dtype=float).T
+        yield times, slept, found
 
 
 def totals(parts: Iterable[Rounds], config: ReplayConfig) -> dict[str, Any]:
@@ -188,20 +167,19 @@ def totals(parts: Iterable[Rounds], config: ReplayConfig) -> dict[str, Any]:
         if there was no poll.
     """
     sums = np.zeros(len(config.times_ms))
-    found = dict.fromkeys(("polls", "bytes", "slept_ms", "mixture_loss", "polling_loss", "best_per_poll_loss"), 0.0)
-    switches, previous = 0, None
+    found = dict.fromkeys(("bytes", "slept_ms", "mixture_loss", "polling_loss", "best_per_poll_loss"), 0.0)
+    polls, switches, previous = 0, 0, None
     for part in parts:
         sums += part.expert_losses.sum(axis=0)
         best = part.expert_losses.argmin(axis=1)
         switches += int(np.count_nonzero(np.diff(best))) + (previous is not None and previous != int(best[0]))
         previous = int(best[-1])
-        found["polls"] += len(best)
-        found["bytes"] += float(part.buffered_bytes.sum())
-        found["slept_ms"] += float(part.slept_ms.sum())
-        found["mixture_loss"] += float(part.mixture_loss.sum())
-        found["polling_loss"] += float(part.polling_loss.sum())
-        found["best_per_poll_loss"] += float(part.expert_losses.min(axis=1).sum())
-    polls = int(found["polls"])
+        polls += len(best)
+        columns = (
+            part.buffered_bytes, part.slept_ms, part.mixture_loss, part.polling_loss, part.expert_losses.min(axis=1),
+        )  # fmt: skip
+        for name, column in zip(found, columns, strict=True):
+            found[name] += float(column.sum())
     if not polls:
         return {}
     best_expert = int(sums.argmin())
@@ -243,6 +221,7 @@ def details(requests: Iterable[Request], config: ReplayConfig, *, max_polls: int
     whole = Rounds(*(np.concatenate(column)[:max_polls] for column in zip(*kept, strict=True)))
     assert whole.weights is not None
     assert whole.alpha_weights is not None
+    losses, best = whole.expert_losses, whole.expert_losses.argmin(axis=1)
     names = [f"{time_ms:g}" for time_ms in config.times_ms]
     polls = pd.DataFrame(
         {
@@ -251,42 +230,30 @@ def details(requests: Iterable[Request], config: ReplayConfig, *, max_polls: int
             "buffered_bytes": whole.buffered_bytes.astype(np.int64),
             "mixture_loss": whole.mixture_loss,
             "polling_loss": whole.polling_loss,
-            "best_expert_ms": np.array(config.times_ms)[whole.expert_losses.argmin(axis=1)],
-            **{f"loss_{name}": whole.expert_losses[:, i] for i, name in enumerate(names)},
+            "best_expert_ms": np.array(config.times_ms)[best],
+            **{f"loss_{name}": losses[:, i] for i, name in enumerate(names)},
             **{f"weight_{name}": whole.weights[:, i] for i, name in enumerate(names)},
         }
     )
-    fixed = hindsight.best_expert(whole.expert_losses).expert
     regrets = pd.DataFrame(
         {
             "time_s": whole.time_s,
             "mixture_loss": np.cumsum(whole.mixture_loss),
             "polling_loss": np.cumsum(whole.polling_loss),
-            "best_expert_loss": np.cumsum(whole.expert_losses[:, fixed]),
-            "best_per_poll_loss": np.cumsum(whole.expert_losses.min(axis=1)),
+            "best_expert_loss": np.cumsum(losses[:, hindsight.best_expert(losses).expert]),
+            "best_per_poll_loss": np.cumsum(losses.min(axis=1)),
         }
     )
-    n_polls, n_experts = whole.expert_losses.shape
-    segments = 1 + int(np.count_nonzero(np.diff(whole.expert_losses.argmin(axis=1))))
-    largest = max(1, min(segments, k_max, EXACT_WORK // (n_polls * n_experts)))
-    curve = hindsight.partition_curve(whole.expert_losses, largest)
-    partitions = pd.DataFrame({"k": np.arange(1, largest + 1), "loss": curve})
-    alphas = alpha_grid(horizon=config.horizon)
-    learner = LearnAlpha(n_experts, alphas)
-    return Details(
-        polls,
-        regrets,
-        partitions,
-        _quantiles(whole.time_s, alphas, whole.alpha_weights),
-        pd.DataFrame({"alpha": alphas, "weight": whole.alpha_weights[-1]}),
-        bounds.report(learner, whole.expert_losses),
-    )
-
-
-def _quantiles(time_s: Floats, alphas: Floats, weights: Floats) -> Any:
-    cumulative = np.cumsum(weights, axis=1)
-    columns = {
-        f"quantile_{level:g}": alphas[np.minimum((cumulative < level).sum(axis=1), len(alphas) - 1)]
+    segments = 1 + int(np.count_nonzero(np.diff(best)))
+    largest = max(1, min(segments, k_max, EXACT_WORK // losses.size))
+    partitions = pd.DataFrame({"k": np.arange(1, largest + 1), "loss": hindsight.partition_curve(losses, largest)})
+    grid = alpha_grid(horizon=config.horizon)
+    cumulative = np.cumsum(whole.alpha_weights, axis=1)
+    quantiles = {
+        f"quantile_{level:g}": grid[np.minimum((cumulative < level).sum(axis=1), len(grid) - 1)]
         for level in (0.05, 0.5, 0.95)
     }
-    return pd.DataFrame({"time_s": time_s, "mean": weights @ alphas, **columns})
+    alphas = pd.DataFrame({"time_s": whole.time_s, "mean": whole.alpha_weights @ grid, **quantiles})
+    posterior = pd.DataFrame({"alpha": grid, "weight": whole.alpha_weights[-1]})
+    statements = bounds.report(LearnAlpha(losses.shape[1], grid), losses)
+    return Details(polls, regrets, partitions, alphas, posterior, statements)

@@ -206,10 +206,7 @@ class Store:
     def publish(self) -> None:
         """Finish: list the files with their digests, and give the folder its name, replacing an older result.
 
-        Raises
-        ------
-        OSError
-            If it cannot be written, or somebody has meanwhile put something where it is wanted.
+        It is an `OSError` if somebody has meanwhile put something there.
         """
         try:
             self._manifest_of(self.folder)
@@ -230,17 +227,7 @@ class Store:
     def giving_up(self, *, input_is_right: bool = False) -> Iterator[None]:
         """Abandon what is unfinished if anything ends the block early, and have an interruption say what is kept.
 
-        Parameters
-        ----------
-        input_is_right : bool
-            What is finished is kept after a `ValueError` too.
-
-        Raises
-        ------
-        Interrupted
-            On Ctrl-C, or another signal that asks to stop.
-        OSError
-            If a file cannot be read or written, because the disk is full, say.
+        What is finished is kept, after a `ValueError` only if the `input_is_right`.
         """
         try:
             yield

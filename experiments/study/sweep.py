@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 import netsim
@@ -25,10 +26,10 @@ from experiments.presets import MOST_CLIENTS
 from experiments.quantities import BASELINE, mean_row, run_row
 from experiments.study.executor import checked_jobs
 from experiments.study.files import file_digest
-from experiments.study.progress import progress
-from experiments.study.run import run
+from experiments.study.run import compiling, run
 from lpsm.randomness import WORKLOAD, generator
 from netsim.policies import AnyPolicy, OwnPolicy, make
+from traces.times import moved
 
 if TYPE_CHECKING:
     from experiments.study.store import Store
@@ -39,6 +40,7 @@ __all__ = [
 ]  # fmt: skip
 
 LISTENING = ("lpsm",)  # whose sleep times are worth recording
+MOST_DELAYS = 1_000
 MANY_PAGES = 5_000
 """From here on, compiling the simulator takes less time than interpreting it."""
 _ONE_PAGE = (traces.Page("", 1, 1),)
@@ -77,19 +79,20 @@ class Generated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """Pages somebody browsed, and messages that were pushed; `seed` decides what was not recorded (losses, say).
+    """What somebody browsed, and what came beside it; `seed` decides what was not recorded (losses, say).
 
-    `round_trip_s` is that to the servers, if it is to be used in place of the configuration's.
+    `recorded` may be given as pages; `round_trip_s` is that to the servers, if it is to be used in place of the
+    configuration's.
     """
 
     name: str
     seed: int
-    recorded: tuple[traces.Page, ...]
-    messages: tuple[traces.Message, ...] = ()
+    recorded: traces.Workload = field(hash=False)
     round_trip_s: float | None = None
 
     def __post_init__(self) -> None:
-        if not self.recorded and not self.messages:
+        object.__setattr__(self, "recorded", traces.Workload.of(self.recorded))
+        if not (self.recorded or self.recorded.messages or self.recorded.datagrams):
             raise ValueError(f"a session needs at least one page, {self.name} has none")
 
     @property
@@ -103,25 +106,16 @@ class Recorded:
         Every client but the first (0) begins later, by up to the mean time between two pages (between two messages,
         if there is no page), a second at least.
         """
+        work = self.recorded
         if client == 0:
-            return traces.Workload.of(self.recorded, self.messages)
-        ends_s = [(page.issue_s or 0.0) + page.think_s for page in self.recorded]
-        lasts_s = max(sum(page.think_s for page in self.recorded), *ends_s, *(sent.at_s for sent in self.messages), 0.0)
-        spacing_s = max(1.0, lasts_s / (len(self.recorded) or len(self.messages)))
-        return self._later(generator(self.seed, WORKLOAD, client).uniform(0.0, spacing_s))
-
-    def _later(self, by_s: float) -> traces.Workload:
-        def later(at_s: float | None) -> float | None:
-            return None if at_s is None else round(at_s + by_s, 6)
-
-        first = [page._replace(issue_s=page.issue_s or 0.0) for page in self.recorded[:1]]
-        return traces.Workload.of(
-            [
-                page._replace(issue_s=later(page.issue_s), deadline_s=later(page.deadline_s))
-                for page in (*first, *self.recorded[1:])
-            ],
-            [sent._replace(at_s=round(sent.at_s + by_s, 6)) for sent in self.messages],
-        )
+            return work
+        issued_s = np.nan_to_num(work.issue_s)
+        ends_s = [(issued_s + work.think_s).max(initial=0.0), *work.beside_s]
+        lasts_s = max(float(work.think_s.sum()), *ends_s, work.captured_s or 0.0)
+        spacing_s = max(1.0, lasts_s / (len(work) or len(work.messages) or len(work.datagrams)))
+        if len(work) and np.isnan(work.issue_s[0]):
+            work = traces.Workload.of([work[0]._replace(issue_s=0.0), *work[1:]], work.messages)
+        return moved(work, generator(self.seed, WORKLOAD, client).uniform(0.0, spacing_s))
 
     def world(self, config: netsim.SimulationConfig) -> netsim.SimulationConfig:
         """Return the world in which the session is browsed: with its own round trip, if that is given."""
@@ -158,7 +152,9 @@ class Frames(NamedTuple):
     """What a sweep found, a row each for a run, for a page of a run, for a recorded poll, and for a pushed message.
 
     With several clients pages and messages say whose they are (`client`), `runs` has `clients`, how many there are,
-    and means over them, and the frame `clients` a row each; polls are those of the first client.
+    and means over them, and the frame `clients` a row each; polls are those of the first client.  `delays` has the
+    delays of datagrams down and the latencies of exchanges with times of their own (`kind`): all, or `MOST_DELAYS`
+    from the shortest to the longest that stand for `weight` each.
     """
 
     runs: pd.DataFrame
@@ -166,6 +162,7 @@ class Frames(NamedTuple):
     polls: pd.DataFrame
     messages: pd.DataFrame = pd.DataFrame()
     clients: pd.DataFrame = pd.DataFrame()
+    delays: pd.DataFrame = pd.DataFrame()
 
 
 def at_round_trip(config: netsim.SimulationConfig, round_trip_s: float) -> netsim.SimulationConfig:
@@ -266,7 +263,7 @@ def measured(tasks: Mapping[str, Task], store: Store, *, jobs: int | None, title
     """Compute what a store has not yet, keeping each result there; return all results in the order of the tasks."""
     jobs = checked_jobs(jobs)
     if jobs > 1:
-        with progress("compiling", None):
+        with compiling():
             warm_up(tasks.values())
     return run(simulate, tasks, jobs=jobs, finished=store.finished, keep=store.keep, title=title)
 
@@ -311,10 +308,24 @@ def simulate(task: Task) -> dict[str, Any]:
     }
     if task.clients > 1:
         found["clients"] = by_client([pd.DataFrame([row]) for row in rows]).to_dict("list")
+    delays = [_delays(result) for result in results]
+    if len(delays[0]):
+        found["delays"] = by_client(delays).to_dict("list")
     if len(results[0].messages):
         messages = [result.messages[["message", "delay_s"]] for result in results]
         found["messages"] = by_client(messages).to_dict("list")
     return found
+
+
+def _delays(result: netsim.SimulationResult) -> pd.DataFrame:
+    pieces = [pd.DataFrame()]
+    kinds = ("datagram", result.datagram_delay_s), ("exchange", result.exchange_s)
+    for kind, values in kinds if result.captured_s is not None else ():
+        ranked, n = np.sort(values), min(len(values), MOST_DELAYS)
+        at = np.round((np.arange(n) + 0.5) * len(ranked) / max(n, 1) - 0.5).astype(int)
+        kept = np.append(ranked[at[:-1]], ranked[-1:])  # the longest stands for itself
+        pieces.append(pd.DataFrame({"kind": kind, "delay_s": kept, "weight": len(ranked) / max(n, 1)}))
+    return pd.concat(pieces, ignore_index=True)
 
 
 def by_client(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -338,4 +349,4 @@ def frames(results: dict[str, dict[str, Any]]) -> Frames:
         filled = [piece for piece in pieces if len(piece)] or pieces[:1]
         return pd.concat(filled, ignore_index=True)
 
-    return Frames(runs, gather("pages"), gather("polls"), gather("messages"), gather("clients"))
+    return Frames(runs, gather("pages"), gather("polls"), gather("messages"), gather("clients"), gather("delays"))

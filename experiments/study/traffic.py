@@ -7,7 +7,6 @@ random phases of the beacons: a single visit at a single phase would be luck.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -24,20 +23,21 @@ import traces
 from experiments.study.sweep import Generated, Recorded
 from lpsm import randomness
 from traces.browsing import workload_of
+from traces.times import instants, joined, moved, stretches, with_columns
 
 __all__ = ["MOST_PARTS", "VISITS", "Browsing", "Units", "browsed", "generated", "recorded", "told", "units"]
 
 VISITS = 10  # of a page that is compared by itself
+_GOLDEN = 0.6180339887498949
 MOST_PARTS = 20  # of a session of messages alone
 
 
 class Browsing(NamedTuple):
-    """A session as it was recorded: its name, whose it is, its pages, and the messages that were pushed meanwhile."""
+    """A session as it was recorded: its name, whose it is, its pages and what came beside them."""
 
     name: str
     user: str
-    pages: tuple[traces.Page, ...]
-    messages: tuple[traces.Message, ...] = ()
+    pages: traces.Workload
 
 
 class Units(NamedTuple):
@@ -84,14 +84,12 @@ def browsed(
             report.round_trips_us.add(round(found.round_trip_s * 1e6))
         report.waits_us.extend(np.rint(found.waits_s[~np.isnan(found.waits_s)] * 1e6).astype(np.int64))
         report.count("messages", len(found.messages))
-        pages = tuple(page._replace(timings=()) for page in found)
-        yield Browsing("workload", "workload", pages, found.messages)
+        yield Browsing("workload", "workload", found)
         return
     for session in traces.sessions(path, member=member, skip_damaged=skip_damaged, report=report):
         found = workload_of(session.requests, rule=rule, report=report)
-        if found or found.messages:
-            pages = tuple(page._replace(timings=()) for page in found)
-            yield Browsing(session.name, session.user, pages, found.messages)
+        if found or found.messages or found.datagrams:
+            yield Browsing(session.name, session.user, found)
 
 
 def generated(pages: int, seed: int, seeds: int) -> list[Generated | Recorded]:
@@ -142,7 +140,7 @@ def recorded(
             name = path.stem if session.name == "workload" and len(paths) > 1 else session.name
             name = f"{name} ({number})" if name in names else name
             names.add(name)
-            found.append(Recorded(name=name, seed=number, recorded=session.pages, messages=session.messages))
+            found.append(Recorded(name=name, seed=number, recorded=session.pages))
             advance()
         found[first:] = _known(found[first:], report.round_trip_s, seed)
         if report.format:  # a workload is read without one
@@ -155,22 +153,20 @@ def recorded(
 
 def _known(sessions: list[Recorded], round_trip_s: float | None, seed: int) -> list[Recorded]:
     """Return the sessions of a trace with its round trip, and unknown waits drawn from the known ones of the trace."""
-    known = np.array(
-        [wait for session in sessions for page in session.recorded for wait in page.waits_s if wait == wait]
-    )
+    waits = [session.recorded.waits_s for session in sessions]
+    known = np.concatenate([*waits, np.empty(0)])
+    known = known[~np.isnan(known)]
     rng = randomness.generator(seed, randomness.SERVER, 1)
-
-    def told(page: traces.Page) -> traces.Page:
-        waits = page.waits_s or (nan,) * (1 + len(page.objects))
-        return page._replace(waits_s=tuple(wait if wait == wait else float(rng.choice(known)) for wait in waits))
-
-    return [
-        replace(
-            session, round_trip_s=round_trip_s,
-            recorded=tuple(map(told, session.recorded)) if len(known) else session.recorded,
-        )
-        for session in sessions
-    ]  # fmt: skip
+    found = []
+    for session, waits_s in zip(sessions, waits, strict=True):
+        work = session.recorded
+        if len(known):
+            unknown = np.isnan(waits_s)
+            drawn = waits_s.copy()
+            drawn[unknown] = rng.choice(known, unknown.sum())
+            work = with_columns(work, waits_s=drawn)
+        found.append(replace(session, round_trip_s=round_trip_s, recorded=work))
+    return found
 
 
 def told(sessions: Sequence[Generated | Recorded], config: netsim.SimulationConfig) -> dict[str, Any]:
@@ -179,19 +175,31 @@ def told(sessions: Sequence[Generated | Recorded], config: netsim.SimulationConf
     Returns
     -------
     dict
-        server_times_s (median, or None), round_trip_s (median, or None), messages; empty for drawn traffic.
+        server_times_s (median, or None), round_trip_s (median, or None), messages; of recordings with times of their
+        own also datagrams, things (exchanges, messages and datagrams), captured_s, and simulated_s without power
+        saving.  Empty for drawn traffic.
     """
     recorded = [session for session in sessions if isinstance(session, Recorded)]
     if not recorded:
         return {}
-    waits = [wait for session in recorded for page in session.recorded for wait in page.waits_s]
+    works = [session.recorded for session in recorded]
+    waits = np.concatenate([work.waits_s for work in works])
+    waits = waits[~np.isnan(waits)]
     trips = [session.round_trip_s for session in recorded if session.round_trip_s is not None]
-    used = bool(waits) and config.server_delay.kind == "recorded"
-    return {
-        "server_times_s": float(np.median(waits)) if used else None,
+    found = {
+        "server_times_s": float(np.median(waits)) if len(waits) and config.server_delay.kind == "recorded" else None,
         "round_trip_s": float(np.median(trips)) if trips else None,
-        "messages": sum(len(session.messages) for session in recorded),
+        "messages": sum(len(work.messages) for work in works),
     }
+    if timed := [session for session in recorded if _timed(session)]:
+        runs = [netsim.simulate(one.recorded, config=one.world(config), seed=one.seed) for one in timed]
+        found |= {
+            "datagrams": sum(len(work.datagrams) for work in works),
+            "things": sum(len(work.sizes) + len(work.messages) + len(work.datagrams) for work in works),
+            "captured_s": sum(run.captured_s or 0.0 for run in runs),
+            "simulated_s": sum(run.elapsed_s for run in runs),
+        }
+    return found
 
 
 def units(
@@ -202,14 +210,17 @@ def units(
     beacon_interval_ns: int,
     visits: int | None = None,
     think_s: float | None = None,
+    least: int = 1,
 ) -> Units:
     """Return what is compared: the sessions, or the parts of fewer than `few` recorded ones.
 
     A session is cut into its pages; one with messages where its pages begin, so that each page keeps the messages
-    that came until the next one, and one without two pages where its messages come, into at most `MOST_PARTS`.
+    that came until the next one, and one without two pages where its messages come, into at most `MOST_PARTS`; a
+    recording with times of its own between its pages, into at most `MOST_PARTS` stretches of about equal length.
     A part is visited `VISITS` times and a session once, unless `visits` says otherwise.  Between two visits lie
     the think time (with messages, the rest of the time until the next part) and up to a beacon interval more, so
-    that each is at another phase of the beacons.
+    that each is at another phase of the beacons.  Of fewer than `least` parts of recordings with
+    times of their own each visit is one by itself.
 
     Parameters
     ----------
@@ -240,84 +251,109 @@ def units(
                 raise ValueError(f"{name} is for recorded traffic, but the traffic is split by seeds")
         return Units(list(workloads), "seeds")
     cut = len(sessions) < few
-    if think_s is not None and not cut and any(session.messages for session in sessions):
+    if think_s is not None and not cut and any(session.recorded.messages or _timed(session) for session in sessions):
         raise ValueError("think is for pages, but messages were pushed at their times between these")
     count = visits if visits is not None else VISITS if cut else 1
     if not cut and count == 1 and think_s is None:
         return Units(list(sessions), "sessions")
     parts = [(session, part) for session in sessions for part in _parts(session, cut)]
-    called = "sessions" if not cut else "pages" if all(part.pages for _, part in parts) else "parts"
+    pages_alone = all(len(part.work) and not _timed(session) for session, part in parts)
+    called = "sessions" if not cut else "pages" if pages_alone else "parts"
+    by_visit = len(parts) < least and all(map(_timed, sessions))
     made: list[Generated | Recorded] = []
+    interval_s = beacon_interval_ns * 1e-9
     for number, (session, part) in enumerate(parts):
-        rng = randomness.generator(seed, randomness.SPLIT, 1 + number)
-        phases_s = rng.uniform(0.0, beacon_interval_ns * 1e-9, count + 1)
-        pages, messages = _visited(part, count, think_s, phases_s)
+        if _timed(session):  # spread evenly, so that the choice of phases decides nothing
+            phases_s = (0.5 + _GOLDEN * (number * count + np.arange(count + 1))) % 1.0 * interval_s
+        else:
+            rng = randomness.generator(seed, randomness.SPLIT, 1 + number)
+            phases_s = rng.uniform(0.0, interval_s, count + 1)
         name = f"{session.name} {called.removesuffix('s')} {number + 1}" if cut else session.name
-        own = seed + number if cut else session.seed
-        made.append(Recorded(name=name, seed=own, recorded=pages, messages=messages, round_trip_s=session.round_trip_s))
-    return Units(made, called, count)
+        given = replace(session, seed=seed + number if cut else session.seed)
+        if not by_visit:
+            made.append(replace(given, name=name, recorded=_visited(part, count, think_s, phases_s, interval_s)))
+            continue
+        for visit, phase_s in enumerate(phases_s[:-1]):
+            work = _visited(part, 1, think_s, np.array([0.0, phase_s]), interval_s)
+            made.append(replace(given, name=f"{name} visit {visit + 1}", recorded=work))
+    return Units(made, "visits") if by_visit else Units(made, called, count)
+
+
+def _timed(session: Recorded) -> bool:
+    """Tell whether a session has times of its own."""
+    return session.recorded.captured_s is not None
 
 
 class _Part(NamedTuple):
-    """What is visited again and again; with messages, each page and message at its time since the part began."""
+    """What is visited again and again: on a clock that goes on for so long, or (None) pages with pauses between."""
 
-    pages: tuple[traces.Page, ...]
-    messages: tuple[traces.Message, ...] = ()
-    lasts_s: float | None = None  # of a session with messages
+    work: traces.Workload
+    lasts_s: float | None = None
 
 
 def _parts(session: Recorded, cut: bool) -> list[_Part]:
-    pages, messages = session.recorded, session.messages
-    if not messages:
-        return [_Part((page,)) for page in pages] if cut else [_Part(pages)]
+    work = session.recorded
+    if _timed(session):
+        return [_Part(one, one.captured_s) for one in stretches(work, _edges(work) if cut else [0.0])]
+    if not work.messages:
+        return [_Part(traces.Workload.of([page])) for page in work] if cut else [_Part(work)]
     begun: list[float] = []
     at = 0.0
-    for page in pages:
+    for page in work:
         begun.append(max(at, page.issue_s or 0.0))
         at = begun[-1] + page.think_s
-    marks = begun
-    if len(pages) < 2:
-        marks = [message.at_s for message in messages[:: -(-len(messages) // MOST_PARTS)]]
+    messages = work.messages
+    marks = begun if len(work) > 1 else [one.at_s for one in messages[:: -(-len(messages) // MOST_PARTS)]]
     edges = [0.0, *(mark for mark in sorted(set(marks[1:])) if mark > 0.0)] if cut else [0.0]
     lasts = [until - start for start, until in pairwise(edges)]
     # nothing tells when the next page would have come after the last one
     rest = max(at, messages[-1].at_s) - edges[-1]
     lasts.append(max(rest, median(lasts) if lasts else 0.0))
-    found: list[tuple[list[traces.Page], list[traces.Message]]] = [([], []) for _ in edges]
-    for page, start in zip(pages, begun, strict=True):
-        place = bisect_right(edges, start) - 1
-        found[place][0].append(_at(page, start - edges[place])._replace(think_s=0.0))
-    for message in messages:
-        place = bisect_right(edges, message.at_s) - 1
-        found[place][1].append(message._replace(at_s=message.at_s - edges[place]))
-    return [_Part(tuple(own), tuple(sent), last) for (own, sent), last in zip(found, lasts, strict=True)]
+    placed = [_at(page, start)._replace(think_s=0.0) for page, start in zip(work, begun, strict=True)]
+    parts = stretches(traces.Workload.of(placed, messages), edges)
+    return [_Part(one, last) for one, last in zip(parts, lasts, strict=True)]
+
+
+def _edges(work: traces.Workload) -> list[float]:
+    """Return where a recording is cut: between pages, nearest to `MOST_PARTS` stretches of equal length."""
+    first = np.cumsum(work.objects + 1) - work.objects - 1
+    ends_s = np.maximum.reduceat(instants(work)[:, 1], first) if len(work) else np.empty(0)
+    beside = np.array(work.beside_s)
+    page = np.searchsorted(work.issue_s, beside, side="right") - 1
+    between = (page < 0) | (beside >= np.append(ends_s, 0.0)[page])
+    marks = np.unique(np.concatenate([work.issue_s, beside[between]]))
+    marks = marks[1:]  # what comes before the first of them is idle
+    wanted = np.arange(1, MOST_PARTS) * (work.captured_s or 0.0) / MOST_PARTS
+    nearest = {float(marks[np.abs(marks - at).argmin()]) for at in wanted} if len(marks) else set()
+    return [0.0, *sorted(nearest)]
 
 
 def _visited(
-    part: _Part, visits: int, think_s: float | None, phases_s: NDArray[np.float64]
-) -> tuple[tuple[traces.Page, ...], tuple[traces.Message, ...]]:
+    part: _Part, visits: int, think_s: float | None, phases_s: NDArray[Any], interval_s: float
+) -> traces.Workload:
     """Return a part visited so many times, each time from another phase of the beacons."""
-    pages, messages, lasts_s = part
+    work, lasts_s = part
     if think_s is not None:
-        pages = tuple(page._replace(issue_s=page.issue_s if messages else None, think_s=think_s) for page in pages)
-    made: list[traces.Page] = []
+        issue_s = work.issue_s if lasts_s is not None else np.full(len(work), nan)
+        work = with_columns(work, think_s=np.full(len(work), think_s), issue_s=issue_s)
     if lasts_s is None:
+        made: list[traces.Page] = []
         for visit in range(visits):
-            *others, last = pages
+            *others, last = work
             again = [page._replace(issue_s=None) for page in others] if visit else others
-            issue_s = None if visit else last.issue_s
-            made += [*again, last._replace(issue_s=issue_s, think_s=last.think_s + phases_s[visit])]
+            issue = None if visit else last.issue_s
+            made += [*again, last._replace(issue_s=issue, think_s=float(last.think_s + phases_s[visit]))]
         made[0] = made[0]._replace(issue_s=float(phases_s[-1]))
-        return tuple(page._replace(think_s=float(page.think_s)) for page in made), ()
+        return traces.Workload.of(made)
     if think_s is not None:
-        lasts_s = think_s + max((message.at_s for message in messages), default=0.0)
-    sent: list[traces.Message] = []
-    begin_s = float(phases_s[-1])
-    for visit in range(visits):
-        made += [_at(page, begin_s + (page.issue_s or 0.0)) for page in pages]
-        sent += [message._replace(at_s=round(begin_s + message.at_s, 6)) for message in messages]
-        begin_s += lasts_s + float(phases_s[visit])
-    return tuple(made), tuple(sent)
+        ends_s = instants(work)[:, 1].max(initial=0.0)
+        lasts_s = think_s + max((float(ends_s), *work.beside_s))
+    begin_s, again_s = float(phases_s[-1]), []
+    for phase_s in phases_s[:visits].tolist():
+        again_s.append(begin_s)
+        begin_s += lasts_s
+        begin_s += phase_s if work.captured_s is None else (phase_s - begin_s) % interval_s
+    return joined([moved(work, at_s) for at_s in again_s], None if work.captured_s is None else round(begin_s, 6))
 
 
 def _at(page: traces.Page, issue_s: float) -> traces.Page:

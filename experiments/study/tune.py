@@ -1,33 +1,42 @@
-"""Which setting to take: all candidates on all traffic, chosen on one half of it, measured on the other.
+"""Which policy to take for some traffic: the cheapest that keeps the limits; how often it wins, and a battery's life.
 
-The traffic is cut into units, its sessions or, where those are few, its pages (`traffic.units`).  Half of the units,
-drawn at random (stream 4), decide: the candidate of least energy whose mean slowdown is allowed, up to the upper end
-of its interval.  What is reported about it comes from the other half alone, so that having been chosen cannot flatter
-it; a candidate that breaks the rule there is passed over, and that is said.
+The traffic is cut into units, its sessions or, where those are few, its pages or stretches (`traffic.units`).  A
+candidate is allowed if all limits are kept on all of the units: a mean up to the upper end of its interval, a
+percentile or a maximum as it is.  The allowed one of least energy is recommended; never sleeping is not, for it
+keeps every limit.  Where none is allowed, the one that comes nearest is named.
 
-Pages and messages weigh the same, whatever unit they are in: energy a page is the sum of joules over the sum of
-pages, the mean slowdown that of all pages, the added delay that of all messages.  Intervals are 95 % Student intervals
-over units, of the linearised ratio.  Left out: that the candidates' own parameters could be searched more finely than
-the list does.
+How sure that is, is said by repeated splits of the units: on one half, drawn at random (stream 4), the allowed
+candidate of least energy is found that keeps the limits on the other half too, where its battery life is measured.  Of
+fewer than `LEAST_SPLIT` units, those to choose on are drawn with replacement.  Candidates are level if the first wins
+fewer than `CLEARLY` of the splits.
+
+Pages, exchanges and messages weigh the same, whatever unit they are in; energies are sums over sums.  Energy is that
+of a page, or for traffic with times of its own the mean power.  Intervals are 95 % Student intervals over units, of the
+linearised ratio.  Left out: that the candidates' own parameters could be searched more finely.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from math import inf, log1p, nan, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 import netsim
-from experiments.quantities import BASELINE, LIMIT, PAGE_AWAKE, REFERENCES
-from experiments.study.compare import added_delays, page_slowdowns, ratio, reference_energies
+from experiments.quantities import BASELINE, LIMIT, PAGE_AWAKE
+from experiments.study.compare import LEVEL, added_delays, page_slowdowns, percent, ratio, reference_energies
 from experiments.study.sweep import Frames
 from lpsm import randomness
+from netsim.radio import with_assumed
+from netsim.result import LEVELS
 
 __all__ = [
-    "CANDIDATES", "FEW_SESSIONS", "Rule", "Tuning", "front", "halves", "measure", "ranked", "split",
+    "CANDIDATES", "FEW_SESSIONS", "LEVELS", "SPLITS", "Rule", "Tuning", "by_power", "front", "life_h", "measure",
     "tune",
 ]  # fmt: skip
 
@@ -40,33 +49,47 @@ CANDIDATES = (
     "lpsm3-link:1.05:400",
 )  # fmt: skip
 FEW_SESSIONS = 4  # fewer than so many are cut into pages
+SPLITS, LEAST_SPLIT, CLEARLY = 200, 4, 2 / 3
+ASSUMED = 0.3
+"""By how much figures that the table of a radio calls assumed may be off."""
+_QUANTILES = {"p95": 0.95, "p99": 0.99, "max": 1.0}
+_SUPPLY_V, _MONTH_H = 3.3, 730.5
+_LIMITS = (  # what is limited, by which field of a rule, what it is called and its unit
+    ("slowdown", "max_slowdown", "slowdown", ""),
+    ("message", "max_push_delay_s", "added delay", " s"),
+    ("exchange", "max_delay_s", "time of an exchange", " s"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """What is wanted.
+    """What is wanted, and what the battery feeds."""
 
-    Attributes
-    ----------
-    max_slowdown : float
-        Largest mean slowdown of pages, at least 1.
-    max_push_delay_s : float or None
-        Largest mean delay that is added to pushed messages, seconds; None: any.
-    battery_mwh : float
-        Capacity whose life is told, milliwatt-hours.
-    """
-
-    max_slowdown: float = 1.1
-    max_push_delay_s: float | None = None
-    battery_mwh: float = 10_000.0
+    max_slowdown: float = 1.1  #: largest slowdown of pages, at least 1
+    max_push_delay_s: float | None = None  #: largest delay added to pushed messages, seconds; None: any
+    max_delay_s: float | None = None  #: longest time of an exchange (without times of their own: of a page), seconds
+    at: str = "mean"  #: what of them is limited: "mean", "p95", "p99" or "max"
+    battery_mwh: float = 10_000.0  #: capacity whose life is told, milliwatt-hours
+    base_ma: float = 0.0  #: what all but the radio draws (processor, sensors, regulator), milliamperes at 3.3 V
+    self_discharge: float = 0.0  #: share of the capacity that a battery loses by itself in a month, percent
 
     def __post_init__(self) -> None:
-        if not 1.0 <= self.max_slowdown < float("inf"):
+        if not 1.0 <= self.max_slowdown < inf:
             raise ValueError(f"max-slowdown must be at least 1 and finite, got {self.max_slowdown}")
-        if self.max_push_delay_s is not None and not 0.0 < self.max_push_delay_s < float("inf"):
-            raise ValueError(f"max-push-delay must be above 0 and finite, got {self.max_push_delay_s}")
-        if not 0.0 < self.battery_mwh < float("inf"):
-            raise ValueError(f"battery-mwh must be above 0 and finite, got {self.battery_mwh}")
+        for name in ("max_push_delay_s", "max_delay_s", "battery_mwh"):
+            value = getattr(self, name)
+            if value is not None and not 0.0 < value < inf:
+                raise ValueError(f"{name.removesuffix('_s').replace('_', '-')} must be above 0 and finite, got {value}")
+        if self.at not in LEVELS:
+            raise ValueError(f"at must be one of {', '.join(LEVELS)}, got {self.at!r}")
+        if not 0.0 <= self.base_ma < inf:
+            raise ValueError(f"base-ma must be at least 0 and finite, got {self.base_ma}")
+        if not 0.0 <= self.self_discharge < 100.0:
+            raise ValueError(f"self-discharge must lie in [0, 100) percent, got {self.self_discharge}")
+
+    def given(self) -> dict[str, Any]:
+        """Return what is limited and fed, without what is not asked for."""
+        return {field.name: value for field in fields(self) if (value := getattr(self, field.name)) not in (None, 0.0)}
 
 
 class Tuning(NamedTuple):
@@ -75,34 +98,99 @@ class Tuning(NamedTuple):
     Attributes
     ----------
     policy : str
-        What is recommended.
-    chosen_on, held_out : DataFrame
-        One row a candidate, then the two references, as `measure` gives them, on either half.
+        What is recommended, or what comes nearest to the limits where nothing keeps them.
+    table : DataFrame
+        One row a candidate, then the two references, as `measure` gives them, of all units; with the battery's life,
+        whether the limits are kept (`allowed`), and the share of splits that it wins.
+    splits : DataFrame
+        One row a split: the winner (or none), and its battery life on the other half.
     recommendation : dict
-        The recommended row of `held_out`, with the rule, battery life and the sizes of the halves.
+        The row of `policy`, with the rule, intervals of the life, what is level with it and what was passed over.
     """
 
     policy: str
-    chosen_on: pd.DataFrame
-    held_out: pd.DataFrame
+    table: pd.DataFrame
+    splits: pd.DataFrame
     recommendation: dict[str, Any]
 
 
-def split(names: Sequence[str], seed: int, pushed: Collection[str] = ()) -> tuple[list[str], list[str]]:
-    """Return the units to choose on (half of them, rounded down) and those held out.
-
-    Those to which messages are `pushed` are split in the same way, so that a single one is among those held out.
-    """
-    order = randomness.generator(seed, randomness.SPLIT).permutation(len(names)).tolist()
-    with_messages, without = ([i for i in order if (names[i] in pushed) is wanted] for wanted in (True, False))
-    half = len(with_messages) // 2
-    ours = {*with_messages[:half], *without[: len(names) // 2 - half]}
-    return [name for i, name in enumerate(names) if i in ours], [name for i, name in enumerate(names) if i not in ours]
+def life_h(mean_mw: Any, rule: Rule) -> Any:
+    """Return how long the battery of a rule feeds a radio of so many milliwatts, and all else, hours."""
+    draw_mw = mean_mw + rule.base_ma * _SUPPLY_V
+    lost_an_hour = -log1p(-rule.self_discharge / 100) / _MONTH_H
+    with np.errstate(divide="ignore"):
+        lasts = rule.battery_mwh / np.where(draw_mw > 0, draw_mw, nan)
+        return np.log1p(lasts * lost_an_hour) / lost_an_hour if lost_an_hour else lasts
 
 
-def halves(frames: Frames, names: Sequence[str], seed: int) -> tuple[list[str], list[str]]:
-    """Return the units of a sweep to choose on, and those held out (`split`)."""
-    return split(names, seed, frozenset(frames.messages["replication"]) if len(frames.messages) else ())
+def by_power(frames: Frames) -> bool:
+    """Tell whether candidates are in the order of their mean power: the traffic has times of its own."""
+    return len(frames.delays) > 0
+
+
+# -- samples: what is late, of which unit
+
+
+class _Sample:
+    """Values of every policy, each of a unit: sorted, so that any subset of units is summed up quickly."""
+
+    def __init__(self, table: pd.DataFrame, names: Sequence[str]) -> None:
+        places = {name: place for place, name in enumerate(names)}
+        table = table[table["replication"].isin(places)].sort_values("value", kind="stable")
+        self._of: dict[str, tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = {
+            str(policy): (
+                rows["value"].to_numpy(dtype=float), rows["weight"].to_numpy(dtype=float),
+                rows["replication"].map(places).to_numpy(dtype=int),
+            )
+            for policy, rows in table.groupby("policy", sort=False)
+        }  # fmt: skip
+        self._sums = {
+            policy: np.array([np.bincount(unit, weight * value, len(names)), np.bincount(unit, weight, len(names))])
+            for policy, (value, weight, unit) in self._of.items()
+        }
+
+    def at(self, policy: str, how: str, units: NDArray[Any]) -> float:
+        """Return the mean, a percentile or the maximum over units, each as often as `units` says; NaN of nothing."""
+        if policy not in self._of:
+            return nan
+        if how == "mean":
+            total, n = self._sums[policy] @ units
+            return float(total / n) if n else nan
+        value, weight, unit = self._of[policy]
+        if (weight == 1.0).all():
+            kept = np.repeat(value, units[unit].astype(int))
+            return float(np.quantile(kept, _QUANTILES[how])) if len(kept) else nan
+        reached = np.cumsum(weight * units[unit])
+        if not reached[-1]:
+            return nan
+        return float(value[np.searchsorted(reached, _QUANTILES[how] * reached[-1] * (1 - 1e-12))])
+
+    def half_width(self, policy: str) -> float:
+        """Return half the 95 % interval of the mean over all units."""
+        if policy not in self._sums:
+            return nan
+        sums, numbers = self._sums[policy]
+        n = len(numbers)
+        if n < 2 or not numbers.sum():
+            return nan
+        residuals = (sums - sums.sum() / numbers.sum() * numbers) / numbers.mean()
+        return float(stdtrit(n - 1, 0.5 + LEVEL / 2) * residuals.std(ddof=1) / sqrt(n))
+
+
+def _samples(frames: Frames, names: Sequence[str]) -> dict[str, _Sample]:
+    """Return what may be limited, by its name; what the traffic has not is left out."""
+    slowdowns = page_slowdowns(frames.pages)
+    tables = {"slowdown": slowdowns.assign(value=slowdowns["slowdown"], weight=1.0)}
+    tables["exchange"] = slowdowns.assign(value=slowdowns["latency_s"], weight=1.0)
+    if len(frames.messages):
+        tables["message"] = (late := added_delays(frames.messages)).assign(value=late["added_s"], weight=1.0)
+    for kind in ("exchange", "datagram") if len(frames.delays) else ():
+        tables[kind] = frames.delays[frames.delays["kind"] == kind].rename(columns={"delay_s": "value"})
+    columns = ["policy", "replication", "value", "weight"]
+    return {kind: _Sample(table[columns], names) for kind, table in tables.items() if len(table)}
+
+
+# -- tables
 
 
 def measure(frames: Frames, names: Sequence[str], radio: netsim.Radio) -> pd.DataFrame:
@@ -111,84 +199,108 @@ def measure(frames: Frames, names: Sequence[str], radio: netsim.Radio) -> pd.Dat
     Returns
     -------
     DataFrame
-        policy, units, pages, then energy_j_per_page, mean_mw, slowdown_mean, energy_vs_none_percent,
-        energy_above_limit_percent and energy_above_page_awake_percent, each with its `.._half_width`, and
-        slowdown_p95, on_front_mean, on_front_p95; where messages are pushed, added_delay_mean_s with its half width
-        and added_delay_p95_s.
+        policy, units, pages, then energy_j_per_page, mean_mw, energy_vs_none_percent, energy_above_limit_percent and
+        energy_above_page_awake_percent, each with its `.._half_width`; as mean (with its half width), p95, p99 and
+        max: slowdown, and where there are any added_delay (of messages), datagram_delay and exchange, seconds; and
+        on_front_mean, on_front_p95.
     """
     runs = frames.runs[frames.runs["replication"].isin(names)]
     pages = frames.pages[frames.pages["replication"].isin(names)]
     references = reference_energies(
         Frames(runs, pages, frames.polls), awake_mw=radio.awake_mw, asleep_mw=radio.asleep_mw
     )
-    slowdowns = page_slowdowns(pages)
-    sums = slowdowns.groupby(["policy", "replication"], sort=False)["slowdown"].sum()
-    messages = frames.messages
-    if len(messages):
-        messages = added_delays(messages[messages["replication"].isin(names)])
     together = pd.concat([runs, references], ignore_index=True)
     tables = {
         str(policy): rows.set_index("replication").loc[list(names)] for policy, rows in together.groupby("policy")
     }
+    samples = _samples(frames, names)
+    called = {"slowdown": "slowdown_{}", "message": "added_delay_{}_s", "datagram": "datagram_delay_{}_s"}
+    called |= {"exchange": "exchange_{}_s"} if by_power(frames) else {}
+    everything = np.ones(len(names))
     rows = []
-    for policy in tables:
-        own = tables[policy]
+    for policy, own in tables.items():
         estimates = {
             "energy_j_per_page": ratio(own["total_j"], own["pages"].clip(lower=1)),
             "mean_mw": ratio(1000 * own["total_j"], own["elapsed_s"]),
         }
         row: dict[str, Any] = {"policy": policy, "units": len(own), "pages": int(own["pages"].sum())}
-        p95 = float("nan")
-        if policy in sums.index:
-            pages_of_all = own["pages"] * own.get("clients", 1)
-            estimates["slowdown_mean"] = ratio(sums[policy].reindex(list(names), fill_value=0.0), pages_of_all)
-            p95 = float(slowdowns.loc[slowdowns["policy"] == policy, "slowdown"].quantile(0.95))
-        if len(messages) and (late := messages[messages["policy"] == policy]).size:
-            of_unit = late.groupby("replication")["added_s"].agg(["sum", "count"]).reindex(list(names), fill_value=0)
-            estimates["added_delay_mean_s"] = ratio(of_unit["sum"], of_unit["count"])
-            row["added_delay_p95_s"] = float(late["added_s"].quantile(0.95))
         for name, other in (("vs_none", BASELINE), ("above_limit", LIMIT), ("above_page_awake", PAGE_AWAKE)):
-            found = ratio(own["total_j"], tables[other]["total_j"])
-            estimates[f"energy_{name}_percent"] = type(found)(100 * (found.mean - 1), 100 * found.half_width)
+            estimates[f"energy_{name}_percent"] = percent(own["total_j"], tables[other]["total_j"])
         for name, found in estimates.items():
             row[name], row[f"{name}_half_width"] = found
-        rows.append({**row, "slowdown_p95": p95})
+        for kind, form in called.items():
+            if kind in samples or kind == "slowdown":
+                sample = samples.get(kind)
+                for level in LEVELS:
+                    row[form.format(level)] = sample.at(policy, level, everything) if sample else nan
+                row[f"{form.format('mean')}_half_width"] = sample.half_width(policy) if sample else nan
+        rows.append(row)
     table = pd.DataFrame(rows)
-    if "slowdown_mean" not in table:  # there is no page, but messages
-        table = table.assign(slowdown_mean=float("nan"), slowdown_mean_half_width=float("nan"))
-    return table.assign(on_front_mean=front(table, "slowdown_mean"), on_front_p95=front(table, "slowdown_p95"))
+    energy = "mean_mw" if by_power(frames) else "energy_j_per_page"
+    fronts = {f"on_front_{level}": front(table, f"slowdown_{level}", energy) for level in ("mean", "p95")}
+    return table.assign(**fronts)
 
 
-def front(table: pd.DataFrame, slowdown: str) -> pd.Series[bool]:
+def front(table: pd.DataFrame, slowdown: str, energy: str = "energy_j_per_page") -> pd.Series[bool]:
     """Return which rows no other one beats: less energy and no more slowdown, or no more energy and less slowdown."""
-    energy, slow = table["energy_j_per_page"].to_numpy(dtype=float), table[slowdown].to_numpy(dtype=float)
-    no_more = (energy <= energy[:, None]) & (slow <= slow[:, None])
-    beaten = (no_more & ((energy < energy[:, None]) | (slow < slow[:, None]))).any(axis=1)
+    needs, slow = table[energy].to_numpy(dtype=float), table[slowdown].to_numpy(dtype=float)
+    no_more = (needs <= needs[:, None]) & (slow <= slow[:, None])
+    beaten = (no_more & ((needs < needs[:, None]) | (slow < slow[:, None]))).any(axis=1)
     return pd.Series(~beaten & ~np.isnan(slow), index=table.index)
 
 
-def ranked(table: pd.DataFrame, rule: Rule, *, surely: bool = False) -> list[str]:
-    """Return the policies whose mean slowdown is allowed, those of least energy first; never sleeping always is.
+# -- the choice
 
-    With `surely` the upper end of the interval of the mean must be allowed.  Of several that need the same, the first
-    in the table is first.
-    """
-    kept = table["slowdown_mean"].notna() | table["energy_j_per_page"].notna()
-    kept &= ~table["policy"].isin(REFERENCES)
-    for name, limit in (("slowdown_mean", rule.max_slowdown), ("added_delay_mean_s", rule.max_push_delay_s)):
-        if limit is not None and name in table:
-            surely_at = table[name] + table[f"{name}_half_width"].fillna(0.0) * surely
-            kept &= (surely_at <= limit) | surely_at.isna()  # without pages nothing is slowed down
-    allowed = table[kept | (table["policy"] == BASELINE)]
-    return [str(policy) for policy in allowed.sort_values("energy_j_per_page", kind="stable")["policy"]]
+
+class _Choice:
+    """The candidates, what they need and what is limited, on any subset of the units."""
+
+    def __init__(self, frames: Frames, names: Sequence[str], rule: Rule) -> None:
+        self._samples = _samples(frames, names)
+        self._rule, self._n = rule, len(names)
+        policies = [str(policy) for policy in frames.runs["policy"].unique() if policy != BASELINE]
+        wide = frames.runs.set_index(["policy", "replication"])
+        self._joules, self._seconds, pages = (
+            wide[column].unstack().loc[policies, list(names)].to_numpy(dtype=float)
+            for column in ("total_j", "elapsed_s", "pages")
+        )
+        self._over = self._seconds if by_power(frames) else np.maximum(pages, 1)
+        self.policies = policies
+
+    def energies(self, units: NDArray[Any]) -> NDArray[Any]:
+        """Return by what candidates are ordered."""
+        found: NDArray[Any] = (self._joules @ units) / (self._over @ units)
+        return found
+
+    def mean_mw(self, place: int, units: NDArray[Any]) -> float:
+        """Return the mean power of a candidate."""
+        return float(1000 * (self._joules[place] @ units) / (self._seconds[place] @ units))
+
+    def values(
+        self, policy: str, units: NDArray[Any], *, surely: bool = False
+    ) -> dict[str, tuple[float, float, float]]:
+        """Return of all that is limited the value, half its interval if `surely` is asked for, and the limit."""
+        found = {}
+        for kind, field, _, _ in _LIMITS:
+            limit, sample = getattr(self._rule, field), self._samples.get(kind)
+            value = nan if limit is None or sample is None else sample.at(policy, self._rule.at, units)
+            if limit is not None and sample is not None and not np.isnan(value):
+                wide = sample.half_width(policy) if surely and self._rule.at == "mean" else 0.0
+                found[kind] = value, 0.0 if np.isnan(wide) else wide, limit
+        return found
+
+    def keeps(self, policy: str, units: NDArray[Any], *, surely: bool = False) -> bool:
+        """Tell whether a candidate keeps all limits."""
+        return self.excess(policy, units, surely=surely) <= 1e-9
+
+    def excess(self, policy: str, units: NDArray[Any], *, surely: bool = False) -> float:
+        """Return by which share of it the limit is exceeded that is kept least."""
+        values = self.values(policy, units, surely=surely).values()
+        return max(((value + wide) / limit - 1.0 for value, wide, limit in values), default=0.0)
 
 
 def tune(frames: Frames, names: Sequence[str], rule: Rule, radio: netsim.Radio, *, seed: int) -> Tuning:
-    """Choose on one half of the replications, and measure the choice on the other.
-
-    Of the candidates whose mean slowdown on the first half is surely allowed, those of least energy first, the first
-    whose mean slowdown on the other half is allowed too is taken: what breaks the rule on either half is not
-    recommended.
+    """Choose a candidate, and tell how sure the choice is; see the module for how.
 
     Parameters
     ----------
@@ -201,25 +313,97 @@ def tune(frames: Frames, names: Sequence[str], rule: Rule, radio: netsim.Radio, 
     radio : Radio
         That of the sweep.
     seed : int
-        Of the split.
+        Of the splits.
     """
-    ours, theirs = halves(frames, names, seed)
-    chosen_on, held_out = (measure(frames, half, radio) for half in (ours, theirs))
-    allowed = ranked(held_out, rule)
-    candidates = ranked(chosen_on, rule, surely=True)
-    policy = next(candidate for candidate in candidates if candidate in allowed)
-    row: Any = held_out[held_out["policy"] == policy].iloc[0].to_dict()
-    slowest, fastest = (row["mean_mw"] + side * row["mean_mw_half_width"] for side in (-1, 1))
-    lives = {"battery_h": row["mean_mw"], "battery_h_low": fastest, "battery_h_high": slowest}
+    choice, everything = _Choice(frames, names, rule), np.ones(len(names))
+    order = np.argsort(choice.energies(everything), kind="stable")
+    allowed = [int(place) for place in order if choice.keeps(choice.policies[place], everything, surely=True)]
+    if allowed:
+        taken = allowed[0]
+    else:
+        nearest = [choice.excess(choice.policies[place], everything, surely=True) for place in order]
+        taken = int(order[int(np.argmin(nearest))]) if len(order) else -1
+    if taken < 0:
+        raise ValueError("tune needs a candidate beside none, got none")
+    splits = _splits(choice, allowed, rule, seed)
+    policy = choice.policies[taken]
+    share = splits["policy"].value_counts(normalize=True).to_dict()
+    table = measure(frames, names, radio)
+    table = table.assign(
+        battery_h=life_h(table["mean_mw"].to_numpy(dtype=float), rule),
+        allowed=table["policy"].isin([choice.policies[place] for place in allowed]),
+        wins_percent=[100 * share.get(name, 0.0) if name in choice.policies else nan for name in table["policy"]],
+    )
+    level = [choice.policies[place] for place in allowed[:3]] if share.get(policy, 0.0) < CLEARLY else []
+    cheaper = order[: list(order).index(taken)] if allowed else [place for place in order if place != taken]
+    [row] = [
+        {str(name): value for name, value in own.items()} for own in table[table["policy"] == policy].to_dict("records")
+    ]
+    own = frames.runs[(frames.runs["policy"] == policy) & frames.runs["replication"].isin(names)]
+    held_out = splits.loc[splits["policy"] == policy, "battery_h"]
     recommendation = {
         **row,
-        **{name: rule.battery_mwh / mw if mw > 0 else float("nan") for name, mw in lives.items()},
-        "battery_mwh": rule.battery_mwh,
-        "max_slowdown": rule.max_slowdown,
-        **({} if rule.max_push_delay_s is None else {"max_push_delay_s": rule.max_push_delay_s}),
-        "passed_over": ", ".join(candidates[: candidates.index(policy)]),
-        "best_on_held_out": allowed[0],
-        "chosen_on_units": len(ours),
-        "held_out_units": len(theirs),
+        **rule.given(),
+        "keeps": bool(allowed),
+        "by_power": by_power(frames),
+        **_lives(row, own, rule, radio),
+        "battery_h_held_out": [float(held_out.quantile(q)) for q in (0.05, 0.95)] if len(held_out) else None,
+        "splits": len(splits),
+        "level": level if len(level) > 1 else [],
+        "broken": [_broken(choice, policy, everything)] if not allowed else [],
+        "passed_over": [_broken(choice, choice.policies[place], everything) for place in cheaper],
     }
-    return Tuning(policy, chosen_on, held_out, recommendation)
+    return Tuning(policy, table, splits, recommendation)
+
+
+def _splits(choice: _Choice, allowed: Sequence[int], rule: Rule, seed: int) -> pd.DataFrame:
+    """Return who wins each split (empty: nobody), and its battery life where it was not chosen."""
+    n = choice._n
+    rng = randomness.generator(seed, randomness.SPLIT)
+    rows = []
+    for _ in range(SPLITS):
+        if n >= LEAST_SPLIT:
+            ours = np.zeros(n)
+            ours[rng.permutation(n)[: n // 2]] = 1.0
+            theirs = 1.0 - ours
+        else:
+            ours, theirs = np.bincount(rng.integers(0, n, n), minlength=n).astype(float), np.ones(n)
+        energies = choice.energies(ours)
+        winner, lasts_h = "", nan
+        for place in sorted(allowed, key=lambda place: energies[place]):
+            if all(choice.keeps(choice.policies[place], half) for half in (ours, theirs)):
+                winner = choice.policies[place]
+                lasts_h = float(life_h(choice.mean_mw(place, theirs), rule))
+                break
+        rows.append({"policy": winner, "battery_h": lasts_h})
+    return pd.DataFrame(rows)
+
+
+def _lives(row: dict[str, Any], runs: pd.DataFrame, rule: Rule, radio: netsim.Radio) -> dict[str, Any]:
+    """Return the battery's life with the interval of the units, and with assumed figures of the radio off both ways."""
+    half_mw = 0.0 if np.isnan(row["mean_mw_half_width"]) else row["mean_mw_half_width"]
+    asleep_s = runs["elapsed_s"] - runs["awake_s"]
+
+    def joules(of: netsim.Radio) -> float:
+        return float(of.total_j(1e9 * runs["awake_s"], 1e9 * asleep_s, runs["beacons"], runs["wakeups"]).sum())
+
+    bounds, factors = [], []
+    for sign in (1, -1):
+        other = with_assumed(radio, 1 + sign * ASSUMED)
+        factors.append(joules(other) / joules(radio) if other != radio else 1.0)
+        bounds.append(float(life_h(max(row["mean_mw"] + sign * half_mw, 0.0) * factors[-1], rule)))
+    return {
+        "battery_h_low": bounds[0], "battery_h_high": bounds[1],
+        "assumed_percent": 100 * ASSUMED if factors != [1.0, 1.0] else None,
+    }  # fmt: skip
+
+
+def _broken(choice: _Choice, policy: str, units: NDArray[Any]) -> dict[str, Any]:
+    """Return which limit a candidate keeps least, and by how much it is exceeded."""
+    values = choice.values(policy, units, surely=True)
+    if not values:
+        return {"policy": policy, "what": "energy", "unit": "", "value": nan, "half_width": nan, "limit": nan}
+    kind = max(values, key=lambda kind: (values[kind][0] + values[kind][1]) / values[kind][2])
+    value, wide, limit = values[kind]
+    called, unit = next((what, unit) for one, _, what, unit in _LIMITS if one == kind)
+    return {"policy": policy, "what": called, "unit": unit, "value": value, "half_width": wide, "limit": limit}

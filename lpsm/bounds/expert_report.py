@@ -17,9 +17,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lpsm import hindsight
+from lpsm.arrays import Floats
 from lpsm.bounds import experts as bounds
 from lpsm.bounds.verdicts import Row, compare, void
 from lpsm.experts import (
@@ -36,9 +37,6 @@ from lpsm.experts import (
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Row", "report", "rows"]
-
-Floats = NDArray[np.float64]
 TOLERANCE = 1e-9  # relative to the larger of 1 and the run's loss: rounding, not generosity
 
 SEGMENTS = "Fixed-share against k segments"

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp, rel_entr, xlog1py, xlogy
 
+from lpsm.arrays import Floats
 from lpsm.checks import at_least, between, checked, probability
 from lpsm.experts.hindsight_kernels import switch_coefficients
 from lpsm.experts.learner import checked_prior
@@ -29,8 +30,6 @@ __all__ = [
     "markov_share_visited_regret", "regret_identity", "relative_curvature", "static_expert_loss",
     "switch_distribution", "switch_moments", "two_point_regret",
 ]  # fmt: skip
-
-Floats = NDArray[np.float64]
 
 
 @checked

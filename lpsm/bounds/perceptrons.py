@@ -11,16 +11,17 @@ from __future__ import annotations
 from math import sqrt
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lpsm import checks
+from lpsm.arrays import Floats
 from lpsm.checks import checked
 
 __all__ = ["hinge_losses", "perceptron_mistakes", "selective_perceptron_mistakes"]
 
 
 @checked
-def hinge_losses(u: ArrayLike, X: ArrayLike, y: ArrayLike, gamma: float = 1.0) -> NDArray[np.float64]:
+def hinge_losses(u: ArrayLike, X: ArrayLike, y: ArrayLike, gamma: float = 1.0) -> Floats:
     """D_gamma(u; (x_t, y_t)) = max(0, gamma - y_t u.x_t) of every round, shape (T,).
 
     Parameters

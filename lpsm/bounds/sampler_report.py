@@ -15,9 +15,10 @@ from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse, stats
 
+from lpsm.arrays import Floats
 from lpsm.bounds.sampler_theorems import Theorem, comparators, quadratic_forms, theorem_of
 from lpsm.bounds.verdicts import Row, compare, void
 from lpsm.checks import generator
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 
     from lpsm.samplers import RunLog, Sampler
 
-__all__ = ["report_sampler"]
-
-Floats = NDArray[np.float64]
 LEVEL = 0.9999  # of the interval of a mean; only if all of it is beyond the bound is the bound violated
 
 

@@ -18,9 +18,9 @@ from math import inf, isinf, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, sparse
 
+from lpsm.arrays import Floats, Mask
 from lpsm.bounds.drift import drift_mistakes, selective_drift_mistakes
 from lpsm.bounds.perceptrons import perceptron_mistakes, selective_perceptron_mistakes
 from lpsm.bounds.second_order import (
@@ -32,9 +32,6 @@ from lpsm.bounds.second_order import (
 if TYPE_CHECKING:
     from lpsm.samplers import Sampler
 
-__all__ = ["Theorem", "comparators", "quadratic_forms", "theorem_of"]
-
-Floats = NDArray[np.float64]
 Costs = Callable[[Floats, Floats], Floats]
 TRADES = (0.03, 0.1, 0.3, 1.0, 3.0)  # between hinge loss and energy of the comparators tried for a bound that is no sum
 
@@ -54,7 +51,7 @@ class Theorem:
     scale: float = 1.0  # what the bound is multiplied by then
     unit: bool = False  # whether norms must be at most 1
 
-    def bound(self, w: Floats, table: Any, labels: Floats, stored: NDArray[np.bool_], r: Floats) -> float:
+    def bound(self, w: Floats, table: Any, labels: Floats, stored: Mask, r: Floats) -> float:
         """The bound by the comparator w and the rounds in which a run stored; `r` as of `quadratic_forms`."""
         from lpsm.samplers.checks import squared_lengths
 

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Row", "compare", "void"]
-
 
 class Row(NamedTuple):
     """One statement held against a run; `holds` is False only for a violation under its hypotheses.

@@ -19,17 +19,14 @@ from dataclasses import dataclass
 from math import cos, exp, inf, log, pi, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import fft
 
+from lpsm.arrays import Floats
 from lpsm.experts import hindsight_kernels as kernels
 from lpsm.experts.grids import alpha_grid
 from lpsm.experts.hierarchy import Hierarchy
 from lpsm.experts.loss_tables import Likelihoods
 
-__all__ = ["BestAlpha", "search", "slopes"]
-
-Floats = NDArray[np.float64]
 LINEAR_FROM = 1e-100  # a smaller rate, and the rate 1, need the logarithmic recursion
 MOST_POINTS = 2**22  # of the fine grid
 CACHED = 32_768  # weights of the nodes played together: they stay in the second-level cache

@@ -17,13 +17,13 @@ Sources: Monteleoni 2006, equations (2.6)-(2.8); de Rooij, van Erven, Gruenwald 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lpsm._compile import compiled
+from lpsm.arrays import Floats, State
 from lpsm.checks import array, known, number, positive, probability, shown, whole
 from lpsm.experts import share
 from lpsm.experts.grids import alpha_grid
@@ -31,12 +31,7 @@ from lpsm.experts.hedge import hedge_round, hedge_weights
 from lpsm.experts.hierarchy import MOST_WEIGHTS, Hierarchy
 from lpsm.experts.learner import MOST_EXPERTS, checked_rates
 from lpsm.experts.losses import LOGISTIC, LOSSES, concave_rate, loss_of, slope_of
-from lpsm.states import restored, saved
-
-__all__ = ["RULES", "Combiner"]
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+from lpsm.states import Stateful
 
 RATES: Floats = np.array([4.0**k for k in range(2, -10, -1)])  # in units of 1 / (the first difference between losses)
 HORIZON = 1000
@@ -66,7 +61,7 @@ class CombinerState(NamedTuple):
     work: Floats
 
 
-class Combiner:
+class Combiner(Stateful):
     """Forecasts combined by weights that are learned.
 
     Parameters
@@ -102,7 +97,6 @@ class Combiner:
     True
     """
 
-    VERSION: ClassVar[int] = 2
     TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "loss", "rate", "quantile", "gradient", "alphas", "rule")
 
     def __init__(
@@ -235,19 +229,10 @@ class Combiner:
         second_order = np.where(etas <= concave, 0.0, etas * scalars[SQUARES] / 8.0)
         return float(np.min(nats / etas + second_order) + 2.0 * scalars[GAP])
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Everything needed to go on, as a versioned dict of arrays; ``numpy.savez(path, **state)`` writes it."""
-        return saved(self)
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> Combiner:
-        """Rebuild the combiner from `state()`, or from what ``numpy.load`` gives for its file (`states.restored`)."""
-        return restored(cls, state)
-
     def __repr__(self) -> str:
         return f"Combiner({self.n_experts}, loss={self.loss!r}, rule={self.rule!r}, rounds={self.rounds})"
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> State:
         arrays = self._state._asdict()
         del arrays["work"]
         learned = self._state.columns[:, share.MANTISSA : share.SHARE]
@@ -279,14 +264,14 @@ class Combiner:
 
 
 @compiled
-def _boa_rate(excess: Floats, i: int, widest: float) -> float:
+def _boa_rate(excess, i, widest):
     largest = excess[LARGEST, i] if excess[LARGEST, i] > 0.0 else widest
     variance = max(excess[VARIANCE, i], largest * largest)
     return min(0.5 / largest, math.sqrt(math.log(max(excess.shape[1], 2)) / variance))
 
 
 @compiled
-def _own_weights(rule: int, excess: Floats, out: Floats) -> None:
+def _own_weights(rule, excess, out):
     """Weights of BOA, eta_i exp(eta_i R_i), or of ML-Poly, eta_i [R_i]+, (n,): none need sum to 1."""
     widest, peak = excess[LARGEST].max(), -np.inf
     for i in range(out.size):
@@ -306,7 +291,7 @@ def _own_weights(rule: int, excess: Floats, out: Floats) -> None:
 
 
 @compiled
-def _own_round(rule: int, excess: Floats, losses: Floats, awake: Mask, w: Floats) -> None:
+def _own_round(rule, excess, losses, awake, w):
     """Learn from the losses of those awake, whose weights were w."""
     mean, widest = 0.0, excess[LARGEST].max()
     for i in range(losses.size):
@@ -326,9 +311,9 @@ def _own_round(rule: int, excess: Floats, losses: Floats, awake: Mask, w: Floats
 
 @compiled
 def _combine_rounds(
-    forecasts: Floats, awake: Mask, y: Floats, code: int, quantile: float, gradient: bool, rule: int, rates: Floats,
-    state: CombinerState, predictions: Floats, record: Floats,
-) -> None:  # fmt: skip
+    forecasts, awake, y, code, quantile, gradient, rule, rates,
+    state, predictions, record,
+):  # fmt: skip
     """Round after round over `forecasts` (T, n): the combination into (T,), its weights into (T, n).
 
     Where y is NaN nothing is learned.

@@ -26,11 +26,10 @@ import math
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lpsm.arrays import Floats
 from lpsm.checks import array, at_least, between, known, number, positive, shown, whole
-
-__all__ = ["alpha_grid", "bernoulli_divergence", "worst_divergence"]
 
 LONGEST = 10**8
 """Most rounds of a horizon: 16,000 alphas."""
@@ -42,7 +41,7 @@ def alpha_grid(
     delta: float | None = None,
     kind: str = "kl",
     size: int | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the alphas in increasing order, shape (m,).
 
     Kind "kl" takes `delta`, the largest allowed divergence of any alpha* from the grid, nats, or the number of rounds

@@ -12,24 +12,22 @@ the improper prior (Squint); Chaudhuri, Freund and Hsu 2009, figure 1 (NormalHed
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from lpsm import checks
 from lpsm._compile import compiled
-from lpsm.experts.learner import Floats, Learner, Mask
-
-__all__ = ["AdaHedge", "NormalHedge", "Squint", "hedge_round", "hedge_weights"]
+from lpsm.arrays import Floats, Mask, State
+from lpsm.experts.learner import Learner
 
 RATES = 0.25 * np.polynomial.legendre.leggauss(24)[0] + 0.25  # Gauss-Legendre nodes on [0, 1/2] ..
 RATE_WEIGHTS = 0.25 * np.polynomial.legendre.leggauss(24)[1]  # .. and their weights
 
 
 @compiled
-def hedge_weights(behind: Floats, gap: float, out: Floats) -> float:
+def hedge_weights(behind, gap, out):
     """Write AdaHedge's weights and return its rate, ln n over the gap; while there is no gap, infinite, the leaders'.
 
     `behind` is each one's cumulative loss beyond the best one's.
@@ -46,7 +44,7 @@ def hedge_weights(behind: Floats, gap: float, out: Floats) -> float:
 
 
 @compiled
-def hedge_round(losses: Floats, weights: Floats, rate: float, behind: Floats) -> float:
+def hedge_round(losses, weights, rate, behind):
     """AdaHedge's round, given its weights and rate: move `behind`, and return the mixability gap of the round."""
     lowest, mean, mixed = np.inf, 0.0, 0.0
     for k in range(weights.size):
@@ -131,7 +129,7 @@ class AdaHedge(_Hedge):
     def _learn(self, losses: Floats, weights: Floats) -> None:
         self._gap += hedge_round(losses, weights, self.learning_rate, self._behind)
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> State:
         return {"behind": self._behind, "gap": self._gap}
 
 
@@ -168,7 +166,7 @@ class Squint(_Hedge):
         self._regret += regret
         self._variance += regret**2
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> State:
         return {"regret": self._regret, "variance": self._variance}
 
 
@@ -204,7 +202,7 @@ class NormalHedge(_Hedge):
     def _learn(self, losses: Floats, weights: Floats) -> None:
         self._regret += float(weights @ losses) - losses
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> State:
         return {"regret": self._regret}
 
 

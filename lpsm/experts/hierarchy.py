@@ -8,17 +8,11 @@ the alphas (see `grids`).  Source: Monteleoni 2006, section 2.2.3, equations (2.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from lpsm.arrays import Floats, Mask, State
 from lpsm.experts import share
-
-__all__ = ["MOST_WEIGHTS", "Hierarchy"]
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 SAFE_FLOOR = 1e-100  # smallest share per round that keeps weights within floats
 SAFE_MASS = 1e-140  # how far a column's mass may fall between two folds
@@ -88,7 +82,7 @@ class Hierarchy:
         """One round; return the mixture loss, NaN, and nothing changed, for an illegal one."""
         return share.masked_round(losses, self.everybody if awake is None else awake, *self.arrays)
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
+    def to_arrays(self) -> State:
         """The live arrays that change, by name."""
         weights, columns, slow, head, _ = self.arrays
         learned = columns[share.MANTISSA : share.SHARE]

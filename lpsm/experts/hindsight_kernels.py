@@ -7,18 +7,11 @@ maximum 1; the caller adds the taken-off losses back.  Left out: checks, which a
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lpsm._compile import compiled
 from lpsm.arithmetic import log_add, log_others
+from lpsm.arrays import Floats, Ints
 from lpsm.experts.share import share_logs
-
-__all__ = [
-    "add_segment", "baum_welch", "no_segment", "share_loss_log", "share_slopes", "switch_coefficients",
-]  # fmt: skip
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def no_segment(rounds: int) -> tuple[Floats, Ints, Ints]:
@@ -27,7 +20,7 @@ def no_segment(rounds: int) -> tuple[Floats, Ints, Ints]:
 
 
 @compiled
-def add_segment(losses: Floats, values: Floats, experts: Ints, first: bool, differ: bool) -> tuple[Floats, Ints, Ints]:
+def add_segment(losses, values, experts, first, differ):
     """One more segment: best and second-best (loss, expert, start of its segment) at every round's end."""
     rounds, n = losses.shape
     new_values, new_experts = np.full((rounds, 2), np.inf), np.full((rounds, 2), -1)
@@ -61,7 +54,7 @@ def add_segment(losses: Floats, values: Floats, experts: Ints, first: bool, diff
 
 
 @compiled
-def _slopes_at(likelihoods: Floats, prior: Floats, alpha: float, result: Floats) -> None:
+def _slopes_at(likelihoods, prior, alpha, result):
     """Loss, slope and curvature of Fixed-share at one rate in (0, 1), by carrying both derivatives."""
     rounds, n = likelihoods.shape
     weights = np.zeros((3, n))  # the weights and their first and second derivative, one common scale
@@ -104,7 +97,7 @@ def _slopes_at(likelihoods: Floats, prior: Floats, alpha: float, result: Floats)
 
 
 @compiled
-def share_slopes(likelihoods: Floats, prior: Floats, alphas: Floats) -> Floats:
+def share_slopes(likelihoods, prior, alphas):
     """(m, 3) rows of loss, slope and curvature at rates in (0, 1), n >= 2."""
     table = np.empty((alphas.size, 3))
     for j in range(alphas.size):
@@ -113,7 +106,7 @@ def share_slopes(likelihoods: Floats, prior: Floats, alphas: Floats) -> Floats:
 
 
 @compiled
-def share_loss_log(losses: Floats, log_prior: Floats, alpha: float) -> float:
+def share_loss_log(losses, log_prior, alpha):
     """Loss of Fixed-share at any rate in [0, 1], in the log domain throughout; n >= 2."""
     rounds, n = losses.shape
     stay, leave = np.full(n, np.log(1.0 - alpha)), np.full(n, np.log(alpha))
@@ -127,7 +120,7 @@ def share_loss_log(losses: Floats, log_prior: Floats, alpha: float) -> float:
 
 
 @compiled
-def switch_coefficients(losses: Floats, log_prior: Floats) -> Floats:
+def switch_coefficients(losses, log_prior):
     """Logarithm of the summed prior(s_1) exp(-loss of s) / (n-1)^k over the sequences with k switches, k = 0 .. T-1."""
     rounds, n = losses.shape
     logs, others, into = np.empty((rounds, n)), np.empty(n), np.empty(n)
@@ -154,7 +147,7 @@ def switch_coefficients(losses: Floats, log_prior: Floats) -> Floats:
 
 
 @compiled
-def _moves(likelihoods: Floats, prior: Floats, matrix: Floats, ahead: Floats, counts: Floats) -> float:
+def _moves(likelihoods, prior, matrix, ahead, counts):
     """Expected moves given the losses into `counts`; the log-likelihood is returned."""
     rounds, n = likelihoods.shape
     scales = np.empty(rounds)
@@ -192,9 +185,7 @@ def _moves(likelihoods: Floats, prior: Floats, matrix: Floats, ahead: Floats, co
 
 
 @compiled
-def baum_welch(
-    likelihoods: Floats, prior: Floats, start: Floats, tolerance: float, max_iterations: int
-) -> tuple[Floats, Floats, float, float, int]:
+def baum_welch(likelihoods, prior, start, tolerance, max_iterations):
     """(matrix, counts, log-likelihood, residual, iterations) of the re-estimation of a transition matrix.
 
     A plain step multiplies an entry by counts / (visits entry), a stretched one by a power of that; steps are stretched
@@ -229,7 +220,7 @@ def baum_welch(
 
 
 @compiled
-def _stretched(matrix: Floats, counts: Floats, power: float, result: Floats) -> None:
+def _stretched(matrix, counts, power, result):
     """`matrix` with each entry times (counts / (visits entry)) ** power, rows normalised."""
     n = len(matrix)
     for j in range(n):

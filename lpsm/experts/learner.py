@@ -11,21 +11,17 @@ Source: Monteleoni 2006, section 2.2.1; Cesa-Bianchi and Lugosi 2006, section 2.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from copy import copy
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lpsm import checks
+from lpsm.arrays import Floats, Mask
 from lpsm.online import Ledger
-from lpsm.states import restored, saved
+from lpsm.states import Stateful
 
-__all__ = ["ExpertRun", "Learner", "Rounds", "checked_prior", "checked_rates"]
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 LARGEST = float(np.finfo(np.float64).max)
 MOST_EXPERTS = 1 << 20
 
@@ -93,7 +89,7 @@ class ExpertRun:
         return f"ExpertRun({len(self.loss)} rounds of {self.start!r}, mixture loss {self.total_loss:.6g})"
 
 
-class Learner:
+class Learner(Stateful):
     """A mixture over `n_experts` experts.
 
     Subclasses give `_round`, `weights`, `_arrays`, and in `TAKES` what their constructor takes that a state has to
@@ -101,7 +97,6 @@ class Learner:
     happened.  Weights fall as exp(-eta loss): eta is the learning rate, 1 for losses that are nats.
     """
 
-    VERSION: ClassVar[int] = 2
     TAKES: ClassVar[tuple[str, ...]] = ("n_experts", "signed", "eta", "loss_range")
 
     def __init__(self, n_experts: int, *, signed: bool = False, eta: float = 1.0, loss_range: float = math.inf) -> None:
@@ -215,25 +210,12 @@ class Learner:
         twin.__dict__.update({name: copy(value) for name, value in vars(self).items()})
         return twin
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Everything needed to go on, as a versioned dict of arrays; ``numpy.savez(path, **state)`` writes it."""
-        return saved(self)
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, Any]) -> Self:
-        """Rebuild the learner from `state()`, or from what ``numpy.load`` gives for its file (`states.restored`)."""
-        return restored(cls, state)
-
     def _no_alpha_weights(self) -> str:
         """Why a run cannot keep weights of alphas; empty if it can."""
         return "which has no alphas"
 
     def _round(self, losses: Floats, awake: Mask | None) -> float:
         """One checked round of losses times eta; return the mixture loss times eta."""
-        raise NotImplementedError
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        """What has been learned: the live arrays, which a state is copied into."""
         raise NotImplementedError
 
     def _run(self, losses: Floats, awake: Mask | None, weights: bool, alpha_weights: bool) -> Rounds:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lpsm.arrays import Floats
 from lpsm.checks import array
-
-__all__ = ["Likelihoods", "checked_losses"]
-
-Floats = NDArray[np.float64]
 
 
 def checked_losses(losses: ArrayLike) -> Floats:

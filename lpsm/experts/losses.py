@@ -15,20 +15,16 @@ from __future__ import annotations
 from math import exp, inf, log, log1p
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-
-__all__ = ["LOSSES", "concave_rate", "loss_of", "losses_of", "slope_of", "slopes_of"]
-
-Floats = NDArray[np.float64]
+from lpsm.arrays import Floats
 
 SQUARE, ABSOLUTE, PINBALL, LOG, LOGISTIC = range(5)
 LOSSES = {"square": SQUARE, "absolute": ABSOLUTE, "pinball": PINBALL, "log": LOG, "logistic": LOGISTIC}
 
 
 @compiled
-def loss_of(code: int, quantile: float, forecast: float, y: float) -> float:
+def loss_of(code, quantile, forecast, y):
     """Loss of one forecast."""
     if code == SQUARE:
         return (forecast - y) * (forecast - y)
@@ -44,7 +40,7 @@ def loss_of(code: int, quantile: float, forecast: float, y: float) -> float:
 
 
 @compiled
-def slope_of(code: int, quantile: float, forecast: float, y: float) -> float:
+def slope_of(code, quantile, forecast, y):
     """A slope of the loss in the forecast."""
     if code == SQUARE:
         return 2.0 * (forecast - y)
@@ -88,7 +84,7 @@ def _each(forecasts: Floats, y: Floats, code: int, quantile: float, slopes: bool
 
 
 @compiled
-def _fill(values: Floats, y: Floats, code: int, quantile: float, slopes: bool) -> None:
+def _fill(values, y, code, quantile, slopes):
     for t in range(values.size):
         forecast = values[t]
         values[t] = slope_of(code, quantile, forecast, y[t]) if slopes else loss_of(code, quantile, forecast, y[t])

@@ -19,21 +19,11 @@ first half are logarithms and the second is not used; head (N_HEAD,), named belo
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lpsm._compile import compiled
 from lpsm.arithmetic import LN2_HIGH, LN2_LOW, LOG2_E, decay, dot, dots, log_add, log_others, power_of_two
-
-__all__ = [
-    "alpha_posterior", "bring_evidence", "learn_alpha_mean_round", "learn_alpha_round", "learn_alpha_run",
-    "masked_round", "mixture", "share_logs",
-]  # fmt: skip
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 # rows of `columns`
 ALPHA, KEEP, SPREAD, MANTISSA, EXPONENT, TOP, MASS, SHARE, MEAN, SPARE, N_ROWS = range(11)
@@ -52,7 +42,7 @@ LN2 = 0.6931471805599453
 
 
 @compiled
-def share_logs(logs: Floats, stay: Floats, leave: Floats, work: Floats) -> None:
+def share_logs(logs, stay, leave, work):
     """Let expert i keep exp(stay[i]) of its weight and give exp(leave[i]) of it to the others in equal parts: (2.3).
 
     What the others give is added up, never obtained by subtracting one's own, so that leaving completely keeps all
@@ -70,7 +60,7 @@ def share_logs(logs: Floats, stay: Floats, leave: Floats, work: Floats) -> None:
 
 
 @compiled
-def bring_evidence(logs: Floats, losses: Floats, lowest: float, awake: Mask) -> float:
+def bring_evidence(logs, losses, lowest, awake):
     """Multiply the awake weights by exp(lowest - loss) over their mean; return the logarithm of that mean.
 
     The column's total stays, and it is not shared.  If no weight is awake nothing happens (the mean is that of 1, which
@@ -101,7 +91,7 @@ def bring_evidence(logs: Floats, losses: Floats, lowest: float, awake: Mask) -> 
 
 
 @compiled
-def lowest_loss(losses: Floats, awake: Mask, lower: float) -> float:
+def lowest_loss(losses, awake, lower):
     """Smallest loss of those awake (of all if `awake` is empty), inf for nobody; NaN if one is NaN or below `lower`."""
     lowest, illegal = np.inf, 0
     for i in range(losses.size):
@@ -112,7 +102,7 @@ def lowest_loss(losses: Floats, awake: Mask, lower: float) -> float:
 
 
 @compiled
-def fold_masses(weights: Floats, columns: Floats, head: Floats) -> None:
+def fold_masses(weights, columns, head):
     """Move the column masses into the top level's mantissas and exponents, and rescale."""
     n, m = weights.shape
     scale, mass, mantissa, exponent = columns[SHARE], columns[MASS], columns[MANTISSA], columns[EXPONENT]
@@ -138,7 +128,7 @@ def fold_masses(weights: Floats, columns: Floats, head: Floats) -> None:
 
 
 @compiled
-def _close_round(weights: Floats, columns: Floats, head: Floats, lowest: float, total: float) -> float:
+def _close_round(weights, columns, head, lowest, total):
     """Enter the new total, fold if it is time, and return the mixture loss (2.8)."""
     before: float = head[TOTAL]
     peak: float = head[PEAK]
@@ -154,7 +144,7 @@ def _close_round(weights: Floats, columns: Floats, head: Floats, lowest: float, 
 
 
 @compiled
-def _survives(losses: Floats, awake: Mask, m: int, columns: Floats, slow: Floats) -> bool:
+def _survives(losses, awake, m, columns, slow):
     """Whether some alpha-expert gives the outcome a positive probability, or has no weight awake."""
     nobody, lowest = not awake.any(), lowest_loss(losses, awake, -np.inf)
     for j in range(columns.shape[1]):
@@ -171,7 +161,7 @@ def _survives(losses: Floats, awake: Mask, m: int, columns: Floats, slow: Floats
 
 
 @compiled
-def _slow_column(losses: Floats, awake: Mask, lowest: float, alpha: float, slow: Floats, q: int, work: Floats) -> float:
+def _slow_column(losses, awake, lowest, alpha, slow, q, work):
     """The round of an alpha whose weights are logarithms, then its share step; return what `bring_evidence` does."""
     n = losses.size
     logs, stay, leave = np.empty(n), np.empty(n), np.empty(n)
@@ -187,9 +177,7 @@ def _slow_column(losses: Floats, awake: Mask, lowest: float, alpha: float, slow:
 
 
 @compiled
-def _slow_columns(
-    losses: Floats, awake: Mask, lowest: float, columns: Floats, slow: Floats, head: Floats, work: Floats
-) -> float:
+def _slow_columns(losses, awake, lowest, columns, slow, head, work):
     """The round of the alphas kept as logarithms; return their part of the sum of TOP * MASS."""
     total = 0.0
     for q in range(slow.shape[2]):
@@ -209,7 +197,7 @@ def _slow_columns(
 
 
 @compiled
-def _column(weights: Floats, keep: float, share: float, factor: Floats) -> float:
+def _column(weights, keep, share, factor):
     """The step for one alpha, along the experts, whose weights are contiguous then; return the new mass."""
     for i in range(weights.size):
         weights[i] = factor[i] * (keep * weights[i] + share)
@@ -222,9 +210,9 @@ def _column(weights: Floats, keep: float, share: float, factor: Floats) -> float
 
 @compiled
 def _rows(
-    first: Floats, second: Floats, f: float, g: float, keep: Floats, share: Floats, mass: Floats,
-    mean: Any, a: float, b: float,
-) -> None:  # fmt: skip
+    first, second, f, g, keep, share, mass,
+    mean, a, b,
+):  # fmt: skip
     """The step for two experts at once; unless `mean` is None, their rows times a and b are added to it."""
     for j in range(first.size):
         k, s = keep[j], share[j]
@@ -238,7 +226,7 @@ def _rows(
 
 
 @compiled
-def _sweep(weights: Floats, columns: Floats, factor: Floats, values: Any) -> float:
+def _sweep(weights, columns, factor, values):
     """Share step of the last round, then this round's evidence; return the new sum of TOP * MASS.
 
     With `values`, MEAN becomes the sum of the rows times their values.
@@ -264,7 +252,7 @@ def _sweep(weights: Floats, columns: Floats, factor: Floats, values: Any) -> flo
 
 
 @compiled
-def _sleepy_sweep(weights: Floats, columns: Floats, factor: Floats, awake: Mask) -> float:
+def _sleepy_sweep(weights, columns, factor, awake):
     """As `_sweep`, twice over the weights: those asleep are multiplied by the column's own ratio in the second."""
     n, m = weights.shape
     keep, share, mass, before = columns[KEEP], columns[SHARE], columns[MASS], columns[MEAN]
@@ -297,9 +285,9 @@ def _sleepy_sweep(weights: Floats, columns: Floats, factor: Floats, awake: Mask)
 
 @compiled
 def _first_round(
-    losses: Floats, awake: Mask, lowest: float,
-    weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats,
-) -> float:  # fmt: skip
+    losses, awake, lowest,
+    weights, columns, slow, head, work,
+):  # fmt: skip
     """The round in which all columns are the prior still: their posterior is one, and says nothing of alphas."""
     n, m = weights.shape
     logs = work[0]
@@ -325,9 +313,7 @@ def _first_round(
 
 
 @compiled
-def masked_round(
-    losses: Floats, awake: Mask, weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats
-) -> float:
+def masked_round(losses, awake, weights, columns, slow, head, work):
     """As `learn_alpha_round`, where some experts sleep, whose losses are not looked at."""
     m = weights.shape[1]
     lowest = lowest_loss(losses, awake, head[LOWER])
@@ -351,9 +337,7 @@ def masked_round(
 
 
 @compiled
-def learn_alpha_round(
-    losses: Floats, weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats
-) -> float:
+def learn_alpha_round(losses, weights, columns, slow, head, work):
     """One round: equations (2.2), (2.7); return the mixture loss (2.8), nats.
 
     NaN, and nothing changed, if a loss is NaN or below the lowest legal one;
@@ -363,9 +347,7 @@ def learn_alpha_round(
 
 
 @compiled
-def learn_alpha_mean_round(
-    values: Floats, losses: Floats, weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats
-) -> float:
+def learn_alpha_mean_round(values, losses, weights, columns, slow, head, work):
     """One round, and the mean of the experts' `values` for the next, in one sweep; the mixture loss goes to `head`.
 
     Reading the weights a second time would take as long as the round itself.
@@ -390,9 +372,7 @@ def learn_alpha_mean_round(
 
 
 @compiled
-def _single_alpha_run(
-    losses: Floats, weights: Floats, columns: Floats, head: Floats, factor: Floats, loss: Floats, record: Floats
-) -> None:
+def _single_alpha_run(losses, weights, columns, head, factor, loss, record):
     """The rounds of `learn_alpha_run` for one alpha, all but the weights in registers: four times as fast."""
     column = weights.reshape(factor.size)
     keep, spread, top = columns[KEEP, 0], columns[SPREAD, 0], columns[TOP, 0]
@@ -421,10 +401,10 @@ def _single_alpha_run(
 
 @compiled
 def learn_alpha_run(
-    losses: Floats, awake: Mask,
-    weights: Floats, columns: Floats, slow: Floats, head: Floats, work: Floats,
-    loss: Floats, record: Floats, alpha_record: Floats,
-) -> None:  # fmt: skip
+    losses, awake,
+    weights, columns, slow, head, work,
+    loss, record, alpha_record,
+):  # fmt: skip
     """Round after round over `losses` (T, n) into `loss` (T,); `awake` and the records have T or 0 rows."""
     masked, everybody = awake.shape[0] > 0, np.ones(losses.shape[1], dtype=np.bool_)
     single = not masked and weights.shape[1] == 1 and slow.shape[2] == 0 and alpha_record.shape[0] == 0
@@ -444,7 +424,7 @@ def learn_alpha_run(
 
 
 @compiled
-def mixture(weights: Floats, columns: Floats, slow: Floats, head: Floats, out: Floats) -> None:
+def mixture(weights, columns, slow, head, out):
     """Weights over the experts for the next round: out_i = sum_j p_top(j) p_j(i), shape (n,)."""
     n, m = weights.shape
     top, weight, level = columns[TOP], columns[SHARE], 0.0
@@ -466,7 +446,7 @@ def mixture(weights: Floats, columns: Floats, slow: Floats, head: Floats, out: F
 
 
 @compiled
-def alpha_posterior(columns: Floats, head: Floats, out: Floats) -> None:
+def alpha_posterior(columns, head, out):
     """Weights of the alphas, in the order of `columns`: equation (2.6), shape (m + s,)."""
     for j in range(out.size):
         out[j] = columns[TOP, j] * columns[MASS, j] / head[TOTAL]

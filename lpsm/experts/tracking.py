@@ -16,16 +16,15 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lpsm import checks
 from lpsm._compile import compiled
+from lpsm.arrays import Floats, Mask, State
 from lpsm.experts import share
 from lpsm.experts.grids import LONGEST, alpha_grid
 from lpsm.experts.hierarchy import Hierarchy
-from lpsm.experts.learner import Floats, Learner, Mask, Rounds, checked_prior, checked_rates
-
-__all__ = ["FixedShare", "LearnAlpha", "MarkovShare", "StaticExpert", "VariableShare", "doubling_regret"]
+from lpsm.experts.learner import Learner, Rounds, checked_prior, checked_rates
 
 FIRST_EPOCH, LONGEST_EPOCH = 64, 1 << 40
 FLOAT = np.dtype(np.float64)
@@ -49,7 +48,7 @@ class _Columns(Learner):
         """Learn from one round and return the mixture loss (2.8); see `Learner.update`."""
         plain = self._quick and awake is None and type(losses) is np.ndarray and losses.dtype is FLOAT
         if plain and losses.flags.carray and losses.shape == (self.n_experts,):  # type: ignore[union-attr]
-            loss = share.masked_round(losses, self._hierarchy.everybody, *self._hierarchy.arrays)  # type: ignore[arg-type]
+            loss = share.masked_round(losses, self._hierarchy.everybody, *self._hierarchy.arrays)
             if loss == loss:  # otherwise some loss is not legal
                 return loss
         return super().update(losses, awake)
@@ -65,7 +64,7 @@ class _Columns(Learner):
             loss /= self.eta
         return Rounds(loss, record if weights else None, alpha_record if alpha_weights else None)
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> State:
         return self._hierarchy.to_arrays()
 
 
@@ -259,7 +258,7 @@ class LearnAlpha(_Columns):
             uniform = np.full(alphas.size, 1.0 / alphas.size)
             self._hierarchy = Hierarchy(self.n_experts, alphas, self.weights, uniform, self._lower)
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> State:
         return {**super()._arrays(), "doubling": self._epoch}
 
 
@@ -274,7 +273,7 @@ class _Logs(Learner):
         values = np.exp(self._logs - self._logs.max())
         return np.asarray(values / values.sum())
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> State:
         return {"logs": self._logs}
 
     def _begin(self, prior: ArrayLike | None) -> None:
@@ -367,7 +366,7 @@ class VariableShare(_Logs):
 
 
 @compiled
-def _logs_round(losses: Floats, awake: Mask, matrix: Floats, log_keep: float, logs: Floats) -> float:
+def _logs_round(losses, awake, matrix, log_keep, logs):
     """One round on the logarithms of the weights: evidence, then the transition; return the mixture loss.
 
     The transition is `matrix`; where that is empty, those awake keep exp(log_keep loss) of their weight.

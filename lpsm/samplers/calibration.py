@@ -11,25 +11,28 @@ Source: Guo, Pleiss, Sun and Weinberger 2017, section 4.2 (temperature scaling).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
-Floats = NDArray[np.float64]
+from lpsm.arrays import Floats
 
 
-def fitted_scale(scores: Floats, labels: NDArray[np.int64]) -> float:
+def fitted_scale(scores: Any, labels: Any) -> float:
     """Return beta for the scores (n, k) of instances of these classes (n,); 0 if there is nothing to go by."""
-    n, k = scores.shape
-    size = float(np.abs(scores - scores.mean(axis=1, keepdims=True)).mean()) if n else 0.0
-    if size == 0.0:
+    if not len(labels):
+        return 0.0
+    table = np.asarray(scores, dtype=np.float64)
+    n, k = table.shape
+    if not (size := float(np.abs(table - table.mean(axis=1, keepdims=True)).mean())):
         return 0.0
     wanted = np.full((n, k), 1.0 / (n + k))
     wanted[np.arange(n), labels] = (n + 1.0) / (n + k)
 
     def loss(beta: float) -> float:
-        return -float((wanted * log_softmax(beta * (scores / size), axis=1)).sum())
+        return -float((wanted * log_softmax(beta * (table / size), axis=1)).sum())
 
     found = minimize_scalar(loss, bounds=(0.0, 50.0 * np.log(n + 2.0)), method="bounded")
     return float(found.x) / size if found.fun < loss(0.0) else 0.0
@@ -46,23 +49,17 @@ def leads(margins: Floats) -> Floats:
 
 
 class Bought:
-    """Scores and classes of the instances whose labels were bought."""
+    """Scores in their rounds, and classes, of the instances whose labels were bought."""
 
     def __init__(self) -> None:
-        self._scores: list[Floats] = []
-        self._codes: list[int] = []
+        self.scores: list[Floats] = []
+        self.codes: list[int] = []
 
-    def add(self, scores: Floats, code: int) -> None:
-        """Enter the scores (k,) of an instance in its round, and its class."""
-        self._scores.append(scores)
-        self._codes.append(code)
+    def add(self, scores: Floats, codes: Any) -> None:
+        """Enter the scores (n, k) of instances in their rounds, and their classes (n,)."""
+        self.scores += list(scores)
+        self.codes += list(codes)
 
-    def extend(self, scores: Floats, codes: NDArray[np.int64]) -> None:
-        """Enter the scores (n, k) of instances in their rounds, and their classes."""
-        self._scores += list(scores)
-        self._codes += codes.tolist()
-
-    def fitted(self, n_classes: int) -> float:
+    def fitted(self) -> float:
         """Return `fitted_scale` of all there is."""
-        scores = np.array(self._scores).reshape(len(self._codes), n_classes)
-        return fitted_scale(scores, np.array(self._codes, dtype=np.int64))
+        return fitted_scale(self.scores, self.codes)

@@ -90,17 +90,12 @@ class Recipe(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One algorithm of the catalogue.
+    """One algorithm of the catalogue: what it does (`meaning`), the place in the papers, and what it is made of."""
 
-    `written` is the key with its parameters and their defaults, `meaning` what the algorithm does, `source`
-    the paper and the place in it, `example` a command that uses it, and `recipe` what it is made of.
-    """
-
-    written: str
-    meaning: str
-    source: str
-    example: str
+    key: str
+    place: str
     recipe: Recipe
+    meaning: str
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -109,6 +104,28 @@ class Entry(NamedTuple):
             Parameter(symbol, Parameter.KEYWORD_ONLY, default=getattr(getattr(self.recipe, part), field))
             for symbol, (part, field) in self.recipe.places().items()
         )
+
+    @property
+    def defaults(self) -> list[str]:
+        """The parameters that have a value of their own: symbol=default."""
+        return [f"{p.name.rstrip('_')}={p.default}" for p in self.parameters if p.default is not None]
+
+    @property
+    def written(self) -> str:
+        """The key with its parameters and their defaults."""
+        return " ".join((self.key, *(f"[{setting}]" for setting in self.defaults)))
+
+    @property
+    def source(self) -> str:
+        """The place in the papers, and which those are."""
+        cited = [f"{letter}: {PAPERS[letter]}" for letter in PAPERS if re.search(rf"\b{letter}\b(?!')", self.place)]
+        return f"{self.place} ({'; '.join(cited)})" if cited else self.place
+
+    @property
+    def example(self) -> str:
+        """A command that uses it."""
+        numbers = [setting for setting in self.defaults if not setting.endswith(("True", "False"))]
+        return " --param ".join((f"lpsm label sms-spam --algorithm {self.key}", *numbers[:1]))
 
 
 def registry() -> Mapping[str, Entry]:
@@ -327,22 +344,7 @@ _ALGORITHMS: tuple[tuple[str, str, Recipe, str], ...] = (
 # fmt: on
 
 
-def _entered(key: str, place: str, recipe: Recipe, meaning: str) -> Entry:
-    """Return an algorithm with all that is told of it."""
-    parameters = Entry("", "", "", "", recipe).parameters
-    defaults = [f"[{p.name.rstrip('_')}={p.default}]" for p in parameters if p.default is not None]
-    numbers = [setting.strip("[]") for setting in defaults if not setting.endswith(("True]", "False]"))]
-    cited = "; ".join(f"{letter}: {PAPERS[letter]}" for letter in PAPERS if re.search(rf"\b{letter}\b(?!')", place))
-    return Entry(
-        written=" ".join((key, *defaults)),
-        meaning=meaning,
-        source=f"{place} ({cited})" if cited else place,
-        example=" --param ".join((f"lpsm label sms-spam --algorithm {key}", *numbers[:1])),
-        recipe=recipe,
-    )
-
-
 CATALOGUE = {
-    key: _entered(key, place, recipe, meaning) for names, place, recipe, meaning in _ALGORITHMS for key in names.split()
+    key: Entry(key, place, recipe, text) for names, place, recipe, text in _ALGORITHMS for key in names.split()
 }
 """Every algorithm by its key."""

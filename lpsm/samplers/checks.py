@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from lpsm.arrays import Array, Floats
 from lpsm.checks import array, shown
 
 MOST_FEATURES = 2**31 - 1
@@ -26,7 +27,7 @@ def fitting(name: str, value: Any) -> Iterator[None]:
         raise ValueError(f"{name} must hold numbers that fit a float, got {shown(value)}") from None
 
 
-def as_instance(x: Any, n_features: int, dtype: Any) -> tuple[NDArray[Any], NDArray[np.int32] | None]:
+def as_instance(x: Any, n_features: int, dtype: Any) -> tuple[Array, NDArray[np.int32] | None]:
     """Return one instance as (values, None), or as (values, columns) if it came as a sparse row.
 
     Raises
@@ -104,7 +105,7 @@ def check_columns(X: Any) -> None:
         raise ValueError(f"X must have columns below {X.shape[1]}, got {columns.min()} to {columns.max()}")
 
 
-def squared_lengths(table: Any) -> NDArray[Any]:
+def squared_lengths(table: Any) -> Array:
     """Return the squared lengths of the rows of a table, dense or CSR; 0 also where they are too small for a number."""
     with np.errstate(over="ignore"):
         if sparse.issparse(table):
@@ -113,7 +114,7 @@ def squared_lengths(table: Any) -> NDArray[Any]:
         return np.asarray(np.einsum("ij,ij->i", table, table, dtype=np.float64))
 
 
-def as_labels(y: ArrayLike, rounds: int) -> NDArray[np.float64]:
+def as_labels(y: ArrayLike, rounds: int) -> Floats:
     """Return labels as floats.
 
     Raises

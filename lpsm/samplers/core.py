@@ -24,12 +24,12 @@ from numbers import Real
 from typing import Any, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-from lpsm.samplers.rows import Row, Table, dot, row_of, scaled
+from lpsm.arithmetic import dot
+from lpsm.arrays import Array
+from lpsm.samplers.rows import Row, row_of, scaled
 
-Array = NDArray[Any]
 Line = Array  # one axis, two, whole numbers, and those of instances: `example` knows these names
 Square = Array
 Whole = Array
@@ -257,7 +257,7 @@ def pinned(*records: Any) -> tuple[Any, list[Any]]:
 
 
 @compiled
-def best_other(scores: Array, s: int, label: int) -> int:
+def best_other(scores, s, label):
     """The class of the largest score beside that of `label` (-1: of all), the last of several."""
     other = 0 if label != 0 else 1
     for c in range(scores.shape[1]):
@@ -267,14 +267,14 @@ def best_other(scores: Array, s: int, label: int) -> int:
 
 
 @compiled
-def lead(scores: Array, s: int, label: int, predicted: int) -> float:
+def lead(scores, s, label, predicted):
     """Half the lead of the true class over the best other one; negative wherever another was predicted."""
     half: float = 0.5 * (scores[s, label] - scores[s, best_other(scores, s, label)])
     return half if predicted == label else min(half, -SMALLEST)
 
 
 @compiled
-def self_similarity(desk: Desk, counts: Array, scalars: Array, square: float) -> float:
+def self_similarity(desk, counts, scalars, square):
     """k(x, x): the squared norm of the instance where the learner lives."""
     if desk.given:
         return float(scalars[SELF_SIMILARITY])
@@ -284,22 +284,20 @@ def self_similarity(desk: Desk, counts: Array, scalars: Array, square: float) ->
 
 
 @compiled
-def spread_of(desk: Desk, j: int, now: Now) -> float:
+def spread_of(desk, j, now):
     """r, with what `store` needs of it left in the learner; 0 where there is none."""
     return invoke(desk.spread, desk.at, j, now) if desk.spread != 0 else 0.0
 
 
 @compiled
-def chance_at(desk: Desk, j: int, now: Now, r: float, bias: float) -> float:
+def chance_at(desk, j, now, r, bias):
     """The probability of asking if x'A^-1 x were r."""
     margin = now.p / (1.0 + r) if desk.inside else now.p
     return call(desk.chance, desk.rule[j], now.counts, now.scalars, now.p, r, margin, now.norm2, bias)
 
 
 @compiled
-def decision(
-    desk: Desk, j: int, now: Now, u: float, floor: float, bias: float, lazy: bool
-) -> tuple[float, bool, float]:
+def decision(desk, j, now, u, floor, bias, lazy):
     """The probability of asking, whether it asks, and r, -1 if it was not needed."""
     counts, scalars = now.counts, now.scalars
     r, chance, inside, tells = -1.0, 1.0, desk.inside, desk.chance != 0
@@ -341,7 +339,7 @@ def decision(
 
 
 @compiled
-def learn(desk: Desk, j: int, now: Now, said: float, late: bool) -> bool:
+def learn(desk, j, now, said, late):
     """Take the label that was asked for; return whether the example is stored.
 
     `said` is the p of the round's own time, by which the prediction is judged, and `now.p` that of today; of the other
@@ -379,14 +377,13 @@ def learn(desk: Desk, j: int, now: Now, said: float, late: bool) -> bool:
 
 
 @compiled
-def play(place: Any, values: Array, columns: Array, starts: Array) -> int:
+def play(place, values, columns, starts):
     """Play rounds from the first on; return where it stopped: T, or the round that found no room.
 
-    `place` is that of a `Desk`, the others are the arrays of a `Table`.
+    `place` is that of a `Desk`, the others are those of `rows.table_of`.
     """
     desk = desk_at(place, values)
     orders, m, said, scores, k = desk.orders, desk.size, desk.said, desk.scores, desk.scores.shape[1]
-    table = Table(values, columns, starts, orders[SPARSE] != 0, desk.scratch)
     decides, learns, lazy = orders[DECIDES] != 0, orders[LEARNS] != 0, orders[LAZY] != 0
     careful, fresh = orders[CAREFUL] != 0, orders[FRESH] != 0
     speaks, looks, alone = decides or not learns, decides or not fresh, desk.consult == 0
@@ -395,13 +392,13 @@ def play(place: Any, values: Array, columns: Array, starts: Array) -> int:
     measures = desk.chance != 0 or not lazy or desk.by_length
     floor, bias = 0.0, 0.0
     for t in range(orders[FIRST], last):
-        row = row_of(table, t)
+        row = row_of(values, columns, starts, orders[SPARSE] != 0, t)
         for j in range(m):
             if row.n > desk.limits[j, WIDTH] or desk.counts[j, SIZE] >= desk.limits[j, CAPACITY]:
                 return int(t)
         square = dot(row.x, row.x, row.n) if measures or desk.normalize else -1.0
         if desk.normalize:
-            row, square = scaled(row, square, table.scratch), 1.0
+            row, square = scaled(row, square, desk.scratch), 1.0
         u, y, s = desk.coin[t], desk.label[t], min(t, scores.shape[0] - 1)
         predicted, here = 0, t if alone else 0  # the row of `told` of the first copy
         for j in range(m if looks else 0):
@@ -430,6 +427,8 @@ def play(place: Any, values: Array, columns: Array, starts: Array) -> int:
                 own[SAID], own[QUERY], own[CHANCE] = p, 1.0 if query else 0.0, chance
                 own[PREDICTION] = predicted if k > 1 else 1 if (query if desk.filters else p >= 0.0) else -1
                 own[CAUSE], own[IMPORTANCE] = counts[DUE], scalars[WEIGHT]
+            else:
+                own[MARGIN] = p
         if not alone and speaks:
             consult(desk, row, s, u, decides)
             for c in range(N_SAID):
@@ -445,7 +444,7 @@ def play(place: Any, values: Array, columns: Array, starts: Array) -> int:
                 counts, scalars = desk.counts[j], desk.scalars[j]
             counts[DUE], scalars[WEIGHT] = int(own[CAUSE]), own[IMPORTANCE]
             then, label, sign = own[SAID], 0, y
-            p = then if speaks or fresh else scores[s, 0]  # today's, if the label comes late
+            p = then if speaks or fresh else own[MARGIN]  # today's, if the label comes late
             if k > 1:
                 label, sign = int(y), 1.0
                 p = 0.5 * (scores[s, label] - scores[s, best_other(scores, s, label)])
@@ -461,7 +460,7 @@ def play(place: Any, values: Array, columns: Array, starts: Array) -> int:
 
 
 @compiled
-def consult(desk: Desk, row: Row, s: int, u: float, decides: bool) -> None:
+def consult(desk, row, s, u, decides):
     """Let the company speak, in its own row, and ask."""
     m = desk.size
     counts, own = desk.counts[m], desk.told[m]
@@ -477,13 +476,13 @@ def consult(desk: Desk, row: Row, s: int, u: float, decides: bool) -> None:
 
 
 @compiled
-def settle(desk: Desk, row: Row, s: int, y: float, kept: bool) -> None:
+def settle(desk, row, s, y, kept):
     """Let the company end a round."""
     invoke(desk.settle, desk.company, 0, _together(desk, row, s, y))
     desk.counts[desk.size, STORED] += 1 if kept else 0
 
 
 @compiled
-def _together(desk: Desk, row: Row, s: int, y: float) -> Now:
+def _together(desk, row, s, y):
     m = desk.size
     return Now(desk.counts[m], desk.scalars[m], row, desk.told, s, 0, 0, 0.0, 0.0, 0.0, 0.0, y, 0.0)

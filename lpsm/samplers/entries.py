@@ -161,7 +161,7 @@ _look, _spread, _overlap, _store, _consult, _settle = (_address(name) for name i
 
 
 @compiled
-def pin(record: Any, place: Any, entries: Any) -> None:
+def pin(record, place, entries):
     """Write a record into a place in memory, and the addresses of its verbs into `entries`."""
     _place(record, place)
     entries[0], entries[1], entries[2] = _look(record), _spread(record), _overlap(record)

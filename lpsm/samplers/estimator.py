@@ -25,10 +25,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from lpsm.arrays import Array, Floats, Ints, Mask
 from lpsm.checks import shown
 from lpsm.samplers.calibration import Bought, leads, probabilities
 from lpsm.samplers.catalogue import CATALOGUE, OF_KERNELS, make
 from lpsm.samplers.checks import fitting, squared_lengths
+from lpsm.samplers.kernels import CallableKernel
 from lpsm.samplers.multiclass import MulticlassSampler, has_classes
 
 _NO_PROMISE = frozenset(
@@ -93,7 +95,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     (True, True)
     """
 
-    classes_: NDArray[Any]
+    classes_: Array
 
     def __init__(
         self,
@@ -181,7 +183,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._enter(ticket, self._waiting.pop(ticket), code)
         return self
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Floats:
         """Margins as the sampler would have them now: (n,), positive is ``classes_[1]``; (n, k) for more classes."""
         check_is_fitted(self)
         table = validate_data(self, X, reset=False, accept_sparse="csr", dtype=(np.float64, np.float32))
@@ -191,7 +193,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         found[rounds] = self.sampler_.scores(table[rounds]) if k > 2 else self.sampler_.margins(table[rounds])
         return found
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Class names (n,); of equal scores the last class, so that a margin of 0 is ``classes_[1]``, SGN(0) = +1."""
         margins = self.decision_function(X)
         if margins.ndim == 2:
@@ -200,12 +202,12 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return np.full(len(margins), self.classes_[0])
         return np.asarray(self.classes_[(margins >= 0.0).astype(np.intp)])
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Floats:
         """Probabilities (n, k) of the classes, calibrated on labels that were bought (`lpsm.samplers.calibration`)."""
         margins = self.decision_function(X)
         if len(self.classes_) == 1:
             return np.ones((len(margins), 1))
-        beta = self._bought.fitted(len(self.classes_))
+        beta = self._bought.fitted()
         return probabilities(margins if margins.ndim == 2 else leads(margins), beta)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -239,9 +241,8 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if anew or classes is not None:
             self.classes_ = self._class_names(labels, classes, None if anew else self.classes_)
         if anew:
-            self._bought = Bought()
+            self._bought, size = Bought(), self.intercept_scaling
             self._waiting: dict[int, Any] = {}
-            size = self.intercept_scaling
             self._constant = (_typical(X) if size is None else float(size)) if self.fit_intercept else 0.0
         table = self._with_intercept(X)
         if anew:
@@ -252,20 +253,15 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.tickets_ = np.zeros(n, dtype=np.int64)
         if labels is not None:
             codes[known] = self._codes(labels)
-        if labels is None or len(labels) < n:
+        if labels is None or len(labels) < n or isinstance(self.sampler_.kernel, CallableKernel):
             for i in rounds:
                 queried[i], predicted[i] = self._round(i, X, table[i], int(codes[i]))
-        elif last > 1:
-            at = 0
-            for said, asked, scores in self.sampler_._plays(table[rounds], codes[rounds]):
-                part = rounds[at : at + len(said)]
-                predicted[part], queried[part] = said, asked
-                self._bought.extend(scores[asked], codes[part[asked]])
-                at += len(said)
         else:
-            log = self.sampler_._run(table[rounds], np.where(codes[rounds] == last, 1.0, -1.0), careful=True)
-            queried[rounds], predicted[rounds] = log.queried, np.where(log.prediction > 0, last, 0)
-            self._bought.extend(leads(log.noted[log.queried]), codes[rounds][log.queried])
+            at = 0
+            for said, asked, scores in self.sampler_._plays(table[rounds], self._label(codes[rounds])):
+                part, at = rounds[at : at + len(said)], at + len(said)
+                predicted[part], queried[part] = self._code(said), asked
+                self._bought.add(scores[asked], codes[part[asked]])
         self.queried_, self.predicted_ = queried, self.classes_[predicted]
         self.n_queries_, self.n_rounds_ = self.sampler_.queries, self.sampler_.rounds
         return self
@@ -280,33 +276,39 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return MulticlassSampler(self.key, n_features, len(self.classes_), **options)
         return make(self.key, n_features, **options)
 
+    def _label(self, code: Any) -> Any:
+        """What the sampler calls a class, or classes, of this number: of one or two the last is +1, and others -1."""
+        last = len(self.classes_) - 1
+        return code if last > 1 else np.where(code == last, 1, -1)
+
+    def _code(self, label: Any) -> Any:
+        last = len(self.classes_) - 1
+        return label if last > 1 else np.where(label > 0, last, 0)
+
     def _round(self, i: int, X: Any, row: Any, code: int) -> tuple[bool, int]:
         """Play one row, whose label is number `code`, or -1: to be had from the oracle, or later."""
-        several, last = len(self.classes_) > 2, len(self.classes_) - 1
         decision = self.sampler_.decide(row)
-        if decision.ticket is not None:
-            scores = self.sampler_.last_scores if several else leads(np.array([decision.margin]))[0]
+        if (ticket := decision.ticket) is not None:
+            margin = np.array([decision.margin])
+            scores = leads(margin) if len(self.classes_) < 3 else self.sampler_.last_scores[None]
             if self.oracle is not None:
                 code = int(self._codes(np.asarray([self.oracle(int(i), X[i])]))[0])
             if code < 0:
-                self.tickets_[i], self._waiting[decision.ticket] = decision.ticket, scores
+                self.tickets_[i], self._waiting[ticket] = ticket, scores
             else:
-                self._enter(decision.ticket, scores, code)
-        return decision.query, decision.prediction if several else last if decision.prediction > 0 else 0
+                self._enter(ticket, scores, code)
+        return decision.query, int(self._code(decision.prediction))
 
     def _enter(self, ticket: int, scores: Any, code: int) -> None:
         """Give the label of a question, and enter it with the scores of its round."""
-        last = len(self.classes_) - 1
-        self.sampler_.learn(ticket, code if last > 1 else 1 if code == last else -1)
-        self._bought.add(scores, code)
+        self.sampler_.learn(ticket, int(self._label(code)))
+        self._bought.add(scores, [code])
 
     def _rounds(self, table: Any) -> NDArray[np.intp]:
         """Numbers of the rows that are rounds: all, or those not zero where rows are normalised."""
-        if not self.sampler_.normalize:
-            return np.arange(table.shape[0])
-        return np.flatnonzero(squared_lengths(table) > 0)
+        return np.flatnonzero((squared_lengths(table) > 0) | (not self.sampler_.normalize))
 
-    def _class_names(self, labels: Any, classes: Any, known: Any) -> NDArray[Any]:
+    def _class_names(self, labels: Any, classes: Any, known: Any) -> Array:
         if labels is not None:
             check_classification_targets(labels)
         elif classes is None:
@@ -321,7 +323,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"classes must stay those of the first call, {known}, got {names}")
         return np.asarray(names)
 
-    def _codes(self, labels: Any) -> NDArray[np.int64]:
+    def _codes(self, labels: Any) -> Ints:
         """Numbers of the classes of labels."""
         if (strange := ~np.isin(labels, self.classes_)).any():
             raise ValueError(f"y must hold only the classes {self.classes_}, got {np.asarray(labels)[strange][0]!r}")
@@ -339,7 +341,7 @@ def _together(params: Any, symbols: Mapping[str, Any]) -> Any:
     return {**(params or {}), **symbols} if symbols and isinstance(params, Mapping | None) else params
 
 
-def _known(y: Any) -> NDArray[np.bool_]:
+def _known(y: Any) -> Mask:
     """Which labels are there: those that are neither None nor NaN."""
     return np.array([label is not None and bool(label == label) for label in np.asarray(y, dtype=object).ravel()])
 

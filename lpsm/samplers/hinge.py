@@ -13,18 +13,16 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lpsm._compile import compiled
+from lpsm.arrays import Array
 from lpsm.checks import positive
 from lpsm.samplers.core import WEIGHT, Learner, Now, checked_by, parameters
 from lpsm.samplers.rows import look_along
 
-Array = NDArray[Any]
-
 
 @compiled
-def move(weights: Array, now: Now, i: int, step: float) -> None:
+def move(weights, now, i, step):
     """Move feature i of the true class by the step, and of the best other class by its opposite."""
     weights[now.label, i] += step
     if weights.shape[0] > 1:

@@ -15,9 +15,10 @@ from math import exp, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lpsm._compile import compiled
+from lpsm.arithmetic import dot
+from lpsm.arrays import Array
 from lpsm.checks import number, positive, shown
 from lpsm.samplers import core
 from lpsm.samplers.core import SELF_SIMILARITY, SIZE, Learner, Now, Rule, checked_by, parameters
@@ -26,23 +27,20 @@ from lpsm.samplers.rows import (
     NEARLY_ZERO,
     Row,
     cleared,
-    dot,
     gather_dot,
     look_along,
     solve_lower,
     solve_upper,
 )
 
-Array = NDArray[Any]
-
 FIRST_CAPACITY = 64
 
 
-def _radial(kernel, counts, scalars, s, square, other, _, __):  # type: ignore[no-untyped-def]
+def _radial(kernel, counts, scalars, s, square, other, _, __):
     return exp(-kernel[0] * max(square + other - 2.0 * s, 0.0))
 
 
-def _power(kernel, counts, scalars, s, square, other, _, __):  # type: ignore[no-untyped-def]
+def _power(kernel, counts, scalars, s, square, other, _, __):
     return float((kernel[1] * s + kernel[2]) ** kernel[0])
 
 
@@ -131,7 +129,7 @@ class Held(NamedTuple):
 
 
 @compiled
-def compare(held: Held, now: Now) -> Row:
+def compare(held, now):
     """Return k(x_i, x) over the stored instances, written unless they are there already."""
     row, memory, size = now.row, held.memory, now.counts[SIZE]
     if not held.given:

@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from lpsm.arrays import Floats, Ints, Mask
 from lpsm.checks import whole
 from lpsm.samplers import core
 from lpsm.samplers.catalogue import CATALOGUE, options_of
@@ -112,7 +113,7 @@ class MulticlassSampler(Sampler):
             raise ValueError(f"y must be a class from 0 to {self.n_classes - 1}, got {y}")
         return self._take(x, float(y))
 
-    def run(self, X: Any, y: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def run(self, X: Any, y: ArrayLike) -> tuple[Ints, Mask]:
         """Decide on the rows of X in turn, reading y only where it is asked for; return predictions and questions.
 
         Equal to the loop of `decide` and `learn`, decision for decision and draw for draw, compiled.
@@ -126,9 +127,7 @@ class MulticlassSampler(Sampler):
         said, asked = zip(none, *(block[:2] for block in self._plays(X, y)), strict=True)
         return np.concatenate(said), np.concatenate(asked)
 
-    def _plays(
-        self, X: Any, y: ArrayLike
-    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.float64]]]:
+    def _plays(self, X: Any, y: ArrayLike) -> Iterator[tuple[Any, Any, Any]]:
         """Play the rows of X; give for each block of them predictions, questions, and `last_scores` (B, k)."""
         labels, table = np.asarray(y), self._table(X)
         rounds = table.shape[0]
@@ -142,11 +141,11 @@ class MulticlassSampler(Sampler):
             self.last_scores = scores[-1].copy()
             yield said[:, core.PREDICTION].astype(np.int64), said[:, core.QUERY] > 0.0, scores
 
-    def scores(self, X: Any) -> NDArray[np.float64]:
+    def scores(self, X: Any) -> Floats:
         """Return the scores (T, k) of the rows of X under the present state: no round, no question."""
         return self._reads(X)[1]
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
+    def predict(self, X: Any) -> Ints:
         """Return the numbers of the classes of the largest scores, of several the last."""
         scores = self.scores(X)
         return np.asarray(self.n_classes - 1 - scores[:, ::-1].argmax(axis=1), dtype=np.int64)

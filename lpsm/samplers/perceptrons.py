@@ -13,14 +13,12 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lpsm._compile import compiled
+from lpsm.arrays import Array
 from lpsm.checks import between, non_negative, positive, whole
 from lpsm.samplers.core import EVICTED, READY, SIZE, STORED, Learner, Now, checked_by, parameters
 from lpsm.samplers.rows import Row, add, look_along
-
-Array = NDArray[Any]
 
 
 class Memory(NamedTuple):
@@ -46,7 +44,7 @@ def memory_of(record: Any) -> Any:
 
 
 @compiled
-def keep(memory: Memory, now: Now, slot: int) -> None:
+def keep(memory, now, slot):
     """Copy the instance into a slot of those that are stored."""
     row = now.row
     for j in range(row.n):
@@ -59,7 +57,7 @@ def keep(memory: Memory, now: Now, slot: int) -> None:
 
 
 @compiled
-def slot_of(now: Now, budget: int) -> int:
+def slot_of(now, budget):
     """The next free slot, counted, or within a budget that is spent one drawn uniformly, whose instance is evicted."""
     slot = now.counts[SIZE]
     if slot == budget:
@@ -70,7 +68,7 @@ def slot_of(now: Now, budget: int) -> int:
 
 
 @compiled
-def coefficient(learner: Any, now: Now) -> float:
+def coefficient(learner, now):
     """Of x in the update: eta y, or that of the modified Perceptron, whose first example is v itself."""
     if learner.factor < 0.0:
         return float(learner.eta * now.y)
@@ -78,7 +76,7 @@ def coefficient(learner: Any, now: Now) -> float:
 
 
 @compiled
-def shrink(learner: Any, now: Now, n: int) -> None:
+def shrink(learner, now, n):
     """Multiply the first n weights of every class by 1 - lambda_k."""
     if learner.lambda_ > 0.0:
         factor = 1.0 - learner.lambda_ / (learner.lambda_ + now.counts[STORED])

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lpsm.arrays import Floats, Mask
 from lpsm.checks import of_type, whole
 from lpsm.online import Ledger
 from lpsm.samplers.checks import as_labels
@@ -39,10 +40,10 @@ class RunLog:
     def __init__(
         self,
         prediction: NDArray[np.int8],
-        queried: NDArray[np.bool_],
-        stored: NDArray[np.bool_],
-        margin: NDArray[np.float64],
-        said: NDArray[np.float64] | None = None,
+        queried: Mask,
+        stored: Mask,
+        margin: Floats,
+        said: Floats | None = None,
     ) -> None:
         self.prediction = prediction
         self.queried = queried
@@ -67,12 +68,7 @@ class RunLog:
         return self.replay is None
 
     @property
-    def noted(self) -> NDArray[np.float64]:
-        """Margins as the run left them: exact where it needed them, else of the same sign."""
-        return self._margin
-
-    @property
-    def margin(self) -> NDArray[np.float64]:
+    def margin(self) -> Floats:
         """Signed margin of every round, as `decide` gives it.
 
         Raises

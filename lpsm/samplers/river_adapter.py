@@ -33,6 +33,8 @@ try:
 except ImportError as error:  # pragma: no cover
     raise ImportError("the river adapter needs river: install lpsm[river]") from error
 
+Asked = tuple[dict[Any, Any], Any]  # an instance, and the ticket of its question
+
 
 class RiverSampler(base.Classifier):
     """A sampler as a river classifier.
@@ -73,8 +75,8 @@ class RiverSampler(base.Classifier):
         self._margins: dict[int, float] = {}  # of open questions
         self._bought = Bought()
         self._scale: float | None = None
-        self._opened: tuple[dict[Any, Any], int | None] | None = None  # the last instance of `ask`, and its ticket
-        self._owed: list[tuple[dict[Any, Any], int]] = []  # those that were asked about before it, oldest first
+        self._opened: Asked | None = None  # the last instance of `ask`
+        self._owed: list[Asked] = []  # those that were asked about before it, oldest first
 
     @property
     def n_queries(self) -> int:
@@ -97,10 +99,9 @@ class RiverSampler(base.Classifier):
             If there is none.
         """
         self._put_off()
-        if (at := _place(self._owed, x)) is None:
+        if (at := _place(self._owed, x)) is None or self.sampler is None:
             raise ValueError(f"x must be an instance that was asked about, got {dict(x)!r}")
         ticket = self._owed.pop(at)[1]
-        assert self.sampler is not None
         self.sampler.forget(ticket)
         del self._margins[ticket]
 
@@ -125,8 +126,9 @@ class RiverSampler(base.Classifier):
         if y not in self.classes:
             raise ValueError(f"y must be one of the classes {tuple(self.classes)}, got {y!r}")
         assert self.sampler is not None
-        self.sampler.learn(ticket, 1 if y == self.classes[1] else -1)
-        self._bought.add(leads(np.array([self._margins.pop(ticket)]))[0], int(y == self.classes[1]))
+        code = int(y == self.classes[1])
+        self.sampler.learn(ticket, 2 * code - 1)
+        self._bought.add(leads(np.array([self._margins.pop(ticket)])), [code])
         self._scale = None
 
     def predict_one(self, x: Mapping[Any, float], **kwargs: Any) -> Any:
@@ -137,27 +139,26 @@ class RiverSampler(base.Classifier):
         """Return the classes' probabilities, calibrated on the labels bought so far, the predicted class first."""
         margin = self._margin(x)
         if self._scale is None:
-            self._scale = self._bought.fitted(2)
+            self._scale = self._bought.fitted()
         chances = probabilities(leads(np.array([margin])), self._scale)[0].tolist()
         found = list(zip(self.classes, chances, strict=True))
         return dict(found[::-1] if margin >= 0.0 else found)
 
     def learn_one(self, x: Mapping[Any, float], y: Hashable, **kwargs: Any) -> None:
         """Play the round of `x`, unless `ask` has; its label is looked at only if it is asked for."""
-        if (self._opened is None or self._opened[0] != x) and (at := _place(self._owed, x)) is not None:
+        last = self._opened is not None and self._opened[0] == x
+        if not last and (at := _place(self._owed, x)) is not None:
             self.close(self._owed[at][1], y)
             del self._owed[at]
             return
-        wanted = self.ask(x)
-        ticket = None if self._opened is None else self._opened[1]
-        if wanted and ticket is not None:
-            self.close(ticket, y)
+        if self.ask(x):
+            self.close(self._opened[1], y)  # type: ignore[index]
         self._opened = None
 
     def _put_off(self) -> None:
         """Keep the question of the last `ask` for a label that comes later."""
         if self._opened is not None and self._opened[1] is not None:
-            self._owed.append((self._opened[0], self._opened[1]))
+            self._owed.append(self._opened)
         self._opened = None
 
     @classmethod
@@ -206,17 +207,15 @@ class ActiveRiverSampler(ActiveLearningClassifier):
 
     def __init__(self, classifier: Any, seed: int | None = None) -> None:
         super().__init__(classifier=classifier, seed=seed)
-        self._last: tuple[dict[Any, Any], int | None, tuple[str, ...]] | None = (
-            None  # and the methods that predicted it
-        )
-        self._owed: list[tuple[dict[Any, Any], int]] = []  # instances as they came, oldest first, and their tickets
+        self._last: tuple[dict[Any, Any], set[str]] | None = None  # and the methods that predicted it
+        self._owed: list[Asked] = []  # instances as they came, oldest first
 
     @property
     def sampler(self) -> RiverSampler:
         """The `RiverSampler` at the end."""
         steps = self._steps()
         if not isinstance(steps[-1], RiverSampler):
-            raise ValueError(f"classifier must be, or end in, a RiverSampler, got {steps[-1]!r}")
+            raise ValueError(f"classifier must be, or end in, a RiverSampler, got {type(steps[-1]).__name__}")
         return steps[-1]
 
     def predict_one(self, x: dict[Any, float], **kwargs: Any) -> Any:
@@ -231,12 +230,11 @@ class ActiveRiverSampler(ActiveLearningClassifier):
 
     def learn_one(self, x: Mapping[Any, float], y: Hashable, **kwargs: Any) -> None:
         """Take the label of an instance that was asked about; without a question it is not looked at."""
-        at = _place(self._owed, x)
         instance: Any = x
         for step in self._steps()[:-1]:
             step.learn_one(instance)
             instance = step.transform_one(instance)
-        if at is not None:
+        if (at := _place(self._owed, x)) is not None:
             self.sampler.close(self._owed[at][1], y)
             del self._owed[at]
         elif self._last is None or self._last[0] != x:
@@ -252,14 +250,13 @@ class ActiveRiverSampler(ActiveLearningClassifier):
 
     def _ask_for_label(self, x: Mapping[Any, float], y_pred: Any, method: str = "") -> bool:
         """Whether the label of `x` is wanted; each prediction is a round, but the two ways of one instance are one."""
-        last = self._last
-        if last is None or last[0] != x or method in last[2]:
+        if self._last is None or self._last[0] != x or method in self._last[1]:
             ticket = self.sampler.open(reduce(lambda seen, step: step.transform_one(seen), self._steps()[:-1], x))
-            last = (dict(x), ticket, ())
-            if ticket is not None:
+            self._last, self._wanted = (dict(x), set()), ticket is not None
+            if self._wanted:
                 self._owed.append((dict(x), ticket))
-        self._last = (last[0], last[1], (*last[2], method))
-        return last[1] is not None
+        self._last[1].add(method)
+        return self._wanted
 
     def _steps(self) -> list[Any]:
         if isinstance(self.classifier, compose.Pipeline):
@@ -267,7 +264,7 @@ class ActiveRiverSampler(ActiveLearningClassifier):
         return [self.classifier]
 
 
-def _place(owed: list[tuple[dict[Any, Any], int]], x: Mapping[Any, float]) -> int | None:
+def _place(owed: list[Asked], x: Mapping[Any, float]) -> int | None:
     """Where the oldest question about an instance is."""
     return next((i for i, (seen, _) in enumerate(owed) if seen == x), None)
 

@@ -13,12 +13,11 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from lpsm._compile import compiled
-
-Array = NDArray[Any]
+from lpsm.arithmetic import dot
+from lpsm.arrays import Array
 
 NEARLY_ZERO = 1e-11
 """A sum of terms of the size of margins that is no larger may be what rounding left of terms that cancel."""
@@ -26,16 +25,6 @@ NEARLY_ZERO = 1e-11
 _ROUNDING = 2.0**-44  # of the terms: 256 units in the last place
 
 WIDE = 512  # measured: below it, reading the whole matrix row by row is faster
-
-
-class Table(NamedTuple):
-    """Instances: a dense table, or the three arrays of CSR, whose values are then one long row."""
-
-    values: Array  # (T, d), or (1, number of values)
-    columns: Array  # of the values, int32; empty if dense
-    starts: Array  # of the rows, (T + 1,) int64; empty if dense
-    sparse: bool
-    scratch: Array  # (d,) for the instance divided by its norm
 
 
 class Row(NamedTuple):
@@ -48,8 +37,9 @@ class Row(NamedTuple):
 
 
 def table_of(rows: Any) -> tuple[Array, Array, Array]:
-    """Return values, columns and starts of instances (T, d) or of CSR, as a `Table` has them.
+    """Return the table of instances (T, d) or of CSR: values, columns and starts of the rows, as `row_of` reads them.
 
+    Values are (T, d), or (1, n) end to end if sparse; columns int32 and starts (T + 1,) are empty if dense.
     Arrays that cannot be written to are copied: compiled code takes them for another type.
     """
     if not sparse.issparse(rows):
@@ -63,16 +53,16 @@ def _writeable(array: Array) -> Array:
 
 
 @compiled
-def row_of(table: Table, t: int) -> Row:
+def row_of(values, columns, starts, is_sparse, t):
     """Row t of a table."""
-    if table.sparse:
-        begin, end = table.starts[t], table.starts[t + 1]
-        return Row(table.values[0, begin:end], table.columns[begin:end], end - begin, True)
-    return Row(table.values[t], table.columns, table.values.shape[1], False)
+    if is_sparse:
+        begin, end = starts[t], starts[t + 1]
+        return Row(values[0, begin:end], columns[begin:end], end - begin, True)
+    return Row(values[t], columns, values.shape[1], False)
 
 
 @compiled
-def scaled(row: Row, square: float, scratch: Array) -> Row:
+def scaled(row, square, scratch):
     """The row divided by the root of `square`, its squared length."""
     inverse = 1.0 / sqrt(square)
     for j in range(row.n):
@@ -81,26 +71,7 @@ def scaled(row: Row, square: float, scratch: Array) -> Row:
 
 
 @compiled
-def dot(a: Array, b: Array, n: int) -> float:
-    """Return a[:n]'b[:n] in eight interleaved sums (a single one would wait for each addition)."""
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-    whole = n - n % 8
-    for i in range(0, whole, 8):
-        s0 += a[i] * b[i]
-        s1 += a[i + 1] * b[i + 1]
-        s2 += a[i + 2] * b[i + 2]
-        s3 += a[i + 3] * b[i + 3]
-        s4 += a[i + 4] * b[i + 4]
-        s5 += a[i + 5] * b[i + 5]
-        s6 += a[i + 6] * b[i + 6]
-        s7 += a[i + 7] * b[i + 7]
-    for i in range(whole, n):
-        s0 += a[i] * b[i]
-    return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
-
-
-@compiled
-def gather_dot(values: Array, columns: Array, n: int, dense: Array) -> float:
+def gather_dot(values, columns, n, dense):
     """Return the sum of values[i] dense[columns[i]] over i < n."""
     s0 = s1 = s2 = s3 = 0.0
     whole = n - n % 4
@@ -115,20 +86,20 @@ def gather_dot(values: Array, columns: Array, n: int, dense: Array) -> float:
 
 
 @compiled
-def along(row: Row, dense: Array) -> float:
+def along(row, dense):
     """Return the inner product of a row and a dense vector."""
     return gather_dot(row.x, row.columns, row.n, dense) if row.sparse else dot(row.x, dense, row.n)
 
 
 @compiled
-def look_along(weights: Array, row: Row, scores: Array, s: int) -> None:
+def look_along(weights, row, scores, s):
     """Write the inner product of the row with the weights of every class into row s of the scores."""
     for c in range(weights.shape[0]):
         scores[s, c] = along(row, weights[c])
 
 
 @compiled
-def cleared(product: float, row: Row, dense: Array) -> float:
+def cleared(product, row, dense):
     """An inner product, or 0 if it is what rounding left of terms that cancel, so that ties stay ties."""
     total = 0.0
     for i in range(row.n):
@@ -137,7 +108,7 @@ def cleared(product: float, row: Row, dense: Array) -> float:
 
 
 @compiled
-def step_along(weights: Array, g: Array, step: float) -> None:
+def step_along(weights, g, step):
     """Weights += step g; what rounding leaves of a weight that is cancelled is 0, so that ties stay ties."""
     for j in range(weights.shape[0]):
         old = weights[j]
@@ -146,7 +117,7 @@ def step_along(weights: Array, g: Array, step: float) -> None:
 
 
 @compiled
-def add(weights: Array, factor: float, row: Row) -> None:
+def add(weights, factor, row):
     """Weights += factor x."""
     x = row.x
     if row.sparse:
@@ -158,7 +129,7 @@ def add(weights: Array, factor: float, row: Row) -> None:
 
 
 @compiled
-def product(matrix: Array, row: Row, g: Array) -> None:
+def product(matrix, row, g):
     """Write g = matrix x for a symmetric matrix, four rows a pass; only rows of non-zeros if sparse."""
     d, n, x, columns = matrix.shape[0], row.n, row.x, row.columns
     g[:] = 0.0
@@ -183,7 +154,7 @@ def product(matrix: Array, row: Row, g: Array) -> None:
 
 
 @compiled
-def product_upper(matrix: Array, row: Row, g: Array) -> None:
+def product_upper(matrix, row, g):
     """Add matrix x to g, reading the upper triangle: each row serves itself and, by symmetry, its column."""
     d, n, x, columns = matrix.shape[0], row.n, row.x, row.columns
     whole = 0 if row.sparse else n - n % 4
@@ -215,7 +186,7 @@ def product_upper(matrix: Array, row: Row, g: Array) -> None:
 
 
 @compiled
-def downdate(matrix: Array, waiting: Array, shift: float) -> None:
+def downdate(matrix, waiting, shift):
     """Subtract h h' for all rows h of `waiting`, four a pass, exactly symmetric; add `shift` to the diagonal."""
     d = matrix.shape[0]
     for i in range(d):
@@ -231,7 +202,7 @@ def downdate(matrix: Array, waiting: Array, shift: float) -> None:
 
 
 @compiled
-def solve_lower(upper: Array, n: int, v: Array) -> None:
+def solve_lower(upper, n, v):
     """Solve U'v = v in place for the leading n x n part of an upper triangular U."""
     for i in range(n):
         row = upper[i]
@@ -242,7 +213,7 @@ def solve_lower(upper: Array, n: int, v: Array) -> None:
 
 
 @compiled
-def solve_upper(upper: Array, n: int, z: Array, out: Array) -> None:
+def solve_upper(upper, n, z, out):
     """Solve U out = z for the leading n x n part of an upper triangular U."""
     for i in range(n - 1, -1, -1):
         row = upper[i]

@@ -2,7 +2,7 @@
 
 What it models: each rule is a record of its parameters, and above it the probability with which the round's coin asks
 (0 or 1 for deterministic rules), as a function of p = w.x, r = x'A^-1 x and the margin; it never falls in r.  Some also
-say what a signal entitles to (`grants`) and what an answer changes (`answers`); `core.Question` has the arguments.
+say what a signal entitles to (`grants`) and what an answer changes (`answers`); `core.Desk` has the arguments.
 A function reads the rule's parameters from an array, in the order of the record's fields.
 What it leaves out: which rule goes with which learner (`catalogue`).
 Sources: Cesa-Bianchi et al. 2004 (W) figures 1, 2 and section 4, and its journal version; Cavallanti et al. 2010
@@ -11,9 +11,6 @@ section 5; Monteleoni 2006 (T) figures 3-4, 4-3, section 4.6; Beygelzimer, Hsu, 
 algorithm 1; Karampatziakis and Langford 2011 (IU).
 """
 
-# What a function of a rule is given and returns is said by `core.Question`; numba finds its types.
-# mypy: disable-error-code="no-untyped-def,no-untyped-call"
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -21,9 +18,8 @@ from functools import partial
 from math import inf, isinf, log, sqrt
 from typing import Any
 
-from numpy.typing import NDArray
-
 from lpsm._compile import compiled
+from lpsm.arrays import Array
 from lpsm.checks import between, number, positive, shown, whole
 from lpsm.samplers.core import (
     DUE,
@@ -45,7 +41,6 @@ __all__ = [
     "LabelEfficientFilter", "NextLabel", "SecondOrderCoin", "SmallMargin", "Variance",
 ]  # fmt: skip
 
-A = NDArray[Any]
 TimeSchedule = Callable[[int], float]
 UP_TO_INFINITY = partial(positive, False)
 
@@ -59,13 +54,13 @@ class Always(Rule):
 
 
 @compiled
-def toss(parameter: float, q: float) -> float:
+def toss(parameter, q):
     """parameter/(parameter + q), 1 at an infinite parameter."""
     return 1.0 if isinf(parameter) else parameter / (parameter + q)
 
 
 @compiled
-def scaled(b: float, adaptive: float, counts: A, scalars: A, norm2: float) -> float:
+def scaled(b, adaptive, counts, scalars, norm2):
     """b, or b_t = beta X_t^2 sqrt(1 + K_t); infinite while there were only zero instances, whose margin is 0."""
     if adaptive == 0.0:
         return b
@@ -133,7 +128,7 @@ class FixedCoin(Rule):
 
 
 @compiled
-def squared_width(K: float, counts: A) -> float:
+def squared_width(K, counts):
     """K ln t / N, infinite as long as nothing is stored."""
     return inf if counts[STORED] == 0 or isinf(K) else K * log(float(counts[ROUND])) / counts[STORED]
 
@@ -184,7 +179,7 @@ class NextLabel(Rule):
     chance = staticmethod(_small)
     grants = staticmethod(_next)
 
-    def begin(self, counts: A, scalars: A) -> None:
+    def begin(self, counts: Array, scalars: Array) -> None:
         """Ask for the first label."""
         counts[SCHEDULED] = 1
 
@@ -213,7 +208,7 @@ class Halving(Rule):
     chance = staticmethod(_below)
     answers = staticmethod(_halve)
 
-    def begin(self, counts: A, scalars: A) -> None:
+    def begin(self, counts: Array, scalars: Array) -> None:
         """Begin at s_1."""
         scalars[THRESHOLD] = self.s_1
 

@@ -22,9 +22,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from lpsm.arrays import Array, Floats, State
 from lpsm.checks import generator, reading, shown, whole
 from lpsm.online import play as play_rounds
 from lpsm.samplers import core, kernels, rules, saving
+from lpsm.samplers.calibration import leads
 from lpsm.samplers.checks import MOST_FEATURES, as_instance, as_instances, as_labels, check_columns, squared_lengths
 from lpsm.samplers.core import Desk, Learner, Rule
 from lpsm.samplers.kernels import CallableKernel, Kernel
@@ -32,8 +34,6 @@ from lpsm.samplers.least_squares import Squares
 from lpsm.samplers.perceptrons import memory_of
 from lpsm.samplers.record import Decision, RunLog
 from lpsm.samplers.rows import WIDE, table_of
-
-Array = NDArray[Any]
 
 BLOCK = 4096  # rounds whose notes are held at a time
 SHORT = 64  # rounds: for so few, exact margins cost less than a copy of the state to find them later
@@ -203,7 +203,7 @@ class Sampler:
 
     # -- saving -------------------------------------------------------------------------------
 
-    def state(self) -> dict[str, Array]:
+    def state(self) -> State:
         """Return everything that determines the future, open questions included, as a versioned dict of arrays.
 
         Raises
@@ -221,8 +221,8 @@ class Sampler:
         own = saving.arrays_of(self._learner, self._counts, self._scalars)
         return self._state(config, evictions=saving.position(self._evictions), **own)
 
-    def _state(self, config: Any, **own: Array) -> dict[str, Array]:
-        questions = saving.questions_to_arrays(self._questions, self.dtype)
+    def _state(self, config: Any, **own: Array) -> State:
+        questions = saving.questions_to_arrays(self._questions)
         kind, version = np.array(type(self).__name__), np.array(saving.VERSION)
         coins = saving.position(self._rng)
         return {"kind": kind, "version": version, "config": saving.as_text(config), "coins": coins, **own, **questions}
@@ -369,13 +369,32 @@ class Sampler:
         ValueError
             As `decide` and `learn`; nothing has then been learned.
         """
-        return self._run(X, y, careful=False)
+        table = self._table(X)
+        rounds, alone = table.shape[0], self._copies() == (self,)
+        labels = as_labels(y, rounds)
+        if isinstance(self.kernel, CallableKernel):
+            return RunLog.of(play_rounds(self, table, lambda t: int(labels[t])), rounds)
+        stream = (table, labels, *self._chance(rounds))
+        if rounds <= SHORT or not self._inside() or not alone:
+            return self._log(*stream, _RUN_LAZILY if rounds > SHORT and alone else RUN)
+        kept, twin = saving.arrays_of(self._learner, self._counts, self._scalars), copy(self)
+        if self._counts[core.STORED] == self._counts[core.PENDING]:
+            del kept["state_matrix"]  # that of the start
+        vars(twin).update(_rng=None, _questions={}, _learner=None)
+        log = self._log(*stream, _RUN_LAZILY)
 
-    def margins(self, X: Any) -> NDArray[np.float64]:
+        def replay() -> RunLog:
+            twin._resume(kept)
+            return twin._log(*stream, RUN)
+
+        log.replay = replay
+        return log
+
+    def margins(self, X: Any) -> Floats:
         """Return the margins of the rows of X under the present state: no round, no question."""
         return self._reads(X)[0][:, core.MARGIN].copy()
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> Array:
         """Return the signs of the margins of the rows of X, SGN(0) = +1."""
         return np.where(self.margins(X) >= 0.0, 1, -1).astype(np.int8)
 
@@ -508,28 +527,12 @@ class Sampler:
                 raise ValueError("x must be the instance that decide asked about")
         return self._last
 
-    def _run(self, X: Any, y: ArrayLike, careful: bool) -> RunLog:
-        """`run`; if `careful`, the margins of rounds that ask are exact, also in a log that is not."""
+    def _plays(self, X: Any, y: ArrayLike) -> Iterator[tuple[Array, Array, Array]]:
+        """Play the rows of X; give for each block of them predictions, questions, and scores, exact where it asked."""
         table = self._table(X)
-        rounds = table.shape[0]
-        labels = as_labels(y, rounds)
-        if isinstance(self.kernel, CallableKernel):
-            return RunLog.of(play_rounds(self, table, lambda t: int(labels[t])), rounds)
-        stream = (table, labels, *self._chance(rounds))
-        if rounds <= SHORT or not self._inside() or self._copies() != (self,):
-            return self._log(*stream, _RUN_LAZILY if rounds > SHORT and self._copies() == (self,) else RUN)
-        kept, twin = saving.arrays_of(self._learner, self._counts, self._scalars), copy(self)
-        if self._counts[core.STORED] == self._counts[core.PENDING]:
-            del kept["state_matrix"]  # that of the start
-        vars(twin).update(_rng=None, _questions={}, _learner=None)
-        log = self._log(*stream, _RUN_CAREFULLY if careful else _RUN_LAZILY)
-
-        def replay() -> RunLog:
-            twin._resume(kept)
-            return twin._log(*stream, RUN)
-
-        log.replay = replay
-        return log
+        labels = as_labels(y, table.shape[0])
+        for _, said, _ in self._blocks(table, labels, _RUN_CAREFULLY, *self._chance(len(labels))):
+            yield said[:, core.PREDICTION], said[:, core.QUERY] > 0.0, leads(said[:, core.MARGIN])
 
     def _log(self, table: Any, labels: Array, uniforms: Array, schedules: Array, way: Array) -> RunLog:
         notes = np.zeros((6, len(labels)))
@@ -584,7 +587,8 @@ class Sampler:
             return np.zeros((0, rounds))
         at, d = range(self.rounds + 1, self.rounds + rounds + 1), self.n_features
         each = np.array([[one.rule.schedule(d, t) for t in at] for one in self._copies()])
-        return np.ascontiguousarray(each.reshape(-1, rounds, 2).transpose(2, 0, 1).reshape(-1, rounds))
+        by_round = each.reshape(len(each), rounds, 2).transpose(2, 0, 1)
+        return np.ascontiguousarray(by_round).reshape(2 * len(each), rounds)
 
     def _reads(self, X: Any) -> tuple[Array, Array]:
         """Return the notes and scores of rows under the present state, which stays as it is."""

@@ -17,11 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from lpsm.arrays import Array, State
 from lpsm.checks import shown, state_array, state_text, whole
 from lpsm.samplers import core, hinge, kernels, least_squares, perceptrons, rules
 from lpsm.samplers.least_squares import BLOCK, Squares
-
-Array = NDArray[Any]
 
 VERSION = 3
 READABLE = (1, 2, 3)  # the first version had no open questions, the second a vector of weights for two classes
@@ -113,22 +112,28 @@ def checked_config(what: str, state: Mapping[str, Any], versions: tuple[int, ...
 
 
 def modern(state: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a state as this version writes it: a row of weights a class, and what was said of open questions."""
+    """Return a state as this version writes it: a row of weights a class, and open questions each by itself."""
     if "version" not in state or int(state["version"]) not in READABLE[:2]:
         return state
     rows = {"weights": "class_rows", "target": "class_targets"}
     found = {f"state_{n}": np.atleast_2d(state.get(old, state[f"state_{n}"])) for n, old in rows.items()}
-    size = np.shape(state.get("open_tickets", ()))
-    told = np.zeros((*size, 1, core.N_SAID))
-    told[..., core.QUERY] = told[..., core.IMPORTANCE] = 1.0
     places = {"said": core.SAID, "due": core.CAUSE, "weights": core.IMPORTANCE, "predictions": core.PREDICTION}
-    for name, place in places.items():
-        if (old := f"open_{name}") in state:
-            told[..., 0, place] = state_array(state, old, size, np.asarray(state[old]).dtype)
-    return {**state, **found, "open_told": told}
+    if not (tickets := np.asarray(state.get("open_tickets", ())).tolist()):
+        return {**state, **found, "open_tickets": np.zeros(0, dtype=np.int64)}
+    lengths, is_sparse = np.asarray(state["open_lengths"]), np.asarray(state["open_sparse"])
+    columns = iter(np.split(np.asarray(state.get("open_columns", ())), np.cumsum(lengths[is_sparse])[:-1]))
+    for i, values in enumerate(np.split(np.asarray(state["open_values"]), np.cumsum(lengths)[:-1])):
+        own, told = f"open_{tickets[i]}_", np.zeros((1, core.N_SAID))
+        told[0, core.QUERY] = told[0, core.IMPORTANCE] = 1.0
+        for name, place in places.items():
+            told[0, place] = np.asarray(state[f"open_{name}"])[i] if f"open_{name}" in state else told[0, place]
+        found |= {f"{own}values": values, f"{own}told": told}
+        found |= {f"{own}columns": next(columns)} if is_sparse[i] else {}
+        found |= {f"{own}scores": state["open_scores"][i : i + 1]} if "open_scores" in state else {}
+    return {**state, **found}
 
 
-def arrays_of(learner: Any, counts: Array, scalars: Array) -> dict[str, Array]:
+def arrays_of(learner: Any, counts: Array, scalars: Array) -> State:
     """Return copies of a learner's arrays by the names of a state, empty where it has none."""
     found = {**dict.fromkeys(FIELDS, np.zeros((0, 0), dtype=learner.weights.dtype))}
     found |= {"state_counts": counts.copy(), "state_scalars": scalars.copy()}
@@ -201,21 +206,11 @@ def restored(
     return full, counts, scalars
 
 
-def questions_to_arrays(questions: Mapping[int, Owed], dtype: Any) -> dict[str, Array]:
-    """Return open questions, by ticket, as arrays: a column each, and the instances end to end."""
-    asked, none = list(questions.values()), np.zeros(0, dtype=np.int32)
-    found = {
-        "open_tickets": np.array(list(questions), dtype=np.int64),
-        "open_told": np.array([question.told for question in asked]).reshape(len(asked), -1, core.N_SAID)
-        if asked
-        else np.zeros((0, 1, core.N_SAID)),
-        "open_lengths": np.array([len(question.values) for question in asked], dtype=np.int64),
-        "open_sparse": np.array([question.columns is not None for question in asked], dtype=np.bool_),
-        "open_values": np.concatenate([np.zeros(0, dtype=dtype), *(question.values for question in asked)]),
-        "open_columns": np.concatenate([none, *(none if q.columns is None else q.columns for q in asked)]),
-    }
-    scores = [question.scores for question in asked if question.scores is not None]
-    return {**found, "open_scores": np.array(scores)} if scores else found
+def questions_to_arrays(questions: Mapping[int, Owed]) -> State:
+    """Return open questions as arrays, whose names begin with their tickets."""
+    parts = {f"open_{t}_{name}": part for t, one in questions.items() for name, part in one._asdict().items()}
+    written = {name: part.copy() for name, part in parts.items() if part is not None}
+    return {"open_tickets": np.array(list(questions), dtype=np.int64), **written}
 
 
 def questions_of_arrays(state: Mapping[str, Any], d: int, dtype: Any, rows: int, k: int) -> dict[int, Owed]:
@@ -226,30 +221,17 @@ def questions_of_arrays(state: Mapping[str, Any], d: int, dtype: Any, rows: int,
     ValueError
         If their columns do not belong together, or one points out of the instances.
     """
-    if "open_tickets" not in state:
-        return {}
-    tickets = state_array(state, "open_tickets", (None,), np.int64, low=1)
-    n = len(tickets)
-    told = state_array(state, "open_told", (n, rows if n else None, core.N_SAID))
-    scores = state_array(state, "open_scores", (n, 1, k)) if n and k > 1 else None
-    predictions = told[..., core.PREDICTION]
-    if k > 1 and n:
-        whole(0, k - 1, open_predictions=int(predictions.min()))
-        whole(0, k - 1, open_predictions=int(predictions.max()))
-    whole(0, open_causes=int(told[..., core.CAUSE].min(initial=0)))
-    lengths = state_array(state, "open_lengths", (n,), np.int64, low=0)
-    is_sparse = state_array(state, "open_sparse", (n,), np.bool_)
-    if not ((lengths == d) | (is_sparse & (lengths < d))).all():
-        raise ValueError(f"open_lengths must be {d}, or less where sparse, got {lengths.tolist()[:8]}")
-    values = state_array(state, "open_values", (int(lengths.sum()),), dtype)
-    columns = state_array(state, "open_columns", (int(lengths[is_sparse].sum()),), np.int32, low=0)
-    whole(0, d - 1, open_columns=int(columns.max(initial=0)))
-    instances = np.split(values, lengths.cumsum()[:-1])
-    places = iter(np.split(columns, lengths[is_sparse].cumsum()[:-1]))
-    return {
-        int(tickets[i]): Owed(
-            instances[i].copy(), next(places).copy() if is_sparse[i] else None, told[i],
-            None if scores is None else scores[i],
-        )
-        for i in range(n)
-    }  # fmt: skip
+    questions: dict[int, Owed] = {}
+    for ticket in state_array(state, "open_tickets", (None,), np.int64, low=1).tolist():
+        own, columns = f"open_{ticket}_", None
+        if ticket in questions:
+            raise ValueError(f"open_tickets must be different ones, got {ticket} twice")
+        if f"{own}columns" in state:
+            columns = state_array(state, f"{own}columns", (None,), np.int32, low=0)
+            whole(0, d, values=len(columns))
+            whole(0, d - 1, columns=int(columns.max(initial=0)))
+        values = state_array(state, f"{own}values", (d if columns is None else len(columns),), dtype)
+        told = state_array(state, f"{own}told", (rows, core.N_SAID))
+        scores = state_array(state, f"{own}scores", (1, k)) if k > 1 else None
+        questions[ticket] = Owed(values, columns, told, scores)
+    return questions

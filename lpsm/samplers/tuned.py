@@ -28,9 +28,10 @@ from math import log, sqrt
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lpsm._compile import compiled
+from lpsm.arrays import Array, Floats, State
 from lpsm.checks import array, between, generator, known, non_negative, reading, state_array, state_text
 from lpsm.experts import LearnAlpha, StaticExpert, alpha_grid
 from lpsm.experts.share import learn_alpha_round, mixture
@@ -39,8 +40,6 @@ from lpsm.samplers.catalogue import make
 from lpsm.samplers.core import CHANCE, MARGIN, PREDICTION, Now
 from lpsm.samplers.sampler import Sampler
 
-Array = NDArray[Any]
-
 VERSION = 2  # of its state
 MIXTURES: dict[str, Any] = {
     "learn-alpha": lambda m: LearnAlpha(m, alpha_grid(kind="chebyshev", size=8)), "static-expert": StaticExpert,
@@ -48,7 +47,7 @@ MIXTURES: dict[str, Any] = {
 
 
 @compiled
-def vote(share: Array, told: Array, exploration: float) -> tuple[float, float]:
+def vote(share, told, exploration):
     """The weighted vote, in [-1, 1], and the probability of asking; one copy alone has its own margin."""
     margin, wanted, low, high = 0.0, 0.0, 1.0, 0.0
     for j in range(share.size):
@@ -62,7 +61,7 @@ def vote(share: Array, told: Array, exploration: float) -> tuple[float, float]:
 
 
 @compiled
-def charge(share: Array, costs: Array, squares: float) -> float:
+def charge(share, costs, squares):
     """Turn a round's costs into losses, in place, at the present rate; return the weighted squares so far."""
     rate = min(1.0, sqrt(log(costs.size) / (1.0 + squares)))
     lowest = costs.min()
@@ -73,7 +72,7 @@ def charge(share: Array, costs: Array, squares: float) -> float:
 
 
 @compiled
-def write_costs(costs: Array, told: Array, price: float, chance: float, y: float) -> None:
+def write_costs(costs, told, price, chance, y):
     """What each copy costs in a round: its label, and its mistake where y was bought with this chance (else 0)."""
     for j in range(costs.size):
         costs[j] = price * told[j, CHANCE]
@@ -84,7 +83,7 @@ def write_costs(costs: Array, told: Array, price: float, chance: float, y: float
 class Grid(NamedTuple):
     """The company of copies under a mixture."""
 
-    share: Array  # (m,) weights of the mixture, and costs
+    share: Array  # (m,) weights of the mixture for the next round, and costs
     costs: Array
     weights: Array  # from here to `work` the mixture's arrays
     columns: Array
@@ -98,17 +97,16 @@ class Grid(NamedTuple):
     def consult(self, now: Now) -> None:
         """Write the margin and the probability of asking of the company below those of its copies."""
         m, told = self.share.size, now.scores
-        mixture(self.weights, self.columns, self.slow, self.head, self.share)
         told[m, MARGIN], told[m, CHANCE] = vote(self.share, told, self.exploration)
 
     def settle(self, now: Now) -> None:
         """Charge the copies for the round."""
         costs, m = self.costs, self.share.size
         if m > 1:
-            mixture(self.weights, self.columns, self.slow, self.head, self.share)
             write_costs(costs, now.scores, self.price, now.scores[m, CHANCE], now.y)
             self.squares[0] = charge(self.share, costs, self.squares[0])
             learn_alpha_round(costs, self.weights, self.columns, self.slow, self.head, self.work)
+            mixture(self.weights, self.columns, self.slow, self.head, self.share)
 
 
 class TunedSampler(Sampler):
@@ -189,7 +187,7 @@ class TunedSampler(Sampler):
         self.randomized, self._rng, self._squares = True, rng, np.zeros(1)
 
     @property
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Floats:
         """Weights over the grid (m,), before the next round."""
         return np.asarray(self._mixture.weights, dtype=np.float64)
 
@@ -208,7 +206,7 @@ class TunedSampler(Sampler):
         """
         self._take(ticket, 0.0)
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def state(self) -> State:
         """Return everything that determines the future, as a versioned dict of arrays; see `Sampler.state`."""
         names = ("key", "parameter", "label_price", "exploration", "max_queries")
         parts: dict[str, Any] = {f"copy_{j}": one for j, one in enumerate(self.samplers)}
@@ -232,7 +230,7 @@ class TunedSampler(Sampler):
             return {name.removeprefix(prefix): state[name] for name in state if name.startswith(prefix)}
 
         with reading("a TunedSampler's state"):
-            needed = {"grid", "squares", "counts", "open_tickets", "open_told"}
+            needed = {"grid", "squares", "counts", "open_tickets"}
             config = saving.checked_config("a TunedSampler", state, (VERSION,), needed)
             grid, rng = state_array(state, "grid", (None,)), saving.generator(state, "coins")
             if rng is None:

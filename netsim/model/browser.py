@@ -12,8 +12,8 @@ from __future__ import annotations
 from netsim.model.codes import ISSUE, LEAVE, LEFT, NEXT_PAGE, PAGE_DONE, PART_DONE
 from netsim.model.medium import advance, finish, time_awake, write_states
 from netsim.model.recorded import finish_step
-from netsim.model.seam import happen, new_connection, note_answer
-from netsim.model.tcp import close, open_connection, write
+from netsim.model.seam import happen, note_answer
+from netsim.model.tcp import close, connect, open_connection, write
 from netsim.model.things import Client, Connection, Run
 
 __all__ = ["arrived", "finish_page", "issue", "leave", "next_page", "part_done"]
@@ -83,7 +83,7 @@ def fetch_new(run: Run, client: Client, index: int) -> None:
     """Ask for an object on a new connection."""
     number = client.next_number
     client.next_number = number + 1
-    fetch(run, client, new_connection(run, client, number), index)
+    fetch(run, client, connect(run, client, number), index)
 
 
 def arrived(run: Run, connection: Connection) -> None:

@@ -10,8 +10,8 @@ beside the same run of a client that never sleeps.  Left out: the handshake, kee
 from __future__ import annotations
 
 from netsim.model.codes import ALL_DELIVERED, PART_DONE, WRITE
-from netsim.model.seam import happen, new_connection
-from netsim.model.tcp import take_ack, write
+from netsim.model.seam import happen
+from netsim.model.tcp import connect, take_ack, write
 from netsim.model.things import Client, Endpoint, Run
 
 __all__ = ["messages_done", "note_messages", "subscribe", "write_messages"]
@@ -19,7 +19,7 @@ __all__ = ["messages_done", "note_messages", "subscribe", "write_messages"]
 
 def subscribe(run: Run, client: Client) -> None:
     """Open the connection on which a client is sent messages."""
-    made = new_connection(run, client, 0)
+    made = connect(run, client, 0)
     made.is_push = made.client.established = made.server.established = 1
     client.pushes = made
 

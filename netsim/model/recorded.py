@@ -14,8 +14,8 @@ from __future__ import annotations
 from netsim.model.codes import DUE, PART_DONE, PIECE, READY, SEND
 from netsim.model.datagrams import datagram_frame
 from netsim.model.medium import advance, send_down, send_up, time_awake, write_states
-from netsim.model.seam import happen, new_connection, note_answer
-from netsim.model.tcp import close, write
+from netsim.model.seam import happen, note_answer
+from netsim.model.tcp import close, connect, write
 from netsim.model.things import Client, Connection, Endpoint, Run, Step
 
 __all__ = ["begin_steps", "finish_step", "make_ready", "send_datagrams", "start_due", "write_piece", "write_reply"]
@@ -57,9 +57,10 @@ def start(run: Run, client: Client, step: Step) -> None:
     if not page.begun:
         issue_page(run, client, step.page)
     page.begun += 1
+    step.begun = run.now
     if step.before < 0:
         client.next_number += 1
-        connection = new_connection(run, client, client.next_number - 1)
+        connection = connect(run, client, client.next_number - 1)
         connection.is_open = 1
         for end in (connection.client, connection.server):
             end.established, end.cwnd = 1, 1.0 * run.window
@@ -100,7 +101,7 @@ def finish_step(run: Run, connection: Connection) -> None:
     client.outstanding -= 1
     client.page = step.page
     note_answer(run, connection)
-    step.is_done = 1
+    step.is_done, step.ended = 1, run.now
     page = client.pages[step.page]
     page.done += 1
     if page.done > page.objects:
@@ -149,7 +150,7 @@ def complete_page(run: Run, client: Client, number: int) -> None:
 def send_datagrams(run: Run, client: Client) -> None:
     """Send the datagrams whose instant has come, and wait for the next."""
     if not client.casts:
-        client.casts = new_connection(run, client, 0)
+        client.casts = connect(run, client, 0)
     while client.cast < client.n_datagrams:
         datagram = client.datagrams[client.cast]
         if datagram.at > run.now:

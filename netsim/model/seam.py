@@ -14,7 +14,6 @@ from simpy import Event
 from simpy.events import NORMAL, EventPriority
 
 from netsim.model.codes import TCP_TIMER
-from netsim.model.records import NEVER
 from netsim.model.things import Client, Connection, Frame, Run, Stream
 
 __all__ = [
@@ -74,20 +73,9 @@ def free_frame(run: Run, frame: Frame) -> None:
         run.machine.frames.append(frame)
 
 
-def new_connection(run: Run, client: Client, number: int) -> Connection:
-    """Return a connection between a client and the server; its ends are closed to each other."""
-    made = Connection()
-    made.number = number
-    made.client.is_client = 1
-    made.client.peer, made.server.peer = made.server, made.client
-    for end in (made.client, made.server):
-        end.client, end.connection = client, made
-        end.cwnd, end.ssthresh = float(run.first_window), float(run.window)
-        end.peer_has_all = 1
-        end.deadline = end.timer = NEVER
-        end.rto = run.first_rto
-        end.srtt = end.timed_seq = -1
-    return made
+def new_connection(run: Run) -> Connection:
+    """Return a connection whose fields are 0."""
+    return Connection()
 
 
 def refer(run: Run, connection: Connection, more: int) -> None:

@@ -20,11 +20,11 @@ from __future__ import annotations
 from netsim.model.codes import DATA, SYN, SYN_ACK, TCP_TIMER
 from netsim.model.medium import send_down, send_up
 from netsim.model.records import NEVER
-from netsim.model.seam import happen, new_frame, refer
-from netsim.model.things import Connection, Endpoint, Run
+from netsim.model.seam import happen, new_connection, new_frame, refer
+from netsim.model.things import Client, Connection, Endpoint, Run
 
 __all__ = [
-    "acknowledge", "close", "duplicate_ack", "establish", "open_connection", "push_segments", "send_control",
+    "acknowledge", "close", "connect", "duplicate_ack", "establish", "open_connection", "push_segments", "send_control",
     "take_ack", "time_round_trip", "wake_timer", "write",
 ]  # fmt: skip
 
@@ -33,6 +33,22 @@ DUPLICATE_ACKS = 3
 
 
 # -- what the application does
+
+
+def connect(run: Run, client: Client, number: int) -> Connection:
+    """Return a connection between a client and the server, at whose ends nothing has happened yet."""
+    made = new_connection(run)
+    made.number = number
+    made.client.is_client = 1
+    made.client.peer, made.server.peer = made.server, made.client
+    for end in (made.client, made.server):
+        end.client, end.connection = client, made
+        end.cwnd, end.ssthresh = 1.0 * run.first_window, 1.0 * run.window
+        end.peer_has_all = 1
+        end.deadline = end.timer = NEVER
+        end.rto = run.first_rto
+        end.srtt = end.timed_seq = -1
+    return made
 
 
 def open_connection(run: Run, end: Endpoint) -> None:

@@ -11,7 +11,7 @@ from netsim.model.records import Ints, Part, Rows, record
 
 __all__ = [
     "Client", "Connection", "Contender", "Datagram", "Endpoint", "Exchange", "Frame", "Line", "Load", "Message",
-    "Object", "Page", "Plan", "Queue", "Run", "States", "Step", "Stream", "Totals", "Turns",
+    "Object", "Page", "Plan", "Queue", "Run", "States", "Step", "Stream", "Totals",
 ]  # fmt: skip
 
 
@@ -22,14 +22,6 @@ class Queue:
     head: Frame
     tail: Frame
     count: int
-
-
-@record
-class Turns:
-    """Clients that wait for their turn at the access point."""
-
-    head: Client
-    tail: Client
 
 
 @record
@@ -126,6 +118,8 @@ class Step:
     next: int  # the one after it
     is_ready: int
     is_done: int
+    begun: int  # when its request was written, and when it was complete
+    ended: int
     client: Client
     connection: Connection
 
@@ -372,7 +366,7 @@ class Client:
     buffer: Part[Queue]  # held back
     waiting: int  # their bytes
     line: Part[Queue]  # about to be sent
-    next_turn: Client
+    turn: Part[Frame]  # which stands for it among those who wait for their turn
     # its browser
     pages: Rows[Page]
     n_pages: int
@@ -453,8 +447,6 @@ class Run:
     n_listeners: int
     listeners_room: int
     told: Ints  # who is told of the beacon that ends next
-    n_told: int
-    told_from: int
     groups: Part[Queue]  # group frames that wait for a DTIM
     beacons_lossy: int  # whether clients lose beacons as they lose frames
     group_exchange: Part[Exchange]
@@ -496,5 +488,5 @@ class Run:
     busy: int  # time that exchanges and beacons took,
     collided: int  # and collisions
     serving: Client
-    turns: Part[Turns]
+    turns: Part[Queue]  # of clients at the access point
     agreed: int  # where the service periods given out end

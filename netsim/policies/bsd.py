@@ -17,10 +17,10 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import partial
 
+from lpsm.checks import whole
 from netsim.policies.compiled import CompiledForm, FlatView, Floats, Ints, Ruled
 from netsim.policies.entry import NS_PER_MS, Entry, number_text, positive_fraction, with_slowdown
 from netsim.policies.protocol import FOREVER_NS, Plan
-from netsim.whole_numbers import whole
 
 __all__ = ["ENTRIES", "BoundedSlowdown", "PhaseBoundedSlowdown", "phase_integers", "sleep_while_bound_holds"]
 
@@ -48,20 +48,23 @@ class BoundedSlowdown(Ruled):
     taken.
     """
 
+    kind = "bsd"
+
     def __init__(
         self, p: str | float | Fraction, *, max_sleep_ms: int = 900, beacon_interval_ns: int = 100 * NS_PER_MS
     ) -> None:
-        beacon_interval_ns = whole("beacon_interval_ns", beacon_interval_ns)
-        slowdown = positive_fraction("bsd", p)
-        self.spec = f"bsd:{number_text(float(slowdown))}"
-        longest = _whole_beacons(max_sleep_ms, beacon_interval_ns)
+        slowdown = positive_fraction(self.kind, p)
+        self.spec = f"{self.kind}:{number_text(float(slowdown))}"
+        self.compiled = self._form(slowdown, max_sleep_ms, whole(1, beacon_interval_ns=beacon_interval_ns))
+
+    def _form(self, slowdown: Fraction, max_sleep_ms: int, interval_ns: int) -> CompiledForm:
+        longest = _whole_beacons(max_sleep_ms, interval_ns)
         up, down = slowdown.numerator, slowdown.denominator
-        silences = (min(-(-k * beacon_interval_ns * down // up), FOREVER_NS) for k in range(1, longest + 1))
-        ints = beacon_interval_ns, longest, *silences
-        self.compiled = CompiledForm(_sleep_in_proportion, ints=ints, interpreted=True)
+        silences = (min(-(-k * interval_ns * down // up), FOREVER_NS) for k in range(1, longest + 1))
+        return CompiledForm(_sleep_in_proportion, ints=(interval_ns, longest, *silences), interpreted=True)
 
 
-class PhaseBoundedSlowdown(Ruled):
+class PhaseBoundedSlowdown(BoundedSlowdown):
     """The policy `bsd-phase:P`; takes what `BoundedSlowdown` takes.
 
     Notes
@@ -69,13 +72,11 @@ class PhaseBoundedSlowdown(Ruled):
     The slowdown allowed is taken to a billionth, or exactly if its denominator is no larger than that.
     """
 
-    def __init__(
-        self, p: str | float | Fraction, *, max_sleep_ms: int = 900, beacon_interval_ns: int = 100 * NS_PER_MS
-    ) -> None:
-        slowdown = positive_fraction("bsd-phase", p)
-        self.spec = f"bsd-phase:{number_text(float(slowdown))}"
-        ints = phase_integers(slowdown, max_sleep_ms, beacon_interval_ns)
-        self.compiled = CompiledForm(sleep_while_bound_holds, ints=ints, interpreted=True)
+    kind = "bsd-phase"
+
+    def _form(self, slowdown: Fraction, max_sleep_ms: int, interval_ns: int) -> CompiledForm:
+        ints = phase_integers(slowdown, max_sleep_ms, interval_ns)
+        return CompiledForm(sleep_while_bound_holds, ints=ints, interpreted=True)
 
 
 def _sleep_in_proportion(view: FlatView, ints: Ints, floats: Floats) -> Plan:
@@ -128,7 +129,7 @@ def phase_integers(p: Fraction, max_sleep_ms: int, beacon_interval_ns: int) -> t
 
 def _whole_beacons(max_sleep_ms: int, beacon_interval_ns: int) -> int:
     """Return how many beacon intervals the longest sleep lasts, at least one."""
-    beacons = whole("max_sleep_ms", max_sleep_ms) * NS_PER_MS // beacon_interval_ns
+    beacons = whole(max_sleep_ms=max_sleep_ms) * NS_PER_MS // beacon_interval_ns
     if beacons < 1:
         raise ValueError(f"max_sleep_ms must be at least one beacon interval, got {max_sleep_ms}")
     return beacons

@@ -77,13 +77,7 @@ def number(text: str) -> float:
 
 
 def whole_number(text: str, what: str, least: int, *, unit: str = "", most: int = 10**9) -> int:
-    """Read a whole number from `least` to `most`.
-
-    Raises
-    ------
-    ValueError
-        If the text is none; the message calls it `what`.
-    """
+    """Read a whole number from `least` to `most`; a text that is none is a ValueError, which calls it `what`."""
     value = number(text)
     if not value.is_integer() or not least <= value <= most:
         limit = f" and at most {most}" if least <= value else ""
@@ -97,13 +91,7 @@ _LARGEST = Fraction(10**99)  # and its inverse the least: no float overflows
 
 
 def exact_ms(what: str, value_ms: str | float | Fraction) -> Fraction:
-    """Return a number of milliseconds as exact nanoseconds.
-
-    Raises
-    ------
-    ValueError
-        If it is no number, or larger than 1e9.
-    """
+    """Return a number of milliseconds, at most 1e9, as exact nanoseconds; anything else is a ValueError."""
     text = str(value_ms)
     try:
         power = int(text.lower().partition("e")[2] or 0)
@@ -126,13 +114,7 @@ def number_text(value: float) -> str:
 
 
 def positive_fraction(policy: str, p: str | float | Fraction) -> Fraction:
-    """Return p as an exact fraction.
-
-    Raises
-    ------
-    ValueError
-        If it is no number, or not from 1e-99 to 1e99.
-    """
+    """Return p as an exact fraction; what is no number from 1e-99 to 1e99 is a ValueError."""
     text = str(p)
     try:
         if "e" in text.lower() and not 1e-100 < float(text) < 1e100:  # as a fraction it could fill the memory
@@ -155,13 +137,7 @@ def with_slowdown(policy: Callable[..., Policy], parameter: str, setting: Settin
 def with_targets(
     policy: Callable[..., Policy], config: Callable[..., Any], written: str, parameter: str, setting: Setting
 ) -> Policy:
-    """Make a policy from SLOWDOWN[:PUSH_MS]: `max_slowdown` and `max_push_delay_s` of its configuration, if given.
-
-    Raises
-    ------
-    ValueError
-        If there is more than that, the slowdown is no number above 1, or the delay none above 0.
-    """
+    """Make a policy from SLOWDOWN[:PUSH_MS]: `max_slowdown` and `max_push_delay_s` of its configuration, if given."""
     target, colon, push = parameter.partition(":")
     given: dict[str, float] = {}
     write = f"; write {written}"

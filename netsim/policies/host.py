@@ -27,18 +27,16 @@ _HOLD = 1  # of `hold`
 _sleep_while_bound_holds = compiled(bsd.sleep_while_bound_holds)
 
 
-class HostBoundedSlowdown(Ruled):
-    """The policy `bsd-host:P`: `bsd-phase:P` while anything is outstanding, naps while nothing is.
-
-    Parameters
-    ----------
-    p : str, float or Fraction
-        The slowdown allowed, positive.
-    beacon_interval_ns : int
-        Time between beacons; a nap is 50 of them.
-    """
-
+class _HostAware(Ruled):
     host_aware = True
+
+    def observe(self, frame: Frame) -> None:
+        """Enter a frame into the account."""
+        self.compiled.observe(frame)
+
+
+class HostBoundedSlowdown(_HostAware):
+    """The policy `bsd-host:P`: `bsd-phase:P` while anything is outstanding, naps of 50 beacons while nothing is."""
 
     def __init__(self, p: str | float | Fraction, *, beacon_interval_ns: int = 100 * NS_PER_MS) -> None:
         slowdown = positive_fraction("bsd-host", p)
@@ -46,33 +44,15 @@ class HostBoundedSlowdown(Ruled):
         phase = bsd.phase_integers(slowdown, _MAX_SLEEP_MS, beacon_interval_ns)
         self.compiled = _with_account(_keep_bound_or_nap, phase)
 
-    def observe(self, frame: Frame) -> None:
-        """Enter a frame into the account."""
-        self.compiled.observe(frame)
 
-
-class HoldThenBeacons(Ruled):
-    """The policy `hold:MS`: while anything is outstanding awake for a while, then at each beacon; else naps.
-
-    Parameters
-    ----------
-    hold_ms : int
-        How long to stay awake after the last frame, either way, while something is outstanding.
-    beacon_interval_ns : int
-        Time between beacons; a nap is 50 of them.
-    """
-
-    host_aware = True
+class HoldThenBeacons(_HostAware):
+    """The policy `hold:MS`: while anything is outstanding awake so long after a frame, then each beacon; else naps."""
 
     def __init__(self, hold_ms: int = 50, *, beacon_interval_ns: int = 100 * NS_PER_MS) -> None:
         if hold_ms < 0:
             raise ValueError(f"hold_ms must be at least 0, got {hold_ms}")
         self.spec = f"hold:{hold_ms}"
         self.compiled = _with_account(_hold_or_nap, (beacon_interval_ns, hold_ms * NS_PER_MS))
-
-    def observe(self, frame: Frame) -> None:
-        """Enter a frame into the account."""
-        self.compiled.observe(frame)
 
 
 def _with_account(rule: PlanRule, parameters: tuple[int, ...]) -> CompiledForm:

@@ -20,7 +20,7 @@ from netsim.policies.protocol import Plan
 from netsim.sleep_planning.plans import Record
 from netsim.sleep_planning.schedules import DELAY, N_COLUMNS, N_FOUND, NEVER_NS, charge, step, walk
 
-__all__ = ["SIZE", "STATE", "follow_schedule", "observe_frame"]
+__all__ = ["SIZE", "STATE", "follow_schedule", "learner_places", "observe_frame"]
 
 Numbers = NDArray[np.float64]
 MOST_WAITING = 4
@@ -156,21 +156,26 @@ def _move_price(s: Record, delay_s: float, response_s: float) -> None:
 
 
 @compiled
-def _learner(s: Record, floats: Floats, which: int) -> tuple[Numbers, Numbers, Numbers, Numbers, Numbers]:
-    """Return the arrays of a learner, in the order in which `learn_alpha_round` takes them."""
-    n, n_rates, n_slow = s.n_schedules, s.n_rates, s.n_slow
-    size = n * n_rates + N_ROWS * (n_rates + n_slow) + 2 * n * n_slow + N_HEAD + 3 * n
-    at = 3 * n + which * size
+def learner_places(at: int, n: int, n_rates: int, n_slow: int) -> tuple[int, int, int, int, int]:
+    """Return where the arrays of a Learn-alpha begin that stand behind its weights at `at`, and where they end."""
     columns_at = at + n * n_rates
     slow_at = columns_at + N_ROWS * (n_rates + n_slow)
     head_at = slow_at + 2 * n * n_slow
-    work_at = head_at + N_HEAD
+    return columns_at, slow_at, head_at, head_at + N_HEAD, head_at + N_HEAD + 3 * n
+
+
+@compiled
+def _learner(s: Record, floats: Floats, which: int) -> tuple[Numbers, Numbers, Numbers, Numbers, Numbers]:
+    """Return the arrays of a learner, in the order in which `learn_alpha_round` takes them."""
+    n, n_rates, n_slow = s.n_schedules, s.n_rates, s.n_slow
+    at = 3 * n + which * learner_places(0, n, n_rates, n_slow)[4]
+    columns_at, slow_at, head_at, work_at, end = learner_places(at, n, n_rates, n_slow)
     return (
         floats[at:columns_at].reshape(n, n_rates),
         floats[columns_at:slow_at].reshape(N_ROWS, n_rates + n_slow),
         floats[slow_at:head_at].reshape(2, n, n_slow),
         floats[head_at:work_at],
-        floats[work_at : work_at + 3 * n].reshape(3, n),
+        floats[work_at:end].reshape(3, n),
     )
 
 

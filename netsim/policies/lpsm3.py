@@ -96,21 +96,7 @@ class Lpsm3Config:
 
 
 class Lpsm3(Ruled):
-    """The policies `lpsm3` (host-aware) and `lpsm3-link`.
-
-    Parameters
-    ----------
-    config : Lpsm3Config, optional
-        Constants.
-    host_aware : bool
-        Whether the host tells what is outstanding; otherwise it is inferred.
-    radio : Radio, optional
-        What being awake, beacons and waking up cost.
-    beacon_interval_ns : int
-        Time between beacons.
-    spec : str, optional
-        The name that results carry, if other than the kind, the slowdown and the delay of messages.
-    """
+    """The policies `lpsm3` (host-aware) and `lpsm3-link`; takes what `Lpsm2` takes, with a configuration of its own."""
 
     def __init__(
         self,

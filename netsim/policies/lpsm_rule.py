@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from lpsm._compile import compiled
-from lpsm.experts import share
+from lpsm.experts.share import N_ROWS
 from netsim.policies.compiled import FlatView, Floats, Ints
+from netsim.policies.lpsm2_rule import learner_places
 from netsim.policies.polling import polling_round
 from netsim.policies.protocol import Plan
 from netsim.running.pointers import block
 
-__all__ = ["learn_at_beacons", "nearest_beacons"]
+__all__ = ["learn_at_beacons"]
 
 INTERVAL, BEACONS, N_EXPERTS, N_RATES, N_SLOW = range(5)  # the integers
-
-
-@compiled
-def nearest_beacons(time_ms: float, interval_ms: float) -> int:
-    """Whole beacon intervals nearest to a time, halves up, at least one."""
-    return max(1, int(time_ms / interval_ms + (0.5 + 1e-9)))
 
 
 @compiled
@@ -37,21 +32,17 @@ def learn_at_beacons(view: FlatView, ints: Ints, floats: Floats) -> Plan:
 def _learn(ints: Ints, floats: Floats, buffered_bytes: int) -> None:
     """Play the round of one poll."""
     n, m, s = ints[N_EXPERTS], ints[N_RATES], ints[N_SLOW]
-    columns_at = 1 + n * m
-    slow_at = columns_at + share.N_ROWS * (m + s)
-    head_at = slow_at + 2 * n * s
-    work_at = head_at + share.N_HEAD
-    experts_at = work_at + 3 * n
+    columns_at, slow_at, head_at, work_at, experts_at = learner_places(1, n, m, s)
     interval_ms = ints[INTERVAL] / 1e6
     # T_t is the nominal sleep, also when it was cut short by a send
     floats[0] = polling_round(
         ints[BEACONS] * interval_ms,
         buffered_bytes,
         block(floats, 1, (n, m)),
-        block(floats, columns_at, (share.N_ROWS, m + s)),
+        block(floats, columns_at, (N_ROWS, m + s)),
         block(floats, slow_at, (2, n, s)),
         floats[head_at:work_at],
         block(floats, work_at, (3, n)),
         block(floats, experts_at, (4, n)),
     )
-    ints[BEACONS] = nearest_beacons(floats[0], interval_ms)
+    ints[BEACONS] = max(1, int(floats[0] / interval_ms + (0.5 + 1e-9)))  # the nearest number of beacons, halves up

@@ -42,7 +42,7 @@ def address(rule: PlanRule | ObserveRule, kind: str) -> int:
     """
     signature = _PLAN(*_PLAN_TAKES) if kind == "plan" else types.none(*_OBSERVE_TAKES)
     files, function = _standalone.address_files(rule), _kernel(rule).dispatcher.py_func
-    _standalone.save(files, (kind,), function, signature.args, signature.return_type)
+    _standalone.save(files, kind, function, signature.args, signature.return_type)
     found = _standalone.address(rule, kind)
     return _address(rule, signature) if found is None else found
 

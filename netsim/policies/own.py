@@ -77,13 +77,7 @@ class OwnPolicy:
         return Path(inspect.getfile(self.load()))
 
     def make(self, setting: Setting) -> Policy:
-        """Make the policy.
-
-        Raises
-        ------
-        ValueError
-            As `load` does, or if what the class makes is no policy.
-        """
+        """Make the policy, or raise a ValueError as `load` does."""
         kind = self.load()
         try:
             offered = {"beacon_interval_ns": setting.beacon_interval_ns, "radio": setting.radio}
@@ -95,13 +89,7 @@ class OwnPolicy:
 
 
 def checked(policy: Any) -> Policy:
-    """Return what is given if it is a policy.
-
-    Raises
-    ------
-    TypeError
-        If it is not.
-    """
+    """Return what is given if it is a policy; anything else is a TypeError."""
     if isinstance(policy, type) or not callable(getattr(policy, "plan", None)):
         raise TypeError(f"policy must be a name or an object with a method plan, got {policy!r}")
     for name in ("spec", "host_aware"):

@@ -26,13 +26,13 @@ A whole policy in a few lines, listening to every third beacon:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 __all__ = [
     "FAILURES", "FOREVER_NS", "Frame", "HostFrame", "Observer", "Plan", "Policy", "PolicyError", "View", "asked",
-    "cannot_follow", "in_a_line", "observer",
+    "cannot_follow", "in_a_line", "told",
 ]  # fmt: skip
 
 FOREVER_NS = 2**62
@@ -51,7 +51,7 @@ class PolicyError(TypeError, ValueError):
         return str(self.args[0])
 
 
-def _refused(policy: Policy, what: str) -> PolicyError:
+def _refused(policy: Any, what: str) -> PolicyError:
     return PolicyError(f"policy {policy.spec}: {what}", policy)
 
 
@@ -178,19 +178,12 @@ def cannot_follow(asleep_ns: int, wake_ns: int, repeat_ns: int, agreed: int, int
     return asleep_ns < FOREVER_NS and (off_beacons or repeat_ns < 0 or not asleep_ns < wake_ns < FOREVER_NS)
 
 
-def observer(policy: Policy) -> Callable[[Frame], None] | None:
-    """Return what tells a policy of a frame, and raises `PolicyError` if it fails; None if it does not observe."""
-    if not isinstance(policy, Observer):
-        return None
-    observe = policy.observe
-
-    def tell(frame: Frame) -> None:
-        try:
-            observe(frame)
-        except FAILURES as error:
-            raise _refused(policy, f"observe raised {in_a_line(error)}") from error
-
-    return tell
+def told(policy: Observer, frame: Frame) -> None:
+    """Tell a policy of a frame, and raise `PolicyError` if it fails."""
+    try:
+        policy.observe(frame)
+    except FAILURES as error:
+        raise _refused(policy, f"observe raised {in_a_line(error)}") from error
 
 
 def in_a_line(error: BaseException) -> str:

@@ -78,13 +78,7 @@ def make(
 
 
 def canonical(policy: AnyPolicy, *, beacon_interval_ns: int = _BEACON_INTERVAL_NS) -> str:
-    """Return the name that results carry: `psm` is `psm:100`, `bsd:1.0` is `bsd:1`, an object's is its `spec`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `make` does.
-    """
+    """Return the name that results carry: `psm` is `psm:100`, `bsd:1.0` is `bsd:1`, an object's is its `spec`."""
     if not isinstance(policy, str | OwnPolicy):
         return checked(policy).spec
     return make(policy, beacon_interval_ns=beacon_interval_ns).spec

@@ -12,10 +12,10 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from lpsm.checks import whole
 from netsim.policies.compiled import CompiledForm, FlatView, Floats, Ints, Ruled
 from netsim.policies.entry import NS_PER_MS, Entry, Setting, exact_ms, whole_number
 from netsim.policies.protocol import FOREVER_NS, Plan
-from netsim.whole_numbers import whole
 
 __all__ = ["ENTRIES", "AlwaysAwake", "StaticPsm", "in_ms"]
 
@@ -83,14 +83,12 @@ class StaticPsm(Ruled):
         spec: str | None = None,
     ) -> None:
         period_ns = _period_ns(kind, period_ms, beacon_interval_ns)
-        inactivity_timeout_ms = whole("inactivity_timeout_ms", inactivity_timeout_ms)
-        if inactivity_timeout_ms < 0:
-            raise ValueError(f"inactivity_timeout_ms must be at least 0, got {inactivity_timeout_ms}")
+        inactivity_timeout_ms = whole(inactivity_timeout_ms=inactivity_timeout_ms)
         timeout = f":timeout={inactivity_timeout_ms}" if inactivity_timeout_ms else ""
         self.spec = spec or f"{kind}:{in_ms(period_ns)}{timeout}"
         sent_ms = inactivity_timeout_ms
         if timeout_after_sending_ms is not None:
-            sent_ms = whole("timeout_after_sending_ms", timeout_after_sending_ms)
+            sent_ms = whole(timeout_after_sending_ms=timeout_after_sending_ms)
         triggered = triggered or inactivity_timeout_ms > 0
         ints = period_ns, inactivity_timeout_ms * NS_PER_MS, triggered, sent_ms * NS_PER_MS
         self.compiled = CompiledForm(_listen_periodically, ints=ints, interpreted=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from netsim.model.things import Client, Frame, Run
 from netsim.policies.compiled import NOT_YET_NS
-from netsim.policies.protocol import FOREVER_NS, HostFrame, Policy, View, asked, observer
+from netsim.policies.protocol import FOREVER_NS, HostFrame, Policy, View, asked, told
 from netsim.policies.protocol import Frame as SeenFrame
 
 __all__ = ["Adviser"]
@@ -21,17 +23,10 @@ class Adviser:
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
-        self._observe = observer(policy)
         self._view = View("idle", 0, None, None, 0, 0, (), None)
 
     def ask(self, run: Run, client: Client, at_beacon: int, now: int, slept: int, waiting: int) -> None:
-        """Ask for a plan; see `netsim.model.seam.ask`.
-
-        Raises
-        ------
-        PolicyError
-            If the policy raises anything, or the answer is no plan that can be followed.
-        """
+        """Ask for a plan; see `netsim.model.seam.ask`."""
         view, offset, policy = self._view, client.offset, self.policy
         view.event = "beacon" if at_beacon else "idle"
         view.now_ns = now - offset
@@ -54,13 +49,13 @@ class Adviser:
         self, run: Run, client: Client, frame: Frame, sent: int, reached: int, completes: int, wanted: int
     ) -> None:
         """Tell of a frame; see `netsim.model.seam.tell_policy`."""
-        assert self._observe is not None
         host = None
         if client.host_aware:
             number = frame.to.connection.number
             host = HostFrame(number, frame.flag != 0, frame.length, completes != 0, wanted != 0)
         at, offset = run.now, client.offset
-        self._observe(SeenFrame(sent != 0, at - offset, reached - offset, frame.bytes, host))
+        observer: Any = self.policy
+        told(observer, SeenFrame(sent != 0, at - offset, reached - offset, frame.bytes, host))
 
 
 def _arrivals(client: Client, now: int) -> tuple[int, ...]:

@@ -14,16 +14,15 @@ from netsim.model.records import NEVER, RECORDS
 from netsim.policies.compiled import CompiledForm
 from netsim.policies.protocol import Policy
 from netsim.result import Trip
-from netsim.running.draws import BATCH
-from netsim.running.fill import World, trip_of
+from netsim.running.fill import BATCH, World, trip_of
 from netsim.running.layout import EVENT, INTERVAL, POLL, Machine, fields_of, words_of
-from netsim.running.standalone import standalone
+from netsim.running.standalone import Standalone
 
 __all__ = ["advance_run", "is_ready", "run_compiled"]
 
 Ints = NDArray[np.int64]
 
-advance_run = standalone("netsim.running.kernel", "advance_run")
+advance_run = Standalone("netsim.running.kernel", "advance_run")
 
 _LEAST_ROOM, _MOST_ROOM = 64, 2**17
 _FRAMES, _CONNECTIONS = 256, 256  # room a client, beyond what TCP's windows take
@@ -124,6 +123,7 @@ class _Run:
             self._notes_of(number, "intervals").ravel(),
             rows.messages,
             rows.datagrams,
+            rows.steps[:, [fields_of("Step")[name].at for name in ("begun", "ended")]],
             self._world.config.radio,
             not self._world.run.on_wires,
         )

@@ -6,7 +6,7 @@ arrays of int64, a row a record and a column a number, which each way of running
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import gcd, inf
@@ -23,18 +23,20 @@ from netsim.model.air.air_times import DATA_OVERHEAD_BYTES, QOS_BYTES
 from netsim.model.records import NEVER, RECORDS
 from netsim.policies.compiled import NOT_YET_NS
 from netsim.policies.protocol import Observer, Policy
-from netsim.radio import Radio, StateRadioConfig
-from netsim.radio_states import StateTimes
+from netsim.radio import Radio, StateRadioConfig, StateTimes
 from netsim.result import Trip
-from netsim.running.draws import Draws, backoffs, gaps, uniform
 from netsim.running.layout import words_of
 from traces.columns import Workload
 from traces.records import Message
 
-__all__ = ["NEIGHBOUR_BYTES", "World", "trip_of"]
+__all__ = ["BATCH", "NEIGHBOUR_BYTES", "Draws", "World", "trip_of"]
 
 Ints = NDArray[np.int64]
 Member = tuple[Workload, Policy]
+Draws = Callable[[int], NDArray[np.float64]]
+"""Draws so many batches of random numbers, a row each."""
+BATCH = 64
+"""Numbers of a batch."""
 
 NEIGHBOUR_BYTES = 1500
 """Size of a neighbour's packets."""
@@ -73,7 +75,7 @@ class World:
         run.clients = [self._client(number) for number in range(n)]
         run.n_clients = n
         if run.loss_rate:
-            self._draw(run.losses, uniform(randomness.generator(self.seed, randomness.LOSS)))
+            self._draw(run.losses, _uniform(randomness.generator(self.seed, randomness.LOSS)))
         if config.medium is None:
             for client, (_, policy) in zip(run.clients, self.members, strict=True):
                 client.never_sleeps = int(n == 1 and _never_sleeps(policy))
@@ -150,7 +152,7 @@ class World:
         after = len(run.contenders)
         for place, contender in enumerate(run.contenders):
             contender.place, contender.cw = place, run.cw_min
-            self._draw(contender.backoffs, backoffs(stream(place)))
+            self._draw(contender.backoffs, _backoffs(stream(place)))
             if not 1 <= place <= air.neighbours:
                 continue
             frame = contender.alike = things.Frame()
@@ -159,16 +161,16 @@ class World:
             frame.exchange = size  # its place among the exchanges
             if run.offered:
                 mean_ns = NEIGHBOUR_BYTES * 8_000 / air.neighbour_mbps
-                self._draw(contender.gaps, gaps(stream(after), mean_ns))
+                self._draw(contender.gaps, _gaps(stream(after), mean_ns))
                 after += 1
         if air.beacons.broadcast_per_s:
-            self._draw(run.group_gaps, gaps(stream(after), _NS_PER_S / air.beacons.broadcast_per_s))
+            self._draw(run.group_gaps, _gaps(stream(after), _NS_PER_S / air.beacons.broadcast_per_s))
 
     def _set_stations(self, air: AirConfig) -> None:
         wanted = RETRIEVALS.index(air.retrieval)
         for client, (_, policy) in zip(self.run.clients, self.members, strict=True):
             client.contender = self.run.contenders[1 + air.neighbours + client.number]
-            client.contender.client = client
+            client.contender.client = client.turn.client = client
             uapsd = wanted == codes.AUTO and policy.spec.startswith("uapsd")
             client.retrieval = codes.UAPSD if uapsd else wanted
             client.announces = int(air.twt_announced)
@@ -176,7 +178,7 @@ class World:
             client.close = client.timer = client.wake = NEVER
             if self.run.beacons_lossy:
                 stream = randomness.generator(self.seed, randomness.LOSS, 1 + client.number)
-                self._draw(client.reception, uniform(stream))
+                self._draw(client.reception, _uniform(stream))
 
 
 def _steps(workload: Workload, drawn_ns: Ints | None, run: things.Run) -> tuple[Ints, int]:
@@ -264,6 +266,21 @@ def _datagrams(workload: Workload, mss: int) -> Ints:
     return np.array(rows, dtype=np.int64).reshape(len(rows), words_of("Datagram"))
 
 
+def _uniform(rng: np.random.Generator) -> Draws:
+    """Numbers uniform on [0, 1), of losses."""
+    return lambda rows: rng.random((rows, BATCH))
+
+
+def _backoffs(rng: np.random.Generator) -> Draws:
+    """The same, of backoffs: the last of a batch first."""
+    return lambda rows: rng.random((rows, BATCH))[:, ::-1]
+
+
+def _gaps(rng: np.random.Generator, mean_ns: float) -> Draws:
+    """Memoryless gaps of this mean, in whole nanoseconds."""
+    return lambda rows: np.rint(rng.exponential(mean_ns, (rows, BATCH)))
+
+
 def _never_sleeps(policy: Policy) -> bool:
     return bool(getattr(policy, "never_sleeps", False))
 
@@ -304,6 +321,7 @@ def trip_of(
     intervals: Ints,
     messages: Ints,
     datagrams: Ints,
+    exchanges: Ints,
     radio: Radio,
     on_air: bool,
 ) -> tuple[Trip, Ints]:
@@ -315,6 +333,8 @@ def trip_of(
         The numbers of `netsim.model.things.Totals`, in their order.
     loads, messages, datagrams : array of int64
         A row a `Load`, a `Message`, and a `Datagram`.
+    exchanges : array of int64, shape (exchanges, 2)
+        When those with times of their own began and were complete.
     polls, intervals : array of int64
         As in `Trip`.
     radio : Radio
@@ -330,6 +350,6 @@ def trip_of(
         loads=loads[:, :at].copy(), polls=polls, intervals=intervals,
         states=StateTimes.of(states) if on_air else None,
         page_states=loads[:, at + n :] - loads[:, at : at + n] if on_air else None,
-        groups_lost=groups_lost, beacons_lost=beacons_lost, datagrams=datagrams,
+        groups_lost=groups_lost, beacons_lost=beacons_lost, datagrams=datagrams, exchanges=exchanges,
     )  # fmt: skip
     return trip, messages[:, [0, 1, 3]]

@@ -208,7 +208,7 @@ def free_frame(run: Run, frame: Frame) -> None:
     run.machine.free_frame = frame
 
 
-def new_connection(run: Run, client: Client, number: int) -> Connection:
+def new_connection(run: Run) -> Connection:
     """See `netsim.model.seam`."""
     machine = run.machine
     made = machine.free_connection
@@ -223,16 +223,6 @@ def new_connection(run: Run, client: Client, number: int) -> Connection:
     words = words_at(made)
     for i in range(machine.connection_bytes >> 3):
         words[i] = 0
-    made.number = number
-    made.client.is_client = 1
-    made.client.peer, made.server.peer = made.server, made.client
-    for end in (made.client, made.server):
-        end.client, end.connection = client, made
-        end.cwnd, end.ssthresh = 1.0 * run.first_window, 1.0 * run.window
-        end.peer_has_all = 1
-        end.deadline = end.timer = NEVER
-        end.rto = run.first_rto
-        end.srtt = end.timed_seq = -1
     return made
 
 

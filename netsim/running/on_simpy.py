@@ -16,8 +16,7 @@ from netsim.model.records import RECORDS
 from netsim.policies.protocol import PolicyError
 from netsim.result import Trip
 from netsim.running.adviser import Adviser
-from netsim.running.draws import Draws
-from netsim.running.fill import World, trip_of
+from netsim.running.fill import Draws, World, trip_of
 from netsim.running.layout import words_of
 
 __all__ = ["Machine", "numbers_of", "prepared", "run_interpreted"]
@@ -165,6 +164,7 @@ def _result(world: World, client: things.Client) -> tuple[Trip, Ints]:
         np.array(machine.intervals[client.number], dtype=np.int64),
         _array(client.messages, words_of("Message")),
         _array(client.datagrams, words_of("Datagram")),
+        np.array([(step.begun, step.ended) for step in client.steps], dtype=np.int64).reshape(-1, 2),
         world.config.radio,
         not world.run.on_wires,
     )

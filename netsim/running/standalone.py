@@ -1,40 +1,35 @@
 """Machine code called without numba: an object file, loaded by LLVM and called like a function of C.
 
 What it models: numba's calling convention for compiled functions.  The function gets a place for its result, one
-for an exception, and its arguments one after another; an array is seven numbers and two for every dimension beyond
-the first: two pointers to who owns it (nobody, here), its number of items, the bytes of one, where it begins, its
-shape and its strides.  It returns a status, 0 if all went well.
+for an exception, and its arguments; it returns a status, 0 if all went well.
 What it leaves out: functions that make arrays, whose memory only numba can manage; `save` keeps nothing of them.
 """
 
 from __future__ import annotations
 
 import ctypes
-import json
 import sys
 from collections.abc import Callable
 from functools import cache, cached_property
 from importlib import import_module
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from lpsm._compile import Kept, Kernel, is_compiled
 
-__all__ = ["Code", "Standalone", "address", "address_files", "call", "loaded", "save", "standalone", "types_of"]
+__all__ = ["Standalone", "address", "address_files", "save"]
 
-Types = tuple[str, ...]
-
-_LOADED: dict[tuple[Kept, Types], Code | None] = {}  # None: not on disk
-_TRIED: set[tuple[Kept, Types]] = set()  # what this process has compiled by itself, or found kept
+_LOADED: dict[tuple[Kept, str], int | None] = {}  # addresses; None: not on disk
+_TRIED: set[tuple[Kept, str]] = set()  # what this process has compiled by itself, or found kept
 _ENGINES: list[Any] = []  # LLVM frees the machine code with its engine
-_RESULTS: dict[str, Any] = {"int64": ctypes.c_int64, "float64": ctypes.c_double}
 _CANNOT = b"it cannot stand alone"  # kept in place of machine code, so that it is tried once
 _UNREACHED = "NRT_MemInfo_call_dtor"  # what frees an array that somebody owns; nobody owns those given here
+_OF_A_NUMBER = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 
 
 class Standalone:
-    """A kernel in another module that needs neither this module nor numba once its machine code is on disk."""
+    """A kernel in another module, from a whole number to another, that needs neither this module nor numba once its
+    machine code is on disk.
+    """
 
     def __init__(self, module: str, name: str) -> None:
         self.module, self.name = module, name
@@ -53,77 +48,51 @@ class Standalone:
         """Whether it need not be compiled: in this process, or on disk."""
         return self.files.any() or (self.module in sys.modules and is_compiled(self.kernel))
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, number: int) -> int:
         """Call its machine code alone, or the kernel, whose machine code is then kept by itself too."""
-        types = types_of(args)
-        if types is None:
-            return self.kernel(*args)
-        if (code := loaded(self.files, types)) is None and isinstance(kernel := self.kernel, Kernel):
-            save(self.files, types, kernel.py_func, tuple(kernel.dispatcher.typeof_pyval(arg) for arg in args))
-            code = loaded(self.files, types)
-        return self.kernel(*args) if code is None else call(code, types, args)
+        if (at := _loaded(self.files, "number")) is None and isinstance(kernel := self.kernel, Kernel):
+            from numba import int64
+
+            save(self.files, "number", kernel.py_func, (int64,), int64)
+            at = _loaded(self.files, "number")
+        if at is None:
+            return int(self.kernel(number))
+        found, trouble = ctypes.c_int64(), ctypes.c_void_p()
+        status = _OF_A_NUMBER(at)(ctypes.addressof(found), ctypes.addressof(trouble), number)
+        if status:
+            raise RuntimeError(f"compiled function must end with status 0, got {status}")
+        return found.value
 
 
-def standalone(module: str, name: str) -> Standalone:
-    """Return an entry that is called by itself, compiled or loaded when first called.
-
-    Its arguments must be whole numbers, floats and C-contiguous arrays, and its result a number.
-    """
-    return Standalone(module, name)
-
-
-class Code(NamedTuple):
-    """Machine code in memory: where it begins, and the type of its result, "" for one that is no number."""
-
-    address: int
-    result: str
-
-
-def loaded(files: Kept, types: Types) -> Code | None:
-    """Return the machine code for arguments of these types, or None if it is not on disk."""
-    if (files, types) not in _LOADED:
-        content = files.read(_key(types))
-        _LOADED[files, types] = None if content in (None, _CANNOT) else _code(content)
-    return _LOADED[files, types]
-
-
-def save(files: Kept, types: Types, function: Callable[..., Any], signature: Any, returned: Any = None) -> None:
-    """Compile a function by itself for numba's `signature`, and keep its machine code, if it can stand alone.
-
-    A function that returns what `returned` says is called by its address only.
-    """
+def save(files: Kept, kind: str, function: Callable[..., Any], takes: Any, returns: Any) -> None:
+    """Compile a function by itself for numba's types, and keep its machine code, if it can stand alone."""
     from llvmlite import binding
     from numba.core import registry
 
     compiler: Any = import_module("numba.core.compiler")
-    if (files, types) in _TRIED:
+    if (files, kind) in _TRIED:
         return
-    _TRIED.add((files, types))
-    if files.read(_key(types)) is not None:
+    _TRIED.add((files, kind))
+    if files.read(_key(kind)) is not None:
         return
     flags = compiler.Flags()
     flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.nrt = True
     flags.error_model = "numpy"
     target = registry.cpu_target
-    made = compiler.compile_extra(
-        target.typing_context, target.target_context, function, signature, returned, flags, {}
-    )
-    result, code = str(made.signature.return_type), made.library._get_compiled_object()
-    known = returned is not None or result in _RESULTS
+    made = compiler.compile_extra(target.typing_context, target.target_context, function, takes, returns, flags, {})
+    code = made.library._get_compiled_object()
     wanted = _undefined(binding.ObjectFileRef.from_data(code)) - {_UNREACHED}
     anywhere = ctypes.CDLL(None)  # the process itself: the C library, and none of numba's own functions
-    if known and all(hasattr(anywhere, name) for name in wanted):
-        head = json.dumps({"name": made.fndesc.llvm_func_name, "result": "" if returned is not None else result})
-        files.write(_key(types), len(head).to_bytes(4, "little") + head.encode() + code)
-        _LOADED.pop((files, types), None)
+    if all(hasattr(anywhere, name) for name in wanted):
+        files.write(_key(kind), made.fndesc.llvm_func_name.encode() + b"\0" + code)
+        _LOADED.pop((files, kind), None)
     else:
-        files.write(_key(types), _CANNOT)
+        files.write(_key(kind), _CANNOT)
 
 
 def address(function: Callable[..., Any], kind: str) -> int | None:
     """Return where the machine code of a function of a known kind of signature is, or None if it is not on disk."""
-    code = loaded(address_files(function), (kind,))
-    return None if code is None else code.address
+    return _loaded(address_files(function), kind)
 
 
 @cache
@@ -132,55 +101,17 @@ def address_files(function: Callable[..., Any]) -> Kept:
     return Kept(function.__module__, f"{function.__qualname__}.standalone")
 
 
-def call(code: Code, types: Types, args: tuple[Any, ...]) -> Any:
-    """Call machine code with numbers and plain arrays of these types; return its result."""
-    place, trouble = _RESULTS[code.result](), ctypes.c_void_p()
-    flat: list[Any] = []
-    for arg in args:
-        if isinstance(arg, np.ndarray):
-            address = arg.__array_interface__["data"][0]
-            flat += (None, None, arg.size, arg.itemsize, address, *arg.shape, *arg.strides)
-        else:
-            flat.append(arg)
-    status = _function(code.address, types)(ctypes.addressof(place), ctypes.addressof(trouble), *flat)
-    if status:
-        raise RuntimeError(f"compiled function must end with status 0, got {status}")
-    return place.value
+def _loaded(files: Kept, kind: str) -> int | None:
+    """Return where machine code is in memory, or None if it is not on disk."""
+    if (files, kind) not in _LOADED:
+        content = files.read(_key(kind))
+        _LOADED[files, kind] = None if content in (None, _CANNOT) else _load(content)
+    return _LOADED[files, kind]
 
 
-@cache
-def _function(at: int, types: Types) -> Any:
-    """Return the function at an address, with the values of C that numba passes for arguments of these types."""
-    flat: list[Any] = []
-    for name in types:
-        _, is_array, dimensions = name.partition(":")
-        number = ctypes.c_double if name == "float" else ctypes.c_int64
-        pointers, sizes = (ctypes.c_void_p,) * 2, (ctypes.c_int64,) * 2
-        shape = (ctypes.c_int64,) * (2 * int(dimensions or 0))
-        flat += (*pointers, *sizes, ctypes.c_void_p, *shape) if is_array else (number,)
-    return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *flat)(at)
-
-
-def types_of(args: tuple[Any, ...]) -> tuple[str, ...] | None:
-    """Return the types of arguments by name, or None if they are not all numbers and plain arrays."""
-    names = []
-    for arg in args:
-        if isinstance(arg, np.ndarray):
-            if not arg.flags.carray or not arg.ndim:
-                return None
-            names.append(f"{arg.dtype.str}:{arg.ndim}")
-        elif isinstance(arg, int | np.int64) and not isinstance(arg, bool):
-            names.append("int")
-        elif isinstance(arg, float):
-            names.append("float")
-        else:
-            return None
-    return tuple(names)
-
-
-def _key(types: tuple[str, ...]) -> tuple[Any, ...]:
-    """What the machine code depends on beside its sources: the types, the processor, the version of LLVM."""
-    return "standalone", types, *_machine()
+def _key(kind: str) -> tuple[Any, ...]:
+    """What the machine code depends on beside its sources: its types, the processor, the version of LLVM."""
+    return "standalone", kind, *_machine()
 
 
 @cache
@@ -190,12 +121,11 @@ def _machine() -> tuple[Any, ...]:
     return binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten(), binding.llvm_version_info
 
 
-def _code(content: bytes) -> Code:
-    """Load an object file and find its function."""
+def _load(content: bytes) -> int:
+    """Load an object file, and return where its function is."""
     from llvmlite import binding
 
-    length = int.from_bytes(content[:4], "little")
-    head, code = json.loads(content[4 : 4 + length]), content[4 + length :]
+    name, _, code = content.partition(b"\0")
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     binding.add_symbol(_UNREACHED, ctypes.cast(_no_owner, ctypes.c_void_p).value)
@@ -204,7 +134,7 @@ def _code(content: bytes) -> Code:
     engine.add_object_file(binding.ObjectFileRef.from_data(code))
     engine.finalize_object()
     _ENGINES.append(engine)
-    return Code(engine.get_function_address(head["name"]), head["result"])
+    return int(engine.get_function_address(name.decode()))
 
 
 _no_owner = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: None)  # takes the place of what is never called

@@ -104,13 +104,7 @@ def standard_schedules() -> tuple[Schedule, ...]:
 
 
 def table(schedules: Sequence[Schedule], beacon_interval_ns: int) -> Ints:
-    """Return the schedules in nanoseconds and beacons, shape (n, 8), as the kernels take them.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If there is none, or one is no `Schedule`.
-    """
+    """Return schedules, at least one, in nanoseconds and beacons, shape (n, 8), as the kernels take them."""
     for schedule in schedules:
         of_type(Schedule, schedules=schedule)
     whole(1, 2**62, beacon_interval_ns=beacon_interval_ns)

@@ -16,6 +16,7 @@ import netsim
 import traces
 from experiments.explore.settings import Settings
 from experiments.figures.style import contrast
+from experiments.study.traffic import recorded
 from lpsm.randomness import WORKLOAD, generator
 from tests.experiments.browser import AVAILABLE, browser
 
@@ -146,7 +147,7 @@ def test_the_explorer_the_command_and_the_python_agree(lpsm: Any, tmp_path: Path
             assert rows.loc[policy, name] == pytest.approx(summary.loc[policy, name], rel=1e-12)
             assert value == pytest.approx(summary.loc[policy, name], rel=1e-12)
     if kind == "a workload with messages":
-        without = Explorer([replace(one, messages=()) for one in explorer.sessions])
+        without = Explorer([replace(one, recorded=list(one.recorded)) for one in explorer.sessions])
         assert without.answer(SMALL).rows.set_index("policy").loc["psm:100", "energy_j_per_page"] != energy
 
 
@@ -231,3 +232,25 @@ def test_in_a_browser_a_control_moves_everything_and_the_console_stays_clean(
 )
 def test_what_cannot_be_served_is_refused_in_one_line(complaint: Any, words: list[str], rule: str) -> None:
     assert rule in complaint("explore", "--no-open", *words)
+
+
+def test_the_next_interval_keeps_static_psm_and_a_trace_has_its_servers(tmp_path: Path) -> None:
+    told = tmp_path / "told.jsonl"
+    told.write_text(PUSHED.replace('"think_s"', '"waits_s": [0.4], "think_s"') + '{"round_trip_s": 0.1}\n')
+    for name in ("psm", "psm:100"):
+        assert Settings.of({"policies": [name, "bsd:1"], "beacon_ms": 102.4}).policies == ("psm", "bsd:1")
+    assert Settings.of({"policies": ["psm:100"], "beacon_ms": 100}).policies == ("psm:100",)
+    settings = Settings.of_link("?policies=psm", "recorded")
+    assert (settings.server, settings.config.server_delay.kind) == ("recorded", "recorded")
+    assert Settings.of_link("?server=constant", "recorded").server == "constant"
+    assert "--server-delay recorded" in settings.command("a.har")
+    assert "--rtt" not in settings.command("a.har")
+    found = Explorer.of_trace(told, 1).answer(settings)
+    [session] = recorded([told])
+    world = session.world(settings.config)
+    work = session.pages()
+    late, base = (netsim.simulate(work, policy, config=world, seed=session.seed) for policy in ("psm", "none"))
+    row = found.rows.set_index("policy").loc["psm:100"]
+    assert row["energy_j_per_page"] == pytest.approx(late.energy.per_page_j)
+    assert row["mean_mw"] == pytest.approx(1000 * late.energy.total_j / late.elapsed_s)
+    assert row["added_delay_mean_s"] == pytest.approx(late.against(base).delay_s)

@@ -176,31 +176,11 @@ def _is_past(said: str) -> bool:
 
 
 _AT_THE_HEADER = (
-    *(
-        "must be of a known format",
-        "must not be empty",
-        "packed byte 0",
-        "line 1:",
-        "line 1,",
-        "entry 1:",
-        "no such file",
-    ),
-    *(
-        "must be whole JSON",
-        "must be UTF-8",
-        "must be TOML",
-        "a policy must be one of",
-        "must be a zip file",
-        "is not there",
-    ),
-    *(
-        "be whole",
-        "a capture must be intact",
-        "the link layer must be",
-        "a workload of pages is needed",
-        "a whole .npy",
-    ),
-)
+    "must be of a known format", "must not be empty", "packed byte 0", "line 1:", "line 1,", "entry 1:", "no such file",
+    "must be whole JSON", "must be UTF-8", "must be TOML", "a policy must be one of", "must be a zip file",
+    "is not there", "be whole", "a capture must be intact", "the link layer must be", "a workload of pages is needed",
+    "a whole .npy",
+)  # fmt: skip
 
 
 def _hang(_number: int, _frame: Any) -> None:

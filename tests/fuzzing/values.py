@@ -60,20 +60,12 @@ NASTY_NUMBERS: tuple[Any, ...] = (
     *(Raw("-inf"), Raw("1e999"), Raw("1" * 5000), Raw("0x10"), Raw("1_0"), Raw("07"), Raw("+5"), Raw("٣"), Raw("")),
 )
 NASTY_TEXTS: tuple[str, ...] = (
-    *("", " ", "\n", "\r", "\r\n", "\t", "\0", '"', "'", "\\", ",", ";", ":", "#", "=cmd|' /C calc'!A0", "null", "[]"),
-    *(
-        "{}",
-        "nan",
-        "-1",
-        "1e999",
-        "..",
-        "../../etc/passwd",
-        "</script><script>alert(1)</script>",
-        "\x1b[2J\x1b]0;x\x07",
-    ),
-    *("\u202etxt.exe", "\ud800", "\ufeff", "a" * 5000, "é" * 100, "http://", "http://[::1", "//", "://", "%00", "\x85"),
-    *("HTTP/1.1 200 OK\r\n", "Content-Length: -1\r\n", "Transfer-Encoding: chunked\r\n\r\nffffffff\r\n", "[" * 60),
-)
+    "", " ", "\n", "\r", "\r\n", "\t", "\0", '"', "'", "\\", ",", ";", ":", "#", "=cmd|' /C calc'!A0", "null", "[]",
+    "{}", "nan", "-1", "1e999", "..", "../../etc/passwd", "</script><script>alert(1)</script>",
+    "\x1b[2J\x1b]0;x\x07", "\u202etxt.exe", "\ud800", "\ufeff", "a" * 5000, "é" * 100, "http://", "http://[::1", "//",
+    "://", "%00", "\x85", "HTTP/1.1 200 OK\r\n", "Content-Length: -1\r\n", "[" * 60,
+    "Transfer-Encoding: chunked\r\n\r\nffffffff\r\n",
+)  # fmt: skip
 NASTY_BYTES = (
     *(b"\0", b"\xff", b"\xff" * 4, b"\0" * 4, b"\x7f\xff\xff\xff", b"\n", b"\r\n", b'"', b" ", b",", b"\xc3\x28"),
     *(b"-1", b"9" * 20, b"1e999", b"NaN", b"null", b"[" * 50, b"{}", b"\\ud800", b"HTTP/1.1 200 OK\r\n", b"../../"),

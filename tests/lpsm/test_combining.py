@@ -263,17 +263,6 @@ def test_after_a_round_in_which_a_forecast_slept_there_is_no_regret_bound():
         Combiner(2, rule="boa").regret_bound()
 
 
-def test_a_series_in_gives_a_series_out_also_where_forecasts_are_an_array():
-    forecasts, y = world("square", 2)
-    series = pd.Series(y, index=pd.date_range("2024-01-01", periods=len(y), freq="h"))
-    result = lpsm.combine(forecasts, series)
-    for found in (result.predictions, result.loss):
-        assert isinstance(found, pd.Series)
-        assert found.index.equals(series.index)
-    assert result.weights.index.equals(series.index)
-    np.testing.assert_array_equal(result.predictions, lpsm.combine(forecasts, y).predictions)
-
-
 def test_a_round_in_which_all_sleep_has_no_combination_and_teaches_nothing():
     combiner = Combiner(2)
     assert np.isnan(combiner.update([np.nan, np.nan], 1.0))
@@ -298,38 +287,6 @@ def test_numbers_as_small_or_as_large_as_squares_allow_are_combined(size):
     assert result.weights[-1, 0] > 0.9
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: Combiner(0), "n_experts must be an integer of at least 1, got 0"),
-        (lambda: Combiner(2, "hinge"), "loss must be one of square, .*, got 'hinge'"),
-        (lambda: Combiner(2, rate=0.0), "rate must be positive and finite, got 0.0"),
-        (lambda: Combiner(2, rate="fast"), "rate must be 'learn' or a positive number, got 'fast'"),
-        (lambda: Combiner(2, quantile=1.0), r"quantile must lie in \(0, 1\), got 1.0"),
-        (lambda: Combiner(2, "squared"), "got 'squared'; did you mean 'square'"),
-        (lambda: Combiner(2, rule="mlpoly"), "rule must be one of .*, got 'mlpoly'; did you mean 'ml-poly'"),
-        (lambda: Combiner(2, rule="boa", alphas=[0.1]), "alphas must be left out for the rule boa"),
-        (lambda: lpsm.combine([[1.0]], [1.0], quantile=0.9), "quantile must be left out under the square loss"),
-        (lambda: Combiner(2, "absolute", quantile=0.9), "quantile must be left out under the absolute loss"),
-        (lambda: Combiner(2, "log", gradient=True), "gradient must be False for the log loss"),
-        (lambda: Combiner(2, alphas=[2.0]), r"alphas must lie in \[0, 1\]"),
-        (lambda: Combiner(2).update([1.0], 1.0), r"forecasts must have shape \(T, 2\), got \(1, 1\)"),
-        (lambda: Combiner(2).update([1.0, np.inf], 1.0), "or be NaN, got inf in round 0, forecast 1"),
-        (lambda: Combiner(2).update([1.0, 2.0], np.inf), "y must lie in .*, got inf"),
-        (lambda: Combiner(2, "log").update([0.5, 1.5], 1.0), "probabilities for the log loss, got 1.5 in round 0"),
-        (lambda: Combiner(2, "log").update([0.5, 0.5], 2.0), "y must be 0 and 1, or -1 and 1, for the log loss"),
-        (lambda: Combiner(2).regret_bound(3), r"segments must be at most 1, got 3"),
-        (lambda: Combiner.from_state({"kind": "LearnAlpha"}), "state must hold version"),
-        (lambda: lpsm.combine([1.0, 2.0], [1.0]), r"forecasts must have shape \(T, n\)"),
-        (lambda: lpsm.combine([[1.0], [2.0]], [1.0]), r"y must have shape \(2,\), got \(1,\)"),
-        (lambda: lpsm.combine(pd.DataFrame({"a": [1.0]}), pd.Series([1.0], index=[5])), "the same index"),
-    ],
-)  # fmt: skip
-def test_bad_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
 @pytest.mark.parametrize("loss", ["square", "absolute", "pinball"])
 @pytest.mark.parametrize("gradient", [False, True])
 @pytest.mark.parametrize("size", [1e150, 1e-150, 1e-160])
@@ -342,9 +299,3 @@ def test_combinations_and_bounds_stay_numbers_whatever_finite_numbers_are_combin
     with pytest.raises(ValueError, match=r"must lie in \[-2e\+150, 2e\+150\] or be NaN, got 1e\+155 in round 0"):
         combiner.update([1e155, 0.0], 0.0)
     assert np.isfinite(combiner.weights).all()
-
-
-@pytest.mark.parametrize("rate", [10**400, True, 1j, "x" * 10**6, None])
-def test_a_rate_that_is_no_positive_number_is_refused_by_name(rate):
-    with pytest.raises((TypeError, ValueError), match=r"^rate must be .{5,60}, got .{1,60}$"):
-        Combiner(3, rate=rate)

@@ -92,6 +92,7 @@ def test_a_change_in_another_module_is_noticed_and_what_it_made_stale_is_removed
     assert len(list((mine / "__pycache__").glob("mine-*"))) == 1  # nor does an empty folder stay
 
 
+@pytest.mark.long
 def test_processes_that_compile_at_once_leave_one_whole_result(copied: Path) -> None:
     processes = [start(copied), start(copied)]
     assert [answer(process)[0] for process in processes] == [21, 21]

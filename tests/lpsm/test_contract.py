@@ -58,7 +58,8 @@ def test_a_run_is_its_rounds_and_its_chunks(make, sleep):
     weights, loss = [], []
     for t, row in enumerate(losses):
         weights.append(single.weights)
-        loss.append(single.update(row, None if mask is None else mask[t]))
+        asleep_too = (np.where(mask[t], row, np.nan), mask[t].astype(int)) if sleep else (row,)
+        loss.append(single.update(*asleep_too))
     same(run.loss, loss)
     same(run.weights, weights)
     same(run.weights.sum(axis=1), 1.0)

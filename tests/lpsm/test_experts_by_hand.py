@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lpsm import FixedShare, LearnAlpha, MarkovShare
+from lpsm import LearnAlpha
 from lpsm.experts import share
 from tests.oracles.experts import share_matrix
 
@@ -61,22 +61,6 @@ def test_updates_and_runs_of_learn_alpha_are_bayes_rule(n, m):
     close(np.concatenate([part.weights for part in parts]), weights[:-1])
     close(np.concatenate([part.alpha_weights for part in parts]), alphas[:-1])
     close(other.alpha_weights, alphas[-1])
-
-
-@pytest.mark.parametrize("rate", [0.0, 0.2, 1e-12, 0.995])
-@pytest.mark.parametrize("n", [1, 2, 5])
-def test_a_run_of_fixed_share_in_chunks_is_bayes_rule(n, rate):
-    losses, _, _, prior = world(n, 1, 40)
-    loss, weights, _ = bayes(losses, [rate], [1.0], prior)
-    learner = FixedShare(n, rate, prior=prior)
-    for part in (slice(0, 1), slice(1, 12), slice(12, 40)):  # kept, kept, found again
-        run = learner.run(losses[part])
-        close(run.loss, loss[part])
-        close(run.weights, weights[part])
-    close(learner.weights, weights[-1])
-    matrix = MarkovShare(share_matrix(n, rate), prior=prior)
-    close([matrix.update(row) for row in losses], loss)
-    close(matrix.weights, weights[-1])
 
 
 def test_sleepers_keep_their_part_of_each_column():

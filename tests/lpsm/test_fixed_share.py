@@ -105,13 +105,6 @@ def test_sleeping_experts_keep_their_part_as_in_sixty_digit_arithmetic(n):
         np.testing.assert_allclose(weights, expected_weights, rtol=0, atol=1e-9)
 
 
-def test_a_sleepers_loss_is_not_looked_at_and_its_share_of_a_static_mixture_stays():
-    learner = StaticExpert(3, prior=[0.2, 0.3, 0.5])
-    learner.update([0.0, 2.0, np.nan], [True, True, False])
-    assert learner.weights[2] == pytest.approx(0.5, abs=1e-15)
-    assert learner.update([np.nan] * 3, [False] * 3) == 0.0
-
-
 @pytest.mark.parametrize("alpha", [0.0, 0.01, 1.0])
 def test_a_long_run_equals_long_double_logarithms(alpha):
     losses = np.random.default_rng(5).exponential(size=(5000, 3)) * 5
@@ -158,21 +151,6 @@ def test_a_round_that_nobody_foresaw_costs_infinity_and_teaches_nothing():
     assert learner.update([2.0, 0.0]) == 2.0
 
 
-def test_a_state_is_a_copy_and_of_one_kind_and_version():
-    learner = FixedShare(2, 0.1)
-    state = learner.state()
-    learner.update([0.0, 1.0])
-    np.testing.assert_array_equal(FixedShare.from_state(state).weights, [0.5, 0.5])
-    with pytest.raises(ValueError, match="kind StaticExpert, version 2, got kind FixedShare"):
-        StaticExpert.from_state(state)
-    with pytest.raises(ValueError, match="version 2, got kind FixedShare, version 3"):
-        FixedShare.from_state({**state, "version": np.array(3)})
-    with pytest.raises(ValueError, match="state must hold"):
-        FixedShare.from_state({**state, "weights": np.ones((3, 1))})
-    with pytest.raises(ValueError, match="state must hold"):
-        FixedShare.from_state({name: value for name, value in state.items() if name != "head"})
-
-
 def test_negative_losses_need_to_be_announced():
     losses = np.random.default_rng(0).normal(size=(30, 3))
     signed = FixedShare(3, 0.1, signed=True).run(losses)
@@ -180,15 +158,6 @@ def test_negative_losses_need_to_be_announced():
     np.testing.assert_allclose(signed.loss, shifted.loss + losses.min(), atol=1e-12)
     with pytest.raises(ValueError, match="signed=True"):
         FixedShare(3, 0.1).run(losses)
-
-
-def test_experts_awake_may_be_told_as_zeros_and_ones():
-    for (one, _), (other, _) in zip(learners(2), learners(2), strict=True):
-        one.update([0.3, 0.1])
-        other.update([0.3, 0.1])
-        assert one.update([0.1, 0.2], [1, 0]) == other.update([0.1, 0.2], np.array([True, False]))
-        np.testing.assert_array_equal(one.weights, other.weights)
-        assert repr(one).startswith(type(one).__name__ + "(n_experts=2")
 
 
 @pytest.mark.long

@@ -73,32 +73,6 @@ def test_the_best_partition_pays_what_its_curve_says_and_has_k_segments(losses, 
     assert found.loss == curve[-1]
 
 
-def test_the_curve_starts_at_the_best_expert_ends_at_the_best_of_every_round_and_never_rises():
-    losses = shifting()
-    curve = hindsight.partition_curve(losses, len(losses))
-    assert curve[0] == pytest.approx(hindsight.best_expert(losses).loss, rel=1e-13)
-    assert curve[-1] == pytest.approx(losses.min(axis=1).sum(), rel=1e-13)
-    assert (np.diff(curve) <= 0).all()
-
-
-def test_planted_segments_are_found():
-    losses = np.ones((40, 3))
-    for start, end, expert in [(0, 13, 2), (13, 14, 0), (14, 40, 1)]:
-        losses[start:end, expert] = 0.0
-    found = hindsight.best_partition(losses, 3)
-    assert found.starts.tolist() == [0, 13, 14]
-    assert found.experts.tolist() == [2, 0, 1]
-    assert found.loss == 0.0
-
-
-def test_the_best_expert_of_each_epoch_is_the_partition_with_the_epochs_boundaries():
-    losses = shifting()
-    found = hindsight.best_per_epoch(losses, [0, 50, 51])
-    parts = [losses[:50], losses[50:51], losses[51:]]
-    assert found.experts.tolist() == [hindsight.best_expert(p).expert for p in parts]
-    assert found.loss == pytest.approx(sum(hindsight.best_expert(p).loss for p in parts))
-
-
 @settings(max_examples=40, deadline=None)
 @given(matrices(), st.sampled_from([0.0, 1e-200, 1e-9, 0.2, 0.5, 0.9, 1 - 1e-9, 1.0]))
 def test_loss_at_a_rate_is_the_sum_over_all_expert_sequences(losses, alpha):  # oracle
@@ -187,15 +161,6 @@ def test_a_curve_that_only_rises_or_falls_is_best_at_its_end(stays, alpha):
     assert (np.diff(hindsight.alpha_losses(losses, np.linspace(alpha, 1.0 - alpha, 40))) > 0.0).all()
 
 
-def test_an_interior_best_rate_is_stationary():
-    losses = shifting()
-    best = hindsight.best_alpha(losses)
-    assert 0.0 < best.alpha < 1.0
-    _, slope, curvature = hindsight.alpha_slopes(losses, [best.alpha])[0]
-    assert abs(slope) * best.alpha * (1 - best.alpha) < 1e-10
-    assert curvature > 0.0
-
-
 def test_a_best_rate_beside_a_trial_rate_is_stationary_all_the_same():
     # the minimum lies 5e-9 above 1/2, where the search looks: the losses there are equal, the slopes are not
     losses = np.array([[1.0, 3.0], [-3.6, 2.9], [-15.3, 3.1]])
@@ -248,13 +213,6 @@ def test_re_estimation_never_raises_the_loss_and_beats_every_fixed_share():
     assert (np.diff(path) <= 1e-10).all()
 
 
-def test_expected_departures_sum_to_the_number_of_moves():
-    losses = shifting()
-    found = hindsight.best_transitions(losses, max_iterations=10)
-    assert found.visits.sum() == pytest.approx(len(losses) - 1, rel=1e-12)
-    np.testing.assert_allclose(found.matrix.sum(axis=1), 1.0, rtol=1e-12)
-
-
 def test_one_infinite_loss_is_legal_and_a_round_of_them_costs_infinity():
     losses = shifting(30)
     losses[7, 2] = np.inf
@@ -277,25 +235,3 @@ def test_losses_of_a_million_lose_no_digits(alpha):  # extremes
     assert hindsight.alpha_losses(losses, [alpha])[0] == pytest.approx(
         float(oracle.share_loss(losses, alpha)), rel=1e-13
     )
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: hindsight.best_expert([1.0, 2.0]), "losses must have shape"),
-        (lambda: hindsight.best_expert([[1.0, np.nan]]), "NaN"),
-        (lambda: hindsight.alpha_losses([[1.0, -np.inf]], [0.1]), "-inf"),
-        (lambda: hindsight.alpha_losses([[1.0, 2.0]], [1.5]), "alpha must lie in"),
-        (lambda: hindsight.alpha_losses([[1.0, 2.0]], [0.5], prior=[0.3, -0.3]), "prior must be non-negative"),
-        (lambda: hindsight.partition_curve([[1.0]], 2), r"k must lie in \[1, 1\], got 2"),
-        (lambda: hindsight.best_per_epoch([[1.0], [1.0]], [0, 2]), "starts must increase"),
-        (lambda: hindsight.best_transitions([[1.0, 2.0]], start=[[1.0, 0.5], [0.0, 1.0]]), "start must hold"),
-        (
-            lambda: hindsight.best_transitions([[1.0, 2.0]], start=np.eye(3)),
-            r"start must have shape \(2, 2\), got",
-        ),
-    ],
-)
-def test_a_bad_argument_is_named_with_its_rule(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

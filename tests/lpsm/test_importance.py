@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log, pi, sqrt
+from math import pi, sqrt
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ import pytest
 from lpsm import samplers
 from lpsm.bounds import risk
 from lpsm.samplers import core
+from tests.oracles.samplers import importance
 
 ANGLES = np.linspace(0.0, pi, 9)[:-1]
 HYPOTHESES = np.column_stack([np.cos(ANGLES), np.sin(ANGLES)])  # the first makes the labels
@@ -52,61 +53,15 @@ def test_weighted_errors_are_unbiased_and_within_their_bound():
 
 @pytest.mark.parametrize("c_0", [1e-6, 1e-4, 1e-2])
 def test_the_probability_solves_the_equation_of_the_paper(c_0):
-    """The definition by bisection: 1 while G <= sqrt(e) + e, then the root of a right-hand side that falls in s."""
     counts, rule = np.zeros(core.N_COUNTS, dtype=np.int64), samplers.ImportanceWeighted(c_0=c_0, floor=1e-12)
     below_one = 0
-    for t in (2, 5, 60, 4000):
+    for t in (1, 2, 5, 60, 4000):
         counts[core.ROUND] = t
-        e = c_0 * log(t) / (t - 1)
         for p, reach in ((0.0, 1.0), (1e-4, 0.7), (0.05, 0.3), (-1.5, 0.2), (3.0, 0.01)):
-            gap = abs(p) / (reach * t)
             found = rule.chance(rule.numbers(), counts, np.zeros(8), p, reach, p, 1.0, 0.0)
-            if gap <= sqrt(e) + e:
-                assert found == 1.0
-                continue
-
-            def excess(s, gap=gap, e=e):
-                c_1, c_2 = 5 + 2 * sqrt(2), 5
-                return (c_1 / sqrt(s) - c_1 + 1) * sqrt(e) + (c_2 / s - c_2 + 1) * e - gap
-
-            low, high = 1e-12, 1.0
-            assert excess(low) > 0 > excess(high)
-            for _ in range(200):
-                middle = sqrt(low * high)
-                low, high = (middle, high) if excess(middle) > 0 else (low, middle)
-            assert found == pytest.approx(low, rel=1e-9)
-            below_one += 1
+            assert found == pytest.approx(importance(t, abs(p) / (reach * t), c_0, 1e-12), rel=1e-9)
+            below_one += found < 1.0
     assert below_one >= 4
-
-
-def test_gap_is_the_weight_that_would_turn_the_prediction_over_t():
-    sampler = samplers.make("iwal", 3, c_0=1e-3, floor=1e-9, rng=np.random.default_rng(0))
-    rng = np.random.default_rng(1)
-    for x in rng.normal(size=(60, 3)):
-        d = sampler.decide(x)
-        if d.query:
-            sampler.learn(x, 1 if x[0] > 0 else -1)
-    x = rng.normal(size=3)
-    margin = sampler.margins([x])[0]
-    assert abs(margin) > 1e-3
-    kept = np.array([sampler.state()["state_matrix"][0]])
-    reach = 0.5 * (x * x / np.sqrt(kept + x * x)).sum()  # eta x'Dx
-    for share, turned in ((0.999, False), (1.001, True)):  # of the weight abs(p)/reach
-        state = sampler.state()
-        weighted = {"version": 2, "open_tickets": [1], "open_said": [margin], "open_due": [0],
-                    "open_weights": [share * abs(margin) / reach],
-                    "open_lengths": [3], "open_sparse": [False], "open_values": x}  # fmt: skip
-        copy = samplers.Sampler.from_state({**state, **{name: np.array(part) for name, part in weighted.items()}})
-        assert copy.learn(1, int(-np.sign(margin)))
-        assert (copy.margins([x])[0] * margin < 0) == turned
-
-
-def test_the_bound_by_hand_and_what_it_refuses():
-    assert risk.importance_weighted_deviation(200, 4, 0.5, 0.1) == pytest.approx(2 * sqrt(2 * log(80) / 200))
-    with pytest.raises(ValueError, match=r"least_probability must lie in \(0, 1\], got 0"):
-        risk.importance_weighted_deviation(200, 4, 0.0, 0.1)
-    with pytest.raises(ValueError, match="n_hypotheses must be at least 1 and finite, got 0"):
-        risk.importance_weighted_deviation(200, 0, 0.5, 0.1)
 
 
 def test_a_heavy_label_never_carries_the_margin_beyond_one():
@@ -118,12 +73,3 @@ def test_a_heavy_label_never_carries_the_margin_beyond_one():
             y = 1 if x[0] > 0 else -1
             sampler.learn(x, y)
             assert y * sampler.margins([x])[0] <= max(1.0, y * decision.margin) + 1e-12
-
-
-def test_it_needs_a_learner_that_takes_weighted_labels():
-    with pytest.raises(ValueError, match="ImportanceWeighted needs AdaGrad"):
-        samplers.Sampler(samplers.Perceptron(), samplers.ImportanceWeighted(), n_features=2)
-    with pytest.raises(ValueError, match="neither a filter nor one that weighs labels"):
-        samplers.TunedSampler("iwal", 2, "c_0", [0.1])
-    with pytest.raises(ValueError, match=r"floor must lie in \(0, 1\], got 0"):
-        samplers.make("iwal", 2, floor=0.0)

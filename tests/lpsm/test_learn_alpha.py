@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsm import FixedShare, LearnAlpha, StaticExpert, alpha_grid
+from lpsm import FixedShare, LearnAlpha, alpha_grid
 from lpsm.experts import doubling_regret
 from tests.oracles.experts import by_enumeration, by_logarithms, by_mpmath, share_matrix
 
@@ -160,15 +160,6 @@ def test_doubling_agrees_with_learn_alpha_inside_the_first_epoch_and_then_refine
     np.testing.assert_allclose(run.loss[64:192], second.run(losses[64:192]).loss, rtol=1e-12)
     single = LearnAlpha(3, doubling=True)
     np.testing.assert_allclose([single.update(row) for row in losses], run.loss, rtol=1e-12)
-
-
-def test_a_single_alpha_is_fixed_share_and_alpha_zero_is_static_expert():
-    losses = np.random.default_rng(2).exponential(size=(100, 5))
-    for alpha in MIXED:
-        np.testing.assert_allclose(
-            LearnAlpha(5, [alpha]).run(losses).loss, FixedShare(5, alpha).run(losses).loss, rtol=1e-14
-        )
-    np.testing.assert_allclose(LearnAlpha(5, [0.0]).run(losses).loss, StaticExpert(5).run(losses).loss, rtol=1e-14)
 
 
 @pytest.mark.long

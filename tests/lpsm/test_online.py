@@ -3,11 +3,9 @@
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lpsm import FixedShare
 from lpsm.online import Ledger, play
 
 rounds = st.lists(st.tuples(st.floats(0, 100), st.booleans(), st.booleans()))
@@ -67,29 +65,3 @@ def test_a_selective_learner_is_told_only_the_labels_it_asked_for_and_nobody_loo
     assert looked_at == [0, 2]
     assert [decision.query for decision, _ in rounds] == [True, False, True, False]
     assert [stored for _, stored in rounds] == [False, False, True, False]
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda ledger: ledger.extend([[1.0]]), r"loss must have shape \(T,\), got \(1, 1\)"),
-        (lambda ledger: ledger.extend([1.0], mistake=[True, False]), r"mistake must have shape \(1,\), got \(2,\)"),
-        (lambda ledger: ledger.extend([1.0], queried=[]), r"queried must have shape \(1,\), got \(0,\)"),
-        (lambda ledger: ledger.regret([1.0]), r"comparator must have shape \(0,\), got \(1,\)"),
-    ],
-)
-def test_a_wrong_shape_is_named_and_changes_nothing(call, message):
-    ledger = Ledger()
-    with pytest.raises(ValueError, match=message):
-        call(ledger)
-    assert ledger.rounds == 0
-
-
-def test_a_run_of_experts_is_the_loop_of_its_rounds():
-    losses = np.random.default_rng(2).random((40, 3))
-    run, learner = FixedShare(3, 0.1).run(losses), FixedShare(3, 0.1)
-    ledger = Ledger()
-    for row in losses:
-        ledger.record(learner.update(row))
-    assert np.allclose(run.ledger().losses, ledger.losses, rtol=0, atol=1e-12)
-    assert np.allclose(run.ledger().regret(losses[:, 0]), np.cumsum(run.loss - losses[:, 0]))

@@ -5,7 +5,7 @@ import pytest
 
 river = pytest.importorskip("river")
 
-from river import active, checks, compose, datasets, evaluate, linear_model, metrics, preprocessing  # noqa: E402
+from river import checks, evaluate, metrics, preprocessing  # noqa: E402
 
 from lpsm import samplers  # noqa: E402
 from lpsm import synthetic_streams as streams  # noqa: E402
@@ -33,20 +33,6 @@ def test_progressive_validation_sees_the_predictions_of_the_run(key):
     steps = list(evaluate.iter_progressive_val_score(rows, active, metrics.Accuracy(), step=400))
     assert steps[-1]["Accuracy"].get() == pytest.approx(accuracy)
     assert steps[-1]["Samples used"] == log.queried.sum()
-
-
-def test_labels_that_were_not_asked_for_are_not_looked_at():
-    _, rows = example(100)
-    model = RiverSampler("perceptron-ss", {"b": 0.2}, seed=1)
-    for x, y in rows:
-        model.learn_one(x, y if model.ask(x) else "no label at all")
-    assert 0 < model.n_queries < 100
-
-
-def test_it_works_behind_a_scaler_on_one_of_rivers_own_data_sets():
-    model = compose.Pipeline(preprocessing.StandardScaler(), RiverSampler("sop-label-efficient", {"C": 0.5}, seed=0))
-    score = evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    assert score.get() > 0.8
 
 
 def test_a_round_is_one_instance_however_often_it_is_predicted():
@@ -158,26 +144,17 @@ def test_words_without_end_are_hashed():
     assert model.predict_one({"pills": 2}) is True
 
 
-def test_clones_are_fresh_and_alike():
-    model = RiverSampler("ssmd", {"K": 0.3}, classes=("ham", "spam"), seed=4)
-    model.learn_one({"a": 1.0}, "spam")
-    copy = model.clone()
-    assert copy.sampler is None
-    assert (copy.key, copy.params, copy.classes, copy.seed) == ("ssmd", {"K": 0.3}, ("ham", "spam"), 4)
+KINDS = [(RiverSampler, given) for given in RiverSampler._unit_test_params()] + [
+    (ActiveRiverSampler, given) for given in ActiveRiverSampler._unit_test_params()
+]
 
 
-@pytest.mark.parametrize("kind", [RiverSampler, ActiveRiverSampler])
-def test_every_check_of_river_passes(kind):
-    for parameters in kind._unit_test_params():
-        checks.check_estimator(kind(**parameters))
-
-
-def test_no_check_is_skipped_but_one_that_pairs_cannot_pass_and_that_rivers_own_sampler_fails():
-    assert RiverSampler()._unit_test_skips() == set()
-    assert ActiveRiverSampler(RiverSampler())._unit_test_skips() == {"check_predict_proba_one_binary"}
-    own = active.EntropySampler(linear_model.LogisticRegression())
-    with pytest.raises(AttributeError, match="'tuple' object has no attribute 'keys'"):
-        checks.clf.check_predict_proba_one_binary(own, [({"a": 1.0}, True)])
+@pytest.mark.parametrize(
+    ("kind", "parameters"),
+    [pytest.param(*one, marks=[] if i == 1 else pytest.mark.long) for i, one in enumerate(KINDS)],
+)
+def test_every_check_of_river_passes(kind, parameters):
+    checks.check_estimator(kind(**parameters))
 
 
 @pytest.mark.parametrize("delay", [None, 20])
@@ -217,26 +194,3 @@ def test_labels_of_an_active_sampler_come_late_and_in_another_order_to_the_insta
                 by_hand.learn(ticket, 1 if y_then else -1)
             owed = []
     np.testing.assert_allclose(model.sampler.sampler.weights, by_hand.weights, atol=1e-12)
-
-
-def test_an_instance_of_zeros_is_no_round_where_instances_are_normalised():
-    model = preprocessing.StandardScaler() | RiverSampler("perceptron-ss", seed=0)
-    for x, y in example(20)[1]:
-        model.learn_one(x, y)  # the first instance is scaled to zeros
-    assert model["RiverSampler"].sampler.rounds == 19
-    assert RiverSampler("dkm").predict_one({"a": 0.0}) is True
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: RiverSampler(classes=("one",)), "classes must be two different labels"),
-        (lambda: RiverSampler(features=["a"], n_hashed=4), "features and n_hashed exclude each other"),
-        (lambda: RiverSampler(features=["a"]).predict_one({"b": 1.0}), "x must hold only the features .* got 'b'"),
-        (lambda: ActiveRiverSampler(preprocessing.StandardScaler()).sampler, "must be, or end in, a RiverSampler"),
-        (lambda: RiverSampler().learn_one({"a": 1.0}, "?"), "y must be one of the classes"),
-    ],
-)
-def test_bad_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -51,7 +51,7 @@ def registry():
     )
 
 
-EVERY = pytest.mark.parametrize(("make", "labels"), registry())
+EVERY = pytest.mark.parametrize(("make", "labels"), list(registry()))
 
 
 def whole(model, rows, labels):
@@ -119,9 +119,10 @@ def test_what_is_restored_goes_on_as_it_would_have_and_says_the_same_of_itself(m
     with np.load(file, allow_pickle=False) as saved:
         copies = [lpsm.from_state(dict(saved)), lpsm.from_state(lpsm.to_json(model.state()))]
     copies.append(pickle.loads(pickle.dumps(model)))
+    for one in copies:
+        assert (type(one), repr(one), one.open_tickets) == (type(model), repr(model), owed)
     expected = None
     for one in (model, *copies):
-        assert (type(one), repr(one), one.open_tickets) == (type(model), repr(copies[0]), owed) or one is model
         stored = [one.learn(ticket, int(labels[ticket - 1])) for ticket in reversed(owed)]
         found = (*whole(one, rows[64:], labels[64:]), stored)
         if expected is not None:
@@ -156,23 +157,80 @@ def test_nothing_comes_of_nothing(make, labels):
         assert len(log[0] if isinstance(model, MulticlassSampler) else log) == 0
     model.run(X[:0], labels[:0])
     for name, part in model.state().items():
-        if name != "config":  # which form of rows is stored may be settled
+        if not name.endswith("config"):  # which form of rows is stored may be settled
             np.testing.assert_array_equal(part, untouched.state()[name])
 
 
 @EVERY
-def test_what_reads_the_state_leaves_it_between_a_question_and_its_label(make, labels):
+def test_what_reads_the_state_says_what_a_decision_would_and_leaves_it(make, labels):
     curious, patient = make(), make()
     for model in (curious, patient):
         singly(model, X[:40], labels[:40])
         for t in range(40, 50):
             decision = model.decide(X[t])
             if model is curious:
-                said = model.predict(X[50:60])
-                assert len(said) == 10
+                said = model.predict(X[[t]])[0]
+                if isinstance(model, MulticlassSampler):
+                    assert said == decision.prediction
+                elif not isinstance(model, TunedSampler):  # in which a decision may move the votes
+                    assert model.margins(X[[t]])[0] == pytest.approx(decision.margin, abs=1e-9)
+                    assert said == (1 if model.margins(X[[t]])[0] >= 0 else -1)
             if decision.query:
                 model.learn(decision.ticket, int(labels[t]))
     equal_states(curious, patient)
+
+
+@EVERY
+def test_labels_that_were_not_asked_for_change_nothing(make, labels):
+    one = whole(make(), X, labels)
+    others = (labels + 1) % 4 if labels is CODES else -labels
+    same(whole(make(), X, np.where(one[1], labels, others)), one)
+
+
+@pytest.mark.parametrize("form", ["a key", "a grid"])
+@pytest.mark.parametrize("key", ["ssmd", "rls", "perceptron", "sop-label-efficient", "ssnl", "dkm", "bbq"])
+def test_a_budget_ends_the_questions_and_changes_nothing_before(key, form):
+    def fresh(most):
+        rng = np.random.default_rng(4)
+        if form == "a key":
+            return samplers.make(key, 6, rng=rng, max_queries=most)
+        symbol = samplers.registry()[key].parameters[0].name
+        default = samplers.registry()[key].parameters[0].default
+        return TunedSampler(key, 6, symbol, [default, 2 * default], rng=rng, max_queries=most)
+
+    free, limited, single = fresh(None), fresh(5), fresh(5)
+    log, short = free.run(X, SIGNS), limited.run(X, SIGNS)
+    last = int(np.flatnonzero(log.queried)[4])
+    np.testing.assert_array_equal(short.queried[: last + 1], log.queried[: last + 1])
+    np.testing.assert_array_equal(short.margin[: last + 1], log.margin[: last + 1])
+    assert (short.queried.sum(), limited.queries) == (5, 5) != (log.queried.sum(), free.queries)
+    same(singly(single, X, SIGNS), whole(fresh(5), X, SIGNS))
+    assert not lpsm.from_state(limited.state()).run(X, SIGNS).queried.any()
+    assert not fresh(0).run(X, SIGNS).queried.any()
+
+
+RANDOMIZED = {
+    "perceptron-ss", "perceptron-ss-adaptive", "sop-ss", "sop-ss-adaptive", "sop-label-efficient", "sole",
+    "sop-fixed-bias", "lasec-ss", "cbgz-dkm", "random-perceptron", "random-dkm", "ffoat", "fsoat", "ffole", "fsole",
+    "arow-ss", "arow-diagonal-ss", "adagrad-ss", "iwal",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("key", "parameters"), [*PARAMETERS.items(), *MORE[:2]])
+def test_randomised_rules_draw_one_uniform_a_round_and_others_none(key, parameters):
+    rng, twin = np.random.default_rng(1), np.random.default_rng(1)
+    model = samplers.make(key, 6, rng=rng, **parameters)
+    for x, y in zip(X[:50], SIGNS[:50], strict=True):
+        decision = model.decide(x)
+        if key in RANDOMIZED or "bias" in parameters:
+            u = twin.random()
+        if key in RANDOMIZED:
+            assert decision.query == (u < decision.probability)
+        else:
+            assert decision.query == (decision.probability == 1.0)
+        if decision.query:
+            model.learn(x, int(y))
+    assert rng.random() == twin.random()
 
 
 @EVERY

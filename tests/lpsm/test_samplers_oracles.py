@@ -1,24 +1,25 @@
-"""Every key against its literal formula: decisions equal on 400 rounds, margins to 1e-8; every form of each."""
+"""Every key against its literal formula, in every form of each, with labels in time, late, and of several classes."""
 
 from __future__ import annotations
 
+from math import log
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import sparse
 
 from lpsm import samplers
-from lpsm.samplers import kernels, sampler
+from lpsm.samplers import MulticlassSampler, kernels, sampler
 from tests.lpsm.frozen import streams
 from tests.lpsm.frozen.streams import NO_KERNEL as NO_DUAL
-from tests.oracles.samplers import margins_by_recursion, play
+from tests.lpsm.streams import a_stream, assert_same, by_rounds, of
+from tests.oracles.samplers import Stored, margins_by_recursion, play
 
-T, D = 400, 7
-
+D = 7
 PARAMETERS = {key: given for key, given in streams.PARAMETERS.items() if key != "randomized-budget-perceptron"}
-NORMALIZED = {
-    "perceptron-ss", "sop-ss", "sop-fixed-bias", "modified-perceptron", "adaptive-sampler", "bbq", "bbq-i",
-    "dkm", "dkm-perceptron", "cbgz-dkm", "random-perceptron", "random-dkm",
-}  # fmt: skip
+NORMALIZED = {key for key, entry in samplers.registry().items() if entry.recipe.normalize}
 EVERY_ROUND = {"perceptron", "modified-perceptron", "sop", "ridge", "rls", "rls-all", "lasec", "shifting-perceptron",
                "arow", "arow-diagonal", "adagrad"}  # fmt: skip
 CASES = [*PARAMETERS.items(), ("adaptive-sampler", {"lambda_": 40.0, "rho": 12.0, "mistake_driven": True}),
@@ -26,68 +27,34 @@ CASES = [*PARAMETERS.items(), ("adaptive-sampler", {"lambda_": 40.0, "rho": 12.0
          ("fsoat", {"count_forced": True})]  # fmt: skip
 
 
-def a_stream(seed, rounds=T, d=D, noise=0.6):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(rounds, d)) * rng.uniform(0.3, 2.0, size=(rounds, 1))
-    X[rng.random(X.shape) < 0.3] = 0.0
-    X[:, 0] += 0.01  # no zero row
-    u = rng.normal(size=d)
-    return X, np.where(X @ u + noise * rng.normal(size=rounds) >= 0.0, 1, -1)
-
-
-def by_rounds(sampler, X, y):
-    rows = []
-    for x, label in zip(X, y, strict=True):
-        decision = sampler.decide(x)
-        stored = bool(decision.query) and sampler.learn(x, int(label))
-        rows.append((decision.margin, decision.prediction, decision.query, stored))
-    return tuple(np.array(column) for column in zip(*rows, strict=True))
-
-
-def assert_same(got, expected, margin_tolerance=1e-8):
-    for name, a, b in zip(("prediction", "queried", "stored"), got[1:], expected[1:], strict=True):
-        assert np.array_equal(a, b), f"{name} differs first in round {int(np.argmin(np.equal(a, b)))}"
-    np.testing.assert_allclose(got[0], expected[0], atol=margin_tolerance, rtol=0)
-
-
-def of(log):
-    return log.margin, log.prediction, log.queried, log.stored
+def test_the_keys_that_normalise_their_instances_are_those_of_the_papers():
+    assert {
+        "perceptron-ss", "sop-ss", "sop-fixed-bias", "modified-perceptron", "adaptive-sampler", "bbq", "bbq-i",
+        "dkm", "dkm-perceptron", "cbgz-dkm", "random-perceptron", "random-dkm",
+    } == NORMALIZED  # fmt: skip
 
 
 @pytest.mark.parametrize(("key", "parameters"), CASES)
-def test_decisions_are_those_of_the_literal_formula(key, parameters):
-    for seed in (0, 1):
-        X, y = a_stream(seed)
-        expected = play(key, X, y, np.random.default_rng(seed), key in NORMALIZED, **parameters)
-        sampler = samplers.make(key, n_features=D, rng=np.random.default_rng(seed), **parameters)
-        assert_same(by_rounds(sampler, X, y), expected)
-        asked = expected[2].mean()
-        assert asked == 1.0 if key in EVERY_ROUND else 0.0 < asked < 1.0  # the stream tries both answers
-
-
-@pytest.mark.parametrize(("key", "parameters"), CASES)
-def test_a_few_rounds_in_every_form_are_the_literal_formula(key, parameters, monkeypatch):
+def test_decisions_in_every_form_are_those_of_the_literal_formula(key, parameters, monkeypatch):
     monkeypatch.setattr(sampler, "SHORT", 0)  # every run skips the work that cannot change a decision
     monkeypatch.setattr(kernels, "FIRST_CAPACITY", 2)  # and stored instances outgrow their room
-    X, y = a_stream(11, rounds=36, d=3)
+    for seed, rounds, d in ((0, 120, D), (11, 30, 3)):
+        X, y = a_stream(seed, rounds, d)
+        rows = sparse.csr_matrix(X)
 
-    def fresh(kernel=None):
-        return samplers.make(key, n_features=3, rng=np.random.default_rng(12), kernel=kernel, **parameters)
+        def fresh(kernel=None, d=d, seed=seed):
+            return samplers.make(key, n_features=d, rng=np.random.default_rng(seed), kernel=kernel, **parameters)
 
-    expected = play(key, X, y, np.random.default_rng(12), key in NORMALIZED, **parameters)
-    assert_same(by_rounds(fresh(), X, y), expected)
-    rows = sparse.csr_matrix(X)
-    forms = [fresh().run(X, y), fresh().run(rows, y)]
-    forms += [] if key in NO_DUAL else [fresh("linear").run(X, y), fresh("linear").run(rows, y)]
-    for log in forms:
-        assert_same(of(log), expected)
-    assert_same(by_rounds(fresh(), rows, y), expected)
-    if key in NO_DUAL:
-        with pytest.raises(ValueError, match="kernel must be None for a learner that keeps a number a feature"):
-            fresh("linear")
-        return
-    assert_same(by_rounds(fresh("linear"), rows, y), expected)
-    assert_same(of(fresh(lambda x, z: float(x @ z)).run(X, y)), expected)
+        expected = play(key, X, y, np.random.default_rng(seed), key in NORMALIZED, **parameters)
+        asked = expected[2].mean()
+        assert asked == 1.0 if key in EVERY_ROUND else 0.0 < asked < 1.0 or d < D  # the stream tries both answers
+        kinds = (None,) if key in NO_DUAL else (None, "linear")
+        for kernel in kinds:
+            for table in (X, rows):
+                assert_same(by_rounds(fresh(kernel), table, y), expected)
+                assert_same(of(fresh(kernel).run(table, y)), expected)
+        if key not in NO_DUAL and d == 3:
+            assert_same(of(fresh(lambda x, z: float(x @ z)).run(X, y)), expected)
 
 
 @pytest.mark.parametrize("key", ["perceptron-ss", "sop-ss", "lasec", "ssmd", "ssnci", "randomized-budget-perceptron"])
@@ -137,8 +104,8 @@ def test_the_budget_perceptron_is_the_sum_of_what_it_stores_and_never_of_more():
             rng = np.random.default_rng(2)
             model = samplers.make("randomized-budget-perceptron", n_features=D, B=5, rng=rng, kernel=kernel)
             logs.append(model.run(table, y[:60]))
-    for log in logs[1:]:
-        assert_same(of(log), of(logs[0]))
+    for one in logs[1:]:
+        assert_same(of(one), of(logs[0]))
     kept: list[np.ndarray] = []
     for x, label in zip(X, y, strict=True):
         decision = sampler.decide(x)
@@ -151,26 +118,148 @@ def test_the_budget_perceptron_is_the_sum_of_what_it_stores_and_never_of_more():
     assert len(kept) == 5 < sampler.stored
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("key", "parameters"), [*CASES, ("randomized-budget-perceptron", {"B": 4})])
-def test_runs_loops_and_forms_agree_over_dimensions_lengths_and_seeds(key, parameters):
-    for seed in range(40):
-        pick = np.random.default_rng(seed)
-        d, rounds = int(pick.integers(1, 80)), int(pick.integers(1, 300))
-        X, y = a_stream(seed, rounds=rounds, d=d, noise=float(pick.uniform(0.0, 3.0)))
-        if seed % 3 == 0:  # few distinct instances: ties, and directions that are exhausted
-            X = X[pick.integers(0, min(rounds, 5), size=rounds)]
-            y = y[pick.permutation(rounds)]
+# -- labels that come late: any interleaving of decisions and labels
 
-        def fresh(kernel=None, d=d, seed=seed):
-            return samplers.make(key, n_features=d, rng=np.random.default_rng(seed), kernel=kernel, **parameters)
+T = 30
+WORLD = np.random.default_rng(5)
+X = WORLD.normal(size=(T, 4))
+Y = np.where(X @ WORLD.normal(size=4) + 0.5 * WORLD.normal(size=T) >= 0.0, 1, -1)
 
-        expected = by_rounds(fresh(), X, y)
-        cut = rounds // 3
-        run = fresh()
-        halves = [of(run.run(X[:cut], y[:cut])), of(run.run(X[cut:], y[cut:]))]
-        assert_same([np.concatenate(pair) for pair in zip(*halves, strict=True)], expected, margin_tolerance=0.0)
-        if seed % 3:
-            assert_same(of(fresh().run(sparse.csr_matrix(X), y)), expected)
-            if key not in NO_DUAL:
-                assert_same(of(fresh("linear").run(X, y)), expected)
+# key -> parameters, margin from what is stored, probability of asking from (margin, |x|^2, t, N), and what it stores
+DEFINITIONS = {
+    "rls": ({}, lambda S, x: S.forward(x, 1.0), lambda m, square, t, n: 1.0, True),
+    "ridge": ({}, lambda S, x: S.ridge(x, 1.0), lambda m, square, t, n: 1.0, True),
+    "sop": ({}, lambda S, x: S.forward(x, 1.0), lambda m, square, t, n: 1.0, False),
+    "perceptron": ({}, lambda S, x: S.perceptron(x, 1.0), lambda m, square, t, n: 1.0, False),
+    "shifting-perceptron": ({"lambda_": 0.4}, lambda S, x: S.shifting(x, 0.4), lambda m, square, t, n: 1.0, False),
+    "lasec": ({"b": 1.3, "c": 20.0}, lambda S, x: S.lasec(x, 1.3, 20.0), lambda m, square, t, n: 1.0, False),
+    "ss": ({"K": 0.5}, lambda S, x: S.forward(x, 1.0),
+           lambda m, square, t, n: 1.0 if n == 0 or m * m <= square * 0.5 * log(t) / n else 0.0, True),
+    "ssmd": ({"K": 0.2}, lambda S, x: S.forward(x, 1.0),
+             lambda m, square, t, n: 1.0 if n == 0 or m * m <= square * 0.2 * log(t) / n else 0.0, False),
+    "sop-label-efficient": ({"C": 0.3}, lambda S, x: S.forward(x, 1.0),
+                            lambda m, square, t, n: 0.3 / (0.3 + abs(m)), False),
+    "arow-ss": ({"b": 0.3, "r": 0.7}, lambda S, x: S.arow(x, 0.7, False),
+                lambda m, square, t, n: 0.3 / (0.3 + abs(m)), "small margins"),
+    "arow-diagonal": ({"r": 0.7}, lambda S, x: S.arow(x, 0.7, True), lambda m, square, t, n: 1.0, "small margins"),
+    "adagrad": ({"eta": 0.6}, lambda S, x: S.adagrad(x, 0.6)[0], lambda m, square, t, n: 1.0, "small margins"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse", "dual"])
+@pytest.mark.parametrize("key", DEFINITIONS)
+@given(order=st.lists(st.integers(-1, 6), min_size=T, max_size=2 * T), seed=st.integers(0, 9))
+@settings(max_examples=15, deadline=None)
+def test_any_interleaving_of_decisions_and_late_labels_equals_its_definition(key, form, order, seed):
+    parameters, margin, chance, stores = DEFINITIONS[key]
+    coins = np.random.default_rng(seed)
+    kernel = "linear" if form == "dual" and key not in ("shifting-perceptron", *NO_DUAL) else None
+    sampler = samplers.make(key, 4, rng=np.random.default_rng(seed), kernel=kernel, **parameters)
+    stored, owed, t = Stored(4), {}, 0
+    for step in order:
+        if step >= 0 and owed:  # a label comes: of any question that is open
+            ticket = list(owed)[step % len(owed)]
+            row, predicted, said = owed.pop(ticket)
+            keeps = stores is True or predicted != Y[row]
+            if stores == "small margins":  # in its round, and on the day its label comes
+                keeps = Y[row] * said < 1 and Y[row] * margin(stored, X[row]) < 1
+            if keeps:
+                stored.add(X[row], int(Y[row]))
+            assert sampler.learn(ticket, int(Y[row])) == keeps
+        elif t < T:
+            x = X[t]
+            decision = sampler.decide(sparse.csr_matrix(x[None]) if form == "sparse" else x)
+            m = margin(stored, x)
+            probability = chance(m, x @ x, t + 1, len(stored))
+            asks = coins.random() < probability if sampler.randomized else probability == 1.0
+            assert decision.margin == pytest.approx(m, abs=1e-9)
+            assert decision.query == asks
+            assert decision.ticket == (t + 1 if asks else None)
+            if asks:
+                owed[decision.ticket] = (t, decision.prediction, m)
+            t += 1
+        assert sampler.open_tickets == list(owed)
+        assert sampler.stored == len(stored)
+
+
+def test_a_modified_update_is_left_out_where_the_learner_has_come_right_since():
+    sampler = samplers.make("modified-perceptron", 2)
+    first = sampler.decide([1.0, 0.0])
+    assert sampler.learn(first.ticket, -1)  # v = (-1, 0)
+    x = [0.8, 0.6]
+    early, again = sampler.decide(x), sampler.decide(x)
+    assert early.prediction == again.prediction == -1
+    assert sampler.learn(early.ticket, 1)
+    assert sampler.margins([x])[0] > 0.0
+    assert not sampler.learn(again.ticket, 1)  # a reflection would turn it wrong again
+    assert sampler.margins([x])[0] > 0.0
+
+
+# -- several classes
+
+OF_CLASSES = {
+    "ss": {"K": 0.4}, "ssmd": {"K": 0.05}, "ssnci": {"K": 0.4}, "sop-label-efficient": {"C": 0.3}, "sop-ss": {"b": 0.2},
+    "perceptron-ss": {"b": 0.6}, "bbq": {"kappa": 0.27}, "arow-ss": {"b": 0.3}, "arow-diagonal-ss": {"b": 0.3},
+    "iwal": {"c_0": 2e-4}, "lasec-ss": {"a": 0.2, "c": 15.0}, "dkm-perceptron": {"R": 6},
+}  # fmt: skip
+
+
+def several(seed, rounds=200, d=5, k=4):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rounds, d)) + 0.01
+    return X, (X @ rng.normal(size=(d, k)) + 0.3 * rng.normal(size=(rounds, k))).argmax(axis=1)
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse", "rbf"])
+@pytest.mark.parametrize(("key", "parameters"), OF_CLASSES.items())
+def test_two_classes_are_the_binary_sampler(key, parameters, form):
+    X, y = a_stream(3, rounds=50, d=4)
+    options = {**parameters, **({"kernel": "rbf"} if form == "rbf" and key not in NO_DUAL else {})}
+    rows = sparse.csr_matrix(X) if form == "sparse" else X
+    binary = samplers.make(key, 4, rng=np.random.default_rng(1), **options)
+    margin, prediction, queried, stored = by_rounds(binary, rows, y)
+    model = MulticlassSampler(key, 4, 2, rng=np.random.default_rng(1), **options)
+    for t in range(len(y)):
+        d = model.decide(rows[t])
+        assert (d.prediction, d.query) == (prediction[t] > 0, queried[t])
+        assert d.margin == pytest.approx(abs(margin[t]), abs=1e-9)
+        if d.query:
+            assert model.learn(d.ticket, int(y[t] > 0)) == stored[t]
+    scores = model.scores(rows)
+    np.testing.assert_allclose((scores[:, 1] - scores[:, 0]) / 2, binary.margins(rows), atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", [None, "linear"])
+def test_least_squares_for_every_class_is_its_definition(kernel):
+    X, y = several(0, rounds=60)
+    model = MulticlassSampler("ss", 5, 4, K=0.3, kernel=kernel)
+    kept = []
+    for t in range(len(y)):
+        d = model.decide(X[t])
+        A = np.eye(5) + sum((np.outer(X[i], X[i]) for i in kept), np.zeros((5, 5))) + np.outer(X[t], X[t])
+        scores = [np.linalg.inv(A) @ sum(((1 if y[i] == c else -1) * X[i] for i in kept), np.zeros(5)) @ X[t]
+                  for c in range(4)]  # fmt: skip
+        best = sorted(scores)
+        m = (best[-1] - best[-2]) / 2
+        assert d.margin == pytest.approx(m, abs=1e-9)
+        N = len(kept)
+        assert d.query == (N == 0 or m * m <= X[t] @ X[t] * 0.3 * np.log(t + 1) / N)
+        if d.query:
+            kept.append(t)
+            assert model.learn(d.ticket, int(y[t]))
+    assert 10 < len(kept) < len(y) - 10
+
+
+def test_the_perceptron_moves_the_true_class_and_the_best_other():
+    X, y = several(1)
+    model, W = MulticlassSampler("perceptron", 5, 4), np.zeros((4, 5))
+    for x, label in zip(X, y, strict=True):
+        d = model.decide(x)
+        scores = W @ x
+        assert scores[d.prediction] == pytest.approx(scores.max())
+        if model.learn(d.ticket, int(label)):
+            assert d.prediction != label
+            others = np.where(np.arange(4) == label, -np.inf, scores)
+            W[label] += x
+            W[3 - int(others[::-1].argmax())] -= x
+    np.testing.assert_allclose(model.scores(X), X @ W.T, atol=1e-9)

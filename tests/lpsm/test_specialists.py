@@ -11,14 +11,19 @@ from lpsm import FixedShare, LearnAlpha, MarkovShare, StaticExpert, hindsight
 from lpsm.bounds import expert_report
 
 
+def sleepy(seed, rounds, n, scale):
+    rng = np.random.default_rng(seed)
+    losses, awake = scale * rng.exponential(size=(rounds, n)), rng.random((rounds, n)) < 0.6
+    awake[np.arange(rounds), rng.integers(n, size=rounds)] = True
+    return losses, awake, rng
+
+
 @given(
     seed=st.integers(0, 10_000), rounds=st.integers(1, 30), n=st.integers(1, 5), scale=st.sampled_from([0.1, 1.0, 8.0])
 )
 @settings(max_examples=10, deadline=None)
 def test_static_expert_is_near_every_expert_over_the_rounds_in_which_it_is_awake(seed, rounds, n, scale):
-    rng = np.random.default_rng(seed)
-    losses, awake = scale * rng.exponential(size=(rounds, n)), rng.random((rounds, n)) < 0.6
-    awake[np.arange(rounds), rng.integers(n, size=rounds)] = True
+    losses, awake, rng = sleepy(seed, rounds, n, scale)
     prior = rng.dirichlet(np.ones(n))
     run = StaticExpert(n, prior=prior).run(losses, awake)
     regrets = hindsight.awake_regrets(run.loss, losses, awake)
@@ -30,13 +35,6 @@ def test_static_expert_is_near_every_expert_over_the_rounds_in_which_it_is_awake
     assert row.holds
     assert row.verdict == "holds"
     assert row.slack == pytest.approx((-np.log(prior) - regrets).min())
-
-
-def sleepy(seed, rounds, n, scale):
-    rng = np.random.default_rng(seed)
-    losses, awake = scale * rng.exponential(size=(rounds, n)), rng.random((rounds, n)) < 0.6
-    awake[np.arange(rounds), rng.integers(n, size=rounds)] = True
-    return losses, awake, rng
 
 
 @given(seed=st.integers(0, 10_000), rounds=st.integers(2, 15), n=st.integers(2, 4), scale=st.sampled_from([0.1, 3.0]))

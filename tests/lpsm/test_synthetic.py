@@ -87,21 +87,3 @@ def test_the_adversary_makes_the_learner_lose_in_every_round_and_leaves_a_good_e
     np.testing.assert_array_equal(losses.argmax(axis=1), played.weights.argmax(axis=1))
     assert (played.loss >= -np.log(1 - (1 - np.exp(-scale)) / n) - 1e-12).all()
     assert hindsight.best_expert(losses).loss <= rounds * scale / n
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda rng: synthetic.iid(rng, 0, 2), "rounds must be an integer of at least 1, got 0"),
-        (lambda rng: synthetic.iid(rng, 5, 0), "n_experts must be an integer of at least 1, got 0"),
-        (lambda rng: synthetic.iid(rng, 5, 2, scale=0.0), "scale must be positive"),
-        (lambda rng: synthetic.piecewise(rng, 5, 2, segments=6), r"segments must lie in \[1, 5\], got 6"),
-        (lambda rng: synthetic.piecewise(rng, 5, 1, segments=2), r"segments must lie in \[1, 1\], got 2"),
-        (lambda rng: synthetic.fast_switching(rng, 5, 2, rate=2.0), r"rate must lie in \[0, 1\], got 2.0"),
-        (lambda rng: synthetic.fast_switching(rng, 5, 2, quality=1.0), r"quality must lie in \(0, 1\), got 1.0"),
-        (lambda rng: synthetic.drifting(rng, 5, 2, step=-1.0), r"step must lie in \[0, 1\], got -1.0"),
-    ],
-)
-def test_a_bad_parameter_is_named_with_its_rule_and_value(call, message):
-    with pytest.raises(ValueError, match=message):
-        call(generator(0))

@@ -128,25 +128,3 @@ def test_extreme_parameters_give_what_they_must():
     assert np.array_equal(sure.y, np.sign(sure.X @ sure.target))
     same = streams.similar_to_uniform(5000, 3, 1.0, rng_of(0))
     assert stats.kstest(same.X[:, 0], "uniform", args=(-1, 2)).pvalue > 1e-3  # Archimedes: uniform in d = 3
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda rng: streams.separable(0, 3, 0.1, rng), r"n_rounds must be an integer of at least 1, got 0"),
-        (lambda rng: streams.separable(5, 1, 0.1, rng), r"n_features must be an integer of at least 2, got 1"),
-        (lambda rng: streams.separable(5, 3, 1.0, rng), r"margin must lie in \[0, 1\), got 1.0"),
-        (lambda rng: streams.separable(5, 3, float("nan"), rng), r"margin must lie in \[0, 1\), got nan"),
-        (lambda rng: streams.separable(5, 3, 0.1, rng, np.zeros(3)), r"must have a direction, got norm 0.0"),
-        (lambda rng: streams.separable(5, 3, 0.1, rng, np.ones(2)), r"must have shape \(3,\), got \(2,\)"),
-        (lambda rng: streams.linear_noise(5, 3, 0.0, rng), r"exponent must be positive and finite, got 0.0"),
-        (lambda rng: streams.linear_noise(5, 3, 1.0, rng, margin=1.0), r"margin must lie in \[0, 1\), got 1.0"),
-        (lambda rng: streams.drifting(5, 3, 16.1, rng), r"drift must lie in .* got 16.1"),
-        (lambda rng: streams.drifting(5, 3, 1.0, rng, n_shifts=5), r"n_shifts must lie in .* got 5"),
-        (lambda rng: streams.drifting(5, 3, 1.0, rng, margin=-0.1), r"margin must lie in \[0, 1\), got -0.1"),
-        (lambda rng: streams.similar_to_uniform(5, 3, 0.0, rng), r"similarity must lie in \(0, 1\], got 0.0"),
-    ],
-)
-def test_a_bad_parameter_is_named_with_its_rule_and_value(call, message):
-    with pytest.raises(ValueError, match=message):
-        call(rng_of(0))

@@ -46,40 +46,6 @@ def test_equal_candidates_keep_equal_weights_and_order_is_immaterial():
     assert one.weights == pytest.approx(two.weights[::-1])
 
 
-def test_one_uniform_is_drawn_a_round_whatever_the_grid():
-    X, y = stream(n=50)
-    for key, parameter in (("perceptron-ss", "b"), ("ssmd", "K")):
-        rng, peer = np.random.default_rng(9), np.random.default_rng(9)
-        TunedSampler(key, 4, parameter, [0.1, 1.0, 3.0], rng=rng).run(X, y)
-        peer.random(50)
-        assert rng.random() == peer.random()
-
-
-def test_labels_that_were_not_bought_have_no_influence():
-    X, y = stream()
-    log = TunedSampler("perceptron-ss", 4, "b", [0.05, 0.5], rng=np.random.default_rng(1)).run(X, y)
-    assert 0 < log.queried.sum() < 150
-    hidden = np.where(log.queried, y, -y)
-    again = TunedSampler("perceptron-ss", 4, "b", [0.05, 0.5], rng=np.random.default_rng(1)).run(X, hidden)
-    assert np.array_equal(again.prediction, log.prediction)
-
-
-@pytest.mark.parametrize("rounds", [7, 200])
-def test_a_budget_of_labels_is_that_of_the_whole_grid(rounds):
-    X, y = stream()
-    free, limited = (
-        TunedSampler("perceptron-ss", 4, "b", [0.5, 5.0], max_queries=most, rng=np.random.default_rng(1))
-        for most in (None, 3)
-    )
-    one, other = free.run(X[:rounds], y[:rounds]), limited.run(X[:rounds], y[:rounds])
-    last = int(np.flatnonzero(one.queried)[2])
-    np.testing.assert_array_equal(one.queried[: last + 1], other.queried[: last + 1])
-    assert (other.queried.sum(), limited.queries) == (3, 3) != (one.queried.sum(), free.queries)
-    assert not limited.decide(X[0]).query
-    with pytest.raises(ValueError, match="max_queries must be an integer of at least 0, got -1"):
-        TunedSampler("perceptron-ss", 4, "b", [0.5], max_queries=-1)
-
-
 def test_predictions_are_votes_under_the_present_weights_and_a_question_may_be_forgotten():
     X, y = stream()
     s = TunedSampler("sop-label-efficient", 4, "C", [0.05, 0.3, 2.0], rng=np.random.default_rng(4))
@@ -185,29 +151,3 @@ def test_candidates_are_those_of_the_grid_whole_ones_as_integers():
     for grid in ([[0.1]], 0.1):
         with pytest.raises(ValueError, match="grid must hold at least one candidate"):
             TunedSampler("ssmd", 3, "K", grid)
-
-
-def test_learning_without_a_query_is_an_error():
-    s = TunedSampler("sop-fixed-bias", 2, "rate", [0.0, 0.0], exploration=0.0)
-    assert not s.decide([1.0, 0.0]).query
-    with pytest.raises(RuntimeError, match="was not a query"):
-        s.learn([1.0, 0.0], 1)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: TunedSampler("perceptron-ss", 2, "b", []), "grid must hold at least one candidate"),
-        (lambda: TunedSampler("perceptron-ss", 2, "b", [0.1, -1.0]), "b must be positive.* got -1"),
-        (lambda: TunedSampler("perceptron-ss", 2, "K", [0.1]), r"takes the parameters .* got \['K'\]"),
-        (lambda: TunedSampler("filter", 2, "K", [0.1]), "key must be a sampler, neither a filter nor .* got 'filter'"),
-        (lambda: TunedSampler("ssmd", 2, "K", [0.1], mixture="none"), "mixture must be .* got 'none'"),
-        (lambda: TunedSampler("ssmd", 2, "K", [0.1], label_price=-1.0), "label_price must be .* got -1.0"),
-        (lambda: TunedSampler("ssmd", 2, "K", [0.1], exploration=1.5), r"exploration must lie in \[0, 1\], got 1.5"),
-        (lambda: TunedSampler("ssmd", 2, "K", [0.1]).run([[1.0, np.nan]], [1]), "X must be finite"),
-        (lambda: TunedSampler("ssmd", 2, "K", [0.1]).run([[1.0, 0.0]], [0]), "y must hold only -1 and"),
-    ],
-)
-def test_bad_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

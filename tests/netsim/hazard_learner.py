@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,25 +43,14 @@ class HazardLearner:
 
     @classmethod
     def fresh(cls, prior_events: float = 0.1, prior_shape: float = 0.5) -> HazardLearner:
-        """Return one that has learned nothing; both numbers must be positive."""
-        for name, value in (("prior_events", prior_events), ("prior_shape", prior_shape)):
-            if not 0.0 < value < math.inf:
-                raise ValueError(f"{name} must be above 0 and finite, got {value}")
+        """Return one that has learned nothing."""
         rates, mean_rates = np.empty((N_WIDTHS, N_BINS)), np.empty(N_BINS)
         first_rates(prior_events, prior_shape, rates, mean_rates)
         nothing = (np.zeros(N_BINS), np.zeros(N_BINS), rates, np.zeros(N_WIDTHS), mean_rates)
         return cls(prior_events, prior_shape, *nothing)
 
     def learn(self, to_ns: int, *, from_ns: int = 0, ended: bool = True) -> None:
-        """Learn from a wait watched between two ages, nanoseconds; `ended` or cut short.
-
-        Raises
-        ------
-        ValueError
-            If the ages are negative or out of order.
-        """
-        if not 0 <= from_ns <= to_ns:
-            raise ValueError(f"ages must satisfy 0 <= from_ns <= to_ns, got {from_ns} and {to_ns}")
+        """Learn from a wait watched between two ages, nanoseconds; `ended` or cut short."""
         arrays = (self.events, self.at_risk_s, self.rates, self.log_evidence, self.mean_rates)
         learn_wait(*arrays, self.prior_events, self.prior_shape, from_ns, to_ns, ended)
 

@@ -12,7 +12,6 @@ from netsim.policies.protocol import Plan, View
 from traces.records import Page
 
 BEACON = 100_000_000
-WORST_RATIO = {"1": 1.99875, "0.5": 1.5, "0.2": 1.1996, "0.1": 1.1}
 
 
 def gate(policy, sent_ns, until_ns):
@@ -31,45 +30,6 @@ def gate(policy, sent_ns, until_ns):
     return open_until, np.array([*wakes, wake])
 
 
-@pytest.mark.parametrize("p", WORST_RATIO)
-def test_waiting_never_makes_a_response_more_than_one_plus_p_times_as_slow(p):
-    policy, worst = BoundedSlowdown(p), 0.0
-    responses = np.arange(1, 4001) * 1_500_000
-    for phase in range(0, BEACON, 1_500_000):
-        sent = 10 * BEACON + phase
-        open_until, wakes = gate(policy, sent, sent + 8_000_000_000)
-        arrival = sent + responses
-        heard = np.where(arrival <= open_until, arrival, wakes[np.searchsorted(wakes, arrival, side="right")])
-        worst = max(worst, ((heard - sent) / responses).max())
-    assert worst <= 1 + float(p)
-    assert worst == pytest.approx(WORST_RATIO[p], abs=5e-5)
-
-
-@pytest.mark.parametrize(
-    ("p", "held_ms", "beacons"),
-    [
-        ("1", 100, [1, 2, 4, 8, 9, 9]),
-        ("0.5", 200, [1, 1, 2, 3, 4, 6, 9, 9]),
-        ("0.2", 500, [1] * 5 + [2, 2, 2, 3, 3, 4, 5]),
-        ("0.1", 1000, [1] * 10 + [2, 2]),
-    ],
-)
-def test_sleeps_grow_with_the_silence(p, held_ms, beacons):
-    sent = 7 * BEACON
-    open_until, wakes = gate(BoundedSlowdown(p), sent, sent + 20_000_000_000)
-    assert open_until - sent == held_ms * 1_000_000
-    assert (np.diff([open_until, *wakes])[: len(beacons)] // BEACON).tolist() == beacons
-
-
-def _hold_ns(policy):
-    """Return how long the policy stays awake after a send at 0."""
-    return policy.plan(View("idle", 1, 0, None, 0, 0, (), None)).awake_until_ns
-
-
-def test_a_decimal_p_is_exact():
-    assert _hold_ns(BoundedSlowdown(0.1)) == _hold_ns(BoundedSlowdown(Fraction(1, 10))) == 1_000_000_000
-
-
 @pytest.mark.parametrize("p", ["1", "0.1"])
 def test_the_bound_holds_in_a_whole_run_on_a_network_without_delays(p):
     rng = np.random.default_rng(5)
@@ -81,12 +41,6 @@ def test_the_bound_holds_in_a_whole_run_on_a_network_without_delays(p):
         saving = netsim.simulate(pages, f"bsd:{p}", config=config).pages.latency_s
         assert (saving <= (1 + float(p)) * response + 1e-6).all()
         assert (saving >= response).all()
-
-
-@pytest.mark.parametrize("p", ["0", "-1", "nan", "x", 0.0])
-def test_a_p_that_is_no_positive_number_is_refused(p):
-    with pytest.raises(ValueError, match="p of bsd must be"):
-        BoundedSlowdown(p)
 
 
 def gates(policy, sent_ns, until_ns):
@@ -118,16 +72,6 @@ def worst_ratio_and_time_awake(policy):
     return worst, awake
 
 
-class Naive(PhaseBoundedSlowdown):
-    """Holds for half of T / p, and at an empty wake-up follows the rule, but sleeps one beacon at least."""
-
-    def plan(self, view):
-        if view.event == "beacon":
-            return Plan(view.now_ns, super().plan(view).wake_ns, True)
-        hold = view.last_sent_ns + 10 * BEACON
-        return Plan(hold, (hold // BEACON + 1) * BEACON, True)
-
-
 @pytest.mark.parametrize("p", ["1", "0.5", "0.2", "0.1", "0.05"])
 def test_knowing_the_phase_keeps_the_bound_with_about_half_the_time_awake(p):
     worst, awake = worst_ratio_and_time_awake(PhaseBoundedSlowdown(p))
@@ -135,11 +79,6 @@ def test_knowing_the_phase_keeps_the_bound_with_about_half_the_time_awake(p):
     original, longer = worst_ratio_and_time_awake(BoundedSlowdown(p))
     assert original <= 1 + float(p)
     assert 0.3 < awake / longer < 0.6
-
-
-def test_sleeping_on_without_asking_again_breaks_the_bound():
-    worst, _ = worst_ratio_and_time_awake(Naive("0.05"))
-    assert worst > 1.09
 
 
 @pytest.mark.parametrize("p", ["1", "0.1", "0.05"])
@@ -152,12 +91,6 @@ def test_the_bound_of_the_phase_aware_form_holds_in_a_whole_run(p):
         saving = netsim.simulate(pages, f"bsd-phase:{p}", config=config).pages.latency_s
         assert (saving <= (1 + float(p)) * response + 1e-6).all()
         assert (saving >= response).all()
-
-
-def test_a_tiny_p_of_the_phase_aware_form_stays_awake_for_long():
-    sent = 3 * BEACON + 1
-    plan = PhaseBoundedSlowdown("1e-9").plan(View("idle", sent, sent, None, 0, 0, (), None))
-    assert plan.wake_ns > plan.awake_until_ns > sent + 1_000_000_000 - BEACON
 
 
 def test_the_integers_of_the_phase_aware_form_are_exact_within_their_limits():

@@ -140,13 +140,13 @@ def test_what_each_decision_has_cost_so_far_is_the_time_awake_and_the_loading_of
     radio = netsim.RadioConfig(awake_mw=900.0, asleep_mw=100.0, beacon_mj=0.0)
     pages = [traces.Page(f"p{i}", 300, 9_000 * i, ((300, 700),), 0.4) for i in range(3)]
     config = netsim.SimulationConfig(server_delay=CONFIG.server_delay, radio=radio)
-    asked, ask = [], environment._Run.ask
+    asked, ask = [], environment._Run.plan
 
     def noting(run, view):
         asked.append(view.now_ns)
         return ask(run, view)
 
-    monkeypatch.setattr(environment._Run, "ask", noting)
+    monkeypatch.setattr(environment._Run, "plan", noting)
     env, over = made(pages=pages, config=config), False
     env.reset(seed=3)
     told = [env.unwrapped._last]

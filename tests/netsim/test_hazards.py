@@ -142,14 +142,3 @@ def test_extreme_ages_are_learned(ages):
     assert learner.events.sum() == 1
     assert learner.at_risk_s.sum() == pytest.approx((ages[1] - ages[0]) * 1e-9)
     assert np.isfinite(learner.mean_rates).all()
-
-
-@pytest.mark.parametrize(("call", "message"), [
-    (lambda: HazardLearner.fresh(0.0), "prior_events must be above 0 and finite, got 0.0"),
-    (lambda: HazardLearner.fresh(0.1, math.inf), "prior_shape must be above 0 and finite, got inf"),
-    (lambda: HazardLearner.fresh().learn(-1), "ages must satisfy 0 <= from_ns <= to_ns, got 0 and -1"),
-    (lambda: HazardLearner.fresh().learn(3, from_ns=4), "ages must satisfy 0 <= from_ns <= to_ns, got 4 and 3"),
-])  # fmt: skip
-def test_what_makes_no_sense_is_refused(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

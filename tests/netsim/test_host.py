@@ -7,7 +7,7 @@ import netsim
 from netsim.policies import make
 from netsim.policies.host import HoldThenBeacons, HostBoundedSlowdown
 from netsim.policies.protocol import View
-from tests.netsim.clients import MS, Client, web
+from tests.netsim.clients import MS, Client
 from traces.records import Page
 
 BEACON = 100 * MS
@@ -51,15 +51,3 @@ def test_hold_stays_awake_then_listens_to_each_beacon_while_waiting():
         assert plan == (until_ms * MS, (until_ms // 100 + 1) * BEACON, True, BEACON, False)
     client.received(640, "a", completes=True)
     assert client.idle(640).wake_ns == 5600 * MS
-
-
-def test_a_time_awake_below_nothing_is_refused():
-    assert HoldThenBeacons(0).spec == "hold:0"
-    with pytest.raises(ValueError, match="hold_ms must be at least 0, got -1"):
-        HoldThenBeacons(-1)
-
-
-def test_hold_delays_nothing_that_comes_within_its_time():
-    pages = web(4, 30)
-    ours, none = netsim.simulate(pages, "hold"), netsim.simulate(pages, "none")
-    np.testing.assert_array_equal(ours.latency_s, none.latency_s)

@@ -15,15 +15,6 @@ def same_rates(rate):
     return np.full(N_BINS, rate)
 
 
-@pytest.mark.parametrize("rate", [0.05, 1.0])
-def test_memoryless_messages_have_as_many_followers_as_their_rate_says(rate):
-    work = np.zeros(1, dtype=planning.WORKSPACE)[0]
-    message_prices.renewal_followers(work, same_rates(rate), INTERVAL_NS)
-    times_s = np.arange(planning.FOLLOWERS_STEPS) * 0.05
-    assert work["followers"] == pytest.approx(rate * times_s, abs=0.03)
-    assert work["followers_s"] == pytest.approx(rate * times_s**2 / 2, rel=0.05, abs=0.01)
-
-
 @pytest.mark.parametrize("interval_ns", [INTERVAL_NS, 37_000_000])
 def test_followers_solve_the_renewal_equation(interval_ns):
     learner, n = HazardLearner.fresh(), planning.FOLLOWERS_STEPS
@@ -68,20 +59,6 @@ def test_the_promise_is_what_its_own_plan_leads_to_on_a_fine_grid(rate, price_w)
     late_s += left * (even_s + table("followers_s", even_s)).mean()
     number += left * (1.0 + table("followers", even_s)).mean()
     assert promised == pytest.approx((late_s, number), rel=0.005, abs=1e-4)
-
-
-def test_followers_are_those_of_a_simulated_renewal_process():
-    learner, rng = HazardLearner.fresh(), np.random.default_rng(2)
-    long = rng.random(20_000) < 1 / 6
-    gaps_s = np.where(long, rng.exponential(60.0, 20_000), rng.exponential(0.3, 20_000))
-    for gap in gaps_s:
-        learner.learn(int(gap * 1e9))
-    work = np.zeros(1, dtype=planning.WORKSPACE)[0]
-    message_prices.renewal_followers(work, learner.mean_rates, INTERVAL_NS)
-    at_s = gaps_s.cumsum()
-    for time_s in (0.5, 1.0, 3.0):
-        found = np.searchsorted(at_s, at_s + time_s, side="right") - np.arange(len(at_s)) - 1
-        assert work["followers"][round(time_s / 0.05)] == pytest.approx(found[:-200].mean(), rel=0.06)
 
 
 @pytest.mark.parametrize("wanted_s", [0.2, 0.4, 0.8])

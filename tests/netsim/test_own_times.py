@@ -98,7 +98,7 @@ def test_a_datagram_is_late_by_what_it_waited_at_the_access_point(medium):
     totals = psm.datagram_totals
     assert totals["datagrams"] == 5
     assert totals["datagrams_lost"] == 0
-    assert totals["delay_max_s"] == down.delay_s.max()
+    assert totals["datagram_delay_max_s"] == down.delay_s.max()
     assert psm.elapsed_s == 2.0
 
 

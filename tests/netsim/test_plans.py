@@ -26,10 +26,6 @@ class Following:
         return self._plan(view)
 
 
-def next_beacon(now_ns):
-    return (now_ns // BEACON + 1) * BEACON
-
-
 def never_wakes(view, ints, floats):
     return Plan(view.now_ns, FOREVER_NS, True, 0, False)
 

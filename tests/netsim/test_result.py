@@ -5,7 +5,7 @@ import pytest
 
 import netsim
 from netsim import policies
-from netsim.radio_states import StateTimes
+from netsim.radio import StateTimes
 from netsim.result import Trip, result_of
 from traces.columns import Workload
 from traces.records import Page

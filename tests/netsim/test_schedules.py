@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lpsm import LearnAlpha, alpha_grid, hindsight
 from netsim.sleep_planning.schedules import (
     AWAKE,
     BEACONS,
@@ -85,46 +84,6 @@ def test_an_episode_holds_no_more_than_there_is_in_it(schedule, interval, origin
     assert arrived or row[DELAY] == 0
 
 
-def test_holding_for_ever_costs_the_time_and_nothing_else():
-    assert found([Schedule(hold_to_ms=1e9)], 0, 3, 77 * INTERVAL).tolist() == [[77 * INTERVAL - 3, 0, 0, 0]]
-
-
-def test_by_hand():
-    # origin 30 ms after a beacon, arrival 385 ms later, at 415 ms
-    origin, end = 30 * MS, 415 * MS
-    schedules = [
-        Schedule(stride=1),  # beacons 100 .. 500
-        Schedule(hold_to_ms=200, dense_ms=3200),  # awake to 230, beacons 300, 400, 500
-        Schedule(),  # beacons 1, 3 and 7 after the origin
-        Schedule(hold_from_ms=100, hold_to_ms=200, dense_ms=3200),  # awake from the beacon at 200 to 230
-        Schedule(duty_from_ms=100, duty_to_ms=400, duty=0.25, dense_ms=3200),  # 200-225, 300-325, 400-415
-        Schedule(stride=9),
-    ]
-    assert found(schedules, origin, origin, end).tolist() == [
-        [0, 5, 1, 85 * MS],
-        [200 * MS, 3, 1, 85 * MS],
-        [0, 3, 1, 285 * MS],
-        [30 * MS, 5, 2, 85 * MS],
-        [65 * MS, 4, 3, 0],
-        [0, 1, 1, 485 * MS],
-    ]
-
-
-def test_an_arrival_exactly_at_a_beacon_waits_for_the_next_unless_the_client_is_awake():
-    asleep, on_duty = Schedule(stride=1), Schedule(duty_to_ms=400, duty=0.25, dense_ms=3200)
-    assert found([asleep, on_duty], 0, 30 * MS, 200 * MS).tolist() == [[0, 3, 1, INTERVAL], [25 * MS, 2, 2, 0]]
-
-
-def test_an_arrival_at_the_end_of_holding_is_still_in_time():
-    schedule = Schedule(hold_to_ms=50, dense_ms=3200)
-    assert found([schedule], 0, 0, 50 * MS)[0].tolist() == [50 * MS, 0, 0, 0]
-    assert found([schedule], 0, 0, 50 * MS + 1)[0].tolist() == [50 * MS, 1, 1, 50 * MS - 1]
-
-
-def test_sending_lets_out_what_waits():
-    assert found([Schedule(stride=9)], 0, 0, 100 * MS, sent=340 * MS)[0].tolist() == [0, 0, 1, 240 * MS]
-
-
 def test_long_silences_are_counted_at_once_and_exactly():
     hour = 3600 * 1000 * MS
     every, doubling = found([Schedule(stride=1), Schedule()], 0, 0, hour + 1, arrived=False)
@@ -168,42 +127,3 @@ def test_a_step_continues_where_the_last_one_ended():
         now = wake
     assert wakes == [1, 1, 1, 2, 4, 8, 16, 32, 50, 50, 50, 50]
     assert spacing == 50 * INTERVAL
-
-
-def test_learning_over_episodes_keeps_the_guarantee_of_learn_alpha():
-    """Waits that change their kind: the regret against the best switching sequence obeys the bound of Learn-alpha."""
-    rng = np.random.default_rng(3)
-    waits = np.concatenate([rng.lognormal(mean, 0.3, 60) for mean in (3.5, 6.5, 3.5, 7.5)])
-    costs = np.empty((len(waits), 49))
-    for t, wait in enumerate(waits):
-        start = int(rng.integers(0, INTERVAL))
-        charge(found(STANDARD, start, start, start + int(wait * MS)), 700.0, 1.5, 0.0, 6.0, costs[t])
-    losses = costs - costs.min(axis=1, keepdims=True)
-    run = LearnAlpha(49, alpha_grid(horizon=len(losses))).run(losses)
-    parts = hindsight.best_partition(losses, 4)
-    n_rounds, switches = len(losses), 3
-    alpha = switches / (n_rounds - 1)
-    sharing = np.log(49) + switches * np.log(48 / alpha) - (n_rounds - 1 - switches) * np.log1p(-alpha)
-    over_alphas = np.log(alpha_grid(horizon=n_rounds).size) + 0.5
-    assert run.total_loss <= parts.loss + sharing + over_alphas
-    assert parts.loss < losses.sum(axis=0).min()
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"hold_to_ms": -1.0}, r"hold_to_ms must lie in \[0, 1e\+09\], got -1.0"),
-        ({"dense_ms": float("nan")}, "dense_ms must lie in"),
-        ({"duty": 1.0}, r"duty must lie in \[0, 1\), got 1.0"),
-        ({"longest": 0}, "longest must be an integer of at least 1, got 0"),
-        ({"stride": -1}, "stride must be an integer of at least 0, got -1"),
-    ],
-)
-def test_a_schedule_that_cannot_be_is_refused(settings, message):
-    with pytest.raises(ValueError, match=message):
-        Schedule(**settings)
-
-
-def test_no_schedules_are_refused():
-    with pytest.raises(ValueError, match="must name at least one, got none"):
-        table([], INTERVAL)

@@ -145,28 +145,6 @@ def test_skipping_idle_beacons_counts_as_asking_at_each_does():
     assert asked.pages.drop(columns="policy").equals(skipped.pages.drop(columns="policy"))
 
 
-def test_a_plan_that_wakes_between_beacons_is_refused_by_name():
-    with pytest.raises(ValueError, match="policy off: wake_ns must be a multiple of 100000000 ns"):
-        netsim.simulate([Page("p", 300, 500)], asking("off", lambda view: Plan(view.now_ns, view.now_ns + 123)))
-
-
-@pytest.mark.parametrize(
-    ("policy", "message"),
-    [
-        (object(), "policy must be a name or an object with a method plan"),
-        (type(asking("odd")), "policy must be a name or an object with a method plan"),
-        (None, "policy must be a name or an object with a method plan, got None"),
-        (
-            type("NoName", (), {"plan": print, "host_aware": False})(),
-            "must have the attribute spec, which NoName has not",
-        ),
-    ],
-)
-def test_what_is_no_policy_is_refused_in_words(policy, message):
-    with pytest.raises(TypeError, match=message):
-        netsim.simulate([Page("p", 300, 500)], policy)
-
-
 @pytest.mark.parametrize("host_aware", [True, False])
 def test_the_host_tells_the_deadline_of_the_page_issued_last_and_the_link_knows_of_none(host_aware):
     pages = [Page("a", 300, 5000, (), 1.0, 1.0), Page("b", 300, 500, (), 1.0, 5.0, (), 7.25), Page("c", 300, 500)]

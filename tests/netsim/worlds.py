@@ -4,7 +4,7 @@ import numpy as np
 
 import netsim
 from netsim import policies
-from netsim.model.seam import new_connection
+from netsim.model.tcp import connect
 from netsim.model.things import Frame
 from netsim.running import fill
 from netsim.running.adviser import Adviser
@@ -43,7 +43,7 @@ class Alone:
         self.recorder.begin(made.run, made.config)
         self.client = made.run.clients[0]
         self.client.policy = Adviser(made.members[0][1])
-        self.connection = new_connection(made.run, self.client, 1)
+        self.connection = connect(made.run, self.client, 1)
 
     def at(self, at_ns):
         """Go on up to an instant."""

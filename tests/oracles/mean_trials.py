@@ -6,13 +6,11 @@ the hypotheses, how many bounds were not vacuous, how many were violated, and ho
 
 import numpy as np
 
-from experiments.papers.proved import drift as proved_drift
-from experiments.papers.proved import low_noise
-from experiments.papers.proved import second_order as proved_second_order
+from experiments.papers import proved
 from lpsm import synthetic_streams as streams
 from lpsm.bounds import drift, perceptrons, second_order
 from tests.oracles import sampler_bounds as oracle
-from tests.oracles.law_trials import LOW_NOISE, PROBABLE, SPHERE
+from tests.oracles.law_trials import PROBABLE
 from tests.oracles.path_trials import DRIFT, PERCEPTRONS, SECOND_ORDER, drift_sums
 from tests.oracles.trials import Sides, interval, run, tally
 
@@ -111,50 +109,6 @@ def expected_selective_drift(seed, n_runs):
     return Sides(np.array([mistakes(log, y) for log in logs]), np.array(rhs), len(y))
 
 
-def expected_tuned_drift(seed, n_runs):
-    """D Corollary 9"""
-    n, margin, V, epsilon = 3000, 0.7, 0.02, 0.005
-    rng = np.random.default_rng([4, seed])
-    given = {"n_rounds": n, "n_features": 2, "radius": 1.0, "drift": V / margin**2, "epsilon": epsilon}
-    tuning = proved_drift.drift_tuning(**given)
-    assert tuning.applies
-    stream = streams.drifting(n, 2, V, rng, margin, n_shifts=1)
-    a = (0.5, 1.0, 2.0)[seed % 3]
-    logs = repeated("lasec-ss", stream.X, stream.y, n_runs, seed, a=a, b=tuning.b, c=tuning.c)
-    square = np.sum(stream.X * stream.targets / margin, axis=1) ** 2
-    rhs = []
-    for log in logs:
-        D = proved_drift.drift_matrices(stream.X[log.stored], stream.y[log.stored], b=tuning.b, c=tuning.c).D[-1]
-        rhs.append(
-            proved_drift.tuned_selective_drift_mistakes(
-                hinge=0.0,
-                quadratic=square[log.stored].sum(),
-                comparator_norm=1 / margin,
-                log_det=max(0.0, np.linalg.slogdet(D / tuning.b)[1]),
-                gamma=1,
-                a=a,
-                **given,
-            )
-        )
-    return Sides(np.array([mistakes(log, stream.y) for log in logs]), np.array(rhs), n)
-
-
-def expected_linear_source(seed, n_runs):
-    """R Theorem 2"""
-    rng = np.random.default_rng([5, seed])
-    stream = streams.separable(1500, 2, (0.8, 0.9, 0.95)[seed % 3], rng)
-    means = stream.X @ stream.target
-    bound = proved_second_order.linear_source_regret(
-        gamma=np.abs(means).min(), log_det=second_order.log_determinant(stream.X)
-    )
-    regrets = []
-    for i in range(n_runs):
-        labels = np.where(np.random.default_rng([6, seed, i]).random(1500) < (1 + means) / 2, 1.0, -1.0)
-        log = run("rls", stream.X, labels, rng, a=1.0)
-        regrets.append(np.abs(means)[log.prediction != stream.y].sum())
-    return Sides(np.array(regrets), np.full(n_runs, bound), np.abs(means).sum())
-
-
 def noise_regret(key, n, d, alpha, seed, i, **params):
     """Regret given the instances and the past: the means of the rounds predicted against Bayes."""
     stream = streams.linear_noise(n, d, alpha, np.random.default_rng([7, seed, i]))
@@ -171,8 +125,8 @@ def expected_supervised(seed, n_runs):
         regret, stream, _ = noise_regret("rls-all", n, 2, alpha, seed, i)
         log_det = second_order.log_determinant(stream.X)
         lhs.append(regret)
-        rhs.append(low_noise.supervised_regret(n_rounds=n, alpha=alpha, c=1.0, log_det=log_det))
-    spectrum = low_noise.supervised_regret_of_spectrum(
+        rhs.append(proved.supervised_regret(n_rounds=n, alpha=alpha, c=1.0, log_det=log_det))
+    spectrum = proved.supervised_regret_of_spectrum(
         n_rounds=n, alpha=alpha, c=1.0, eigenvalues=stream.correlation_eigenvalues
     )
     assert interval(np.array(rhs))[0] <= spectrum  # Jensen, twice; the two all but agree
@@ -191,8 +145,8 @@ def expected_adaptive(seed, n_runs, n=1_000_000):
         labels.append(log.queried.sum())
     given = {"n_rounds": n, "n_features": 2, "eigenvalue": eigenvalue, "alpha": alpha, "c": 1.0}
     return (
-        Sides(np.array(regrets), np.full(n_runs, low_noise.adaptive_regret(**given)), n * alpha / (alpha + 1)),
-        Sides(np.array(labels), np.full(n_runs, low_noise.adaptive_labels(**given)), n),
+        Sides(np.array(regrets), np.full(n_runs, proved.adaptive_regret(**given)), n * alpha / (alpha + 1)),
+        Sides(np.array(labels), np.full(n_runs, proved.adaptive_labels(**given)), n),
     )
 
 
@@ -201,15 +155,13 @@ EXPECTED = (
     expected_selective_second_order,
     expected_label_efficient,
     expected_selective_drift,
-    expected_tuned_drift,
-    expected_linear_source,
     expected_supervised,
 )
 
 
 def table(n_trials=1000, n_runs=400, n_streams=8):
     """Rows of statement, trials, hypotheses held, not vacuous, violated, median bound over measured."""
-    for trial in (*PERCEPTRONS, *SECOND_ORDER, *DRIFT, *LOW_NOISE, *SPHERE, *PROBABLE):
+    for trial in (*PERCEPTRONS, *SECOND_ORDER, *DRIFT, *PROBABLE):
         result = tally(trial, n_trials)
         yield (trial.__doc__, n_trials, result.held, result.informative, len(result.violated), result.slack)
     for expected in EXPECTED:

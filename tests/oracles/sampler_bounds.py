@@ -1,9 +1,8 @@
-"""Slow exact references for the samplers' theorems: least squares, exact probabilities on the sphere, literal runs.
+"""Slow exact references for the samplers' theorems: least squares, literal runs.
 
-Shares no code with lpsm.  The drift objective is minimised by one dense least-squares solve; the
-probabilities of the modified Perceptron's analysis are one-dimensional integrals, because the
-projection of a uniform point of the sphere on a plane has a uniform angle and a squared radius of
-law Beta(1, (d-2)/2), independent of each other.
+Shares no code with lpsm.  The drift objective is minimised by one dense least-squares solve; on the sphere the
+projection of a uniform point on a plane has a uniform angle and a squared radius of law Beta(1, (d-2)/2), independent
+of each other.
 """
 
 import warnings
@@ -49,6 +48,21 @@ def lasec_margin(X, y, x, b, c):
     return (both[0] - both[1]) / 4.0
 
 
+def drift_quadratic_forms(X, b, c):
+    """x'D_k^-1 x of D (2), (3) along the update rounds: D_0 = bc/(c-b) I, D_k = (D_{k-1}^-1 + I/c)^-1 + xx'."""
+    eye, forms = np.eye(X.shape[1]), []
+    D = eye / (1.0 / b - 1.0 / c)
+    for x in X:
+        D = np.linalg.inv(np.linalg.inv(D) + eye / c) + np.outer(x, x)
+        forms.append(x @ np.linalg.solve(D, x))
+    return np.array(forms)
+
+
+def total_drift(U):
+    """V_m: the sum of norm(u_k - u_{k-1})^2 over the update rounds."""
+    return float(np.sum(np.diff(U, axis=0) ** 2))
+
+
 # The comparator that makes a bound least
 
 
@@ -68,42 +82,7 @@ def tight_comparator(X, y, weights, hinge_factor, energy):
     return np.linalg.solve(root.T, svm.coef_[0])
 
 
-# Exact probabilities for x uniform on the sphere of R^d, v and u at angle theta
-
-
-def band_probability(r, d):
-    """P(abs(a.x) <= r), by quadrature of the density (1 - z^2)^((d-3)/2) with z = sin(s)."""
-    s = _midpoints(np.arcsin(min(r, 1.0)))
-    whole = special.beta(0.5, (d - 1) / 2.0) / 2.0
-    return float(np.mean(np.cos(s) ** (d - 2)) * np.arcsin(min(r, 1.0)) / whole)
-
-
-def error_given_band(width, theta, d):
-    """P(x is an error given abs(x.v) < width)."""
-    z = _midpoints(width)
-    density = (1 - z**2) ** ((d - 3) / 2)
-    needed = z / np.tan(theta) / np.sqrt(1 - z**2)  # of the cosine between the parts across v
-    if d == 2:
-        wrong = 0.5 * (needed < 1)
-    else:
-        wrong = np.where(needed < 1, 0.5 * (1 - special.betainc(0.5, (d - 2) / 2, np.minimum(needed, 1) ** 2)), 0.0)
-    return float(np.sum(density * wrong) / np.sum(density))
-
-
-def band_given_error(threshold, theta, d):
-    """P(abs(x.v) <= threshold given that x is an error)."""
-    to_v, _, weights = _error_angles(theta)
-    return float(np.sum(weights * _radius_below(threshold**2 / np.sin(to_v) ** 2, d)))
-
-
-def progress_given_error(fraction, theta, d, threshold=np.inf):
-    """P(1 - u.v falls by at least `fraction` of itself, given an error with abs(x.v) <= threshold)."""
-    to_v, to_u, weights = _error_angles(theta)
-    least = fraction * (1 - np.cos(theta)) / (2 * np.sin(to_v) * np.sin(to_u))  # of the squared radius
-    most = np.minimum(1.0, threshold**2 / np.sin(to_v) ** 2)
-    seen = _radius_below(most, d)
-    good = np.maximum(0.0, seen - _radius_below(least, d, strictly=True))
-    return float(np.sum(weights * good) / np.sum(weights * seen))
+# Updates of the modified Perceptron
 
 
 def modified_perceptron_angles(theta, d, n_updates, rng):
@@ -117,24 +96,6 @@ def modified_perceptron_angles(theta, d, n_updates, rng):
         theta = 2 * np.arcsin(np.sqrt(np.clip(cosine_gap, 0.0, 2.0) / 2))  # 1 - cos, kept accurate near 0
         path.append(theta)
     return np.array(path)
-
-
-def _midpoints(width, n=20_000):
-    return (np.arange(n) + 0.5) / n * width
-
-
-def _error_angles(theta, n=20_000):
-    """Angles to the two boundaries across the error wedge, fine near both, and their probabilities."""
-    s = _midpoints(np.pi / 2, n)
-    return theta * np.sin(s) ** 2, theta * np.cos(s) ** 2, np.sin(2 * s) * (np.pi / 2 / n)
-
-
-def _radius_below(square, d, strictly=False):
-    """P(r^2 <= square): r^2 has law Beta(1, (d-2)/2), and is 1 in the plane."""
-    square = np.asarray(square, dtype=float)
-    if d == 2:
-        return (square > 1 if strictly else square >= 1).astype(float)
-    return 1 - (1 - np.clip(square, 0, 1)) ** ((d - 2) / 2)
 
 
 # Literal runs

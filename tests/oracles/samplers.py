@@ -10,7 +10,7 @@ from math import inf, log, sqrt
 
 import numpy as np
 
-__all__ = ["margins_by_recursion", "play"]
+__all__ = ["importance", "margins_by_recursion", "play"]
 
 
 def sgn(value):

@@ -1,6 +1,7 @@
 """What a client of a made monitor-mode capture did is recovered exactly; real ones give plausible figures."""
 
 import struct
+from zlib import crc32
 
 import pytest
 
@@ -207,3 +208,43 @@ def test_real_captures_tell_beacons_and_sleep(data, name, beacons, missed, sleep
     (client,) = found.clients.values()
     assert client.sleeps == sleeps
     assert client.asleep_us + client.awake_us <= found.end_us - found.start_us
+
+
+def test_a_client_that_roams_keeps_its_account_and_a_broken_frame_makes_none():
+    other = b"\x02\0\0\0\0\7"
+    air = Air()
+    for number in range(1, 20):
+        air.beacon(number)
+    air.add(5_000, QOS_DATA, up=True, body=b"x" * 200)
+    before = air.audit().clients[STATION]
+    air.add(900_000, QOS_DATA, up=True, body=b"x" * 200)
+    at_us, link, captured, sent = air.frames.pop()
+    air.frames.append((at_us, link, captured.replace(AP, other), sent))  # another access point
+    found = air.audit()
+    assert list(found.clients) == [STATION]
+    after = found.clients[STATION]
+    assert (after.bssid, after.roamed, after.frames_up) == (other, 1, before.frames_up + 1)
+
+    def with_checksum(captured, wrong):
+        start = int.from_bytes(captured[2:4], "little")
+        header = struct.pack("<BBHI", 0, 0, 10, 1 << 1 | 1 << 2) + bytes([0x10, 22])
+        checksum = crc32(captured[start:]) ^ wrong
+        return header + captured[start:] + struct.pack("<I", checksum)
+
+    for wrong in (0, 1):
+        checked = [(at, one, with_checksum(frame, 0), 0) for at, one, frame, _ in air.frames[:-1]]
+        data = with_checksum(air.frames[-1][2].replace(STATION, b"\x02\0\0\0\0\x09").replace(other, AP), wrong)
+        found = audit([*checked, (1_000_000, 127, data, 0)])
+        assert found.broken == wrong
+        assert len(found.clients) == 2 - wrong
+        assert found.clients[STATION].frames_up == 1
+
+
+def test_the_interval_of_beacons_is_measured():
+    air = Air()
+    for number in (1, 2, 3, 5, 9):
+        air.beacon(number)
+    air.frames = [(at_us + at_us // 1000, *rest) for at_us, *rest in air.frames]  # a clock that is fast
+    (network,) = air.audit().networks.values()
+    assert network.measured_us == pytest.approx(1.001 * BEACON_US, rel=1e-5)
+    assert (network.beacons, network.missed_beacons) == (5, 4)

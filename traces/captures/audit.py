@@ -27,6 +27,7 @@ from traces.captures.wireless import (
     PS_POLL,
     Copies,
     Frame,
+    has_wrong_checksum,
     parse,
     payload_bytes,
     twt_agreement,
@@ -69,9 +70,15 @@ class Network:
     multicast_frames: int = 0
     multicast_after_dtim: int = 0
     missed_beacons: int = 0
+    _first_us: int = -1
     _latest_us: int = -1
     _count: int = 0  # number of the latest beacon, missed ones counted
     _was_dtim: bool = False
+
+    @property
+    def measured_us(self) -> float:
+        """The mean time from one beacon to the next, missed ones counted; as they say it if a single one was heard."""
+        return (self._latest_us - self._first_us) / self._count if self._count else float(self.beacon_interval_us)
 
 
 @dataclass(slots=True)
@@ -81,7 +88,9 @@ class Client:
     Attributes
     ----------
     bssid : bytes
-        Of the network.
+        Of the network that it was in last.
+    frames, roamed : int
+        Frames of it and to it, and how often it went on in another network.
     asleep_us, awake_us : int
         How long it had said that it sleeps, and that it does not.
     sleeps : int
@@ -108,6 +117,8 @@ class Client:
     """
 
     bssid: bytes
+    frames: int = 0
+    roamed: int = 0
     asleep_us: int = 0
     awake_us: int = 0
     sleeps: int = 0
@@ -126,6 +137,7 @@ class Client:
     agreed_us: tuple[int, int] | None = None
     states: list[tuple[int, bool]] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
+    _networks: set[bytes] = field(default_factory=set)
     _asleep: bool | None = None
     _since_us: int = -1
     _last_data_us: int = -1
@@ -184,8 +196,9 @@ class Audit:
         When data frames came, of which client, and whether up.
     start_us, end_us : int
         Of the first and last frame.
-    frames, unread : int
-        How many were read, and how many were broken or of other kinds.
+    frames, broken, unread : int
+        How many were read, how many had a wrong check sequence and are not believed, and how many were cut or of
+        other kinds.
     """
 
     networks: dict[bytes, Network] = field(default_factory=dict)
@@ -195,6 +208,7 @@ class Audit:
     start_us: int = -1
     end_us: int = -1
     frames: int = 0
+    broken: int = 0
     unread: int = 0
     _copies: Copies = field(default_factory=Copies)
 
@@ -214,7 +228,9 @@ def audit(frames: Iterable[tuple[int, int, bytes, int]]) -> Audit:
             found.start_us = now_us
         found.end_us = now_us = max(now_us, found.end_us)
         if frame is None:
-            found.unread += 1
+            wrong = has_wrong_checksum(link, captured, sent)
+            found.broken += wrong
+            found.unread += not wrong
             continue
         found.frames += 1
         if frame.kind == BEACON:
@@ -225,7 +241,8 @@ def audit(frames: Iterable[tuple[int, int, bytes, int]]) -> Audit:
         _spend(client, found.end_us)
         if client._runs is not None:
             client._runs.close()
-    found.clients = {address: client for address, client in found.clients.items() if client.bssid in found.networks}
+    heard = found.networks.keys()
+    found.clients = {address: client for address, client in found.clients.items() if client._networks & heard}
     return found
 
 
@@ -244,6 +261,8 @@ def _hear_beacon(found: Audit, frame: Frame, captured: bytes, now_us: int) -> No
         steps = max(1, round((now_us - network._latest_us) / network.beacon_interval_us))
         network._count += steps
         network.missed_beacons += steps - 1
+    else:
+        network._first_us = now_us
     network._latest_us = now_us
     network.beacons += 1
     if len(found.beacons_us) < _MOST:
@@ -286,10 +305,15 @@ def _follow(found: Audit, frame: Frame, captured: bytes, now_us: int) -> None:
     if (group and not from_client) or (frame.kind >> 4 == 0 and not associating):
         return
     client = found.clients.get(address)
-    if client is None or client.bssid != frame.bssid:
+    if client is None:
         if len(found.clients) >= _MOST:
             return
         client = found.clients[address] = Client(frame.bssid)
+    if client.bssid != frame.bssid:  # it keeps its account
+        client.bssid, client._aid, client._told_us = frame.bssid, 0, -1
+        client.roamed += 1
+    client._networks.add(frame.bssid)
+    client.frames += 1
     client.retries += frame.retry
     _number(client, frame, from_client)
     if frame.kind == ASSOCIATION_REQUEST and len(captured) >= frame.body_at + 4:
@@ -394,7 +418,7 @@ class _Book:
 
     def enter(self, request: Request) -> None:
         if len(self._client.requests) < _MOST:
-            self._client.requests.append(request)
+            self._client.requests.append(request._replace(connection=0))
 
     def leave_out(self, reason: str, size_bytes: int) -> None:
         pass

@@ -35,7 +35,7 @@ from traces.captures.ledger import Entries, Ledger, LeftOut
 from traces.captures.packets import frames, is_capture
 from traces.captures.runs import Runs
 from traces.captures.streams import ACK, SYN, Counted
-from traces.captures.wireless import Copies, data_body, parse, payload_bytes
+from traces.captures.wireless import Copies, data_body, has_wrong_checksum, parse, payload_bytes
 from traces.errors import TraceError
 from traces.files import Stream
 from traces.formats import Format
@@ -136,7 +136,8 @@ class _Reader:
         """Return what a frame of 802.11 holds; take an encrypted one as payload of its station, by its size."""
         frame = parse(link, captured, sent)
         if frame is None or not frame.is_data:
-            return Background("frames_of_802.11_without_data")
+            wrong = frame is None and has_wrong_checksum(link, captured, sent)
+            return Background("frames_with_a_wrong_check_sequence" if wrong else "frames_of_802.11_without_data")
         if self._copies.hear(frame):
             return Background("frames_of_802.11_heard_before")
         kind, at = data_body(frame, captured)

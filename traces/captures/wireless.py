@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from struct import Struct, error
 from typing import NamedTuple
+from zlib import crc32
 
 __all__ = [
     "ACTION",
@@ -24,6 +25,7 @@ __all__ = [
     "Copies",
     "Frame",
     "data_body",
+    "has_wrong_checksum",
     "parse",
     "payload_bytes",
     "twt_agreement",
@@ -138,9 +140,25 @@ def parse(link: int, captured: bytes, sent: int = 0) -> Frame | None:
     """
     try:
         at, rate_mbps, has_checksum, is_broken = _before(link, captured)
-        return None if is_broken else _frame(captured, max(sent, len(captured)), at, rate_mbps, has_checksum)
+        if is_broken or (has_checksum and _is_wrong(captured, at, sent)):
+            return None
+        return _frame(captured, max(sent, len(captured)), at, rate_mbps, has_checksum)
     except (IndexError, error):
         return None
+
+
+def has_wrong_checksum(link: int, captured: bytes, sent: int = 0) -> bool:
+    """Tell whether a frame has a wrong check sequence: by its header, or by its bytes if all of them were captured."""
+    try:
+        at, _, has_checksum, is_broken = _before(link, captured)
+    except (IndexError, error):
+        return False
+    return is_broken or (has_checksum and _is_wrong(captured, at, sent))
+
+
+def _is_wrong(captured: bytes, at: int, sent: int) -> bool:
+    is_whole = sent <= len(captured) and len(captured) >= at + 4
+    return is_whole and crc32(captured[at:-4]) != _word(captured, len(captured) - 4)[0]
 
 
 def data_body(frame: Frame, captured: bytes) -> tuple[int, int]:

@@ -47,7 +47,7 @@ FIG_3 = Experiment(
 FIG_4 = FIG_3.view("adaptive/fig-4", "SSNL, which asks for the next label, over time", AS_LONG)
 FIG_5 = FIG_3.view("adaptive/fig-5", "F-measure against labels: SS, SSMD, SSNL, SOLE, DKMPERC", AS_LONG)
 CHEAPEST = {key: news.chosen(key, news.cheapest_near("sop")) for key in ("ss", "ssmd")}
-BEST = {key: news.chosen(key, news.most_f()) for key in ("ss", "ssmd")}
+BEST = {key: news.chosen(key, news.most_f(), one_out=True) for key in ("ss", "ssmd")}
 SPARING = {"ssnl": news.chosen("ssnl", news.most_f(LOW[-1]))}
 CHOSEN = "K chosen on the other half of the topics"
 BETWEEN = "interpolated between values of K at equal label rates"
@@ -77,7 +77,7 @@ for key in ("ss", "ssmd"):
                    at_most(partial(_labels, key=key), 100 * FRACTION, unit=" %")),
               "match", f"the fewest labels whose F is within .01; {CHOSEN}"),
         Claim(f"{NAMES[key]} with a properly chosen K surpasses PERC",
-              above(paired("f", BEST[key], of("perceptron"))), "surpass", f"the best K; {CHOSEN}",
+              above(paired("f", BEST[key], of("perceptron"))), "surpass", "the best K on all other topics",
               why=explained_by("at the largest K of the grid it is ahead by", partial(_at_largest, key=key))),
     ]  # fmt: skip
 
@@ -175,10 +175,21 @@ FIG_5.claims += [
     Claim(statement, above(news.at_rates("f", better, worse, LOW)), printed, BETWEEN)
     for statement, better, worse, printed in (
         ("SSNL converges more slowly than SSMD", "ssmd", "ssnl", "much slower"),
-        ("DKMPERC converges more slowly than SSMD", "ssmd", "dkm-perceptron", "much slower"),
         ("SSNL outperforms DKMPERC", "ssnl", "dkm-perceptron", "evinced"),
     )
 ]
+
+
+@FIG_5.claim(
+    "DKMPERC converges more slowly than SSMD", above, "much slower", f"mean over four label rates; {BETWEEN}"
+)  # fmt: skip
+def _over_dkm(record: Record) -> Any:
+    """F of SSMD less that of DKMPERC, topic by topic, mean over the low label rates."""
+    by_rate = news.at_rates("f", "ssmd", "dkm-perceptron", LOW)(record)
+    words = ", ".join(f"{one.sample.mean():+.3f} {name}" for name, one in by_rate.items())
+    return Noted(pd.DataFrame({name: one.sample for name, one in by_rate.items()}).mean(axis=1), f"({words})")
+
+
 FIG_5.claims.append(
     Claim("SSMD is much faster than SS and SSNL",
           above(named({f"than {key}": news.at_rates("stored", key, "ssmd", (MIDDLE,)) for key in ("ss", "ssnl")})),

@@ -28,7 +28,7 @@ FIG_6 = FIG_3.view(
     "adaptive/fig-6", "SSMD, SOLE and DKMPERC over time: at 5 % of the labels, and at equal final F", AS_LONG
 )
 FIVE = "parameters chosen on the other half of the topics for 5 % of the labels"
-EQUAL = "parameters chosen on the other half of the topics for the F that the worst of the three can reach"
+EQUAL = "the fewest labels within .01 of the F that the worst of the three can reach, chosen on other topics"
 
 
 # -- settings ------------------------------------------------------------------------------------------------------
@@ -46,10 +46,10 @@ def _reach(scores: pd.DataFrame) -> float:
     return min(float(news.mean_by_value(scores, key)["f"].max()) for key in THREE)
 
 
-def _nearest_f(table: pd.DataFrame, others: pd.DataFrame) -> float:
-    """Return the value whose last F is nearest to what the worst of the three can reach."""
-    nearest: Any = (table["f"] - _reach(others)).abs().idxmin()
-    return float(nearest)
+def _cheapest(table: pd.DataFrame, others: pd.DataFrame) -> float:
+    """Return the value of fewest labels whose last F is within .01 of what the worst of the three can reach."""
+    good: Any = table.loc[table["f"] >= _reach(others) - news.NEAR, "rate"]
+    return float(good.idxmin())
 
 
 def _at_five(record: Record) -> dict[str, pd.DataFrame]:
@@ -59,7 +59,7 @@ def _at_five(record: Record) -> dict[str, pd.DataFrame]:
 
 def _at_equal_f(record: Record) -> dict[str, pd.DataFrame]:
     final = _finals(record)
-    return {key: news.chosen(key, _nearest_f)(final) for key in THREE}
+    return {key: news.chosen(key, _cheapest)(final) for key in THREE}
 
 
 def _profiles(record: Record, selections: dict[str, pd.DataFrame], column: str) -> dict[str, pd.DataFrame]:
@@ -86,7 +86,7 @@ def _rates(record: Record) -> Any:
 
 @FIG_6.claim(
     "(a) SSMD learns most on the first part of the data", at_least, "most",
-    f"the best window of the first half, over the last; {FIVE}", limit=0.9,
+    f"the best window of the first half, over the last; {FIVE}", limit=0.5, open=True,
 )  # fmt: skip
 def _early_share(record: Record) -> Noted:
     table = _profiles(record, _at_five(record), "f")[SSMD]
@@ -139,7 +139,10 @@ FIG_6.claims += [
 # -- (b) at the same final F-measure -------------------------------------------------------------------------------
 
 
-@FIG_6.claim("(b) the three reach the same final F-measure", at_most, "0.60", EQUAL, limit=0.05)
+@FIG_6.claim(
+    "(b) the three reach the same final F-measure", at_most, "0.60", EQUAL, limit=0.05,
+    no_test="their parameters are chosen for it",
+)  # fmt: skip
 def _spread_of_f(record: Record) -> Noted:
     f = {key: float(rows["f"].mean()) for key, rows in _at_equal_f(record).items()}
     words = ", ".join(f"{NAMES[key]} {value:.3f}" for key, value in f.items())

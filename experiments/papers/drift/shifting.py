@@ -23,11 +23,12 @@ from experiments.papers.drift.shift_runs import (
     sweep,
 )
 from experiments.papers.kit import DataSet, Experiment, Run
-from experiments.papers.predicates import above, at_least, at_most, between, both, largest, reaching, wide_enough
+from experiments.papers.predicates import above, at_least, between, both, largest, reaching, wide_enough
 
 __all__ = ["EXPERIMENTS"]
 
 LASEC_SS, SOP_SS = "lasec-ss", "sop-label-efficient"
+LEAST_RATE = 0.1  # the lowest query rate in the text
 
 
 # -- measures ------------------------------------------------------------------------------------------------------
@@ -95,13 +96,15 @@ def _why_it_falls(curve: pd.DataFrame) -> str:
 
 
 def _by_rate(totals: pd.DataFrame) -> Any:
-    """LASEC-SS over the best other at every query rate, points."""
-    rates = [rate for rate in dict.fromkeys(totals["wanted"]) if rate < 1.0]
+    """LASEC-SS over the best other at every query rate that the paper speaks of, points."""
+    rates = [rate for rate in dict.fromkeys(totals["wanted"]) if LEAST_RATE <= rate < 1.0]
     return {f"at {rate:g}": _over_best(100 * _at_rate(totals, rate), LASEC_SS) for rate in rates}
 
 
-def _below_all_labels(totals: pd.DataFrame) -> pd.Series:
-    return 100 * (_at_rate(totals, 1.0)["lasec"] - _at_rate(totals, 0.5)[LASEC_SS])
+def _kept_of_all_labels(totals: pd.DataFrame) -> Noted:
+    """What half of the labels gain over chance in what all of them gain, percent."""
+    whole, half = 100 * _at_rate(totals, 1.0)["lasec"], 100 * _at_rate(totals, 0.5)[LASEC_SS]
+    return Noted(100 * (half - 50.0) / (whole - 50.0), f"({half.mean():.1f} against {whole.mean():.1f})")
 
 
 def _chosen(tuned: pd.DataFrame) -> Any:
@@ -122,9 +125,10 @@ def _best(statement: str, key: str, t: int | None, printed: str, others: Sequenc
 
 
 OVER_RATES = (
-    Claim("LASEC-SS is the best at every query rate", above(_by_rate), "evidently the best", POINTS),
+    Claim("LASEC-SS is the best at every query rate from 0.1 on", above(_by_rate), "evidently the best", POINTS),
     Claim("half of the labels get LASEC-SS not too far from all of them",
-          at_most(_below_all_labels, 5.0, unit=" points"), "not too far"),
+          at_least(_kept_of_all_labels, 75.0, unit=" %"), "not too far",
+          "of what LASEC with all labels gains over chance, 50 %, at least three quarters"),
 )  # fmt: skip
 
 

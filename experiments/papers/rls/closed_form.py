@@ -17,7 +17,7 @@ import pandas as pd
 from experiments.papers.claims import Noted, by
 from experiments.papers.kit import Experiment, Sizes, over
 from experiments.papers.predicates import at_least, each
-from experiments.papers.proved.second_order import separable_second_order_mistakes, separable_second_order_step
+from experiments.papers.proved import separable_second_order_mistakes, separable_second_order_step
 from lpsm import samplers
 from lpsm.randomness import WORKLOAD, generator
 from lpsm.synthetic_streams import separable
@@ -50,7 +50,7 @@ def mistakes(margin: float, run: int, seed: int, rounds: int) -> list[dict[str, 
 
 @EQUATION_5.claim(
     "the mistakes satisfy (5)", each, "(5)",
-    "over the right-hand side at the lambda_0 of the run, every run", high=1.0,
+    "over the right-hand side at the lambda_0 of the run, every run", high=1.0, no_test="a theorem on any such data",
 )  # fmt: skip
 def _over_bound(mistakes: pd.DataFrame) -> Any:
     return by(mistakes["mistakes"] / mistakes["step"], "gamma = {:g}:", mistakes["margin"])

@@ -22,7 +22,7 @@ from experiments.figures.papers import panels
 from experiments.papers.claims import Claim, Frame, Noted, Samples, shown, steps_inside
 from experiments.papers.kit import Experiment, Rows, Setup, Sizes
 from experiments.papers.predicates import at_least, at_most, both, wide_enough
-from experiments.papers.thesis.digit_runs import DATA, KEYS, PROBLEMS, Fold, folds, sweep, trace, tune, tuned
+from experiments.papers.thesis.digit_runs import DATA, KEYS, PRINTED, PROBLEMS, Fold, folds, sweep, trace, tune, tuned
 from experiments.papers.thesis.digits import by_place, problem_axis
 from experiments.study.compare import estimate
 from lpsm.randomness import POLICY, generator
@@ -39,7 +39,7 @@ SVM = Experiment("thesis/svm", "labels that an SVM needs, with and without choos
 
 
 def _sweep(setup: Setup) -> dict[str, dict[str, Any]]:
-    queries = sweep(tuple(PROBLEMS), 6, method="queries", taken=Sizes(1, 5))(setup)
+    queries = sweep(tuple(PRINTED), 6, method="queries", taken=Sizes(1, 5))(setup)
     batch = {f"batch, {key}": {**task, "method": "batch"} for key, task in queries.items() if task["split"] == 0}
     return {**queries, **batch}
 
@@ -47,7 +47,7 @@ def _sweep(setup: Setup) -> dict[str, dict[str, Any]]:
 @SVM.runs(_sweep)
 def reference(**task: Any) -> Rows:
     """Run one split of one problem: labels of SVMs and online algorithms on the same folds, or the batch SVM."""
-    named = {"problem": task["problem"], "stand_in": task["stand_in"]}
+    named = {"problem": task["problem"]}
     return _batch(task, named) if task["method"] == "batch" else _queries(task, {**named, "split": task["split"]})
 
 
@@ -148,19 +148,12 @@ def means(runs: Frame) -> Frame:
     return table.loc[[name for name in PROBLEMS if name in table.index]]
 
 
-def called(table: Frame) -> dict[Any, str]:
-    """Return what the problems are called: on digits that stand in, by these and by the error to be reached."""
-    if not ("stand_in" in table and table["stand_in"].any()):
-        return {name: name for name in PROBLEMS}
-    return {name: f"digits {name.partition(' ')[2]} to {100 * one.error:g} %" for name, one in PROBLEMS.items()}
-
-
 def over_best(runs: Frame, *, key: str) -> Samples:
     """Labels over those of the best online algorithm, by problem."""
-    samples, names = {}, called(runs)
+    samples = {}
     for name, row in means(runs).iterrows():
         best = str(row[list(KEYS)].idxmin())
-        samples[names[name]] = Noted(row[key] / row[best], f"({row[key]:.0f} against {row[best]:.0f} of {best})")
+        samples[str(name)] = Noted(row[key] / row[best], f"({row[key]:.0f} against {row[best]:.0f} of {best})")
     return samples
 
 
@@ -171,19 +164,18 @@ def never(runs: Frame, *, key: str) -> Samples:
 
 def gains(runs: Frame) -> Samples:
     """Factor in labels gained by an SVM instead of the Perceptron, less that by Simple instead of random queries."""
-    splits, names, samples = split_means(runs), called(runs), {}
+    splits, samples = split_means(runs), {}
     for name in means(runs).index:
         own = splits.loc[[name]]
         machine, choice = estimate(own["random-perceptron"] / own[RANDOM]), estimate(own[RANDOM] / own[SIMPLE])
-        samples[names[name]] = Noted(machine.mean - choice.mean, f"({shown(machine)} and {shown(choice)})")
+        samples[str(name)] = Noted(machine.mean - choice.mean, f"({shown(machine)} and {shown(choice)})")
     return samples
 
 
 def train_errors(batch: Frame, *, apart: bool) -> Samples:
     """Errors of the batch SVM on the problems that are separable as printed, or on the others."""
-    names = called(batch)
     return {
-        names[row["problem"]]: Noted(
+        row["problem"]: Noted(
             row["train_errors"],
             f"({'converged' if row['converged'] else 'stopped'}; {row['batch_errors']} at C = {BATCH_C:g}, "
             f"with test error {100 * row['test_error']:.2f} %)",
@@ -211,9 +203,9 @@ SVM.claims += [
 @SVM.picture("svm")
 def labels_by_problem(runs: Frame) -> Figure:
     """Draw mean labels by problem, a line an algorithm."""
-    table, names = means(runs), called(runs)
+    table = means(runs)
     figure = panels([("", by_place(table))], x="", y="labels asked for", y_scale="log")
-    return problem_axis(figure, [names[name] for name in table.index])
+    return problem_axis(figure, list(table.index))
 
 
 EXPERIMENTS = (SVM,)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from netsim.model.air.aggregation import BLOCK_ACK_FRAMES
 from netsim.model.air.channel import contend, put
 from netsim.model.codes import DOWN, OPEN
-from netsim.model.queues import append, take_first
+from netsim.model.queues import append, remove, take_first
 from netsim.model.records import NEVER, NONE
 from netsim.model.seam import new_frame, note_held
 from netsim.model.things import Client, Frame, Queue, Run
@@ -50,7 +50,7 @@ def forward(run: Run, client: Client, packet: Frame) -> None:
         append(contender.queue, frame)
         return
     if client.line.count == 0:
-        append_turn(run, client)
+        append(run.turns, client.turn)
     append(client.line, frame)
     serve(run)
 
@@ -62,15 +62,14 @@ def serve(run: Run) -> None:
         return
     if run.group_queue.count:
         put(run, contender, take_first(run.group_queue))
-    elif run.turns.head:
-        client = run.turns.head
-        run.turns.head = client.next_turn
+    elif run.turns.count:
+        client = take_first(run.turns).client
         run.serving = client
         at_once = BLOCK_ACK_FRAMES if run.most_bytes else 1
         while client.line.count and contender.queue.count < at_once:
             append(contender.queue, take_first(client.line))
         if client.line.count:
-            append_turn(run, client)
+            append(run.turns, client.turn)
         if not contender.contends:
             contend(run, contender)
 
@@ -79,10 +78,10 @@ def pass_on(run: Run) -> None:
     """Let the next client have its turn; what is left of frames sent together waits for the next of its own."""
     client, queue = run.serving, run.contenders[0].queue
     if queue.count:
-        if not run.turns.head and run.group_queue.count == 0:
+        if run.turns.count == 0 and run.group_queue.count == 0:
             return
         if client.line.count == 0:
-            append_turn(run, client)
+            append(run.turns, client.turn)
         put_back(queue, client.line)
     run.serving = NONE
     serve(run)
@@ -92,7 +91,7 @@ def withdraw(run: Run, client: Client) -> Frame:
     """Take back what waits in the line of a client that goes to sleep; return the first, which links to the others."""
     line = client.line
     if line.count:
-        remove_turn(run, client)
+        remove(run.turns, client.turn)
     if run.serving == client:
         put_back(run.contenders[0].queue, line)
         run.serving = NONE
@@ -111,26 +110,3 @@ def put_back(taken: Queue, line: Queue) -> None:
         line.head = taken.head
         line.count += taken.count
         taken.head, taken.count = NONE, 0
-
-
-def append_turn(run: Run, client: Client) -> None:
-    """Let a client have its turn after those that have one."""
-    client.next_turn = NONE
-    if run.turns.head:
-        run.turns.tail.next_turn = client
-    else:
-        run.turns.head = client
-    run.turns.tail = client
-
-
-def remove_turn(run: Run, client: Client) -> None:
-    """Take back the turn of a client."""
-    before, at = NONE, run.turns.head
-    while at != client:
-        before, at = at, at.next_turn
-    if before:
-        before.next_turn = at.next_turn
-    else:
-        run.turns.head = at.next_turn
-    if run.turns.tail == at:
-        run.turns.tail = before

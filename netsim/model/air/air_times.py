@@ -15,8 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, floor, inf
 
-from lpsm.checks import between, number, shown, whole
-from netsim.whole_numbers import keep_whole
+from lpsm.checks import between, keep_whole, known, number, shown, whole
 
 __all__ = [
     "ACK_BYTES", "BLOCK_ACK_BYTES", "DATA_OVERHEAD_BYTES", "NULL_BYTES", "PHYS", "POLL_BYTES", "QOS_BYTES", "Phy",
@@ -111,29 +110,20 @@ PHYS = {
 class Phy:
     """A physical layer and the rate of data on it.
 
-    Attributes
-    ----------
-    kind : str
-        One of `PHYS`.
-    rate_mbps : float
-        Rate of data frames, one of the layer's; 0 is its fastest.
-    cw_min, cw_max : int
-        Contention windows, slots; -1 is the layer's own least window.
-
     >>> Phy.parse("11b").data_ns(1064) // 1000, Phy.parse("11g:54").data_ns(1064) // 1000
     (966, 186)
     """
 
-    kind: str = "11g"
-    rate_mbps: float = 0.0
+    kind: str = "11g"  #: one of `PHYS`
+    rate_mbps: float = 0.0  #: of data frames, one of the layer's; 0 is its fastest
+    #: contention windows, slots; -1 is the layer's own least window
     cw_min: int = -1
     cw_max: int = 1023
 
     def __post_init__(self) -> None:
-        if not isinstance(self.kind, str) or self.kind not in PHYS:
-            raise ValueError(f"kind must be one of {', '.join(PHYS)}, got {shown(self.kind)}")
+        known("kind", self.kind, PHYS)
         layer = PHYS[self.kind]
-        keep_whole(self, "cw_min", "cw_max")
+        keep_whole(self, -(2**31), 2**31, "cw_min", "cw_max")
         if not number("rate_mbps", self.rate_mbps):
             object.__setattr__(self, "rate_mbps", layer.rates_mbps[-1])
         if self.rate_mbps not in layer.rates_mbps:

@@ -8,6 +8,7 @@ frames of one exchange are SIFS apart.  The times of a `Phy` come from `netsim.m
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -62,9 +63,7 @@ def group(phy: Phy, mpdu_bytes: int) -> Row:
 @lru_cache(maxsize=8)
 def data_table(phy: Phy, rts_bytes: int | None, packet_bytes: int) -> Ints:
     """Return the times of data frames, a row a size, with packets of up to so many bytes; and of null frames."""
-    rows = np.zeros((packet_bytes + DATA_OVERHEAD_BYTES + QOS_BYTES + 1, 8), dtype=np.int64)
-    for size in range(DATA_OVERHEAD_BYTES + 1, len(rows)):
-        rows[size] = answered(phy, size, rts_bytes, phy.ack_ns)
+    rows = _table(packet_bytes, lambda size: answered(phy, size, rts_bytes, phy.ack_ns))
     for size in (NULL_BYTES, NULL_BYTES + QOS_BYTES):
         rows[size] = null(phy, size)
     return rows
@@ -73,9 +72,14 @@ def data_table(phy: Phy, rts_bytes: int | None, packet_bytes: int) -> Ints:
 @lru_cache(maxsize=8)
 def fetch_table(phy: Phy, packet_bytes: int) -> Ints:
     """Return the times of PS-Polls, a row a size of the data frame that answers."""
+    return _table(packet_bytes, lambda size: polled(phy, size))
+
+
+def _table(packet_bytes: int, row: Callable[[int], Row]) -> Ints:
+    """Return the rows of data frames with packets of up to so many bytes; smaller ones are not used."""
     rows = np.zeros((packet_bytes + DATA_OVERHEAD_BYTES + QOS_BYTES + 1, 8), dtype=np.int64)
     for size in range(DATA_OVERHEAD_BYTES + 1, len(rows)):
-        rows[size] = polled(phy, size)
+        rows[size] = row(size)
     return rows
 
 

@@ -41,7 +41,7 @@ def test_what_the_client_did_is_told_with_what_others_would_do(lpsm: Run, captur
     (client,) = found["clients"]
     assert client["hold_ms"] == pytest.approx(60, abs=0.01)
     assert client["nearest_policy"] == "dynamic:60"
-    assert [row["policy"] for row in client["compared"]] == ["none", "psm:100", "dynamic:60"]
+    assert [row["policy"] for row in client["compared"]] == ["none", "psm:102.4", "dynamic:60"]
     assert client["compared"][0]["mean_mw"] > client["compared"][2]["mean_mw"] > client["compared"][1]["mean_mw"]
     assert (tmp_path / "a.svg").stat().st_size > 1000
     text = lpsm("audit", capture, "--client", client["client"]).stdout

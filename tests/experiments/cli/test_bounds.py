@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from experiments.cli import bounds as bounds_trials
 from experiments.cli import main
-from experiments.study import bounds_trials
 from lpsm.bounds import expert_report
 
 
@@ -142,7 +142,7 @@ def test_a_trial_depends_on_its_index_and_seed_alone():
 
 
 def test_the_summary_counts_every_report_once():
-    reports = bounds_trials.table([bounds_trials.play(bounds_trials.Trial(index=i)) for i in range(12)])
+    reports = pd.concat([bounds_trials.play(bounds_trials.Trial(index=i)) for i in range(12)], ignore_index=True)
     found = bounds_trials.summary(reports)
     assert (found["void"] + found["vacuous"] + found["firm"] == found["checked"]).all()
     assert (found["checked"] == 12).all()

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
 import pytest
 from click.testing import Result
 
@@ -43,24 +42,19 @@ def no_file_over(n_bytes: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
+COMMANDS = {
+    "compare": ["compare", "--pages", "5", "--seeds", "3", "--policies", "none,psm", "--jobs", "1"],
+    "population": ["population", "TRACE", "--by", "session", "--policies", "none,psm", "--jobs", "1",
+                   "--pages-per-task", "6"],
+    "reproduce": ["reproduce", "thesis/counterexample-4-3", "--size", "smoke", "--jobs", "1"],
+}  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def commands(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """Commands that take a folder `--out`, each small."""
-    folder = tmp_path_factory.mktemp("inputs")
-    sessions = make(folder / "sessions", 40)
-    stream = folder / "stream.csv"
-    drawn = np.random.default_rng(0).normal(size=(200, 3))
-    np.savetxt(stream, np.column_stack([drawn, drawn[:, 0] > 0]), delimiter=",", header="a,b,c,label", comments="")
-    requests = folder / "requests.csv"
-    requests.write_text("time,bytes\n" + "".join(f"{7 * n},{400 + 90 * n}\n" for n in range(30)))
-    return {
-        "compare": ["compare", "--pages", "5", "--seeds", "3", "--policies", "none,psm", "--jobs", "1"],
-        "label": ["label", str(stream), "--algorithm", "ssmd"],
-        "population": ["population", str(sessions), "--by", "session", "--policies", "none,psm", "--jobs", "1",
-                       "--pages-per-task", "6"],
-        "replay": ["replay", str(requests)],
-        "reproduce": ["reproduce", "thesis/counterexample-4-3", "--size", "smoke", "--jobs", "1"],
-    }  # fmt: skip
+    """The three ways to keep what is finished: results in the journal, in files, and whole experiments."""
+    sessions = str(make(tmp_path_factory.mktemp("inputs") / "sessions", 40))
+    return {name: [sessions if word == "TRACE" else word for word in words] for name, words in COMMANDS.items()}
 
 
 def one_line(result: Result, folder: Path) -> str:
@@ -75,7 +69,7 @@ def one_line(result: Result, folder: Path) -> str:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["compare", "label", "population", "replay", "reproduce"])
+@pytest.mark.parametrize("name", COMMANDS)
 def test_a_full_disk_at_any_stage_is_one_line_and_the_same_command_goes_on_once_there_is_room(
     lpsm: Run, small: Callable[[int], Path], commands: dict[str, list[str]], tmp_path: Path, name: str
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,8 +11,7 @@ import click
 import pytest
 from click.testing import Result
 
-import experiments.figures.style
-from experiments.cli import COMMANDS, load_command
+from experiments.cli import COMMANDS, load_command, outcome
 from experiments.cli.options import Number
 
 Run = Callable[..., Result]
@@ -105,19 +103,13 @@ def fault(run: Callable[[], Result], value: str) -> str:
 def test_a_bad_number_works_as_said_or_is_one_line_and_quick(
     lpsm: Run, workload: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(experiments.figures.style, "pictures", lambda name, figure: {})  # drawn elsewhere
+    monkeypatch.setattr(outcome, "pictures", lambda name, figure: {})  # drawn elsewhere
     table, stream = tmp_path / "t.csv", tmp_path / "s.csv"
     table.write_text("time,bytes\n0.5,2000\n0.6,300\n9.5,3000\n")
     stream.write_text("a,b,label\n1,2,x\n2,1,y\n0,1,x\n1,0,y\n")
     places = {"WORKLOAD": workload, "TABLE": table, "STREAM": stream, "FILE": tmp_path / "f", "OUT": tmp_path / "o"}
     base = [places.get(word, word) for word in ARGUMENTS[name] or ()]
     lpsm(name, *base)  # what is imported and compiled is so once
-    faults = {}
-    for option in numeric(name):
-        for value in BAD:
-            began = time.process_time()
-            words = [name, *base, option.opts[0], value]
-            if found := fault(lambda words=words: lpsm(*words), value):
-                faults[f"lpsm {name} {option.opts[0]} {value!r}"] = found
-            print(f"{time.process_time() - began:6.2f} s  {option.opts[0]} {value!r}")
-    assert faults == {}
+    calls = [(option.opts[0], value) for option in numeric(name) for value in BAD]
+    faults = {call: fault(lambda call=call: lpsm(name, *base, *call), call[1]) for call in calls}
+    assert {call: found for call, found in faults.items() if found} == {}

@@ -19,10 +19,14 @@ from threading import Lock
 import netsim
 
 class Patient:
-    spec, host_aware = "patient", False
+    spec, host_aware, beacon_ns = "patient", False, 100_000_000
+
+    def __init__(self, beacon_interval_ns):
+        self.beacon_ns = beacon_interval_ns
 
     def plan(self, view):
-        return netsim.Plan(view.now_ns, (view.now_ns // 300_000_000 + 1) * 300_000_000)
+        period_ns = 3 * self.beacon_ns
+        return netsim.Plan(view.now_ns, (view.now_ns // period_ns + 1) * period_ns)
 
 class Failing(Patient):
     spec = "failing\\x1b[2J"

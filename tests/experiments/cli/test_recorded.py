@@ -16,7 +16,7 @@ from click.testing import Result
 import netsim
 import traces
 from experiments.cli import main
-from experiments.cli.streams import INPUT
+from experiments.cli.options import INPUT
 from experiments.study import traffic
 from experiments.study.sweep import Recorded
 from experiments.study.traffic import recorded, units
@@ -103,7 +103,7 @@ def test_unknown_waits_of_many_pages_are_drawn_in_time_that_grows_with_their_num
 def test_a_session_with_messages_is_cut_where_its_pages_begin_and_each_visit_keeps_its_messages_in_place() -> None:
     pages = tuple(traces.Page(name, 300, 5000, (), 1.0, at) for name, at in (("a", 2.0), ("b", 10.0), ("c", 40.0)))
     messages = tuple(traces.Message(at, 100 + number) for number, at in enumerate((1.0, 9.5, 12.0, 41.0)))
-    session = Recorded(name="phone", seed=5, recorded=pages, messages=messages)
+    session = Recorded(name="phone", seed=5, recorded=traces.Workload.of(pages, messages))
     cut = units([session], few=4, seed=1, beacon_interval_ns=100_000_000, visits=50)
     assert (cut.called, cut.visits) == ("pages", 50)
     assert [unit.name for unit in cut.workloads] == ["phone page 1", "phone page 2", "phone page 3"]
@@ -126,11 +126,11 @@ def test_a_session_with_messages_is_cut_where_its_pages_begin_and_each_visit_kee
 @pytest.mark.parametrize(("count", "parts"), [(2, 2), (20, 20), (90, 18)])
 def test_messages_alone_are_cut_into_parts_of_as_many_messages(count: int, parts: int) -> None:
     messages = tuple(traces.Message(7.0 * number, 300) for number in range(count))
-    session = Recorded(name="push", seed=0, recorded=(), messages=messages)
+    session = Recorded(name="push", seed=0, recorded=traces.Workload.of([], messages))
     cut = units([session], few=4, seed=0, beacon_interval_ns=100_000_000)
     assert (cut.called, len(cut.workloads)) == ("parts", parts)
-    assert sum(len(unit.messages) for unit in cut.workloads) == 10 * count
-    assert len({len(unit.messages) for unit in cut.workloads}) == 1
+    assert sum(len(unit.recorded.messages) for unit in cut.workloads) == 10 * count
+    assert len({len(unit.recorded.messages) for unit in cut.workloads}) == 1
 
 
 def test_messages_are_delayed_by_power_saving_as_the_simulator_says(lpsm: Run, told: Path, tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_messages_alone_are_traffic_and_the_setting_keeps_their_delay(lpsm: Run,
         files[-1].write_text("".join(traces.workload_line(message) for message in made))
     words = ["tune", *files, "--policies", "none,psm,listen:10,dynamic", "--jobs", "1", "--json"]
     found = json.loads(lpsm(*words, "--max-push-delay", "0.3", "--out", tmp_path / "a").stdout)
-    rows = {row["policy"]: row for row in found["held_out"]}
+    rows = {row["policy"]: row for row in found["candidates"]}
     assert rows["listen:10"]["added_delay_mean_s"] > 0.3
     assert found["recommendation"]["policy"] in ("psm:100", "dynamic:100")
     assert found["recommendation"]["added_delay_mean_s"] <= 0.3

@@ -19,7 +19,7 @@ def summary() -> pd.DataFrame:
             {
                 "policy": policy, "replications": 3, "sleep_j_per_page": 0.7 * total, "awake_j_per_page": 0.2 * total,
                 "listen_j_per_page": 0.1 * total, "wakeup_j_per_page": 0.0,
-                "total_j_per_page": total, "total_j_per_page_half_width": 0.2,
+                "total_j_per_page": total, "energy_minus_psm_j_per_page_half_width": 0.2,
                 "energy_vs_psm_percent": 100 * (total / 3.3 - 1), "slowdown_mean": slow,
                 "slowdown_mean_half_width": 0.1, "slowdown_median": 0.9 * slow, "slowdown_p95": 2 * slow,
             }

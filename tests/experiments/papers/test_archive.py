@@ -212,7 +212,7 @@ def test_a_claim_that_fails_stays_on_the_page_with_its_reason():
     result = {"experiment": "thesis/x", "about": "a", "size": "full", "seed": 0, "material": "m", "runs": 1}
     results = [{**result, "claims": [claim, {**claim, "tolerance": "not a test: it is so", "holds": True}]}]
     page = results_markdown(results, PAPERS)
-    assert "2 claims, of which 0 hold and 1 fail; 1 more are not tests" in page
+    assert "1 claims, of which 0 hold and 1 fail; 1 more are not tests" in page
     assert "|x|all is well|1|2|fails|\n|x|all is well|1|2|not a test|\n" in page
     assert "|Monteleoni 2006|0|1|1|" in page
     details = details_markdown(results, "thesis", PAPERS["thesis"])
@@ -235,7 +235,7 @@ def test_the_page_has_a_row_a_claim_with_the_figure_that_decides_and_failures_fi
 
 
 def test_what_all_records_have_in_common_is_said_once_and_the_rest_of_each():
-    one = {**RECORD, "seed": 7, "runs": 3, "made": "commit abc", "claims": [CLAIM]}
+    one = {**RECORD, "seed": 7, "runs": 3, "made": "commit abc", "claims": [{**CLAIM, "holds": False}]}
     other = {**one, "experiment": "rls/y", "runs": 5}
     short, long = pages(one, other)
     for page in (short, long):
@@ -283,3 +283,12 @@ def test_generated_browsing_in_place_of_a_trace_is_said_on_stderr_in_the_record_
     assert json.loads((folder / "manifest.json").read_text())["configuration"]["material"] == instead
     for picture in folder.glob("*.svg"):
         assert f"on {instead}, in place of bu-www-client" in picture.read_text()
+
+
+def test_goals_of_our_own_are_counted_and_not_among_the_claims_of_papers():
+    own = {**RECORD, "experiment": "ours/x", "claims": [{**CLAIM, "statement": "a goal", "holds": False}]}
+    page, _ = pages({**RECORD, "claims": [CLAIM]}, own)
+    assert "|beyond the papers|0|1|0|" in page
+    assert "a goal" not in page
+    assert "a goal" in details_markdown([own], "ours", PAPERS["ours"])
+    assert "All claims hold in rls/x (1)." in details_markdown([{**RECORD, "claims": [CLAIM]}], "rls", PAPERS["rls"])

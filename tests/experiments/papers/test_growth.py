@@ -7,7 +7,7 @@ import pytest
 from experiments.papers.adaptive import noise
 from experiments.papers.adaptive.exponents import ADAPTIVE, ALL, HARD
 from experiments.papers.claims import jackknifed, measured, point
-from experiments.papers.proved.second_order import separable_second_order_step
+from experiments.papers.proved import separable_second_order_step
 from experiments.papers.registry import all_experiments
 from experiments.papers.rls import closed_form
 from experiments.papers.thesis import sphere

@@ -266,8 +266,3 @@ def test_bounds_are_printed_written_and_decide_the_exit_status(table, lpsm, tmp_
     assert {row["verdict"] for row in json.loads(again.stdout)["statements"]} == {"holds"}
     monkeypatch.setattr("lpsm.bounds.sampler_theorems.Theorem.bound", lambda *_: 0.0)
     assert lpsm("label", table, "--algorithm", "sop-label-efficient", "--bounds", "4").exit_code == 1
-
-
-def test_a_budget_below_zero_is_named_as_it_was_given(complaint):
-    line = complaint("label", "iris", "--algorithm", "ssmd", "--budget", "-1")
-    assert "--budget must be at least 0, got -1" in line

@@ -15,7 +15,7 @@ import netsim
 import traces
 from experiments.report.population import population_text
 from experiments.study import population as study
-from experiments.study.population_summary import by_activity, summary
+from experiments.study.population import by_activity, summary
 from tests.experiments.browsing import contents, population
 
 Run = Callable[..., Result]

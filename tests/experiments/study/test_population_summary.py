@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from experiments.study.population_summary import COLUMNS, by_activity, read, summary
+from experiments.study.population import COLUMNS, by_activity, read, summary
 
 POLICIES = ["none", "psm:100", "own"]
 

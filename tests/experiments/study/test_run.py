@@ -6,18 +6,19 @@ import re
 import signal
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numba
 import pytest
 
 from experiments.cli import main
 from experiments.study import executor
-from experiments.study import progress as study_progress
+from experiments.study import run as study_progress
 from experiments.study.executor import MOST_JOBS
 from experiments.study.interruptions import SIGNALS, Handler, Interrupted
-from experiments.study.progress import progress, time_left_s
-from experiments.study.run import run
+from experiments.study.run import progress, run, time_left_s
 from experiments.study.store import Store
 
 
@@ -177,3 +178,17 @@ def test_a_signal_that_comes_while_workers_start_is_put_off_and_they_never_hear_
             assert blocked is not None
             assert int(blocked[1], 16) >> (signal.SIGINT - 1) & 1
     assert came == [number]
+
+
+def test_functions_that_are_compiled_advance_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    advanced: list[tuple[str, int]] = []
+
+    @contextmanager
+    def bar(title: str, total: int) -> Iterator[Any]:
+        yield lambda: advanced.append((title, total))
+
+    monkeypatch.setattr(study_progress, "progress", bar)
+    with study_progress.compiling():
+        assert numba.njit(lambda x: x + 1)(1) == 2
+    assert numba.njit(lambda x: x + 2)(1) == 3
+    assert advanced == [("compiling functions", study_progress.FUNCTIONS)]

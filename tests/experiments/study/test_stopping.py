@@ -20,6 +20,7 @@ from tests.experiments.browsing import contents, make
 from tests.experiments.program import PROGRAM, finish
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the kernel lists no processes here")
+OTHERS = (signal.SIGTERM, signal.SIGHUP)
 SLOW_POLICY = """
 import time
 from netsim.policies.static import StaticPsm
@@ -80,7 +81,9 @@ def wait_for_parts(process: subprocess.Popen[str], out: Path, at_least: int) -> 
         time.sleep(0.005)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGKILL, *(pytest.param(one, marks=pytest.mark.long) for one in OTHERS)]
+)
 def test_workers_end_with_their_parent_however_it_ends(trace: Path, tmp_path: Path, number: signal.Signals) -> None:
     slow = tmp_path / "slow.py"  # so that no machine is quick enough to end before the signal comes
     slow.write_text(SLOW_POLICY)

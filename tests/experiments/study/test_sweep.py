@@ -13,7 +13,7 @@ from experiments.study.compare import added_delays, compare
 from experiments.study.tune import measure
 from lpsm.randomness import WORKLOAD, generator
 from netsim.policies.static import StaticPsm
-from traces import Message
+from traces import Message, Workload
 
 CONFIG = netsim.SimulationConfig()
 PAGE = traces.Page("a", 300, 500, (), 1.0)
@@ -131,7 +131,7 @@ def test_with_clients_a_replication_is_the_cell_of_the_library_and_figures_are_m
 def test_clients_browse_what_was_recorded_at_times_of_their_own() -> None:
     recorded = (PAGE._replace(think_s=30.0), PAGE._replace(issue_s=50.0, deadline_s=60.0, think_s=30.0))
     sent = (Message(at_s=2.0, size_bytes=10), Message(at_s=70.0, size_bytes=10))
-    session = sweep.Recorded(name="s", seed=1, recorded=recorded, messages=sent)
+    session = sweep.Recorded(name="s", seed=1, recorded=Workload.of(recorded, sent))
     assert list(session.pages(0)) == list(recorded)
     delays = []
     for client in (1, 2):

@@ -12,7 +12,8 @@ from netsim.model.events import begin
 from netsim.model.medium import advance, finish, send_down, send_up, write_states
 from netsim.model.seam import new_frame
 from netsim.model.things import Connection, Endpoint, States
-from netsim.radio_states import StateTimes
+from netsim.policies import Observer
+from netsim.radio import StateTimes
 from netsim.running.adviser import Adviser
 from netsim.running.fill import World
 from netsim.running.on_simpy import numbers_of, prepared
@@ -33,7 +34,7 @@ class Noting(Adviser):
     def tell(self, run, client, frame, sent, *more):
         if not sent:
             self._notes.append((run.now, client.number, True, frame.seq))
-        if self._observe:
+        if isinstance(self.policy, Observer):
             super().tell(run, client, frame, sent, *more)
 
 

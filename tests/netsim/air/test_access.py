@@ -67,6 +67,7 @@ def test_saturation_throughput_with_rts_and_cts_is_within_2_percent_of_ns_3(n):
     assert throughput_mbps(cell, 1000, 20) == pytest.approx(NS3_RTS[n], rel=0.02)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("spec", "n"), BIANCHI)
 def test_saturation_is_within_2_percent_of_bianchi_and_between_its_forms(spec, n):
     after_difs, after_eifs = BIANCHI[spec, n]

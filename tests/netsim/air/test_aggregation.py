@@ -203,6 +203,18 @@ def test_in_a_service_period_what_waits_goes_together_and_several_frames_of_the_
     assert world.states().transmitting_ns >= (first + others + ACK + BLOCK_ACK) * US
 
 
+def test_frames_of_a_client_that_go_together_are_a_trigger():
+    world = Air("uapsd", "none", air=AirConfig(phy=SLOTLESS, max_ampdu_bytes=MAX_AMPDU_BYTES))
+    world.down(0, 20 * MS, number=7)
+    world.down(1, 30 * MS, number=8)  # keeps the channel busy
+    for number in range(2):
+        world.up(0, 30 * MS + 1, number=number)
+    world.finish(95 * MS)
+    assert world.numbers(0, down=False) == [0, 1]
+    assert world.clients[0].contender.attempts == 2
+    assert world.numbers(0, down=True) == [7]
+
+
 def test_a_client_that_goes_to_sleep_waits_no_longer_for_a_frame_that_was_lost():
     world = Air("none", air=AirConfig(phy=Phy.parse("11n"), max_ampdu_bytes=65_535))
     for number in range(3):
@@ -244,22 +256,3 @@ def test_frames_of_aggregates_follow_one_another_and_one_block_ack_follows_after
             assert (later.kind == "block-ack") == (earlier.aggregate >= 0)
     carried = [frame for frame in recorder.transmissions if not frame.lost]
     assert sum(frame.length for frame in carried if frame.down) == sum(page.reply_bytes + 30_000 for page in PAGES)
-
-
-def test_aggregates_make_pages_faster_and_the_channel_less_busy():
-    slow, fast = (
-        netsim.simulate(
-            PAGES, "none", engine="packet",
-            config=netsim.SimulationConfig(medium=AirConfig(phy=Phy.parse("11n"), max_ampdu_bytes=size), link=FAST),
-        )
-        for size in (0, 8_000)
-    )  # fmt: skip
-    assert fast.downlink_air_s < slow.downlink_air_s
-    assert fast.latency_s.mean() < slow.latency_s.mean()
-
-
-def test_aggregates_are_refused_where_the_layer_has_none():
-    with pytest.raises(ValueError, match="max_ampdu_bytes must be 0 on 11g, which cannot aggregate frames, got 8000"):
-        AirConfig(phy=Phy.parse("11g"), max_ampdu_bytes=8000)
-    with pytest.raises(ValueError, match=r"max_ampdu_bytes must lie in \[0, 65535\], got 65536"):
-        AirConfig(phy=Phy.parse("11n"), max_ampdu_bytes=65_536)

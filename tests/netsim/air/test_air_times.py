@@ -74,23 +74,3 @@ def test_more_bytes_or_a_lower_rate_never_take_less_time(kind):
         for size in (14, 28, 100, 1064, 1536, 2304):
             assert Phy(kind=kind, rate_mbps=slow).data_ns(size) >= Phy(kind=kind, rate_mbps=fast).data_ns(size)
             assert Phy(kind=kind, rate_mbps=fast).data_ns(size + 1) >= Phy(kind=kind, rate_mbps=fast).data_ns(size)
-
-
-def test_what_is_no_air_is_refused_with_the_rule_and_the_value():
-    for text, message in (
-        ("11x", "kind must be one of 11b, .* got '11x'"),
-        ("11g:7", "rate_mbps of 11g must be one of 6, 9, .* got 7"),
-        ("11g:", "KIND or KIND:RATE"),
-        ("11g:-6", "KIND or KIND:RATE"),
-        ("11b:fast", "KIND or KIND:RATE"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            Phy.parse(text)
-    assert Phy.parse("11g").spec == "11g:54"
-
-
-def test_a_rate_that_no_layer_has_is_refused_by_name():
-    with pytest.raises(ValueError, match=r"rate_mbps of 11g must be one of .*, got an integer of 1329 bits"):
-        Phy(rate_mbps=10**400)
-    with pytest.raises(ValueError, match=r"rate_mbps must lie in \[0.25, 1e\+06\], got 5e-324"):
-        Phy().frame_ns(10, 5e-324)

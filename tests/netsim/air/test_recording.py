@@ -76,33 +76,6 @@ def test_frames_gates_and_decisions_are_noted_as_computed_by_hand(case):
         assert " ".join(f"{one.event[0]}{one.at_ns / MS:g}" for one in recorder.decisions) == DECISIONS[case]
 
 
-@pytest.mark.parametrize("policy", ["none", "psm", "dynamic:50", "uapsd", "twt:200:20"])
-@pytest.mark.parametrize("options", [{}, {"neighbours": 2}, {"rts_bytes": 500, "neighbours": 1}])
-def test_frames_overlap_only_in_collisions_and_answers_follow_after_sifs(policy, options):
-    recorder = AirRecorder()
-    config = netsim.SimulationConfig(medium=netsim.AirConfig(**options))
-    result = netsim.simulate(PAGES, policy, config=config, recorder=recorder)
-    assert result.pages.equals(netsim.simulate(PAGES, policy, config=config).pages)  # notes change nothing
-    frames = recorder.frames
-    assert {frame.kind for frame in frames} >= {"data", "ack", "beacon"}
-    assert ("poll" in {frame.kind for frame in frames}) == (policy == "psm")
-    assert ("rts" in {frame.kind for frame in frames}) == ("rts_bytes" in options)
-    for earlier, later in pairwise(frames):
-        if earlier.received or later.received:
-            assert later.start_ns >= earlier.end_ns + 10_000
-        if later.kind in ("ack", "cts"):
-            assert later.start_ns == earlier.end_ns + 10_000
-            assert later.sender != earlier.sender
-
-
-def test_a_recorder_is_for_one_run():
-    recorder = AirRecorder()
-    config = netsim.SimulationConfig(medium=netsim.AirConfig())
-    netsim.simulate(PAGES, "psm", config=config, recorder=recorder)
-    with pytest.raises(ValueError, match="a recorder is for one run"):
-        netsim.simulate(PAGES, "psm", config=config, recorder=recorder)
-
-
 @pytest.mark.parametrize("policy", ["none", "psm", "dynamic:50", "uapsd", "twt:200:20", "lpsm2"])
 @pytest.mark.parametrize("rts_bytes", [None, 500])
 def test_packets_gates_decisions_and_requests_are_noted_as_on_wires(policy, rts_bytes):

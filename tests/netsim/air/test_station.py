@@ -146,15 +146,3 @@ def test_in_any_cell_of_clients_pages_arrive_and_time_and_frames_add_up(
         assert (np.diff(trip.intervals) >= 0).all()  # who dozes may be woken in the same instant
         assert trip.awake_ns == pytest.approx(np.diff(trip.intervals.reshape(-1, 2)).sum(), abs=slack)
         assert 0 <= trip.groups_lost <= world.run.contenders[0].attempts + world.run.contenders[0].queue.count + 50
-
-
-def test_the_same_seed_gives_the_same_cell_and_another_seed_another():
-    pages = [Page("p", 300, 9000, ((300, 4000),), 0.1)] * 3
-    config = netsim.SimulationConfig(medium=AirConfig(neighbours=3))
-
-    def latencies_s(seed):
-        clients = [(pages, "psm:100"), (pages, "dynamic:100")]
-        cell = netsim.simulate_cell(clients, config=config, seed=seed, engine="packet")
-        return [result.latency_s.tolist() for result in cell]
-
-    assert latencies_s(1) == latencies_s(1) != latencies_s(2)

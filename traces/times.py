@@ -1,0 +1,134 @@
+"""Workloads on a clock, whose traffic has its own times: moved, cut into stretches, put one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from traces.checks import checked, each
+from traces.columns import COLUMNS, Workload
+
+__all__ = ["instants", "joined", "moved", "stretches", "with_columns"]
+
+
+@checked
+def instants(workload: Workload) -> NDArray[np.float64]:
+    """Return when the exchanges of a recording began and ended, seconds, shape (exchanges, 2)."""
+    found = np.zeros((len(workload.timings), 2))
+    timings = zip(*(column.tolist() for column in workload.timings[:, 1:3].T), strict=True)
+    lasts_s = workload.timings[:, 3:].sum(axis=1).tolist()
+    for place, (after, at_s) in enumerate(timings):
+        begin_s = found[place - int(after), 1] + at_s if after else at_s
+        found[place] = begin_s, begin_s + lasts_s[place]
+    return found
+
+
+@checked
+def moved(workload: Workload, by_s: float) -> Workload:
+    """Return a workload all of whose instants are later; what was recorded begins with so much idle time.
+
+    Pages without an instant stay without.
+    """
+    timings = workload.timings.copy()
+    timings[timings[:, 1] == 0, 2] += by_s
+    return _like(
+        workload, range(len(workload)), timings.round(6), issue_s=(workload.issue_s + by_s).round(6),
+        deadline_s=(workload.deadline_s + by_s).round(6),
+        messages=[sent._replace(at_s=round(sent.at_s + by_s, 6)) for sent in workload.messages],
+        datagrams=[one._replace(at_s=round(one.at_s + by_s, 6)) for one in workload.datagrams],
+        captured_s=None if workload.captured_s is None else workload.captured_s + by_s,
+    )  # fmt: skip
+
+
+@checked
+def stretches(workload: Workload, edges_s: Sequence[float], ends_s: float | None = None) -> list[Workload]:
+    """Cut a workload whose pages all have instants: each stretch goes from one edge to the next, the last to the end.
+
+    A page belongs to the stretch in which it is issued, with all of its exchanges; one that waited for an exchange of
+    an earlier stretch begins at its recorded instant.
+
+    Parameters
+    ----------
+    workload : Workload
+    edges_s : sequence of float
+        Rising, the first 0.
+    ends_s : float, optional
+        Where the last stretch ends; by default where the recording does.
+
+    Returns
+    -------
+    list of Workload
+        With times since their edges; `captured_s` is how long a stretch is, if the workload has it.
+    """
+    begun = instants(workload)
+    last = ends_s if workload.captured_s is None else workload.captured_s
+    edges = [*edges_s, float("inf") if last is None else last]
+    of_page = np.searchsorted(edges[:-1], workload.issue_s, side="right") - 1
+    of_exchange = np.repeat(of_page, 1 + workload.objects)
+    found = []
+    for number, (start, stop) in enumerate(pairwise(edges)):
+        rows = np.flatnonzero(of_exchange == number) if len(begun) else np.empty(0, dtype=np.int64)
+        timings = workload.timings[rows]
+        place = np.full(len(of_exchange), -1)
+        place[rows] = np.arange(len(rows))
+        waited_for = place[np.maximum(rows - timings[:, 1].astype(np.int64), 0)]
+        inside = (timings[:, 1] > 0) & (waited_for >= 0)
+        timings[:, 1] = np.where(inside, np.arange(len(rows)) - waited_for, 0)
+        timings[:, 2] = np.where(inside, timings[:, 2], begun[rows, 0] - start)
+
+        def within(given: Iterable[Any], start: float = start, stop: float = stop) -> list[Any]:
+            return [
+                one._replace(at_s=round(one.at_s - start, 6))
+                for one in given
+                if start <= one.at_s and (one.at_s < stop or stop == edges[-1])
+            ]
+
+        lasts_s = None if workload.captured_s is None else stop - start
+        instants_s = {name: (getattr(workload, name) - start).round(6) for name in ("issue_s", "deadline_s")}
+        beside = {"messages": within(workload.messages), "datagrams": within(workload.datagrams)}
+        pages = np.flatnonzero(of_page == number)
+        found.append(_like(workload, pages, timings.round(6), captured_s=lasts_s, **instants_s, **beside))
+    return found
+
+
+@checked
+def joined(workloads: Iterable[Workload], captured_s: float | None = None) -> Workload:
+    """Return workloads that are on one clock as one: their pages, messages and datagrams, one after another."""
+    given = list(each("workloads", workloads, Workload))
+    connections, timings = 0, []
+    for one in given:
+        own = one.timings.copy()
+        own[:, 0] += connections
+        connections = int(own[:, 0].max(initial=connections - 1)) + 1
+        timings.append(own)
+    columns = {
+        name: np.concatenate([getattr(one, name) for one in given])
+        for name in ("objects", "sizes", "think_s", "issue_s", "waits_s", "deadline_s")
+    }
+    return Workload(
+        list(chain.from_iterable(one.names for one in given)), **columns, timings=np.concatenate(timings),
+        messages=chain.from_iterable(one.messages for one in given), round_trip_s=given[0].round_trip_s,
+        datagrams=chain.from_iterable(one.datagrams for one in given), captured_s=captured_s,
+    )  # fmt: skip
+
+
+def with_columns(workload: Workload, **columns: Any) -> Workload:
+    """Return a workload with some of its columns replaced."""
+    return Workload(**{name: getattr(workload, name) for name in COLUMNS} | columns)
+
+
+def _like(workload: Workload, pages: Any, timings: NDArray[np.float64], **columns: Any) -> Workload:
+    """Return a workload of some pages, by their places, with other times."""
+    own = np.zeros(len(workload), dtype=np.bool_)
+    own[np.asarray(pages, dtype=np.int64)] = True
+    exchanges = np.repeat(own, 1 + workload.objects)
+    of_pages = {name: columns.pop(name)[own] for name in ("issue_s", "deadline_s")}
+    return with_columns(
+        workload, names=[name for name, is_own in zip(workload.names, own.tolist(), strict=True) if is_own],
+        objects=workload.objects[own], sizes=workload.sizes[exchanges], think_s=workload.think_s[own],
+        waits_s=workload.waits_s[exchanges], timings=timings, **of_pages, **columns,
+    )  # fmt: skip
