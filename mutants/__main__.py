@@ -51,8 +51,9 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             "calibration", "checks", "estimator", "multiclass", "record", "river_adapter", "sampler", "saving", "tuned",
         )),
         tuple(f"tests/lpsm/test_{name}.py" for name in (
-            "estimator", "river_adapter", "samplers_contract", "samplers_protocol", "samplers_wrong_calls",
-            "sampler_report", "samplers_limits", "samplers_oracles", "tuned", "importance", "states", "calibration",
+            "estimator", "river_adapter", "samplers_by_hand", "samplers_contract", "samplers_protocol",
+            "samplers_wrong_calls", "sampler_report", "samplers_limits", "samplers_oracles", "tuned", "importance",
+            "states", "calibration",
         )),
     ),
     "netsim/sleep_planning": (
@@ -66,6 +67,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         (
             *(f"tests/netsim/test_{name}.py" for name in (
                 "station", "tcp", "tcp_by_hand", "link", "push", "conservation", "recorder", "reference", "waits",
+                "own_times",
             )),
             "tests/netsim/air/test_*.py",
         ),
@@ -73,7 +75,9 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
     "netsim/running": (  # interpreted: plain Python does without what lays out memory
         tuple(f"netsim/running/{name}.py" for name in ("adviser", "fill", "on_simpy", "recorder")),
         (
-            *(f"tests/netsim/test_{name}.py" for name in ("recorder", "simulation", "conservation", "push", "result")),
+            *(f"tests/netsim/test_{name}.py" for name in (
+                "recorder", "simulation", "conservation", "push", "result", "own_policies", "own_times",
+            )),
             "tests/netsim/air/test_*.py",
         ),
     ),

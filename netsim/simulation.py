@@ -8,10 +8,9 @@ that is later); seconds appear only in the result (`netsim.result`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from lpsm import randomness
-from lpsm.checks import of_type
+from lpsm.checks import known, of_type
 from netsim import policies
 from netsim.config import SimulationConfig
 from netsim.policies import AnyPolicy, Policy
@@ -56,7 +55,7 @@ def simulate(
         A name of the registry, such as "psm:100"; or an object with the protocol of `netsim.policies`, of which a
         copy is used: the object given stays as it is; or a class of one's own that the caller trusts.
     config : SimulationConfig, optional
-        The world.
+        The world; by default that of the thesis (its radio; servers that answer at once), not that of the commands.
     seed : int
         Of the server delays and of the losses.
     engine : {"auto", "packet", "express"}
@@ -84,18 +83,7 @@ def simulate(
     NotCoveredError
         If the compiled engine is asked for what it does not cover.
     """
-    config = _checked(engine, config)
-    if recorder is not None:
-        of_type(Recorder, recorder=recorder)
-    workload = Workload.of(pages)
-    messages = messages_of(workload.messages if push is None else push)
-    check(workload, messages)
-    policy = _made(policy, config)
-    if recorder is not None and recorder.on_air != (config.medium is not None):
-        raise ValueError("a Recorder notes frames on wires and an AirRecorder on the air, and this run is the other")
-    members = [(workload, policy)]
-    reason = _why_interpreted(engine, members, config, [messages], recorder)
-    [result] = _run(members, config, seed, [messages], server_delays, recorder, interpreted=reason is not None)
+    [result] = _simulate([(pages, policy)], [push], config, seed, engine, server_delays, recorder)
     return result
 
 
@@ -126,29 +114,52 @@ def simulate_cell(
     ValueError
         If there is no client, messages are not one entry a client, or as `simulate` does.
     """
-    config = _checked(engine, config)
-    given = [(Workload.of(pages), policy) for pages, policy in clients]
+    given = list(clients)
     if not given:
         raise ValueError("a cell must have at least one client, got none")
     if push and len(push) != len(given):
         raise ValueError(f"push must be one entry a client ({len(given)}), got {len(push)} entries")
-    pushed = [messages_of(messages) for messages in push] or [list(workload.messages) for workload, _ in given]
-    members: list[tuple[Workload, Policy]] = []
-    for (workload, policy), messages in zip(given, pushed, strict=True):
-        check(workload, messages)
+    return _simulate(given, push or [None] * len(given), config, seed, engine)
+
+
+def _simulate(
+    clients: Sequence[tuple[Iterable[Page], AnyPolicy]],
+    push: Sequence[Iterable[Message] | None],
+    given: SimulationConfig | None,
+    seed: int,
+    engine: str,
+    server_delays: Sequence[ServerDelay] | None = None,
+    recorder: Recorder | None = None,
+) -> list[SimulationResult]:
+    """Check and run the clients of one access point; `server_delays` are those of a single client's pages."""
+    known("engine", engine, _ENGINES)
+    config = SimulationConfig() if given is None else given
+    of_type(SimulationConfig, config=config)
+    if recorder is not None:
+        of_type(Recorder, recorder=recorder)
+    members, pushed, delays = [], [], []
+    for place, ((pages, policy), messages) in enumerate(zip(clients, push, strict=True)):
+        workload = Workload.of(pages)
+        pushed.append(messages_of(workload.messages if messages is None else messages))
+        check(workload, pushed[-1])
         members.append((workload, _made(policy, config)))
-    reason = _why_interpreted(engine, members, config, pushed)
-    return _run(members, config, seed, pushed, interpreted=reason is not None)
+        rng, delay = randomness.generator(seed, randomness.SERVER, place), config.server_delay
+        delays.append(delay.draw(workload, rng) if server_delays is None else draw_each(workload, server_delays, rng))
+    if recorder is not None and recorder.on_air != (config.medium is not None):
+        raise ValueError("a Recorder notes frames on wires and an AirRecorder on the air, and this run is the other")
 
+    def world(room: int) -> World:
+        return World(members, delays, pushed, config, seed, room)
 
-def _checked(engine: str, config: Any) -> SimulationConfig:
-    """Return the world, the default one if none is given; refuse what is neither an engine nor a world."""
-    if engine not in _ENGINES:
-        raise ValueError(f"engine must be one of {', '.join(_ENGINES)}, got {engine!r}")
-    if not isinstance(config, SimulationConfig | None):
-        raise TypeError(f"config must be a SimulationConfig, got {config!r}")
-    world: SimulationConfig = SimulationConfig() if config is None else config
-    return world
+    if _is_interpreted(engine, members, config, pushed, recorder):
+        from netsim.running.on_simpy import run_interpreted
+
+        found = run_interpreted(world(_MOST_ROOM), recorder)
+    else:
+        from netsim.running.compiled import run_compiled
+
+        found = run_compiled(world)
+    return [result_of(*member, config.radio, *one) for member, one in zip(members, found, strict=True)]
 
 
 def _made(policy: AnyPolicy, config: SimulationConfig) -> Policy:
@@ -158,60 +169,27 @@ def _made(policy: AnyPolicy, config: SimulationConfig) -> Policy:
     return policies.make(policy, beacon_interval_ns=interval_ns, radio=radio, dtim_period=dtim_period)
 
 
-def _why_interpreted(
+def _is_interpreted(
     engine: str,
     members: Sequence[tuple[Workload, Policy]],
     config: SimulationConfig,
     pushed: Sequence[Sequence[Message]],
-    recorder: Recorder | None = None,
-) -> str | None:
-    """Say why a run is interpreted, or None if it is compiled; NotCoveredError if it cannot be and is to be."""
+    recorder: Recorder | None,
+) -> bool:
+    """Whether a run is interpreted; NotCoveredError if it cannot be compiled and is to be."""
     if engine == "packet":
-        return "it is asked for"
+        return True
     own = next((policy for _, policy in members if getattr(policy, "compiled", None) is None), None)
-    reason = None
+    reason = "it is recorded" if recorder is not None else ""
     if own is not None:
         reason = f"policy {own.spec} has no compiled rule"
-    elif recorder is not None:
-        reason = "it is recorded"
     if reason and engine == "express":
         raise NotCoveredError(f"engine express does not cover this run: {reason}")
-    if not reason and engine == "auto" and _is_small(members, pushed, config):
-        from netsim.running.compiled import is_ready
+    if reason or engine == "express" or not _is_small(members, pushed, config):
+        return bool(reason)
+    from netsim.running.compiled import is_ready
 
-        if not is_ready([policy for _, policy in members]):
-            reason = "done before the engine would be compiled"
-    return reason
-
-
-def _run(
-    members: Sequence[tuple[Workload, Policy]],
-    config: SimulationConfig,
-    seed: int,
-    pushed: Sequence[Sequence[Message]],
-    server_delays: Sequence[ServerDelay] | None = None,
-    recorder: Recorder | None = None,
-    *,
-    interpreted: bool,
-) -> list[SimulationResult]:
-    """Run the clients of one access point; `server_delays` are those of a single client's pages."""
-    delays = []
-    for place, (workload, _) in enumerate(members):
-        rng, delay = randomness.generator(seed, randomness.SERVER, place), config.server_delay
-        delays.append(delay.draw(workload, rng) if server_delays is None else draw_each(workload, server_delays, rng))
-
-    def world(room: int) -> World:
-        return World(members, delays, pushed, config, seed, room)
-
-    if interpreted:
-        from netsim.running.on_simpy import run_interpreted
-
-        found = run_interpreted(world(_MOST_ROOM), recorder)
-    else:
-        from netsim.running.compiled import run_compiled
-
-        found = run_compiled(world)
-    return [result_of(*member, config.radio, *one) for member, one in zip(members, found, strict=True)]
+    return not is_ready([policy for _, policy in members])
 
 
 def is_compiled(policy: AnyPolicy, config: SimulationConfig) -> bool:

@@ -21,7 +21,7 @@ from traces.records import (
     Report,
     Request,
     Session,
-)
+)  # fmt: skip
 from traces.times import moved
 
 __all__ = ["browsed", "workload_of"]

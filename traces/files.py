@@ -26,16 +26,9 @@ from typing import IO, Any, TypeAlias
 from traces.errors import TraceError
 
 __all__ = [
-    "MAX_UNPACKED_BYTES",
-    "OnDamage",
-    "OnRead",
-    "Stream",
-    "decompressed",
-    "lines",
-    "open_trace",
-    "read_line",
+    "MAX_UNPACKED_BYTES", "OnDamage", "OnRead", "Stream", "decompressed", "lines", "open_trace", "read_line",
     "replacing",
-]
+]  # fmt: skip
 
 MAX_UNPACKED_BYTES = 1 << 36
 """Largest size of an unpacked file, 64 GiB: seventy times the longest trace we know of."""

@@ -50,17 +50,11 @@ from traces.records import (
     Report,
     Request,
     Timing,
-)
+)  # fmt: skip
 
 __all__ = [
-    "MAX_OBJECTS",
-    "MAX_PENDING",
-    "GroupingRule",
-    "in_order",
-    "is_embedded",
-    "iter_pages",
-    "pages",
-]
+    "MAX_OBJECTS", "MAX_PENDING", "GroupingRule", "in_order", "is_embedded", "iter_pages", "pages",
+]  # fmt: skip
 
 MAX_PENDING = 1 << 16
 """Most requests that wait in the re-ordering window."""
@@ -81,25 +75,15 @@ _EMBEDDED_SUFFIXES = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupingRule:
-    """Parameters of the rule; the defaults are our own choice (docs/traces.md shows what they do to real traces).
+    """Parameters of the rule; the defaults are our own choice (docs/traces.md shows what they do to real traces)."""
 
-    Attributes
-    ----------
-    same_server_gap_s, other_server_gap_s : float
-        Longest pause before an embedded object, to the page's own server and to another, at least 0.
-    page_gap_s : float
-        Pause that separates the pages of traffic without URLs, and documents of different pages, at least 0.
-    reorder_s : float
-        The re-ordering window, at least 0.
-    max_think_s : float or None
-        Pauses longer than this are absences; None keeps all.
-    """
-
+    #: Longest pause before an embedded object, to the page's own server and to another, at least 0.
     same_server_gap_s: float = 5.0
     other_server_gap_s: float = 2.0
+    #: Pause that separates the pages of traffic without URLs, and documents of different pages, at least 0.
     page_gap_s: float = 1.0
-    reorder_s: float = 600.0
-    max_think_s: float | None = None
+    reorder_s: float = 600.0  #: The re-ordering window, at least 0.
+    max_think_s: float | None = None  #: Pauses longer than this are absences; None keeps all.
 
     def __post_init__(self) -> None:
         typed_fields(self)

@@ -42,7 +42,7 @@ from traces.records import (
     Report,
     Request,
     batch_of,
-)
+)  # fmt: skip
 
 __all__ = ["FORMATS", "MAX_HAR_BYTES", "batches"]
 

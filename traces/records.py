@@ -21,32 +21,10 @@ from traces.checks import checked, each
 from traces.sample import Sample
 
 __all__ = [
-    "BY_SUFFIX",
-    "DATAGRAM_DOWN",
-    "DATAGRAM_UP",
-    "DOCUMENT",
-    "EMBEDDED",
-    "MESSAGE",
-    "OPENING",
-    "PART",
-    "REQUEST_DTYPE",
-    "UNASKED",
-    "UNKNOWN_REQUEST_BYTES",
-    "UNKNOWN_WAIT_US",
-    "Batch",
-    "Captured",
-    "Datagram",
-    "FlowGroup",
-    "Message",
-    "Page",
-    "Payload",
-    "Report",
-    "Request",
-    "Session",
-    "Timing",
-    "batch_of",
-    "counted",
-]
+    "BY_SUFFIX", "DATAGRAM_DOWN", "DATAGRAM_UP", "DOCUMENT", "EMBEDDED", "MESSAGE", "OPENING", "PART", "REQUEST_DTYPE",
+    "UNASKED", "UNKNOWN_REQUEST_BYTES", "UNKNOWN_WAIT_US", "Batch", "Captured", "Datagram", "FlowGroup", "Message",
+    "Page", "Payload", "Report", "Request", "Session", "Timing", "batch_of", "counted",
+]  # fmt: skip
 
 UNKNOWN_REQUEST_BYTES = 300
 """Size taken for a request whose trace does not tell it."""
@@ -102,24 +80,14 @@ class Request(NamedTuple):
 
 
 class Timing(NamedTuple):
-    """When an exchange begins, and how long its parts take.
+    """When an exchange begins, and how long its parts take."""
 
-    Attributes
-    ----------
-    connection : int
-        The number of its connection, which carries its exchanges in their order, one at a time.
-    after : int
-        How many exchanges before this one the exchange is that it waits for; 0: it waits for none.
-    at_s : float
-        Its pause after the end of the exchange that it waits for, else its instant on the clock of the workload.
-    request_s, response_s, reply_s : float
-        From the first to the last byte of its request, from there to the first byte of its reply, and from there to
-        the last one, as the recording saw it: round trip and transfer included.
-    """
-
-    connection: int
-    after: int
+    connection: int  #: The number of its connection, which carries its exchanges in their order, one at a time.
+    after: int  #: How many exchanges before this one the exchange is that it waits for; 0: it waits for none.
+    #: Its pause after the end of the exchange that it waits for, else its instant on the clock of the workload.
     at_s: float
+    #: From the first to the last byte of its request, from there to the first byte of its reply, and from there to
+    #: the last one, as the recording saw it: round trip and transfer included.
     request_s: float = 0.0
     response_s: float = 0.0
     reply_s: float = 0.0
@@ -147,41 +115,27 @@ class Message(NamedTuple):
 
 
 class Page(NamedTuple):
-    """One Web page to be browsed.
+    """One Web page to be browsed."""
 
-    Attributes
-    ----------
-    page : str
-        Its name; the same page may be browsed several times.
-    request_bytes, reply_bytes : int
-        Size of the request for the HTML, at least 1, and of the reply; payload only.  A reply of 0 bytes is an
-        upload without an answer, complete when its last byte is acknowledged.
-    objects : tuple of (int, int)
-        (request bytes, reply bytes) of the embedded objects, in the order in which they are asked for.
-    think_s : float
-        Seconds between the last byte of this page and the issue of the next one.
-    issue_s : float or None
-        If given, the page is issued at this time, or when the previous page is complete and thought
-        about, whichever is later.
-    waits_s : tuple of float
-        How long the server took for each exchange, from the whole request to the first byte of the reply, in
-        seconds: the HTML first, then the objects.  NaN where it is not known; empty if nothing is known.
-    deadline_s : float or None
-        When the page must be complete, on the clock of `issue_s`, as the player of a stream knows it; None if
-        nothing depends on it.
-    timings : tuple of Timing
-        When each exchange begins, the HTML first, then the objects; then pages decide nothing but what belongs
-        together.  Empty if that is not known: the page is browsed as a whole.
-    """
-
-    page: str
+    page: str  #: Its name; the same page may be browsed several times.
+    #: Size of the request for the HTML, at least 1, and of the reply; payload only.  A reply of 0 bytes is an
+    #: upload without an answer, complete when its last byte is acknowledged.
     request_bytes: int
     reply_bytes: int
+    #: (request bytes, reply bytes) of the embedded objects, in the order in which they are asked for.
     objects: tuple[tuple[int, int], ...] = ()
-    think_s: float = 0.0
+    think_s: float = 0.0  #: Seconds between the last byte of this page and the issue of the next one.
+    #: If given, the page is issued at this time, or when the previous page is complete and thought about, whichever
+    #: is later.
     issue_s: float | None = None
+    #: How long the server took for each exchange, from the whole request to the first byte of the reply, in
+    #: seconds: the HTML first, then the objects.  NaN where it is not known; empty if nothing is known.
     waits_s: tuple[float, ...] = ()
+    #: When the page must be complete, on the clock of `issue_s`, as the player of a stream knows it; None if
+    #: nothing depends on it.
     deadline_s: float | None = None
+    #: When each exchange begins, the HTML first, then the objects; then pages decide nothing but what belongs
+    #: together.  Empty if that is not known: the page is browsed as a whole.
     timings: tuple[Timing, ...] = ()
 
 
@@ -195,24 +149,14 @@ class Session(NamedTuple):
 
 @dataclass(slots=True)
 class Payload:
-    """Where the payload of a capture went, bytes: each is in exactly one place.
+    """Where the payload of a capture went, bytes: each is in exactly one place."""
 
-    Attributes
-    ----------
-    captured : int
-        All of it: bytes of TCP streams, each once, and of datagrams.
-    in_requests, in_replies, in_messages, in_datagrams : int
-        What is in exchanges (and uploads), in pushed messages and in datagrams.
-    left_out : dict of str to int
-        The rest, by reason.
-    """
-
-    captured: int = 0
-    in_requests: int = 0
+    captured: int = 0  #: All of it: bytes of TCP streams, each once, and of datagrams.
+    in_requests: int = 0  #: What is in exchanges (and uploads), in pushed messages and in datagrams.
     in_replies: int = 0
     in_messages: int = 0
     in_datagrams: int = 0
-    left_out: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)  #: The rest, by reason.
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
@@ -230,34 +174,21 @@ class FlowGroup:
 
 @dataclass(slots=True)
 class Report:
-    """What was read, and what was left out or mended on the way: nothing is dropped without a count here.
+    """What was read, and what was left out or mended on the way: nothing is dropped without a count here."""
 
-    Attributes
-    ----------
-    format, path : str
-        The format that was found, and the file.
-    counts : dict of str to int
-        Number of occurrences by name, in the order in which they first occurred.
-    payload : Payload or None
-        Where the payload of a capture went; None for other formats.
-    flows : dict of str to FlowGroup
-        The flows of a capture, by transport and port of the server: ``"tcp/443"``.
-    round_trips_us, waits_us : Sample
-        Round trips to servers and times that servers took, as far as they were recorded, microseconds.
-    page_starts_us : list of int
-        When pages began, microseconds; of the first `MOST_PAGE_STARTS` of them.
-    spans_us : dict of str to (int, int)
-        Of the clients of a capture, the first and the last packet of the recording, whosever they are, microseconds.
-    """
-
-    format: str = ""
+    format: str = ""  #: The format that was found, and the file.
     path: str = ""
+    #: Number of occurrences by name, in the order in which they first occurred.
     counts: dict[str, int] = field(default_factory=dict)
-    payload: Payload | None = None
+    payload: Payload | None = None  #: Where the payload of a capture went; None for other formats.
+    #: The flows of a capture, by transport and port of the server: ``"tcp/443"``.
     flows: dict[str, FlowGroup] = field(default_factory=dict)
+    #: Round trips to servers and times that servers took, as far as they were recorded, microseconds.
     round_trips_us: Sample = field(default_factory=Sample)
     waits_us: Sample = field(default_factory=Sample)
+    #: When pages began, microseconds; of the first `MOST_PAGE_STARTS` of them.
     page_starts_us: list[int] = field(default_factory=list)
+    #: Of the clients of a capture, the first and the last packet of the recording, whosever they are, microseconds.
     spans_us: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     @property

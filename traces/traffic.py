@@ -56,57 +56,28 @@ _MOST_EVENTS = 1e7
 
 
 class Traffic(NamedTuple):
-    """What a client meets.
+    """What a client meets."""
 
-    Attributes
-    ----------
-    pages : list of Page
-        In the order in which they are browsed.
-    servers : list of str
-        One a page: the delay of the server it is asked of.
-    deadlines_s : ndarray, shape (pages,)
-        When the page must be there (segments of a stream); NaN for what has no deadline.
-    viewings : ndarray of int, shape (pages,)
-        Which viewing a segment belongs to; -1 for what is no segment.
-    messages : list of Message
-        In the order of their instants.
-    """
-
-    pages: list[Page]
-    servers: list[str]
-    deadlines_s: Floats
-    viewings: NDArray[np.int64]
-    messages: list[Message]
+    pages: list[Page]  #: In the order in which they are browsed.
+    servers: list[str]  #: One a page: the delay of the server it is asked of.
+    deadlines_s: Floats  #: When the page must be there (segments of a stream); NaN for what has no deadline.
+    viewings: NDArray[np.int64]  #: Which viewing a segment belongs to; -1 for what is no segment.
+    messages: list[Message]  #: In the order of their instants.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wishes:
-    """What traffic is wished for.
+    """What traffic is wished for."""
 
-    Attributes
-    ----------
-    hours : float
-        How long, above 0.
-    pages : int or None
-        How many pages of the Web model; None: as many as fill the hours on average.
-    keep_alive_s : float
-        Time between keep-alives, above 0.
-    messages_per_hour, reports_per_hour : float
-        How many messages are pushed and how many reports are sent, on average, at least 0; both are memoryless.
-    message_bytes, report_bytes : (int, int)
-        Their least and largest size, at least 1.
-    bursty : bool
-        Whether messages come in bursts (`push_messages`).
-    """
-
-    hours: float = 1.0
-    pages: int | None = None
-    keep_alive_s: float = 60.0
+    hours: float = 1.0  #: How long, above 0.
+    pages: int | None = None  #: How many pages of the Web model; None: as many as fill the hours on average.
+    keep_alive_s: float = 60.0  #: Time between keep-alives, above 0.
+    #: How many messages are pushed and how many reports are sent, on average, at least 0; both are memoryless.
     messages_per_hour: float = 180.0
-    message_bytes: tuple[int, int] = MESSAGE_BYTES
+    message_bytes: tuple[int, int] = MESSAGE_BYTES  #: Their least and largest size, at least 1.
     reports_per_hour: float = 60.0
     report_bytes: tuple[int, int] = (50, 200)
-    bursty: bool = False
+    bursty: bool = False  #: Whether messages come in bursts (`push_messages`).
 
     def __post_init__(self) -> None:
         typed_fields(self)

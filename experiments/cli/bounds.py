@@ -55,7 +55,9 @@ _ONE = ["learner", "statement", "kind", "measured", "bound", "slack", "verdict"]
     multiple=True,
     help="static-expert, fixed-share, markov-share or learn-alpha; may be repeated [all].",
 )
-@number_option("--alpha", kind=float, most=1e9, help="Switching rate of fixed-share [drawn].")
+@number_option(
+    "--alpha", kind=float, most=1e9, help="Switching rate of fixed-share [drawn; 1/T for losses of your own]."
+)
 @number_option("--rounds", kind=int, most=10**5, help="Rounds T [drawn, up to 200].")
 @number_option("--experts", "n_experts", kind=int, most=1000, help="Experts n [drawn, up to 6].")
 @number_option("--scale", kind=float, most=1e9, help="Loss of a bad expert, nats [drawn, 0.05 to 20].")
@@ -108,7 +110,8 @@ def bounds(
     else:
         if trials == 1:
             first = reports.iloc[0]
-            echo(f"process {first['process']}, T = {first['rounds']}, n = {first['n_experts']}")
+            rate = "".join(f", alpha of fixed-share = {alpha:.4g}" for alpha in reports["alpha"].dropna().unique())
+            echo(f"process {first['process']}, T = {first['rounds']}, n = {first['n_experts']}{rate}")
         table = reports[_ONE] if trials == 1 else whole.rename(columns=lambda name: name.replace("_", " "))
         echo(table.to_string(index=False, float_format=lambda value: f"{value:.6g}", na_rep="-"))
         echo(f"\n{checked} statements checked, {firm} of them neither void nor vacuous, {violated} violated.")
@@ -188,14 +191,22 @@ def parts(trial: Trial, losses: NDArray[np.float64] | None = None) -> Iterator[p
     elif name != "adversarial":
         losses = _draw(name, rng, rounds, n, scale)
     for kind in trial.learners:
-        learner = _learner(kind, rng, rounds, n, trial.alpha)
+        own = 1.0 / rounds if name == "given" else None  # a switching rate for losses of one's own
+        learner = _learner(kind, rng, rounds, n, own if trial.alpha is None else trial.alpha)
         played = losses
         if played is None:
             played = synthetic.adversarial(type(learner).from_state(learner.state()), rounds, scale=scale).losses
         awake = ~np.isnan(played)
         run = learner.run(np.where(awake, played, 0.0), awake) if not awake.all() else learner.run(played)
         part = pd.DataFrame(expert_report.rows(run), columns=list(Row._fields))
-        about = {"trial": trial.index, "process": name, "rounds": rounds, "n_experts": n, "learner": kind}
+        about = {
+            "trial": trial.index,
+            "process": name,
+            "rounds": rounds,
+            "n_experts": n,
+            "learner": kind,
+            "alpha": getattr(learner, "alpha", np.nan),
+        }
         yield pd.concat([pd.DataFrame(about, index=part.index), part], axis=1)
 
 

@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from experiments.found import Found
 from experiments.inert import echo
 from experiments.report.found import found_text
 from experiments.study.files import refuse_overwriting
+from traces.times import between_instants
 
 __all__ = ["pages"]
 
@@ -41,6 +43,8 @@ _STANDARD_OUTPUT = Path("/dev/stdout")
 @seconds_option("--same-server-gap", help="Longest pause before an image of a page [5].")
 @seconds_option("--other-server-gap", help="The same, from another server [2].")
 @seconds_option("--page-gap", help="Pause that ends a page of traffic without URLs [1].")
+@seconds_option("--from", help="Cut out what a capture holds before this instant, from its first packet on.")
+@seconds_option("--to", help="And what it holds after this one.")
 @click.option("--picture", type=OUTPUT, metavar="FILE", help="Picture of the traffic over time: .svg or .png.")
 @skip_damaged_option
 @json_option("what was found")
@@ -64,14 +68,17 @@ def pages(
     if as_json and out == _STANDARD_OUTPUT:
         raise ValueError("--json needs --out FILE for the pages, got standard output")
     picture_suffix(picture)
+    start_s, stop_s = gaps.pop("from"), gaps.pop("to")
     given: dict[str, Any] = {f"{name}_s": value for name, value in gaps.items() if value is not None}
     rule, report = traces.GroupingRule(**given), traces.Report()
     found = Found(report)
     read = traces.sessions(
         trace, member=member, client=client, skip_damaged=skip_damaged, report=report, on_read=_reading()
     )
-    records = found.written(traces.browsed(found.watch(_told(read, report)), rule=rule, report=report))
-    written = traces.write_workload(out, records, lambda: report.round_trip_s)
+    records = traces.browsed(found.watch(_told(read, report)), rule=rule, report=report)
+    if start_s is not None or stop_s is not None:
+        records = _cut(list(records), start_s or 0.0, stop_s)
+    written = traces.write_workload(out, found.written(records), lambda: report.round_trip_s)
     if picture is not None:
         from experiments.cli.outcome import written_picture
         from experiments.figures.found import traffic
@@ -82,6 +89,17 @@ def pages(
     else:
         echo(found_text(found), err=out == _STANDARD_OUTPUT)
     echo(f"{traces.counted(written, 'pages')} from {report}", err=True)
+
+
+def _cut(records: list[Any], start_s: float, stop_s: float | None) -> Iterator[Any]:
+    """Yield what was recorded between two instants."""
+    of: dict[type, list[Any]] = {kind: [one for one in records if type(one) is kind] for kind in map(type, records)}
+    whole = traces.Workload.of(
+        of.get(traces.Page, []), of.get(traces.Message, []), None, of.get(traces.Datagram, []),
+        next((one.captured_s for one in of.get(traces.Captured, [])), None),
+    )  # fmt: skip
+    part = between_instants(whole, start_s, stop_s)
+    yield from chain(part, part.messages, part.datagrams, [traces.Captured(part.captured_s or 0.0)])
 
 
 def _reading() -> Callable[[int, int], None]:

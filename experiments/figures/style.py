@@ -108,6 +108,7 @@ PART_FILLS = {
     "wakeup_j_per_page": ("#000000", "...."),
 }  # fmt: skip
 """Part of the energy to the colour and the hatching of its piece of a bar."""
+_LONGEST = 24  # characters of a parameter
 _USUAL_PUSH_MS = "400"  # the delay of messages that LPSM3 keeps if no other is asked for
 DAGGER = "\N{DAGGER}"
 _WORDS = {
@@ -230,6 +231,7 @@ def label(policy: str) -> str:
     first, _, second = (parameter, "", "") if "=" in parameter else parameter.partition(":")
     first += " ms" if first and kind in ("dynamic", "hold", "twt") else ""
     second = "" if kind.startswith("lpsm3") and second == _USUAL_PUSH_MS else second
+    first = first if len(first) <= _LONGEST else f"{first[: _LONGEST - 1]}…"
     name = f"{_WORDS.get(kind, kind.upper())} {first}".rstrip() + (f", {second} ms" if second else "")
     return name + DAGGER if kind in HOST_AWARE else name
 

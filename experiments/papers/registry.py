@@ -24,7 +24,7 @@ PAPERS: Mapping[str, str] = {
 }
 _MODULES = {
     "worst_case": "text",
-    "thesis": "browsing replayed sphere digits svm",
+    "thesis": "tracking browsing replayed sphere digits svm",
     "rls": "separable risk closed_form text sparse",
     "adaptive": "exponents noise labels sampling spending topics filtering",
     "drift": "shifting",

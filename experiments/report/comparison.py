@@ -17,7 +17,7 @@ _EXPLANATION = (
     "J/page: mean over {what}, ± 95 % Student interval; {parts} are parts of it.\n"
     "energy vs psm, beacons: paired differences from static PSM (every beacon), whole and listening energy.\n"
     "slowdown: latency of a page / its latency without power saving.\n"
-    "limit: a bound for every policy.  page-awake: awake exactly while a page loads, never late."
+    "limit: no policy can need less energy.  page-awake: awake exactly while a page loads, never late."
 )
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lpsm._compile import compiled
-from lpsm.checks import between, checked, non_negative, number, positive, shown
+from lpsm.checks import between, checked, known, non_negative, number, positive, shown
 from lpsm.experts import share
 from lpsm.experts.grids import alpha_grid
 from lpsm.experts.hierarchy import Hierarchy
@@ -63,9 +63,9 @@ class PollingConfig:
         for time_ms in self.times_ms:
             if not 1.0 < number("times_ms", time_ms) < math.inf:
                 raise ValueError(f"times_ms must be finite and above 1 ms, got {shown(time_ms)}")
-        if isinstance(self.energy, str) and self.energy not in ENERGY_TERMS:
-            raise ValueError(f"energy must be one of {sorted(ENERGY_TERMS)} or a function, got {self.energy!r}")
-        if self.gamma is None and not isinstance(self.energy, str):
+        if isinstance(self.energy, str):
+            known("energy", self.energy, ENERGY_TERMS)
+        elif self.gamma is None:
             raise ValueError("gamma must be given when energy is a function, got None")
         if self.gamma is not None:
             non_negative(gamma=self.gamma)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from operator import attrgetter
 from struct import Struct
 from typing import Any
 
@@ -29,6 +31,7 @@ _FRAMES, _CONNECTIONS = 256, 256  # room a client, beyond what TCP's windows tak
 _SPARE_FRAMES, _NOTES, _LATE, _DRAWN = 1024, 65_536, 1024, 1024
 _GOES_ON = codes.DRAWS | codes.NOTES
 _WORD, _REAL = Struct("q"), Struct("d")
+_LOOKED_AT = ("Notes", "Stream", "Totals")  # parts that are seen to between events, or at the end
 
 
 def is_ready(policies: Sequence[Policy]) -> bool:
@@ -73,6 +76,18 @@ def run_compiled(world: Callable[[int], World]) -> list[tuple[Trip, Ints]]:
 def _form_of(policy: Policy) -> CompiledForm:
     form: CompiledForm = policy.compiled  # type: ignore[attr-defined]
     return form
+
+
+@cache
+def _read(kind: str) -> tuple[Callable[[Any], tuple[Any, ...]], list[int]]:
+    """Return what reads the numbers of a record of a kind, its parts' among them, and the places of real ones."""
+    words = list(_words(kind, ""))
+    return attrgetter(*(name for name, _ in words)), [at for at, (_, what) in enumerate(words) if what == "float"]
+
+
+def _words(kind: str, prefix: str) -> Iterator[tuple[str, str]]:
+    for name, field in fields_of(kind).items():
+        yield from _words(field.part, f"{prefix}{name}.") if field.part else [(prefix + name, field.what)]
 
 
 class _Run:
@@ -205,7 +220,7 @@ class _Run:
             ring.at, ring.mask, ring.events = NEVER, length - 1, self._room(EVENT * length)
         for name, room in (("frame", frames), ("connection", connections)):
             words = words_of(name.capitalize())
-            begin = self._room(words * (room + 1)).ctypes.data
+            begin = self._room(words * (room + 1), np.zeros).ctypes.data
             setattr(machine, f"{name}_bytes", 8 * words)
             setattr(machine, f"next_{name}", begin)
             setattr(machine, f"{name}s_stop", begin + 8 * words * room)
@@ -217,8 +232,8 @@ class _Run:
             notes = getattr(machine, name)
             notes.room, notes.numbers, notes.clients = room, numbers, clients
 
-    def _room(self, words: int) -> Ints:
-        self._kept.append(np.zeros(words, dtype=np.int64))
+    def _room(self, words: int, make: Callable[..., Ints] = np.empty) -> Ints:
+        self._kept.append(make(words, dtype=np.int64))
         return self._kept[-1]
 
     def _lay_out(self, records: Sequence[Any]) -> None:
@@ -232,21 +247,16 @@ class _Run:
     def _register(self, place: Ints, record: Any) -> None:
         self._places[id(record)] = place
         for name, field in fields_of(type(record).__name__).items():
-            if field.part:
-                self._register(place[field.at : field.at + words_of(field.part)], getattr(record, name))
+            if field.part in _LOOKED_AT:
+                self._places[id(getattr(record, name))] = place[field.at : field.at + words_of(field.part)]
 
     def _numbers(self, record: Any) -> list[int]:
         """Return what stands in the place of a record."""
-        found: list[int] = []
-        for name, field in fields_of(type(record).__name__).items():
-            value = getattr(record, name)
-            if field.part:
-                found += self._numbers(value)
-            elif field.what == "float":
-                found += _WORD.unpack(_REAL.pack(value))
-            else:
-                found.append(value if type(value) is int else self._number(value))
-        return found
+        values, reals = _read(type(record).__name__)
+        found = list(values(record))
+        for place in reals:
+            [found[place]] = _WORD.unpack(_REAL.pack(found[place]))
+        return [value if type(value) is int else self._number(value) for value in found]
 
     def _number(self, value: Any) -> int:
         """Return what stands for rows, or for a reference, and of a numpy integer its value."""

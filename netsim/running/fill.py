@@ -189,6 +189,8 @@ def _steps(workload: Workload, drawn_ns: Ints | None, run: things.Run) -> tuple[
     by as much; where they take longer than the whole exchange, what waited for it has so much less of a pause.
     """
     n = len(workload.timings)
+    if not n:
+        return np.empty((0, words_of("Step")), dtype=np.int64), -1
     request_ns, response_ns, reply_ns = np.rint(workload.timings[:, 3:].T * _NS_PER_S).astype(np.int64)
     requests, replies = workload.sizes[:n].T
     piece_up, every_up, up_ns, longer_up_ns = _written(

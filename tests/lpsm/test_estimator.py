@@ -131,6 +131,17 @@ def test_rows_without_labels_are_asked_about_and_answered_later_as_the_sampler_w
         model.answer([tickets[0]], ["yes"])
 
 
+@pytest.mark.parametrize("labels", [[None, 1], [None, 1, np.nan, 0]])
+def test_labels_of_which_some_are_missing_are_one_a_row(labels):
+    with pytest.raises(ValueError, match=r"y must have shape \(3,\), got"):
+        SelectiveClassifier("rls").partial_fit(np.eye(3), labels, classes=[0, 1])
+
+
+def test_a_label_that_is_not_a_number_is_not_known_yet():
+    model = SelectiveClassifier("rls").partial_fit(np.eye(3), [1, np.nan, 0], classes=[0, 1])
+    assert model.tickets_.tolist() == [0, 2, 0]
+
+
 def test_more_classes_are_one_question_a_row():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(900, 5))

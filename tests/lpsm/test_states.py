@@ -61,6 +61,8 @@ def test_a_state_written_before_labels_had_weights_is_read_and_goes_on_as_it_did
     assert "open_weights" not in state
     sampler, world = lpsm.from_state(text), np.random.default_rng(0).normal(size=(40, 2)).round(2)
     assert sampler.open_tickets == [17]
+    said = sampler.state()["open_17_told"][0]
+    assert (said[core.QUERY], said[core.IMPORTANCE]) == (1.0, 1.0)  # every label counted alike
     then = [sampler.decide(x)[:4] for x in world[17:25]]  # as the program of that time went on
     assert [(d[1], d[2]) for d in then] == THEN
     assert then[0][0] == pytest.approx(0.14141722017026404, abs=1e-12)

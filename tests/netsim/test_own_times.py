@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import netsim
 import traces
 from netsim import AirConfig, ServerDelay, SimulationConfig
+from netsim.running import fill
 from tests.oracles.packets import accounts
 from tests.real_data import DATA
 from traces.records import Datagram, Message, Page, Timing
@@ -115,3 +118,10 @@ def test_compiled_and_interpreted_runs_of_a_capture_are_equal(name, medium):
             assert (one.energy, one.elapsed_s) == (other.energy, other.elapsed_s)
             for frame in ("pages", "messages", "datagrams", "polls", "radio"):
                 assert getattr(one, frame).equals(getattr(other, frame)), frame
+
+
+@pytest.mark.parametrize(("lasts_s", "mbps"), [(0.5, 1.28), (1e-6, 1000.0), (0.0, 0.0)])
+def test_links_have_twice_the_rate_of_the_fastest_transfer_of_some_size_that_was_recorded(lasts_s, mbps):
+    timings = np.array([[0.0, 0.0, 0.0, 1e-3, 0.05, lasts_s]])
+    recorded = SimpleNamespace(timings=timings, sizes=np.array([[300, 40_000]]))
+    assert fill._recorded_mbps(recorded) == pytest.approx(mbps)

@@ -190,8 +190,8 @@ netsim.simulate(None) -> pages must be
 netsim.simulate([1]) -> pages must be
 netsim.simulate(["page"]) -> pages must be
 netsim.simulate([], "psm", config=AIR) -> at least one page
-run(config={}) -> config must be a SimulationConfig, got {}
-run(config=3) -> config must be a SimulationConfig, got 3
+run(config={}) -> config must be of the type SimulationConfig, got {}
+run(config=3) -> config must be of the type SimulationConfig, got 3
 run(seed="x") -> seed must be an integer of at least 0, got 'x'
 run(seed=-1) -> seed must be an integer of at least 0, got -1
 run(engine="ns2") -> engine must be one of auto, packet, express, got 'ns2'

@@ -3,6 +3,7 @@
 import random
 import struct
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 import traces
 from tests.traces.captures import DEVICE, SERVER, Tcp, ip, pcap, record, udp
 from traces import Report, TraceError
+from traces.captures.flows import open_loop
 from traces.captures.streams import Counted
 from traces.records import DATAGRAM_DOWN, DATAGRAM_UP, MESSAGE, UNASKED
 
@@ -291,3 +293,24 @@ def test_encrypted_frames_of_802_11_are_the_runs_of_their_station(tmp_path):
         ]
         assert found.messages == (traces.Message(8.0, 90),)
         assert requests.report["frames_of_802.11_heard_before"] == 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_voice_has_its_own_clock_and_questions_and_answers_have_not(seed):
+    rng = np.random.default_rng(seed)
+
+    def both(ups, downs):
+        packets = sorted([(int(1e6 * at), True) for at in ups] + [(int(1e6 * at), False) for at in downs])
+        return open_loop(packets[:512])
+
+    pace = 0.02 * np.arange(400)
+    assert both(pace, pace + 0.005)  # the very same clock
+    assert both(pace + rng.normal(0.0, 0.002, 400), 0.02 * (1 + 1e-4) * np.arange(400) + rng.normal(0.01, 0.003, 400))
+    assert both(np.cumsum(rng.exponential(0.05, 300)), np.cumsum(rng.exponential(0.04, 300)))
+    assert both(pace, [])
+    asked = np.cumsum(rng.exponential(0.3, 100))
+    assert not both(asked, asked + 0.03 + rng.exponential(0.005, 100))  # look-ups
+    assert not both(0.1 * np.arange(200), 0.1 * np.arange(200) + 0.03)  # polls
+    bursts = np.concatenate([at + 0.0002 * np.arange(20) for at in np.cumsum(rng.exponential(0.2, 15))])
+    assert not both(bursts[::4] + 0.001, bursts)  # acknowledgements of QUIC
+    assert not both(asked[:10], asked[:10] + 0.03)  # too few to tell

@@ -31,7 +31,7 @@ from traces.captures.wireless import (
     parse,
     payload_bytes,
     twt_agreement,
-)
+)  # fmt: skip
 from traces.records import Request
 
 __all__ = ["Audit", "Client", "Network", "audit"]
@@ -48,28 +48,15 @@ _WAYS = ("ps_polls", "null_frames", "data_frames", "triggers", "twt_actions")
 
 @dataclass(slots=True)
 class Network:
-    """One basic service set.
+    """One basic service set."""
 
-    Attributes
-    ----------
-    ssid : str
-    beacon_interval_us : int
-        As its beacons say it.
-    dtim_period : int
-        Beacons from one DTIM to the next.
-    beacons, multicast_frames, multicast_after_dtim : int
-        How many there were; the last of frames that followed a DTIM beacon and no other.
-    missed_beacons : int
-        Beacons that should have been there by their times.
-    """
-
-    ssid: str = ""
-    beacon_interval_us: int = 100 * TIME_UNIT_US
-    dtim_period: int = 0
-    beacons: int = 0
+    ssid: str = ""  #:
+    beacon_interval_us: int = 100 * TIME_UNIT_US  #: As its beacons say it.
+    dtim_period: int = 0  #: Beacons from one DTIM to the next.
+    beacons: int = 0  #: How many there were; the last of frames that followed a DTIM beacon and no other.
     multicast_frames: int = 0
     multicast_after_dtim: int = 0
-    missed_beacons: int = 0
+    missed_beacons: int = 0  #: Beacons that should have been there by their times.
     _first_us: int = -1
     _latest_us: int = -1
     _count: int = 0  # number of the latest beacon, missed ones counted
@@ -83,60 +70,35 @@ class Network:
 
 @dataclass(slots=True)
 class Client:
-    """One client of a network.
+    """One client of a network."""
 
-    Attributes
-    ----------
-    bssid : bytes
-        Of the network that it was in last.
-    frames, roamed : int
-        Frames of it and to it, and how often it went on in another network.
-    asleep_us, awake_us : int
-        How long it had said that it sleeps, and that it does not.
-    sleeps : int
-        How often it went to sleep.
-    woke_by : dict of str to int
-        How often it woke up or fetched a frame, by the means.
-    holds_us : list of int
-        From its last data frame, or from waking up, to the frame that said that it sleeps.
-    delays_us : list of int
-        From the first beacon that announced a frame to its delivery.
-    frames_up, frames_down, retries, bytes_up, bytes_down : int
-    airtime_up_us, airtime_down_us : float
-        Of data frames at their rates, preambles included; frames of unknown rate count for nothing.
-    missed_frames : int
-        Frames that the sniffer did not hear, by gaps of sequence numbers.
-    announced : int or None
-        The listen interval of its association request.
-    agreed_us : (int, int) or None
-        Interval and length of the service periods of its target wake time, as its setup frames tell them.
-    states : list of (int, bool)
-        When its state was told to change, and whether to sleep, for pictures.
-    requests : list of Request
-        Its data frames as exchanges and messages.
-    """
-
-    bssid: bytes
-    frames: int = 0
+    bssid: bytes  #: Of the network that it was in last.
+    frames: int = 0  #: Frames of it and to it, and how often it went on in another network.
     roamed: int = 0
-    asleep_us: int = 0
+    asleep_us: int = 0  #: How long it had said that it sleeps, and that it does not.
     awake_us: int = 0
-    sleeps: int = 0
+    sleeps: int = 0  #: How often it went to sleep.
+    #: How often it woke up or fetched a frame, by the means.
     woke_by: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_WAYS, 0))
+    #: From its last data frame, or from waking up, to the frame that said that it sleeps.
     holds_us: list[int] = field(default_factory=list)
+    #: From the first beacon that announced a frame to its delivery.
     delays_us: list[int] = field(default_factory=list)
-    frames_up: int = 0
+    frames_up: int = 0  #:
     frames_down: int = 0
     retries: int = 0
     bytes_up: int = 0
     bytes_down: int = 0
+    #: Of data frames at their rates, preambles included; frames of unknown rate count for nothing.
     airtime_up_us: float = 0.0
     airtime_down_us: float = 0.0
-    missed_frames: int = 0
-    announced: int | None = None
+    missed_frames: int = 0  #: Frames that the sniffer did not hear, by gaps of sequence numbers.
+    announced: int | None = None  #: The listen interval of its association request.
+    #: Interval and length of the service periods of its target wake time, as its setup frames tell them.
     agreed_us: tuple[int, int] | None = None
+    #: When its state was told to change, and whether to sleep, for pictures.
     states: list[tuple[int, bool]] = field(default_factory=list)
-    requests: list[Request] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)  #: Its data frames as exchanges and messages.
     _networks: set[bytes] = field(default_factory=set)
     _asleep: bool | None = None
     _since_us: int = -1
@@ -182,31 +144,18 @@ class Client:
 
 @dataclass(slots=True)
 class Audit:
-    """What a capture shows.
+    """What a capture shows."""
 
-    Attributes
-    ----------
-    networks : dict of bytes to Network
-        By BSSID.
-    clients : dict of bytes to Client
-        By address.
-    beacons_us : list of (int, bytes)
-        When beacons came, and of which network, for pictures.
-    frames_us : list of (int, bytes, bool)
-        When data frames came, of which client, and whether up.
-    start_us, end_us : int
-        Of the first and last frame.
-    frames, broken, unread : int
-        How many were read, how many had a wrong check sequence and are not believed, and how many were cut or of
-        other kinds.
-    """
-
-    networks: dict[bytes, Network] = field(default_factory=dict)
-    clients: dict[bytes, Client] = field(default_factory=dict)
+    networks: dict[bytes, Network] = field(default_factory=dict)  #: By BSSID.
+    clients: dict[bytes, Client] = field(default_factory=dict)  #: By address.
+    #: When beacons came, and of which network, for pictures.
     beacons_us: list[tuple[int, bytes]] = field(default_factory=list)
+    #: When data frames came, of which client, and whether up.
     frames_us: list[tuple[int, bytes, bool]] = field(default_factory=list)
-    start_us: int = -1
+    start_us: int = -1  #: Of the first and last frame.
     end_us: int = -1
+    #: How many were read, how many had a wrong check sequence and are not believed, and how many were cut or of
+    #: other kinds.
     frames: int = 0
     broken: int = 0
     unread: int = 0

@@ -39,22 +39,12 @@ _tcp = Struct(">IIBB").unpack_from
 
 
 class Segment(NamedTuple):
-    """A TCP segment or a UDP datagram.
+    """A TCP segment or a UDP datagram."""
 
-    Attributes
-    ----------
-    key : bytes
-        Source address, target address, source port, target port, and the letter u for UDP.
-    payload_at, size : int
-        Where in the frame its payload begins, and how long it is, bytes.
-    sequence, acknowledged, flags : int
-        Of TCP; flags are -1 for UDP.
-    """
-
-    key: bytes
-    payload_at: int
+    key: bytes  #: Source address, target address, source port, target port, and the letter u for UDP.
+    payload_at: int  #: Where in the frame its payload begins, and how long it is, bytes.
     size: int
-    sequence: int
+    sequence: int  #: Of TCP; flags are -1 for UDP.
     acknowledged: int
     flags: int
 

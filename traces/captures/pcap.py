@@ -30,7 +30,7 @@ from traces.captures.frames import (
     is_background,
     is_local,
     reversed_key,
-)
+)  # fmt: skip
 from traces.captures.ledger import Entries, Ledger, LeftOut
 from traces.captures.packets import frames, is_capture
 from traces.captures.runs import Runs

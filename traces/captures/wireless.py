@@ -17,19 +17,9 @@ from typing import NamedTuple
 from zlib import crc32
 
 __all__ = [
-    "ACTION",
-    "ASSOCIATION_REQUEST",
-    "ASSOCIATION_RESPONSE",
-    "BEACON",
-    "PS_POLL",
-    "Copies",
-    "Frame",
-    "data_body",
-    "has_wrong_checksum",
-    "parse",
-    "payload_bytes",
-    "twt_agreement",
-]
+    "ACTION", "ASSOCIATION_REQUEST", "ASSOCIATION_RESPONSE", "BEACON", "PS_POLL", "Copies", "Frame", "data_body",
+    "has_wrong_checksum", "parse", "payload_bytes", "twt_agreement",
+]  # fmt: skip
 
 BEACON, ASSOCIATION_REQUEST, ASSOCIATION_RESPONSE, ACTION, PS_POLL = 0x08, 0x00, 0x01, 0x0D, 0x1A
 """Type and subtype, as ``type << 4 | subtype``."""
@@ -56,51 +46,25 @@ _half = Struct("<H").unpack_from
 
 
 class Frame(NamedTuple):
-    """One frame of 802.11.
+    """One frame of 802.11."""
 
-    Attributes
-    ----------
-    kind : int
-        Its type and subtype.
-    receiver, transmitter, bssid : bytes
-        Addresses of six bytes; `transmitter` and `bssid` may be empty.
-    up, down : bool
-        Whether it goes to the access point, or comes from it.
-    sleeps : bool
-        Its power-management bit.
-    retry, protected, more_data : bool
-        Its other bits.
-    number, fragment : int
-        Its sequence and fragment numbers, -1 if it has none.
-    tid : int
-        Its traffic identifier, -1 if it has none.
-    body_at : int
-        Where its body begins in the captured bytes.
-    size : int
-        Bytes of the frame, from its header on, without the checksum.
-    rate_mbps : float
-        How fast it was sent, 0 if that is not told.
-    duration : int
-        Its duration field; the association identifier of a PS-Poll.
-    """
-
-    kind: int
-    receiver: bytes
+    kind: int  #: Its type and subtype.
+    receiver: bytes  #: Addresses of six bytes; `transmitter` and `bssid` may be empty.
     transmitter: bytes
     bssid: bytes
-    up: bool
+    up: bool  #: Whether it goes to the access point, or comes from it.
     down: bool
-    sleeps: bool
-    retry: bool
+    sleeps: bool  #: Its power-management bit.
+    retry: bool  #: Its other bits.
     protected: bool
     more_data: bool
-    number: int
+    number: int  #: Its sequence and fragment numbers, -1 if it has none.
     fragment: int
-    tid: int
-    body_at: int
-    size: int
-    rate_mbps: float
-    duration: int
+    tid: int  #: Its traffic identifier, -1 if it has none.
+    body_at: int  #: Where its body begins in the captured bytes.
+    size: int  #: Bytes of the frame, from its header on, without the checksum.
+    rate_mbps: float  #: How fast it was sent, 0 if that is not told.
+    duration: int  #: Its duration field; the association identifier of a PS-Poll.
 
     @property
     def is_data(self) -> bool:

@@ -56,7 +56,7 @@ def test_answers_go_at_the_highest_basic_rate_not_above_the_data_and_beacons_at_
 
 @pytest.mark.parametrize(("spec", "slot", "sifs", "difs", "cw_min", "eifs"), [
     ("11b", 20, 10, 50, 31, 10 + 304 + 50), ("11g", 9, 10, 28, 15, 10 + 50 + 28), ("11a", 9, 16, 34, 15, 16 + 44 + 34),
-    ("11n", 9, 10, 28, 15, 10 + 50 + 28),
+    ("11n", 9, 10, 28, 15, 10 + 50 + 28), ("11b-short", 20, 10, 50, 31, 10 + 152 + 50),
 ])  # fmt: skip
 def test_spaces_and_windows_are_those_of_the_standard(spec, slot, sifs, difs, cw_min, eifs):
     phy = Phy.parse(spec)

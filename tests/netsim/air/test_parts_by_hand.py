@@ -12,6 +12,7 @@ from netsim.model.air.channel import backoff
 from netsim.model.codes import OPEN, RECEIVED
 from netsim.model.queues import append
 from netsim.model.things import Client, Contender, Exchange, Frame, Run
+from tests.netsim.air.cells import MS, Air
 
 
 @pytest.mark.parametrize(
@@ -85,3 +86,12 @@ def test_frames_that_go_together_share_their_air_time_by_their_sizes():
     assert [frame.air for frame in frames] == [ends[0], -1, ends[2] - ends[1]]
     assert [frame.outcome for frame in frames] == [RECEIVED, OPEN, RECEIVED]
     assert (frames[1].tries, sender.delivered, sender.lost, sender.queue.count) == (1, 2, 1, 3)
+
+
+def test_a_station_whose_backoff_ends_in_this_slot_of_an_idle_channel_sends_at_once():
+    world = Air("none")
+    world.until(10 * MS)
+    run, station = world.run, world.clients[0].contender
+    station.due = run.slots + (run.now - run.count_from) // run.slot
+    world.up(0, 10 * MS)
+    assert station.on_air

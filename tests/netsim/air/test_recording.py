@@ -95,3 +95,12 @@ def test_packets_gates_decisions_and_requests_are_noted_as_on_wires(policy, rts_
     assert all(before != after for (_, before), (_, after) in pairwise(recorder.gates))
     if policy == "none":
         assert recorder.gates == [(0, False), (0, True)]
+
+
+def test_neighbours_have_numbers_and_frames_that_go_alone_are_told_apart_by_nothing():
+    recorder = AirRecorder()
+    config = netsim.SimulationConfig(medium=AirConfig(neighbours=3))
+    netsim.simulate(PAGES[:1], "psm", config=config, recorder=recorder)
+    assert {frame.sender for frame in recorder.frames} >= {f"neighbour {number}" for number in range(3)}
+    assert "neighbour 3" not in {frame.sender for frame in recorder.frames}
+    assert {frame.identity for frame in recorder.frames} == {-1}
