@@ -29,14 +29,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.papers.claims import NOTHING, Claim, Measure, Noted, Predicate, Record, Verdict, measured, shown
+from experiments.report.results import HOUSEKEEPING
 from experiments.study.compare import Estimate, estimate
 
 __all__ = [
-    "HOUSEKEEPING", "above", "at_least", "at_most", "below", "between", "both", "each", "explained_by", "falling",
+    "above", "at_least", "at_most", "below", "between", "both", "each", "explained_by", "falling",
     "largest", "lower", "near", "reaching", "rising", "smallest", "upper", "wide_enough",
 ]  # fmt: skip
 
-HOUSEKEEPING = "a check of our own grids, which no count has"
 By = Literal["interval", "mean", "reach", "every"]
 _BY = {"interval": "whole 95 % interval", "mean": "mean", "reach": "95 % interval reaches", "every": "every one"}
 
@@ -143,7 +143,7 @@ class Within:
             return f"is {self._shown(sample)}" if len(sample) else "has no number, which counts as failed"
         outside = int(np.sum((sample < self.low) | (sample > self.high)))
         least, middle, most = (f"{value:.3g}" for value in np.quantile(sample, (0.0, 0.5, 1.0)))
-        return f"{outside} of {len(sample)} lie outside, from {least} over {middle} in the middle to {most}"
+        return f"{outside} of {len(sample)} lie outside ({least}; {middle}; {most})"
 
 
 @dataclass(frozen=True, slots=True)

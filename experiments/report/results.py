@@ -12,9 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments.papers.predicates import HOUSEKEEPING
-
-__all__ = ["HEADING", "HOW_TO_READ", "details_markdown", "results_markdown", "results_text"]
+__all__ = ["HEADING", "HOUSEKEEPING", "HOW_TO_READ", "details_markdown", "results_markdown", "results_text"]
 
 HEADING = "# What the papers say, and what comes out here"
 HOW_TO_READ = (
@@ -25,6 +23,7 @@ _LEGEND = (
     "A claim that speaks of several things at once shows under *ours* the one that decides: the worst of them, or the "
     "worst of as many as have to agree. A claim that can hardly fail is *not a test*, and not counted."
 )
+HOUSEKEEPING = "a check of our own grids, which no count has"
 _OWN = "ours"  # the key of what is in no paper
 _VERDICTS = ("fails", "holds", "not a test")
 
@@ -80,8 +79,8 @@ def details_markdown(results: Sequence[Mapping[str, Any]], paper: str, name: str
     """Return the page of one paper: its experiments, and why those claims fail that do."""
     common = _common(results)
     parts = [f"# {name[0].upper()}{name[1:]}: why claims fail"]
-    if common:
-        parts.append(_said_of_all(results, common).lstrip())
+    said = "Of values that lie outside, brackets have the least, the middle and the greatest."
+    parts.append(f"{_said_of_all(results, common)} {said}".lstrip())
     whole: list[str] = []
     for result in _of(results, paper):
         about, own = str(result["about"]), _made(_own(result, common))
