@@ -13,6 +13,8 @@ A segment is late if it comes after the segment before has been played.  The pla
 goes on that much later, so that within a viewing the stall of a segment is by how much its lateness exceeds that of
 all before it (`stalls`).
 
+Beside these stand *programs* (`APPS`), which ask for something again and again and are told things unasked.
+
 The figures here are our own choice, not measurements: they span what phones do (notifications, players that fetch
 some seconds at a time).  A keep-alive of 60 s is the default of common MQTT clients, a PINGREQ and its PINGRESP are 2
 bytes each (MQTT 3.1.1, sections 3.12 and 3.13), a report is a PUBLISH that asks for no answer (quality of service 0).
@@ -34,11 +36,11 @@ from traces.columns import Workload
 from traces.records import Message, Page
 from traces.web_model import generate
 
-__all__ = ["KINDS", "Message", "Traffic", "Wishes", "draw", "make", "push_messages", "stalls", "stream", "web"]
+__all__ = ["APPS", "KINDS", "Message", "Traffic", "Wishes", "draw", "make", "push_messages", "stalls", "stream", "web"]
 
 Floats = NDArray[np.float64]
 
-INSTANT, CONSTANT, LOGNORMAL = "0", "0.5", "lognormal:0.5:0.8"  # servers
+INSTANT, CONSTANT, LOGNORMAL, RECORDED = "0", "0.5", "lognormal:0.5:0.8", "recorded"  # servers
 MEAN_GAP_S = 20.0  # between messages, whichever way they come
 IN_BURST, GAP_IN_BURST_S = 6.0, 0.3  # mean number of messages of a burst, and mean gap between two of them
 MESSAGE_BYTES = (200, 2000)
@@ -93,6 +95,60 @@ class Wishes:
             raise ValueError(f"pages must be at least 1, got {shown(self.pages)}")
 
 
+Waits = Callable[[np.random.Generator, float, int], Floats]
+"""Draws how long servers take: from the part of the traffic that has gone by, and how many waits; seconds."""
+
+
+def _lognormal(mean_s: float) -> Waits:
+    return lambda rng, gone, n: rng.lognormal(np.log(mean_s) - 0.32, 0.8, n)
+
+
+class App(NamedTuple):
+    """A program that asks for something again and again, and is told things unasked.
+
+    Attributes
+    ----------
+    request_bytes, reply_bytes : (int, int)
+        Least and largest size; a reply of 0 is an upload.
+    waits : callable
+        How long the server takes to answer.
+    pause_s : float
+        Between two pages: a mean, of an exponential distribution, or the distance of their instants if `regular`; 0:
+        there are no pages.
+    regular : bool
+        Whether pages are issued at fixed instants.
+    objects : int
+        Most embedded objects of a page.
+    messages : (float, (int, int)) or None
+        Mean gap between messages, seconds, and their sizes.
+    web : float
+        The part of the pages that are replaced by pages of the Web model.
+    """
+
+    request_bytes: tuple[int, int] = (1, 1)
+    reply_bytes: tuple[int, int] = (0, 0)
+    waits: Waits = lambda rng, gone, n: np.zeros(n)
+    pause_s: float = 0.0
+    regular: bool = False
+    objects: int = 0
+    messages: tuple[float, tuple[int, int]] | None = None
+    web: float = 0.0
+
+
+APPS: dict[str, App] = {
+    "chat": App((100, 600), (40, 200), _lognormal(0.2), 20.0, messages=(15.0, (100, 500))),
+    "voice": App((800, 1000), pause_s=0.2, regular=True, messages=(0.05, (160, 240))),
+    "game": App((60, 120), (60, 200), pause_s=0.1, regular=True, messages=(1 / 30, (80, 200))),
+    "long-poll": App((200, 600), (100, 2000), lambda rng, gone, n: rng.exponential(15.0, n), 0.5),
+    "long-poll-and-web": App((200, 600), (100, 2000), lambda rng, gone, n: rng.exponential(15.0, n), 5.0, web=0.5),
+    "sensor": App((50, 500), pause_s=30.0),
+    "telemetry": App((1000, 20_000), (20, 60), pause_s=5.0, regular=True),
+    "mail": App((200, 800), (500, 50_000), _lognormal(0.3), 60.0, objects=3),
+    "polling": App((200, 400), (200, 1000), lambda rng, gone, n: np.full(n, 0.1), 10.0),
+    "update": App(messages=(60.0, (20_000, 200_000))),
+}
+"""A chat, a call, a game, requests that are answered when there is news (alone, and beside browsing), a sensor that
+reports, telemetry, mail, a program that asks for news, and updates that a server pushes."""
 Maker = Callable[[float, Wishes, np.random.Generator], Traffic]
 Phase = Callable[[np.random.Generator, float], Traffic]
 
@@ -303,6 +359,52 @@ def _web(server: str = INSTANT, *, pushed: bool = False, bursty: bool | None = N
     return drawn
 
 
+def _waiting(page: Page, waits: Waits, rng: np.random.Generator, gone: float) -> Page:
+    """Return a page whose servers take as long as is drawn."""
+    return page._replace(waits_s=tuple(np.round(waits(rng, gone, 1 + len(page.objects)), 6).tolist()))
+
+
+def _web_after(waits: Waits) -> Maker:
+    """Return what draws pages of the Web model whose servers take as long as is drawn."""
+
+    def drawn(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Traffic:
+        found = _web(RECORDED)(duration_s, wishes, rng)
+        n = len(found.pages)
+        return found._replace(pages=[_waiting(page, waits, rng, i / n) for i, page in enumerate(found.pages)])
+
+    return drawn
+
+
+def _program(app: App) -> Maker:
+    """Return what draws the pages and messages of a program."""
+
+    def drawn(duration_s: float, wishes: Wishes, rng: np.random.Generator) -> Traffic:
+        pages: list[Page] = []
+        at_s = app.pause_s
+        while app.pause_s and (at_s <= duration_s or not pages):
+            sizes = [
+                (
+                    int(rng.integers(*app.request_bytes, endpoint=True)),
+                    int(rng.integers(*app.reply_bytes, endpoint=True)),
+                )
+                for _ in range(1 + int(rng.integers(app.objects, endpoint=True)))
+            ]
+            page = Page(f"a{len(pages)}", *sizes[0], tuple(sizes[1:]), 0.0, round(at_s, 6) if app.regular else None)
+            pause_s = app.pause_s if app.regular else float(rng.exponential(app.pause_s))
+            if rng.random() < app.web:
+                page = generate(1, rng)[0]._replace(page=page.page, think_s=round(pause_s, 6))
+                page = _waiting(page, _lognormal(0.5), rng, 0.0)
+            else:
+                page = _waiting(page._replace(think_s=0.0 if app.regular else round(pause_s, 6)), app.waits, rng, 0.0)
+            at_s += pause_s + (0.0 if app.regular else sum(page.waits_s))
+            pages.append(page)
+        gap_s, bytes_ = app.messages or (0.0, MESSAGE_BYTES)
+        messages = push_messages(duration_s, rng, mean_gap_s=gap_s, message_bytes=bytes_) if gap_s else []
+        return _plain(pages, messages, RECORDED)
+
+    return drawn
+
+
 def _push(bursty: bool | None = None) -> Maker:
     """Return what draws messages, in bursts if it is said here or wished for."""
 
@@ -346,6 +448,11 @@ KINDS: dict[str, Maker] = {
     "web-and-push": _web(LOGNORMAL, pushed=True, bursty=True),
     "streaming": lambda duration_s, wishes, rng: stream(duration_s, rng),
     "shifting": _shifting,
+    "web-exponential": _web("exponential:0.5"),
+    "web-pareto": _web_after(lambda rng, gone, n: 0.1 * (1.0 + rng.pareto(1.5, n))),
+    "web-jump": _web_after(lambda rng, gone, n: rng.lognormal(-2.6, 0.8, n) * (1.0 if gone < 0.5 else 10.0)),
+    "web-cache": _web_after(lambda rng, gone, n: np.where(rng.random(n) < 0.7, 0.01, rng.lognormal(-0.32, 0.8, n))),
+    **{name: _program(app) for name, app in APPS.items()},
     "web": _web(),
     "mqtt": _mqtt,
     "push": _push(),
@@ -353,5 +460,7 @@ KINDS: dict[str, Maker] = {
     "mixed": _web(pushed=True),
 }
 """Every kind of traffic: Web with servers that answer at once, after 0.5 s, and after 0.5 s on average; messages;
-both; a stream; phases of five minutes of all these in turn; and what can be wished for in its particulars: Web, a
-subscriber of MQTT (keep-alives, reports and messages), messages, a stream, Web and messages."""
+both; a stream; phases of five minutes of all these in turn; Web with servers that answer after exponential and Pareto
+times, that become ten times as slow half way, and that answer 7 of 10 requests from a cache; the programs; and what can
+be wished for in its particulars: Web, a subscriber of MQTT (keep-alives, reports and messages), messages, a stream, Web
+and messages."""

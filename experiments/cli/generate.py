@@ -18,7 +18,10 @@ from traces.web_model import drawn
 
 __all__ = ["generate"]
 
-_KINDS = ("web", "mqtt", "push", "stream", "mixed")
+_KINDS = (
+    "web", "mqtt", "push", "stream", "mixed", "chat", "voice", "game", "long-poll", "long-poll-and-web", "sensor",
+    "telemetry", "mail", "polling", "update", "web-exponential", "web-pareto", "web-jump", "web-cache",
+)  # fmt: skip
 _SIZES = "LEAST:MOST"
 
 
@@ -40,7 +43,9 @@ def generate(kind: str, bursty: bool, seed: int, out: Path | None, as_json: bool
 
     web: pages with sizes, embedded objects and think times, those that lpsm compare draws for
     the same seed. mqtt: keep-alives, reports and pushed messages. push: messages alone. mixed: pages
-    and messages. stream: the segments of a player, each with its deadline.
+    and messages. stream: the segments of a player, each with its deadline. chat to update: programs that ask
+    again and again and are told things unasked, with what their servers take. web-pareto, web-jump and web-cache:
+    pages whose servers answer after Pareto times, become ten times as slow, or have a cache.
     """
     if as_json and out is None:
         raise ValueError("--json needs --out FILE for the pages, got none")

@@ -45,7 +45,7 @@ _OPTIONS: Mapping[str, tuple[Any, str]] = {
     "loss": (Number(float, 1.0), "Probability that a frame is lost on the air, in [0, 1) [0]."),
     "min-rto": (Number(float, 3600.0), "Least retransmission time-out, seconds [1]."),
     "beacon-ms": (Number(float, 1e6), "Time between beacons, ms; that of real access points is 102.4 [100]."),
-    "air": (str, "Share the air: 11b, 11g, 11a or 11n, perhaps with :MBPS [a pair of wires]."),
+    "air": (str, "Share the air: 11b, 11g, 11a, 11n, 11ac or 11ax (-40, -80), perhaps with :MBPS [a pair of wires]."),
     "dtim": (Number(int, 255), "With --air: every so many beacons one announces group frames [1]."),
     "retrieval": (
         click.Choice(["auto", "ps-poll", "null", "uapsd", "twt"]),
@@ -62,7 +62,7 @@ _WRITTEN = {  # what is written otherwise than the fields are
     "beacon_ms": "time between beacons, milliseconds",
     "radio": "one of lpsm list radios, or a TOML file",
     "server_delay": "SECONDS, exponential:MEAN, lognormal:MEAN[:SIGMA] or recorded",
-    "air": "share the air: 11b, 11g, 11a or 11n, perhaps with :MBPS",
+    "air": "share the air: 11b, 11g, 11a, 11n, 11ac or 11ax (-40, -80), perhaps with :MBPS",
     "neighbours": "N[:MBPS] stations that load the channel",
     "broadcast": "RATE[:BYTES], group frames a second, and their size",
 }

@@ -7,8 +7,9 @@ over the beacons ahead, until when to stay awake and which beacons to listen to 
 expected energy plus price times delay.  There are two prices.
 
 That of a page's delay follows from the balance of pages (`prices`): what pages were delayed, as this client
-reckons it, less what was allowed, so that what the user states is a slowdown.  A page is everything from the first
-frame that asks for something until nothing is outstanding.  Frames that waited at the access point are stamped there;
+reckons it, less what was allowed, so that what the user states is a slowdown; and it falls with the age of the page,
+as a second weighs less in a long page.  A page is everything from the first frame that asks for something until
+nothing is outstanding, or until a connection is opened then.  Frames that waited at the access point are stamped there;
 each wait counts for the page by the share of what was outstanding that it held up.
 
 That of a message's delay is found by inversion: at which price do plans, given what was learned about messages,
@@ -58,9 +59,7 @@ class Lpsm3Config:
     gain: float = 0.135
     largest_price_ratio: float = 20.0
     good_will: float = 20.0
-    #: how fast the logarithm of the price moves with the balance, a page, and how far, either way
-    drift_step: float = 0.002
-    largest_drift: float = 1.0
+    start: float = 4.0  #: the balance at first, so that sessions of few pages keep what was allowed
     #: the price of a second's delay of a page with a deadline when it is issued, over the first price; it grows to the
     #: largest price at the deadline
     early_ratio: float = 0.003
@@ -75,7 +74,8 @@ class Lpsm3Config:
     #: range of the price of a second of a message's delay, watts
     least_push_price_w: float = 1e-4
     most_push_price_w: float = 100.0
-    push_memory: float = 30.0  #: messages over which an error in their mean delay is made good
+    #: messages over which an error in their mean delay is made good: a quarter of those so far, from 6 up to this many
+    push_memory: float = 30.0
     #: by which part of it plans aim below the delay of messages that was asked for: the client sees when a message
     #: reached the access point, and not how long the server's window held it back before
     push_margin: float = 0.07
@@ -90,7 +90,7 @@ class Lpsm3Config:
             raise ValueError(f"push_margin must lie in [0, 1), got {self.push_margin}")
         for name in (field.name for field in fields(self) if field.name != "push_margin"):
             value = getattr(self, name)
-            least = 0.0 if name in ("drift_step", "largest_drift", "same_message_s", "good_will") else math.ulp(0.0)
+            least = 0.0 if name in ("same_message_s", "good_will", "start") else math.ulp(0.0)
             if not least <= value < math.inf:
                 raise ValueError(f"{name} must be {'at least' if least == 0.0 else 'above'} 0 and finite, got {value}")
 
@@ -117,6 +117,14 @@ class Lpsm3(Ruled):
         self.compiled.observe(frame)
 
     @property
+    def exceptions(self) -> int:
+        """How many pages were not as the guarantee of the mean slowdown supposes (`netsim.sleep_planning.prices`).
+
+        They were over their allowance at the largest price, or exceeded it 20 times at another.
+        """
+        return int(self.memory["exceptions"][0])
+
+    @property
     def memory(self) -> NDArray[np.void]:
         """All that it knows, live: an array of `netsim.policies.lpsm3_rule.STATE` of shape (1,)."""
         return rule.state_of(self.compiled.ints)
@@ -131,11 +139,12 @@ def _fresh(config: Lpsm3Config, host_aware: bool, radio: Radio, interval_ns: int
         "awake_w": 1e-3 * (radio.awake_mw - radio.asleep_mw), "beacon_j": 1e-3 * radio.beacon_mj,
         "wakeup_j": radio.wakeup_j, "allowed": allowed, "price_w": config.price_w * _ALLOWED_AT_PRICE / allowed,
         "push_delay_s": config.max_push_delay_s * (1.0 - config.push_margin),
+        "balance": config.start,
         "shapes": (config.opening_shape, config.reply_shape, config.rest_shape, config.message_shape,
                    config.held_shape),
     }  # fmt: skip
-    same = ("gain", "largest_price_ratio", "early_ratio", "good_will", "drift_step", "largest_drift",
-            "least_push_price_w", "most_push_price_w", "push_memory", "prior_events")  # fmt: skip
+    same = ("gain", "largest_price_ratio", "early_ratio", "good_will", "least_push_price_w", "most_push_price_w",
+            "push_memory", "prior_events")  # fmt: skip
     state = rule.state_of(ints)
     for name, value in {**constants, **{name: getattr(config, name) for name in same}}.items():
         state[name] = value

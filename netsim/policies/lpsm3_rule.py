@@ -13,15 +13,25 @@ from numpy.typing import NDArray
 
 from lpsm._compile import compiled
 from netsim.policies import awareness
-from netsim.policies.awareness import REST, account_fields
+from netsim.policies.awareness import OPENING, REPLY, REST, account_fields
 from netsim.policies.compiled import FlatFrame, FlatView, Floats, Ints
 from netsim.policies.protocol import FOREVER_NS, Plan
 from netsim.sleep_planning import hazards, message_prices
 from netsim.sleep_planning import plans as planning
 from netsim.sleep_planning.plans import Record
-from netsim.sleep_planning.prices import price_at, price_before, settle
+from netsim.sleep_planning.prices import LENGTHS, note_length, price_at, price_before, settle, worth_of_delay
 
-__all__ = ["ROOM", "SIZE", "STATE", "follow_plan", "observe_frame", "prepare", "state_of", "wanted_delay_s"]
+__all__ = [
+    "LARGEST_EXCESS",
+    "ROOM",
+    "SIZE",
+    "STATE",
+    "follow_plan",
+    "observe_frame",
+    "prepare",
+    "state_of",
+    "wanted_delay_s",
+]
 
 ROOM = 256
 """How many connections and requests are kept in mind at once; what is beyond is taken for unasked."""
@@ -31,6 +41,9 @@ AGES_NS = np.array([20, 60, 120, 240, 480, 960, 1920, 3840], dtype=np.int64) * 1
 """Ages of the last message at the beginning of a cycle that are told apart, by the geometric middle between two."""
 HELD_AT_MOST_NS = 250_000_000
 _FOLLOWED_STOPS = 8  # a plan is made anew later than that
+_PUSH_GOOD_WILL = 5.0  # the balance of messages is never further below 0, in delays that were asked for
+LARGEST_EXCESS = 19.0
+"""The largest excess of a page for which its delay is guaranteed on average."""
 
 STATE = np.dtype(
     [
@@ -38,7 +51,7 @@ STATE = np.dtype(
         ("interval_ns", "i8"), ("same_message_ns", "i8"),
         ("awake_w", "f8"), ("beacon_j", "f8"), ("wakeup_j", "f8"),
         ("allowed", "f8"), ("price_w", "f8"), ("gain", "f8"), ("largest_price_ratio", "f8"), ("good_will", "f8"),
-        ("drift_step", "f8"), ("largest_drift", "f8"), ("early_ratio", "f8"),
+        ("early_ratio", "f8"),
         ("push_delay_s", "f8"), ("least_push_price_w", "f8"), ("most_push_price_w", "f8"), ("push_memory", "f8"),
         ("prior_events", "f8"), ("shapes", "f8", (N_KINDS,)),
         # learned, a row a kind
@@ -49,13 +62,14 @@ STATE = np.dtype(
         *account_fields(ROOM, 2),
         ("age_ns", "i8", (ROOM + 2,)), ("is_message", "i8", (ROOM + 2,)),
         ("message_ns", "i8"), ("messages", "i8"), ("ages", "f8", (len(AGES_NS),)), ("delivered", "i8"),
-        ("push_key", "i8"), ("held_from_ns", "i8"), ("held_middle_ns", "i8"),
+        ("push_key", "i8"), ("more", "i8"), ("delivered_ns", "i8"), ("held_from_ns", "i8"), ("held_middle_ns", "i8"),
         # the sleep: when it was last left, who waited in it, until when the client is awake
         ("opened_ns", "i8"), ("waiting", "i8"), ("awake_until_ns", "i8"),
         # the page
         ("loading", "i8"), ("issued_ns", "i8"), ("heard_ns", "i8"), ("held_s", "f8"), ("pages", "i8"),
+        ("deadline_ns", "i8"), ("lengths", "f8", (LENGTHS,)), ("exceptions", "i8"),
         # prices
-        ("balance", "f8"), ("drift", "f8"), ("push_balance", "f8"), ("push_price_w", "f8"), ("push_stale", "i8"),
+        ("balance", "f8"), ("push_balance", "f8"), ("push_price_w", "f8"), ("push_stale", "i8"),
         ("priced_messages", "i8"),
         # the plan
         ("planned", "i8"), ("planned_ns", "i8"), ("last_stop", "i8"), ("next_stop", "i8"),
@@ -81,7 +95,7 @@ def prepare(ints: Ints) -> None:
     s = ints[:_STATE_SIZE].view(STATE)[0]
     for kind in range(N_KINDS):
         hazards.first_rates(s.prior_events, s.shapes[kind], s.rates[kind], s.mean_rates[kind])
-    s.opened_ns = s.held_from_ns = s.push_key = -1
+    s.opened_ns = s.held_from_ns = s.held_middle_ns = s.push_key = -1
     s.awake_until_ns = NEVER_NS
     s.push_stale = 1
     s.push_price_w = math.sqrt(s.least_push_price_w * s.most_push_price_w)
@@ -109,7 +123,10 @@ def _sent(s: Record, frame: FlatFrame) -> None:
     at_ns, asleep = frame.at_ns, frame.at_ns > s.awake_until_ns
     if asleep:
         s.opened_ns = at_ns
+    nothing = s.n == 0
     awareness.observe(s, frame, asleep)
+    if s.n and nothing and s.loading and s.kind[0] == OPENING:
+        _end_page(s)  # another begins the instant that it is over
     if s.n and not s.loading:
         s.loading, s.issued_ns, s.held_s = 1, at_ns, 0.0
 
@@ -126,9 +143,11 @@ def _received(s: Record, frame: FlatFrame) -> None:
         unasked = frame.payload_bytes > 0
     else:
         which, ends, unasked = awareness.link_received(s, frame.size_bytes, at_ns)
+        if which < 0 and not unasked:  # a bare acknowledgement: of an upload, or of a part of a request
+            which = awareness.first(s, REPLY)
     if which < 0:
         if unasked:
-            _message(s, frame.connection, reached_ns, at_ns)
+            _message(s, frame)
         return
     s.heard_ns = at_ns
     age_ns = reached_ns - s.origin_ns[which]
@@ -161,27 +180,36 @@ def _learn(s: Record, kind: int, age_ns: int, ended: bool) -> None:
 
 
 @compiled
-def _message(s: Record, key: int, reached_ns: int, at_ns: int) -> None:
-    """Enter a frame that nobody asked for."""
-    s.push_key = key
-    s.delivered = 1
+def _message(s: Record, frame: FlatFrame) -> None:
+    """Enter a frame that nobody asked for; what follows a full frame is more of the same message."""
+    reached_ns, more = frame.reached_ns, s.more
+    s.full_bytes = max(s.full_bytes, frame.size_bytes)
+    s.push_key, s.delivered, s.more = frame.connection, 1, frame.size_bytes == s.full_bytes
+    since_ns, held = reached_ns - s.held_from_ns, False
+    if s.held_from_ns >= 0 and since_ns > 0:
+        held = since_ns <= HELD_AT_MOST_NS
+        _learn(s, HELD, min(since_ns, HELD_AT_MOST_NS), held)
+    again = s.opened_ns > s.delivered_ns  # it has slept since the last
+    if s.held_from_ns < 0 or since_ns > HELD_AT_MOST_NS:
+        s.held_middle_ns = -1
+    held = held and s.held_middle_ns >= 0
+    s.held_from_ns = frame.at_ns if s.more or s.held_middle_ns >= 0 else -1
+    s.delivered_ns = frame.at_ns
     age_ns = reached_ns - s.message_ns
-    from_ns = reached_ns  # since when it has waited
-    if s.held_from_ns >= 0:
-        since_ns = reached_ns - s.held_from_ns
-        if since_ns > 0:
-            held = since_ns <= HELD_AT_MOST_NS
-            _learn(s, HELD, min(since_ns, HELD_AT_MOST_NS), held)
-            if held:
-                from_ns = s.held_middle_ns
-        s.held_from_ns = at_ns if since_ns <= HELD_AT_MOST_NS else -1
     s.message_ns = max(s.message_ns, reached_ns)
-    if from_ns == reached_ns:
-        if s.messages and age_ns <= s.same_message_ns:
+    from_ns = reached_ns  # since when it has waited
+    if more or (not held and s.messages and age_ns <= s.same_message_ns):
+        if not again:
             return
-        _learn(s, MESSAGE, max(0, age_ns), True)
-    s.messages += 1
-    s.push_balance += max(0, s.opened_ns - from_ns) * 1e-9 / s.push_delay_s - 1.0
+    else:
+        if held:
+            from_ns = s.held_middle_ns
+            s.held_middle_ns = (s.held_middle_ns + reached_ns) // 2
+        else:
+            _learn(s, MESSAGE, max(0, age_ns), True)
+        s.messages += 1
+        s.push_balance -= 1.0
+    s.push_balance = max(s.push_balance + max(0, s.opened_ns - from_ns) * 1e-9 / s.push_delay_s, -_PUSH_GOOD_WILL)
     s.push_stale = 1
 
 
@@ -208,8 +236,10 @@ def follow_plan(view: FlatView, ints: Ints, floats: Floats) -> Plan:
     if view.buffered_bytes:
         s.opened_ns, s.planned = now_ns, 0
         return Plan(now_ns, now_ns + s.interval_ns, True, 0 * now_ns, False)
+    s.deadline_ns = view.deadline_ns
     if not at_beacon:
-        _end_page(s, view.deadline_ns)
+        if not s.n and s.loading:
+            _end_page(s)
         s.waiting = s.n
         if s.delivered:
             _begin_cycle(s, now_ns)
@@ -253,7 +283,9 @@ def _plan(s: Record, work: Record, now_ns: int, deadline_ns: int, awake: bool) -
         work, s.kind, s.age_ns, s.is_message, total, s.mean_rates, to_beacon_ns, interval_ns
     )
     if deadline_ns == FOREVER_NS:
-        price_w = price_at(s.balance, s.drift, s.price_w, s.gain, s.largest_price_ratio)
+        price_w = price_at(s.balance, s.price_w, s.gain, s.largest_price_ratio)
+        if s.loading:
+            price_w *= worth_of_delay(s.lengths, (now_ns - s.issued_ns) * 1e-9)
     else:
         early_w, late_w = s.price_w * s.early_ratio, s.price_w * s.largest_price_ratio
         price_w = price_before(now_ns, s.issued_ns, deadline_ns, early_w, late_w)
@@ -264,22 +296,23 @@ def _plan(s: Record, work: Record, now_ns: int, deadline_ns: int, awake: bool) -
 
 
 @compiled
-def _end_page(s: Record, deadline_ns: int) -> None:
-    """If nothing is outstanding any more, settle for the page that this was, unless its deadline was what mattered."""
-    if s.n or not s.loading:
-        return
+def _end_page(s: Record) -> None:
+    """Settle for the page that is over, unless its deadline was what mattered."""
     s.loading = 0
     s.pages += 1
     undelayed_s = (s.heard_ns - s.issued_ns) * 1e-9 - s.held_s
-    if undelayed_s > 0.0 and deadline_ns == FOREVER_NS:
-        s.balance = settle(s.balance, s.held_s / (undelayed_s * s.allowed) - 1.0, s.good_will)
-        s.drift = min(max(s.drift + s.drift_step * s.balance, -s.largest_drift), s.largest_drift)
+    if undelayed_s > 0.0 and s.deadline_ns == FOREVER_NS:
+        excess = s.held_s / (undelayed_s * s.allowed) - 1.0
+        at_largest = s.gain * s.balance >= math.log(s.largest_price_ratio)
+        s.exceptions += excess > (0.0 if at_largest else LARGEST_EXCESS)
+        s.balance = settle(s.balance, excess, s.good_will)
+        note_length(s.lengths, undelayed_s)
 
 
 @compiled
 def wanted_delay_s(asked_s: float, balance: float, memory: float) -> float:
-    """Delay of messages that makes good within `memory` of them what they were late so far, from half to double."""
-    return asked_s * min(max(1.0 - balance / memory, 0.5), 2.0)
+    """Delay of messages that makes good within `memory` of them what they were late so far, from a fifth to double."""
+    return asked_s * min(max(1.0 - balance / memory, 0.2), 2.0)
 
 
 @compiled
@@ -287,7 +320,8 @@ def _price_messages(s: Record, work: Record) -> None:
     """Find the price at which plans promise the delay of messages that is wanted now."""
     rates, interval_ns = s.mean_rates[MESSAGE], s.interval_ns
     message_prices.renewal_followers(work, rates, interval_ns)
-    wanted_s = wanted_delay_s(s.push_delay_s, s.push_balance, s.push_memory)
+    memory = min(s.push_memory, max(6.0, 0.25 * s.messages))
+    wanted_s = wanted_delay_s(s.push_delay_s, s.push_balance, memory)
     least_w, most_w, halvings = s.least_push_price_w, s.most_push_price_w, 14
     if s.priced_messages:  # it has not moved far
         least_w, most_w, halvings = max(least_w, s.push_price_w / 4.0), min(most_w, s.push_price_w * 4.0), 8

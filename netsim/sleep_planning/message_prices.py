@@ -85,17 +85,15 @@ def promised_delay(
         if next_stop < 0:
             next_stop = last
         for i in range(work.first_step[k], work.first_step[next_stop]):
-            mass = work.alive[i] - work.alive[i + 1]
+            mass = work.mass[1, i]
             if mass > 0.0:
                 wait_s = 0.0
                 if work.step_ns[i] >= asleep_ns:
-                    time_s = (work.step_ns[i + 1] - work.step_ns[i]) * 1e-9
-                    wait_s = (time_s * work.alive[i] - work.lived_s[i]) / mass
-                    wait_s += (work.stop_ns[next_stop] - work.step_ns[i + 1]) * 1e-9
+                    wait_s = work.delay_s[1, i] / mass + (work.stop_ns[next_stop] - work.step_ns[i + 1]) * 1e-9
                 late_s += mass * (wait_s + tabulated(work.followers_s, wait_s * half_beacons))
                 number += mass * (1.0 + tabulated(work.followers, wait_s * half_beacons))
         k, awake = next_stop, 0
-    alive = work.alive[work.first_step[last]]
+    alive = work.alive[1, work.first_step[last]]
     at_ns = age_ns + work.stop_ns[last]
     for place in range(find_bin(at_ns), N_BINS):
         span_s = (min(EDGES_NS[place + 1], 2 * EDGES_NS[N_BINS - 1]) - at_ns) * 1e-9

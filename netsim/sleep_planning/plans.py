@@ -1,9 +1,10 @@
 """Plan a sleep: how long to stay awake now and which beacon to listen to next, at the least expected cost.
 
 What it models: a client that waits for the first of several events, each with a hazard rate that depends on its age
-(`hazards`).  Awake, it meets an event at once.  Asleep, it can become awake only at a beacon that it listens to,
-and an event that came before it is met there.  It pays for time awake, for beacons, for passages from asleep to
-awake, and for delay: a price a second for *pages* and another for *messages*, the two classes of events.  The plan
+(`hazards`).  Awake, it meets an event at once.  Asleep, it can become awake only at a beacon that it listens to, and
+an event that came before it is met there.  It pays for time awake, for beacons, for passages from asleep to awake,
+and for delay: a price a second for *pages* and another for *messages*, the two classes of events.  Asleep, it does
+not learn of an event of one class, so that the delay of the other is paid for whether or not one has come.  The plan
 minimises the expected sum by dynamic programming over the beacons ahead, the first 16 one by one, then at growing
 distances up to 50; between two of these stops it may stay awake for a part of the time.  What is still to pay after
 the last stop is that of the best constant period for the rates at that time.
@@ -30,7 +31,7 @@ from netsim.sleep_planning.hazards import EDGES_NS, find_bin
 
 __all__ = [
     "FOLLOWERS_STEPS", "MOST_STEPS", "N_STOPS", "STOPS", "WORKSPACE", "best_period", "choose", "follow", "forecast",
-    "mean_tabulated", "tabulated",
+    "mean_tabulated", "still", "tabulated",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -52,13 +53,14 @@ WORKSPACE = np.dtype(
         ("step_ns", "i8", (MOST_STEPS + 1,)),  # ends of the steps, since now; the first is 0
         ("first_step", "i8", (N_STOPS,)),  # where the steps of an interval begin
         ("hazard", "f8", (2, MOST_STEPS)),  # of pages, of messages: integrated over each step
-        ("alive", "f8", (MOST_STEPS + 1,)),  # probability that nothing has come by then
+        ("alive", "f8", (2, MOST_STEPS + 1)),  # of each class, the probability that none has come by then
+        ("mass", "f8", (2, MOST_STEPS)),  # that the first comes in a step
+        ("delay_s", "f8", (2, MOST_STEPS)),  # that, times its delay until the end of the step
         ("lived_s", "f8", (MOST_STEPS,)),  # expected time awake in a step by who stays awake
         ("stop_ns", "i8", (N_STOPS,)),  # the stops, since now
-        ("late", "f8", (N_STOPS,)),  # cost of delay if asleep from a stop to each later one
+        ("late", "f8", (2, N_STOPS)),  # cost of delay of each class if asleep from a stop to each later one
         ("more_s", "f8", (N_STOPS,)),  # how much later than the next stop each later one is
         ("woken_j", "f8", (N_STOPS,)),  # cost of a passage to awake, times the probability of being there
-        ("onward_j", "f8", (N_STOPS,)),  # cost of sleeping on to each later stop after the next, and from there on
         ("value", "f8", (2, N_STOPS)),  # cost to go, asleep and awake, times the probability of still waiting
         ("asleep_step", "i8", (2, N_STOPS)),  # decision: the step at whose beginning to fall asleep
         ("next_stop", "i8", (2, N_STOPS)),  # decision: the stop to listen to then
@@ -96,19 +98,33 @@ def forecast(
         work.hazard[0, i] = work.hazard[1, i] = 0.0
     for which in range(n):
         _add_hazard(work, rates[kinds[which]], ages_ns[which], classes[which])
-    work.alive[0] = alive = 1.0
+    work.alive[_PAGE, 0] = work.alive[_MESSAGE, 0] = alive = 1.0
     for k in range(N_STOPS - 1):
         for i in range(work.first_step[k], work.first_step[k + 1]):
-            hazard = work.hazard[_PAGE, i] + work.hazard[_MESSAGE, i]
             time_s = (work.step_ns[i + 1] - work.step_ns[i]) * 1e-9
-            after = alive * math.exp(-hazard)
-            work.lived_s[i] = (
-                time_s * (alive - after) / hazard if hazard > 1e-7 else time_s * alive * (1.0 - hazard / 2)
-            )
-            work.alive[i + 1] = alive = after
+            for which in range(2):
+                before = work.alive[which, i]
+                work.alive[which, i + 1] = after = before * math.exp(-work.hazard[which, i])
+                work.mass[which, i] = before - after
+                work.delay_s[which, i] = time_s * before - _lived_s(before, after, work.hazard[which, i], time_s)
+            after = work.alive[_PAGE, i + 1] * work.alive[_MESSAGE, i + 1]
+            work.lived_s[i] = _lived_s(alive, after, work.hazard[_PAGE, i] + work.hazard[_MESSAGE, i], time_s)
+            alive = after
         if alive < 1e-6:
             return k + 1
     return N_STOPS - 1
+
+
+@compiled
+def _lived_s(alive: float, after: float, hazard: float, time_s: float) -> float:
+    """Return the integral of a probability that falls at a constant rate."""
+    return time_s * (alive - after) / hazard if hazard > 1e-7 else time_s * alive * (1.0 - hazard / 2)
+
+
+@compiled
+def still(work: Record, i: int) -> float:
+    """Return the probability that nothing has come when step i begins."""
+    return work.alive[_PAGE, i] * work.alive[_MESSAGE, i]
 
 
 @compiled
@@ -144,17 +160,22 @@ def choose(
     waiting = max(1, waiting)
     page_price_w /= waiting
     value, late, high = work.value, work.late, last
-    more_s, woken_j, onward_j = work.more_s, work.woken_j, work.onward_j
+    more_s, woken_j, half_beacons = work.more_s, work.woken_j, 2e9 / interval_ns
     after = _cost_after(work, last, interval_ns, awake_w, beacon_j, page_price_w, message_price_w)
     value[0, last] = value[1, last] = after
-    woken_j[last] = wakeup_j * work.alive[work.first_step[last]]
+    woken_j[last] = wakeup_j * still(work, work.first_step[last])
     for k in range(last - 1, -1, -1):
         first, end, next_ns = work.first_step[k], work.first_step[k + 1], work.stop_ns[k + 1]
-        pages, pages_s, messages, messages_s = _events_until_stop(work, first, end, next_ns)
+        late[_PAGE, k + 1] = late[_MESSAGE, k + 1] = 0.0
+        pages = pages_s = messages = messages_s = 0.0
+        for i in range(first, end):
+            pages, pages_s, messages, messages_s = _with_step(work, i, next_ns, pages, pages_s, messages, messages_s)
+        all_pages, all_pages_s, all_messages, all_messages_s = pages, pages_s, messages, messages_s
         others = (waiting - 1) * _page_rate(work, first, end) / waiting
-        price = (page_price_w, message_price_w, others, waiting - 1, 2e9 / interval_ns)
-        missed = _late_cost(work, pages, pages_s, messages, messages_s, 0.0, price)
-        alive = work.alive[first]
+        no_page, no_message = work.alive[_PAGE, first], work.alive[_MESSAGE, first]
+        alive = no_page * no_message
+        missed = no_message * _late_pages(pages, pages_s, page_price_w, others, waiting - 1)
+        missed += no_page * _late_messages(work, messages, messages_s, message_price_w, half_beacons)
         # what being awake could save at most, against the least that it costs
         stay = awake_w * work.lived_s[first] < missed + (beacon_j + wakeup_j) * alive
         awake_cost, awake_step, awake_next = value[1, k + 1], end, k + 1  # awake until the next stop, and on
@@ -162,30 +183,33 @@ def choose(
             more_s[j] = (work.stop_ns[j] - next_ns) * 1e-9
         if stay:
             lived_s = pages = pages_s = messages = messages_s = 0.0
-            for j in range(k + 1, high + 1):
-                onward_j[j] = (late[j] if j > k + 1 else 0.0) + value[0, j] - woken_j[j]
             for i in range(end - 1, first, -1):  # asleep from the beginning of step i on
                 pages, pages_s, messages, messages_s = _with_step(
                     work, i, next_ns, pages, pages_s, messages, messages_s
                 )
                 lived_s += work.lived_s[i]
-                least = np.inf
+                no_page, no_message, least = work.alive[_PAGE, i], work.alive[_MESSAGE, i], np.inf
                 for j in range(high, k, -1):
-                    cost = _late_cost(work, pages, pages_s, messages, messages_s, more_s[j], price) + onward_j[j]
+                    page = late[_PAGE, j] + _late_pages(
+                        pages, pages_s + pages * more_s[j], page_price_w, others, waiting - 1
+                    )
+                    message = late[_MESSAGE, j] + _late_messages(
+                        work, messages, messages_s + messages * more_s[j], message_price_w, half_beacons
+                    )
+                    cost = no_message * page + no_page * message + value[0, j] - woken_j[j]
                     if cost < least:
                         least, high = cost, j
-                least += (wakeup_j + beacon_j) * work.alive[i] - awake_w * lived_s
+                least += (wakeup_j + beacon_j) * no_page * no_message - awake_w * lived_s
                 if least < awake_cost:
                     awake_cost, awake_step, awake_next = least, i, high
             awake_cost += awake_w * (lived_s + work.lived_s[first])
-            pages, pages_s, messages, messages_s = _with_step(
-                work, first, next_ns, pages, pages_s, messages, messages_s
-            )
         sleep_cost, far = np.inf, high
+        no_page, no_message = work.alive[_PAGE, first], work.alive[_MESSAGE, first]
         for j in range(far, k, -1):
-            cost = _late_cost(work, pages, pages_s, messages, messages_s, more_s[j], price)
-            late[j] = cost + (late[j] if j > k + 1 else 0.0)
-            cost = late[j] + value[0, j] - woken_j[j]
+            page_s, message_s = all_pages_s + all_pages * more_s[j], all_messages_s + all_messages * more_s[j]
+            late[_PAGE, j] += _late_pages(all_pages, page_s, page_price_w, others, waiting - 1)
+            late[_MESSAGE, j] += _late_messages(work, all_messages, message_s, message_price_w, half_beacons)
+            cost = no_message * late[_PAGE, j] + no_page * late[_MESSAGE, j] + value[0, j] - woken_j[j]
             if cost < sleep_cost:
                 sleep_cost, high = cost, j
         sleep_cost += (wakeup_j + beacon_j) * alive
@@ -218,26 +242,12 @@ def _with_step(
     work: Record, i: int, until_ns: int, pages: float, pages_s: float, messages: float, messages_s: float
 ) -> tuple[float, float, float, float]:
     """Add the events of step i: for both classes their probability, and that times their delay until `until_ns`."""
-    hazard = work.hazard[_PAGE, i] + work.hazard[_MESSAGE, i]
-    if hazard <= 0.0:
-        return pages, pages_s, messages, messages_s
-    alive = work.alive[i]
-    mass, end_ns = alive - work.alive[i + 1], work.step_ns[i + 1]
-    delay_s = (end_ns - work.step_ns[i]) * 1e-9 * alive - work.lived_s[i] + mass * 1e-9 * (until_ns - end_ns)
-    part = work.hazard[_PAGE, i] / hazard
+    until_s = 1e-9 * (until_ns - work.step_ns[i + 1])
+    page, message = work.mass[_PAGE, i], work.mass[_MESSAGE, i]
     return (
-        pages + part * mass, pages_s + part * delay_s,
-        messages + (1.0 - part) * mass, messages_s + (1.0 - part) * delay_s,
+        pages + page, pages_s + work.delay_s[_PAGE, i] + page * until_s,
+        messages + message, messages_s + work.delay_s[_MESSAGE, i] + message * until_s,
     )  # fmt: skip
-
-
-@compiled
-def _events_until_stop(work: Record, first: int, end: int, until_ns: int) -> tuple[float, float, float, float]:
-    """Return the events of all steps between two stops, as `_with_step` adds them up."""
-    pages = pages_s = messages = messages_s = 0.0
-    for i in range(first, end):
-        pages, pages_s, messages, messages_s = _with_step(work, i, until_ns, pages, pages_s, messages, messages_s)
-    return pages, pages_s, messages, messages_s
 
 
 @compiled
@@ -250,24 +260,20 @@ def _page_rate(work: Record, first: int, end: int) -> float:
 
 
 @compiled
-def _late_cost(
-    work: Record, pages: float, pages_s: float, messages: float, messages_s: float, more_s: float,
-    price: tuple[float, float, float, int, float],
-) -> float:  # fmt: skip
-    """Return the cost of delay of events, and of their followers, that wait `more_s` longer than until the stop."""
-    page_price_w, message_price_w, others, n_others, half_beacons = price
-    cost = 0.0
-    if pages > 0.0:
-        delay_s = pages_s + pages * more_s
-        if n_others:
-            expected = others * delay_s / (pages * n_others)
-            delay_s += delay_s * n_others * expected / (2.0 + expected)
-        cost = page_price_w * delay_s
-    if messages > 0.0:
-        delay_s = messages_s + messages * more_s
-        delay_s += messages * tabulated(work.followers_s, delay_s / messages * half_beacons)
-        cost += message_price_w * delay_s
-    return cost
+def _late_pages(pages: float, delay_s: float, price_w: float, others: float, n_others: int) -> float:
+    """Return the cost of a delay of replies, and of the other replies of the page that come during it."""
+    if n_others and pages > 0.0:
+        expected = others * delay_s / (pages * n_others)
+        delay_s += delay_s * n_others * expected / (2.0 + expected)
+    return price_w * delay_s
+
+
+@compiled
+def _late_messages(work: Record, messages: float, delay_s: float, price_w: float, half_beacons: float) -> float:
+    """Return the cost of a delay of messages, and of their followers."""
+    if messages <= 0.0:
+        return 0.0
+    return price_w * (delay_s + messages * tabulated(work.followers_s, delay_s / messages * half_beacons))
 
 
 @compiled
@@ -300,7 +306,7 @@ def _cost_after(
         page += work.hazard[_PAGE, i] / span_s
         message += work.hazard[_MESSAGE, i] / span_s
     power, _ = best_period(work, page, message, interval_ns, awake_w, beacon_j, page_price_w, message_price_w)
-    return work.alive[end] * power / (page + message)
+    return still(work, end) * power / (page + message)
 
 
 @compiled

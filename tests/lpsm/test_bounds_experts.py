@@ -299,6 +299,7 @@ def check_trials(count):
     return found
 
 
+@pytest.mark.long
 def test_two_hundred_random_trials_violate_nothing_and_every_statement_speaks():  # theorem
     check_trials(200)
 

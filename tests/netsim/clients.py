@@ -59,6 +59,6 @@ def web(seed, n=100):
     return traces.generate(n, randomness.generator(seed, randomness.WORKLOAD))
 
 
-def saturation(gain, least_drift, largest_ratio):
-    """Return the balance from which on a price is at its largest, whatever the drift, in allowances."""
-    return (math.log(largest_ratio) - least_drift) / gain
+def saturation(gain, largest_ratio):
+    """Return the balance from which on a price is at its largest, in allowances."""
+    return math.log(largest_ratio) / gain

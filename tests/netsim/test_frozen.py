@@ -52,6 +52,7 @@ def test_of_every_world_an_answer_is_kept():
     assert digests.kept().any(axis=1).all()
 
 
+@pytest.mark.long
 def test_a_world_is_the_same_in_every_process():
     code = """
 from tests.netsim.frozen import digests

@@ -19,16 +19,16 @@ OPENING, REPLY, REST, MESSAGE, HELD = range(5)
 def test_its_constants_are_those_that_are_documented():
     assert asdict(Lpsm3Config()) == {
         "max_slowdown": 1.05, "max_push_delay_s": 0.4, "price_w": 3.0, "gain": 0.135, "largest_price_ratio": 20.0,
-        "good_will": 20.0, "drift_step": 0.002, "largest_drift": 1.0, "early_ratio": 0.003, "prior_events": 0.1,
+        "good_will": 20.0, "start": 4.0, "early_ratio": 0.003, "prior_events": 0.1,
         "opening_shape": 0.5, "reply_shape": 0.5, "rest_shape": 0.5, "message_shape": 1.0, "held_shape": 0.5,
         "least_push_price_w": 1e-4, "most_push_price_w": 100.0, "push_memory": 30.0, "push_margin": 0.07,
         "same_message_s": 0.005, "silence_s": 10.0,
     }  # fmt: skip
-    for name in ("drift_step", "largest_drift", "same_message_s", "good_will", "push_margin"):
+    for name in ("start", "same_message_s", "good_will", "push_margin"):
         assert asdict(Lpsm3Config(**{name: 0.0}))[name] == 0.0
     for name, bad in (("push_margin", 1.0), ("push_margin", -0.1), ("price_w", 0.0), ("good_will", -1.0),
                       ("max_slowdown", math.inf), ("max_slowdown", 1.0), ("silence_s", math.inf),
-                      ("max_push_delay_s", 0.0), ("drift_step", -1.0), ("gain", math.inf)):  # fmt: skip
+                      ("max_push_delay_s", 0.0), ("start", -1.0), ("gain", math.inf)):  # fmt: skip
         with pytest.raises(ValueError, match=rf"^{name} must .*, got {bad}$"):
             Lpsm3Config(**{name: bad})
 
@@ -44,7 +44,7 @@ def test_before_anything_was_seen_it_knows_its_settings():
         "same_message_ns": 4 * MS, "awake_w": 1e-3 * (radio.awake_mw - radio.asleep_mw),
         "beacon_j": 1e-3 * radio.beacon_mj, "wakeup_j": 0.003, "allowed": 0.2, "price_w": 3.0 / 4, "gain": 0.135,
         "push_delay_s": 0.27, "full_bytes": 576, "owed_ns": -1, "opened_ns": -1, "held_from_ns": -1, "push_key": -1,
-        "awake_until_ns": NEVER_NS, "push_stale": 1, "push_price_w": 0.5, "n": 0, "messages": 0, "balance": 0,
+        "awake_until_ns": NEVER_NS, "push_stale": 1, "push_price_w": 0.5, "n": 0, "messages": 0, "balance": 4.0,
         "prior_events": 0.1, "early_ratio": 0.003, "good_will": 20, "push_memory": 30, "most_push_price_w": 25,
     }  # fmt: skip
     assert {name: float(s[name]) for name in expected} == pytest.approx(expected)
@@ -101,11 +101,9 @@ def test_a_page_pays_for_what_lay_at_the_access_point_while_it_slept():
     own.received(1202, 1200, connection=2, completes=1)  # came as it woke
     own.received(1500, 1450, connection=3, completes=1)
     assert own.s["held_s"] == pytest.approx(0.040 / 2)
-    own.s["drift"] = 0.3
     own.asked(1501)
     excess = 0.020 / ((0.5 - 0.020) * 0.1) - 1
-    assert own.s["balance"] == pytest.approx(excess)
-    assert own.s["drift"] == pytest.approx(0.3 + 0.002 * excess)
+    assert own.s["balance"] == pytest.approx(4.0 + excess)
     assert (own.s["pages"], own.s["loading"]) == (1, 0)
     own.asked(1600)
     assert own.s["pages"] == 1
@@ -123,16 +121,27 @@ def test_a_wait_holds_its_share_of_a_page_up_and_is_learned_from_a_nanosecond_on
     assert own.s["held_s"] == pytest.approx(held_s, abs=1e-15)
 
 
-@pytest.mark.parametrize(("balance", "drift", "expected"), [
-    (-20.0, -1.0, (-20.0, -1.0)), (400.0, 0.9, (399.0, 1.0)), (5.0, 0.0, (4.0, 0.008)),
-])  # fmt: skip
-def test_balance_and_drift_of_pages_stay_within_their_limits(balance, drift, expected):
+@pytest.mark.parametrize(("balance", "expected"), [(-20.0, -20.0), (400.0, 399.0), (5.0, 4.0)])
+def test_the_balance_of_pages_stays_above_the_good_will(balance, expected):
     own = Rule()
-    own.s["balance"], own.s["drift"] = balance, drift
+    own.s["balance"] = balance
     own.sent(1000)
     own.received(1500, 1500, completes=1)  # a page without any delay
     own.asked(1500)
-    assert (float(own.s["balance"]), float(own.s["drift"])) == pytest.approx(expected)
+    assert own.s["balance"] == expected
+
+
+@pytest.mark.parametrize(("balance", "held_s", "exceptions"), [
+    (0.0, 0.05, 0), (0.0, 0.95, 0), (0.0, 1.05, 1), (22.1, 0.3, 0), (22.3, 0.04, 0), (22.3, 0.06, 1),
+])  # fmt: skip
+def test_pages_that_the_guarantee_does_not_suppose_are_counted(balance, held_s, exceptions):
+    own = Rule()
+    own.s["balance"] = balance
+    own.sent(1000)
+    own.s["held_s"] = held_s
+    own.received(2000 + 1000 * held_s, 2000 + 1000 * held_s, completes=1)  # a second without delay: 0.05 s are allowed
+    own.asked(4000)
+    assert own.s["exceptions"] == own.policy.exceptions == exceptions
 
 
 def test_a_page_with_a_deadline_or_over_at_once_changes_no_balance():
@@ -141,20 +150,20 @@ def test_a_page_with_a_deadline_or_over_at_once_changes_no_balance():
         own.sent(1000)
         own.received(at_ms, at_ms, completes=1)
         own.asked(at_ms, deadline_ns=deadline_ns)
-        assert (own.s["pages"], own.s["balance"], own.s["drift"]) == (1, 0.0, 0.0)
+        assert (own.s["pages"], own.s["balance"]) == (1, 4.0)
 
 
 def test_messages_pay_for_their_delay_and_frames_of_one_message_are_not_two():
     own = Rule(max_push_delay_s=0.5, push_margin=0.2)  # 0.4 s
     own.s["opened_ns"] = 3000 * MS
-    own.received(3001, 2800)
+    own.received(3001, 2800, size=500)
     assert (own.s["messages"], own.s["delivered"], own.s["push_stale"], own.s["message_ns"]) == (1, 1, 1, 2800 * MS)
     assert own.s["push_balance"] == pytest.approx(0.2 / 0.4 - 1)
-    own.received(3002, 2805)  # 5 ms later: the same
-    own.received(3003, 2801)
+    own.received(3002, 2805, size=500)  # 5 ms later: the same
+    own.received(3003, 2801, size=500)
     assert (own.s["messages"], own.s["message_ns"]) == (1, 2805 * MS)
-    own.received(3004, 2810.001)
-    own.received(5000, 5000)  # met awake
+    own.received(3004, 2810.001, size=500)
+    own.received(5000, 5000, size=500)  # met awake
     assert own.s["messages"] == 3
     assert own.s["push_balance"] == pytest.approx(0.5 - 1 + 0.189999 / 0.4 - 1 - 1)
     ended, watched_s = own.learned()
@@ -164,22 +173,49 @@ def test_messages_pay_for_their_delay_and_frames_of_one_message_are_not_two():
     assert own.s["messages"] == 3
 
 
+def test_what_follows_a_full_frame_is_the_same_message_and_adds_to_its_delay_if_it_was_slept_over():
+    own = Rule(max_push_delay_s=0.4, push_margin=0.0)
+    own.s["opened_ns"] = 3000 * MS
+    own.received(3001, 2800)
+    own.received(3002, 2801)  # waited as long, at the same time
+    assert own.s["push_balance"] == pytest.approx(0.2 / 0.4 - 1)
+    own.received(3042, 3041)
+    own.s["opened_ns"] = 3200 * MS
+    own.received(3201, 3100, size=400)
+    assert own.s["push_balance"] == pytest.approx(0.2 / 0.4 - 1 + 0.1 / 0.4)
+    assert (own.s["messages"], own.s["more"], own.s["held_from_ns"]) == (1, 0, -1)
+    ended, watched_s = own.learned()
+    assert ended == [0, 0, 0, 1, 2]
+    assert watched_s[HELD] == pytest.approx(0.039 + 0.058)
+
+
+def test_credit_of_messages_that_never_waited_is_limited():
+    own = Rule()
+    for at_ms in range(1000, 20_000, 1000):
+        own.received(at_ms, at_ms, size=300)
+    assert own.s["messages"] == 19
+    assert own.s["push_balance"] == -5.0
+
+
 @pytest.mark.parametrize("since_ms", [0, 120, 250, 251])
 def test_what_a_small_window_held_back_counts_from_the_middle_of_its_silence(since_ms):
     own = Rule(max_push_delay_s=0.1, push_margin=0.0)
-    own.received(1000, 1000)
-    own.received(1400, 1400, wanted=0, connection=2)  # another connection's
+    own.received(1000, 1000, size=500)
+    own.received(1400, 1400, size=500, wanted=0, connection=2)  # another connection's
     assert own.s["held_from_ns"] == -1
-    own.received(1600, 1600, wanted=0)
+    own.received(1600, 1600, size=500, wanted=0)
     assert (own.s["held_middle_ns"], own.s["held_from_ns"]) == (1300 * MS, 1600 * MS)
-    own.received(1700, 1700, wanted=0)
+    own.received(1700, 1700, size=500, wanted=0)
     assert (own.s["held_middle_ns"], own.s["held_from_ns"]) == (1300 * MS, 1700 * MS)
     own.s["opened_ns"], balance = 2100 * MS, float(own.s["push_balance"])
-    own.received(2101, 1700 + since_ms)
+    own.received(2101, 1700 + since_ms, size=500)
     held = 0 < since_ms <= 250
     from_ms = 1300 if held else 1700 + since_ms
     assert own.s["push_balance"] - balance == pytest.approx((2100 - from_ms) / 100 - 1)
     assert own.s["held_from_ns"] == (2101 * MS if since_ms <= 250 else -1)
+    assert own.s["held_middle_ns"] == (
+        (1300 + 1700 + since_ms) * MS // 2 if held else 1300 * MS if not since_ms else -1
+    )
     ended, watched_s = own.learned()
     assert ended == [0, 0, 0, 1 if held else 2, 1 if held else 0]
     assert watched_s[HELD] == pytest.approx(min(since_ms, 250) / 1000)
@@ -210,8 +246,10 @@ def test_from_sizes_the_link_infers_handshakes_requests_and_ends_of_replies():
     own.sent(1050, size=41)
     own.sent(1051, size=400)
     assert own.outstanding() == [(-1, REPLY, 1050 * MS), (-1, REPLY, 1051 * MS)]
-    own.received(1100, 1090, size=40)  # answers no opening
+    own.sent(1052, size=500)
+    own.received(1100, 1090, size=40)  # answers no opening: what it acknowledges is over
     assert (own.s["owed_ns"], own.s["n"]) == (-1, 2)
+    own.s["origin_ns"][:2] = (1050 * MS, 1051 * MS)
     own.received(1200, 1190, size=1000)
     assert (own.s["full_bytes"], own.s["owed_ns"]) == (1000, 1200 * MS)
     assert own.outstanding() == [(-1, REST, 1200 * MS), (-1, REPLY, 1051 * MS)]
@@ -221,8 +259,8 @@ def test_from_sizes_the_link_infers_handshakes_requests_and_ends_of_replies():
     own.received(1301, 1291, size=300)
     assert own.outstanding() == []
     ended, watched_s = own.learned()
-    assert ended == [1, 2, 1, 0, 0]
-    assert watched_s == pytest.approx([0.040, 0.140 + 0.239, 0.005, 0, 0])
+    assert ended == [1, 3, 1, 0, 0]
+    assert watched_s == pytest.approx([0.040, 0.040 + 0.140 + 0.239, 0.005, 0, 0])
     own.received(1400, 1390, size=300)
     assert (own.s["messages"], own.s["n"]) == (1, 0)
 

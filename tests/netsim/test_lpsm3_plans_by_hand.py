@@ -47,10 +47,10 @@ def alone(own, now_ms, awake, price_w, waits):
 
 def test_it_plans_for_what_is_outstanding_and_the_next_message_and_follows_that_at_beacons():
     own = Rule()
-    own.s["balance"], own.s["drift"], own.s["message_ns"], own.s["messages"] = 4.0, -0.25, 500 * MS, 1
+    own.s["balance"], own.s["message_ns"], own.s["messages"] = 6.0, 500 * MS, 1
     own.sent(300)
     plan = own.asked(1037)
-    price_w = 3.0 * math.exp(0.135 * 4 - 0.25)
+    price_w = 3.0 * math.exp(0.135 * 6)
     expected = alone(own, 1037, True, price_w, [(REPLY, 737, 0), (MESSAGE, 537, 1)])
     assert (plan.awake_until_ns, plan.wake_ns) == expected
     assert (own.s["awake_until_ns"], own.s["planned"], own.s["planned_ns"]) == (plan.awake_until_ns, 1, 1037 * MS)
@@ -146,12 +146,24 @@ def test_a_price_of_messages_that_never_wait_falls_as_far_as_it_is_sought(
 
 def test_messages_may_be_later_or_earlier_than_asked_for_by_what_they_were_before():
     found = [rule.wanted_delay_s(0.3, balance, 30.0) for balance in (0.0, 6.0, -15.0, -60.0, 29.0, 15.3)]
-    assert found == pytest.approx([0.3, 0.24, 0.45, 0.6, 0.15, 0.15])
+    assert found == pytest.approx([0.3, 0.24, 0.45, 0.6, 0.06, 0.147])
+
+
+@pytest.mark.parametrize(("messages", "memory"), [(0, 6.0), (24, 6.0), (60, 15.0), (120, 30.0), (1000, 30.0)])
+def test_the_fewer_messages_came_the_sooner_an_error_is_made_good(messages, memory):
+    own, other = Rule(priced=False, max_push_delay_s=0.3), Rule(priced=False, max_push_delay_s=0.3)
+    for one, balance in ((own, 0.4 * memory), (other, 0.0)):
+        one.s["messages"], one.s["push_balance"] = messages, balance
+        one.s["mean_rates"][MESSAGE] = 0.2
+    other.s["push_delay_s"] *= 0.6
+    own.asked(1000)
+    other.asked(1000)
+    assert own.s["push_price_w"] == pytest.approx(float(other.s["push_price_w"]))
 
 
 def test_the_price_of_messages_is_sought_far_at_first_and_then_near_by():
     own = Rule(priced=False, max_push_delay_s=0.3, push_margin=0.0, least_push_price_w=0.01)
-    own.s["push_balance"] = 6.0
+    own.s["push_balance"], own.s["messages"] = 6.0, 120
     own.s["ages"][:] = [0, 0, 1.0, 0, 0, 0, 0, 0]
     own.s["mean_rates"][MESSAGE] = 0.2
     s = own.s
@@ -166,13 +178,13 @@ def test_the_price_of_messages_is_sought_far_at_first_and_then_near_by():
 
     own.asked(1000)
     assert s["push_price_w"] == pytest.approx(sought(0.01, 100.0, 14))
-    assert (s["push_stale"], s["priced_messages"]) == (0, 0)
+    assert (s["push_stale"], s["priced_messages"]) == (0, 120)
     near_w = 2.5 * float(s["push_price_w"])
-    s["messages"], s["priced_messages"], s["push_stale"], s["push_price_w"] = 53, 50, 1, near_w
+    s["messages"], s["priced_messages"], s["push_stale"], s["push_price_w"] = 153, 150, 1, near_w
     own.asked(2000)
     assert (s["push_stale"], s["push_price_w"]) == (1, near_w)  # fewer than four more: not yet
-    s["messages"] = 54
+    s["messages"] = 154
     expected = sought(max(0.01, near_w / 4), min(100.0, 4 * near_w), 8)
     own.asked(3000)
     assert s["push_price_w"] == pytest.approx(expected)
-    assert (s["push_stale"], s["priced_messages"]) == (0, 54)
+    assert (s["push_stale"], s["priced_messages"]) == (0, 154)

@@ -3,11 +3,12 @@
 import math
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from netsim.sleep_planning.prices import price_at, price_before, settle
+from netsim.sleep_planning.prices import LENGTHS, note_length, price_at, price_before, settle, worth_of_delay
 from tests.netsim.clients import saturation
 
 LARGEST_EXCESS = 19.0
@@ -16,37 +17,75 @@ LARGEST_EXCESS = 19.0
 @settings(deadline=None)  # the first call compiles
 @given(
     st.lists(st.tuples(st.floats(-1.0, LARGEST_EXCESS), st.floats(-1.0, 0.0)), max_size=300),
-    st.floats(5.0, 40.0), st.floats(0.0, 30.0),
+    st.floats(5.0, 40.0), st.floats(0.0, 30.0), st.floats(0.0, 5.0),
 )  # fmt: skip
-def test_the_sum_of_excesses_never_exceeds_saturation_and_the_largest_excess(moves, saturated, good_will):
-    balance = total = 0.0
+def test_the_sum_of_excesses_never_exceeds_saturation_and_the_largest_excess(moves, saturated, good_will, start):
+    balance, total = start, 0.0
     for anything, at_largest_price in moves:  # the adversary is bound only where the price is at its largest
         excess = at_largest_price if balance >= saturated else anything
         balance = settle(balance, excess, good_will)
         total += excess
-        assert total <= balance + 1e-9
-        assert total <= saturated + LARGEST_EXCESS + 1e-9
+        assert total <= balance - start + 1e-9
+        assert total <= saturated + LARGEST_EXCESS - start + 1e-9
 
 
 def test_the_worst_adversary_reaches_the_bound_but_for_a_page():
-    balance = total = 0.0
+    balance, total = 4.0, 0.0
     for _ in range(2000):
         excess = 0.0 if balance >= 30.0 else (LARGEST_EXCESS if balance > 29.0 else 0.5)
         balance, total = settle(balance, excess, 20.0), total + excess
-    assert 48.0 < total <= 49.0
+    assert 44.0 < total <= 45.0
 
 
 @settings(deadline=None)  # the first call compiles
-@given(st.floats(0.01, 1.0), st.floats(0.0, 2.0), st.floats(1.5, 100.0), st.floats(0.0, 200.0))
-def test_the_price_is_at_its_largest_from_saturation_on_whatever_the_drift(gain, drift, ratio, more):
-    balance = saturation(gain, -drift, ratio) + more
-    assert price_at(balance * (1 + 1e-12) + 1e-9, -drift, 2.0, gain, ratio) == pytest.approx(2.0 * ratio)
+@given(st.floats(0.01, 1.0), st.floats(1.5, 100.0), st.floats(0.0, 200.0))
+def test_the_price_is_at_its_largest_from_saturation_on(gain, ratio, more):
+    balance = saturation(gain, ratio) + more
+    assert price_at(balance * (1 + 1e-12) + 1e-9, 2.0, gain, ratio) == pytest.approx(2.0 * ratio)
 
 
 @settings(deadline=None)  # the first call compiles
 @given(st.floats(-20.0, 60.0), st.floats(0.0, 10.0))
 def test_the_price_grows_with_the_balance(balance, more):
-    assert price_at(balance + more, 0.0, 3.0, 0.1, 20.0) >= price_at(balance, 0.0, 3.0, 0.1, 20.0)
+    assert price_at(balance + more, 3.0, 0.1, 20.0) >= price_at(balance, 3.0, 0.1, 20.0)
+
+
+def noted(*lengths_s):
+    lengths = np.zeros(LENGTHS)
+    for length_s in lengths_s:
+        note_length(lengths, length_s)
+    return lengths
+
+
+@settings(deadline=None)  # the first call compiles
+@given(st.lists(st.floats(1e-4, 1e4), max_size=60), st.lists(st.floats(0.0, 1e5), min_size=2, max_size=20))
+def test_a_second_is_worth_no_more_the_older_its_page_and_never_nothing(lengths_s, ages_s):
+    lengths = noted(*lengths_s)
+    worth = [float(worth_of_delay(lengths, age_s)) for age_s in sorted(ages_s)]
+    assert all(0.0 < one <= 1.0 for one in worth)
+    assert all(later <= 1.25 * before for before, later in pairwise(worth))  # but for the width of a bin
+
+
+@pytest.mark.parametrize("sigma", [0.3, 0.6, 1.0])
+def test_the_worth_of_a_second_is_the_mean_inverse_length_of_the_pages_that_are_longer(sigma):
+    lengths_s = np.random.default_rng(3).lognormal(0.0, sigma, 4000)
+    lengths = np.histogram(lengths_s, 0.001 * 2.0 ** np.arange(LENGTHS + 1))[0].astype(float)
+    for age_s in np.quantile(lengths_s, (0.1, 0.5, 0.9)):
+        expected = (1 / lengths_s[lengths_s >= age_s]).mean() / (1 / lengths_s).mean()
+        assert worth_of_delay(lengths, float(age_s)) == pytest.approx(expected, rel=0.3)
+
+
+def test_pages_of_one_length_are_worth_the_same_until_that_length_and_inversely_to_their_age_beyond():
+    lengths = noted(*[0.15] * 400)
+    assert [float(worth_of_delay(lengths, age_s)) for age_s in (0.0, 0.05, 0.12)] == pytest.approx([1.0] * 3, abs=0.05)
+    assert worth_of_delay(lengths, 40.0) / worth_of_delay(lengths, 80.0) == pytest.approx(2.0, rel=0.1)
+
+
+def test_lengths_are_forgotten_and_the_shortest_and_longest_have_bins():
+    lengths = noted(1e-9, 1e9, 3.0)
+    assert (lengths[0], lengths[-1]) == pytest.approx((0.98**2, 0.98))
+    assert lengths.sum() == pytest.approx(1 + 0.98 + 0.98**2)
+    assert noted(*[1.0] * 2000).sum() == pytest.approx(50.0)
 
 
 def test_before_a_deadline_the_price_grows_by_equal_factors_in_equal_times():
@@ -61,6 +100,6 @@ def test_before_a_deadline_the_price_grows_by_equal_factors_in_equal_times():
 def test_extremes():
     assert settle(-20.0, -1.0, 20.0) == -20.0
     assert settle(0.0, -1.0, 0.0) == 0.0
-    assert price_at(1e6, 0.0, 3.0, 0.1, 20.0) == 60.0
-    assert price_at(0.0, 0.0, 3.0, 0.1, 20.0) == 3.0
-    assert math.isinf(saturation(1e-320, 0.0, 20.0))
+    assert price_at(1e6, 3.0, 0.1, 20.0) == 60.0
+    assert price_at(0.0, 3.0, 0.1, 20.0) == 3.0
+    assert math.isinf(saturation(1e-320, 20.0))

@@ -66,8 +66,10 @@ def test_the_forecast_is_the_integral_of_the_hazards(to_beacon_ns):
     cumulated = lambda rates, age: float(((np.minimum(EDGES_NS[1:], age) - EDGES_NS[:-1]).clip(0) * 1e-9 * rates).sum())  # noqa: E731
     for i in range(1, int(work["first_step"][planner.last])):
         at = int(work["step_ns"][i])
-        hazard = sum(cumulated(rates, age + at) - cumulated(rates, age) for rates, age, _ in planner.waits)
-        assert work["alive"][i] == pytest.approx(np.exp(-hazard), rel=1e-9)
+        for own in range(2):
+            hazard = sum(cumulated(rates, age + at) - cumulated(rates, age)
+                         for rates, age, which in planner.waits if which == own)  # fmt: skip
+            assert work["alive"][own, i] == pytest.approx(np.exp(-hazard), rel=1e-9)
     assert (np.diff(work["stop_ns"]) > 0).all()
     assert ((work["stop_ns"][1:] - to_beacon_ns) % INTERVAL_NS == 0).all()
 
@@ -116,14 +118,18 @@ def closed_form(path, stops, last, *, waiting, followers_s, wakeup_j, awake, pri
         total += RADIO["beacon_j"] * alive(asleep) + wakeup_j * (alive(asleep) - alive(wake))
         for begin, end in pairwise(stops):
             low, high = max(begin, asleep), min(end, wake)
-            if low < high:  # what comes between two stops is charged together
-                mass = alive(low) - alive(high)
-                delay_s = (alive(low) * (wake - low) - alive(high) * (wake - high)) * 1e-9 - mass / rate
-                others = (waiting - 1) * PAGE / waiting
-                expected = others * delay_s / mass / (waiting - 1) if waiting > 1 else 0.0
-                page_s = PAGE / rate * delay_s * (1 + (waiting - 1) * expected / (2 + expected))
-                table_s = np.interp(delay_s / mass / 0.05, np.arange(len(followers_s)), followers_s)
-                total += prices_w[0] / waiting * page_s + prices_w[1] * MESSAGE / rate * (delay_s + mass * table_s)
+            if low < high:  # what comes between two stops is charged together, each class for itself
+                for own, other, price_w in ((PAGE, MESSAGE, prices_w[0] / waiting), (MESSAGE, PAGE, prices_w[1])):
+                    first, after = (np.exp(-own * at_ns * 1e-9) for at_ns in (low, high))
+                    mass, slept = first - after, np.exp(-other * asleep * 1e-9)
+                    delay_s = (first * (wake - low) - after * (wake - high)) * 1e-9 - mass / own
+                    if own == PAGE:
+                        others = (waiting - 1) * PAGE / waiting
+                        expected = others * delay_s / mass / (waiting - 1) if waiting > 1 else 0.0
+                        delay_s *= 1 + (waiting - 1) * expected / (2 + expected)
+                    else:
+                        delay_s += mass * np.interp(delay_s / mass / 0.05, np.arange(len(followers_s)), followers_s)
+                    total += price_w * slept * delay_s
         at, awake = wake, False
     return total + alive(stops[last]) * terminal_j
 
@@ -192,8 +198,8 @@ def test_the_value_of_a_plan_is_what_it_costs_on_average():
                 cost += 6.0 * (wake - wait) * 1e-9 + 0.002
                 break
         if wait > end_ns:
-            cost += (
-                planner.work["value"][0, planner.last] / planner.work["alive"][planner.work["first_step"][planner.last]]
+            cost += planner.work["value"][0, planner.last] / planning.still(
+                planner.work, planner.work["first_step"][planner.last]
             )
         costs.append(cost)
     half_width = 3 * np.std(costs) / np.sqrt(len(costs))

@@ -15,23 +15,25 @@ class Waits:
         hazards = np.zeros((2, len(self.at_s)))
         for rates, age_s, which in waits:
             hazards[which] += np.array([rates(age_s + at) for at in self.at_s]) * FINE_NS * 1e-9
-        cumulated = hazards.sum(axis=0).cumsum()
-        self.alive_after = np.exp(-cumulated)
-        before = np.concatenate([[1.0], self.alive_after[:-1]])
-        self.mass = (before - self.alive_after) * hazards / np.maximum(hazards.sum(axis=0), 1e-300)
+        self.alive_after = np.exp(-hazards.cumsum(axis=1))
+        before = np.concatenate([np.ones((2, 1)), self.alive_after[:, :-1]], axis=1)
+        self.mass = before - self.alive_after  # of the first of each class
         self.last_rates = hazards[:, -500:].sum(axis=1) / (500 * FINE_NS * 1e-9)  # of the last 0.1 s
 
-    def alive(self, at_ns):
-        return 1.0 if at_ns < FINE_NS else float(self.alive_after[round(at_ns / FINE_NS) - 1])
-
-    def events(self, from_ns, to_ns):
-        chosen = (self.at_s >= from_ns * 1e-9) & (self.at_s < to_ns * 1e-9)
-        return self.at_s[chosen], self.mass[:, chosen]
+    def alive(self, at_ns, which=(0, 1)):
+        """Probability that none of some classes has come."""
+        return 1.0 if at_ns < FINE_NS else float(np.prod(self.alive_after[which, round(at_ns / FINE_NS) - 1]))
 
     def awake_s(self, from_ns, to_ns):
         """Expected time awake of who stays awake between two instants unless something comes."""
-        at_s, mass = self.events(from_ns, to_ns)
-        return float(((at_s - from_ns * 1e-9) * mass.sum(axis=0)).sum()) + (to_ns - from_ns) * 1e-9 * self.alive(to_ns)
+        alive = self.alive_after.prod(axis=0)
+        return float(alive[(self.at_s >= from_ns * 1e-9) & (self.at_s < to_ns * 1e-9)].sum()) * FINE_NS * 1e-9
+
+    def late_s(self, asleep_ns, wake_ns, which):
+        """Expected delay of the first of a class if asleep; it does not matter whether one of the other has come."""
+        chosen = (self.at_s >= asleep_ns * 1e-9) & (self.at_s < wake_ns * 1e-9)
+        delay_s = (wake_ns * 1e-9 - self.at_s[chosen]) @ self.mass[which, chosen]
+        return float(delay_s) * self.alive(asleep_ns, 1 - which)
 
 
 def paths(stops_ns, steps_ns, last, k=0):
@@ -56,9 +58,8 @@ def cost(path, waits, stops_ns, last, *, awake_w, beacon_j, wakeup_j, prices_w, 
             total += awake_w * waits.awake_s(at_ns, asleep_ns) + (0.0 if awake else wakeup_j * waits.alive(at_ns))
         if wake_ns < 0:
             break
-        at_s, mass = waits.events(asleep_ns, wake_ns)
         total += beacon_j * waits.alive(asleep_ns) + wakeup_j * (waits.alive(asleep_ns) - waits.alive(wake_ns))
-        total += float((np.array(prices_w) @ mass * (wake_ns * 1e-9 - at_s)).sum())
+        total += sum(price_w * waits.late_s(asleep_ns, wake_ns, which) for which, price_w in enumerate(prices_w))
         at_ns, awake = wake_ns, False
     return total + waits.alive(stops_ns[last]) * terminal_j
 

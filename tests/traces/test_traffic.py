@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from traces.traffic import KINDS, PHASE_S, draw, push_messages, stalls, stream, web
+from traces.traffic import APPS, KINDS, PHASE_S, draw, push_messages, stalls, stream, web
 
 
 def rng(seed=0):
@@ -88,3 +88,32 @@ def test_what_cannot_be_drawn_is_refused():
         draw("radio", 60.0, rng())
     with pytest.raises(ValueError, match="duration_s must be above 0"):
         draw("streaming", 0.0, rng())
+
+
+@pytest.mark.parametrize("kind", APPS)
+def test_a_program_fills_its_time_with_the_sizes_and_waits_of_its_row(kind):
+    app, found = APPS[kind], draw(kind, 3000.0, rng(4))
+    own = [page for page in found.pages if page.page.startswith("a") and len(page.objects) <= app.objects]
+    assert bool(found.pages) == bool(app.pause_s)
+    assert bool(found.messages) == (app.messages is not None)
+    assert all(len(page.waits_s) == 1 + len(page.objects) for page in found.pages)
+    if not app.web:
+        for page in own:
+            for asked, answer in ((page.request_bytes, page.reply_bytes), *page.objects):
+                assert app.request_bytes[0] <= asked <= app.request_bytes[1]
+                assert app.reply_bytes[0] <= answer <= app.reply_bytes[1]
+    if app.pause_s:
+        lasts_s = found.pages[-1].issue_s or sum(page.think_s + sum(page.waits_s) for page in found.pages)
+        assert lasts_s == pytest.approx(3000.0, abs=300.0)
+
+
+@pytest.mark.parametrize(("kind", "quantile", "seconds"), [
+    ("web-pareto", 0.5, 0.1 * 2 ** (1 / 1.5)), ("web-cache", 0.5, 0.01), ("web-jump", 0.25, 0.0743),
+    ("web-jump", 0.75, 0.743),
+])  # fmt: skip
+def test_servers_of_the_web_take_as_long_as_their_kind_says(kind, quantile, seconds):
+    waits = np.concatenate([page.waits_s for page in draw(kind, 60_000.0, rng(5)).pages])
+    if kind == "web-jump":
+        waits = waits[: len(waits) // 2] if quantile < 0.5 else waits[-len(waits) // 2 :]
+        quantile = 0.5
+    assert np.quantile(waits, quantile) == pytest.approx(seconds, rel=0.1)

@@ -120,7 +120,9 @@ class _Source:
         self._base += self.at
         self.data, self.at = self.data[self.at :] + self._stream.read(max(_PIECE_BYTES, count)), 0
         if self.data and len(self.data) < count:
-            raise self.error("a packet must be complete", f"{len(self.data)} of {count} bytes")
+            raise self.error(
+                "a packet must be complete", f"{len(self.data)} of {count} bytes; --skip-damaged takes what is before"
+            )
         return bool(self.data)
 
     def error(self, rule: str, value: object) -> TraceError:

@@ -47,6 +47,7 @@ JUMP_US, JUMP_BACK_US = 3_600_000_000, 1_000_000
 """A clock that goes on by more than an hour, or back by more than a second, has jumped."""
 
 _MOST_FLOWS = 1 << 14
+_MOST_HEARD = 10  # addresses that an error names
 _REQUESTS_A_BATCH = 1 << 12
 _NAME_SERVICE = 53
 
@@ -85,6 +86,9 @@ def batches(
     reader.close()
     done += reader.ledger.released(everything=True)
     if not total and not done:
+        if client is not None and reader.heard:
+            heard = ", ".join(sorted(map(reader.ledger.name, reader.heard)))
+            raise TraceError(path, "", f"--client must be one of those heard ({heard})", client)
         raise TraceError(path, "", "a capture must hold an exchange over TCP or UDP", report.counted() or "no packets")
     for begin in range(0, len(done), _REQUESTS_A_BATCH):
         yield batch_of(done[begin : begin + _REQUESTS_A_BATCH])
@@ -101,6 +105,7 @@ class _Reader:
         self._stations: dict[bytes, Runs] = {}
         self._first_us = self._latest_us = -1
         self._copies = Copies()
+        self.heard: set[bytes] = set()  #: some addresses, for who asks for one that is not there
 
     def take(self, moment_us: int, link: int, frame: bytes, size: int) -> None:
         """Take a frame, of which `size` bytes were sent."""
@@ -153,6 +158,8 @@ class _Reader:
             return Background("frames_of_802.11_without_data")
         self.ledger.captured(size)
         station = frame.transmitter if frame.up else frame.receiver
+        if len(self.heard) < _MOST_HEARD:
+            self.heard.add(station)
         if self._client not in (None, station):
             self.ledger.leave_out("other_clients", size)
             return None
@@ -194,6 +201,8 @@ class _Reader:
     def _flow(self, segment: Segment, frame: bytes) -> Flow:
         key = segment.key
         here, from_port, there, to_port = ends(key)
+        if len(self.heard) < _MOST_HEARD:
+            self.heard |= {here, there}
         tcp = segment.flags >= 0
         forward: bool | None = None
         if tcp:

@@ -55,9 +55,9 @@ OF_BOTH: Mapping[str, Mapping[str, float]] = {
     **{f"with bins of {words} alone": {"alone": which} for which, words in enumerate(("7 %", "40 %", "5.4"))},
 }
 PARTS: Mapping[str, Mapping[str, float]] = {
-    "at a fixed price": {"gain": 1e-9, "drift_step": 0.0},
-    "without the drift": {"drift_step": 0.0},
+    "at a fixed price": {"gain": 1e-9},
     "without good will": {"good_will": 0.0},
+    "without a balance at first": {"start": 0.0},
     **OF_BOTH,
 }
 PARTS_OF_PUSH: Mapping[str, Mapping[str, float]] = {

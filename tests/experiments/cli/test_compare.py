@@ -131,6 +131,7 @@ def test_a_limit_to_the_slowdown_is_what_the_sentence_is_about(lpsm: Run, tmp_pa
 CELLS = ["compare", "--air", "11g:54", "--pages", "2", "--seeds", "2", "--jobs", "1"]
 
 
+@pytest.mark.long
 def test_cells_of_several_sizes_are_those_of_the_library_and_of_comparisons_one_by_one(
     lpsm: Run, tmp_path: Path
 ) -> None:

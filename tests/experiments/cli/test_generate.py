@@ -9,6 +9,7 @@ from click.testing import Result
 
 import traces
 from lpsm.randomness import WORKLOAD, generator
+from traces.traffic import APPS
 
 Run = Callable[..., Result]
 
@@ -25,6 +26,13 @@ def test_the_pages_are_those_that_compare_draws_for_the_seed(lpsm: Run, tmp_path
     lpsm("generate", "--pages", "5", "--seed", "2", "--out", tmp_path / "w")
     drawn = generator(2, WORKLOAD)
     assert traces.read_workload(tmp_path / "w") == traces.generate(5, drawn)
+
+
+@pytest.mark.parametrize("kind", [*APPS, "web-exponential", "web-pareto", "web-jump", "web-cache"])
+def test_programs_and_their_servers_are_made_too(lpsm: Run, tmp_path: Path, kind: str) -> None:
+    assert lpsm("generate", "--kind", kind, "--hours", "0.05", "--out", tmp_path / "w").exit_code == 0
+    found = traces.read_workload(tmp_path / "w")
+    assert found or found.messages
 
 
 def test_without_a_file_the_lines_go_to_standard_output(lpsm: Run, tmp_path: Path) -> None:

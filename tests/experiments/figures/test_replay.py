@@ -27,6 +27,7 @@ def test_thinning_keeps_the_mean_of_equal_stretches_and_short_frames_as_they_are
     assert len(figures.thinned(frame.head(401), 200)) <= 200
 
 
+@pytest.mark.long
 def test_every_picture_is_the_same_twice(found: Details) -> None:
     summary = pd.DataFrame({"mixture_regret": [1e-3, -1e-5], "polling_regret": [-1e-3, 2e-3]})
     drawn = {

@@ -218,6 +218,7 @@ def test_four_recordings_and_more_are_browsed_with_the_pause_that_is_asked_for()
 SMALL = ["--pages", "4", "--seeds", "4", "--policies", "none,psm,bsd-phase:0.5,lpsm:log"]
 
 
+@pytest.mark.long
 def test_the_same_arguments_give_the_same_bytes_whatever_the_jobs(lpsm: Run, tmp_path: Path) -> None:
     for name, jobs in (("a", "1"), ("b", "2")):
         result = lpsm("tune", *SMALL, "--jobs", jobs, "--out", tmp_path / name)

@@ -26,7 +26,7 @@ _POLLS = ("time_s", "slept_ms", "buffered_bytes", "next_sleep_ms")
 _RADIO = ("start_s", "end_s", "state")
 _TOTALS = ("elapsed_s", "awake_s", "asleep_s", "beacons", "uplink_air_s", "downlink_air_s", "frames_lost", "wakeups",
            "group_frames_lost")  # fmt: skip
-_LPSM3 = ("events", "at_risk_s", "rates", "log_evidence", "mean_rates", "pages", "messages", "ages", "balance", "drift",
+_LPSM3 = ("events", "at_risk_s", "rates", "log_evidence", "mean_rates", "pages", "messages", "ages", "balance",
           "push_balance", "push_price_w")  # fmt: skip
 
 
