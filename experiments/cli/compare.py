@@ -164,7 +164,7 @@ def _words(summary: pd.DataFrame, traffic: Mapping[str, Any], max_slowdown: floa
 
 def _over(traffic: Mapping[str, Any]) -> str:
     if traffic["kind"] == "generated":
-        return f"{traffic['seeds']} seeds of {traffic['pages']} pages"
+        return f"{counted(traffic['seeds'], 'seeds')} of {counted(traffic['pages'], 'pages')}"
     if traffic["units"] != "sessions":
         return f"its {traffic['units']}, each visited {traffic['visits']} times"
     return counted(traffic["sessions"], "sessions")
