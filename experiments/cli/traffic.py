@@ -127,7 +127,8 @@ def recorded_words(recorded: Mapping[str, Any], world: World, *, battery: bool =
     elif world.config.server_delay.kind == "recorded" and recorded.get("captured_s") is not None:
         words.append("servers: as recorded")
     elif world.config.server_delay.kind == "recorded":
-        words.append("servers answer at once: the trace does not tell (generated pages: --server-delay lognormal:0.2, as compare)")
+        hint = "generated pages: --server-delay lognormal:0.2, as compare"
+        words.append(f"servers answer at once: the trace does not tell ({hint})")
     if recorded.get("round_trip_s") is not None:
         words.append(f"round trip: as recorded, {1000 * recorded['round_trip_s']:.3g} ms")
     if count := recorded.get("messages"):
