@@ -93,7 +93,7 @@ def worth_of_delay(lengths: Floats, age_s: float) -> float:
     >>> for length_s in (0.1, 0.1, 20.0):
     ...     note_length(lengths, length_s)
     >>> [round(float(worth_of_delay(lengths, age_s)), 3) for age_s in (0.0, 0.15, 5.0)]
-    [1.0, 0.131, 0.042]
+    [1.0, 0.244, 0.057]
     """
     count = total = later = longer = 0.0
     middle_s = 0.0015

@@ -22,10 +22,11 @@ def test_there_are_25_worlds_and_36_rivals_on_fresh_seeds():
 
 @settings(deadline=None, max_examples=60)
 @given(
-    st.lists(st.tuples(st.floats(1.0, 2.0), st.floats(0.1, 9.0)), min_size=4, max_size=12, unique=True), st.floats(0, 1)
+    st.lists(st.tuples(st.integers(1000, 2000), st.floats(0.1, 9.0)), min_size=4, max_size=12, unique=True),
+    st.floats(0, 1),
 )
 def test_a_mixture_of_rivals_is_on_their_lower_convex_hull(points, part):
-    points = np.array([(1.0, 10.0), *points])
+    points = np.array([(1.0, 10.0), *((slowdown / 1000, joules) for slowdown, joules in points)])
     at = 1.0 + part * (points[:, 0].max() - 1.0)
     weights, worth = worlds.time_shared(points[:, :1], points[:, 1], np.array([at]))
     mixed = weights @ points
@@ -43,7 +44,7 @@ def test_a_policy_is_held_against_the_mixture_of_its_own_slowdown_and_delay():
     for seed, noise in enumerate((-1.0, 0.0, 1.0)):
         for policy in (worlds.OWN[0], *worlds.RIVALS):
             slow, delay_s, joules = {
-                worlds.OWN[0]: (1.1, 0.2, 77.0), "none": (1.0, 0.0, 100.0), "psm:100": (1.2, 0.4, 40.0),
+                worlds.OWN[0]: (1.1, 0.2, 77.0), "none": (1.0, 0.0, 100.0), "listen:1": (1.2, 0.4, 40.0),
             }.get(policy, (1.3, 0.5, 90.0))  # fmt: skip
             rows.append(["chat", f"seed-{seed}", policy, joules + noise, slow, delay_s])
     columns = ["traffic", "replication", "policy", "total_j", "slowdown_mean", "added_s_mean"]
