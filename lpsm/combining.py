@@ -13,8 +13,9 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import optimize, sparse
+from scipy import sparse
 
 from lpsm import hindsight
 from lpsm.arrays import Floats, Ints
@@ -230,7 +231,7 @@ def best_convex(loss: str, quantile: float, forecasts: Floats, y: Floats) -> Flo
         size = max(1.0, float(np.abs(forecasts).max()), float(np.abs(y).max()))
         heavy = 1e6 * np.sqrt(len(y))  # a row that holds the sum at 1
         rows = np.vstack([forecasts / size, np.full(n, heavy)])
-        weights = optimize.nnls(rows, np.append(y / size, heavy), maxiter=100 * n)[0]
+        weights = scipy.optimize.nnls(rows, np.append(y / size, heavy), maxiter=100 * n)[0]
     else:
         weights = np.maximum(_smooth(loss, quantile, forecasts, y, convex=True), 0.0)
     return np.asarray(weights / weights.sum())
@@ -259,7 +260,7 @@ def _linear_programme(forecasts: Floats, y: Floats, quantile: float, *, convex: 
         ones = sparse.csr_matrix(np.repeat([1.0, 0.0], [n, 2 * rounds]))
         equal, right = sparse.vstack([equal, ones], format="csr"), np.append(right, 1.0)
     bounds = [(0.0 if convex else None, None)] * n + [(0.0, None)] * (2 * rounds)
-    found = optimize.linprog(price, A_eq=equal, b_eq=right, bounds=bounds, method="highs")
+    found = scipy.optimize.linprog(price, A_eq=equal, b_eq=right, bounds=bounds, method="highs")
     if not found.success:
         raise RuntimeError(f"the best combination was not found: {found.message}")
     return np.asarray(found.x[:n])
@@ -275,8 +276,10 @@ def _smooth(loss: str, quantile: float, forecasts: Floats, y: Floats, *, convex:
 
     start = np.full(n, 1.0 / n)
     if not convex:
-        return np.asarray(optimize.minimize(value, start, jac=True, method="L-BFGS-B").x)
+        return np.asarray(scipy.optimize.minimize(value, start, jac=True, method="L-BFGS-B").x)
     one = {"type": "eq", "fun": lambda w: w.sum() - 1.0, "jac": np.ones_like}
     limits, options = [(0.0, 1.0)] * n, {"maxiter": 1000, "ftol": 1e-12}
-    found = optimize.minimize(value, start, jac=True, method="SLSQP", bounds=limits, constraints=[one], options=options)
+    found = scipy.optimize.minimize(
+        value, start, jac=True, method="SLSQP", bounds=limits, constraints=[one], options=options
+    )
     return np.asarray(found.x)

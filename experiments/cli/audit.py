@@ -14,7 +14,6 @@ import click
 import netsim
 from experiments.cli.options import INPUT, OUTPUT, json_option, policies_option
 from experiments.cli.outcome import checked_outputs, written_picture
-from experiments.figures.audit import timeline
 from experiments.inert import echo
 from experiments.presets import LEARNED, TODAY
 from experiments.report.audit import audit_text
@@ -63,6 +62,8 @@ def audit(
     chosen = sorted(found.clients) if client is None else [_address(client, found)]
     result = audited(found, chosen, policies, config, radio)
     if picture is not None:
+        from experiments.figures.audit import timeline
+
         written_picture(picture, timeline(found, chosen))
     echo(json.dumps(result) if as_json else audit_text(result))
 

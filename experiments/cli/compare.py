@@ -26,9 +26,6 @@ from experiments.cli.options import (
 )
 from experiments.cli.outcome import Outcome
 from experiments.cli.traffic import gathered, study_settings, traffic_options, worlds_words
-from experiments.figures.cell import growth
-from experiments.figures.comparison import energy, energy_front, slowdown, slowdown_by_page
-from experiments.figures.evolution import evolution
 from experiments.quantities import BASELINE, CELL, REFERENCES
 from experiments.report.comparison import advice, comparison_text, plain, published_text
 from experiments.report.text import cells, counted, table
@@ -131,7 +128,7 @@ def compare(
             tables["published"] = beside(summary)
             text += f"\n\n{published_text(tables['published'])}"
             data["published"] = plain(tables["published"])
-        pictures = _pictures(*found[counts[0]], tables) if len(counts) == 1 else {"cell": growth(_measured(summary))}
+        pictures = _pictures(*found[counts[0]], tables) if len(counts) == 1 else _growth(summary)
         outcome = Outcome(name="comparison", text=text, data=data, tables=tables, pictures=pictures)
         outcome.publish(store)
     outcome.say(out, as_json=as_json)
@@ -190,8 +187,17 @@ def _tables(found: Mapping[int, tuple[sweep.Frames, Comparison]]) -> dict[str, p
     }
 
 
+def _growth(summary: pd.DataFrame) -> dict[str, Any]:
+    from experiments.figures.cell import growth
+
+    return {"cell": growth(_measured(summary))}
+
+
 def _pictures(frames: sweep.Frames, comparison: Comparison, tables: dict[str, pd.DataFrame]) -> dict[str, Any]:
     """Return the pictures; the polls of the window that is drawn become tables too."""
+    from experiments.figures.comparison import energy, energy_front, slowdown, slowdown_by_page
+    from experiments.figures.evolution import evolution
+
     drawn = {"energy": energy(comparison.summary)}
     if not len(comparison.slowdowns):  # there are messages alone
         return drawn

@@ -14,7 +14,6 @@ from scipy import sparse
 from experiments import datasets
 from experiments.cli.options import FILE, KINDS, Names, json_option, number_option, seed_option
 from experiments.cli.outcome import Outcome
-from experiments.figures import label as figures
 from experiments.inert import echo
 from experiments.report.comparison import plain
 from experiments.report.label import bounds_text, label_text, mapping_text
@@ -114,6 +113,8 @@ def label(
         tables = {"classes": found.classes, "windows": found.windows, "rounds": found.rounds, "bounds": held}
         pictures = {}
         if store is not None:
+            from experiments.figures import label as figures
+
             pictures["label"] = figures.over_time(found.windows, min(config.window, found.summary["rounds"]), what)
             if len(found.classes) > 1:
                 pictures["classes"] = figures.by_class(found.classes, what)

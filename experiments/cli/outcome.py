@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from experiments.cli.options import picture_suffix
-from experiments.figures.style import pictures
 from experiments.inert import echo
 from experiments.study.files import refuse_overwriting, write_file
 
@@ -52,6 +51,8 @@ class Outcome:
 
     def publish(self, store: Store) -> None:
         """Write everything, and give the folder its name."""
+        from experiments.figures.style import pictures
+
         store.write(f"{self.name}.txt", self.text + "\n")
         for name, table in self.tables.items():
             if len(table):
@@ -80,4 +81,6 @@ def checked_outputs(read: Sequence[Path], written: Iterable[Path | None], pictur
 
 def written_picture(path: Path, figure: Any) -> None:
     """Write a figure where it is wanted, in the form that the name says, making its folder."""
+    from experiments.figures.style import pictures
+
     write_file(path, pictures(path.stem, figure)[f"{path.stem}{path.suffix.lower()}"])

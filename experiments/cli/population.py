@@ -27,7 +27,6 @@ from experiments.cli.options import (
 )
 from experiments.cli.outcome import Outcome
 from experiments.cli.traffic import recorded_words, study_settings
-from experiments.figures.population import by_user, energy, slowdown
 from experiments.inert import echo
 from experiments.quantities import BASELINE
 from experiments.report.comparison import plain
@@ -162,6 +161,8 @@ def _computed(cut: Iterator[study.Task], store: Store, scheduler: str, jobs: int
 
 
 def _outcome(store: Store, settings: Mapping[str, Any], psm: str, below: str) -> Outcome:
+    from experiments.figures.population import by_user, energy, slowdown
+
     by, policies = settings["traffic"]["by"], list(settings["policies"])
     table = study.read(store.files())
     whole, quarters = study.summary(table, policies, psm), study.by_activity(table, policies)

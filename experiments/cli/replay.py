@@ -20,7 +20,6 @@ from experiments.cli.options import (
     skip_damaged_option,
 )
 from experiments.cli.outcome import Outcome
-from experiments.figures import replay as figures
 from experiments.report.comparison import plain
 from experiments.report.replay import replay_text
 from experiments.study.files import content_digest
@@ -83,6 +82,8 @@ def replay(
         "trace_sha256": content_digest(trace), "member": member, "by": by, "show": show, "skip_damaged": skip_damaged,
         **parameters,
     }  # fmt: skip
+    from experiments.figures import replay as figures
+
     store = Store(out, "replay", settings)
     with store.giving_up():
         try:

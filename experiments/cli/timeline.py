@@ -13,7 +13,6 @@ import traces
 from experiments.cli.model import model_options, world_of
 from experiments.cli.options import FILE, INPUT, MOST_PAGES, number_option, policies_option, seed_option
 from experiments.cli.outcome import checked_outputs, written_picture
-from experiments.figures.timeline import timelines
 from experiments.inert import echo
 from experiments.presets import LEARNED
 from experiments.study.files import write_file
@@ -84,6 +83,8 @@ def timeline(
             advance()
     windows = _windows(runs, page, start_s, length_s)
     shown = [seen(run, *window) for run, window in zip(runs, windows, strict=True)]
+    from experiments.figures.timeline import timelines
+
     written_picture(out, timelines(shown))
     whole = page is None and start_s is None
     if perfetto is not None:

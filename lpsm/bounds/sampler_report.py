@@ -15,8 +15,9 @@ from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import sparse, stats
+from scipy import sparse
 
 from lpsm.arrays import Floats
 from lpsm.bounds.sampler_theorems import Theorem, comparators, quadratic_forms, theorem_of
@@ -169,7 +170,7 @@ def _mean(statement: str, measured: Floats, bounds: Floats, trivial: float) -> R
     mean, bound, half = float(measured.mean()), float(bounds.mean()), 0.0
     excess = measured - bounds
     if len(excess) > 1:
-        half = float(stats.t.ppf((1.0 + LEVEL) / 2.0, len(excess) - 1) * excess.std(ddof=1) / sqrt(len(excess)))
+        half = float(scipy.stats.t.ppf((1.0 + LEVEL) / 2.0, len(excess) - 1) * excess.std(ddof=1) / sqrt(len(excess)))
     row = _upper(statement, mean - half, bound, trivial)
     if row.verdict == "holds" and mean > bound:
         row = row._replace(verdict=f"holds: the mean is known to +- {half:.3g} only")

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+import scipy
 from scipy.special import log_softmax, softmax
 
 from lpsm.arrays import Floats
@@ -34,7 +34,7 @@ def fitted_scale(scores: Any, labels: Any) -> float:
     def loss(beta: float) -> float:
         return -float((wanted * log_softmax(beta * (table / size), axis=1)).sum())
 
-    found = minimize_scalar(loss, bounds=(0.0, 50.0 * np.log(n + 2.0)), method="bounded")
+    found = scipy.optimize.minimize_scalar(loss, bounds=(0.0, 50.0 * np.log(n + 2.0)), method="bounded")
     return float(found.x) / size if found.fun < loss(0.0) else 0.0
 
 
