@@ -302,3 +302,8 @@ def widened(learner: Any, n_features: int, dense: bool) -> Any:
     if dense and (memory := memory_of(learner)) is not None:
         shapes["rows"] = (len(memory.labels), n_features)
     return _resized(learner, **shapes)
+
+
+def has_classes(learner: Any, rule: Any, kernel: Any = None) -> bool:
+    """Whether there is a form for several classes."""
+    return learner.takes_classes and not rule.filters and not isinstance(kernel, CallableKernel)

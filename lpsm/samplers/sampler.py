@@ -14,8 +14,8 @@ Source: Cesa-Bianchi et al. 2004, section 2; Cavallanti et al. 2010, section 2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from copy import copy, deepcopy
+from collections.abc import Iterator, Mapping
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -25,7 +25,7 @@ from scipy import sparse
 from lpsm.arrays import Array, Floats, State
 from lpsm.checks import generator, reading, shown, whole
 from lpsm.online import play as play_rounds
-from lpsm.samplers import core, kernels, rules, saving
+from lpsm.samplers import core, desks, kernels, saving
 from lpsm.samplers.calibration import leads
 from lpsm.samplers.checks import MOST_FEATURES, as_instance, as_instances, as_labels, check_columns, squared_lengths
 from lpsm.samplers.core import Desk, Learner, Rule
@@ -131,7 +131,7 @@ class Sampler:
             whole(max_queries=max_queries)
             if rule.filters:
                 raise ValueError(f"max_queries must be None for a filter, which predicts by asking, got {max_queries}")
-        if self.n_classes > 1 and not has_classes(learner, rule, kernel):
+        if self.n_classes > 1 and not kernels.has_classes(learner, rule, kernel):
             raise ValueError(f"key must be a sampler that has a form for several classes, got {key!r}")
         self.learner, self.rule, self.kernel = learner, rule, kernel
         self.stores, self.normalize, self.key, self.max_queries = stores, bool(normalize), key, max_queries
@@ -286,7 +286,7 @@ class Sampler:
         if self.randomized:
             desk.coin[0] = self._rng.random()
         if len(desk.schedules):
-            desk.schedules[:] = self._schedules(1)
+            desk.schedules[:] = desks.schedules(self, self._copies(), 1)
         self._single(values, columns, _DECIDE)
         self._fresh = True
         margin, prediction, query, _, chance, *_ = desk.said[0].tolist()
@@ -375,7 +375,7 @@ class Sampler:
         if isinstance(self.kernel, CallableKernel):
             return RunLog.of(play_rounds(self, table, lambda t: int(labels[t])), rounds)
         stream = (table, labels, *self._chance(rounds))
-        if rounds <= SHORT or not self._inside() or not alone:
+        if rounds <= SHORT or not desks.inside(self._copies()) or not alone:
             return self._log(*stream, _RUN_LAZILY if rounds > SHORT and alone else RUN)
         kept, twin = saving.arrays_of(self._learner, self._counts, self._scalars), copy(self)
         if self._counts[core.STORED] == self._counts[core.PENDING]:
@@ -409,47 +409,7 @@ class Sampler:
         return {"counts": self._counts[None], "scalars": self._scalars[None]}
 
     def _prepare(self) -> Desk:
-        """Return what single rounds need."""
-        copies, rule = self._copies(), self.rule
-        for one in {*copies, self}:
-            if not one._counts.flags.writeable:  # it was read from a file that is mapped into memory
-                one._counts, one._scalars = one._counts.copy(), one._scalars.copy()
-                if "_learner" in vars(one):
-                    one._learner = kernels.changed(one._learner, lambda _, array: array.copy())
-        m, held = len(copies), getattr(copies[0]._learner, "held", None)
-        alone = {"company": np.zeros(1, dtype=np.int64), "consult": 0, "settle": 0}
-        of_kernel = (np.zeros(1), 0, False) if held is None else (held.kernel, held.similarity, held.given)
-        desk = Desk(
-            **{"size": m, **alone, **self._company(), **self._learned(copies)},
-            **dict(zip(("kernel", "similarity", "given"), of_kernel, strict=True)),
-            inside=self._inside(), buys_first=bool(getattr(copies[0]._learner, "buys_first", False)),
-            by_length=held is not None, rule=np.array([one.rule.numbers() for one in copies]),
-            **{name: core.code_of(getattr(rule, name)) for name in ("chance", "grants", "answers")},
-            needs_spread=rule.needs_spread, filters=rule.filters, stores_all=self.stores == "queried",
-            hinge=self.stores == "small margins", normalize=self.normalize, label=np.zeros(1), coin=np.zeros(1),
-            evictions=np.zeros((0, 0)), gone=np.zeros(m, dtype=np.int64),
-            schedules=np.zeros((2 * m if isinstance(rule, rules.AdaptiveSampler) else 0, 1)),
-            said=np.zeros((1, core.N_SAID)), scores=np.zeros((1, self.n_classes)),
-            told=np.zeros((m + 1, core.N_SAID)), orders=np.zeros(7, dtype=np.int64),
-            scratch=np.zeros(self.n_features, dtype=self.dtype),
-        )  # fmt: skip
-        if copies[0]._evictions is not None:
-            desk = desk._replace(evictions=np.zeros((m, 1)))
-        return self._pinned(desk)
-
-    def _learned(self, copies: tuple[Sampler, ...]) -> dict[str, Any]:
-        """Where the learners are, and what there is room for, on the desk."""
-        at, entries = core.pinned(*(one._learner for one in copies))
-        limits = np.full((len(copies) + 1, 5), float(core.UNLIMITED))
-        for own, learner in zip(limits, (one._learner for one in copies), strict=False):
-            own[:2] = getattr(learner, "ridge", 0.0), getattr(learner, "drift", 0.0)
-            if (memory := memory_of(learner)) is not None:
-                own[core.WIDTH] = memory.rows.shape[1]
-                if not getattr(learner, "bounded", True):
-                    own[core.CAPACITY] = len(memory.labels)
-        if self.max_queries is not None:
-            limits[0 if copies[0] is self else -1, core.MOST] = self.max_queries
-        return {"at": at, **dict(zip(core.ENTRIES[:4], entries, strict=False)), "limits": limits}
+        return self._pinned(desks.prepared(self, self._copies()))
 
     def _pinned(self, desk: Desk) -> Desk:
         self._desk, (self._place, _) = desk, core.pinned(desk)
@@ -491,22 +451,12 @@ class Sampler:
         desk.label[0] = y
         used = None
         if desk.evictions.size:
-            desk.evictions[:], used = self._draw(1)
+            desk.evictions[:], used = desks.evictions(self._copies(), 1)
             desk.gone[:] = [one._counts[core.EVICTED] for one in self._copies()]
         self._single(question.values, question.columns, _LEARN if fresh else _LEARN_LATE)
         if used is not None:
             used()
         return bool(desk.said[0, core.KEPT])
-
-    def _draw(self, n: int) -> tuple[Array, Callable[[], None]]:
-        """Return n uniforms for evictions of each copy, and what takes from the generators those that were used."""
-        own = [(one, one._evictions, int(one._counts[core.EVICTED])) for one in self._copies() if one._evictions]
-
-        def used() -> None:
-            for one, rng, before in own:
-                rng.random(int(one._counts[core.EVICTED]) - before)
-
-        return np.array([deepcopy(rng).random(n) for _, rng, _ in own]).reshape(len(own), n), used
 
     def _owed(self, ticket: Any) -> saving.Owed:
         question = self._questions.get(ticket)
@@ -552,7 +502,7 @@ class Sampler:
             part = slice(start, min(start + BLOCK, len(labels)))
             n, orders = part.stop - start, way.copy()
             rows = (values, columns, starts[start : part.stop + 1]) if is_sparse else (values[part], columns, starts)
-            evictions, used = self._draw(n if way[core.LEARNS] else 0)
+            evictions, used = desks.evictions(self._copies(), n if way[core.LEARNS] else 0)
             orders[core.SPARSE] = is_sparse
             own = {
                 "label": labels[part], "coin": uniforms[part], "schedules": np.ascontiguousarray(schedules[:, part]),
@@ -569,26 +519,15 @@ class Sampler:
                 self._make_room(int(rows[2][at + 1] - rows[2][at]) if is_sparse else self.n_features)
             used()
             if several:
-                own["scores"] /= 1.0 + np.maximum(own["said"][:, core.SPREAD : core.SPREAD + 1], 0.0) * self._inside()
+                own["scores"] /= 1.0 + np.maximum(own["said"][:, core.SPREAD : core.SPREAD + 1], 0.0) * desks.inside(
+                    self._copies()
+                )
             yield part, own["said"], own["scores"]
-
-    def _inside(self) -> bool:
-        """Whether scores are those with the instance in the inverse."""
-        return bool(getattr(self._copies()[0]._learner, "inside", False))
 
     def _chance(self, rounds: int) -> tuple[Array, Array]:
         """Return the coins of the rounds to come, zeros for deterministic rules, and their schedules."""
         uniforms = self._rng.random(rounds) if self.randomized and self._rng is not None else np.zeros(rounds)
-        return uniforms, self._schedules(rounds)
-
-    def _schedules(self, rounds: int) -> Array:
-        """Return floors of all copies, then biases, in the rounds to come; (0, T) where there are none."""
-        if not isinstance(self.rule, rules.AdaptiveSampler):
-            return np.zeros((0, rounds))
-        at, d = range(self.rounds + 1, self.rounds + rounds + 1), self.n_features
-        each = np.array([[one.rule.schedule(d, t) for t in at] for one in self._copies()])
-        by_round = each.reshape(len(each), rounds, 2).transpose(2, 0, 1)
-        return np.ascontiguousarray(by_round).reshape(2 * len(each), rounds)
+        return uniforms, desks.schedules(self, self._copies(), rounds)
 
     def _reads(self, X: Any) -> tuple[Array, Array]:
         """Return the notes and scores of rows under the present state, which stays as it is."""
@@ -619,7 +558,7 @@ class Sampler:
             if full or width > memory.rows.shape[1]:
                 one._learner = kernels.roomier(one._learner, one._counts, width, bool(self._sparse_memory))
         if self._desk is not None:
-            self._pinned(self._desk._replace(**self._learned(self._copies())))
+            self._pinned(self._desk._replace(**desks.learned(self, self._copies())))
 
     # -- what enters ------------------------------------------------------------------------------
 
@@ -659,8 +598,3 @@ class Sampler:
         if self.normalize and not (nonzero := squared_lengths(table) > 0).all():
             raise ValueError(f"X must have no zero row where instances are normalised, row {int(nonzero.argmin())} is")
         return table
-
-
-def has_classes(learner: Learner, rule: Rule, kernel: Any = None) -> bool:
-    """Whether there is a form for several classes."""
-    return learner.takes_classes and not rule.filters and not isinstance(kernel, CallableKernel)
