@@ -30,6 +30,7 @@ _CLASSES = {
     "Sampler": "lpsm.samplers",
     "MulticlassSampler": "lpsm.samplers",
     "TunedSampler": "lpsm.samplers",
+    "LastLabels": "lpsm.samplers",
 }
 FORMAT = "lpsm-state"
 MOST_JSON = 1 << 28

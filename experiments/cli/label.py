@@ -29,10 +29,16 @@ __all__ = ["label"]
 @click.command()
 @click.argument("source", metavar="DATA")
 @click.option(
-    "--algorithm", default="ss", show_default=True, type=Names(KINDS["samplers"]), metavar="KEY",
-    help="A sampler's key; see lpsm list samplers.",
+    "--algorithm", type=Names(KINDS["samplers"]), metavar="KEY",
+    help="A sampler's key; see lpsm list samplers  [ss; with --rate kept-rate].",
 )  # fmt: skip
 @click.option("--param", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter of it; may be repeated.")
+@number_option(
+    "--rate", kind=float, most=1.0, least=0.0, metavar="B",
+    help="Ask for this share of the labels, where the margin is below a threshold that keeps to it.",
+)  # fmt: skip
+@click.option("--store-all", is_flag=True, help="Learn from every label bought, not from mistakes alone.")
+@click.option("--last-labels", is_flag=True, help="Show it the labels it bought lately: for dense series.")
 @seed_option("Seed of its coins.")
 @number_option("--window", kind=int, most=10**9, default=2000, help="Rounds in a sliding window.")
 @click.option("--normalize/--no-normalize", default=None, help="Divide instances by their norm [as its paper does].")
@@ -44,6 +50,7 @@ __all__ = ["label"]
 @click.option("--text", "texts", multiple=True, metavar="COLUMN", help="A column of texts; may be repeated.")
 @click.option("--positive", metavar="CLASS", help="This class is +1, all others -1 [of two classes the second].")
 @click.option("--one-vs-rest", is_flag=True, help="Any number of classes, a sampler for each against the rest.")
+@click.option("--multiclass", is_flag=True, help="Any number of classes, one sampler that asks for the class itself.")
 @number_option("--rows", kind=int, most=10**12, least=1, metavar="N", help="Only the first N instances.")
 @click.option("--data", "folder", type=FILE, help="Folder of named data sets [LPSM_DATA].")
 @number_option(
@@ -69,15 +76,22 @@ def label(
     With --bounds the mistakes and labels are held against the theorem about the sampler, evaluated on this stream;
     one whose hypothesis fails is void, one that promises nothing is vacuous. The exit status is 1 if one is violated.
     """
-    algorithm, parameters = options["algorithm"], options.pop("parameters")
+    rate, parameters = options.pop("rate"), options.pop("parameters")
+    algorithm = options["algorithm"] = options["algorithm"] or ("ss" if rate is None else "kept-rate")
+    parameters += () if rate is None else (f"rate={rate}",)
+    parameters += ("stores=queried",) if options.pop("store_all") else ()
     if algorithm not in (keys := samplers.keys()):
         near = get_close_matches(algorithm.lower(), keys, n=1)
         hint = f", did you mean {near[0]}?" if near else ""
         raise ValueError(f"--algorithm must be one of {', '.join(keys)}, got {algorithm!r}{hint}")
     config = study.LabelConfig(
         algorithm=algorithm, parameters=study.parse_parameters(parameters), max_queries=options["budget"],
-        **{name: options[name] for name in ("seed", "window", "normalize")},
+        **{name: options[name] for name in ("seed", "window", "normalize", "last_labels", "multiclass")},
     )  # fmt: skip
+    if runs is not None and (config.last_labels or config.multiclass):
+        raise ValueError(
+            "--bounds holds for questions of yes and no on the data as they are: no --last-labels, --multiclass"
+        )
     config.sampler(1)  # a parameter out of its range is known before anything is read
     stream, digest = _stream(source, folder, options)
     _refuse_zeros(stream, config)
@@ -86,7 +100,9 @@ def label(
         stream = stream.scaled()
     if options["intercept"]:
         stream = stream.with_intercept()
-    choice = {name: options[name] for name in ("one_vs_rest", "positive")}
+    if config.last_labels and sparse.issparse(stream.X):
+        raise ValueError("--last-labels is for dense instances: a few more columns count for nothing among many words")
+    choice = {"one_vs_rest": options["one_vs_rest"] or config.multiclass, "positive": options["positive"]}
     asked = study.problems(stream.y, stream.classes, **choice, place=stream.place)
     _refuse_zeros(stream, config)
     settings = {
@@ -138,14 +154,20 @@ def _warn(found: study.Labelled, config: study.LabelConfig) -> None:
     """Say on standard error if a sampler that chooses asked for nearly everything, or for nearly nothing."""
     if isinstance(config.sampler(1).rule, samplers.Always):
         return  # it asks for everything by design
-    rounds = int(found.summary["rounds"])
+    rounds, more = int(found.summary["rounds"]), "or --rate, asks for more"
+    asked_so_far = (found.windows["t"] * found.windows["label_rate_so_far"]).to_numpy()
+    last = int(found.windows["t"].iloc[int((asked_so_far > asked_so_far[-1] - 1e-6).argmax())])
+    early = asked_so_far[-1] > 0 and last <= rounds / 2  # as with a small K after labels of one class
+    if early and config.max_queries is None:
+        said = f"asked for no label after round {last} of {rounds}: a larger parameter, {more}"
+        echo(f"lpsm: {config.algorithm} {said}", err=True)
     for row in found.classes.to_dict("records"):
         asked = int(row["queries"])
         spent = config.max_queries is not None and asked >= config.max_queries
         if asked > 0.95 * rounds:
             much, what = f"{asked} of {rounds} labels", "a smaller parameter, or --scale or --normalize, asks for fewer"
         elif asked < max(2, rounds // 1000) and not spent:
-            much, what = f"only {asked} of {rounds} labels", "a larger parameter, or --no-normalize, asks for more"
+            much, what = f"only {asked} of {rounds} labels", f"a larger parameter, --no-normalize, {more}"
         else:
             continue
         echo(f"lpsm: {config.algorithm} asked for {much} about {row['class']}: {what}", err=True)

@@ -3,8 +3,8 @@
 What it models: one sampler decides on every instance in turn and sees only the labels it
 asks for; the labels it did not ask for are used afterwards, to count.  More than two classes go
 one against the rest: a sampler a class, each asking for its own yes or no; where an
-instance has exactly one class the largest margin names it.  Accuracy, F-measure
-2PR/(P+R) of the class +1, and the share of labels asked for are given for the stream
+instance has exactly one class the largest margin names it; or one sampler of several classes asks for the class itself.
+Accuracy, F-measure 2PR/(P+R) of the class +1, and the share of labels asked for are given for the stream
 and for windows sliding over it.
 With no true positive F is 0 if anything was positive or predicted so, and otherwise
 undefined: such a class is left out of the mean over classes.
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from lpsm import bounds, samplers
 from lpsm.checks import whole
+from lpsm.samplers.last_labels import TIMES
 
 __all__ = ["LabelConfig", "Labelled", "Problem", "held_to_bounds", "label", "parse_parameters", "problems"]
 
@@ -41,20 +42,30 @@ class LabelConfig:
     window: int = 2000  # the papers'
     normalize: bool | None = None
     max_queries: int | None = None  # labels a sampler asks for at most
+    last_labels: bool = False  # whether it sees the labels it bought lately
+    multiclass: bool = False  # whether one sampler asks for the class, of any number
 
     def __post_init__(self) -> None:
         """Hold the numbers to their ranges; the parameters are the sampler's own business."""
         samplers.describe(self.algorithm)
         whole(0, seed=self.seed)
         whole(1, window=self.window)
+        if self.last_labels and self.multiclass:
+            raise ValueError("last_labels must be False with multiclass: labels bought lately are of two classes")
 
-    def sampler(self, n_features: int, index: int = 0) -> samplers.Sampler:
-        """Return the sampler of class number `index`, its coins its own."""
+    def sampler(self, n_features: int, index: int = 0, classes: int = 1) -> samplers.Sampler:
+        """Return the sampler of class number `index`, its coins its own, or the one of so many classes."""
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(POLICY_STREAM, index)))
-        return samplers.make(
-            self.algorithm, n_features, rng=rng, normalize=self.normalize, max_queries=self.max_queries,
-            **self.parameters,
-        )  # fmt: skip
+        common: Any = {"rng": rng, "normalize": self.normalize, "max_queries": self.max_queries, **self.parameters}
+        if self.multiclass:
+            return samplers.MulticlassSampler(self.algorithm, n_features, max(classes, 2), **common)
+        return samplers.make(self.algorithm, n_features, **common)
+
+    def player(self, n_features: int, index: int) -> Any:
+        """Return the sampler of class number `index`, with the labels that it bought lately if it is to see them."""
+        if not self.last_labels:
+            return self.sampler(n_features, index)
+        return samplers.LastLabels(self.sampler(n_features + len(TIMES), index), TIMES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -169,12 +180,21 @@ def label(X: Any, asked: Sequence[Problem], config: LabelConfig, advance: Callab
     hits = np.zeros((4, count, rounds), dtype=np.bool_)  # true positive, predicted, positive, queried
     best, named = np.full(rounds, -np.inf), np.zeros(rounds, dtype=np.int64)
     rows, table = [], pd.DataFrame()
+    if config.multiclass:
+        if not exclusive:
+            raise ValueError("an instance must have one of several classes with --multiclass, here it need not")
+        sampler: Any = config.sampler(X.shape[1], 0, count)
+        named, queried = sampler.run(X, answers.argmax(axis=0))
     for index, problem in enumerate(asked):
-        log = config.sampler(X.shape[1], index).run(X, problem.y)
-        predicted, positive = log.prediction > 0, answers[index]
-        hits[:, index] = predicted & positive, predicted, positive, log.queried
-        rows.append(_scores(problem, predicted, log.queried, log.stored))
-        if exclusive:
+        if config.multiclass:
+            predicted, stored = named == index, sampler.stored
+        else:
+            log = config.player(X.shape[1], index).run(X, problem.y)
+            predicted, queried, stored = log.prediction > 0, log.queried, int(log.stored.sum())
+        positive = answers[index]
+        hits[:, index] = predicted & positive, predicted, positive, queried
+        rows.append(_scores(problem, predicted, queried, stored))
+        if exclusive and not config.multiclass:
             named[log.margin > best] = index
             best = np.maximum(best, log.margin)
         if count == 1:
@@ -196,7 +216,7 @@ def label(X: Any, asked: Sequence[Problem], config: LabelConfig, advance: Callab
         "f_measure": _mean(classes["f_measure"].to_numpy()),
         "label_rate": float(hits[3].mean()),
         "rounds_asked": float(hits[3].any(axis=0).mean()),
-        "queries": int(hits[3].sum()),
+        "queries": int(queried.sum() if config.multiclass else hits[3].sum()),
         "exclusive": exclusive,
     }
     return Labelled(classes=classes, windows=_windows(hits, wrong, config.window), summary=summary, rounds=table)
@@ -236,9 +256,7 @@ def _mean(values: NDArray[np.float64]) -> float:
     return float(known.mean()) if len(known) else float("nan")
 
 
-def _scores(
-    problem: Problem, predicted: NDArray[np.bool_], queried: NDArray[np.bool_], stored: NDArray[np.bool_]
-) -> dict[str, Any]:
+def _scores(problem: Problem, predicted: NDArray[np.bool_], queried: NDArray[np.bool_], stored: int) -> dict[str, Any]:
     positive = problem.y > 0
     hit = int((predicted & positive).sum())
     return {
@@ -247,7 +265,7 @@ def _scores(
         "positive": int(positive.sum()),
         "queries": int(queried.sum()),
         "label_rate": float(queried.mean()),
-        "stored": int(stored.sum()),
+        "stored": stored,
         "mistakes": int((predicted != positive).sum()),
         "accuracy": float((predicted == positive).mean()),
         "precision": hit / int(predicted.sum()) if predicted.any() else float("nan"),

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 from lpsm.samplers import rules
 from lpsm.samplers.catalogue import describe, keys, make, registry
 from lpsm.samplers.hinge import AdaGrad, DiagonalArow
-from lpsm.samplers.kernels import Linear, Polynomial, Radial
+from lpsm.samplers.kernels import Linear, Neighbours, Polynomial, Radial
+from lpsm.samplers.last_labels import LastLabels
 from lpsm.samplers.least_squares import Lasec, LeastSquares
 from lpsm.samplers.multiclass import MulticlassSampler
 from lpsm.samplers.perceptrons import BudgetPerceptron, ModifiedPerceptron, Perceptron, ShiftingPerceptron
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from lpsm.samplers.estimator import SelectiveClassifier
 
 __all__ = [
-    "AdaGrad", "BudgetPerceptron", "Decision", "DiagonalArow", "Lasec", "LeastSquares", "Linear",
-    "ModifiedPerceptron", "MulticlassSampler", "Perceptron", "Polynomial", "Radial", "RunLog", "Sampler",
+    "AdaGrad", "BudgetPerceptron", "Decision", "DiagonalArow", "Lasec", "LastLabels", "LeastSquares", "Linear",
+    "ModifiedPerceptron", "MulticlassSampler", "Neighbours", "Perceptron", "Polynomial", "Radial", "RunLog", "Sampler",
     "SelectiveClassifier", "ShiftingPerceptron", "TunedSampler", "describe", "from_state", "keys", "make",
     "registry",
 ]  # fmt: skip

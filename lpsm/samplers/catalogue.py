@@ -24,7 +24,7 @@ import numpy as np
 from lpsm.checks import shown
 from lpsm.samplers.core import Learner, Rule
 from lpsm.samplers.hinge import AdaGrad, DiagonalArow
-from lpsm.samplers.kernels import as_kernel
+from lpsm.samplers.kernels import Neighbours, as_kernel
 from lpsm.samplers.least_squares import Lasec, LeastSquares
 from lpsm.samplers.perceptrons import BudgetPerceptron, ModifiedPerceptron, Perceptron, ShiftingPerceptron
 from lpsm.samplers.rules import (
@@ -36,6 +36,7 @@ from lpsm.samplers.rules import (
     FixedCoin,
     Halving,
     ImportanceWeighted,
+    KeptRate,
     LabelEfficientFilter,
     NextLabel,
     SecondOrderCoin,
@@ -53,10 +54,14 @@ PAPERS = {
     "AROW": "Crammer, Kulesza and Dredze 2009",
     "AG": "Duchi, Hazan and Singer 2011",
     "IU": "Karampatziakis and Langford 2011",
+    "NN": "Cover and Hart 1967",
+    "GC": "Gibbs and Candès 2021",
     "IW": "Beygelzimer, Hsu, Langford and Zhang 2010",
 }
 OF_KERNELS = ("gamma", "degree", "coef0")
 """Parameters of kernels, which every key takes that has a form over stored instances."""
+OF_ALL = ("rate", "step", "stores")
+"""Parameters of every key: the share of the labels to keep to, by `KeptRate`, and what is stored."""
 LARGEST_MATRIX = 16_384  # rows: 2 GiB of float64
 _SPELLINGS = {"lambda": "lambda_", "rho_t": "rho"}
 _FIXED = ("adaptive", "symbol", "includes_instance")  # fields that are not an algorithm's parameters
@@ -182,7 +187,9 @@ def make(
         Labels asked for at most; None for no limit.
     **params
         The algorithm's parameters by symbol; ``lambda_`` or ``lambda`` for lambda, ``rho`` or
-        ``rho_t`` for rho_t.
+        ``rho_t`` for rho_t.  Every key but a filter takes `rate`, the share of the labels to ask for, for which
+        `KeptRate` (also `step`) takes the place of the key's own rule unless that has a `rate`; and every key takes
+        `stores`, as `Sampler` does.
 
     Raises
     ------
@@ -201,13 +208,18 @@ def options_of(
 ) -> dict[str, Any]:
     """Return what a sampler named `key` is made of, as arguments of `Sampler`."""
     recipe = _entry(key).recipe
+    if "rate" in params and "rate" not in recipe.places():
+        if recipe.rule.filters:
+            raise ValueError(f"rate must not be given for {key!r}: a filter predicts by asking, got {params['rate']}")
+        recipe = recipe._replace(rule=KeptRate())
     params = {_SPELLINGS.get(name, name): value for name, value in params.items()}
     of_kernel = {name: params.pop(name) for name in OF_KERNELS if name in params}
+    recipe = recipe._replace(stores=params.pop("stores", recipe.stores))
     known = list(recipe.places())
     if unknown := sorted(set(params) - set(known) | (set(of_kernel) if kernel is None else set())):
         raise ValueError(f"{key!r} takes the parameters {known}, got {unknown}")
     learner, rule, stores, normalizes, _ = recipe.changed(params)
-    if kernel is None and hasattr(learner, "recursion") and n_features > LARGEST_MATRIX:
+    if kernel is None and (learner.by_instances or (hasattr(learner, "recursion") and n_features > LARGEST_MATRIX)):
         kernel = "linear"
     return {
         "learner": learner, "rule": rule, "stores": stores, "key": key, "kernel": as_kernel(kernel, **of_kernel),
@@ -340,6 +352,13 @@ _ALGORITHMS: tuple[tuple[str, str, Recipe, str], ...] = (
      "Importance-weighted questions: G_t decides on the probability, a label of probability P counts 1/P; c_0 > 0. "
      "G_t is the weight of a label that would turn the prediction, over t; `floor` in (0, 1] is the least "
      "probability. A combination after IW and IU, without their theorems on labels and consistency."),
+    ("kept-rate", "the learner of D figure 1; the threshold after GC (2)",
+     Recipe(Lasec(c=1000.0), KeptRate(), "queried"),
+     "Asks iff |m| <= s, then s += step (rate - 1{asked}), so that `rate` of the labels are asked for, of any T rounds "
+     "at most rate T + 1; stores every queried. c forgets. A combination of ours: no paper has it."),
+    ("nearest", "NN with the threshold after GC (2)", Recipe(Neighbours(), KeptRate(), "queried"),
+     "The nearest stored neighbour, d' away: margin ln(d/d')/2, d the distance to the nearest of another class; asks "
+     "as `kept-rate`, stores every queried. For many classes. A combination of ours: no paper has it."),
 )
 # fmt: on
 

@@ -164,6 +164,7 @@ class Learner:
     takes_classes = False  # whether it has a form for several classes
     takes_kernels = True
     takes_weights = False  # whether a label may count more than another
+    by_instances = False  # whether its only form is that over stored instances
     __post_init__ = _check
 
     def arrays(self, n_features: int, k: int, dtype: Any) -> Any:

@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from lpsm.arrays import Array, Floats, Ints, Mask
 from lpsm.checks import shown
 from lpsm.samplers.calibration import Bought, leads, probabilities
-from lpsm.samplers.catalogue import CATALOGUE, OF_KERNELS, make
+from lpsm.samplers.catalogue import CATALOGUE, OF_ALL, OF_KERNELS, make
 from lpsm.samplers.checks import fitting, squared_lengths
 from lpsm.samplers.kernels import CallableKernel
 from lpsm.samplers.multiclass import MulticlassSampler, has_classes
@@ -125,7 +125,7 @@ class SelectiveClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Set parameters by name, those in `params` too; a new key keeps of these what it has a use for."""
         key = params.get("key", self.key)
         if isinstance(key, str) and key in CATALOGUE and isinstance(self.params, Mapping) and "params" not in params:
-            known = {*CATALOGUE[key].recipe.places(), *OF_KERNELS}
+            known = {*CATALOGUE[key].recipe.places(), *OF_KERNELS, *OF_ALL}
             self.params = {name: value for name, value in self.params.items() if name in known}
         own = self.get_params(deep=False).keys() & params
         super().set_params(**{name: params[name] for name in own})

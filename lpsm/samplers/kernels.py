@@ -2,16 +2,17 @@
 
 What it models: k(x, z) linear, radial, polynomial or any function; a first-order learner as coefficients of the
 instances it has stored; least squares as ridge regression on f_min(i,j) k(x_i, x_j), f_i = 1/b + (i-1)/c (1/a without
-drift), kept as a triangular factor that grows by a column with each stored example.
+drift), kept as a triangular factor that grows by a column with each stored example; and nearest neighbours.
 What it leaves out: choosing a kernel's parameters.
-Source: Cesa-Bianchi et al. 2004, remark 2; Cavallanti et al. 2010, section 2.1; Moroshko and Crammer 2014, section 3.
+Source: Cesa-Bianchi et al. 2004, remark 2; Cavallanti et al. 2010, section 2.1; Moroshko and Crammer 2014, section 3;
+Cover and Hart 1967 for the nearest neighbour.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import exp, sqrt
+from math import exp, inf, log, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ from lpsm.samplers.rows import (
 )
 
 FIRST_CAPACITY = 64
+NO_DISTANCE = 1e-12  # of the squared norm: a squared distance that rounding may have left
 
 
 def _radial(kernel, counts, scalars, s, square, other, _, __):
@@ -231,9 +233,68 @@ class Factor(NamedTuple):
                 weights[c, i] *= self.ridge + i * self.drift
 
 
+class Nearest(NamedTuple):
+    """Arrays of nearest neighbours."""
+
+    weights: Array  # (k, capacity) the squared norm of a stored instance, in the row of its class
+    held: Held
+
+    @property
+    def bounded(self) -> bool:
+        """That the capacity is no budget."""
+        return False
+
+    def look(self, now: Now) -> None:
+        """-ln of the distance to the nearest instance of each class, of one not seen yet just below the least; or p."""
+        scores, s, k, labels = now.scores, now.s, self.weights.shape[0], self.held.memory.labels
+        similar, own = compare(self.held, now), core.self_similarity(self.held, now.counts, now.scalars, now.square)
+        least, plus, minus, low = NO_DISTANCE * own + core.SMALLEST, inf, inf, inf
+        for c in range(k):
+            scores[s, c] = inf
+        for i in range(similar.n):
+            c = int(labels[i]) if k > 1 else 0
+            square = max(own - 2.0 * similar.x[i] + self.weights[c, i], least)
+            if k > 1:
+                scores[s, c] = min(scores[s, c], square)
+            elif labels[i] > 0.0:
+                plus = min(plus, square)
+            else:
+                minus = min(minus, square)
+        if k == 1:
+            unseen = 0.0 if similar.n == 0 else NEARLY_ZERO if minus == inf else -NEARLY_ZERO
+            scores[s, 0] = unseen if max(plus, minus) == inf else 0.25 * (log(minus) - log(plus))
+            return
+        for c in range(k):
+            if scores[s, c] < inf:
+                scores[s, c] = -0.5 * log(scores[s, c])
+                low = min(low, scores[s, c])
+        for c in range(k):
+            if scores[s, c] == inf:
+                scores[s, c] = 0.0 if similar.n == 0 else low - 2.0 * NEARLY_ZERO
+
+    def store(self, now: Now) -> None:
+        """Keep the instance with its class."""
+        slot = slot_of(now, -1)
+        keep(self.held.memory, now, slot)
+        if self.weights.shape[0] > 1:
+            self.held.memory.labels[slot] = now.label
+        self.weights[now.label, slot] = now.norm2
+
+
+@parameters
+class Neighbours(Learner):
+    """The nearest stored instance: margin ln(d/d') / 2, d' the distance to it, d that to the nearest of another class.
+
+    Distances are those of the kernel, sqrt(k(x, x) - 2 k(x, z) + k(z, z)).
+    """
+
+    takes_classes = True
+    by_instances = True
+
+
 def over_instances(
     learner: Learner, kernel: Kernel, n_features: int, k: int, dtype: Any, capacity: int = 0
-) -> Expansion | Factor:
+) -> Expansion | Factor | Nearest:
     """Return the arrays of a learner under a kernel, before the first round; `capacity` 0 for that of a beginning."""
     capacity = getattr(learner, "B", capacity or FIRST_CAPACITY)
     held = Held(
@@ -241,13 +302,17 @@ def over_instances(
         kernel.numbers(), core.code_of(kernel.chance), isinstance(kernel, CallableKernel),
     )  # fmt: skip
     weights = np.zeros((k, capacity), dtype=dtype)
+    if learner.by_instances:
+        return Nearest(weights, held)
     if hasattr(learner, "recursion"):
         upper, g = np.zeros((capacity, capacity), dtype=dtype), np.zeros(capacity, dtype=dtype)
         return Factor(weights, held, upper, weights.copy(), g, *learner.recursion)
     return Expansion(weights, held, *steps(learner), hasattr(learner, "B"))
 
 
-def fill(learner: Expansion | Factor, kernel: CallableKernel, counts: Array, scalars: Array, x: Array) -> None:
+def fill(
+    learner: Expansion | Factor | Nearest, kernel: CallableKernel, counts: Array, scalars: Array, x: Array
+) -> None:
     """Write k(x, x) and k(x_i, x) for all stored x_i, where the loop looks for them."""
     scalars[SELF_SIMILARITY] = kernel.function(x, x)
     for i in range(int(counts[SIZE])):

@@ -8,7 +8,7 @@ What it leaves out: which rule goes with which learner (`catalogue`).
 Sources: Cesa-Bianchi et al. 2004 (W) figures 1, 2 and section 4, and its journal version; Cavallanti et al. 2010
 (A) figures 1, 2, 12, sections 3, 5, 6.3; Cesa-Bianchi 2007 (R) section 4; Moroshko and Crammer 2014 (D) figure 1,
 section 5; Monteleoni 2006 (T) figures 3-4, 4-3, section 4.6; Beygelzimer, Hsu, Langford and Zhang 2010 (IW)
-algorithm 1; Karampatziakis and Langford 2011 (IU).
+algorithm 1; Karampatziakis and Langford 2011 (IU); Gibbs and Candès 2021 for a threshold that follows a rate.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from lpsm.samplers.core import (
 
 __all__ = [
     "AdaptiveSampler", "Always", "AppleTasting", "Coin", "Filter", "FixedCoin", "Halving", "ImportanceWeighted",
-    "LabelEfficientFilter", "NextLabel", "SecondOrderCoin", "SmallMargin", "Variance",
+    "KeptRate", "LabelEfficientFilter", "NextLabel", "SecondOrderCoin", "SmallMargin", "Variance",
 ]  # fmt: skip
 
 TimeSchedule = Callable[[int], float]
@@ -161,6 +161,11 @@ def _halve(rule, counts, scalars, p, y, wrong, _, __):
     return -1.0
 
 
+def _follow(rule, counts, scalars, chance, signal, floor, _, __):
+    scalars[THRESHOLD] += rule[1] * (rule[0] - signal)
+    return chance
+
+
 @parameters
 class SmallMargin(Rule):
     """Ask if margin^2 <= |x|^2 K ln t / N, N stored so far (A figure 1); R section 4 is K = c^2."""
@@ -211,6 +216,21 @@ class Halving(Rule):
     def begin(self, counts: Array, scalars: Array) -> None:
         """Begin at s_1."""
         scalars[THRESHOLD] = self.s_1
+
+
+@parameters
+class KeptRate(Rule):
+    """Ask if |margin| <= s, which is 0 at first; then s += step (rate - 1{asked}).
+
+    Since s_{T+1} = step (rate T - labels), any T rounds ask for at most rate T + 1 labels, and, where no margin exceeds
+    M, for no fewer than rate (T - 1) - M/step.  Gibbs and Candès 2021, equation (2), steer the share of errors so.
+    """
+
+    rate: float = 0.1
+    step: float = 0.02
+    ranges = checked_by(rate=partial(between, 0.0, 1.0), step=positive)
+    chance = staticmethod(_below)
+    grants = staticmethod(_follow)
 
 
 # -- the adaptive sampler: everything at first, then the example after each small margin ----------------------------

@@ -125,6 +125,8 @@ class Sampler:
         if self.dtype not in _LARGEST:
             raise ValueError(f"dtype must be float64 or float32, got {self.dtype}")
         rule.suits(learner)
+        if kernel is None and learner.by_instances:
+            raise ValueError(f"kernel must be given for a learner that stores instances, {learner}, got None")
         if kernel is not None and not learner.takes_kernels:
             raise ValueError(f"kernel must be None for a learner that keeps a number a feature, got {kernel}")
         if max_queries is not None:

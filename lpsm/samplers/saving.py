@@ -201,6 +201,9 @@ def restored(
     if (memory := perceptrons.memory_of(full)) is not None:
         whole(0, width, lengths=int(memory.lengths.max(initial=0)))
         whole(0, d - 1, columns=int(memory.columns.max(initial=0)))
+        if k > 1:  # numbers of classes
+            whole(0, k - 1, labels=int(memory.labels.min()))
+            whole(0, k - 1, labels=int(memory.labels.max()))
     if counts[core.SIZE] and sparse_memory is None:
         raise ValueError("sparse_memory must tell the form of the stored instances, got None")
     return full, counts, scalars

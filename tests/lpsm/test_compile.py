@@ -101,6 +101,19 @@ def test_processes_that_compile_at_once_leave_one_whole_result(copied: Path) -> 
     assert answer(start(copied)) == (21, 1)
 
 
+def test_learners_compiled_by_different_processes_are_told_apart_by_a_third(tmp_path) -> None:
+    """Machine code is found by names, which each process numbers from 0."""
+    code = (
+        "import sys, numpy as np; from lpsm.samplers import make; X = np.arange(1.0, 9.0).reshape(4, 2) - 3;"
+        "print([make(k, 2).run(X, [1, -1, -1, 1]).margin.tolist() for k in sys.argv[1:]])"
+    )
+    environment, said = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}, []
+    for keys in (["adagrad"], ["arow-diagonal"], ["adagrad", "arow-diagonal"]):
+        command = [sys.executable, "-c", code, *keys]
+        said.append(subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout)
+    assert said[0][:-2] + ", " + said[1][1:] == said[2]
+
+
 def test_importing_the_library_does_not_import_numba() -> None:
     code = (
         "import sys, lpsm; lpsm.LearnAlpha(3, [0.1]); lpsm.samplers.keys(); "

@@ -150,7 +150,8 @@ def test_the_defaults_of_every_part():
     assert found == {
         "Perceptron": {"eta": 1.0}, "ModifiedPerceptron": {"factor": 2.0}, "ShiftingPerceptron": {"lambda_": 0.01},
         "BudgetPerceptron": {"B": 500, "eta": 1.0}, "LeastSquares": {"a": 1.0, "includes_instance": True},
-        "Lasec": {"b": 1.0, "c": 100.0}, "DiagonalArow": {"r": 1.0}, "AdaGrad": {"eta": 0.5}, "Linear": {},
+        "Lasec": {"b": 1.0, "c": 100.0}, "Neighbours": {}, "KeptRate": {"rate": 0.1, "step": 0.02},
+        "DiagonalArow": {"r": 1.0}, "AdaGrad": {"eta": 0.5}, "Linear": {},
         "Radial": {"gamma": 1.0}, "Polynomial": {"degree": 3, "gamma": 1.0, "coef0": 1.0}, "Always": {},
         "Coin": coin, "SecondOrderCoin": coin, "FixedCoin": {"rate": 0.5}, "SmallMargin": {"K": 1.0},
         "NextLabel": {"K": 1.0}, "Variance": {"kappa": 0.3}, "Halving": {"R": 10, "s_1": 1.0},

@@ -37,7 +37,7 @@ def registry():
         for kernel in ("linear", "rbf"):
             one = partial(made, samplers.make, key, kernel=kernel, **PARAMETERS[key])
             yield pytest.param(one, SIGNS, id=f"{key} {kernel}")
-    for key in ("ss", "sop-label-efficient", "perceptron-ss", "arow-diagonal-ss", "iwal", "lasec-ss"):
+    for key in ("ss", "sop-label-efficient", "perceptron-ss", "arow-diagonal-ss", "iwal", "lasec-ss", "nearest"):
         for kernel in (None, "rbf") if key not in NO_KERNEL else (None,):
             several = partial(made, MulticlassSampler, key, n_classes=4, kernel=kernel, **PARAMETERS[key])
             yield pytest.param(several, CODES, id=f"{key} of four classes {kernel}")

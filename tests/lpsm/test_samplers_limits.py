@@ -195,3 +195,38 @@ def test_huge_and_tiny_instances_keep_every_margin_finite():
     for key in KEYS:
         margin = samplers.make(key, n_features=D, rng=np.random.default_rng(0)).run(X * scales, y).margin
         assert np.isfinite(margin).all(), key
+
+
+@given(
+    seed=st.integers(0, 50),
+    key=st.sampled_from(["kept-rate", "nearest", "perceptron", "adagrad", "ssmd", "dkm"]),
+    rate=st.floats(0.0, 1.0),
+    step=st.sampled_from([0.02, 0.3]),
+)
+@settings(max_examples=40, deadline=None)
+def test_a_rate_is_never_exceeded_by_a_label_nor_missed_by_more_than_the_largest_margin_allows(seed, key, rate, step):
+    X, y = a_stream(seed, rounds=200)
+    sampler = samplers.make(key, D, rate=rate, step=step)
+    log = sampler.run(X, y)
+    asked, t = log.queried.cumsum(), np.arange(1, 201)
+    largest = np.maximum.accumulate(np.abs(log.margin))
+    assert (asked <= rate * t + 1 - rate + 1e-9).all()
+    assert (asked >= rate * (t - 1) - largest / step - 1e-9).all()
+    assert sampler.stored == asked[-1] or sampler.stores != "queried"
+
+
+def test_any_key_keeps_a_rate_and_stores_all_it_buys_where_it_is_told_to():
+    X, y = a_stream(4)
+    for key in KEYS:
+        entry = samplers.registry()[key].recipe
+        if entry.rule.filters:
+            with pytest.raises(ValueError, match=r"rate must not be given for .* a filter"):
+                samplers.make(key, D, rate=0.1)
+            continue
+        sampler = samplers.make(key, D, rate=0.25, stores="queried")
+        log = sampler.run(X, y)
+        assert sampler.stored == log.queried.sum(), key
+        own = isinstance(sampler.rule, samplers.FixedCoin)
+        assert own == isinstance(entry.rule, samplers.FixedCoin), key
+    with pytest.raises(ValueError, match="kernel must be given"):
+        samplers.Sampler(samplers.Neighbours(), samplers.Always(), n_features=2)

@@ -201,6 +201,7 @@ OF_CLASSES = {
     "ss": {"K": 0.4}, "ssmd": {"K": 0.05}, "ssnci": {"K": 0.4}, "sop-label-efficient": {"C": 0.3}, "sop-ss": {"b": 0.2},
     "perceptron-ss": {"b": 0.6}, "bbq": {"kappa": 0.27}, "arow-ss": {"b": 0.3}, "arow-diagonal-ss": {"b": 0.3},
     "iwal": {"c_0": 2e-4}, "lasec-ss": {"a": 0.2, "c": 15.0}, "dkm-perceptron": {"R": 6},
+    "kept-rate": {"rate": 0.3}, "nearest": {"rate": 0.3},
 }  # fmt: skip
 
 
@@ -227,6 +228,32 @@ def test_two_classes_are_the_binary_sampler(key, parameters, form):
             assert model.learn(d.ticket, int(y[t] > 0)) == stored[t]
     scores = model.scores(rows)
     np.testing.assert_allclose((scores[:, 1] - scores[:, 0]) / 2, binary.margins(rows), atol=1e-9)
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse", "rbf"])
+def test_the_nearest_of_several_classes_is_its_definition(form):
+    X, y = several(2, rounds=150)
+    options = {"kernel": "rbf", "gamma": 0.3} if form == "rbf" else {}
+    rows = sparse.csr_matrix(X) if form == "sparse" else X
+    model, kept = MulticlassSampler("nearest", 5, 4, rate=0.4, step=0.1, **options), []
+    squares = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    gaps, s = np.sqrt(2 - 2 * np.exp(-0.3 * squares) if form == "rbf" else squares), 0.0
+    for t in range(len(y)):
+        d = model.decide(rows[t])
+        nearest = {c: min(gaps[t, i] for i in kept if y[i] == c) for c in {y[i] for i in kept}}
+        if len(nearest) > 1:
+            first, second = sorted(nearest, key=nearest.get)[:2]
+            assert d.prediction == first
+            assert d.margin == pytest.approx(np.log(nearest[second] / nearest[first]) / 2, abs=1e-9)
+        else:  # nothing is known, or a single class, which is all that can be said
+            assert d.margin < 1e-10
+            assert d.prediction in (nearest or {3})
+        assert d.query == (d.margin <= s)
+        s += 0.1 * (0.4 - d.query)
+        if d.query:
+            kept.append(t)
+            assert model.learn(d.ticket, int(y[t]))
+    assert 50 < len(kept) < 70
 
 
 @pytest.mark.parametrize("kernel", [None, "linear"])

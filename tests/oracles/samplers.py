@@ -55,6 +55,13 @@ class Stored:
             v = y * z if k == 0 else v - factor * (v @ z) * z
         return float(v @ x)
 
+    def nearest(self, x):  # half the logarithm of how many times farther the nearest of label -1 is than that of +1
+        gaps = [min((np.linalg.norm(x - z) for z, k in zip(self.x, self.y, strict=True) if k == y), default=inf)
+                for y in (-1, 1)]  # fmt: skip
+        if max(gaps) == inf:
+            return 0.0 if min(gaps) == inf else 1e-11 * sgn(gaps[0] - gaps[1])
+        return 0.5 * log(max(gaps[0], 1e-6 * np.linalg.norm(x)) / max(gaps[1], 1e-6 * np.linalg.norm(x)))
+
     def shifting(self, x, strength):  # D section 5, replayed
         v = np.zeros(self.d)
         for k, (z, y) in enumerate(zip(self.x, self.y, strict=True)):
@@ -144,6 +151,10 @@ def play(key, X, y, rng=None, normalize=False, **q):
         value = lambda S, x: S.adagrad(x, q["eta"])[0]  # noqa: E731
     elif key in ("lasec", "lasec-ss"):
         value = lambda S, x: S.lasec(x, q["b"], q["c"])  # noqa: E731
+    elif key == "kept-rate":
+        value = lambda S, x: S.lasec(x, 1.0, q["c"])  # noqa: E731
+    elif key == "nearest":
+        value = lambda S, x: S.nearest(x)  # noqa: E731
     else:
         value = lambda S, x: S.forward(x, a)  # noqa: E731
     buys_first = key in ("modified-perceptron", "dkm", "cbgz-dkm", "random-dkm")
@@ -151,7 +162,7 @@ def play(key, X, y, rng=None, normalize=False, **q):
     S = Stored(X.shape[1])
     wanted_next = key == "ssnl"  # the adaptive sampler's and ssnl's appointment with the next label
     hinge = key.startswith(("arow", "adagrad", "iwal"))
-    s, streak, false_positives = q.get("s_1", 1.0), 0, 0
+    s, streak, false_positives = 0.0 if "step" in q else q.get("s_1", 1.0), 0, 0
     largest = 0.0
     rows = []
     for t, (x, label) in enumerate(zip(X, y, strict=True), start=1):
@@ -209,6 +220,9 @@ def play(key, X, y, rng=None, normalize=False, **q):
                 asks = inside > t ** -q["kappa"]
             case "dkm" | "dkm-perceptron":
                 asks = abs(m) <= s
+            case "kept-rate" | "nearest":
+                asks = abs(m) <= s
+                s += q["step"] * (q["rate"] - asks)
             case "filter":
                 asks = N == 0 or m + length * sqrt(q["K"] * log(t) / N) >= 0
             case "ffoat" | "fsoat":
@@ -224,7 +238,7 @@ def play(key, X, y, rng=None, normalize=False, **q):
         stores = False
         if asks:
             stores = label * m < 1 if hinge else wrong
-            if key in ("ridge", "rls", "rls-all", "ss", "ssnci", "ssnl", "bbq", "filter"):
+            if key in ("ridge", "rls", "rls-all", "ss", "ssnci", "ssnl", "bbq", "filter", "kept-rate", "nearest"):
                 stores = True
             if store_now is not None:
                 stores = store_now

@@ -90,6 +90,21 @@ def test_a_budget_is_kept_and_asking_for_nearly_all_or_none_is_said(table, lpsm)
     assert "asked for" not in lpsm("label", table, "--algorithm", "sop").stderr
 
 
+def test_a_sampler_that_stopped_asking_early_is_told_of(tmp_path, lpsm):
+    X, y = drawn(rounds=600)
+    y[:300] = 1  # all of one class, until a small K asks no more
+    lines = [
+        "a,b,c,d,one,kind",
+        *(",".join([*map(repr, row), "1", str(k)]) for row, k in zip(X.tolist(), y, strict=True)),
+    ]
+    (tmp_path / "late.csv").write_text("\n".join(lines) + "\n")
+    common = ("label", tmp_path / "late.csv", "--no-scale", "--window", "50")
+    small = lpsm(*common, "--param", "K=1e-4").stderr
+    assert "ss asked for no label after round" in small
+    assert "--rate, asks for more" in small
+    assert "asked for" not in lpsm(*common, "--rate", "0.1").stderr
+
+
 # -- the study -------------------------------------------------------------------------------------------------
 
 
@@ -254,6 +269,59 @@ def test_options_change_what_they_say(lpsm: Run, table: Path):
     assert found("--rows", "100")["rounds"] == 100
     assert found("--normalize")["classes"] != plain["classes"]
     assert found("--positive", "ham")["mapping"] == "label +1 is ham, label -1 is spam"
+
+
+def test_a_rate_is_kept_by_any_sampler_which_stores_all_it_buys_where_it_is_to(lpsm, complaint, table):
+    def found(*more):
+        result = lpsm("label", table, "--json", *more)
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout)
+
+    kept, others = found("--rate", "0.2"), found("--rate", "0.2", "--algorithm", "ssmd")
+    assert (kept["algorithm"], kept["parameters"]) == ("kept-rate", {"rate": "0.2"})
+    (one,), (other,) = kept["classes"], others["classes"]
+    assert 0.15 < one["label_rate"] <= 61 / 300
+    assert one["stored"] == one["queries"]
+    assert other["stored"] < other["queries"] <= 61
+    (all_kept,) = found("--rate", "0.2", "--algorithm", "ssmd", "--store-all")["classes"]
+    assert all_kept["stored"] == all_kept["queries"]
+    assert found()["algorithm"] == "ss"
+    assert "a filter predicts by asking" in complaint("label", table, "--rate", "0.2", "--algorithm", "ffole")
+    assert "rate must lie in [0, 1]" in complaint("label", table, "--param", "rate=2")
+    assert "--rate" in complaint("label", table, "--rate", "2")
+
+
+def test_labels_bought_lately_are_shown_and_are_no_others():
+    X, _ = drawn(rounds=400)
+    y = np.where(np.arange(400) // 40 % 2 == 0, 1, -1)
+    asked = problems((y > 0).astype(int), ("a", "b"))
+    plain = LabelConfig(algorithm="kept-rate", parameters={"rate": 0.2}, last_labels=True)
+    found, model = label(X, asked, plain), samplers.LastLabels(samplers.make("kept-rate", 7, rate=0.2))
+    assert np.array_equal(found.rounds["margin"], model.run(X, y).margin)
+    assert found.summary["features"] == 4
+    assert found.summary["accuracy"] > 0.75
+    with pytest.raises(ValueError, match="last_labels must be False with multiclass"):
+        LabelConfig(algorithm="ss", parameters={}, last_labels=True, multiclass=True)
+
+
+def test_one_sampler_asks_for_the_class_itself(lpsm, complaint, tmp_path):
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 3, size=300)
+    X = np.eye(3)[y] + 0.4 * rng.normal(size=(300, 3))
+    config = LabelConfig(algorithm="nearest", parameters={"rate": 0.3}, multiclass=True)
+    found = label(X, problems(y, ("a", "b", "c"), one_vs_rest=True), config)
+    said, asked = samplers.MulticlassSampler("nearest", 3, 3, rate=0.3).run(X, y)
+    assert found.summary["accuracy"] == pytest.approx(np.mean(said == y))
+    assert found.summary["queries"] == asked.sum() == found.classes["stored"][0]
+    assert found.summary["label_rate"] == found.summary["rounds_asked"] == asked.mean()
+    assert found.classes["mistakes"].sum() == 2 * (said != y).sum()  # each is one of the class, and one of another
+    np.savez(tmp_path / "t.npz", X=X, y=y)
+    common = ("label", tmp_path / "t.npz", "--rate", "0.3")
+    result = lpsm(*common, "--multiclass", "--algorithm", "nearest", "--no-scale", "--json")
+    assert json.loads(result.stdout)["accuracy"] == found.summary["accuracy"]
+    assert "--last-labels, --multiclass" in complaint(*common, "--multiclass", "--bounds", "2")
+    np.savez(tmp_path / "several.npz", X=X, y=np.ones((300, 3)) * (np.arange(3) <= y[:, None]) * (y > 0)[:, None])
+    assert "one of several classes" in complaint("label", tmp_path / "several.npz", "--multiclass", "--rate", "0.3")
 
 
 def test_bounds_are_printed_written_and_decide_the_exit_status(table, lpsm, tmp_path, monkeypatch):

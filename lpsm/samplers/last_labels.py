@@ -1,0 +1,123 @@
+"""A sampler that also sees the labels it bought lately: for dense series whose labels come in runs.
+
+What it models: beside the d features of round t stand k more, one a time tau in rounds,
+
+    sum_s y_s e^(-(t-s)/tau) / (1 + sum_s e^(-(t-s)/tau)),
+
+sums over the rounds s < t whose labels were asked for and have come: means of the labels, the older the lighter, drawn
+to 0 as by one label that is neither, so that they lie in (-1, 1) and fade where nothing was bought for long.
+What it leaves out: labels that were not bought; several classes; whole streams compiled (rounds are played one by one).
+Source: ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from lpsm.arrays import State
+from lpsm.checks import array, reading, shown, state_array
+from lpsm.online import play
+from lpsm.samplers.checks import as_instances, as_labels
+from lpsm.samplers.record import Decision, RunLog
+from lpsm.samplers.sampler import Sampler
+
+TIMES = (4.0, 16.0, 64.0)
+"""Rounds; chosen on the first fifth of Elec2."""
+
+
+class LastLabels:
+    """A sampler of two classes and the labels it bought lately.
+
+    Parameters
+    ----------
+    sampler
+        A `Sampler` of d + k features: the last k are the labels.
+    times
+        The times tau, in rounds, (k,), positive.
+
+    Raises
+    ------
+    ValueError
+        If the sampler has no feature beside the times, or a time is not positive.
+
+    >>> from lpsm.samplers import make
+    >>> series = LastLabels(make("kept-rate", 1 + 3, rate=0.2))
+    >>> log = series.run(np.ones((500, 1)), np.where(np.arange(500) // 100 % 2 == 0, 1, -1))
+    >>> bool(log.queried.mean() < 0.21), bool((log.prediction[400:] == 1).mean() > 0.8)
+    (True, True)
+    """
+
+    VERSION = 1
+
+    def __init__(self, sampler: Sampler, times: Sequence[float] = TIMES) -> None:
+        self.sampler, self.times = sampler, array("times", times)
+        if self.times.ndim != 1 or not len(self.times) or not (self.times > 0.0).all():
+            raise ValueError(f"times must be positive, shape (k,), got {shown(times)}")
+        if type(sampler) is not Sampler or sampler.n_features <= len(self.times):
+            raise ValueError(f"sampler must be a Sampler of more than {len(self.times)} features, got {shown(sampler)}")
+        self.n_features = sampler.n_features - len(self.times)
+        self._fade = np.exp(-1.0 / self.times)
+        self._sums, self._seen = np.zeros((2, len(self.times))), np.zeros(len(self.times))
+
+    def decide(self, x: Any) -> Decision:
+        """Predict the label of `x`, shape (d,), and say whether to ask for it."""
+        sums = self._sums * self._fade
+        seen = sums[0] / (1.0 + sums[1])
+        decision = self.sampler.decide(self._row(x, seen))
+        self._sums, self._seen = sums, seen
+        return decision
+
+    def learn(self, x: Any, y: int) -> bool:
+        """Take the label of the last instance, or of a ticket, as `Sampler.learn`; return whether it was stored."""
+        late = isinstance(x, int | np.integer)
+        stored = self.sampler.learn(x if late else self._row(x, self._seen), y)
+        age = self.sampler.rounds - int(x) if late else 0
+        self._sums += np.array([[y], [1.0]]) * self._fade**age
+        return stored
+
+    def run(self, X: Any, y: ArrayLike) -> RunLog:
+        """Decide on the rows of X, (T, d), in turn, reading y, (T,), only where it is asked for."""
+        table = as_instances(X, self.n_features, self.sampler.dtype)
+        if sparse.issparse(table):
+            raise ValueError(f"X must be dense beside labels bought lately, got {shown(X)}")
+        labels = as_labels(y, len(table))
+        return RunLog.of(play(self, table, lambda t: int(labels[t])), len(table))
+
+    def _row(self, x: Any, seen: Any) -> Any:
+        if np.shape(x) != (self.n_features,):
+            raise ValueError(f"x must have shape ({self.n_features},), got {np.shape(x)}")
+        return np.append(x, seen)
+
+    def __repr__(self) -> str:
+        return f"LastLabels({self.sampler}, times={self.times.tolist()})"
+
+    # -- saving -------------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """Return everything that determines the future, as a versioned dict of arrays; see `Sampler.state`."""
+        own = {"times": self.times, "sums": self._sums.copy(), "seen": self._seen.copy()}
+        held = {f"sampler_{name}": part for name, part in self.sampler.state().items()}
+        return {"kind": np.array("LastLabels"), "version": np.array(self.VERSION), **own, **held}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Self:
+        """Return what `state` was taken from.
+
+        Raises
+        ------
+        ValueError
+            If the state is of another version, lacks a part, or its parts do not belong together.
+        """
+        with reading("a LastLabels' state"):
+            if int(state["version"]) != cls.VERSION:
+                raise ValueError(f"version must be {cls.VERSION}, got {state['version']}")
+            held = {n.removeprefix("sampler_"): part for n, part in state.items() if n.startswith("sampler_")}
+            found = cls(Sampler.from_state(held), state_array(state, "times", (None,)))
+            k = len(found.times)
+            found._sums, found._seen = state_array(state, "sums", (2, k)), state_array(state, "seen", (k,))
+            return found
