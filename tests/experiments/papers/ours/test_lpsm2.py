@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 import netsim
 from experiments.papers.kit import Setup
-from experiments.papers.ours import lpsm2_fronts as fronts
+from experiments.papers.ours import fronts
 from experiments.papers.ours import lpsm2_learning as learning
+from experiments.papers.ours.browsed import World, blocks, measure, world_of
 from experiments.papers.ours.browsing import OF_LPSM2, sessions_of
-from experiments.papers.ours.lpsm2 import ON_THE_WEB
-from experiments.papers.ours.lpsm2_runs import FIRST_SEED, POLICIES, World, blocks, measure, world_of
+from experiments.papers.ours.lpsm2 import FIRST_SEED, ON_THE_WEB, POLICIES
 from experiments.papers.registry import all_experiments
 from netsim.policies.lpsm2 import CONTEXTS
 from netsim.policies.lpsm2_record import Round
@@ -77,7 +77,7 @@ def test_a_task_browses_one_world_under_every_policy_and_a_learning_curve_has_it
     assert rows[0]["page_awake_j"] < rows[0]["total_j"]
     assert json.dumps(ON_THE_WEB.run(task)["runs"]) == json.dumps(rows)  # NaN is equal to itself in writing
     drawn = world_of(**world)
-    curve = blocks({"static": drawn.browse("psm:100")}, drawn.browse("none"), traffic="web-lognormal")
+    curve = blocks({"static": drawn.browse("psm:100")}, drawn.browse("none"), "web-lognormal", FIRST_SEED)
     assert [(row["policy"], row["first_page"]) for row in curve] == [("static", 0), ("static", 10)]
     assert np.mean([row["slowdown"] for row in curve]) == pytest.approx(rows[1]["slowdown_mean"])
 

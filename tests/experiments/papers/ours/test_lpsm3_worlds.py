@@ -60,7 +60,7 @@ def test_every_claim_finds_what_it_asks_for():
         row
         for seed in (40, 41)
         for world in worlds.WORLDS
-        for row in worlds.runs(world, seed, lasts_s.get(world, 900.0), (*worlds.OWN, *worlds.RIVALS[:1]))
+        for row in worlds.runs(world, lasts_s.get(world, 900.0), seed, (*worlds.OWN, *worlds.RIVALS[:1]))
     ]
     rows += [{**row, "policy": rival} for row in rows if row["policy"] == "none" for rival in worlds.RIVALS[1:]]
     record = {"runs": pd.DataFrame(rows)}

@@ -1,12 +1,11 @@
-"""What the studies of LPSM2 and LPSM3 run, and what they keep of a run.
+"""The worlds in which power saving is studied, and what is kept of a run.
 
-What it models: a task is one seed of one kind of traffic (`traces.traffic`), browsed under every policy; all of them
-meet the same pages, servers and messages.  Of a run its energies and statistics of its delays are kept, not its pages:
+What it models: a task is one seed of one world, browsed under every policy; all of them meet the same pages, servers
+and messages.  A world is a kind of traffic (`traces.traffic`) on the standard link, or one of `CONFIGS`: the Web model
+with lognormal servers elsewhere.  Of a run its energies and statistics of its delays are kept, not its pages:
 slowdown against the same page without power saving, the delay that power saving added to messages, stalls of a stream,
 and the two reference energies (`experiments.study.compare`).  A learning curve is kept in blocks of ten pages.
-
-Seeds of LPSM2 begin at 5000 more than the first one asked for: its constants were chosen on small seeds, and these had
-not been looked at before.  What it leaves out: what the rows say (`papers.ours.lpsm2`).
+What it leaves out: what the rows say (`papers.ours.fronts`).
 """
 
 from __future__ import annotations
@@ -18,23 +17,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 import netsim
-from experiments.papers.kit import Setup
+from experiments.papers.kit import Setup, Sweep
 from experiments.quantities import BASELINE, run_row
 from lpsm.randomness import WORKLOAD, generator
 from traces.records import Page
 from traces.traffic import Traffic, draw, stalls
 
-__all__ = ["BLOCK", "BSD", "FIRST_SEED", "HOLD", "HOST", "HOST_AWARE", "LINK", "PHASE", "POLICIES", "PSM", "THESIS"]
-__all__ += ["World", "blocks", "family", "kinds", "measure", "runs", "world_of"]
+__all__ = ["BLOCK", "CONFIGS", "TARGETS", "WEB", "Family", "World", "blocks", "by_kind", "family", "hurried", "measure"]
+__all__ += ["on_the_air", "runs", "world_of"]
 
 Rows = list[dict[str, Any]]
 Family = tuple[str, ...]
 
-FIRST_SEED = 5000
 BLOCK = 10  # pages
-_P_BSD = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4, 0.55, 0.75, 1, 1.4, 2)
-_P_PHASE = (0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.14, 0.2, 0.28, 0.4, 0.6, 1, 1.5)
-TARGETS = (1.02, 1.05, 1.08)
+TARGETS = (1.02, 1.05, 1.08)  # slowdowns asked for
+WEB = ("web-instant", "web-constant", "web-lognormal")
+
+
+def on_the_air(**how: Any) -> netsim.SimulationConfig:
+    """Return the shared air under the radio of an ESP32-C6; the arguments are those of `netsim.AirConfig`."""
+    air, radio = netsim.AirConfig(**how), netsim.Radio.named("esp32-c6")
+    return netsim.SimulationConfig(medium=air, radio=radio, beacon_interval_ns=102_400_000)
+
+
+CONFIGS: Mapping[str, netsim.SimulationConfig] = {
+    "esp32-c3": netsim.SimulationConfig(radio=netsim.RadioConfig.named("esp32-c3")),
+    "1 % lost": netsim.SimulationConfig(link=netsim.LinkConfig(loss_rate=0.01)),
+    "3 % lost": netsim.SimulationConfig(link=netsim.LinkConfig(loss_rate=0.03)),
+    "air": on_the_air(neighbours=0, neighbour_mbps=1.0),
+    "air, 5 neighbours": on_the_air(neighbours=5, neighbour_mbps=1.0),
+    "round trip 300 ms": netsim.SimulationConfig(link=netsim.LinkConfig(wired_delay_ms=150.0)),
+    "beacons 200 ms": netsim.SimulationConfig(beacon_interval_ns=200_000_000),
+    "ten neighbours": on_the_air(neighbours=10, neighbour_mbps=0.5),
+}
 
 
 def family(form: str, values: Iterable[float]) -> Family:
@@ -42,13 +57,9 @@ def family(form: str, values: Iterable[float]) -> Family:
     return tuple(form.format(f"{value:g}") for value in values)
 
 
-PSM = family("psm:{}", (100, 200, 300, 400, 500, 1000))
-BSD = family("bsd:{}", _P_BSD)
-PHASE, HOST = (family(f"bsd-{what}:{{}}", _P_PHASE) for what in ("phase", "host"))
-HOST_AWARE, LINK = (family(form, TARGETS) for form in ("lpsm2:{}", "lpsm2-link:{}"))
-HOLD = family("hold:{}", (0, 25, 50, 100, 200, 400, 800, 1600))
-THESIS = ("lpsm", "lpsm:log")
-POLICIES = (*PSM, *BSD, *PHASE, *HOST, *HOLD, *THESIS, *HOST_AWARE, *LINK)
+def hurried(pages: Iterable[Page], factor: float) -> list[Page]:
+    """Return pages with such a share of their pauses."""
+    return [page._replace(think_s=factor * page.think_s) for page in pages]
 
 
 class World(NamedTuple):
@@ -67,41 +78,51 @@ class World(NamedTuple):
             seed=self.seed,
         )  # fmt: skip
 
+    def under(self, policies: Iterable[Any]) -> dict[str, netsim.SimulationResult]:
+        """Browse it under every policy; the results by the policies' names."""
+        return {one.policy: one for one in map(self.browse, policies)}
+
     def rows(self, results: Mapping[str, netsim.SimulationResult], traffic: str, *, base: Any = None) -> Rows:
-        """Return a row a run by its name; `base` is the run without power saving, made if it is not given."""
-        base = self.browse(BASELINE) if base is None else base
+        """Return a row a run by its name; `base` is the run without power saving, made if it is nowhere."""
+        base = base or results.get(BASELINE) or self.browse(BASELINE)
         common = {"traffic": traffic, "replication": f"seed-{self.seed}"}
         return [{**common, "policy": name, **measure(one, base, self)} for name, one in results.items()]
 
 
-def kinds(first: int, traffics: Mapping[str, tuple[float, float, int]], **more: Any) -> Callable[[Setup], Any]:
-    """Return the sweep of a task a kind of traffic and seed, from a first seed on.
+def by_kind(
+    first: int, traffics: Mapping[str, tuple[float, float, int]],
+    policies: Callable[[str], Iterable[str]] | None = None, *, by_seed: bool = False,
+) -> Sweep:  # fmt: skip
+    """Return the sweep of a task a world and seed, from a first seed on, with the policies of the world if there are.
 
-    A kind has its length in seconds, in the smoke size and in the full size, and its number of seeds in the latter.
+    A world has its length in seconds, in the smoke size and in the full size, and its number of seeds in the latter.
+    With `by_seed` what an interrupted run has is of all worlds.
     """
 
     def sweep(setup: Setup) -> dict[str, dict[str, Any]]:
-        start = first + setup.seed
-        return {
-            f"{kind} seed {seed}": {"traffic": kind, "seconds": setup.pick(small, full), "seed": seed, **more}
-            for kind, (small, full, seeds) in traffics.items()
-            for seed in range(start, start + setup.pick(2, seeds))
-        }
+        places = [(place, kind) for kind, how in traffics.items() for place in range(setup.pick(2, how[2]))]
+        tasks = {}
+        for place, kind in sorted(places, key=lambda one: one[0]) if by_seed else places:
+            seed = first + setup.seed + place
+            own = {"traffic": kind, "seconds": setup.pick(*traffics[kind][:2]), "seed": seed}
+            tasks[f"{kind} seed {seed}"] = own if policies is None else {**own, "policies": list(policies(kind))}
+        return tasks
 
     return sweep
 
 
-def world_of(traffic: str, seconds: float, seed: int) -> World:
-    """Draw traffic of a kind and length in seconds."""
-    drawn = draw(traffic, seconds, generator(seed, WORKLOAD))
-    return World(drawn, [netsim.ServerDelay.parse(server) for server in drawn.servers], seed)
+def world_of(traffic: str, seconds: float, seed: int, *, pause: float = 1.0) -> World:
+    """Draw a world of a kind and length in seconds, with such a share of its pauses."""
+    drawn = draw("web-lognormal" if traffic in CONFIGS else traffic, seconds, generator(seed, WORKLOAD))
+    servers = [netsim.ServerDelay.parse(server) for server in drawn.servers]
+    config = CONFIGS.get(traffic, netsim.SimulationConfig())
+    return World(drawn._replace(pages=hurried(drawn.pages, pause)), servers, seed, config)
 
 
 def runs(traffic: str, seconds: float, seed: int, policies: Sequence[str]) -> Rows:
     """Browse one world under every policy."""
     world = world_of(traffic, seconds, seed)
-    results = {one.policy: one for one in map(world.browse, policies)}
-    return world.rows(results, traffic, base=results.get(BASELINE))
+    return world.rows(world.under(policies), traffic)
 
 
 def measure(result: netsim.SimulationResult, base: netsim.SimulationResult, world: World) -> dict[str, Any]:
@@ -135,12 +156,15 @@ def _of(statistic: Any, values: NDArray[np.float64]) -> float:
     return float(statistic(values)) if len(values) else float("nan")
 
 
-def blocks(results: Mapping[str, netsim.SimulationResult], base: netsim.SimulationResult, **common: Any) -> Rows:
+def blocks(
+    results: Mapping[str, netsim.SimulationResult], base: netsim.SimulationResult, traffic: str, seed: int
+) -> Rows:  # fmt: skip
     """Return slowdown and energy while loading, by blocks of ten pages, of runs by their names."""
     rows = []
     for name, result in results.items():
         means = {"slowdown": result.latency_s / base.latency_s, "load_j": result.pages["energy_j"].to_numpy()}
         for first in range(0, len(base.latency_s) - BLOCK + 1, BLOCK):
             own = {what: float(one[first : first + BLOCK].mean()) for what, one in means.items()}
-            rows.append({**common, "policy": name, "first_page": first, **own})
+            common = {"traffic": traffic, "replication": f"seed-{seed}", "policy": name}
+            rows.append({**common, "first_page": first, **own})
     return rows
