@@ -79,8 +79,8 @@ class World(NamedTuple):
         )  # fmt: skip
 
     def under(self, policies: Iterable[Any]) -> dict[str, netsim.SimulationResult]:
-        """Browse it under every policy; the results by the policies' names."""
-        return {one.policy: one for one in map(self.browse, policies)}
+        """Browse it under every policy; the results by the policies' names, as they are given."""
+        return {policy if isinstance(policy, str) else policy.spec: self.browse(policy) for policy in policies}
 
     def rows(self, results: Mapping[str, netsim.SimulationResult], traffic: str, *, base: Any = None) -> Rows:
         """Return a row a run by its name; `base` is the run without power saving, made if it is nowhere."""

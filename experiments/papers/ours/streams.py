@@ -115,7 +115,8 @@ def runs(
     early, rest = np.split(tuned.y, [tuned.cut])
     starts = np.arange(0, len(rest), WINDOWS[stream])
     ends = np.append(starts[1:], len(rest))  # the last window is shorter
-    windows, totals = [], list[dict[str, Any]]()
+    windows: list[pd.DataFrame] = []
+    totals: list[dict[str, Any]] = []
     for key, wanted, prediction, queried, parameter in chain(
         _samplers(tuned, seed, run, rates), _baselines(tuned, seed, run, rates)
     ):

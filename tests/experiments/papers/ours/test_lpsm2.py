@@ -70,7 +70,7 @@ def test_what_is_measured_is_what_the_documentation_defines():
 
 def test_a_task_browses_one_world_under_every_policy_and_a_learning_curve_has_its_mean():
     world = {"traffic": "web-lognormal", "seconds": 1100.0, "seed": FIRST_SEED}
-    task = {**world, "policies": ["none", "psm:100", "lpsm2"]}
+    task = {**world, "policies": ["none", "psm:100", "lpsm2:1.05"]}
     rows = ON_THE_WEB.run(task)["runs"]
     assert [row["policy"] for row in rows] == ["none", "psm:100", "lpsm2:1.05"]
     assert rows[0]["slowdown_mean"] == 1.0
