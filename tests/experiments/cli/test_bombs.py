@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.experiments.program import PROGRAM
+from tests.experiments.makers import PROGRAM
 
 READ = """
 import pathlib, sys, experiments.datasets

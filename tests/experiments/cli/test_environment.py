@@ -6,8 +6,7 @@ import subprocess
 
 import pytest
 
-from tests.experiments.browsing import contents
-from tests.experiments.program import PROGRAM
+from tests.experiments.makers import PROGRAM, contents
 
 
 def run(

@@ -18,7 +18,7 @@ from experiments.papers.ours.lpsm2_runs import FIRST_SEED, POLICIES, World, bloc
 from experiments.papers.registry import all_experiments
 from netsim.policies.lpsm2 import CONTEXTS
 from netsim.policies.lpsm2_record import Round
-from tests.experiments.browsing import make
+from tests.experiments.makers import sessions
 from traces.records import Page
 from traces.traffic import Message, Traffic
 
@@ -94,8 +94,8 @@ def test_every_policy_of_the_study_is_one_that_can_be_made_once():
 
 
 def test_recorded_sessions_are_drawn_from_those_long_enough_and_browsed_by_name(tmp_path):
-    folder = make(tmp_path / "trace", 6, pages=25)
-    make(tmp_path / "short", 3, pages=4)
+    folder = sessions(tmp_path / "trace", 6, pages=25)
+    sessions(tmp_path / "short", 3, pages=4)
     names = sessions_of(folder, 3, 0)
     assert len(names) == 3
     assert names == sessions_of(folder, 3, 0)
