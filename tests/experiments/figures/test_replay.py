@@ -25,21 +25,6 @@ def test_thinning_keeps_the_mean_of_equal_stretches_and_short_frames_as_they_are
     assert len(figures.thinned(frame.head(401), 200)) <= 200
 
 
-@pytest.mark.long
-def test_every_picture_is_the_same_twice(found):
-    summary = pd.DataFrame({"mixture_regret": [1e-3, -1e-5], "polling_regret": [-1e-3, 2e-3]})
-    drawn = {
-        "losses": lambda: figures.losses(found.polls),
-        "weights": lambda: figures.weights(found.polls),
-        "competition": lambda: figures.competition(found.regrets, found.partitions),
-        "alphas": lambda: figures.alphas(found.alphas, found.posterior),
-        "regret": lambda: figures.regret_distribution(summary),
-    }
-    for name, draw in drawn.items():
-        first = pictures(name, draw())
-        assert first == pictures(name, draw()), name
-
-
 def test_the_map_of_weights_spans_the_replay_and_has_a_row_an_expert(found):
     axes = figures.weights(found.polls).axes[0]
     (mesh,) = axes.collections
