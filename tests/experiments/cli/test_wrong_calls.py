@@ -105,6 +105,7 @@ CALLS = {
     # tune
     "tune --max-slowdown 0.9": "max-slowdown must be at least 1 and finite, got 0.9",
     "tune --battery-mwh 0": "battery-mwh must be above 0 and finite, got 0",
+    "tune --max-push-delay 0": "max-push-delay must be above 0 and finite, got 0",
     "tune --policies bds:1": "did you mean bsd?",
     "tune --seeds 1": "seeds must be at least 2 to be split, got 1",
     "tune --member x": "member chooses from traffic, but no TRAFFIC is given",

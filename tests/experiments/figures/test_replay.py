@@ -4,7 +4,6 @@ import pytest
 
 from experiments.figures import replay as figures
 from experiments.figures.labels import apart
-from experiments.figures.style import pictures
 from experiments.study.replay import ReplayConfig, details
 from traces import Request
 
