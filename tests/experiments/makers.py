@@ -25,8 +25,8 @@ import netsim
 class Patient:
     host_aware = False
 
-    def __init__(self, parameter="2"):
-        self._rule = netsim.policies.make(f"listen:{parameter}")
+    def __init__(self, parameter="2", beacon_interval_ns=100_000_000):
+        self._rule = netsim.policies.make(f"listen:{parameter}", beacon_interval_ns=beacon_interval_ns)
         self.spec = f"patient:{parameter}"
 
     def plan(self, view):

@@ -18,7 +18,7 @@ DRAWN = {
     "tune": {"tradeoff"},
 }
 WRITTEN = {
-    "compare": {"comparison.txt", "pages.csv", "published.csv", "replications.csv", "runs.csv", "slowdown-by-page.csv",
+    "compare": {"comparison.txt", "pages.csv", "replications.csv", "runs.csv", "slowdown-by-page.csv",
                 "sleep-times-pages.csv", "sleep-times.csv", "summary.csv"},
     "label": {"label.txt", "classes.csv", "windows.csv", "rounds.csv"},
     "population": {"population.txt", "summary.csv", "by-activity.csv"},
@@ -33,7 +33,12 @@ def inside(made, name):
     return contents(made.folder / "thesis" / "counterexample-4-3" if name == "reproduce" else made.folder)
 
 
-@pytest.mark.parametrize("name", RESULTS)
+QUICK = ("compare", "reproduce")  # the others go the same way
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.long) for name in RESULTS]
+)
 def test_the_same_command_gives_the_same_bytes_with_one_process_and_with_two(lpsm, results, tmp_path, name):
     made = results(name)
     again = lpsm(*made.words, *(["--jobs", "2"] if name in JOBS else []), "--out", tmp_path / "out")

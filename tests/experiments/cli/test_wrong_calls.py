@@ -170,13 +170,14 @@ CALLS = {
     "timeline WORK --out x.gif": "must end in .svg or .png",
     "simulate WORK --radio HALF.toml": "HALF.toml: asleep_mw must be given",
     # outputs
-    "simulate WORK --out FOLDER.csv": "FOLDER.csv is a folder, a file name is needed",
+    "simulate WORK --out FOLDER.csv": "FOLDER.csv: is a folder, a file name is needed",
     "simulate WORK --out WORK": "an output must be a file of its own",
     "simulate WORK --out new.csv --polls new.csv": "an output must be a file of its own",
     "pages TABLE --out TABLE": "an output must be a file of its own",
     "pages TABLE --out new --picture FOLDER.csv": "must end in .svg or .png",
     "generate --pages 2 --out .": "is a folder, a file name is needed",
-    **{f"{words} --out {out}": out for words in FOLDERS for out in ("WORK", "PIPE", "WORK/below", "FILLED")},
+    **{f"{words} --out {out}": out.partition("/")[0]
+       for words in FOLDERS for out in ("WORK", "PIPE", "WORK/below", "FILLED")},
     "reproduce thesis/fig-2-7 --size smoke --out WORK/below": "the output must be a folder",
     # policies of one's own
     **{f"{command} {text}": "with a method plan"
@@ -185,10 +186,10 @@ CALLS = {
     **{f"{command} {own}": said
        for command in ("simulate WORK --policy", "population WORK --policies", "timeline WORK --out t.svg --policies")
        for own, said in {
-           "mine.py:Failing:SystemExit": r"policy failing\x1b[2J: plan raised SystemExit: 0, at page 'b'",
+           "mine.py:Failing:SystemExit": r"policy failing\x1b[2J: plan raised SystemExit: 0, at page 'c'",
            "mine.py:Failing:KeyError":
-               r"policy failing\x1b[2J: plan raised KeyError: 'no\x1b[2J\nluck\u202e', at page 'b'",
-           "mine.py:Odd": "policy patient:2: plan must return a Plan, got None, at page 'b'",
+               r"policy failing\x1b[2J: plan raised KeyError: 'no\x1b[2J\nluck\u202e', at page 'c'",
+           "mine.py:Odd": "policy patient:2: plan must return a Plan, got None, at page 'c'",
        }.items()},
     # audit, report, explore
     "audit CAPTURE --client x": "client must be one of those heard (02:00:00:00:00:02)",

@@ -5,7 +5,7 @@ from math import ceil, exp, log, pi, sqrt
 
 import numpy as np
 import pytest
-from scipy import special, stats
+from scipy import stats
 
 from experiments.papers import proved
 from lpsm import samplers
@@ -42,21 +42,6 @@ def test_the_separable_bound_at_three_mistakes():
 def test_selected_risk():
     delta = exp(-2.0)
     assert proved.selected_risk(10, 100, delta) == close(0.1 + 6.0 * sqrt(0.02 * log(2.0 * 101.0 / delta)))
-
-
-def test_the_hypothesis_picked_of_three_on_five_rounds():
-    # On rounds 1 to 5 with x = 1 the labels are +, +, -, -, -.  w_0 = +1 errs on 3 of 5, w_1 = -1, in force from
-    # round 3 on, on 0 of 3.  The penalties are sqrt(ln(2 * 5 * 6/delta)/(2 * 5)) and sqrt(.../(2 * 3)): at delta = 1/2
-    # 0.692 and 0.893, so that .6 + .692 is more than 0 + .893.
-    x, y = np.ones((5, 1)), np.array([1.0, 1.0, -1.0, -1.0, -1.0])
-    assert proved.penalised_hypothesis([[1.0], [-1.0]], [0, 2], x, y, 0.5) == 1
-    assert sqrt(log(120.0) / 6.0) == pytest.approx(0.893, abs=1e-3)
-    # with two errors on five rounds instead, .4 + .692 against 1/4 + sqrt(ln 120/8) = 1.024 and 1/3 + .893 = 1.226
-    y = np.array([1.0, -1.0, 1.0, -1.0, 1.0])
-    assert proved.penalised_hypothesis([[1.0], [-1.0]], [0, 3], x, y, 0.5) == 0
-    # the penalty decides between hypotheses as good: it grows as rounds are fewer
-    y = np.array([-1.0, -1.0, 1.0, 1.0, 1.0])
-    assert proved.penalised_hypothesis([[-1.0], [1.0], [1.0]], [0, 2, 3], x, y, 0.5) == 1
 
 
 def test_adaptive_theorem_1():
@@ -192,18 +177,6 @@ def test_the_printed_eps_is_best_for_labels_and_not_for_regret():
         assert labels >= proved.adaptive_labels(n_features=2, **given)
 
 
-@pytest.mark.parametrize(("d", "error", "delta"), [(2, 0.05, 0.2), (5, 0.05, 0.1), (5, 0.01, 0.05)])
-def test_the_modified_perceptron_is_as_good_as_theorem_4_says_after_that_many_mistakes(d, error, delta):
-    M = proved.modified_perceptron_mistakes(d, error, delta)
-    rng = np.random.default_rng(d)
-    starts = np.arccos(np.abs(streams.uniform_sphere(300, d, rng).X[:, 0]))  # v_1 = y_1 x_1
-    angles = oracle.modified_perceptron_angles(starts, d, M, rng)
-    assert np.all(np.diff(angles, axis=0) <= 1e-12)
-    assert np.mean(angles[-1] / np.pi > error) <= delta
-    enough = np.argmax(np.quantile(angles / np.pi, 1 - delta, axis=1) <= error)
-    assert 0 < enough < M / 5  # the constant 150 is generous: see docs/sampler-bounds.md
-
-
 def test_theorem_4_as_printed_stops_short_of_the_error_it_names():
     d, error, delta = 3, 0.01, 0.1
     printed, corrected = (
@@ -213,26 +186,6 @@ def test_theorem_4_as_printed_stops_short_of_the_error_it_names():
     last_line = [0.5 * sqrt((1 - 1 / (150 * d)) ** mistakes / delta) for mistakes in (printed, corrected)]
     assert last_line[0] == pytest.approx(np.sqrt(error) / 2, rel=0.02)
     assert last_line[1] <= error < last_line[0] / 4  # 0.05, not 0.01
-
-
-def similar(similarity, u):
-    """The density of a law that is lambda-similar to uniform: crowded about u's boundary, as far as that may be."""
-    half_width = np.sqrt(special.betaincinv(0.5, (len(u) - 1) / 2, similarity / (1 + similarity)))
-    return lambda x: 1 / similarity if abs(x @ u) <= half_width else similarity
-
-
-@pytest.mark.parametrize("similarity", [1.0, 0.7])
-def test_dkm_is_within_the_error_long_before_the_labels_of_theorems_5_and_7_are_spent(similarity):
-    d, error, delta = 2, 0.05, 0.2
-    budget = proved.active_budget(d, error, delta, similarity)
-    u, spent, late = np.eye(d)[0], 600, 0
-    assert spent < budget.labels
-    density = similar(similarity, u)
-    for seed in range(20):
-        run = oracle.dkm_on_queries(u, spent, budget.patience, np.random.default_rng(seed), True, density, similarity)
-        angle = np.arccos(np.clip(run.V[-1] @ u, -1, 1))
-        late += angle / np.pi > similarity * error  # (4.1): then the error under D is at most `error`
-    assert late <= delta * 20
 
 
 def test_the_patience_printed_for_theorem_7_does_not_buy_its_confidence():
