@@ -68,6 +68,7 @@ def test_every_smoke_run_gives_the_same_record_byte_for_byte_again(name, reprodu
         ran = reproduce(name, "--stand-in", out=tmp_path / out)
         assert ran.exit_code == 0, ran.output
     assert contents(tmp_path / "first" / name) == contents(tmp_path / "second" / name)
+    assert pd.read_csv(tmp_path / "first" / name / "claims.csv", keep_default_na=False)["ours"].ne("").all()
 
 
 def test_the_same_record_is_found_again_and_redrawn_but_another_folder_is_left_alone(tmp_path, points):

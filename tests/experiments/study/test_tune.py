@@ -70,10 +70,8 @@ def test_percentiles_and_maxima_of_slowdowns_and_of_exchanges_are_limited_as_the
     limit = float(values.quantile({"p95": 0.95, "p99": 0.99, "max": 1.0}[at]))
 
     def allowed(limit):
-        rule = Rule(max_slowdown=limit, at=at)
-        if limited == "latency_s":
-            rule = Rule(max_slowdown=1000.0, max_delay_s=limit, at=at)
-        table = tune(frames, SEEDS, rule, CONFIG.radio, seed=0).table.set_index("policy")
+        limits = {"max_slowdown": limit} if limited == "slowdown" else {"max_slowdown": 1e3, "max_delay_s": limit}
+        table = tune(frames, SEEDS, Rule(at=at, **limits), CONFIG.radio, seed=0).table.set_index("policy")
         return bool(table.loc["psm:100", "allowed"])
 
     assert allowed(limit * (1 + 1e-9))
