@@ -1,12 +1,9 @@
 """A small trace of Boston University form: sessions of a few users, for tests of populations."""
 
-from __future__ import annotations
-
 import random
-from pathlib import Path
 
 
-def make(folder: Path, n_sessions: int, *, n_users: int = 5, pages: int = 3, seed: int = 1) -> Path:
+def make(folder, n_sessions, *, n_users=5, pages=3, seed=1):
     """Write sessions into a new folder; each has `pages` pages, some with an image."""
     draw = random.Random(seed)
     folder.mkdir()
@@ -22,18 +19,18 @@ def make(folder: Path, n_sessions: int, *, n_users: int = 5, pages: int = 3, see
     return folder
 
 
-def contents(folder: Path) -> dict[str, bytes]:
+def contents(folder):
     """Every file of a folder, at any depth."""
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def damaged(folder: Path) -> Path:
+def damaged(folder):
     """Cut the last session of a trace off in the middle of a record."""
     last = max(folder.iterdir())
     last.write_text(last.read_text() + "cs20 7900")
     return folder
 
 
-def population(trace: Path, out: Path, *more: str) -> list[str]:
+def population(trace, out, *more):
     """The command `lpsm population`, in this process and with few pages a task."""
     return ["population", str(trace), "--pages-per-task", "6", "--out", str(out), "--jobs", "1", *more]

@@ -1,10 +1,5 @@
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from experiments.cli import main
 from experiments.study import run as study_run
@@ -12,22 +7,22 @@ from tests.experiments.browsing import make, population
 
 
 @pytest.fixture
-def lpsm() -> Callable[..., Result]:
+def lpsm():
     """Run the program in this process."""
 
-    def run(*arguments: str | Path, given: str | bytes | None = None) -> Result:
+    def run(*arguments, given=None):
         return CliRunner().invoke(main, [str(argument) for argument in arguments], input=given)
 
     return run
 
 
 @pytest.fixture
-def complaint(lpsm: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+def complaint(lpsm, monkeypatch):
     """Run the program on bad input; hold it to one line on standard error and exit status 2; return the line."""
 
     monkeypatch.setattr(study_run, "PATIENCE_S", 600.0)  # no bar, however slow the machine is
 
-    def run(*arguments: str | Path) -> str:
+    def run(*arguments):
         result = lpsm(*arguments)
         assert result.exit_code == 2, result.output
         assert result.stdout == ""
@@ -39,7 +34,7 @@ def complaint(lpsm: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> C
 
 
 @pytest.fixture
-def workload(tmp_path: Path) -> Path:
+def workload(tmp_path):
     """Write three small pages."""
     path = tmp_path / "work.jsonl"
     path.write_text(
@@ -51,13 +46,13 @@ def workload(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trace(tmp_path_factory):
     """Write twelve sessions of browsing."""
     return make(tmp_path_factory.mktemp("browsing") / "sessions", 12)
 
 
 @pytest.fixture(scope="module")
-def folder(trace: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(trace, tmp_path_factory):
     """Run the population of these sessions."""
     out = tmp_path_factory.mktemp("population") / "out"
     result = CliRunner().invoke(main, population(trace, out, "--by", "session"))

@@ -1,7 +1,5 @@
 """The program as tests start it: in a process of its own that may be killed, or in this one, which is quicker."""
 
-from __future__ import annotations
-
 import sys
 
 from click.testing import CliRunner
@@ -11,7 +9,7 @@ from experiments.cli import main
 PROGRAM = [sys.executable, "-c", "from experiments.cli import main; main()"]
 
 
-def finish(words: list[str]) -> None:
+def finish(words):
     """Run the program in this process; it must end well."""
     result = CliRunner().invoke(main, words)
     assert result.exit_code == 0, result.output

@@ -1,12 +1,8 @@
-from __future__ import annotations
-
 import re
 import shlex
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from urllib.request import Request, urlopen
 
 import numpy as np
@@ -32,7 +28,7 @@ OTHER = Settings(
 
 
 @pytest.mark.parametrize("settings", [Settings(), SMALL, OTHER])
-def test_a_link_carries_every_setting(settings: Settings) -> None:
+def test_a_link_carries_every_setting(settings):
     assert Settings.of_link(settings.link) == settings
     assert Settings().link == ""
 
@@ -45,7 +41,7 @@ def test_a_link_carries_every_setting(settings: Settings) -> None:
         ("?policies=psm:150", "multiple"), ("?server_s=nan", "server_s must lie in"),
     ],
 )  # fmt: skip
-def test_a_link_that_says_nonsense_is_answered_with_the_rule(search: str, rule: str) -> None:
+def test_a_link_that_says_nonsense_is_answered_with_the_rule(search, rule):
     with pytest.raises(ValueError, match=rule):
         Settings.of_link(search)
 
@@ -53,9 +49,7 @@ def test_a_link_that_says_nonsense_is_answered_with_the_rule(search: str, rule: 
 @pytest.mark.parametrize(
     "name", ["subprocess:Popen:./evil.sh", "evil.py:Evil", "evil:Evil", "logging:FileHandler:made"]
 )
-def test_a_link_a_form_and_a_request_name_policies_of_the_registry_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_link_a_form_and_a_request_name_policies_of_the_registry_alone(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "evil.sh").write_text("#!/bin/sh\ntouch made\n")
     (tmp_path / "evil.sh").chmod(0o755)
@@ -76,7 +70,7 @@ def test_a_link_a_form_and_a_request_name_policies_of_the_registry_alone(
     assert not (tmp_path / "made").exists()
 
 
-def test_an_answer_has_the_numbers_of_the_simulator() -> None:
+def test_an_answer_has_the_numbers_of_the_simulator():
     found = Explorer().answer(SMALL)
     works = [list(traces.generate(5, generator(seed, WORKLOAD))) for seed in range(2)]
     for policy in ("psm:100", "hold:50"):
@@ -91,7 +85,7 @@ def test_an_answer_has_the_numbers_of_the_simulator() -> None:
     assert found.references["limit"] < found.rows["total_j_per_page"].min()
 
 
-def test_what_was_answered_once_is_not_computed_again() -> None:
+def test_what_was_answered_once_is_not_computed_again():
     explorer = Explorer()
     first = explorer.answer(SMALL)
     runs = explorer._run.cache_info().misses
@@ -101,7 +95,7 @@ def test_what_was_answered_once_is_not_computed_again() -> None:
     assert explorer._run.cache_info().misses == runs + 2  # one more policy on two seeds
 
 
-def test_what_takes_long_comes_later_and_is_then_the_same() -> None:
+def test_what_takes_long_comes_later_and_is_then_the_same():
     explorer, settings = Explorer(), replace(SMALL, policies=("psm:100", "lpsm:log"))
     first = explorer.answer(settings, within_s=0.0)
     assert sorted([*first.rows["policy"], *first.pending]) == ["lpsm:log", "none", "psm:100"]
@@ -123,7 +117,7 @@ BROWSED = {"drawn": "", "a session": "time,bytes\n" + VISITS, "a workload with m
 
 
 @pytest.mark.parametrize("kind", BROWSED)
-def test_the_explorer_the_command_and_the_python_agree(lpsm: Any, tmp_path: Path, monkeypatch: Any, kind: str) -> None:
+def test_the_explorer_the_command_and_the_python_agree(lpsm, tmp_path, monkeypatch, kind):
     import pandas as pd
 
     from experiments.cli.compare import FEW_SESSIONS
@@ -138,7 +132,7 @@ def test_the_explorer_the_command_and_the_python_agree(lpsm: Any, tmp_path: Path
     ran = lpsm(*shlex.split(SMALL.command(trace))[1:], "--jobs", "1")
     assert ran.exit_code == 0, ran.output
     summary = pd.read_csv("explored/summary.csv").set_index("policy")
-    printed: list[tuple[Any, ...]] = []
+    printed = []
     code = compile(SMALL.python(trace, explorer.few), "shown", "exec")
     exec(code, {"print": lambda *words: printed.append(words)})
     assert [words[0] for words in printed] == list(SMALL.policies)
@@ -151,7 +145,7 @@ def test_the_explorer_the_command_and_the_python_agree(lpsm: Any, tmp_path: Path
         assert without.answer(SMALL).rows.set_index("policy").loc["psm:100", "energy_j_per_page"] != energy
 
 
-def test_messages_alone_have_energies_and_no_slowdown(tmp_path: Path) -> None:
+def test_messages_alone_have_energies_and_no_slowdown(tmp_path):
     path = tmp_path / "pushed"
     path.write_text("".join(line for line in PUSHED.splitlines(True) if "message" in line))
     found = Explorer.of_trace(path, 1).answer(SMALL)
@@ -162,14 +156,14 @@ def test_messages_alone_have_energies_and_no_slowdown(tmp_path: Path) -> None:
     assert timeline is None
 
 
-def test_colours_on_a_dark_page_stand_out_too() -> None:
+def test_colours_on_a_dark_page_stand_out_too():
     drawn = str(figures(Explorer().answer(SMALL)))
     for colour in set(re.findall(r"#[0-9a-fA-F]{6}", drawn)):
         assert contrast(_lighter(colour), "#16181c") >= 4.5
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+def address():
     from werkzeug.serving import make_server
 
     explorer = Explorer()
@@ -182,7 +176,7 @@ def address() -> Iterator[str]:
     thread.join()
 
 
-def test_the_page_answers_to_this_machine_only(address: str) -> None:
+def test_the_page_answers_to_this_machine_only(address):
     from urllib.error import HTTPError
 
     with urlopen(address) as answer:
@@ -197,9 +191,7 @@ READY = "document.querySelectorAll('.js-plotly-plot .main-svg').length >= 3 && d
 
 @pytest.mark.skipif(not AVAILABLE, reason="no Chromium here")
 @pytest.mark.parametrize(("width", "height", "phone"), [(1280, 900, False), (390, 844, True)])
-def test_in_a_browser_a_control_moves_everything_and_the_console_stays_clean(
-    address: str, tmp_path: Path, width: int, height: int, phone: bool
-) -> None:
+def test_in_a_browser_a_control_moves_everything_and_the_console_stays_clean(address, tmp_path, width, height, phone):
     with browser(tmp_path / "profile", width=width, height=height, phone=phone) as session:
         session.visit(address + SMALL.link)
         session.wait(READY, 90)
@@ -230,11 +222,11 @@ def test_in_a_browser_a_control_moves_everything_and_the_console_stays_clean(
     ("words", "rule"),
     [(["--port", "99999"], "port must be at most 65535"), (["--trace", "missing.har"], "missing.har")],
 )
-def test_what_cannot_be_served_is_refused_in_one_line(complaint: Any, words: list[str], rule: str) -> None:
+def test_what_cannot_be_served_is_refused_in_one_line(complaint, words, rule):
     assert rule in complaint("explore", "--no-open", *words)
 
 
-def test_the_next_interval_keeps_static_psm_and_a_trace_has_its_servers(tmp_path: Path) -> None:
+def test_the_next_interval_keeps_static_psm_and_a_trace_has_its_servers(tmp_path):
     told = tmp_path / "told.jsonl"
     told.write_text(PUSHED.replace('"think_s"', '"waits_s": [0.4], "think_s"') + '{"round_trip_s": 0.1}\n')
     for name in ("psm", "psm:100"):

@@ -1,10 +1,7 @@
 """What the explorer answers to requests that its own page would not send."""
 
-from __future__ import annotations
-
 import json
 import random
-from typing import Any
 
 import pytest
 
@@ -15,7 +12,7 @@ from experiments.explore.settings import Settings
 
 SMALL = {"pages": 5, "seeds": 2, "server": "constant", "server_s": 0.1, "rtt_ms": 40.2, "radio": "cc3235sf",
          "beacon_ms": 100, "policies": ["psm:100", "bsd:1"], "page": 1}  # fmt: skip
-HOSTILE: list[Any] = [
+HOSTILE = [
     None, True, 0, -1, 1.5, 10**400, float("nan"), float("inf"), "", "x", "5", "9" * 5000, "a" * 60_000, "\ud800",
     "\x1b[2J", [], [None], [[]], [1, 2], ["psm:100", 7], ["psm:100"] * 3000, ["psm:" + "1" * 3000], {}, {"id": "pages"},
     {"props": {"children": "x"}, "type": "Div", "namespace": "dash_html_components"}, [{}], "../app.py", "?pages=5",
@@ -30,14 +27,14 @@ PATHS = [
 
 
 @pytest.fixture(scope="module")
-def client() -> Any:
+def client():
     explorer = Explorer()
     explorer.answer(Settings.of(SMALL))
     return app(explorer).server.test_client()
 
 
 @pytest.fixture(scope="module")
-def question(client: Any) -> str:
+def question(client):
     """Return what the page asks when a control was moved, as JSON."""
     [known] = [one for one in client.get("/_dash-dependencies").json if one["output"].startswith("..front.figure")]
     outputs = [one.split(".") for one in known["output"].strip(".").split("...")]
@@ -53,19 +50,19 @@ def question(client: Any) -> str:
     )
 
 
-def asked(client: Any, body: Any, **headers: str) -> Any:
+def asked(client, body, **headers):
     return client.post("/_dash-update-component", data=json.dumps(body), content_type="application/json",
                        headers=headers)  # fmt: skip
 
 
-def test_the_question_of_the_page_is_answered(client: Any, question: str) -> None:
+def test_the_question_of_the_page_is_answered(client, question):
     answer = asked(client, json.loads(question), **{"Origin": "http://localhost", "Sec-Fetch-Site": "same-origin"})
     assert answer.status_code == 200
     assert "lpsm compare" in answer.json["response"]["command"]["children"]
     assert len(question) < 8192  # the limit is eight times as large
 
 
-def test_the_page_asks_again_only_once_it_was_answered(client: Any, question: str, monkeypatch: Any) -> None:
+def test_the_page_asks_again_only_once_it_was_answered(client, question, monkeypatch):
     """A question drops the one before it: a clock that ran on would drop every answer that takes longer than a tick."""
     clock = next(one for one in parts(client.get("/_dash-layout").json) if one.get("type") == "Interval")["props"]
     assert clock["n_intervals"] == clock["max_intervals"] == 1
@@ -80,7 +77,7 @@ def test_the_page_asks_again_only_once_it_was_answered(client: Any, question: st
     assert answer["again"] == {"n_intervals": 0}
 
 
-def parts(found: Any) -> list[dict[str, Any]]:
+def parts(found):
     if isinstance(found, dict):
         return [found, *(part for value in found.values() for part in parts(value))]
     return [part for value in found for part in parts(value)] if isinstance(found, list) else []
@@ -88,13 +85,13 @@ def parts(found: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", SMALL)
 @pytest.mark.parametrize("value", [True, {}, [{}]], ids=str)
-def test_a_value_of_a_wrong_type_is_a_bad_request(client: Any, question: str, name: str, value: Any) -> None:
+def test_a_value_of_a_wrong_type_is_a_bad_request(client, question, name, value):
     body = json.loads(question)
     body["inputs"][[one["id"] for one in body["inputs"]].index(name)]["value"] = value
     assert asked(client, body).status_code == 400
 
 
-def test_a_text_that_is_too_long_is_answered_with_the_rule(client: Any, question: str) -> None:
+def test_a_text_that_is_too_long_is_answered_with_the_rule(client, question):
     for name, called in (("radio", "radio"), ("policies", "a policy"), ("server", "server")):
         body = json.loads(question)
         body["inputs"][[one["id"] for one in body["inputs"]].index(name)]["value"] = "x" * 201
@@ -102,7 +99,7 @@ def test_a_text_that_is_too_long_is_answered_with_the_rule(client: Any, question
         assert said == f"{called} must have at most 200 characters, got 201"
 
 
-def test_a_large_body_is_refused_before_it_is_read(client: Any, question: str) -> None:
+def test_a_large_body_is_refused_before_it_is_read(client, question):
     answer = client.post("/_dash-update-component", data=question + " " * 70_000, content_type="application/json")
     assert answer.status_code == 413
 
@@ -115,20 +112,20 @@ def test_a_large_body_is_refused_before_it_is_read(client: Any, question: str) -
     ],
     ids=str,
 )  # fmt: skip
-def test_what_another_page_asks_is_refused(client: Any, question: str, headers: dict[str, str]) -> None:
+def test_what_another_page_asks_is_refused(client, question, headers):
     assert asked(client, json.loads(question), **headers).status_code == 403
     assert client.get("/", headers=headers).status_code == 403
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_no_source_is_served(client: Any, path: str) -> None:
+def test_no_source_is_served(client, path):
     answer = client.get(path)
     assert answer.status_code in (200, 404, 405)
     assert b"import annotations" not in answer.data
     assert b"def " not in answer.data
 
 
-def changed(draw: random.Random, part: Any) -> Any:
+def changed(draw, part):
     """Return JSON with something of it replaced, left out or doubled, anywhere."""
     if not isinstance(part, (dict, list)) or not part or draw.random() < 0.15:
         return json.loads(json.dumps(draw.choice(HOSTILE)))
@@ -143,11 +140,9 @@ def changed(draw: random.Random, part: Any) -> Any:
     return part
 
 
-def test_300_random_requests_are_answered_without_an_error_of_the_server(
-    client: Any, question: str, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_300_random_requests_are_answered_without_an_error_of_the_server(client, question, caplog, capfd):
     draw = random.Random(25)
-    found: dict[int, int] = {}
+    found = {}
     for _ in range(300):
         kind = draw.random()
         name = draw.choice(["Host", "Origin", "Sec-Fetch-Site", "Content-Type", "If-None-Match"])

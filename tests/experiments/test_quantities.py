@@ -1,10 +1,7 @@
 """Quantities: one declaration, and every table, picture and file shows what it says."""
 
-from __future__ import annotations
-
 import json
 import re
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -18,7 +15,7 @@ from tests.experiments.browsing import make
 
 
 @pytest.fixture(scope="module")
-def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def compared(tmp_path_factory):
     """Compare three policies with a radio whose wake-ups cost something, and a battery."""
     folder = tmp_path_factory.mktemp("compared")
     words = "compare --pages 4 --seeds 2 --policies psm,lpsm:log --radio cc3235sf --battery-mwh 5000 --jobs 1"
@@ -28,7 +25,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_parts_of_the_energy_of_a_run_add_up_to_its_total() -> None:
+def test_the_parts_of_the_energy_of_a_run_add_up_to_its_total():
     world = netsim.SimulationConfig(radio=netsim.RadioConfig.profile("cc3235sf"))
     row = run_row(netsim.simulate([traces.Page("", 300, 20_000, think_s=3.0)] * 3, "lpsm", config=world))
     assert tuple(row) == tuple(quantity.name for quantity in RUN)
@@ -36,7 +33,7 @@ def test_the_parts_of_the_energy_of_a_run_add_up_to_its_total() -> None:
     assert row["wakeup_j"] > 0.01 * row["total_j"]
 
 
-def test_every_total_and_every_part_a_page_has_its_column_in_the_files(compared: Path) -> None:
+def test_every_total_and_every_part_a_page_has_its_column_in_the_files(compared):
     assert {quantity.name for quantity in RUN} <= set(pd.read_csv(compared / "out" / "runs.csv"))
     summary = pd.read_csv(compared / "out" / "summary.csv")
     assert {f"{name}_per_page" for name in ENERGIES} <= set(summary)
@@ -45,7 +42,7 @@ def test_every_total_and_every_part_a_page_has_its_column_in_the_files(compared:
     assert parts.to_numpy() == pytest.approx(summary["total_j_per_page"].to_numpy(), rel=1e-12)
 
 
-def test_the_printed_parts_of_a_page_add_up_to_its_energy(compared: Path) -> None:
+def test_the_printed_parts_of_a_page_add_up_to_its_energy(compared):
     header, *lines = (compared / "printed.txt").read_text().splitlines()
     assert header.split()[1:6] == ["J/page", "awake", "sleep", "listen", "wake-up"]
     static = re.sub(r" ± \S+", "", next(line for line in lines if line.startswith("psm:100"))).split()
@@ -53,13 +50,13 @@ def test_the_printed_parts_of_a_page_add_up_to_its_energy(compared: Path) -> Non
     assert float(static[5]) > 0.0
 
 
-def test_no_quantity_of_a_table_is_declared_twice() -> None:
+def test_no_quantity_of_a_table_is_declared_twice():
     for table in (RUN, COMPARISON, POPULATION, TUNING):
         names = [quantity.name for quantity in table]
         assert len(names) == len(set(names))
 
 
-def test_a_population_under_real_beacons_is_measured_against_their_static_psm(tmp_path: Path) -> None:
+def test_a_population_under_real_beacons_is_measured_against_their_static_psm(tmp_path):
     trace = make(tmp_path / "sessions", 3)
     words = ["population", str(trace), "--beacon-ms", "102.4", "--jobs", "1", "--out", str(tmp_path / "out"), "--json"]
     result = CliRunner().invoke(main, words)

@@ -1,11 +1,8 @@
-from __future__ import annotations
-
 import io
 import json
 import struct
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import dpkt
 import numpy as np
@@ -15,7 +12,7 @@ import netsim
 import traces
 from experiments.report.capture import capture
 from experiments.report.perfetto import trace_events
-from experiments.timeline import Run, record, timeline, window_of_page
+from experiments.timeline import record, timeline, window_of_page
 
 WORK = traces.Workload.of(list(traces.generate(5, np.random.default_rng(11))))
 CONFIG = netsim.SimulationConfig(server_delay=netsim.ServerDelay(mean_s=0.2))
@@ -23,12 +20,12 @@ POLICIES = ["none", "psm", "bsd:1", "lpsm", "lpsm2:1.05", "dynamic"]
 
 
 @pytest.fixture(scope="module")
-def runs() -> dict[str, Run]:
+def runs():
     return {policy: record(WORK, policy, CONFIG) for policy in POLICIES}
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_a_timeline_of_the_whole_run_adds_up_to_its_result(runs: dict[str, Run], policy: str) -> None:
+def test_a_timeline_of_the_whole_run_adds_up_to_its_result(runs, policy):
     run = runs[policy]
     seen = timeline(run, 0.0, run.result.elapsed_s)
     assert sum(end - start for start, end in seen.awake) == pytest.approx(run.result.awake_s, abs=1e-6)
@@ -48,7 +45,7 @@ def test_a_timeline_of_the_whole_run_adds_up_to_its_result(runs: dict[str, Run],
     assert {step.value for step in seen.outstanding} <= {0, 1, 2, 3, 4}  # connections at a time
 
 
-def test_a_radio_that_takes_time_wakes_up_before_it_is_awake_and_before_every_beacon_it_listens_to() -> None:
+def test_a_radio_that_takes_time_wakes_up_before_it_is_awake_and_before_every_beacon_it_listens_to():
     config = netsim.SimulationConfig(radio=netsim.Radio.profile("esp32-c6"))
     run = record(WORK, "psm", config)
     seen = timeline(run, 0.0, run.result.elapsed_s)
@@ -61,7 +58,7 @@ def test_a_radio_that_takes_time_wakes_up_before_it_is_awake_and_before_every_be
     assert all(0.0 <= start < end <= length for start, end in inside)
 
 
-def test_a_window_is_a_piece_of_the_whole(runs: dict[str, Run]) -> None:
+def test_a_window_is_a_piece_of_the_whole(runs):
     run = runs["bsd:1"]
     start, length = window_of_page(run, 2)
     piece, whole = timeline(run, start, length), timeline(run, 0.0, run.result.elapsed_s)
@@ -77,18 +74,18 @@ def test_a_window_is_a_piece_of_the_whole(runs: dict[str, Run]) -> None:
 
 
 @pytest.mark.parametrize(("start", "length"), [(-1.0, 1.0), (1e9, 1.0), (0.0, 0.0)])
-def test_a_window_outside_the_run_is_refused(runs: dict[str, Run], start: float, length: float) -> None:
+def test_a_window_outside_the_run_is_refused(runs, start, length):
     with pytest.raises(ValueError, match="window"):
         timeline(runs["psm"], start, length)
     with pytest.raises(ValueError, match="page must lie in \\[1, 5\\], got 6"):
         window_of_page(runs["psm"], 5)
 
 
-def test_trace_events_have_the_published_shape(runs: dict[str, Run]) -> None:
+def test_trace_events_have_the_published_shape(runs):
     data = json.loads(json.dumps(trace_events([timeline(run, 0.0, 60.0) for run in runs.values()]), allow_nan=False))
     assert set(data) == {"traceEvents", "displayTimeUnit"}
     assert data["displayTimeUnit"] in ("ms", "ns")
-    needed: dict[str, dict[str, Any]] = {  # fields of each phase as the format has them
+    needed = {  # fields of each phase as the format has them
         "X": {"name": str, "cat": str, "pid": int, "tid": int, "ts": (int, float), "dur": (int, float), "args": dict},
         "i": {"name": str, "cat": str, "pid": int, "tid": int, "ts": (int, float), "s": str, "args": dict},
         "C": {"name": str, "pid": int, "tid": int, "ts": (int, float), "args": dict},
@@ -116,7 +113,7 @@ def test_trace_events_have_the_published_shape(runs: dict[str, Run]) -> None:
         assert slept + min(after_last(kind) for kind in {one.heard for one in beacons} - {"slept"}) == sum(
             beacon.heard == "slept" for beacon in beacons
         )
-    spans: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    spans = {}
     for event in data["traceEvents"]:
         if event["ph"] == "X":
             spans.setdefault((event["pid"], event["tid"]), []).append((event["ts"], event["ts"] + event["dur"]))
@@ -125,7 +122,7 @@ def test_trace_events_have_the_published_shape(runs: dict[str, Run]) -> None:
         assert all(first[1] <= second[0] + 0.01 for first, second in pairwise(rows))
 
 
-def blocks(data: bytes) -> list[tuple[int, bytes]]:
+def blocks(data):
     """The packets of a pcapng file, time in nanoseconds and bytes, read by hand."""
     found, place = [], 0
     while place < len(data):
@@ -138,7 +135,7 @@ def blocks(data: bytes) -> list[tuple[int, bytes]]:
     return found
 
 
-def test_the_command_writes_what_it_is_asked_for(lpsm: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_writes_what_it_is_asked_for(lpsm, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     traces.write_workload("work.jsonl", WORK)
     for out in ("a.png", "b.svg"):
@@ -160,9 +157,7 @@ def test_the_command_writes_what_it_is_asked_for(lpsm: Any, tmp_path: Path, monk
     list(dpkt.pcapng.Reader(io.BytesIO(Path("r.pcapng").read_bytes())))
 
 
-def test_a_run_on_wires_has_no_capture_and_a_picture_is_of_two_forms(
-    runs: dict[str, Run], complaint: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_on_wires_has_no_capture_and_a_picture_is_of_two_forms(runs, complaint, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="wires have no frames"):
         capture(runs["psm"])
     monkeypatch.chdir(tmp_path)

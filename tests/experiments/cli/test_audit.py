@@ -1,22 +1,15 @@
 """`lpsm audit`: figures, picture, and what it refuses."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import dpkt
 import pytest
-from click.testing import Result
 
 from tests.traces.test_audit import NULL, QOS_DATA, Air
 
-Run = Callable[..., Result]
-
 
 @pytest.fixture
-def capture(tmp_path: Path) -> Path:
+def capture(tmp_path):
     """Write a capture of a client that goes to sleep 60 ms after each answer."""
     air = Air()
     for number in range(1, 100):
@@ -34,7 +27,7 @@ def capture(tmp_path: Path) -> Path:
     return path
 
 
-def test_what_the_client_did_is_told_with_what_others_would_do(lpsm: Run, capture: Path, tmp_path: Path) -> None:
+def test_what_the_client_did_is_told_with_what_others_would_do(lpsm, capture, tmp_path):
     result = lpsm("audit", capture, "--json", "--policies", "none,psm", "--picture", tmp_path / "a.svg")
     assert result.exit_code == 0, result.stderr
     found = json.loads(result.stdout)
@@ -49,7 +42,7 @@ def test_what_the_client_did_is_told_with_what_others_would_do(lpsm: Run, captur
     assert "dynamic:60 (nearest)" in text
 
 
-def test_other_captures_and_clients_are_refused(complaint: Callable[..., str], capture: Path, tmp_path: Path) -> None:
+def test_other_captures_and_clients_are_refused(complaint, capture, tmp_path):
     assert "client must be one of those heard (02:00:00:00:00:02)" in complaint("audit", capture, "--client", "x")
     with (tmp_path / "ip.pcap").open("wb") as file:
         dpkt.pcap.Writer(file, linktype=1).writepkt(bytes(60), ts=1.0)

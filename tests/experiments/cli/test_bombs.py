@@ -1,7 +1,5 @@
 """Small files that unpack to gigabytes, or nest without end: one line with the limit, soon, in little memory."""
 
-from __future__ import annotations
-
 import gzip
 import lzma
 import os
@@ -11,8 +9,6 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -46,7 +42,7 @@ class Ended(NamedTuple):
     peak_mb: int
 
 
-def run(*words: str | Path, program: list[str] = PROGRAM) -> Ended:
+def run(*words, program=PROGRAM):
     with tempfile.TemporaryFile() as said:
         measured = subprocess.run(
             [sys.executable, "-S", "-c", MEASURE, *program, *map(str, words)], stdin=subprocess.DEVNULL,
@@ -58,7 +54,7 @@ def run(*words: str | Path, program: list[str] = PROGRAM) -> Ended:
     return Ended(int(status), text, seconds, int(peak_kb) // 1024)
 
 
-def repeated(path: Path, head: bytes, filler: bytes, n_bytes: int, pack: Callable[[bytes], bytes]) -> None:
+def repeated(path, head, filler, n_bytes, pack):
     """Write a packed file of several members: a head, then filler up to so many bytes."""
     piece = filler * (PIECE_BYTES // len(filler))
     packed = pack(piece)
@@ -68,15 +64,15 @@ def repeated(path: Path, head: bytes, filler: bytes, n_bytes: int, pack: Callabl
             file.write(packed)
 
 
-def thin(data: bytes) -> bytes:
+def thin(data):
     return gzip.compress(data, 1, mtime=0)
 
 
-def hard(data: bytes) -> bytes:
+def hard(data):
     return lzma.compress(data, preset=0)
 
 
-def members(path: Path, count: int) -> None:
+def members(path, count):
     block = tarfile.TarInfo("../../con1.cs18.1").tobuf(tarfile.GNU_FORMAT)
     link = tarfile.TarInfo("con2.cs18.1")
     link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
@@ -86,18 +82,18 @@ def members(path: Path, count: int) -> None:
             file.write(thin(piece))
 
 
-def capture(length: int) -> bytes:
+def capture(length):
     head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65_535, 1)
     return head + struct.pack("<IIII", 1, 0, length, length)
 
 
-def array_header(n_bytes: int) -> bytes:
+def array_header(n_bytes):
     header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (%d, 1), }" % (n_bytes // 8)
     header += b" " * (-(len(header) + 11) % 64) + b"\n"
     return b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header
 
 
-def arrays(path: Path, n_bytes: int) -> None:
+def arrays(path, n_bytes):
     file = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1)
     with file, file.open("X.npy", "w", force_zip64=True) as entry:
         entry.write(array_header(n_bytes))
@@ -105,7 +101,7 @@ def arrays(path: Path, n_bytes: int) -> None:
             entry.write(bytes(PIECE_BYTES))
 
 
-def columns(path: Path, count: int) -> None:
+def columns(path, count):
     """Write as many rows of a number and of a long text as may be."""
     numbers = pa.array(np.zeros(count // 2))
     texts = pa.DictionaryArray.from_arrays(pa.array(np.zeros(count // 2, dtype=np.int32)), pa.array(["x" * 10_000]))
@@ -114,7 +110,7 @@ def columns(path: Path, count: int) -> None:
 
 LINE = b'cs18 791000000 5 "http://a/'
 GIGABYTES = 10 << 30
-BOMBS: dict[str, tuple[Callable[[Path], object], list[str], str, int]] = {
+BOMBS = {
     "gzip of zeros": (lambda path: repeated(path, b"", bytes(1), GIGABYTES, thin), ["pages"], "known format", 200),
     "xz of zeros": (lambda path: repeated(path, b"", bytes(1), GIGABYTES, hard), ["pages"], "known format", 200),
     "zeros behind a session": (lambda path: repeated(path, LINE, bytes(1), GIGABYTES, thin), ["pages"],
@@ -152,7 +148,7 @@ BOMBS: dict[str, tuple[Callable[[Path], object], list[str], str, int]] = {
 
 
 @pytest.fixture(scope="module")
-def workload(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def workload(tmp_path_factory):
     path = tmp_path_factory.mktemp("pages") / "w.jsonl"
     path.write_text('{"page": "a", "request_bytes": 300, "reply_bytes": 5000}\n')
     return path
@@ -160,12 +156,12 @@ def workload(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", BOMBS)
-def test_a_bomb_is_refused_with_its_limit(tmp_path: Path, workload: Path, name: str) -> None:
+def test_a_bomb_is_refused_with_its_limit(tmp_path, workload, name):
     make, (kind,), rule, most_mb = BOMBS[name]
     path = tmp_path / {"radio": "bomb.toml", "matrix": "bomb.npy"}.get(kind, "bomb")
     path.touch()
     make(path)
-    words: dict[str, list[str | Path]] = {
+    words = {
         "pages": ["pages", path, "--out", tmp_path / "out"],
         "pages-of": ["simulate", path],
         "label": ["label", path, "--algorithm", "ssmd"],
@@ -195,7 +191,7 @@ LARGEST = {  # a line of the file, how many cells it is, with its end, whether t
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["parquet", *LARGEST])
-def test_the_largest_file_of_a_format_needs_little_memory(tmp_path: Path, name: str) -> None:
+def test_the_largest_file_of_a_format_needs_little_memory(tmp_path, name):
     path, rows, labelled, most_mb = tmp_path / "largest", 1 << 24, True, 500
     if name == "parquet":
         columns(path, 1 << 25)

@@ -1,14 +1,9 @@
-from __future__ import annotations
-
 import csv
 import json
 import time
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import Result
 
 import netsim
 import traces
@@ -16,7 +11,6 @@ from experiments.study.compare import estimate
 from lpsm.randomness import WORKLOAD, generator
 from tests.experiments.browsing import contents
 
-Run = Callable[..., Result]
 SMALL = ["--pages", "4", "--seeds", "2", "--policies", "none,psm,lpsm:log", "--jobs", "1"]
 PICTURES = {"energy", "front", "slowdown", "slowdown-by-page", "sleep-times"}
 TABLES = {
@@ -24,7 +18,7 @@ TABLES = {
 }  # fmt: skip
 
 
-def test_the_same_seed_gives_the_same_bytes_with_one_process_and_with_two(lpsm: Run, tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_bytes_with_one_process_and_with_two(lpsm, tmp_path):
     arguments = [
         "compare", "--pages", "5", "--seeds", "2", "--seed", "3", "--policies", "psm,bsd:0.5,lpsm:log",
         "--preset", "thesis", "--server-delay", "exponential:0.4", "--loss", "0.01",
@@ -47,7 +41,7 @@ def test_the_same_seed_gives_the_same_bytes_with_one_process_and_with_two(lpsm: 
     assert b"jobs" not in found["manifest.json"]
 
 
-def test_json_is_one_object_and_agrees_with_the_files(lpsm: Run, tmp_path: Path) -> None:
+def test_json_is_one_object_and_agrees_with_the_files(lpsm, tmp_path):
     result = lpsm("compare", *SMALL, "--out", tmp_path / "out", "--json")
     data = json.loads(result.stdout)
     assert [row["policy"] for row in data["summary"]] == ["none", "psm:100", "lpsm:log", "limit", "page-awake"]
@@ -57,7 +51,7 @@ def test_json_is_one_object_and_agrees_with_the_files(lpsm: Run, tmp_path: Path)
     assert data["traffic"] == {"kind": "generated", "pages": 4, "seed": 0, "seeds": 2, "units": "seeds"}
 
 
-def test_the_preset_prints_the_thesis_beside_ours_and_options_win_over_it(lpsm: Run, tmp_path: Path) -> None:
+def test_the_preset_prints_the_thesis_beside_ours_and_options_win_over_it(lpsm, tmp_path):
     world = tmp_path / "world.toml"
     world.write_text("mss_bytes = 1000\n")
     result = lpsm("compare", *SMALL, "--out", tmp_path / "out", "--preset", "thesis", "--world", world)
@@ -69,7 +63,7 @@ def test_the_preset_prints_the_thesis_beside_ours_and_options_win_over_it(lpsm: 
     assert model["server_delay"]["mean_s"] == 0.5
 
 
-def test_one_seed_has_no_intervals_and_prints_none(lpsm: Run, tmp_path: Path) -> None:
+def test_one_seed_has_no_intervals_and_prints_none(lpsm, tmp_path):
     result = lpsm(
         "compare", "--pages", "3", "--seeds", "1", "--policies", "psm", "--jobs", "1", "--out", tmp_path / "o"
     )
@@ -77,7 +71,7 @@ def test_one_seed_has_no_intervals_and_prints_none(lpsm: Run, tmp_path: Path) ->
     assert "±" not in result.stdout.split("J/page: mean")[0]
 
 
-def test_sessions_of_a_trace_are_replications_and_members_can_be_chosen(lpsm: Run, tmp_path: Path) -> None:
+def test_sessions_of_a_trace_are_replications_and_members_can_be_chosen(lpsm, tmp_path):
     folder = tmp_path / "sessions"
     folder.mkdir()
     for user in (1, 2, 3):
@@ -98,9 +92,7 @@ def test_sessions_of_a_trace_are_replications_and_members_can_be_chosen(lpsm: Ru
     assert data["traffic"]["sha256"] != digest
 
 
-def test_at_the_beacons_of_real_access_points_psm_is_every_beacon_and_the_differences_are_from_it(
-    lpsm: Run, tmp_path: Path
-) -> None:
+def test_at_the_beacons_of_real_access_points_psm_is_every_beacon_and_the_differences_are_from_it(lpsm, tmp_path):
     arguments = ["--policies", "psm,listen:2,lpsm", "--beacon-ms", "102.4", "--radio", "cc3235sf"]
     result = lpsm("compare", *SMALL, *arguments, "--battery-mwh", "5000", "--out", tmp_path / "out", "--json")
     rows = {row["policy"]: row for row in json.loads(result.stdout)["summary"]}
@@ -114,14 +106,14 @@ def test_at_the_beacons_of_real_access_points_psm_is_every_beacon_and_the_differ
     assert "battery" in (tmp_path / "out" / "comparison.txt").read_text()
 
 
-def test_a_workload_file_is_one_session(lpsm: Run, workload: Path, tmp_path: Path) -> None:
+def test_a_workload_file_is_one_session(lpsm, workload, tmp_path):
     arguments = ["compare", "--trace", workload, "--policies", "psm", "--jobs", "1", "--out", tmp_path / "out"]
     data = json.loads(lpsm(*arguments, "--json").stdout)
     assert data["replications"] == 1
     assert {row["pages"] for row in data["summary"]} == {3}
 
 
-def test_a_limit_to_the_slowdown_is_what_the_sentence_is_about(lpsm: Run, tmp_path: Path) -> None:
+def test_a_limit_to_the_slowdown_is_what_the_sentence_is_about(lpsm, tmp_path):
     small = ("compare", "--pages", "3", "--seeds", "2", "--policies", "none,psm,bsd:1", "--jobs", "1")
     text = lpsm(*small, "--max-slowdown", "1.0001", "--out", tmp_path / "out").stdout
     [line] = [line for line in text.splitlines() if line.startswith("Which to take")]
@@ -132,9 +124,7 @@ CELLS = ["compare", "--air", "11g:54", "--pages", "2", "--seeds", "2", "--jobs",
 
 
 @pytest.mark.long
-def test_cells_of_several_sizes_are_those_of_the_library_and_of_comparisons_one_by_one(
-    lpsm: Run, tmp_path: Path
-) -> None:
+def test_cells_of_several_sizes_are_those_of_the_library_and_of_comparisons_one_by_one(lpsm, tmp_path):
     several = ["--clients", "1,3", "--policies", "psm,twt:200:10"]
     found = json.loads(lpsm(*CELLS, *several, "--out", tmp_path / "out", "--json").stdout)
     assert found["policies"] == ["none", "psm:100", "twt:200:10"]
@@ -168,10 +158,8 @@ def test_cells_of_several_sizes_are_those_of_the_library_and_of_comparisons_one_
     }
 
 
-def test_a_smaller_comparison_does_not_take_the_place_of_a_larger_one_unless_told(
-    lpsm: Run, complaint: Callable[..., str], tmp_path: Path
-) -> None:
-    def words(pages: str, seeds: str) -> list[str]:
+def test_a_smaller_comparison_does_not_take_the_place_of_a_larger_one_unless_told(lpsm, complaint, tmp_path):
+    def words(pages, seeds):
         return ["compare", "--pages", pages, "--seeds", seeds, "--policies", "psm", "--out", str(tmp_path / "out")]
 
     assert lpsm(*words("2", "3"), "--jobs", "1").exit_code == 0

@@ -1,20 +1,13 @@
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from click.testing import Result
 
 import traces
 from lpsm.randomness import WORKLOAD, generator
 from traces.traffic import APPS
 
-Run = Callable[..., Result]
 
-
-def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(lpsm: Run, tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(lpsm, tmp_path):
     for name, seed in (("a", 3), ("b", 3), ("c", 4)):
         assert lpsm("generate", "--pages", "7", "--seed", str(seed), "--out", tmp_path / name).exit_code == 0
     first, second, third = ((tmp_path / name).read_bytes() for name in "abc")
@@ -22,25 +15,25 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(lpsm: Run, t
     assert len(first.splitlines()) == 7
 
 
-def test_the_pages_are_those_that_compare_draws_for_the_seed(lpsm: Run, tmp_path: Path) -> None:
+def test_the_pages_are_those_that_compare_draws_for_the_seed(lpsm, tmp_path):
     lpsm("generate", "--pages", "5", "--seed", "2", "--out", tmp_path / "w")
     drawn = generator(2, WORKLOAD)
     assert traces.read_workload(tmp_path / "w") == traces.generate(5, drawn)
 
 
 @pytest.mark.parametrize("kind", [*APPS, "web-exponential", "web-pareto", "web-jump", "web-cache"])
-def test_programs_and_their_servers_are_made_too(lpsm: Run, tmp_path: Path, kind: str) -> None:
+def test_programs_and_their_servers_are_made_too(lpsm, tmp_path, kind):
     assert lpsm("generate", "--kind", kind, "--hours", "0.05", "--out", tmp_path / "w").exit_code == 0
     found = traces.read_workload(tmp_path / "w")
     assert found or found.messages
 
 
-def test_without_a_file_the_lines_go_to_standard_output(lpsm: Run, tmp_path: Path) -> None:
+def test_without_a_file_the_lines_go_to_standard_output(lpsm, tmp_path):
     lpsm("generate", "--pages", "3", "--out", tmp_path / "w")
     assert lpsm("generate", "--pages", "3").stdout == (tmp_path / "w").read_text()
 
 
-def test_json_is_one_object_that_adds_up(lpsm: Run, tmp_path: Path) -> None:
+def test_json_is_one_object_that_adds_up(lpsm, tmp_path):
     result = lpsm("generate", "--pages", "20", "--out", tmp_path / "w", "--json")
     totals = json.loads(result.stdout)
     pages = traces.read_workload(tmp_path / "w")
@@ -57,7 +50,7 @@ def test_a_folder_is_no_name_for_a_workload(complaint, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["web", "mqtt", "push", "stream", "mixed"])
-def test_every_kind_is_a_workload_that_the_seed_decides(lpsm: Run, tmp_path: Path, kind: str) -> None:
+def test_every_kind_is_a_workload_that_the_seed_decides(lpsm, tmp_path, kind):
     arguments = ("generate", "--kind", kind, "--hours", "0.5", "--seed", "5")
     result = lpsm(*arguments, "--out", tmp_path / "w", "--json")
     totals = json.loads(result.stdout)
@@ -68,7 +61,7 @@ def test_every_kind_is_a_workload_that_the_seed_decides(lpsm: Run, tmp_path: Pat
     assert bool(found) == (kind != "push")
 
 
-def test_keep_alives_reports_and_messages_come_as_wished(lpsm: Run, tmp_path: Path) -> None:
+def test_keep_alives_reports_and_messages_come_as_wished(lpsm, tmp_path):
     lpsm(
         *("generate", "--kind", "mqtt", "--hours", "10", "--keep-alive", "90", "--messages-per-hour", "30"),
         *("--message-bytes", "400", "--reports-per-hour", "0", "--out", tmp_path / "w"),

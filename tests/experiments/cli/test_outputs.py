@@ -1,23 +1,17 @@
 """Nothing that is read is ever written over; what is no ordinary file is written as what it is, by every command."""
 
-from __future__ import annotations
-
 import os
 import stat
-from collections.abc import Callable
-from pathlib import Path
 from threading import Thread
 
 import click
 import pytest
-from click.testing import Result
 
 from experiments.cli import COMMANDS, load_command
 from tests.experiments.cli.test_audit import capture
 
 __all__ = ["capture"]  # a fixture
 
-Run = Callable[..., Result]
 # the options of each command that name a file to write, with how such a name must end
 FILES = {
     "audit": (["CAPTURE", "--policies", "none"], {"--picture": ".svg"}),
@@ -43,7 +37,7 @@ READ = {"trace", "folder", "data", "file", "world"}  # the other parameters that
 
 
 @pytest.fixture
-def places(workload: Path, capture: Path, tmp_path: Path) -> dict[str, Path]:
+def places(workload, capture, tmp_path):
     table, stream = tmp_path / "t.csv", tmp_path / "s.csv"
     table.write_text("time,bytes\n0.5,2000\n0.6,300\n9.5,3000\n")
     stream.write_text("a,b,label\n1,2,x\n2,1,y\n0,1,x\n1,0,y\n")
@@ -53,13 +47,13 @@ def places(workload: Path, capture: Path, tmp_path: Path) -> dict[str, Path]:
     return {"FOLDER": results, "WORKLOAD": workload, "CAPTURE": capture, "TABLE": table, "STREAM": stream}
 
 
-def command(name: str, places: dict[str, Path], files: dict[str, Path]) -> list[str | Path]:
+def command(name, places, files):
     words = [places.get(word, word) for word in FILES[name][0]]
     return [name, *words, *(part for option, path in files.items() for part in (option, path))]
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_every_command_can_be_loaded_and_every_path_that_it_writes_is_tried_here(name: str) -> None:
+def test_every_command_can_be_loaded_and_every_path_that_it_writes_is_tried_here(name):
     written = {
         one.opts[0] for one in load_command(name).params
         if isinstance(one, click.Option) and one.type.name in ("path", "directory") and one.name not in READ
@@ -69,9 +63,7 @@ def test_every_command_can_be_loaded_and_every_path_that_it_writes_is_tried_here
 
 
 @pytest.mark.parametrize("name", ["generate", "simulate", pytest.param("timeline", marks=pytest.mark.long)])
-def test_a_link_is_followed_and_a_pipe_is_written_and_both_stay(
-    lpsm: Run, places: dict[str, Path], tmp_path: Path, name: str
-) -> None:
+def test_a_link_is_followed_and_a_pipe_is_written_and_both_stay(lpsm, places, tmp_path, name):
     plain, links, pipes = ({} for _ in range(3))
     for at, (option, suffix) in enumerate(FILES[name][1].items()):
         plain[option], links[option], pipes[option] = (tmp_path / f"{kind}{at}{suffix}" for kind in ("p", "l", "f"))
@@ -84,7 +76,7 @@ def test_a_link_is_followed_and_a_pipe_is_written_and_both_stay(
     assert [path.read_bytes() for path in links.values()] == [
         content.replace(b"p0", b"l0") if name == "timeline" else content for content in wanted
     ]
-    got: dict[Path, bytes] = {}
+    got = {}
     readers = [Thread(target=lambda path=path: got.update({path: path.read_bytes()})) for path in pipes.values()]
     for reader in readers:
         reader.start()
@@ -96,7 +88,7 @@ def test_a_link_is_followed_and_a_pipe_is_written_and_both_stay(
 
 
 @pytest.mark.parametrize("name", ["generate", "pages"])
-def test_a_device_is_written_and_stays_a_device(lpsm: Run, places: dict[str, Path], tmp_path: Path, name: str) -> None:
+def test_a_device_is_written_and_stays_a_device(lpsm, places, tmp_path, name):
     files = {option: tmp_path / f"null{at}{suffix}" for at, (option, suffix) in enumerate(FILES[name][1].items())}
     try:
         for path in files.values():
@@ -110,9 +102,7 @@ def test_a_device_is_written_and_stays_a_device(lpsm: Run, places: dict[str, Pat
 
 
 @pytest.mark.parametrize(("name", "option"), [("generate", "--out"), ("pages", "--picture"), ("simulate", "--polls")])
-def test_a_folder_where_a_file_is_wanted_is_refused(
-    complaint: Callable[..., str], places: dict[str, Path], tmp_path: Path, name: str, option: str
-) -> None:
+def test_a_folder_where_a_file_is_wanted_is_refused(complaint, places, tmp_path, name, option):
     others = {one: tmp_path / f"other{at}{end}" for at, (one, end) in enumerate(FILES[name][1].items())}
     folder = tmp_path / f"folder{FILES[name][1][option]}"
     folder.mkdir()
@@ -121,8 +111,8 @@ def test_a_folder_where_a_file_is_wanted_is_refused(
 
 @pytest.mark.parametrize("name", FOLDERS)
 def test_a_results_folder_that_is_something_else_is_refused_before_anything_is_computed(
-    complaint: Callable[..., str], places: dict[str, Path], tmp_path: Path, name: str
-) -> None:
+    complaint, places, tmp_path, name
+):
     words = [name, *(places.get(word, word) for word in FOLDERS[name])]
     file, pipe, filled = tmp_path / "file", tmp_path / "pipe", tmp_path / "filled"
     file.write_text("mine")
@@ -140,9 +130,7 @@ def test_a_results_folder_that_is_something_else_is_refused_before_anything_is_c
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-def test_an_output_that_is_the_input_or_another_output_is_refused_and_the_input_stays(
-    complaint: Callable[..., str], places: dict[str, Path], tmp_path: Path
-) -> None:
+def test_an_output_that_is_the_input_or_another_output_is_refused_and_the_input_stays(complaint, places, tmp_path):
     table, work, new = places["TABLE"], places["WORKLOAD"], tmp_path / "x"
     before = [path.read_bytes() for path in (table, work)]
     for words in (

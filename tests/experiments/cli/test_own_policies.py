@@ -1,18 +1,12 @@
 """Classes of one's own go into every command; what they must not do, and what they do wrong, is one line."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from click.testing import Result
 
 from tests.experiments.browsing import make
 from tests.experiments.cli.test_audit import capture  # noqa: F401 (a fixture)
 
-Run = Callable[..., Result]
 MINE = """
 from threading import Lock
 
@@ -50,18 +44,18 @@ class Held(Patient):
 
 
 @pytest.fixture
-def mine(tmp_path: Path) -> str:
+def mine(tmp_path):
     (tmp_path / "mine.py").write_text(MINE)
     return str(tmp_path / "mine.py")
 
 
 def test_a_class_of_ones_own_goes_into_cells_timelines_and_audits(
-    lpsm: Run,
-    mine: str,
-    workload: Path,
-    tmp_path: Path,
-    capture: Path,  # noqa: F811
-) -> None:
+    lpsm,
+    mine,
+    workload,
+    tmp_path,
+    capture,  # noqa: F811
+):
     own = ["--policies", f"{mine}:Patient"]
     small = ["--clients", "1,2", "--pages", "2", "--seeds", "2", "--jobs", "2", "--json", "--out", tmp_path / "cell"]
     cell = lpsm("compare", *own, *small)
@@ -78,9 +72,7 @@ def test_a_class_of_ones_own_goes_into_cells_timelines_and_audits(
 
 
 @pytest.mark.parametrize("text", ["subprocess:Popen:./evil.sh", "logging:FileHandler:made", "evil.py:Evil"])
-def test_what_is_typed_is_called_only_if_it_is_a_class_with_a_plan(
-    complaint: Callable[..., str], workload: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
+def test_what_is_typed_is_called_only_if_it_is_a_class_with_a_plan(complaint, workload, tmp_path, monkeypatch, text):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "evil.sh").write_text("#!/bin/sh\ntouch made\n")
     (tmp_path / "evil.sh").chmod(0o755)
@@ -104,8 +96,8 @@ def test_what_is_typed_is_called_only_if_it_is_a_class_with_a_plan(
 )
 @pytest.mark.parametrize("command", ["simulate", "population", "timeline"])
 def test_a_policy_that_fails_is_one_line_that_names_policy_and_page(
-    complaint: Callable[..., str], mine: str, workload: Path, tmp_path: Path, command: str, name: str, said: str
-) -> None:
+    complaint, mine, workload, tmp_path, command, name, said
+):
     option = "--policy" if command == "simulate" else "--policies"
     out = tmp_path / ("out.svg" if command == "timeline" else "out")
     line = complaint(command, workload, option, f"{mine}:{name}", "--out", out)
@@ -114,7 +106,7 @@ def test_a_policy_that_fails_is_one_line_that_names_policy_and_page(
     assert not out.is_file()
 
 
-def test_a_policy_that_fails_in_a_worker_is_the_same_line_and_not_success(lpsm: Run, mine: str, tmp_path: Path) -> None:
+def test_a_policy_that_fails_in_a_worker_is_the_same_line_and_not_success(lpsm, mine, tmp_path):
     trace = make(tmp_path / "sessions", 6, n_users=6)
     for name, said in (("Failing:SystemExit", "plan raised SystemExit: 0, at page"), ("Held", "cannot be copied")):
         own = ["--policies", f"{mine}:{name}", "--jobs", "2", "--pages-per-task", "3", "--out", tmp_path / name]

@@ -1,16 +1,10 @@
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from click.testing import Result
 
 import traces
 from traces.waits import network_us
 
-Run = Callable[..., Result]
 LINES = (
     'cs18 1005 0 "http://a.edu/" 2000 0.5\n'
     'cs18 1005 600000 "http://a.edu/i.gif" 700 0.4\n'
@@ -20,7 +14,7 @@ LINES = (
 
 
 @pytest.fixture
-def sessions(tmp_path: Path) -> Path:
+def sessions(tmp_path):
     """Write a folder of two sessions."""
     folder = tmp_path / "sessions"
     folder.mkdir()
@@ -29,7 +23,7 @@ def sessions(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_trace_becomes_a_workload_with_its_think_times(lpsm: Run, sessions: Path, tmp_path: Path) -> None:
+def test_a_trace_becomes_a_workload_with_its_think_times(lpsm, sessions, tmp_path):
     result = lpsm("pages", sessions, "--out", tmp_path / "w", "--json")
     assert result.exit_code == 0
     pages = traces.read_workload(tmp_path / "w")
@@ -45,7 +39,7 @@ def test_a_trace_becomes_a_workload_with_its_think_times(lpsm: Run, sessions: Pa
     assert "2 cache hits" in result.stderr
 
 
-def test_members_limits_and_gaps_are_obeyed(lpsm: Run, sessions: Path, tmp_path: Path) -> None:
+def test_members_limits_and_gaps_are_obeyed(lpsm, sessions, tmp_path):
     lpsm("pages", sessions, "--out", tmp_path / "w", "--member", "con2.*", "--max-think", "1000")
     pages = traces.read_workload(tmp_path / "w")
     assert [(page.page, page.think_s) for page in pages] == [("con2.cs18.1000/0", 0.0), ("con2.cs18.1000/1", 0.0)]
@@ -53,9 +47,7 @@ def test_members_limits_and_gaps_are_obeyed(lpsm: Run, sessions: Path, tmp_path:
     assert len(traces.read_workload(tmp_path / "w")) == 3
 
 
-def test_damage_writes_nothing_unless_it_is_to_be_skipped(
-    lpsm: Run, complaint: Callable[..., str], sessions: Path, tmp_path: Path
-) -> None:
+def test_damage_writes_nothing_unless_it_is_to_be_skipped(lpsm, complaint, sessions, tmp_path):
     with (sessions / "con2.cs18.1000").open("a") as file:
         file.write("cs18 2200 0 cut")
     before = sorted(tmp_path.rglob("*"))
@@ -67,7 +59,7 @@ def test_damage_writes_nothing_unless_it_is_to_be_skipped(
     assert len(traces.read_workload(tmp_path / "w")) == 4
 
 
-def test_what_was_found_is_told_in_a_table_a_picture_and_as_json(lpsm: Run, sessions: Path, tmp_path: Path) -> None:
+def test_what_was_found_is_told_in_a_table_a_picture_and_as_json(lpsm, sessions, tmp_path):
     result = lpsm("pages", sessions, "--out", tmp_path / "w", "--picture", tmp_path / "traffic.svg")
     assert result.exit_code == 0, result.stderr
     assert "exchanges" in result.stdout
@@ -79,7 +71,7 @@ def test_what_was_found_is_told_in_a_table_a_picture_and_as_json(lpsm: Run, sess
     assert found["reply_bytes"] == 2 * (2000 + 700 + 900)
 
 
-def test_standard_input_and_output_are_written_as_a_hyphen(lpsm: Run, tmp_path: Path) -> None:
+def test_standard_input_and_output_are_written_as_a_hyphen(lpsm, tmp_path):
     table = "time,bytes\n1,500\n9,600\n"
     (tmp_path / "t.csv").write_text(table)
     lpsm("pages", tmp_path / "t.csv", "--out", tmp_path / "of-file")
@@ -88,7 +80,7 @@ def test_standard_input_and_output_are_written_as_a_hyphen(lpsm: Run, tmp_path: 
     assert (tmp_path / "of-input").read_bytes() == (tmp_path / "of-file").read_bytes()
 
 
-def test_traffic_without_urls_is_grouped_by_gaps_and_this_is_said(lpsm: Run, tmp_path: Path) -> None:
+def test_traffic_without_urls_is_grouped_by_gaps_and_this_is_said(lpsm, tmp_path):
     (tmp_path / "t.csv").write_text("time,bytes\n1,500\n1.5,600\n9,600\n")
     result = lpsm("pages", tmp_path / "t.csv", "--out", tmp_path / "w")
     assert len(traces.read_workload(tmp_path / "w")) == 2

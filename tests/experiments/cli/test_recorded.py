@@ -1,17 +1,12 @@
 """What a trace tells of its servers, its round trip and its messages is used by every command, and said."""
 
-from __future__ import annotations
-
 import json
 import time
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import click
 import numpy as np
 import pytest
-from click.testing import Result
 
 import netsim
 import traces
@@ -21,11 +16,9 @@ from experiments.study import traffic
 from experiments.study.sweep import Recorded
 from experiments.study.traffic import recorded, units
 
-Run = Callable[..., Result]
-
 
 @pytest.fixture
-def told(tmp_path: Path) -> Path:
+def told(tmp_path):
     """Write a workload that tells how long servers took, the round trip, and messages."""
     path = tmp_path / "told.jsonl"
     path.write_text(
@@ -37,8 +30,8 @@ def told(tmp_path: Path) -> Path:
     return path
 
 
-def test_recorded_servers_and_round_trips_are_the_default_and_one_option_leaves_them_out(lpsm: Run, told: Path) -> None:
-    def latencies(*options: str) -> list[float]:
+def test_recorded_servers_and_round_trips_are_the_default_and_one_option_leaves_them_out(lpsm, told):
+    def latencies(*options):
         result = lpsm("simulate", told, *options)
         assert result.exit_code == 0, result.output
         return [float(line.split(",")[3]) for line in result.stdout.splitlines()[1:]]
@@ -51,9 +44,7 @@ def test_recorded_servers_and_round_trips_are_the_default_and_one_option_leaves_
 
 
 @pytest.mark.parametrize("command", ["compare", "tune"])
-def test_what_was_recorded_is_said_in_the_output_and_in_the_manifest(
-    lpsm: Run, told: Path, tmp_path: Path, command: str
-) -> None:
+def test_what_was_recorded_is_said_in_the_output_and_in_the_manifest(lpsm, told, tmp_path, command):
     files = ["--trace", told] if command == "compare" else [told, told]
     words = [command, *files, "--policies", "psm,bsd:1", "--jobs", "1", "--out", tmp_path / "out"]
     result = lpsm(*words)
@@ -70,12 +61,12 @@ def test_what_was_recorded_is_said_in_the_output_and_in_the_manifest(
     assert "as recorded" not in other.stdout
 
 
-def test_a_trace_that_tells_nothing_of_its_servers_is_said_to(lpsm: Run, workload: Path, tmp_path: Path) -> None:
+def test_a_trace_that_tells_nothing_of_its_servers_is_said_to(lpsm, workload, tmp_path):
     result = lpsm("compare", "--trace", workload, "--policies", "psm", "--jobs", "1", "--out", tmp_path / "out")
     assert "servers answer at once: the trace does not tell" in result.stdout
 
 
-def test_waits_that_are_not_known_are_drawn_from_those_of_the_same_trace(told: Path) -> None:
+def test_waits_that_are_not_known_are_drawn_from_those_of_the_same_trace(told):
     [session] = recorded([told], seed=3)
     waits = [page.waits_s for page in session.pages()]
     assert waits[0][0] == 0.25
@@ -86,7 +77,7 @@ def test_waits_that_are_not_known_are_drawn_from_those_of_the_same_trace(told: P
     assert session.round_trip_s == pytest.approx(0.1)
 
 
-def test_unknown_waits_of_many_pages_are_drawn_in_time_that_grows_with_their_number(tmp_path: Path) -> None:
+def test_unknown_waits_of_many_pages_are_drawn_in_time_that_grows_with_their_number(tmp_path):
     path = tmp_path / "many.jsonl"
     with path.open("w") as file:
         for number in range(20_000):
@@ -100,7 +91,7 @@ def test_unknown_waits_of_many_pages_are_drawn_in_time_that_grows_with_their_num
     assert {wait for page in drawn[0].recorded for wait in page.waits_s} == {0.25, 0.5, 0.75}
 
 
-def test_a_session_with_messages_is_cut_where_its_pages_begin_and_each_visit_keeps_its_messages_in_place() -> None:
+def test_a_session_with_messages_is_cut_where_its_pages_begin_and_each_visit_keeps_its_messages_in_place():
     pages = tuple(traces.Page(name, 300, 5000, (), 1.0, at) for name, at in (("a", 2.0), ("b", 10.0), ("c", 40.0)))
     messages = tuple(traces.Message(at, 100 + number) for number, at in enumerate((1.0, 9.5, 12.0, 41.0)))
     session = Recorded(name="phone", seed=5, recorded=traces.Workload.of(pages, messages))
@@ -124,7 +115,7 @@ def test_a_session_with_messages_is_cut_where_its_pages_begin_and_each_visit_kee
 
 
 @pytest.mark.parametrize(("count", "parts"), [(2, 2), (20, 20), (90, 18)])
-def test_messages_alone_are_cut_into_parts_of_as_many_messages(count: int, parts: int) -> None:
+def test_messages_alone_are_cut_into_parts_of_as_many_messages(count, parts):
     messages = tuple(traces.Message(7.0 * number, 300) for number in range(count))
     session = Recorded(name="push", seed=0, recorded=traces.Workload.of([], messages))
     cut = units([session], few=4, seed=0, beacon_interval_ns=100_000_000)
@@ -133,7 +124,7 @@ def test_messages_alone_are_cut_into_parts_of_as_many_messages(count: int, parts
     assert len({len(unit.recorded.messages) for unit in cut.workloads}) == 1
 
 
-def test_messages_are_delayed_by_power_saving_as_the_simulator_says(lpsm: Run, told: Path, tmp_path: Path) -> None:
+def test_messages_are_delayed_by_power_saving_as_the_simulator_says(lpsm, told, tmp_path):
     words = ["compare", "--trace", told, "--policies", "psm,bsd:1", "--jobs", "1", "--json", "--out", tmp_path / "out"]
     summary = {row["policy"]: row for row in json.loads(lpsm(*words).stdout)["summary"]}
     assert summary["none"]["added_delay_mean_s"] == 0.0
@@ -151,7 +142,7 @@ def test_messages_are_delayed_by_power_saving_as_the_simulator_says(lpsm: Run, t
     assert 0.0 < totals["added_delay_mean_s"] < 0.2
 
 
-def test_messages_alone_are_traffic_and_the_setting_keeps_their_delay(lpsm: Run, tmp_path: Path) -> None:
+def test_messages_alone_are_traffic_and_the_setting_keeps_their_delay(lpsm, tmp_path):
     files = []
     for number in range(4):
         files.append(tmp_path / f"push{number}.jsonl")
@@ -172,9 +163,7 @@ def test_messages_alone_are_traffic_and_the_setting_keeps_their_delay(lpsm: Run,
     assert "8 parts" in alone["sentence"] or "4 parts" in alone["sentence"]
 
 
-def test_a_population_is_told_its_round_trip_and_how_much_later_messages_come(
-    lpsm: Run, told: Path, tmp_path: Path
-) -> None:
+def test_a_population_is_told_its_round_trip_and_how_much_later_messages_come(lpsm, told, tmp_path):
     words = ["population", told, "--policies", "psm", "--radio", "thesis", "--jobs", "1"]
     found = json.loads(lpsm(*words, "--json", "--out", tmp_path / "a").stdout)
     assert found["recorded"] == {"server_times_s": 0.5, "round_trip_s": 0.1, "messages": 2}
@@ -195,9 +184,7 @@ def test_a_population_is_told_its_round_trip_and_how_much_later_messages_come(
     assert json.loads(instant.stdout)["recorded"]["round_trip_s"] is None
 
 
-def test_standard_input_is_written_as_a_hyphen_in_every_command_that_takes_traffic(
-    lpsm: Run, complaint: Callable[..., str], told: Path, tmp_path: Path
-) -> None:
+def test_standard_input_is_written_as_a_hyphen_in_every_command_that_takes_traffic(lpsm, complaint, told, tmp_path):
     for name in ("audit", "compare", "pages", "population", "replay", "simulate", "timeline", "tune"):
         command = main.get_command(click.Context(main), name)
         assert command is not None

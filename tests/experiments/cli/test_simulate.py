@@ -1,25 +1,19 @@
-from __future__ import annotations
-
 import csv
 import io
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
-from click.testing import Result
 
 import netsim
 import traces
 
-Run = Callable[..., Result]
 COLUMNS = ["policy", "page", "issue_s", "latency_s", "awake_s", "asleep_s", "beacons", "energy_j"]
 
 
-def test_the_file_has_the_pages_in_order_and_times_to_the_nanosecond(lpsm: Run, workload: Path, tmp_path: Path) -> None:
+def test_the_file_has_the_pages_in_order_and_times_to_the_nanosecond(lpsm, workload, tmp_path):
     out = tmp_path / "pages.csv"
     result = lpsm("simulate", workload, "--policy", "psm", "--out", out)
     assert result.exit_code == 0
@@ -34,15 +28,13 @@ def test_the_file_has_the_pages_in_order_and_times_to_the_nanosecond(lpsm: Run, 
     assert [float(row["latency_s"]) for row in rows] == pytest.approx(expected["latency_s"].tolist(), abs=1e-9)
 
 
-def test_without_a_file_the_pages_go_to_standard_output_and_nothing_else_does(lpsm: Run, workload: Path) -> None:
+def test_without_a_file_the_pages_go_to_standard_output_and_nothing_else_does(lpsm, workload):
     rows = list(csv.DictReader(io.StringIO(lpsm("simulate", workload, "--policy", "bsd:0.50").stdout)))
     assert list(rows[0]) == COLUMNS
     assert {row["policy"] for row in rows} == {"bsd:0.5"}
 
 
-def test_clients_have_rows_of_their_own_and_totals_are_means_over_them(
-    lpsm: Run, workload: Path, tmp_path: Path
-) -> None:
+def test_clients_have_rows_of_their_own_and_totals_are_means_over_them(lpsm, workload, tmp_path):
     out, polls = tmp_path / "pages.csv", tmp_path / "polls.csv"
     several = ("simulate", workload, "--policy", "psm", "--clients", "2")
     totals = json.loads(lpsm(*several, "--air", "11g", "--out", out, "--polls", polls, "--json").stdout)
@@ -56,7 +48,7 @@ def test_clients_have_rows_of_their_own_and_totals_are_means_over_them(
     assert lpsm(*several, "--engine", "express").stdout == lpsm(*several, "--engine", "packet").stdout
 
 
-def test_json_is_one_object_with_the_totals_of_the_whole_run(lpsm: Run, workload: Path) -> None:
+def test_json_is_one_object_with_the_totals_of_the_whole_run(lpsm, workload):
     totals = json.loads(lpsm("simulate", workload, "--policy", "psm", "--radio", "thesis", "--json").stdout)
     assert totals["policy"] == "psm:100"
     assert totals["pages"] == 3
@@ -66,13 +58,13 @@ def test_json_is_one_object_with_the_totals_of_the_whole_run(lpsm: Run, workload
     assert totals["listen_j"] == pytest.approx(1.5e-3 * totals["beacons"])
 
 
-def test_the_world_is_todays_unless_another_is_asked_for(lpsm: Run, workload: Path, tmp_path: Path) -> None:
+def test_the_world_is_todays_unless_another_is_asked_for(lpsm, workload, tmp_path):
     world = tmp_path / "world.toml"
 
-    def run(*arguments: str) -> dict[str, object]:
+    def run(*arguments):
         data = json.loads(lpsm("simulate", workload, "--policy", "psm", "--json", *arguments).stdout)
         assert data.pop("preset") == ("thesis" if "thesis" in arguments[:2] and "--preset" in arguments else "today")
-        return data  # type: ignore[no-any-return]
+        return data
 
     assert run() == run("--preset", "today") == run("--radio", "esp32-c6", "--server-delay", "recorded")
     of_python = netsim.simulate(traces.read_workload(workload), "psm")
@@ -86,7 +78,7 @@ def test_the_world_is_todays_unless_another_is_asked_for(lpsm: Run, workload: Pa
     assert "World (today): radio thesis, connections per-object, mss_bytes 536, nagle True, server_delay 0.5." in said
 
 
-def test_polls_and_radio_intervals_are_written_where_asked(lpsm: Run, workload: Path, tmp_path: Path) -> None:
+def test_polls_and_radio_intervals_are_written_where_asked(lpsm, workload, tmp_path):
     polls, radio = tmp_path / "polls.csv", tmp_path / "radio.csv"
     assert lpsm("simulate", workload, "--policy", "psm", "--polls", polls, "--intervals", radio).exit_code == 0
     assert polls.read_text().splitlines()[0] == "time_s,slept_ms,buffered_bytes,next_sleep_ms"
@@ -102,10 +94,8 @@ def test_polls_and_radio_intervals_are_written_where_asked(lpsm: Run, workload: 
         ("initial_window = 20", False), ("nagle = true", True), ("mss_bytes = 200", True), ("rtt = 0.4", True),
     ],
 )  # fmt: skip
-def test_settings_of_the_world_change_the_latency_as_they_should(
-    lpsm: Run, workload: Path, tmp_path: Path, setting: str, slower: bool
-) -> None:
-    def total(*extra: str | Path) -> float:
+def test_settings_of_the_world_change_the_latency_as_they_should(lpsm, workload, tmp_path, setting, slower):
+    def total(*extra):
         text = lpsm("simulate", workload, *extra).stdout
         return sum(float(row["latency_s"]) for row in csv.DictReader(io.StringIO(text)))
 
@@ -115,13 +105,13 @@ def test_settings_of_the_world_change_the_latency_as_they_should(
 
 
 @pytest.mark.parametrize("policy", ["none", "psm:200", "bsd:0.5", "lpsm:log"])
-def test_engines_write_the_same_bytes(lpsm: Run, workload: Path, policy: str) -> None:
+def test_engines_write_the_same_bytes(lpsm, workload, policy):
     one, two = (lpsm("simulate", workload, "--policy", policy, "--engine", engine) for engine in ("packet", "express"))
     assert one.exit_code == two.exit_code == 0
     assert one.stdout == two.stdout
 
 
-def test_json_has_the_limit_the_slowdown_and_the_life_of_a_battery(lpsm: Callable[..., Result], workload: Path) -> None:
+def test_json_has_the_limit_the_slowdown_and_the_life_of_a_battery(lpsm, workload):
     arguments = ["--policy", "bsd-phase:0.5", "--radio", "cc3235sf", "--battery-mwh", "1000", "--json"]
     found = json.loads(lpsm("simulate", workload, *arguments).stdout)
     total = sum(found[part] for part in ("awake_j", "sleep_j", "listen_j", "wakeup_j"))
@@ -133,13 +123,11 @@ def test_json_has_the_limit_the_slowdown_and_the_life_of_a_battery(lpsm: Callabl
     assert 1 <= found["slowdown_mean"] <= found["slowdown_p95"]
 
 
-def test_a_radio_is_a_name_or_a_file_and_single_figures_win(
-    lpsm: Callable[..., Result], complaint: Callable[..., str], workload: Path, tmp_path: Path
-) -> None:
+def test_a_radio_is_a_name_or_a_file_and_single_figures_win(lpsm, complaint, workload, tmp_path):
     mine = tmp_path / "mine.toml"
     mine.write_text("awake_mw = 750\nasleep_mw = 40\nbeacon_mj = 1.5\n")
 
-    def sleeping(*arguments: str | Path) -> float:
+    def sleeping(*arguments):
         found = json.loads(lpsm("simulate", workload, "--policy", "psm", "--json", *arguments).stdout)
         return float(found["sleep_j"])
 
@@ -153,7 +141,7 @@ def test_a_radio_is_a_name_or_a_file_and_single_figures_win(
     assert "mine.toml: asleep_mw must be given" in complaint("simulate", workload, "--radio", mine)
 
 
-def test_the_options_of_the_air_are_those_of_its_configuration(lpsm: Run, workload: Path, tmp_path: Path) -> None:
+def test_the_options_of_the_air_are_those_of_its_configuration(lpsm, workload, tmp_path):
     options = ["--air", "11b:2", "--dtim", "3", "--retrieval", "null", "--neighbours", "1:0.2", "--broadcast", "2:100",
                "--radio", "esp32-c6", "--rtt", "0.03", "--world", tmp_path / "w.toml"]  # fmt: skip
     (tmp_path / "w.toml").write_text("rts_bytes = 500\ntwt_announced = true\nneighbour_mbps = 7\n")

@@ -1,8 +1,5 @@
 """Every wrong call of a command is one line with the rule and the value, exit status 2, and nothing is written."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -158,9 +155,7 @@ FOLDERS = ("compare", "label", "population", "replay", "tune")
 
 
 @pytest.mark.parametrize("words", CALLS)
-def test_a_wrong_call_is_one_line_with_its_rule_and_writes_nothing(
-    complaint: Callable[..., str], workload: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
-) -> None:
+def test_a_wrong_call_is_one_line_with_its_rule_and_writes_nothing(complaint, workload, tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LPSM_DATA", str(tmp_path))
     for name, content in CONTENTS.items():

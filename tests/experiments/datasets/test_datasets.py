@@ -1,14 +1,11 @@
 """What is read is what was written; what cannot be read is said with its place."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json
 import pickle
 import zipfile
 from math import log
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,7 +23,7 @@ NUMBERS = st.floats(-1e6, 1e6, allow_subnormal=False)
 
 
 @pytest.fixture
-def folder(monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(monkeypatch):
     if not DATA.is_dir():
         pytest.skip("no real data here: set LPSM_DATA")
     monkeypatch.setenv("LPSM_DATA", str(DATA))

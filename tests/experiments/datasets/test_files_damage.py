@@ -1,11 +1,7 @@
 """Streams in files of other systems, and arrays that hold no numbers: read, or one line that names the file."""
 
-from __future__ import annotations
-
 import gzip
 import zipfile
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +10,7 @@ import pytest
 from experiments.datasets import npz, read, tables, text
 
 
-def test_lines_may_end_as_on_any_system(tmp_path: Path) -> None:
+def test_lines_may_end_as_on_any_system(tmp_path):
     table = "a,b,label\n1,2,x\n2,1,y\n0,1,x\n"
     found = []
     for name, end in (("unix", "\n"), ("windows", "\r\n"), ("old", "\r")):
@@ -42,9 +38,7 @@ def test_lines_may_end_as_on_any_system(tmp_path: Path) -> None:
         ({"y": np.array([2**31 - 1] * 3, dtype=np.uint32).view("U1")}, "y must be text in Unicode"),
     ],
 )
-def test_arrays_that_are_no_stream_are_one_line_that_names_the_file(
-    tmp_path: Path, changed: dict[str, Any], rule: str
-) -> None:
+def test_arrays_that_are_no_stream_are_one_line_that_names_the_file(tmp_path, changed, rule):
     sparse = {
         "data": np.ones(3), "indices": np.array([0, 1, 0]), "indptr": np.array([0, 1, 2, 3]), "shape": np.array([3, 2]),
     }  # fmt: skip
@@ -59,7 +53,7 @@ def test_arrays_that_are_no_stream_are_one_line_that_names_the_file(
     assert "\n" not in str(raised.value)
 
 
-def test_a_header_that_numpy_cannot_parse_is_one_line_that_names_the_file(tmp_path: Path) -> None:
+def test_a_header_that_numpy_cannot_parse_is_one_line_that_names_the_file(tmp_path):
     for name, header in (
         ("open", "{'descr': '<f8"),
         ("long", "{'shape': (" + "9" * 5000 + ",)}"),
@@ -75,9 +69,7 @@ def test_a_header_that_numpy_cannot_parse_is_one_line_that_names_the_file(tmp_pa
 
 
 @pytest.mark.parametrize("kind", ["table", "svmlight", "npz", "line"])
-def test_a_stream_that_unpacks_to_more_than_is_read_is_refused_with_the_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
-) -> None:
+def test_a_stream_that_unpacks_to_more_than_is_read_is_refused_with_the_limit(tmp_path, monkeypatch, kind):
     monkeypatch.setattr(npz if kind == "npz" else text, "MAX_STREAM_BYTES", 10_000)
     monkeypatch.setattr(text, "_LONGEST_LINE_BYTES", 5_000)
     path = tmp_path / "stream"
@@ -92,9 +84,7 @@ def test_a_stream_that_unpacks_to_more_than_is_read_is_refused_with_the_limit(
 
 
 @pytest.mark.parametrize("line", ["1,2,x\n", "1 1:2 3:4\n", '{"a": 1, "label": "x"}\n'])
-def test_a_stream_of_too_many_cells_is_refused_before_any_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
-) -> None:
+def test_a_stream_of_too_many_cells_is_refused_before_any_is_kept(tmp_path, monkeypatch, line):
     path = tmp_path / "stream"
     path.write_text(line * 100)
     assert len(read(path).y) == 100
@@ -103,23 +93,21 @@ def test_a_stream_of_too_many_cells_is_refused_before_any_is_kept(
         read(path)
 
 
-def test_a_first_line_without_names_is_refused_with_the_next(tmp_path: Path) -> None:
+def test_a_first_line_without_names_is_refused_with_the_next(tmp_path):
     path = tmp_path / "stream.jsonl"
     path.write_text('{}\n{"a": 1, "label": "x"}\n')
     with pytest.raises(ValueError, match="line 2: every line must name , got a, label"):
         read(path)
 
 
-def test_a_label_of_a_parquet_file_that_is_no_number_is_refused(tmp_path: Path) -> None:
+def test_a_label_of_a_parquet_file_that_is_no_number_is_refused(tmp_path):
     path = tmp_path / "stream.parquet"
     pd.DataFrame({"a": [0.0, 1.0, 2.0], "label": [1.0, np.nan, 1.0]}).to_parquet(path)
     with pytest.raises(ValueError, match="row 1: a label must name a class, got ''"):
         read(path)
 
 
-def test_a_parquet_file_of_too_many_cells_is_refused_before_they_are_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_parquet_file_of_too_many_cells_is_refused_before_they_are_made(tmp_path, monkeypatch):
     path = tmp_path / "stream.parquet"
     pd.DataFrame({"a": np.zeros(1000), "label": 1}).to_parquet(path)
     assert len(read(path).y) == 1000

@@ -1,7 +1,5 @@
 """Parquet, JSON lines and tables with texts are the same stream, and what is wrong in them is said with its place."""
 
-from __future__ import annotations
-
 import csv
 import json
 

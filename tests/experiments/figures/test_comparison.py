@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -12,7 +10,7 @@ from experiments.figures.style import label, log_axis, pictures
 from experiments.study.evolution import busy_page, window
 
 
-def summary() -> pd.DataFrame:
+def summary():
     rows = []
     for policy, total, slow in (("none", 40.0, 1.0), ("psm:100", 3.3, 2.2), ("lpsm", 2.9, 3.4), ("limit", 2.6, np.nan)):
         rows.append(
@@ -27,7 +25,7 @@ def summary() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def by_page() -> pd.DataFrame:
+def by_page():
     rng = np.random.default_rng(0)
     return pd.DataFrame(
         {
@@ -39,7 +37,7 @@ def by_page() -> pd.DataFrame:
     )
 
 
-def sleeps() -> Figure:
+def sleeps():
     polls = pd.DataFrame(
         {"policy": "lpsm", "time_s": np.arange(50.0), "next_sleep_ms": 500, "buffered_bytes": [0, 1500] * 25}
     )
@@ -57,7 +55,7 @@ DRAWN = {
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_the_same_frame_gives_the_same_bytes_whatever_the_readers_settings(name: str) -> None:
+def test_the_same_frame_gives_the_same_bytes_whatever_the_readers_settings(name):
     first = pictures(name, DRAWN[name]())
     with mpl.rc_context({"font.size": 20, "svg.hashsalt": None, "axes.facecolor": "red"}):
         second = pictures(name, DRAWN[name]())
@@ -66,7 +64,7 @@ def test_the_same_frame_gives_the_same_bytes_whatever_the_readers_settings(name:
     assert b"<dc:date>" not in first[f"{name}.svg"]
 
 
-def test_the_energy_bars_have_the_heights_of_the_frame() -> None:
+def test_the_energy_bars_have_the_heights_of_the_frame():
     axes = energy(summary()).axes[0]
     asleep, awake, listening = axes.containers[:3]
     heights = [sum(patch.get_width() for patch in bar) for bar in zip(asleep, awake, listening, strict=True)]
@@ -75,7 +73,7 @@ def test_the_energy_bars_have_the_heights_of_the_frame() -> None:
     assert any("40 " in text.get_text() for text in axes.texts)
 
 
-def test_every_page_is_a_point_and_the_line_is_the_mean_over_replications() -> None:
+def test_every_page_is_a_point_and_the_line_is_the_mean_over_replications():
     pages = by_page()
     panels = slowdown_by_page(pages).axes
     assert [panel.get_title(loc="left") for panel in panels] == ["static PSM", "LPSM 1/T"]
@@ -85,7 +83,7 @@ def test_every_page_is_a_point_and_the_line_is_the_mean_over_replications() -> N
     assert line.get_ydata()[0] == pytest.approx(own.groupby("replication")["slowdown"].mean().mean())
 
 
-def test_policies_are_called_by_their_names() -> None:
+def test_policies_are_called_by_their_names():
     assert label("bsd:0.5") == "BSD 0.5"
     assert label("psm:300") == "PSM 300"
     assert label("lpsm3:1.05:400") == "LPSM3 1.05†"
@@ -93,14 +91,14 @@ def test_policies_are_called_by_their_names() -> None:
     assert label("lpsm:log") == "LPSM 1/log T"
 
 
-def test_one_policy_alone_can_be_drawn() -> None:
+def test_one_policy_alone_can_be_drawn():
     frame = summary()
     for draw in (energy, slowdown):
         assert pictures("x", draw(frame[frame["policy"] == "psm:100"]))
     assert pictures("x", energy(frame[frame["policy"] == "none"]))
 
 
-def test_the_busy_stretch_is_the_first_that_is_busy_enough() -> None:
+def test_the_busy_stretch_is_the_first_that_is_busy_enough():
     quiet = np.arange(20) * 100.0
     assert busy_page(quiet, 50.0) == 5
     busy = np.concatenate([quiet, 2000 + np.arange(6) * 5.0, [3000.0]])
@@ -108,7 +106,7 @@ def test_the_busy_stretch_is_the_first_that_is_busy_enough() -> None:
     assert busy_page([0.0], 50.0) == 0
 
 
-def test_a_window_starts_at_the_same_page_under_every_policy() -> None:
+def test_a_window_starts_at_the_same_page_under_every_policy():
     pages = pd.DataFrame(
         {"policy": ["a", "a", "b", "b"], "issue_s": [0.0, 10.0, 0.0, 12.0], "latency_s": [1.0, 1.0, 3.0, 3.0]}
     )
@@ -125,7 +123,7 @@ def test_a_window_starts_at_the_same_page_under_every_policy() -> None:
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.93, 1.48), (0.97, 1.44), (0.57, 0.9), (1.9, 2.1), (97.0, 150.0)])
-def test_a_short_logarithmic_axis_has_a_few_numbers_well_apart(low: float, high: float) -> None:
+def test_a_short_logarithmic_axis_has_a_few_numbers_well_apart(low, high):
     axes = Figure().subplots()
     log_axis(axes, "x", low, high)
     ticks = axes.get_xticks()
@@ -135,7 +133,7 @@ def test_a_short_logarithmic_axis_has_a_few_numbers_well_apart(low: float, high:
     assert max(map(len, (f"{tick:g}" for tick in ticks))) <= 4
 
 
-def test_one_panel_is_wide_enough_for_its_title_below() -> None:
+def test_one_panel_is_wide_enough_for_its_title_below():
     pages = by_page()
     figure = slowdown_by_page(pages[pages["policy"].isin(["none", "psm:100"])])
     figure.draw_without_rendering()

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import re
 import warnings
 from functools import cache, partial
@@ -9,10 +7,8 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import netsim
@@ -34,7 +30,7 @@ MANY = ["none", "psm:100", "psm:300", "listen:3", "dynamic:100", "uapsd:100", "t
         "mine.py:Eager", *(f"bsd:{p}" for p in (2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01))]  # fmt: skip
 
 
-def fronts() -> Figure:
+def fronts():
     frames = [
         (
             title,
@@ -45,7 +41,7 @@ def fronts() -> Figure:
     return panels(frames, x="energy over the limit", y="mean slowdown")
 
 
-def replays(draw: str) -> Figure:
+def replays(draw):
     rng = np.random.default_rng(0)
     times = ("100", "500", "1000")
     polls = pd.DataFrame({"time_s": np.arange(1.0, 41.0), "mixture_loss": 0.2, "polling_loss": 0.1})
@@ -53,7 +49,7 @@ def replays(draw: str) -> Figure:
         polls[f"loss_{name}"] = rng.exponential(0.2, 40) + 0.01
         polls[f"weight_{name}"] = rng.dirichlet(np.ones(3), 40)[:, 0]
     if draw in ("losses", "weights"):
-        return getattr(replay, draw)(polls)  # type: ignore[no-any-return]
+        return getattr(replay, draw)(polls)
     if draw == "competition":
         sums = polls[["mixture_loss", "polling_loss"]].cumsum().assign(time_s=polls["time_s"], best_expert_loss=1.0)
         partitions = pd.DataFrame({"k": [1, 2, 3], "loss": [9.0, 7.0, 6.0]})
@@ -66,22 +62,22 @@ def replays(draw: str) -> Figure:
     return replay.regret_distribution(pd.DataFrame({"mixture_regret": [1e-3, 2e-3], "polling_regret": [-1e-3, 0.0]}))
 
 
-def users(draw: str) -> Figure:
+def users(draw):
     rows = pd.DataFrame(
         {"policy": np.repeat(["none", "psm:100", "lpsm:log"], 9), "slowdown_mean": np.linspace(1, 4, 27)}
     )
     table = rows.assign(energy_vs_none_percent=np.linspace(-90, 0, 27), energy_vs_psm_percent=np.linspace(-40, 20, 27))
-    return getattr(population, draw)(table, ["none", "psm:100", "lpsm:log"])  # type: ignore[no-any-return]
+    return getattr(population, draw)(table, ["none", "psm:100", "lpsm:log"])
 
 
-def test_a_user_without_pages_leaves_the_curves_of_the_others() -> None:
+def test_a_user_without_pages_leaves_the_curves_of_the_others():
     table = pd.DataFrame({"policy": ["none", "lpsm"] * 3, "slowdown_mean": [1.0, 1.5, 1.0, 2.0, np.nan, np.nan]})
     (line,) = population.slowdown(table, ["none", "lpsm"]).axes[0].lines
     assert (np.asarray(line.get_xdata())[[0, -1]] == [1.5, 2.0]).all()
     assert pictures("x", population.slowdown(table[4:], ["none", "lpsm"]))
 
 
-def labels(draw: str) -> Figure:
+def labels(draw):
     if draw == "by_class":
         return label_figures.by_class(
             pd.DataFrame({"class": ["earn", "acq"], "f_measure": [0.9, 0.8], "label_rate": [0.1, 0.2]}), "ssmd on news"
@@ -91,7 +87,7 @@ def labels(draw: str) -> Figure:
     return label_figures.over_time(windows.assign(t=[100, 200, 300]), 100, "ssmd on news")
 
 
-def tuned() -> Figure:
+def tuned():
     names = [name for name in MANY[:18] if not name.startswith("mine")]
     energies = np.geomspace(0.05, 30.0, len(names))
     rows = pd.DataFrame({"policy": names, "energy_j_per_page": energies, "slowdown_mean": 1 + 0.1 / energies})
@@ -100,7 +96,7 @@ def tuned() -> Figure:
     return tradeoff(table, "lpsm2:1.05", 1.1)
 
 
-def frame_by_frame() -> Figure:
+def frame_by_frame():
     config = netsim.SimulationConfig(radio=netsim.Radio.profile("esp32-c6"))
     run = record(traces.Workload.of([traces.Page("a", 300, 9000, ((300, 4000),), 2.0)]), "psm", config)
     return timelines([timeline(run, *window_of_page(run, 0))])
@@ -118,7 +114,7 @@ DRAWING = {
 ALL = {name: cache(draw) for name, draw in DRAWING.items()}
 
 
-def test_no_two_policies_of_a_picture_look_the_same_nor_two_of_sixty_series() -> None:
+def test_no_two_policies_of_a_picture_look_the_same_nor_two_of_sixty_series():
     found = looks(MANY)
     assert list(found) == MANY
     assert len(set(found.values())) == len(MANY)
@@ -126,13 +122,13 @@ def test_no_two_policies_of_a_picture_look_the_same_nor_two_of_sixty_series() ->
     assert len({style.series(place)[:2] for place in range(60)}) == 60
 
 
-def test_a_family_keeps_its_colour_and_marker_whoever_else_is_in_the_picture() -> None:
+def test_a_family_keeps_its_colour_and_marker_whoever_else_is_in_the_picture():
     assert looks(MANY)["lpsm"] == look("lpsm") == look("LPSM")
     assert looks(["psm:300", "bsd:1"])["bsd:1"] == look("bsd:0.2")
     assert {looks(MANY)[f"bsd:{p}"].marker for p in (2, 1, 0.5, 0.01)} == {look("BSD").marker}
 
 
-def test_every_kind_of_policy_has_a_look_and_the_host_aware_ones_are_those_of_the_simulator() -> None:
+def test_every_kind_of_policy_has_a_look_and_the_host_aware_ones_are_those_of_the_simulator():
     for kind, entry in policies.registry().items():
         policy = policies.make(entry.example)
         assert look(policy.spec) != style.series(0), kind  # the look of what is no policy
@@ -140,14 +136,14 @@ def test_every_kind_of_policy_has_a_look_and_the_host_aware_ones_are_those_of_th
         assert label(policy.spec).endswith(style.DAGGER) == policy.host_aware, kind
 
 
-def test_contrast_is_that_of_wcag() -> None:
+def test_contrast_is_that_of_wcag():
     assert contrast("black") == pytest.approx(21.0)
     assert contrast("white") == pytest.approx(1.0)
     assert contrast("#767676") == pytest.approx(4.54, abs=0.01)  # a grey that is known to pass
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_text_stands_out_from_its_background_and_nothing_is_cut_off(name: str) -> None:
+def test_text_stands_out_from_its_background_and_nothing_is_cut_off(name):
     with style.styled():
         figure = ALL[name]()
         canvas = FigureCanvasAgg(figure)
@@ -164,7 +160,7 @@ def test_text_stands_out_from_its_background_and_nothing_is_cut_off(name: str) -
             assert box.y1 <= figure.bbox.y1 + 1, text
 
 
-def _outside(axes: Axes) -> list[Text]:
+def _outside(axes):
     """The labels of ticks that lie outside the axes, which are not drawn, and all of axes that are switched off."""
     found = [] if axes.axison else [*axes.get_xticklabels(), *axes.get_yticklabels()]
     for axis, limits in ((axes.xaxis, sorted(axes.get_xlim())), (axes.yaxis, sorted(axes.get_ylim()))):
@@ -174,7 +170,7 @@ def _outside(axes: Axes) -> list[Text]:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_every_axis_says_what_it_measures(name: str) -> None:
+def test_every_axis_says_what_it_measures(name):
     figure = ALL[name]()
     rows = [axes for axes in figure.axes if axes.axison]
     across = [axes.get_xlabel() for axes in rows] + [figure.get_supxlabel()]
@@ -186,8 +182,8 @@ def test_every_axis_says_what_it_measures(name: str) -> None:
         assert "[" in words or not measured.search(words), words
 
 
-def test_what_is_told_apart_by_colour_is_told_apart_in_grey() -> None:
-    def grey(colour: str) -> float:
+def test_what_is_told_apart_by_colour_is_told_apart_in_grey():
+    def grey(colour):
         red, green, blue = to_rgb(colour)
         return 0.299 * red + 0.587 * green + 0.114 * blue
 
@@ -196,7 +192,7 @@ def test_what_is_told_apart_by_colour_is_told_apart_in_grey() -> None:
         assert first[1] != second[1] or abs(grey(first[0]) - grey(second[0])) > 0.2
 
 
-def test_the_browser_draws_a_policy_as_paper_does() -> None:
+def test_the_browser_draws_a_policy_as_paper_does():
     for policy in MANY:
         drawn = looks(MANY)[policy]
         marked = browser.marker(drawn)
@@ -210,7 +206,7 @@ def test_the_browser_draws_a_policy_as_paper_does() -> None:
     }
 
 
-def test_energy_is_along_the_horizontal_axis_in_print_and_in_the_browser() -> None:
+def test_energy_is_along_the_horizontal_axis_in_print_and_in_the_browser():
     rows = pd.DataFrame({"policy": ["psm:100", "lpsm"], "energy_j_per_page": [3.0, 2.0], "slow": [1.5, 2.5]})
     (axes,) = front(rows, {"limit": 1.5}, panels={"slow": "slowdown"}).axes
     assert "energy" in axes.get_xlabel()
@@ -218,7 +214,7 @@ def test_energy_is_along_the_horizontal_axis_in_print_and_in_the_browser() -> No
     assert "energy" in browser.front(rows, "slow", {}, "slowdown")["layout"]["xaxis"]["title"]["text"]
 
 
-def test_the_front_is_what_nothing_beats() -> None:
+def test_the_front_is_what_nothing_beats():
     energy, slow = [3.0, 1.0, 2.0, 2.0, 4.0], [1.0, 3.0, 2.0, 2.5, 1.5]
     beaten = {
         i for i in range(5) for j in range(5)
@@ -227,7 +223,7 @@ def test_the_front_is_what_nothing_beats() -> None:
     assert set(nondominated(energy, slow)) == set(range(5)) - beaten
 
 
-def test_names_of_points_that_meet_do_not_cover_each_other() -> None:
+def test_names_of_points_that_meet_do_not_cover_each_other():
     rows = pd.DataFrame({"policy": MANY[:12], "energy_j_per_page": [2 + 0.01 * i for i in range(12)], "slow": 1.5})
     with style.styled():
         figure = front(rows, {}, panels={"slow": "slowdown"})
@@ -239,21 +235,21 @@ def test_names_of_points_that_meet_do_not_cover_each_other() -> None:
     assert not any(a.overlaps(b) for place, a in enumerate(boxes) for b in boxes[:place])
 
 
-def test_a_line_is_named_where_it_ends() -> None:
+def test_a_line_is_named_where_it_ends():
     frame = pd.DataFrame({"group": ["a", "a", "b", "b"], "x": [0, 1, 0, 1], "y": [0.0, 1.0, 0.0, 5.0]})
     (axes,) = lines(frame, x="time [s]", y="bytes").axes
     assert {text.get_text(): text.xy for text in axes.texts} == {"a": (1.0, 1.0), "b": (1.0, 5.0)}
     assert not re.search("legend", pictures("x", lines(frame, x="time [s]", y="bytes"))["x.svg"].decode())
 
 
-def test_a_text_colour_is_darkened_no_more_than_needed() -> None:
+def test_a_text_colour_is_darkened_no_more_than_needed():
     for family in ("bsd", "dynamic", "hold", "lpsm", "lpsm2", "lpsm3"):
         colour = readable(look(family).colour)
         assert 4.5 <= contrast(colour) < max(5.2, contrast(look(family).colour) + 0.01)
     assert mpl.colors.to_hex("black") == readable("black")
 
 
-def test_names_in_scripts_that_the_font_lacks_are_drawn_without_a_warning() -> None:
+def test_names_in_scripts_that_the_font_lacks_are_drawn_without_a_warning():
     names = [
         "\u540d\u524d",
         "\u05e9\u05dc\u05d5\u05dd",

@@ -1,7 +1,5 @@
 """The papers' comparisons on real data; long, and skipped where the data are absent."""
 
-from __future__ import annotations
-
 import pytest
 
 from bench.label import pairing_rows, reuters_rows
@@ -9,7 +7,7 @@ from tests.real_data import DATA
 
 
 @pytest.fixture(autouse=True)
-def _data(monkeypatch: pytest.MonkeyPatch) -> None:
+def _data(monkeypatch):
     if not DATA.is_dir():
         pytest.skip("no real data here: set LPSM_DATA")
     monkeypatch.setenv("LPSM_DATA", str(DATA))

@@ -1,15 +1,10 @@
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from click.testing import Result
 
 import netsim
 import traces
@@ -18,16 +13,15 @@ from experiments.study import population as study
 from experiments.study.population import by_activity, summary
 from tests.experiments.browsing import contents, population
 
-Run = Callable[..., Result]
 POLICIES = "none,psm:100,bsd:1,lpsm:log"
 
 
-def rows_of(folder: Path) -> pd.DataFrame:
+def rows_of(folder):
     parts = sorted((folder / "users").iterdir())
     return pd.concat([pq.read_table(part).to_pandas() for part in parts], ignore_index=True)
 
 
-def test_every_row_is_what_the_simulator_says_of_that_session(folder: Path, trace: Path) -> None:
+def test_every_row_is_what_the_simulator_says_of_that_session(folder, trace):
     rows = rows_of(folder).set_index(["user", "policy"])
     assert len(rows) == 12 * 4
     parts = rows[["awake_j", "sleep_j", "listen_j", "wakeup_j"]].sum(axis=1)
@@ -49,9 +43,9 @@ def test_every_row_is_what_the_simulator_says_of_that_session(folder: Path, trac
             assert row["energy_vs_none_percent"] == 100 * (result.energy.total_j / base.energy.total_j - 1)
 
 
-def test_a_user_browses_all_of_their_sessions_as_one_workload(trace: Path) -> None:
+def test_a_user_browses_all_of_their_sessions_as_one_workload(trace):
     found = {user.name: user for user in study.users(trace, by="user")}
-    browsed: dict[str, list[traces.Page]] = {}
+    browsed = {}
     for session in traces.sessions(trace):
         browsed.setdefault(session.user, []).extend(traces.pages(session.requests))
     assert {name: list(user.pages) for name, user in found.items()} == browsed
@@ -60,7 +54,7 @@ def test_a_user_browses_all_of_their_sessions_as_one_workload(trace: Path) -> No
 
 
 @pytest.mark.parametrize("pages_per_task", [1, 4, 1000])
-def test_cutting_into_tasks_loses_nobody_and_changes_no_result(trace: Path, pages_per_task: int) -> None:
+def test_cutting_into_tasks_loses_nobody_and_changes_no_result(trace, pages_per_task):
     config = netsim.SimulationConfig()
     users = list(study.users(trace, by="session"))
     cut = list(study.tasks(iter(users), ("none", "psm:100"), config, pages_per_task=pages_per_task))
@@ -73,15 +67,15 @@ def test_cutting_into_tasks_loses_nobody_and_changes_no_result(trace: Path, page
     assert whole.to_pylist() == [row for piece in pieces for row in piece.to_pylist()]
 
 
-def _file(content: bytes):
+def _file(content):
     import pyarrow as pa
 
     return pa.BufferReader(content)
 
 
 def test_compiling_the_express_engine_first_changes_no_byte_and_is_asked_for_when_there_are_many_pages(
-    trace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    trace, monkeypatch
+):
     config = netsim.SimulationConfig()
     cut = list(study.tasks(study.users(trace, by="session"), ("none", "psm:100"), config, pages_per_task=6))
     assert not any(task.compile_first for task in cut)
@@ -92,7 +86,7 @@ def test_compiling_the_express_engine_first_changes_no_byte_and_is_asked_for_whe
     assert [study.compute(replace(task, compile_first=True)) for task in cut[:2]] == plain
 
 
-def test_tasks_are_cut_from_a_stream_one_at_a_time(trace: Path) -> None:
+def test_tasks_are_cut_from_a_stream_one_at_a_time(trace):
     taken = 0
 
     def users():
@@ -106,13 +100,13 @@ def test_tasks_are_cut_from_a_stream_one_at_a_time(trace: Path) -> None:
     assert taken == 2
 
 
-def test_a_task_for_another_program_is_refused(trace: Path) -> None:
+def test_a_task_for_another_program_is_refused(trace):
     task = next(study.tasks(study.users(trace), ("none",), netsim.SimulationConfig(), program="0" * 64))
     with pytest.raises(study.OtherProgramError, match="another version"):
         study.compute(task)
 
 
-def test_files_hold_no_paths_or_job_counts_and_the_manifest_lists_them_all(folder: Path) -> None:
+def test_files_hold_no_paths_or_job_counts_and_the_manifest_lists_them_all(folder):
     found = contents(folder)
     manifest = json.loads(found.pop("manifest.json"))
     assert set(manifest["files"]) == set(found) - {"SHA256SUMS"}
@@ -121,7 +115,7 @@ def test_files_hold_no_paths_or_job_counts_and_the_manifest_lists_them_all(folde
         assert str(folder.parent).encode() not in data, name
 
 
-def test_the_summary_is_of_the_users_each_weighing_the_same(folder: Path, lpsm: Run) -> None:
+def test_the_summary_is_of_the_users_each_weighing_the_same(folder, lpsm):
     rows = rows_of(folder)
     table = pd.read_csv(folder / "summary.csv").set_index("policy")
     for policy, own in rows.groupby("policy", sort=False):
@@ -138,7 +132,7 @@ def test_the_summary_is_of_the_users_each_weighing_the_same(folder: Path, lpsm: 
     assert set(activity.groupby("policy")["users"].sum()) == {12}
 
 
-def users_with(percents: list[float], slower: list[float]) -> pd.DataFrame:
+def users_with(percents, slower):
     rows = [
         {
             "policy": policy, "pages": user + 1, "elapsed_s": 3600.0, "latency_s": 1.0,
@@ -153,7 +147,7 @@ def users_with(percents: list[float], slower: list[float]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def test_who_loses_is_counted_by_hand() -> None:
+def test_who_loses_is_counted_by_hand():
     table = users_with([-10.0, 10.0, 10.0, -30.0], [0.5, 0.5, 2.0, 2.0])
     row = summary(table, ["none", "psm:100", "x"]).set_index("policy").loc["x"]
     assert (row["costlier_than_psm_percent"], row["slower_than_psm_percent"], row["losing_both_percent"]) == (
@@ -169,7 +163,7 @@ def test_who_loses_is_counted_by_hand() -> None:
     assert own["pages_per_hour_from"].tolist() == [1.0, 2.0, 3.0, 4.0]
 
 
-def test_users_without_pages_or_without_messages_count_where_they_have_some() -> None:
+def test_users_without_pages_or_without_messages_count_where_they_have_some():
     table = users_with([10.0, 20.0, 30.0], [1.0, 1.0, 1.0])
     own = table["policy"] == "x"
     table.loc[own, "messages"] = [4, 0, 6]
@@ -180,7 +174,7 @@ def test_users_without_pages_or_without_messages_count_where_they_have_some() ->
     assert row["energy_vs_psm_percent_mean"] == pytest.approx(20.0)
 
 
-def test_without_static_psm_the_words_are_of_energy_against_none_alone(lpsm: Run, trace: Path, tmp_path: Path) -> None:
+def test_without_static_psm_the_words_are_of_energy_against_none_alone(lpsm, trace, tmp_path):
     result = lpsm(*population(trace, tmp_path / "out", "--policies", "bsd:1"))
     assert result.exit_code == 0, result.output
     words = (tmp_path / "out" / "population.txt").read_text()
@@ -192,7 +186,7 @@ def test_without_static_psm_the_words_are_of_energy_against_none_alone(lpsm: Run
     assert "dearer" in population_text(summary(table, policies), by_activity(table, policies), "", "user")
 
 
-def test_json_is_one_object_and_agrees_with_the_files(lpsm: Run, trace: Path, tmp_path: Path) -> None:
+def test_json_is_one_object_and_agrees_with_the_files(lpsm, trace, tmp_path):
     data = json.loads(lpsm(*population(trace, tmp_path / "out", "--policies", "none,psm", "--json")).stdout)
     assert data["users"] == 5
     assert [row["policy"] for row in data["summary"]] == ["none", "psm:100"]
@@ -200,9 +194,7 @@ def test_json_is_one_object_and_agrees_with_the_files(lpsm: Run, trace: Path, tm
     assert [row["total_j"] for row in data["summary"]] == printed["total_j"].tolist()
 
 
-def test_members_choose_sessions_and_a_workload_is_one_user(
-    lpsm: Run, trace: Path, workload: Path, tmp_path: Path
-) -> None:
+def test_members_choose_sessions_and_a_workload_is_one_user(lpsm, trace, workload, tmp_path):
     few = lpsm(*population(trace, tmp_path / "few", "--member", "con[12].*", "--policies", "none", "--json"))
     assert json.loads(few.stdout)["users"] == 2
     short = lpsm(*population(trace, tmp_path / "short", "--by", "session", "--policies", "none", "--max-think", "30"))

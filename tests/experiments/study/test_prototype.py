@@ -3,10 +3,6 @@
 Its rows (20 x 100 pages): J/page; beacon energy against static PSM, percent; slowdown against no power saving.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 import netsim
@@ -16,7 +12,7 @@ from experiments.study.executor import checked_jobs
 from experiments.study.run import run
 
 PER_OBJECT = {"connections": "per-object", "tcp": netsim.TcpConfig(mss_bytes=536, nagle=True)}
-WORLDS: dict[str, dict[str, Any]] = {
+WORLDS = {
     "defaults": {},
     "per object": PER_OBJECT,
     "per object, server delay": {**PER_OBJECT, "server_delay": netsim.ServerDelay(mean_s=0.5)},
@@ -34,7 +30,7 @@ PROTOTYPE = {
 
 @pytest.mark.long
 @pytest.mark.parametrize("world", WORLDS)
-def test_signs_energies_beacons_and_slowdowns_are_those_of_the_prototype(world: str) -> None:
+def test_signs_energies_beacons_and_slowdowns_are_those_of_the_prototype(world):
     column = list(WORLDS).index(world)
     policies = ["none", *PROTOTYPE]
     workloads = [sweep.Generated(n_pages=100, seed=seed) for seed in range(20)]

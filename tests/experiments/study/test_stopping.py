@@ -3,8 +3,6 @@
 The population stands for all commands: they share the executor and the store.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import shutil
@@ -38,23 +36,23 @@ class Slow:
 
 
 @pytest.fixture(scope="module")
-def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trace(tmp_path_factory):
     return make(tmp_path_factory.mktemp("browsing") / "sessions", 60, n_users=60)
 
 
-def command(trace: Path, out: Path, *more: str) -> list[str]:
+def command(trace, out, *more):
     words = ["population", str(trace), "--pages-per-task", "5", "--policies", "none,psm,lpsm:log", "--out", str(out)]
     return [*words, *more]
 
 
-def start(words: list[str]) -> subprocess.Popen[str]:
+def start(words):
     return subprocess.Popen(
         [*PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # not as under nohup
     )  # fmt: skip
 
 
-def processes_of(session: int, name: bytes = b"") -> list[int]:
+def processes_of(session, name=b""):
     """Return the processes of a session, by what the kernel says of each."""
     found = []
     for folder in Path("/proc").iterdir():
@@ -66,14 +64,14 @@ def processes_of(session: int, name: bytes = b"") -> list[int]:
     return found
 
 
-def nobody_is_left_of(session: int) -> None:
+def nobody_is_left_of(session):
     deadline = time.monotonic() + 5.0
     while left := processes_of(session):
         assert time.monotonic() < deadline, f"{len(left)} processes outlive the program"
         time.sleep(0.05)
 
 
-def wait_for_parts(process: subprocess.Popen[str], out: Path, at_least: int) -> None:
+def wait_for_parts(process, out, at_least):
     deadline = time.monotonic() + 120
     while len(list(Path(f"{out}.partial").glob("users/*.parquet"))) < at_least:
         assert process.poll() is None, process.communicate()
@@ -84,7 +82,7 @@ def wait_for_parts(process: subprocess.Popen[str], out: Path, at_least: int) -> 
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, signal.SIGKILL, *(pytest.param(one, marks=pytest.mark.long) for one in OTHERS)]
 )
-def test_workers_end_with_their_parent_however_it_ends(trace: Path, tmp_path: Path, number: signal.Signals) -> None:
+def test_workers_end_with_their_parent_however_it_ends(trace, tmp_path, number):
     slow = tmp_path / "slow.py"  # so that no machine is quick enough to end before the signal comes
     slow.write_text(SLOW_POLICY)
     process = start(command(trace, tmp_path / "out", "--jobs", "2", "--policies", f"none,psm,{slow}:Slow"))
@@ -111,9 +109,7 @@ def test_workers_end_with_their_parent_however_it_ends(trace: Path, tmp_path: Pa
     assert "kept" in line
 
 
-def test_kills_and_ctrl_c_and_the_same_command_again_give_the_bytes_of_an_undisturbed_run(
-    trace: Path, tmp_path: Path
-) -> None:
+def test_kills_and_ctrl_c_and_the_same_command_again_give_the_bytes_of_an_undisturbed_run(trace, tmp_path):
     wanted, out = tmp_path / "wanted", tmp_path / "out"
     finish(command(trace, wanted, "--jobs", "1"))
     for parts, jobs, number in ((1, "1", signal.SIGKILL), (8, "2", signal.SIGINT), (15, "1", signal.SIGKILL)):
@@ -132,7 +128,7 @@ def test_kills_and_ctrl_c_and_the_same_command_again_give_the_bytes_of_an_undist
 
 
 @pytest.mark.long
-def test_signals_at_random_instants_lose_nothing_that_was_finished(trace: Path, tmp_path: Path) -> None:
+def test_signals_at_random_instants_lose_nothing_that_was_finished(trace, tmp_path):
     wanted, out = tmp_path / "wanted", tmp_path / "out"
     began = time.monotonic()
     subprocess.run([*PROGRAM, *command(trace, wanted, "--jobs", "2")], check=True, capture_output=True)

@@ -1,16 +1,11 @@
 """Tuning: the choice never sees what it is measured on, and what is measured follows from the runs."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import Result
 
 import netsim
 from experiments.report.tune import recommendation_text
@@ -22,13 +17,12 @@ from experiments.study.tune import SPLITS, Rule, life_h, measure, tune
 from tests.real_data import DATA
 from traces import Page
 
-Run = Callable[..., Result]
 CONFIG = netsim.SimulationConfig()
 NAMES = ["none", "psm", "dynamic:50", "bsd:1"]
 
 
 @pytest.fixture(scope="module")
-def frames() -> sweep.Frames:
+def frames():
     traffic = [sweep.Generated(n_pages=5, seed=seed) for seed in range(7)]
     return sweep.frames(run(sweep.simulate, sweep.tasks(traffic, NAMES, CONFIG), jobs=1))
 
@@ -36,7 +30,7 @@ def frames() -> sweep.Frames:
 SEEDS = [f"seed-{seed}" for seed in range(7)]
 
 
-def test_the_choice_is_the_least_energy_of_those_that_are_allowed(frames: sweep.Frames) -> None:
+def test_the_choice_is_the_least_energy_of_those_that_are_allowed(frames):
     for limit in (1.0, 1.05, 1.5, 3.0, 1000.0):
         found = tune(frames, SEEDS, Rule(max_slowdown=limit), CONFIG.radio, seed=0)
         table = found.table.set_index("policy")
@@ -52,7 +46,7 @@ def test_the_choice_is_the_least_energy_of_those_that_are_allowed(frames: sweep.
         assert found.policy != "none"
 
 
-def test_nobody_keeps_the_limit_the_nearest_is_named_and_by_how_much(frames: sweep.Frames) -> None:
+def test_nobody_keeps_the_limit_the_nearest_is_named_and_by_how_much(frames):
     runs = frames.runs[frames.runs["policy"].isin(["none", "psm:100"])]
     found = tune(frames._replace(runs=runs), SEEDS, Rule(max_slowdown=1.0), CONFIG.radio, seed=0)
     assert found.policy == "psm:100"
@@ -61,7 +55,7 @@ def test_nobody_keeps_the_limit_the_nearest_is_named_and_by_how_much(frames: swe
     assert set(found.splits["policy"]) == {""}
 
 
-def test_splits_tell_how_often_each_wins_and_ten_seeds_agree(frames: sweep.Frames) -> None:
+def test_splits_tell_how_often_each_wins_and_ten_seeds_agree(frames):
     several = [tune(frames, SEEDS, Rule(max_slowdown=3.0), CONFIG.radio, seed=seed) for seed in range(10)]
     assert len({one.policy for one in several}) == 1
     for one in several:
@@ -73,7 +67,7 @@ def test_splits_tell_how_often_each_wins_and_ten_seeds_agree(frames: sweep.Frame
 
 
 @pytest.mark.parametrize("at", ["p95", "p99", "max"])
-def test_percentiles_and_maxima_are_limited_as_they_are(frames: sweep.Frames, at: str) -> None:
+def test_percentiles_and_maxima_are_limited_as_they_are(frames, at):
     table = measure(frames, SEEDS, CONFIG.radio).set_index("policy")
     level = {"p95": 0.95, "p99": 0.99, "max": 1.0}[at]
     slow = page_slowdowns(frames.pages)
@@ -87,7 +81,7 @@ def test_percentiles_and_maxima_are_limited_as_they_are(frames: sweep.Frames, at
     assert not broken.loc["psm:100", "allowed"]
 
 
-def test_the_time_of_an_exchange_is_limited_by_itself(frames: sweep.Frames) -> None:
+def test_the_time_of_an_exchange_is_limited_by_itself(frames):
     slow = page_slowdowns(frames.pages)
     longest = slow.groupby("policy")["latency_s"].max()
     limit = float(longest["psm:100"])
@@ -97,7 +91,7 @@ def test_the_time_of_an_exchange_is_limited_by_itself(frames: sweep.Frames) -> N
     assert not tune(frames, SEEDS, rule, CONFIG.radio, seed=0).table.set_index("policy").loc["psm:100", "allowed"]
 
 
-def test_a_battery_feeds_more_than_the_radio_and_loses_some_by_itself() -> None:
+def test_a_battery_feeds_more_than_the_radio_and_loses_some_by_itself():
     plain = Rule(battery_mwh=1000.0)
     assert life_h(10.0, plain) == pytest.approx(100.0)
     assert life_h(10.0, Rule(battery_mwh=1000.0, base_ma=10 / 3.3)) == pytest.approx(50.0)
@@ -109,7 +103,7 @@ def test_a_battery_feeds_more_than_the_radio_and_loses_some_by_itself() -> None:
     assert life_h(10.0, leaking) == pytest.approx(hours, rel=0.01)
 
 
-def test_what_the_table_of_a_radio_calls_assumed_widens_the_life(frames: sweep.Frames) -> None:
+def test_what_the_table_of_a_radio_calls_assumed_widens_the_life(frames):
     radio = netsim.RadioConfig.profile("esp32-c3")
     runs = frames.runs.assign(total_j=radio.total_j(
         1e9 * frames.runs["awake_s"], 1e9 * (frames.runs["elapsed_s"] - frames.runs["awake_s"]),
@@ -125,7 +119,7 @@ def test_what_the_table_of_a_radio_calls_assumed_widens_the_life(frames: sweep.F
     assert unsure["battery_h_high"] > sure["battery_h_high"]
 
 
-def test_measures_are_sums_over_the_units_and_agree_with_the_comparison(frames: sweep.Frames) -> None:
+def test_measures_are_sums_over_the_units_and_agree_with_the_comparison(frames):
     table = measure(frames, SEEDS, CONFIG.radio).set_index("policy")
     beside = compare(frames, ["none", "psm:100", "dynamic:50", "bsd:1"], awake_mw=750.0, asleep_mw=50.0)
     ours, theirs = table["energy_j_per_page"], beside.summary.set_index("policy")["total_j_per_page"]
@@ -137,7 +131,7 @@ def test_measures_are_sums_over_the_units_and_agree_with_the_comparison(frames: 
     assert (table["energy_above_limit_percent"] >= -1e-9).all()
 
 
-def test_few_recorded_sessions_are_cut_into_pages_visited_at_all_phases() -> None:
+def test_few_recorded_sessions_are_cut_into_pages_visited_at_all_phases():
     pages = tuple(Page(f"p{i}", 300, 5000, (), 2.0, 1.0 if i else None) for i in range(3))
     session = sweep.Recorded(name="har", seed=0, recorded=pages)
     cut, called, visits = units([session], few=4, visits=50, seed=1, beacon_interval_ns=100_000_000)
@@ -155,7 +149,7 @@ def test_few_recorded_sessions_are_cut_into_pages_visited_at_all_phases() -> Non
     assert all(30.0 <= visit.think_s <= 30.1 for unit in cut for visit in unit.pages())
 
 
-def test_the_sentence_says_what_speaks_against_the_choice() -> None:
+def test_the_sentence_says_what_speaks_against_the_choice():
     found = {
         "policy": "psm:100", "battery_mwh": 1000.0, "battery_h": 10.0, "battery_h_low": 8.0, "battery_h_high": math.nan,
         "mean_mw": 100.0, "slowdown_mean": 1.2, "slowdown_mean_half_width": math.nan, "slowdown_p95": 2.0,
@@ -176,7 +170,7 @@ def test_the_sentence_says_what_speaks_against_the_choice() -> None:
 
 
 @pytest.mark.parametrize("target", targets.TARGETS)
-def test_every_policy_of_a_target_has_lines_to_type_with_their_source(target: str) -> None:
+def test_every_policy_of_a_target_has_lines_to_type_with_their_source(target):
     for policy in targets.candidates(target):
         name = netsim.canonical(policy, beacon_interval_ns=102_400_000)
         for one in targets.settings(name, target, beacon_interval_ns=102_400_000):
@@ -186,7 +180,7 @@ def test_every_policy_of_a_target_has_lines_to_type_with_their_source(target: st
         assert targets.settings(name, target, beacon_interval_ns=102_400_000)
 
 
-def test_settings_are_printed_as_they_are_typed(lpsm: Run, tmp_path: Path) -> None:
+def test_settings_are_printed_as_they_are_typed(lpsm, tmp_path):
     words = ["--pages", "4", "--seeds", "4", "--target", "esp-idf", "--jobs", "1", "--max-slowdown", "9"]
     result = lpsm("tune", *words, "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
@@ -199,7 +193,7 @@ def test_settings_are_printed_as_they_are_typed(lpsm: Run, tmp_path: Path) -> No
         targets.candidates("esp8266")
 
 
-def test_four_recordings_and_more_are_browsed_with_the_pause_that_is_asked_for() -> None:
+def test_four_recordings_and_more_are_browsed_with_the_pause_that_is_asked_for():
     pages = (Page("a", 300, 5000, (), 2.0, 1.0), Page("b", 300, 5000, (), 7.0))
     sessions = [sweep.Recorded(name=f"har {number}", seed=number, recorded=pages) for number in range(4)]
     as_recorded = units(sessions, few=4, seed=1, beacon_interval_ns=100_000_000)
@@ -219,7 +213,7 @@ SMALL = ["--pages", "4", "--seeds", "4", "--policies", "none,psm,bsd-phase:0.5,l
 
 
 @pytest.mark.long
-def test_the_same_arguments_give_the_same_bytes_whatever_the_jobs(lpsm: Run, tmp_path: Path) -> None:
+def test_the_same_arguments_give_the_same_bytes_whatever_the_jobs(lpsm, tmp_path):
     for name, jobs in (("a", "1"), ("b", "2")):
         result = lpsm("tune", *SMALL, "--jobs", jobs, "--out", tmp_path / name)
         assert result.exit_code == 0, result.output
@@ -232,7 +226,7 @@ def test_the_same_arguments_give_the_same_bytes_whatever_the_jobs(lpsm: Run, tmp
     }  # fmt: skip
 
 
-def test_json_is_one_object_and_agrees_with_the_files(lpsm: Run, tmp_path: Path) -> None:
+def test_json_is_one_object_and_agrees_with_the_files(lpsm, tmp_path):
     arguments = ["--radio", "cc3235sf", "--battery-mwh", "700", "--beacon-ms", "102.4", "--max-slowdown", "5"]
     result = lpsm("tune", *SMALL, *arguments, "--jobs", "1", "--out", tmp_path / "out", "--json")
     data = json.loads(result.stdout)
@@ -248,7 +242,7 @@ def test_json_is_one_object_and_agrees_with_the_files(lpsm: Run, tmp_path: Path)
     assert "psm:102.4" in rows
 
 
-def test_traffic_of_several_files_is_put_together(lpsm: Run, workload: Path, tmp_path: Path) -> None:
+def test_traffic_of_several_files_is_put_together(lpsm, workload, tmp_path):
     other = tmp_path / "other.jsonl"
     other.write_text(workload.read_text().replace(', "issue_s": 9.0', ""))
     arguments = ["--policies", "psm", "--jobs", "1", "--out", tmp_path / "out", "--json"]
@@ -258,13 +252,13 @@ def test_traffic_of_several_files_is_put_together(lpsm: Run, workload: Path, tmp
     assert both["units"] == 6
 
 
-def test_help_shows_the_examples_line_by_line(lpsm: Run) -> None:
+def test_help_shows_the_examples_line_by_line(lpsm):
     text = lpsm("tune", "--help").stdout
     assert "\n  lpsm tune mine.har --think 30 --radio esp32-c3 --battery-mwh 5000\n" in text
     assert "\\b" not in text
 
 
-def test_a_har_gets_a_recommendation(lpsm: Run, tmp_path: Path) -> None:
+def test_a_har_gets_a_recommendation(lpsm, tmp_path):
     har = DATA / "har" / "browsertime_3pages_sitespeed.io.har"
     if not har.is_file():
         pytest.skip("no real data here: set LPSM_DATA")
