@@ -54,31 +54,18 @@ ARCHIVE = "bu-www-client/condensed.tar.xz"
 LOSSES = {"polling_loss": "polling loss, as plotted", "mixture_loss": "mixture loss, of which the bounds speak"}
 
 
-def sessions(setup: Setup) -> dict[str, dict[str, Any]]:
-    """Return a task a recorded session, or a seed of generated browsing."""
-    count, polls = setup.pick(1, 3), setup.pick(1500, 20_000)
-    if setup.stand_in:
-        pages, seeds = setup.pick(30, 300), range(setup.seed, setup.seed + count)
+def sessions(setup: Setup, *, many: bool = False) -> dict[str, dict[str, Any]]:
+    """Return a task a recorded session (as many as the whole archive is to give), or a seed of generated browsing."""
+    count, polls = setup.pick(1, MANY if many else 3), setup.pick(1500, 20_000)
+    if setup.stand_in or setup.data is None:
+        pages, seeds = setup.pick(30, 300), range(setup.seed, setup.seed + min(count, 3))
         return {f"seed {seed}": {"pages": pages, "seed": seed, "polls": polls} for seed in seeds}
     source = {"polls": polls, "folder": str(setup.data)}
-    if setup.better:
-        return _of_clients(HOME_IP.shown_by, "Home IP client", count, source)
-    return {name: {"session": name, **source} for name in SESSIONS[:count]}
-
-
-def _of_clients(files: str, name: str, count: int, source: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return a task for each of the sessions with most requests of the first file of a pattern."""
+    whole = setup.better or (count == MANY and (setup.data / ARCHIVE).is_file())
+    if not whole:
+        return {name: {"session": name, **source} for name in SESSIONS[:count]}
+    name, files = ("Home IP client", HOME_IP.shown_by) if setup.better else ("session", ARCHIVE)
     return {f"{name} {place + 1}": {"busiest": place, "files": files, **source} for place in range(count)}
-
-
-def many_sessions(setup: Setup) -> dict[str, dict[str, Any]]:
-    """Return a task for each of many sessions, where the whole archive of Boston University or Home IP is there."""
-    own = sessions(setup)
-    if setup.size == "smoke" or setup.stand_in or setup.data is None:
-        return own
-    files, name = (HOME_IP.shown_by, "Home IP client") if setup.better else (ARCHIVE, "session")
-    source = {"polls": setup.pick(1500, 20_000), "folder": str(setup.data)}
-    return _of_clients(files, name, MANY, source) if any(setup.data.glob(files)) else own
 
 
 def requests_of(task: dict[str, Any]) -> list[traces.Request]:
@@ -127,7 +114,7 @@ def replay(**task: Any) -> Rows:
 
 @CONSTANT_M.runs(lambda setup: {
     f"{name} horizon {horizon} n {n}": {**task, "session_name": name, "horizon": horizon, "n": n}
-    for name, task in many_sessions(setup).items()
+    for name, task in sessions(setup, many=True).items()
     for horizon, n in (
         *((horizon, SMALL_N) for horizon in setup.pick((300, 3), HORIZONS)),
         *((setup.pick(300, HORIZONS[0]), n) for n in COUNTS if n != SMALL_N),
