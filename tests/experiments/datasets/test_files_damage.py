@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.datasets import npz, read, tables, text
+from experiments.datasets import files, npz, read, text
 
 
 def test_lines_may_end_as_on_any_system(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_parquet_file_of_too_many_cells_is_refused_before_they_are_made(
     path = tmp_path / "stream.parquet"
     pd.DataFrame({"a": np.zeros(1000), "label": 1}).to_parquet(path)
     assert len(read(path).y) == 1000
-    monkeypatch.setattr(tables, "MOST_CELLS", 1999)
+    monkeypatch.setattr(files, "MOST_CELLS", 1999)
     with pytest.raises(ValueError, match="1000 rows of 2 columns; 1999 cells are read"):
         read(path)
     pd.DataFrame({"a": [np.zeros(2000)], "label": 1}).to_parquet(path)

@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 from experiments import datasets
-from experiments.datasets.tables import HASHED, hashed
+from experiments.datasets.files import HASHED, hashed
 
 TEXTS = ["cheap pills, buy", 'dear "friend",\nsee you', "cheap friend", ""]
 ROWS = [{"size": 0.5 * i, "body": text, "kind": "spam" if "cheap" in text else "ham"} for i, text in enumerate(TEXTS)]
@@ -39,14 +39,9 @@ def test_numbers_texts_and_labels_are_read_from_every_format(tmp_path, kind):
     assert stream.X.shape == (4, 1 + HASHED)
     np.testing.assert_array_equal(stream.X[:, [0]].toarray().ravel(), [0.0, 0.5, 1.0, 1.5])
     assert (stream.X[:, 1:] != hashed(TEXTS)).nnz == 0
-    assert stream.shown(1) == "size = 0.5\n" + TEXTS[1]
-    assert stream.take(np.array([2])).texts == ("cheap friend",)
     plain = datasets.read(written(tmp_path, kind), drop=("body",))
     assert not sparse.issparse(plain.X)
     assert plain.X.tolist() == [[0.0], [0.5], [1.0], [1.5]]
-    unlabelled = datasets.read(written(tmp_path, kind), texts=("body", "kind"), labelled=False)
-    assert unlabelled.classes == ()
-    assert unlabelled.texts[0] == "cheap pills, buy\nspam"
 
 
 def test_a_hashed_text_is_a_unit_vector_of_its_own_words_whatever_stands_beside_it():
@@ -79,7 +74,7 @@ def test_an_intercept_is_as_large_as_a_feature_of_the_rows_so_far():
         ("m.csv", "a,b,k\n1,2,x\n1,x\n", {"texts": ("b",)}, "line 3: every line must have 3 columns"),
         ("m.csv", "a,b,k\n1,hello,x\n", {}, r"line 2, column 1 \(b\): .* got 'hello': --text takes a column of texts"),
         ("m.parquet", "PAR1 and nothing", {}, "a parquet file must be whole"),
-        ("m.svm", "1 1:2\n", {"labelled": False}, "must stand in a table, parquet or JSON lines, got svmlight"),
+        ("m.svm", "1 1:2\n", {"texts": ("0",)}, "must stand in a table, parquet or JSON lines, got svmlight"),
     ],
 )
 def test_what_cannot_be_read_is_said_with_its_place(tmp_path, name, content, options, said):
