@@ -7,8 +7,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from experiments.figures.comparison import energy, energy_front, slowdown, slowdown_by_page
-from experiments.figures.evolution import evolution
 from experiments.figures.style import label, log_axis, pictures
+from experiments.figures.timeline import evolution
 from experiments.study.evolution import busy_page, window
 
 

@@ -20,11 +20,10 @@ import traces
 from experiments.explore import pictures as browser
 from experiments.figures import label as label_figures
 from experiments.figures import population, replay, style
-from experiments.figures.front import front, nondominated
+from experiments.figures.front import front, nondominated, tradeoff
 from experiments.figures.papers import lines, panels
 from experiments.figures.style import contrast, label, look, looks, pictures, readable
 from experiments.figures.timeline import timelines
-from experiments.figures.tune import tradeoff
 from experiments.timeline import record, timeline, window_of_page
 from netsim import policies
 from tests.experiments.figures.test_comparison import DRAWN
