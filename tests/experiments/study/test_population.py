@@ -13,7 +13,7 @@ from click.testing import Result
 
 import netsim
 import traces
-from experiments.report.population import population_text
+from experiments.report.comparison import population_text
 from experiments.study import population as study
 from experiments.study.population import by_activity, summary
 from tests.experiments.browsing import contents, population
