@@ -105,6 +105,10 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
             *(f"tests/netsim/test_lpsm3{part}.py" for part in ("_by_hand", "_plans_by_hand", "")),
         ),
     ),
+    "traces": (
+        ("traces/*.py", "traces/captures/*.py"),
+        ("tests/traces/test_*.py",),
+    ),
     "experiments/papers": (
         tuple(f"experiments/papers/{name}.py" for name in ("claims", "predicates", "news")),
         tuple(f"tests/experiments/papers/test_{name}.py" for name in ("predicates", "news", "both_sides")),
