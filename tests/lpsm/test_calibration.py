@@ -44,14 +44,6 @@ def test_the_scale_by_hand():
         assert fitted_scale(size * several, np.array([0, 1])) * size == pytest.approx(log(3) / 2, rel=1e-3)
 
 
-def test_the_scale_of_scores_drawn_at_random_is_that_of_the_definition():
-    rng = np.random.default_rng(0)
-    for k in (2, 4):
-        scores = rng.normal(size=(60, k))
-        labels = (scores + rng.gumbel(size=(60, k))).argmax(axis=1)
-        assert fitted_scale(scores, labels) == pytest.approx(scale_of(scores, labels), rel=1e-3)
-
-
 @pytest.mark.parametrize("key", ["sop-label-efficient", "ss", "sop"])
 def test_probabilities_do_not_depend_on_when_they_were_asked_for(key):
     curious, patient = (SelectiveClassifier(key, random_state=1) for _ in range(2))

@@ -14,10 +14,21 @@ import lpsm
 from lpsm import Combiner, LearnAlpha, hindsight
 from lpsm.combining import best_convex, best_linear
 from lpsm.experts.combine import RATES
-from lpsm.experts.losses import LOSSES, losses_of
+from lpsm.experts.losses import LOSSES, losses_of, slopes_of
 from tests.oracles.combining import combined
 
 ALPHAS = [0.01, 0.1, 0.5]
+SLOPES = [  # of a loss at a forecast and an outcome
+    ("square", 3.0, 1.0, 4.0), ("absolute", 3.0, 1.0, 1.0), ("absolute", 1.0, 3.0, -1.0), ("absolute", 1.0, 1.0, 0.0),
+    ("pinball", 1.0, 3.0, -0.3), ("pinball", 3.0, 1.0, 0.7), ("pinball", 1.0, 1.0, 0.0), ("log", 0.25, 1.0, -4.0),
+    ("log", 0.75, 0.0, 4.0), ("logistic", 0.0, 1.0, -0.5), ("logistic", 0.0, 0.0, 0.5), ("logistic", 800.0, 1.0, 0.0),
+    ("logistic", -800.0, 1.0, -1.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("loss", "forecast", "y", "slope"), SLOPES)
+def test_a_slope_by_hand(loss, forecast, y, slope):
+    assert slopes_of(loss, 0.3, np.array([forecast]), np.array([y])) == pytest.approx([slope])
 
 
 def world(loss, seed, rounds=40, n=3, sleep=0.0, size=1.0):
@@ -91,14 +102,6 @@ def test_learning_from_slopes_competes_with_the_best_fixed_mean(loss, seed, roun
     result = lpsm.combine(forecasts, y, loss, rate, quantile=0.8 if loss == "pinball" else None, gradient=True)
     best = losses_of(loss, 0.8, forecasts @ best_convex(loss, 0.8, forecasts, y), y).sum()
     assert result.loss.sum() - best <= result.regret_bound() * (1 + 1e-9) + 1e-9
-
-
-@pytest.mark.parametrize("loss", ["square", "absolute", "pinball"])
-@pytest.mark.parametrize("unit", [2.0**-30, 2.0**20])
-def test_the_unit_of_the_forecasts_does_not_matter(loss, unit):
-    forecasts, y = world(loss, 7, sleep=0.2)
-    one, other = lpsm.combine(forecasts, y, loss), lpsm.combine(unit * forecasts, unit * y, loss)
-    np.testing.assert_allclose(other.predictions, unit * one.predictions, rtol=1e-9)
 
 
 def test_under_the_log_loss_it_is_the_mixture_of_bayes():
@@ -277,14 +280,6 @@ def test_forecasts_that_never_differ_are_their_own_combination():
     np.testing.assert_allclose(result.predictions, y + 1.0)
     assert result.regret_bound() == 0.0
     np.testing.assert_allclose(lpsm.combine(y[:, None], y).predictions, y, rtol=1e-14)
-
-
-@pytest.mark.parametrize("size", [1e-150, 1e150])
-def test_numbers_as_small_or_as_large_as_squares_allow_are_combined(size):
-    y = size * np.ones(30)
-    result = lpsm.combine(np.column_stack([y, 1.5 * y]), y)
-    assert np.isfinite(result.predictions).all()
-    assert result.weights[-1, 0] > 0.9
 
 
 @pytest.mark.parametrize("loss", ["square", "absolute", "pinball"])

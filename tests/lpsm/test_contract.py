@@ -7,7 +7,7 @@ import lpsm
 from lpsm import Combiner, FixedShare, LearnAlpha, MarkovShare, StaticExpert, alpha_grid
 from lpsm.experts import AdaHedge, NormalHedge, Squint, VariableShare, share
 
-N, ROUNDS = 3, 60
+N, ROUNDS = 3, 70  # beyond the first epoch of 64 rounds
 CHAIN = [[0.8, 0.2, 0.0], [0.1, 0.8, 0.1], [0.0, 0.5, 0.5]]
 LEARNERS = {
     "StaticExpert": lambda: StaticExpert(N, prior=[0.5, 0.3, 0.2]),
@@ -199,7 +199,7 @@ def test_a_learner_and_its_run_say_what_they_are_in_a_line(make):
     for thing in (run, run.start):
         assert "\n" not in repr(thing)
         assert len(repr(thing)) < 120
-    assert repr(run).startswith("ExpertRun(60 rounds of ")
+    assert repr(run).startswith("ExpertRun(70 rounds of ")
     assert "mixture loss" in repr(run)
 
 

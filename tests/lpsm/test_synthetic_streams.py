@@ -49,18 +49,6 @@ def test_shifts_are_as_many_as_asked_and_of_one_size():
     assert np.flatnonzero(moves > 1e-12).tolist() == [249, 499, 749]
 
 
-def test_the_same_seed_gives_the_same_bytes():
-    for make in (
-        lambda rng: streams.uniform_sphere(50, 3, rng),
-        lambda rng: streams.linear_noise(50, 3, 2.0, rng),
-        lambda rng: streams.drifting(50, 3, 1.0, rng),
-        lambda rng: streams.similar_to_uniform(50, 3, 0.5, rng),
-    ):
-        one, two = make(rng_of(7)), make(rng_of(7))
-        assert one.X.tobytes() == two.X.tobytes()
-        assert one.y.tobytes() == two.y.tobytes()
-
-
 # Laws, against oracles that share no code
 
 

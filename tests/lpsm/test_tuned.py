@@ -123,17 +123,6 @@ def test_the_tuned_cost_is_near_the_best_in_hindsight_and_below_the_median_of_th
         assert row["tuned"] < 1.3 * row["best in hindsight"]
 
 
-def test_a_high_price_buys_few_labels_and_no_price_buys_more():
-    X, y = stream(3, n=800)
-    y = np.where(np.random.default_rng(0).random(800) < 0.1, -y, y)
-    grid = [0.01, 0.1, 1.0, 10.0]
-    dear, free = (
-        TunedSampler("perceptron-ss", 4, "b", grid, label_price=price, rng=np.random.default_rng(0)).run(X, y).queried
-        for price in (2.0, 0.0)
-    )
-    assert dear.sum() < 0.6 * free.sum()
-
-
 # Extremes and bad input
 
 

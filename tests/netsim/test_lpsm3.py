@@ -7,25 +7,10 @@ import netsim
 from lpsm.randomness import WORKLOAD, generator
 from netsim.policies import lpsm3_rule as rule
 from netsim.policies.lpsm3 import Lpsm3, Lpsm3Config
-from tests.netsim.clients import LOGNORMAL, MS, Client, saturation, web
+from tests.netsim.clients import MS, Client, saturation, web
 from traces.traffic import draw, push_messages, stalls, stream
 
 # -- by hand
-
-
-def test_far_from_its_deadline_a_page_is_slept_for_near_it_waited_for_awake_and_the_balance_leaves_it_out():
-    awake_ms = {}
-    for deadline_ms in (None, 61_000, 1012):
-        policy = Lpsm3()
-        client = Client(policy)
-        client.idle(0)
-        client.sent(1000, "a")
-        awake_ms[deadline_ms] = client.idle(1010, deadline_ms).awake_until_ns / MS - 1010
-        client.received(1500, "a", size=300, completes=True, reached_ms=1490)
-        client.idle(1500, deadline_ms)
-        assert policy.memory[0]["balance"] == (3.0 if deadline_ms is None else 4.0)
-        assert policy.memory[0]["pages"] == 1
-    assert awake_ms[61_000] == 0.0 < awake_ms[None] < awake_ms[1012]
 
 
 def test_a_stream_with_deadlines_needs_no_more_than_the_rule_that_is_never_awake_in_vain_and_never_stalls():
@@ -58,28 +43,12 @@ def test_the_slowdown_asked_for_is_kept(server, target):
     assert own.energy.total_j < 1.005 * rival.energy.total_j
 
 
-def test_its_own_account_of_pages_is_near_what_pages_were_delayed():
-    own, slowdown = slowdowns(web(32, 200), "lpsm3:1.05", LOGNORMAL, 32)
-    known = own.final_policy.memory[0]
-    assert known["pages"] == 200
-    assert 0.05 * (1.0 + float(known["balance"] - 4.0) / 200) == pytest.approx(slowdown.mean() - 1.0, abs=0.01)
-
-
 @pytest.mark.parametrize("delay_ms", [100, 400])
 def test_the_delay_of_memoryless_messages_that_was_asked_for_is_kept(delay_ms):
     messages = push_messages(5400.0, generator(33, WORKLOAD))
     base, own = (netsim.simulate([], policy, push=messages) for policy in ("none", f"lpsm3:1.05:{delay_ms}"))
     added_s = (own.messages["delay_s"] - base.messages["delay_s"]).mean()
     assert added_s == pytest.approx(0.93 * delay_ms / 1000, rel=0.1)
-
-
-def test_a_radio_whose_wakeups_are_dear_is_woken_less_often():
-    messages = draw("push-bursty", 3000.0, generator(34, WORKLOAD)).messages
-    cheap, dear = (
-        netsim.simulate([], "lpsm3:1.05:60", push=messages, config=netsim.SimulationConfig(radio=radio))
-        for radio in (netsim.RadioConfig(), netsim.RadioConfig(wakeup_mj=20.0))
-    )
-    assert dear.wakeups <= cheap.wakeups
 
 
 def test_the_constants_keep_the_theorem():
@@ -133,15 +102,3 @@ def test_what_was_asked_is_kept_where_pages_are_dense_long_or_uploads(kind, seco
     for policy in policies:
         own = netsim.simulate(found.pages, policy, push=found.messages)
         assert (own.latency_s / base.latency_s).mean() <= 1.0565
-
-
-def test_a_message_of_many_frames_is_one_message():
-    policy = Lpsm3()
-    client = Client(policy)
-    client.idle(0)
-    for at in (5000, 5060, 5120):
-        client.received(at, "push", reached_ms=at - 1)
-    client.received(5180, "push", size=300, reached_ms=5179)
-    client.received(9000, "push", size=300, reached_ms=8999)
-    assert policy.memory[0]["messages"] == 2
-    assert policy.memory[0]["events"].sum(axis=1).tolist()[rule.MESSAGE :] == [2, 3]

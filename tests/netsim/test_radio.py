@@ -68,15 +68,6 @@ def test_a_radio_of_states_on_wires_is_charged_what_its_states_imply():
     )
 
 
-def test_the_fitted_profiles_give_back_the_averages_they_were_fitted_to():
-    averages = {"esp32": (3.34, 2.33, 2.19), "esp32-c3": (1.40, 0.62, 0.31)}
-    for name, printed_ma in averages.items():
-        radio = netsim.RadioConfig.profile(name)
-        for every, printed in zip((1, 3, 10), printed_ma, strict=True):
-            ma = (radio.asleep_mw + radio.beacon_mj / (0.1024 * every)) / 3.3
-            assert ma == pytest.approx(printed, abs=0.15)
-
-
 @pytest.mark.parametrize("policy", ["psm", "bsd:0.5", "twt:130:20", "lpsm"])
 def test_wake_ups_are_the_passages_from_asleep_to_awake_and_each_is_charged(policy):
     radio = netsim.RadioConfig(wakeup_mj=2.0, wakeup_ms=3.0)
@@ -132,15 +123,6 @@ def test_a_wrong_radio_file_is_answered_with_its_path_the_rule_and_the_value(tmp
 def test_a_radio_file_must_be_there():
     with pytest.raises(FileNotFoundError):
         netsim.RadioConfig.named("nowhere.toml")
-
-
-def test_service_periods_need_no_beacon_and_pay_for_none():
-    result = netsim.simulate(PAGES, "twt:130.5:20")
-    assert result.beacons == 0
-    starts = result.radio.start_s[result.radio.state == "awake"].to_numpy()
-    on_schedule = abs(starts / 0.1305 - (starts / 0.1305).round()) < 1e-6
-    assert on_schedule.sum() > 20  # the others are sends
-    assert netsim.simulate(PAGES, "twt:130.5:20").pages.equals(result.pages)
 
 
 @pytest.mark.parametrize("policy", ["psm", "listen:3", "dynamic", "uapsd:204.8", "bsd:0.2", "bsd-phase:0.2", "lpsm"])

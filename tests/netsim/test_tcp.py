@@ -26,10 +26,6 @@ def test_a_lost_frame_of_a_short_page_costs_its_time_out_or_nothing(lost, costs_
     assert load(SHORT, lost=lost) == [pytest.approx(BASE_S + costs_s, abs=1e-12)]
 
 
-def test_the_least_time_out_is_what_it_is_set_to():
-    assert load(SHORT, lost=[4], tcp=TcpConfig(min_rto_s=0.3)) == [pytest.approx(BASE_S + 0.3, abs=1e-12)]
-
-
 def test_nagle_holds_the_last_partial_segment_until_all_before_it_is_acknowledged():
     page = Page("nagle", 300, 1460 + 500)
     [plain], [held] = load(page), load(page, tcp=TcpConfig(nagle=True))
@@ -37,13 +33,6 @@ def test_nagle_holds_the_last_partial_segment_until_all_before_it_is_acknowledge
     first, ack, second = 1.2 + 20 + 2.4 + 0.1, 0.064 + 0.1 + 0.032 + 20, 0.432 + 20 + 0.864 + 0.1
     behind = 1.2 + 20 + 2.4 + 0.864 + 0.1
     assert held - plain == pytest.approx((first + ack + second - behind) * 1e-3, abs=1e-12)
-
-
-def test_a_window_of_one_segment_takes_one_round_trip_a_segment():
-    tcp = TcpConfig(initial_window=1, window=1)
-    [one], [four] = (load(Page("p", 300, n * 1460), tcp=tcp) for n in (1, 4))
-    round_trip = (1.2 + 20 + 2.4 + 0.1) + (0.064 + 0.1 + 0.032 + 20)
-    assert four - one == pytest.approx(3 * round_trip * 1e-3, abs=1e-12)
 
 
 @pytest.mark.parametrize("beacons", [40, 100])

@@ -196,22 +196,6 @@ def test_after_a_time_out_it_goes_back_starts_from_one_segment_and_takes_no_old_
     assert end.tcp.cwnd == 2.5
 
 
-def test_nothing_that_was_sent_before_a_time_out_is_timed_when_it_is_sent_again():
-    end = End(initial_window=6)
-    end.write(5000)
-    end.ms(801)
-    assert end.news() == [*segments(0, 600), (0, 100)]
-    assert end.ack(100) == segments(100, 300)  # were sent before
-    end.ms(900)
-    assert end.ack(500) == segments(500, 800)  # the last two are new
-    assert end.tcp.rto == 1200 * MS
-    end.ms(1000)
-    assert end.ack(600) == segments(800, 900)
-    assert end.tcp.rto == 1200 * MS
-    end.ack(700)  # 100 ms after it was sent; the round trip was 200 ms
-    assert end.tcp.rto == 187.5 * MS + 4 * 100 * MS
-
-
 def test_an_acknowledgement_at_the_instant_of_the_time_out_is_in_time_whatever_was_scheduled_first():
     end = End()
     end.write(100)

@@ -80,21 +80,6 @@ def test_saturation_is_within_2_percent_of_bianchi_and_between_its_forms(spec, n
     assert after_eifs * 0.97 <= waiting < ours
 
 
-@pytest.mark.parametrize("n", [2, 5, 20])
-def test_the_share_of_frames_that_collide_is_that_of_bianchis_fixed_point(n):
-    cell = saturated("11a:54", n)
-    throughput_mbps(cell, 1500, 6)
-    window, stages = 16, 6
-    low, high = 0.0, 1.0  # p is found where the two equations of the model meet
-    for _ in range(60):
-        p = (low + high) / 2
-        tau = 2 / (1 + window + p * window * sum((2 * p) ** i for i in range(stages)))
-        low, high = (p, high) if 1 - (1 - tau) ** (n - 1) > p else (low, p)
-    share = 1 / window  # of successes is followed at once, in the slot that is the winner's alone
-    p /= 1 + (1 - p) * share / (1 - share)
-    assert total(cell, "collided") / total(cell, "attempts") == pytest.approx(p, abs=0.015)
-
-
 # -- by hand: frames of 1028 bytes of IP are 1064 on the air, 186 us at 54 Mb/s, with ACKs of 34 us
 
 

@@ -4,7 +4,6 @@ import pytest
 
 import netsim
 from netsim import AirConfig, BeaconConfig, Phy
-from netsim.model import codes
 from netsim.model.air.beacons import next_lost
 from netsim.model.air.channel import occupy
 from netsim.model.air.exchange_times import polled
@@ -29,31 +28,11 @@ def two_wait(world):
     return world
 
 
-def test_control_frames_have_the_lengths_that_the_tables_below_use():
-    for size, length in ((20, POLL), (14, ACK), (28, NULL)):
-        assert SLOTLESS.control_ns(size) == length * US
-    assert SLOTLESS.data_ns(1536) == DATA * US
-    assert SLOTLESS.lowest_ns(196) == BEACON * US
-    assert SLOTLESS.lowest_ns(236) == GROUP * US
-
-
 def test_a_poll_is_answered_by_data_after_sifs_and_that_by_an_ack():
     data_ends = POLL + SIFS + DATA
     assert [at / US for at in polled(SLOTLESS, 1536)[:6]] == [
         POLL, data_ends, data_ends + SIFS + ACK, POLL + ACK, DATA, DATA
     ]  # fmt: skip
-
-
-def test_ps_poll_fetches_frame_by_frame_and_sleeps_after_the_last_ack():
-    world = two_wait(air("psm:100"))
-    world.finish(200 * MS)
-    first = 100_000 + BEACON + DIFS + POLL + SIFS + DATA
-    second = first + SIFS + ACK + DIFS + POLL + SIFS + DATA
-    assert world.arrived_us() == [first, second]
-    assert world.intervals_us() == [100_000, second + SIFS + ACK]  # the beacon is part of the time awake
-    assert world.clients[0].beacons == 1
-    assert world.states().transmitting_ns == 2 * (POLL + ACK) * US
-    assert world.states().receiving_ns == 2 * DATA * US
 
 
 @pytest.mark.parametrize("retrieval", ["ps-poll", "null"])
@@ -73,42 +52,6 @@ def test_null_frames_open_and_close_the_gate():
     second = first + SIFS + ACK + DIFS + DATA
     assert world.arrived_us() == [first, second]
     assert world.intervals_us() == [100_000, second + SIFS + ACK + DIFS + NULL + SIFS + ACK]
-
-
-def test_a_data_frame_opens_the_gate_of_a_policy_that_stays_awake_and_a_null_frame_closes_it_after_its_timeout():
-    world = air("dynamic:20")
-    world.up(0, 30 * MS)
-    world.down(0, 40 * MS)
-    world.finish(95 * MS)
-    assert world.clients[0].retrieval == codes.NULL
-    assert world.arrived_us() == [30_000 + DIFS + DATA, 40_000 + DATA]
-    # the time-out runs from the last frame received; the gate closes with a null frame
-    assert world.intervals_us() == [30_000, 40_000 + DATA + 20_000 + NULL + SIFS + ACK]
-
-
-def test_a_trigger_lets_out_what_waits_and_a_null_frame_ends_the_service_period_if_nothing_does():
-    world = air("uapsd:100")
-    qos, null = SLOTLESS.data_ns(1538) / US, SLOTLESS.control_ns(30) / US  # with QoS control, two bytes more
-    world.down(0, 20 * MS)
-    world.up(0, 30 * MS)
-    world.up(0, 60 * MS)
-    world.finish(95 * MS)
-    assert world.clients[0].retrieval == codes.UAPSD
-    fetched = 30_000 + DIFS + qos + SIFS + ACK + DIFS + qos
-    assert world.arrived_us() == [30_000 + DIFS + qos, fetched, 60_000 + DIFS + qos]
-    ended = 60_000 + DIFS + qos + SIFS + ACK + DIFS + null + SIFS + ACK
-    assert world.intervals_us() == [30_000, fetched + SIFS + ACK, 60_000, ended]
-
-
-def test_service_periods_agreed_on_need_no_beacon_and_no_frame_of_their_own():
-    world = air("twt:50:5")
-    world.down(0, 20 * MS)
-    world.down(0, 102 * MS)
-    world.finish(140 * MS)
-    assert world.clients[0].retrieval == codes.TWT
-    assert world.arrived_us() == [50_000 + DATA, 102_000 + DATA]
-    assert world.intervals_us() == EVERY_50_MS
-    assert world.clients[0].beacons == 0
 
 
 def test_a_client_wakes_up_before_its_beacon_and_a_send_from_doze_waits_for_the_radio():

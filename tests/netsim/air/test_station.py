@@ -38,11 +38,6 @@ def test_an_idle_hour_gives_back_the_currents_of_the_fit_and_dtim_3_within_5_per
     assert errors["esp32-states"] == pytest.approx(0.068, abs=0.002)
 
 
-def test_the_cyw43012_stays_within_a_quarter_of_its_four_publications():
-    for dtim, printed in ((1, (0.3175, 0.476, 0.451, 0.4725)), (3, (0.1126, 0.131, 0.162, 0.2125))):
-        assert idle_ma("cyw43012", dtim) == pytest.approx(np.mean(printed), rel=0.25)
-
-
 @pytest.mark.parametrize(("policy", "listen"), [("listen:1", 1), ("listen:3", 3)])
 def test_without_load_the_delay_that_power_saving_adds_is_uniform_on_the_listen_interval(policy, listen):
     world = Air(policy, "none", interval_ns=BEACON_NS)
