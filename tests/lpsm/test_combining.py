@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lpsm
-from lpsm import Combiner, LearnAlpha, hindsight
+from lpsm import Combiner, hindsight
 from lpsm.combining import best_convex, best_linear
 from lpsm.experts.combine import RATES
 from lpsm.experts.losses import LOSSES, losses_of, slopes_of
@@ -104,15 +104,6 @@ def test_learning_from_slopes_competes_with_the_best_fixed_mean(loss, seed, roun
     assert result.loss.sum() - best <= result.regret_bound() * (1 + 1e-9) + 1e-9
 
 
-def test_under_the_log_loss_it_is_the_mixture_of_bayes():
-    forecasts, y = world("log", 4)
-    result = lpsm.combine(forecasts, y, "log", alphas=ALPHAS)
-    learner = LearnAlpha(3, ALPHAS)
-    run = learner.run(losses_of("log", 0.5, forecasts, y[:, None]))
-    np.testing.assert_allclose(result.loss, run.loss, rtol=1e-10)
-    np.testing.assert_allclose(result.weights, run.weights, rtol=1e-10)
-
-
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_best_combinations_in_hindsight_are_not_beaten_by_any_other(loss):
     forecasts, y = world(loss, 11, rounds=60)
@@ -172,15 +163,6 @@ def test_sleepers_are_compared_over_the_rounds_in_which_they_were_awake():
     assert summary.loc[0, "regret"] == pytest.approx((own - np.abs(forecasts[:, 0] - y))[there].sum())
     with pytest.raises(ValueError, match="never sleep"):
         result.best_partition(2)
-
-
-def test_what_there_is_to_draw_is_weights_regrets_and_the_best_partition():
-    result = lpsm.combine(*world("square", 1))
-    history = result.history(segments=3)
-    assert list(history)[::3] == ["weight of 0", "regret against 0", "best forecast, by number"]
-    np.testing.assert_array_equal(history.iloc[:, :3], result.weights)
-    np.testing.assert_array_equal(history.iloc[:, 3:6], result.regret)
-    assert (history.iloc[:, 6].diff().iloc[1:] != 0).sum() <= 2
 
 
 def aggregated(forecasts, y, rule):
@@ -264,22 +246,6 @@ def test_after_a_round_in_which_a_forecast_slept_there_is_no_regret_bound():
         combiner.regret_bound()
     with pytest.raises(ValueError, match="rule must be learn-alpha or ewa for a regret bound, got 'boa'"):
         Combiner(2, rule="boa").regret_bound()
-
-
-def test_a_round_in_which_all_sleep_has_no_combination_and_teaches_nothing():
-    combiner = Combiner(2)
-    assert np.isnan(combiner.update([np.nan, np.nan], 1.0))
-    assert combiner.rounds == 0
-    assert combiner.update([1.0, np.nan], 1.0) == 1.0
-    np.testing.assert_allclose(combiner.weights, [0.5, 0.5])
-
-
-def test_forecasts_that_never_differ_are_their_own_combination():
-    y = np.arange(10.0)
-    result = lpsm.combine(np.repeat(y[:, None] + 1.0, 3, axis=1), y)
-    np.testing.assert_allclose(result.predictions, y + 1.0)
-    assert result.regret_bound() == 0.0
-    np.testing.assert_allclose(lpsm.combine(y[:, None], y).predictions, y, rtol=1e-14)
 
 
 @pytest.mark.parametrize("loss", ["square", "absolute", "pinball"])

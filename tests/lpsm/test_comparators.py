@@ -12,7 +12,7 @@ from lpsm import StaticExpert
 from lpsm.experts import AdaHedge, NormalHedge, Squint, VariableShare
 from tests.oracles.experts import (
     ada_hedge_reference,
-    by_enumeration_of_laws,
+    by_enumeration,
     normal_hedge_weights,
     regrets_by,
     squint_weights,
@@ -37,7 +37,7 @@ def test_variable_share_equals_the_sum_over_all_sequences_of_experts(table, alph
     n = losses.shape[1]
     learner = VariableShare(n, alpha)
     run = learner.run(losses)
-    loss, weights = by_enumeration_of_laws(losses, variable_share_matrices(losses, alpha), [1 / n] * n)
+    loss, weights, _ = by_enumeration(losses, [variable_share_matrices(losses, alpha)], [1 / n] * n, [1.0])
     np.testing.assert_allclose(run.loss, loss, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(np.vstack([run.weights, learner.weights]), weights, atol=1e-12)
 

@@ -100,12 +100,6 @@ def test_rows_without_labels_are_asked_about_and_answered_later_as_the_sampler_w
         model.answer([tickets[0]], ["yes"])
 
 
-@pytest.mark.parametrize("labels", [[None, 1], [None, 1, np.nan, 0]])
-def test_labels_of_which_some_are_missing_are_one_a_row(labels):
-    with pytest.raises(ValueError, match=r"y must have shape \(3,\), got"):
-        SelectiveClassifier("rls").partial_fit(np.eye(3), labels, classes=[0, 1])
-
-
 def test_a_label_that_is_not_a_number_is_not_known_yet():
     model = SelectiveClassifier("rls").partial_fit(np.eye(3), [1, np.nan, 0], classes=[0, 1])
     assert model.tickets_.tolist() == [0, 2, 0]
@@ -144,17 +138,6 @@ def test_probabilities_are_calibrated_on_what_was_bought(key):
     assert -np.log(np.where(y[2000:], chance, 1 - chance)).mean() < 0.65  # 0.526 at the true probabilities
     nothing = SelectiveClassifier("ss", max_queries=0).fit(X[:50], y[:50])
     assert (nothing.predict_proba(X) == 0.5).all()
-
-
-def test_a_kernel_separates_what_no_hyperplane_does():
-    X = np.random.default_rng(1).standard_normal((600, 2))
-    y = np.hypot(X[:, 0], X[:, 1]) > 1.2
-    flat = SelectiveClassifier("sop", fit_intercept=True).fit(X, y)
-    round_ = SelectiveClassifier("sop", kernel="rbf", gamma=1.0).fit(X, y)
-    assert flat.score(X, y) < 0.75 < 0.93 < round_.score(X, y)
-    log = samplers.make("sop", 2, kernel="rbf", gamma=1.0).run(X, np.where(y, 1, -1))
-    assert np.array_equal(round_.queried_, log.queried)
-    assert np.array_equal(round_.predicted_, log.prediction > 0)
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -206,14 +189,6 @@ def test_the_constant_of_an_intercept_is_the_root_mean_square_of_the_values_othe
         np.testing.assert_allclose(model.sampler_.weights, sampler.weights)
         expected = sampler.margins(np.column_stack([X, np.full(3, constant)]))
         np.testing.assert_allclose(model.decision_function(make_rows(X)), expected)
-
-
-def test_of_equal_scores_the_last_class_is_predicted():
-    X, y = example(10)
-    several = SelectiveClassifier("ss", max_queries=0).fit(X, np.arange(10) % 3)
-    assert (several.predict(X) == 2).all()
-    assert (several.predicted_ == 2).all()
-    assert set(SelectiveClassifier("ss", max_queries=0).fit(X, y).predict(X)) == {"yes"}
 
 
 def test_coins_come_of_a_seed_a_generator_or_numpys_older_one():

@@ -138,14 +138,6 @@ def test_a_flat_curve_is_settled_by_six_losses_for_each_root_of_the_rounds():
     assert 1e-6 < few.gap < too_few.gap == np.inf
 
 
-def test_a_best_rate_beside_a_trial_rate_is_stationary_all_the_same():
-    # the minimum lies 5e-9 above 1/2, where the search looks: the losses there are equal, the slopes are not
-    losses = np.array([[1.0, 3.0], [-3.6, 2.9], [-15.3, 3.1]])
-    best = hindsight.best_alpha(losses, prior=[0.0, 1.0])
-    assert best.alpha == pytest.approx(0.5, abs=1e-7)
-    assert abs(hindsight.alpha_slopes(losses, [best.alpha], prior=[0.0, 1.0])[0, 1]) < 1e-12
-
-
 def test_an_expert_without_prior_weight_does_not_hide_the_losses_of_the_others():
     losses = np.array([[0.0, 1e7, 2e7], [3.0, 1.0, 0.0], [0.0, 1.0, 5.0]])
     prior = [0.0, 0.25, 0.75]
@@ -193,12 +185,3 @@ def test_one_infinite_loss_is_legal_and_a_round_of_them_costs_infinity():
     assert np.isinf(hindsight.partition_curve(losses, 5)).all()
     with pytest.raises(ValueError, match="finite"):
         hindsight.best_transitions(losses)
-
-
-@pytest.mark.parametrize("alpha", [0.0, 1e-8, 0.5, 1.0])
-def test_losses_of_a_million_lose_no_digits(alpha):  # extremes
-    rng = np.random.default_rng(3)
-    losses = 1e6 * rng.random((30, 2))
-    assert hindsight.alpha_losses(losses, [alpha])[0] == pytest.approx(
-        float(oracle.share_loss(losses, alpha)), rel=1e-13
-    )

@@ -66,17 +66,6 @@ def test_predictions_by_hand_while_features_appear(classes):
     assert scale > 0.0
 
 
-def test_rows_of_zeros_have_no_direction_and_even_chances():
-    model = RiverSampler("dkm")
-    model.learn_one({"a": 1.0, "b": 0.5}, False)
-    assert model.predict_one({"a": 1.0}) is False
-    assert model.predict_one({"a": 0.0}) is True
-    assert model.predict_proba_one({"a": 0.0}) == {True: 0.5, False: 0.5}
-    assert model.open({"a": 0.0}) is None
-    assert not model.ask({"a": 0.0})
-    assert model.sampler.rounds == 1
-
-
 def test_an_active_sampler_owes_labels_to_the_oldest_instance_first_and_looks_at_no_others():
     model = ActiveRiverSampler(RiverSampler("sop-fixed-bias", {"rate": 0.5, "normalize": False}, seed=0))
     coins, by_hand = np.random.default_rng(0), samplers.make("sop", 1)

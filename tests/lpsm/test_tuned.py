@@ -33,19 +33,6 @@ def test_a_grid_of_one_is_the_sampler_itself_draw_for_draw(key, parameter, value
     assert tuned.margin == pytest.approx(plain.margin, abs=1e-9)
 
 
-def test_equal_candidates_keep_equal_weights_and_order_is_immaterial():
-    X, y = stream()
-    same = TunedSampler("perceptron-ss", 4, "b", [0.5, 0.5, 0.5], exploration=0.0, rng=np.random.default_rng(1))
-    log = same.run(X, y)
-    assert same.weights == pytest.approx(np.full(3, 1 / 3))
-    plain = samplers.make("perceptron-ss", 4, rng=np.random.default_rng(1), b=0.5).run(X, y)
-    assert np.array_equal(log.queried, plain.queried)
-    grid = np.array([0.05, 0.5, 5.0])
-    one, two = (TunedSampler("perceptron-ss", 4, "b", g, rng=np.random.default_rng(2)) for g in (grid, grid[::-1]))
-    assert np.array_equal(one.run(X, y).queried, two.run(X, y).queried)
-    assert one.weights == pytest.approx(two.weights[::-1])
-
-
 def test_predictions_are_votes_under_the_present_weights_and_a_question_may_be_forgotten():
     X, y = stream()
     s = TunedSampler("sop-label-efficient", 4, "C", [0.05, 0.3, 2.0], rng=np.random.default_rng(4))

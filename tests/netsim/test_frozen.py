@@ -1,9 +1,5 @@
 """The simulator answers as it did when its answers were kept (`tests.netsim.frozen`), interpreted and compiled."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -50,24 +46,6 @@ def test_all_worlds_are_answered_as_ever(kind, first, engine):
 def test_of_every_world_an_answer_is_kept():
     assert digests.kept().shape == (digests.WORLDS + digests.CELLS, len(digests.PARTS))
     assert digests.kept().any(axis=1).all()
-
-
-@pytest.mark.long
-def test_a_world_is_the_same_in_every_process():
-    code = """
-from tests.netsim.frozen import digests
-for number in range(60, 80):
-    print(digests.found("wires", number, "packet"), digests.found("air", number, "packet"))
-"""
-
-    def told(hash_seed):
-        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-        return done.stdout
-
-    wanted = zip(*(digests.kept()[digests.ROWS[kind][60:80]].tolist() for kind in ("wires", "air")), strict=True)
-    expected = "".join(f"{tuple(wires)} {tuple(air)}\n" for wires, air in wanted)
-    assert told("1") == told("2") == expected
 
 
 def test_what_changes_in_one_part_of_an_answer_is_named():

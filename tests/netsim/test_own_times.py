@@ -55,21 +55,6 @@ def test_time_and_time_awake_are_those_of_the_packets(name):
         assert simulated == pytest.approx(counted, rel=tolerance), hold_s
 
 
-@needs_data
-@pytest.mark.parametrize("name", CAPTURES)
-def test_a_connection_carries_its_payload_in_the_order_of_the_capture(name):
-    for _, workload in clients(DATA / "captures" / name):
-        begun = {}
-        starts = np.zeros(len(workload.timings))
-        ends = np.zeros(len(workload.timings))
-        for place, (connection, after, at_s, *lasts_s) in enumerate(workload.timings):
-            starts[place] = at_s if not after else ends[place - int(after)] + at_s
-            ends[place] = starts[place] + sum(lasts_s)
-            assert begun.get(connection, 0.0) <= starts[place] + 1e-5
-            begun[connection] = ends[place]
-        assert (np.diff(starts) >= -1e-5).all()
-
-
 def test_a_delay_moves_what_waited_for_it_and_nothing_else():
     def exchange(after, at_s, connection):
         return Timing(connection, after, at_s, 0.0, 0.06, 0.0)

@@ -55,13 +55,6 @@ def test_lpsm_has_the_parameters_of_the_thesis_and_rounds_to_whole_beacons_halve
     assert [beacons(mean_ms, 100.0) for mean_ms, _ in ask] == [k for _, k in ask]
 
 
-def test_waking_up_to_send_moves_no_poll_of_lpsm():
-    pages = [Page("a", 300, 3000, (), 3.0)]
-    later = [Page("a", 300, 3000, (), 3.0, 0.25)]
-    first, second = netsim.simulate(pages, "lpsm").polls, netsim.simulate(later, "lpsm").polls
-    assert first.time_s[0] == second.time_s[0] == 0.7
-
-
 DRIVERS = {  # which beacons it listens to; milliseconds awake after receiving, and after sending
     "mac80211": (1, 100, 100), "ath12k": (5, 0, 0), "esp-idf": (1, 50, 50), "esp-idf-max": (3, 50, 50),
     "cc33xx": (1, 40, 5), "talaria-two": (1, 12, 12), "bl616": (1, 15, 15), "nrf70": (3, 0, 0),

@@ -125,25 +125,9 @@ def test_a_radio_file_must_be_there():
         netsim.RadioConfig.named("nowhere.toml")
 
 
-@pytest.mark.parametrize("policy", ["psm", "listen:3", "dynamic", "uapsd:204.8", "bsd:0.2", "bsd-phase:0.2", "lpsm"])
-def test_beacons_may_be_102_4_ms_apart(policy):
-    config = netsim.SimulationConfig(beacon_interval_ns=102_400_000)
-    result = netsim.simulate(PAGES, policy, config=config)
-    steps = result.polls.time_s / 0.1024
-    assert len(steps)
-    assert abs(steps - steps.round()).max() < 1e-6
-    assert netsim.canonical(result.policy, beacon_interval_ns=102_400_000) == result.policy
-
-
 def test_a_radio_is_read_from_a_regular_file_alone(tmp_path):
     pipe = tmp_path / "radio.toml"
     os.mkfifo(pipe)
     for read in (RadioConfig.named, RadioConfig.load):
         with pytest.raises(ValueError, match="a radio must be a regular file of TOML"):
             read(str(pipe))
-
-
-def test_the_least_energy_is_that_of_two_powers():
-    radio = netsim.RadioConfig(awake_mw=750.0, asleep_mw=50.0)
-    assert radio.least_j(10.0, 4.0) == pytest.approx(10 * 0.05 + 4 * 0.7)
-    assert radio.total_j(4e9, 6e9, 0, 0) == pytest.approx(radio.least_j(10.0, 4.0))

@@ -174,32 +174,3 @@ def test_the_best_period_is_the_cheapest_of_all():
         assert least == pytest.approx(expected_j * (page + message), rel=1e-12)
         own_w = 0.0015 / (0.1 * period) + (5.0 * page + 2.0 * message) * 0.05 * period if period else 0.7
         assert own_w == pytest.approx(least, rel=1e-12)
-
-
-def test_the_value_of_a_plan_is_what_it_costs_on_average():
-    rates, rng = lognormal_rates(), np.random.default_rng(11)
-    planner = Planner([(rates, 0, 0)], 45_000_000)
-    value = planner.choose(wakeup_j=0.002)
-    end_ns = planner.work["stop_ns"][planner.last]
-    inside = np.diff(EDGES_NS[:-1]) * 1e-9 * rates[:-1]
-    waits_ns = np.interp(rng.exponential(size=40_000), np.concatenate([[0.0], inside.cumsum()]), EDGES_NS[:-1])
-    costs = []
-    for wait in waits_ns:
-        at, cost, awake = 0, 0.0, True
-        for asleep, wake in planner.path():
-            if asleep > at:
-                cost += 0.7 * (min(asleep, wait) - at) * 1e-9 + (0.0 if awake else 0.002)
-                if wait <= asleep:
-                    break
-            cost += 0.0015
-            at, awake = wake, False
-            if wait <= wake:
-                cost += 6.0 * (wake - wait) * 1e-9 + 0.002
-                break
-        if wait > end_ns:
-            cost += planner.work["value"][0, planner.last] / planning.still(
-                planner.work, planner.work["first_step"][planner.last]
-            )
-        costs.append(cost)
-    half_width = 3 * np.std(costs) / np.sqrt(len(costs))
-    assert value == pytest.approx(np.mean(costs), abs=half_width + 0.01 * value)

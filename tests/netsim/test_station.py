@@ -136,15 +136,6 @@ def test_an_inactivity_timeout_keeps_the_gate_open_after_the_last_frame():
     assert station.delivered[1] == 190 * MS + 2 * AIR
 
 
-def test_skipping_idle_beacons_counts_as_asking_at_each_does():
-    pages = [Page(f"p{i}", 300, 3000 + 777 * i, ((300, 4000),) * (i % 5), 3.21) for i in range(20)]
-    asked, skipped = netsim.simulate(pages, asking("asked")), netsim.simulate(pages, "psm:100")
-    assert asked.beacons == skipped.beacons
-    assert asked.polls.equals(skipped.polls)
-    assert asked.radio.equals(skipped.radio)
-    assert asked.pages.drop(columns="policy").equals(skipped.pages.drop(columns="policy"))
-
-
 @pytest.mark.parametrize("host_aware", [True, False])
 def test_the_host_tells_the_deadline_of_the_page_issued_last_and_the_link_knows_of_none(host_aware):
     pages = [Page("a", 300, 5000, (), 1.0, 1.0), Page("b", 300, 500, (), 1.0, 5.0, (), 7.25), Page("c", 300, 500)]
@@ -152,11 +143,3 @@ def test_the_host_tells_the_deadline_of_the_page_issued_last_and_the_link_knows_
     assert {view[-1] for view in told if view[1] < 5000 * MS} == {None}
     assert {view[-1] for view in told} == ({None, 7250 * MS} if host_aware else {None})
     assert told[-1][-1] is None  # of the last page
-
-
-def test_a_policy_object_is_left_as_it_was_and_may_count_what_it_sees():
-    policy = asking("counting", host_aware=True)
-    told = netsim.simulate([Page("p", 300, 5000, ((300, 700),), 1.0)], policy).final_policy.told
-    assert policy.told == []
-    assert len(told) >= 10
-    assert all(view[-2] >= 0 for view in told)

@@ -15,17 +15,6 @@ def request(start_s, url="x.html", duration_s=1.0, size=1000, server="a", client
     return Request(client, server, start, end, 300, size, url, kind)
 
 
-def test_a_page_is_its_document_and_the_images_that_follow_and_the_pause_is_thought():
-    browsed = [
-        request(0, "http://a/", size=10),
-        request(1.5, "http://a/1.gif", size=20),
-        request(2.75, "http://a/2.JPG?x=1", size=30),  # ends at 3.75
-        request(10, "http://a/next.html", size=40),
-    ]
-    first = Page("c/0", 300, 10, ((300, 20), (300, 30)), 6.25)
-    assert traces.pages(browsed) == [first, Page("c/1", 300, 40)]
-
-
 @pytest.mark.parametrize(
     ("gap_s", "server", "pages"), [(5.0, "a", 1), (5.001, "a", 2), (2.0, "b", 1), (2.001, "b", 2), (-0.5, "b", 1)]
 )
@@ -107,15 +96,6 @@ def build(steps):
         server = "b" if other else "a"
         requests.append(request(now, url, duration, size=index + 1, client=client, server=server))
     return requests
-
-
-@given(browsing)
-def test_every_byte_of_the_trace_is_in_exactly_one_page(steps):
-    requests = build(steps)
-    pages = traces.pages(requests)
-    sizes = [size for page in pages for size in (page.reply_bytes, *(reply for _, reply in page.objects))]
-    assert sorted(sizes) == list(range(1, len(requests) + 1))
-    assert all(page.think_s >= 0 for page in pages)
 
 
 @given(browsing, st.sampled_from([(5.0, 2.0), (0.0, 0.0), (30.0, 1.0)]))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from traces.traffic import APPS, KINDS, PHASE_S, draw, push_messages, stalls, stream
+from traces.traffic import APPS, KINDS, draw, push_messages, stalls
 
 
 def rng(seed=0):
@@ -31,18 +31,6 @@ def test_memoryless_gaps_are_exponential_and_bursts_are_not():
             assert np.mean(gaps < 1.0) == pytest.approx(5 / 6 * (1 - np.exp(-1 / 0.3)), abs=0.03)
 
 
-def test_a_stream_asks_one_segment_ahead_and_pauses_for_minutes():
-    found = stream(3600.0, rng())
-    asked = np.array([page.issue_s for page in found.pages])
-    lasts = found.deadlines_s - asked
-    assert ((lasts >= 2.0 - 1e-6) & (lasts <= 4.0 + 1e-6)).all()
-    same = np.diff(found.viewings) == 0
-    assert np.allclose(asked[1:][same], found.deadlines_s[:-1][same])
-    pauses = np.diff(asked)[~same]
-    assert (pauses > 60.0).all()
-    assert all(200_000 <= page.reply_bytes <= 500_000 for page in found.pages)
-
-
 def test_a_stall_is_what_exceeds_all_lateness_before_it_in_its_viewing():
     deadlines = [1.0, 2.0, 3.0, 11.0, np.nan]
     viewings = [0, 0, 0, 1, -1]
@@ -50,23 +38,6 @@ def test_a_stall_is_what_exceeds_all_lateness_before_it_in_its_viewing():
     assert found[:4].tolist() == pytest.approx([0.5, 0.0, 0.25, 0.25])
     assert np.isnan(found[4])
     assert stalls(deadlines, viewings, [0.0] * 5)[:4].tolist() == [0.0] * 4
-
-
-def test_shifting_traffic_passes_through_every_phase_in_its_place():
-    found = draw("shifting", 10 * PHASE_S, rng())
-    phases = {number: [] for number in range(10)}
-    for page, server in zip(found.pages, found.servers, strict=True):
-        phases[int(page.page.partition("/")[0])].append((page, server))
-    assert [len(phases[number]) > 0 for number in range(10)] == [True, True, False, True, True] * 2
-    assert {server for _, server in phases[0]} == {"0"}
-    assert {server for _, server in phases[1]} == {"lognormal:0.5:0.8"}
-    assert {server for _, server in phases[9]} == {"0.5"}
-    for number in (0, 1, 3, 4, 5):
-        first = phases[number][0][0]
-        assert first.issue_s == number * PHASE_S
-    where = {int(message.at_s // PHASE_S) % 5 for message in found.messages}
-    assert where <= {2, 4}
-    assert len(set(found.viewings[found.viewings >= 0].tolist())) >= 2
 
 
 @pytest.mark.parametrize("kind", APPS)

@@ -5,7 +5,6 @@ import json
 import lzma
 import math
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,13 +52,6 @@ def test_what_is_written_is_read_back_and_written_again_to_the_same_bytes(tmp_pa
     traces.write_workload(folder / "b.jsonl", again)
     assert (folder / "a.jsonl").read_bytes() == (folder / "b.jsonl").read_bytes()
     assert len(list(folder.iterdir())) == 2
-
-
-def test_waits_in_an_array_are_written_like_those_in_a_tuple():
-    as_array, as_tuple = (
-        Page("a", 300, 500, ((1, 2),), waits_s=waits) for waits in (np.array([0.5, 0.25]), (0.5, 0.25))
-    )
-    assert traces.workload_line(as_array) == traces.workload_line(as_tuple)
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress])

@@ -167,25 +167,6 @@ def test_in_any_cell_nothing_is_doubled_or_out_of_order_or_lost_unless_given_up(
     assert loss or dropped < 3  # to collide seven times is rare
 
 
-def test_in_a_service_period_what_waits_goes_together_and_several_frames_of_the_client_are_one_trigger():
-    world = Air("uapsd:100", air=AirConfig(phy=SLOTLESS, max_ampdu_bytes=65_535))
-    for number in range(3):
-        world.down(0, (20 + number) * MS, 1500, number)
-    for number in range(3):
-        world.up(0, 30 * MS, 100, number)
-    world.finish(95 * MS)
-    first, others = SLOTLESS.data_ns(138) // US, together_us(138, 138)
-    served, ended = together_us(1538, 1538, 1538), SLOTLESS.control_ns(30) // US
-    assert world.numbers(0, down=False) == world.numbers(0, down=True) == [0, 1, 2]
-    # the first frame triggers, with a window of zero slots the access point and the client collide, and then again
-    # the client's two together find nothing waiting, which one null frame says
-    access_point, client = world.contenders
-    assert (access_point.delivered, client.delivered) == (4, 3)
-    assert access_point.attempts - access_point.collided == 4
-    assert world.states().receiving_ns >= (served + ended + ACK + BLOCK_ACK) * US
-    assert world.states().transmitting_ns >= (first + others + ACK + BLOCK_ACK) * US
-
-
 def test_frames_of_a_client_that_go_together_are_a_trigger():
     world = Air("uapsd", "none", air=AirConfig(phy=SLOTLESS, max_ampdu_bytes=MAX_AMPDU_BYTES))
     world.down(0, 20 * MS, number=7)

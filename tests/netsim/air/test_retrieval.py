@@ -164,17 +164,6 @@ def test_a_group_frame_that_collides_is_lost_to_all_who_listen_and_after_the_las
     assert world.states(0).listening_ns == (second - 300_000 - BEACON - GROUP) * US
 
 
-def test_one_who_loses_the_last_group_frame_is_awake_up_to_the_next_beacon():
-    world = air("listen:3", "none", beacons=BeaconConfig(dtim_period=3))
-    world.group(10 * MS)
-    world.up(1, 300 * MS)
-    world.finish(700 * MS)
-    assert [client.groups_lost for client in world.clients] == [1, 1]
-    lost = 300_000 + BEACON + DIFS + max(DATA, GROUP)
-    assert world.intervals_us(0) == [300_000 + BEACON + DIFS + GROUP, 400_000 + BEACON]
-    assert lost < 400_000
-
-
 def test_what_arrives_while_the_frame_before_it_is_on_the_air_waits_for_the_next_beacon():
     fetched = 100_000 + BEACON + DIFS + POLL + SIFS  # when the frame begins whose header says More Data
     for at, second in ((fetched, fetched + DATA + SIFS + ACK + DIFS + POLL + SIFS), (fetched + 0.001, None)):

@@ -56,37 +56,6 @@ def test_without_load_the_delay_that_power_saving_adds_is_uniform_on_the_listen_
     assert 0.97 * longest < added_ms.max() < longest + 0.5
 
 
-def sparse(neighbours):
-    """Mean power and time awake of a client that loads a small page every second, among saturated neighbours."""
-    config = netsim.SimulationConfig(
-        medium=AirConfig(phy=Phy(kind="11g"), neighbours=neighbours), beacon_interval_ns=BEACON_NS,
-        link=netsim.LinkConfig(wired_delay_ms=10.0), radio=netsim.Radio.named("cc3235sf-states"),
-    )  # fmt: skip
-    pages = [Page(f"p{i}", 300, 1200, (), 1.0) for i in range(20)]
-    result = netsim.simulate(pages, "psm:102.4", config=config, engine="packet")
-    return result.energy.total_j / result.elapsed_s, result.awake_s / result.elapsed_s
-
-
-def test_loaded_neighbours_raise_the_current_and_the_time_awake_of_a_client_with_sparse_traffic():
-    alone, some, many = sparse(0), sparse(5), sparse(20)
-    for quantity in (0, 1):
-        assert alone[quantity] < some[quantity] < many[quantity]
-    # published for ns-3 with sparse TCP and 20 contenders: up to +108 % current, +254 % time awake
-    assert 1.2 < many[0] / alone[0] < 5
-    assert 2 < many[1] / alone[1] < 20
-
-
-def test_a_policy_of_seldom_beacons_loses_the_group_frames_of_the_dtims_that_it_skips():
-    config = AirConfig(beacons=BeaconConfig(dtim_period=3, broadcast_per_s=10.0))
-    world = Air("listen:3", "listen:9", "none", air=config, interval_ns=BEACON_NS)
-    world.finish(200 * S)
-    sent = world.contenders[0].delivered
-    assert sent == pytest.approx(2000, rel=0.1)
-    all_dtims, few, awake = (client.groups_lost for client in world.clients)
-    assert (all_dtims, awake) == (0, 0)
-    assert few == pytest.approx(sent * 2 / 3, rel=0.05)
-
-
 def test_group_frames_are_sent_at_once_while_nobody_sleeps():
     world = Air("none", air=AirConfig(beacons=BeaconConfig(dtim_period=10)))
     world.group(30 * MS)
