@@ -66,7 +66,7 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what is mutated
         ("netsim/model/*.py", "netsim/model/air/*.py"),
         (
             *(f"tests/netsim/test_{name}.py" for name in (
-                "station", "tcp", "tcp_by_hand", "link", "push", "conservation", "reference", "waits", "own_times",
+                "station", "tcp", "tcp_by_hand", "push", "conservation", "reference", "waits", "own_times",
             )),
             "tests/netsim/air/test_*.py",
         ),
