@@ -218,22 +218,6 @@ def test_exponentially_weighted_averages_fall_as_exp_of_the_summed_losses():
     np.testing.assert_allclose(predictions, (expected * forecasts).sum(axis=1), rtol=1e-10)
 
 
-@pytest.mark.parametrize("gradient", [False, True])
-def test_ml_poly_loses_no_more_than_its_theorem_allows(gradient):
-    """Gaillard, Stoltz and van Erven 2014, corollary of theorem 5, in units of the largest excess loss."""
-    for seed in range(6):
-        forecasts, y = world("absolute", seed)
-        combiner = Combiner(3, "absolute", rule="ml-poly", gradient=gradient)
-        predictions, weights = combiner.run(forecasts, y)
-        losses = np.abs(forecasts - y[:, None])
-        if gradient:
-            losses = np.sign(predictions - y)[:, None] * (forecasts - predictions[:, None])
-        excess = (weights * losses).sum(axis=1, keepdims=True) - losses
-        widest = np.abs(excess).max()
-        limit = np.sqrt(3 * (1 + np.log1p(len(y))) * (widest**2 + (excess**2).sum(axis=0))) + 2 * widest
-        assert (excess.sum(axis=0) <= limit).all()
-
-
 def test_after_a_round_in_which_a_forecast_slept_there_is_no_regret_bound():
     combiner = Combiner(2)
     for y in range(20):

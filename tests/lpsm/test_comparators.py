@@ -1,8 +1,5 @@
 """Variable-share, AdaHedge, Squint and NormalHedge: invariants, oracles, theorems, extremes."""
 
-from math import log, sqrt
-
-import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -77,35 +74,6 @@ def test_squints_evidence_is_right_for_large_and_small_regrets(regret, variance)
     learner._variance[:] = [variance, 2.0]
     expected = squint_weights([regret, 0.5], [variance, 2.0])
     np.testing.assert_allclose(learner.weights, expected, rtol=1e-8, atol=1e-12)
-
-
-def hard_losses(rounds, n, seed):
-    rng = np.random.default_rng(seed)
-    losses = rng.random((rounds, n))
-    losses[:, 0] *= rng.choice([0.2, 0.9, 1.0])
-    return losses
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_regrets_stay_below_the_bounds_of_their_authors(seed):
-    n, rounds, delta = 4, 400, 0.2
-    losses = hard_losses(rounds, n, seed)
-    best = losses.sum(axis=0).min()
-    ada, normal = ((kind(n).run(losses).weights * losses).sum() - best for kind in (AdaHedge, NormalHedge))
-    assert ada <= 2 * sqrt(best * (rounds - best) / rounds * log(n)) + 16 / 3 * log(n) + 2
-    square = 3 * (1 + 50 * delta) * rounds + 16 * log(n) ** 2 / delta * (10.2 / delta**2 + log(n))
-    assert normal <= sqrt((1 + log(n)) * square)
-    assert normal <= 2 * sqrt(rounds * log(n))  # far below it, in fact
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_squints_potential_never_rises_above_zero(seed):
-    learner = Squint(3)
-    learner.run(hard_losses(60, 3, seed))
-    total = 0.0
-    for R, V in zip(learner._regret, learner._variance, strict=True):
-        total += mpmath.quad(lambda eta, R=R, V=V: (mpmath.expm1(eta * R - eta * eta * V)) / eta, [0, 0.25, 0.5])
-    assert total / 3 <= 1e-9
 
 
 def test_a_sleeper_keeps_its_regret_and_its_loss_is_not_looked_at():

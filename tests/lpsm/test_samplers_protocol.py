@@ -90,8 +90,7 @@ def test_the_form_of_a_second_order_learner_goes_by_the_room_for_its_matrix(monk
     assert samplers.make("sop", 5, kernel="rbf", gamma=2.0).kernel == samplers.Radial(gamma=2.0)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("kernel", [None, "linear"])
+@pytest.mark.parametrize(("dtype", "kernel"), [("float32", None), ("float64", None), ("float64", "linear")])
 def test_weights_and_the_inverse_are_copies_in_the_numbers_asked_for(dtype, kernel):
     sampler = samplers.make("rls", n_features=D, dtype=dtype, kernel=kernel)
     sampler.run(X[:5], Y[:5])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bench import tuned as bench
-from lpsm import StaticExpert, samplers
+from lpsm import samplers
 from lpsm import synthetic_streams as streams
 from lpsm.samplers import TunedSampler
 
@@ -82,22 +82,6 @@ class Always:
 
 
 # Theorem: at a constant rate the mixture is Static-expert's, and within ln m of the best
-
-
-def test_the_mixture_of_estimated_costs_is_within_ln_m_of_the_best_candidate():
-    X, y = stream(2, n=300)
-    s = TunedSampler(
-        "perceptron-ss", 4, "b", [0.01, 0.1, 1.0, 10.0], mixture="static-expert", rng=np.random.default_rng(0)
-    )
-    totals, mixed, twin = np.zeros(4), 0.0, StaticExpert(4)
-    for x, label in zip(X, y, strict=True):
-        if s.decide(x).query:
-            s.learn(x, int(label))
-        totals += s._grid.costs
-        mixed += twin.update(s._grid.costs)
-        assert s.weights == pytest.approx(twin.weights)
-    assert totals.min() > 0
-    assert totals.min() - 1e-9 <= mixed <= totals.min() + np.log(4) + 1e-9
 
 
 # What it is for

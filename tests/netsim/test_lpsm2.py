@@ -53,8 +53,7 @@ def slowdown_and_energy(policy, seed, world, n=100):
     return (run.latency_s / base.latency_s).mean(), run.energy.per_page_j
 
 
-@pytest.mark.parametrize("kind", ["lpsm2", "lpsm2-link"])
-@pytest.mark.parametrize("target", [1.05, 1.08])
+@pytest.mark.parametrize(("kind", "target"), [("lpsm2", 1.05), ("lpsm2-link", 1.08)])
 def test_the_slowdown_asked_for_is_kept_with_less_energy_than_bounded_slowdown(kind, target):
     ours = np.mean([slowdown_and_energy(f"{kind}:{target}", seed, LOGNORMAL) for seed in (2001, 2002, 2003)], axis=0)
     bounded = np.mean([slowdown_and_energy("bsd:0.3", seed, LOGNORMAL) for seed in (2001, 2002, 2003)], axis=0)

@@ -1,7 +1,6 @@
 """Radios as data: what is charged for what, and files that are checked."""
 
 import os
-from itertools import pairwise
 
 import pytest
 
@@ -66,24 +65,6 @@ def test_a_radio_of_states_on_wires_is_charged_what_its_states_imply():
     assert result.energy.total_j == pytest.approx(
         netsim.simulate(PAGES, "psm", config=netsim.SimulationConfig(radio=same)).energy.total_j
     )
-
-
-@pytest.mark.parametrize("policy", ["psm", "bsd:0.5", "twt:130:20", "lpsm"])
-def test_wake_ups_are_the_passages_from_asleep_to_awake_and_each_is_charged(policy):
-    radio = netsim.RadioConfig(wakeup_mj=2.0, wakeup_ms=3.0)
-    free = netsim.simulate(PAGES, policy)
-    config = netsim.SimulationConfig(radio=radio)
-    charged = netsim.simulate(PAGES, policy, config=config)
-    states = charged.radio.state.tolist()
-    assert charged.wakeups == sum(a == "asleep" and b == "awake" for a, b in pairwise(states))
-    assert charged.wakeups > 0
-    each = 2.0e-3 + 0.7 * 3e-3
-    assert charged.energy.wakeup_j == pytest.approx(each * charged.wakeups)
-    assert charged.energy.total_j - free.energy.total_j == pytest.approx(charged.energy.wakeup_j)
-    inside = (charged.pages.energy_j - free.pages.energy_j).sum() / each
-    assert inside == pytest.approx(round(inside))
-    assert 0 < round(inside) <= charged.wakeups
-    assert charged.pages.latency_s.equals(free.pages.latency_s)  # nothing waits for a ramp
 
 
 def test_a_radio_of_ones_own_is_read(tmp_path):

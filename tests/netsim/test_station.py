@@ -57,7 +57,8 @@ SCENARIOS = {  # policy, when frames arrive and are sent, until; time awake, arr
     "waking up to send opens no gate": ("psm:500", [10 * MS], [120 * MS], 450, SENT, [], 0, None),
     "what is sent as the last frame ends is no second passage": (
         "psm:500", [], [120 * MS, 120 * MS + SENT], 450, 2 * SENT, [], 0, [120 * MS, 120 * MS + 2 * SENT]),
-    "a beacon that passes while it sends is a poll": ("psm:100", [50 * MS], [AT - 1000], 150, None, [AT + AIR], 0, None),
+    "a beacon that passes while it sends costs nothing": (
+        "psm:100", [50 * MS], [AT - 1000], 150, None, [AT + AIR], 0, None),
     "a beacon at the instant of waking counts": ("psm:100", [], [AT], 150, None, [], 1, None),
     "a beacon at the instant of falling asleep is free": ("psm:100", [], [AT - SENT], 150, None, [], 0, None),
     "one just after it is not": ("psm:100", [], [AT - SENT - 1], 150, None, [], 1, None),

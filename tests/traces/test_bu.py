@@ -175,16 +175,6 @@ def test_the_samples_have_the_requests_that_a_count_of_lines_gives(data):
     assert requests.report["sessions"] == 3
 
 
-def test_one_month_of_the_archive_is_that_month(data):
-    report = traces.Report()
-    sessions = list(traces.sessions(data / "bu-www-client/condensed.tar.xz", member="272/Nov94/*", report=report))
-    assert report["sessions"] == 55
-    assert report["damaged"] == 0
-    for session in sessions:
-        seconds = int(session.name.rsplit(".", 1)[1])
-        assert 785_000_000 < seconds < 786_300_000
-
-
 @pytest.mark.long
 def test_the_whole_archive_has_the_counts_published_with_it(data):
     requests = traces.read(data / "bu-www-client" / "condensed.tar.xz")

@@ -10,7 +10,7 @@ from netsim import AirConfig, BeaconConfig, Phy, policies
 from netsim.config import RETRIEVALS
 from netsim.running.fill import World
 from netsim.running.on_simpy import run_interpreted
-from tests.netsim.air.cells import MS, US, Air, S, add_up
+from tests.netsim.air.cells import MS, Air, S, add_up
 from tests.netsim.test_radio import LIGHT_SLEEP_MA
 from traces.columns import Workload
 from traces.records import Page
@@ -36,24 +36,6 @@ def test_an_idle_hour_gives_back_the_currents_of_the_fit_and_dtim_3_within_5_per
     # the ninth published set, of the ESP32-S2, contradicts itself and is no profile
     assert len(within) == 7, errors
     assert errors["esp32-states"] == pytest.approx(0.068, abs=0.002)
-
-
-@pytest.mark.parametrize(("policy", "listen"), [("listen:1", 1), ("listen:3", 3)])
-def test_without_load_the_delay_that_power_saving_adds_is_uniform_on_the_listen_interval(policy, listen):
-    world = Air(policy, "none", interval_ns=BEACON_NS)
-    instants = np.cumsum(500 * MS + np.rint(np.random.default_rng(3).exponential(1e9, 2000)).astype(int)).tolist()
-    for at in instants:
-        world.down(0, at)
-        world.down(1, at + 250 * MS)
-    world.finish(instants[-1] + 2 * S)
-    delayed_ns, prompt_ns = (np.array(world.arrived_us(who)) * US - instants for who in (0, 1))
-    fetching_ns = 294_000 + 28_000 + 34_000 + 10_000  # beacon, DIFS, PS-Poll, SIFS; a backoff may come on top
-    added_ms = (delayed_ns - (prompt_ns.min() - 250 * MS) - fetching_ns) / 1e6
-    longest = 102.4 * listen
-    assert np.mean(added_ms) == pytest.approx(longest / 2, rel=0.05)
-    assert np.median(added_ms) == pytest.approx(longest / 2, rel=0.08)
-    assert -0.001 < added_ms.min() < 0.02 * longest
-    assert 0.97 * longest < added_ms.max() < longest + 0.5
 
 
 def test_group_frames_are_sent_at_once_while_nobody_sleeps():
