@@ -75,7 +75,7 @@ def ns(seconds):
     return np.rint(np.asarray(seconds) * 1e9).astype(int)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(traffic, st.sampled_from(POLICIES), configs, st.integers(0, 5))
 def test_time_energy_bytes_and_frames_are_conserved_and_recorded(given_traffic, policy, config, seed):
     workload, push = given_traffic

@@ -48,7 +48,7 @@ def found(schedules, origin, start, end, *, arrived=True, sent=NEVER_NS, interva
     return out
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.lists(any_schedule, min_size=1, max_size=3),
     interval,

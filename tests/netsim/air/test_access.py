@@ -134,7 +134,7 @@ def test_beacons_that_nobody_waits_for_take_no_event_and_use_the_channel_all_the
     assert world.clock.peek() == float("inf")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     st.sampled_from(["11b:1", "11b", "11g", "11a:6", "11n"]),
     st.lists(st.tuples(st.integers(0, 60_000), st.integers(41, 1500)), min_size=1, max_size=60),

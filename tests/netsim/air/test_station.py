@@ -58,7 +58,7 @@ RADIOS = [netsim.Radio.named(name) for name in ("thesis", "esp32-c2", "cc3235sf-
 )]  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from(["11b:1", "11b", "11g", "11n"]),
     st.lists(st.tuples(st.sampled_from(POLICIES), st.lists(PAGE, min_size=1, max_size=3)), min_size=1, max_size=4),
