@@ -2,6 +2,7 @@
 
 import json
 import random
+from pathlib import Path
 
 import pytest
 
@@ -50,6 +51,13 @@ def question(client):
     )
 
 
+def with_value(question, name, value, **more):
+    """The question of the page with another value of a control."""
+    body = json.loads(question)
+    body["inputs"][[one["id"] for one in body["inputs"]].index(name)]["value"] = value
+    return {**body, **({"changedPropIds": [more["changed"]]} if more else {})}
+
+
 def asked(client, body, **headers):
     return client.post("/_dash-update-component", data=json.dumps(body), content_type="application/json",
                        headers=headers)  # fmt: skip
@@ -70,9 +78,7 @@ def test_the_page_asks_again_only_once_it_was_answered(client, question, monkeyp
     assert (answer["pending"]["children"], answer["again"]) == ("", {"n_intervals": 1})
     fresh = app(Explorer()).server.test_client()
     monkeypatch.setattr("experiments.explore.app.WITHIN_S", 0.0)
-    body = json.loads(question)
-    body["inputs"][[one["id"] for one in body["inputs"]].index("policies")]["value"] = ["lpsm:log"]
-    answer = asked(fresh, body).json["response"]
+    answer = asked(fresh, with_value(question, "policies", ["lpsm:log"])).json["response"]
     assert answer["pending"]["children"].startswith("Still computing")
     assert answer["again"] == {"n_intervals": 0}
 
@@ -86,17 +92,29 @@ def parts(found):
 @pytest.mark.parametrize("name", SMALL)
 @pytest.mark.parametrize("value", [True, {}, [{}]], ids=str)
 def test_a_value_of_a_wrong_type_is_a_bad_request(client, question, name, value):
-    body = json.loads(question)
-    body["inputs"][[one["id"] for one in body["inputs"]].index(name)]["value"] = value
-    assert asked(client, body).status_code == 400
+    assert asked(client, with_value(question, name, value)).status_code == 400
 
 
 def test_a_text_that_is_too_long_is_answered_with_the_rule(client, question):
     for name, called in (("radio", "radio"), ("policies", "a policy"), ("server", "server")):
-        body = json.loads(question)
-        body["inputs"][[one["id"] for one in body["inputs"]].index(name)]["value"] = "x" * 201
-        said = asked(client, body).json["response"]["complaint"]["children"]
+        said = asked(client, with_value(question, name, "x" * 201)).json["response"]["complaint"]["children"]
         assert said == f"{called} must have at most 200 characters, got 201"
+
+
+@pytest.mark.parametrize(
+    "name", ["subprocess:Popen:./evil.sh", "evil.py:Evil", "evil:Evil", "logging:FileHandler:made"]
+)
+@pytest.mark.parametrize("place", ["policies", "url"])
+def test_a_request_names_policies_of_the_registry_alone(client, question, tmp_path, monkeypatch, name, place):
+    monkeypatch.chdir(tmp_path)
+    Path("evil.sh").write_text("#!/bin/sh\ntouch made\n")
+    Path("evil.sh").chmod(0o755)
+    Path("evil.py").write_text("open('made', 'w')\n\nclass Evil:\n    plan = spec = host_aware = print\n")
+    value = [name] if place == "policies" else f"?policies={name}"
+    body = with_value(question, place, value, changed="url.search" if place == "url" else "pages.value")
+    said = asked(client, body).json["response"]["complaint"]["children"]
+    assert "a policy must be one of none, psm" in said
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["evil.py", "evil.sh"]
 
 
 def test_a_large_body_is_refused_before_it_is_read(client, question):
@@ -115,6 +133,8 @@ def test_a_large_body_is_refused_before_it_is_read(client, question):
 def test_what_another_page_asks_is_refused(client, question, headers):
     assert asked(client, json.loads(question), **headers).status_code == 403
     assert client.get("/", headers=headers).status_code == 403
+    page = client.get("/")
+    assert (page.status_code, "DENY" in page.headers["X-Frame-Options"]) == (200, True)
 
 
 @pytest.mark.parametrize("path", PATHS)

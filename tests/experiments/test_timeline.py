@@ -1,6 +1,4 @@
-import io
 import json
-import struct
 from itertools import pairwise
 from pathlib import Path
 
@@ -85,23 +83,21 @@ def test_trace_events_have_the_published_shape(runs):
     data = json.loads(json.dumps(trace_events([timeline(run, 0.0, 60.0) for run in runs.values()]), allow_nan=False))
     assert set(data) == {"traceEvents", "displayTimeUnit"}
     assert data["displayTimeUnit"] in ("ms", "ns")
+    number, timed = (int, float), {"pid": int, "tid": int, "ts": (int, float)}
     needed = {  # fields of each phase as the format has them
-        "X": {"name": str, "cat": str, "pid": int, "tid": int, "ts": (int, float), "dur": (int, float), "args": dict},
-        "i": {"name": str, "cat": str, "pid": int, "tid": int, "ts": (int, float), "s": str, "args": dict},
-        "C": {"name": str, "pid": int, "tid": int, "ts": (int, float), "args": dict},
+        "X": {"name": str, "cat": str, **timed, "dur": number, "args": dict},
+        "i": {"name": str, "cat": str, **timed, "s": str, "args": dict},
+        "C": {"name": str, **timed, "args": dict},
         "M": {"name": str, "pid": int, "tid": int, "args": dict},
     }
     for event in data["traceEvents"]:
         shape = needed[event["ph"]]
         assert set(event) == {"ph", *shape}
         assert all(isinstance(event[field], kind) for field, kind in shape.items())
-        assert event.get("ts", 0) >= 0
-        assert event.get("dur", 0) >= 0
+        assert min(event.get("ts", 0), event.get("dur", 0)) >= 0
         assert event.get("s", "t") in ("g", "p", "t")
-        if event["ph"] == "C":
-            assert all(isinstance(value, (int, float)) for value in event["args"].values())
-        if event["ph"] == "M":
-            assert event["name"] in ("process_name", "thread_name", "thread_sort_index")
+        assert event["ph"] != "C" or all(isinstance(value, number) for value in event["args"].values())
+        assert event["ph"] != "M" or event["name"] in ("process_name", "thread_name", "thread_sort_index")
     assert {event["ph"] for event in data["traceEvents"]} == set(needed)
     for pid, run in enumerate(runs.values(), 1):  # nothing is lost where beacons are told together
         told = [one for one in data["traceEvents"] if one["pid"] == pid and one.get("cat") == "beacons"]
@@ -122,19 +118,6 @@ def test_trace_events_have_the_published_shape(runs):
         assert all(first[1] <= second[0] + 0.01 for first, second in pairwise(rows))
 
 
-def blocks(data):
-    """The packets of a pcapng file, time in nanoseconds and bytes, read by hand."""
-    found, place = [], 0
-    while place < len(data):
-        kind, length = struct.unpack_from("<II", data, place)
-        assert struct.unpack_from("<I", data, place + length - 4) == (length,)
-        if kind == 6:
-            _, high, low, size, _ = struct.unpack_from("<IIIII", data, place + 8)
-            found.append(((high << 32) + low, data[place + 28 : place + 28 + size]))
-        place += length
-    return found
-
-
 def test_the_command_writes_what_it_is_asked_for(lpsm, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     traces.write_workload("work.jsonl", WORK)
@@ -153,14 +136,10 @@ def test_the_command_writes_what_it_is_asked_for(lpsm, tmp_path, monkeypatch):
     result = lpsm("timeline", "work.jsonl", "--policies", "psm", "--from", "3", "--length", "2", "--air", "11g",
                   "--pcap", "r.pcapng")  # fmt: skip
     assert result.exit_code == 0, result.output
-    assert all(3e9 <= at <= 5e9 for at, _ in blocks(Path("r.pcapng").read_bytes()))
-    list(dpkt.pcapng.Reader(io.BytesIO(Path("r.pcapng").read_bytes())))
+    with Path("r.pcapng").open("rb") as file:
+        assert all(3.0 <= at <= 5.0 for at, _ in dpkt.pcapng.Reader(file))
 
 
-def test_a_run_on_wires_has_no_capture_and_a_picture_is_of_two_forms(runs, complaint, tmp_path, monkeypatch):
+def test_a_run_on_wires_has_no_capture(runs):
     with pytest.raises(ValueError, match="wires have no frames"):
         capture(runs["psm"])
-    monkeypatch.chdir(tmp_path)
-    traces.write_workload("work.jsonl", WORK)
-    assert "must end in .svg or .png" in complaint("timeline", "work.jsonl", "--out", "x.gif")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["work.jsonl"]

@@ -66,6 +66,7 @@ def test_a_signal_that_an_import_makes_an_error_of_still_ends_the_program_in_one
     assert (ended.returncode, ended.stderr) == (143, "lpsm: terminated, nothing was written\n")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("wait_s", [0.6, 1.5])
 def test_ctrl_c_while_kernels_are_compiled_ends_the_program_at_once(wait_s, tmp_path):
     workload, out = tmp_path / "pages.jsonl", tmp_path / "out.csv"

@@ -6,14 +6,10 @@ import subprocess
 
 import pytest
 
-from tests.experiments.browsing import contents
-from tests.experiments.program import PROGRAM
+from tests.experiments.makers import PROGRAM, contents
 
 
-def run(
-    *words, python = (), without = (), closed = (),
-    limit = None, **variables,
-):  # fmt: skip
+def run(*words, python=(), without=(), closed=(), limit=None, **variables):
     """Run the program in a process of its own, in an environment that is changed as told."""
 
     def prepare():
@@ -114,22 +110,3 @@ def test_too_little_memory_is_one_line(tmp_path):
     path.write_text("a,b,label\n" + "1.5,2.5,x\n0.5,2.5,y\n" * 2_000_000)
     said = one_line(run("label", path, "--algorithm", "ssmd", limit=(resource.RLIMIT_AS, 900 << 20)))
     assert "not enough memory" in said
-
-
-@pytest.fixture
-def read_only(tmp_path):
-    """Make a folder in which nobody may write."""
-    folder = tmp_path / "fixed"
-    folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "ro,size=1m", "tmpfs", folder], capture_output=True)
-    if mounted.returncode and os.geteuid() == 0:
-        pytest.skip("no file system may be mounted here")
-    folder.chmod(0o500) if mounted.returncode else None
-    yield folder
-    if not mounted.returncode:
-        subprocess.run(["umount", folder], check=True)
-
-
-@pytest.mark.parametrize("words", [["generate", "--out", "w"], ["compare", "--seeds", "1", "--out", "o"]])
-def test_an_output_where_nobody_may_write_is_one_line_that_names_it(complaint, read_only, words):
-    assert f"{read_only / words[-1]}" in complaint(*words[:-1], read_only / words[-1])

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import click
 import pytest
 
-from experiments.cli import COMMANDS, load_command, outcome
+from experiments.cli import COMMANDS, load_command
 from experiments.cli.options import Number
 
 NOT_NUMBERS = ["nan", "inf", "-inf", "1e400", "1" + "0" * 29, "", " ", "7 ", "٣", "1_0", "0x10"]
@@ -95,7 +95,7 @@ def fault(run, value):
 
 @pytest.mark.parametrize("name", TRIED)
 def test_a_bad_number_works_as_said_or_is_one_line_and_quick(lpsm, workload, tmp_path, monkeypatch, name):
-    monkeypatch.setattr(outcome, "pictures", lambda name, figure: {})  # drawn elsewhere
+    monkeypatch.setattr("experiments.figures.style.pictures", lambda name, figure: {})  # drawn elsewhere
     table, stream = tmp_path / "t.csv", tmp_path / "s.csv"
     table.write_text("time,bytes\n0.5,2000\n0.6,300\n9.5,3000\n")
     stream.write_text("a,b,label\n1,2,x\n2,1,y\n0,1,x\n1,0,y\n")

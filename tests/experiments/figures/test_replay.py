@@ -4,7 +4,6 @@ import pytest
 
 from experiments.figures import replay as figures
 from experiments.figures.labels import apart
-from experiments.figures.style import pictures
 from experiments.study.replay import ReplayConfig, details
 from traces import Request
 
@@ -23,21 +22,6 @@ def test_thinning_keeps_the_mean_of_equal_stretches_and_short_frames_as_they_are
     assert thin["x"].tolist() == [3.0 * k + 1 for k in range(200)]
     assert figures.thinned(frame.head(10), 200)["x"].tolist() == list(range(10))
     assert len(figures.thinned(frame.head(401), 200)) <= 200
-
-
-@pytest.mark.long
-def test_every_picture_is_the_same_twice(found):
-    summary = pd.DataFrame({"mixture_regret": [1e-3, -1e-5], "polling_regret": [-1e-3, 2e-3]})
-    drawn = {
-        "losses": lambda: figures.losses(found.polls),
-        "weights": lambda: figures.weights(found.polls),
-        "competition": lambda: figures.competition(found.regrets, found.partitions),
-        "alphas": lambda: figures.alphas(found.alphas, found.posterior),
-        "regret": lambda: figures.regret_distribution(summary),
-    }
-    for name, draw in drawn.items():
-        first = pictures(name, draw())
-        assert first == pictures(name, draw()), name
 
 
 def test_the_map_of_weights_spans_the_replay_and_has_a_row_an_expert(found):

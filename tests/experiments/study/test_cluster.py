@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from experiments.study import executor
-from tests.experiments.browsing import contents, make
-from tests.experiments.program import PROGRAM
+from tests.experiments.makers import PROGRAM, contents, sessions
 
 pytest.importorskip("distributed")
 DASK = [sys.executable, "-m", "dask"]
@@ -74,57 +73,30 @@ def command(trace, out, *more):
     return [*PROGRAM, "population", str(trace), "--pages-per-task", "5", "--by", "session", "--out", str(out), *more]
 
 
-def run_with_a_kill(loopback, trace, folder, parts):
-    """Run on the cluster, kill a worker after some parts, and hold the result to that of one process."""
-    local, out = folder / "local", folder / "out"
+@pytest.mark.long
+def test_a_worker_killed_in_mid_run_changes_no_byte(loopback, tmp_path):
+    trace, local, out = sessions(tmp_path / "sessions", 200), tmp_path / "local", tmp_path / "out"
     subprocess.run(command(trace, local, "--jobs", "1"), check=True, capture_output=True)
-    loopback.wait_for_workers(2)
     process = subprocess.Popen(
         command(trace, out, "--scheduler", loopback.address), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     deadline = time.monotonic() + 120
-    while len(list(Path(f"{out}.partial").glob("users/*.parquet"))) < parts:
+    while len(list(Path(f"{out}.partial").glob("users/*.parquet"))) < 5:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.005)
-    victim = loopback.workers.pop(0)
-    victim.send_signal(signal.SIGKILL)
+    loopback.workers[0].send_signal(signal.SIGKILL)
     assert process.poll() is None, "the run was over before the worker was killed"
     _, stderr = process.communicate(timeout=300)
     assert process.returncode == 0, stderr
     assert "Traceback" not in stderr
-    loopback.workers.append(loopback.add_worker())
     assert contents(out) == contents(local)
-
-
-def test_a_worker_killed_in_mid_run_changes_no_byte(loopback, tmp_path):
-    run_with_a_kill(loopback, make(tmp_path / "sessions", 200), tmp_path, 5)
 
 
 def test_nobody_at_an_address_is_one_clear_line(complaint, tmp_path, monkeypatch):
     monkeypatch.setattr(executor, "CONNECT_S", 0.5)
-    trace = make(tmp_path / "sessions", 2)
+    trace = sessions(tmp_path / "sessions", 2)
     line = complaint(
         "population", trace, "--scheduler", "tcp://127.0.0.1:1", "--policies", "none", "--out", tmp_path / "out"
     )
     assert "no Dask scheduler answers at tcp://127.0.0.1:1" in line
-
-
-def test_no_more_tasks_are_under_way_than_keep_the_workers_busy():
-    handed_out = done = most = 0
-
-    def tasks():
-        nonlocal handed_out, most
-        for number in range(50):
-            handed_out += 1
-            most = max(most, handed_out - done)
-            yield str(number), number
-
-    def accept(_key, _result):
-        nonlocal done
-        done += 1
-
-    with executor.workers("processes", 2) as pool:
-        executor.stream(abs, tasks(), pool, accept)
-    assert done == handed_out == 50
-    assert most <= executor.UNDER_WAY * 2

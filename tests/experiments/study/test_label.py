@@ -1,6 +1,5 @@
 """What `lpsm label` counts is what a person would count, and what it cannot take it says with its place."""
 
-import csv
 import json
 
 import numpy as np
@@ -206,19 +205,6 @@ def test_a_folder_holds_what_was_drawn_and_the_same_seed_gives_the_same_bytes(lp
     assert lpsm(*arguments, "--out", tmp_path / "one").exit_code == 0
     (tmp_path / "one" / "mine").write_text("")
     assert "which lpsm label did not write" in lpsm(*arguments, "--out", tmp_path / "one").stderr
-
-
-def test_json_is_one_object_and_agrees_with_the_files(lpsm, table, tmp_path):
-    result = lpsm(
-        "label", table, "--algorithm", "ssmd", "--param", "K=0.1", "--window", "60", "--json", "--out", tmp_path / "o"
-    )
-    found = json.loads(result.stdout)
-    with (tmp_path / "o" / "rounds.csv").open() as file:
-        rounds = list(csv.DictReader(file))
-    assert found["label_rate"] == pytest.approx(sum(int(row["queried"]) for row in rounds) / 300)
-    assert found["accuracy"] == pytest.approx(sum(row["prediction"] == row["label"] for row in rounds) / 300)
-    assert found["windows"][-1]["t"] == found["rounds"] == 300
-    assert found["parameters"] == {"K": "0.1"}
 
 
 def test_more_than_two_classes_need_a_word_and_get_a_picture_by_class(lpsm, complaint, tmp_path):

@@ -16,6 +16,7 @@ from experiments.study.executor import MOST_JOBS
 from experiments.study.interruptions import SIGNALS, Handler, Interrupted
 from experiments.study.run import progress, run, time_left_s
 from experiments.study.store import Store
+from tests.experiments.makers import contents
 
 
 def test_results_come_in_the_order_of_the_tasks_however_many_processes():
@@ -121,24 +122,28 @@ def test_when_the_program_ends_signals_do_again_what_they_did_before(capsys):
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_whose_exception_python_drops_still_ends_the_program_after_the_task(
-    number, status, tmp_path, monkeypatch, capsys
+def test_a_signal_whose_exception_python_drops_ends_the_program_after_the_task_and_the_same_command_goes_on(
+    number, status, results, tmp_path, monkeypatch, capsys
 ):
-    keep, kept = Store.keep, list[str]()
+    kept, made = [], results("compare")
+    command = [*made.words, "--out", str(tmp_path / "out")]
 
-    def keep_and_lose(self, name, content):
+    def keep_and_lose(self, name, content, keep=Store.keep):
         keep(self, name, content)
         kept.append(name)
         if len(kept) == 2:
             Lost(number)
 
     monkeypatch.setattr(Store, "keep", keep_and_lose)
-    words = ["compare", "--pages", "3", "--seeds", "4", "--policies", "psm", "--jobs", "1"]
     with pytest.raises(SystemExit) as ended:
-        main([*words, "--out", str(tmp_path / "out")])
+        main(command)
     assert ended.value.code == status
     assert len(kept) == 2
-    assert "2 of 8 runs of a policy were finished" in capsys.readouterr().err.splitlines()[-1]
+    assert "2 of 6 runs of a policy were finished" in capsys.readouterr().err.splitlines()[-1]
+    with pytest.raises(SystemExit):
+        main(command)
+    assert len(kept) == 6
+    assert contents(tmp_path / "out") == contents(made.folder)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -186,3 +191,19 @@ def test_functions_that_are_compiled_advance_the_bar(monkeypatch):
         assert numba.njit(lambda x: x + 1)(1) == 2
     assert numba.njit(lambda x: x + 2)(1) == 3
     assert advanced == [("compiling functions", study_progress.FUNCTIONS)]
+
+
+def test_no_more_tasks_are_under_way_than_keep_the_workers_busy():
+    handed_out, done, most = [], [], 0
+
+    def tasks():
+        nonlocal most
+        for number in range(50):
+            handed_out.append(number)
+            most = max(most, len(handed_out) - len(done))
+            yield str(number), number
+
+    with executor.workers("processes", 2) as pool:
+        executor.stream(abs, tasks(), pool, lambda key, _: done.append(key))
+    assert len(done) == len(handed_out) == 50
+    assert most <= executor.UNDER_WAY * 2

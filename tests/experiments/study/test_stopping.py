@@ -14,11 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.experiments.browsing import contents, make
-from tests.experiments.program import PROGRAM, finish
+from tests.experiments.makers import PROGRAM, contents, sessions
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the kernel lists no processes here")
-OTHERS = (signal.SIGTERM, signal.SIGHUP)
+OTHERS = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP)
 SLOW_POLICY = """
 import time
 from netsim.policies.static import StaticPsm
@@ -37,7 +36,7 @@ class Slow:
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory):
-    return make(tmp_path_factory.mktemp("browsing") / "sessions", 60, n_users=60)
+    return sessions(tmp_path_factory.mktemp("browsing") / "sessions", 60, n_users=60)
 
 
 def command(trace, out, *more):
@@ -71,17 +70,7 @@ def nobody_is_left_of(session):
         time.sleep(0.05)
 
 
-def wait_for_parts(process, out, at_least):
-    deadline = time.monotonic() + 120
-    while len(list(Path(f"{out}.partial").glob("users/*.parquet"))) < at_least:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-
-
-@pytest.mark.parametrize(
-    "number", [signal.SIGINT, signal.SIGKILL, *(pytest.param(one, marks=pytest.mark.long) for one in OTHERS)]
-)
+@pytest.mark.parametrize("number", [signal.SIGINT, *(pytest.param(one, marks=pytest.mark.long) for one in OTHERS)])
 def test_workers_end_with_their_parent_however_it_ends(trace, tmp_path, number):
     slow = tmp_path / "slow.py"  # so that no machine is quick enough to end before the signal comes
     slow.write_text(SLOW_POLICY)
@@ -109,24 +98,6 @@ def test_workers_end_with_their_parent_however_it_ends(trace, tmp_path, number):
     assert "kept" in line
 
 
-def test_kills_and_ctrl_c_and_the_same_command_again_give_the_bytes_of_an_undisturbed_run(trace, tmp_path):
-    wanted, out = tmp_path / "wanted", tmp_path / "out"
-    finish(command(trace, wanted, "--jobs", "1"))
-    for parts, jobs, number in ((1, "1", signal.SIGKILL), (8, "2", signal.SIGINT), (15, "1", signal.SIGKILL)):
-        process = start(command(trace, out, "--jobs", jobs))
-        wait_for_parts(process, out, parts)
-        os.killpg(process.pid, number)
-        _, stderr = process.communicate(timeout=120)
-        nobody_is_left_of(process.pid)
-        assert process.returncode in (-signal.SIGKILL, 130), stderr
-        if number == signal.SIGINT:
-            assert f"what was finished is kept in {out}.partial, and the same command goes on from there" in stderr
-    assert len(list(Path(f"{out}.partial").glob("users/*.parquet"))) >= 15
-    finish(command(trace, out, "--jobs", "1"))
-    assert contents(out) == contents(wanted)
-    assert {path.name for path in tmp_path.iterdir()} == {"out", "wanted"}
-
-
 @pytest.mark.long
 def test_signals_at_random_instants_lose_nothing_that_was_finished(trace, tmp_path):
     wanted, out = tmp_path / "wanted", tmp_path / "out"
@@ -151,5 +122,6 @@ def test_signals_at_random_instants_lose_nothing_that_was_finished(trace, tmp_pa
         else:
             assert parts >= kept
         kept = parts
-    finish(command(trace, out, "--jobs", "1"))
+    subprocess.run([*PROGRAM, *command(trace, out, "--jobs", "1")], check=True, capture_output=True)
     assert contents(out) == contents(wanted)
+    assert {path.name for path in tmp_path.iterdir()} == {"out", "wanted"}

@@ -15,7 +15,7 @@ import pytest
 from experiments.study.files import alone, columns_text, content_digest, csv_text, write_file
 from experiments.study.interruptions import Interrupted
 from experiments.study.store import Store, journal_of
-from tests.experiments.browsing import contents
+from tests.experiments.makers import contents
 
 SETTINGS = {"pages": 3, "policies": ["none"]}
 
