@@ -6,7 +6,6 @@ import netsim
 from netsim import AirConfig, BeaconConfig, Phy
 from netsim.model.air.beacons import next_lost
 from netsim.model.air.channel import occupy
-from netsim.model.air.exchange_times import polled
 from tests.netsim.air.cells import MS, US, Air
 
 SLOTLESS = Phy(kind="11g", cw_min=0, cw_max=0)
@@ -26,32 +25,6 @@ def two_wait(world):
     for _ in range(2):
         world.down(0, 30 * MS)
     return world
-
-
-def test_a_poll_is_answered_by_data_after_sifs_and_that_by_an_ack():
-    data_ends = POLL + SIFS + DATA
-    assert [at / US for at in polled(SLOTLESS, 1536)[:6]] == [
-        POLL, data_ends, data_ends + SIFS + ACK, POLL + ACK, DATA, DATA
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("retrieval", ["ps-poll", "null"])
-def test_the_air_time_of_data_is_that_of_the_data_frames_alone_however_they_are_fetched(retrieval):
-    world = air("psm:100", retrieval=retrieval, rts_bytes=0)
-    world.up(0, 10 * MS)
-    two_wait(world).finish(200 * MS)
-    assert len(world.arrived_us()) == 3
-    assert (world.clients[0].air_up, world.clients[0].air_down) == (DATA * US, 2 * DATA * US)
-
-
-def test_null_frames_open_and_close_the_gate():
-    world = two_wait(air("psm:100", retrieval="null"))
-    world.finish(200 * MS)
-    opened = 100_000 + BEACON + DIFS + NULL
-    first = opened + SIFS + ACK + DIFS + DATA
-    second = first + SIFS + ACK + DIFS + DATA
-    assert world.arrived_us() == [first, second]
-    assert world.intervals_us() == [100_000, second + SIFS + ACK + DIFS + NULL + SIFS + ACK]
 
 
 def test_a_client_wakes_up_before_its_beacon_and_a_send_from_doze_waits_for_the_radio():
@@ -75,49 +48,6 @@ def test_a_client_wakes_up_before_its_beacon_and_a_send_from_doze_waits_for_the_
     assert energy.wakeup_j == pytest.approx(5 * 2_500 * 50 * 1e-9)
 
 
-def test_a_frame_for_a_sleeping_client_sent_while_its_late_beacon_is_awaited_is_told_by_that_beacon():
-    world = air("psm:100", "none")
-    world.up(1, 99_900 * US)  # on the air when the beacon is due
-    world.down(0, 100_050 * US)
-    world.finish(150 * MS)
-    start = 99_900 + DATA + SIFS + ACK + PIFS
-    assert world.run.late == [1, (start - 100_000) * US]
-    assert world.arrived_us(0) == [start + BEACON + DIFS + POLL + SIFS + DATA]
-
-
-def test_group_frames_follow_the_dtim_and_are_lost_to_those_who_skip_it():
-    world = air("psm:100", "listen:3", beacons=BeaconConfig(dtim_period=2))
-    for _ in range(3):
-        world.group(10 * MS)
-    world.finish(299 * MS)
-    assert world.contenders[0].delivered == 3
-    assert [client.groups_lost for client in world.clients] == [0, 3]
-    assert world.states(0).receiving_ns == (2 * BEACON + 3 * GROUP) * US
-    assert world.states(0).listening_ns == 3 * DIFS * US
-    assert world.states(1).receiving_ns == 0
-    assert world.intervals_us(0) == []
-
-
-def test_the_access_point_gives_clients_service_periods_that_do_not_overlap():
-    world = air("twt:50:5", "twt:50:10", "twt:50:5")
-    world.down(1, 20 * MS)
-    world.finish(120 * MS)
-    assert world.intervals_us(0) == EVERY_50_MS
-    assert world.intervals_us(1) == [5_000, 15_000, 55_000, 65_000, 105_000, 115_000]
-    assert world.intervals_us(2) == [15_000, 20_000, 65_000, 70_000, 115_000, 120_000]
-    assert world.arrived_us() == [55_000 + DATA]
-
-
-def test_an_announced_service_period_begins_with_a_frame_of_the_client_and_nothing_comes_before():
-    world = air("twt:50:5", twt_announced=True)
-    world.down(0, 20 * MS)
-    world.down(0, 102 * MS)
-    world.finish(140 * MS)
-    assert world.arrived_us() == [50_000 + DIFS + NULL + SIFS + ACK + DIFS + DATA, 102_000 + DATA]
-    assert world.intervals_us() == EVERY_50_MS
-    assert world.states().transmitting_ns == (3 * NULL + 2 * ACK) * US  # at 0, 50 and 100 ms
-
-
 def test_a_client_that_cannot_announce_itself_gets_nothing_and_sleeps_at_the_end_of_its_period():
     world = air("twt:50:5", twt_announced=True)
     world.down(0, 20 * MS)
@@ -127,24 +57,6 @@ def test_a_client_that_cannot_announce_itself_gets_nothing_and_sleeps_at_the_end
     arrived = 58_000 + DIFS + NULL + SIFS + ACK + DIFS + DATA
     assert world.arrived_us() == [arrived]
     assert world.intervals_us() == [0, 5_000, 50_000, arrived + SIFS + ACK]
-
-
-def test_after_a_beacon_that_is_lost_the_client_listens_to_the_next_and_fetches_what_that_announces():
-    world = air("listen:3", beacons_lost=[3, 6, 7])
-    world.down(0, 30 * MS)
-    world.finish(1250 * MS)
-    assert world.arrived_us() == [400_000 + BEACON + DIFS + POLL + SIFS + DATA]
-    assert world.clients[0].beacons_lost == 3
-    assert world.clients[0].beacons == 7  # numbers 3, 4, 6, 7, 8, 9, 12: back in step with every third
-    assert world.states().beacon_receiving_ns == 6 * BEACON * US  # a lost one costs what another does; awake after 4
-
-
-@pytest.mark.parametrize(("lost", "missed"), [((), 0), ((3,), 1), ((6,), 0)])
-def test_group_frames_after_a_beacon_that_is_lost_are_lost_too(lost, missed):
-    world = air("listen:3", beacons=BeaconConfig(dtim_period=3), beacons_lost=lost)
-    world.group(10 * MS)
-    world.finish(390 * MS)
-    assert (world.contenders[0].delivered, world.clients[0].groups_lost) == (1, missed)
 
 
 def test_a_group_frame_that_collides_is_lost_to_all_who_listen_and_after_the_last_they_listen_to_the_next_beacon():
@@ -162,17 +74,6 @@ def test_a_group_frame_that_collides_is_lost_to_all_who_listen_and_after_the_las
     assert world.states(0).receiving_ns == (2 * BEACON + GROUP) * US
     assert world.intervals_us(0) == []
     assert world.states(0).listening_ns == (second - 300_000 - BEACON - GROUP) * US
-
-
-def test_what_arrives_while_the_frame_before_it_is_on_the_air_waits_for_the_next_beacon():
-    fetched = 100_000 + BEACON + DIFS + POLL + SIFS  # when the frame begins whose header says More Data
-    for at, second in ((fetched, fetched + DATA + SIFS + ACK + DIFS + POLL + SIFS), (fetched + 0.001, None)):
-        world = air("psm:100")
-        world.down(0, 20 * MS)
-        world.down(0, int(at * US))
-        world.finish(250 * MS)
-        later = 200_000 + BEACON + DIFS + POLL + SIFS
-        assert world.arrived_us() == [fetched + DATA, (second or later) + DATA]
 
 
 def test_a_backoff_of_no_slots_is_kept_for_the_next_frame():
