@@ -1,4 +1,4 @@
-"""What a client sends to fetch what waits, to the microsecond: one client, and a window of zero slots."""
+"""What a client sends to fetch what waits, where `test_on_air` does not tell of it: radios, collisions, losses."""
 
 import pytest
 
@@ -9,10 +9,9 @@ from netsim.model.air.channel import occupy
 from tests.netsim.air.cells import MS, US, Air
 
 SLOTLESS = Phy(kind="11g", cw_min=0, cw_max=0)
-BEACON, POLL, ACK, NULL, SIFS, DIFS, PIFS = 294, 34, 34, 38, 10, 28, 19  # 11g: control frames at 24 Mb/s
+BEACON, POLL, ACK, NULL, SIFS, DIFS = 294, 34, 34, 38, 10, 28  # 11g: control frames at 24 Mb/s
 DATA = 254  # 1500 bytes of IP are 1536 on the air
 GROUP = 20 + 4 * 80 + 6  # 236 bytes are 1910 bits, 24 a symbol
-EVERY_50_MS = [0, 5_000, 50_000, 55_000, 100_000, 105_000]
 
 
 def air(*clients, retrieval="auto", radio="thesis", beacons_lost=None, **options):
