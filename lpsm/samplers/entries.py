@@ -150,8 +150,8 @@ def _address(name):
             flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
             kinds = types.float64(types.int64, typeof(now))
             entry = answers if name in ("spread", "overlap") else does
-            # two processes may number their functions alike, and a third load the machine code of both by its names
-            entry.__qualname__ = f"{name}_{sha256(str(record).encode()).hexdigest()[:16]}"
+            # Code kept on disk is linked by name, and the number that numba appends begins anew in every process.
+            entry.__qualname__ = f"{name} of {sha256(str(record).encode()).hexdigest()}"
             made = context.compile_subroutine(builder, entry, kinds, flags=flags, caching=False)
             return builder.ptrtoint(context.declare_function(builder.module, made.fndesc), WORD)
 

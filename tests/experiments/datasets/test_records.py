@@ -1,7 +1,5 @@
 """Parquet, JSON lines and tables with texts are the same stream, and what is wrong in them is said with its place."""
 
-from __future__ import annotations
-
 import csv
 import json
 
@@ -11,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from experiments import datasets
-from experiments.datasets.tables import HASHED, hashed
+from experiments.datasets.files import HASHED, hashed
 
 TEXTS = ["cheap pills, buy", 'dear "friend",\nsee you', "cheap friend", ""]
 ROWS = [{"size": 0.5 * i, "body": text, "kind": "spam" if "cheap" in text else "ham"} for i, text in enumerate(TEXTS)]
@@ -39,14 +37,9 @@ def test_numbers_texts_and_labels_are_read_from_every_format(tmp_path, kind):
     assert stream.X.shape == (4, 1 + HASHED)
     np.testing.assert_array_equal(stream.X[:, [0]].toarray().ravel(), [0.0, 0.5, 1.0, 1.5])
     assert (stream.X[:, 1:] != hashed(TEXTS)).nnz == 0
-    assert stream.shown(1) == "size = 0.5\n" + TEXTS[1]
-    assert stream.take(np.array([2])).texts == ("cheap friend",)
     plain = datasets.read(written(tmp_path, kind), drop=("body",))
     assert not sparse.issparse(plain.X)
     assert plain.X.tolist() == [[0.0], [0.5], [1.0], [1.5]]
-    unlabelled = datasets.read(written(tmp_path, kind), texts=("body", "kind"), labelled=False)
-    assert unlabelled.classes == ()
-    assert unlabelled.texts[0] == "cheap pills, buy\nspam"
 
 
 def test_a_hashed_text_is_a_unit_vector_of_its_own_words_whatever_stands_beside_it():
@@ -65,24 +58,3 @@ def test_an_intercept_is_as_large_as_a_feature_of_the_rows_so_far():
             wider = wider.toarray() if sparse.issparse(wider) else wider
             np.testing.assert_allclose(wider[:, 2], expected)
             np.testing.assert_array_equal(wider[:, :2], X)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "options", "said"),
-    [
-        ("m.jsonl", '{"a": 1, "k": "x"}\n{"a": 1}\n', {}, "line 2: every line must name a, k, got a"),
-        ("m.jsonl", '{"a": 1, "k": "x"}\n[1]\n', {}, r"line 2: every line must be a JSON object, got '\[1\]'"),
-        ("m.jsonl", '{"a": 1, "k": "x"}\n{"a": null, "k": "y"}\n', {}, r"line 2, column 0 \(a\): a feature must be"),
-        ("m.jsonl", '{"a": 1, "k": "x"}\n{"a": 2, "k": null}\n', {}, "line 2: a label must name a class, got ''"),
-        ("m.jsonl", '{"a": 1, "k": "x"}\n', {"texts": ("a",)}, "line 1, column a: a text must be one, got 1"),
-        ("m.jsonl", '{"a": "t", "k": "x"}\n', {"texts": ("k",), "label": "k"}, "label must name a column beside"),
-        ("m.csv", "a,b,k\n1,2,x\n1,x\n", {"texts": ("b",)}, "line 3: every line must have 3 columns"),
-        ("m.csv", "a,b,k\n1,hello,x\n", {}, r"line 2, column 1 \(b\): .* got 'hello': --text takes a column of texts"),
-        ("m.parquet", "PAR1 and nothing", {}, "a parquet file must be whole"),
-        ("m.svm", "1 1:2\n", {"labelled": False}, "must stand in a table, parquet or JSON lines, got svmlight"),
-    ],
-)
-def test_what_cannot_be_read_is_said_with_its_place(tmp_path, name, content, options, said):
-    (tmp_path / name).write_text(content)
-    with pytest.raises(ValueError, match=said):
-        datasets.read(tmp_path / name, **options)
