@@ -66,19 +66,19 @@ Stretch = tuple[Any, Any]  # instances and labels
 
 def _stream(name: str, folder: str, stand_in: bool, seed: int) -> Stretch:
     """Return instances in order of time, a constant feature last, and labels -1 and +1."""
-    from experiments.datasets import streams, texts
+    from experiments.datasets import named
 
     if stand_in:
         drawn = drifting(6000, 7, 20.0, generator(seed, WORKLOAD))
         return np.hstack([drawn.X, np.ones((len(drawn.y), 1))]), drawn.y
     if name == "elec2":
-        read = streams.elec2(Path(folder)).scaled()
+        read = named.elec2(Path(folder)).scaled()
     elif name == "mails":
-        read = streams.spam_drift(Path(folder))
+        read = named.spam_drift(Path(folder))
         lengths = np.sqrt(np.diff(read.X.indptr))
         read = replace(read, X=sparse.csr_matrix(sparse.diags(1.0 / np.maximum(lengths, 1.0)) @ read.X))
     else:
-        read = texts.reuters(Path(folder))
+        read = named.reuters(Path(folder))
     y = read.y[:, read.classes.index("acq")] if read.multilabel else read.y == 1
     return read.with_intercept().X, np.where(y, 1, -1)
 
@@ -102,9 +102,12 @@ def _sgd(share: float, stretch: Stretch, **options: Any) -> Log:
     X, y = stretch
     model, s, margin = SGDClassifier(random_state=0, **options), 0.0, 0.0
     right, asked = np.zeros(len(y), dtype=np.bool_), np.zeros(len(y), dtype=np.bool_)
+    starts = X.indptr if sparse.issparse(X) else None
     for t in range(len(y)):
         if t:  # the first label is asked for
-            margin = float((X[t] @ model.coef_[0]).item() + model.intercept_[0])
+            x = X[t] if starts is None else X.data[starts[t] : starts[t + 1]]
+            w = model.coef_[0] if starts is None else model.coef_[0][X.indices[starts[t] : starts[t + 1]]]
+            margin = float(x @ w + model.intercept_[0])
         right[t] = (margin >= 0.0) == (y[t] > 0)
         small = abs(np.tanh(margin / 2.0)) if options["loss"] == "log_loss" else abs(margin)
         asked[t] = small <= s
@@ -151,7 +154,7 @@ def _said(setting: Mapping[str, Any]) -> str:
 
 def _over(blocks: pd.DataFrame, other: str, own: str = OURS) -> dict[str, Any]:
     """Points of accuracy, block by block, over another, by share of the labels."""
-    wide = 100 * blocks.pivot(index=["share", "block"], columns="who", values="accuracy")
+    wide: Any = 100 * blocks.pivot(index=["share", "block"], columns="who", values="accuracy")
     return {
         f"at {100 * share:g} %": Noted(
             (part[own] - part[other]).to_numpy(), f"({part[own].mean():.2f} against {part[other].mean():.2f} %)"
@@ -168,7 +171,8 @@ def _kept(totals: pd.DataFrame) -> dict[str, Any]:
 
 def _levels(blocks: pd.DataFrame, totals: pd.DataFrame) -> pd.DataFrame:
     rows = []
-    for (share, who), part in blocks.groupby(["share", "who"], sort=False):
+    groups: Any = blocks.groupby(["share", "who"], sort=False)
+    for (share, who), part in groups:
         level = estimate(100 * part["accuracy"].to_numpy())
         total = totals[(totals["share"] == share) & (totals["who"] == who)].iloc[0]
         rows.append(
@@ -198,7 +202,7 @@ def _study(stream: str) -> Experiment:
         return {f"{share:g}": {**common, "share": share} for share in setup.pick((0.2,), SHARES)}
 
     study.runs(sweep)(runs)
-    claims = [
+    claims: list[Any] = [
         ("asking by a threshold that keeps to a share is at least level with scikit-learn's classifier doing so",
          reaching, THEIRS, OURS, {"low": 0.0, "high": np.inf}),
         ("it is more accurate than as many labels bought by a coin, with the same learner", above, COIN, OURS, {}),
@@ -241,7 +245,8 @@ def _nearest(clouds: pd.DataFrame) -> Any:
 @classes.claim("and ahead of the best learner of lines by 20 points", above, limit=20.0,
                reason="points, at every share")  # fmt: skip
 def _over_lines(clouds: pd.DataFrame) -> dict[str, Any]:
-    wide, samples = 100 * clouds.pivot(index=["share", "run"], columns="who", values="accuracy"), {}
+    wide: Any = 100 * clouds.pivot(index=["share", "run"], columns="who", values="accuracy")
+    samples = {}
     for share, part in wide.groupby("share"):
         best = part[list(LINES)].mean().idxmax()
         words = f"({part['nearest'].mean():.1f} against {part[best].mean():.1f} % of {best})"
