@@ -79,7 +79,7 @@ def _stream(name: str, folder: str, stand_in: bool, seed: int) -> Stretch:
         read = replace(read, X=sparse.csr_matrix(sparse.diags(1.0 / np.maximum(lengths, 1.0)) @ read.X))
     else:
         read = named.reuters(Path(folder))
-    y = read.y[:, read.classes.index("acq")] if read.multilabel else read.y == 1
+    y = read.y[:, read.classes.index("acq")] if read.y.ndim == 2 else read.y == 1
     return read.with_intercept().X, np.where(y, 1, -1)
 
 
@@ -138,10 +138,12 @@ def runs(stream: str, share: float, seed: int, rounds: int, stand_in: bool, fold
     blocks, totals = [], []
     for who, played in logs.items():
         right, asked = (np.mean([log[i] for log in played], axis=0) for i in (0, 1))
-        common = {"who": who, "share": share}
-        totals.append({**common, "accuracy": right.mean(), "rate": asked.mean(), "chosen": chosen.get(who, "")})
+        common = {"key": who, "wanted": share}
+        totals.append(
+            {**common, "accuracy": float(right.mean()), "rate": float(asked.mean()), "chosen": chosen.get(who, "")}
+        )
         parts = enumerate(np.array_split(right, BLOCKS))
-        blocks += [{**common, "block": block, "accuracy": float(part.mean())} for block, part in parts]
+        blocks += [{**common, "window": window, "accuracy": float(part.mean())} for window, part in parts]
     return {"blocks": blocks, "totals": totals}
 
 
@@ -154,37 +156,38 @@ def _said(setting: Mapping[str, Any]) -> str:
 
 def _over(blocks: pd.DataFrame, other: str, own: str = OURS) -> dict[str, Any]:
     """Points of accuracy, block by block, over another, by share of the labels."""
-    wide: Any = 100 * blocks.pivot(index=["share", "block"], columns="who", values="accuracy")
+    wide: Any = 100 * blocks.pivot(index=["wanted", "window"], columns="key", values="accuracy")
     return {
         f"at {100 * share:g} %": Noted(
             (part[own] - part[other]).to_numpy(), f"({part[own].mean():.2f} against {part[other].mean():.2f} %)"
         )
-        for share, part in wide.groupby("share")
+        for share, part in wide.groupby("wanted")
     }
 
 
 def _kept(totals: pd.DataFrame) -> dict[str, Any]:
     """The share asked for over that wanted."""
-    own = totals[totals["who"] == OURS]
-    return {f"at {100 * share:g} %": [rate / share] for share, rate in zip(own["share"], own["rate"], strict=True)}
+    own = totals[totals["key"] == OURS]
+    return {f"at {100 * share:g} %": [rate / share] for share, rate in zip(own["wanted"], own["rate"], strict=True)}
 
 
 def _levels(blocks: pd.DataFrame, totals: pd.DataFrame) -> pd.DataFrame:
     rows = []
-    groups: Any = blocks.groupby(["share", "who"], sort=False)
+    groups: Any = blocks.groupby(["wanted", "key"], sort=False)
     for (share, who), part in groups:
         level = estimate(100 * part["accuracy"].to_numpy())
-        total = totals[(totals["share"] == share) & (totals["who"] == who)].iloc[0]
+        total = totals[(totals["wanted"] == share) & (totals["key"] == who)].iloc[0]
         rows.append(
-            {"share": f"{100 * share:g} %", "who": who, "asked": f"{100 * total['rate']:.1f} %",
+            {"share": f"{100 * share:g} %", "key": who, "asked": f"{100 * total['rate']:.1f} %",
              "right": f"{level.mean:.2f} ± {level.half_width:.2f} %", "chosen": total["chosen"]}
         )  # fmt: skip
     return pd.DataFrame(rows)
 
 
 def _by_share(blocks: pd.DataFrame) -> pd.DataFrame:
+    """Return a curve a key over the share wanted."""
     return pd.DataFrame(
-        [point(who, share, part["accuracy"]) for (who, share), part in blocks.groupby(["who", "share"], sort=False)]
+        [point(who, share, part["accuracy"]) for (who, share), part in blocks.groupby(["key", "wanted"], sort=False)]
     )
 
 
@@ -232,26 +235,39 @@ def clouds(share: float, run: int, seed: int, rounds: int) -> list[dict[str, Any
     rows = []
     for key in ("nearest", *LINES):
         said, asked = samplers.MulticlassSampler(key, X.shape[1], CLASSES, rate=share, step=STEP).run(X, y)
-        rows.append({"who": key, "share": share, "run": run, "accuracy": np.mean(said == y), "rate": asked.mean()})
+        rows.append(
+            {
+                "key": key,
+                "wanted": share,
+                "run": run,
+                "accuracy": float(np.mean(said == y)),
+                "rate": float(asked.mean()),
+            }
+        )
     return rows
 
 
 @classes.claim("with a fifth of the labels the nearest neighbour is right in four of five", above, limit=80.0,
                reason="percent of the whole stream, its start included")  # fmt: skip
 def _nearest(clouds: pd.DataFrame) -> Any:
-    return 100 * clouds.loc[(clouds["who"] == "nearest") & (clouds["share"] == 0.2), "accuracy"]
+    return 100 * clouds.loc[(clouds["key"] == "nearest") & (clouds["wanted"] == 0.2), "accuracy"]
 
 
 @classes.claim("and ahead of the best learner of lines by 20 points", above, limit=20.0,
                reason="points, at every share")  # fmt: skip
 def _over_lines(clouds: pd.DataFrame) -> dict[str, Any]:
-    wide: Any = 100 * clouds.pivot(index=["share", "run"], columns="who", values="accuracy")
+    wide: Any = 100 * clouds.pivot(index=["wanted", "run"], columns="key", values="accuracy")
     samples = {}
-    for share, part in wide.groupby("share"):
+    for share, part in wide.groupby("wanted"):
         best = part[list(LINES)].mean().idxmax()
         words = f"({part['nearest'].mean():.1f} against {part[best].mean():.1f} % of {best})"
         samples[f"at {100 * share:g} %"] = Noted((part["nearest"] - part[best]).to_numpy(), words)
     return samples
+
+
+@classes.picture("labelling-classes", x="fraction of labels asked for", y="accuracy", x_scale="log")
+def _classes_by_share(clouds: pd.DataFrame) -> pd.DataFrame:
+    return _by_share(clouds)
 
 
 EXPERIMENTS = (*map(_study, DATA), classes)

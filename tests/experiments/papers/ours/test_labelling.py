@@ -1,0 +1,62 @@
+"""Runs that keep to a share of the labels: nobody sees a label that it did not ask for; measures by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from experiments.papers.kit import Setup
+from experiments.papers.ours import labelling
+from experiments.papers.registry import all_experiments
+
+
+def drawn(rounds=400):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(rounds, 4))
+    return X, np.where(X @ [1.0, -2.0, 0.5, 0.0] + 0.3 * rng.normal(size=rounds) > 0, 1, -1)
+
+
+@pytest.mark.parametrize("play", [
+    lambda X, y: labelling._sgd(0.2, (X, y), loss="log_loss", alpha=1e-4),
+    lambda X, y: labelling._sgd(0.2, (sparse.csr_matrix(X), y), loss="hinge", alpha=1e-4),
+    lambda X, y: labelling._ours("kept-rate", 0.2, (X, y), lately=True, c=100.0),
+])  # fmt: skip
+def test_a_label_that_was_not_asked_for_changes_nothing(play):
+    X, y = drawn()
+    right, asked = play(X, y)
+    other, again = play(X, np.where(asked, y, -y))
+    assert np.array_equal(asked, again)
+    assert np.array_equal(right[asked], other[asked])
+    assert (right != other)[~asked].all()
+    assert 0.15 <= asked.mean() <= 0.2 + 1 / 400
+    assert right[200:].mean() > 0.8
+
+
+def test_points_over_another_are_those_of_the_same_windows_and_the_rate_is_over_that_wanted():
+    levels = {"ours": (0.9, 0.8), "a coin": (0.7, 0.75)}
+    rows = [{"key": key, "wanted": 0.1, "window": i, "accuracy": level}
+            for key, own in levels.items() for i, level in enumerate(own)]  # fmt: skip
+    found = labelling._over(pd.DataFrame(rows), "a coin")
+    assert list(found) == ["at 10 %"]
+    np.testing.assert_allclose(found["at 10 %"][0], [20.0, 5.0])
+    assert found["at 10 %"][1] == "(85.00 against 72.50 %)"
+    totals = pd.DataFrame([{"key": "ours", "wanted": 0.1, "rate": 0.098}])
+    assert labelling._kept(totals)["at 10 %"] == pytest.approx([0.98])
+
+
+@pytest.mark.parametrize("name", ["ours/labelling-elec2", "ours/labelling-classes"])
+def test_a_small_run_gives_verdicts_a_table_and_pictures(name):
+    experiment = all_experiments()[name]
+    tasks = experiment.sweep(experiment.setup(Setup(size="smoke", stand_in=experiment.data is not None)))
+    record = {}
+    for task in tasks.values():
+        for table, rows in experiment.run(task).items():
+            record[table] = pd.concat([record.get(table, pd.DataFrame()), pd.DataFrame(rows)])
+    verdicts = [verdict for _, verdict in experiment.verdicts(record)]
+    assert all(verdict.ours for verdict in verdicts)
+    if name.endswith("classes"):
+        assert verdicts[1].holds
+    else:
+        (levels,) = experiment.tables(record).values()
+        assert list(levels["key"]) == [labelling.OURS, labelling.THEIRS, labelling.COIN, labelling.LATELY]
+    assert len(experiment.figures(record)) == len(experiment.drawings)
