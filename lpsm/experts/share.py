@@ -19,6 +19,7 @@ first half are logarithms and the second is not used; head (N_HEAD,), named belo
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -208,7 +209,7 @@ def _column(weights, keep, share, factor):
     return even + odd + (weights[-1] if weights.size % 2 else 0.0)
 
 
-@compiled
+@partial(compiled, apart=True)
 def _rows(
     a, b, c, d, f, keep, share, mass,
     mean, values,
@@ -230,7 +231,7 @@ def _rows(
             mean[j] = (mean[j] + (u0 * v + u1 * w)) + (u2 * x + u3 * y)
 
 
-@compiled
+@partial(compiled, apart=True)
 def _row(row, f, keep, share, mass, mean, value):
     """The step for one expert."""
     for j in range(row.size):
