@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 import netsim
 from experiments.papers.kit import Setup
-from experiments.papers.ours import lpsm2_fronts as fronts
+from experiments.papers.ours import fronts
 from experiments.papers.ours import lpsm2_learning as learning
+from experiments.papers.ours.browsed import World, blocks, measure, world_of
 from experiments.papers.ours.browsing import OF_LPSM2, sessions_of
-from experiments.papers.ours.lpsm2 import ON_THE_WEB
-from experiments.papers.ours.lpsm2_runs import FIRST_SEED, POLICIES, World, blocks, measure, world_of
+from experiments.papers.ours.lpsm2 import FIRST_SEED, ON_THE_WEB
 from experiments.papers.registry import all_experiments
 from netsim.policies.lpsm2 import CONTEXTS
 from netsim.policies.lpsm2_record import Round
-from tests.experiments.browsing import make
+from tests.experiments.makers import sessions
 from traces.records import Page
 from traces.traffic import Message, Traffic
 
@@ -70,14 +70,14 @@ def test_what_is_measured_is_what_the_documentation_defines():
 
 def test_a_task_browses_one_world_under_every_policy_and_a_learning_curve_has_its_mean():
     world = {"traffic": "web-lognormal", "seconds": 1100.0, "seed": FIRST_SEED}
-    task = {**world, "policies": ["none", "psm:100", "lpsm2"]}
+    task = {**world, "policies": ["none", "psm:100", "lpsm2:1.05"]}
     rows = ON_THE_WEB.run(task)["runs"]
     assert [row["policy"] for row in rows] == ["none", "psm:100", "lpsm2:1.05"]
     assert rows[0]["slowdown_mean"] == 1.0
     assert rows[0]["page_awake_j"] < rows[0]["total_j"]
     assert json.dumps(ON_THE_WEB.run(task)["runs"]) == json.dumps(rows)  # NaN is equal to itself in writing
     drawn = world_of(**world)
-    curve = blocks({"static": drawn.browse("psm:100")}, drawn.browse("none"), traffic="web-lognormal")
+    curve = blocks({"static": drawn.browse("psm:100")}, drawn.browse("none"), "web-lognormal", FIRST_SEED)
     assert [(row["policy"], row["first_page"]) for row in curve] == [("static", 0), ("static", 10)]
     assert np.mean([row["slowdown"] for row in curve]) == pytest.approx(rows[1]["slowdown_mean"])
 
@@ -89,13 +89,9 @@ def test_the_seeds_of_the_study_are_none_that_anything_was_chosen_on():
         assert {task["seed"] for task in sweep(Setup(size="smoke", seed=3)).values()} == {5003, 5004}
 
 
-def test_every_policy_of_the_study_is_one_that_can_be_made_once():
-    assert len({netsim.canonical(policy) for policy in POLICIES}) == len(POLICIES)
-
-
 def test_recorded_sessions_are_drawn_from_those_long_enough_and_browsed_by_name(tmp_path):
-    folder = make(tmp_path / "trace", 6, pages=25)
-    make(tmp_path / "short", 3, pages=4)
+    folder = sessions(tmp_path / "trace", 6, pages=25)
+    sessions(tmp_path / "short", 3, pages=4)
     names = sessions_of(folder, 3, 0)
     assert len(names) == 3
     assert names == sessions_of(folder, 3, 0)
@@ -112,11 +108,6 @@ def test_recorded_sessions_are_drawn_from_those_long_enough_and_browsed_by_name(
         for traffic in ("at once", "slow")
         for policy in ("none", "psm:100")
     ]
-
-
-def test_shifting_traffic_is_drawn_alike_for_every_policy():
-    task = {"traffic": "shifting", "seconds": 600.0, "seed": 5001}
-    assert world_of(**task).traffic.pages == world_of(**task).traffic.pages
 
 
 def a_round(context, costs, chosen, *, delay_s=(0.0, 0.0, 0.0), waiting=1):
