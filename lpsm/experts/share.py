@@ -147,7 +147,7 @@ def _close_round(weights, columns, head, lowest, total):
 @compiled
 def _survives(losses, awake, m, columns, slow):
     """Whether some alpha-expert gives the outcome a positive probability, or has no weight awake."""
-    nobody, lowest = not awake.any(), lowest_loss(losses, awake, -np.inf)
+    nobody, lowest = awake_of(awake) == 0, lowest_loss(losses, awake, -np.inf)
     for j in range(columns.shape[1]):
         if columns[MANTISSA, j] > 0.0:
             abstains = nobody or j >= m
@@ -331,9 +331,18 @@ def _first_round(
 
 
 @compiled
+def awake_of(awake):
+    """How many are awake."""
+    count = 0
+    for i in range(awake.size):
+        count += 1 if awake[i] else 0
+    return count
+
+
+@compiled
 def masked_round(losses, awake, weights, columns, slow, head, work):
     """As `learn_alpha_round`, where some experts sleep, whose losses are not looked at."""
-    m = weights.shape[1]
+    m, n_awake = weights.shape[1], awake_of(awake)
     lowest = lowest_loss(losses, awake, head[LOWER])
     if lowest != lowest:
         return np.nan
@@ -344,16 +353,32 @@ def masked_round(losses, awake, weights, columns, slow, head, work):
     if (excluded or slow.shape[2] > 0) and not _survives(losses, awake, m, columns, slow):
         return np.inf
     total = _slow_columns(losses, awake, lowest, columns, slow, head, work[1:])
-    if excluded and awake.any():  # columns with weight awake cannot go on
+    if excluded and n_awake > 0:  # columns with weight awake cannot go on
         for j in range(m):
             columns[MANTISSA, j] = columns[TOP, j] = 0.0
     elif m > 0:
-        decay(losses, lowest, work[0])
-        all_up, factor = awake.all(), work[0]
-        total += (
-            _sweep(weights, columns, factor, None, factor) if all_up else _sleepy_sweep(weights, columns, factor, awake)
-        )
+        factor = work[0]
+        decay(losses, lowest, factor)
+        if n_awake == losses.size:
+            total += _sweep(weights, columns, factor, None, factor)
+        else:
+            total += _sleepy_sweep(weights, columns, factor, awake)
     return _close_round(weights, columns, head, lowest, total)
+
+
+@compiled
+def _is_plain(slow, head):
+    """Whether a round in which all are awake is one sweep: not the first, and without logarithms."""
+    return head[SINCE] >= 0.0 and slow.shape[2] == 0
+
+
+@compiled
+def _plain_round(losses, weights, columns, head, factor):
+    lowest = lowest_loss(losses, None, head[LOWER])
+    if not lowest < np.inf:  # a share step has given weight to everybody
+        return lowest
+    decay(losses, lowest, factor)
+    return _close_round(weights, columns, head, lowest, _sweep(weights, columns, factor, None, factor))
 
 
 @compiled
@@ -363,13 +388,9 @@ def learn_alpha_round(losses, weights, columns, slow, head, work):
     NaN, and nothing changed, if a loss is NaN or below the lowest legal one;
     infinity, and nothing changed, if nobody with weight has a finite loss.
     """
-    if head[SINCE] < 0.0 or slow.shape[2] > 0:
-        return masked_round(losses, np.ones(losses.size, dtype=np.bool_), weights, columns, slow, head, work)
-    lowest = lowest_loss(losses, None, head[LOWER])
-    if not lowest < np.inf:  # a share step has given weight to everybody
-        return lowest
-    decay(losses, lowest, work[0])
-    return _close_round(weights, columns, head, lowest, _sweep(weights, columns, work[0], None, work[0]))
+    if _is_plain(slow, head):
+        return _plain_round(losses, weights, columns, head, work[0])
+    return masked_round(losses, np.ones(losses.size, dtype=np.bool_), weights, columns, slow, head, work)
 
 
 @compiled
@@ -379,7 +400,7 @@ def learn_alpha_mean_round(values, losses, weights, columns, slow, head, work):
     Reading the weights a second time would take as long as the round itself.
     """
     m, lowest = weights.shape[1], lowest_loss(losses, None, head[LOWER])
-    if head[SINCE] < 0.0 or slow.shape[2] > 0 or m == 1 or not lowest < np.inf:
+    if not _is_plain(slow, head) or m == 1 or not lowest < np.inf:
         head[LOSS] = learn_alpha_round(losses, weights, columns, slow, head, work)
         mixture(weights, columns, slow, head, work[0])
         return dot(values, work[0], values.size)
@@ -432,7 +453,7 @@ def learn_alpha_run(
     loss, record, alpha_record,
 ):  # fmt: skip
     """Round after round over `losses` (T, n) into `loss` (T,); `awake` and the records have T or 0 rows."""
-    masked = awake.shape[0] > 0
+    masked, everybody = awake.shape[0] > 0, np.ones(losses.shape[1], dtype=np.bool_)
     single = not masked and weights.shape[1] == 1 and slow.shape[2] == 0 and alpha_record.shape[0] == 0
     for t in range(losses.shape[0]):
         if single and head[SINCE] >= 0.0:
@@ -442,10 +463,11 @@ def learn_alpha_run(
             mixture(weights, columns, slow, head, record[t])
         if alpha_record.shape[0] > 0:
             alpha_posterior(columns, head, alpha_record[t])
-        if masked:
-            loss[t] = masked_round(losses[t], awake[t], weights, columns, slow, head, work)
+        if not masked and _is_plain(slow, head):
+            loss[t] = _plain_round(losses[t], weights, columns, head, work[0])
         else:
-            loss[t] = learn_alpha_round(losses[t], weights, columns, slow, head, work)
+            mask = awake[t] if masked else everybody
+            loss[t] = masked_round(losses[t], mask, weights, columns, slow, head, work)
 
 
 # -- what has been learned

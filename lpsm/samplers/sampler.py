@@ -289,9 +289,8 @@ class Sampler:
         margin, prediction, query, _, chance, *_ = desk.told[-1].tolist()
         self._last = self.rounds if query else None
         if self._last is not None:
-            kept = values.copy() if np.may_share_memory(values, x) else values
             scores = desk.scores.copy() if self.n_classes > 1 else None
-            self._questions[self._last] = saving.Owed(kept, columns, desk.told.copy(), scores)
+            self._questions[self._last] = saving.Owed(values.copy(), columns, desk.told.copy(), scores)
         return self._decision(margin, int(prediction), bool(query), chance, self._last)
 
     def learn(self, x: Any, y: int) -> bool:
@@ -414,25 +413,28 @@ class Sampler:
         """Play one row."""
         desk = self._desk or self._prepare()
         desk.orders[:] = way
-        if self._remembers and self._sparse_memory is None:
-            self._remember(columns is not None)
-        if columns is None:
-            self._rounds((values.reshape(1, -1), _NO_COLUMNS, _NO_STARTS), 1, desk.orders, {})
-        else:
-            self._rounds((values.reshape(1, -1), columns, np.array([0, len(values)])), 1, desk.orders, {})
+        if self._remembers:
+            if self._sparse_memory is None:
+                self._remember(columns is not None)
+            if isinstance(self.kernel, CallableKernel) and way is not _LEARN:
+                self._fill(values)
+        at, starts, rows = _NO_COLUMNS, _NO_STARTS, values.reshape(1, -1)
+        if columns is not None:
+            at, starts, desk.orders[core.SPARSE] = columns, np.array([0, len(values)]), 1
+        while not core.play(self._place, rows, at, starts):
+            self._make_room(len(values))
 
     def _rounds(self, rows: tuple[Array, Array, Array], n: int, orders: Array, own: dict[str, Any]) -> None:
         """Play n rows with this on the desk, and make room where there is none; a given kernel is filled in a row."""
-        at, starts = 0, rows[2]
+        at, starts, given = 0, rows[2], isinstance(self.kernel, CallableKernel)
         place: Any = None
-        given = isinstance(self.kernel, CallableKernel) and not orders[core.FRESH]
         orders[core.SPARSE] = len(starts) > 0
         while at < n:
             if given:
                 self._fill(rows[0][at])
             if place is None:
                 desk: Any = self._desk
-                place = core.pinned(desk._replace(**own))[0] if own else self._place
+                place, _ = core.pinned(desk._replace(**own))
             orders[core.FIRST], orders[core.LAST] = at, at + 1 if given else n
             at = core.play(place, *rows)
             if at < orders[core.LAST]:
