@@ -43,7 +43,7 @@ def is_compiled(kernel: Any) -> bool:
 class Kernel:
     """A function that is compiled when first called; other kernels call it like any compiled function."""
 
-    def __init__(self, function: Callable[..., Any], apart: bool) -> None:
+    def __init__(self, function: Callable[..., Any], apart: bool = False) -> None:
         update_wrapper(self, function)
         self.py_func, self.apart = function, apart
 

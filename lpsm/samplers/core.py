@@ -53,8 +53,9 @@ RIDGE, DRIFT, WIDTH, CAPACITY, MOST = range(5)
 # round of a question.
 MARGIN, PREDICTION, QUERY, KEPT, CHANCE, SAID, NORM2, SPREAD, CAUSE, IMPORTANCE = range(10)
 N_SAID = 10
-# `log`: the margin; 4 (prediction + 1), 2 if asked and 1 if stored; and where the margin is p/(1+r), p and r.
-LOG_MARGIN, LOG_FLAGS, LOG_SAID, LOG_SPREAD, N_LOG = range(5)
+# `log`: the margin; 4 (prediction + 1), 2 if asked and 1 if stored; where the margin is p/(1+r), p and r; and where no
+# work is left out, the probability of asking.
+LOG_MARGIN, LOG_FLAGS, LOG_SAID, LOG_SPREAD, LOG_CHANCE, N_LOG = range(6)
 # `orders`: rounds begin, and labels are asked for; labels that were asked for are learned; work that cannot change a
 # decision is left out; but margins of rounds that ask are exact; the products of a round whose label comes are still
 # there; rows are sparse; the first round, and the one before which to stop.
@@ -455,6 +456,8 @@ def play(place, values, columns, starts):
             log[LOG_FLAGS, t] = 4.0 * (speaker[PREDICTION] + 1.0) + 2.0 * speaker[QUERY] + kept
             if inside:
                 log[LOG_SAID, t], log[LOG_SPREAD, t] = speaker[SAID], speaker[SPREAD]
+            if not lazy:
+                log[LOG_CHANCE, t] = speaker[CHANCE]
     return int(last)
 
 

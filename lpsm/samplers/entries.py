@@ -126,7 +126,7 @@ for _function, _made in (
 
 def _linked(function, name):
     """Return a function to be optimised with what calls it; learners make no array, so that it counts no users."""
-    made = Kernel(function, False).linked
+    made = Kernel(function).linked
     made.targetoptions["_nrt"] = name in ("consult", "settle")
     return made
 

@@ -371,9 +371,13 @@ class Sampler:
         lazy = len(labels) > SHORT and self._copies() == (self,) and not isinstance(self.kernel, CallableKernel)
         if not (lazy and desks.inside(self._copies())):
             return self._log(*stream, _RUN_LAZILY if lazy else RUN)
-        kept, twin = saving.arrays_of(self._learner, self._counts, self._scalars), copy(self)
-        if self._counts[core.STORED] == self._counts[core.PENDING]:
-            del kept["state_matrix"]  # that of the start
+        learner, twin = self._learner, copy(self)
+        begins = self._counts[core.STORED] == self._counts[core.PENDING]  # the matrix is that of the start
+        if begins and isinstance(learner, Squares):
+            learner = learner._replace(matrix=learner.matrix[:0])
+        kept = saving.arrays_of(learner, self._counts, self._scalars)
+        if begins:
+            del kept["state_matrix"]
         vars(twin).update(_rng=None, _questions={}, _learner=None)
         log = self._log(*stream, _RUN_LAZILY)
 
@@ -495,10 +499,13 @@ class Sampler:
         log, _ = self._played(table, labels, *self._chance(len(labels)), _RUN_CAREFULLY)
         return *flags_of(log)[:2], leads(log[core.LOG_MARGIN])
 
+    def _exactly(self, X: Any, labels: Array) -> tuple[RunLog, Array]:
+        """Play the rows of X; return the log, and the probability of asking in each round."""
+        log, _ = self._played(self._table(X), labels, *self._chance(len(labels)), RUN)
+        return _as_log(log), log[core.LOG_CHANCE]
+
     def _log(self, *stream: Any) -> RunLog:
-        log, _ = self._played(*stream)
-        prediction, queried, stored = flags_of(log)
-        return RunLog(prediction.astype(np.int8), queried, stored, log[core.LOG_MARGIN], log[core.LOG_SAID])
+        return _as_log(self._played(*stream)[0])
 
     def _played(self, table: Any, labels: Array, uniforms: Array, schedules: Array, way: Array) -> tuple[Array, Array]:
         """Play the rows of a table; return the log (N_LOG, T), and the scores (T, k) of several classes."""
@@ -587,3 +594,8 @@ def flags_of(log: Array) -> tuple[Array, Array, Array]:
     """Return predictions, questions, and whether examples were stored, of a log."""
     flags = log[core.LOG_FLAGS].astype(np.int32)
     return (flags >> 2) - 1, (flags & 2) > 0, (flags & 1) > 0
+
+
+def _as_log(log: Array) -> RunLog:
+    prediction, queried, stored = flags_of(log)
+    return RunLog(prediction.astype(np.int8), queried, stored, log[core.LOG_MARGIN], log[core.LOG_SAID])
