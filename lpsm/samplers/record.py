@@ -6,13 +6,14 @@ mistakes, which need all labels: `RunLog.ledger` takes them afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lpsm.arrays import Floats, Mask
+from lpsm.checks import of_type, whole
 from lpsm.online import Ledger
 from lpsm.samplers.checks import as_labels
 
@@ -49,6 +50,17 @@ class RunLog:
         self.stored = stored
         self._margin, self._said = margin, said
         self.replay: Callable[[], RunLog] | None = None  # plays the run again with exact margins, if these are not
+
+    @classmethod
+    def of(cls, rounds: Iterable[tuple[Decision, bool]], n_rounds: int) -> RunLog:
+        """Return the log of rounds played one by one, each a decision and whether its example was stored."""
+        whole(0, 2**31, n_rounds=n_rounds)
+        margin, prediction = np.zeros(n_rounds), np.zeros(n_rounds, dtype=np.int8)
+        queried, stored = np.zeros(n_rounds, dtype=np.bool_), np.zeros(n_rounds, dtype=np.bool_)
+        for t, (decision, stored[t]) in enumerate(rounds):
+            of_type(Decision, rounds=decision)
+            margin[t], prediction[t], queried[t] = decision.margin, decision.prediction, decision.query
+        return cls(prediction, queried, stored, margin)
 
     @property
     def exact(self) -> bool:

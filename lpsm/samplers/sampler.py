@@ -42,6 +42,7 @@ _DECIDE, _LEARN, _LEARN_LATE, _READ, RUN, _RUN_LAZILY, _RUN_CAREFULLY = (
     np.array([*map(int, orders), 0, 0, 0]) for orders in ("10010", "01001", "01000", "00000", "11010", "11100", "11110")
 )
 _LARGEST = {np.dtype(kind): float(np.finfo(kind).max) for kind in (np.float64, np.float32)}
+_TICKETS = int, np.integer
 _NO_COLUMNS, _NO_STARTS = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
 
 
@@ -312,7 +313,7 @@ class Sampler:
         """
         if y not in (-1, 1):
             raise ValueError(f"y must be -1 or +1, got {y}")
-        return self._take(int(x) if isinstance(x, int | np.integer) else self._ticket_of(x), float(y))
+        return self._take(int(x) if isinstance(x, _TICKETS) else self._ticket_of(x), float(y))
 
     def forget(self, ticket: int) -> None:
         """Close a question whose label will not come; its instance is kept no longer.

@@ -121,6 +121,7 @@ make("adaptive-sampler", rho=lambda t: 2.0).state() -> function cannot be saved
 make("sop", kernel=lambda x, z: float(x @ z)).state() -> function cannot be saved
 without("state_matrix") -> state_matrix
 samplers.Sampler.from_state({**make("sop").state(), "version": np.array(99)}) -> version
+samplers.RunLog.of([], 10**18) -> n_rounds must be at most 2147483648, got 1000000000000000000
 MulticlassSampler("ss", 2, 1) -> n_classes must be an integer of at least 2, got 1
 MulticlassSampler("ffole", 2, 3) -> key must be a sampler that has a form for several classes
 MulticlassSampler("dkm", 2, 3) -> key must be a sampler that has a form for several classes
