@@ -18,13 +18,17 @@ def no_segment(rounds: int) -> tuple[Floats, Ints, Ints]:
     return np.full((rounds, 2), np.inf), np.full((rounds, 2), -1), np.zeros((rounds, 2), np.int64)
 
 
-@compiled
-def add_segment(losses, values, experts, first, differ):
+def add_segment(losses: Floats, values: Floats, experts: Ints, first: bool, differ: bool) -> tuple[Floats, Ints, Ints]:
     """One more segment: best and second-best (loss, expert, start of its segment) at every round's end."""
     rounds, n = losses.shape
-    new_values, new_experts = np.full((rounds, 2), np.inf), np.full((rounds, 2), -1)
-    new_starts, running = np.zeros((rounds, 2), np.int64), np.full(n, np.inf)
-    since = np.zeros(n, np.int64)
+    layer = no_segment(rounds)
+    _fill_segment(losses, values, experts, first, differ, *layer, np.full(n, np.inf), np.zeros(n, np.int64))
+    return layer
+
+
+@compiled
+def _fill_segment(losses, values, experts, first, differ, new_values, new_experts, new_starts, running, since):
+    rounds, n = losses.shape
     for t in range(rounds):
         for i in range(n):
             enter = np.inf
@@ -49,7 +53,6 @@ def add_segment(losses, values, experts, first, differ):
                 new_values[t, 1] = value
                 new_experts[t, 1] = i
                 new_starts[t, 1] = since[i]
-    return new_values, new_experts, new_starts
 
 
 @compiled

@@ -39,7 +39,7 @@ STORES = ("mistakes", "queried", "small margins")
 
 # What is done with rows: `core.DECIDES` and what follows it.
 _DECIDE, _LEARN, _LEARN_LATE, _READ, RUN, _RUN_LAZILY, _RUN_CAREFULLY = (
-    np.array([*map(int, orders), 0, 0, 0]) for orders in ("10010", "01001", "01000", "00000", "11010", "11100", "11110")
+    np.array([*map(int, orders), 0, 0, 1]) for orders in ("10010", "01001", "01000", "00000", "11010", "11100", "11110")
 )
 _LARGEST = {np.dtype(kind): float(np.finfo(kind).max) for kind in (np.float64, np.float32)}
 _TICKETS = int, np.integer
