@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -154,7 +155,8 @@ class _Search:
         self.period_ns = interval * (50 + int(20 * base.latency_s.max() * _NS_PER_S) // interval)
 
     def _cost(self, found: NDArray[np.float64], rows: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.float64]:
-        return found[1] + self.price[rows] * found[0]
+        cost: NDArray[np.float64] = found[1] + self.price[rows] * found[0]
+        return cost
 
     def descend(self, start: int) -> NDArray[np.float64]:
         """Return slowdown and joules above sleeping, shape (2, rows), of the ways found from one way for all waits."""
@@ -186,11 +188,12 @@ class _Search:
             at_s = (np.arange(len(rows)) * self.period_ns + self.phase_ns[rows]) / _NS_PER_S
             pages = [self.rows[row]._replace(issue_s=at) for row, at in zip(rows.tolist(), at_s.tolist(), strict=True)]
             run = simulate(pages, _Waiter(interval, self.period_ns, ways), config=self.config)
+            policy: Any = run.final_policy
             own = run.page_columns
             if np.allclose(own["issue_s"], at_s, rtol=0.0, atol=1e-8):
                 break
             self.period_ns *= 2
-        table = run.final_policy.compiled.ints[TABLE:].reshape(len(rows), -1)
+        table = policy.compiled.ints[TABLE:].reshape(len(rows), -1)
         above = own["energy_j"] - radio.beacon_mj * 1e-3 * table[:, VAIN] - radio.asleep_mw * 1e-3 * own["latency_s"]
         found = np.array([own["latency_s"] / self.latency_s[rows], above])
         return found, table[:, MET].copy(), table[:, -ways.shape[1] :].copy()
