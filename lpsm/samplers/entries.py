@@ -11,6 +11,7 @@ first kernel is needed.
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -150,9 +151,12 @@ def _address(name):
             values = np.zeros(1, as_dtype(record.types[record.fields.index("weights")].dtype))
             now = core.example(core.Now, Row=Row(values, np.zeros(1, dtype=np.int32), 0, True))
             kinds = types.int64, typeof(now)
-            entry = _linked(answers if name in ("spread", "overlap") else does, name)
-            entry.compile(kinds)
-            made = entry.overloads[kinds]
+            entry = answers if name in ("spread", "overlap") else does
+            # Code kept on disk is linked by name, and the number that numba appends begins anew in every process.
+            entry.__qualname__ = f"{name} of {sha256(str(record).encode()).hexdigest()}"
+            linked = _linked(entry, name)
+            linked.compile(kinds)
+            made = linked.overloads[kinds]
             context.active_code_library.add_linking_library(made.library)
             return builder.ptrtoint(context.declare_function(builder.module, made.fndesc), WORD)
 
