@@ -10,9 +10,11 @@ A quantity of `RUN` says how it is taken from the record of a run.  Those of `CO
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from experiments.presets import LEVELS
 from lpsm.checks import of_type
 from lpsm.checks import shown as shown_value
 
@@ -33,50 +35,21 @@ _PRINTED_UNITS = ("%", "h")  # other units stand in the heading
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """One quantity: a column of a table, a key of a JSON object.
+    """One quantity: a column of a table, a key of a JSON object."""
 
-    Attributes
-    ----------
-    name : str
-        Of the column in frames, CSV and JSON; the unit is part of it.
-    heading : str
-        What stands above it in a table.
-    digits : int
-        Digits behind the point, or significant digits with `style` "g".
-    unit : str
-        "J", "s", "%" and so on; per cent and hours are printed behind every number.
-    sign : bool
-        Whether a plus sign is printed.
-    style : {"f", "g"}
-    interval : bool
-        Whether ``NAME_half_width`` is the half width of its 95 % interval, printed beside it.
-    bare : bool
-        Whether the terminal leaves the unit out, because its table says it once.
-    part_of : str
-        The quantity that this one adds up to, with the others of which the same is said.
-    words : str
-        What it is called in the legend of a picture, if that is not its heading.
-    only_with : str
-        It is left blank where this other quantity is 0.
-    optional : bool
-        Whether a table leaves it out if it is 0 in every row.
-    of_run : callable or None
-        Takes it from the record of a run.
-    """
-
-    name: str
-    heading: str
-    digits: int = 2
-    unit: str = ""
-    sign: bool = False
-    style: str = "f"
-    interval: bool = False
-    bare: bool = False
-    part_of: str = ""
-    words: str = ""
-    only_with: str = ""
-    optional: bool = False
-    of_run: Callable[[Any], float] | None = None
+    name: str  #: Of the column in frames, CSV and JSON; the unit is part of it.
+    heading: str  #: What stands above it in a table.
+    digits: int = 2  #: Digits behind the point, or significant digits with `style` "g".
+    unit: str = ""  #: "J", "s", "%" and so on; per cent and hours are printed behind every number.
+    sign: bool = False  #: Whether a plus sign is printed.
+    style: str = "f"  #: "f" or "g"
+    interval: bool = False  #: Whether ``NAME_half_width`` is the half width of its 95 % interval, printed beside it.
+    bare: bool = False  #: Whether the terminal leaves the unit out, because its table says it once.
+    part_of: str = ""  #: The quantity that this one adds up to, with the others of which the same is said.
+    words: str = ""  #: What it is called in the legend of a picture, if that is not its heading.
+    only_with: str = ""  #: It is left blank where this other quantity is 0.
+    optional: bool = False  #: Whether a table leaves it out if it is 0 in every row.
+    of_run: Callable[[Any], float] | None = None  #: Takes it from the record of a run.
 
     @property
     def suffix(self) -> str:
@@ -89,28 +62,33 @@ class Quantity:
         return self.words or self.heading
 
 
-def _energy(name: str, heading: str, words: str, *, optional: bool = False) -> Quantity:
-    """Return a part of the energy of a run."""
-    return Quantity(
-        name, heading, unit="J", part_of="total_j", words=words, optional=optional,
-        of_run=lambda result: float(getattr(result.energy, name)),
-    )  # fmt: skip
+def _of_run(
+    name: str, heading: str, unit: str = "", *, at: str = "", kind: Callable[[Any], float] = float, **more: Any
+) -> Quantity:
+    """Return a total of a run, which its record has `at` a place if not by that name."""
+    take = attrgetter(at or name)
+    digits = 2 if kind is float else 0
+    return Quantity(name, heading, digits, unit, of_run=lambda result: kind(take(result)), **more)
+
+
+def _energy(name: str, heading: str, words: str, **more: Any) -> Quantity:
+    return _of_run(name, heading, "J", at=f"energy.{name}", words=words, **more)
 
 
 RUN: tuple[Quantity, ...] = (
-    Quantity("pages", "pages", 0, of_run=lambda result: len(result.latency_s)),
-    Quantity("elapsed_s", "duration", unit="s", of_run=lambda result: float(result.elapsed_s)),
-    Quantity("beacons", "beacons", 0, of_run=lambda result: int(result.beacons)),
-    Quantity("wakeups", "wake-ups", 0, of_run=lambda result: int(result.wakeups)),
-    Quantity("awake_s", "awake", unit="s", of_run=lambda result: float(result.awake_s)),
-    Quantity("group_frames_lost", "group frames lost", 0, of_run=lambda result: int(result.group_frames_lost)),
-    _energy("awake_j", "awake", "awake"),
-    _energy("sleep_j", "sleep", "asleep"),
-    _energy("listen_j", "listen", "listening to beacons"),
-    _energy("wakeup_j", "wake-up", "waking up", optional=True),
-    Quantity("total_j", "J", unit="J", words="total", of_run=lambda result: float(result.energy.total_j)),
-    Quantity("uplink_air_s", "on the air, up", unit="s", of_run=lambda result: float(result.uplink_air_s)),
-    Quantity("downlink_air_s", "on the air, down", unit="s", of_run=lambda result: float(result.downlink_air_s)),
+    _of_run("pages", "pages", at="latency_s", kind=len),
+    _of_run("elapsed_s", "duration", "s"),
+    _of_run("beacons", "beacons", kind=int),
+    _of_run("wakeups", "wake-ups", kind=int),
+    _of_run("awake_s", "awake", "s"),
+    _of_run("group_frames_lost", "group frames lost", kind=int),
+    _energy("awake_j", "awake", "awake", part_of="total_j"),
+    _energy("sleep_j", "sleep", "asleep", part_of="total_j"),
+    _energy("listen_j", "listen", "listening to beacons", part_of="total_j"),
+    _energy("wakeup_j", "wake-up", "waking up", part_of="total_j", optional=True),
+    _energy("total_j", "J", "total"),
+    _of_run("uplink_air_s", "on the air, up", "s"),
+    _of_run("downlink_air_s", "on the air, down", "s"),
 )
 """The totals of a run, in the order of the columns of ``runs.csv``."""
 
@@ -123,38 +101,36 @@ PER_PAGE = (*ENERGIES, "beacons", "wakeups", "elapsed_s")
 def energy_parts() -> tuple[Quantity, ...]:
     """Return the parts of the energy a page, which add up to ``total_j_per_page``."""
     return tuple(
-        Quantity(
-            f"{part.name}_per_page", part.heading, 3, unit="J", part_of="total_j_per_page", words=part.words,
-            optional=part.optional,
-        )
+        replace(part, name=f"{part.name}_per_page", digits=3, part_of="total_j_per_page", of_run=None)
         for part in ENERGY_PARTS
-    )  # fmt: skip
+    )
+
+
+def _percent(name: str, heading: str, **more: Any) -> Quantity:
+    return Quantity(f"{name}_percent", heading, 1, "%", **more)
 
 
 _POLICY = Quantity("policy", "policy")
-_ABOVE = (
-    Quantity("energy_above_limit_percent", "above limit", 1, "%", sign=True),
-    Quantity("energy_above_page_awake_percent", "above page-awake", 1, "%", sign=True),
-)
-
+_ABOVE = tuple(_percent(f"energy_above_{one.replace('-', '_')}", f"above {one}", sign=True) for one in REFERENCES)
 _ADDED = (
     Quantity("added_delay_mean_s", "added s", 3, "s", interval=True, words="mean added delay of messages"),
     Quantity("added_delay_p95_s", "p95", 3, "s"),
 )
-
 _LATE = (
     Quantity("datagram_delay_mean_s", "late s", 3, "s", interval=True, words="mean delay of datagrams"),
-    Quantity("datagram_delay_p95_s", "p95", 3, "s"),
-    Quantity("datagram_delay_p99_s", "p99", 3, "s"),
-    Quantity("datagram_delay_max_s", "max", 3, "s"),
+    *(Quantity(f"datagram_delay_{level}_s", level, 3, "s") for level in LEVELS[1:]),
+)
+_LOSING = (
+    _percent("costlier_than_psm", "dearer", bare=True),
+    _percent("slower_than_psm", "slower", bare=True),
 )
 
 COMPARISON: tuple[Quantity, ...] = (
     _POLICY,
     Quantity("total_j_per_page", "J/page", 3, unit="J", interval=True, words="energy a page"),
     *energy_parts(),
-    Quantity("energy_vs_psm_percent", "energy vs psm", 1, "%", sign=True, interval=True),
-    Quantity("beacon_energy_vs_psm_percent", "beacons", 1, "%", sign=True, only_with="listen_j_per_page"),
+    _percent("energy_vs_psm", "energy vs psm", sign=True, interval=True),
+    _percent("beacon_energy_vs_psm", "beacons", sign=True, only_with="listen_j_per_page"),
     _ABOVE[0],
     Quantity("slowdown_mean", "slowdown", interval=True, words="mean slowdown"),
     Quantity("slowdown_median", "median"),
@@ -171,9 +147,9 @@ POPULATION: tuple[Quantity, ...] = (
     _POLICY,
     *(
         Quantity(f"energy_{name}", heading, 1, "%", sign=True, bare=True)
-        for other, all_together in (("none", "vs none"), ("psm", "vs psm"))
+        for other in ("none", "psm")
         for name, heading in (
-            (f"of_all_vs_{other}_percent", all_together),
+            (f"of_all_vs_{other}_percent", f"vs {other}"),
             (f"vs_{other}_percent_p05", "5 %"),
             (f"vs_{other}_percent_p50", "median"),
             (f"vs_{other}_percent_p95", "95 %"),
@@ -185,9 +161,8 @@ POPULATION: tuple[Quantity, ...] = (
     Quantity("slowdown_p100", "max"),
     Quantity("added_delay_s_mean", "added s", 3, "s"),
     Quantity("added_delay_s_p95", "95 %", 3, "s"),
-    Quantity("costlier_than_psm_percent", "dearer", 1, "%", bare=True),
-    Quantity("slower_than_psm_percent", "slower", 1, "%", bare=True),
-    Quantity("losing_both_percent", "both", 1, "%", bare=True),
+    *_LOSING,
+    _percent("losing_both", "both", bare=True),
 )
 
 ACTIVITY: tuple[Quantity, ...] = (
@@ -197,15 +172,14 @@ ACTIVITY: tuple[Quantity, ...] = (
     Quantity("pages_per_hour_to", "to", 3, style="g"),
     Quantity("energy_vs_psm_percent_median", "vs psm", 1, "%", sign=True, bare=True),
     Quantity("slowdown_median", "slowdown"),
-    Quantity("costlier_than_psm_percent", "dearer", 1, "%", bare=True),
-    Quantity("slower_than_psm_percent", "slower", 1, "%", bare=True),
+    *_LOSING,
 )
 
 TUNING: tuple[Quantity, ...] = (
     _POLICY,
     Quantity("mean_mw", "mW", 2, "mW", interval=True, words="mean power"),
     Quantity("energy_j_per_page", "J/page", unit="J", interval=True, words="energy a page"),
-    Quantity("energy_vs_none_percent", "vs none", 1, "%", sign=True),
+    _percent("energy_vs_none", "vs none", sign=True),
     *_ABOVE,
     Quantity("slowdown_mean", "slowdown", 3, interval=True, words="mean slowdown"),
     Quantity("slowdown_p95", "p95"),
