@@ -50,7 +50,7 @@ def reproduce(asked: Any) -> None:
     from experiments.papers import archive
     from experiments.papers.kit import Setup
     from experiments.papers.registry import PAPERS, choose
-    from experiments.report.results import HEADING, details_markdown, results_markdown, results_text
+    from experiments.report.results import HEADING, claim_counts, details_markdown, results_markdown, results_text
     from experiments.study.executor import checked_jobs
     from experiments.study.files import alone, refuse_file, write_file
 
@@ -91,8 +91,8 @@ def reproduce(asked: Any) -> None:
     if asked.as_json:
         click.echo(json.dumps({"results": said, "left_out": missing}))
     else:
-        held = sum(claim["holds"] for result in said for claim in result["claims"])
-        count = sum(len(result["claims"]) for result in said)
+        counts = claim_counts(said)
+        held, count = counts["holds"], counts["holds"] + counts["fails"]
         echo(f"{held} of {count} claims hold. Records and pictures are in {out}, all claims in {page}.")
 
 

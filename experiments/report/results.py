@@ -12,7 +12,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["HEADING", "HOUSEKEEPING", "HOW_TO_READ", "details_markdown", "results_markdown", "results_text"]
+__all__ = [
+    "HEADING", "HOUSEKEEPING", "HOW_TO_READ", "claim_counts", "details_markdown", "results_markdown", "results_text",
+]  # fmt: skip
 
 HEADING = "# What the papers say, and what comes out here"
 HOW_TO_READ = (
@@ -41,7 +43,7 @@ def results_markdown(results: Sequence[Mapping[str, Any]], papers: Mapping[str, 
     papers
         Key of a paper to its name.
     """
-    counts = _counts(results)
+    counts = claim_counts(results)
     common = _common(results)
     parts = [
         HEADING,
@@ -117,7 +119,8 @@ def results_text(result: Mapping[str, Any], *, computed: bool) -> str:
         f"{'' if computed else '; the record was there'})"
     ]
     for claim in result["claims"]:
-        lines.append(f"  [{'holds' if claim['holds'] else 'fails'}] {claim['statement']}")
+        verdict = _verdict(claim)
+        lines.append(f"  [{verdict if verdict in _VERDICTS else 'own check'}] {claim['statement']}")
         printed = f"printed {claim['printed']}; " if claim["printed"] else ""
         lines.append(f"          {printed}ours {claim['ours']}")
         if not claim["holds"] and claim["why_not"]:
@@ -137,7 +140,8 @@ def _verdict(claim: Mapping[str, Any]) -> str:
     return "holds" if claim["holds"] else "fails"
 
 
-def _counts(results: Sequence[Mapping[str, Any]]) -> Counter[str]:
+def claim_counts(results: Sequence[Mapping[str, Any]]) -> Counter[str]:
+    """Count the claims that hold, fail, or are not tests; checks of our own grids are none of them."""
     verdicts = (_verdict(claim) for result in results for claim in result["claims"])
     return Counter(verdict for verdict in verdicts if verdict in _VERDICTS)
 
@@ -147,7 +151,7 @@ def _overview(results: Sequence[Mapping[str, Any]], papers: Mapping[str, str]) -
     rows = []
     for paper, name in papers.items():
         if own := _of(results, paper):
-            counts = _counts(own)
+            counts = claim_counts(own)
             rows.append([name, *(counts[verdict] for verdict in ("holds", "fails", "not a test"))])
     return _table(["paper", "holds", "fails", "not a test"], rows)
 

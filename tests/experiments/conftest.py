@@ -1,65 +1,97 @@
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
+import json
+import shlex
+from functools import cache
+from typing import Any, NamedTuple
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from experiments.cli import main
 from experiments.study import run as study_run
-from tests.experiments.browsing import make, population
+from tests.experiments import makers
+
+RESULTS = {  # every command that writes a folder, with little to do
+    "compare": "compare --pages 4 --seeds 2 --policies psm,lpsm:log --radio cc3235sf --battery-mwh 5000",
+    "label": "label STREAM --algorithm sop-ss --param b=0.1 --window 50",
+    "population": "population TRACE --by session --pages-per-task 6",
+    "replay": "replay TRACE",
+    "reproduce": "reproduce thesis/counterexample-4-3 --size smoke",
+    "tune": "tune --pages 4 --seeds 4 --policies none,psm,bsd-phase:0.5,lpsm:log --max-slowdown 5 --beacon-ms 102.4",
+}
+JOBS = ("compare", "population", "reproduce", "tune")  # which compute in several processes
+
+
+class Made(NamedTuple):
+    """What a command made: its words without --out, its folder, the object of --json."""
+
+    words: list
+    folder: Any
+    found: dict
+
+
+def invoke(*words, given=None):
+    return CliRunner().invoke(main, [str(word) for word in words], input=given)
 
 
 @pytest.fixture
-def lpsm() -> Callable[..., Result]:
+def lpsm():
     """Run the program in this process."""
-
-    def run(*arguments: str | Path, given: str | bytes | None = None) -> Result:
-        return CliRunner().invoke(main, [str(argument) for argument in arguments], input=given)
-
-    return run
+    return invoke
 
 
 @pytest.fixture
-def complaint(lpsm: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """Run the program on bad input; hold it to one line on standard error and exit status 2; return the line."""
-
+def complaint(monkeypatch):
+    """Run the program on bad input; hold it to one printable line on standard error and status 2; return the line."""
     monkeypatch.setattr(study_run, "PATIENCE_S", 600.0)  # no bar, however slow the machine is
 
-    def run(*arguments: str | Path) -> str:
-        result = lpsm(*arguments)
+    def run(*words):
+        result = invoke(*words)
         assert result.exit_code == 2, result.output
         assert result.stdout == ""
         assert result.stderr.startswith("lpsm: ")
         assert result.stderr.count("\n") == 1
+        assert result.stderr[:-1].isprintable()
         return result.stderr
 
     return run
 
 
 @pytest.fixture
-def workload(tmp_path: Path) -> Path:
+def workload(tmp_path):
     """Write three small pages."""
     path = tmp_path / "work.jsonl"
-    path.write_text(
-        '{"page": "a", "request_bytes": 300, "reply_bytes": 5000, "objects": [[200, 700]], "think_s": 2.0}\n'
-        '{"page": "b", "request_bytes": 300, "reply_bytes": 500, "think_s": 1.5}\n'
-        '{"page": "c", "request_bytes": 300, "reply_bytes": 40000, "think_s": 1.0, "issue_s": 9.0}\n'
-    )
+    path.write_text(makers.WORK)
     return path
 
 
-@pytest.fixture(scope="module")
-def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="session")
+def trace(tmp_path_factory):
     """Write twelve sessions of browsing."""
-    return make(tmp_path_factory.mktemp("browsing") / "sessions", 12)
+    return makers.sessions(tmp_path_factory.mktemp("browsing") / "sessions", 12)
 
 
-@pytest.fixture(scope="module")
-def folder(trace: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Run the population of these sessions."""
-    out = tmp_path_factory.mktemp("population") / "out"
-    result = CliRunner().invoke(main, population(trace, out, "--by", "session"))
-    assert result.exit_code == 0, result.output
-    return out
+@pytest.fixture(scope="session")
+def capture(tmp_path_factory):
+    """Write a monitor-mode capture."""
+    path = tmp_path_factory.mktemp("capture") / "air.pcap"
+    path.write_bytes(makers.air_capture())
+    return path
+
+
+@pytest.fixture(scope="session")
+def results(tmp_path_factory, trace):
+    """Run a command of RESULTS by its name, once."""
+    stream = tmp_path_factory.mktemp("stream") / "stream.csv"
+    stream.write_text(makers.STREAM)
+    places = {"STREAM": str(stream), "TRACE": str(trace)}
+
+    @cache
+    def made(name):
+        words = [places.get(word, word) for word in shlex.split(RESULTS[name])]
+        words += ["--jobs", "1"] if name in JOBS else []
+        folder = tmp_path_factory.mktemp(name) / "out"
+        result = invoke(*words, "--json", "--out", folder)
+        assert result.exit_code == 0, result.output
+        return Made(words, folder, json.loads(result.stdout))
+
+    return made

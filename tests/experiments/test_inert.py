@@ -1,23 +1,17 @@
 """Names from hostile files are harmless in everything that commands print and write."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
 import struct
-from collections.abc import Callable, Iterator
-from html.parser import HTMLParser
-from pathlib import Path
 from xml.etree import ElementTree
 
 import dpkt
 import pytest
-from click.testing import Result
 
 from experiments.inert import as_meant, cell, inert
+from tests.experiments.makers import Page
 
-Run = Callable[..., Result]
 HOSTILE = [
     "=cmd|' /C calc'!A0", "+1+cmd", "-2+3", "@SUM(A1)", "\x1b[31mred\x1b[0m\x1b]0;title\x07", "\u202egpj.exe\u202c",
     "</script><script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "a\x9b2Jb\x7f\u2028c",
@@ -26,7 +20,7 @@ HOSTILE = [
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def files(tmp_path_factory):
     """Write a table, a workload and a stream whose names are all hostile."""
     folder = tmp_path_factory.mktemp("hostile")
     rows = [["time", "bytes", "client", "server", "url"]]
@@ -43,12 +37,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def says_only_what_is_printed(text: str) -> None:
+def says_only_what_is_printed(text):
     found = sorted({one for one in text if not one.isprintable() and one not in "\n\t\N{NO-BREAK SPACE}"})
     assert found == [], found
 
 
-def is_a_harmless_table(text: str) -> None:
+def is_a_harmless_table(text):
     for row in csv.reader(io.StringIO(text)):
         for value in row:
             says_only_what_is_printed(value)
@@ -57,7 +51,7 @@ def is_a_harmless_table(text: str) -> None:
                 assert bare[:1] not in tuple("=+-@＝＋－＠") or is_a_number(part) or bare in "+-", value
 
 
-def is_a_number(text: str) -> bool:
+def is_a_number(text):
     try:
         float(text)
     except ValueError:
@@ -65,28 +59,12 @@ def is_a_number(text: str) -> bool:
     return True
 
 
-class Elements(HTMLParser):
-    """Collects the names of elements, and attributes that run something."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.names: list[str] = []
-        self.running: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.names.append(tag)
-        self.running += [name for name, _ in attrs if name.startswith("on")]
-
-
-def is_a_harmless_page(text: str) -> None:
-    elements = Elements()
-    elements.feed(text)
-    assert "script" not in elements.names
-    assert elements.running == []
+def is_a_harmless_page(text):
+    assert not Page(text).runs_something()
     says_only_what_is_printed(text)
 
 
-def is_a_harmless_picture(text: str) -> None:
+def is_a_harmless_picture(text):
     root = ElementTree.fromstring(text)
     assert not [element for element in root.iter() if element.tag.endswith(("script", "foreignObject"))]
     says_only_what_is_printed(text)
@@ -113,9 +91,7 @@ SLOW = ("compare", "replay")
 @pytest.mark.parametrize(
     "name", [pytest.param(one, marks=[pytest.mark.long] if one in SLOW else []) for one in COMMANDS]
 )
-def test_whatever_a_command_writes_of_hostile_names_is_harmless(
-    lpsm: Run, files: Path, tmp_path: Path, name: str
-) -> None:
+def test_whatever_a_command_writes_of_hostile_names_is_harmless(lpsm, files, tmp_path, name):
     out = tmp_path / "out"
     places = {"TABLE": files / "table.csv", "PAGES": files / "pages.jsonl", "STREAM": files / "stream.csv",
               "OUT": out, "FILE": tmp_path / "w.json"}  # fmt: skip
@@ -134,7 +110,7 @@ def test_whatever_a_command_writes_of_hostile_names_is_harmless(
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
 @pytest.mark.parametrize("words", [["simulate", "PAGES"], ["label", "STREAM", "--algorithm", "ssmd", "--one-vs-rest"]])
-def test_what_is_printed_is_harmless_too(lpsm: Run, files: Path, words: list[str], form: list[str]) -> None:
+def test_what_is_printed_is_harmless_too(lpsm, files, words, form):
     places = {"PAGES": files / "pages.jsonl", "STREAM": files / "stream.csv"}
     result = lpsm(*(places.get(word, word) for word in words), *form)
     assert result.exit_code == 0, result.output
@@ -145,7 +121,7 @@ def test_what_is_printed_is_harmless_too(lpsm: Run, files: Path, words: list[str
         is_a_harmless_table(result.stdout)
 
 
-def test_a_capture_that_is_written_holds_no_name_of_the_workload(lpsm: Run, files: Path, tmp_path: Path) -> None:
+def test_a_capture_that_is_written_holds_no_name_of_the_workload(lpsm, files, tmp_path):
     path = tmp_path / "t.pcapng"
     lpsm("timeline", files / "pages.jsonl", "--policies", "psm", "--air", "11g", "--out", tmp_path / "t.svg",
          "--pcap", path)  # fmt: skip
@@ -156,7 +132,7 @@ def test_a_capture_that_is_written_holds_no_name_of_the_workload(lpsm: Run, file
     assert {struct.unpack_from("<H", frame, 2)[0] for frame in frames} != set()
 
 
-def complaints(files: Path, folder: Path) -> Iterator[list[str]]:
+def complaints(files, folder):
     for at, name in enumerate(HOSTILE):
         yield ["simulate", str(files / "pages.jsonl"), "--policy", name]
         yield ["simulate", str(folder / name.replace("/", "_"))]
@@ -166,7 +142,7 @@ def complaints(files: Path, folder: Path) -> Iterator[list[str]]:
         yield ["replay", "--member", name, str(files / "table.csv"), "--out", str(folder / "o")]
 
 
-def test_complaints_about_hostile_names_are_one_harmless_line(lpsm: Run, files: Path, tmp_path: Path) -> None:
+def test_complaints_about_hostile_names_are_one_harmless_line(lpsm, files, tmp_path):
     for words in complaints(files, tmp_path):
         result = lpsm(*words)
         assert result.exit_code == 2, words
@@ -182,16 +158,16 @@ def test_complaints_about_hostile_names_are_one_harmless_line(lpsm: Run, files: 
         ("a;-1.5;+2", "a;-1.5;+2"), ("a; b;c", "a; b;c"), ("a=1;b=-x", "a=1;b=-x"), ("-;+", "-;+"),
     ],
 )  # fmt: skip
-def test_what_a_spreadsheet_takes_for_a_formula_has_an_apostrophe_before_it(text: str, written: str) -> None:
+def test_what_a_spreadsheet_takes_for_a_formula_has_an_apostrophe_before_it(text, written):
     assert cell(text) == written
     assert as_meant(written) == text
 
 
-def test_ordinary_names_and_numbers_stay_as_they_are() -> None:
+def test_ordinary_names_and_numbers_stay_as_they_are():
     for text in ("w0", "http://a.edu/i.gif?q=1", "naïve שלום 日本", "-1.5e-3", "+1", "psm:100", "-"):
         assert inert(text) == cell(text) == text
 
 
 @pytest.mark.parametrize("text", [*HOSTILE, "-13.2 ± 0.9 %", "+", "'tis", "plain", "a;'=1", "''=1", "'-", "a; -0.2 %;"])
-def test_a_cell_that_is_read_back_is_as_it_was_meant(text: str) -> None:
+def test_a_cell_that_is_read_back_is_as_it_was_meant(text):
     assert as_meant(cell(text)) == inert(text)

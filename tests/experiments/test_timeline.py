@@ -1,11 +1,6 @@
-from __future__ import annotations
-
-import io
 import json
-import struct
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import dpkt
 import numpy as np
@@ -15,7 +10,7 @@ import netsim
 import traces
 from experiments.report.capture import capture
 from experiments.report.perfetto import trace_events
-from experiments.timeline import Run, record, timeline, window_of_page
+from experiments.timeline import record, timeline, window_of_page
 
 WORK = traces.Workload.of(list(traces.generate(5, np.random.default_rng(11))))
 CONFIG = netsim.SimulationConfig(server_delay=netsim.ServerDelay(mean_s=0.2))
@@ -23,12 +18,12 @@ POLICIES = ["none", "psm", "bsd:1", "lpsm", "lpsm2:1.05", "dynamic"]
 
 
 @pytest.fixture(scope="module")
-def runs() -> dict[str, Run]:
+def runs():
     return {policy: record(WORK, policy, CONFIG) for policy in POLICIES}
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_a_timeline_of_the_whole_run_adds_up_to_its_result(runs: dict[str, Run], policy: str) -> None:
+def test_a_timeline_of_the_whole_run_adds_up_to_its_result(runs, policy):
     run = runs[policy]
     seen = timeline(run, 0.0, run.result.elapsed_s)
     assert sum(end - start for start, end in seen.awake) == pytest.approx(run.result.awake_s, abs=1e-6)
@@ -48,7 +43,7 @@ def test_a_timeline_of_the_whole_run_adds_up_to_its_result(runs: dict[str, Run],
     assert {step.value for step in seen.outstanding} <= {0, 1, 2, 3, 4}  # connections at a time
 
 
-def test_a_radio_that_takes_time_wakes_up_before_it_is_awake_and_before_every_beacon_it_listens_to() -> None:
+def test_a_radio_that_takes_time_wakes_up_before_it_is_awake_and_before_every_beacon_it_listens_to():
     config = netsim.SimulationConfig(radio=netsim.Radio.profile("esp32-c6"))
     run = record(WORK, "psm", config)
     seen = timeline(run, 0.0, run.result.elapsed_s)
@@ -61,7 +56,7 @@ def test_a_radio_that_takes_time_wakes_up_before_it_is_awake_and_before_every_be
     assert all(0.0 <= start < end <= length for start, end in inside)
 
 
-def test_a_window_is_a_piece_of_the_whole(runs: dict[str, Run]) -> None:
+def test_a_window_is_a_piece_of_the_whole(runs):
     run = runs["bsd:1"]
     start, length = window_of_page(run, 2)
     piece, whole = timeline(run, start, length), timeline(run, 0.0, run.result.elapsed_s)
@@ -77,34 +72,32 @@ def test_a_window_is_a_piece_of_the_whole(runs: dict[str, Run]) -> None:
 
 
 @pytest.mark.parametrize(("start", "length"), [(-1.0, 1.0), (1e9, 1.0), (0.0, 0.0)])
-def test_a_window_outside_the_run_is_refused(runs: dict[str, Run], start: float, length: float) -> None:
+def test_a_window_outside_the_run_is_refused(runs, start, length):
     with pytest.raises(ValueError, match="window"):
         timeline(runs["psm"], start, length)
     with pytest.raises(ValueError, match="page must lie in \\[1, 5\\], got 6"):
         window_of_page(runs["psm"], 5)
 
 
-def test_trace_events_have_the_published_shape(runs: dict[str, Run]) -> None:
+def test_trace_events_have_the_published_shape(runs):
     data = json.loads(json.dumps(trace_events([timeline(run, 0.0, 60.0) for run in runs.values()]), allow_nan=False))
     assert set(data) == {"traceEvents", "displayTimeUnit"}
     assert data["displayTimeUnit"] in ("ms", "ns")
-    needed: dict[str, dict[str, Any]] = {  # fields of each phase as the format has them
-        "X": {"name": str, "cat": str, "pid": int, "tid": int, "ts": (int, float), "dur": (int, float), "args": dict},
-        "i": {"name": str, "cat": str, "pid": int, "tid": int, "ts": (int, float), "s": str, "args": dict},
-        "C": {"name": str, "pid": int, "tid": int, "ts": (int, float), "args": dict},
+    number, timed = (int, float), {"pid": int, "tid": int, "ts": (int, float)}
+    needed = {  # fields of each phase as the format has them
+        "X": {"name": str, "cat": str, **timed, "dur": number, "args": dict},
+        "i": {"name": str, "cat": str, **timed, "s": str, "args": dict},
+        "C": {"name": str, **timed, "args": dict},
         "M": {"name": str, "pid": int, "tid": int, "args": dict},
     }
     for event in data["traceEvents"]:
         shape = needed[event["ph"]]
         assert set(event) == {"ph", *shape}
         assert all(isinstance(event[field], kind) for field, kind in shape.items())
-        assert event.get("ts", 0) >= 0
-        assert event.get("dur", 0) >= 0
+        assert min(event.get("ts", 0), event.get("dur", 0)) >= 0
         assert event.get("s", "t") in ("g", "p", "t")
-        if event["ph"] == "C":
-            assert all(isinstance(value, (int, float)) for value in event["args"].values())
-        if event["ph"] == "M":
-            assert event["name"] in ("process_name", "thread_name", "thread_sort_index")
+        assert event["ph"] != "C" or all(isinstance(value, number) for value in event["args"].values())
+        assert event["ph"] != "M" or event["name"] in ("process_name", "thread_name", "thread_sort_index")
     assert {event["ph"] for event in data["traceEvents"]} == set(needed)
     for pid, run in enumerate(runs.values(), 1):  # nothing is lost where beacons are told together
         told = [one for one in data["traceEvents"] if one["pid"] == pid and one.get("cat") == "beacons"]
@@ -116,7 +109,7 @@ def test_trace_events_have_the_published_shape(runs: dict[str, Run]) -> None:
         assert slept + min(after_last(kind) for kind in {one.heard for one in beacons} - {"slept"}) == sum(
             beacon.heard == "slept" for beacon in beacons
         )
-    spans: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    spans = {}
     for event in data["traceEvents"]:
         if event["ph"] == "X":
             spans.setdefault((event["pid"], event["tid"]), []).append((event["ts"], event["ts"] + event["dur"]))
@@ -125,20 +118,7 @@ def test_trace_events_have_the_published_shape(runs: dict[str, Run]) -> None:
         assert all(first[1] <= second[0] + 0.01 for first, second in pairwise(rows))
 
 
-def blocks(data: bytes) -> list[tuple[int, bytes]]:
-    """The packets of a pcapng file, time in nanoseconds and bytes, read by hand."""
-    found, place = [], 0
-    while place < len(data):
-        kind, length = struct.unpack_from("<II", data, place)
-        assert struct.unpack_from("<I", data, place + length - 4) == (length,)
-        if kind == 6:
-            _, high, low, size, _ = struct.unpack_from("<IIIII", data, place + 8)
-            found.append(((high << 32) + low, data[place + 28 : place + 28 + size]))
-        place += length
-    return found
-
-
-def test_the_command_writes_what_it_is_asked_for(lpsm: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_writes_what_it_is_asked_for(lpsm, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     traces.write_workload("work.jsonl", WORK)
     for out in ("a.png", "b.svg"):
@@ -156,16 +136,10 @@ def test_the_command_writes_what_it_is_asked_for(lpsm: Any, tmp_path: Path, monk
     result = lpsm("timeline", "work.jsonl", "--policies", "psm", "--from", "3", "--length", "2", "--air", "11g",
                   "--pcap", "r.pcapng")  # fmt: skip
     assert result.exit_code == 0, result.output
-    assert all(3e9 <= at <= 5e9 for at, _ in blocks(Path("r.pcapng").read_bytes()))
-    list(dpkt.pcapng.Reader(io.BytesIO(Path("r.pcapng").read_bytes())))
+    with Path("r.pcapng").open("rb") as file:
+        assert all(3.0 <= at <= 5.0 for at, _ in dpkt.pcapng.Reader(file))
 
 
-def test_a_run_on_wires_has_no_capture_and_a_picture_is_of_two_forms(
-    runs: dict[str, Run], complaint: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_on_wires_has_no_capture(runs):
     with pytest.raises(ValueError, match="wires have no frames"):
         capture(runs["psm"])
-    monkeypatch.chdir(tmp_path)
-    traces.write_workload("work.jsonl", WORK)
-    assert "must end in .svg or .png" in complaint("timeline", "work.jsonl", "--out", "x.gif")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["work.jsonl"]

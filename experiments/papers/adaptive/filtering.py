@@ -2,9 +2,10 @@
 
 What it models: section 3.2, on the 15 topics that 1 to 5 % of the stories have (32 in the paper).  Recall and
 precision are of what is forwarded.  FILTER runs over a grid of K, and label-efficient filters (FFOLE, FSOLE) over C.
-Apple tasting (FFOAT, FSOAT) has three runs, in which the probability of forcing a positive prediction follows the
-classifier's own false positives; counting those that were forced as well makes it forward nearly everything, and is
-run beside it.  Parameters are tuned for F on the other half of the topics.
+All that toss coins have ten runs.  In apple tasting (FFOAT, FSOAT) the probability of forcing a positive prediction
+follows the classifier's own false positives; counting those that were forced as well makes it forward nearly
+everything, and is run beside it.  Parameters are tuned for F on the other half of the topics; for recall FILTER's K is
+tuned anew beside each other filter, for a precision that is as high.
 What it leaves out: costs of forwarding.
 """
 
@@ -26,12 +27,16 @@ from experiments.papers.predicates import above, between, both, each, rising, wi
 __all__ = ["EXPERIMENTS"]
 
 FILTER = grid("filter", "K", (0.001, 0.003, 0.01, 0.1, 1.0, 5.0, 10.0))
-TASTING = tuple(case for key in ("ffoat", "fsoat") for case in grid(key, "count_forced", (False, True), 3))
+COINS = 10
+TASTING = tuple(case for key in ("ffoat", "fsoat") for case in grid(key, "count_forced", (False, True), COINS))
 C = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1)
-EFFICIENT = tuple(case for key in ("ffole", "fsole") for case in grid(key, "C", C))
+EFFICIENT = tuple(case for key in ("ffole", "fsole") for case in grid(key, "C", C, COINS))
 OVER_TIME = {"recall": "recall", "precision": "precision"}
 TUNED = {key: news.chosen(key, news.most_f()) for key in ("filter", "ffole", "fsole")}
-OTHERS = {**{key: TUNED[key] for key in ("ffole", "fsole")}, **{key: of(key, 0.0) for key in ("ffoat", "fsoat")}}
+PICKS: Mapping[str, news.Pick] = {
+    **dict.fromkeys(("ffole", "fsole"), news.most_f()), **dict.fromkeys(("ffoat", "fsoat"), lambda *_: 0.0)
+}  # fmt: skip
+OTHERS = {key: news.chosen(key, pick) for key, pick in PICKS.items()}
 EACH = "each of the four; parameters tuned for F on the other half of the topics"
 FIG_9 = Experiment(
     "adaptive/fig-9", "recall and precision of the filter over time, several K", "2 min", news.NEWS, run=news.run_cases,
@@ -106,6 +111,26 @@ def _against_others(column: str) -> Measure:
     return named({NAMES[key]: news.paired(column, TUNED["filter"], other) for key, other in OTHERS.items()})
 
 
+def _as_precise(rival: str) -> news.Pick:
+    """Take the K of most recall of those as precise on the mean as another filter, or else the most precise one."""
+
+    def pick(table: Any, others: Any) -> float:
+        means = news.mean_by_value(others, rival)
+        good = table[table["precision"] >= means["precision"][PICKS[rival](means, others)]]
+        best: Any = good["recall"].idxmax() if len(good) else table["precision"].idxmax()
+        return float(best)
+
+    return pick
+
+
+def _recall_at_precision(record: Record) -> Any:
+    """Recall of FILTER less that of each of the four, at the K that is as precise on the other half of the topics."""
+    return named({
+        NAMES[key]: news.paired("recall", news.chosen("filter", _as_precise(key)), other)
+        for key, other in OTHERS.items()
+    })(record)  # fmt: skip
+
+
 def _with_forced(record: Record, column: str) -> str:
     """Say what apple tasting reaches when the false positives that it forced count, too."""
     scores = news.scored(record)
@@ -118,8 +143,9 @@ def _with_forced(record: Record, column: str) -> str:
 
 
 FIG_10.claims.append(
-    Claim("the filter's recall is much higher than that of the four others", above(_against_others("recall")),
-          "much higher", EACH, why=partial(_with_forced, column="recall"))
+    Claim("the filter's recall is much higher than that of the four others", above(_recall_at_precision),
+          "much higher", "each of the four, at the K that is as precise on the other half of the topics",
+          why=partial(_with_forced, column="recall"))
 )  # fmt: skip
 
 

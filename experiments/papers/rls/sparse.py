@@ -89,11 +89,26 @@ def _sparser(record: Record) -> pd.Series:
     return _depends(record, "sop") - _depends(record, "svm-2")
 
 
+def _behind(record: Record, key: str) -> Any:
+    """F on the later stories less that of the SVM, by topic."""
+    scores = news.scored(record)
+    difference = news.of(key)(scores)["f"] - news.of("svm-2")(scores)["f"]
+    return dict(zip(news.of(key)(scores)["topic"], difference, strict=True))
+
+
+def _mean_behind(record: Record, key: str) -> str:
+    behind = np.array(list(_behind(record, key).values()))
+    return f"{100 * np.mean(behind >= -news.SAME):.0f} % of the topics, {np.nanmean(behind):+.3f} on the mean"
+
+
 EQUATION_3.claims += [
-    Claim(f"{NAMES[key]} is about as accurate as the SVM",
-          at_least(news.paired("f", news.of(key), news.of("svm-2")), -news.SAME),
-          "often comparable to the best batch classifiers", "F-measure on the later stories")
-    for key in ("ridge", "sop")
+    Claim(f"{NAMES[key]} is often about as accurate as the SVM",
+          at_least(partial(_behind, key=key), -news.SAME, needed=0.5),
+          "often comparable to the best batch classifiers", f"F-measure on the later stories; {of_what}",
+          why=partial(_mean_behind, key=key))
+    for key, of_what in (
+        ("ridge", "of least squares, which the paper says it of"),
+        ("sop", "the paper says it of least squares; this is one pass over the stories"))
 ]  # fmt: skip
 
 

@@ -64,6 +64,8 @@ FIG_2.claims += [
           why=explained_by("with c = 1", partial(_last_f, value=BESIDE))),
     Claim("c = 5 works well: the same F-measure as the second-order Perceptron over the stream",
           at_least(paired("f", of("ss", PRINTED), of("sop")), -SAME), "works well"),
+    Claim("with all labels and a = 1 the second-order Perceptron is above the Perceptron",
+          above(paired("f", of("sop"), of("perceptron"))), "figure 2"),
     Claim("it is above the Perceptron", above(paired("f", of("ss", PRINTED), of("perceptron"))), "figure 2"),
     Claim("its label rate decreases very fast", at_most(partial(_last_to_first, key="ss", values=(PRINTED,)), 0.5),
           "very fast", "c = 5: label rate of the last window over the first, means over topics"),

@@ -1,18 +1,14 @@
-from __future__ import annotations
-
 import logging
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 
 import pytest
-from click.testing import Result
 
 from experiments.cli import COMMANDS, _say_when_compiling
 
 
-def test_help_lists_every_command_and_imports_none_of_them(lpsm: Callable[..., Result]) -> None:
+def test_help_lists_every_command_and_imports_none_of_them(lpsm):
     shown = lpsm("--help")
     assert shown.exit_code == 0
     for name, summary in COMMANDS.items():
@@ -28,14 +24,14 @@ def test_help_lists_every_command_and_imports_none_of_them(lpsm: Callable[..., R
     subprocess.run([sys.executable, "-c", script], check=True, stdout=subprocess.DEVNULL)
 
 
-def test_every_command_has_its_own_help(lpsm: Callable[..., Result]) -> None:
+def test_every_command_has_its_own_help(lpsm):
     for name in COMMANDS:
         shown = lpsm(name, "--help")
         assert shown.exit_code == 0, name
         assert "Usage: lpsm" in shown.stdout
 
 
-def test_the_version_is_that_of_the_distribution(lpsm: Callable[..., Result]) -> None:
+def test_the_version_is_that_of_the_distribution(lpsm):
     from importlib.metadata import version
 
     assert lpsm("--version").stdout == f"lpsm {version('lpsm')}\n"
@@ -70,6 +66,7 @@ def test_a_signal_that_an_import_makes_an_error_of_still_ends_the_program_in_one
     assert (ended.returncode, ended.stderr) == (143, "lpsm: terminated, nothing was written\n")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("wait_s", [0.6, 1.5])
 def test_ctrl_c_while_kernels_are_compiled_ends_the_program_at_once(wait_s, tmp_path):
     workload, out = tmp_path / "pages.jsonl", tmp_path / "out.csv"

@@ -1,83 +1,45 @@
-from __future__ import annotations
-
-import csv
 import json
-import time
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
-from click.testing import Result
 
 import netsim
 import traces
 from experiments.study.compare import estimate
 from lpsm.randomness import WORKLOAD, generator
-from tests.experiments.browsing import contents
-
-Run = Callable[..., Result]
-SMALL = ["--pages", "4", "--seeds", "2", "--policies", "none,psm,lpsm:log", "--jobs", "1"]
-PICTURES = {"energy", "front", "slowdown", "slowdown-by-page", "sleep-times"}
-TABLES = {
-    "pages", "published", "replications", "runs", "slowdown-by-page", "sleep-times-pages", "sleep-times", "summary",
-}  # fmt: skip
 
 
-def test_the_same_seed_gives_the_same_bytes_with_one_process_and_with_two(lpsm: Run, tmp_path: Path) -> None:
-    arguments = [
-        "compare", "--pages", "5", "--seeds", "2", "--seed", "3", "--policies", "psm,bsd:0.5,lpsm:log",
-        "--preset", "thesis", "--server-delay", "exponential:0.4", "--loss", "0.01",
-    ]  # fmt: skip
-    shown = [
-        lpsm(*arguments, "--jobs", jobs, "--out", tmp_path / name)
-        for name, jobs in (("a", "1"), ("b", "2"), ("c", "1"))
-    ]
-    assert {result.exit_code for result in shown} == {0}
-    found = contents(tmp_path / "a")
-    assert found == contents(tmp_path / "b") == contents(tmp_path / "c")
-    assert set(found) == {
-        "manifest.json", "SHA256SUMS", "comparison.txt",
-        *(f"{name}.csv" for name in TABLES), *(f"{name}.{kind}" for name in PICTURES for kind in ("png", "svg")),
-    }  # fmt: skip
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c"]
-    for name, data in found.items():
-        assert str(tmp_path).encode() not in data, name
-        assert time.strftime("%Y-%m-%d").encode() not in data, name
-    assert b"jobs" not in found["manifest.json"]
+@pytest.fixture
+def compare(lpsm, tmp_path):
+    """Compare policies and return the object of --json, after the words."""
+
+    def run(*words, name="out"):
+        result = lpsm("compare", "--jobs", "1", "--json", "--out", tmp_path / name, *words)
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout)
+
+    return run
 
 
-def test_json_is_one_object_and_agrees_with_the_files(lpsm: Run, tmp_path: Path) -> None:
-    result = lpsm("compare", *SMALL, "--out", tmp_path / "out", "--json")
-    data = json.loads(result.stdout)
-    assert [row["policy"] for row in data["summary"]] == ["none", "psm:100", "lpsm:log", "limit", "page-awake"]
-    with (tmp_path / "out" / "summary.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    assert [float(row["total_j_per_page"]) for row in rows] == [row["total_j_per_page"] for row in data["summary"]]
-    assert data["traffic"] == {"kind": "generated", "pages": 4, "seed": 0, "seeds": 2, "units": "seeds"}
-
-
-def test_the_preset_prints_the_thesis_beside_ours_and_options_win_over_it(lpsm: Run, tmp_path: Path) -> None:
-    world = tmp_path / "world.toml"
-    world.write_text("mss_bytes = 1000\n")
-    result = lpsm("compare", *SMALL, "--out", tmp_path / "out", "--preset", "thesis", "--world", world)
-    assert "3.62" in result.stdout
+def test_the_preset_prints_the_thesis_beside_ours_and_options_win_over_it(compare, tmp_path):
+    (tmp_path / "world.toml").write_text("mss_bytes = 1000\n")
+    compare("--pages", "4", "--seeds", "2", "--policies", "none,psm,lpsm:log",
+            "--preset", "thesis", "--world", tmp_path / "world.toml")  # fmt: skip
+    assert "3.62" in (tmp_path / "out" / "comparison.txt").read_text()
     model = json.loads((tmp_path / "out" / "manifest.json").read_text())["configuration"]["model"]
-    assert model["tcp"]["mss_bytes"] == 1000
-    assert model["tcp"]["nagle"] is True
-    assert model["connections"] == "per-object"
-    assert model["server_delay"]["mean_s"] == 0.5
+    assert (model["tcp"]["mss_bytes"], model["tcp"]["nagle"]) == (1000, True)
+    assert (model["connections"], model["server_delay"]["mean_s"]) == ("per-object", 0.5)
 
 
-def test_one_seed_has_no_intervals_and_prints_none(lpsm: Run, tmp_path: Path) -> None:
-    result = lpsm(
-        "compare", "--pages", "3", "--seeds", "1", "--policies", "psm", "--jobs", "1", "--out", tmp_path / "o"
-    )
-    assert result.exit_code == 0
-    assert "±" not in result.stdout.split("J/page: mean")[0]
+def test_one_seed_has_no_intervals_and_a_limit_is_what_the_sentence_is_about(compare, tmp_path):
+    compare("--pages", "3", "--seeds", "1", "--policies", "psm", "--max-slowdown", "1.0001")
+    text = (tmp_path / "out" / "comparison.txt").read_text()
+    assert "±" not in text.split("J/page: mean")[0]
+    assert "Which to take: none of them keeps the mean slowdown within 1.0001." in text.splitlines()
 
 
-def test_sessions_of_a_trace_are_replications_and_members_can_be_chosen(lpsm: Run, tmp_path: Path) -> None:
+def test_sessions_of_a_trace_are_replications_and_members_can_be_chosen(compare, workload, tmp_path):
     folder = tmp_path / "sessions"
     folder.mkdir()
     for user in (1, 2, 3):
@@ -86,24 +48,22 @@ def test_sessions_of_a_trace_are_replications_and_members_can_be_chosen(lpsm: Ru
             for number in range(user + 1)
         ]
         (folder / f"con{user}.cs20.790000000").write_text("".join(lines))
-    arguments = ["compare", "--trace", folder, "--policies", "psm", "--jobs", "1", "--json"]
-    data = json.loads(lpsm(*arguments, "--out", tmp_path / "all").stdout)
-    assert data["replications"] == 3
-    assert {row["pages"] for row in data["summary"]} == {2 + 3 + 4}
-    data = json.loads(lpsm(*arguments, "--member", "con[12].*", "--out", tmp_path / "two").stdout)
-    assert data["replications"] == 2
+    whole = compare("--trace", folder, "--policies", "psm", name="all")
+    assert whole["replications"] == 3
+    assert {row["pages"] for row in whole["summary"]} == {2 + 3 + 4}
+    two = compare("--trace", folder, "--policies", "psm", "--member", "con[12].*", name="two")
+    assert two["replications"] == 2
     (folder / "con1.cs20.790000000").write_text('cs20 790000000 0 "http://a.b/0.html" 99 0.5\n')
-    digest = data["traffic"]["sha256"]
-    data = json.loads(lpsm(*arguments, "--member", "con[12].*", "--out", tmp_path / "two").stdout)
-    assert data["traffic"]["sha256"] != digest
+    again = compare("--trace", folder, "--policies", "psm", "--member", "con[12].*", name="two")
+    assert again["traffic"]["sha256"] != two["traffic"]["sha256"]
+    of_workload = compare("--trace", workload, "--policies", "psm")
+    assert (of_workload["replications"], of_workload["summary"][0]["pages"]) == (1, 3)
 
 
-def test_at_the_beacons_of_real_access_points_psm_is_every_beacon_and_the_differences_are_from_it(
-    lpsm: Run, tmp_path: Path
-) -> None:
-    arguments = ["--policies", "psm,listen:2,lpsm", "--beacon-ms", "102.4", "--radio", "cc3235sf"]
-    result = lpsm("compare", *SMALL, *arguments, "--battery-mwh", "5000", "--out", tmp_path / "out", "--json")
-    rows = {row["policy"]: row for row in json.loads(result.stdout)["summary"]}
+def test_at_the_beacons_of_real_access_points_psm_is_every_beacon_and_the_differences_are_from_it(compare):
+    rows = compare("--pages", "4", "--seeds", "2", "--policies", "psm,listen:2,lpsm", "--beacon-ms", "102.4",
+                   "--radio", "cc3235sf", "--battery-mwh", "5000")["summary"]  # fmt: skip
+    rows = {row["policy"]: row for row in rows}
     assert list(rows) == ["none", "psm:102.4", "listen:2", "lpsm", "limit", "page-awake"]
     assert rows["psm:102.4"]["energy_vs_psm_percent"] == 0
     assert rows["listen:2"]["energy_vs_psm_percent"] < 0
@@ -111,32 +71,12 @@ def test_at_the_beacons_of_real_access_points_psm_is_every_beacon_and_the_differ
     for row in rows.values():
         assert row["battery_h"] == pytest.approx(5000 / row["mean_mw"])
         assert row["total_j_per_page"] >= rows["limit"]["total_j_per_page"]
-    assert "battery" in (tmp_path / "out" / "comparison.txt").read_text()
-
-
-def test_a_workload_file_is_one_session(lpsm: Run, workload: Path, tmp_path: Path) -> None:
-    arguments = ["compare", "--trace", workload, "--policies", "psm", "--jobs", "1", "--out", tmp_path / "out"]
-    data = json.loads(lpsm(*arguments, "--json").stdout)
-    assert data["replications"] == 1
-    assert {row["pages"] for row in data["summary"]} == {3}
-
-
-def test_a_limit_to_the_slowdown_is_what_the_sentence_is_about(lpsm: Run, tmp_path: Path) -> None:
-    small = ("compare", "--pages", "3", "--seeds", "2", "--policies", "none,psm,bsd:1", "--jobs", "1")
-    text = lpsm(*small, "--max-slowdown", "1.0001", "--out", tmp_path / "out").stdout
-    [line] = [line for line in text.splitlines() if line.startswith("Which to take")]
-    assert line == "Which to take: none of them keeps the mean slowdown within 1.0001."
-
-
-CELLS = ["compare", "--air", "11g:54", "--pages", "2", "--seeds", "2", "--jobs", "1"]
 
 
 @pytest.mark.long
-def test_cells_of_several_sizes_are_those_of_the_library_and_of_comparisons_one_by_one(
-    lpsm: Run, tmp_path: Path
-) -> None:
-    several = ["--clients", "1,3", "--policies", "psm,twt:200:10"]
-    found = json.loads(lpsm(*CELLS, *several, "--out", tmp_path / "out", "--json").stdout)
+def test_cells_of_several_sizes_are_those_of_the_library_and_of_comparisons_one_by_one(compare, tmp_path):
+    cells = ("--air", "11g:54", "--pages", "2", "--seeds", "2", "--policies", "psm,twt:200:10")
+    found = compare(*cells, "--clients", "1,3")
     assert found["policies"] == ["none", "psm:100", "twt:200:10"]
     rows = {(row["clients"], row["policy"]): row for row in found["summary"]}
     assert len(rows) == 2 * (3 + 2)
@@ -150,32 +90,23 @@ def test_cells_of_several_sizes_are_those_of_the_library_and_of_comparisons_one_
         base, psm = (
             netsim.simulate_cell([(own, name) for own in pages], config=config, seed=seed) for name in ("none", "psm")
         )
-        slowdowns.append(
-            np.concatenate([own.against(at_once).slowdowns for own, at_once in zip(psm, base, strict=True)])
-        )
+        slowdowns.append(np.concatenate([own.against(first).slowdowns for own, first in zip(psm, base, strict=True)]))
     wanted = estimate([of_seed.mean() for of_seed in slowdowns])
     psm_row = rows[3, "psm:100"]
     assert (psm_row["slowdown_mean"], psm_row["slowdown_mean_half_width"]) == pytest.approx(wanted)
     for count in ("1", "3"):  # the same figures as of this number alone
-        alone = lpsm(*CELLS, *several[2:], "--clients", count, "--out", tmp_path / count, "--json")
-        for row in json.loads(alone.stdout)["summary"]:
+        for row in compare(*cells, "--clients", count, name=count)["summary"]:
             assert {**rows[int(count), row["policy"]], **row} == rows[int(count), row["policy"]]
-    text = (tmp_path / "3" / "comparison.txt").read_text()
-    assert "3 clients behind one access point; figures are means over them." in text
+    assert (
+        "3 clients behind one access point; figures are means over them." in (tmp_path / "3/comparison.txt").read_text()
+    )
     assert "3 clients: Which to take" in (tmp_path / "out" / "comparison.txt").read_text()
-    assert {"cell.png", "cell.svg", "summary.csv", "clients.csv"} <= {
-        path.name for path in (tmp_path / "out").iterdir()
-    }
+    assert {"cell.png", "cell.svg", "clients.csv"} <= {path.name for path in (tmp_path / "out").iterdir()}
 
 
-def test_a_smaller_comparison_does_not_take_the_place_of_a_larger_one_unless_told(
-    lpsm: Run, complaint: Callable[..., str], tmp_path: Path
-) -> None:
-    def words(pages: str, seeds: str) -> list[str]:
-        return ["compare", "--pages", pages, "--seeds", seeds, "--policies", "psm", "--out", str(tmp_path / "out")]
-
-    assert lpsm(*words("2", "3"), "--jobs", "1").exit_code == 0
-    line = complaint(*words("2", "2"), "--jobs", "1")
-    assert "holds 6 finished runs of another configuration (seeds was 3, is 2), more than these; --replace" in line
-    assert lpsm(*words("2", "2"), "--jobs", "1", "--replace").exit_code == 0
-    assert "which this one replaces: pages was 2, is 1" in lpsm(*words("1", "2"), "--jobs", "1").stderr
+def test_a_smaller_comparison_does_not_take_the_place_of_a_larger_one_unless_told(lpsm, complaint, compare, tmp_path):
+    compare("--policies", "psm", "--pages", "2", "--seeds", "3")
+    smaller = ("compare", "--policies", "psm", "--pages", "2", "--seeds", "2", "--jobs", "1", "--out", tmp_path / "out")
+    assert "holds 6 finished runs of another configuration (seeds was 3, is 2), more than these" in complaint(*smaller)
+    assert lpsm(*smaller, "--replace").exit_code == 0
+    assert len(pd.read_csv(tmp_path / "out" / "runs.csv")) == 4

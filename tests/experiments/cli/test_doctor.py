@@ -1,21 +1,15 @@
 """`lpsm doctor`: what the program needs, and what is missing."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 
 from experiments import datasets
 from experiments.cli import doctor
 
-Run = Callable[..., Result]
 
-
-def test_the_doctor_finds_everything_it_needs(lpsm: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_doctor_finds_everything_it_needs(lpsm, monkeypatch, tmp_path):
     monkeypatch.setenv("LPSM_DATA", str(tmp_path))
     (tmp_path / "har").mkdir()
     result = lpsm("doctor", "--json")
@@ -30,14 +24,14 @@ def test_the_doctor_finds_everything_it_needs(lpsm: Run, monkeypatch: pytest.Mon
     assert "everything needed is there" in lpsm("doctor").stdout
 
 
-def test_where_the_doctor_looks_for_a_data_set_is_where_it_is_read_from(tmp_path: Path) -> None:
+def test_where_the_doctor_looks_for_a_data_set_is_where_it_is_read_from(tmp_path):
     for name in datasets.names():
         with pytest.raises(FileNotFoundError) as absent:
             datasets.load(name, tmp_path)
         assert Path(absent.value.filename).relative_to(tmp_path).parts[0] == doctor.DATA[name]
 
 
-def test_the_doctor_says_what_is_missing_and_ends_with_1(lpsm: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_doctor_says_what_is_missing_and_ends_with_1(lpsm, monkeypatch):
     monkeypatch.setattr(doctor.metadata, "requires", lambda _: ["numpy>=1.26", "no-such-library", "x; extra == 'y'"])
     monkeypatch.delenv("LPSM_DATA", raising=False)
     result = lpsm("doctor")

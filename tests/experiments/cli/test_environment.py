@@ -1,27 +1,18 @@
 """The program in unusual surroundings: the same bytes, or one line and exit status 2."""
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.experiments.browsing import contents
-from tests.experiments.program import PROGRAM
+from tests.experiments.makers import PROGRAM, contents
 
 
-def run(
-    *words: str | Path, python: tuple[str, ...] = (), without: tuple[str, ...] = (), closed: tuple[int, ...] = (),
-    limit: tuple[int, int] | None = None, **variables: str,
-) -> subprocess.CompletedProcess[bytes]:  # fmt: skip
+def run(*words, python=(), without=(), closed=(), limit=None, **variables):
     """Run the program in a process of its own, in an environment that is changed as told."""
 
-    def prepare() -> None:
+    def prepare():
         for number in closed:
             os.close(number)
         if limit is not None:
@@ -35,14 +26,14 @@ def run(
 
 
 @pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def table(tmp_path_factory):
     """Write replies with dates, a word that Turkish writes otherwise, and a letter that is not in ASCII."""
     path = tmp_path_factory.mktemp("table") / "t.csv"
     path.write_text("TIME,BYTES,URL\n2020-03-29T01:59:59,2000,HTTP://İI.edu/I.GIF\n2020-03-29T03:00:09,300,/é.html\n")
     return path
 
 
-def one_line(ended: subprocess.CompletedProcess[bytes]) -> str:
+def one_line(ended):
     said = ended.stderr.decode()
     assert ended.returncode == 2, said
     assert "Traceback" not in said
@@ -50,7 +41,7 @@ def one_line(ended: subprocess.CompletedProcess[bytes]) -> str:
     return said
 
 
-def everything(table: Path, folder: Path, **how: Any) -> dict[str, bytes]:
+def everything(table, folder, **how):
     """Return what several commands write."""
     folder.mkdir()
     for words in (["pages", table, "--out", folder / "w.jsonl"],
@@ -63,7 +54,7 @@ def everything(table: Path, folder: Path, **how: Any) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def usual(table: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+def usual(table, tmp_path_factory):
     return everything(table, tmp_path_factory.mktemp("usual") / "folder")
 
 
@@ -82,14 +73,12 @@ def usual(table: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, by
     ],
     ids=str,
 )
-def test_the_bytes_are_the_same(
-    table: Path, usual: dict[str, bytes], tmp_path: Path, changed: dict[str, object]
-) -> None:
+def test_the_bytes_are_the_same(table, usual, tmp_path, changed):
     assert everything(table, tmp_path / "folder", **changed) == usual
 
 
 @pytest.mark.long
-def test_many_clients_are_told_apart_where_few_files_may_be_open(tmp_path: Path) -> None:
+def test_many_clients_are_told_apart_where_few_files_may_be_open(tmp_path):
     from tests.traces.home_ip import pack, records
 
     (tmp_path / "t").write_bytes(pack(records(3000, clients=300)))
@@ -101,7 +90,7 @@ def test_many_clients_are_told_apart_where_few_files_may_be_open(tmp_path: Path)
 
 
 @pytest.mark.parametrize("closed", [(0,), (0, 1, 2)])
-def test_closed_standard_streams_are_taken_for_none(table: Path, tmp_path: Path, closed: tuple[int, ...]) -> None:
+def test_closed_standard_streams_are_taken_for_none(table, tmp_path, closed):
     out = tmp_path / "w.jsonl"
     ended = run("generate", "--pages", "2", "--out", out, closed=closed)
     assert ended.returncode == 0, ended.stderr.decode()
@@ -110,35 +99,14 @@ def test_closed_standard_streams_are_taken_for_none(table: Path, tmp_path: Path,
         assert "a trace must not be empty" in one_line(run("pages", "-", "--out", out, closed=closed))
 
 
-def test_what_the_terminals_characters_do_not_include_is_written_as_an_escape(tmp_path: Path) -> None:
+def test_what_the_terminals_characters_do_not_include_is_written_as_an_escape(tmp_path):
     ended = run("simulate", tmp_path / "é.jsonl", PYTHONIOENCODING="cp1251:strict")
     assert r"\xe9.jsonl: No such file" in one_line(ended)
 
 
 @pytest.mark.long
-def test_too_little_memory_is_one_line(tmp_path: Path) -> None:
+def test_too_little_memory_is_one_line(tmp_path):
     path = tmp_path / "big.csv"
     path.write_text("a,b,label\n" + "1.5,2.5,x\n0.5,2.5,y\n" * 2_000_000)
     said = one_line(run("label", path, "--algorithm", "ssmd", limit=(resource.RLIMIT_AS, 900 << 20)))
     assert "not enough memory" in said
-
-
-@pytest.fixture
-def read_only(tmp_path: Path) -> Iterator[Path]:
-    """Make a folder in which nobody may write."""
-    folder = tmp_path / "fixed"
-    folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "ro,size=1m", "tmpfs", folder], capture_output=True)
-    if mounted.returncode and os.geteuid() == 0:
-        pytest.skip("no file system may be mounted here")
-    folder.chmod(0o500) if mounted.returncode else None
-    yield folder
-    if not mounted.returncode:
-        subprocess.run(["umount", folder], check=True)
-
-
-@pytest.mark.parametrize("words", [["generate", "--out", "w"], ["compare", "--seeds", "1", "--out", "o"]])
-def test_an_output_where_nobody_may_write_is_one_line_that_names_it(
-    complaint: Callable[..., str], read_only: Path, words: list[str]
-) -> None:
-    assert f"{read_only / words[-1]}" in complaint(*words[:-1], read_only / words[-1])

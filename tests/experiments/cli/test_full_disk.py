@@ -1,30 +1,25 @@
 """A disk that is full ends a command in one clear line, leaves nothing half-written, and can be gone on from."""
 
-from __future__ import annotations
-
 import resource
 import subprocess
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from shutil import copytree
 
 import pytest
-from click.testing import Result
 
-from tests.experiments.browsing import contents, make
+from tests.experiments.makers import contents
 
-Run = Callable[..., Result]
 FULL = ("No space left on device", "File too large")
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[int], Path]]:
+def small(tmp_path_factory):
     """A file system with so many kilobytes of room, where one may be mounted."""
     folder = tmp_path_factory.mktemp("small")
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], capture_output=True).returncode:
         pytest.skip("no file system may be mounted here")
 
-    def with_room(kilobytes: int) -> Path:
+    def with_room(kilobytes):
         subprocess.run(["mount", "-o", f"remount,size={kilobytes}k", folder], check=True)
         return folder
 
@@ -33,7 +28,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[int], 
 
 
 @contextmanager
-def no_file_over(n_bytes: int) -> Iterator[None]:
+def no_file_over(n_bytes):
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
     try:
@@ -42,22 +37,7 @@ def no_file_over(n_bytes: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-COMMANDS = {
-    "compare": ["compare", "--pages", "5", "--seeds", "3", "--policies", "none,psm", "--jobs", "1"],
-    "population": ["population", "TRACE", "--by", "session", "--policies", "none,psm", "--jobs", "1",
-                   "--pages-per-task", "6"],
-    "reproduce": ["reproduce", "thesis/counterexample-4-3", "--size", "smoke", "--jobs", "1"],
-}  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def commands(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """The three ways to keep what is finished: results in the journal, in files, and whole experiments."""
-    sessions = str(make(tmp_path_factory.mktemp("inputs") / "sessions", 40))
-    return {name: [sessions if word == "TRACE" else word for word in words] for name, words in COMMANDS.items()}
-
-
-def one_line(result: Result, folder: Path) -> str:
+def one_line(result, folder):
     """What a command said that ended for want of room: one line, and nothing half-written is there."""
     assert result.exit_code == 2, result.output
     said = [line for line in result.stderr.splitlines() if line.startswith("lpsm: ")]  # also what was asked for, say
@@ -69,24 +49,23 @@ def one_line(result: Result, folder: Path) -> str:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", ["compare", "population", "reproduce"])  # results in the journal, in files, and whole
 def test_a_full_disk_at_any_stage_is_one_line_and_the_same_command_goes_on_once_there_is_room(
-    lpsm: Run, small: Callable[[int], Path], commands: dict[str, list[str]], tmp_path: Path, name: str
-) -> None:
-    wanted = tmp_path / "wanted"
-    assert lpsm(*commands[name], "--out", str(wanted)).exit_code == 0
+    lpsm, small, results, name
+):
+    words, wanted, _ = results(name)
     needed = sum(-(-path.stat().st_size // 4096) * 4 for path in wanted.rglob("*") if path.is_file())
     for share in (0.05, 0.3, 0.6, 0.9):
         folder = small(max(4, int(share * needed)))
         out = folder / f"out-{share}"
-        line = one_line(lpsm(*commands[name], "--out", str(out)), folder)
+        line = one_line(lpsm(*words, "--out", out), folder)
         assert not list(out.rglob("*.png"))
         if "kept" in line and "nothing is kept" not in line:
             assert any(folder.iterdir())
         elif name != "reproduce":  # whose experiments are whole one by one
             assert not [path for path in folder.rglob("*") if path.is_file()]
         small(20_000)
-        result = lpsm(*commands[name], "--out", str(out))
+        result = lpsm(*words, "--out", out)
         assert result.exit_code == 0, result.output
         assert contents(out) == contents(wanted)
         for path in sorted(folder.rglob("*"), reverse=True):
@@ -94,18 +73,15 @@ def test_a_full_disk_at_any_stage_is_one_line_and_the_same_command_goes_on_once_
 
 
 @pytest.mark.parametrize("name", ["compare", "population"])
-def test_a_file_that_may_not_grow_is_one_line_too_and_earlier_results_stay(
-    lpsm: Run, commands: dict[str, list[str]], tmp_path: Path, name: str
-) -> None:
-    out = tmp_path / "out"
-    assert lpsm(*commands[name], "--out", str(out)).exit_code == 0
-    before = contents(out)
+def test_a_file_that_may_not_grow_is_one_line_too_and_earlier_results_stay(lpsm, results, tmp_path, name):
+    words, folder, _ = results(name)
+    copytree(folder, tmp_path / "out")
     with no_file_over(3000):
-        one_line(lpsm(*commands[name], "--seed", "9", "--replace", "--out", str(out)), tmp_path)
-    assert contents(out) == before
+        one_line(lpsm(*words, "--seed", "9", "--replace", "--out", tmp_path / "out"), tmp_path)
+    assert contents(tmp_path / "out") == contents(folder)
 
 
-def test_a_workload_that_finds_no_room_is_not_half_written(lpsm: Run, small: Callable[[int], Path]) -> None:
+def test_a_workload_that_finds_no_room_is_not_half_written(lpsm, small):
     folder = small(16)
     one_line(lpsm("generate", "--pages", "1000", "--out", str(folder / "pages.jsonl")), folder)
     assert not list(folder.iterdir())

@@ -1,20 +1,14 @@
 """Every number of every command: it works as said, or is refused in one line within two seconds of computing."""
 
-from __future__ import annotations
-
 import signal
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import click
 import pytest
-from click.testing import Result
 
-from experiments.cli import COMMANDS, load_command, outcome
+from experiments.cli import COMMANDS, load_command
 from experiments.cli.options import Number
 
-Run = Callable[..., Result]
 NOT_NUMBERS = ["nan", "inf", "-inf", "1e400", "1" + "0" * 29, "", " ", "7 ", "٣", "1_0", "0x10"]
 BAD = [*NOT_NUMBERS, "-0", str(2**31), str(2**63), "-1"]
 LONGEST_S = 2.0  # of processor time
@@ -35,7 +29,7 @@ ARGUMENTS = {
 }
 
 
-def numeric(name: str) -> list[click.Option]:
+def numeric(name):
     """Return the options of a command that take numbers; where a type of its own reads them, that counts too."""
     kinds = (Number, click.types.IntParamType, click.types.FloatParamType)
     return [one for one in load_command(name).params if isinstance(one, click.Option) and isinstance(one.type, kinds)]
@@ -44,12 +38,12 @@ def numeric(name: str) -> list[click.Option]:
 WITH_NUMBERS = sorted(name for name in COMMANDS if numeric(name))
 
 
-def test_every_command_with_numbers_is_tried_or_left_out_with_a_reason() -> None:
+def test_every_command_with_numbers_is_tried_or_left_out_with_a_reason():
     assert set(WITH_NUMBERS) <= set(ARGUMENTS)
 
 
 @pytest.mark.parametrize("name", WITH_NUMBERS)
-def test_every_number_has_an_upper_limit(name: str) -> None:
+def test_every_number_has_an_upper_limit(name):
     unlimited = [one.opts[0] for one in numeric(name) if not isinstance(one.type, Number)]
     assert unlimited == []
 
@@ -67,10 +61,10 @@ class Hang(BaseException):
 
 
 @contextmanager
-def at_most(seconds: float) -> Iterator[None]:
+def at_most(seconds):
     """Raise `Hang` in what takes more processor time."""
 
-    def stop(_number: int, _frame: object) -> None:
+    def stop(_number, _frame):
         raise Hang
 
     before = signal.signal(signal.SIGPROF, stop)
@@ -82,7 +76,7 @@ def at_most(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
-def fault(run: Callable[[], Result], value: str) -> str:
+def fault(run, value):
     """Return what is wrong with how a command takes a bad number, or nothing."""
     try:
         with at_most(LONGEST_S):
@@ -100,10 +94,8 @@ def fault(run: Callable[[], Result], value: str) -> str:
 
 
 @pytest.mark.parametrize("name", TRIED)
-def test_a_bad_number_works_as_said_or_is_one_line_and_quick(
-    lpsm: Run, workload: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    monkeypatch.setattr(outcome, "pictures", lambda name, figure: {})  # drawn elsewhere
+def test_a_bad_number_works_as_said_or_is_one_line_and_quick(lpsm, workload, tmp_path, monkeypatch, name):
+    monkeypatch.setattr("experiments.figures.style.pictures", lambda name, figure: {})  # drawn elsewhere
     table, stream = tmp_path / "t.csv", tmp_path / "s.csv"
     table.write_text("time,bytes\n0.5,2000\n0.6,300\n9.5,3000\n")
     stream.write_text("a,b,label\n1,2,x\n2,1,y\n0,1,x\n1,0,y\n")

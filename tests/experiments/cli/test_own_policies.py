@@ -1,125 +1,79 @@
-"""Classes of one's own go into every command; what they must not do, and what they do wrong, is one line."""
-
-from __future__ import annotations
+"""Classes of one's own go into every command; in a worker, what they do wrong is one line too."""
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from click.testing import Result
-
-from tests.experiments.browsing import make
-from tests.experiments.cli.test_audit import capture  # noqa: F401 (a fixture)
-
-Run = Callable[..., Result]
-MINE = """
-from threading import Lock
 
 import netsim
-
-class Patient:
-    spec, host_aware, beacon_ns = "patient", False, 100_000_000
-
-    def __init__(self, beacon_interval_ns):
-        self.beacon_ns = beacon_interval_ns
-
-    def plan(self, view):
-        period_ns = 3 * self.beacon_ns
-        return netsim.Plan(view.now_ns, (view.now_ns // period_ns + 1) * period_ns)
-
-class Failing(Patient):
-    spec = "failing\\x1b[2J"
-
-    def __init__(self, error):
-        self.error = error
-
-    def plan(self, view):
-        if view.now_ns > 4_000_000_000:
-            raise {"SystemExit": SystemExit(0), "KeyError": KeyError("no\\x1b[2J\\nluck\\u202e")}[self.error]
-        return super().plan(view)
-
-class Odd(Patient):
-    def plan(self, view):
-        return None if view.now_ns > 4_000_000_000 else super().plan(view)
-
-class Held(Patient):
-    def __init__(self):
-        self.lock = Lock()
-"""
+from experiments.study import sweep
+from experiments.study.run import run
+from tests.experiments.makers import OWN_POLICIES, sessions
 
 
 @pytest.fixture
-def mine(tmp_path: Path) -> str:
-    (tmp_path / "mine.py").write_text(MINE)
+def mine(tmp_path):
+    (tmp_path / "mine.py").write_text(OWN_POLICIES)
     return str(tmp_path / "mine.py")
 
 
-def test_a_class_of_ones_own_goes_into_cells_timelines_and_audits(
-    lpsm: Run,
-    mine: str,
-    workload: Path,
-    tmp_path: Path,
-    capture: Path,  # noqa: F811
-) -> None:
-    own = ["--policies", f"{mine}:Patient"]
-    small = ["--clients", "1,2", "--pages", "2", "--seeds", "2", "--jobs", "2", "--json", "--out", tmp_path / "cell"]
-    cell = lpsm("compare", *own, *small)
-    assert cell.exit_code == 0, cell.output
-    assert json.loads(cell.stdout)["policies"] == ["none", "patient"]
-    assert list(json.loads(cell.stdout)["own_policies"]) == ["patient"]
-    timeline = lpsm("timeline", workload, *own, "--out", tmp_path / "a.svg")
-    assert timeline.exit_code == 0, timeline.output
-    assert timeline.stdout.startswith("patient: page in")
-    audit = lpsm("audit", capture, *own, "--json")
-    assert audit.exit_code == 0, audit.output
-    [client] = json.loads(audit.stdout)["clients"]
-    assert [row["policy"] for row in client["compared"]] == ["patient", "dynamic:60"]
+def test_a_class_of_ones_own_goes_into_every_command(lpsm, mine, workload, tmp_path, capture):
+    own = ["--policies", f"psm,{mine}:Patient,{mine}:Patient:3"]
+    small = ["--pages", "2", "--seeds", "2"]
+
+    def found(*words):
+        folder = () if words[0] == "audit" else ("--jobs", "1", "--out", tmp_path / f"{words[0]}{len(words)}")
+        result = lpsm(*words, *own, "--json", *folder)
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout)
+
+    for words in (["compare", *small], ["compare", *small, "--clients", "1,2"], ["tune", workload],
+                  ["population", workload]):  # fmt: skip
+        answer = found(*words)
+        assert answer["policies"] == ["none", "psm:100", "patient:2", "patient:3"]
+        assert words[0] != "compare" or list(answer["own_policies"]) == ["patient:2", "patient:3"]
+    [client] = found("audit", capture)["clients"]
+    assert [row["policy"] for row in client["compared"]] == ["psm:102.4", "patient:2", "patient:3", "dynamic:60"]
+    timeline = lpsm("timeline", workload, "--policies", f"{mine}:Patient", "--out", tmp_path / "a.svg")
+    assert timeline.stdout.startswith("patient:2: page in"), timeline.output
+    totals = [
+        json.loads(lpsm("simulate", workload, "--policy", policy, "--json").stdout)
+        for policy in (f"{mine}:Patient:3", "listen:3")
+    ]
+    assert [one.pop("policy") for one in totals] == ["patient:3", "listen:3"]
+    assert totals[0] == totals[1]
 
 
-@pytest.mark.parametrize("text", ["subprocess:Popen:./evil.sh", "logging:FileHandler:made", "evil.py:Evil"])
-def test_what_is_typed_is_called_only_if_it_is_a_class_with_a_plan(
-    complaint: Callable[..., str], workload: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "evil.sh").write_text("#!/bin/sh\ntouch made\n")
-    (tmp_path / "evil.sh").chmod(0o755)
-    (tmp_path / "evil.py").write_text("class Evil:\n    def __init__(self):\n        open('made', 'w')\n")
-    for words in (
-        ["simulate", workload, "--policy"],
-        ["compare", "--policies"],
-        ["population", workload, "--policies"],
-    ):
-        assert "with a method plan" in complaint(*words, text)
-    assert not (tmp_path / "made").exists()
+def test_another_text_of_the_class_is_another_configuration(lpsm, tmp_path):
+    configurations = []
+    for name, text in (("a", OWN_POLICIES), ("b", OWN_POLICIES.replace('"2"', '"4"'))):
+        (tmp_path / f"{name}.py").write_text(text)
+        words = ["--pages", "3", "--seeds", "1", "--policies", f"{tmp_path}/{name}.py:Patient", "--jobs", "1"]
+        assert lpsm("compare", *words, "--out", tmp_path / name).exit_code == 0
+        manifest = json.loads((tmp_path / name / "manifest.json").read_text())
+        configurations.append(manifest["configuration"]["own_policies"])
+    assert [list(own) for own in configurations] == [["patient:2"], ["patient:4"]]
+    assert configurations[0]["patient:2"] != configurations[1]["patient:4"]
+
+
+def test_an_object_goes_into_a_sweep_and_gives_what_its_name_gives():
+    config = netsim.SimulationConfig()
+    listed = sweep.tasks([sweep.Generated(n_pages=3, seed=0)], [netsim.policies.make("bsd:0.2"), "bsd:0.5"], config)
+    assert [task.name for task in listed.values()] == ["none", "bsd:0.2", "bsd:0.5"]
+    named = sweep.tasks([sweep.Generated(n_pages=3, seed=0)], ["bsd:0.2"], config)
+    rows = [
+        sweep.frames(run(sweep.simulate, tasks, jobs=1)).runs.set_index("policy").loc["bsd:0.2"]
+        for tasks in (listed, named)
+    ]
+    assert rows[0].equals(rows[1])
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("Failing:SystemExit", r"policy failing\x1b[2J: plan raised SystemExit: 0, at page 'b'"),
-        ("Failing:KeyError", r"policy failing\x1b[2J: plan raised KeyError: 'no\x1b[2J\nluck\u202e', at page 'b'"),
-        ("Odd", "policy patient: plan must return a Plan, got None, at page 'b'"),
-    ],
+    ("name", "said"), [("Failing:SystemExit", "plan raised SystemExit: 0, at page"), ("Held", "cannot be copied")]
 )
-@pytest.mark.parametrize("command", ["simulate", "population", "timeline"])
-def test_a_policy_that_fails_is_one_line_that_names_policy_and_page(
-    complaint: Callable[..., str], mine: str, workload: Path, tmp_path: Path, command: str, name: str, said: str
-) -> None:
-    option = "--policy" if command == "simulate" else "--policies"
-    out = tmp_path / ("out.svg" if command == "timeline" else "out")
-    line = complaint(command, workload, option, f"{mine}:{name}", "--out", out)
-    assert line.startswith(f"lpsm: {said}")
-    assert line[:-1].isprintable()
-    assert not out.is_file()
-
-
-def test_a_policy_that_fails_in_a_worker_is_the_same_line_and_not_success(lpsm: Run, mine: str, tmp_path: Path) -> None:
-    trace = make(tmp_path / "sessions", 6, n_users=6)
-    for name, said in (("Failing:SystemExit", "plan raised SystemExit: 0, at page"), ("Held", "cannot be copied")):
-        own = ["--policies", f"{mine}:{name}", "--jobs", "2", "--pages-per-task", "3", "--out", tmp_path / name]
-        result = lpsm("population", trace, *own)
-        assert result.exit_code == 2
-        [line] = [line for line in result.stderr.splitlines() if line.startswith("lpsm: ")]
-        assert said in line
-        assert "Traceback" not in result.output
+def test_a_policy_that_fails_in_a_worker_is_the_same_line_and_not_success(lpsm, mine, tmp_path, name, said):
+    own = ["--policies", f"{mine}:{name}", "--jobs", "2", "--pages-per-task", "3", "--out", tmp_path / "out"]
+    result = lpsm("population", sessions(tmp_path / "sessions", 6, n_users=6), *own)
+    assert result.exit_code == 2
+    [line] = [line for line in result.stderr.splitlines() if line.startswith("lpsm: ")]
+    assert said in line
+    assert "Traceback" not in result.output

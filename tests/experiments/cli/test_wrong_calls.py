@@ -1,16 +1,24 @@
 """Every wrong call of a command is one line with the rule and the value, exit status 2, and nothing is written."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
+import os
+import struct
 from pathlib import Path
 
 import pytest
 
-LINES = {"a": 'cs18 1005 0 "http://a.edu/" 2000 0.5\n', "b": 'cs18 2100 0 "http://a.edu/next.html" 900 1.0\n'}
+from tests.experiments.makers import OWN_POLICIES, STREAM, TABLE, WORK, air_capture, contents
+
+ETHERNET = b"\xd4\xc3\xb2\xa1" + struct.pack("<HHIIII", 2, 4, 0, 0, 65535, 1) + struct.pack("<4I60x", 1, 0, 60, 60)
+EVIL = "class Evil:\n    def __init__(self):\n        open('made', 'w')\n"
 CONTENTS = {
-    "TABLE": "time,bytes\n0.5,2000\n9.5,3000\n30,500\n",
-    "STREAM": "a,b,c,d,kind\n" + "1,2,0,1,ham\n2,1,1,0,spam\n0,1,2,2,ham\n1,0,1,1,spam\n" * 30,
+    "WORK": WORK,
+    "TABLE": TABLE,
+    "STREAM": STREAM,
+    "CAPTURE": air_capture(),
+    "ETHERNET": ETHERNET,
+    "mine.py": OWN_POLICIES,
+    "evil.py": EVIL,
+    "evil.sh": "#!/bin/sh\ntouch made\n",
     "ONE": '{"page": "a", "request_bytes": 300, "reply_bytes": 5000, "think_s": 2.0}\n',
     "CUT": 'cs18 790000000 0 "http://a.b/0.html" 99 0.5\ncs18 7900',
     "EMPTY": "",
@@ -32,7 +40,12 @@ CONTENTS = {
     "MSS.toml": "mss_bytes = 0\n",
     "WIRES.toml": "wireless_mbps = 5\n",
     "AWAKE.toml": "awake_mw = 10\n",
+    "HALF.toml": "awake_mw = 750\n",
+    "FILLED/mine": "mine",
+    "FOLDER.csv/mine": "mine",
 }
+FOLDERS = ("compare --pages 1 --seeds 1", "label STREAM --algorithm ssmd", "population WORK", "replay TABLE",
+           "tune --pages 1 --seeds 2")  # fmt: skip
 CALLS = {
     "compar": "did you mean 'compare'?",
     "compare --policie none": "--policies",
@@ -92,6 +105,7 @@ CALLS = {
     # tune
     "tune --max-slowdown 0.9": "max-slowdown must be at least 1 and finite, got 0.9",
     "tune --battery-mwh 0": "battery-mwh must be above 0 and finite, got 0",
+    "tune --max-push-delay 0": "max-push-delay must be above 0 and finite, got 0",
     "tune --policies bds:1": "did you mean bsd?",
     "tune --seeds 1": "seeds must be at least 2 to be split, got 1",
     "tune --member x": "member chooses from traffic, but no TRAFFIC is given",
@@ -153,22 +167,57 @@ CALLS = {
     "timeline WORK --pcap x.pcapng": "name one policy", "timeline WORK --page 9": "page must lie in [1, 3], got 9",
     "timeline WORK --policies psm --pcap x.pcapng": "which only the shared air has, and no --air is given",
     "timeline WORK --page 1 --from 2": "exclude each other", "timeline WORK --from 1e9": "window must begin",
+    "timeline WORK --out x.gif": "must end in .svg or .png",
+    "simulate WORK --radio HALF.toml": "HALF.toml: asleep_mw must be given",
+    # outputs
+    "simulate WORK --out FOLDER.csv": "FOLDER.csv: is a folder, a file name is needed",
+    "simulate WORK --out WORK": "an output must be a file of its own",
+    "simulate WORK --out new.csv --polls new.csv": "an output must be a file of its own",
+    "pages TABLE --out TABLE": "an output must be a file of its own",
+    "pages TABLE --out new --picture FOLDER.csv": "must end in .svg or .png",
+    "generate --pages 2 --out .": "is a folder, a file name is needed",
+    **{f"{words} --out {out}": out.partition("/")[0]
+       for words in FOLDERS for out in ("WORK", "PIPE", "WORK/below", "FILLED")},
+    "reproduce thesis/fig-2-7 --size smoke --out WORK/below": "the output must be a folder",
+    # policies of one's own
+    **{f"{command} {text}": "with a method plan"
+       for command in ("simulate WORK --policy", "compare --policies", "population WORK --policies")
+       for text in ("subprocess:Popen:./evil.sh", "logging:FileHandler:made", "evil.py:Evil")},
+    **{f"{command} {own}": said
+       for command in ("simulate WORK --policy", "population WORK --policies", "timeline WORK --out t.svg --policies")
+       for own, said in {
+           "mine.py:Failing:SystemExit": r"policy failing\x1b[2J: plan raised SystemExit: 0, at page 'c'",
+           "mine.py:Failing:KeyError":
+               r"policy failing\x1b[2J: plan raised KeyError: 'no\x1b[2J\nluck\u202e', at page 'c'",
+           "mine.py:Odd": "policy patient:2: plan must return a Plan, got None, at page 'c'",
+       }.items()},
+    # audit, report, explore
+    "audit CAPTURE --client x": "client must be one of those heard (02:00:00:00:00:02)",
+    "audit ETHERNET": "must be of 802.11 frames, taken in monitor mode",
+    "audit EMPTY": "EMPTY: a trace must not be empty",
+    "audit TABLE": "a monitor-mode capture (pcap or pcapng) is needed here, got a trace, csv",
+    "audit CAPTURE --picture a.txt": "must end in .svg or .png",
+    "report absent": "must be a folder of results",
+    "report FILLED": "must hold a manifest.json",
+    "report FILLED --out page.htm": "ends in .html",
+    "explore --no-open --port 99999": "port must be at most 65535",
+    "explore --no-open --trace missing.har": "missing.har",
 }  # fmt: skip
-FOLDERS = ("compare", "label", "population", "replay", "tune")
+FOLDER_COMMANDS = ("compare", "label", "population", "replay", "tune")
 
 
 @pytest.mark.parametrize("words", CALLS)
-def test_a_wrong_call_is_one_line_with_its_rule_and_writes_nothing(
-    complaint: Callable[..., str], workload: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
-) -> None:
+def test_a_wrong_call_is_one_line_with_its_rule_and_writes_nothing(complaint, tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LPSM_DATA", str(tmp_path))
     for name, content in CONTENTS.items():
-        Path(name).write_text(content)
-    workload.rename("WORK")
-    before = sorted(tmp_path.rglob("*"))
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    Path("evil.sh").chmod(0o755)
+    os.mkfifo("PIPE")
+    before = sorted(tmp_path.rglob("*")), contents(tmp_path)
     command = words.split()
-    if "--out" not in command and command[0] in (*FOLDERS, "pages"):
+    if "--out" not in command and command[0] in (*FOLDER_COMMANDS, "pages"):
         command += ["--out", "new"]
     assert CALLS[words] in complaint(*command)
-    assert sorted(tmp_path.rglob("*")) == before
+    assert (sorted(tmp_path.rglob("*")), contents(tmp_path)) == before

@@ -1,14 +1,10 @@
 """What is read is what was written; what cannot be read is said with its place."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json
 import pickle
-import zipfile
 from math import log
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,7 +22,7 @@ NUMBERS = st.floats(-1e6, 1e6, allow_subnormal=False)
 
 
 @pytest.fixture
-def folder(monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(monkeypatch):
     if not DATA.is_dir():
         pytest.skip("no real data here: set LPSM_DATA")
     monkeypatch.setenv("LPSM_DATA", str(DATA))
@@ -89,76 +85,6 @@ def test_columns_are_chosen_and_left_out_by_name_or_number(tmp_path):
         stream = datasets.read(tmp_path / "t.csv", label=label, drop=drop)
         np.testing.assert_array_equal(stream.X, [[3.0], [4.0]])
         assert stream.classes == ("down", "up")
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("a,b,y\n1,2,x\n1,nan,z\n", "line 3, column 1 (b): a feature must be a finite number, got 'nan'"),
-        ("1,2,x\n1,inf,z\n", "line 2, column 1: a feature must be a finite number, got 'inf'"),
-        ("1,2,x\n\n1,,z\n", "line 3, column 1: a feature must be a finite number, got ''"),
-        ("1,2,x\n1,two,z\n", "line 2, column 1: a feature must be a finite number, got 'two'"),
-        ("1,2,x\n1,2,3,z\n", "line 2: every line must have 3 columns, as the first has, got 4"),
-        ("a,b,y\n1,2,x\n1,z\n", "line 3: every line must have 3 columns, as the first has, got 2"),
-        ('1,"2",x\n1,2,"3,4",z\n', "line 2: every line must have 3 columns, as the first has, got 4"),
-        ("1,2,x\n1,2,\n", "line 2: a label must name a class, got ''"),
-        ("1,2,x\n1,2,NaN\n", "line 2: a label must name a class, got 'NaN'"),
-        ("1,2,1\n1,2,inf\n", "line 2: a label must name a class, got 'inf'"),
-        ("", "a stream must hold an example, got none"),
-        ("a,b,y\n", "a stream must hold an example, got names of columns only"),
-        ("1\n2\n", "there must be a column beside the label, got 1"),
-        ("".join(f"1,{k}\n" for k in range(101)), "labels must name at most 100 classes, got 101"),
-        ("+1 1:2\n-1 1:2 3:nan\n", "line 2: a feature must be a finite number, got '3:nan'"),
-        ("+1 1:2\n-1 3:2 3:3\n", "line 2: indices must grow, got '3:3' after 3"),
-        ("+1 1:2\n-1 3\n", "line 2: a feature must be index:value, got '3'"),
-        ("+1 1:2\n1,2 3:1\n", "line 2: a line must begin with the label of one class, got '1,2'"),
-    ],
-)
-def test_what_is_wrong_with_a_text_file_is_said_with_its_line(tmp_path, content, said):
-    (tmp_path / "t").write_text(content)
-    with pytest.raises(ValueError) as error:  # noqa: PT011 - the whole message is compared
-        datasets.read(tmp_path / "t")
-    assert str(error.value) == f"{tmp_path / 't'}: {said}"
-
-
-@pytest.mark.parametrize(
-    ("arrays", "said"),
-    [
-        ({"X": np.array([[1.0], [np.nan]]), "y": np.array([0, 1])}, "row 1, feature 0: a feature must be a fin"),
-        ({"X": np.ones((3, 2)), "y": np.array([0, 1])}, "X must have a row for each of 2 labels"),
-        ({"X": np.ones((0, 2)), "y": np.zeros(0)}, "a stream must hold an example"),
-        ({"X": np.ones((2, 2))}, "an npz must hold y, and X or data, indices, indptr and shape, got X"),
-        ({"X": np.array([["a"], ["b"]]), "y": np.array([0, 1])}, "X must be a matrix of numbers"),
-        ({"X": np.ones((2, 1)), "y": np.array([0.0, np.nan])}, "row 1: a label must name a class, got 'nan'"),
-        ({"X": np.ones((2, 1)), "y": np.array([[0, 1], [1, 2]])}, "y must hold 0 and 1"),
-        ({"data": np.ones(1), "indices": np.array([5]), "indptr": np.array([0, 1]), "shape": np.array([1, 2]),
-          "y": np.ones(1)}, "X must be a matrix of numbers"),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_with_an_npz_is_said(tmp_path, arrays, said):
-    np.savez(tmp_path / "t.npz", **arrays)
-    with pytest.raises(ValueError, match="t.npz: " + said):
-        datasets.read(tmp_path / "t.npz")
-
-
-def test_texts_without_a_character_are_no_labels_of_an_npz(tmp_path):
-    matrix, labels = io.BytesIO(), io.BytesIO()
-    np.lib.format.write_array(matrix, np.ones((3, 2)))
-    np.lib.format.write_array(labels, np.array(["", "", ""]))
-    with zipfile.ZipFile(tmp_path / "t.npz", "w") as packed:  # of the width 0, which numpy makes 1 when it writes
-        packed.writestr("y.npy", labels.getvalue()[:128].replace(b"<U1", b"<U0"))
-        packed.writestr("X.npy", matrix.getvalue())
-    with pytest.raises(ValueError, match=r"t\.npz: row 0: a label must name a class, got ''"):
-        datasets.read(tmp_path / "t.npz")
-
-
-def test_a_broken_npz_and_bytes_that_are_no_text_are_errors(tmp_path):
-    (tmp_path / "t.npz").write_bytes(b"PK\x03\x04 cut off")
-    (tmp_path / "t.csv").write_bytes(b"1,2,x\n1,\xff,y\n")
-    with pytest.raises(ValueError, match="an npz must hold plain arrays, and be whole"):
-        datasets.read(tmp_path / "t.npz")
-    with pytest.raises(ValueError, match="line 2: it must be UTF-8 text, npz or npy, got 0xff"):
-        datasets.read(tmp_path / "t.csv")
 
 
 # -- texts ---------------------------------------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """The published files of RCV1: stories in the order of their numbers, wherever they stand, and no pickles."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import pickle
@@ -19,7 +17,7 @@ TOPICS = "rcv1-v2.topics.qrels.gz"
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """Write twenty stories over the five files, as they are published, and their topics."""
     draw = np.random.default_rng(0)
     (tmp_path / "RCV1").mkdir()
@@ -42,16 +40,16 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def rewrite(folder: Path, name: str, text: str) -> None:
+def rewrite(folder, name, text):
     (folder / "RCV1" / name).write_bytes(gzip.compress(text.encode()))
 
 
-def text(path: Path) -> str:
+def text(path):
     data = path.read_bytes()
     return (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
 
 
-def test_the_first_stories_and_their_most_frequent_topics_are_those_another_parser_finds(folder: Path) -> None:
+def test_the_first_stories_and_their_most_frequent_topics_are_those_another_parser_finds(folder):
     stream = rcv1(folder, n_topics=2, documents=12)
     lines = [line for path in (folder / "RCV1").glob("*.dat*") for line in text(path).splitlines()]
     lines.sort(key=lambda line: int(line.split()[0]))
@@ -66,9 +64,9 @@ def test_the_first_stories_and_their_most_frequent_topics_are_those_another_pars
     assert datasets.load("rcv1", folder).X.shape == (20, N_TERMS)
 
 
-def test_pickles_that_lie_beside_the_files_are_never_loaded(folder: Path) -> None:
+def test_pickles_that_lie_beside_the_files_are_never_loaded(folder):
     class Bomb:
-        def __reduce__(self) -> tuple[object, ...]:
+        def __reduce__(self):
             return pytest.fail, ("a pickle was loaded",)
 
     for name in ("samples_py3.pkl", "sample_id_py3.pkl", "sample_topics_py3.pkl", "topics_names_py3.pkl"):
@@ -93,9 +91,7 @@ def test_pickles_that_lie_beside_the_files_are_never_loaded(folder: Path) -> Non
         (TOPICS, "CCAT 9 1", "must hold the topics of the stories"),
     ],
 )
-def test_files_that_are_not_as_published_are_refused_with_the_place(
-    folder: Path, name: str, line: str, rule: str
-) -> None:
+def test_files_that_are_not_as_published_are_refused_with_the_place(folder, name, line, rule):
     rewrite(folder, name, line + "\n")
     with pytest.raises(ValueError, match=rule):
         rcv1(folder)

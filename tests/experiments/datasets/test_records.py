@@ -1,7 +1,5 @@
 """Parquet, JSON lines and tables with texts are the same stream, and what is wrong in them is said with its place."""
 
-from __future__ import annotations
-
 import csv
 import json
 
@@ -65,24 +63,3 @@ def test_an_intercept_is_as_large_as_a_feature_of_the_rows_so_far():
             wider = wider.toarray() if sparse.issparse(wider) else wider
             np.testing.assert_allclose(wider[:, 2], expected)
             np.testing.assert_array_equal(wider[:, :2], X)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "options", "said"),
-    [
-        ("m.jsonl", '{"a": 1, "k": "x"}\n{"a": 1}\n', {}, "line 2: every line must name a, k, got a"),
-        ("m.jsonl", '{"a": 1, "k": "x"}\n[1]\n', {}, r"line 2: every line must be a JSON object, got '\[1\]'"),
-        ("m.jsonl", '{"a": 1, "k": "x"}\n{"a": null, "k": "y"}\n', {}, r"line 2, column 0 \(a\): a feature must be"),
-        ("m.jsonl", '{"a": 1, "k": "x"}\n{"a": 2, "k": null}\n', {}, "line 2: a label must name a class, got ''"),
-        ("m.jsonl", '{"a": 1, "k": "x"}\n', {"texts": ("a",)}, "line 1, column a: a text must be one, got 1"),
-        ("m.jsonl", '{"a": "t", "k": "x"}\n', {"texts": ("k",), "label": "k"}, "label must name a column beside"),
-        ("m.csv", "a,b,k\n1,2,x\n1,x\n", {"texts": ("b",)}, "line 3: every line must have 3 columns"),
-        ("m.csv", "a,b,k\n1,hello,x\n", {}, r"line 2, column 1 \(b\): .* got 'hello': --text takes a column of texts"),
-        ("m.parquet", "PAR1 and nothing", {}, "a parquet file must be whole"),
-        ("m.svm", "1 1:2\n", {"labelled": False}, "must stand in a table, parquet or JSON lines, got svmlight"),
-    ],
-)
-def test_what_cannot_be_read_is_said_with_its_place(tmp_path, name, content, options, said):
-    (tmp_path / name).write_text(content)
-    with pytest.raises(ValueError, match=said):
-        datasets.read(tmp_path / name, **options)

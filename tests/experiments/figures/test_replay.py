@@ -1,25 +1,22 @@
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from experiments.figures import replay as figures
 from experiments.figures.labels import apart
-from experiments.figures.style import pictures
-from experiments.study.replay import Details, ReplayConfig, details
+from experiments.study.replay import ReplayConfig, details
 from traces import Request
 
 CONFIG = ReplayConfig(horizon=100)
 
 
 @pytest.fixture(scope="module")
-def found() -> Details:
+def found():
     starts = range(0, 400_000_000, 9_000_000)
     return details([Request("c", "s", start, start + 2_000_000, 300, start % 50_000 + 1) for start in starts], CONFIG)
 
 
-def test_thinning_keeps_the_mean_of_equal_stretches_and_short_frames_as_they_are() -> None:
+def test_thinning_keeps_the_mean_of_equal_stretches_and_short_frames_as_they_are():
     frame = pd.DataFrame({"x": np.arange(600.0)})
     thin = figures.thinned(frame, 200)
     assert thin["x"].tolist() == [3.0 * k + 1 for k in range(200)]
@@ -27,22 +24,7 @@ def test_thinning_keeps_the_mean_of_equal_stretches_and_short_frames_as_they_are
     assert len(figures.thinned(frame.head(401), 200)) <= 200
 
 
-@pytest.mark.long
-def test_every_picture_is_the_same_twice(found: Details) -> None:
-    summary = pd.DataFrame({"mixture_regret": [1e-3, -1e-5], "polling_regret": [-1e-3, 2e-3]})
-    drawn = {
-        "losses": lambda: figures.losses(found.polls),
-        "weights": lambda: figures.weights(found.polls),
-        "competition": lambda: figures.competition(found.regrets, found.partitions),
-        "alphas": lambda: figures.alphas(found.alphas, found.posterior),
-        "regret": lambda: figures.regret_distribution(summary),
-    }
-    for name, draw in drawn.items():
-        first = pictures(name, draw())
-        assert first == pictures(name, draw()), name
-
-
-def test_the_map_of_weights_spans_the_replay_and_has_a_row_an_expert(found: Details) -> None:
+def test_the_map_of_weights_spans_the_replay_and_has_a_row_an_expert(found):
     axes = figures.weights(found.polls).axes[0]
     (mesh,) = axes.collections
     edges = mesh.get_coordinates()[0, :, 0]
@@ -52,7 +34,7 @@ def test_the_map_of_weights_spans_the_replay_and_has_a_row_an_expert(found: Deta
     assert mesh.get_array().shape[0] == len(CONFIG.times_ms)
 
 
-def test_names_of_lines_that_meet_are_apart_inside_the_picture_and_in_order() -> None:
+def test_names_of_lines_that_meet_are_apart_inside_the_picture_and_in_order():
     drawn = np.random.default_rng(0)
     for ends in (np.zeros(12), np.r_[np.zeros(6), np.ones(6)], np.sort(drawn.random(12)) ** 3):
         places = apart(ends, 0.055, 0.0, 1.0)
@@ -64,7 +46,7 @@ def test_names_of_lines_that_meet_are_apart_inside_the_picture_and_in_order() ->
     assert apart(np.array([0.5, 0.5]), 0.1, 0.0, 1.0) == pytest.approx([0.45, 0.55])
 
 
-def test_the_competition_ends_at_the_regrets_of_the_frame(found: Details) -> None:
+def test_the_competition_ends_at_the_regrets_of_the_frame(found):
     fixed = figures.competition(found.regrets, found.partitions).axes[0]
     step = max(1, len(found.regrets) // figures.STRETCHES)
     row = found.regrets.iloc[::step].iloc[-1]

@@ -7,19 +7,18 @@ from copy import copy
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
-from experiments.cli import main
 from experiments.papers import archive
 from experiments.papers.kit import Setup
 from experiments.papers.registry import PAPERS, all_experiments, choose
 from experiments.report.results import HEADING, details_markdown, results_markdown
+from tests.experiments.makers import contents
 
 SMOKE = Setup(size="smoke")
 POINTS = "thesis/counterexample-4-3"  # the quickest experiment
 FAMILIES = ("thesis/fig-2-11", "worst-case/fig-3-d")  # one on generated traffic, one on generated news
 CLAIM = {"statement": "s", "printed": "", "ours": "1", "holds": True, "tolerance": "t", "why_not": ""}
-RECORD = {"experiment": "rls/x", "about": "a", "size": "full", "seed": 0, "material": "m", "runs": 1}
+RECORD = {"experiment": "rls/x", "about": "a", "size": "full", "seed": 0, "material": "m", "runs": 1, "claims": [CLAIM]}
 
 
 @pytest.fixture
@@ -29,17 +28,15 @@ def points(tmp_path):
     return experiment, archive.reproduce(experiment, SMOKE, tmp_path), archive.folder_of(tmp_path, experiment)
 
 
+@pytest.fixture
+def reproduce(lpsm, tmp_path):
+    """Run the command with small runs into `tmp_path`."""
+    return lambda *words, out=tmp_path: lpsm("reproduce", *words, "--size", "smoke", "--jobs", "1", "--out", out)
+
+
 def pages(*records):
     """The page of all papers, and that of the survey."""
     return results_markdown(records, PAPERS), details_markdown(records, "rls", PAPERS["rls"])
-
-
-def reproduce(*arguments):
-    return CliRunner().invoke(main, ["reproduce", *arguments], standalone_mode=False)
-
-
-def bytes_of(folder):
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
 def test_a_paper_and_all_mean_their_experiments():
@@ -51,15 +48,14 @@ def test_a_paper_and_all_mean_their_experiments():
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_a_smoke_run_of_each_family_gives_claims_pictures_and_a_page(name, tmp_path, monkeypatch):
+def test_a_smoke_run_of_each_family_gives_claims_pictures_and_a_page(name, reproduce, tmp_path, monkeypatch):
     monkeypatch.delenv("LPSM_DATA", raising=False)
-    ran = reproduce(name, "--size", "smoke", "--out", str(tmp_path), "--jobs", "1", "--stand-in", "--json")
-    assert ran.exception is None
+    ran = reproduce(name, "--stand-in", "--json")
+    assert ran.exit_code == 0, ran.output
     (result,) = json.loads(ran.stdout)["results"]
-    folder = tmp_path / name
-    claims = pd.read_csv(folder / "claims.csv", keep_default_na=False)
+    claims = pd.read_csv(tmp_path / name / "claims.csv", keep_default_na=False)
     assert len(claims) == len(result["claims"]) == len(all_experiments()[name].claims)
-    assert list(folder.glob("*.png"))
+    assert list((tmp_path / name).glob("*.png"))
     page = (tmp_path / "RESULTS.md").read_text()
     assert page.startswith(HEADING)
     assert page.count(f"\n|{name.partition('/')[2]}|") == len(claims)
@@ -67,37 +63,31 @@ def test_a_smoke_run_of_each_family_gives_claims_pictures_and_a_page(name, tmp_p
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", list(all_experiments()))
-def test_every_smoke_run_gives_the_same_record_byte_for_byte_again(name, tmp_path):
+def test_every_smoke_run_gives_the_same_record_byte_for_byte_again(name, reproduce, tmp_path):
     for out in ("first", "second"):
-        ran = reproduce(name, "--size", "smoke", "--out", str(tmp_path / out), "--jobs", "1", "--stand-in", "--json")
-        assert ran.exception is None
-    assert bytes_of(tmp_path / "first" / name) == bytes_of(tmp_path / "second" / name)
+        ran = reproduce(name, "--stand-in", out=tmp_path / out)
+        assert ran.exit_code == 0, ran.output
+    assert contents(tmp_path / "first" / name) == contents(tmp_path / "second" / name)
+    assert pd.read_csv(tmp_path / "first" / name / "claims.csv", keep_default_na=False)["ours"].ne("").all()
 
 
 def test_the_same_record_is_found_again_and_redrawn_but_another_folder_is_left_alone(tmp_path, points):
     experiment, first, folder = points
-    before = bytes_of(folder)
+    before = contents(folder)
     assert first.computed
     assert not archive.reproduce(experiment, SMOKE, tmp_path).computed
     assert not archive.reproduce(experiment, SMOKE, tmp_path, redraw=True).computed
-    assert bytes_of(folder) == before
+    assert contents(folder) == before
     other = archive.folder_of(tmp_path / "other", experiment)
     other.mkdir(parents=True)
     (other / "letter.txt").write_text("mine")
     with pytest.raises(ValueError, match="must be new or hold results of lpsm reproduce"):
         archive.reproduce(experiment, SMOKE, tmp_path / "other")
-    assert (other / "letter.txt").read_text() == "mine"
+    assert contents(other) == {"letter.txt": b"mine"}
 
 
-def test_redrawing_needs_a_record(tmp_path):
-    with pytest.raises(ValueError, match="redraw needs a record"):
-        archive.reproduce(all_experiments()["thesis/fig-2-5"], SMOKE, tmp_path, redraw=True)
-
-
-def test_redrawing_a_paper_leaves_out_what_has_no_record(tmp_path, points):
-    ran = reproduce("thesis", "--redraw", "--out", str(tmp_path), "--json")
-    assert ran.exception is None
-    answer = json.loads(ran.stdout)
+def test_redrawing_a_paper_leaves_out_what_has_no_record(lpsm, tmp_path, points):
+    answer = json.loads(lpsm("reproduce", "thesis", "--redraw", "--out", tmp_path, "--json").stdout)
     assert [one["experiment"] for one in answer["results"]] == [POINTS]
     assert len(answer["left_out"]) == len(choose("thesis")) - 1
     there = tmp_path / "thesis" / "fig-2-5"
@@ -113,28 +103,26 @@ def test_a_record_of_another_program_is_summed_up_as_it_stands_but_not_drawn_aga
         listed["files"][table.name] = hashlib.sha256(table.read_bytes()).hexdigest()
     (folder / archive.MANIFEST).write_text(json.dumps(listed))
     assert [result.experiment.name for result in archive.results(tmp_path)] == [old.name]
-    before = bytes_of(folder)
+    before = contents(folder)
     with pytest.raises(ValueError, match="another version of the program made it"):
         archive.reproduce(old, SMOKE, tmp_path, redraw=True)
-    assert bytes_of(folder) == before
+    assert contents(folder) == before
 
 
 @pytest.mark.parametrize("more", [(), ("--redraw",)])
 @pytest.mark.parametrize("absent", [False, True])
-def test_a_damaged_record_is_said_to_be_one(tmp_path, points, more, absent):
+def test_a_damaged_record_is_said_to_be_one(complaint, tmp_path, points, more, absent):
     folder = points[2]
     table = folder / "points.parquet"
     content = table.read_bytes()
     table.unlink()
     if not absent:
         table.write_bytes(content[: len(content) // 2])
-    before = bytes_of(folder)
-    ran = reproduce(POINTS, "--size", "smoke", "--out", str(tmp_path), *more)
-    assert isinstance(ran.exception, ValueError)
+    before = contents(tmp_path)
     what = "is not there" if absent else "is not as it was written"
-    assert str(ran.exception) == f"{table} {what}; delete {folder} and run again"
-    assert bytes_of(folder) == before
-    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
+    said = complaint("reproduce", POINTS, "--size", "smoke", "--out", tmp_path, *more)
+    assert f"{table} {what}; delete {folder} and run again" in said
+    assert contents(tmp_path) == before
 
 
 def test_damaged_claims_are_not_summed_up(tmp_path, points):
@@ -143,45 +131,33 @@ def test_damaged_claims_are_not_summed_up(tmp_path, points):
         archive.results(tmp_path)
 
 
-def test_a_page_somebody_else_wrote_is_not_replaced(tmp_path):
+def test_a_page_somebody_else_wrote_is_not_replaced(complaint, tmp_path):
     (tmp_path / "RESULTS.md").write_text("my results")
-    ran = reproduce(POINTS, "--out", str(tmp_path))
-    assert "was not written by lpsm reproduce" in str(ran.exception)
+    assert "was not written by lpsm reproduce" in complaint("reproduce", POINTS, "--out", tmp_path)
     assert (tmp_path / "RESULTS.md").read_text() == "my results"
-
-
-@pytest.mark.parametrize("name", ["afile", "afile/deeper"])
-def test_an_output_that_is_a_file_is_said_to_be_one(tmp_path, name):
-    (tmp_path / "afile").write_text("mine")
-    ran = reproduce(POINTS, "--size", "smoke", "--out", str(tmp_path / name))
-    assert str(ran.exception) == f"the output must be a folder, {tmp_path / 'afile'} is a file"
-    assert (tmp_path / "afile").read_text() == "mine"
 
 
 def test_an_interrupted_experiment_keeps_its_finished_runs_and_goes_on(tmp_path):
     experiment = all_experiments()["thesis/theorem-7"]
     whole = archive.reproduce(experiment, SMOKE, tmp_path / "whole")
-    ran = []
+    other, ran = copy(experiment), []
 
     def interrupted(task):
         if len(ran) == 2:
             raise KeyboardInterrupt
-        ran.append(task)
-        return experiment.run(task)
+        return counted(task)
 
     def counted(task):
         ran.append(task)
         return experiment.run(task)
 
-    other = copy(experiment)
     other.run = interrupted
     with pytest.raises(KeyboardInterrupt, match="goes on from there"):
         archive.reproduce(other, SMOKE, tmp_path / "broken")
     other.run = counted
     archive.reproduce(other, SMOKE, tmp_path / "broken")
     assert len(ran) == len(whole.configuration["tasks"])
-    first, second = (archive.folder_of(tmp_path / name, experiment) for name in ("whole", "broken"))
-    assert bytes_of(first) == bytes_of(second)
+    assert contents(tmp_path / "whole") == contents(tmp_path / "broken")
 
 
 def test_a_record_carries_its_configuration_and_versions(points):
@@ -200,37 +176,36 @@ def test_missing_data_says_what_is_wanted_and_what_stands_in(tmp_path):
             assert experiment.material(experiment.setup(Setup(data=tmp_path))) == experiment.data.stand_in
 
 
+def test_generated_browsing_in_place_of_a_trace_is_said_on_stderr_in_the_record_and_in_the_pictures(
+    reproduce, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("LPSM_DATA", "/nonexistent")
+    ran = reproduce("thesis/fig-2-9")
+    assert ran.exit_code == 0, ran.output
+    assert "lpsm: thesis/fig-2-9: bu-www-client is not there" in ran.stderr
+    folder, instead = tmp_path / "thesis" / "fig-2-9", "generated browsing over a dial-up line"
+    assert json.loads((folder / "manifest.json").read_text())["configuration"]["material"] == instead
+    for picture in folder.glob("*.svg"):
+        assert f"on {instead}, in place of bu-www-client" in picture.read_text()
+
+
+# -- the pages of results -----------------------------------------------------------------------------------------
+
+
 def test_a_claim_that_fails_stays_on_the_page_with_its_reason():
-    claim = {
-        "statement": "all is well",
-        "printed": "1",
-        "ours": "2",
-        "holds": False,
-        "tolerance": "",
-        "why_not": "it is",
-    }
-    result = {"experiment": "thesis/x", "about": "a", "size": "full", "seed": 0, "material": "m", "runs": 1}
-    results = [{**result, "claims": [claim, {**claim, "tolerance": "not a test: it is so", "holds": True}]}]
-    page = results_markdown(results, PAPERS)
+    claim = {**CLAIM, "statement": "all is well", "printed": "1", "ours": "2", "holds": False, "tolerance": "",
+             "why_not": "it is"}  # fmt: skip
+    untested = {**claim, "tolerance": "not a test: it is so", "holds": True}
+    page, details = pages({**RECORD, "claims": [claim, untested]})
     assert "1 claims, of which 0 hold and 1 fail; 1 more are not tests" in page
     assert "|x|all is well|1|2|fails|\n|x|all is well|1|2|not a test|\n" in page
-    assert "|Monteleoni 2006|0|1|1|" in page
-    details = details_markdown(results, "thesis", PAPERS["thesis"])
     assert "- *all is well* (): it is.\n- *all is well*: it is so." in details
 
 
 def test_the_page_has_a_row_a_claim_with_the_figure_that_decides_and_failures_first():
-    good = {"statement": "s | s", "printed": "", "ours": "1/(c = 2) 3 (a (b))", "holds": True, "tolerance": "t"}
-    bad = {
-        **good,
-        "statement": "f",
-        "ours": "a 1, b 2, c 3",
-        "short": "b 2 (worst of 3)",
-        "holds": False,
-        "why_not": "it is",
-    }
-    result = {"experiment": "rls/x", "about": "a", "size": "full", "seed": 0, "material": "m", "runs": 1}
-    page = results_markdown([{**result, "claims": [good, bad]}], PAPERS)
+    good = {**CLAIM, "statement": "s | s", "ours": "1/(c = 2) 3 (a (b))"}
+    bad = {**CLAIM, "statement": "f", "ours": "a 1, b 2, c 3", "short": "b 2 (worst of 3)", "holds": False}
+    page, _ = pages({**RECORD, "claims": [good, bad]})
     assert "\n|x|f||b 2 (worst of 3)|fails|\n|x|s \\| s||1/(c = 2) 3 (a (b))|holds|\n" in page
 
 
@@ -248,11 +223,9 @@ def test_what_all_records_have_in_common_is_said_once_and_the_rest_of_each():
     assert "- rls/x: from seed 7, commit abc\n" in short
     assert "- rls/y: from seed 8, program 123\n" in short
     assert "A. 3 runs from seed 7, data: m, commit abc." in long
-    assert "A. 5 runs from seed 8, data: m, program 123." in long
     assert "Every record: full size." in short
     assert "Every record: full size." in long
-    third = {**other, "experiment": "rls/z"}
-    short = results_markdown([one, other, third], PAPERS)
+    short, _ = pages(one, other, {**other, "experiment": "rls/z"})
     assert "Every record that says nothing else: full size, from seed 8, program 123." in short
     assert "- rls/x: from seed 7, commit abc\n" in short
     assert "- rls/z" not in short
@@ -260,35 +233,18 @@ def test_what_all_records_have_in_common_is_said_once_and_the_rest_of_each():
 
 def test_a_commit_is_named_beside_the_records_of_its_program_alone(points, monkeypatch):
     digest = points[1].configuration["program_sha256"]
+    with pytest.raises(ValueError, match="commit must be one of the repository that lpsm lies in, got 'no-such'"):
+        archive.program_at("no-such")
     monkeypatch.setattr(archive, "program_at", {"mine": digest, "theirs": "0" * 64}.__getitem__)
     assert [archive.collect([points[1]], commits)[0]["made"] for commits in (["theirs", "mine"], ["theirs"], [])] == [
         "commit mine", *2 * [f"program {digest[:12]}"]
     ]  # fmt: skip
 
 
-def test_the_program_of_a_commit_is_that_of_its_files(tmp_path):
-    with pytest.raises(ValueError, match="commit must be one of the repository that lpsm lies in, got 'no-such'"):
-        archive.program_at("no-such")
-
-
-def test_generated_browsing_in_place_of_a_trace_is_said_on_stderr_in_the_record_and_in_the_pictures(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setenv("LPSM_DATA", "/nonexistent")
-    ran = CliRunner().invoke(main, ["reproduce", "thesis/fig-2-9", "--size", "smoke", "--out", str(tmp_path)])
-    assert ran.exit_code == 0, ran.output
-    assert "lpsm: thesis/fig-2-9: bu-www-client is not there" in ran.stderr
-    folder = tmp_path / "thesis" / "fig-2-9"
-    instead = "generated browsing over a dial-up line"
-    assert json.loads((folder / "manifest.json").read_text())["configuration"]["material"] == instead
-    for picture in folder.glob("*.svg"):
-        assert f"on {instead}, in place of bu-www-client" in picture.read_text()
-
-
 def test_goals_of_our_own_are_counted_and_not_among_the_claims_of_papers():
     own = {**RECORD, "experiment": "ours/x", "claims": [{**CLAIM, "statement": "a goal", "holds": False}]}
-    page, _ = pages({**RECORD, "claims": [CLAIM]}, own)
+    page, details = pages(RECORD, own)
     assert "|beyond the papers|0|1|0|" in page
     assert "a goal" not in page
     assert "a goal" in details_markdown([own], "ours", PAPERS["ours"])
-    assert "All claims hold in rls/x (1)." in details_markdown([{**RECORD, "claims": [CLAIM]}], "rls", PAPERS["rls"])
+    assert "All claims hold in rls/x (1)." in details

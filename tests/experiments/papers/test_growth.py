@@ -55,19 +55,21 @@ def test_a_power_of_the_labels_is_found_and_the_faster_one_is_told():
     assert not slow.check(grown([(ALL, 1.0, 0.0, lambda n: 1.0 * n, lambda had: had**-0.6)])).holds
 
 
-@pytest.mark.parametrize(("bought", "holds"), [(lambda n: 50 * np.log(n), True), (lambda n: n**0.4, False)])
-def test_logarithmic_labels_are_told_from_a_power(bought, holds):
-    alpha, margin = HARD
-    record = grown([(ADAPTIVE, alpha, margin, bought, lambda had: np.exp(-had / 50))])
-    claim = CLAIMS["under a hard margin the adaptive sampler's labels are of order ln n"]
-    assert claim.check(record).holds == holds
+LABELS = "under a hard margin the adaptive sampler's labels are of order ln n"
+FALL = "and falls exponentially in the labels that the adaptive sampler buys"
 
 
-def test_an_exponential_fall_is_told_from_a_power():
-    alpha, margin = HARD
-    claim = CLAIMS["and falls exponentially in the labels that the adaptive sampler buys"]
-    for average, holds in ((lambda had: np.exp(-had / 50), True), (lambda had: had**-2.0, False)):
-        assert claim.check(grown([(ADAPTIVE, alpha, margin, lambda n: 50 * np.log(n), average)])).holds == holds
+@pytest.mark.parametrize(
+    ("statement", "bought", "average", "holds"),
+    [
+        (LABELS, lambda n: 50 * np.log(n), lambda had: np.exp(-had / 50), True),
+        (LABELS, lambda n: n**0.4, lambda had: np.exp(-had / 50), False),
+        (FALL, lambda n: 50 * np.log(n), lambda had: np.exp(-had / 50), True),
+        (FALL, lambda n: 50 * np.log(n), lambda had: had**-2.0, False),
+    ],
+)
+def test_logarithms_and_exponentials_are_told_from_powers(statement, bought, average, holds):
+    assert CLAIMS[statement].check(grown([(ADAPTIVE, *HARD, bought, average)])).holds == holds
 
 
 def test_what_a_halving_costs_tells_logarithms_from_powers():

@@ -1,5 +1,8 @@
 """Where records come from: the paper's own data where they are there, and runs that several figures are drawn from."""
 
+import io
+import tarfile
+
 import numpy as np
 
 from experiments.papers import archive, news
@@ -62,18 +65,34 @@ def test_without_rcv1_reuters_21578_stands_in_for_it(tmp_path):
 def test_who_has_the_home_ip_traces_replays_their_busiest_clients(tmp_path):
     folder = tmp_path / "ucb-home-ip"
     folder.mkdir()
-    records = np.zeros(6, dtype=ucb.RECORD_DTYPE)
-    records["request_s"] = records["first_s"] = records["last_s"] = 848_278_026 + np.arange(6)
-    records["client"] = [7, 8, 8, 9, 9, 9]
+    clients = np.repeat(np.arange(1, 22), np.arange(1, 22))  # client k has k requests
+    records = np.zeros(len(clients), dtype=ucb.RECORD_DTYPE)
+    records["request_s"] = records["first_s"] = records["last_s"] = 848_278_026 + np.arange(len(clients))
+    records["client"] = clients
     records["body_bytes"], records["url_bytes"] = 1000, 4
-    content = pack(ucb.Records(records, 4 * np.arange(6), 6 * b"GET "))
+    content = pack(ucb.Records(records, 4 * np.arange(len(clients)), len(clients) * b"GET "))
     (folder / "UCB-home-IP-848278026-848292426.tr").write_bytes(content)
-    for name in ("thesis/fig-2-9", "thesis/constant-m"):
+    for name, count in (("thesis/fig-2-9", 3), ("thesis/constant-m", 20)):
         setup = ALL[name].setup(Setup(data=tmp_path))
         assert ALL[name].material(setup) == "ucb-home-ip"
-        found = [len(replayed.requests_of(task)) for task in ALL[name].sweep(setup).values()]
-        assert sorted(set(found)) == [1, 2, 3]
-    assert [len(replayed.requests_of(task)) for task in replayed.sessions(setup).values()] == [3, 2, 1]
+        found = {len(replayed.requests_of(task)) for task in ALL[name].sweep(setup).values()}
+        assert found == set(range(22 - count, 22))
+
+
+def test_who_has_the_whole_archive_of_boston_university_replays_its_longest_sessions_with_few_rates(tmp_path):
+    folder = tmp_path / "bu-www-client"
+    folder.mkdir()
+    with tarfile.open(folder / "condensed.tar.xz", "w:xz") as archive:
+        for user in range(1, 22):  # user k has k requests
+            lines = [f'cs18 {785551445 + second} 0 "http://a/{second}" 1000 0.1' for second in range(user)]
+            content = "".join(f"{line}\n" for line in lines).encode()
+            member = tarfile.TarInfo(f"condensed/272/Nov94/con{user}.cs18.785551445")
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    experiment = ALL["thesis/constant-m"]
+    setup = experiment.setup(Setup(data=tmp_path))
+    assert {len(replayed.requests_of(task)) for task in experiment.sweep(setup).values()} == set(range(2, 22))
+    assert set(ALL["thesis/fig-2-9"].sweep(setup)) == set(replayed.SESSIONS)  # the three of the sample
 
 
 def rows(seed):

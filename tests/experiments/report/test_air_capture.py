@@ -1,22 +1,18 @@
 """Captures of the shared air: the audit and the readers of traces find in them what the run says of itself."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections import Counter
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 import netsim
 import traces
 from experiments.report.capture import CLIENT, capture
-from experiments.timeline import Run, record
+from experiments.timeline import record
 from netsim import AirRecorder
-from traces.captures.audit import Audit, audit
+from traces.captures.audit import audit
 from traces.captures.frames import WIRELESS
 from traces.captures.packets import frames as captured_frames
 
@@ -28,23 +24,23 @@ TOGETHER = netsim.SimulationConfig(
 )
 
 
-def world(**options: Any) -> netsim.SimulationConfig:
+def world(**options):
     return netsim.SimulationConfig(medium=netsim.AirConfig(**options), beacon_interval_ns=102_400_000)
 
 
-def audited(path: Path) -> Audit:
+def audited(path):
     with path.open("rb") as stream:
         return audit(captured_frames(stream, path, traces.Report(), links=WIRELESS))
 
 
-def written(run: Run, folder: Path) -> Path:
+def written(run, folder):
     path = folder / "air.pcapng"
     path.write_bytes(capture(run))
     return path
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_the_audit_of_a_capture_has_the_beacons_frames_and_sleep_of_the_run(policy: str, tmp_path: Path) -> None:
+def test_the_audit_of_a_capture_has_the_beacons_frames_and_sleep_of_the_run(policy, tmp_path):
     busy = {"neighbours": 1, "neighbour_mbps": 2.0, "beacons": netsim.BeaconConfig(dtim_period=3, broadcast_per_s=8.0)}
     run = record(WORK, policy, world(**busy))
     assert isinstance(run.recorder, AirRecorder)
@@ -88,9 +84,7 @@ def test_the_audit_of_a_capture_has_the_beacons_frames_and_sleep_of_the_run(poli
         ("uapsd", {"phy": netsim.Phy.parse("11n"), "max_ampdu_bytes": 65_535}),
     ],
 )  # fmt: skip
-def test_the_requests_of_a_capture_are_the_pages_also_after_losses_and_collisions(
-    policy: str, options: dict[str, Any], tmp_path: Path
-) -> None:
+def test_the_requests_of_a_capture_are_the_pages_also_after_losses_and_collisions(policy, options, tmp_path):
     config = world(neighbours=2, neighbour_mbps=2.0, **options)
     lossy = netsim.SimulationConfig(medium=config.medium, link=netsim.LinkConfig(loss_rate=0.1))
     run = record(WORK, policy, lossy)
@@ -100,7 +94,7 @@ def test_the_requests_of_a_capture_are_the_pages_also_after_losses_and_collision
     assert sorted((one.request_bytes, one.reply_bytes) for one in found) == sizes
 
 
-def test_the_tim_announces_what_the_client_was_told_waits() -> None:
+def test_the_tim_announces_what_the_client_was_told_waits():
     run = record(WORK, "psm", world())
     assert isinstance(run.recorder, AirRecorder)
     polls = run.result.polls
@@ -115,12 +109,12 @@ def test_the_tim_announces_what_the_client_was_told_waits() -> None:
     assert any(told.values())
 
 
-def test_a_frame_that_is_sent_again_says_so_and_keeps_its_number(tmp_path: Path) -> None:
+def test_a_frame_that_is_sent_again_says_so_and_keeps_its_number(tmp_path):
     run = record(
         WORK, "none", netsim.SimulationConfig(medium=netsim.AirConfig(), link=netsim.LinkConfig(loss_rate=0.3))
     )
     path = written(run, tmp_path)
-    numbers: dict[bytes, list[tuple[int, bool]]] = {}
+    numbers = {}
     with path.open("rb") as stream:
         for _, _, packet, _ in captured_frames(stream, path, traces.Report(), links=WIRELESS):
             frame = packet[22:]
@@ -134,7 +128,7 @@ def test_a_frame_that_is_sent_again_says_so_and_keeps_its_number(tmp_path: Path)
 
 
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="no tshark here")
-def test_tshark_finds_nothing_malformed(tmp_path: Path) -> None:
+def test_tshark_finds_nothing_malformed(tmp_path):
     plain = world(neighbours=1, rts_bytes=500, beacons=netsim.BeaconConfig(broadcast_per_s=8.0))
     for place, config in enumerate((plain, TOGETHER)):
         path = tmp_path / str(place)
@@ -145,13 +139,11 @@ def test_tshark_finds_nothing_malformed(tmp_path: Path) -> None:
         assert not found.stdout.strip()
 
 
-def test_frames_that_go_together_say_so_follow_in_number_and_the_block_ack_tells_what_was_received(
-    tmp_path: Path,
-) -> None:
+def test_frames_that_go_together_say_so_follow_in_number_and_the_block_ack_tells_what_was_received(tmp_path):
     run = record(WORK, "dynamic:50", TOGETHER)
     path = written(run, tmp_path)
-    together: dict[int, list[tuple[int, bool, bool]]] = {}
-    received: dict[bytes, set[int]] = {}
+    together = {}
+    received = {}
     latest, answered = -1, 0
     with path.open("rb") as stream:
         for _, _, packet, _ in captured_frames(stream, path, traces.Report(), links=WIRELESS):

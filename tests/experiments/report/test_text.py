@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import math
 
@@ -11,7 +9,7 @@ from experiments.report.comparison import comparison_text, plain, published_text
 from experiments.report.text import number, plus_minus, table
 
 
-def summary() -> pd.DataFrame:
+def summary():
     row = {
         "policy": "psm:100", "total_j_per_page": 3.3, "total_j_per_page_half_width": math.nan, "awake_j_per_page": 0.1,
         "sleep_j_per_page": 2.4, "listen_j_per_page": 0.8, "energy_vs_psm_percent": 0.0,
@@ -22,27 +20,27 @@ def summary() -> pd.DataFrame:
     return pd.DataFrame([row])
 
 
-def test_columns_of_a_table_are_aligned() -> None:
+def test_columns_of_a_table_are_aligned():
     lines = table(["policy", "J"], [["none", "39.1"], ["psm:100", "3.3"]]).splitlines()
     assert [line.rindex("J" if index == 0 else "1" if index == 1 else "3") for index, line in enumerate(lines)] == [
         12
     ] * 3
 
 
-def test_what_is_no_number_is_left_blank_and_no_interval_is_not_printed() -> None:
+def test_what_is_no_number_is_left_blank_and_no_interval_is_not_printed():
     assert number(math.nan) == ""
     assert plus_minus(1.0, math.nan) == "1.00"
     assert plus_minus(1.0, 0.25, 1, sign=True, unit=" %") == "+1.0 ± 0.2 %"
 
 
-def test_the_table_prints_split_slowdown_and_interval() -> None:
+def test_the_table_prints_split_slowdown_and_interval():
     line = comparison_text(summary(), "1 seed").splitlines()[1].split()
     assert line[:5] == ["psm:100", "3.300", "0.100", "2.400", "0.800"]
     assert line[-7:-5] == ["+20.0", "%"]
     assert line[-5:] == ["2.20", "±", "0.04", "2.10", "2.60"]
 
 
-def test_printed_figures_stand_beside_ours_and_percentages_follow_from_them() -> None:
+def test_printed_figures_stand_beside_ours_and_percentages_follow_from_them():
     frame = beside(summary())
     assert len(frame) == len(PUBLISHED)
     log = frame[(frame["policy"] == "lpsm:log") & (frame["run"] == "100 pages")].iloc[0]
@@ -53,5 +51,5 @@ def test_printed_figures_stand_beside_ours_and_percentages_follow_from_them() ->
     assert "lpsm:log" in published_text(frame)
 
 
-def test_json_has_null_where_there_is_no_number() -> None:
+def test_json_has_null_where_there_is_no_number():
     assert json.loads(json.dumps(plain(summary()), allow_nan=False))[0]["total_j_per_page_half_width"] is None

@@ -1,21 +1,17 @@
 """A real Dask scheduler and real workers on this machine: the same bytes, also when a worker is killed."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from experiments.study import executor
-from tests.experiments.browsing import contents, make
-from tests.experiments.program import PROGRAM
+from tests.experiments.makers import PROGRAM, contents, sessions
 
 pytest.importorskip("distributed")
 DASK = [sys.executable, "-m", "dask"]
@@ -25,9 +21,9 @@ QUIET = {**os.environ, "DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "error"}
 class Loopback:
     """A scheduler and two workers of one thread each, started with Dask's own commands."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self.folder = folder
-        self.processes: list[subprocess.Popen[bytes]] = []
+        self.processes = []
         file = folder / "scheduler.json"
         self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file))
         deadline = time.monotonic() + 60
@@ -37,26 +33,26 @@ class Loopback:
         self.address = json.loads(file.read_text())["address"]
         self.workers = [self.add_worker(), self.add_worker()]
 
-    def add_worker(self) -> subprocess.Popen[bytes]:
+    def add_worker(self):
         return self._start(
             "worker", self.address, "--host", "127.0.0.1", "--nthreads", "1", "--no-nanny", "--no-dashboard",
             "--local-directory", str(self.folder),
         )  # fmt: skip
 
-    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
+    def _start(self, *arguments):
         process = subprocess.Popen(
             [*DASK, *arguments], env=QUIET, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.folder
         )
         self.processes.append(process)
         return process
 
-    def wait_for_workers(self, n_workers: int) -> None:
+    def wait_for_workers(self, n_workers):
         from distributed import Client
 
         with Client(self.address, set_as_default=False) as client:
             client.wait_for_workers(n_workers, timeout=60)
 
-    def stop(self) -> None:
+    def stop(self):
         for process in reversed(self.processes):
             if process.poll() is None:
                 process.kill()
@@ -64,7 +60,7 @@ class Loopback:
 
 
 @pytest.fixture(scope="module")
-def loopback(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loopback]:
+def loopback(tmp_path_factory):
     started = Loopback(tmp_path_factory.mktemp("dask"))
     try:
         started.wait_for_workers(2)
@@ -73,63 +69,34 @@ def loopback(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loopback]:
         started.stop()
 
 
-def command(trace: Path, out: Path, *more: str) -> list[str]:
+def command(trace, out, *more):
     return [*PROGRAM, "population", str(trace), "--pages-per-task", "5", "--by", "session", "--out", str(out), *more]
 
 
-def run_with_a_kill(loopback: Loopback, trace: Path, folder: Path, parts: int) -> None:
-    """Run on the cluster, kill a worker after some parts, and hold the result to that of one process."""
-    local, out = folder / "local", folder / "out"
+@pytest.mark.long
+def test_a_worker_killed_in_mid_run_changes_no_byte(loopback, tmp_path):
+    trace, local, out = sessions(tmp_path / "sessions", 200), tmp_path / "local", tmp_path / "out"
     subprocess.run(command(trace, local, "--jobs", "1"), check=True, capture_output=True)
-    loopback.wait_for_workers(2)
     process = subprocess.Popen(
         command(trace, out, "--scheduler", loopback.address), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     deadline = time.monotonic() + 120
-    while len(list(Path(f"{out}.partial").glob("users/*.parquet"))) < parts:
+    while len(list(Path(f"{out}.partial").glob("users/*.parquet"))) < 5:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.005)
-    victim = loopback.workers.pop(0)
-    victim.send_signal(signal.SIGKILL)
+    loopback.workers[0].send_signal(signal.SIGKILL)
     assert process.poll() is None, "the run was over before the worker was killed"
     _, stderr = process.communicate(timeout=300)
     assert process.returncode == 0, stderr
     assert "Traceback" not in stderr
-    loopback.workers.append(loopback.add_worker())
     assert contents(out) == contents(local)
 
 
-def test_a_worker_killed_in_mid_run_changes_no_byte(loopback: Loopback, tmp_path: Path) -> None:
-    run_with_a_kill(loopback, make(tmp_path / "sessions", 200), tmp_path, 5)
-
-
-def test_nobody_at_an_address_is_one_clear_line(
-    complaint: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nobody_at_an_address_is_one_clear_line(complaint, tmp_path, monkeypatch):
     monkeypatch.setattr(executor, "CONNECT_S", 0.5)
-    trace = make(tmp_path / "sessions", 2)
+    trace = sessions(tmp_path / "sessions", 2)
     line = complaint(
         "population", trace, "--scheduler", "tcp://127.0.0.1:1", "--policies", "none", "--out", tmp_path / "out"
     )
     assert "no Dask scheduler answers at tcp://127.0.0.1:1" in line
-
-
-def test_no_more_tasks_are_under_way_than_keep_the_workers_busy() -> None:
-    handed_out = done = most = 0
-
-    def tasks() -> Iterator[tuple[str, int]]:
-        nonlocal handed_out, most
-        for number in range(50):
-            handed_out += 1
-            most = max(most, handed_out - done)
-            yield str(number), number
-
-    def accept(_key: str, _result: int) -> None:
-        nonlocal done
-        done += 1
-
-    with executor.workers("processes", 2) as pool:
-        executor.stream(abs, tasks(), pool, accept)
-    assert done == handed_out == 50
-    assert most <= executor.UNDER_WAY * 2

@@ -1,16 +1,10 @@
 """What `lpsm label` counts is what a person would count, and what it cannot take it says with its place."""
 
-from __future__ import annotations
-
-import csv
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,17 +13,15 @@ from experiments.study.label import LabelConfig, label, parse_parameters, proble
 from lpsm import samplers
 from tests.oracles.first_touch import first_touch
 
-Run = Callable[..., Result]
 
-
-def drawn(rounds: int = 300, d: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def drawn(rounds=300, d=4, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(rounds, d))
     return X, np.where(X @ rng.normal(size=d) + 0.3 * rng.normal(size=rounds) >= 0, 1, -1)
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Path:
+def table(tmp_path):
     X, y = drawn()
     path = tmp_path / "stream.csv"
     lines = ["a,b,c,d,kind"]
@@ -38,7 +30,7 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def by_hand(predicted: list[bool], positive: list[bool]) -> float:
+def by_hand(predicted, positive):
     """2PR/(P+R) as printed, by precision and recall."""
     hit = sum(p and k for p, k in zip(predicted, positive, strict=True))
     if not sum(predicted) and not sum(positive):
@@ -190,7 +182,7 @@ def test_first_touch_is_where_a_loop_of_decide_and_learn_first_sees_the_error():
 # -- the command -----------------------------------------------------------------------------------------------
 
 
-def test_a_folder_holds_what_was_drawn_and_the_same_seed_gives_the_same_bytes(lpsm: Run, table: Path, tmp_path: Path):
+def test_a_folder_holds_what_was_drawn_and_the_same_seed_gives_the_same_bytes(lpsm, table, tmp_path):
     arguments = ["label", table, "--algorithm", "sop-ss", "--param", "b=0.1", "--window", "50", "--seed", "4"]
     for name in ("one", "two"):
         result = lpsm(*arguments, "--out", tmp_path / name)
@@ -215,20 +207,7 @@ def test_a_folder_holds_what_was_drawn_and_the_same_seed_gives_the_same_bytes(lp
     assert "which lpsm label did not write" in lpsm(*arguments, "--out", tmp_path / "one").stderr
 
 
-def test_json_is_one_object_and_agrees_with_the_files(lpsm: Run, table: Path, tmp_path: Path):
-    result = lpsm(
-        "label", table, "--algorithm", "ssmd", "--param", "K=0.1", "--window", "60", "--json", "--out", tmp_path / "o"
-    )
-    found = json.loads(result.stdout)
-    with (tmp_path / "o" / "rounds.csv").open() as file:
-        rounds = list(csv.DictReader(file))
-    assert found["label_rate"] == pytest.approx(sum(int(row["queried"]) for row in rounds) / 300)
-    assert found["accuracy"] == pytest.approx(sum(row["prediction"] == row["label"] for row in rounds) / 300)
-    assert found["windows"][-1]["t"] == found["rounds"] == 300
-    assert found["parameters"] == {"K": "0.1"}
-
-
-def test_more_than_two_classes_need_a_word_and_get_a_picture_by_class(lpsm: Run, complaint, tmp_path: Path):
+def test_more_than_two_classes_need_a_word_and_get_a_picture_by_class(lpsm, complaint, tmp_path):
     rng = np.random.default_rng(1)
     y = rng.integers(0, 3, size=200)
     np.savez(tmp_path / "t.npz", X=np.eye(3)[y] + 0.1 * rng.normal(size=(200, 3)), y=y)
@@ -241,12 +220,11 @@ def test_more_than_two_classes_need_a_word_and_get_a_picture_by_class(lpsm: Run,
     assert json.loads(one.stdout)["mapping"] == "label +1 is 2, label -1 is the rest"
 
 
-def test_options_change_what_they_say(lpsm: Run, table: Path):
-    def found(*more: str) -> dict[str, object]:
+def test_options_change_what_they_say(lpsm, table):
+    def found(*more):
         result = lpsm("label", table, "--algorithm", "perceptron", "--json", *more)
         assert result.exit_code == 0, result.output
-        data: dict[str, object] = json.loads(result.stdout)
-        return data
+        return json.loads(result.stdout)
 
     plain = found()
     assert found("--intercept")["features"] == 5

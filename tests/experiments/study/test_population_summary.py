@@ -1,9 +1,6 @@
 """What is said of many users, from a table of five that was written by hand."""
 
-from __future__ import annotations
-
 import math
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -13,7 +10,7 @@ from experiments.study.population import COLUMNS, by_activity, read, summary
 POLICIES = ["none", "psm:100", "own"]
 
 
-def table(messages: int = 0) -> pd.DataFrame:
+def table(messages=0):
     """Five users; `own` costs 10 to 130 % of none, and is slower than static PSM for two of them."""
     own_j, psm_j = (1.0, 2.0, 6.0, 4.0, 13.0), (2.0, 2.0, 2.0, 5.0, 5.0)
     rows = []
@@ -31,7 +28,7 @@ def table(messages: int = 0) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def test_a_row_of_the_summary_is_what_a_pocket_calculator_gives() -> None:
+def test_a_row_of_the_summary_is_what_a_pocket_calculator_gives():
     none, _, own = summary(table(), POLICIES, "psm:100").to_dict("records")
     assert none["energy_of_all_vs_none_percent"] == 0.0
     expected = {
@@ -48,7 +45,7 @@ def test_a_row_of_the_summary_is_what_a_pocket_calculator_gives() -> None:
     assert "messages" not in own
 
 
-def test_parts_are_read_in_their_order_and_only_what_is_needed(tmp_path: Path) -> None:
+def test_parts_are_read_in_their_order_and_only_what_is_needed(tmp_path):
     whole = table(messages=2).assign(latency_s=1.0)
     for name, rows in (("b", whole.iloc[:9]), ("a", whole.iloc[9:])):
         rows.to_parquet(tmp_path / name)
@@ -59,7 +56,7 @@ def test_parts_are_read_in_their_order_and_only_what_is_needed(tmp_path: Path) -
     assert summary(found, POLICIES, "psm:100").equals(summary(whole, POLICIES, "psm:100"))
 
 
-def test_of_users_without_a_page_or_an_hour_nothing_is_divided_by_nought() -> None:
+def test_of_users_without_a_page_or_an_hour_nothing_is_divided_by_nought():
     blank = table().assign(slowdown_mean=math.nan, slowdown_vs_psm=math.nan, pages=0, elapsed_s=0.0)
     own = summary(blank, POLICIES, "psm:100").to_dict("records")[2]
     assert (own["slower_than_psm_percent"], own["losing_both_percent"], own["slowed_over_2_percent"]) == (0.0, 0.0, 0.0)
@@ -72,13 +69,13 @@ def test_of_users_without_a_page_or_an_hour_nothing_is_divided_by_nought() -> No
     assert math.isnan(summary(table(), ["none", "own"], "psm:100").loc[1, "energy_of_all_vs_psm_percent"])
 
 
-def test_messages_are_added_up_and_users_without_any_have_no_delay() -> None:
+def test_messages_are_added_up_and_users_without_any_have_no_delay():
     own = summary(table(messages=2), POLICIES, "psm:100").to_dict("records")[2]
     assert own["messages"] == 20
     assert [own["added_delay_s_mean"], own["added_delay_s_p00"]] == pytest.approx([0.25, 0.1])
 
 
-def test_without_static_psm_nothing_is_said_against_it() -> None:
+def test_without_static_psm_nothing_is_said_against_it():
     alone = table()[lambda rows: rows["policy"] != "psm:100"].assign(energy_vs_psm_percent=math.nan)
     own = summary(alone, ["none", "own"], "psm:100").to_dict("records")[1]
     assert own["energy_vs_none_percent_mean"] == pytest.approx(-48.0)
@@ -87,7 +84,7 @@ def test_without_static_psm_nothing_is_said_against_it() -> None:
         assert math.isnan(own[name]), name
 
 
-def test_quarters_of_users_go_by_pages_an_hour() -> None:
+def test_quarters_of_users_go_by_pages_an_hour():
     groups = by_activity(table(), POLICIES)
     own = groups[groups["policy"] == "own"].to_dict("records")
     assert [(row["users"], row["pages_per_hour_from"], row["pages_per_hour_to"]) for row in own] == [

@@ -1,14 +1,10 @@
-from __future__ import annotations
-
 import math
 import os
 import re
 import signal
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numba
 import pytest
@@ -20,31 +16,32 @@ from experiments.study.executor import MOST_JOBS
 from experiments.study.interruptions import SIGNALS, Handler, Interrupted
 from experiments.study.run import progress, run, time_left_s
 from experiments.study.store import Store
+from tests.experiments.makers import contents
 
 
-def test_results_come_in_the_order_of_the_tasks_however_many_processes() -> None:
+def test_results_come_in_the_order_of_the_tasks_however_many_processes():
     tasks = {f"k{number}": float(number) for number in range(7)}
     one, two = (run(math.sqrt, tasks, jobs=jobs) for jobs in (1, 2))
     assert list(one.items()) == list(two.items()) == [(key, math.sqrt(value)) for key, value in tasks.items()]
 
 
-def test_finished_tasks_are_not_computed_again_and_every_new_one_is_kept() -> None:
-    kept: dict[str, float] = {}
+def test_finished_tasks_are_not_computed_again_and_every_new_one_is_kept():
+    kept = {}
     results = run(math.sqrt, {"a": -1.0, "b": 4.0}, jobs=1, finished={"a": 7.0, "foreign": 0.0}, keep=kept.__setitem__)
     assert results == {"a": 7.0, "b": 2.0}
     assert kept == {"b": 2.0}
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_an_error_of_a_task_arrives_and_what_was_finished_is_kept(jobs: int) -> None:
-    kept: dict[str, float] = {}
+def test_an_error_of_a_task_arrives_and_what_was_finished_is_kept(jobs):
+    kept = {}
     with pytest.raises(ValueError, match=r"nonnegative|math domain"):
         run(math.sqrt, {"a": 4.0, "b": -1.0, "c": -2.0}, jobs=jobs, keep=kept.__setitem__)
     assert kept == {"a": 2.0}
 
 
 @pytest.fixture
-def handlers() -> Iterator[None]:
+def handlers():
     """Signals do what they do in a program that has just begun, whatever ran before, and again what they did."""
     previous = {number: signal.getsignal(number) for number in SIGNALS}
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -54,30 +51,30 @@ def handlers() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("handlers")
-def test_an_interrupt_says_how_much_was_finished() -> None:
-    def function(task: int) -> int:
+def test_an_interrupt_says_how_much_was_finished():
+    def function(task):
         if task == 2:
             signal.raise_signal(signal.SIGINT)
         return task
 
-    kept: dict[str, int] = {}
+    kept = {}
     with pytest.raises(Interrupted, match="2 of 4 walks were finished"):
         run(function, {str(number): number for number in range(4)}, jobs=1, keep=kept.__setitem__, title="walks")
     assert kept == {"0": 0, "1": 1}
 
 
-def test_a_worker_that_dies_is_an_error_and_not_a_hang() -> None:
+def test_a_worker_that_dies_is_an_error_and_not_a_hang():
     with pytest.raises(OSError, match="a worker process died"):
         run(os._exit, {"a": 3, "b": 3}, jobs=2)
 
 
-def test_jobs_must_be_one_to_a_thousand() -> None:
+def test_jobs_must_be_one_to_a_thousand():
     for jobs, rule in ((0, "least 1"), (-1, "least 1"), (MOST_JOBS + 1, "most 1024"), (2**31, "most 1024")):
         with pytest.raises(ValueError, match=f"jobs must be at {rule}, got {jobs}"):
             run(math.sqrt, {"a": 1.0}, jobs=jobs)
 
 
-def test_the_time_left_is_the_pace_so_far_and_runs_down_until_the_next_is_finished() -> None:
+def test_the_time_left_is_the_pace_so_far_and_runs_down_until_the_next_is_finished():
     assert time_left_s(0, 10, last_s=0.0, now_s=5.0) is None
     assert time_left_s(2, 8, last_s=10.0, now_s=10.0) == 40.0
     assert time_left_s(2, 8, last_s=10.0, now_s=13.0) == 37.0
@@ -85,9 +82,7 @@ def test_the_time_left_is_the_pace_so_far_and_runs_down_until_the_next_is_finish
     assert time_left_s(10, 0, last_s=50.0, now_s=50.0) == 0.0
 
 
-def test_progress_says_what_is_left_on_stderr_and_nothing_on_stdout(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_progress_says_what_is_left_on_stderr_and_nothing_on_stdout(monkeypatch, capsys):
     monkeypatch.setattr(study_progress, "PATIENCE_S", 0.0)
     with progress("runs of thesis/table-4-1", 1000, done=400) as advance:
         for thread in threading.enumerate():
@@ -101,7 +96,7 @@ def test_progress_says_what_is_left_on_stderr_and_nothing_on_stdout(
     assert re.search(r"\d:\d\d:\d\d left", err)
 
 
-def test_quick_work_shows_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
+def test_quick_work_shows_no_progress(capsys):
     assert run(math.sqrt, {"a": 4.0}, jobs=1) == {"a": 2.0}
     assert capsys.readouterr() == ("", "")
 
@@ -109,14 +104,14 @@ def test_quick_work_shows_no_progress(capsys: pytest.CaptureFixture[str]) -> Non
 class Lost:
     """Sends this process a signal while it is freed, where Python drops the exception that the handler raises."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number):
         self.number = number
 
-    def __del__(self) -> None:
+    def __del__(self):
         os.kill(os.getpid(), self.number)
 
 
-def test_when_the_program_ends_signals_do_again_what_they_did_before(capsys: pytest.CaptureFixture[str]) -> None:
+def test_when_the_program_ends_signals_do_again_what_they_did_before(capsys):
     before = [signal.getsignal(number) for number in SIGNALS]
     with pytest.raises(SystemExit):
         main(["list", "formats"])
@@ -127,33 +122,37 @@ def test_when_the_program_ends_signals_do_again_what_they_did_before(capsys: pyt
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_whose_exception_python_drops_still_ends_the_program_after_the_task(
-    number: int, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    keep, kept = Store.keep, list[str]()
+def test_a_signal_whose_exception_python_drops_ends_the_program_after_the_task_and_the_same_command_goes_on(
+    number, status, results, tmp_path, monkeypatch, capsys
+):
+    kept, made = [], results("compare")
+    command = [*made.words, "--out", str(tmp_path / "out")]
 
-    def keep_and_lose(self: Store, name: str, content: Any) -> None:
+    def keep_and_lose(self, name, content, keep=Store.keep):
         keep(self, name, content)
         kept.append(name)
         if len(kept) == 2:
             Lost(number)
 
     monkeypatch.setattr(Store, "keep", keep_and_lose)
-    words = ["compare", "--pages", "3", "--seeds", "4", "--policies", "psm", "--jobs", "1"]
     with pytest.raises(SystemExit) as ended:
-        main([*words, "--out", str(tmp_path / "out")])
+        main(command)
     assert ended.value.code == status
     assert len(kept) == 2
-    assert "2 of 8 runs of a policy were finished" in capsys.readouterr().err.splitlines()[-1]
+    assert "2 of 6 runs of a policy were finished" in capsys.readouterr().err.splitlines()[-1]
+    with pytest.raises(SystemExit):
+        main(command)
+    assert len(kept) == 6
+    assert contents(tmp_path / "out") == contents(made.folder)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.usefixtures("handlers")
-def test_with_several_processes_too_and_what_is_ready_by_then_is_kept() -> None:
+def test_with_several_processes_too_and_what_is_ready_by_then_is_kept():
     signal.signal(signal.SIGINT, Handler())
-    kept: dict[str, float] = {}
+    kept = {}
 
-    def keep_and_lose(key: str, result: float) -> None:
+    def keep_and_lose(key, result):
         kept[key] = result
         if len(kept) == 1:
             Lost(signal.SIGINT)
@@ -166,8 +165,8 @@ def test_with_several_processes_too_and_what_is_ready_by_then_is_kept() -> None:
 
 @pytest.mark.usefixtures("handlers")
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_that_comes_while_workers_start_is_put_off_and_they_never_hear_of_ctrl_c(number: int) -> None:
-    came: list[int] = []
+def test_a_signal_that_comes_while_workers_start_is_put_off_and_they_never_hear_of_ctrl_c(number):
+    came = []
     signal.signal(number, lambda got, _frame: came.append(got))
     with executor._undisturbed():
         signal.raise_signal(number)
@@ -180,11 +179,11 @@ def test_a_signal_that_comes_while_workers_start_is_put_off_and_they_never_hear_
     assert came == [number]
 
 
-def test_functions_that_are_compiled_advance_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    advanced: list[tuple[str, int]] = []
+def test_functions_that_are_compiled_advance_the_bar(monkeypatch):
+    advanced = []
 
     @contextmanager
-    def bar(title: str, total: int) -> Iterator[Any]:
+    def bar(title, total):
         yield lambda: advanced.append((title, total))
 
     monkeypatch.setattr(study_progress, "progress", bar)
@@ -192,3 +191,19 @@ def test_functions_that_are_compiled_advance_the_bar(monkeypatch: pytest.MonkeyP
         assert numba.njit(lambda x: x + 1)(1) == 2
     assert numba.njit(lambda x: x + 2)(1) == 3
     assert advanced == [("compiling functions", study_progress.FUNCTIONS)]
+
+
+def test_no_more_tasks_are_under_way_than_keep_the_workers_busy():
+    handed_out, done, most = [], [], 0
+
+    def tasks():
+        nonlocal most
+        for number in range(50):
+            handed_out.append(number)
+            most = max(most, len(handed_out) - len(done))
+            yield str(number), number
+
+    with executor.workers("processes", 2) as pool:
+        executor.stream(abs, tasks(), pool, lambda key, _: done.append(key))
+    assert len(done) == len(handed_out) == 50
+    assert most <= executor.UNDER_WAY * 2

@@ -3,8 +3,6 @@
 The population stands for all commands: they share the executor and the store.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import shutil
@@ -16,11 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.experiments.browsing import contents, make
-from tests.experiments.program import PROGRAM, finish
+from tests.experiments.makers import PROGRAM, contents, sessions
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the kernel lists no processes here")
-OTHERS = (signal.SIGTERM, signal.SIGHUP)
+OTHERS = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP)
 SLOW_POLICY = """
 import time
 from netsim.policies.static import StaticPsm
@@ -38,23 +35,23 @@ class Slow:
 
 
 @pytest.fixture(scope="module")
-def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make(tmp_path_factory.mktemp("browsing") / "sessions", 60, n_users=60)
+def trace(tmp_path_factory):
+    return sessions(tmp_path_factory.mktemp("browsing") / "sessions", 60, n_users=60)
 
 
-def command(trace: Path, out: Path, *more: str) -> list[str]:
+def command(trace, out, *more):
     words = ["population", str(trace), "--pages-per-task", "5", "--policies", "none,psm,lpsm:log", "--out", str(out)]
     return [*words, *more]
 
 
-def start(words: list[str]) -> subprocess.Popen[str]:
+def start(words):
     return subprocess.Popen(
         [*PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # not as under nohup
     )  # fmt: skip
 
 
-def processes_of(session: int, name: bytes = b"") -> list[int]:
+def processes_of(session, name=b""):
     """Return the processes of a session, by what the kernel says of each."""
     found = []
     for folder in Path("/proc").iterdir():
@@ -66,25 +63,15 @@ def processes_of(session: int, name: bytes = b"") -> list[int]:
     return found
 
 
-def nobody_is_left_of(session: int) -> None:
+def nobody_is_left_of(session):
     deadline = time.monotonic() + 5.0
     while left := processes_of(session):
         assert time.monotonic() < deadline, f"{len(left)} processes outlive the program"
         time.sleep(0.05)
 
 
-def wait_for_parts(process: subprocess.Popen[str], out: Path, at_least: int) -> None:
-    deadline = time.monotonic() + 120
-    while len(list(Path(f"{out}.partial").glob("users/*.parquet"))) < at_least:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-
-
-@pytest.mark.parametrize(
-    "number", [signal.SIGINT, signal.SIGKILL, *(pytest.param(one, marks=pytest.mark.long) for one in OTHERS)]
-)
-def test_workers_end_with_their_parent_however_it_ends(trace: Path, tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, *(pytest.param(one, marks=pytest.mark.long) for one in OTHERS)])
+def test_workers_end_with_their_parent_however_it_ends(trace, tmp_path, number):
     slow = tmp_path / "slow.py"  # so that no machine is quick enough to end before the signal comes
     slow.write_text(SLOW_POLICY)
     process = start(command(trace, tmp_path / "out", "--jobs", "2", "--policies", f"none,psm,{slow}:Slow"))
@@ -111,28 +98,8 @@ def test_workers_end_with_their_parent_however_it_ends(trace: Path, tmp_path: Pa
     assert "kept" in line
 
 
-def test_kills_and_ctrl_c_and_the_same_command_again_give_the_bytes_of_an_undisturbed_run(
-    trace: Path, tmp_path: Path
-) -> None:
-    wanted, out = tmp_path / "wanted", tmp_path / "out"
-    finish(command(trace, wanted, "--jobs", "1"))
-    for parts, jobs, number in ((1, "1", signal.SIGKILL), (8, "2", signal.SIGINT), (15, "1", signal.SIGKILL)):
-        process = start(command(trace, out, "--jobs", jobs))
-        wait_for_parts(process, out, parts)
-        os.killpg(process.pid, number)
-        _, stderr = process.communicate(timeout=120)
-        nobody_is_left_of(process.pid)
-        assert process.returncode in (-signal.SIGKILL, 130), stderr
-        if number == signal.SIGINT:
-            assert f"what was finished is kept in {out}.partial, and the same command goes on from there" in stderr
-    assert len(list(Path(f"{out}.partial").glob("users/*.parquet"))) >= 15
-    finish(command(trace, out, "--jobs", "1"))
-    assert contents(out) == contents(wanted)
-    assert {path.name for path in tmp_path.iterdir()} == {"out", "wanted"}
-
-
 @pytest.mark.long
-def test_signals_at_random_instants_lose_nothing_that_was_finished(trace: Path, tmp_path: Path) -> None:
+def test_signals_at_random_instants_lose_nothing_that_was_finished(trace, tmp_path):
     wanted, out = tmp_path / "wanted", tmp_path / "out"
     began = time.monotonic()
     subprocess.run([*PROGRAM, *command(trace, wanted, "--jobs", "2")], check=True, capture_output=True)
@@ -155,5 +122,6 @@ def test_signals_at_random_instants_lose_nothing_that_was_finished(trace: Path, 
         else:
             assert parts >= kept
         kept = parts
-    finish(command(trace, out, "--jobs", "1"))
+    subprocess.run([*PROGRAM, *command(trace, out, "--jobs", "1")], check=True, capture_output=True)
     assert contents(out) == contents(wanted)
+    assert {path.name for path in tmp_path.iterdir()} == {"out", "wanted"}

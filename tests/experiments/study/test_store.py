@@ -1,7 +1,5 @@
 """The folder of results: whole or not there, one process at a time, gone on with, and never somebody else's."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -9,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,18 +15,18 @@ import pytest
 from experiments.study.files import alone, columns_text, content_digest, csv_text, write_file
 from experiments.study.interruptions import Interrupted
 from experiments.study.store import Store, journal_of
-from tests.experiments.browsing import contents
+from tests.experiments.makers import contents
 
 SETTINGS = {"pages": 3, "policies": ["none"]}
 
 
-def made(folder: Path, settings: dict[str, object] = SETTINGS, command: str = "compare", **more: object) -> None:
-    store = Store(folder, command, settings, **more)  # type: ignore[arg-type]
+def made(folder, settings=SETTINGS, command="compare", **more):
+    store = Store(folder, command, settings, **more)
     store.write("a.txt", "result\n")
     store.publish()
 
 
-def unfinished(folder: Path, settings: dict[str, object] = SETTINGS) -> Path:
+def unfinished(folder, settings=SETTINGS):
     """Leave behind what a run that was stopped after two tasks does, one of which made a file."""
     store = Store(folder, "compare", settings)
     store.keep("first", {"x": 0.1})
@@ -39,7 +36,7 @@ def unfinished(folder: Path, settings: dict[str, object] = SETTINGS) -> Path:
     return store.partial
 
 
-def test_a_published_folder_holds_its_files_a_manifest_and_sums_that_sha256sum_checks(tmp_path: Path) -> None:
+def test_a_published_folder_holds_its_files_a_manifest_and_sums_that_sha256sum_checks(tmp_path):
     made(tmp_path / "out")
     assert sorted(contents(tmp_path)) == ["out/SHA256SUMS", "out/a.txt", "out/manifest.json"]
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
@@ -52,9 +49,7 @@ def test_a_published_folder_holds_its_files_a_manifest_and_sums_that_sha256sum_c
         assert subprocess.run(check, cwd=tmp_path / "out", capture_output=True).returncode == 1
 
 
-def test_results_of_the_same_command_are_replaced_with_a_word_if_they_differ_and_of_no_other(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_results_of_the_same_command_are_replaced_with_a_word_if_they_differ_and_of_no_other(tmp_path, capsys):
     for _ in range(2):
         made(tmp_path / "out")
     assert capsys.readouterr() == ("", "")  # the same again
@@ -67,7 +62,7 @@ def test_results_of_the_same_command_are_replaced_with_a_word_if_they_differ_and
 
 
 @pytest.mark.parametrize("finished", [False, True])
-def test_a_result_of_more_runs_is_replaced_only_if_that_is_asked_for(tmp_path: Path, finished: bool) -> None:
+def test_a_result_of_more_runs_is_replaced_only_if_that_is_asked_for(tmp_path, finished):
     out = tmp_path / "out"
     large = Store(out, "compare", {"pages": 500}, runs=3)
     for key in ("a", "b", "c"):
@@ -86,7 +81,7 @@ def test_a_result_of_more_runs_is_replaced_only_if_that_is_asked_for(tmp_path: P
     assert "a.txt" in json.loads((out / "manifest.json").read_text())["files"]
 
 
-def test_what_somebody_else_put_there_is_left_alone(tmp_path: Path) -> None:
+def test_what_somebody_else_put_there_is_left_alone(tmp_path):
     out, foreign = tmp_path / "out", tmp_path / "foreign"
     made(out)
     (out / "notes.txt").write_text("mine")
@@ -113,7 +108,7 @@ def test_what_somebody_else_put_there_is_left_alone(tmp_path: Path) -> None:
     assert journal_of(store.partial) == {"first": 1}
 
 
-def test_an_empty_folder_may_be_used_and_a_run_stopped_before_it_took_its_name_is_complete(tmp_path: Path) -> None:
+def test_an_empty_folder_may_be_used_and_a_run_stopped_before_it_took_its_name_is_complete(tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     made(out)
@@ -124,7 +119,7 @@ def test_an_empty_folder_may_be_used_and_a_run_stopped_before_it_took_its_name_i
     assert not (tmp_path / "out.partial").exists()
 
 
-def test_what_was_finished_comes_back_for_the_same_configuration_and_only_if_it_is_whole(tmp_path: Path) -> None:
+def test_what_was_finished_comes_back_for_the_same_configuration_and_only_if_it_is_whole(tmp_path):
     partial = unfinished(tmp_path / "out")
     assert sorted(contents(partial)) == ["finished.jsonl", "manifest.json", "users/part-0"]
     with (partial / "finished.jsonl").open("a") as journal:
@@ -155,9 +150,7 @@ def test_what_was_finished_comes_back_for_the_same_configuration_and_only_if_it_
         (RuntimeError("bug"), RuntimeError, True),
     ],
 )
-def test_giving_up_keeps_what_can_be_gone_on_with_and_says_so(
-    tmp_path: Path, error: BaseException, becomes: type[BaseException], kept: bool
-) -> None:
+def test_giving_up_keeps_what_can_be_gone_on_with_and_says_so(tmp_path, error, becomes, kept):
     for finished in (True, False):
         store = Store(tmp_path / "out", "compare", SETTINGS)
         if finished:
@@ -171,7 +164,7 @@ def test_giving_up_keeps_what_can_be_gone_on_with_and_says_so(
         shutil.rmtree(tmp_path / "out.partial", ignore_errors=True)
 
 
-def test_a_folder_has_one_owner_who_loses_it_when_killed(tmp_path: Path) -> None:
+def test_a_folder_has_one_owner_who_loses_it_when_killed(tmp_path):
     out = tmp_path / "out"
     code = (
         "import sys, time; from pathlib import Path; from experiments.study.files import alone\n"
@@ -191,7 +184,7 @@ def test_a_folder_has_one_owner_who_loses_it_when_killed(tmp_path: Path) -> None
     assert {path.name for path in tmp_path.iterdir()} == {"out"}
 
 
-def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
+def test_a_file_is_whole_or_not_there(tmp_path):
     write_file(tmp_path / "new" / "a.txt", "one")
     write_file(tmp_path / "new" / "a.txt", b"two")
     assert (tmp_path / "new" / "a.txt").read_text() == "two"
@@ -203,7 +196,7 @@ def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["a.txt", "file", "new"]
 
 
-def test_csv_keeps_nanoseconds_of_times_and_all_of_other_numbers() -> None:
+def test_csv_keeps_nanoseconds_of_times_and_all_of_other_numbers():
     frame = pd.DataFrame({"latency_s": [0.1234567894, np.nan], "energy_j": [1 / 3, 2e-17], "beacons": [3, 0]})
     text = csv_text(frame)
     assert text.splitlines()[1] == f"0.123456789,{1 / 3!r},3"
@@ -211,7 +204,7 @@ def test_csv_keeps_nanoseconds_of_times_and_all_of_other_numbers() -> None:
     assert back["energy_j"].tolist() == frame["energy_j"].tolist()
 
 
-def test_a_folders_digest_depends_on_names_and_contents(tmp_path: Path) -> None:
+def test_a_folders_digest_depends_on_names_and_contents(tmp_path):
     for name, text in (("one", "x"), ("two", "x"), ("three", "y")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").write_text(text)

@@ -1,34 +1,24 @@
 """Tuning: the choice never sees what it is measured on, and what is measured follows from the runs."""
 
-from __future__ import annotations
-
-import csv
 import json
 import math
-from collections.abc import Callable
-from pathlib import Path
 
-import numpy as np
 import pytest
-from click.testing import Result
 
 import netsim
 from experiments.report.tune import recommendation_text
 from experiments.study import sweep, targets
-from experiments.study.compare import compare, page_slowdowns
+from experiments.study.compare import page_slowdowns
 from experiments.study.run import run
-from experiments.study.traffic import units
-from experiments.study.tune import SPLITS, Rule, life_h, measure, tune
+from experiments.study.tune import SPLITS, Rule, life_h, tune
 from tests.real_data import DATA
-from traces import Page
 
-Run = Callable[..., Result]
 CONFIG = netsim.SimulationConfig()
 NAMES = ["none", "psm", "dynamic:50", "bsd:1"]
 
 
 @pytest.fixture(scope="module")
-def frames() -> sweep.Frames:
+def frames():
     traffic = [sweep.Generated(n_pages=5, seed=seed) for seed in range(7)]
     return sweep.frames(run(sweep.simulate, sweep.tasks(traffic, NAMES, CONFIG), jobs=1))
 
@@ -36,7 +26,7 @@ def frames() -> sweep.Frames:
 SEEDS = [f"seed-{seed}" for seed in range(7)]
 
 
-def test_the_choice_is_the_least_energy_of_those_that_are_allowed(frames: sweep.Frames) -> None:
+def test_the_choice_is_the_least_energy_of_those_that_are_allowed(frames):
     for limit in (1.0, 1.05, 1.5, 3.0, 1000.0):
         found = tune(frames, SEEDS, Rule(max_slowdown=limit), CONFIG.radio, seed=0)
         table = found.table.set_index("policy")
@@ -52,7 +42,7 @@ def test_the_choice_is_the_least_energy_of_those_that_are_allowed(frames: sweep.
         assert found.policy != "none"
 
 
-def test_nobody_keeps_the_limit_the_nearest_is_named_and_by_how_much(frames: sweep.Frames) -> None:
+def test_nobody_keeps_the_limit_the_nearest_is_named_and_by_how_much(frames):
     runs = frames.runs[frames.runs["policy"].isin(["none", "psm:100"])]
     found = tune(frames._replace(runs=runs), SEEDS, Rule(max_slowdown=1.0), CONFIG.radio, seed=0)
     assert found.policy == "psm:100"
@@ -61,7 +51,7 @@ def test_nobody_keeps_the_limit_the_nearest_is_named_and_by_how_much(frames: swe
     assert set(found.splits["policy"]) == {""}
 
 
-def test_splits_tell_how_often_each_wins_and_ten_seeds_agree(frames: sweep.Frames) -> None:
+def test_splits_tell_how_often_each_wins_and_ten_seeds_agree(frames):
     several = [tune(frames, SEEDS, Rule(max_slowdown=3.0), CONFIG.radio, seed=seed) for seed in range(10)]
     assert len({one.policy for one in several}) == 1
     for one in several:
@@ -73,31 +63,22 @@ def test_splits_tell_how_often_each_wins_and_ten_seeds_agree(frames: sweep.Frame
 
 
 @pytest.mark.parametrize("at", ["p95", "p99", "max"])
-def test_percentiles_and_maxima_are_limited_as_they_are(frames: sweep.Frames, at: str) -> None:
-    table = measure(frames, SEEDS, CONFIG.radio).set_index("policy")
-    level = {"p95": 0.95, "p99": 0.99, "max": 1.0}[at]
+@pytest.mark.parametrize("limited", ["slowdown", "latency_s"])
+def test_percentiles_and_maxima_of_slowdowns_and_of_exchanges_are_limited_as_they_are(frames, at, limited):
     slow = page_slowdowns(frames.pages)
-    for policy in ("psm:100", "bsd:1"):
-        values = slow.loc[slow["policy"] == policy, "slowdown"]
-        assert table.loc[policy, f"slowdown_{at}"] == pytest.approx(values.quantile(level))
-    limit = float(table.loc["psm:100", f"slowdown_{at}"])
-    kept = tune(frames, SEEDS, Rule(max_slowdown=limit, at=at), CONFIG.radio, seed=0).table.set_index("policy")
-    broken = tune(frames, SEEDS, Rule(max_slowdown=limit - 1e-6, at=at), CONFIG.radio, seed=0).table.set_index("policy")
-    assert kept.loc["psm:100", "allowed"]
-    assert not broken.loc["psm:100", "allowed"]
+    values = slow.loc[slow["policy"] == "psm:100", limited]
+    limit = float(values.quantile({"p95": 0.95, "p99": 0.99, "max": 1.0}[at]))
+
+    def allowed(limit):
+        limits = {"max_slowdown": limit} if limited == "slowdown" else {"max_slowdown": 1e3, "max_delay_s": limit}
+        table = tune(frames, SEEDS, Rule(at=at, **limits), CONFIG.radio, seed=0).table.set_index("policy")
+        return bool(table.loc["psm:100", "allowed"])
+
+    assert allowed(limit * (1 + 1e-9))
+    assert not allowed(0.999 * limit)
 
 
-def test_the_time_of_an_exchange_is_limited_by_itself(frames: sweep.Frames) -> None:
-    slow = page_slowdowns(frames.pages)
-    longest = slow.groupby("policy")["latency_s"].max()
-    limit = float(longest["psm:100"])
-    rule = Rule(max_slowdown=1000.0, max_delay_s=limit, at="max")
-    assert tune(frames, SEEDS, rule, CONFIG.radio, seed=0).table.set_index("policy").loc["psm:100", "allowed"]
-    rule = Rule(max_slowdown=1000.0, max_delay_s=0.999 * limit, at="max")
-    assert not tune(frames, SEEDS, rule, CONFIG.radio, seed=0).table.set_index("policy").loc["psm:100", "allowed"]
-
-
-def test_a_battery_feeds_more_than_the_radio_and_loses_some_by_itself() -> None:
+def test_a_battery_feeds_more_than_the_radio_and_loses_some_by_itself():
     plain = Rule(battery_mwh=1000.0)
     assert life_h(10.0, plain) == pytest.approx(100.0)
     assert life_h(10.0, Rule(battery_mwh=1000.0, base_ma=10 / 3.3)) == pytest.approx(50.0)
@@ -109,7 +90,7 @@ def test_a_battery_feeds_more_than_the_radio_and_loses_some_by_itself() -> None:
     assert life_h(10.0, leaking) == pytest.approx(hours, rel=0.01)
 
 
-def test_what_the_table_of_a_radio_calls_assumed_widens_the_life(frames: sweep.Frames) -> None:
+def test_what_the_table_of_a_radio_calls_assumed_widens_the_life(frames):
     radio = netsim.RadioConfig.profile("esp32-c3")
     runs = frames.runs.assign(total_j=radio.total_j(
         1e9 * frames.runs["awake_s"], 1e9 * (frames.runs["elapsed_s"] - frames.runs["awake_s"]),
@@ -125,37 +106,7 @@ def test_what_the_table_of_a_radio_calls_assumed_widens_the_life(frames: sweep.F
     assert unsure["battery_h_high"] > sure["battery_h_high"]
 
 
-def test_measures_are_sums_over_the_units_and_agree_with_the_comparison(frames: sweep.Frames) -> None:
-    table = measure(frames, SEEDS, CONFIG.radio).set_index("policy")
-    beside = compare(frames, ["none", "psm:100", "dynamic:50", "bsd:1"], awake_mw=750.0, asleep_mw=50.0)
-    ours, theirs = table["energy_j_per_page"], beside.summary.set_index("policy")["total_j_per_page"]
-    assert ours[theirs.index].to_numpy() == pytest.approx(theirs.to_numpy())  # all seeds have as many pages
-    assert table.loc["psm:100", "slowdown_mean"] == pytest.approx(
-        beside.slowdowns.groupby("policy")["slowdown"].mean()["psm:100"]
-    )
-    assert table.loc["limit", "energy_above_limit_percent"] == pytest.approx(0)
-    assert (table["energy_above_limit_percent"] >= -1e-9).all()
-
-
-def test_few_recorded_sessions_are_cut_into_pages_visited_at_all_phases() -> None:
-    pages = tuple(Page(f"p{i}", 300, 5000, (), 2.0, 1.0 if i else None) for i in range(3))
-    session = sweep.Recorded(name="har", seed=0, recorded=pages)
-    cut, called, visits = units([session], few=4, visits=50, seed=1, beacon_interval_ns=100_000_000)
-    assert visits == 50
-    assert called == "pages"
-    assert len({unit.name for unit in cut}) == 3
-    for unit, page in zip(cut, pages, strict=True):
-        browsed = unit.pages()
-        assert {visit.page for visit in browsed} == {page.page}
-        assert len(browsed) == 50
-        assert all(2.0 <= visit.think_s <= 2.1 for visit in browsed)
-        issued = netsim.simulate(browsed).pages["issue_s"].to_numpy() % 0.1
-        assert np.histogram(issued, 4, (0, 0.1))[0].min() >= 5
-    cut, _, _ = units([session], few=4, visits=2, seed=1, beacon_interval_ns=100_000_000, think_s=30.0)
-    assert all(30.0 <= visit.think_s <= 30.1 for unit in cut for visit in unit.pages())
-
-
-def test_the_sentence_says_what_speaks_against_the_choice() -> None:
+def test_the_sentence_says_what_speaks_against_the_choice():
     found = {
         "policy": "psm:100", "battery_mwh": 1000.0, "battery_h": 10.0, "battery_h_low": 8.0, "battery_h_high": math.nan,
         "mean_mw": 100.0, "slowdown_mean": 1.2, "slowdown_mean_half_width": math.nan, "slowdown_p95": 2.0,
@@ -176,7 +127,7 @@ def test_the_sentence_says_what_speaks_against_the_choice() -> None:
 
 
 @pytest.mark.parametrize("target", targets.TARGETS)
-def test_every_policy_of_a_target_has_lines_to_type_with_their_source(target: str) -> None:
+def test_every_policy_of_a_target_has_lines_to_type_with_their_source(target):
     for policy in targets.candidates(target):
         name = netsim.canonical(policy, beacon_interval_ns=102_400_000)
         for one in targets.settings(name, target, beacon_interval_ns=102_400_000):
@@ -186,7 +137,7 @@ def test_every_policy_of_a_target_has_lines_to_type_with_their_source(target: st
         assert targets.settings(name, target, beacon_interval_ns=102_400_000)
 
 
-def test_settings_are_printed_as_they_are_typed(lpsm: Run, tmp_path: Path) -> None:
+def test_settings_are_printed_as_they_are_typed(lpsm, tmp_path):
     words = ["--pages", "4", "--seeds", "4", "--target", "esp-idf", "--jobs", "1", "--max-slowdown", "9"]
     result = lpsm("tune", *words, "--out", tmp_path / "out")
     assert result.exit_code == 0, result.output
@@ -199,56 +150,7 @@ def test_settings_are_printed_as_they_are_typed(lpsm: Run, tmp_path: Path) -> No
         targets.candidates("esp8266")
 
 
-def test_four_recordings_and_more_are_browsed_with_the_pause_that_is_asked_for() -> None:
-    pages = (Page("a", 300, 5000, (), 2.0, 1.0), Page("b", 300, 5000, (), 7.0))
-    sessions = [sweep.Recorded(name=f"har {number}", seed=number, recorded=pages) for number in range(4)]
-    as_recorded = units(sessions, few=4, seed=1, beacon_interval_ns=100_000_000)
-    assert as_recorded == (sessions, "sessions", 1)
-    asked = units(sessions, few=4, seed=1, beacon_interval_ns=100_000_000, think_s=30.0)
-    assert (asked.called, asked.visits) == ("sessions", 1)
-    for unit in asked.workloads:
-        first, second = unit.pages()
-        assert (first.think_s, second.issue_s) == (30.0, None)
-        assert 30.0 <= second.think_s <= 30.1
-        assert 0.0 <= first.issue_s <= 0.1
-    thrice = units(sessions, few=4, seed=1, beacon_interval_ns=100_000_000, visits=3)
-    assert [page.page for page in thrice.workloads[0].pages()] == ["a", "b"] * 3
-
-
-SMALL = ["--pages", "4", "--seeds", "4", "--policies", "none,psm,bsd-phase:0.5,lpsm:log"]
-
-
-@pytest.mark.long
-def test_the_same_arguments_give_the_same_bytes_whatever_the_jobs(lpsm: Run, tmp_path: Path) -> None:
-    for name, jobs in (("a", "1"), ("b", "2")):
-        result = lpsm("tune", *SMALL, "--jobs", jobs, "--out", tmp_path / name)
-        assert result.exit_code == 0, result.output
-        assert result.stdout.startswith(("Take ", "No candidate keeps "))
-    a, b = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in "ab")
-    assert a == b
-    assert set(a) == {
-        "tune.txt", "recommendation.json", "candidates.csv", "splits.csv", "units.csv", "runs.csv", "tradeoff.png",
-        "tradeoff.svg", "manifest.json", "SHA256SUMS",
-    }  # fmt: skip
-
-
-def test_json_is_one_object_and_agrees_with_the_files(lpsm: Run, tmp_path: Path) -> None:
-    arguments = ["--radio", "cc3235sf", "--battery-mwh", "700", "--beacon-ms", "102.4", "--max-slowdown", "5"]
-    result = lpsm("tune", *SMALL, *arguments, "--jobs", "1", "--out", tmp_path / "out", "--json")
-    data = json.loads(result.stdout)
-    found = data["recommendation"]
-    assert found == json.loads((tmp_path / "out" / "recommendation.json").read_text())
-    with (tmp_path / "out" / "candidates.csv").open() as file:
-        rows = {row["policy"]: row for row in csv.DictReader(file)}
-    row = rows[found["policy"]]
-    assert float(row["mean_mw"]) == found["mean_mw"]
-    assert found["battery_h"] == pytest.approx(700 / found["mean_mw"])
-    assert found["battery_h_low"] < found["battery_h"]
-    assert data["sentence"].startswith(f"Take {found['policy']}: ")
-    assert "psm:102.4" in rows
-
-
-def test_traffic_of_several_files_is_put_together(lpsm: Run, workload: Path, tmp_path: Path) -> None:
+def test_traffic_of_several_files_is_put_together(lpsm, workload, tmp_path):
     other = tmp_path / "other.jsonl"
     other.write_text(workload.read_text().replace(', "issue_s": 9.0', ""))
     arguments = ["--policies", "psm", "--jobs", "1", "--out", tmp_path / "out", "--json"]
@@ -258,13 +160,7 @@ def test_traffic_of_several_files_is_put_together(lpsm: Run, workload: Path, tmp
     assert both["units"] == 6
 
 
-def test_help_shows_the_examples_line_by_line(lpsm: Run) -> None:
-    text = lpsm("tune", "--help").stdout
-    assert "\n  lpsm tune mine.har --think 30 --radio esp32-c3 --battery-mwh 5000\n" in text
-    assert "\\b" not in text
-
-
-def test_a_har_gets_a_recommendation(lpsm: Run, tmp_path: Path) -> None:
+def test_a_har_gets_a_recommendation(lpsm, tmp_path):
     har = DATA / "har" / "browsertime_3pages_sitespeed.io.har"
     if not har.is_file():
         pytest.skip("no real data here: set LPSM_DATA")

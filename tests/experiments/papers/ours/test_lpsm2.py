@@ -14,11 +14,11 @@ from experiments.papers.ours import lpsm2_fronts as fronts
 from experiments.papers.ours import lpsm2_learning as learning
 from experiments.papers.ours.browsing import OF_LPSM2, sessions_of
 from experiments.papers.ours.lpsm2 import ON_THE_WEB
-from experiments.papers.ours.lpsm2_runs import FIRST_SEED, POLICIES, World, blocks, measure, world_of
+from experiments.papers.ours.lpsm2_runs import FIRST_SEED, World, blocks, measure, world_of
 from experiments.papers.registry import all_experiments
 from netsim.policies.lpsm2 import CONTEXTS
 from netsim.policies.lpsm2_record import Round
-from tests.experiments.browsing import make
+from tests.experiments.makers import sessions
 from traces.records import Page
 from traces.traffic import Message, Traffic
 
@@ -89,13 +89,9 @@ def test_the_seeds_of_the_study_are_none_that_anything_was_chosen_on():
         assert {task["seed"] for task in sweep(Setup(size="smoke", seed=3)).values()} == {5003, 5004}
 
 
-def test_every_policy_of_the_study_is_one_that_can_be_made_once():
-    assert len({netsim.canonical(policy) for policy in POLICIES}) == len(POLICIES)
-
-
 def test_recorded_sessions_are_drawn_from_those_long_enough_and_browsed_by_name(tmp_path):
-    folder = make(tmp_path / "trace", 6, pages=25)
-    make(tmp_path / "short", 3, pages=4)
+    folder = sessions(tmp_path / "trace", 6, pages=25)
+    sessions(tmp_path / "short", 3, pages=4)
     names = sessions_of(folder, 3, 0)
     assert len(names) == 3
     assert names == sessions_of(folder, 3, 0)
@@ -112,11 +108,6 @@ def test_recorded_sessions_are_drawn_from_those_long_enough_and_browsed_by_name(
         for traffic in ("at once", "slow")
         for policy in ("none", "psm:100")
     ]
-
-
-def test_shifting_traffic_is_drawn_alike_for_every_policy():
-    task = {"traffic": "shifting", "seconds": 600.0, "seed": 5001}
-    assert world_of(**task).traffic.pages == world_of(**task).traffic.pages
 
 
 def a_round(context, costs, chosen, *, delay_s=(0.0, 0.0, 0.0), waiting=1):

@@ -97,25 +97,6 @@ def test_runs_that_never_get_there_are_left_out_or_stand_at_what_they_spent():
     assert means == {"first": 40.0, "first spent": 30.0, "stayed": 40.0, "stayed spent": 40.0}
 
 
-def test_a_record_says_which_algorithm_asks_for_fewer_labels_late():
-    def record(**late):
-        rows = [
-            {"problem": USPS, "split": split, "key": key, "late": late.get(key, 90 + split), "last": 0.4}
-            for split in range(3)
-            for key in KEYS
-        ]
-        return {"runs": pd.DataFrame(rows)}
-
-    claim = claim_of(digits.FIG_4_6, f"{USPS}: then it asks for fewer labels")
-    few = {"dkm-perceptron": 20}
-    assert claim.check(record(**few)).holds
-    assert not claim.check(record()).holds
-    assert (
-        "than dkm 10.0 ± 0.0 labels (20 against 10; 100 % of its runs without)"
-        in claim.check(record(**few, dkm=10)).ours
-    )
-
-
 @pytest.mark.parametrize(("never", "said"), [(("dkm-perceptron",), "needs fewer"), (KEYS, "nothing of it")])
 def test_an_algorithm_that_never_gets_there_is_not_the_fastest(never, said):
     first = [-1 if key in never else 40 + place for place, key in enumerate(KEYS)]
@@ -159,17 +140,6 @@ def test_labels_that_cannot_be_compared_are_said_in_words_and_fail(labels, holds
     assert said in verdict.ours
     assert "nan" not in verdict.ours + verdict.why_not
     assert verdict.holds == holds
-
-
-def test_rules_without_a_common_threshold_have_no_ratio_of_labels():
-    more = digits.FIG_4_5.claims[0]
-    assert more.check(curves_on_mnist_0v1({"dkm": (11, 22, 44), "dkm-perceptron": (11, 22, 44)})).holds
-    verdict = more.check(curves_on_mnist_0v1({"dkm": (9, 18, 36), "dkm-perceptron": (-1, -1, -1)}))
-    assert not verdict.holds
-    assert verdict.ours.endswith(
-        "dkm-perceptron over perceptron-ss: no number (no threshold that 95 % of the runs of both reached; the tuned "
-        "error was reached by dkm-perceptron 0, perceptron-ss 1 of 1 runs)"
-    )
 
 
 # -- SVMs --------------------------------------------------------------------------------------------------------

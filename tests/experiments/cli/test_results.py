@@ -1,0 +1,106 @@
+"""Folders of results, of every command that writes one: the same bytes again, and as said on standard output."""
+
+import json
+import time
+
+import pandas as pd
+import pytest
+
+from tests.experiments.conftest import JOBS, RESULTS
+from tests.experiments.makers import contents
+
+DRAWN = {
+    "compare": {"energy", "front", "slowdown", "slowdown-by-page", "sleep-times"},
+    "label": {"label"},
+    "population": set(),
+    "replay": {"losses", "weights", "competition", "alphas", "regret"},
+    "reproduce": set(),
+    "tune": {"tradeoff"},
+}
+WRITTEN = {
+    "compare": {"comparison.txt", "pages.csv", "replications.csv", "runs.csv", "slowdown-by-page.csv",
+                "sleep-times-pages.csv", "sleep-times.csv", "summary.csv"},
+    "label": {"label.txt", "classes.csv", "windows.csv", "rounds.csv"},
+    "population": {"population.txt", "summary.csv", "by-activity.csv"},
+    "replay": {"summary.csv"},
+    "reproduce": {"claims.csv", "points.parquet"},
+    "tune": {"tune.txt", "recommendation.json", "candidates.csv", "splits.csv", "units.csv", "runs.csv"},
+}  # fmt: skip
+
+
+def inside(made, name):
+    """The files of the folder that the command itself wrote."""
+    return contents(made.folder / "thesis" / "counterexample-4-3" if name == "reproduce" else made.folder)
+
+
+QUICK = ("compare", "reproduce")  # the others go the same way
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.long) for name in RESULTS]
+)
+def test_the_same_command_gives_the_same_bytes_with_one_process_and_with_two(lpsm, results, tmp_path, name):
+    made = results(name)
+    again = lpsm(*made.words, *(["--jobs", "2"] if name in JOBS else []), "--out", tmp_path / "out")
+    assert again.exit_code == 0, again.output
+    assert contents(tmp_path / "out") == contents(made.folder)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert not any(path.suffix == ".tmp" for path in tmp_path.rglob("*"))
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_folder_holds_what_its_manifest_lists_and_neither_paths_nor_dates_nor_job_counts(results, name):
+    found = inside(results(name), name)
+    manifest = json.loads(found["manifest.json"])
+    assert set(manifest["files"]) == set(found) - {"manifest.json", "SHA256SUMS"}
+    drawn = {f"{picture}.{kind}" for picture in DRAWN[name] for kind in ("png", "svg")}
+    assert drawn | WRITTEN[name] <= set(manifest["files"])
+    assert "jobs" not in found["manifest.json"].decode()
+    for file, content in found.items():
+        assert str(results(name).folder.parent).encode() not in content, file
+        assert time.strftime("%Y-%m-%d").encode() not in content, file
+
+
+def test_the_json_of_a_comparison_agrees_with_its_files(results):
+    made = results("compare")
+    assert [row["policy"] for row in made.found["summary"]] == ["none", "psm:100", "lpsm:log", "limit", "page-awake"]
+    rows = pd.read_csv(made.folder / "summary.csv")
+    assert rows["total_j_per_page"].tolist() == [row["total_j_per_page"] for row in made.found["summary"]]
+    assert made.found["traffic"] == {"kind": "generated", "pages": 4, "seed": 0, "seeds": 2, "units": "seeds"}
+
+
+def test_the_json_of_a_population_agrees_with_its_files(results):
+    made = results("population")
+    assert made.found["users"] == 12
+    rows = pd.read_csv(made.folder / "summary.csv")
+    assert rows["total_j"].tolist() == [row["total_j"] for row in made.found["summary"]]
+    activity = pd.read_csv(made.folder / "by-activity.csv")
+    assert set(activity.groupby("policy")["users"].sum()) == {12}
+
+
+def test_the_json_of_a_labelled_stream_agrees_with_its_files(results):
+    made = results("label")
+    rounds = pd.read_csv(made.folder / "rounds.csv")
+    assert made.found["label_rate"] == pytest.approx(rounds["queried"].mean())
+    assert made.found["accuracy"] == pytest.approx((rounds["prediction"] == rounds["label"]).mean())
+    assert made.found["windows"][-1]["t"] == made.found["rounds"] == len(rounds) == 120
+    assert made.found["parameters"] == {"b": "0.1"}
+    assert "label +1 is spam, label -1 is ham" in (made.folder / "label.txt").read_text()
+
+
+def test_the_json_of_tuning_agrees_with_its_files(results):
+    made = results("tune")
+    found = made.found["recommendation"]
+    assert found == json.loads((made.folder / "recommendation.json").read_text())
+    rows = pd.read_csv(made.folder / "candidates.csv").set_index("policy")
+    assert "psm:102.4" in rows.index
+    assert rows.loc[found["policy"], "mean_mw"] == found["mean_mw"]
+    assert found["battery_h"] == pytest.approx(found["battery_mwh"] / found["mean_mw"])
+    assert found["battery_h_low"] < found["battery_h"]
+    assert made.found["sentence"].startswith(f"Take {found['policy']}: ")
+
+
+def test_a_replay_has_a_row_a_session_whose_bounds_hold(results):
+    made = results("replay")
+    assert len(pd.read_csv(made.folder / "summary.csv")) == len(made.found["replays"]) == 12
+    assert all(row["holds"] for row in made.found["bounds"])
