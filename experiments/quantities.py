@@ -120,10 +120,7 @@ _LATE = (
     Quantity("datagram_delay_mean_s", "late s", 3, "s", interval=True, words="mean delay of datagrams"),
     *(Quantity(f"datagram_delay_{level}_s", level, 3, "s") for level in LEVELS[1:]),
 )
-_LOSING = (
-    _percent("costlier_than_psm", "dearer", bare=True),
-    _percent("slower_than_psm", "slower", bare=True),
-)
+_LOSING = (_percent("costlier_than_psm", "dearer", bare=True), _percent("slower_than_psm", "slower", bare=True))
 
 COMPARISON: tuple[Quantity, ...] = (
     _POLICY,

@@ -88,7 +88,7 @@ def population(asked: Any) -> None:
     if on_cluster:
         with workers(asked.scheduler, jobs):
             pass
-    store = begun("population", asked, traffic, chosen, world, runs=len(tasks), pages_per_task=asked.pages_per_task)
+    store = begun("population", asked, traffic, chosen, world, runs=0, pages_per_task=asked.pages_per_task)
     with store.giving_up():
         if tasks.compile_first and len(store.finished) < len(tasks) and not on_cluster:  # where every worker does
             if not all(is_compiled(policy, world.config) for policy in policies):

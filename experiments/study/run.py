@@ -155,10 +155,7 @@ def compiling() -> Iterator[None]:
             if next(self.left, None) is not None:
                 advance()
 
-    with (
-        progress("compiling functions", FUNCTIONS) as advance,
-        event.install_listener("numba:compile", Compiled()),
-    ):
+    with progress("compiling functions", FUNCTIONS) as advance, event.install_listener("numba:compile", Compiled()):
         yield
 
 

@@ -141,9 +141,9 @@ class Store:
         words = f"{where} {f'{count} finished runs' if count else 'a result'} of another configuration"
         more = f", and {len(others) - 3} more" if len(others) > 3 else ""
         differ = f"{', '.join(others[:3])}{more}"
-        more_runs, policies = count > (self._runs or 0), dict(old.get("configuration") or {}).get("policies", [])
-        lost = count and any(one not in self.configuration.get("policies", policies) for one in policies)
-        if self._runs is not None and (more_runs or lost) and not self._replace:
+        earlier: list[Any] = dict(old.get("configuration") or {}).get("policies", [])
+        more_runs, lost = count > (self._runs or 0), {*earlier} - {*self.configuration.get("policies", earlier)}
+        if self._runs is not None and (more_runs or (count and lost)) and not self._replace:
             rule = "more than these" if more_runs else "with policies that these lack"
             raise ValueError(f"{words} ({differ}), {rule}; --replace replaces them, --out writes elsewhere")
         echo(f"lpsm: {words}, which this one replaces: {differ}", err=True)

@@ -19,18 +19,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from math import inf, log1p, nan
+from math import inf, log1p, nan, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 import netsim
 from experiments.presets import LEVELS
 from experiments.quantities import BASELINE, LIMIT, PAGE_AWAKE
 from experiments.study import compare
-from experiments.study.compare import QUANTILES, percent, ratio
+from experiments.study.compare import LEVEL, QUANTILES, percent, ratio
 from experiments.study.sweep import Frames
 from lpsm import randomness
 from netsim.radio import with_assumed
@@ -152,7 +153,14 @@ class _Sample:
 
     def half_width(self, policy: str) -> float:
         """Return half the 95 % interval of the mean over all units."""
-        return ratio(*self._sums[policy]).half_width if policy in self._sums else nan
+        if policy not in self._sums:
+            return nan
+        sums, numbers = self._sums[policy]
+        n = len(numbers)
+        if n < 2 or not numbers.sum():
+            return nan
+        residuals = (sums - sums.sum() / numbers.sum() * numbers) / numbers.mean()
+        return float(stdtrit(n - 1, 0.5 + LEVEL / 2) * residuals.std(ddof=1) / sqrt(n))
 
 
 def _samples(frames: Frames, names: Sequence[str]) -> dict[str, _Sample]:
