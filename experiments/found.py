@@ -29,6 +29,8 @@ class Found:
         How many there were.
     request_bytes, reply_bytes, message_bytes, datagram_bytes : int
         Their payload.
+    think_s : float
+        All pauses after pages.
     captured_s : float or None
         How long all of it was recorded; None where only requests have times.
     """
@@ -37,6 +39,7 @@ class Found:
         self.report = report
         self.exchanges = self.uploads = self.messages = self.datagrams = self.pages = 0
         self.request_bytes = self.reply_bytes = self.message_bytes = self.datagram_bytes = 0
+        self.think_s: float = 0
         self.captured_s: float | None = None
         self._drawn = array("q")
 
@@ -64,6 +67,7 @@ class Found:
             else:
                 exchanges = ((record.request_bytes, record.reply_bytes), *record.objects)
                 self.pages += 1
+                self.think_s += record.think_s
                 self.exchanges += len(exchanges)
                 self.uploads += sum(not reply for _, reply in exchanges)
                 self.request_bytes += sum(request for request, _ in exchanges)

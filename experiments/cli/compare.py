@@ -59,6 +59,7 @@ def compare(asked: Any) -> None:
     """  # noqa: D301 - the escape is a character that click reads
     import netsim
     import traces
+    from experiments.figures.cell import growth
     from experiments.report.comparison import plain
     from experiments.study import sweep
     from experiments.study.compare import compare as aggregate
@@ -103,7 +104,7 @@ def compare(asked: Any) -> None:
             tables["published"] = beside(summary)
             text += f"\n\n{published_text(tables['published'])}"
             data["published"] = plain(tables["published"])
-        pictures = _pictures(*found[counts[0]], tables) if len(counts) == 1 else _growth(summary)
+        pictures = _pictures(*found[counts[0]], tables) if len(counts) == 1 else {"cell": growth(_measured(summary))}
         outcome = Outcome(name="comparison", text=text, data=data, tables=tables, pictures=pictures)
         outcome.publish(store)
     outcome.say(asked)
@@ -168,12 +169,6 @@ def _tables(found: Mapping[int, tuple[Frames, Comparison]]) -> dict[str, pd.Data
         for name in first
         if any(len(tables[name]) for tables in of_cells.values())
     }
-
-
-def _growth(summary: pd.DataFrame) -> dict[str, Any]:
-    from experiments.figures.cell import growth
-
-    return {"cell": growth(_measured(summary))}
 
 
 def _pictures(frames: Frames, comparison: Comparison, tables: dict[str, pd.DataFrame]) -> dict[str, Any]:

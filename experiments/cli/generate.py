@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
@@ -47,6 +47,7 @@ def generate(asked: Any) -> None:
     pages whose servers answer after Pareto times, become ten times as slow, or have a cache.
     """
     import traces
+    from experiments.found import Found
     from lpsm.randomness import WORKLOAD, generator
     from traces.traffic import Wishes, make
     from traces.web_model import drawn
@@ -65,28 +66,17 @@ def generate(asked: Any) -> None:
     else:
         made = make(asked.kind, wishes, rng)
         records = chain(made, made.messages)
-    totals = dict.fromkeys(("pages", "objects", "reply_bytes", "think_s", "messages", "message_bytes"), 0)
-    counted = _counted(records, totals)
+    found = Found(traces.Report())
+    counted = found.written(records)
     if asked.out is None:
         for record in counted:
             click.echo(traces.workload_line(record), nl=False)
         return
     traces.write_workload(asked.out, counted)
     if asked.as_json:
+        totals = {"pages": found.pages, "objects": found.exchanges - found.pages, "reply_bytes": found.reply_bytes}
+        totals |= {"think_s": found.think_s, "messages": found.messages, "message_bytes": found.message_bytes}
         click.echo(json.dumps(totals))
-
-
-def _counted(records: Iterable[Any], totals: dict[str, Any]) -> Iterator[Any]:
-    """Yield pages and messages, and add them up."""
-    for record in records:
-        if hasattr(record, "size_bytes"):
-            more: dict[str, Any] = {"messages": 1, "message_bytes": record.size_bytes}
-        else:
-            reply_bytes = record.reply_bytes + sum(reply for _, reply in record.objects)
-            more = {"pages": 1, "objects": len(record.objects), "reply_bytes": reply_bytes, "think_s": record.think_s}
-        for name, value in more.items():
-            totals[name] += value
-        yield record
 
 
 def _sizes(name: str, text: str | None) -> tuple[int, int] | None:
