@@ -58,9 +58,9 @@ def audit(asked: Any) -> None:
     chosen = sorted(found.clients) if asked.client is None else [_address(asked.client, found)]
     result = audited(found, chosen, asked.policies, config, asked.radio)
     if asked.picture is not None:
-        from experiments.figures.audit import timeline
+        from experiments.figures.timeline import audited as drawn
 
-        written_picture(asked.picture, timeline(found, chosen))
+        written_picture(asked.picture, drawn(found, chosen))
     echo(json.dumps(result) if asked.as_json else audit_text(result))
 
 

@@ -61,7 +61,7 @@ def bounds(asked: Any) -> None:
     """
     import pandas as pd
 
-    from experiments.report.comparison import plain
+    from experiments.report.text import plain
     from experiments.study.run import run
     from experiments.study.trials import LEARNERS, Trial, play, summary
 

@@ -59,8 +59,8 @@ def compare(asked: Any) -> None:
     """  # noqa: D301 - the escape is a character that click reads
     import netsim
     import traces
-    from experiments.figures.cell import growth
-    from experiments.report.comparison import plain
+    from experiments.figures.comparison import growth
+    from experiments.report.text import plain
     from experiments.study import sweep
     from experiments.study.compare import compare as aggregate
 
@@ -174,7 +174,7 @@ def _tables(found: Mapping[int, tuple[Frames, Comparison]]) -> dict[str, pd.Data
 def _pictures(frames: Frames, comparison: Comparison, tables: dict[str, pd.DataFrame]) -> dict[str, Any]:
     """Return the pictures; the polls of the window that is drawn become tables too."""
     from experiments.figures.comparison import energy, energy_front, slowdown, slowdown_by_page
-    from experiments.figures.evolution import evolution
+    from experiments.figures.timeline import evolution
     from experiments.quantities import BASELINE
     from experiments.study.evolution import busy_page, window
 

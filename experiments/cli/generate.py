@@ -74,7 +74,11 @@ def generate(asked: Any) -> None:
         return
     traces.write_workload(asked.out, counted)
     if asked.as_json:
-        totals = {"pages": found.pages, "objects": found.exchanges - found.pages, "reply_bytes": found.reply_bytes}
+        totals: dict[str, Any] = {
+            "pages": found.pages,
+            "objects": found.exchanges - found.pages,
+            "reply_bytes": found.reply_bytes,
+        }
         totals |= {"think_s": found.think_s, "messages": found.messages, "message_bytes": found.message_bytes}
         click.echo(json.dumps(totals))
 

@@ -69,8 +69,8 @@ def label(asked: Any) -> None:
     """
     import pandas as pd
 
-    from experiments.report.comparison import plain
-    from experiments.report.label import bounds_text, label_text, mapping_text
+    from experiments.report.learning import bounds_text, label_text, mapping_text
+    from experiments.report.text import plain
     from experiments.study import label as study
     from experiments.study.run import progress
     from experiments.study.store import Store

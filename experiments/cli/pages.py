@@ -87,7 +87,7 @@ def pages(asked: Any) -> None:
     written = traces.write_workload(out, found.written(records), lambda: report.round_trip_s)
     if picture is not None:
         from experiments.cli.outcome import written_picture
-        from experiments.figures.found import traffic
+        from experiments.figures.traffic import traffic
 
         written_picture(picture, traffic(found))
     if asked.as_json:

@@ -49,8 +49,8 @@ def population(asked: Any) -> None:
     import traces
     from experiments.figures.population import by_user, energy, slowdown
     from experiments.quantities import BASELINE
-    from experiments.report.comparison import plain
-    from experiments.report.population import population_text
+    from experiments.report.comparison import population_text
+    from experiments.report.text import plain
     from experiments.study import population as study
     from experiments.study import sweep
     from experiments.study.executor import checked_jobs, is_cluster, workers

@@ -57,8 +57,8 @@ def replay(asked: Any) -> None:
 
     import traces
     from experiments.figures import replay as figures
-    from experiments.report.comparison import plain
-    from experiments.report.replay import replay_text
+    from experiments.report.learning import replay_text
+    from experiments.report.text import plain
     from experiments.study.files import content_digest
     from experiments.study.replay import ReplayConfig, details
     from experiments.study.store import Store

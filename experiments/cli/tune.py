@@ -59,7 +59,7 @@ def tune(asked: Any) -> None:
     import pandas as pd
 
     from experiments.quantities import BASELINE
-    from experiments.report.comparison import plain
+    from experiments.report.text import plain
     from experiments.report.tune import recommendation_text, settings_text, tuning_text
     from experiments.study import sweep
     from experiments.study import tune as study
@@ -98,7 +98,7 @@ def tune(asked: Any) -> None:
         sentence = recommendation_text(found.recommendation, cut.called)
         pictures = {}
         if found.table["slowdown_mean"].notna().any():  # otherwise there are messages alone
-            from experiments.figures.tune import tradeoff
+            from experiments.figures.front import tradeoff
 
             pictures["tradeoff"] = tradeoff(found.table, found.policy, asked.max_slowdown)
         units = frames.runs.loc[frames.runs["policy"] == BASELINE, ["replication", "pages"]]
