@@ -74,12 +74,10 @@ def generate(asked: Any) -> None:
         return
     traces.write_workload(asked.out, counted)
     if asked.as_json:
-        totals: dict[str, Any] = {
-            "pages": found.pages,
-            "objects": found.exchanges - found.pages,
-            "reply_bytes": found.reply_bytes,
-        }
-        totals |= {"think_s": found.think_s, "messages": found.messages, "message_bytes": found.message_bytes}
+        totals = {
+            "pages": found.pages, "objects": found.exchanges - found.pages, "reply_bytes": found.reply_bytes,
+            "think_s": found.think_s, "messages": found.messages, "message_bytes": found.message_bytes,
+        }  # fmt: skip
         click.echo(json.dumps(totals))
 
 
