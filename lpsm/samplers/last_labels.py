@@ -12,7 +12,7 @@ Source: ours.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -54,7 +54,7 @@ class LastLabels:
 
     VERSION = 1
 
-    def __init__(self, sampler: Sampler, times: Sequence[float] = TIMES) -> None:
+    def __init__(self, sampler: Sampler, times: ArrayLike = TIMES) -> None:
         self.sampler, self.times = sampler, array("times", times)
         if self.times.ndim != 1 or not len(self.times) or not (self.times > 0.0).all():
             raise ValueError(f"times must be positive, shape (k,), got {shown(times)}")

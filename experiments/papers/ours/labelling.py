@@ -83,7 +83,7 @@ def _stream(name: str, folder: str, stand_in: bool, seed: int) -> Stretch:
     return read.with_intercept().X, np.where(y, 1, -1)
 
 
-def _ours(key: str, share: float, stretch: Stretch, lately: bool = False, coin: Any = None, **parameters: float) -> Log:
+def _ours(key: str, share: float, stretch: Stretch, lately: bool = False, coin: Any = None, **parameters: Any) -> Log:
     """Play a stretch by a sampler that keeps to the share, or by one with its learner that asks by a coin."""
     X, y = stretch
     more = len(TIMES) if lately else 0
