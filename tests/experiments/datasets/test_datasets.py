@@ -90,15 +90,6 @@ def test_columns_are_chosen_and_left_out_by_name_or_number(tmp_path):
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.lists(st.text("ab ", max_size=12), min_size=1, max_size=6), st.lists(st.text("ab ", max_size=12), max_size=3))
-def test_what_comes_later_changes_no_earlier_row(past, future):
-    alone, longer = texts.past_tfidf(past), texts.past_tfidf(past + future)
-    width = alone.shape[1] if alone.nnz else 0
-    np.testing.assert_array_equal(alone.toarray()[:, :width], longer.toarray()[: len(past), :width])
-    assert not longer[: len(past), width:].nnz
-
-
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.lists(st.sampled_from(["oil", "gas", "corn", "Oil"]), max_size=6), min_size=1, max_size=6))
 def test_weights_are_those_of_the_formula_computed_document_by_document(documents):
     rows = texts.past_tfidf(" ".join(words) for words in documents)
